@@ -1,0 +1,29 @@
+// Command lab runs Virtual Argo CD on real parts on one bare Linux machine: it
+// builds every program from its Go module, starts a single-node Kubernetes in
+// namespaces of its own, and installs Crossplane, the providers and this project.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+type cli struct {
+	Build buildCmd `cmd:"" help:"Build the programs that the cluster runs, from their Go modules."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+
+	app := kong.Parse(&cli{},
+		kong.Name("lab"),
+		kong.Description("Virtual Argo CD on real parts, on this machine."),
+		kong.UsageOnError(),
+		kong.BindTo(ctx, (*context.Context)(nil)))
+	app.FatalIfErrorf(app.Run())
+}

@@ -1,0 +1,187 @@
+package toolchain
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// parallel is how many modules are compiled at once. One go command keeps all cores
+// busy but for its last step, linking: a second fills that gap, a third only costs memory.
+const parallel = 2
+
+// Build compiles the named tools, or all, unless the cache has them. Tools of one
+// module are built together. What is missing is built even when something else
+// fails; the error names each that failed.
+func (c Cache) Build(ctx context.Context, p Progress, names ...string) error {
+	wanted, err := wantedModules(names)
+	if err != nil {
+		return err
+	}
+	wanted = slices.DeleteFunc(wanted, c.built)
+	if len(wanted) == 0 {
+		return nil
+	}
+	if err := checkCompilers(wanted); err != nil {
+		return err
+	}
+
+	r := newReporter(p, len(wanted))
+	stop := r.every(15 * time.Second)
+	defer stop()
+
+	g := errgroup.Group{}
+	g.SetLimit(parallel)
+	errs := make([]error, len(wanted))
+	for i, m := range wanted {
+		g.Go(func() error {
+			r.start(m)
+			errs[i] = c.buildModule(ctx, m)
+			r.done(m, errs[i])
+			return nil
+		})
+	}
+	_ = g.Wait()
+	return errors.Join(errs...)
+}
+
+func wantedModules(names []string) ([]module, error) {
+	if len(names) == 0 {
+		return slices.Clone(modules), nil
+	}
+	for _, n := range names {
+		if _, err := moduleOf(n); err != nil {
+			return nil, err
+		}
+	}
+	var out []module
+	for _, m := range modules {
+		if slices.ContainsFunc(m.names(), func(n string) bool { return slices.Contains(names, n) }) {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// checkCompilers fails early where a build would fail late.
+func checkCompilers(ms []module) error {
+	if _, err := exec.LookPath("go"); err != nil {
+		return errors.New("the go command is not on PATH: install Go from https://go.dev/dl")
+	}
+	if !slices.ContainsFunc(ms, func(m module) bool { return m.cgo }) {
+		return nil
+	}
+	if _, err := exec.LookPath("gcc"); err != nil {
+		return errors.New("gcc is not on PATH, and kine's SQLite needs it: apt-get install gcc libc6-dev")
+	}
+	return nil
+}
+
+// buildModule compiles a module's tools in a folder of its own and moves them into
+// the cache when all are there: what stands in the cache is whole.
+func (c Cache) buildModule(ctx context.Context, m module) error {
+	unlock, err := c.lock(m)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// Another process may have built it while this one waited.
+	if c.built(m) {
+		return nil
+	}
+	source, err := m.download(ctx)
+	if err != nil {
+		return err
+	}
+	// Below the cache, because a rename does not cross file systems.
+	dir, err := os.MkdirTemp(filepath.Join(c.dir, "bin"), ".build-")
+	if err != nil {
+		return fmt.Errorf("cannot make a folder to build in: %w", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // Best effort: the folder is only rubbish.
+	if err := m.writeGoMod(dir, source); err != nil {
+		return err
+	}
+	if err := m.compile(ctx, dir); err != nil {
+		return err
+	}
+	for _, n := range m.names() {
+		to := c.path(m, n)
+		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // Programs that users other than root run in containers.
+			return err
+		}
+		if err := os.Rename(filepath.Join(dir, "out", n), to); err != nil {
+			return fmt.Errorf("cannot keep %s: %w", n, err)
+		}
+	}
+	return nil
+}
+
+func (m module) compile(ctx context.Context, dir string) error {
+	args := []string{"build", "-trimpath", "-ldflags", strings.Join(append([]string{"-s -w"}, m.ldflags...), " ")}
+	if m.tags != "" {
+		args = append(args, "-tags", m.tags)
+	}
+	names := m.names()
+	if err := os.Mkdir(filepath.Join(dir, "out"), 0o755); err != nil { //nolint:gosec // As above.
+		return err
+	}
+	// With several packages -o names a folder, and the go command names the files after the packages.
+	out := "out/"
+	if len(names) == 1 {
+		out += names[0]
+	}
+	args = append(args, "-o", out)
+	for _, n := range names {
+		args = append(args, strings.TrimSuffix(m.path+"/"+m.tools[n], "/"))
+	}
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cgo := "CGO_ENABLED=0"
+	if m.cgo {
+		cgo = "CGO_ENABLED=1"
+	}
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOOS=linux", cgo)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot build %s@%s: %w\n%s", m.path, m.version, err, tail(string(msg), 20))
+	}
+	if len(names) > 1 {
+		for _, n := range names {
+			if err := os.Rename(filepath.Join(dir, "out", filepath.Base(m.tools[n])), filepath.Join(dir, "out", n)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lock keeps two processes from building the same module at once.
+func (c Cache) lock(m module) (func(), error) {
+	dir := filepath.Join(c.dir, "bin")
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // As above.
+		return nil, fmt.Errorf("cannot make the cache folder: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, ".lock-"+m.names()[0]+"-"+m.key()), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the lock of %s: %w", m.path, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		return nil, fmt.Errorf("cannot lock %s: %w", f.Name(), err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// tail is the last lines of a compiler's output: there the error stands, after the downloads.
+func tail(s string, lines int) string {
+	all := strings.Split(strings.TrimSpace(s), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}

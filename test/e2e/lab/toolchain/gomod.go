@@ -1,0 +1,101 @@
+package toolchain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/mod/modfile"
+)
+
+// ModuleDir is the folder, in Go's module cache, of the source of a tool's
+// module: charts, CustomResourceDefinitions and manifests are taken from there.
+func (c Cache) ModuleDir(ctx context.Context, name string) (string, error) {
+	m, err := moduleOf(name)
+	if err != nil {
+		return "", err
+	}
+	return m.download(ctx)
+}
+
+// download brings the module into Go's module cache and returns its folder there.
+func (m module) download(ctx context.Context) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", m.path+"@"+m.version)
+	// Outside any module, so that no other go.mod has a say.
+	cmd.Dir = os.TempDir()
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	out, err := cmd.Output()
+	var info struct{ Dir, Error string }
+	if jerr := json.Unmarshal(out, &info); jerr != nil && err == nil {
+		err = jerr
+	}
+	if info.Error != "" {
+		err = errors.New(info.Error)
+	}
+	if err != nil {
+		return "", fmt.Errorf("cannot download %s@%s: %w", m.path, m.version, err)
+	}
+	return info.Dir, nil
+}
+
+// writeGoMod makes dir a Go module that builds m's commands with exactly the
+// dependencies that m itself is built with. Replace lines and checksums count only
+// in the main module, so they are taken over from m's own go.mod and go.sum.
+func (m module) writeGoMod(dir, source string) error {
+	data, err := os.ReadFile(filepath.Join(source, "go.mod"))
+	if err != nil {
+		return fmt.Errorf("cannot read the go.mod of %s: %w", m.path, err)
+	}
+	out, err := m.goMod(data)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), out, 0o600); err != nil {
+		return err
+	}
+	sum, err := os.ReadFile(filepath.Join(source, "go.sum"))
+	if err != nil {
+		return fmt.Errorf("cannot read the go.sum of %s: %w", m.path, err)
+	}
+	return os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600)
+}
+
+func (m module) goMod(upstream []byte) ([]byte, error) {
+	up, err := modfile.Parse("go.mod", upstream, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cannot parse the go.mod of %s: %w", m.path, err)
+	}
+	f := &modfile.File{}
+	if err := f.AddModuleStmt("build"); err != nil {
+		return nil, err
+	}
+	if up.Go != nil {
+		if err := f.AddGoStmt(up.Go.Version); err != nil {
+			return nil, err
+		}
+	}
+	for _, r := range append([]string{m.path + "@" + m.version}, m.require...) {
+		path, version, _ := strings.Cut(r, "@")
+		f.AddNewRequire(path, version, false)
+	}
+	for _, r := range up.Replace {
+		to := r.New
+		if to.Version == "" {
+			// A folder of upstream's repository.
+			if m.localReplace == "" {
+				continue
+			}
+			to.Path, to.Version = r.Old.Path, m.localReplace
+		}
+		if err := f.AddReplace(r.Old.Path, r.Old.Version, to.Path, to.Version); err != nil {
+			return nil, err
+		}
+	}
+	f.Cleanup()
+	return f.Format()
+}

@@ -1,0 +1,139 @@
+// Package argocd is a small client of Argo CD's HTTP API: what a person does in its web interface, the tests do here.
+package argocd
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+// Client talks to one Argo CD as one user.
+type Client struct {
+	base  string
+	http  *http.Client
+	token string
+}
+
+// New makes a client for the Argo CD at a URL, which is reached through the cluster when its host is a Service's name.
+// Its certificate is not verified: Argo CD makes one of its own unless the platform gives it another.
+func New(dialer *kube.Dialer, base string) *Client {
+	return &Client{base: base, http: &http.Client{
+		Timeout: 60 * time.Second,
+		Transport: &http.Transport{
+			DialContext:     dialer.DialContext,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
+		},
+	}}
+}
+
+// Login opens a session.
+func (c *Client) Login(ctx context.Context, username, password string) error {
+	var session struct {
+		Token string `json:"token"`
+	}
+	err := c.call(ctx, http.MethodPost, "/api/v1/session", map[string]string{"username": username, "password": password}, &session)
+	if err != nil {
+		return err
+	}
+	if session.Token == "" {
+		return fmt.Errorf("the session has no token")
+	}
+	c.token = session.Token
+	return nil
+}
+
+// Version is what Argo CD says its own version is.
+func (c *Client) Version(ctx context.Context) (string, error) {
+	var v struct {
+		Version string `json:"Version"`
+	}
+	err := c.call(ctx, http.MethodGet, "/api/version", nil, &v)
+	return v.Version, err
+}
+
+// Settings are Argo CD's public settings, decoded from JSON.
+func (c *Client) Settings(ctx context.Context) (map[string]any, error) {
+	out := map[string]any{}
+	return out, c.call(ctx, http.MethodGet, "/api/v1/settings", nil, &out)
+}
+
+// Create makes an Application that Argo CD syncs by itself, with a namespace of its own name as its destination in the
+// cluster that Argo CD runs in.
+func (c *Client) Create(ctx context.Context, name, repoURL string) error {
+	return c.call(ctx, http.MethodPost, "/api/v1/applications", map[string]any{
+		"metadata": map[string]any{"name": name},
+		"spec": map[string]any{
+			"project":     "default",
+			"source":      map[string]any{"repoURL": repoURL, "path": ".", "targetRevision": "HEAD"},
+			"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": name},
+			"syncPolicy": map[string]any{
+				"automated":   map[string]any{},
+				"syncOptions": []string{"CreateNamespace=true"},
+			},
+		},
+	}, nil)
+}
+
+// Application is the part of an Application's status that tests look at.
+type Application struct {
+	Status struct {
+		Sync       struct{ Status, Revision string }
+		Health     struct{ Status string }
+		Conditions []struct{ Type, Message string }
+	}
+}
+
+// String is the status on one line.
+func (a Application) String() string {
+	return fmt.Sprintf("%s, %s, conditions %v", a.Status.Sync.Status, a.Status.Health.Status, a.Status.Conditions)
+}
+
+// Get reads an Application.
+func (c *Client) Get(ctx context.Context, name string) (Application, error) {
+	var a Application
+	return a, c.call(ctx, http.MethodGet, "/api/v1/applications/"+url.PathEscape(name), nil, &a)
+}
+
+func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
+	body := &bytes.Buffer{}
+	if in != nil {
+		if err := json.NewEncoder(body).Encode(in); err != nil {
+			return fmt.Errorf("cannot encode request: %w", err)
+		}
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return fmt.Errorf("cannot make request: %w", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return fmt.Errorf("cannot %s %s: %w", method, path, err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return fmt.Errorf("cannot read answer to %s %s: %w", method, path, err)
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s %s: %s: %s", method, path, resp.Status, data)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(data, out); err != nil {
+		return fmt.Errorf("cannot decode answer to %s %s: %w", method, path, err)
+	}
+	return nil
+}

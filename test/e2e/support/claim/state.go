@@ -1,0 +1,82 @@
+package claim
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Names of conditions a claim has.
+const (
+	Ready               = "Ready"
+	Synced              = "Synced"
+	VirtualClusterReady = "VirtualClusterReady"
+	ArgoCDReady         = "ArgoCDReady"
+)
+
+// State is what a claim tells its owner.
+type State struct {
+	Object *unstructured.Unstructured `json:"-"`
+
+	Phase      string             `json:"phase"`
+	Progress   int                `json:"progress"`
+	Message    string             `json:"message"`
+	Namespace  string             `json:"namespace"`
+	VCluster   VClusterState      `json:"vcluster"`
+	ArgoCD     ArgoCDState        `json:"argocd"`
+	Conditions []metav1.Condition `json:"conditions"`
+}
+
+// VClusterState is status.vcluster.
+type VClusterState struct {
+	KubeconfigSecretName   string `json:"kubeconfigSecretName"`
+	KubeconfigSecretKey    string `json:"kubeconfigSecretKey"`
+	HelmProviderName       string `json:"helmProviderName"`
+	KubernetesProviderName string `json:"kubernetesProviderName"`
+	Version                string `json:"version"`
+	KubernetesVersion      string `json:"kubernetesVersion"`
+}
+
+// ArgoCDState is status.argocd.
+type ArgoCDState struct {
+	Version      string `json:"version"`
+	ChartVersion string `json:"chartVersion"`
+	URL          string `json:"url"`
+}
+
+func stateOf(o *unstructured.Unstructured) (*State, error) {
+	s := &State{}
+	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, s); err != nil {
+		return nil, fmt.Errorf("status of claim %s is of an unexpected shape: %w", o.GetName(), err)
+	}
+	s.Object = o
+	return s, nil
+}
+
+// Condition of a type; its zero value when the claim has none such.
+func (s *State) Condition(kind string) metav1.Condition {
+	if c := meta.FindStatusCondition(s.Conditions, kind); c != nil {
+		return *c
+	}
+	return metav1.Condition{}
+}
+
+// True reports whether a condition is True.
+func (s *State) True(kind string) bool {
+	return s.Condition(kind).Status == metav1.ConditionTrue
+}
+
+// String is the whole state on a few lines, for failure messages.
+func (s *State) String() string {
+	b := &strings.Builder{}
+	fmt.Fprintf(b, "%s %s phase=%s progress=%d message=%q", s.Object.GetKind(), s.Object.GetName(), s.Phase, s.Progress, s.Message)
+	for _, c := range s.Conditions {
+		fmt.Fprintf(b, "\n  %s=%s %s %s", c.Type, c.Status, c.Reason, c.Message)
+	}
+	return b.String()
+}

@@ -1,0 +1,99 @@
+// Package gitserver runs a Git server with one repository in a cluster, for Argo CDs to deploy from.
+package gitserver
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/e2e-framework/klient"
+	"sigs.k8s.io/e2e-framework/klient/wait"
+	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+const (
+	name = "git"
+	port = 9418
+)
+
+// commit makes a repository with one commit of the manifests; serve offers it to all readers.
+const (
+	commit = `set -eu
+git init -q -b main /srv/work
+cp -L /manifests/*.yaml /srv/work/
+cd /srv/work
+git add .
+git -c user.name=e2e -c user.email=e2e@example.org commit -q -m 'Add manifests'
+git clone -q --bare /srv/work /srv/repo.git`
+	serve = `exec git daemon --reuseaddr --export-all --base-path=/srv /srv`
+)
+
+// Run starts the server in a namespace, with an image that has git (Argo CD's own), and returns the repository's URL.
+// The URL has an address and no name, so that it is understood inside virtual clusters too.
+func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image string, manifests map[string]string) string {
+	t.Helper()
+	labels := map[string]string{"app": name}
+	meta := metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels}
+	mounts := []corev1.VolumeMount{{Name: "srv", MountPath: "/srv"}, {Name: "manifests", MountPath: "/manifests"}}
+	container := func(name, script string) corev1.Container {
+		return corev1.Container{Name: name, Image: image, Command: []string{"sh", "-c", script}, VolumeMounts: mounts}
+	}
+	server := container("server", serve)
+	server.Ports = []corev1.ContainerPort{{ContainerPort: port}}
+
+	core := host.Typed.CoreV1()
+	create := func(what string, err error) {
+		t.Helper()
+		if err != nil && !kerrors.IsAlreadyExists(err) {
+			t.Fatalf("cannot create the Git server's %s: %v", what, err)
+		}
+	}
+	_, err := core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: manifests}, metav1.CreateOptions{})
+	create("ConfigMap", err)
+	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
+		ObjectMeta: meta,
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{
+				ObjectMeta: metav1.ObjectMeta{Labels: labels},
+				Spec: corev1.PodSpec{
+					InitContainers: []corev1.Container{container("commit", commit)},
+					Containers:     []corev1.Container{server},
+					Volumes: []corev1.Volume{
+						{Name: "srv", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+						{Name: "manifests", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+							LocalObjectReference: corev1.LocalObjectReference{Name: name},
+						}}},
+					},
+				},
+			},
+		},
+	}, metav1.CreateOptions{})
+	create("Deployment", err)
+	_, err = core.Services(namespace).Create(ctx, &corev1.Service{
+		ObjectMeta: meta,
+		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: port}}},
+	}, metav1.CreateOptions{})
+	create("Service", err)
+
+	client, err := klient.New(host.Config)
+	if err != nil {
+		t.Fatalf("cannot make a client: %v", err)
+	}
+	available := conditions.New(client.Resources()).DeploymentAvailable(name, namespace)
+	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(3*time.Minute), wait.WithInterval(time.Second)); err != nil {
+		t.Fatalf("the Git server does not become available (kubectl -n %s describe pods): %v", namespace, err)
+	}
+	service, err := core.Services(namespace).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("cannot get the Git server's Service: %v", err)
+	}
+	return fmt.Sprintf("git://%s/repo.git", service.Spec.ClusterIP)
+}

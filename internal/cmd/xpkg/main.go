@@ -1,0 +1,102 @@
+// Command xpkg builds this project's Crossplane packages and pushes them. It is
+// what `make xpkg` and `make push` run.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+type cli struct {
+	Crossplane string `help:"Crossplane's command line program. Default: one built from its Go module." placeholder:"PATH"`
+	Out        string `help:"Folder of the package files, in the project." default:"_output" placeholder:"DIR"`
+
+	Build buildCmd `cmd:"" help:"Build the Function and the Configuration."`
+	Push  pushCmd  `cmd:"" help:"Push what build has made."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c cli
+	k := kong.Parse(&c, kong.Name("xpkg"), kong.Description("Build and push the Crossplane packages of virtual-argocd."))
+	root, err := xpkg.FindRoot(".")
+	k.FatalIfErrorf(err)
+	if c.Crossplane == "" {
+		c.Crossplane, err = buildCrossplane(ctx)
+		k.FatalIfErrorf(err)
+	}
+	k.BindTo(ctx, (*context.Context)(nil))
+	k.FatalIfErrorf(k.Run(xpkg.Project{Root: root, Out: filepath.Join(root, c.Out), CLI: xpkg.CLI(c.Crossplane)}))
+}
+
+// buildCrossplane returns Crossplane's command line program from the cache, and
+// builds it first when it isn't there.
+func buildCrossplane(ctx context.Context) (string, error) {
+	cache, err := toolchain.Default()
+	if err != nil {
+		return "", err
+	}
+	if err := cache.Build(ctx, func(line string) { fmt.Fprintln(os.Stderr, line) }, "crossplane-cli"); err != nil {
+		return "", err
+	}
+	return cache.Binary("crossplane-cli")
+}
+
+type buildCmd struct {
+	Arch []string `help:"Platforms to build the Function for: amd64, arm64, or native for this machine's. Default: all." placeholder:"ARCH"`
+}
+
+func (b *buildCmd) Run(ctx context.Context, p xpkg.Project) error {
+	architectures := xpkg.Architectures()
+	if len(b.Arch) > 0 {
+		architectures = nil
+	}
+	for _, a := range b.Arch {
+		if a == "native" {
+			a = runtime.GOARCH
+		}
+		if !slices.Contains(xpkg.Architectures(), a) {
+			return fmt.Errorf("--arch=%s is not known: write one of %v, or native", a, xpkg.Architectures())
+		}
+		architectures = append(architectures, a)
+	}
+	if err := errors.Join(p.BuildFunction(ctx, architectures...), p.BuildConfiguration(ctx)); err != nil {
+		return err
+	}
+	for _, a := range architectures {
+		fmt.Println(p.FunctionFile(a))
+	}
+	fmt.Println(p.ConfigurationFile())
+	return nil
+}
+
+type pushCmd struct {
+	Registry string `help:"Host and organisation to push to, such as ghcr.io/acme." required:"" placeholder:"HOST/ORG"`
+}
+
+func (c *pushCmd) Run(ctx context.Context, p xpkg.Project) error {
+	pushed, err := p.Push(ctx, c.Registry)
+	if err != nil {
+		return err
+	}
+	for _, ref := range pushed {
+		fmt.Println(ref)
+	}
+	if c.Registry != xpkg.PublishedRegistry {
+		fmt.Fprintf(os.Stderr, "\nTo let Crossplane take them from there, apply:\n\n%s", xpkg.RewriteManifest(c.Registry))
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package xpkg
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// functionMain is the function's main package.
+const functionMain = "./fn/cmd/function-virtual-argocd"
+
+// Architectures are the platforms a release supports, all of them Linux.
+func Architectures() []string { return []string{"amd64", "arm64"} }
+
+// Project builds the packages of the project at Root into Out.
+type Project struct {
+	Root string
+	Out  string
+	CLI  CLI
+}
+
+// FunctionFile is the Function's package file for one platform.
+func (p Project) FunctionFile(arch string) string {
+	return filepath.Join(p.Out, fmt.Sprintf("%s-%s.xpkg", FunctionName, arch))
+}
+
+// BuildFunction compiles the function and builds its package for each
+// architecture.
+func (p Project) BuildFunction(ctx context.Context, architectures ...string) error {
+	version, err := Version(p.Root)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, arch := range architectures {
+		g.Go(func() error { return p.buildFunction(ctx, arch, version) })
+	}
+	return g.Wait()
+}
+
+func (p Project) buildFunction(ctx context.Context, arch, version string) error {
+	binary := filepath.Join(p.Out, "linux-"+arch, "function")
+	if err := GoBuild(ctx, p.Root, functionMain, arch, version, binary); err != nil {
+		return err
+	}
+	runtime := Runtime{
+		Binary: binary, Architecture: arch,
+		// What Crossplane calls, and metrics.
+		Ports:  []string{"9443/tcp", "8080/tcp"},
+		Labels: annotations(version),
+	}
+	image := binary + "-runtime.tar"
+	if err := runtime.WriteImage(image); err != nil {
+		return err
+	}
+	return p.CLI.Build(ctx, Contents{Root: filepath.Join(p.Root, "package"), Runtime: image}, p.FunctionFile(arch))
+}
+
+// annotations are the standard ones of the OCI image specification.
+func annotations(version string) map[string]string {
+	return map[string]string{
+		"org.opencontainers.image.source":   "https://github.com/virtual-argocd/virtual-argocd",
+		"org.opencontainers.image.licenses": "Apache-2.0",
+		"org.opencontainers.image.version":  version,
+	}
+}

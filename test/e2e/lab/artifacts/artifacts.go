@@ -40,6 +40,9 @@ type Config struct {
 // Build makes every image that is not in the cache yet. It needs root, for the
 // Debian root file system, and all binaries of the toolchain.
 func Build(ctx context.Context, c toolchain.Cache, p toolchain.Progress) error {
+	if p == nil {
+		p = func(string) {}
+	}
 	return build(ctx, c, p)
 }
 

@@ -1,0 +1,55 @@
+package artifacts
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+func build(ctx context.Context, c toolchain.Cache, say func(string)) error {
+	if err := installPackages(ctx, say); err != nil {
+		return err
+	}
+	all, err := recipes(ctx, c)
+	if err != nil {
+		return fmt.Errorf("cannot list the images to build: %w", err)
+	}
+	s, err := openStore(imagesDir(c))
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, r := range all {
+		names = append(names, r.Name)
+		if err := s.make(ctx, c, r, say); err != nil {
+			return fmt.Errorf("cannot build image %s: %w", r.Name, err)
+		}
+	}
+	return s.keep(names)
+}
+
+// make builds an image unless the store has it.
+func (s *store) make(ctx context.Context, c toolchain.Cache, r recipe, say func(string)) error {
+	key, err := r.key()
+	if err != nil {
+		return err
+	}
+	if ok, err := s.has(r.Name, key); ok || err != nil {
+		return err
+	}
+	base := ""
+	if len(r.Debian) > 0 {
+		if base, err = rootfs(ctx, filepath.Join(filepath.Dir(s.dir), "rootfs"), slices.Sorted(slices.Values(r.Debian)), say); err != nil {
+			return err
+		}
+	}
+	say("building image " + r.Name)
+	img, err := r.image(base)
+	if err != nil {
+		return err
+	}
+	return s.put(r.Name, key, img)
+}

@@ -1,0 +1,121 @@
+package artifacts
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+// A kitchen makes recipes. It remembers the first error, so that recipes read
+// as lists; recipes() reports it.
+type kitchen struct {
+	ctx   context.Context
+	cache toolchain.Cache
+	err   error
+}
+
+// recipes lists every image the lab serves.
+func recipes(ctx context.Context, c toolchain.Cache) ([]recipe, error) {
+	k := &kitchen{ctx: ctx, cache: c}
+	all := slices.Concat(
+		k.node(),
+		k.crossplane(),
+		k.vcluster(),
+		k.argocd(),
+	)
+	return all, k.err
+}
+
+// node makes the images of the cluster itself.
+func (k *kitchen) node() []recipe {
+	return []recipe{
+		static(PauseImage, k.pause(), "/pause"),
+		static(NodeDNSImage, k.binary("coredns"), "/coredns"),
+	}
+}
+
+func (k *kitchen) crossplane() []recipe {
+	cluster := filepath.Join(k.module("crossplane"), "cluster")
+	r := static(CrossplaneImage(), k.binary("crossplane"), "/usr/local/bin/crossplane",
+		append(k.tree("/crds", filepath.Join(cluster, "crds")),
+			k.tree("/webhookconfigurations", filepath.Join(cluster, "webhookconfigurations"))...)...)
+	return []recipe{r}
+}
+
+// static is an image of one static binary and nothing else to run. Its
+// trusted certificates are those of this machine.
+func static(name, binary, target string, extra ...ociimage.File) recipe {
+	files := append(ociimage.UnprivilegedFiles(),
+		ociimage.File{Path: target, Source: binary, Mode: 0o755},
+		ociimage.File{Path: ociimage.CACertificates, Source: ociimage.CACertificates})
+	return recipe{
+		Name:  name,
+		Files: append(files, extra...),
+		Config: ociimage.Config{
+			Architecture: runtime.GOARCH,
+			Entrypoint:   []string{target},
+			Env:          []string{"PATH=/usr/local/bin:/usr/bin:/bin"},
+			User:         fmt.Sprintf("%d:%d", ociimage.NonRoot, ociimage.NonRoot),
+		},
+	}
+}
+
+// as gives an image further names.
+func (r recipe) as(names ...string) []recipe {
+	all := make([]recipe, 0, len(names))
+	for _, name := range names {
+		r.Name = name
+		all = append(all, r)
+	}
+	return all
+}
+
+func (k *kitchen) binary(name string) string {
+	file, err := k.cache.Binary(name)
+	k.note(err)
+	return file
+}
+
+func (k *kitchen) module(name string) string {
+	dir, err := k.cache.ModuleDir(k.ctx, name)
+	k.note(err)
+	return dir
+}
+
+func (k *kitchen) tree(target, source string) []ociimage.File {
+	files, err := ociimage.Tree(target, source)
+	k.note(err)
+	for i := range files {
+		files[i].Mode = 0o644 // The module cache is read-only; an image need not be.
+	}
+	return files
+}
+
+func (k *kitchen) note(err error) {
+	if k.err == nil {
+		k.err = err
+	}
+}
+
+// program copies a binary to a path of an image.
+func (k *kitchen) program(target, name string) ociimage.File {
+	return ociimage.File{Path: target, Source: k.binary(name), Mode: 0o755}
+}
+
+// folder is an empty folder that belongs to a user.
+func folder(path string, owner int, mode fs.FileMode) ociimage.File {
+	return ociimage.File{Path: path, Dir: true, UID: owner, GID: owner, Mode: mode}
+}
+
+// exists tells whether a file is there; used for files from Debian packages.
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}

@@ -1,0 +1,101 @@
+package artifacts
+
+import (
+	_ "embed"
+	"io/fs"
+	"runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+//go:embed scripts/entrypoint.sh
+var entrypoint string
+
+//go:embed scripts/gpg-wrapper.sh
+var gpgWrapper string
+
+//go:embed scripts/git-verify-wrapper.sh
+var gitVerifyWrapper string
+
+//go:embed scripts/redis-entrypoint.sh
+var redisEntrypoint string
+
+// argocdUser runs Argo CD and its redis, by the charts' security contexts.
+const argocdUser = 999
+
+// debianPackages of the one root file system that Argo CD and redis share.
+// Argo CD's repo-server makes a keyring at start, for which gpg needs its
+// agent; its init container needs "cp --update=none", coreutils 9.3 or later.
+var debianPackages = []string{
+	"ca-certificates", "git", "git-lfs", "gpg", "gpg-agent", "openssh-client", "redis-server", "tini", "tzdata",
+}
+
+// argocd makes the images of Argo CD and of its redis, the latter under the
+// names of the argo-cd charts 9.3.7 and 10.1.1.
+func (k *kitchen) argocd() []recipe {
+	cd := recipe{
+		Name:   "quay.io/argoproj/argocd:" + toolchain.Version("argocd"),
+		Debian: debianPackages,
+		Files: append(users(),
+			k.program("/usr/local/bin/argocd", "argocd"),
+			k.program("/usr/local/bin/helm", "helm"),
+			k.program("/usr/local/bin/kustomize", "kustomize"),
+			script("entrypoint.sh", entrypoint),
+			script("gpg-wrapper.sh", gpgWrapper),
+			script("git-verify-wrapper.sh", gitVerifyWrapper),
+			folder("/app/config/tls", 0, 0o755),
+			folder("/app/config/gpg/source", 0, 0o755),
+			folder("/app/config/gpg/keys", argocdUser, 0o700),
+			ociimage.File{Path: "/app/config/ssh/ssh_known_hosts"},
+			ociimage.File{Path: "/etc/ssh/ssh_known_hosts", Link: "/app/config/ssh/ssh_known_hosts"},
+			folder("/home/argocd", argocdUser, 0o775)),
+		Config: ociimage.Config{
+			Architecture: runtime.GOARCH,
+			Entrypoint:   []string{"/usr/bin/tini", "--"},
+			Env:          []string{debianPath, "USER=argocd"},
+			User:         "999",
+			WorkingDir:   "/home/argocd",
+		},
+	}
+	// One binary, which looks at the name it is called by.
+	for _, name := range []string{
+		"application-controller", "applicationset-controller", "cmp-server", "commit-server", "dex",
+		"k8s-auth", "notifications", "repo-server", "server",
+	} {
+		cd.Files = append(cd.Files, ociimage.File{Path: "/usr/local/bin/argocd-" + name, Link: "argocd"})
+	}
+
+	redis := recipe{
+		Debian: debianPackages,
+		Files:  append(users(), script("docker-entrypoint.sh", redisEntrypoint), folder("/data", argocdUser, 0o755)),
+		Config: ociimage.Config{
+			Architecture: runtime.GOARCH,
+			Entrypoint:   []string{"/usr/local/bin/docker-entrypoint.sh"},
+			Cmd:          []string{"redis-server"},
+			Env:          []string{debianPath},
+			User:         "999",
+			WorkingDir:   "/data",
+			Ports:        []string{"6379/tcp"},
+		},
+	}
+	const redisName = "ecr-public.aws.com/docker/library/redis:"
+	return append(redis.as(redisName+"8.2.2-alpine", redisName+"8.2.3-alpine"), cd)
+}
+
+const debianPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+func script(name, content string) ociimage.File {
+	return ociimage.File{Path: "/usr/local/bin/" + name, Content: content, Mode: 0o755}
+}
+
+// users replaces Debian's user table by the few users these images have.
+func users() []ociimage.File {
+	return []ociimage.File{
+		{Path: "/etc/passwd", Content: "root:x:0:0:root:/root:/bin/bash\n" +
+			"argocd:x:999:999::/home/argocd:/bin/sh\n" +
+			"nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
+		{Path: "/etc/group", Content: "root:x:0:\nargocd:x:999:\nnogroup:x:65534:\n"},
+		{Path: "/tmp", Dir: true, Mode: 0o777 | fs.ModeSticky},
+	}
+}

@@ -24,6 +24,8 @@ type Runtime struct {
 	Architecture string
 	// Ports are informative: "9443/tcp".
 	Ports []string
+	// Env holds NAME=value pairs.
+	Env []string
 	// Labels are informative: "org.opencontainers.image.version".
 	Labels map[string]string
 }
@@ -32,7 +34,7 @@ type Runtime struct {
 // that Mozilla trusts, an unprivileged user and /tmp. No shell, nothing else.
 func (r Runtime) WriteImage(out string) error {
 	img, err := ociimage.Static(r.Binary,
-		ociimage.Config{Architecture: r.Architecture, Ports: r.Ports, Labels: r.Labels},
+		ociimage.Config{Architecture: r.Architecture, Ports: r.Ports, Env: r.Env, Labels: r.Labels},
 		ociimage.File{Path: ociimage.CACertificates, Content: certificates()})
 	if err != nil {
 		return fmt.Errorf("cannot make the runtime image of %s: %w", r.Binary, err)

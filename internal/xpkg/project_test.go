@@ -1,0 +1,91 @@
+package xpkg
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestVersion(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		content string
+		want    string
+		wantErr string
+	}{
+		"Release":      {"What a release holds.", "v0.1.0\n", "v0.1.0", ""},
+		"Candidate":    {"A pre-release is a version too.", "v1.0.0-rc.1\n", "v1.0.0-rc.1", ""},
+		"WithoutV":     {"Tags and Go's modules start with v.", "0.1.0\n", "", "starts with v"},
+		"Branch":       {"Crossplane resolves dependencies among semantic versions alone.", "main\n", "", "semantic version"},
+		"TwoNumbers":   {"A short version would be another tag than its canonical form.", "v0.1\n", "", "semantic version"},
+		"EmptyVersion": {"An empty tag is none.", "", "", "semantic version"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			writeFile(t, filepath.Join(dir, "VERSION"), tc.content)
+			got, err := Version(dir)
+			if tc.wantErr == "" && err != nil || tc.wantErr != "" && (err == nil || !strings.Contains(err.Error(), tc.wantErr)) {
+				t.Fatalf("\n%s\nVersion(...): want error with %q, got %v", tc.reason, tc.wantErr, err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("\n%s\nVersion(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+// A user copies the example: it must name the version that is being released.
+func TestExampleNamesThisVersion(t *testing.T) {
+	root, err := FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := Version(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, example := range []string{"examples/install/configuration.yaml"} {
+		data, err := os.ReadFile(filepath.Join(root, example))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := PublishedRegistry + "/" + ConfigurationName + ":" + version + "\n"; !strings.Contains(string(data), want) {
+			t.Errorf("%s must install %s", example, want)
+		}
+	}
+}
+
+func TestStampFunctionVersion(t *testing.T) {
+	root, err := FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	meta, err := os.ReadFile(filepath.Join(root, "crossplane.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := stampFunctionVersion(meta, "v1.2.3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "/function-virtual-argocd\n    version: ^v1.2.3\n"; !strings.Contains(string(got), want) {
+		t.Errorf("stampFunctionVersion(...): want %q in\n%s", want, got)
+	}
+	if _, err := stampFunctionVersion([]byte("spec: {dependsOn: [{package: example.org/other}]}"), "v1.2.3"); err == nil {
+		t.Error("stampFunctionVersion(...): want an error where the function is no dependency")
+	}
+}
+
+func writeFile(t *testing.T, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

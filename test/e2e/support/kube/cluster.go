@@ -72,3 +72,8 @@ func (c *Cluster) Resource(gvk schema.GroupVersionKind, namespace string) (dynam
 	}
 	return c.Dynamic.Resource(mapping.Resource).Namespace(namespace), nil
 }
+
+// Forget makes the next question about a kind ask the API server again, for kinds that have just been added.
+func (c *Cluster) Forget() {
+	c.mapper.Reset()
+}

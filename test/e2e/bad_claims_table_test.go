@@ -1,0 +1,55 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+)
+
+// badClaim is a claim that is wrong in one way, and the field that its error must name.
+type badClaim struct {
+	claim *claim.Claim
+	field string
+}
+
+// badClaims by what is wrong with them.
+var badClaims = map[string]badClaim{
+	// Types and fields that the schema knows.
+	"VersionIsANumber":         {newClaim("b01").Set(int64(135), "spec", "kubernetes", "version"), "spec.kubernetes.version"},
+	"ArgoCDValuesAreAString":   {newClaim("b02").Set("server", "spec", "argocd", "values"), "spec.argocd.values"},
+	"VClusterValuesAreAList":   {newClaim("b03").Set([]any{"a"}, "spec", "vcluster", "values"), "spec.vcluster.values"},
+	"ArgoCDIsABoolean":         {newClaim("b04").Set(true, "spec", "argocd"), "spec.argocd"},
+	"UnknownField":             {newClaim("b05").Set(int64(3), "spec", "replicas"), "spec.replicas"},
+	"FieldInWrongCase":         {newClaim("b06").Set("9.3.7", "spec", "argocd", "chartversion"), "spec.argocd.chartversion"},
+	"ConnectionSecretIsNested": {newClaim("b07").Set(map[string]any{"a": "b"}, "spec", "writeConnectionSecretToRef", "name"), "spec.writeConnectionSecretToRef.name"},
+
+	// Versions.
+	"KubernetesTooOld":         {newClaim("b08").Kubernetes("v1.12.0"), "spec.kubernetes.version"},
+	"KubernetesTooNew":         {newClaim("b09").Kubernetes("v1.99.0"), "spec.kubernetes.version"},
+	"KubernetesNotAVersion":    {newClaim("b10").Kubernetes("latest"), "spec.kubernetes.version"},
+	"KubernetesIsAnImage":      {newClaim("b11").Kubernetes("v1.35.4@sha256:" + strings.Repeat("a", 64)), "spec.kubernetes.version"},
+	"ArgoCDChartNotAVersion":   {newClaim("b12").Set("newest please", "spec", "argocd", "chartVersion"), "spec.argocd.chartVersion"},
+	"ArgoCDChartTooLong":       {newClaim("b13").Set("1.0.0-"+strings.Repeat("a", 300), "spec", "argocd", "chartVersion"), "spec.argocd.chartVersion"},
+	"VClusterChartNotAVersion": {newClaim("b14").Set("../../etc/passwd", "spec", "vcluster", "chartVersion"), "spec.vcluster.chartVersion"},
+
+	// What is not a tenant's to set in the virtual cluster: each of these is a way out of it, or into another.
+	"HostManifests":       {newClaim("b15").VClusterValue("apiVersion: v1", "experimental", "deploy", "host", "manifests"), "spec.vcluster.values.experimental"},
+	"HostRBAC":            {newClaim("b16").VClusterValue(true, "rbac", "clusterRole", "enabled"), "spec.vcluster.values.rbac"},
+	"ControlPlaneImage":   {newClaim("b17").VClusterValue("evil/vcluster", "controlPlane", "statefulSet", "image", "repository"), "spec.vcluster.values.controlPlane.statefulSet.image"},
+	"ControlPlaneSidecar": {newClaim("b18").VClusterValue([]any{map[string]any{"name": "x"}}, "controlPlane", "statefulSet", "sidecars"), "spec.vcluster.values.controlPlane.statefulSet.sidecars"},
+	"HostNodes":           {newClaim("b19").VClusterValue(true, "sync", "fromHost", "nodes", "enabled"), "spec.vcluster.values.sync.fromHost"},
+	"PodSecurityOff":      {newClaim("b20").VClusterValue("privileged", "policies", "podSecurityStandard"), "spec.vcluster.values.policies"},
+	"OtherKubeconfig":     {newClaim("b21").VClusterValue("https://elsewhere", "exportKubeConfig", "server"), "spec.vcluster.values.exportKubeConfig"},
+	"Plugins":             {newClaim("b22").VClusterValue(map[string]any{"image": "evil"}, "plugins", "evil"), "spec.vcluster.values.plugins"},
+	"HostServices":        {newClaim("b23").VClusterValue([]any{}, "networking", "replicateServices", "fromHost"), "spec.vcluster.values.networking"},
+	"TokensInPods":        {newClaim("b24").VClusterValue(false, "sync", "toHost", "pods", "useSecretsForSATokens"), "spec.vcluster.values.sync.toHost.pods"},
+	"NoSuchValue":         {newClaim("b25").VClusterValue(true, "noSuchThing"), "spec.vcluster.values.noSuchThing"},
+
+	// Sizes.
+	"ValuesTooDeep":  {newClaim("b26").ArgoCDValue(true, strings.Split(strings.Repeat("a.", 120)+"a", ".")...), "spec.argocd.values"},
+	"ValuesTooLarge": {newClaim("b27").ArgoCDValue(strings.Repeat("x", 900_000), "configs", "cm", "x"), "spec.argocd.values"},
+	"NameTooLong":    {newClaim("b28-" + strings.Repeat("a", 250)), "metadata.name"},
+	"NameNotALabel":  {newClaim("b29.Upper"), "metadata.name"},
+}

@@ -1,0 +1,224 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/e2e-framework/klient/wait"
+	"sigs.k8s.io/e2e-framework/pkg/env"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/diagnose"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+// newClaim is the smallest claim that publishes its connection details.
+func newClaim(name string) *claim.Claim {
+	return claim.New(name).In(claims).Set(name+"-connection", "spec", "writeConnectionSecretToRef", "name")
+}
+
+// createNamespace makes a namespace and waits for what Kubernetes puts in each, so that listings don't race with it.
+func createNamespace(name string) env.Func {
+	return func(ctx context.Context, _ *envconf.Config) (context.Context, error) {
+		core := host.Typed.CoreV1()
+		_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		if err != nil && !kerrors.IsAlreadyExists(err) {
+			return ctx, fmt.Errorf("cannot create namespace %s: %w", name, err)
+		}
+		err = wait.For(func(ctx context.Context) (bool, error) {
+			_, err1 := core.ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
+			_, err2 := core.ConfigMaps(name).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+			return err1 == nil && err2 == nil, nil
+		}, wait.WithTimeout(time.Minute), wait.WithInterval(200*time.Millisecond), wait.WithImmediate())
+		if err != nil {
+			return ctx, fmt.Errorf("namespace %s does not become usable: %w", name, err)
+		}
+		return ctx, nil
+	}
+}
+
+// openKubeconfig opens the virtual cluster of a kubeconfig that the product has made.
+func openKubeconfig(data []byte) (*kube.Cluster, error) {
+	config, err := reach(data)
+	if err != nil {
+		return nil, err
+	}
+	return kube.New(config)
+}
+
+// reach makes a client's configuration of a kubeconfig whose server is a Service's name.
+func reach(data []byte) (*rest.Config, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(data)
+	if err != nil {
+		return nil, fmt.Errorf("the kubeconfig is unusable: %w", err)
+	}
+	config.Dial = dialer.DialContext
+	config.Timeout = 30 * time.Second
+	return config, nil
+}
+
+// connectionConfig is how a claim's owner reaches the virtual cluster: with the kubeconfig of the connection Secret.
+func connectionConfig(ctx context.Context, t testing.TB, l *claim.Live) *rest.Config {
+	t.Helper()
+	secret, err := l.ConnectionSecret(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := reach(secret.Data["kubeconfig"])
+	if err != nil {
+		t.Fatalf("connection Secret %s: %v", secret.Name, err)
+	}
+	return config
+}
+
+// open is a claim's virtual cluster.
+func open(ctx context.Context, t testing.TB, l *claim.Live) *kube.Cluster {
+	t.Helper()
+	c, err := kube.New(connectionConfig(ctx, t, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// loggedIn is a session of a claim's owner in its Argo CD.
+func loggedIn(ctx context.Context, t *testing.T, l *claim.Live) *argocd.Client {
+	t.Helper()
+	secret, err := l.ConnectionSecret(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := argocd.New(dialer, string(secret.Data["url"]))
+	if err := api.Login(ctx, string(secret.Data["username"]), string(secret.Data["password"])); err != nil {
+		t.Fatalf("cannot log in to the Argo CD of %s: %v", l.Name, err)
+	}
+	return api
+}
+
+// workloads are the names of Argo CD's Deployments and StatefulSets in a virtual cluster, and what is wrong with those
+// that are not fully available.
+func workloads(ctx context.Context, virtual *kube.Cluster) (names, wrong []string, err error) {
+	deployments, err := virtual.Typed.AppsV1().Deployments("argocd").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot list Deployments: %w", err)
+	}
+	sets, err := virtual.Typed.AppsV1().StatefulSets("argocd").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot list StatefulSets: %w", err)
+	}
+	see := func(o metav1.Object, observed int64, want *int32, updated, available int32) {
+		names = append(names, o.GetName())
+		if observed < o.GetGeneration() || want == nil || updated != *want || available != *want {
+			wrong = append(wrong, fmt.Sprintf("%s: %d available, %d updated", o.GetName(), available, updated))
+		}
+	}
+	for _, d := range deployments.Items {
+		see(&d, d.Status.ObservedGeneration, d.Spec.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas)
+	}
+	for _, s := range sets.Items {
+		see(&s, s.Status.ObservedGeneration, s.Spec.Replicas, s.Status.UpdatedReplicas, s.Status.AvailableReplicas)
+	}
+	return names, wrong, nil
+}
+
+// deployment reads one of Argo CD's Deployments.
+func deployment(ctx context.Context, t testing.TB, virtual *kube.Cluster, name string) *appsv1.Deployment {
+	t.Helper()
+	d, err := virtual.Typed.AppsV1().Deployments("argocd").Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("cannot get Deployment %s in the virtual cluster: %v", name, err)
+	}
+	return d
+}
+
+// deleteAndAwait deletes a claim, waits until no object of any kind is about its tenant, and returns how long that
+// took. Whatever a tenant has carries the name of the claim, followed by a dash, in its name or its namespace's; that
+// nothing under another name stays behind is what the listings before and after the tests show.
+func deleteAndAwait(ctx context.Context, t testing.TB, l *claim.Live) time.Duration {
+	t.Helper()
+	l.Delete(ctx, t)
+	return eventually.True(ctx, t, goneWithin, "everything of "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
+		if s, err := l.State(ctx); err == nil {
+			return false, "the claim is there: " + s.String()
+		} else if !kerrors.IsNotFound(err) {
+			return false, err.Error()
+		}
+		all, err := inventory.Take(ctx, host)
+		if err != nil {
+			return false, err.Error()
+		}
+		left := all.About(l.Name + "-")
+		return len(left) == 0, "\n" + left.String()
+	})
+}
+
+// cleanUp is the teardown of every test: it writes the cluster's state down when the test failed, and deletes what
+// claims the test has left.
+func cleanUp(ctx context.Context, t *testing.T, lives ...*claim.Live) {
+	t.Helper()
+	if t.Failed() {
+		dir := filepath.Join(dumps, strings.ReplaceAll(t.Name(), "/", "_"))
+		err := diagnose.Dump(ctx, host, dir, func(namespace string) bool {
+			return namespace == crossplane || strings.HasPrefix(namespace, "vargo-")
+		})
+		t.Logf("the state of the cluster is in %s (errors: %v)", dir, err)
+		if keep {
+			t.Logf("E2E_KEEP is set: the test's claims in namespace %s stay", claims)
+			return
+		}
+	}
+	for _, l := range lives {
+		if l == nil {
+			continue
+		}
+		if _, err := l.State(ctx); kerrors.IsNotFound(err) {
+			continue
+		}
+		deleteAndAwait(ctx, t, l)
+	}
+}
+
+func lines(s []string) string { return "  " + strings.Join(s, "\n  ") }
+
+// measurements are times taken by the tests, printed together at the end.
+type measurements struct {
+	mu   sync.Mutex
+	rows []string
+}
+
+var measured measurements
+
+func (m *measurements) add(what string, d time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows = append(m.rows, fmt.Sprintf("%-70s %7.1f s", what, d.Seconds()))
+}
+
+func (m *measurements) print(w io.Writer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.rows) == 0 {
+		return
+	}
+	slices.Sort(m.rows)
+	_, _ = fmt.Fprintf(w, "\nMeasured:\n%s\n", lines(m.rows))
+}

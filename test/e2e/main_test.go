@@ -1,0 +1,98 @@
+//go:build e2e
+
+// Package e2e tries the product on a real cluster with a real Crossplane, real providers, real vclusters and real
+// Argo CDs. Each file is one story of a platform engineer's; support/ has what the stories have in common.
+//
+//	make test-e2e                            everything, on the embedded cluster
+//	KUBECONFIG=... go test -tags e2e -v ./test/e2e -run TestTwoCustomers
+//
+// E2E_KEEP=1 leaves the claims of a failed test in place, to look at.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sigs.k8s.io/e2e-framework/pkg/env"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+const (
+	// claims is the namespace that the tests' claims are in; crossplane the one of Crossplane and what it runs.
+	claims     = "e2e-claims"
+	crossplane = "crossplane-system"
+
+	// readyWithin is long: a machine with two cores brings up several tenants at once. What is measured is printed.
+	readyWithin = 12 * time.Minute
+	// goneWithin is the product's promise for a tenant in any state.
+	goneWithin = 2 * time.Minute
+)
+
+var (
+	testenv env.Environment
+	host    *kube.Cluster
+	dialer  *kube.Dialer
+
+	// dumps is where the state of the cluster is written down when a test fails.
+	dumps = filepath.Join(os.TempDir(), fmt.Sprintf("virtual-argocd-e2e-%d", os.Getpid()))
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	cfg, err := envconf.NewFromFlags()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "cannot read flags:", err)
+		return 1
+	}
+	var before inventory.Listing
+	var leftovers error
+	testenv = env.NewWithConfig(cfg).
+		Setup(connect, createNamespace(claims), func(ctx context.Context, _ *envconf.Config) (_ context.Context, err error) {
+			before, err = inventory.Take(ctx, host)
+			return ctx, err
+		}).
+		Finish(func(ctx context.Context, _ *envconf.Config) (context.Context, error) {
+			if before != nil {
+				leftovers = nothingLeft(ctx, before)
+			}
+			return ctx, nil
+		})
+	code := testenv.Run(m)
+	measured.print(os.Stdout)
+	switch {
+	case code != 0:
+		fmt.Printf("\nFAILED. The state of the cluster at each failure is in %s\n", dumps)
+	case leftovers != nil:
+		fmt.Println("\nFAILED:", leftovers)
+		code = 1
+	}
+	return code
+}
+
+// nothingLeft compares the cluster with its state before the first test: every test has deleted its claims, so
+// together they must have left nothing, whatever they did to their tenants.
+func nothingLeft(ctx context.Context, before inventory.Listing) error {
+	var diff []string
+	for deadline := time.Now().Add(goneWithin); ; time.Sleep(2 * time.Second) {
+		after, err := inventory.Take(ctx, host)
+		if err != nil {
+			return err
+		}
+		if diff = inventory.Diff(before, after); len(diff) == 0 {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("the tests together left the cluster other than they found it:\n%s", lines(diff))
+		}
+	}
+}

@@ -1,0 +1,197 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+// outage is how long the function is away: many reconciles of every claim.
+const outage = 45 * time.Second
+
+// outages is a customer in steady state and one who is being provisioned, while parts of the platform fail.
+type outages struct {
+	steady, late *claim.Live
+	before       map[string]types.UID
+}
+
+// TestOutages runs with no other test beside it: the parts that fail are everybody's.
+func TestOutages(t *testing.T) {
+	o := &outages{}
+	testenv.Test(t, features.New("outages").
+		Setup(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			o.steady = claim.Create(ctx, t, host, newClaim("steady"))
+			o.steady.AwaitReady(ctx, t, readyWithin)
+			o.before = identities(ctx, t, o.steady)
+			return ctx
+		}).
+		Assess("FunctionDownDeletesNothing", o.functionDown).
+		Assess("HelmProviderRestartedMidInstallation", o.providerRestarted).
+		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			restoreFunction(ctx, t)
+			cleanUp(ctx, t, o.steady, o.late)
+			return ctx
+		}).Feature())
+}
+
+func (o *outages) functionDown(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	stopFunction(ctx, t)
+	o.late = claim.Create(ctx, t, host, newClaim("late"))
+	eventually.True(ctx, t, 2*time.Minute, "Crossplane misses the function", func(ctx context.Context) (bool, string) {
+		o.nudge(ctx, t)
+		xr, err := o.steady.XR(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		conditions, _, _ := unstructured.NestedSlice(xr.Object, "status", "conditions")
+		for _, c := range conditions {
+			if c, ok := c.(map[string]any); ok && c["type"] == "Synced" && c["status"] == "False" {
+				return true, ""
+			}
+		}
+		return false, fmt.Sprint(conditions)
+	})
+	eventually.Never(ctx, t, outage, "something of a running tenant is gone or another", func(ctx context.Context) (bool, string) {
+		o.nudge(ctx, t)
+		return o.lost(ctx, t)
+	})
+	restoreFunction(ctx, t)
+	start := time.Now()
+	eventually.True(ctx, t, 5*time.Minute, "the claim that came while the function was away gets a virtual cluster", func(ctx context.Context) (bool, string) {
+		return tenantNamespace(ctx, o.late) != "", "no namespace"
+	})
+	measured.add("outages: function back to work going on", time.Since(start))
+	o.steady.AwaitReady(ctx, t, 5*time.Minute)
+	o.untouched(ctx, t)
+	return ctx
+}
+
+// providerRestarted kills provider-helm in the middle of each of the two installations.
+func (o *outages) providerRestarted(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	namespace := tenantNamespace(ctx, o.late)
+	awaitPending(ctx, t, host, namespace, "the vcluster chart")
+	killProviderHelm(ctx, t)
+
+	s := o.late.Await(ctx, t, readyWithin, "has a virtual cluster", func(s *claim.State) bool { return s.True(claim.VirtualClusterReady) })
+	virtual := fromStatus(ctx, t, s)
+	awaitPending(ctx, t, virtual, "argocd", "the argo-cd chart")
+	killProviderHelm(ctx, t)
+
+	start := time.Now()
+	o.late.AwaitReady(ctx, t, readyWithin)
+	measured.add("outages: provider-helm killed amid argo-cd installation to Ready", time.Since(start))
+	loggedIn(ctx, t, o.late)
+	o.untouched(ctx, t)
+	return ctx
+}
+
+// nudge makes Crossplane reconcile both composite resources now.
+func (o *outages) nudge(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, l := range []*claim.Live{o.steady, o.late} {
+		xr, err := l.XR(ctx)
+		if err != nil {
+			continue // Not bound yet: there is nothing to reconcile.
+		}
+		client, err := host.Resource(xr.GroupVersionKind(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{"e2e/nudged":%q}}}`, time.Now().Format(time.RFC3339Nano))
+		if _, err := client.Patch(ctx, xr.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+			t.Fatalf("cannot annotate composite resource: %v", err)
+		}
+	}
+}
+
+// untouched fails the test when something of the steady customer is gone or was replaced.
+func (o *outages) untouched(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if lost, what := o.lost(ctx, t); lost {
+		t.Errorf("something of a running tenant is gone or another: %s", what)
+	}
+}
+
+func (o *outages) lost(ctx context.Context, t *testing.T) (bool, string) {
+	t.Helper()
+	now := identities(ctx, t, o.steady)
+	for name, uid := range o.before {
+		if now[name] != uid {
+			return true, fmt.Sprintf("%s was %s and is %q", name, uid, now[name])
+		}
+	}
+	return false, ""
+}
+
+// identities are the UIDs of a tenant's composed resources and of the pods that make it up.
+func identities(ctx context.Context, t *testing.T, l *claim.Live) map[string]types.UID {
+	t.Helper()
+	out := map[string]types.UID{}
+	composed, err := l.Composed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range composed {
+		out[o.GetKind()+" "+o.GetName()] = o.GetUID()
+	}
+	pods, err := host.Typed.CoreV1().Pods(tenantNamespace(ctx, l)).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pods.Items {
+		out["Pod "+p.Name] = p.UID
+	}
+	if len(composed) < 5 || len(pods.Items) < 5 {
+		t.Fatalf("tenant of claim %s has %d composed resources and %d pods: too few to be whole", l.Name, len(composed), len(pods.Items))
+	}
+	return out
+}
+
+// awaitPending waits until Helm has begun to install a chart and has not ended.
+func awaitPending(ctx context.Context, t *testing.T, c *kube.Cluster, namespace, what string) {
+	t.Helper()
+	eventually.True(ctx, t, readyWithin, "Helm is installing "+what, func(ctx context.Context) (bool, string) {
+		list, err := c.Typed.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{LabelSelector: "owner=helm,status=pending-install"})
+		if err != nil {
+			return false, err.Error()
+		}
+		return len(list.Items) > 0, "no pending release"
+	})
+}
+
+func killProviderHelm(ctx context.Context, t *testing.T) {
+	t.Helper()
+	now, name := int64(0), findPackage(ctx, t, providers, "/provider-helm").GetName()
+	err := host.Typed.CoreV1().Pods(crossplane).DeleteCollection(ctx,
+		metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{LabelSelector: "pkg.crossplane.io/provider=" + name})
+	if err != nil {
+		t.Fatalf("cannot kill provider-helm: %v", err)
+	}
+}
+
+// fromStatus opens a virtual cluster by what the claim's status says, for claims that are not Ready yet.
+func fromStatus(ctx context.Context, t *testing.T, s *claim.State) *kube.Cluster {
+	t.Helper()
+	secret, err := host.Typed.CoreV1().Secrets(crossplane).Get(ctx, s.VCluster.KubeconfigSecretName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := openKubeconfig(secret.Data[s.VCluster.KubeconfigSecretKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

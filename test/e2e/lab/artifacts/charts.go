@@ -25,6 +25,10 @@ func PackageCharts(ctx context.Context, c toolchain.Cache, argocdChart, dir stri
 	if err != nil {
 		return err
 	}
+	return packageCharts(all, dir)
+}
+
+func packageCharts(all []*chart.Chart, dir string) error {
 	index := chartIndex{APIVersion: "v1", Entries: map[string][]chartEntry{}}
 	for _, ch := range all {
 		entry, err := packageChart(ch, dir)
@@ -134,4 +138,21 @@ func previousPatch(ch *chart.Chart) (*chart.Chart, bool) {
 	metadata.Version = semver.New(v.Major(), v.Minor(), v.Patch()-1, "", "").String()
 	previous.Metadata = &metadata
 	return &previous, true
+}
+
+// furtherNames are names of the images that charts ask for in their values and
+// that cannot be known beforehand: each version of the argo-cd chart has another
+// tag of redis.
+func furtherNames(all []*chart.Chart) map[string]string {
+	names := map[string]string{}
+	for _, ch := range all {
+		image, err := chartutil.Values(ch.Values).Table("redis.image")
+		if err != nil {
+			continue // Not a chart with a redis.
+		}
+		if name := fmt.Sprintf("%v:%v", image["repository"], image["tag"]); name != redisImage {
+			names[name] = redisImage
+		}
+	}
+	return names
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
-// A kitchen makes recipes. It remembers the first error, so that recipes read
-// as lists; recipes() reports it.
-type kitchen struct {
+// A kit gives recipes their files. It remembers the first error, so that
+// recipes read as lists; recipes() reports it.
+type kit struct {
 	ctx   context.Context
 	cache toolchain.Cache
 	err   error
@@ -23,7 +23,7 @@ type kitchen struct {
 
 // recipes lists every image the lab serves.
 func recipes(ctx context.Context, c toolchain.Cache) ([]recipe, error) {
-	k := &kitchen{ctx: ctx, cache: c}
+	k := &kit{ctx: ctx, cache: c}
 	all := slices.Concat(
 		k.node(),
 		k.crossplane(),
@@ -34,14 +34,14 @@ func recipes(ctx context.Context, c toolchain.Cache) ([]recipe, error) {
 }
 
 // node makes the images of the cluster itself.
-func (k *kitchen) node() []recipe {
+func (k *kit) node() []recipe {
 	return []recipe{
 		static(PauseImage, k.pause(), "/pause"),
 		static(NodeDNSImage, k.binary("coredns"), "/coredns"),
 	}
 }
 
-func (k *kitchen) crossplane() []recipe {
+func (k *kit) crossplane() []recipe {
 	cluster := filepath.Join(k.module("crossplane"), "cluster")
 	r := static(CrossplaneImage(), k.binary("crossplane"), "/usr/local/bin/crossplane",
 		append(k.tree("/crds", filepath.Join(cluster, "crds")),
@@ -77,19 +77,19 @@ func (r recipe) as(names ...string) []recipe {
 	return all
 }
 
-func (k *kitchen) binary(name string) string {
+func (k *kit) binary(name string) string {
 	file, err := k.cache.Binary(name)
 	k.note(err)
 	return file
 }
 
-func (k *kitchen) module(name string) string {
+func (k *kit) module(name string) string {
 	dir, err := k.cache.ModuleDir(k.ctx, name)
 	k.note(err)
 	return dir
 }
 
-func (k *kitchen) tree(target, source string) []ociimage.File {
+func (k *kit) tree(target, source string) []ociimage.File {
 	files, err := ociimage.Tree(target, source)
 	k.note(err)
 	for i := range files {
@@ -98,14 +98,14 @@ func (k *kitchen) tree(target, source string) []ociimage.File {
 	return files
 }
 
-func (k *kitchen) note(err error) {
+func (k *kit) note(err error) {
 	if k.err == nil {
 		k.err = err
 	}
 }
 
 // program copies a binary to a path of an image.
-func (k *kitchen) program(target, name string) ociimage.File {
+func (k *kit) program(target, name string) ociimage.File {
 	return ociimage.File{Path: target, Source: k.binary(name), Mode: 0o755}
 }
 

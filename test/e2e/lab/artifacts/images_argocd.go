@@ -33,7 +33,7 @@ var debianPackages = []string{
 
 // argocd makes the images of Argo CD and of its redis, the latter under the
 // names of the argo-cd charts 9.3.7 and 10.1.1.
-func (k *kitchen) argocd() []recipe {
+func (k *kit) argocd() []recipe {
 	cd := recipe{
 		Name:   "quay.io/argoproj/argocd:" + toolchain.Version("argocd"),
 		Debian: debianPackages,
@@ -79,9 +79,11 @@ func (k *kitchen) argocd() []recipe {
 			Ports:        []string{"6379/tcp"},
 		},
 	}
-	const redisName = "ecr-public.aws.com/docker/library/redis:"
-	return append(redis.as(redisName+"8.2.2-alpine", redisName+"8.2.3-alpine"), cd)
+	return append(redis.as(redisImage, "ecr-public.aws.com/docker/library/redis:8.2.3-alpine"), cd)
 }
+
+// redisImage is what chart 9.3.7 runs.
+const redisImage = "ecr-public.aws.com/docker/library/redis:8.2.2-alpine"
 
 const debianPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -3,6 +3,7 @@ package artifacts
 import (
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
@@ -12,11 +13,14 @@ import (
 // vcluster makes the images of virtual clusters: vcluster itself in its
 // open-source build, the control planes of two Kubernetes versions, their DNS,
 // and the tools image that vcluster injects into StatefulSet pods.
-func (k *kitchen) vcluster() []recipe {
+func (k *kit) vcluster() []recipe {
 	tag := strings.TrimPrefix(toolchain.Version("vcluster"), "v")
-	server := static("ghcr.io/loft-sh/vcluster-oss:"+tag, k.binary("vcluster"), "/vcluster")
+	server := static("", k.binary("vcluster"), "/vcluster")
 	server.Config.Entrypoint = []string{"/vcluster", "start"}
 	server.Config.User = "0:0"
+	// The second name is what the chart runs by default: a build with more in
+	// it, which has no source. What is common to both is what a test needs.
+	servers := server.as("ghcr.io/loft-sh/vcluster-oss:"+tag, "ghcr.io/loft-sh/vcluster-pro:"+tag)
 
 	// The names are those vcluster gives the DNS of Kubernetes 1.35 and 1.36
 	// (pkg/constants/coredns.go); the program is the CoreDNS of the toolchain.
@@ -28,12 +32,12 @@ func (k *kitchen) vcluster() []recipe {
 		Files:  k.busybox(),
 		Config: ociimage.Config{Architecture: runtime.GOARCH, Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}},
 	}
-	return append(dns, server, tools, k.kubernetes(""), k.kubernetes("-1.36"))
+	return slices.Concat(servers, dns, []recipe{tools, k.kubernetes(""), k.kubernetes("-1.36")})
 }
 
 // kubernetes makes the image an init container of the vcluster chart copies
 // /kubernetes from. The suffix picks the tools of one Kubernetes version.
-func (k *kitchen) kubernetes(suffix string) recipe {
+func (k *kit) kubernetes(suffix string) recipe {
 	files := append(k.busybox(),
 		k.program("/kubernetes/kube-apiserver", "kube-apiserver"+suffix),
 		k.program("/kubernetes/kube-controller-manager", "kube-controller-manager"+suffix),
@@ -48,7 +52,7 @@ func (k *kitchen) kubernetes(suffix string) recipe {
 }
 
 // busybox is a shell and the usual commands, from Debian's static build.
-func (k *kitchen) busybox() []ociimage.File {
+func (k *kit) busybox() []ociimage.File {
 	files := append(ociimage.UnprivilegedFiles(), ociimage.File{Path: "/bin/busybox", Source: busyboxBinary, Mode: 0o755})
 	out, err := exec.CommandContext(k.ctx, busyboxBinary, "--list").Output()
 	k.note(err)

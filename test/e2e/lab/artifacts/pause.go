@@ -15,7 +15,7 @@ var pauseSource string
 
 // pause builds the pause program, which uses nothing but the standard library,
 // from the source in this binary: so the lab can run from any folder.
-func (k *kitchen) pause() string {
+func (k *kit) pause() string {
 	key := fmt.Sprintf("%x", sha256.Sum256([]byte(pauseSource+runtime.Version())))
 	file := filepath.Join(imagesDir(k.cache), "pause-"+key[:12])
 	if exists(file) {
@@ -25,7 +25,7 @@ func (k *kitchen) pause() string {
 	return file
 }
 
-func compile(k *kitchen, source, target string) error {
+func compile(k *kit, source, target string) error {
 	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
 		return fmt.Errorf("cannot make the cache folder of images: %w", err)
 	}

@@ -77,20 +77,29 @@ func (b *blobs) Put(_ context.Context, _ string, h v1.Hash, rc io.ReadCloser) er
 	return os.Rename(tmp.Name(), b.file(h))
 }
 
-// publish tells a running registry of every image in the store.
-func publish(ctx context.Context, address string, s *store) error {
+// publish tells a running registry of every image in the store, under its name
+// and under further names: a map from the further name to the stored one.
+func publish(ctx context.Context, address string, s *store, further map[string]string) error {
 	images, err := s.list()
 	if err != nil {
 		return err
 	}
 	for _, d := range images {
-		name := d.Annotations[annotationName]
+		stored := d.Annotations[annotationName]
 		manifest, err := os.ReadFile(s.blob(d.Digest))
 		if err != nil {
-			return fmt.Errorf("cannot read image %s: %w", name, err)
+			return fmt.Errorf("cannot read image %s: %w", stored, err)
 		}
-		if err := putManifest(ctx, address, name, string(d.MediaType), manifest); err != nil {
-			return fmt.Errorf("cannot serve image %s: %w", name, err)
+		names := []string{stored}
+		for name, of := range further {
+			if of == stored {
+				names = append(names, name)
+			}
+		}
+		for _, name := range names {
+			if err := putManifest(ctx, address, name, string(d.MediaType), manifest); err != nil {
+				return fmt.Errorf("cannot serve image %s: %w", name, err)
+			}
 		}
 	}
 	return nil

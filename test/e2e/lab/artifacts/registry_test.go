@@ -27,7 +27,7 @@ func TestRegistryServesTheStoreAndTakesPushes(t *testing.T) {
 	server := httptest.NewServer(newRegistry(s, pushed))
 	defer server.Close()
 	address := strings.TrimPrefix(server.URL, "http://")
-	if err := publish(ctx, address, s); err != nil {
+	if err := publish(ctx, address, s, map[string]string{"ghcr.io/other:v2": "ghcr.io/loft-sh/kubernetes:v1"}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -35,8 +35,9 @@ func TestRegistryServesTheStoreAndTakesPushes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, ref := range []string{":v1", "@" + want.String()} {
-		got := pull(t, address+"/ghcr.io/loft-sh/kubernetes"+ref)
+	const kubernetes = "/ghcr.io/loft-sh/kubernetes"
+	for _, ref := range []string{kubernetes + ":v1", kubernetes + "@" + want.String(), "/ghcr.io/other:v2"} {
+		got := pull(t, address+ref)
 		if d, _ := got.Digest(); d != want {
 			t.Errorf("pulling %s: want %s, got %s", ref, want, d)
 		}

@@ -31,7 +31,11 @@ func serve(ctx context.Context, cfg Config) error {
 			return fmt.Errorf("cannot make a folder of the registry: %w", err)
 		}
 	}
-	if err := PackageCharts(ctx, cfg.Cache, cfg.ArgoCDChart, charts); err != nil {
+	all, err := loadCharts(ctx, cfg.Cache, cfg.ArgoCDChart)
+	if err != nil {
+		return err
+	}
+	if err := packageCharts(all, charts); err != nil {
 		return err
 	}
 
@@ -39,7 +43,7 @@ func serve(ctx context.Context, cfg Config) error {
 	g.Go(func() error { return listen(ctx, cfg.Registry, newRegistry(s, pushed)) })
 	g.Go(func() error { return listen(ctx, cfg.Charts, http.FileServer(http.Dir(charts))) })
 	g.Go(func() error {
-		if err := publish(ctx, cfg.Registry.Addr().String(), s); err != nil {
+		if err := publish(ctx, cfg.Registry.Addr().String(), s, furtherNames(all)); err != nil {
 			return err
 		}
 		if cfg.Ready != nil {

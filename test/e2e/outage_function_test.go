@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -21,58 +20,76 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
+// kinds of Crossplane's package manager.
 var (
-	functions      = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Function"}
-	providers      = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Provider"}
-	runtimeConfigs = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1beta1", Kind: "DeploymentRuntimeConfig"}
+	functions         = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Function"}
+	functionRevisions = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "FunctionRevision"}
+	providers         = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Provider"}
+	imageConfigs      = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1beta1", Kind: "ImageConfig"}
+	runtimeConfigs    = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1beta1", Kind: "DeploymentRuntimeConfig"}
 )
 
-// Crossplane restores a function's Deployment that someone scales. Its runtime configuration is how to have no replicas.
-const (
-	noReplicas = "e2e-no-replicas"
-	// usedBefore is where the test notes the runtime configuration that it replaces.
-	usedBefore = "e2e/runtime-config-before"
-)
-
-// stopFunction takes the function away until restoreFunction.
+// stopFunction takes the function away until startFunction. Crossplane restores a function's Deployment that someone
+// scales, so the number of replicas goes where Crossplane takes it from.
 func stopFunction(ctx context.Context, t *testing.T) {
 	t.Helper()
-	configs := cluster(t, runtimeConfigs)
-	_, err := configs.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": runtimeConfigs.GroupVersion().String(), "kind": runtimeConfigs.Kind,
-		"metadata": map[string]any{"name": noReplicas},
-		"spec": map[string]any{"deploymentTemplate": map[string]any{"spec": map[string]any{
-			"replicas": int64(0), "selector": map[string]any{}, "template": map[string]any{},
-		}}},
-	}}, metav1.CreateOptions{})
-	if err != nil && !kerrors.IsAlreadyExists(err) {
-		t.Fatalf("cannot create runtime configuration: %v", err)
-	}
-	f := findFunction(ctx, t)
-	before, _, _ := unstructured.NestedString(f.Object, "spec", "runtimeConfigRef", "name")
-	if before == noReplicas {
-		return
-	}
-	useRuntimeConfig(ctx, t, f.GetName(), noReplicas, before)
+	setReplicas(ctx, t, int64(0))
 	awaitFunctionPods(ctx, t, func(n int) bool { return n == 0 })
 }
 
-// restoreFunction undoes stopFunction, and does nothing when there is nothing to undo.
-func restoreFunction(ctx context.Context, t *testing.T) {
+// startFunction undoes stopFunction, and changes nothing when there is nothing to undo.
+func startFunction(ctx context.Context, t *testing.T) {
 	t.Helper()
-	f := findFunction(ctx, t)
-	if before, stopped := f.GetAnnotations()[usedBefore]; stopped {
-		useRuntimeConfig(ctx, t, f.GetName(), before, nil)
-		awaitFunctionPods(ctx, t, func(n int) bool { return n > 0 })
+	// An explicit number first: leaving the field out again would leave the Deployment as it is.
+	setReplicas(ctx, t, int64(1))
+	awaitFunctionPods(ctx, t, func(n int) bool { return n > 0 })
+	setReplicas(ctx, t, nil)
+}
+
+func setReplicas(ctx context.Context, t *testing.T, replicas any) {
+	t.Helper()
+	name := functionRuntimeConfig(ctx, t)
+	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"deploymentTemplate": map[string]any{"spec": map[string]any{
+		"replicas": replicas,
+	}}}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	err := cluster(t, runtimeConfigs).Delete(ctx, noReplicas, metav1.DeleteOptions{})
-	if err != nil && !kerrors.IsNotFound(err) {
-		t.Fatalf("cannot delete runtime configuration: %v", err)
+	if _, err := all(t, runtimeConfigs).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatalf("cannot change runtime configuration %s: %v", name, err)
 	}
 }
 
-// cluster gives access to a cluster-scoped kind.
-func cluster(t *testing.T, gvk schema.GroupVersionKind) dynamic.ResourceInterface {
+// functionRuntimeConfig is the name of the runtime configuration that the function's active revision runs with: one
+// that an ImageConfig sets wins over the package's own.
+func functionRuntimeConfig(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	f := findPackage(ctx, t, functions, "/function-virtual-argocd")
+	revisionName, _, _ := unstructured.NestedString(f.Object, "status", "currentRevision")
+	revision, err := all(t, functionRevisions).Get(ctx, revisionName, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("cannot get the function's revision: %v", err)
+	}
+	name, _, _ := unstructured.NestedString(f.Object, "spec", "runtimeConfigRef", "name")
+	applied, _, _ := unstructured.NestedSlice(revision.Object, "status", "appliedImageConfigRefs")
+	for _, ref := range applied {
+		ref, _ := ref.(map[string]any)
+		config, err := all(t, imageConfigs).Get(ctx, fmt.Sprint(ref["name"]), metav1.GetOptions{})
+		if err != nil {
+			t.Fatalf("cannot get the function's ImageConfig: %v", err)
+		}
+		if set, ok, _ := unstructured.NestedString(config.Object, "spec", "runtime", "configRef", "name"); ok {
+			name = set
+		}
+	}
+	if name == "" || name == "default" {
+		t.Fatal("the function has no runtime configuration of its own: apply examples/install/runtime.yaml")
+	}
+	return name
+}
+
+// all gives access to a cluster-scoped kind.
+func all(t *testing.T, gvk schema.GroupVersionKind) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := host.Resource(gvk, "")
 	if err != nil {
@@ -85,7 +102,7 @@ func cluster(t *testing.T, gvk schema.GroupVersionKind) dynamic.ResourceInterfac
 // Configuration brought it.
 func findPackage(ctx context.Context, t *testing.T, kind schema.GroupVersionKind, source string) *unstructured.Unstructured {
 	t.Helper()
-	list, err := cluster(t, kind).List(ctx, metav1.ListOptions{})
+	list, err := all(t, kind).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatalf("cannot list packages of kind %s: %v", kind.Kind, err)
 	}
@@ -98,28 +115,9 @@ func findPackage(ctx context.Context, t *testing.T, kind schema.GroupVersionKind
 	return nil
 }
 
-func findFunction(ctx context.Context, t *testing.T) *unstructured.Unstructured {
-	t.Helper()
-	return findPackage(ctx, t, functions, "/function-virtual-argocd")
-}
-
-func useRuntimeConfig(ctx context.Context, t *testing.T, function, config string, note any) {
-	t.Helper()
-	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{usedBefore: note}},
-		"spec":     map[string]any{"runtimeConfigRef": map[string]any{"name": config}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := cluster(t, functions).Patch(ctx, function, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatalf("cannot change the function's runtime configuration: %v", err)
-	}
-}
-
 func awaitFunctionPods(ctx context.Context, t *testing.T, enough func(ready int) bool) {
 	t.Helper()
-	name := findFunction(ctx, t).GetName()
+	name := findPackage(ctx, t, functions, "/function-virtual-argocd").GetName()
 	eventually.True(ctx, t, 3*time.Minute, "the function's pods come or go", func(ctx context.Context) (bool, string) {
 		pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "pkg.crossplane.io/function=" + name})
 		if err != nil {

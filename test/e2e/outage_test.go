@@ -41,7 +41,7 @@ func TestOutages(t *testing.T) {
 		Assess("FunctionDownDeletesNothing", o.functionDown).
 		Assess("HelmProviderRestartedMidInstallation", o.providerRestarted).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			restoreFunction(ctx, t)
+			startFunction(ctx, t)
 			cleanUp(ctx, t, o.steady, o.late)
 			return ctx
 		}).Feature())
@@ -68,7 +68,7 @@ func (o *outages) functionDown(ctx context.Context, t *testing.T, _ *envconf.Con
 		o.nudge(ctx, t)
 		return o.lost(ctx, t)
 	})
-	restoreFunction(ctx, t)
+	startFunction(ctx, t)
 	start := time.Now()
 	eventually.True(ctx, t, 5*time.Minute, "the claim that came while the function was away gets a virtual cluster", func(ctx context.Context) (bool, string) {
 		return tenantNamespace(ctx, o.late) != "", "no namespace"

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,7 @@ func TestChange(t *testing.T) {
 		Assess("ChangedValuesAreRolledOut", c.rolledOut).
 		Assess("BadChartVersionIsNamedAndHarmless", c.badVersion).
 		Assess("CorrectionHeals", c.corrected).
+		Assess("RefusedEditIsNamedAndHarmless", c.refusedEdit).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, c.live)
 			return ctx
@@ -120,6 +122,30 @@ func (c *changing) corrected(ctx context.Context, t *testing.T, _ *envconf.Confi
 	})
 	measured.add("change: correction to Ready", took)
 	c.unchanged(ctx, t, before)
+	return ctx
+}
+
+// refusedEdit gives a running customer's claim a value that is not a tenant's to set.
+func (c *changing) refusedEdit(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	const field = "spec.vcluster.values.rbac"
+	before := generations(ctx, t, c.live)
+	c.live.Patch(ctx, t, map[string]any{"role": map[string]any{"enabled": false}}, "spec", "vcluster", "values", "rbac")
+	s := c.live.Await(ctx, t, 2*time.Minute, "has a condition that names "+field, func(s *claim.State) bool {
+		return slices.ContainsFunc(s.Conditions, func(c metav1.Condition) bool { return strings.Contains(c.Message, field) })
+	})
+	t.Logf("the claim says: %s", s)
+	eventually.True(ctx, t, time.Minute, "the claim has an event that names "+field, func(ctx context.Context) (bool, string) {
+		return warned(ctx, c.live, field)
+	})
+	for name, generation := range generations(ctx, t, c.live) {
+		if before[name] != generation && !strings.HasPrefix(name, "XVirtualArgoCD ") {
+			t.Errorf("%s went from %s to %s by an edit that was refused", name, before[name], generation)
+		}
+	}
+	c.live.Patch(ctx, t, nil, "spec", "vcluster", "values")
+	c.live.Await(ctx, t, 2*time.Minute, "is Ready and no longer speaks of "+field, func(s *claim.State) bool {
+		return s.True(claim.Ready) && s.True(claim.VirtualClusterReady) && !strings.Contains(s.String(), field)
+	})
 	return ctx
 }
 

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
-	"k8s.io/client-go/tools/clientcmd"
 )
 
 // Cluster is the set of clients for one cluster.
@@ -33,6 +32,8 @@ type Cluster struct {
 func New(config *rest.Config) (*Cluster, error) {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
+	// Listings read deprecated kinds too, on purpose.
+	config.WarningHandler = rest.NoWarnings{}
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a client: %w", err)
@@ -50,15 +51,6 @@ func New(config *rest.Config) (*Cluster, error) {
 		Config: config, Typed: typed, Dynamic: dyn, Metadata: md, Discovery: disco,
 		mapper: restmapper.NewDeferredDiscoveryRESTMapper(disco),
 	}, nil
-}
-
-// FromFile makes the clients for the current context of a kubeconfig file.
-func FromFile(path string) (*Cluster, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", path)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read kubeconfig %s: %w", path, err)
-	}
-	return New(config)
 }
 
 // Resource gives access to the objects of a kind. The namespace is ignored for cluster-scoped kinds.

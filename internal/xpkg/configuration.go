@@ -42,6 +42,11 @@ func (p Project) BuildConfiguration(ctx context.Context) error {
 			return err
 		}
 	}
+	if p.Input != "" {
+		if err := replaceInput(filepath.Join(stage, "compositions"), p.Input); err != nil {
+			return err
+		}
+	}
 	return p.CLI.Build(ctx, Contents{Root: stage, Examples: filepath.Join(p.Root, "examples", "claims")}, p.ConfigurationFile())
 }
 

@@ -19,6 +19,9 @@ type Project struct {
 	Root string
 	Out  string
 	CLI  CLI
+	// Input is a file with the function's Input to put into the Composition in
+	// place of its own: a platform's defaults. Empty keeps the Composition.
+	Input string
 }
 
 // FunctionFile is the Function's package file for one platform.

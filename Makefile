@@ -1,0 +1,92 @@
+# Virtual Argo CD. `make` alone lists what there is.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+export GOFLAGS := -mod=mod
+export GOWORK := off
+
+LAB  := go run ./test/e2e/cmd/lab
+XPKG := go run ./internal/cmd/xpkg
+
+# The programs that the fast tests need.
+UNIT_TOOLS := crossplane crossplane-cli
+
+# End-to-end tests need a cluster: one of the caller's, or root on Linux to run one. Tests that did not run are no
+# success, so this fails without, unless the caller has said E2E=skip.
+define run-e2e
+if [ "$${E2E:-}" = skip ]; then \
+  echo "END-TO-END TESTS ARE SKIPPED: E2E=skip IS SET"; \
+elif [ -z "$${KUBECONFIG:-}" ] && { [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; }; then \
+  echo "END-TO-END TESTS CAN'T RUN HERE: THEY NEED ROOT ON LINUX, OR KUBECONFIG SET TO A CLUSTER. SET E2E=skip TO GO WITHOUT." >&2; exit 1; \
+else \
+  go test -tags e2e -count=1 -timeout=90m -v $(1) ./test/e2e; \
+fi
+endef
+
+## Try it
+
+.PHONY: demo
+demo: ## One customer's Argo CD on a cluster of its own on this machine (root), or on the cluster of KUBECONFIG
+	@echo "Compiling the lab, which takes a minute the first time ..."
+	@$(LAB) demo
+
+.PHONY: demo-down
+demo-down: ## Remove the demo's cluster with everything in it; builds are kept
+	@$(LAB) down
+
+## Test
+
+.PHONY: test
+test: test-unit e2e ## All tests. Where the end-to-end tests can't run, this fails, unless E2E=skip
+
+.PHONY: test-unit
+test-unit: tools-unit ## Fast tests: unit, golden renders through the real engine, schema validation
+	go test ./...
+
+.PHONY: e2e
+e2e: ## End-to-end tests on the embedded cluster (root), or on the cluster of KUBECONFIG
+	@$(call run-e2e,-short)
+
+.PHONY: e2e-full
+e2e-full: ## End-to-end tests, the long ones too
+	@$(call run-e2e)
+
+.PHONY: bench
+bench: ## Benchmarks of the function, and of a tenant's way to Ready
+	go test -run '^$$' -bench . -benchmem ./fn/...
+	@export BENCH=1; $(call run-e2e,-run '^TestBenchmark')
+
+## Build
+
+.PHONY: xpkg
+xpkg: ## Build the Function and Configuration packages into _output/ (INPUT=file puts your defaults in)
+	@$(XPKG) build $(if $(INPUT),--input=$(INPUT))
+
+.PHONY: push
+push: ## Push what `make xpkg` built to REGISTRY=host/org
+	@$(if $(REGISTRY),,echo "Where to? Set REGISTRY to a host and an organisation: make push REGISTRY=ghcr.io/acme" >&2; exit 2)
+	@$(XPKG) push --registry=$(REGISTRY)
+
+.PHONY: generate
+generate: ## Generate the API's and the Input's schemas from their Go types
+	go generate ./...
+
+.PHONY: lint
+lint: ## gofmt, golangci-lint
+	@$(LAB) build golangci-lint
+	@"$$($(LAB) build --list | awk '$$1 == "golangci-lint" { print $$3 }')" run ./...
+
+.PHONY: tools
+tools: ## Build every program that the embedded cluster runs
+	@$(LAB) build
+
+.PHONY: tools-unit
+tools-unit: ## Build the programs that the fast tests need
+	@$(LAB) build $(UNIT_TOOLS)
+
+.PHONY: help
+help:
+	@awk 'BEGIN { FS = ":.*## " } \
+	  /^## / { printf "\n%s\n", substr($$0, 4) } \
+	  /^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -1,0 +1,138 @@
+package demo
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"text/template"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
+)
+
+var closingText = template.Must(template.New("closing").Parse(`
+{{ .Claim }} is Ready: Argo CD {{ .Version }} in a virtual cluster of its own.
+
+  Argo CD     {{ .URL }}
+  {{- if .Forward }}
+              while this runs: {{ .Forward }}{{ end }}
+  user        admin
+  password    {{ .Kubectl }} -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.password}' | base64 -d
+
+{{- if .Export }}
+
+Talk to the cluster:
+
+  export KUBECONFIG={{ .Kubeconfig }} PATH={{ .KubectlDir }}:$PATH
+{{- end }}
+
+What to try next:
+
+  kubectl get virtualargocd                        # is it up, what runs there, where
+  kubectl describe virtualargocd {{ .Claim }}
+  kubectl -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.kubeconfig}' | base64 -d > {{ .Claim }}.kubeconfig
+  kubectl --kubeconfig {{ .Claim }}.kubeconfig get pods -A   {{ if .Forward }}# from inside the cluster{{ else }}# the customer's own cluster{{ end }}
+  kubectl apply -f examples/claims/                # more customers
+  kubectl explain virtualargocd.spec               # what a claim can say
+  kubectl delete virtualargocd {{ .Claim }}           # and nothing is left of it
+{{- if .Export }}
+
+Remove everything: make demo-down
+{{- end }}
+`))
+
+type closingData struct {
+	Claim, Namespace, Version, Secret string
+	URL, Forward                      string
+	Export                            bool
+	Kubeconfig, Kubectl, KubectlDir   string
+}
+
+// closing tells how to reach the customer's Argo CD, and what to do next.
+func closing(ctx context.Context, out io.Writer, o platform.Options, cluster platform.Cluster, claim *unstructured.Unstructured) error {
+	d := closingData{
+		Claim: claim.GetName(), Namespace: claim.GetNamespace(),
+		Export: cluster.Embedded, Kubeconfig: cluster.Kubeconfig, Kubectl: "kubectl",
+	}
+	d.Version, _, _ = unstructured.NestedString(claim.Object, "status", "argocd", "version")
+	d.Secret, _, _ = unstructured.NestedString(claim.Object, "spec", "writeConnectionSecretToRef", "name")
+	service, err := argoCDService(ctx, cluster.Client, claim)
+	if err != nil {
+		return err
+	}
+	if cluster.Embedded {
+		kubectl, err := o.Cache.Binary("kubectl")
+		if err != nil {
+			return err
+		}
+		d.Kubectl = kubectl + " --kubeconfig " + cluster.Kubeconfig
+		d.KubectlDir = strings.TrimSuffix(kubectl, "/kubectl")
+		// Service addresses are reachable from this machine; names inside the
+		// cluster are not known to it.
+		d.URL = "https://" + service.Spec.ClusterIP
+		if err := answers(ctx, d.URL); err != nil {
+			return fmt.Errorf("the claim is Ready, but its Argo CD does not answer: %w", err)
+		}
+	} else {
+		d.URL = "https://localhost:8443"
+		d.Forward = fmt.Sprintf("kubectl -n %s port-forward service/%s 8443:443", service.Namespace, service.Name)
+	}
+	return closingText.Execute(out, d)
+}
+
+// argoCDService finds the Service behind the claim's URL:
+// https://<service>.<namespace>.svc.
+func argoCDService(ctx context.Context, c client.Client, claim *unstructured.Unstructured) (*corev1.Service, error) {
+	address, _, _ := unstructured.NestedString(claim.Object, "status", "argocd", "url")
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, fmt.Errorf("cannot parse the claim's status.argocd.url %q: %w", address, err)
+	}
+	parts := strings.Split(u.Hostname(), ".")
+	if len(parts) < 2 {
+		return nil, fmt.Errorf("the claim's status.argocd.url is %q: want the address of a Service", address)
+	}
+	s := &corev1.Service{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: parts[1], Name: parts[0]}, s); err != nil {
+		return nil, fmt.Errorf("cannot get the Service of %s: %w", address, err)
+	}
+	return s, nil
+}
+
+// answers makes sure that the address about to be printed works.
+func answers(ctx context.Context, address string) error {
+	c := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
+		// Argo CD has made its certificate itself.
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // Nothing is sent or believed.
+	}}
+	var last error
+	for range 6 {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/healthz", nil)
+		if err != nil {
+			return err
+		}
+		resp, err := c.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+			if resp.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = fmt.Errorf("%s/healthz answers %s", address, resp.Status)
+		}
+		last = err
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Second):
+		}
+	}
+	return last
+}

@@ -1,0 +1,64 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
+)
+
+// claimFile is the claim a demo applies, in the project.
+const claimFile = "examples/claims/customer1.yaml"
+
+// Install makes a cluster ready for claims and applies none.
+func Install(ctx context.Context, o platform.Options) (platform.Cluster, error) {
+	v := terminalView(os.Stdout)
+	o.Progress = v.progress
+	cluster, err := platform.Ensure(ctx, o)
+	v.close()
+	return cluster, err
+}
+
+// Run is `make demo`.
+func Run(ctx context.Context, o platform.Options) error {
+	v := terminalView(os.Stdout)
+	o.Progress = v.progress
+	cluster, claim, err := run(ctx, o)
+	v.close()
+	if err != nil {
+		return err
+	}
+	return closing(ctx, os.Stdout, o, cluster, claim)
+}
+
+func run(ctx context.Context, o platform.Options) (platform.Cluster, *unstructured.Unstructured, error) {
+	cluster, err := platform.Ensure(ctx, o)
+	if err != nil {
+		return platform.Cluster{}, nil, err
+	}
+	var claim *unstructured.Unstructured
+	err = o.Progress.Step(fmt.Sprintf("Apply %s and wait until it is Ready", claimFile), func(note func(string)) (err error) {
+		claim, err = provision(ctx, cluster.Client, filepath.Join(o.Root, claimFile), note)
+		return err
+	})
+	return cluster, claim, err
+}
+
+// terminalView draws a live block where a person looks on.
+func terminalView(f *os.File) *view {
+	fd := int(f.Fd())
+	width := 0
+	live := term.IsTerminal(fd) && os.Getenv("TERM") != "dumb"
+	if live {
+		if w, _, err := term.GetSize(fd); err == nil {
+			width = w
+		}
+	}
+	return newView(io.Writer(f), live, width)
+}

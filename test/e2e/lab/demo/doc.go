@@ -1,0 +1,3 @@
+// Package demo brings up everything, applies one customer's claim, and shows
+// what happens meanwhile to the person who waits.
+package demo

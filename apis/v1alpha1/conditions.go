@@ -1,0 +1,45 @@
+package v1alpha1
+
+// Types of the conditions that stand on the XR and on the claim beside
+// Crossplane's own Ready and Synced.
+const (
+	// ConditionVirtualClusterReady is True when the virtual cluster is installed
+	// as wanted and its kubeconfig is published.
+	ConditionVirtualClusterReady = "VirtualClusterReady"
+	// ConditionArgoCDReady is True when the argo-cd chart is installed as wanted
+	// and each of its workloads is seen available.
+	ConditionArgoCDReady = "ArgoCDReady"
+)
+
+// Reasons of both conditions.
+const (
+	// ReasonAvailable: it runs (True).
+	ReasonAvailable = "Available"
+	// ReasonInstalling: it is being installed, or a change is rolled out (False).
+	ReasonInstalling = "Installing"
+	// ReasonInstallFailed: the provider reports an error; it is tried again (False).
+	ReasonInstallFailed = "InstallFailed"
+	// ReasonWaitingForNamespace: the host namespace isn't there yet (False,
+	// VirtualClusterReady alone).
+	ReasonWaitingForNamespace = "WaitingForNamespace"
+	// ReasonWaitingForKubeconfig: the virtual cluster is installed, its
+	// kubeconfig isn't published yet (False, VirtualClusterReady alone).
+	ReasonWaitingForKubeconfig = "WaitingForKubeconfig"
+	// ReasonWaitingForVirtualCluster: there is no virtual cluster to install
+	// into yet (False, ArgoCDReady alone).
+	ReasonWaitingForVirtualCluster = "WaitingForVirtualCluster"
+	// ReasonWaitingForWorkloads: the chart is installed, workloads are not yet
+	// seen available (False, ArgoCDReady alone).
+	ReasonWaitingForWorkloads = "WaitingForWorkloads"
+	// ReasonWaitingForPassword: the admin's initial password isn't published
+	// yet (False, ArgoCDReady alone).
+	ReasonWaitingForPassword = "WaitingForPassword"
+	// ReasonWorkloadsUnavailable: workloads that were available are not now
+	// (False, ArgoCDReady alone).
+	ReasonWorkloadsUnavailable = "WorkloadsUnavailable"
+	// ReasonInvalidSpec: the claim or the function's input can't be used. What
+	// runs is left as it is, so the condition keeps its status.
+	ReasonInvalidSpec = "InvalidSpec"
+	// ReasonDeleting: the tenant is being deleted (False).
+	ReasonDeleting = "Deleting"
+)

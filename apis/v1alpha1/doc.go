@@ -1,0 +1,19 @@
+// Package v1alpha1 holds the types of the VirtualArgoCD API: the spec a tenant
+// writes in a claim, and the status the composition function reports.
+//
+// The types are the one source of the API: the CompositeResourceDefinition in
+// apis/xvirtualargocds.yaml is generated from them (go generate ./apis/...).
+//
+// +kubebuilder:object:generate=true
+// +groupName=virtualargocd.io
+// +versionName=v1alpha1
+package v1alpha1
+
+// Group, Version and the kinds of the API. The composition function doesn't
+// look at the group: the same kinds may be offered under another one.
+const (
+	Group     = "virtualargocd.io"
+	Version   = "v1alpha1"
+	Kind      = "XVirtualArgoCD"
+	ClaimKind = "VirtualArgoCD"
+)

@@ -1,0 +1,90 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// XVirtualArgoCD is an Argo CD of a customer's own, in a virtual cluster of its
+// own. Customers claim one with a VirtualArgoCD in their namespace.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,path=xvirtualargocds,singular=xvirtualargocd,categories={crossplane,composite}
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Ready, Degraded or Deleting."
+// +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
+// +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."
+// +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",description="The Kubernetes version of the virtual cluster."
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="Where Argo CD is reached from inside the host cluster."
+type XVirtualArgoCD struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// What you want. Every part is optional: `spec: {}` gives a working Argo CD
+	// of the platform's default versions.
+	// +optional
+	Spec Spec `json:"spec,omitempty"`
+
+	// What is there.
+	// +optional
+	Status Status `json:"status,omitempty"`
+}
+
+// Spec is what a tenant asks for.
+type Spec struct {
+	// The Argo CD.
+	// +optional
+	ArgoCD *ArgoCDSpec `json:"argocd,omitempty"`
+
+	// The Kubernetes of the virtual cluster that Argo CD runs in.
+	// +optional
+	Kubernetes *KubernetesSpec `json:"kubernetes,omitempty"`
+
+	// The virtual cluster itself.
+	// +optional
+	VCluster *VClusterSpec `json:"vcluster,omitempty"`
+}
+
+// ArgoCDSpec says which Argo CD is installed, and how.
+type ArgoCDSpec struct {
+	// Version of the argo-cd Helm chart, such as 10.1.1. Default: the platform's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the argo-cd chart, such as 10.1.1, not a range"
+	ChartVersion string `json:"chartVersion,omitempty"`
+
+	// Values of the argo-cd Helm chart. They are merged over the platform's, map
+	// by map; lists replace. Names of the chart's workloads (fullnameOverride and
+	// the like) are the platform's to set.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Values *runtime.RawExtension `json:"values,omitempty"`
+}
+
+// KubernetesSpec says which Kubernetes the virtual cluster serves.
+type KubernetesSpec struct {
+	// Kubernetes version of the virtual cluster, such as v1.36.0. Default: the
+	// platform's. Minor versions 1.30 to 1.36 are known.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	// +kubebuilder:validation:XValidation:rule="self.matches('^v?[0-9]+[.][0-9]+[.][0-9]+$')",message="write a whole Kubernetes version, such as v1.36.0"
+	Version string `json:"version,omitempty"`
+}
+
+// VClusterSpec says which virtual cluster is installed, and how.
+type VClusterSpec struct {
+	// Version of the vcluster Helm chart, such as 0.36.1. Default: the platform's.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the vcluster chart, such as 0.36.1, not a range"
+	ChartVersion string `json:"chartVersion,omitempty"`
+
+	// Values of the vcluster Helm chart. Only some paths are a tenant's to set,
+	// such as sync.toHost.ingresses and controlPlane.statefulSet.resources; any
+	// other is refused with an error that names it.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Values *runtime.RawExtension `json:"values,omitempty"`
+}

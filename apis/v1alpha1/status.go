@@ -1,0 +1,96 @@
+package v1alpha1
+
+// Phase is the state of a tenant in one word.
+//
+// +kubebuilder:validation:Enum=Pending;Provisioning;Ready;Degraded;Deleting
+type Phase string
+
+// Phases of a tenant.
+const (
+	// PhasePending means nothing of the tenant exists yet.
+	PhasePending Phase = "Pending"
+	// PhaseProvisioning means the tenant is being installed.
+	PhaseProvisioning Phase = "Provisioning"
+	// PhaseReady means every workload of Argo CD is available.
+	PhaseReady Phase = "Ready"
+	// PhaseDegraded means the tenant was ready once and something is not now:
+	// it is broken, or a change is being rolled out. The message says which.
+	PhaseDegraded Phase = "Degraded"
+	// PhaseDeleting means the tenant is being deleted.
+	PhaseDeleting Phase = "Deleting"
+)
+
+// Status is what runs, and what is being waited for.
+type Status struct {
+	// Pending, Provisioning, Ready, Degraded (was ready, and something is not
+	// now) or Deleting.
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+
+	// How far the installation is, in percent.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=100
+	Progress *int64 `json:"progress,omitempty"`
+
+	// What is being waited for, or what is wrong.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// Namespace of the virtual cluster in the host cluster.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+
+	// The virtual cluster.
+	// +optional
+	VCluster *VClusterStatus `json:"vcluster,omitempty"`
+
+	// The Argo CD.
+	// +optional
+	ArgoCD *ArgoCDStatus `json:"argocd,omitempty"`
+}
+
+// VClusterStatus is what runs of the virtual cluster, and how to reach it.
+type VClusterStatus struct {
+	// Secret with the kubeconfig of the virtual cluster, in the namespace of
+	// Crossplane's connection Secrets.
+	// +optional
+	KubeconfigSecretName string `json:"kubeconfigSecretName,omitempty"`
+
+	// Key of the kubeconfig in that Secret.
+	// +optional
+	KubeconfigSecretKey string `json:"kubeconfigSecretKey,omitempty"`
+
+	// ProviderConfig of provider-helm for the virtual cluster.
+	// +optional
+	HelmProviderName string `json:"helmProviderName,omitempty"`
+
+	// ProviderConfig of provider-kubernetes for the virtual cluster.
+	// +optional
+	KubernetesProviderName string `json:"kubernetesProviderName,omitempty"`
+
+	// Version of the vcluster chart that is installed; empty before it is.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Kubernetes version the virtual cluster serves; empty before it does.
+	// +optional
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+}
+
+// ArgoCDStatus is what runs of Argo CD, and where it is reached.
+type ArgoCDStatus struct {
+	// Version of Argo CD, read from the image its API server runs; empty before
+	// it does.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Version of the argo-cd chart that is installed; empty before it is.
+	// +optional
+	ChartVersion string `json:"chartVersion,omitempty"`
+
+	// URL of Argo CD's web interface and API, as reached from inside the host
+	// cluster; empty before Argo CD is installed.
+	// +optional
+	URL string `json:"url,omitempty"`
+}

@@ -1,0 +1,26 @@
+package compose
+
+import (
+	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// PasswordKey is the key of the admin's initial password in connection Secrets.
+const PasswordKey = "password"
+
+// argocd composes the Release of Argo CD in the virtual cluster.
+func argocd(t Tenant) (Object, error) {
+	r := release(t.Names.Composed("argocd"), plan.ArgoCDRelease, plan.ArgoCDNamespace, t.ArgoCD)
+	r.Spec.ProviderConfigReference = providerConfig(t.Names.ProviderConfig)
+	r.Spec.ManagementPolicies = withoutDelete
+	if t.GeneratesPassword {
+		r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.PasswordSecret}
+		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{
+			// Argo CD writes this Secret, not Helm: it has no mark of the release.
+			secretKey(plan.ArgoCDNamespace, "argocd-initial-admin-secret", "password", PasswordKey),
+		}
+	}
+	return Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: valuesPath}, nil
+}

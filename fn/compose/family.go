@@ -1,0 +1,30 @@
+package compose
+
+import (
+	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
+	helmpcv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/v1beta1"
+	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+	kubernetespcv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/v1alpha1"
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The providers' API family of cluster-scoped XRs: helm.crossplane.io and
+// kubernetes.crossplane.io. What is composed for namespaced XRs
+// (helm.m.crossplane.io, kubernetes.m.crossplane.io) would differ here alone.
+var (
+	releaseType    = metav1.TypeMeta{APIVersion: helmv1beta1.SchemeGroupVersion.String(), Kind: helmv1beta1.ReleaseKind}
+	objectType     = metav1.TypeMeta{APIVersion: objectv1alpha2.SchemeGroupVersion.String(), Kind: objectv1alpha2.ObjectKind}
+	helmConfigType = metav1.TypeMeta{APIVersion: helmpcv1beta1.SchemeGroupVersion.String(), Kind: helmpcv1beta1.ProviderConfigKind}
+	kubeConfigType = metav1.TypeMeta{APIVersion: kubernetespcv1alpha1.SchemeGroupVersion.String(), Kind: kubernetespcv1alpha1.ProviderConfigKind}
+)
+
+// withoutDelete are the management policies of what lives inside the virtual
+// cluster: it dies with it, and must not wait for an API that may be gone.
+var withoutDelete = xpv1.ManagementPolicies{
+	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionUpdate, xpv1.ManagementActionLateInitialize,
+}
+
+var observeOnly = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
+
+func providerConfig(name string) *xpv1.Reference { return &xpv1.Reference{Name: name} }

@@ -1,0 +1,62 @@
+package compose
+
+import (
+	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// LabelTenant stands on a tenant's namespace in the host cluster.
+const LabelTenant = "virtualargocd.io/tenant"
+
+// namespace composes the tenant's namespace in the host cluster.
+func namespace(t Tenant) (Object, error) {
+	o := &objectv1alpha2.Object{
+		TypeMeta: objectType,
+		ObjectMeta: metav1.ObjectMeta{
+			Name:            t.Names.Composed("namespace"),
+			OwnerReferences: outlives(t),
+		},
+		Spec: objectv1alpha2.ObjectSpec{
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: providerConfig(t.Host.KubernetesProviderConfig)},
+			Readiness:    objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate},
+		},
+	}
+	manifest := map[string]any{
+		"apiVersion": corev1.SchemeGroupVersion.String(),
+		"kind":       "Namespace",
+		"metadata": map[string]any{
+			"name": t.Names.Namespace,
+			"labels": map[string]any{
+				LabelTenant:                          t.Names.Tenant,
+				"pod-security.kubernetes.io/enforce": plan.PodSecurityLevel,
+			},
+		},
+	}
+	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
+}
+
+// outlives makes the namespace outlive the vcluster Release: Helm keeps its
+// record there, and without it can't remove what it installed. Kubernetes'
+// garbage collector leaves an object alone while one of its owners is there, and
+// collects it as soon as the last is gone; so nothing has to wait or to be tried
+// again. The reference must not block: Release and namespace would be deleted at
+// once when the XR is deleted in the foreground.
+func outlives(t Tenant) []metav1.OwnerReference {
+	r := t.observed(VCluster)
+	uid := r.String("metadata", "uid")
+	if uid == "" {
+		return nil
+	}
+	return []metav1.OwnerReference{{
+		APIVersion: releaseType.APIVersion,
+		Kind:       releaseType.Kind,
+		Name:       r.String("metadata", "name"),
+		UID:        types.UID(uid),
+	}}
+}

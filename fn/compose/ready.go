@@ -1,0 +1,42 @@
+package compose
+
+import "github.com/virtual-argocd/virtual-argocd/fn/decode"
+
+// Healthy tells whether a provider reports a resource synced and ready, as it
+// is wanted now.
+func Healthy(c decode.Composed) bool {
+	return c.Condition("Ready").True() && !c.Condition("Synced").False() && Current(c)
+}
+
+// Current tells whether the provider has seen the newest spec: while it rolls
+// out a change, the conditions are about what was before. Providers that don't
+// say which generation they saw are believed.
+func Current(c decode.Composed) bool {
+	seen := c.Condition("Synced").ObservedGeneration
+	return seen == 0 || seen >= c.Int(0, "metadata", "generation")
+}
+
+func isReady(name string) func(Tenant) bool {
+	return func(t Tenant) bool { return Healthy(t.observed(name)) }
+}
+
+// HasKubeconfig tells whether the virtual cluster's kubeconfig is published.
+func HasKubeconfig(t Tenant) bool { return len(t.observed(VCluster).Connection[KubeconfigKey]) > 0 }
+
+// VClusterReady tells whether the virtual cluster is installed as wanted and can
+// be reached.
+func VClusterReady(t Tenant) bool { return isReady(VCluster)(t) && HasKubeconfig(t) }
+
+// HasPassword tells whether the admin's password is published, or none will be.
+func HasPassword(t Tenant) bool {
+	return !t.GeneratesPassword || len(t.observed(ArgoCD).Connection[PasswordKey]) > 0
+}
+
+// ArgoCDInstalled tells whether the argo-cd chart is installed as wanted and the
+// admin's password published.
+func ArgoCDInstalled(t Tenant) bool { return isReady(ArgoCD)(t) && HasPassword(t) }
+
+// argoCDDeployed tells whether Helm has installed the argo-cd chart once.
+func argoCDDeployed(t Tenant) bool {
+	return t.observed(ArgoCD).String("status", "atProvider", "state") == "deployed"
+}

@@ -1,0 +1,86 @@
+package compose
+
+import (
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// Names of composed resources in the composition. They never change: Crossplane
+// deletes a resource whose name is gone.
+const (
+	Namespace                = "namespace"
+	VCluster                 = "vcluster"
+	HelmProviderConfig       = "helm-provider-config"
+	KubernetesProviderConfig = "kubernetes-provider-config"
+	ArgoCD                   = "argocd"
+	Usage                    = "usage"
+	workloadPrefix           = "argocd-"
+)
+
+// WorkloadName is the name in the composition of the observed workload.
+func WorkloadName(component string) string { return workloadPrefix + component }
+
+// Tenant is what composed resources are built from.
+type Tenant struct {
+	*plan.Plan
+	Observed decode.Observed
+}
+
+// observed returns the observed composed resource of that name.
+func (t Tenant) observed(name string) decode.Composed { return t.Observed.Composed[name] }
+
+// A row of the table: one composed resource.
+type row struct {
+	// name in the composition.
+	name string
+	// wanted tells whether the tenant has this resource at all.
+	wanted func(Tenant) bool
+	// waits tells whether creating it must wait. A resource that is observed
+	// never waits: what is left out of the desired state is deleted.
+	waits func(Tenant) bool
+	// ready tells whether it is as it should be.
+	ready func(Tenant) bool
+	// build makes it.
+	build func(Tenant) (Object, error)
+}
+
+// table lists every composed resource of a tenant.
+func table(t Tenant) []row {
+	rows := []row{
+		{name: Namespace, wanted: always, waits: never, ready: isReady(Namespace), build: namespace},
+		// Helm would create the namespace without the labels that protect the host.
+		{name: VCluster, wanted: always, waits: not(isReady(Namespace)), ready: VClusterReady, build: vcluster},
+		{name: HelmProviderConfig, wanted: always, waits: never, ready: exists(HelmProviderConfig), build: helmProviderConfig},
+		{name: KubernetesProviderConfig, wanted: always, waits: never, ready: exists(KubernetesProviderConfig), build: kubernetesProviderConfig},
+		// Before its kubeconfig is there a Release only fails, later and later.
+		{name: ArgoCD, wanted: always, waits: not(HasKubeconfig), ready: ArgoCDInstalled, build: argocd},
+		{name: Usage, wanted: usageWanted, waits: not(both(Namespace, VCluster)), ready: exists(Usage), build: usage},
+	}
+	for _, w := range t.Workloads {
+		name := WorkloadName(w.Component)
+		rows = append(rows, row{
+			name:   name,
+			wanted: always,
+			// An Object that observes nothing is an error, tried again ever later.
+			waits: not(argoCDDeployed),
+			ready: func(t Tenant) bool { return WorkloadHealth(t, w).Available },
+			build: func(t Tenant) (Object, error) { return workload(t, w) },
+		})
+	}
+	return rows
+}
+
+func always(Tenant) bool { return true }
+func never(Tenant) bool  { return false }
+
+func not(f func(Tenant) bool) func(Tenant) bool {
+	return func(t Tenant) bool { return !f(t) }
+}
+
+func exists(name string) func(Tenant) bool {
+	return func(t Tenant) bool { return t.observed(name).Exists() }
+}
+
+func both(a, b string) func(Tenant) bool {
+	return func(t Tenant) bool { return exists(a)(t) && exists(b)(t) }
+}

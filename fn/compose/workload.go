@@ -1,0 +1,76 @@
+package compose
+
+import (
+	"fmt"
+
+	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// Readiness of an observed workload, in CEL. provider-kubernetes looks again
+// after half a minute at an Object that isn't ready, and after its --poll
+// interval at one that is.
+const workloadReady = `has(object.status) && has(object.status.observedGeneration)
+ && object.status.observedGeneration >= object.metadata.generation
+ && (has(object.status.updatedReplicas) ? object.status.updatedReplicas : 0) >= object.spec.replicas
+ && (has(object.status.availableReplicas) ? object.status.availableReplicas : 0) >= object.spec.replicas`
+
+// workload composes an Object that observes one of Argo CD's workloads. It reads
+// no Secret, so that none shows up in a status.
+func workload(t Tenant, w plan.Workload) (Object, error) {
+	o := &objectv1alpha2.Object{
+		TypeMeta:   objectType,
+		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed("argocd-" + w.Component)},
+		Spec: objectv1alpha2.ObjectSpec{
+			ResourceSpec: xpv1.ResourceSpec{
+				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),
+				ManagementPolicies:      observeOnly,
+			},
+			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: workloadReady},
+		},
+	}
+	manifest := map[string]any{
+		"apiVersion": "apps/v1",
+		"kind":       w.Kind,
+		"metadata":   map[string]any{"name": w.Name, "namespace": plan.ArgoCDNamespace},
+	}
+	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
+}
+
+// Health of an observed workload.
+type Health struct {
+	// Available: as many current replicas are available as are wanted.
+	Available bool
+	// Observed: the workload has been seen at all.
+	Observed bool
+	// Message says what is wrong.
+	Message string
+}
+
+// WorkloadHealth judges an observed workload. An Object that isn't synced has
+// old news, and old news isn't the truth.
+func WorkloadHealth(t Tenant, w plan.Workload) Health {
+	o := t.observed(WorkloadName(w.Component))
+	m := o.Get("status", "atProvider", "manifest")
+	what := fmt.Sprintf("%s %s", w.Kind, w.Name)
+	if synced := o.Condition("Synced"); synced.False() {
+		return Health{Observed: m.Has("metadata"), Message: fmt.Sprintf("%s cannot be observed: %s", what, synced.Message)}
+	}
+	// The workload may have been another kind before its values changed.
+	if !m.Has("metadata") || m.String("kind") != w.Kind {
+		return Health{Message: what + " is not seen yet"}
+	}
+	want := m.Int(1, "spec", "replicas")
+	switch {
+	case m.Int(0, "status", "observedGeneration") < m.Int(0, "metadata", "generation"):
+		return Health{Observed: true, Message: what + " is being changed"}
+	case m.Int(0, "status", "updatedReplicas") < want:
+		return Health{Observed: true, Message: fmt.Sprintf("%s has %d of %d replicas updated", what, m.Int(0, "status", "updatedReplicas"), want)}
+	case m.Int(0, "status", "availableReplicas") < want:
+		return Health{Observed: true, Message: fmt.Sprintf("%s has %d of %d replicas available", what, m.Int(0, "status", "availableReplicas"), want)}
+	}
+	return Health{Observed: true, Available: true}
+}

@@ -1,0 +1,73 @@
+package decode
+
+import "google.golang.org/protobuf/types/known/structpb"
+
+// A Struct is read-only access to an object of the request. The zero Struct is
+// an object with no fields, and reading what isn't there gives zero values.
+type Struct struct{ s *structpb.Struct }
+
+// Get returns the object at the path.
+func (o Struct) Get(path ...string) Struct {
+	s := o.s
+	for _, key := range path {
+		s = s.GetFields()[key].GetStructValue()
+	}
+	return Struct{s}
+}
+
+// Value returns the value at the path, nil when there is none.
+func (o Struct) Value(path ...string) *structpb.Value {
+	last := len(path) - 1
+	return o.Get(path[:last]...).s.GetFields()[path[last]]
+}
+
+// String returns the text at the path.
+func (o Struct) String(path ...string) string { return o.Value(path...).GetStringValue() }
+
+// Int returns the number at the path, or otherwise when there is none.
+func (o Struct) Int(otherwise int64, path ...string) int64 {
+	if n, ok := o.Value(path...).GetKind().(*structpb.Value_NumberValue); ok {
+		return int64(n.NumberValue)
+	}
+	return otherwise
+}
+
+// Has tells whether there is a value at the path that isn't null.
+func (o Struct) Has(path ...string) bool {
+	v := o.Value(path...)
+	_, null := v.GetKind().(*structpb.Value_NullValue)
+	return v != nil && !null
+}
+
+// List returns the objects in the list at the path.
+func (o Struct) List(path ...string) []Struct {
+	values := o.Value(path...).GetListValue().GetValues()
+	out := make([]Struct, 0, len(values))
+	for _, v := range values {
+		out = append(out, Struct{v.GetStructValue()})
+	}
+	return out
+}
+
+// A Condition of an observed object.
+type Condition struct {
+	Status, Reason, Message string
+	// ObservedGeneration of the object; 0 when the condition doesn't say.
+	ObservedGeneration int64
+}
+
+// True tells whether the condition holds.
+func (c Condition) True() bool { return c.Status == "True" }
+
+// False tells whether the condition is known not to hold.
+func (c Condition) False() bool { return c.Status == "False" }
+
+// Condition returns the condition of the supplied type.
+func (o Struct) Condition(typ string) Condition {
+	for _, c := range o.Value("status", "conditions").GetListValue().GetValues() {
+		if s := (Struct{c.GetStructValue()}); s.String("type") == typ {
+			return Condition{Status: s.String("status"), Reason: s.String("reason"), Message: s.String("message"), ObservedGeneration: s.Int(0, "observedGeneration")}
+		}
+	}
+	return Condition{}
+}

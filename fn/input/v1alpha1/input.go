@@ -1,0 +1,168 @@
+// Package v1alpha1 holds the input of the composition function, which a
+// platform team writes in the Composition's pipeline step.
+//
+// +kubebuilder:object:generate=true
+// +groupName=input.virtualargocd.io
+// +versionName=v1alpha1
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// The input's API version and kind.
+const (
+	APIVersion = "input.virtualargocd.io/v1alpha1"
+	Kind       = "Input"
+)
+
+// Input is the platform's part of every tenant. Each field is optional; an
+// unknown one is an error.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:storageversion
+// +kubebuilder:resource:categories=crossplane
+type Input struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// The cluster that virtual clusters are installed on.
+	// +optional
+	Host Host `json:"host,omitempty"`
+
+	// Namespace of the connection Secrets that the providers write on the control
+	// plane. Default: crossplane-system.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	ConnectionSecretNamespace string `json:"connectionSecretNamespace,omitempty"`
+
+	// The Helm charts that are installed.
+	// +optional
+	Charts Charts `json:"charts,omitempty"`
+
+	// The virtual clusters' Kubernetes.
+	// +optional
+	Kubernetes Kubernetes `json:"kubernetes,omitempty"`
+
+	// Where container images come from.
+	// +optional
+	Images Images `json:"images,omitempty"`
+
+	// Storage of the virtual clusters' state.
+	// +optional
+	Storage Storage `json:"storage,omitempty"`
+
+	// API group of the Usage that protects a tenant's namespace while its virtual
+	// cluster is there. protection.crossplane.io is for Crossplane 2,
+	// apiextensions.crossplane.io for 1.20. None composes no Usage.
+	// Default: protection.crossplane.io.
+	// +optional
+	// +kubebuilder:validation:Enum=protection.crossplane.io;apiextensions.crossplane.io;None
+	UsageAPI string `json:"usageAPI,omitempty"`
+}
+
+// Host names the cluster that virtual clusters are installed on.
+type Host struct {
+	// ProviderConfig of provider-helm for the host. Default: virtual-argocd-host.
+	// +optional
+	HelmProviderConfig string `json:"helmProviderConfig,omitempty"`
+
+	// ProviderConfig of provider-kubernetes for the host. Default:
+	// virtual-argocd-host.
+	// +optional
+	KubernetesProviderConfig string `json:"kubernetesProviderConfig,omitempty"`
+
+	// DNS domain of the host cluster, such as cluster.local. When set, addresses
+	// of Services end in it; without it they end in .svc, which resolves inside
+	// the host cluster whatever its domain.
+	// +optional
+	ClusterDomain string `json:"clusterDomain,omitempty"`
+}
+
+// Charts are the Helm charts that are installed.
+type Charts struct {
+	// The vcluster chart. Defaults: repository https://charts.loft.sh, name
+	// vcluster, version 0.36.1.
+	// +optional
+	VCluster Chart `json:"vcluster,omitempty"`
+
+	// The argo-cd chart. Defaults: repository
+	// https://argoproj.github.io/argo-helm, name argo-cd, version 10.1.1.
+	// +optional
+	ArgoCD Chart `json:"argocd,omitempty"`
+}
+
+// Chart is a Helm chart and the platform's values for it.
+type Chart struct {
+	// Repository of the chart: an http, https or oci URL.
+	// +optional
+	Repository string `json:"repository,omitempty"`
+
+	// Name of the chart in its repository.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Version of the chart, where the claim names none.
+	// +optional
+	Version string `json:"version,omitempty"`
+
+	// Values of the chart for every tenant: merged over the built-in ones and
+	// under the claim's.
+	// +optional
+	// +kubebuilder:validation:Type=object
+	// +kubebuilder:pruning:PreserveUnknownFields
+	Values *runtime.RawExtension `json:"values,omitempty"`
+}
+
+// Kubernetes of the virtual clusters.
+type Kubernetes struct {
+	// Version where the claim names none. Default: v1.36.0.
+	// +optional
+	Version string `json:"version,omitempty"`
+}
+
+// Images says where container images come from.
+type Images struct {
+	// Registry, with a path if there is one, that mirrors every image of vcluster
+	// and of Argo CD under the path it has upstream: registry.example.com/mirror
+	// serves registry.example.com/mirror/argoproj/argocd. Default: upstream's.
+	// +optional
+	Registry string `json:"registry,omitempty"`
+
+	// Image of vcluster's control plane. Defaults: registry ghcr.io, repository
+	// loft-sh/vcluster-oss (the open-source build), tag the chart's version.
+	// +optional
+	VCluster Image `json:"vcluster,omitempty"`
+}
+
+// Image of a container.
+type Image struct {
+	// Registry host. images.registry wins over it.
+	// +optional
+	Registry string `json:"registry,omitempty"`
+
+	// Repository in the registry.
+	// +optional
+	Repository string `json:"repository,omitempty"`
+
+	// Tag of the image.
+	// +optional
+	Tag string `json:"tag,omitempty"`
+}
+
+// Storage of a virtual cluster's state.
+type Storage struct {
+	// Size of the volume. Default: 1Gi.
+	// +optional
+	Size string `json:"size,omitempty"`
+
+	// StorageClass of the volume. Default: the host's default class.
+	// +optional
+	StorageClass string `json:"storageClass,omitempty"`
+
+	// Ephemeral keeps the state in the pod alone: it is lost with the pod, and
+	// with it everything in the virtual cluster. For throw-away tenants.
+	// +optional
+	Ephemeral bool `json:"ephemeral,omitempty"`
+}

@@ -1,0 +1,68 @@
+// Command function-virtual-argocd is the composition function that gives each
+// VirtualArgoCD claim an Argo CD of its own, in a virtual cluster of its own.
+package main
+
+import (
+	"os"
+	"runtime/debug"
+
+	"github.com/alecthomas/kong"
+	function "github.com/crossplane/function-sdk-go"
+	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// version is set by the linker, from the file VERSION.
+var version string
+
+// CLI are the function's flags.
+type CLI struct {
+	Debug bool `help:"Log each call." short:"d"`
+
+	Network            string           `default:"tcp" help:"Network to listen on for gRPC connections."`
+	Address            string           `default:":9443" help:"Address to listen on for gRPC connections."`
+	TLSCertsDir        string           `env:"TLS_SERVER_CERTS_DIR" help:"Folder with the server's certificate (tls.crt, tls.key) and the CA of its clients (ca.crt)."`
+	Insecure           bool             `help:"Serve without mTLS, for 'crossplane composition render'. --tls-certs-dir is ignored then."`
+	MaxRecvMessageSize int              `default:"16" help:"Largest request, in MiB."`
+	MetricsAddress     string           `default:":8080" help:"Address of the metrics (path /metrics); empty for none."`
+	Version            kong.VersionFlag `help:"Print the version and end."`
+}
+
+// Run serves until the process is told to end; calls that are under way are
+// answered first.
+func (c *CLI) Run() error {
+	log, err := function.NewLogger(c.Debug)
+	if err != nil {
+		return err
+	}
+	healthy := health.NewServer()
+	healthy.SetServingStatus("", grpc_health_v1.HealthCheckResponse_SERVING)
+	return function.Serve(NewFunction(log),
+		function.Listen(c.Network, c.Address),
+		function.MTLSCertificates(c.TLSCertsDir),
+		function.Insecure(c.Insecure),
+		function.MaxRecvMessageSize(c.MaxRecvMessageSize<<20),
+		function.WithHealthServer(healthy),
+		function.WithMetricsServer(c.MetricsAddress))
+}
+
+func buildVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return "unknown"
+}
+
+func main() {
+	ctx := kong.Parse(&CLI{},
+		kong.Name("function-virtual-argocd"),
+		kong.Description("A Crossplane composition function that gives each claim an Argo CD of its own, in a virtual cluster of its own."),
+		kong.Vars{"version": buildVersion()})
+	if err := ctx.Run(); err != nil {
+		ctx.Errorf("%s", err)
+		os.Exit(1)
+	}
+}

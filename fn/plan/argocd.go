@@ -1,0 +1,64 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+)
+
+// argocdProtected are the values of the argo-cd chart that decide names the
+// function relies on. A claim that sets one gets an error.
+var argocdProtected = [][]string{
+	{"fullnameOverride"}, {"nameOverride"}, {"namespaceOverride"},
+	{"applicationSet", "name"}, {"commitServer", "name"}, {"controller", "name"}, {"dex", "name"},
+	{"notifications", "name"}, {"redis", "name"}, {"repoServer", "name"}, {"server", "name"},
+	{"redis-ha", "fullnameOverride"}, {"redis-ha", "nameOverride"},
+}
+
+// argocdProtectedValues are the values that win over everyone's.
+func argocdProtectedValues() Values {
+	return Values{"fullnameOverride": ArgoCDRelease, "namespaceOverride": ArgoCDNamespace}
+}
+
+// argocdDefaults send every image of the chart to the platform's registry, when
+// there is one.
+func argocdDefaults(in v1alpha1.Input) Values {
+	r := strings.TrimSuffix(in.Images.Registry, "/")
+	if r == "" {
+		return Values{}
+	}
+	image := func(path string) Values { return Values{"image": Values{"repository": r + "/" + path}} }
+	return Values{
+		"global": image("argoproj/argocd"),
+		"dex":    image("dexidp/dex"),
+		"redis":  image("docker/library/redis"),
+		"redis-ha": Values{
+			"image":   Values{"repository": r + "/docker/library/redis"},
+			"haproxy": image("docker/library/haproxy"),
+		},
+	}
+}
+
+// checkArgoCDValues refuses values that are the platform's to set.
+func checkArgoCDValues(field string, v Values) error {
+	for _, path := range argocdProtected {
+		if _, set := lookup(v, path...); set {
+			return fmt.Errorf("%s.%s is the platform's to set: leave it out", field, strings.Join(path, "."))
+		}
+	}
+	return nil
+}
+
+// generatesPassword tells whether Argo CD makes an initial password of its own
+// and keeps it in the Secret that the argo-cd Release publishes.
+func generatesPassword(v Values) bool {
+	if hash, ok := lookup(v, "configs", "secret", "argocdServerAdminPassword"); ok && hash != "" && hash != nil {
+		return false
+	}
+	switch admin, _ := lookup(v, "configs", "cm", "admin.enabled"); admin {
+	case false, "false":
+		return false
+	}
+	return true
+}

@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+// maxTenantID leaves room for the longest prefix and suffix a name gets, so that
+// every name is a DNS label of 63 characters or less.
+const maxTenantID = 40
+
+// hashLength is long enough that two tenants don't meet by chance: 64 bits.
+const hashLength = 16
+
+var (
+	dnsLabel    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	hashed      = regexp.MustCompile(`-[0-9a-f]{16}$`)
+	notDNSLabel = regexp.MustCompile(`[^a-z0-9-]+`)
+)
+
+// TenantID derives the name of a tenant from that of its XR: the same name where
+// it fits, else a part of it with a hash. A name that ends as a hashed one does
+// is hashed too, so that no two XRs get the same id.
+func TenantID(xrName string) string {
+	if len(xrName) <= maxTenantID && dnsLabel.MatchString(xrName) && !hashed.MatchString(xrName) {
+		return xrName
+	}
+	sum := sha256.Sum256([]byte(xrName))
+	hash := hex.EncodeToString(sum[:])[:hashLength]
+
+	base := notDNSLabel.ReplaceAllString(strings.ToLower(xrName), "-")
+	base = base[:min(len(base), maxTenantID-hashLength-1)]
+	if base = strings.Trim(base, "-"); base == "" {
+		base = "tenant"
+	}
+	return base + "-" + hash
+}
+
+// Names inside every tenant. They needn't differ between tenants: each has a
+// namespace, and a virtual cluster, of its own.
+const (
+	// VClusterRelease is the Helm release of vcluster, and the name of its
+	// Service and its StatefulSet.
+	VClusterRelease = "vcluster"
+	// KubeconfigSource is the Secret vcluster writes its kubeconfig to, under the
+	// key KubeconfigSourceKey.
+	KubeconfigSource    = "vc-" + VClusterRelease
+	KubeconfigSourceKey = "config"
+	// ArgoCDRelease is the Helm release of argo-cd, and the prefix of its
+	// workloads' names.
+	ArgoCDRelease = "argocd"
+	// ArgoCDNamespace is Argo CD's namespace in the virtual cluster.
+	ArgoCDNamespace = "argocd"
+)
+
+// Names of one tenant's objects.
+type Names struct {
+	// Tenant is the tenant's id.
+	Tenant string
+	// Namespace of the virtual cluster in the host cluster.
+	Namespace string
+	// KubeconfigSecret and PasswordSecret are the connection Secrets of the two
+	// Releases on the control plane.
+	KubeconfigSecret string
+	PasswordSecret   string
+	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster.
+	ProviderConfig string
+	// APIHosts are the names the virtual cluster's API is called by; the first
+	// is the one in the kubeconfig.
+	APIHosts []string
+	// ArgoCDHost is the host's name of Argo CD's API server.
+	ArgoCDHost string
+}
+
+// Composed names a composed resource of the tenant.
+func (n Names) Composed(suffix string) string { return n.Tenant + "-" + suffix }
+
+// NewNames names everything of the tenant whose XR has the supplied name.
+// clusterDomain may be empty.
+func NewNames(xrName, clusterDomain string) Names {
+	t := TenantID(xrName)
+	n := Names{
+		Tenant:           t,
+		Namespace:        "vargo-" + t,
+		KubeconfigSecret: t + "-kubeconfig",
+		PasswordSecret:   t + "-argocd-admin",
+		ProviderConfig:   t,
+	}
+	service := func(name string) string { return name + "." + n.Namespace + ".svc" }
+	n.APIHosts = []string{service(VClusterRelease)}
+	// The syncer gives a Service of the virtual cluster this name on the host.
+	n.ArgoCDHost = service("argocd-server-x-" + ArgoCDNamespace + "-x-" + VClusterRelease)
+	if clusterDomain != "" {
+		n.APIHosts = []string{n.APIHosts[0] + "." + clusterDomain, n.APIHosts[0]}
+		n.ArgoCDHost += "." + clusterDomain
+	}
+	return n
+}

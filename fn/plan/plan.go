@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+)
+
+// Request is what a plan is made from.
+type Request struct {
+	// XRName is the name of the composite resource.
+	XRName string
+	// Spec is what the tenant asks for.
+	Spec Spec
+	// Input is the platform's part.
+	Input v1alpha1.Input
+}
+
+// Spec is what the tenant asks for, with values decoded.
+type Spec struct {
+	ArgoCDChartVersion   string
+	ArgoCDValues         Values
+	KubernetesVersion    string
+	VClusterChartVersion string
+	VClusterValues       Values
+}
+
+// Plan is everything decided about a tenant.
+type Plan struct {
+	Names      Names
+	Host       v1alpha1.Host
+	SecretsIn  string
+	UsageAPI   string
+	Kubernetes string
+	VCluster   Chart
+	ArgoCD     Chart
+	// GeneratesPassword: Argo CD makes an initial admin password to publish.
+	GeneratesPassword bool
+	// Workloads of Argo CD to expect in the virtual cluster.
+	Workloads []Workload
+}
+
+// Chart to install, and with which values.
+type Chart struct {
+	Repository string
+	Name       string
+	Version    string
+	Values     Values
+}
+
+// New plans a tenant.
+func New(r Request) (*Plan, error) {
+	in := withDefaults(r.Input)
+	if groups := []string{UsageProtection, UsageAPIExtensions, UsageNone}; !slices.Contains(groups, in.UsageAPI) {
+		return nil, fmt.Errorf("input.usageAPI: %q is unknown: write one of %v", in.UsageAPI, groups)
+	}
+	p := &Plan{
+		Names:     NewNames(r.XRName, in.Host.ClusterDomain),
+		Host:      in.Host,
+		SecretsIn: in.ConnectionSecretNamespace,
+		UsageAPI:  in.UsageAPI,
+	}
+	if err := p.setVersions(r.Spec, in); err != nil {
+		return nil, err
+	}
+	if err := checkVClusterValues("spec.vcluster.values", r.Spec.VClusterValues); err != nil {
+		return nil, err
+	}
+	if err := checkArgoCDValues("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
+		return nil, err
+	}
+	if err := p.setValues(r.Spec, in); err != nil {
+		return nil, err
+	}
+	p.GeneratesPassword = generatesPassword(p.ArgoCD.Values)
+	p.Workloads = workloads(p.ArgoCD.Values)
+	return p, nil
+}
+
+func (p *Plan) setVersions(s Spec, in v1alpha1.Input) error {
+	p.VCluster = Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name}
+	p.ArgoCD = Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name}
+
+	for _, v := range []struct {
+		into                    *string
+		check                   func(field, version string) (string, error)
+		claimed, claim, ofInput string
+		input                   string
+	}{
+		{&p.VCluster.Version, chartVersion, s.VClusterChartVersion, "spec.vcluster.chartVersion", in.Charts.VCluster.Version, "input.charts.vcluster.version"},
+		{&p.ArgoCD.Version, chartVersion, s.ArgoCDChartVersion, "spec.argocd.chartVersion", in.Charts.ArgoCD.Version, "input.charts.argocd.version"},
+		{&p.Kubernetes, kubernetesVersion, s.KubernetesVersion, "spec.kubernetes.version", in.Kubernetes.Version, "input.kubernetes.version"},
+	} {
+		field := v.input
+		if v.claimed != "" {
+			field = v.claim
+		}
+		var err error
+		if *v.into, err = v.check(field, cmp.Or(v.claimed, v.ofInput)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setValues merges: built-in defaults < input < claim < protected.
+func (p *Plan) setValues(s Spec, in v1alpha1.Input) error {
+	ofVCluster, err := inputValues("input.charts.vcluster.values", in.Charts.VCluster)
+	if err != nil {
+		return err
+	}
+	ofArgoCD, err := inputValues("input.charts.argocd.values", in.Charts.ArgoCD)
+	if err != nil {
+		return err
+	}
+	p.VCluster.Values = Merge(vclusterDefaults(), ofVCluster, s.VClusterValues, vclusterProtected(p, in))
+	p.ArgoCD.Values = Merge(argocdDefaults(in), ofArgoCD, s.ArgoCDValues, argocdProtectedValues())
+	return nil
+}
+
+func inputValues(field string, c v1alpha1.Chart) (Values, error) {
+	if c.Values == nil || len(c.Values.Raw) == 0 {
+		return nil, nil
+	}
+	v := Values{}
+	if err := json.Unmarshal(c.Values.Raw, &v); err != nil {
+		return nil, fmt.Errorf("%s: write an object of chart values: %w", field, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,95 @@
+package plan
+
+import "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+
+// vclusterDefaults are the values of the vcluster chart a platform or, where it
+// is allowed, a tenant may change.
+func vclusterDefaults() Values {
+	return Values{
+		"controlPlane": Values{
+			"statefulSet": Values{
+				// The chart's request of 256Mi is far below real use (about 560Mi), so
+				// that the scheduler would overfill nodes.
+				"resources": Values{
+					"requests": Values{"cpu": "200m", "memory": "768Mi", "ephemeral-storage": "256Mi"},
+					"limits":   Values{"memory": "2Gi", "ephemeral-storage": "10Gi"},
+				},
+			},
+			"distro": Values{"k8s": Values{
+				// An init container copies 300 MB of binaries; the chart's limit of a
+				// tenth of a core makes each start slow.
+				"resources": Values{"limits": Values{"cpu": "2", "memory": "512Mi"}},
+			}},
+		},
+		"sync": Values{"toHost": Values{"pods": Values{
+			// Otherwise every StatefulSet pod gets an init container of another image,
+			// for names Argo CD doesn't need.
+			"rewriteHosts": Values{"enabled": false},
+		}}},
+		"telemetry": Values{"enabled": false},
+	}
+}
+
+// vclusterProtected are the values the function, and the tenants' isolation,
+// depend on: they win over everyone's.
+func vclusterProtected(p *Plan, in v1alpha1.Input) Values {
+	sans := make([]any, 0, len(p.Names.APIHosts))
+	for _, host := range p.Names.APIHosts {
+		sans = append(sans, host)
+	}
+	claim := Values{"enabled": true, "size": in.Storage.Size,
+		// A volume that outlives its virtual cluster brings it back damaged when
+		// one of the same name is installed again.
+		"retentionPolicy": "Delete",
+	}
+	if in.Storage.StorageClass != "" {
+		claim["storageClass"] = in.Storage.StorageClass
+	}
+	if in.Storage.Ephemeral {
+		claim = Values{"enabled": false}
+	}
+	control := Values{
+		"distro": Values{"k8s": Values{
+			"enabled": true,
+			"version": p.Kubernetes,
+			"image":   Values{"tag": p.Kubernetes},
+		}},
+		"statefulSet": Values{
+			"image": Values{
+				"registry":   in.Images.VCluster.Registry,
+				"repository": in.Images.VCluster.Repository,
+				"tag":        vclusterTag(p, in),
+			},
+			"persistence": Values{"volumeClaim": claim},
+		},
+		// The certificate has no .svc name of its own accord.
+		"proxy": Values{"extraSANs": sans},
+	}
+	if in.Images.Registry != "" {
+		control["advanced"] = Values{"defaultImageRegistry": in.Images.Registry}
+	}
+	return Values{
+		"controlPlane":     control,
+		"exportKubeConfig": Values{"server": p.Names.APIServer()},
+		// Refuses, inside the virtual cluster, pods that the host would refuse.
+		"policies": Values{"podSecurityStandard": PodSecurityLevel},
+		"sync": Values{"toHost": Values{"pods": Values{
+			// The default puts tokens of the virtual cluster in host pods' annotations.
+			"useSecretsForSATokens": true,
+		}}},
+	}
+}
+
+func vclusterTag(p *Plan, in v1alpha1.Input) string {
+	if in.Images.VCluster.Tag != "" {
+		return in.Images.VCluster.Tag
+	}
+	return p.VCluster.Version
+}
+
+// APIServer is the virtual cluster's URL, as reached from the host cluster.
+func (n Names) APIServer() string { return "https://" + n.APIHosts[0] + ":443" }
+
+// PodSecurityLevel is enforced on the host namespace and in the virtual
+// cluster. vcluster itself doesn't run under "restricted".
+const PodSecurityLevel = "baseline"

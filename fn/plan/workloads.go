@@ -1,0 +1,82 @@
+package plan
+
+// A Workload of Argo CD in the virtual cluster.
+type Workload struct {
+	// Component is the workload's short name, unique in a tenant.
+	Component string
+	// Kind is Deployment or StatefulSet.
+	Kind string
+	// Name of the workload in ArgoCDNamespace.
+	Name string
+}
+
+// Kinds of workloads.
+const (
+	Deployment  = "Deployment"
+	StatefulSet = "StatefulSet"
+)
+
+// ComponentServer is Argo CD's API server: its image tells the version that runs.
+const ComponentServer = "server"
+
+// component is a row of the workloads the argo-cd chart knows.
+type component struct {
+	name   string
+	kind   func(v Values) string
+	suffix string
+	wanted func(v Values) bool
+}
+
+func always(Values) bool { return true }
+
+func is(kind string) func(Values) string { return func(Values) string { return kind } }
+
+// on reads the chart's switch, which is on or off by default.
+func on(byDefault bool, path ...string) func(Values) bool {
+	return func(v Values) bool { return enabled(v, byDefault, path...) }
+}
+
+func redisHA(v Values) bool { return enabled(v, false, "redis-ha", "enabled") }
+
+// components mirror the conditions in the chart's templates (9.3.7 to 10.1.1).
+var components = []component{
+	{name: ComponentServer, kind: is(Deployment), suffix: "server", wanted: always},
+	{name: "repo-server", kind: is(Deployment), suffix: "repo-server", wanted: always},
+	{name: "controller", kind: controllerKind, suffix: "application-controller", wanted: always},
+	{name: "applicationset", kind: is(Deployment), suffix: "applicationset-controller", wanted: always},
+	{name: "notifications", kind: is(Deployment), suffix: "notifications-controller", wanted: on(true, "notifications", "enabled")},
+	{name: "commit-server", kind: is(Deployment), suffix: "commit-server", wanted: on(false, "commitServer", "enabled")},
+	{name: "dex", kind: is(Deployment), suffix: "dex-server", wanted: on(true, "dex", "enabled")},
+	{name: "redis", kind: is(Deployment), suffix: "redis", wanted: func(v Values) bool { return enabled(v, true, "redis", "enabled") && !redisHA(v) }},
+	{name: "redis-ha", kind: is(StatefulSet), suffix: "redis-ha-server", wanted: redisHA},
+	{name: "redis-proxy", kind: is(Deployment), suffix: "redis-ha-haproxy", wanted: func(v Values) bool { return redisHA(v) && enabled(v, true, "redis-ha", "haproxy", "enabled") }},
+}
+
+// Components are the short names of every workload there may be.
+func Components() []string {
+	out := make([]string, 0, len(components))
+	for _, c := range components {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+// controllerKind: the chart makes the application controller a Deployment when
+// clusters are spread over its replicas dynamically.
+func controllerKind(v Values) string {
+	if enabled(v, false, "controller", "dynamicClusterDistribution") {
+		return Deployment
+	}
+	return StatefulSet
+}
+
+// workloads are those that the values make the chart install.
+func workloads(v Values) []Workload {
+	out := make([]Workload, 0, len(components))
+	for _, c := range components {
+		if c.wanted(v) {
+			out = append(out, Workload{Component: c.name, Kind: c.kind(v), Name: ArgoCDRelease + "-" + c.suffix})
+		}
+	}
+	return out
+}

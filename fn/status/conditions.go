@@ -1,0 +1,125 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+)
+
+// A Condition of the XR and of its claim.
+type Condition struct {
+	Type    string
+	True    bool
+	Reason  string
+	Message string
+}
+
+func conditions(t compose.Tenant, deleting bool) []Condition {
+	if deleting {
+		return []Condition{
+			{Type: v1alpha1.ConditionVirtualClusterReady, Reason: v1alpha1.ReasonDeleting, Message: "The virtual cluster is being deleted"},
+			{Type: v1alpha1.ConditionArgoCDReady, Reason: v1alpha1.ReasonDeleting, Message: "Argo CD goes with its virtual cluster"},
+		}
+	}
+	conditions := []Condition{virtualClusterReady(t), argoCDReady(t)}
+	for i := range conditions {
+		conditions[i].Message = redact(conditions[i].Message, t.Observed)
+	}
+	return conditions
+}
+
+func allTrue(conditions []Condition) bool {
+	return !slices.ContainsFunc(conditions, func(c Condition) bool { return !c.True })
+}
+
+func virtualClusterReady(t compose.Tenant) Condition {
+	namespace, release := t.Observed.Composed[compose.Namespace], t.Observed.Composed[compose.VCluster]
+	is := conditionOf(v1alpha1.ConditionVirtualClusterReady)
+	switch {
+	case compose.VClusterReady(t):
+		return is.yes("The virtual cluster runs")
+	case !release.Exists() && !compose.Healthy(namespace):
+		return is.no(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host", problem(namespace))
+	case problem(release) != "":
+		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.VCluster.Name, t.VCluster.Version), problem(release))
+	case compose.Healthy(release):
+		return is.no(v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig", "")
+	case !compose.Current(release):
+		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.VCluster.Name, t.VCluster.Version), "")
+	}
+	return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s with Kubernetes %s", t.VCluster.Name, t.VCluster.Version, t.Kubernetes), "")
+}
+
+func argoCDReady(t compose.Tenant) Condition {
+	release := t.Observed.Composed[compose.ArgoCD]
+	is := conditionOf(v1alpha1.ConditionArgoCDReady)
+	broken := brokenWorkloads(t)
+	switch {
+	case !release.Exists() && !compose.HasKubeconfig(t):
+		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
+	case problem(release) != "":
+		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), problem(release))
+	case wasReady(t.Observed) && len(broken) > 0 && compose.Current(release):
+		return is.no(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
+	case compose.Healthy(release) && !compose.HasPassword(t):
+		return is.no(v1alpha1.ReasonWaitingForPassword, "Waiting for the admin's initial password", "")
+	case !compose.Current(release):
+		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
+	case !compose.Healthy(release):
+		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
+	case len(broken) > 0:
+		return is.no(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
+	}
+	return is.yes("Every workload of Argo CD is available")
+}
+
+// brokenWorkloads says of each workload that isn't available why.
+func brokenWorkloads(t compose.Tenant) []string {
+	var out []string
+	for _, w := range t.Workloads {
+		if h := compose.WorkloadHealth(t, w); !h.Available {
+			out = append(out, h.Message)
+		}
+	}
+	return out
+}
+
+// problem is what a provider says is wrong with a resource, "" when it says
+// nothing.
+func problem(c decode.Composed) string {
+	if synced := c.Condition("Synced"); synced.False() {
+		return or(synced.Message, synced.Reason)
+	}
+	at := c.Get("status", "atProvider")
+	if at.String("state") == "failed" {
+		return or(at.String("releaseDescription"), "the Helm release failed")
+	}
+	if ready := c.Condition("Ready"); ready.False() {
+		return ready.Message
+	}
+	return ""
+}
+
+func or(text, otherwise string) string {
+	if text != "" {
+		return text
+	}
+	return otherwise
+}
+
+type conditionOf string
+
+func (typ conditionOf) yes(message string) Condition {
+	return Condition{Type: string(typ), True: true, Reason: v1alpha1.ReasonAvailable, Message: message}
+}
+
+func (typ conditionOf) no(reason, message, detail string) Condition {
+	if detail != "" {
+		message += ": " + detail
+	}
+	return Condition{Type: string(typ), Reason: reason, Message: message}
+}

@@ -1,0 +1,40 @@
+package status
+
+import (
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+)
+
+// Keys of a claim's connection Secret.
+const (
+	KubeconfigKey = compose.KubeconfigKey
+	URLKey        = "url"
+	UsernameKey   = "username"
+	PasswordKey   = compose.PasswordKey
+)
+
+// admin is Argo CD's built-in user.
+const admin = "admin"
+
+// connection are the tenant's connection details: what is published stays, even
+// while the Secret it came from can't be read.
+func connection(t compose.Tenant) map[string][]byte {
+	o := t.Observed
+	details := map[string][]byte{}
+	set := func(key string, value []byte) {
+		if len(value) == 0 {
+			value = o.XRConnection[key]
+		}
+		if len(value) > 0 {
+			details[key] = value
+		}
+	}
+	set(KubeconfigKey, o.Composed[compose.VCluster].Connection[compose.KubeconfigKey])
+	if compose.ArgoCDInstalled(t) || len(o.XRConnection[URLKey]) > 0 {
+		details[URLKey] = []byte(URL(t.Plan))
+		details[UsernameKey] = []byte(admin)
+	}
+	if t.GeneratesPassword {
+		set(PasswordKey, o.Composed[compose.ArgoCD].Connection[compose.PasswordKey])
+	}
+	return details
+}

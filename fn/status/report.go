@@ -1,0 +1,157 @@
+package status
+
+import (
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// Report is all that is said of a tenant.
+type Report struct {
+	Status     v1alpha1.Status
+	Conditions []Condition
+	Connection map[string][]byte
+	Ready      bool
+}
+
+// New reports on a tenant and the outcome of composing it.
+func New(t compose.Tenant, r compose.Result) Report {
+	deleting := t.Observed.XR.Has("metadata", "deletionTimestamp")
+	conditions := conditions(t, deleting)
+	rep := Report{
+		Conditions: conditions,
+		Connection: connection(t),
+		Ready:      r.Ready() && !deleting && allTrue(conditions),
+	}
+	rep.Status = v1alpha1.Status{
+		Phase:     phase(t, rep.Ready, deleting),
+		Progress:  new(progress(t, rep.Ready)),
+		Message:   message(conditions, r),
+		Namespace: t.Names.Namespace,
+		VCluster:  vcluster(t),
+		ArgoCD:    argocd(t),
+	}
+	return rep
+}
+
+// wasReady tells whether the tenant was ready once: status is the only place
+// that remembers.
+func wasReady(o decode.Observed) bool {
+	switch v1alpha1.Phase(o.XR.String("status", "phase")) {
+	case v1alpha1.PhaseReady, v1alpha1.PhaseDegraded:
+		return true
+	default:
+		return false
+	}
+}
+
+func phase(t compose.Tenant, ready, deleting bool) v1alpha1.Phase {
+	switch {
+	case deleting:
+		return v1alpha1.PhaseDeleting
+	case ready:
+		return v1alpha1.PhaseReady
+	case wasReady(t.Observed):
+		return v1alpha1.PhaseDegraded
+	case len(t.Observed.Composed) == 0:
+		return v1alpha1.PhasePending
+	default:
+		return v1alpha1.PhaseProvisioning
+	}
+}
+
+// Progress at each step of an installation, in percent: about the share of the
+// time that has passed by then.
+const (
+	progressRequested    = 5
+	progressNamespace    = 10
+	progressVCluster     = 50
+	progressArgoCD       = 80
+	progressAllWorkloads = 99
+	progressReady        = 100
+)
+
+func progress(t compose.Tenant, ready bool) int64 {
+	switch o := t.Observed.Composed; {
+	case ready:
+		return progressReady
+	case len(o) == 0:
+		return 0
+	case !compose.Healthy(o[compose.Namespace]):
+		return progressRequested
+	case !compose.HasKubeconfig(t):
+		return progressNamespace
+	case !compose.ArgoCDInstalled(t):
+		return progressVCluster
+	}
+	available := 0
+	for _, w := range t.Workloads {
+		if compose.WorkloadHealth(t, w).Available {
+			available++
+		}
+	}
+	return progressArgoCD + int64((progressAllWorkloads-progressArgoCD)*available/max(1, len(t.Workloads)))
+}
+
+// message is that of the first condition that doesn't hold.
+func message(conditions []Condition, r compose.Result) string {
+	for _, c := range conditions {
+		if !c.True {
+			return c.Message
+		}
+	}
+	for _, waiting := range [][]string{r.Waiting, r.NotReady} {
+		if len(waiting) > 0 {
+			return "Waiting for composed resource " + waiting[0]
+		}
+	}
+	return "Argo CD is ready"
+}
+
+func vcluster(t compose.Tenant) *v1alpha1.VClusterStatus {
+	r := t.Observed.Composed[compose.VCluster]
+	was := t.Observed.XR.Get("status", "vcluster")
+	s := &v1alpha1.VClusterStatus{
+		KubeconfigSecretName:   t.Names.KubeconfigSecret,
+		KubeconfigSecretKey:    compose.KubeconfigKey,
+		HelmProviderName:       t.Names.ProviderConfig,
+		KubernetesProviderName: t.Names.ProviderConfig,
+		Version:                installed(r, was.String("version")),
+		KubernetesVersion:      was.String("kubernetesVersion"),
+	}
+	// Helm has waited for this one to run.
+	if compose.Healthy(r) {
+		s.KubernetesVersion = r.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
+	}
+	return s
+}
+
+func argocd(t compose.Tenant) *v1alpha1.ArgoCDStatus {
+	r := t.Observed.Composed[compose.ArgoCD]
+	was := t.Observed.XR.Get("status", "argocd")
+	s := &v1alpha1.ArgoCDStatus{
+		Version:      was.String("version"),
+		ChartVersion: installed(r, was.String("chartVersion")),
+		URL:          was.String("url"),
+	}
+	if v := runningVersion(t); v != "" {
+		s.Version = v
+	}
+	if compose.ArgoCDInstalled(t) {
+		s.URL = URL(t.Plan)
+	}
+	return s
+}
+
+// installed is the chart version that runs: that of the last release, unless it
+// failed.
+func installed(r decode.Composed, otherwise string) string {
+	if at := r.Get("status", "atProvider"); at.String("state") == "deployed" && at.String("version") != "" {
+		return at.String("version")
+	}
+	return otherwise
+}
+
+// URL of the tenant's Argo CD, as reached from the host cluster.
+func URL(p *plan.Plan) string { return "https://" + p.Names.ArgoCDHost }

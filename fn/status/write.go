@@ -1,0 +1,103 @@
+package status
+
+import (
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+)
+
+// Write puts what is composed and what is reported into the response. What
+// other functions of the pipeline desire is kept.
+func Write(rsp *fnv1.RunFunctionResponse, o decode.Observed, c compose.Result, r Report) error {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Status)
+	if err != nil {
+		return err
+	}
+	s, err := compose.EncodeMap(m)
+	if err != nil {
+		return err
+	}
+	if rsp.Desired == nil {
+		rsp.Desired = &fnv1.State{}
+	}
+	d := rsp.GetDesired()
+	if d.Resources == nil {
+		d.Resources = make(map[string]*fnv1.Resource, len(c.Desired))
+	}
+	for name, resource := range c.Desired {
+		d.Resources[name] = resource
+	}
+	xr := d.GetComposite()
+	if xr == nil {
+		xr = &fnv1.Resource{}
+		d.Composite = xr
+	}
+	if xr.Resource == nil {
+		xr.Resource = &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	}
+	// Crossplane wants to know what it applies a status to.
+	for _, key := range []string{"apiVersion", "kind"} {
+		xr.Resource.Fields[key] = structpb.NewStringValue(o.XR.String(key))
+	}
+	xr.Resource.Fields["status"] = structpb.NewStructValue(s)
+	xr.ConnectionDetails = r.Connection
+	xr.Ready = fnv1.Ready_READY_FALSE
+	if r.Ready {
+		xr.Ready = fnv1.Ready_READY_TRUE
+	}
+	for _, condition := range r.Conditions {
+		setCondition(rsp, condition)
+		event(rsp, o, condition)
+	}
+	return nil
+}
+
+func setCondition(rsp *fnv1.RunFunctionResponse, c Condition) {
+	set := response.ConditionFalse
+	if c.True {
+		set = response.ConditionTrue
+	}
+	set(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetCompositeAndClaim()
+}
+
+// event tells of a condition that has changed since the XR's last status. The
+// same news at each reconcile would drown them all.
+func event(rsp *fnv1.RunFunctionResponse, o decode.Observed, c Condition) {
+	was := o.XR.Condition(c.Type)
+	if was.Reason == c.Reason && was.True() == c.True {
+		return
+	}
+	switch c.Reason {
+	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonWorkloadsUnavailable:
+		response.Warning(rsp, errorText(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
+	default:
+		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()
+	}
+}
+
+type errorText string
+
+func (e errorText) Error() string { return string(e) }
+
+// Refuse reports a spec or an input that can't be used. Crossplane changes
+// nothing then, so the conditions keep their status; reason and message say
+// what to correct.
+func Refuse(rsp *fnv1.RunFunctionResponse, o decode.Observed, err error) {
+	message := redact(err.Error(), o)
+	news := false
+	for _, typ := range []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady} {
+		was := o.XR.Condition(typ)
+		news = news || was.Reason != v1alpha1.ReasonInvalidSpec || was.Message != message
+		setCondition(rsp, Condition{Type: typ, True: was.True(), Reason: v1alpha1.ReasonInvalidSpec, Message: message})
+	}
+	// Crossplane makes an event of a fatal result on the XR alone.
+	if news {
+		response.Warning(rsp, errorText(message)).WithReason(v1alpha1.ReasonInvalidSpec).TargetCompositeAndClaim()
+	}
+	response.Fatal(rsp, errorText(message))
+}

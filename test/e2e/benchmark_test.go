@@ -1,0 +1,226 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+// pairs is how often claim and hand take turns: enough to see how far times scatter.
+const pairs = 3
+
+// benchRun is one tenant, brought up and taken down.
+type benchRun struct {
+	ready, gone time.Duration
+	// steps is the way to Ready, as the claim told it.
+	steps []string
+}
+
+// TestBenchmark measures a claim's way to Ready, and to nothing, against the two `helm install --wait` commands that a
+// person would type for the same charts with the same values. It reports and asserts nothing about speed.
+func TestBenchmark(t *testing.T) {
+	if os.Getenv("BENCH") == "" {
+		t.Skip("THE BENCHMARK IS SKIPPED: it measures nothing beside other tests; `make bench` runs it alone")
+	}
+	testenv.Test(t, features.New("claim against helm by hand").
+		Assess("Pairs", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			var rows, ratios []string
+			var last benchRun
+			for i := range pairs {
+				// One to have the images on the node, which both then profit from alike.
+				if i == 0 {
+					benchClaim(ctx, t, "warm", nil)
+				}
+				var charts []chartRelease
+				ours := benchClaim(ctx, t, fmt.Sprintf("bench%d", i), &charts)
+				hand := benchHand(ctx, t, fmt.Sprintf("bench-hand%d", i), charts)
+				rows = append(rows, fmt.Sprintf("%-6d %12.1f %12.1f %8.2f %14.1f %14.1f", i+1,
+					ours.ready.Seconds(), hand.ready.Seconds(), ours.ready.Seconds()/hand.ready.Seconds(), ours.gone.Seconds(), hand.gone.Seconds()))
+				ratios = append(ratios, fmt.Sprintf("%.2f", ours.ready.Seconds()/hand.ready.Seconds()))
+				last = ours
+			}
+			slices.Sort(ratios)
+			fmt.Printf("\nTime to Ready and time to delete, seconds\n%-6s %12s %12s %8s %14s %14s\n%s\nmedian ratio %s\n",
+				"pair", "claim", "by hand", "ratio", "claim deleted", "hand deleted", strings.Join(rows, "\n"), ratios[len(ratios)/2])
+			fmt.Printf("\nThe last claim's way to Ready\n%s\n", lines(last.steps))
+			return ctx
+		}).Feature())
+}
+
+// benchClaim brings one tenant up and takes it down by a claim. When charts is given, it is filled with what the claim
+// had installed, so that a person can be timed at the same.
+func benchClaim(ctx context.Context, t *testing.T, name string, charts *[]chartRelease) benchRun {
+	t.Helper()
+	l := claim.Create(ctx, t, host, newClaim(name))
+	out := benchRun{}
+	said := ""
+	err := l.Follow(ctx, readyWithin, func(s claim.Step) bool {
+		if line := fmt.Sprintf("%s %d%% %s", s.Phase, s.Progress, s.Message); line != said {
+			said = line
+			out.steps = append(out.steps, fmt.Sprintf("%6.1f s  %s", s.At.Seconds(), line))
+		}
+		out.ready = s.At
+		return !s.True(claim.Ready) || s.Phase != "Ready"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if charts != nil {
+		*charts = releasesOf(ctx, t, l)
+	}
+	out.gone = deleteAndAwait(ctx, t, l)
+	return out
+}
+
+// chartRelease is a Helm release as a provider-helm Release describes it.
+type chartRelease struct {
+	name, namespace, chart, repository, version string
+	values                                      map[string]any
+}
+
+// releasesOf are the claim's Releases, vcluster first.
+func releasesOf(ctx context.Context, t *testing.T, l *claim.Live) []chartRelease {
+	t.Helper()
+	composed, err := l.Composed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []chartRelease
+	for _, o := range composed {
+		if o.GetKind() != "Release" {
+			continue
+		}
+		str := func(path ...string) string {
+			s, _, _ := unstructured.NestedString(o.Object, append([]string{"spec", "forProvider"}, path...)...)
+			return s
+		}
+		values, _, _ := unstructured.NestedMap(o.Object, "spec", "forProvider", "values")
+		out = append(out, chartRelease{
+			name: o.GetAnnotations()["crossplane.io/external-name"], namespace: str("namespace"), chart: str("chart", "name"),
+			repository: str("chart", "repository"), version: str("chart", "version"), values: values,
+		})
+	}
+	slices.SortFunc(out, func(a, b chartRelease) int { return strings.Compare(b.chart, a.chart) })
+	if len(out) != 2 {
+		t.Fatalf("claim %s has %d Releases, not 2", l.Name, len(out))
+	}
+	return out
+}
+
+// benchHand does with helm what the claim did, in a namespace of its own.
+func benchHand(ctx context.Context, t *testing.T, namespace string, charts []chartRelease) benchRun {
+	t.Helper()
+	vcluster, argocd := charts[0], charts[1]
+	from := vcluster.namespace
+	vcluster.namespace = namespace
+	dir := t.TempDir()
+	kubeconfig := filepath.Join(dir, "host.kubeconfig")
+	if err := writeKubeconfigOf(kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+
+	began := time.Now()
+	// The values name the tenant's namespace, in the host names of the certificate.
+	helm(ctx, t, dir, kubeconfig, vcluster, from, namespace)
+	inner := filepath.Join(dir, "virtual.kubeconfig")
+	virtualKubeconfig(ctx, t, namespace, vcluster.name, inner)
+	helm(ctx, t, dir, inner, argocd, from, namespace)
+	out := benchRun{ready: time.Since(began)}
+
+	began = time.Now()
+	runHelm(ctx, t, kubeconfig, "uninstall", vcluster.name, "--namespace", namespace)
+	if err := host.Typed.CoreV1().Namespaces().Delete(ctx, namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, goneWithin, "namespace "+namespace+" is gone", func(ctx context.Context) (bool, string) {
+		_, err := host.Typed.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+		return kerrors.IsNotFound(err), fmt.Sprint(err)
+	})
+	out.gone = time.Since(began)
+	return out
+}
+
+// helm installs a release and waits, as `helm install --wait` does.
+func helm(ctx context.Context, t *testing.T, dir, kubeconfig string, r chartRelease, from, to string) {
+	t.Helper()
+	data, err := yaml.Marshal(r.values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, r.chart+".yaml")
+	if err := os.WriteFile(file, bytes.ReplaceAll(data, []byte(from), []byte(to)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runHelm(ctx, t, kubeconfig, "install", r.name, r.chart, "--repo", r.repository, "--version", r.version,
+		"--namespace", r.namespace, "--create-namespace", "--wait", "--timeout", "10m", "--values", file)
+}
+
+func runHelm(ctx context.Context, t *testing.T, kubeconfig string, args ...string) {
+	t.Helper()
+	cache, err := toolchain.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := cache.Binary("helm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.CommandContext(ctx, program, append(args, "--kubeconfig", kubeconfig)...).CombinedOutput(); err != nil {
+		t.Fatalf("cannot run helm %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+}
+
+// writeKubeconfigOf writes a kubeconfig of the host cluster.
+func writeKubeconfigOf(file string) error {
+	data, err := os.ReadFile(testenv.EnvConf().KubeconfigFile())
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, data, 0o600)
+}
+
+// virtualKubeconfig writes vcluster's kubeconfig in a form that works from here: by the address of the Service, with
+// the name that its certificate has.
+func virtualKubeconfig(ctx context.Context, t *testing.T, namespace, release, file string) {
+	t.Helper()
+	secret, err := host.Typed.CoreV1().Secrets(namespace).Get(ctx, "vc-"+release, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := host.Typed.CoreV1().Services(namespace).Get(ctx, release, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := clientcmd.Load(secret.Data["config"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range config.Clusters {
+		c.Server = "https://" + service.Spec.ClusterIP + ":443"
+		c.TLSServerName = release + "." + namespace + ".svc"
+	}
+	if err := clientcmd.WriteToFile(*config, file); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
+)
+
+type upCmd struct {
+	clusterFlags `embed:""`
+
+	ArgoCDChart string `name:"argocd-chart" env:"ARGOCD_CHART" help:"Folder or archive of a real argo-cd chart to serve in place of the test chart."`
+	Upstream    bool   `env:"UPSTREAM" help:"Let the cluster reach the machine's network, and take images from the public registries."`
+}
+
+func (u *upCmd) Run(ctx context.Context) error {
+	cfg, err := u.config()
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	cfg.ArgoCDChart, cfg.Upstream = u.ArgoCDChart, u.Upstream
+	cfg.Progress = func(line string) {
+		fmt.Printf("%7s  %s\n", time.Since(began).Round(100*time.Millisecond), line)
+	}
+	if err := cfg.Cache.Build(ctx, cfg.Progress); err != nil {
+		return err
+	}
+	if err := artifacts.Build(ctx, cfg.Cache, cfg.Progress); err != nil {
+		return err
+	}
+	if err := node.Up(ctx, cfg); err != nil {
+		return err
+	}
+	fmt.Printf("cluster %s runs:\n  export KUBECONFIG=%s\n", cfg.Name, cfg.Kubeconfig())
+	return nil
+}

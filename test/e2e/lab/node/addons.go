@@ -1,0 +1,65 @@
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// fieldOwner owns what Up applies.
+const fieldOwner = client.FieldOwner("virtual-argocd-node")
+
+// newClient makes a client of a cluster that may not answer yet.
+func newClient(cfg Config) (client.Client, error) {
+	rest, err := clientcmd.BuildConfigFromFlags("", cfg.Kubeconfig())
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the cluster's kubeconfig: %w", err)
+	}
+	rest.QPS = -1
+	c, err := client.New(rest, client.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a client of the cluster: %w", err)
+	}
+	return c, nil
+}
+
+// applyAddons makes DNS and the default StorageClass.
+func applyAddons(ctx context.Context, cfg Config, c client.Client) error {
+	objects, err := addons(cfg)
+	if err != nil {
+		return err
+	}
+	for _, o := range objects {
+		if err := c.Patch(ctx, o, client.Apply, fieldOwner, client.ForceOwnership); err != nil { //nolint:staticcheck // The typed Apply wants generated types.
+			return fmt.Errorf("cannot apply %s %s: %w", o.GetKind(), o.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func addons(cfg Config) ([]*unstructured.Unstructured, error) {
+	b, err := render("addons.yaml", cfg.settings())
+	if err != nil {
+		return nil, err
+	}
+	var out []*unstructured.Unstructured
+	d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(b), 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		err := d.Decode(&o.Object)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot parse the addons: %w", err)
+		}
+		out = append(out, o)
+	}
+}

@@ -47,6 +47,13 @@ var badClaims = map[string]badClaim{
 	"TokensInPods":        {newClaim("b24").VClusterValue(false, "sync", "toHost", "pods", "useSecretsForSATokens"), "spec.vcluster.values.sync.toHost.pods"},
 	"NoSuchValue":         {newClaim("b25").VClusterValue(true, "noSuchThing"), "spec.vcluster.values.noSuchThing"},
 
+	"KeyWithDots": {newClaim("b30").Set(map[string]any{"sync.toHost.ingresses": map[string]any{"enabled": true}}, "spec", "vcluster", "values"), "spec.vcluster.values.sync.toHost.ingresses"},
+
+	// What Argo CD's workloads are called, which health is read by.
+	"ArgoCDName":      {newClaim("b31").ArgoCDValue("other", "fullnameOverride"), "spec.argocd.values.fullnameOverride"},
+	"ArgoCDNamespace": {newClaim("b32").ArgoCDValue("kube-system", "namespaceOverride"), "spec.argocd.values.namespaceOverride"},
+	"ServerName":      {newClaim("b33").ArgoCDValue("other", "server", "name"), "spec.argocd.values.server.name"},
+
 	// Sizes.
 	"ValuesTooDeep":  {newClaim("b26").ArgoCDValue(true, strings.Split(strings.Repeat("a.", 120)+"a", ".")...), "spec.argocd.values"},
 	"ValuesTooLarge": {newClaim("b27").ArgoCDValue(strings.Repeat("x", 900_000), "configs", "cm", "x"), "spec.argocd.values"},

@@ -35,7 +35,7 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{}
+	files := map[string][]byte{ReferenceFile: reference(xrd, in)}
 	for _, f := range []struct {
 		path, from string
 		object     any

@@ -9,7 +9,7 @@ import (
 )
 
 // functionMain is the function's main package.
-const functionMain = "./fn/cmd/function-virtual-argocd"
+const functionMain = "./fn"
 
 // Architectures are the platforms a release supports, all of them Linux.
 func Architectures() []string { return []string{"amd64", "arm64"} }

@@ -56,7 +56,8 @@ func buildCrossplane(ctx context.Context) (string, error) {
 }
 
 type buildCmd struct {
-	Arch []string `help:"Platforms to build the Function for: amd64, arm64, or native for this machine's. Default: all." placeholder:"ARCH"`
+	Input string   `help:"File with the function's Input to put into the Composition: your platform's defaults." type:"existingfile" placeholder:"FILE"`
+	Arch  []string `help:"Platforms to build the Function for: amd64, arm64, or native for this machine's. Default: all." placeholder:"ARCH"`
 }
 
 func (b *buildCmd) Run(ctx context.Context, p xpkg.Project) error {
@@ -73,6 +74,7 @@ func (b *buildCmd) Run(ctx context.Context, p xpkg.Project) error {
 		}
 		architectures = append(architectures, a)
 	}
+	p.Input = b.Input
 	if err := errors.Join(p.BuildFunction(ctx, architectures...), p.BuildConfiguration(ctx)); err != nil {
 		return err
 	}

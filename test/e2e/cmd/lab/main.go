@@ -15,6 +15,9 @@ import (
 type cli struct {
 	Build buildCmd `cmd:"" help:"Build the programs that the cluster runs, from their Go modules."`
 
+	Demo    demoCmd    `cmd:"" help:"Bring up everything, and one customer's Argo CD."`
+	Install installCmd `cmd:"" help:"Bring up everything, ready for claims."`
+
 	Up         upCmd         `cmd:"" help:"Start a single-node Kubernetes cluster on this machine."`
 	Down       downCmd       `cmd:"" help:"End the cluster and remove everything but what was built."`
 	Status     statusCmd     `cmd:"" help:"Say what runs."`

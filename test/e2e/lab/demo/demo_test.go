@@ -1,0 +1,106 @@
+package demo
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
+)
+
+func TestLinesWhereNobodyLooksOn(t *testing.T) {
+	var out bytes.Buffer
+	v := newView(&out, false, 0)
+	v.progress(platform.Event{Step: "Start"})
+	v.progress(platform.Event{Step: "Start", Note: "half way"})
+	v.progress(platform.Event{Step: "Start", Ended: true})
+	v.progress(platform.Event{Step: "Install"})
+	v.progress(platform.Event{Step: "Install", Ended: true, Err: errors.New("no")})
+	v.close()
+	want := strings.Join([]string{
+		"[0:00] Start", "[0:00] Start: half way", "[0:00] Start: done in 0:00",
+		"[0:00] Install", "[0:00] Install: FAILED after 0:00", "",
+	}, "\n")
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("lines: -want, +got:\n%s", diff)
+	}
+}
+
+func TestBlockIsRedrawnInPlace(t *testing.T) {
+	var out bytes.Buffer
+	v := newView(&out, true, 30)
+	v.progress(platform.Event{Step: "Start", Note: "a note that is too long for this terminal"})
+	v.mu.Lock()
+	v.draw()
+	lines := v.drawn
+	v.mu.Unlock()
+	v.progress(platform.Event{Step: "Start", Ended: true})
+	v.close()
+	// A step, its note and the sum; then up again over all three.
+	if lines != 3 || !strings.Contains(out.String(), "\x1b[3A\x1b[J  ok") {
+		t.Errorf("want a block of 3 lines drawn over, got %d lines in %q", lines, out.String())
+	}
+	for _, l := range strings.Split(out.String(), "\n") {
+		if len([]rune(strings.TrimPrefix(l, "\x1b[3A\x1b[J"))) > 30 {
+			t.Errorf("line is wider than the terminal: %q", l)
+		}
+	}
+}
+
+func TestClock(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0:00", 59400 * time.Millisecond: "0:59", 61 * time.Second: "1:01", time.Hour: "60:00",
+	} {
+		if got := clock(d); got != want {
+			t.Errorf("clock(%s): want %s, got %s", d, want, got)
+		}
+	}
+}
+
+func TestStatusOfAClaim(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		status map[string]any
+		want   string
+	}{
+		"Fresh":   {"Crossplane has not looked yet.", nil, "waiting for Crossplane to take the claim up"},
+		"Waiting": {"The product's own words.", map[string]any{"phase": "Provisioning", "progress": int64(40), "message": "waiting for the virtual cluster"}, "Provisioning 40%, waiting for the virtual cluster"},
+		"Refused": {
+			"A claim that can't be reconciled has no phase, but a reason.",
+			map[string]any{"conditions": []any{map[string]any{"type": "Synced", "status": "False", "message": "no such composition"}}},
+			"Synced=False: no such composition",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			claim := &unstructured.Unstructured{Object: map[string]any{"status": tc.status}}
+			if diff := cmp.Diff(tc.want, status(claim)); diff != "" {
+				t.Errorf("\n%s\nstatus(...): -want, +got:\n%s", tc.reason, diff)
+			}
+		})
+	}
+}
+
+func TestArgoCDService(t *testing.T) {
+	svc := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "vargo-x", Name: "argocd-server-x-argocd-x-vcluster"}}
+	c := fake.NewClientBuilder().WithObjects(svc).Build()
+	for address, wantErr := range map[string]string{
+		"https://argocd-server-x-argocd-x-vcluster.vargo-x.svc": "",
+		"https://other.vargo-x.svc":                             "cannot get the Service",
+		"":                                                      "want the address of a Service",
+	} {
+		claim := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"argocd": map[string]any{"url": address}}}}
+		_, err := argoCDService(t.Context(), c, claim)
+		if (err == nil) != (wantErr == "") || err != nil && !strings.Contains(err.Error(), wantErr) {
+			t.Errorf("argoCDService(... %q): want error with %q, got %v", address, wantErr, err)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+)
+
+const (
+	pkgGroup      = "pkg.crossplane.io"
+	claimXRD      = "xvirtualargocds.virtualargocd.io"
+	packagesReady = 5 * time.Minute
+)
+
+var xrdKind = schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "CompositeResourceDefinition"}
+
+// dependencies are what Crossplane has to find and install by itself.
+var dependencies = []struct{ kind, source string }{
+	{"Provider", publicRegistry + "/crossplane-contrib/provider-helm"},
+	{"Provider", publicRegistry + "/crossplane-contrib/provider-kubernetes"},
+	{"Function", xpkg.PublishedRegistry + "/" + xpkg.FunctionName},
+}
+
+// installConfiguration applies what examples/install holds, and waits until
+// claims are served.
+func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Pushed, note func(string)) error {
+	ctx, cancel := context.WithTimeout(ctx, packagesReady)
+	defer cancel()
+
+	objects, err := i.examples("rbac.yaml", "runtime.yaml", "configuration.yaml")
+	if err != nil {
+		return err
+	}
+	rewrites := i.rewrites()
+	if err := alsoRewritten(objects, rewrites); err != nil {
+		return err
+	}
+	for _, r := range rewrites {
+		// Before the Configuration, or Crossplane would look in vain first.
+		objects = append([]*unstructured.Unstructured{r.imageConfig()}, objects...)
+	}
+	if err := apply(ctx, i.client, objects...); err != nil {
+		return err
+	}
+	if err := i.waitForPackage(ctx, "Configuration", xpkg.PublishedRegistry+"/"+xpkg.ConfigurationName, note); err != nil {
+		return err
+	}
+	for _, d := range dependencies {
+		if err := i.waitForPackage(ctx, d.kind, d.source, note); err != nil {
+			return err
+		}
+	}
+	for _, p := range pushed {
+		if err := i.useDigest(ctx, p, note); err != nil {
+			return err
+		}
+	}
+	if err := waitFor(ctx, i.client, xrdKind, client.ObjectKey{Name: claimXRD}, note, "Established", "Offered"); err != nil {
+		return err
+	}
+	configs, err := i.examples("providerconfigs.yaml")
+	if err != nil {
+		return err
+	}
+	return apply(ctx, i.client, configs...)
+}
+
+// waitForPackage waits until the package of a source is there and healthy,
+// under whatever name.
+func (i *installer) waitForPackage(ctx context.Context, kind, source string, note func(string)) error {
+	for {
+		name, err := i.findPackage(ctx, kind, source)
+		if err != nil {
+			return err
+		}
+		if name != "" {
+			return waitFor(ctx, i.client, schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: kind},
+				client.ObjectKey{Name: name}, note, "Installed", "Healthy")
+		}
+		note(fmt.Sprintf("%s %s: Crossplane has not resolved this dependency yet", kind, source))
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("cannot find %s %s, which the Configuration depends on; %s: %w", kind, source, i.lockTrouble(ctx), timedOut(ctx))
+		case <-time.After(pollEvery):
+		}
+	}
+}
+
+// findPackage returns the name of the package that was installed from a source,
+// or nothing.
+func (i *installer) findPackage(ctx context.Context, kind, source string) (string, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: kind + "List"})
+	if err := i.client.List(ctx, list); err != nil {
+		if ctx.Err() != nil {
+			return "", timedOut(ctx)
+		}
+		return "", fmt.Errorf("cannot list packages of kind %s: %w", kind, err)
+	}
+	for _, p := range list.Items {
+		pkg, _, _ := unstructured.NestedString(p.Object, "spec", "package")
+		if rest, ok := strings.CutPrefix(pkg, source); ok && (rest == "" || strings.ContainsAny(rest[:1], ":@")) {
+			return p.GetName(), nil
+		}
+	}
+	return "", nil
+}
+
+// lockTrouble tells what Crossplane says about resolving dependencies.
+func (i *installer) lockTrouble(ctx context.Context) string {
+	lock := &unstructured.Unstructured{}
+	lock.SetGroupVersionKind(schema.GroupVersionKind{Group: pkgGroup, Version: "v1beta1", Kind: "Lock"})
+	if err := i.client.Get(context.WithoutCancel(ctx), client.ObjectKey{Name: "lock"}, lock); err != nil {
+		return fmt.Sprintf("cannot read the package lock: %v", err)
+	}
+	if u := unmet(lock, []string{"Resolved"}); u != "" {
+		return "the package lock says " + u
+	}
+	return "the package lock reports no trouble"
+}
+
+// useDigest makes Crossplane run what was just pushed, where an earlier push
+// had the same tag: a development build's version stays while its content
+// changes.
+func (i *installer) useDigest(ctx context.Context, p xpkg.Pushed, note func(string)) error {
+	kind, name := "Configuration", xpkg.ConfigurationName
+	if strings.Contains(p.Tag, "/"+xpkg.FunctionName+":") {
+		kind, name = "Function", xpkg.FunctionName
+	}
+	found, err := i.findPackage(ctx, kind, xpkg.PublishedRegistry+"/"+name)
+	if err != nil {
+		return err
+	}
+	gvk := schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: kind}
+	// A revision is named after the package and the first digits of its digest.
+	suffix := "-" + strings.TrimPrefix(p.Digest, "sha256:")[:12]
+	for asked := false; ; asked = true {
+		o := &unstructured.Unstructured{}
+		o.SetGroupVersionKind(gvk)
+		if err := i.client.Get(ctx, client.ObjectKey{Name: found}, o); err != nil {
+			return fmt.Errorf("cannot get %s %s: %w", kind, found, err)
+		}
+		revision, _, _ := unstructured.NestedString(o.Object, "status", "currentRevision")
+		if strings.HasSuffix(revision, suffix) {
+			return waitFor(ctx, i.client, gvk, client.ObjectKey{Name: found}, note, "Installed", "Healthy")
+		}
+		note(fmt.Sprintf("%s %s: waiting for revision %s%s", kind, found, found, suffix))
+		if !asked {
+			// Ask the registry again, and at once: the annotation wakes Crossplane up.
+			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"virtualargocd.io/pushed":%q}},"spec":{"packagePullPolicy":"Always"}}`, p.Digest)
+			if err := i.client.Patch(ctx, o, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+				return fmt.Errorf("cannot update %s %s: %w", kind, found, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s %s stays at revision %s, though %s was pushed: %w", kind, found, revision, p, timedOut(ctx))
+		case <-time.After(pollEvery):
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	goruntime "runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+// embedded is the cluster that the lab runs itself.
+type embedded struct {
+	node.Config
+}
+
+// mirror is where the public registry's packages are found.
+func (e *embedded) mirror() string { return e.Addresses().Registry + "/" + publicRegistry }
+
+// packages is a folder for package files.
+func (e *embedded) packages() string { return filepath.Join(e.Dir(), "packages") }
+
+// startEmbedded builds whatever the embedded cluster runs and starts it, unless
+// it runs already.
+func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
+	if goruntime.GOOS != "linux" || os.Geteuid() != 0 {
+		return nil, errors.New("THE EMBEDDED CLUSTER NEEDS ROOT ON LINUX. Run this as root, or set KUBECONFIG to a cluster to use in its place")
+	}
+	if err := i.Progress.Step("Install Debian packages", func(note func(string)) error {
+		return installCompiler(ctx, note)
+	}); err != nil {
+		return nil, err
+	}
+	if err := i.buildTools(ctx); err != nil {
+		return nil, err
+	}
+	if err := i.Progress.Step("Build the images", func(note func(string)) error {
+		return artifacts.Build(ctx, i.Cache, note)
+	}); err != nil {
+		return nil, err
+	}
+	cfg, err := node.FromEnvironment(i.Cache)
+	if err != nil {
+		return nil, err
+	}
+	cfg.ArgoCDChart, cfg.Upstream = i.ArgoCDChart, i.Upstream
+	return &embedded{cfg}, i.Progress.Step("Start Kubernetes "+toolchain.Version("kube-apiserver"), func(note func(string)) error {
+		cfg.Progress = note
+		if err := node.Up(ctx, cfg); err != nil {
+			return fmt.Errorf("cannot start the embedded cluster: %w", err)
+		}
+		return nil
+	})
+}

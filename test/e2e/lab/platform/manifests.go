@@ -1,0 +1,74 @@
+package platform
+
+import (
+	"path/filepath"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+)
+
+// examples reads manifests that users apply by hand, from examples/install.
+func (i *installer) examples(names ...string) ([]*unstructured.Unstructured, error) {
+	files := make([]string, len(names))
+	for n, name := range names {
+		files[n] = filepath.Join(i.Root, "examples", "install", name)
+	}
+	return readManifests(files...)
+}
+
+// rewrite says that packages whose names start with from are found under to.
+type rewrite struct {
+	name, from, to string
+}
+
+// rewrites are what this cluster's packages need.
+func (i *installer) rewrites() []rewrite {
+	switch {
+	case i.embedded != nil && i.Upstream:
+		return []rewrite{{"virtual-argocd-packages", xpkg.PublishedRegistry, i.embedded.mirror() + "/virtual-argocd"}}
+	case i.embedded != nil:
+		return []rewrite{{"air-gapped", publicRegistry, i.embedded.mirror()}}
+	case i.Registry != "" && i.Registry != xpkg.PublishedRegistry:
+		return []rewrite{{"virtual-argocd-packages", xpkg.PublishedRegistry, i.Registry}}
+	}
+	return nil
+}
+
+func (r rewrite) imageConfig() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "pkg.crossplane.io/v1beta1", "kind": "ImageConfig",
+		"metadata": map[string]any{"name": r.name},
+		"spec": map[string]any{
+			"matchImages":  []any{map[string]any{"type": "Prefix", "prefix": r.from}},
+			"rewriteImage": map[string]any{"prefix": r.to},
+		},
+	}}
+}
+
+// alsoRewritten makes the ImageConfigs that choose a runtime configuration
+// match the rewritten names too: that is what Crossplane looks them up by.
+func alsoRewritten(objects []*unstructured.Unstructured, rewrites []rewrite) error {
+	for _, o := range objects {
+		if o.GetKind() != "ImageConfig" {
+			continue
+		}
+		matches, _, err := unstructured.NestedSlice(o.Object, "spec", "matchImages")
+		if err != nil {
+			return err
+		}
+		for _, m := range matches {
+			prefix, _ := m.(map[string]any)["prefix"].(string)
+			for _, r := range rewrites {
+				if rest, ok := strings.CutPrefix(prefix, r.from); ok {
+					matches = append(matches, map[string]any{"type": "Prefix", "prefix": r.to + rest})
+				}
+			}
+		}
+		if err := unstructured.SetNestedSlice(o.Object, matches, "spec", "matchImages"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,92 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+// publicRegistry is where the ecosystem's packages are.
+const publicRegistry = "xpkg.crossplane.io"
+
+// providers are the tools that are packages of the ecosystem, and what their
+// images set.
+var providers = []struct {
+	tool string
+	env  []string
+}{
+	// Helm keeps its cache below the home folder, unless told, and an
+	// unprivileged user can write to /tmp alone.
+	{"provider-helm", []string{"HELM_CACHE_HOME=/tmp/helm-cache", "HELM_CONFIG_HOME=/tmp/helm-config", "HELM_DATA_HOME=/tmp/helm-data"}},
+	{"provider-kubernetes", nil},
+}
+
+// pushProviders builds the providers' packages from their Go modules and pushes
+// them to the registry's mirror of the public one.
+func (i *installer) pushProviders(ctx context.Context, mirror string, note func(string)) error {
+	cli, err := i.crossplaneCLI()
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	for _, p := range providers {
+		g.Go(func() error {
+			binary, err := i.Cache.Binary(p.tool)
+			if err != nil {
+				return err
+			}
+			module, err := i.Cache.ModuleDir(ctx, p.tool)
+			if err != nil {
+				return err
+			}
+			image := filepath.Join(i.out, p.tool+"-runtime.tar")
+			pkg := filepath.Join(i.out, p.tool+".xpkg")
+			run := xpkg.Runtime{Binary: binary, Architecture: runtime.GOARCH, Env: p.env}
+			if err := run.WriteImage(image); err != nil {
+				return err
+			}
+			if err := cli.Build(ctx, xpkg.Contents{Root: filepath.Join(module, "package"), Runtime: image}, pkg); err != nil {
+				return err
+			}
+			tag := fmt.Sprintf("%s/crossplane-contrib/%s:%s", mirror, p.tool, toolchain.Version(p.tool))
+			pushed, err := cli.PushAndResolve(ctx, tag, nil, pkg)
+			if err != nil {
+				return err
+			}
+			note("pushed " + pushed.Tag)
+			return nil
+		})
+	}
+	return g.Wait()
+}
+
+// pushProject builds the project's own packages and pushes them.
+func (i *installer) pushProject(ctx context.Context, registry, input string, architectures []string, note func(string)) ([]xpkg.Pushed, error) {
+	cli, err := i.crossplaneCLI()
+	if err != nil {
+		return nil, err
+	}
+	project := xpkg.Project{Root: i.Root, Out: i.out, CLI: cli, Input: input}
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return project.BuildFunction(gctx, architectures...) })
+	g.Go(func() error { return project.BuildConfiguration(gctx) })
+	if err := g.Wait(); err != nil {
+		return nil, err
+	}
+	pushed, err := project.Push(ctx, registry)
+	for _, p := range pushed {
+		note("pushed " + p.Tag)
+	}
+	return pushed, err
+}
+
+func (i *installer) crossplaneCLI() (xpkg.CLI, error) {
+	path, err := i.Cache.Binary("crossplane-cli")
+	return xpkg.CLI(path), err
+}

@@ -1,0 +1,121 @@
+package platform
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+// Options say which cluster to install into, and from where.
+type Options struct {
+	// Cache has the programs, or gets them.
+	Cache toolchain.Cache
+	// Root is the project's folder.
+	Root string
+	// Kubeconfig is a reachable cluster to install into. Empty starts the
+	// embedded cluster, if it doesn't run yet.
+	Kubeconfig string
+	// Registry is the host and organisation from which a cluster of your own
+	// takes the project's packages. Empty means where they are published.
+	Registry string
+	// Push builds the project's packages and pushes them to Registry first.
+	Push bool
+	// Upstream makes the embedded cluster take charts and images from the
+	// public registries.
+	Upstream bool
+	// ArgoCDChart is a folder or archive of a real argo-cd chart for the
+	// embedded cluster to serve in place of the test chart.
+	ArgoCDChart string
+	// Progress is told what happens.
+	Progress Progress
+}
+
+// Cluster is a cluster with everything installed.
+type Cluster struct {
+	// Kubeconfig is the path of its kubeconfig.
+	Kubeconfig string
+	// Config is what that file says.
+	Config *rest.Config
+	// Client reads and writes any kind.
+	Client client.Client
+	// Embedded tells whether it is the cluster that the lab itself runs.
+	Embedded bool
+}
+
+// installer is one run of Ensure.
+type installer struct {
+	Options
+	embedded   *embedded
+	kubeconfig string
+	client     client.Client
+	config     *rest.Config
+	// out is a folder for package files.
+	out string
+}
+
+// Ensure returns a cluster that is ready for claims.
+func Ensure(ctx context.Context, o Options) (Cluster, error) {
+	root, err := filepath.Abs(o.Root)
+	if err != nil {
+		return Cluster{}, err
+	}
+	o.Root = root
+	i := &installer{Options: o, kubeconfig: o.Kubeconfig, out: filepath.Join(root, "_output")}
+	if o.Kubeconfig == "" {
+		e, err := i.startEmbedded(ctx)
+		if err != nil {
+			return Cluster{}, err
+		}
+		i.embedded, i.kubeconfig, i.out = e, e.Kubeconfig(), e.packages()
+	} else if err := i.buildTools(ctx, "crossplane-cli", "helm"); err != nil {
+		return Cluster{}, err
+	}
+	if err := os.MkdirAll(i.out, 0o755); err != nil {
+		return Cluster{}, fmt.Errorf("cannot make folder %s: %w", i.out, err)
+	}
+	if i.client, i.config, err = newClient(i.kubeconfig); err != nil {
+		return Cluster{}, err
+	}
+	if err := i.install(ctx); err != nil {
+		return Cluster{}, err
+	}
+	return Cluster{Kubeconfig: i.kubeconfig, Config: i.config, Client: i.client, Embedded: i.embedded != nil}, nil
+}
+
+func (i *installer) buildTools(ctx context.Context, names ...string) error {
+	return i.Progress.Step("Build the programs", func(note func(string)) error {
+		return i.Cache.Build(ctx, note, names...)
+	})
+}
+
+func (i *installer) install(ctx context.Context) error {
+	if err := i.ensureNamespace(ctx); err != nil {
+		return err
+	}
+	var pushed []xpkg.Pushed
+	// Packages are built and pushed while Crossplane starts.
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		return i.Progress.Step("Install Crossplane "+toolchain.Version("crossplane"), func(note func(string)) error {
+			return i.installCrossplane(gctx, note)
+		})
+	})
+	g.Go(func() (err error) {
+		pushed, err = i.push(gctx)
+		return err
+	})
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	return i.Progress.Step("Install the Configuration and what it depends on", func(note func(string)) error {
+		return i.installConfiguration(ctx, pushed, note)
+	})
+}

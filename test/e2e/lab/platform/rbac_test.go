@@ -1,0 +1,130 @@
+package platform
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+// What the vcluster chart installs is what provider-helm needs rights for: this
+// fails when another version of the chart needs more.
+func TestProviderHelmMayInstallVCluster(t *testing.T) {
+	rules := clusterRole(t, "virtual-argocd:provider-helm")
+	for _, o := range renderVCluster(t) {
+		group := o.GroupVersionKind().Group
+		resource := strings.ToLower(o.GetKind()) + "s"
+		for _, verb := range []string{"create", "get", "patch", "delete"} {
+			if !allowed(rules, group, resource, o.GetName(), verb) {
+				t.Errorf("%s %s: the provider may not %s %s", o.GetKind(), o.GetName(), verb, resource)
+			}
+		}
+		if o.GetKind() != "Role" {
+			continue
+		}
+		role := &rbacv1.Role{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range role.Rules {
+			for _, group := range r.APIGroups {
+				for _, resource := range r.Resources {
+					for _, verb := range r.Verbs {
+						if !allowed(rules, group, resource, "", verb) {
+							t.Errorf("the provider can't create Role %s, which grants what it does not hold: %s %s.%s", o.GetName(), verb, resource, group)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// No rule is so wide that reading it tells nothing.
+func TestNoWildcards(t *testing.T) {
+	for _, name := range []string{"virtual-argocd:provider-helm", "virtual-argocd:provider-kubernetes"} {
+		for _, r := range clusterRole(t, name) {
+			for _, s := range slices.Concat(r.APIGroups, r.Resources, r.Verbs) {
+				if slices.Contains([]string{"*", "escalate", "bind", "impersonate"}, s) {
+					t.Errorf("%s: rule %v grants %q", name, r, s)
+				}
+			}
+		}
+	}
+}
+
+func allowed(rules []rbacv1.PolicyRule, group, resource, name, verb string) bool {
+	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb) &&
+			(len(r.ResourceNames) == 0 || slices.Contains(r.ResourceNames, name))
+	})
+}
+
+func clusterRole(t *testing.T, name string) []rbacv1.PolicyRule {
+	t.Helper()
+	objects, err := readManifests("../../../../examples/install/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range objects {
+		if o.GetKind() == "ClusterRole" && o.GetName() == name {
+			role := &rbacv1.ClusterRole{}
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
+				t.Fatal(err)
+			}
+			return role.Rules
+		}
+	}
+	t.Fatalf("no ClusterRole %s", name)
+	return nil
+}
+
+func renderVCluster(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	cache, err := toolchain.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := cache.ModuleDir(t.Context(), "vcluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart, err := loader.LoadDir(filepath.Join(dir, "chart"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := chartutil.ToRenderValues(chart, chartutil.Values{},
+		chartutil.ReleaseOptions{Name: "vcluster", Namespace: "vargo-x", IsInstall: true},
+		&chartutil.Capabilities{KubeVersion: chartutil.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := engine.Render(chart, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []*unstructured.Unstructured
+	for name, content := range files {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if o.GetKind() != "" {
+			out = append(out, o)
+		}
+	}
+	if len(out) < 5 {
+		t.Fatalf("the vcluster chart renders %d objects: want its control plane", len(out))
+	}
+	return out
+}

@@ -3,11 +3,16 @@
 package main
 
 import (
+	"context"
 	"os"
+	"os/signal"
 	"runtime/debug"
+	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 	function "github.com/crossplane/function-sdk-go"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -37,7 +42,29 @@ func (c *CLI) Run() error {
 	}
 	healthy := health.NewServer()
 	healthy.SetServingStatus("", grpc_health_v1.HealthCheckResponse_SERVING)
-	return function.Serve(NewFunction(log),
+
+	d := &drainer{FunctionRunnerServiceServer: NewFunction(log)}
+	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+
+	served := make(chan error, 1)
+	go func() { served <- c.serve(d, healthy) }()
+	select {
+	case err := <-served:
+		return err
+	case <-stop.Done():
+		healthy.Shutdown()
+		d.drain()
+		// The SDK's server can't be stopped; give its last answers time to leave.
+		time.Sleep(answersLeave)
+		return nil
+	}
+}
+
+const answersLeave = 200 * time.Millisecond
+
+func (c *CLI) serve(f fnv1.FunctionRunnerServiceServer, healthy *health.Server) error {
+	return function.Serve(f,
 		function.Listen(c.Network, c.Address),
 		function.MTLSCertificates(c.TLSCertsDir),
 		function.Insecure(c.Insecure),

@@ -44,7 +44,12 @@ func (o Object) encode() (*structpb.Struct, error) {
 	at := s
 	last := len(o.RawAt) - 1
 	for _, key := range o.RawAt[:last] {
-		at = at.GetFields()[key].GetStructValue()
+		next := at.GetFields()[key].GetStructValue()
+		if next == nil {
+			next = &structpb.Struct{Fields: map[string]*structpb.Value{}}
+			at.Fields[key] = structpb.NewStructValue(next)
+		}
+		at = next
 	}
 	at.Fields[o.RawAt[last]] = structpb.NewStructValue(raw)
 	return s, nil

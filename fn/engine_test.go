@@ -1,0 +1,203 @@
+package main
+
+import (
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/resource"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+)
+
+// Secrets that the providers publish in these tests.
+const (
+	testKubeconfig = "apiVersion: v1\nclusters: []\nusers:\n- name: admin\n  user:\n    client-key-data: c2VjcmV0LWtleS1vZi10aGUtdGVuYW50\n    token: tok-0123456789\n"
+	testPassword   = "correct-horse-battery"
+)
+
+// An engine does what Crossplane and the providers do with a response, one
+// reconcile after the other.
+type engine struct {
+	t   testing.TB
+	f   *Function
+	req *fnv1.RunFunctionRequest
+	rsp *fnv1.RunFunctionResponse
+	// events that reached the claim.
+	events []string
+}
+
+func newEngine(t testing.TB, xr string, input string) *engine {
+	t.Helper()
+	e := &engine{t: t, f: NewFunction(logging.NewNopLogger()), req: &fnv1.RunFunctionRequest{
+		Meta:     &fnv1.RequestMeta{Tag: "test"},
+		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: resource.MustStructJSON(xr)}, Resources: map[string]*fnv1.Resource{}},
+	}}
+	if input != "" {
+		e.req.Input = resource.MustStructJSON(input)
+	}
+	return e
+}
+
+func tenantXR(spec string) string {
+	return `{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"customer1-7rw8j","uid":"1f0d7d2c","generation":1},"spec":` + spec + `}`
+}
+
+// reconcile calls the function once and applies what it desires.
+func (e *engine) reconcile() *fnv1.RunFunctionResponse {
+	e.t.Helper()
+	rsp, err := e.f.RunFunction(e.t.Context(), proto.Clone(e.req).(*fnv1.RunFunctionRequest))
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.rsp = rsp
+	xr := e.xr()
+	for _, c := range rsp.GetConditions() {
+		setCondition(xr, c.GetType(), map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True"}[c.GetStatus()], c.GetReason(), c.GetMessage())
+	}
+	for _, r := range rsp.GetResults() {
+		e.events = append(e.events, r.GetReason()+": "+r.GetMessage())
+	}
+	if fatal(rsp) != "" {
+		return rsp
+	}
+	conditions := xr.Fields["status"].GetStructValue().GetFields()["conditions"]
+	xr.Fields["status"] = structpb.NewStructValue(proto.Clone(rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()).(*structpb.Struct))
+	xr.Fields["status"].GetStructValue().Fields["conditions"] = conditions
+	e.req.Observed.Composite.ConnectionDetails = maps.Clone(rsp.GetDesired().GetComposite().GetConnectionDetails())
+
+	observed := e.req.GetObserved().GetResources()
+	maps.DeleteFunc(observed, func(name string, _ *fnv1.Resource) bool { return rsp.GetDesired().GetResources()[name] == nil })
+	for name, d := range rsp.GetDesired().GetResources() {
+		was := observed[name]
+		o := &fnv1.Resource{Resource: proto.Clone(d.GetResource()).(*structpb.Struct), ConnectionDetails: was.GetConnectionDetails()}
+		meta := o.Resource.Fields["metadata"].GetStructValue()
+		meta.Fields["uid"] = structpb.NewStringValue("uid-of-" + name)
+		if g := field(was.GetResource(), "metadata").GetFields()["generation"]; g != nil {
+			meta.Fields["generation"] = g
+		}
+		if s := was.GetResource().GetFields()["status"]; s != nil {
+			o.Resource.Fields["status"] = s
+		}
+		observed[name] = o
+	}
+	return rsp
+}
+
+func (e *engine) xr() *structpb.Struct { return e.req.GetObserved().GetComposite().GetResource() }
+
+func (e *engine) observed(name string) *structpb.Struct {
+	e.t.Helper()
+	o, ok := e.req.GetObserved().GetResources()[name]
+	if !ok {
+		e.t.Fatalf("composed resource %q doesn't exist", name)
+	}
+	return o.GetResource()
+}
+
+// heal does the providers' work: everything that exists becomes what it should.
+func (e *engine) heal() {
+	e.t.Helper()
+	for name, o := range e.req.GetObserved().GetResources() {
+		setCondition(o.GetResource(), "Synced", "True", "ReconcileSuccess", "")
+		setCondition(o.GetResource(), "Ready", "True", "Available", "")
+		switch {
+		case name == compose.VCluster:
+			o.ConnectionDetails = map[string][]byte{"kubeconfig": []byte(testKubeconfig)}
+			setStatus(o.GetResource(), `{"state":"deployed","version":"0.36.1"}`)
+		case name == compose.ArgoCD:
+			o.ConnectionDetails = map[string][]byte{"password": []byte(testPassword)}
+			setStatus(o.GetResource(), `{"state":"deployed","version":"10.1.1"}`)
+		case strings.HasPrefix(name, "argocd-"):
+			e.setReplicas(name, 1, 1)
+		}
+	}
+}
+
+// setReplicas says how many of a workload's replicas are wanted and available.
+func (e *engine) setReplicas(name string, want, available int) {
+	m := proto.Clone(field(e.observed(name), "spec", "forProvider", "manifest")).(*structpb.Struct)
+	image := "quay.io/argoproj/argocd:v3.4.4"
+	full, err := structpb.NewStruct(map[string]any{
+		"spec": map[string]any{"replicas": want, "template": map[string]any{"spec": map[string]any{"containers": []any{
+			map[string]any{"name": "server", "image": image}}}}},
+		"status": map[string]any{"observedGeneration": 1, "replicas": want, "updatedReplicas": want, "availableReplicas": available},
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	maps.Copy(m.Fields, full.GetFields())
+	m.Fields["metadata"].GetStructValue().Fields["generation"] = structpb.NewNumberValue(1)
+	status := e.observed(name).Fields["status"].GetStructValue()
+	status.Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
+}
+
+// install reconciles a tenant to Ready.
+func (e *engine) install() *engine {
+	e.t.Helper()
+	for range 8 {
+		e.reconcile()
+		e.heal()
+	}
+	if got := e.status("phase"); got != "Ready" {
+		e.t.Fatalf("tenant is %s after installation: %s", got, e.status("message"))
+	}
+	return e
+}
+
+func (e *engine) status(path ...string) string {
+	at := field(e.xr(), append([]string{"status"}, path[:len(path)-1]...)...)
+	return at.GetFields()[path[len(path)-1]].GetStringValue()
+}
+
+func (e *engine) condition(typ string) *fnv1.Condition {
+	for _, c := range e.rsp.GetConditions() {
+		if c.GetType() == typ {
+			return c
+		}
+	}
+	return &fnv1.Condition{}
+}
+
+func field(s *structpb.Struct, path ...string) *structpb.Struct {
+	for _, key := range path {
+		s = s.GetFields()[key].GetStructValue()
+	}
+	return s
+}
+
+func setStatus(s *structpb.Struct, atProvider string) {
+	field(s, "status").Fields["atProvider"] = structpb.NewStructValue(resource.MustStructJSON(atProvider))
+}
+
+func setCondition(s *structpb.Struct, typ, status, reason, message string) {
+	if status == "" {
+		status = "False"
+	}
+	if s.Fields["status"].GetStructValue() == nil {
+		s.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+	}
+	st := s.Fields["status"].GetStructValue()
+	kept := []*structpb.Value{}
+	for _, c := range st.GetFields()["conditions"].GetListValue().GetValues() {
+		if c.GetStructValue().GetFields()["type"].GetStringValue() != typ {
+			kept = append(kept, c)
+		}
+	}
+	c, _ := structpb.NewStruct(map[string]any{"type": typ, "status": status, "reason": reason, "message": message})
+	st.Fields["conditions"] = structpb.NewListValue(&structpb.ListValue{Values: append(kept, structpb.NewStructValue(c))})
+}
+
+// fatal returns the message of the response's fatal result, "" when there is none.
+func fatal(rsp *fnv1.RunFunctionResponse) string {
+	for _, r := range rsp.GetResults() {
+		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+			return r.GetMessage()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+)
+
+func TestInstallation(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "")
+	first := []string{"helm-provider-config", "kubernetes-provider-config", "namespace"}
+	second := append(slices.Clone(first), "vcluster")
+	third := append(slices.Clone(second), "argocd", "usage")
+	all := append(slices.Clone(third), "argocd-applicationset", "argocd-controller", "argocd-dex", "argocd-notifications", "argocd-redis", "argocd-repo-server", "argocd-server")
+
+	steps := []struct {
+		reason     string
+		resources  []string
+		phase      v1alpha1.Phase
+		vc, argocd string
+		progress   float64
+	}{
+		{"Nothing is there yet.", first, v1alpha1.PhasePending, v1alpha1.ReasonWaitingForNamespace, v1alpha1.ReasonWaitingForVirtualCluster, 0},
+		{"The namespace is there, so vcluster may come.", second, v1alpha1.PhaseProvisioning, v1alpha1.ReasonInstalling, v1alpha1.ReasonWaitingForVirtualCluster, 10},
+		{"The kubeconfig is there, so Argo CD may come.", third, v1alpha1.PhaseProvisioning, v1alpha1.ReasonAvailable, v1alpha1.ReasonInstalling, 50},
+		{"The chart is installed, so its workloads can be observed.", all, v1alpha1.PhaseProvisioning, v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForWorkloads, 80},
+		{"Every workload is available.", all, v1alpha1.PhaseReady, v1alpha1.ReasonAvailable, v1alpha1.ReasonAvailable, 100},
+	}
+	for _, s := range steps {
+		rsp := e.reconcile()
+		if msg := fatal(rsp); msg != "" {
+			t.Fatal(msg)
+		}
+		slices.Sort(s.resources)
+		if diff := cmp.Diff(s.resources, slices.Sorted(maps.Keys(rsp.GetDesired().GetResources()))); diff != "" {
+			t.Errorf("\n%s\ndesired resources: -want, +got:\n%s", s.reason, diff)
+		}
+		got := []string{e.status("phase"), e.condition(v1alpha1.ConditionVirtualClusterReady).GetReason(), e.condition(v1alpha1.ConditionArgoCDReady).GetReason()}
+		if diff := cmp.Diff([]string{string(s.phase), s.vc, s.argocd}, got); diff != "" {
+			t.Errorf("\n%s\nphase, reasons: -want, +got:\n%s", s.reason, diff)
+		}
+		if got := field(e.xr(), "status").GetFields()["progress"].GetNumberValue(); got != s.progress {
+			t.Errorf("\n%s\nprogress: want %v, got %v", s.reason, s.progress, got)
+		}
+		if ready := rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE; ready != (s.phase == v1alpha1.PhaseReady) {
+			t.Errorf("\n%s\nXR ready: %v in phase %s", s.reason, ready, s.phase)
+		}
+		e.heal()
+	}
+
+	want := map[string][]byte{
+		"kubeconfig": []byte(testKubeconfig), "password": []byte(testPassword), "username": []byte("admin"),
+		"url": []byte("https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc"),
+	}
+	if diff := cmp.Diff(want, e.rsp.GetDesired().GetComposite().GetConnectionDetails()); diff != "" {
+		t.Errorf("connection details: -want, +got:\n%s", diff)
+	}
+	for path, want := range map[string]string{
+		"namespace": "vargo-customer1-7rw8j", "argocd.version": "v3.4.4", "argocd.chartVersion": "10.1.1", "vcluster.version": "0.36.1",
+		"vcluster.kubernetesVersion": "v1.36.0", "vcluster.kubeconfigSecretName": "customer1-7rw8j-kubeconfig", "vcluster.kubeconfigSecretKey": "kubeconfig",
+		"vcluster.helmProviderName": "customer1-7rw8j", "vcluster.kubernetesProviderName": "customer1-7rw8j",
+	} {
+		if got := e.status(strings.Split(path, ".")...); got != want {
+			t.Errorf("status.%s: want %q, got %q", path, want, got)
+		}
+	}
+	events := len(e.events)
+	e.reconcile()
+	if len(e.events) != events {
+		t.Errorf("a reconcile that changes nothing made events: %v", e.events[events:])
+	}
+}
+
+func TestHealth(t *testing.T) {
+	cases := map[string]struct {
+		reason  string
+		breakIt func(e *engine)
+		typ     string
+		want    string
+		message string
+	}{
+		"WorkloadUnavailable": {
+			"A workload that loses its replicas is named.",
+			func(e *engine) { e.setReplicas("argocd-repo-server", 1, 0) },
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server has 0 of 1 replicas available",
+		},
+		"VirtualClusterUnreachable": {
+			"What can't be observed isn't known to be healthy.",
+			func(e *engine) {
+				setCondition(e.observed("argocd-server"), "Synced", "False", "ReconcileError", "connection refused")
+			},
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-server cannot be observed: connection refused",
+		},
+		"BadChartVersion": {
+			"The provider's error names the chart version.",
+			func(e *engine) {
+				setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", `chart "argo-cd" version "99.0.0" not found`)
+			},
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstallFailed, `version "99.0.0" not found`,
+		},
+		"FailedRelease": {
+			"Helm's description tells why a release failed.",
+			func(e *engine) {
+				setCondition(e.observed(compose.VCluster), "Ready", "False", "Unavailable", "")
+				setStatus(e.observed(compose.VCluster), `{"state":"failed","releaseDescription":"context deadline exceeded"}`)
+			},
+			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstallFailed, "context deadline exceeded",
+		},
+		"RollingOut": {
+			"A Release whose newest spec the provider hasn't seen isn't ready, whatever its conditions say.",
+			func(e *engine) {
+				o := e.observed(compose.ArgoCD)
+				field(o, "metadata").Fields["generation"] = structpb.NewNumberValue(3)
+				for _, c := range field(o, "status").GetFields()["conditions"].GetListValue().GetValues() {
+					c.GetStructValue().Fields["observedGeneration"] = structpb.NewNumberValue(2)
+				}
+			},
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstalling, "Rolling out a change of chart argo-cd 10.1.1",
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{}`), "").install()
+			events := len(e.events)
+			tc.breakIt(e)
+			e.reconcile()
+			c := e.condition(tc.typ)
+			if c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetReason() != tc.want || !strings.Contains(c.GetMessage(), tc.message) {
+				t.Errorf("\n%s\nwant False, %s, %q, got: %v", tc.reason, tc.want, tc.message, c)
+			}
+			if e.status("phase") != "Degraded" || !strings.Contains(e.status("message"), tc.message) {
+				t.Errorf("\n%s\nwant Degraded, got %s: %s", tc.reason, e.status("phase"), e.status("message"))
+			}
+			e.reconcile()
+			if got := len(e.events) - events; got != 1 {
+				t.Errorf("\n%s\nwant one event, got %d: %v", tc.reason, got, e.events[events:])
+			}
+			e.heal()
+			field(e.observed(compose.ArgoCD), "metadata").Fields["generation"] = structpb.NewNumberValue(1)
+			e.reconcile()
+			if e.status("phase") != "Ready" {
+				t.Errorf("\n%s\nwant Ready once healed, got %s: %s", tc.reason, e.status("phase"), e.status("message"))
+			}
+		})
+	}
+}
+
+func TestRefusal(t *testing.T) {
+	const input = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"`
+	cases := map[string]struct {
+		spec, input string
+		want        []string
+	}{
+		"VClusterPathNotATenants":   {`{"vcluster":{"values":{"controlPlane":{"statefulSet":{"image":{"tag":"x"}}}}}}`, "", []string{"spec.vcluster.values.controlPlane.statefulSet.image.tag", "controlPlane.statefulSet.resources"}},
+		"DottedKeyIsOneKey":         {`{"vcluster":{"values":{"sync.toHost.ingresses.enabled":true}}}`, "", []string{"spec.vcluster.values.sync.toHost.ingresses.enabled"}},
+		"ListInPlaceOfMap":          {`{"vcluster":{"values":{"controlPlane":[]}}}`, "", []string{"spec.vcluster.values.controlPlane"}},
+		"NullInPlaceOfMap":          {`{"vcluster":{"values":{"controlPlane":null}}}`, "", []string{"spec.vcluster.values.controlPlane"}},
+		"ProtectedArgoCDPath":       {`{"argocd":{"values":{"fullnameOverride":"mine"}}}`, "", []string{"spec.argocd.values.fullnameOverride", "leave it out"}},
+		"ProtectedArgoCDPathNested": {`{"argocd":{"values":{"server":{"name":"mine"}}}}`, "", []string{"spec.argocd.values.server.name"}},
+		"ProtectedArgoCDParentNull": {`{"argocd":{"values":{"namespaceOverride":null}}}`, "", []string{"spec.argocd.values.namespaceOverride"}},
+		"VersionRange":              {`{"argocd":{"chartVersion":"^9.0.0"}}`, "", []string{"spec.argocd.chartVersion", "^9.0.0", "1.2.3"}},
+		"VClusterVersionIncomplete": {`{"vcluster":{"chartVersion":"0.36"}}`, "", []string{"spec.vcluster.chartVersion", "0.36"}},
+		"KubernetesUnknown":         {`{"kubernetes":{"version":"v1.29.0"}}`, "", []string{"spec.kubernetes.version", "v1.29.0", "1.30, 1.31, 1.32, 1.33, 1.34, 1.35, 1.36"}},
+		"KubernetesIncomplete":      {`{"kubernetes":{"version":"1.36"}}`, "", []string{"spec.kubernetes.version", "1.36"}},
+		"SpecIsText":                {`"all"`, "", []string{"spec", "an object"}},
+		"ValuesAreAList":            {`{"argocd":{"values":[]}}`, "", []string{"spec.argocd.values", "an object"}},
+		"VersionIsANumber":          {`{"argocd":{"chartVersion":9}}`, "", []string{"spec.argocd.chartVersion", "9", "text"}},
+		"ValuesTooDeep":             {`{"argocd":{"values":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40) + `}}`, "", []string{"spec.argocd.values", "32"}},
+		"ValuesTooLarge":            {`{"argocd":{"values":{"a":"` + strings.Repeat("x", 300<<10) + `"}}}`, "", []string{"spec.argocd.values", "256 KiB"}},
+		"InputFieldUnknown":         {`{}`, input + `,"host":{"helmProviderCfg":"x"}}`, []string{"input", "host.helmProviderCfg"}},
+		"InputFieldOfWrongType":     {`{}`, input + `,"storage":{"size":1}}`, []string{"input", "size"}},
+		"InputKindUnknown":          {`{}`, `{"apiVersion":"v1","kind":"ConfigMap"}`, []string{"input", "ConfigMap", "Input"}},
+		"InputVersionRange":         {`{}`, input + `,"charts":{"argocd":{"version":"*"}}}`, []string{"input.charts.argocd.version", "*"}},
+		"InputUsageAPIUnknown":      {`{}`, input + `,"usageAPI":"none"}`, []string{"input.usageAPI", "none", "None"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(tc.spec), tc.input)
+			msg := fatal(e.reconcile())
+			for _, want := range tc.want {
+				if !strings.Contains(msg, want) {
+					t.Errorf("error should say %q: %q", want, msg)
+				}
+			}
+			for _, c := range e.rsp.GetConditions() {
+				if c.GetReason() != v1alpha1.ReasonInvalidSpec || c.GetMessage() != msg || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+					t.Errorf("the claim's condition should say so: %v", c)
+				}
+			}
+		})
+	}
+}
+
+func TestAcceptedSpecs(t *testing.T) {
+	for name, xr := range map[string]string{
+		"Empty":              tenantXR(`{}`),
+		"None":               `{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"a"}}`,
+		"OtherGroup":         `{"apiVersion":"demo.example.org/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"a"},"spec":{}}`,
+		"OriginalDemo":       tenantXR(`{"argocd":{"values":{}}}`),
+		"OriginalDemoBoth":   tenantXR(`{"argocd":{"values":{}},"vcluster":{"values":{}}}`),
+		"Nulls":              tenantXR(`{"argocd":null,"kubernetes":{},"vcluster":{"values":null}}`),
+		"CrossplanesOwn":     tenantXR(`{"compositionRef":{"name":"virtual-argocd"},"resourceRefs":[],"claimRef":{"name":"a"}}`),
+		"AllowedValues":      tenantXR(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}},"controlPlane":{"statefulSet":{"resources":{"limits":{"memory":"3Gi"}}}}}}}`),
+		"EmptyMapSetsNoting": tenantXR(`{"vcluster":{"values":{"controlPlane":{"statefulSet":{}}}}}`),
+		"VersionsWithV":      tenantXR(`{"argocd":{"chartVersion":"v9.3.7"},"kubernetes":{"version":"1.35.4"}}`),
+	} {
+		t.Run(name, func(t *testing.T) { newEngine(t, xr, "").install() })
+	}
+}
+
+func TestValuesReachTheChart(t *testing.T) {
+	e := newEngine(t, tenantXR(`{"argocd":{"values":{"server":{"replicas":2},"dex":{"enabled":false}}},"kubernetes":{"version":"1.35.4"}}`),
+		`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"server":{"replicas":1,"logLevel":"debug"}}}},"images":{"registry":"mirror.test/m"}}`).install()
+	values := field(e.observed(compose.ArgoCD), "spec", "forProvider", "values").AsMap()
+	want := map[string]any{
+		"server": map[string]any{"replicas": 2., "logLevel": "debug"}, "fullnameOverride": "argocd", "namespaceOverride": "argocd",
+		"dex":    map[string]any{"enabled": false, "image": map[string]any{"repository": "mirror.test/m/dexidp/dex"}},
+		"global": map[string]any{"image": map[string]any{"repository": "mirror.test/m/argoproj/argocd"}},
+		"redis":  map[string]any{"image": map[string]any{"repository": "mirror.test/m/docker/library/redis"}},
+		"redis-ha": map[string]any{
+			"image":   map[string]any{"repository": "mirror.test/m/docker/library/redis"},
+			"haproxy": map[string]any{"image": map[string]any{"repository": "mirror.test/m/docker/library/haproxy"}},
+		},
+	}
+	if diff := cmp.Diff(want, values); diff != "" {
+		t.Errorf("argo-cd values: -want, +got:\n%s", diff)
+	}
+	if _, ok := e.req.GetObserved().GetResources()["argocd-dex"]; ok {
+		t.Error("a workload that is switched off is observed")
+	}
+	if got := e.status("vcluster", "kubernetesVersion"); got != "v1.35.4" {
+		t.Errorf("status.vcluster.kubernetesVersion: want v1.35.4, got %s", got)
+	}
+}
+
+func TestTeardownOrder(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	e.reconcile()
+	for _, name := range []string{compose.Namespace, compose.Usage} {
+		owners := field(e.observed(name), "metadata").GetFields()["ownerReferences"].GetListValue().AsSlice()
+		want := []any{map[string]any{"apiVersion": "helm.crossplane.io/v1beta1", "kind": "Release", "name": "customer1-7rw8j-vcluster", "uid": "uid-of-vcluster"}}
+		if diff := cmp.Diff(want, owners); diff != "" {
+			t.Errorf("%s must outlive the vcluster Release: -want, +got:\n%s", name, diff)
+		}
+	}
+	for name := range e.req.GetObserved().GetResources() {
+		if name != compose.ArgoCD && !strings.HasPrefix(name, "argocd-") {
+			continue
+		}
+		policies := field(e.observed(name), "spec").GetFields()["managementPolicies"].GetListValue().AsSlice()
+		if len(policies) == 0 || slices.Contains(policies, "Delete") || slices.Contains(policies, "*") {
+			t.Errorf("%s lives in the virtual cluster and must not be deleted there: managementPolicies %v", name, policies)
+		}
+	}
+	field(e.xr(), "metadata").Fields["deletionTimestamp"] = structpb.NewStringValue("2026-01-01T00:00:00Z")
+	if e.reconcile(); e.status("phase") != "Deleting" {
+		t.Errorf("want Deleting, got %s", e.status("phase"))
+	}
+}
+
+func TestAdminWithoutInitialPassword(t *testing.T) {
+	for name, values := range map[string]string{
+		"AdminDisabled": `{"configs":{"cm":{"admin.enabled":"false"}}}`,
+		"OwnPassword":   `{"configs":{"secret":{"argocdServerAdminPassword":"$2a$10$abc"}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{"argocd":{"values":`+values+`}}`), "").install()
+			if details := field(e.observed(compose.ArgoCD), "spec").GetFields()["connectionDetails"]; details != nil {
+				t.Errorf("the Release waits for a Secret that Argo CD doesn't write: %v", details)
+			}
+			if _, ok := e.rsp.GetDesired().GetComposite().GetConnectionDetails()["password"]; ok {
+				t.Error("a password is published that isn't the admin's")
+			}
+		})
+	}
+}

@@ -59,10 +59,15 @@ func networkInside(a Addresses, upstream bool) error {
 	); err != nil {
 		return err
 	}
-	for _, s := range []string{"net/ipv4/ip_forward", "net/bridge/bridge-nf-call-iptables"} {
-		if err := os.WriteFile(filepath.Join("/proc/sys", s), []byte("1"), 0); err != nil {
-			if strings.HasPrefix(s, "net/bridge/") {
-				err = fmt.Errorf("%w (is the kernel module br_netfilter loaded?)", err)
+	for _, s := range [][2]string{
+		{"net/ipv4/ip_forward", "1"},
+		{"net/bridge/bridge-nf-call-iptables", "1"},
+		// Say "unreachable" to everybody who asks, not to one a second.
+		{"net/ipv4/icmp_ratelimit", "0"},
+	} {
+		if err := os.WriteFile(filepath.Join("/proc/sys", s[0]), []byte(s[1]), 0); err != nil {
+			if strings.HasPrefix(s[0], "net/bridge/") {
+				err = fmt.Errorf("%w (load the kernel module: modprobe br_netfilter)", err)
 			}
 			return fmt.Errorf("cannot set up the cluster's network: %w", err)
 		}

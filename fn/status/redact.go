@@ -2,6 +2,9 @@ package status
 
 import (
 	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,42 +14,65 @@ import (
 const (
 	// maxMessage bounds what a provider's error may take of a condition.
 	maxMessage = 1024
-	// minSecret is the shortest line taken for a secret: shorter ones are words
+	// minSecret is the shortest text taken for a secret: shorter ones are words
 	// that stand in any message.
 	minSecret = 6
+
+	redacted = "[redacted]"
 )
 
-// redact takes connection details out of a message that a provider wrote. Line
-// by line, since a kubeconfig never turns up whole.
+// secretField is a field of a kubeconfig, or of anything like it, that holds a
+// secret. The rest of a kubeconfig, its server above all, is what makes an error
+// worth reading.
+var secretField = regexp.MustCompile(`(?i)((?:token|password|client-key-data|bearer)"?\s*[:=]\s*"?)([^\s",}]+)`)
+
+// redact takes secrets out of a message that a provider wrote: the connection
+// details that are known, line by line since a kubeconfig never turns up whole,
+// and what has the form of a secret.
 func redact(message string, o decode.Observed) string {
 	if message == "" {
 		return ""
 	}
-	hide := func(details map[string][]byte) {
-		for key, secret := range details {
+	for _, secret := range secrets(o) {
+		message = strings.ReplaceAll(message, secret, redacted)
+	}
+	message = secretField.ReplaceAllString(message, "${1}"+redacted)
+	return cut(strings.ToValidUTF8(message, "?"))
+}
+
+// secrets are the texts to hide, the longest first: one may be part of another.
+func secrets(o decode.Observed) []string {
+	var out []string
+	add := func(details map[string][]byte) {
+		for key, value := range details {
 			if key == URLKey || key == UsernameKey {
 				continue
 			}
-			for line := range bytes.Lines(secret) {
-				if text := secretIn(string(line)); len(text) >= minSecret {
-					message = strings.ReplaceAll(message, text, "[redacted]")
+			for line := range bytes.Lines(value) {
+				if text := secretIn(strings.TrimSpace(string(line))); len(text) >= minSecret {
+					out = append(out, text)
 				}
 			}
 		}
 	}
-	hide(o.XRConnection)
+	add(o.XRConnection)
 	for _, c := range o.Composed {
-		hide(c.Connection)
+		add(c.Connection)
 	}
-	return cut(strings.ToValidUTF8(message, "?"))
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	return slices.Compact(out)
 }
 
-// secretIn is the part of a line that may be secret: in a kubeconfig what
-// follows the key.
+// secretIn is the part of a line that is secret. A line of a kubeconfig is a
+// field, and most of its fields aren't.
 func secretIn(line string) string {
-	line = strings.TrimSpace(line)
-	if _, value, ok := strings.Cut(line, ": "); ok {
-		return strings.Trim(value, `"' `)
+	if m := secretField.FindStringSubmatch(line); m != nil {
+		return m[2]
+	}
+	if strings.Contains(line, ": ") || strings.HasSuffix(line, ":") {
+		return ""
 	}
 	return line
 }

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// FuzzRunFunction: whatever the claim, the input and the state of the tenant,
+// the laws hold.
+func FuzzRunFunction(f *testing.F) {
+	whole := newEngine(f, tenantXR(`{}`), "").install().req
+	fn := NewFunction(logging.NewNopLogger())
+	f.Add(`{}`, `{}`, "customer1", uint64(0))
+	f.Add(`{"argocd":{"chartVersion":"9.3.7","values":{"redis-ha":{"enabled":true}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`, "a.b", uint64(7))
+	f.Add(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`, "", uint64(3))
+	f.Add(`{"vcluster":{"values":{"controlPlane":null}},"kubernetes":{"version":"latest"}}`, `{"host":1}`, "x", uint64(9))
+	f.Fuzz(func(t *testing.T, spec, input, name string, seed uint64) {
+		req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
+		xr := req.GetObserved().GetComposite().GetResource()
+		xr.Fields["spec"] = jsonValue(spec)
+		if n, err := structpb.NewValue(name); err == nil {
+			field(xr, "metadata").Fields["name"] = n
+		}
+		req.Input = jsonValue(input).GetStructValue()
+		wreck(rand.New(rand.NewPCG(seed, 2)), req)
+		if _, err := proto.Marshal(req); err != nil {
+			t.Skip("not a request that gRPC would carry")
+		}
+		checkLaws(t, fn, req)
+	})
+}
+
+// jsonValue reads JSON; what isn't JSON is text.
+func jsonValue(s string) *structpb.Value {
+	var v any
+	if json.Unmarshal([]byte(s), &v) == nil {
+		if pb, err := structpb.NewValue(v); err == nil {
+			return pb
+		}
+	}
+	return structpb.NewStringValue(s)
+}

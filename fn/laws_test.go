@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// The function's laws hold for every request; see also the fuzz targets.
+
+// checkLaws runs the function on a request and reports every law its response
+// breaks.
+func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) {
+	t.Helper()
+	before := proto.Clone(req)
+	rsp, err := f.RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatalf("every error is a result, not one of gRPC: %v", err)
+	}
+	if !proto.Equal(before, req) {
+		t.Error("the request was changed")
+	}
+	if msg := fatal(rsp); msg != "" {
+		if strings.Contains(msg, "the function failed on this resource") {
+			t.Errorf("the function panicked")
+		}
+		if !strings.Contains(msg, ":") && !strings.Contains(msg, " is ") {
+			t.Errorf("a refusal names its field and what is wrong: %q", msg)
+		}
+	} else {
+		neverDrop(t, req, rsp)
+	}
+	sameBytes(t, f, req, rsp)
+	noSecret(t, req, rsp)
+}
+
+// neverDrop: what is observed stays desired.
+func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	for name := range req.GetObserved().GetResources() {
+		// What the values switch off may go, and so may what never was ours.
+		if name == compose.WorkloadName("dex") || !slices.Contains(everyName(), name) {
+			continue
+		}
+		if _, ok := rsp.GetDesired().GetResources()[name]; !ok {
+			t.Errorf("composed resource %q is observed and not desired: Crossplane would delete it", name)
+		}
+	}
+}
+
+// everyName are the names of the resources that every tenant has.
+func everyName() []string {
+	names := []string{compose.Namespace, compose.VCluster, compose.HelmProviderConfig, compose.KubernetesProviderConfig, compose.ArgoCD, compose.Usage}
+	for _, c := range []string{"server", "repo-server", "controller", "applicationset"} {
+		names = append(names, compose.WorkloadName(c))
+	}
+	return names
+}
+
+// sameBytes: the same request gives the same response.
+func sameBytes(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, first *fnv1.RunFunctionResponse) {
+	t.Helper()
+	opts := proto.MarshalOptions{Deterministic: true}
+	want, err := opts.Marshal(first)
+	if err != nil {
+		t.Fatalf("the response can't be sent: %v", err)
+	}
+	for range 3 {
+		rsp, err := f.RunFunction(t.Context(), proto.Clone(req).(*fnv1.RunFunctionRequest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := opts.Marshal(rsp); err != nil || !bytes.Equal(want, got) {
+			t.Fatalf("the same request gave another response (%v):\n%s\n%s", err, protojson.Format(first), protojson.Format(rsp))
+		}
+	}
+}
+
+// noSecret: connection details leave as connection details alone.
+func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	open := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
+	if c := open.GetDesired().GetComposite(); c != nil {
+		c.ConnectionDetails = nil
+	}
+	text, err := protojson.Marshal(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !knows(req, testPassword) {
+		// A secret that no connection detail tells can't be known for one.
+		text = bytes.ReplaceAll(text, []byte(testPassword), nil)
+	}
+	for _, secret := range []string{testPassword, "c2VjcmV0LWtleS1vZi10aGUtdGVuYW50", "tok-0123456789"} {
+		// A tenant that writes a secret in its own values has published it.
+		if bytes.Contains(text, []byte(secret)) && !strings.Contains(req.GetObserved().GetComposite().GetResource().String(), secret) {
+			t.Errorf("secret %q is outside of connection details", secret)
+		}
+	}
+}
+
+// knows tells whether a secret is one of the request's connection details.
+func knows(req *fnv1.RunFunctionRequest, secret string) bool {
+	all := []*fnv1.Resource{req.GetObserved().GetComposite()}
+	for _, r := range req.GetObserved().GetResources() {
+		all = append(all, r)
+	}
+	return slices.ContainsFunc(all, func(r *fnv1.Resource) bool {
+		return string(r.GetConnectionDetails()["password"]) == secret
+	})
+}
+
+// TestLawsOfBrokenTenants breaks a Ready tenant in every way at random.
+func TestLawsOfBrokenTenants(t *testing.T) {
+	f := newEngine(t, tenantXR(`{}`), "").f
+	whole := newEngine(t, tenantXR(`{}`), "").install().req
+	for seed := range uint64(400) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
+			wreck(rand.New(rand.NewPCG(seed, 1)), req)
+			checkLaws(t, f, req)
+		})
+	}
+}
+
+// wreck removes and spoils parts of what is observed.
+func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {
+	resources := req.GetObserved().GetResources()
+	names := []string{}
+	for name := range resources {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		o := resources[name]
+		switch r.IntN(8) {
+		case 0:
+			delete(resources, name)
+		case 1:
+			delete(o.Resource.Fields, "status")
+		case 2:
+			o.ConnectionDetails = nil
+		case 3:
+			setCondition(o.GetResource(), "Synced", "False", "ReconcileError", "cannot apply with "+testPassword+" and "+testKubeconfig)
+		case 4:
+			setCondition(o.GetResource(), "Ready", "False", "Unavailable", "token: tok-0123456789")
+		case 5:
+			o.Resource.Fields["status"] = structpb.NewStringValue("gone")
+		case 6:
+			o.Resource.Fields["metadata"] = structpb.NewNullValue()
+		}
+	}
+	if r.IntN(3) == 0 {
+		delete(req.GetObserved().GetComposite().GetResource().GetFields(), "status")
+	}
+	if r.IntN(3) == 0 {
+		req.Observed.Composite.ConnectionDetails = nil
+	}
+}
+
+// TestLawsAtEachStep checks the laws while a tenant comes up.
+func TestLawsAtEachStep(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "")
+	for range 6 {
+		checkLaws(t, e.f, proto.Clone(e.req).(*fnv1.RunFunctionRequest))
+		e.reconcile()
+		checkLaws(t, e.f, proto.Clone(e.req).(*fnv1.RunFunctionRequest))
+		e.heal()
+	}
+}
+
+// TestComposedNamesAreBounded: every object of a tenant has a name of its own,
+// of 63 characters or less.
+func TestComposedNamesAreBounded(t *testing.T) {
+	owner := map[string]string{}
+	for _, xr := range []string{"a", "a-b", strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("y.", 100) + "z", "a-argocd", "argocd", "a-argocd-server"} {
+		e := newEngine(t, strings.Replace(tenantXR(`{"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`), "customer1-7rw8j", xr, 1), "").install()
+		for name, o := range e.req.GetObserved().GetResources() {
+			got := o.GetResource().GetFields()["kind"].GetStringValue() + " " + o.GetResource().GetFields()["apiVersion"].GetStringValue() + " " + field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue()
+			if n := field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue(); len(n) > 63 {
+				t.Errorf("%s of XR %s has a name of %d characters: %s", name, xr, len(n), n)
+			}
+			if other, taken := owner[got]; taken && other != xr {
+				t.Errorf("XRs %s and %s share %s", other, xr, got)
+			}
+			owner[got] = xr
+		}
+	}
+	if len(plan.Components()) != 10 {
+		t.Errorf("a new workload needs a name that is checked here: %v", plan.Components())
+	}
+}

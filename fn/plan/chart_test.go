@@ -1,0 +1,110 @@
+package plan
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+)
+
+// TestValuesFitTheVClusterChart holds the values, and each path a tenant may
+// set, against the schema of the real chart, which refuses unknown keys.
+func TestValuesFitTheVClusterChart(t *testing.T) {
+	schema := vclusterSchema(t)
+	cases := map[string]v1alpha1.Input{
+		"Defaults": {},
+		"All": {
+			Host:    v1alpha1.Host{ClusterDomain: "cluster.local"},
+			Images:  v1alpha1.Images{Registry: "mirror.test/m"},
+			Storage: v1alpha1.Storage{Size: "2Gi", StorageClass: "fast"},
+		},
+		"Ephemeral": {Storage: v1alpha1.Storage{Ephemeral: true}},
+	}
+	for name, in := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, err := New(Request{XRName: "a", Input: in})
+			if err != nil {
+				t.Fatal(err)
+			}
+			validate(t, schema, p.VCluster.Values)
+		})
+	}
+	for _, path := range AllowedVClusterPaths() {
+		t.Run(path, func(t *testing.T) {
+			v := Values{}
+			var to any = true
+			switch {
+			case strings.HasSuffix(path, "resources"):
+				to = Values{"limits": Values{"memory": "1Gi"}}
+			case strings.HasSuffix(path, "limits"), strings.HasSuffix(path, "requests"):
+				to = Values{"memory": "1Gi"}
+			case strings.HasSuffix(path, "replicas"):
+				to = 2.
+			case strings.HasSuffix(path, "encoding"):
+				to = "json"
+			}
+			set(v, strings.Split(path, "."), to)
+			p, err := New(Request{XRName: "a", Spec: Spec{VClusterValues: v}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			validate(t, schema, p.VCluster.Values)
+		})
+	}
+	if schema.Validate(Values{"controlPlane": Values{"misspelt": true}}) == nil {
+		t.Error("the schema lets unknown keys pass: it proves nothing")
+	}
+}
+
+// vclusterSchema compiles the schema of the default chart version, from its Go
+// module.
+func vclusterSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+DefaultVClusterVersion).Output()
+	if err != nil {
+		t.Fatalf("cannot download the vcluster module: %v", err)
+	}
+	module := struct{ Dir string }{}
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(module.Dir, "chart", "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("mem:///values.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("mem:///values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+func validate(t *testing.T, schema *jsonschema.Schema, v Values) {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Errorf("the chart refuses the values: %v\n%s", err, raw)
+	}
+}

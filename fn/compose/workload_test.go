@@ -1,0 +1,64 @@
+package compose
+
+import (
+	"testing"
+
+	"github.com/google/cel-go/cel"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// TestWorkloadHealth holds the two judgements of a workload together: ours, and
+// the query that provider-kubernetes evaluates, as it does.
+func TestWorkloadHealth(t *testing.T) {
+	env, err := cel.NewEnv(cel.Variable("object", cel.AnyType))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast, issues := env.Compile(workloadReady)
+	if issues.Err() != nil {
+		t.Fatal(issues.Err())
+	}
+	if !ast.OutputType().IsExactType(cel.BoolType) {
+		t.Fatalf("the query gives a %v: provider-kubernetes takes a bool alone", ast.OutputType())
+	}
+	program, err := env.Program(ast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := plan.Workload{Component: "server", Kind: plan.Deployment, Name: "argocd-server"}
+	cases := map[string]struct {
+		object string
+		want   bool
+	}{
+		"Available":           {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":2},"status":{"observedGeneration":2,"updatedReplicas":2,"availableReplicas":2}}`, true},
+		"ScaledToZero":        {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":0},"status":{"observedGeneration":2}}`, true},
+		"NoneAvailable":       {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":1}}`, false},
+		"OneMissing":          {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":2},"status":{"observedGeneration":2,"updatedReplicas":2,"availableReplicas":1}}`, false},
+		"OldReplicasRun":      {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":0,"availableReplicas":1}}`, false},
+		"ChangeNotSeen":       {`{"kind":"Deployment","metadata":{"generation":3},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":1,"availableReplicas":1}}`, false},
+		"JustCreated":         {`{"kind":"Deployment","metadata":{"generation":1},"spec":{"replicas":1},"status":{}}`, false},
+		"JustCreatedNoStatus": {`{"kind":"Deployment","metadata":{"generation":1},"spec":{"replicas":1}}`, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &structpb.Struct{}
+			if err := s.UnmarshalJSON([]byte(`{"status":{"atProvider":{"manifest":` + tc.object + `}}}`)); err != nil {
+				t.Fatal(err)
+			}
+			o := decode.Observe(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{WorkloadName("server"): {Resource: s}}}})
+			if h := WorkloadHealth(Tenant{Observed: o}, w); h.Available != tc.want || (h.Message == "") != tc.want {
+				t.Errorf("WorkloadHealth: want %v, got %+v", tc.want, h)
+			}
+			object := s.AsMap()["status"].(map[string]any)["atProvider"].(map[string]any)["manifest"]
+			out, _, err := program.Eval(map[string]any{"object": object})
+			if err != nil || out.Value() != tc.want {
+				t.Errorf("readiness query: want %v, got %v, %v", tc.want, out, err)
+			}
+		})
+	}
+}

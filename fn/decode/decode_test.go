@@ -1,0 +1,99 @@
+package decode
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
+
+// FuzzDecode: any request decodes or is refused with an error that names a
+// field, and what is decoded is bounded.
+func FuzzDecode(f *testing.F) {
+	for _, spec := range []string{`{}`, `{"spec":{"argocd":{"values":{"a":[1,null,{"b":true}]}}}}`, `{"spec":[]}`, `{"spec":{"vcluster":{"values":7}}}`, `{"spec":{"kubernetes":"v1.36.0"}}`} {
+		xr := &structpb.Struct{}
+		if err := xr.UnmarshalJSON([]byte(spec)); err != nil {
+			f.Fatal(err)
+		}
+		xr.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"name": structpb.NewStringValue("a")}})
+		raw, err := proto.Marshal(&fnv1.RunFunctionRequest{Input: xr, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}}})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(raw)
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		req := &fnv1.RunFunctionRequest{}
+		if proto.Unmarshal(raw, req) != nil {
+			t.Skip("not a request")
+		}
+		r, err := Request(req, Observe(req))
+		if err != nil {
+			if msg := err.Error(); !strings.HasPrefix(msg, "spec") && !strings.HasPrefix(msg, "input") && !strings.HasPrefix(msg, "metadata.name") {
+				t.Errorf("the error names no field: %v", err)
+			}
+			return
+		}
+		if r.XRName == "" {
+			t.Error("decoded an XR with no name")
+		}
+		for _, v := range []map[string]any{r.Spec.ArgoCDValues, r.Spec.VClusterValues} {
+			if d := depth(v); d > MaxValuesDepth {
+				t.Errorf("values of depth %d were let in", d)
+			}
+		}
+	})
+}
+
+func depth(v any) int {
+	deepest := 0
+	switch v := v.(type) {
+	case map[string]any:
+		for _, at := range v {
+			deepest = max(deepest, 1+depth(at))
+		}
+	case []any:
+		for _, at := range v {
+			deepest = max(deepest, 1+depth(at))
+		}
+	}
+	return deepest
+}
+
+func TestNumbersOfJSON(t *testing.T) {
+	for _, n := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		s := &structpb.Struct{Fields: map[string]*structpb.Value{"a": structpb.NewNumberValue(n)}}
+		if _, err := goMap(s); err == nil {
+			t.Errorf("%v is no number of JSON, but was let in", n)
+		}
+	}
+}
+
+func TestInput(t *testing.T) {
+	cases := map[string]struct {
+		input string
+		want  string // part of the error, "" for none
+	}{
+		"None":             {`{}`, ""},
+		"AllDefaults":      {`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`, ""},
+		"WithMetadata":     {`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","metadata":{"name":"a"}}`, ""},
+		"UnknownField":     {`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"verson":"1"}}}`, `charts.argocd.verson`},
+		"NoKind":           {`{"storage":{}}`, "write input.virtualargocd.io/v1alpha1, kind Input"},
+		"ValuesNotAObject": {`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":[]}`, "charts"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := &structpb.Struct{}
+			if err := s.UnmarshalJSON([]byte(tc.input)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := input(s)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("want error with %q, got: %v", tc.want, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package status
+
+import (
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+)
+
+func TestRedact(t *testing.T) {
+	kubeconfig := "clusters:\n- cluster:\n    server: https://vcluster.vargo-a.svc:443\nusers:\n- user:\n    client-key-data: QUJDREVGRw==\n"
+	o := decode.Observe(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{
+		"vcluster": {ConnectionDetails: map[string][]byte{"kubeconfig": []byte(kubeconfig), "password": []byte("hunter22"), "longer": []byte("hunter22-and-more")}},
+	}}})
+	cases := map[string]struct{ in, want string }{
+		"Password":      {"login with hunter22 failed", "login with [redacted] failed"},
+		"LongestFirst":  {"login with hunter22-and-more failed", "login with [redacted] failed"},
+		"KeyData":       {"bad key QUJDREVGRw==", "bad key [redacted]"},
+		"ServerStays":   {"cannot reach https://vcluster.vargo-a.svc:443", "cannot reach https://vcluster.vargo-a.svc:443"},
+		"FormOfASecret": {`parse "token: abc.def" failed`, `parse "token: [redacted]" failed`},
+		"PlainWords":    {"context deadline exceeded", "context deadline exceeded"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := redact(tc.in, o); got != tc.want {
+				t.Errorf("redact(%q): want %q, got %q", tc.in, tc.want, got)
+			}
+		})
+	}
+	if got := redact(strings.Repeat("ä", 2000), o); len(got) > maxMessage+3 {
+		t.Errorf("a message of %d bytes was let through", len(got))
+	}
+}
+
+func TestTag(t *testing.T) {
+	for image, want := range map[string]string{
+		"quay.io/argoproj/argocd:v3.2.6":           "v3.2.6",
+		"10.0.0.1:5000/argoproj/argocd:v3.2.6":     "v3.2.6",
+		"10.0.0.1:5000/argoproj/argocd":            "",
+		"quay.io/argoproj/argocd:v3@sha256:abc":    "v3",
+		"quay.io/argoproj/argocd@sha256:abcdef123": "",
+	} {
+		if got := tag(image); got != want {
+			t.Errorf("tag(%q): want %q, got %q", image, want, got)
+		}
+	}
+}

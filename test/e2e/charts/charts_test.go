@@ -452,11 +452,11 @@ func subjects(t *testing.T) map[string]*chart.Chart {
 	t.Helper()
 	all := map[string]*chart.Chart{"test": argoCD(t)}
 	if path := os.Getenv("ARGOCD_CHART"); path != "" {
-		real, err := RealArgoCD(path)
+		ch, err := RealArgoCD(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		all["real"] = real
+		all["real"] = ch
 	}
 	return all
 }

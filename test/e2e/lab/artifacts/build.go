@@ -24,7 +24,7 @@ func build(ctx context.Context, c toolchain.Cache, say func(string)) error {
 	var names []string
 	for _, r := range all {
 		names = append(names, r.Name)
-		if err := s.make(ctx, c, r, say); err != nil {
+		if err := s.make(ctx, r, say); err != nil {
 			return fmt.Errorf("cannot build image %s: %w", r.Name, err)
 		}
 	}
@@ -32,7 +32,7 @@ func build(ctx context.Context, c toolchain.Cache, say func(string)) error {
 }
 
 // make builds an image unless the store has it.
-func (s *store) make(ctx context.Context, c toolchain.Cache, r recipe, say func(string)) error {
+func (s *store) make(ctx context.Context, r recipe, say func(string)) error {
 	key, err := r.key()
 	if err != nil {
 		return err

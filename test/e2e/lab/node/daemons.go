@@ -9,7 +9,7 @@ import (
 type program struct {
 	name  string
 	args  []string
-	after []string
+	after []probe
 }
 
 const (
@@ -73,7 +73,7 @@ func etcd() program {
 
 func apiServer(cfg Config) program {
 	l, a := cfg.dir(), cfg.Addresses()
-	return program{name: "kube-apiserver", after: []string{"tcp:" + etcdAddress}, args: []string{
+	return program{name: "kube-apiserver", after: []probe{accepts("tcp", etcdAddress)}, args: []string{
 		"--etcd-servers=http://" + etcdAddress,
 		"--bind-address=0.0.0.0", "--secure-port=6443", "--advertise-address=" + a.Node,
 		"--service-cluster-ip-range=" + a.Services,
@@ -103,9 +103,13 @@ func apiServer(cfg Config) program {
 	}}
 }
 
+// apiReady succeeds when everybody has the rights that Kubernetes gives them at its
+// first start: /readyz may not be read by anybody before.
+func apiReady(cfg Config) probe { return answers(cfg.Addresses().Server + "/readyz") }
+
 func controllerManager(cfg Config) program {
 	l, config := cfg.dir(), cfg.dir().kubeconfig("controller-manager")
-	return program{name: "kube-controller-manager", after: []string{"tcp:" + cfg.Addresses().Node + ":6443"}, args: []string{
+	return program{name: "kube-controller-manager", after: []probe{apiReady(cfg)}, args: []string{
 		"--kubeconfig=" + config, "--authentication-kubeconfig=" + config, "--authorization-kubeconfig=" + config,
 		"--bind-address=127.0.0.1",
 		"--root-ca-file=" + l.pki("ca.crt"),
@@ -122,7 +126,7 @@ func controllerManager(cfg Config) program {
 
 func scheduler(cfg Config) program {
 	config := cfg.dir().kubeconfig("scheduler")
-	return program{name: "kube-scheduler", after: []string{"tcp:" + cfg.Addresses().Node + ":6443"}, args: []string{
+	return program{name: "kube-scheduler", after: []probe{apiReady(cfg)}, args: []string{
 		"--kubeconfig=" + config, "--authentication-kubeconfig=" + config, "--authorization-kubeconfig=" + config,
 		"--bind-address=127.0.0.1",
 		"--leader-elect=false",
@@ -138,7 +142,7 @@ func containerd(cfg Config) program {
 func kubelet(cfg Config) program {
 	return program{
 		name:  "kubelet",
-		after: []string{"unix:" + containerdSocket, "tcp:" + cfg.Addresses().Node + ":6443"},
+		after: []probe{accepts("unix", containerdSocket), accepts("tcp", cfg.Addresses().Node+":6443")},
 		args: []string{
 			"--config=" + cfg.dir().etc("kubelet.yaml"),
 			"--kubeconfig=" + cfg.dir().kubeconfig("kubelet"),
@@ -149,7 +153,7 @@ func kubelet(cfg Config) program {
 }
 
 func kubeProxy(cfg Config) program {
-	return program{name: "kube-proxy", after: []string{"tcp:" + cfg.Addresses().Node + ":6443"}, args: []string{
+	return program{name: "kube-proxy", after: []probe{apiReady(cfg)}, args: []string{
 		"--config=" + cfg.dir().etc("kube-proxy.yaml"),
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,6 +81,9 @@ func (s *Status) countProcesses() {
 		if ns, _ := os.Readlink(filepath.Join(dir, "ns/pid")); ns == own && own != "" {
 			s.Processes[programName(dir)]++
 		}
+		if info, err := os.Stat(dir); err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
+			continue // Each user has a limit of its own; most programs run as root.
+		}
 		handles, _ := os.ReadDir(filepath.Join(dir, "fd"))
 		for _, h := range handles {
 			if to, _ := os.Readlink(filepath.Join(dir, "fd", h.Name())); to == "anon_inode:inotify" {
@@ -120,7 +124,7 @@ func (s Status) Lines() []string {
 		fmt.Sprintf("addresses   pods %s, services %s", a.Pods, a.Services),
 		fmt.Sprintf("processes   %s", counts(s.Processes)),
 		fmt.Sprintf("pods        %s", counts(s.Pods)),
-		fmt.Sprintf("inotify     %d instances of %d", s.Inotify, s.InotifyLimit),
+		fmt.Sprintf("inotify     %d instances of %d that root may have (sysctl fs.inotify.max_user_instances)", s.Inotify, s.InotifyLimit),
 		fmt.Sprintf("logs        %s", cfg.Logs()),
 	}
 }

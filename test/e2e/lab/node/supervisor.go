@@ -3,10 +3,9 @@ package node
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"strings"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -16,9 +15,8 @@ type daemon struct {
 	Name string
 	// Command makes the command; called anew for each start.
 	Command func() *exec.Cmd
-	// After are addresses ("tcp:127.0.0.1:2379", "unix:/run/...") that must accept
-	// connections first: it saves failed starts, and so time.
-	After []string
+	// After must all succeed first: it saves failed starts, and so time.
+	After []probe
 }
 
 // A supervisor keeps daemons running until the cluster is ended.
@@ -50,8 +48,11 @@ func (s *supervisor) run(ctx context.Context, daemons ...daemon) {
 }
 
 func (s *supervisor) keep(ctx context.Context, d daemon) {
+	// A daemon that is to die with its parent dies with the parent's thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	for failures := 0; ctx.Err() == nil; {
-		waitForAddresses(ctx, d.After)
+		waitFor(ctx, d.After)
 		began := time.Now()
 		err := s.once(d)
 		if time.Since(began) > healthyAfter {
@@ -81,25 +82,6 @@ func (s *supervisor) once(d daemon) error {
 		return err
 	}
 	return s.wait(cmd)
-}
-
-// waitForAddresses returns when all addresses accept connections.
-func waitForAddresses(ctx context.Context, addresses []string) {
-	for _, address := range addresses {
-		network, where, _ := strings.Cut(address, ":")
-		for {
-			c, err := net.DialTimeout(network, where, time.Second)
-			if err == nil {
-				_ = c.Close()
-				break
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}
 }
 
 // environment of a daemon of Kubernetes: none of the user's, such as proxies.

@@ -66,7 +66,7 @@ func TestInstallation(t *testing.T) {
 	for path, want := range map[string]string{
 		"namespace": "vargo-customer1-7rw8j", "argocd.version": "v3.4.4", "argocd.chartVersion": "10.1.1", "vcluster.version": "0.36.1",
 		"vcluster.kubernetesVersion": "v1.36.0", "vcluster.kubeconfigSecretName": "customer1-7rw8j-kubeconfig", "vcluster.kubeconfigSecretKey": "kubeconfig",
-		"vcluster.helmProviderName": "customer1-7rw8j", "vcluster.kubernetesProviderName": "customer1-7rw8j",
+		"vcluster.helmProviderName": "vargo-customer1-7rw8j", "vcluster.kubernetesProviderName": "vargo-customer1-7rw8j",
 	} {
 		if got := e.status(strings.Split(path, ".")...); got != want {
 			t.Errorf("status.%s: want %q, got %q", path, want, got)

@@ -66,6 +66,7 @@ type Names struct {
 	KubeconfigSecret string
 	PasswordSecret   string
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster.
+	// Its prefix keeps it apart from those of the platform, whatever an XR is named.
 	ProviderConfig string
 	// APIHosts are the names the virtual cluster's API is called by; the first
 	// is the one in the kubeconfig.
@@ -86,7 +87,7 @@ func NewNames(xrName, clusterDomain string) Names {
 		Namespace:        "vargo-" + t,
 		KubeconfigSecret: t + "-kubeconfig",
 		PasswordSecret:   t + "-argocd-admin",
-		ProviderConfig:   t,
+		ProviderConfig:   "vargo-" + t,
 	}
 	service := func(name string) string { return name + "." + n.Namespace + ".svc" }
 	n.APIHosts = []string{service(VClusterRelease)}

@@ -67,22 +67,23 @@ func ofType(root, pkg, kind string) (*extv1.CustomResourceDefinition, error) {
 		Checker:   &loader.TypeChecker{},
 	}
 	crd.AddKnownTypes(parser)
-	for _, p := range roots {
-		parser.NeedPackage(p)
-		gk := schema.GroupKind{Group: parser.GroupVersions[p].Group, Kind: kind}
-		parser.NeedCRDFor(gk, nil)
-		// What the API doesn't need of other packages isn't loaded, so types may be missing there.
-		if loader.PrintErrors(roots, packages.TypeError) {
-			return nil, fmt.Errorf("cannot make the schema of %s: see the errors above", kind)
-		}
-		c, ok := parser.CustomResourceDefinitions[gk]
-		if !ok {
-			return nil, fmt.Errorf("cannot find type %s in %s", kind, pkg)
-		}
-		crd.FixTopLevelMetadata(c)
-		return &c, nil
+	if len(roots) != 1 {
+		return nil, fmt.Errorf("cannot find package %s", pkg)
 	}
-	return nil, fmt.Errorf("cannot find package %s", pkg)
+	parser.NeedPackage(roots[0])
+	gk := schema.GroupKind{Group: parser.GroupVersions[roots[0]].Group, Kind: kind}
+	parser.NeedCRDFor(gk, nil)
+	// What the API doesn't need of other packages isn't loaded, so types may be
+	// missing there.
+	if loader.PrintErrors(roots, packages.TypeError) {
+		return nil, fmt.Errorf("cannot make the schema of %s: see the errors above", kind)
+	}
+	c, ok := parser.CustomResourceDefinitions[gk]
+	if !ok {
+		return nil, fmt.Errorf("cannot find type %s in %s", kind, pkg)
+	}
+	crd.FixTopLevelMetadata(c)
+	return &c, nil
 }
 
 // write prints YAML without what only Go's zero values put there.

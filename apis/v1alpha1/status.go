@@ -16,14 +16,17 @@ const (
 	// PhaseDegraded means the tenant was ready once and something is not now:
 	// it is broken, or a change is being rolled out. The message says which.
 	PhaseDegraded Phase = "Degraded"
-	// PhaseDeleting means the tenant is being deleted.
+	// PhaseDeleting means the tenant is being deleted. Crossplane 2.4 doesn't call
+	// a function for an XR under deletion: there the phase stays as it was, and the
+	// condition Ready says it, False with reason Deleting.
 	PhaseDeleting Phase = "Deleting"
 )
 
 // Status is what runs, and what is being waited for.
 type Status struct {
 	// Pending, Provisioning, Ready, Degraded (was ready, and something is not
-	// now) or Deleting.
+	// now) or Deleting. A Crossplane that doesn't call functions during deletion
+	// says Deleting in the condition Ready alone, as its reason.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 

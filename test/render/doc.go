@@ -1,0 +1,11 @@
+// Package render tests whole tenants without a cluster: it renders them with
+// Crossplane's own engine and this project's function, compares them with the
+// files in testdata/golden, and holds every object against the schemas it will
+// meet when it is applied.
+//
+// After a change that is meant to show, write the files anew and look at the
+// difference:
+//
+//	go test ./test/render -update
+//	git diff test/render/testdata
+package render

@@ -1,0 +1,77 @@
+package render
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const (
+	xrd         = "apis/xvirtualargocds.yaml"
+	composition = "compositions/virtual-argocd.yaml"
+)
+
+// TestWholeTenants renders tenants from nothing to Ready, and compares each stage
+// with its golden file. Objects are valid at every stage, kept or not.
+func TestWholeTenants(t *testing.T) {
+	cases := map[string]struct {
+		reason                         string
+		claim, xrd, composition, input string
+		// stages that are kept as golden files; nil for all.
+		stages map[string]bool
+	}{
+		"smallest": {
+			reason: "The smallest claim, on a platform that has set nothing.",
+			claim:  "examples/claims/customer1.yaml", xrd: xrd, composition: composition,
+		},
+		"wishes": {
+			reason: "A claim with versions and chart values of its own.",
+			claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition,
+			stages: map[string]bool{"5-ready": true},
+		},
+		"platform": {
+			reason: "A platform that has set everything: charts, images, storage, names.",
+			claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input.yaml",
+			stages: map[string]bool{"5-ready": true},
+		},
+		"demo-group": {
+			reason: "The same kind under another API group, with no input at all.",
+			claim:  "examples/demo-group/claim.yaml", xrd: "examples/demo-group/definition.yaml", composition: "examples/demo-group/composition.yaml",
+			stages: map[string]bool{"5-ready": true},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			te := newTenant(t, tc.claim, tc.xrd, tc.composition, tc.input)
+			at := func(stage string) {
+				t.Helper()
+				if tc.stages == nil || tc.stages[stage] {
+					golden(t, tc.reason, filepath.Join(name, stage+".yaml"), manifests(t, te.rendered))
+				}
+				te.valid()
+			}
+			te.bringUp(at)
+			te.breakDown(at)
+		})
+	}
+}
+
+// golden compares with a golden file, or writes it.
+func golden(t *testing.T, reason, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		check(t, os.MkdirAll(filepath.Dir(path), 0o755)) //nolint:gosec // Part of the project, for everybody to read.
+		check(t, os.WriteFile(path, got, 0o644))         //nolint:gosec // As above.
+		return
+	}
+	want, err := os.ReadFile(path)
+	check(t, err)
+	if !bytes.Equal(want, got) {
+		t.Errorf("\n%s\n%s: -want, +got:\n%s\nIf that is as it should be: go test ./test/render -update", reason, path, cmp.Diff(string(want), string(got)))
+	}
+}

@@ -1,0 +1,103 @@
+package render
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// What the providers do between two reconciles, in the order in which it happens.
+
+// bringUp takes a fresh tenant to Ready. At each stage the tenant is as it is
+// after one more thing has happened and Crossplane has looked at it.
+func (te *tenant) bringUp(at func(stage string)) {
+	te.t.Helper()
+	te.reconcile()
+	at("1-nothing-observed")
+
+	te.condition("namespace", "True")
+	te.reconcile()
+	at("2-namespace-created")
+
+	te.condition("vcluster", "True")
+	te.release("vcluster")
+	te.connection("vcluster", "kubeconfig", "apiVersion: v1\nkind: Config\n")
+	te.reconcile()
+	at("3-vcluster-up")
+
+	te.condition("argocd", "True")
+	te.release("argocd")
+	te.connection("argocd", "password", "correct-horse-battery")
+	te.reconcile()
+	at("4-argocd-installed")
+
+	for _, o := range te.observed {
+		if name := o.GetAnnotations()[nameInComposition]; strings.HasPrefix(name, "argocd-") {
+			te.condition(name, "True")
+			te.workload(name, 1)
+		}
+	}
+	te.reconcile()
+	at("5-ready")
+}
+
+// breakDown has a Ready tenant's Argo CD API server fail.
+func (te *tenant) breakDown(at func(stage string)) {
+	te.t.Helper()
+	te.condition("argocd-server", "False")
+	te.workload("argocd-server", 0)
+	te.reconcile()
+	at("6-degraded")
+}
+
+// condition says how the provider finds a resource.
+func (te *tenant) condition(name, ready string) {
+	te.t.Helper()
+	reason := map[string]string{"True": "Available", "False": "Unavailable"}[ready]
+	check(te.t, unstructured.SetNestedSlice(te.get(name).Object, []any{
+		map[string]any{"type": "Synced", "status": "True", "reason": "ReconcileSuccess", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+		map[string]any{"type": "Ready", "status": ready, "reason": reason, "lastTransitionTime": "2026-01-01T00:00:00Z"},
+	}, "status", "conditions"))
+}
+
+// release reports a Helm release as deployed.
+func (te *tenant) release(name string) {
+	te.t.Helper()
+	o := te.get(name)
+	check(te.t, unstructured.SetNestedMap(o.Object, map[string]any{
+		"state": "deployed", "revision": int64(1), "releaseDescription": "Install complete",
+	}, "status", "atProvider"))
+	check(te.t, unstructured.SetNestedField(o.Object, text(o, "spec", "forProvider", "chart", "version"), "status", "atProvider", "version"))
+}
+
+// connection writes the Secret a composed resource publishes.
+func (te *tenant) connection(name, key, value string) {
+	te.t.Helper()
+	o := te.get(name)
+	te.secrets = append(te.secrets, &object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1",
+		"metadata": map[string]any{
+			"name":      text(o, "spec", "writeConnectionSecretToRef", "name"),
+			"namespace": text(o, "spec", "writeConnectionSecretToRef", "namespace"),
+			"ownerReferences": []any{map[string]any{
+				"apiVersion": o.GetAPIVersion(), "kind": o.GetKind(), "name": o.GetName(), "uid": string(o.GetUID()), "controller": true,
+			}},
+		},
+		"data": map[string]any{key: base64.StdEncoding.EncodeToString([]byte(value))},
+	}})
+}
+
+// workload reports a workload of Argo CD as it is seen in the virtual cluster.
+func (te *tenant) workload(name string, available int64) {
+	te.t.Helper()
+	o := te.get(name)
+	m, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
+	check(te.t, err)
+	m["metadata"].(map[string]any)["generation"] = int64(1)
+	m["spec"] = map[string]any{"replicas": int64(1), "template": map[string]any{"spec": map[string]any{
+		"containers": []any{map[string]any{"name": "main", "image": "quay.io/argoproj/argocd:v3.4.4"}},
+	}}}
+	m["status"] = map[string]any{"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "availableReplicas": available}
+	check(te.t, unstructured.SetNestedMap(o.Object, m, "status", "atProvider", "manifest"))
+}

@@ -1,0 +1,206 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+)
+
+type object = unstructured.Unstructured
+
+const nameInComposition = "crossplane.io/composition-resource-name"
+
+// A tenant is a claim's composite resource on its way, reconcile after reconcile.
+type tenant struct {
+	t testing.TB
+	// dir holds the files that go to the engine.
+	dir string
+	// xrd and composition are files.
+	xrd, composition string
+	xr               *object
+	// observed are the composed resources with what the providers made of them.
+	observed []*object
+	// secrets are the connection Secrets that the providers have written.
+	secrets []*object
+	// rendered is the last reconcile's outcome: the composite resource, the
+	// composed resources, and events.
+	rendered []*object
+}
+
+// newTenant is the tenant of a claim, an XRD, a Composition and, unless empty,
+// another input of the function: all names of files below the project's root.
+func newTenant(t testing.TB, claim, xrd, composition, input string) *tenant {
+	t.Helper()
+	te := &tenant{t: t, dir: t.TempDir(), xrd: filepath.Join(root, xrd)}
+	te.xr = composite(read(t, filepath.Join(root, claim))[0])
+
+	c := read(t, filepath.Join(root, composition))[0]
+	steps, _, err := unstructured.NestedSlice(c.Object, "spec", "pipeline")
+	check(t, err)
+	step := steps[0].(map[string]any)
+	if input != "" {
+		step["input"] = read(t, filepath.Join(root, input))[0].Object
+	}
+	check(t, unstructured.SetNestedSlice(c.Object, steps, "spec", "pipeline"))
+	te.composition = te.file("composition.yaml", c)
+	name, _, err := unstructured.NestedString(step, "functionRef", "name")
+	check(t, err)
+	te.file("functions.yaml", &object{Object: map[string]any{
+		"apiVersion": "pkg.crossplane.io/v1", "kind": "Function",
+		"metadata": map[string]any{"name": name, "annotations": map[string]any{
+			"render.crossplane.io/runtime":                    "Development",
+			"render.crossplane.io/runtime-development-target": env.function,
+		}},
+	}})
+	return te
+}
+
+// composite is the composite resource that Crossplane makes for a claim.
+func composite(claim *object) *object {
+	name := claim.GetName() + "-7rw8j"
+	xr := claim.DeepCopy()
+	xr.SetKind("X" + claim.GetKind())
+	xr.SetNamespace("")
+	xr.SetName(name)
+	xr.SetUID("4ba6c8a4-8a5c-4b8e-9d53-d1f1d6d6c2c1")
+	xr.SetLabels(map[string]string{
+		"crossplane.io/claim-name":      claim.GetName(),
+		"crossplane.io/claim-namespace": claim.GetNamespace(),
+		"crossplane.io/composite":       name,
+	})
+	spec, _ := xr.Object["spec"].(map[string]any)
+	spec["claimRef"] = map[string]any{
+		"apiVersion": claim.GetAPIVersion(), "kind": claim.GetKind(), "name": claim.GetName(), "namespace": claim.GetNamespace(),
+	}
+	spec["writeConnectionSecretToRef"] = map[string]any{"name": string(xr.GetUID()), "namespace": "crossplane-system"}
+	return xr
+}
+
+// reconcile renders the tenant with the real engine, and applies the outcome.
+func (te *tenant) reconcile() {
+	te.t.Helper()
+	args := []string{
+		"composition", "render", te.file("xr.yaml", te.xr), te.composition, filepath.Join(te.dir, "functions.yaml"),
+		"--crossplane-binary=" + env.crossplane, "--xrd=" + te.xrd, "--include-full-xr", "--include-function-results",
+	}
+	if len(te.observed) > 0 {
+		args = append(args, "--observed-resources="+te.file("observed.yaml", te.observed...))
+	}
+	if len(te.secrets) > 0 {
+		// The engine reads connection details where it reads credentials.
+		args = append(args, "--function-credentials="+te.file("secrets.yaml", te.secrets...))
+	}
+	out, err := crossplane(te.t.Context(), args...)
+	check(te.t, err)
+	te.rendered = parse(te.t, out)
+	sortEvents(te.rendered)
+
+	te.xr = te.rendered[0].DeepCopy()
+	was := te.observed
+	te.observed = nil
+	for _, o := range te.composed() {
+		o = o.DeepCopy()
+		name := o.GetAnnotations()[nameInComposition]
+		o.SetUID(types.UID("uid-of-" + name))
+		if i := slices.IndexFunc(was, named(name)); i >= 0 && was[i].Object["status"] != nil {
+			o.Object["status"] = was[i].Object["status"]
+		}
+		te.observed = append(te.observed, o)
+	}
+}
+
+// sortEvents brings the engine's events, which come in no order, into one.
+func sortEvents(objects []*object) {
+	slices.SortStableFunc(objects, func(a, b *object) int {
+		if !isEvent(a) || !isEvent(b) {
+			return 0
+		}
+		return cmp.Or(
+			cmp.Compare(text(a, "reason"), text(b, "reason")),
+			cmp.Compare(text(a, "message"), text(b, "message")))
+	})
+}
+
+func isEvent(o *object) bool { return strings.HasPrefix(o.GetAPIVersion(), "render.crossplane.io/") }
+
+// composed are the composed resources of the last reconcile.
+func (te *tenant) composed() []*object {
+	return slices.DeleteFunc(slices.Clone(te.rendered[1:]), isEvent)
+}
+
+// get is an observed composed resource, by its name in the composition.
+func (te *tenant) get(name string) *object {
+	te.t.Helper()
+	i := slices.IndexFunc(te.observed, named(name))
+	if i < 0 {
+		te.t.Fatalf("composed resource %q doesn't exist", name)
+	}
+	return te.observed[i]
+}
+
+func named(name string) func(*object) bool {
+	return func(o *object) bool { return o.GetAnnotations()[nameInComposition] == name }
+}
+
+// file writes objects into the tenant's folder.
+func (te *tenant) file(name string, objects ...*object) string {
+	te.t.Helper()
+	path := filepath.Join(te.dir, name)
+	check(te.t, os.WriteFile(path, manifests(te.t, objects), 0o600))
+	return path
+}
+
+// manifests writes objects as YAML.
+func manifests(t testing.TB, objects []*object) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, o := range objects {
+		y, err := yaml.Marshal(o.Object)
+		check(t, err)
+		b.WriteString("---\n")
+		b.Write(y)
+	}
+	return b.Bytes()
+}
+
+// read reads a file of manifests.
+func read(t testing.TB, path string) []*object {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	check(t, err)
+	return parse(t, data)
+}
+
+// parse reads manifests.
+func parse(t testing.TB, data []byte) []*object {
+	t.Helper()
+	var out []*object
+	for _, doc := range strings.Split("\n"+string(data), "\n---") {
+		o := &object{}
+		check(t, yaml.Unmarshal([]byte(doc), &o.Object))
+		if len(o.Object) > 0 {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+func text(o *object, path ...string) string {
+	s, _, _ := unstructured.NestedString(o.Object, path...)
+	return s
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,115 @@
+package render
+
+import (
+	"context"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// extensions are the schemas objects are held against: Crossplane's and the
+// providers' CustomResourceDefinitions, Argo CD's for the GitOps examples, and
+// the project's own.
+func extensions() string {
+	return strings.Join([]string{
+		filepath.Join(env.modules["provider-helm"], "package", "crds"),
+		filepath.Join(env.modules["provider-kubernetes"], "package", "crds"),
+		filepath.Join(env.modules["crossplane"], "cluster", "crds"),
+		filepath.Join(env.modules["argocd"], "manifests", "crds", "application-crd.yaml"),
+		filepath.Join(root, "package", "input"),
+		filepath.Join(root, xrd),
+		filepath.Join(root, "examples", "demo-group", "definition.yaml"),
+	}, ",")
+}
+
+// validate holds the objects of a file against their schemas. An object without
+// a schema is an error.
+func validate(ctx context.Context, path string) (string, error) {
+	out, err := crossplane(ctx, "resource", "validate", extensions(), path,
+		// No image to take schemas from: all are given.
+		"--crossplane-image=", "--cache-dir="+filepath.Join(env.home, "schemas"),
+		"--error-on-missing-schemas", "--skip-success-results")
+	return string(out), err
+}
+
+// valid holds the last reconcile's outcome against the schemas: the composite
+// resource, the composed ones, and the manifests the providers will apply.
+func (te *tenant) valid() {
+	te.t.Helper()
+	objects := append([]*object{te.rendered[0]}, te.composed()...)
+	for _, o := range te.composed() {
+		policies, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
+		m, ok, _ := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
+		// What is only observed is named, not written.
+		if ok && !slices.Equal(policies, []string{"Observe"}) {
+			objects = append(objects, &object{Object: m})
+		}
+	}
+	if out, err := validate(te.t.Context(), te.file("rendered.yaml", objects...)); err != nil {
+		te.t.Errorf("rendered objects don't fit their schemas: %v\n%s", err, out)
+	}
+}
+
+// TestExamplesFitTheirSchemas holds everything that users copy, and the
+// function's input in it, against the schemas.
+func TestExamplesFitTheirSchemas(t *testing.T) {
+	var objects []*object
+	add := func(path string) {
+		for _, o := range read(t, path) {
+			objects = append(objects, o)
+			steps, _, _ := unstructured.NestedSlice(o.Object, "spec", "pipeline")
+			for _, s := range steps {
+				if in, ok := s.(map[string]any)["input"].(map[string]any); ok {
+					objects = append(objects, &object{Object: in})
+				}
+			}
+		}
+	}
+	check(t, filepath.WalkDir(filepath.Join(root, "examples"), func(path string, d fs.DirEntry, err error) error {
+		// Kustomize's own files have no schema, and no cluster sees them.
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" || d.Name() == "kustomization.yaml" {
+			return err
+		}
+		add(path)
+		return nil
+	}))
+	add(filepath.Join(root, composition))
+	add(filepath.Join(root, xrd))
+	add(filepath.Join("testdata", "input.yaml"))
+
+	te := &tenant{t: t, dir: t.TempDir()}
+	if out, err := validate(t.Context(), te.file("examples.yaml", objects...)); err != nil {
+		t.Errorf("examples don't fit their schemas: %v\n%s", err, out)
+	}
+}
+
+// TestWrongObjectsAreFound shows that the schemas do find what is wrong.
+func TestWrongObjectsAreFound(t *testing.T) {
+	t.Parallel()
+	const release = "apiVersion: helm.crossplane.io/v1beta1\nkind: Release\nmetadata: {name: wrong}\nspec: {forProvider: {namespace: x, chart: {name: argo-cd, repository: https://example.org, version: 1.0.0}"
+	const claim = "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: wrong, namespace: default}\nspec: "
+	cases := map[string]struct {
+		reason, object, want string
+	}{
+		"UnknownField":  {"A field the provider doesn't have would be dropped in silence.", release + ", vaules: {}}}", "vaules"},
+		"WrongType":     {"A field of another type would be refused by the API server.", release + ", wait: sure}}", "spec.forProvider.wait"},
+		"UnknownKind":   {"An object that no schema is known for is checked by nothing.", strings.Replace(release, "Release", "Relase", 1) + "}}", "Relase"},
+		"ClaimField":    {"A misspelled field of a claim would be dropped in silence.", claim + "{argocd: {chart: 9.3.7}}", "spec.argocd.chart"},
+		"VersionRange":  {"Rules in the claim's schema are asked too.", claim + "{argocd: {chartVersion: 9.x}}", "write an exact version of the argo-cd chart"},
+		"InputField":    {"The function's input has a schema like everything else.", "apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\nmetadata: {name: wrong}\nstorage: {class: fast}", "storage.class"},
+		"ManifestField": {"So have Kubernetes' own kinds.", "apiVersion: v1\nkind: Namespace\nmetadata: {name: wrong, label: {a: b}}", "metadata.label"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			te := &tenant{t: t, dir: t.TempDir()}
+			out, err := validate(t.Context(), te.file("wrong.yaml", parse(t, []byte(tc.object))...))
+			if err == nil || !strings.Contains(out, tc.want) {
+				t.Errorf("\n%s\nvalidate(...): want an error that names %q, got %v\n%s", tc.reason, tc.want, err, out)
+			}
+		})
+	}
+}

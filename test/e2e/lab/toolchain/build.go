@@ -45,8 +45,9 @@ func (c Cache) Build(ctx context.Context, p Progress, names ...string) error {
 	for i, m := range wanted {
 		g.Go(func() error {
 			r.start(m)
-			errs[i] = c.buildModule(ctx, m)
-			r.done(m, errs[i])
+			var cpu time.Duration
+			cpu, errs[i] = c.buildModule(ctx, m)
+			r.done(m, cpu, errs[i])
 			return nil
 		})
 	}
@@ -87,53 +88,54 @@ func checkCompilers(ms []module) error {
 }
 
 // buildModule compiles a module's tools in a folder of its own and moves them into
-// the cache when all are there: what stands in the cache is whole.
-func (c Cache) buildModule(ctx context.Context, m module) error {
+// the cache when all are there: what stands in the cache is whole. It returns the
+// time that the processors worked on it.
+func (c Cache) buildModule(ctx context.Context, m module) (cpu time.Duration, err error) {
 	unlock, err := c.lock(m)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer unlock()
 	// Another process may have built it while this one waited.
 	if c.built(m) {
-		return nil
+		return 0, nil
 	}
 	source, err := m.download(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	// Below the cache, because a rename does not cross file systems.
 	dir, err := os.MkdirTemp(filepath.Join(c.dir, "bin"), ".build-")
 	if err != nil {
-		return fmt.Errorf("cannot make a folder to build in: %w", err)
+		return 0, fmt.Errorf("cannot make a folder to build in: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // Best effort: the folder is only rubbish.
 	if err := m.writeGoMod(dir, source); err != nil {
-		return err
+		return 0, err
 	}
-	if err := m.compile(ctx, dir); err != nil {
-		return err
+	if cpu, err = m.compile(ctx, dir); err != nil {
+		return cpu, err
 	}
 	for _, n := range m.names() {
 		to := c.path(m, n)
 		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // Programs that users other than root run in containers.
-			return err
+			return cpu, err
 		}
 		if err := os.Rename(filepath.Join(dir, "out", n), to); err != nil {
-			return fmt.Errorf("cannot keep %s: %w", n, err)
+			return cpu, fmt.Errorf("cannot keep %s: %w", n, err)
 		}
 	}
-	return nil
+	return cpu, nil
 }
 
-func (m module) compile(ctx context.Context, dir string) error {
+func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err error) {
 	args := []string{"build", "-trimpath", "-ldflags", strings.Join(append([]string{"-s -w"}, m.ldflags...), " ")}
 	if m.tags != "" {
 		args = append(args, "-tags", m.tags)
 	}
 	names := m.names()
 	if err := os.Mkdir(filepath.Join(dir, "out"), 0o755); err != nil { //nolint:gosec // As above.
-		return err
+		return 0, err
 	}
 	// With several packages -o names a folder, and the go command names the files after the packages.
 	out := "out/"
@@ -151,17 +153,22 @@ func (m module) compile(ctx context.Context, dir string) error {
 		cgo = "CGO_ENABLED=1"
 	}
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOOS=linux", cgo)
-	if msg, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build %s@%s: %w\n%s", m.path, m.version, err, tail(string(msg), 20))
+	msg, err := cmd.CombinedOutput()
+	if s := cmd.ProcessState; s != nil {
+		// The compilers that the go command ran count in.
+		cpu = s.UserTime() + s.SystemTime()
+	}
+	if err != nil {
+		return cpu, fmt.Errorf("cannot build %s@%s: %w\n%s", m.path, m.version, err, tail(string(msg), 20))
 	}
 	if len(names) > 1 {
 		for _, n := range names {
 			if err := os.Rename(filepath.Join(dir, "out", filepath.Base(m.tools[n])), filepath.Join(dir, "out", n)); err != nil {
-				return err
+				return cpu, err
 			}
 		}
 	}
-	return nil
+	return cpu, nil
 }
 
 // lock keeps two processes from building the same module at once.

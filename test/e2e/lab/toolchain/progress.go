@@ -44,7 +44,7 @@ func (r *reporter) start(m module) {
 	r.running[label(m)] = time.Now()
 }
 
-func (r *reporter) done(m module, err error) {
+func (r *reporter) done(m module, cpu time.Duration, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	took := time.Since(r.running[label(m)]).Round(time.Second)
@@ -54,7 +54,7 @@ func (r *reporter) done(m module, err error) {
 	if err != nil {
 		verb = "FAILED to build"
 	}
-	r.say(fmt.Sprintf("%s %s in %s, %d of %d", verb, label(m), took, r.ended, r.total))
+	r.say(fmt.Sprintf("%s %s in %s (processor time %s), %d of %d", verb, label(m), took, cpu.Round(time.Second), r.ended, r.total))
 }
 
 // every says now and then what is being built, until the returned function is called.

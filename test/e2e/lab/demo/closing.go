@@ -36,13 +36,16 @@ Talk to the cluster:
 
 What to try next:
 
-  kubectl get virtualargocd                        # is it up, what runs there, where
+  kubectl get virtualargocd                   # is it up, what runs there, where
   kubectl describe virtualargocd {{ .Claim }}
+  kubectl explain virtualargocd.spec          # what a claim can say
+  kubectl apply -f examples/claims/           # more customers
+  kubectl delete virtualargocd {{ .Claim }}      # and nothing is left of it
+
+Into the customer's own cluster{{ if .Forward }}, from a pod{{ end }}:
+
   kubectl -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.kubeconfig}' | base64 -d > {{ .Claim }}.kubeconfig
-  kubectl --kubeconfig {{ .Claim }}.kubeconfig get pods -A   {{ if .Forward }}# from inside the cluster{{ else }}# the customer's own cluster{{ end }}
-  kubectl apply -f examples/claims/                # more customers
-  kubectl explain virtualargocd.spec               # what a claim can say
-  kubectl delete virtualargocd {{ .Claim }}           # and nothing is left of it
+  kubectl --kubeconfig {{ .Claim }}.kubeconfig {{ .ToVirtual }}get pods -A
 {{- if .Export }}
 
 Remove everything: make demo-down
@@ -54,6 +57,8 @@ type closingData struct {
 	URL, Forward                      string
 	Export                            bool
 	Kubeconfig, Kubectl, KubectlDir   string
+	// ToVirtual are kubectl's flags to reach the virtual cluster from here.
+	ToVirtual string
 }
 
 // closing tells how to reach the customer's Argo CD, and what to do next.
@@ -78,6 +83,9 @@ func closing(ctx context.Context, out io.Writer, o platform.Options, cluster pla
 		// Service addresses are reachable from this machine; names inside the
 		// cluster are not known to it.
 		d.URL = "https://" + service.Spec.ClusterIP
+		if d.ToVirtual, err = toVirtual(ctx, cluster.Client, claim); err != nil {
+			return err
+		}
 		if err := answers(ctx, d.URL); err != nil {
 			return fmt.Errorf("the claim is Ready, but its Argo CD does not answer: %w", err)
 		}
@@ -86,6 +94,17 @@ func closing(ctx context.Context, out io.Writer, o platform.Options, cluster pla
 		d.Forward = fmt.Sprintf("kubectl -n %s port-forward service/%s 8443:443", service.Namespace, service.Name)
 	}
 	return closingText.Execute(out, d)
+}
+
+// toVirtual are flags that replace the address in the customer's kubeconfig, a
+// name that is known inside the cluster alone.
+func toVirtual(ctx context.Context, c client.Client, claim *unstructured.Unstructured) (string, error) {
+	namespace, _, _ := unstructured.NestedString(claim.Object, "status", "namespace")
+	s := &corev1.Service{}
+	if err := c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "vcluster"}, s); err != nil {
+		return "", fmt.Errorf("cannot get the virtual cluster's Service: %w", err)
+	}
+	return fmt.Sprintf("--server=https://%s --tls-server-name=vcluster.%s.svc ", s.Spec.ClusterIP, namespace), nil
 }
 
 // argoCDService finds the Service behind the claim's URL:

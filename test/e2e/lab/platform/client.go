@@ -8,11 +8,13 @@ import (
 	"io"
 	"os"
 
+	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 )
 
 // fieldOwner is who owns the fields that are applied here.
@@ -26,6 +28,9 @@ func newClient(kubeconfig string) (client.Client, *rest.Config, error) {
 	}
 	// What slows us down must be the cluster.
 	cfg.QPS = -1
+	// Crossplane warns that claims are to go some day; each apply would repeat it.
+	cfg.WarningHandler = rest.NoWarnings{}
+	log.SetLogger(logr.Discard())
 	c, err := client.New(cfg, client.Options{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot make a client from kubeconfig %s: %w", kubeconfig, err)

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -139,8 +140,6 @@ func (i *installer) useDigest(ctx context.Context, p xpkg.Pushed, note func(stri
 		return err
 	}
 	gvk := schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: kind}
-	// A revision is named after the package and the first digits of its digest.
-	suffix := "-" + strings.TrimPrefix(p.Digest, "sha256:")[:12]
 	for asked := false; ; asked = true {
 		o := &unstructured.Unstructured{}
 		o.SetGroupVersionKind(gvk)
@@ -148,6 +147,7 @@ func (i *installer) useDigest(ctx context.Context, p xpkg.Pushed, note func(stri
 			return fmt.Errorf("cannot get %s %s: %w", kind, found, err)
 		}
 		revision, _, _ := unstructured.NestedString(o.Object, "status", "currentRevision")
+		suffix := revisionSuffix(p.Digest, o.GetGeneration())
 		if strings.HasSuffix(revision, suffix) {
 			return waitFor(ctx, i.client, gvk, client.ObjectKey{Name: found}, note, "Installed", "Healthy")
 		}
@@ -165,4 +165,11 @@ func (i *installer) useDigest(ctx context.Context, p xpkg.Pushed, note func(stri
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// revisionSuffix ends the name of a package's revision, as Crossplane 2.4 makes
+// it of the digest and of the generation of the package's object.
+func revisionSuffix(digest string, generation int64) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s|%d", strings.TrimPrefix(digest, "sha256:"), generation))
+	return fmt.Sprintf("-%x", sum)[:13]
 }

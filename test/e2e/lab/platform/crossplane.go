@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -24,6 +25,9 @@ import (
 
 // Namespace is where Crossplane runs and connection Secrets are.
 const Namespace = "crossplane-system"
+
+// crossplaneStarts is how long Crossplane may take.
+const crossplaneStarts = 5 * time.Minute
 
 // crossplaneRelease is the Helm release, and the Deployment of Crossplane's
 // core.
@@ -51,7 +55,7 @@ func (i *installer) installCrossplane(ctx context.Context, note func(string)) er
 	version := strings.TrimPrefix(toolchain.Version("crossplane"), "v")
 	if i.deployed(ctx, version, values) {
 		note("already there")
-		return nil
+		return i.crossplaneAvailable(ctx, note)
 	}
 	note("helm install")
 	chart, cleanup, err := i.packCrossplaneChart(ctx, version)
@@ -68,14 +72,17 @@ func (i *installer) installCrossplane(ctx context.Context, note func(string)) er
 		return fmt.Errorf("cannot write Crossplane's values: %w", err)
 	}
 	_, err = i.runHelm(ctx, "upgrade", "--install", crossplaneRelease, chart, "--namespace="+Namespace, "--create-namespace",
-		"--values="+file, "--wait", "--timeout=5m")
+		"--values="+file)
 	if err != nil {
-		return errors.Join(err, i.podTrouble(ctx))
+		return err
 	}
-	return nil
+	return i.crossplaneAvailable(ctx, note)
 }
 
+// crossplaneAvailable waits until Crossplane serves.
 func (i *installer) crossplaneAvailable(ctx context.Context, note func(string)) error {
+	ctx, cancel := context.WithTimeout(ctx, crossplaneStarts)
+	defer cancel()
 	for _, name := range []string{"crossplane", "crossplane-rbac-manager"} {
 		key := client.ObjectKey{Namespace: Namespace, Name: name}
 		if err := waitFor(ctx, i.client, appsv1.SchemeGroupVersion.WithKind("Deployment"), key, note, "Available"); err != nil {
@@ -155,7 +162,7 @@ func (i *installer) packCrossplaneChart(ctx context.Context, version string) (fi
 	}
 	cleanup = func() { _ = os.RemoveAll(dir) }
 	_, err = i.runHelm(ctx, "package", filepath.Join(module, "cluster/charts/crossplane"),
-		"--version="+version, "--app-version=v"+version, "--destination="+dir)
+		"--version="+version, "--app-version="+version, "--destination="+dir)
 	if err != nil {
 		cleanup()
 		return "", nil, err

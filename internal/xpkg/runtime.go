@@ -71,7 +71,8 @@ func GoBuild(ctx context.Context, dir, pkg, arch, version, out string) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return fmt.Errorf("cannot make the output folder: %w", err)
 	}
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath",
+	// Without stamps of the version control: the same source makes the same package.
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags=-s -w -X main.version="+version, "-o", out, pkg)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=-mod=mod", "GOWORK=off")

@@ -10,13 +10,22 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
-// Readiness of an observed workload, in CEL. provider-kubernetes looks again
-// after half a minute at an Object that isn't ready, and after its --poll
-// interval at one that is.
+// workloadReady is the readiness of an observed workload, in CEL. A provider-kubernetes that doesn't
+// watch looks again after half a minute at an Object that isn't ready, and after
+// its --poll interval at one that is.
 const workloadReady = `has(object.status) && has(object.status.observedGeneration)
  && object.status.observedGeneration >= object.metadata.generation
  && (has(object.status.updatedReplicas) ? object.status.updatedReplicas : 0) >= object.spec.replicas
  && (has(object.status.availableReplicas) ? object.status.availableReplicas : 0) >= object.spec.replicas`
+
+// readiness of an observed workload. One that has no replicas though the values
+// don't ask for that was scaled down by hand.
+func readiness(w plan.Workload) string {
+	if w.Idle {
+		return workloadReady
+	}
+	return workloadReady + "\n && object.spec.replicas > 0"
+}
 
 // workload composes an Object that observes one of Argo CD's workloads. It reads
 // no Secret, so that none shows up in a status.
@@ -29,7 +38,9 @@ func workload(t Tenant, w plan.Workload) (Object, error) {
 				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),
 				ManagementPolicies:      observeOnly,
 			},
-			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: workloadReady},
+			// At once, where the provider runs with --enable-watches.
+			Watch:     true,
+			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: readiness(w)},
 		},
 	}
 	manifest := map[string]any{
@@ -65,6 +76,8 @@ func WorkloadHealth(t Tenant, w plan.Workload) Health {
 	}
 	want := m.Int(1, "spec", "replicas")
 	switch {
+	case want == 0 && !w.Idle:
+		return Health{Observed: true, Message: what + " is scaled to no replicas"}
 	case m.Int(0, "status", "observedGeneration") < m.Int(0, "metadata", "generation"):
 		return Health{Observed: true, Message: what + " is being changed"}
 	case m.Int(0, "status", "updatedReplicas") < want:

@@ -19,30 +19,37 @@ func TestWorkloadHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ast, issues := env.Compile(workloadReady)
-	if issues.Err() != nil {
-		t.Fatal(issues.Err())
+	compile := func(query string) cel.Program {
+		ast, issues := env.Compile(query)
+		if issues.Err() != nil {
+			t.Fatal(issues.Err())
+		}
+		if !ast.OutputType().IsExactType(cel.BoolType) {
+			t.Fatalf("the query gives a %v: provider-kubernetes takes a bool alone", ast.OutputType())
+		}
+		program, err := env.Program(ast)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return program
 	}
-	if !ast.OutputType().IsExactType(cel.BoolType) {
-		t.Fatalf("the query gives a %v: provider-kubernetes takes a bool alone", ast.OutputType())
-	}
-	program, err := env.Program(ast)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := plan.Workload{Component: "server", Kind: plan.Deployment, Name: "argocd-server"}
+	active := plan.Workload{Component: "server", Kind: plan.Deployment, Name: "argocd-server"}
+	idle := active
+	idle.Idle = true
 	cases := map[string]struct {
-		object string
-		want   bool
+		workload plan.Workload
+		object   string
+		want     bool
 	}{
-		"Available":           {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":2},"status":{"observedGeneration":2,"updatedReplicas":2,"availableReplicas":2}}`, true},
-		"ScaledToZero":        {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":0},"status":{"observedGeneration":2}}`, true},
-		"NoneAvailable":       {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":1}}`, false},
-		"OneMissing":          {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":2},"status":{"observedGeneration":2,"updatedReplicas":2,"availableReplicas":1}}`, false},
-		"OldReplicasRun":      {`{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":0,"availableReplicas":1}}`, false},
-		"ChangeNotSeen":       {`{"kind":"Deployment","metadata":{"generation":3},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":1,"availableReplicas":1}}`, false},
-		"JustCreated":         {`{"kind":"Deployment","metadata":{"generation":1},"spec":{"replicas":1},"status":{}}`, false},
-		"JustCreatedNoStatus": {`{"kind":"Deployment","metadata":{"generation":1},"spec":{"replicas":1}}`, false},
+		"Available":           {active, `{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":2},"status":{"observedGeneration":2,"updatedReplicas":2,"availableReplicas":2}}`, true},
+		"ScaledToZero":        {active, `{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":0},"status":{"observedGeneration":2}}`, false},
+		"ZeroIsAskedFor":      {idle, `{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":0},"status":{"observedGeneration":2}}`, true},
+		"NoneAvailable":       {active, `{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":1}}`, false},
+		"OneMissing":          {active, `{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":2},"status":{"observedGeneration":2,"updatedReplicas":2,"availableReplicas":1}}`, false},
+		"OldReplicasRun":      {active, `{"kind":"Deployment","metadata":{"generation":2},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":0,"availableReplicas":1}}`, false},
+		"ChangeNotSeen":       {active, `{"kind":"Deployment","metadata":{"generation":3},"spec":{"replicas":1},"status":{"observedGeneration":2,"updatedReplicas":1,"availableReplicas":1}}`, false},
+		"JustCreated":         {active, `{"kind":"Deployment","metadata":{"generation":1},"spec":{"replicas":1},"status":{}}`, false},
+		"JustCreatedNoStatus": {active, `{"kind":"Deployment","metadata":{"generation":1},"spec":{"replicas":1}}`, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -51,11 +58,11 @@ func TestWorkloadHealth(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := decode.Observe(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{WorkloadName("server"): {Resource: s}}}})
-			if h := WorkloadHealth(Tenant{Observed: o}, w); h.Available != tc.want || (h.Message == "") != tc.want {
+			if h := WorkloadHealth(Tenant{Observed: o}, tc.workload); h.Available != tc.want || (h.Message == "") != tc.want {
 				t.Errorf("WorkloadHealth: want %v, got %+v", tc.want, h)
 			}
 			object := s.AsMap()["status"].(map[string]any)["atProvider"].(map[string]any)["manifest"]
-			out, _, err := program.Eval(map[string]any{"object": object})
+			out, _, err := compile(readiness(tc.workload)).Eval(map[string]any{"object": object})
 			if err != nil || out.Value() != tc.want {
 				t.Errorf("readiness query: want %v, got %v, %v", tc.want, out, err)
 			}

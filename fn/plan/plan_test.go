@@ -137,6 +137,7 @@ func TestWorkloads(t *testing.T) {
 		"RedisHA":        {`{"redis-ha":{"enabled":true}}`, append(base[:4:4], "notifications", "dex", "redis-ha", "redis-proxy")},
 		"RedisHADirect":  {`{"redis-ha":{"enabled":true,"haproxy":{"enabled":false}},"dex":{"enabled":null}}`, append(base[:4:4], "notifications", "redis-ha")},
 		"CommitServer":   {`{"commitServer":{"enabled":true}}`, append(base[:4:4], "notifications", "commit-server", "dex", "redis")},
+		"Idle":           {`{"applicationSet":{"replicas":0}}`, append(base[:4:4], "notifications", "dex", "redis")},
 		"DynamicCluster": {`{"controller":{"dynamicClusterDistribution":true}}`, append(base[:4:4], "notifications", "dex", "redis")},
 	}
 	for name, tc := range cases {
@@ -148,6 +149,9 @@ func TestWorkloads(t *testing.T) {
 			var got []string
 			for _, w := range workloads(v) {
 				got = append(got, w.Component)
+				if want := name == "Idle" && w.Component == "applicationset"; w.Idle != want {
+					t.Errorf("%s is idle: want %t, got %t", w.Component, want, w.Idle)
+				}
 				if want := name != "DynamicCluster"; w.Component == "controller" && (w.Kind == StatefulSet) != want {
 					t.Errorf("the controller is a %s", w.Kind)
 				}

@@ -8,6 +8,8 @@ type Workload struct {
 	Kind string
 	// Name of the workload in ArgoCDNamespace.
 	Name string
+	// Idle: the values ask for no replicas of it.
+	Idle bool
 }
 
 // Kinds of workloads.
@@ -25,6 +27,8 @@ type component struct {
 	kind   func(v Values) string
 	suffix string
 	wanted func(v Values) bool
+	// key of the component in the chart's values.
+	key string
 }
 
 func always(Values) bool { return true }
@@ -40,15 +44,15 @@ func redisHA(v Values) bool { return enabled(v, false, "redis-ha", "enabled") }
 
 // components mirror the conditions in the chart's templates (9.3.7 to 10.1.1).
 var components = []component{
-	{name: ComponentServer, kind: is(Deployment), suffix: "server", wanted: always},
-	{name: "repo-server", kind: is(Deployment), suffix: "repo-server", wanted: always},
-	{name: "controller", kind: controllerKind, suffix: "application-controller", wanted: always},
-	{name: "applicationset", kind: is(Deployment), suffix: "applicationset-controller", wanted: always},
-	{name: "notifications", kind: is(Deployment), suffix: "notifications-controller", wanted: on(true, "notifications", "enabled")},
-	{name: "commit-server", kind: is(Deployment), suffix: "commit-server", wanted: on(false, "commitServer", "enabled")},
-	{name: "dex", kind: is(Deployment), suffix: "dex-server", wanted: on(true, "dex", "enabled")},
-	{name: "redis", kind: is(Deployment), suffix: "redis", wanted: func(v Values) bool { return enabled(v, true, "redis", "enabled") && !redisHA(v) }},
-	{name: "redis-ha", kind: is(StatefulSet), suffix: "redis-ha-server", wanted: redisHA},
+	{name: ComponentServer, kind: is(Deployment), suffix: "server", wanted: always, key: "server"},
+	{name: "repo-server", kind: is(Deployment), suffix: "repo-server", wanted: always, key: "repoServer"},
+	{name: "controller", kind: controllerKind, suffix: "application-controller", wanted: always, key: "controller"},
+	{name: "applicationset", kind: is(Deployment), suffix: "applicationset-controller", wanted: always, key: "applicationSet"},
+	{name: "notifications", kind: is(Deployment), suffix: "notifications-controller", wanted: on(true, "notifications", "enabled"), key: "notifications"},
+	{name: "commit-server", kind: is(Deployment), suffix: "commit-server", wanted: on(false, "commitServer", "enabled"), key: "commitServer"},
+	{name: "dex", kind: is(Deployment), suffix: "dex-server", wanted: on(true, "dex", "enabled"), key: "dex"},
+	{name: "redis", kind: is(Deployment), suffix: "redis", wanted: func(v Values) bool { return enabled(v, true, "redis", "enabled") && !redisHA(v) }, key: "redis"},
+	{name: "redis-ha", kind: is(StatefulSet), suffix: "redis-ha-server", wanted: redisHA, key: "redis-ha"},
 	{name: "redis-proxy", kind: is(Deployment), suffix: "redis-ha-haproxy", wanted: func(v Values) bool { return redisHA(v) && enabled(v, true, "redis-ha", "haproxy", "enabled") }},
 }
 
@@ -75,8 +79,15 @@ func workloads(v Values) []Workload {
 	out := make([]Workload, 0, len(components))
 	for _, c := range components {
 		if c.wanted(v) {
-			out = append(out, Workload{Component: c.name, Kind: c.kind(v), Name: ArgoCDRelease + "-" + c.suffix})
+			out = append(out, Workload{Component: c.name, Kind: c.kind(v), Name: ArgoCDRelease + "-" + c.suffix, Idle: c.idle(v)})
 		}
 	}
 	return out
+}
+
+// idle tells whether the values ask for no replicas: without, a workload that has
+// none was scaled down by hand.
+func (c component) idle(v Values) bool {
+	replicas, set := lookup(v, c.key, "replicas")
+	return set && (replicas == float64(0) || replicas == "0")
 }

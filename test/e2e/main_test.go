@@ -71,7 +71,10 @@ func run(m *testing.M) int {
 	measured.print(os.Stdout)
 	switch {
 	case code != 0:
-		fmt.Printf("\nFAILED. The state of the cluster at each failure is in %s\n", dumps)
+		fmt.Println("\nFAILED")
+		if _, err := os.Stat(dumps); err == nil {
+			fmt.Println("The state of the cluster at each failure is in", dumps)
+		}
 	case leftovers != nil:
 		fmt.Println("\nFAILED:", leftovers)
 		code = 1

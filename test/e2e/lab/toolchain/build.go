@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 )
 
 // parallel is how many modules are compiled at once. One go command keeps all cores
@@ -21,8 +20,20 @@ const parallel = 2
 
 // Build compiles the named tools, or all, unless the cache has them. Tools of one
 // module are built together. What is missing is built even when something else
-// fails; the error names each that failed.
+// fails; the error names each that failed. Progress is told in lines, now and then.
 func (c Cache) Build(ctx context.Context, p Progress, names ...string) error {
+	if p == nil {
+		p = func(string) {}
+	}
+	return c.build(ctx, names, p, 15*time.Second, func(r *reporter) {
+		if s := r.summary(); s != "" {
+			p(s)
+		}
+	})
+}
+
+// build is Build with show called every so often, to show what goes on.
+func (c Cache) build(ctx context.Context, names []string, say Progress, often time.Duration, show func(*reporter)) error {
 	wanted, err := wantedModules(names)
 	if err != nil {
 		return err
@@ -34,24 +45,38 @@ func (c Cache) Build(ctx context.Context, p Progress, names ...string) error {
 	if err := checkCompilers(wanted); err != nil {
 		return err
 	}
-
-	r := newReporter(p, len(wanted))
-	stop := r.every(15 * time.Second)
+	r := newReporter(say, wanted)
+	stop := every(often, func() { show(r) })
 	defer stop()
+	return schedule(ctx, wanted, func(m module) error {
+		r.start(m)
+		cpu, err := c.buildModule(ctx, m)
+		r.done(m, cpu, err)
+		return err
+	})
+}
 
+// schedule builds modules in their order, some at the same time, and goes on
+// where one fails. When ctx ends, so do the builds under way, and no other begins.
+func schedule(ctx context.Context, ms []module, build func(module) error) error {
 	g := errgroup.Group{}
 	g.SetLimit(parallel)
-	errs := make([]error, len(wanted))
-	for i, m := range wanted {
+	errs := make([]error, len(ms))
+	for i, m := range ms {
+		if ctx.Err() != nil {
+			break
+		}
 		g.Go(func() error {
-			r.start(m)
-			var cpu time.Duration
-			cpu, errs[i] = c.buildModule(ctx, m)
-			r.done(m, cpu, errs[i])
+			if ctx.Err() == nil {
+				errs[i] = build(m)
+			}
 			return nil
 		})
 	}
 	_ = g.Wait()
+	if ctx.Err() != nil {
+		return fmt.Errorf("builds were stopped: %w", ctx.Err())
+	}
 	return errors.Join(errs...)
 }
 
@@ -91,7 +116,7 @@ func checkCompilers(ms []module) error {
 // the cache when all are there: what stands in the cache is whole. It returns the
 // time that the processors worked on it.
 func (c Cache) buildModule(ctx context.Context, m module) (cpu time.Duration, err error) {
-	unlock, err := c.lock(m)
+	unlock, err := c.lock(ctx, m)
 	if err != nil {
 		return 0, err
 	}
@@ -104,9 +129,13 @@ func (c Cache) buildModule(ctx context.Context, m module) (cpu time.Duration, er
 	if err != nil {
 		return 0, err
 	}
-	// Below the cache, because a rename does not cross file systems.
-	dir, err := os.MkdirTemp(filepath.Join(c.dir, "bin"), ".build-")
-	if err != nil {
+	// Below the cache, because a rename does not cross file systems. A build that
+	// was killed may have left its folder.
+	dir := filepath.Join(c.dir, "bin", ".build-"+m.id())
+	if err := os.RemoveAll(dir); err != nil {
+		return 0, fmt.Errorf("cannot clear the folder to build in: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // Holds nothing that is a secret.
 		return 0, fmt.Errorf("cannot make a folder to build in: %w", err)
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // Best effort: the folder is only rubbish.
@@ -169,22 +198,6 @@ func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err
 		}
 	}
 	return cpu, nil
-}
-
-// lock keeps two processes from building the same module at once.
-func (c Cache) lock(m module) (func(), error) {
-	dir := filepath.Join(c.dir, "bin")
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // As above.
-		return nil, fmt.Errorf("cannot make the cache folder: %w", err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, ".lock-"+m.names()[0]+"-"+m.key()), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("cannot open the lock of %s: %w", m.path, err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		return nil, fmt.Errorf("cannot lock %s: %w", f.Name(), err)
-	}
-	return func() { _ = f.Close() }, nil
 }
 
 // tail is the last lines of a compiler's output: there the error stands, after the downloads.

@@ -71,6 +71,9 @@ func (c Cache) built(m module) bool {
 	return true
 }
 
+// id names the module's files in the cache's folder.
+func (m module) id() string { return m.names()[0] + "-" + m.key() }
+
 // key changes with everything that changes the binary: the module's entry in the
 // table, and the compiler.
 func (m module) key() string {

@@ -2,7 +2,6 @@ package toolchain
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -20,15 +19,23 @@ type reporter struct {
 
 	mu      sync.Mutex
 	began   time.Time
-	running map[string]time.Time
+	running []run
+	left    []string
 	ended   int
 }
 
-func newReporter(p Progress, total int) *reporter {
-	if p == nil {
-		p = func(string) {}
+// A run is a build under way.
+type run struct {
+	label string
+	since time.Time
+}
+
+func newReporter(p Progress, ms []module) *reporter {
+	r := &reporter{say: p, total: len(ms), began: time.Now()}
+	for _, m := range ms {
+		r.left = append(r.left, label(m))
 	}
-	return &reporter{say: p, total: total, began: time.Now(), running: map[string]time.Time{}}
+	return r
 }
 
 func label(m module) string {
@@ -41,42 +48,39 @@ func label(m module) string {
 func (r *reporter) start(m module) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.running[label(m)] = time.Now()
+	r.running = append(r.running, run{label(m), time.Now()})
+	for i, l := range r.left {
+		if l == label(m) {
+			r.left = append(r.left[:i:i], r.left[i+1:]...)
+			break
+		}
+	}
 }
 
 func (r *reporter) done(m module, cpu time.Duration, err error) {
+	line := r.end(m, cpu, err)
+	r.say(line)
+}
+
+func (r *reporter) end(m module, cpu time.Duration, err error) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	took := time.Since(r.running[label(m)]).Round(time.Second)
-	delete(r.running, label(m))
-	r.ended++
-	verb := "built"
-	if err != nil {
-		verb = "FAILED to build"
-	}
-	r.say(fmt.Sprintf("%s %s in %s (processor time %s), %d of %d", verb, label(m), took, cpu.Round(time.Second), r.ended, r.total))
-}
-
-// every says now and then what is being built, until the returned function is called.
-func (r *reporter) every(d time.Duration) func() {
-	stop := make(chan struct{})
-	go func() {
-		t := time.NewTicker(d)
-		defer t.Stop()
-		for {
-			select {
-			case <-stop:
-				return
-			case <-t.C:
-				if s := r.summary(); s != "" {
-					r.say(s)
-				}
-			}
+	var took time.Duration
+	for i, b := range r.running {
+		if b.label == label(m) {
+			took = time.Since(b.since)
+			r.running = append(r.running[:i:i], r.running[i+1:]...)
+			break
 		}
-	}()
-	return sync.OnceFunc(func() { close(stop) })
+	}
+	r.ended++
+	if err != nil {
+		return fmt.Sprintf("FAILED to build %s after %s, %d of %d", label(m), clock(took), r.ended, r.total)
+	}
+	return fmt.Sprintf("built %s in %s (processor time %s), %d of %d", label(m), clock(took), clock(cpu), r.ended, r.total)
 }
 
+// summary is one line; empty when nothing is being built.
 func (r *reporter) summary() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -84,9 +88,47 @@ func (r *reporter) summary() string {
 		return ""
 	}
 	var now []string
-	for l, since := range r.running {
-		now = append(now, fmt.Sprintf("%s for %s", l, time.Since(since).Round(time.Second)))
+	for _, b := range r.running {
+		now = append(now, fmt.Sprintf("%s for %s", b.label, clock(time.Since(b.since))))
 	}
-	slices.Sort(now)
-	return fmt.Sprintf("building %s; %d of %d done after %s", strings.Join(now, ", "), r.ended, r.total, time.Since(r.began).Round(time.Second))
+	return fmt.Sprintf("building %s; %d of %d done after %s", strings.Join(now, ", "), r.ended, r.total, clock(time.Since(r.began)))
+}
+
+// block is several lines: what is being built, what is left, how far it is.
+func (r *reporter) block() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []string
+	for _, b := range r.running {
+		out = append(out, fmt.Sprintf("  ..  %6s  %s", clock(time.Since(b.since)), b.label))
+	}
+	if len(r.left) > 0 {
+		out = append(out, "              then "+strings.Join(r.left, ", "))
+	}
+	return append(out, fmt.Sprintf("      %6s  %d of %d built", clock(time.Since(r.began)), r.ended, r.total))
+}
+
+// every calls f now and then, until the returned function is called.
+func every(d time.Duration, f func()) (stop func()) {
+	end, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(d)
+		defer t.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-t.C:
+				f()
+			}
+		}
+	}()
+	return func() { close(end); <-ended }
+}
+
+// clock is a duration as minutes and seconds.
+func clock(d time.Duration) string {
+	s := int(d.Round(time.Second).Seconds())
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

@@ -1,0 +1,139 @@
+package toolchain
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/mod/semver"
+)
+
+func TestEveryToolIsListedOnceWithAnExactVersion(t *testing.T) {
+	seen := map[string]bool{}
+	for _, n := range Names() {
+		if seen[n] {
+			t.Errorf("two modules give tool %s", n)
+		}
+		seen[n] = true
+		if v := Version(n); !semver.IsValid(v) || semver.Canonical(v) != v {
+			t.Errorf("%s has version %q: want an exact one, such as v1.2.3", n, v)
+		}
+	}
+	if got := Version("no-such-tool"); got != "" {
+		t.Errorf("Version of an unknown tool: want none, got %s", got)
+	}
+}
+
+func TestKubernetesKnowsItsVersion(t *testing.T) {
+	m, err := moduleOf("kube-apiserver-1.36")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := strings.Join(m.ldflags, " ")
+	for _, want := range []string{"version.gitVersion=" + m.version, "version.gitMajor=1", "version.gitMinor=36"} {
+		if !strings.Contains(flags, want) {
+			t.Errorf("linker flags lack %q: %s", want, flags)
+		}
+	}
+	if want := "v0" + strings.TrimPrefix(m.version, "v1"); m.localReplace != want {
+		t.Errorf("version of the staging modules: want %s, got %s", want, m.localReplace)
+	}
+	if m.tools["kube-apiserver-1.36"] != "cmd/kube-apiserver" {
+		t.Errorf("package of kube-apiserver-1.36: got %s", m.tools["kube-apiserver-1.36"])
+	}
+}
+
+func TestKeyChangesWithTheBinary(t *testing.T) {
+	base := func() module {
+		return module{path: "example.org/tool", version: "v1.0.0", tools: map[string]string{"tool": "cmd/tool"}, ldflags: []string{"-X a=b"}}
+	}
+	if base().key() != base().key() {
+		t.Fatal("the same entry has two keys")
+	}
+	cases := map[string]func(*module){
+		"Version":      func(m *module) { m.version = "v1.0.1" },
+		"Path":         func(m *module) { m.path = "example.org/other" },
+		"Package":      func(m *module) { m.tools["tool"] = "cmd/other" },
+		"AnotherTool":  func(m *module) { m.tools["other"] = "cmd/other" },
+		"LocalReplace": func(m *module) { m.localReplace = "v0.1.0" },
+		"Require":      func(m *module) { m.require = []string{"example.org/x@v1.0.0"} },
+		"CGO":          func(m *module) { m.cgo = true },
+		"Tags":         func(m *module) { m.tags = "netgo" },
+		"LinkerFlags":  func(m *module) { m.ldflags = []string{"-X a=c"} },
+	}
+	for name, change := range cases {
+		t.Run(name, func(t *testing.T) {
+			m := base()
+			change(&m)
+			if m.key() == base().key() {
+				t.Errorf("a change of the entry leaves the key, and the old binary, as they are")
+			}
+		})
+	}
+}
+
+func TestCacheFolderComesFromTheEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("VARGO_CACHE", dir)
+	c, err := Default()
+	if err != nil || c.Dir() != dir {
+		t.Fatalf("Default() with VARGO_CACHE=%s: got %s, %v", dir, c.Dir(), err)
+	}
+	_, err = c.Binary("etcd")
+	if err == nil || !strings.Contains(err.Error(), "make tools") {
+		t.Errorf("Binary of a tool that isn't built: want an error that says how to build it, got %v", err)
+	}
+	_, err = c.Binary("etdc")
+	if err == nil || !strings.Contains(err.Error(), "kube-apiserver") {
+		t.Errorf("Binary of an unknown tool: want an error that lists the tools, got %v", err)
+	}
+
+	m, err := moduleOf("etcd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := filepath.Join(dir, "bin", "etcd", m.version+"-"+m.key(), "etcd")
+	if err := os.MkdirAll(filepath.Dir(want), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(want, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := c.Binary("etcd"); err != nil || got != want {
+		t.Errorf("Binary(etcd): want %s, got %s, %v", want, got, err)
+	}
+}
+
+func TestWantedModules(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		names  []string
+		want   []string
+		err    string
+	}{
+		"NoNamesMeansAll":        {"`lab build` alone builds everything.", nil, Names(), ""},
+		"ToolsOfAModuleTogether": {"One call of the go command builds them all, faster than two.", []string{"kubectl", "kubelet"}, []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubectl", "kubelet"}, ""},
+		"OrderIsTheTables":       {"The longest builds begin first, whatever was asked for first.", []string{"helm", "etcd"}, []string{"etcd", "helm"}, ""},
+		"UnknownName":            {"A misspelled name must not build nothing, or all.", []string{"helmet"}, nil, `"helmet"`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			ms, err := wantedModules(tc.names)
+			if tc.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.err) {
+					t.Errorf("\n%s\nwantedModules(%q): want an error that names %s, got %v", tc.reason, tc.names, tc.err, err)
+				}
+				return
+			}
+			var got []string
+			for _, m := range ms {
+				got = append(got, m.names()...)
+			}
+			if err != nil || !slices.Equal(tc.want, got) {
+				t.Errorf("\n%s\nwantedModules(%q): want %q, got %q, %v", tc.reason, tc.names, tc.want, got, err)
+			}
+		})
+	}
+}

@@ -44,17 +44,22 @@ func TestScheduleGoesOnAfterAFailure(t *testing.T) {
 }
 
 func TestScheduleBuildsSomeAtATime(t *testing.T) {
-	var now, most atomic.Int32
+	var mu sync.Mutex
+	now, most := 0, 0
+	count := func(d int) {
+		mu.Lock()
+		defer mu.Unlock()
+		now += d
+		most = max(most, now)
+	}
 	err := schedule(t.Context(), fakeModules("a", "b", "c", "d", "e", "f"), func(module) error {
-		n := now.Add(1)
-		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
-		}
+		count(1)
 		time.Sleep(10 * time.Millisecond)
-		now.Add(-1)
+		count(-1)
 		return nil
 	})
-	if err != nil || most.Load() != parallel {
-		t.Errorf("want %d builds at a time, got %d, %v", parallel, most.Load(), err)
+	if err != nil || most != parallel {
+		t.Errorf("want %d builds at a time, got %d, %v", parallel, most, err)
 	}
 }
 

@@ -49,8 +49,9 @@ func TestKeyChangesWithTheBinary(t *testing.T) {
 	base := func() module {
 		return module{path: "example.org/tool", version: "v1.0.0", tools: map[string]string{"tool": "cmd/tool"}, ldflags: []string{"-X a=b"}}
 	}
-	if base().key() != base().key() {
-		t.Fatal("the same entry has two keys")
+	key := base().key()
+	if again := base().key(); again != key {
+		t.Fatalf("the same entry has two keys: %s and %s", key, again)
 	}
 	cases := map[string]func(*module){
 		"Version":      func(m *module) { m.version = "v1.0.1" },
@@ -67,7 +68,7 @@ func TestKeyChangesWithTheBinary(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := base()
 			change(&m)
-			if m.key() == base().key() {
+			if m.key() == key {
 				t.Errorf("a change of the entry leaves the key, and the old binary, as they are")
 			}
 		})

@@ -21,6 +21,10 @@ func (u *upCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Before the long part.
+	if err := node.Possible(); err != nil {
+		return err
+	}
 	began := time.Now()
 	cfg.ArgoCDChart, cfg.Upstream = u.ArgoCDChart, u.Upstream
 	cfg.Progress = func(line string) {

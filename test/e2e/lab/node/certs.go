@@ -43,7 +43,7 @@ func newAuthority(name string) (*keyPair, error) {
 }
 
 // sign makes a certificate for an identity.
-func (ca *keyPair) sign(id identity) (*keyPair, error) {
+func (p *keyPair) sign(id identity) (*keyPair, error) {
 	t := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: id.Name},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
@@ -62,7 +62,7 @@ func (ca *keyPair) sign(id identity) (*keyPair, error) {
 			t.DNSNames = append(t.DNSNames, h)
 		}
 	}
-	return issue(ca, t)
+	return issue(p, t)
 }
 
 // issue makes a key and its certificate, signed by ca, or by itself without one.

@@ -15,7 +15,7 @@ func Down(_ context.Context, cfg Config) error {
 	if err := cfg.validate(); err != nil {
 		return err
 	}
-	if err := possible(); err != nil {
+	if err := Possible(); err != nil {
 		return err
 	}
 	unlock, err := lock(cfg)

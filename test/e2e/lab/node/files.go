@@ -124,7 +124,8 @@ func writeRegistries(cfg Config) error {
 // registries maps a registry to its hosts.toml. Where the public ones can be
 // reached they are asked when ours does not have an image.
 func registries(own string, upstream bool) map[string]string {
-	out := map[string]string{own: fmt.Sprintf("server = \"http://%s\"\n", own)}
+	// containerd 1.6 reads the scheme of a server only where a host is listed too.
+	out := map[string]string{own: fmt.Sprintf("[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n", "http://"+own)}
 	for _, host := range mirrored {
 		url := fmt.Sprintf("http://%s/v2/%s", own, host)
 		text := fmt.Sprintf("[host.%q]\n  capabilities = [\"pull\", \"resolve\"]\n  override_path = true\n", url)

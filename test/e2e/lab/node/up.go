@@ -18,7 +18,7 @@ func Up(ctx context.Context, cfg Config) error {
 	if err := cfg.validate(); err != nil {
 		return err
 	}
-	if err := possible(); err != nil {
+	if err := Possible(); err != nil {
 		return err
 	}
 	if err := absolute(&cfg.ArgoCDChart); err != nil {
@@ -107,8 +107,8 @@ func start(cfg Config) (*born, error) {
 	return b, b.goOn.Close()
 }
 
-// possible says why a cluster can't run here.
-func possible() error {
+// Possible says why a cluster can't run here.
+func Possible() error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("the embedded cluster needs Linux, this is %s: set KUBECONFIG to a cluster to use instead", runtime.GOOS)
 	}

@@ -17,6 +17,7 @@ const (
 // TestWholeTenants renders tenants from nothing to Ready, and compares each stage
 // with its golden file. Objects are valid at every stage, kept or not.
 func TestWholeTenants(t *testing.T) {
+	setUp(t)
 	cases := map[string]struct {
 		reason                         string
 		claim, xrd, composition, input string

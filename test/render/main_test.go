@@ -3,16 +3,12 @@ package render
 import (
 	"bytes"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"syscall"
+	"sync"
 	"testing"
-	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -25,39 +21,43 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var env struct {
 	// cli is Crossplane's command line, crossplane its core with the engine.
 	cli, crossplane string
-	// function is the address of the function that is under test.
-	function string
 	// home is the home folder of the programs: a person's settings have no say.
 	home string
 	// modules are the source folders of the modules whose schemas are used.
 	modules map[string]string
+	// function is the address of the function that is under test, stop ends it.
+	function string
+	stop     func() error
 }
 
 func TestMain(m *testing.M) {
-	flag.Parse()
-	code, err := run(m)
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "test/render: %v\n", err)
-		code = 1
+	code := m.Run()
+	if env.stop != nil {
+		if err := env.stop(); err != nil {
+			fmt.Fprintf(os.Stderr, "FAIL: %v\n", err)
+			code = 1
+		}
 	}
+	_ = os.RemoveAll(env.home)
 	os.Exit(code)
 }
 
-func run(m *testing.M) (code int, err error) {
-	if env.home, err = os.MkdirTemp("", "render-"); err != nil {
-		return 1, err
-	}
-	defer os.RemoveAll(env.home) //nolint:errcheck // Best effort: the folder is only rubbish.
-	if err := findTools(); err != nil {
-		return 1, err
-	}
-	stop, err := startFunction()
-	if err != nil {
-		return 1, err
-	}
-	defer func() { err = errors.Join(err, stop()) }()
-	return m.Run(), nil
+// setUp makes env ready. Not in TestMain: `go test` asks whether a result that it
+// remembers still holds by what tests read, and looks on only while they run.
+func setUp(t *testing.T) {
+	t.Helper()
+	check(t, setUpOnce())
 }
+
+var setUpOnce = sync.OnceValue(func() (err error) {
+	if env.home, err = os.MkdirTemp("", "render-"); err != nil {
+		return err
+	}
+	if err := findTools(); err != nil {
+		return err
+	}
+	return startFunction()
+})
 
 func findTools() error {
 	cache, err := toolchain.Default()
@@ -76,70 +76,6 @@ func findTools() error {
 		}
 	}
 	return nil
-}
-
-// startFunction builds the function and runs it as it runs in a cluster, but for
-// TLS. The returned function ends it, and fails when it doesn't end well.
-func startFunction() (stop func() error, err error) {
-	binary := filepath.Join(env.home, "function")
-	build := exec.Command("go", "build", "-o", binary, "./fn")
-	build.Dir = root
-	build.Env = append(os.Environ(), "GOFLAGS=-mod=mod")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("cannot build the function: %w\n%s", err, out)
-	}
-	if env.function, err = freeAddress(); err != nil {
-		return nil, err
-	}
-	var log bytes.Buffer
-	cmd := exec.Command(binary, "--insecure", "--address="+env.function, "--metrics-address=")
-	cmd.Stdout, cmd.Stderr = &log, &log
-	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("cannot start the function: %w", err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	for deadline := time.Now().Add(15 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if c, err := net.DialTimeout("tcp", env.function, time.Second); err == nil {
-			_ = c.Close()
-			break
-		}
-		select {
-		case err := <-ended:
-			return nil, fmt.Errorf("the function ended at once: %w\n%s", err, log.String())
-		default:
-		}
-		if time.Now().After(deadline) {
-			_ = cmd.Process.Kill()
-			<-ended
-			return nil, fmt.Errorf("the function doesn't listen on %s after 15 s:\n%s", env.function, log.String())
-		}
-	}
-	return func() error {
-		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-			return fmt.Errorf("cannot end the function, which ran before: %w", err)
-		}
-		select {
-		case err := <-ended:
-			if err != nil {
-				return fmt.Errorf("the function failed: %w\n%s", err, log.String())
-			}
-			return nil
-		case <-time.After(15 * time.Second):
-			_ = cmd.Process.Kill()
-			<-ended
-			return errors.New("the function did not end within 15 s of SIGTERM")
-		}
-	}, nil
-}
-
-func freeAddress() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("cannot find a free port: %w", err)
-	}
-	defer l.Close() //nolint:errcheck // Nothing was sent.
-	return l.Addr().String(), nil
 }
 
 // crossplane runs Crossplane's command line.

@@ -40,6 +40,7 @@ type tenant struct {
 func newTenant(t testing.TB, claim, xrd, composition, input string) *tenant {
 	t.Helper()
 	te := &tenant{t: t, dir: t.TempDir(), xrd: filepath.Join(root, xrd)}
+	check(t, noticeFiles(te.xrd))
 	te.xr = composite(read(t, filepath.Join(root, claim))[0])
 
 	c := read(t, filepath.Join(root, composition))[0]

@@ -14,22 +14,33 @@ import (
 // extensions are the schemas objects are held against: Crossplane's and the
 // providers' CustomResourceDefinitions, Argo CD's for the GitOps examples, and
 // the project's own.
-func extensions() string {
-	return strings.Join([]string{
+func extensions() (string, error) {
+	own := []string{
+		filepath.Join(root, "package", "input"),
+		filepath.Join(root, xrd),
+		filepath.Join(root, "examples", "demo-group", "definition.yaml"),
+	}
+	for _, path := range own {
+		if err := noticeFiles(path); err != nil {
+			return "", err
+		}
+	}
+	return strings.Join(append(own,
 		filepath.Join(env.modules["provider-helm"], "package", "crds"),
 		filepath.Join(env.modules["provider-kubernetes"], "package", "crds"),
 		filepath.Join(env.modules["crossplane"], "cluster", "crds"),
 		filepath.Join(env.modules["argocd"], "manifests", "crds", "application-crd.yaml"),
-		filepath.Join(root, "package", "input"),
-		filepath.Join(root, xrd),
-		filepath.Join(root, "examples", "demo-group", "definition.yaml"),
-	}, ",")
+	), ","), nil
 }
 
 // validate holds the objects of a file against their schemas. An object without
 // a schema is an error.
 func validate(ctx context.Context, path string) (string, error) {
-	out, err := crossplane(ctx, "resource", "validate", extensions(), path,
+	schemas, err := extensions()
+	if err != nil {
+		return "", err
+	}
+	out, err := crossplane(ctx, "resource", "validate", schemas, path,
 		// No image to take schemas from: all are given.
 		"--crossplane-image=", "--cache-dir="+filepath.Join(env.home, "schemas"),
 		"--error-on-missing-schemas", "--skip-success-results")
@@ -57,6 +68,7 @@ func (te *tenant) valid() {
 // TestExamplesFitTheirSchemas holds everything that users copy, and the
 // function's input in it, against the schemas.
 func TestExamplesFitTheirSchemas(t *testing.T) {
+	setUp(t)
 	var objects []*object
 	add := func(path string) {
 		for _, o := range read(t, path) {
@@ -89,6 +101,7 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 
 // TestWrongObjectsAreFound shows that the schemas do find what is wrong.
 func TestWrongObjectsAreFound(t *testing.T) {
+	setUp(t)
 	t.Parallel()
 	const release = "apiVersion: helm.crossplane.io/v1beta1\nkind: Release\nmetadata: {name: wrong}\nspec: {forProvider: {namespace: x, chart: {name: argo-cd, repository: https://example.org, version: 1.0.0}"
 	const claim = "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: wrong, namespace: default}\nspec: "

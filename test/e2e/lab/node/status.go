@@ -6,9 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,9 +27,8 @@ type Status struct {
 	Problem error
 	// Pods counts pods by phase.
 	Pods map[corev1.PodPhase]int
-	// Inotify is how many inotify instances root has open on the machine, and
-	// InotifyLimit how many it may: each virtual cluster takes some, and the limit
-	// is the machine's, which a cluster cannot raise for itself.
+	// Inotify is how many inotify instances root has on the machine, and
+	// InotifyLimit how many it may have.
 	Inotify, InotifyLimit int
 }
 
@@ -72,8 +69,7 @@ func Inspect(ctx context.Context, cfg Config) (Status, error) {
 	return s, nil
 }
 
-// countProcesses counts processes in the namespace of the cluster's first one,
-// and inotify instances of all.
+// countProcesses counts processes in the namespace of the cluster's first one.
 func (s *Status) countProcesses() {
 	own, _ := os.Readlink(fmt.Sprintf("/proc/%d/ns/pid_for_children", s.PID))
 	all, _ := filepath.Glob("/proc/[0-9]*")
@@ -81,18 +77,8 @@ func (s *Status) countProcesses() {
 		if ns, _ := os.Readlink(filepath.Join(dir, "ns/pid")); ns == own && own != "" {
 			s.Processes[programName(dir)]++
 		}
-		if info, err := os.Stat(dir); err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
-			continue // Each user has a limit of its own; most programs run as root.
-		}
-		handles, _ := os.ReadDir(filepath.Join(dir, "fd"))
-		for _, h := range handles {
-			if to, _ := os.Readlink(filepath.Join(dir, "fd", h.Name())); to == "anon_inode:inotify" {
-				s.Inotify++
-			}
-		}
 	}
-	limit, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_instances")
-	s.InotifyLimit, _ = strconv.Atoi(strings.TrimSpace(string(limit)))
+	s.Inotify, s.InotifyLimit = inotify()
 }
 
 // programName is what a process was started as.

@@ -58,6 +58,7 @@ func Up(ctx context.Context, cfg Config) error {
 	if err := waitReady(ctx, cfg, b.ended); err != nil {
 		return fmt.Errorf("%w\nall logs are in %s; `lab down` removes what was started", err, cfg.Logs())
 	}
+	warnInotify(cfg)
 	return nil
 }
 

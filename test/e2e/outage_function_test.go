@@ -117,8 +117,12 @@ func findPackage(ctx context.Context, t *testing.T, kind schema.GroupVersionKind
 
 func awaitFunctionPods(ctx context.Context, t *testing.T, enough func(ready int) bool) {
 	t.Helper()
-	name := findPackage(ctx, t, functions, "/function-virtual-argocd").GetName()
+	f := findPackage(ctx, t, functions, "/function-virtual-argocd")
+	name := f.GetName()
+	revision, _, _ := unstructured.NestedString(f.Object, "status", "currentRevision")
 	eventually.True(ctx, t, 3*time.Minute, "the function's pods come or go", func(ctx context.Context) (bool, string) {
+		// Crossplane does not notice a change of a runtime configuration that an ImageConfig names.
+		nudge(ctx, t, all(t, functionRevisions), revision)
 		pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "pkg.crossplane.io/function=" + name})
 		if err != nil {
 			return false, err.Error()
@@ -133,4 +137,13 @@ func awaitFunctionPods(ctx context.Context, t *testing.T, enough func(ready int)
 		}
 		return enough(ready), fmt.Sprintf("%d pods of %d are ready", ready, len(pods.Items))
 	})
+}
+
+// nudge makes a controller reconcile an object now.
+func nudge(ctx context.Context, t *testing.T, client dynamic.ResourceInterface, name string) {
+	t.Helper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{"e2e/nudged":%q}}}`, time.Now().Format(time.RFC3339Nano))
+	if _, err := client.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatalf("cannot annotate %s: %v", name, err)
+	}
 }

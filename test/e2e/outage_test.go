@@ -106,14 +106,7 @@ func (o *outages) nudge(ctx context.Context, t *testing.T) {
 		if err != nil {
 			continue // Not bound yet: there is nothing to reconcile.
 		}
-		client, err := host.Resource(xr.GroupVersionKind(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		patch := fmt.Sprintf(`{"metadata":{"annotations":{"e2e/nudged":%q}}}`, time.Now().Format(time.RFC3339Nano))
-		if _, err := client.Patch(ctx, xr.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-			t.Fatalf("cannot annotate composite resource: %v", err)
-		}
+		nudge(ctx, t, all(t, xr.GroupVersionKind()), xr.GetName())
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -73,6 +74,6 @@ func golden(t *testing.T, reason, name string, got []byte) {
 	want, err := os.ReadFile(path)
 	check(t, err)
 	if !bytes.Equal(want, got) {
-		t.Errorf("\n%s\n%s: -want, +got:\n%s\nIf that is as it should be: go test ./test/render -update", reason, path, cmp.Diff(string(want), string(got)))
+		t.Errorf("\n%s\n%s: -want, +got:\n%s\nIf that is as it should be: go test ./test/render -update", reason, path, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
 	}
 }

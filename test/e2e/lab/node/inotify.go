@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -13,8 +14,7 @@ import (
 const inotifyOfATenant = 14
 
 // inotify counts the instances that processes of root have, and returns how many
-// they may have. The limit is one of the machine and the user, namespaces or not:
-// a cluster cannot raise it for itself alone.
+// they may have. The limit is one of the machine and the user, namespaces or not.
 func inotify() (used, limit int) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
 	for _, dir := range all {
@@ -29,15 +29,70 @@ func inotify() (used, limit int) {
 			}
 		}
 	}
-	b, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_instances")
+	b, _ := os.ReadFile(inotifyLimit)
 	limit, _ = strconv.Atoi(strings.TrimSpace(string(b)))
 	return used, limit
 }
 
-// warnInotify says when only a few tenants will find room.
-func warnInotify(cfg Config) {
-	used, limit := inotify()
-	if room := max(0, limit-used) / inotifyOfATenant; room < 4 {
-		cfg.say("root has %d of %d inotify instances: enough for %d virtual clusters; for more, `sysctl -w fs.inotify.max_user_instances=1024`", used, limit, room)
+// enoughInotify is a limit that leaves memory, not inotify, to bound the number of tenants.
+const enoughInotify = 1024
+
+const inotifyLimit = "/proc/sys/fs/inotify/max_user_instances"
+
+// raiseInotify raises the machine's limit for as long as a cluster runs, since no
+// namespace has one of its own. The record keeps what it was, in every cluster that
+// relies on it.
+func raiseInotify(cfg Config, r *record) error {
+	for _, other := range others(cfg) {
+		if other.Inotify != "" {
+			r.Inotify = other.Inotify
+			return r.write(cfg.dir().record())
+		}
 	}
+	_, limit := inotify()
+	if limit >= enoughInotify {
+		return nil
+	}
+	r.Inotify = strconv.Itoa(limit)
+	if err := r.write(cfg.dir().record()); err != nil {
+		return err
+	}
+	if err := os.WriteFile(inotifyLimit, []byte(strconv.Itoa(enoughInotify)), 0o600); err != nil {
+		// A sandbox may forbid it. The cluster works, for fewer tenants.
+		cfg.say("root may have %d inotify instances, enough for about %d virtual clusters, and it can't be changed here: %v", limit, limit/inotifyOfATenant, err)
+		return nil
+	}
+	cfg.say("raised fs.inotify.max_user_instances from %d to %d, until `lab down`", limit, enoughInotify)
+	return nil
+}
+
+// lowerInotify sets the limit back when the last cluster that relies on it ends.
+func lowerInotify(cfg Config, r *record) error {
+	if r.Inotify == "" {
+		return nil
+	}
+	for _, other := range others(cfg) {
+		if other.Inotify != "" {
+			return nil
+		}
+	}
+	if err := os.WriteFile(inotifyLimit, []byte(r.Inotify), 0o600); err != nil && !os.IsPermission(err) {
+		return fmt.Errorf("cannot set the machine's limit of inotify instances back to %s: %w", r.Inotify, err)
+	}
+	return nil
+}
+
+// others are the records of the other clusters of the same cache that run.
+func others(cfg Config) []*record {
+	files, _ := filepath.Glob(filepath.Join(filepath.Dir(cfg.Dir()), "*", filepath.Base(cfg.dir().record())))
+	var out []*record
+	for _, f := range files {
+		if f == cfg.dir().record() {
+			continue
+		}
+		if r, err := readRecord(f); err == nil && r.running() {
+			out = append(out, r)
+		}
+	}
+	return out
 }

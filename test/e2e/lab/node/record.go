@@ -29,6 +29,8 @@ type record struct {
 	Began uint64 `json:"began"`
 	// Forwarding is what net.ipv4.ip_forward was on the machine, if we changed it.
 	Forwarding string `json:"forwarding,omitempty"`
+	// Inotify is what the limit of inotify instances was on the machine, if we changed it.
+	Inotify string `json:"inotify,omitempty"`
 	// Started is for people.
 	Started time.Time `json:"started"`
 }

@@ -58,7 +58,6 @@ func Up(ctx context.Context, cfg Config) error {
 	if err := waitReady(ctx, cfg, b.ended); err != nil {
 		return fmt.Errorf("%w\nall logs are in %s; `lab down` removes what was started", err, cfg.Logs())
 	}
-	warnInotify(cfg)
 	return nil
 }
 
@@ -98,6 +97,9 @@ func start(cfg Config) (*born, error) {
 		return nil, errors.Join(err, b.cmd.Process.Kill())
 	}
 	if err := connect(cfg.Addresses(), r.PID); err != nil {
+		return nil, err
+	}
+	if err := raiseInotify(cfg, &r); err != nil {
 		return nil, err
 	}
 	if cfg.Upstream {

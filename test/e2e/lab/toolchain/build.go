@@ -177,6 +177,10 @@ func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
+	// Interrupted, the go command ends its compilers and removes its temporary
+	// files, which are gigabytes.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	cgo := "CGO_ENABLED=0"
 	if m.cgo {
 		cgo = "CGO_ENABLED=1"

@@ -177,15 +177,19 @@ func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir
-	// Interrupted, the go command ends its compilers and removes its temporary
-	// files, which are gigabytes.
+	// Interrupted, the go command begins nothing more.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	cgo := "CGO_ENABLED=0"
 	if m.cgo {
 		cgo = "CGO_ENABLED=1"
 	}
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOOS=linux", cgo)
+	// Temporary files, which are gigabytes, go with the folder however the build ends.
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return 0, err
+	}
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOOS=linux", "GOTMPDIR="+tmp, cgo)
 	msg, err := cmd.CombinedOutput()
 	if s := cmd.ProcessState; s != nil {
 		// The compilers that the go command ran count in.

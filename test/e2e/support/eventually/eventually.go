@@ -33,14 +33,3 @@ func True(ctx context.Context, t testing.TB, within time.Duration, what string, 
 	}
 	return time.Since(start)
 }
-
-// Never watches for the whole of a time span and fails the test as soon as check is done.
-func Never(ctx context.Context, t testing.TB, during time.Duration, what string, check Check) {
-	t.Helper()
-	_ = wait.For(func(ctx context.Context) (bool, error) {
-		if done, state := check(ctx); done {
-			t.Fatalf("%s, though it must not\nseen: %s", what, state)
-		}
-		return false, nil
-	}, wait.WithContext(ctx), wait.WithTimeout(during), wait.WithInterval(interval), wait.WithImmediate())
-}

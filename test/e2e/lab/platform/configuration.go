@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -82,8 +83,12 @@ func (i *installer) waitForPackage(ctx context.Context, kind, source string, not
 			return err
 		}
 		if name != "" {
-			return waitFor(ctx, i.client, schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: kind},
+			err := waitFor(ctx, i.client, schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: kind},
 				client.ObjectKey{Name: name}, note, "Installed", "Healthy")
+			if err != nil {
+				return errors.Join(err, errors.New(i.lockTrouble(ctx)), i.podTrouble(ctx))
+			}
+			return nil
 		}
 		note(fmt.Sprintf("%s %s: Crossplane has not resolved this dependency yet", kind, source))
 		select {

@@ -153,6 +153,19 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// TestUpgradedRelease: provider-helm says Ready=False of a Release that it has
+// just upgraded, until its next poll.
+func TestUpgradedRelease(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	for _, name := range []string{compose.VCluster, compose.ArgoCD} {
+		setCondition(e.observed(name), "Ready", "False", "Unavailable", "")
+	}
+	e.reconcile()
+	if e.status("phase") != "Ready" {
+		t.Errorf("want Ready, got %s: %s", e.status("phase"), e.status("message"))
+	}
+}
+
 func TestRefusal(t *testing.T) {
 	const input = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"`
 	cases := map[string]struct {
@@ -244,11 +257,11 @@ func TestValuesReachTheChart(t *testing.T) {
 func TestTeardownOrder(t *testing.T) {
 	e := newEngine(t, tenantXR(`{}`), "").install()
 	e.reconcile()
-	for _, name := range []string{compose.Namespace, compose.Usage} {
+	for name, last := range map[string]string{compose.Namespace: compose.VCluster, compose.Usage: compose.VCluster, compose.VCluster: compose.ArgoCD} {
 		owners := field(e.observed(name), "metadata").GetFields()["ownerReferences"].GetListValue().AsSlice()
-		want := []any{map[string]any{"apiVersion": "helm.crossplane.io/v1beta1", "kind": "Release", "name": "customer1-7rw8j-vcluster", "uid": "uid-of-vcluster"}}
+		want := []any{map[string]any{"apiVersion": "helm.crossplane.io/v1beta1", "kind": "Release", "name": "customer1-7rw8j-" + last, "uid": "uid-of-" + last}}
 		if diff := cmp.Diff(want, owners); diff != "" {
-			t.Errorf("%s must outlive the vcluster Release: -want, +got:\n%s", name, diff)
+			t.Errorf("%s must outlive the Release %s: -want, +got:\n%s", name, last, diff)
 		}
 	}
 	for name := range e.req.GetObserved().GetResources() {

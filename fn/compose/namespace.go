@@ -19,8 +19,9 @@ func namespace(t Tenant) (Object, error) {
 	o := &objectv1alpha2.Object{
 		TypeMeta: objectType,
 		ObjectMeta: metav1.ObjectMeta{
-			Name:            t.Names.Composed("namespace"),
-			OwnerReferences: outlives(t),
+			Name: t.Names.Composed("namespace"),
+			// Helm keeps its record there, and without it can't remove what it installed.
+			OwnerReferences: outlives(t, VCluster),
 		},
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: providerConfig(t.Host.KubernetesProviderConfig)},
@@ -41,21 +42,20 @@ func namespace(t Tenant) (Object, error) {
 	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
 }
 
-// outlives makes the namespace outlive the vcluster Release: Helm keeps its
-// record there, and without it can't remove what it installed. Kubernetes'
-// garbage collector leaves an object alone while one of its owners is there, and
-// collects it as soon as the last is gone; so nothing has to wait or to be tried
-// again. The reference must not block: Release and namespace would be deleted at
-// once when the XR is deleted in the foreground.
-func outlives(t Tenant) []metav1.OwnerReference {
-	r := t.observed(VCluster)
+// outlives makes an object outlive another composed resource of the tenant.
+// Kubernetes' garbage collector leaves an object alone while one of its owners is
+// there, and collects it as soon as the last is gone; so nothing has to wait or
+// to be tried again. The reference must not block: all would be deleted at once
+// when the XR is deleted in the foreground.
+func outlives(t Tenant, name string) []metav1.OwnerReference {
+	r := t.observed(name)
 	uid := r.String("metadata", "uid")
 	if uid == "" {
 		return nil
 	}
 	return []metav1.OwnerReference{{
-		APIVersion: releaseType.APIVersion,
-		Kind:       releaseType.Kind,
+		APIVersion: r.String("apiVersion"),
+		Kind:       r.String("kind"),
 		Name:       r.String("metadata", "name"),
 		UID:        types.UID(uid),
 	}}

@@ -5,7 +5,14 @@ import "github.com/virtual-argocd/virtual-argocd/fn/decode"
 // Healthy tells whether a provider reports a resource synced and ready, as it
 // is wanted now.
 func Healthy(c decode.Composed) bool {
-	return c.Condition("Ready").True() && !c.Condition("Synced").False() && Current(c)
+	return (c.Condition("Ready").True() || upgraded(c)) && !c.Condition("Synced").False() && Current(c)
+}
+
+// upgraded tells whether a Release's last change has succeeded. After an upgrade
+// provider-helm leaves Ready as it was found before, False, until it looks again:
+// ten minutes later.
+func upgraded(c decode.Composed) bool {
+	return c.Condition("Synced").True() && c.String("status", "atProvider", "state") == "deployed"
 }
 
 // Current tells whether the provider has seen the newest spec: while it rolls

@@ -45,7 +45,7 @@ func usageWanted(t Tenant) bool {
 func usage(t Tenant) (Object, error) {
 	return Object{Typed: &usageObject{
 		TypeMeta:   usageType(t),
-		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed("namespace"), OwnerReferences: outlives(t)},
+		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed("namespace"), OwnerReferences: outlives(t, VCluster)},
 		Spec: usageSpec{
 			Of:     usedResource{objectType.APIVersion, objectType.Kind, resourceName{t.Names.Composed("namespace")}},
 			By:     usedResource{releaseType.APIVersion, releaseType.Kind, resourceName{t.Names.Composed("vcluster")}},

@@ -34,6 +34,10 @@ func vcluster(t Tenant) (Object, error) {
 	// The namespace comes first, with its labels, and must not come back when
 	// the Release is still at work while the tenant goes.
 	r.Spec.ForProvider.SkipCreateNamespace = true
+	// A tenant that goes while argo-cd is being installed: provider-helm would
+	// wait for the hooks of that chart in a virtual cluster that is gone, until
+	// waitTimeout, and so long nothing else could be done by that worker.
+	r.OwnerReferences = outlives(t, ArgoCD)
 	r.Spec.ProviderConfigReference = providerConfig(t.Host.HelmProviderConfig)
 	r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.KubeconfigSecret}
 	r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{

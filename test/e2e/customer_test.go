@@ -209,7 +209,7 @@ func (c *customer) deleteLeavesNothing(ctx context.Context, t *testing.T, _ *env
 	// What the test itself brought is not the claim's to clean up.
 	deleteNamespace(ctx, t, gitNamespace)
 
-	took := deleteAndAwait(ctx, t, c.live)
+	took := deleteAndAwait(ctx, t, c.live, goneWithin)
 	measured.add("customer1: deleted to nothing left", took)
 
 	eventually.True(ctx, t, goneWithin-took, "the cluster is as it was before the claim", func(ctx context.Context) (bool, string) {

@@ -153,10 +153,10 @@ func deployment(ctx context.Context, t testing.TB, virtual *kube.Cluster, name s
 // deleteAndAwait deletes a claim, waits until no object of any kind is about its tenant, and returns how long that
 // took. Whatever a tenant has carries the name of the claim, followed by a dash, in its name or its namespace's; that
 // nothing under another name stays behind is what the listings before and after the tests show.
-func deleteAndAwait(ctx context.Context, t testing.TB, l *claim.Live) time.Duration {
+func deleteAndAwait(ctx context.Context, t testing.TB, l *claim.Live, within time.Duration) time.Duration {
 	t.Helper()
 	l.Delete(ctx, t)
-	return eventually.True(ctx, t, goneWithin, "everything of "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
+	return eventually.True(ctx, t, within, "everything of "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
 		if s, err := l.State(ctx); err == nil {
 			return false, "the claim is there: " + s.String()
 		} else if !kerrors.IsNotFound(err) {
@@ -193,7 +193,7 @@ func cleanUp(ctx context.Context, t *testing.T, lives ...*claim.Live) {
 		if _, err := l.State(ctx); kerrors.IsNotFound(err) {
 			continue
 		}
-		deleteAndAwait(ctx, t, l)
+		deleteAndAwait(ctx, t, l, readyWithin)
 	}
 }
 

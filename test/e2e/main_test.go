@@ -55,31 +55,25 @@ func run(m *testing.M) int {
 		return 1
 	}
 	var before inventory.Listing
-	var leftovers error
-	testenv = env.NewWithConfig(cfg).
-		Setup(connect, createNamespace(claims), func(ctx context.Context, _ *envconf.Config) (_ context.Context, err error) {
-			before, err = inventory.Take(ctx, host)
-			return ctx, err
-		}).
-		Finish(func(ctx context.Context, _ *envconf.Config) (context.Context, error) {
-			if before != nil {
-				leftovers = nothingLeft(ctx, before)
-			}
-			return ctx, nil
-		})
+	ctx := context.Background()
+	testenv = env.NewWithConfig(cfg).Setup(connect, createNamespace(claims), func(ctx context.Context, _ *envconf.Config) (_ context.Context, err error) {
+		before, err = inventory.Take(ctx, host)
+		return ctx, err
+	})
 	code := testenv.Run(m)
 	measured.print(os.Stdout)
-	switch {
-	case code != 0:
+	if code != 0 {
 		fmt.Println("\nFAILED")
 		if _, err := os.Stat(dumps); err == nil {
 			fmt.Println("The state of the cluster at each failure is in", dumps)
 		}
-	case leftovers != nil:
-		fmt.Println("\nFAILED:", leftovers)
-		code = 1
+		return code
 	}
-	return code
+	if err := nothingLeft(ctx, before); err != nil {
+		fmt.Println("\nFAILED:", err)
+		return 1
+	}
+	return 0
 }
 
 // nothingLeft compares the cluster with its state before the first test: every test has deleted its claims, so

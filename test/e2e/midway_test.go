@@ -80,7 +80,8 @@ func deleteAtEachPhase(ctx context.Context, t *testing.T, _ *envconf.Config) con
 			eventually.True(ctx, t, readyWithin, "phase "+phase.name+" is reached", func(ctx context.Context) (bool, string) {
 				return phase.reached(ctx, l)
 			})
-			measured.add("midway: deleted at phase "+phase.name+" to nothing left", deleteAndAwait(ctx, t, l))
+			// What Helm is installing it installs to the end, before it can be taken away again.
+			measured.add("midway: deleted at phase "+phase.name+" to nothing left", deleteAndAwait(ctx, t, l, readyWithin))
 		})
 	}
 	return ctx

@@ -115,17 +115,22 @@ func Diff(before, after Listing) []string {
 	return out
 }
 
-// About are the objects whose name or namespace contains one of the words: what belongs to a tenant.
+// About are the objects whose name or namespace begins with one of the words, or has one after a dash: what belongs to
+// a tenant.
 func (l Listing) About(words ...string) Listing {
 	out := Listing{}
 	for o, uid := range l {
 		for _, w := range words {
-			if strings.Contains(o.Name, w) || strings.Contains(o.Namespace, w) {
+			if begins(o.Name, w) || begins(o.Namespace, w) {
 				out[o] = uid
 			}
 		}
 	}
 	return out
+}
+
+func begins(name, word string) bool {
+	return strings.HasPrefix(name, word) || strings.Contains(name, "-"+word)
 }
 
 // String has one object a line, sorted.

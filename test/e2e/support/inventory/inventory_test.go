@@ -49,6 +49,7 @@ func TestAbout(t *testing.T) {
 		{pods, "vargo-customer1-x", "vcluster-0"}: "1",
 		{pods, "default", "customer1-x-helm"}:     "2",
 		{pods, "default", "customer2-y"}:          "3",
+		{pods, "default", "mycustomer1-x"}:        "4",
 	}
 	want := Listing{
 		{pods, "vargo-customer1-x", "vcluster-0"}: "1",

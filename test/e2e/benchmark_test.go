@@ -89,7 +89,7 @@ func benchClaim(ctx context.Context, t *testing.T, name string, charts *[]chartR
 	if charts != nil {
 		*charts = releasesOf(ctx, t, l)
 	}
-	out.gone = deleteAndAwait(ctx, t, l)
+	out.gone = deleteAndAwait(ctx, t, l, goneWithin)
 	return out
 }
 

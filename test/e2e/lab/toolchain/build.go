@@ -158,7 +158,9 @@ func (c Cache) buildModule(ctx context.Context, m module) (cpu time.Duration, er
 }
 
 func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err error) {
-	args := []string{"build", "-trimpath", "-ldflags", strings.Join(append([]string{"-s -w"}, m.ldflags...), " ")}
+	// The linker drops debug information (-s -w): not making it saves a tenth of the
+	// time and a fifth of Go's build cache. Stack traces need none.
+	args := []string{"build", "-trimpath", "-gcflags=all=-dwarf=false", "-ldflags", strings.Join(append([]string{"-s -w"}, m.ldflags...), " ")}
 	if m.tags != "" {
 		args = append(args, "-tags", m.tags)
 	}

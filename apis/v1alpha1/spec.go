@@ -34,14 +34,17 @@ type XVirtualArgoCD struct {
 type Spec struct {
 	// The Argo CD.
 	// +optional
+	// +nullable
 	ArgoCD *ArgoCDSpec `json:"argocd,omitempty"`
 
 	// The Kubernetes of the virtual cluster that Argo CD runs in.
 	// +optional
+	// +nullable
 	Kubernetes *KubernetesSpec `json:"kubernetes,omitempty"`
 
 	// The virtual cluster itself.
 	// +optional
+	// +nullable
 	VCluster *VClusterSpec `json:"vcluster,omitempty"`
 }
 
@@ -57,6 +60,7 @@ type ArgoCDSpec struct {
 	// by map; lists replace. Names of the chart's workloads (fullnameOverride and
 	// the like) are the platform's to set.
 	// +optional
+	// +nullable
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Values *runtime.RawExtension `json:"values,omitempty"`
@@ -84,6 +88,7 @@ type VClusterSpec struct {
 	// such as sync.toHost.ingresses and controlPlane.statefulSet.resources; any
 	// other is refused with an error that names it.
 	// +optional
+	// +nullable
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Values *runtime.RawExtension `json:"values,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -109,8 +110,7 @@ func (r *Report) logs(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, nee
 			if previous && s.RestartCount == 0 {
 				continue
 			}
-			data, err := c.Typed.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name,
-				&corev1.PodLogOptions{Container: s.Name, Previous: previous}).DoRaw(ctx)
+			data, err := readLog(ctx, c, pod, corev1.PodLogOptions{Container: s.Name, Previous: previous})
 			if gone(err) {
 				continue
 			}
@@ -124,6 +124,16 @@ func (r *Report) logs(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, nee
 		}
 	}
 	return nil
+}
+
+// readLog streams, since client-go tells the API server's reasons for refusing only then.
+func readLog(ctx context.Context, c *kube.Cluster, pod *corev1.Pod, o corev1.PodLogOptions) ([]byte, error) {
+	stream, err := c.Typed.CoreV1().Pods(pod.Namespace).GetLogs(pod.Name, &o).Stream(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = stream.Close() }()
+	return io.ReadAll(stream)
 }
 
 // gone reports whether there is no such log: the container has not started, or its log was rotated away with it.

@@ -7,7 +7,8 @@ type Phase string
 
 // Phases of a tenant.
 const (
-	// PhasePending means nothing of the tenant exists yet.
+	// PhasePending means the tenant has no namespace on the host yet, so that
+	// nothing can be installed.
 	PhasePending Phase = "Pending"
 	// PhaseProvisioning means the tenant is being installed.
 	PhaseProvisioning Phase = "Provisioning"

@@ -28,3 +28,10 @@ var withoutDelete = xpv1.ManagementPolicies{
 var observeOnly = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
 
 func providerConfig(name string) *xpv1.Reference { return &xpv1.Reference{Name: name} }
+
+// externalName annotates a managed resource. Where it is missing, the provider
+// adds it, and each such change counts against the number of events that
+// Crossplane's circuit breaker lets a tenant have.
+func externalName(name string) map[string]string {
+	return map[string]string{"crossplane.io/external-name": name}
+}

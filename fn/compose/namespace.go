@@ -19,7 +19,8 @@ func namespace(t Tenant) (Object, error) {
 	o := &objectv1alpha2.Object{
 		TypeMeta: objectType,
 		ObjectMeta: metav1.ObjectMeta{
-			Name: t.Names.Composed("namespace"),
+			Name:        t.Names.Composed("namespace"),
+			Annotations: externalName(t.Names.Composed("namespace")),
 			// Helm keeps its record there, and without it can't remove what it installed.
 			OwnerReferences: outlives(t, VCluster),
 		},

@@ -54,7 +54,7 @@ func release(name, helmName, namespace string, c plan.Chart) *helmv1beta1.Releas
 		TypeMeta: releaseType,
 		ObjectMeta: metav1.ObjectMeta{
 			Name:        name,
-			Annotations: map[string]string{"crossplane.io/external-name": helmName},
+			Annotations: externalName(helmName),
 		},
 		Spec: helmv1beta1.ReleaseSpec{
 			RollbackRetriesLimit: &limit,

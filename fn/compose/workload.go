@@ -30,9 +30,10 @@ func readiness(w plan.Workload) string {
 // workload composes an Object that observes one of Argo CD's workloads. It reads
 // no Secret, so that none shows up in a status.
 func workload(t Tenant, w plan.Workload) (Object, error) {
+	name := t.Names.Composed("argocd-" + w.Component)
 	o := &objectv1alpha2.Object{
 		TypeMeta:   objectType,
-		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed("argocd-" + w.Component)},
+		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: externalName(name)},
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{
 				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),
@@ -55,8 +56,8 @@ func workload(t Tenant, w plan.Workload) (Object, error) {
 type Health struct {
 	// Available: as many current replicas are available as are wanted.
 	Available bool
-	// Observed: the workload has been seen at all.
-	Observed bool
+	// Unseen: the provider has not looked yet.
+	Unseen bool
 	// Message says what is wrong.
 	Message string
 }
@@ -68,22 +69,22 @@ func WorkloadHealth(t Tenant, w plan.Workload) Health {
 	m := o.Get("status", "atProvider", "manifest")
 	what := fmt.Sprintf("%s %s", w.Kind, w.Name)
 	if synced := o.Condition("Synced"); synced.False() {
-		return Health{Observed: m.Has("metadata"), Message: fmt.Sprintf("%s cannot be observed: %s", what, synced.Message)}
+		return Health{Message: fmt.Sprintf("%s cannot be observed: %s", what, synced.Message)}
 	}
 	// The workload may have been another kind before its values changed.
 	if !m.Has("metadata") || m.String("kind") != w.Kind {
-		return Health{Message: what + " is not seen yet"}
+		return Health{Unseen: true, Message: what + " is not seen yet"}
 	}
 	want := m.Int(1, "spec", "replicas")
 	switch {
 	case want == 0 && !w.Idle:
-		return Health{Observed: true, Message: what + " is scaled to no replicas"}
+		return Health{Message: what + " is scaled to no replicas"}
 	case m.Int(0, "status", "observedGeneration") < m.Int(0, "metadata", "generation"):
-		return Health{Observed: true, Message: what + " is being changed"}
+		return Health{Message: what + " is being changed"}
 	case m.Int(0, "status", "updatedReplicas") < want:
-		return Health{Observed: true, Message: fmt.Sprintf("%s has %d of %d replicas updated", what, m.Int(0, "status", "updatedReplicas"), want)}
+		return Health{Message: fmt.Sprintf("%s has %d of %d replicas updated", what, m.Int(0, "status", "updatedReplicas"), want)}
 	case m.Int(0, "status", "availableReplicas") < want:
-		return Health{Observed: true, Message: fmt.Sprintf("%s has %d of %d replicas available", what, m.Int(0, "status", "availableReplicas"), want)}
+		return Health{Message: fmt.Sprintf("%s has %d of %d replicas available", what, m.Int(0, "status", "availableReplicas"), want)}
 	}
-	return Health{Observed: true, Available: true}
+	return Health{Available: true}
 }

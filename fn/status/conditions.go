@@ -37,13 +37,13 @@ func allTrue(conditions []Condition) bool {
 }
 
 func virtualClusterReady(t compose.Tenant) Condition {
-	namespace, release := t.Observed.Composed[compose.Namespace], t.Observed.Composed[compose.VCluster]
+	release := t.Observed.Composed[compose.VCluster]
 	is := conditionOf(v1alpha1.ConditionVirtualClusterReady)
 	switch {
 	case compose.VClusterReady(t):
 		return is.yes("The virtual cluster runs")
-	case !release.Exists() && !compose.Healthy(namespace):
-		return is.no(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host", problem(namespace))
+	case awaitsNamespace(t):
+		return is.no(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host", problem(t.Observed.Composed[compose.Namespace]))
 	case problem(release) != "":
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.VCluster.Name, t.VCluster.Version), problem(release))
 	case compose.Healthy(release):
@@ -57,7 +57,7 @@ func virtualClusterReady(t compose.Tenant) Condition {
 func argoCDReady(t compose.Tenant) Condition {
 	release := t.Observed.Composed[compose.ArgoCD]
 	is := conditionOf(v1alpha1.ConditionArgoCDReady)
-	broken := brokenWorkloads(t)
+	broken, unseen := workloads(t)
 	switch {
 	case !release.Exists() && !compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
@@ -71,21 +71,27 @@ func argoCDReady(t compose.Tenant) Condition {
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
 	case !compose.Healthy(release):
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
+	case unseen:
+		// One message for as long as the first look takes: each change of the
+		// status costs as much of Crossplane's attention as a change of a workload.
+		return is.no(v1alpha1.ReasonWaitingForWorkloads, "Waiting to see Argo CD's workloads", "")
 	case len(broken) > 0:
 		return is.no(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
 	}
 	return is.yes("Every workload of Argo CD is available")
 }
 
-// brokenWorkloads says of each workload that isn't available why.
-func brokenWorkloads(t compose.Tenant) []string {
-	var out []string
+// workloads says of each workload that isn't available why, and whether one
+// hasn't been looked at yet.
+func workloads(t compose.Tenant) (broken []string, unseen bool) {
 	for _, w := range t.Workloads {
-		if h := compose.WorkloadHealth(t, w); !h.Available {
-			out = append(out, h.Message)
+		h := compose.WorkloadHealth(t, w)
+		if !h.Available {
+			broken = append(broken, h.Message)
 		}
+		unseen = unseen || h.Unseen
 	}
-	return out
+	return broken, unseen
 }
 
 // problem is what a provider says is wrong with a resource, "" when it says

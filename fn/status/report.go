@@ -46,6 +46,12 @@ func wasReady(o decode.Observed) bool {
 	}
 }
 
+// awaitsNamespace tells whether nothing can be installed yet.
+func awaitsNamespace(t compose.Tenant) bool {
+	o := t.Observed.Composed
+	return !o[compose.VCluster].Exists() && !compose.Healthy(o[compose.Namespace])
+}
+
 func phase(t compose.Tenant, ready, deleting bool) v1alpha1.Phase {
 	switch {
 	case deleting:
@@ -54,7 +60,7 @@ func phase(t compose.Tenant, ready, deleting bool) v1alpha1.Phase {
 		return v1alpha1.PhaseReady
 	case wasReady(t.Observed):
 		return v1alpha1.PhaseDegraded
-	case len(t.Observed.Composed) == 0:
+	case awaitsNamespace(t):
 		return v1alpha1.PhasePending
 	default:
 		return v1alpha1.PhaseProvisioning
@@ -64,7 +70,6 @@ func phase(t compose.Tenant, ready, deleting bool) v1alpha1.Phase {
 // Progress at each step of an installation, in percent: about the share of the
 // time that has passed by then.
 const (
-	progressRequested    = 5
 	progressNamespace    = 10
 	progressVCluster     = 50
 	progressArgoCD       = 80
@@ -73,25 +78,22 @@ const (
 )
 
 func progress(t compose.Tenant, ready bool) int64 {
-	switch o := t.Observed.Composed; {
+	switch {
 	case ready:
 		return progressReady
-	case len(o) == 0:
+	case awaitsNamespace(t):
 		return 0
-	case !compose.Healthy(o[compose.Namespace]):
-		return progressRequested
 	case !compose.HasKubeconfig(t):
 		return progressNamespace
 	case !compose.ArgoCDInstalled(t):
 		return progressVCluster
 	}
-	available := 0
-	for _, w := range t.Workloads {
-		if compose.WorkloadHealth(t, w).Available {
-			available++
-		}
+	broken, unseen := workloads(t)
+	if unseen {
+		return progressArgoCD
 	}
-	return progressArgoCD + int64((progressAllWorkloads-progressArgoCD)*available/max(1, len(t.Workloads)))
+	all := max(1, len(t.Workloads))
+	return progressArgoCD + int64((progressAllWorkloads-progressArgoCD)*(all-len(broken))/all)
 }
 
 // message is that of the first condition that doesn't hold.

@@ -106,6 +106,22 @@ func TestHealth(t *testing.T) {
 			},
 			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstallFailed, `version "99.0.0" not found`,
 		},
+		"KubeconfigNotWritten": {
+			"vcluster writes its kubeconfig a moment after it is up: nothing has failed.",
+			func(e *engine) {
+				e.req.GetObserved().GetResources()[compose.VCluster].ConnectionDetails = nil
+				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details")
+			},
+			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig: observe failed",
+		},
+		"PasswordNotWritten": {
+			"Argo CD makes its admin's password a moment after it is up: nothing has failed.",
+			func(e *engine) {
+				e.req.GetObserved().GetResources()[compose.ArgoCD].ConnectionDetails = nil
+				setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details")
+			},
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWaitingForPassword, "Waiting for the admin's initial password: observe failed",
+		},
 		"FailedRelease": {
 			"Helm's description tells why a release failed.",
 			func(e *engine) {
@@ -233,8 +249,11 @@ func TestValuesReachTheChart(t *testing.T) {
 	e := newEngine(t, tenantXR(`{"argocd":{"values":{"server":{"replicas":2},"dex":{"enabled":false}}},"kubernetes":{"version":"1.35.4"}}`),
 		`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"server":{"replicas":1,"logLevel":"debug"}}}},"images":{"registry":"mirror.test/m"}}`).install()
 	values := field(e.observed(compose.ArgoCD), "spec", "forProvider", "values").AsMap()
+	probe := map[string]any{"initialDelaySeconds": 1., "periodSeconds": 3., "failureThreshold": 10.}
 	want := map[string]any{
-		"server": map[string]any{"replicas": 2., "logLevel": "debug"}, "fullnameOverride": "argocd", "namespaceOverride": "argocd",
+		"fullnameOverride": "argocd", "namespaceOverride": "argocd",
+		"server":     map[string]any{"replicas": 2., "logLevel": "debug", "readinessProbe": probe},
+		"controller": map[string]any{"readinessProbe": probe}, "repoServer": map[string]any{"readinessProbe": probe},
 		"dex":    map[string]any{"enabled": false, "image": map[string]any{"repository": "mirror.test/m/dexidp/dex"}},
 		"global": map[string]any{"image": map[string]any{"repository": "mirror.test/m/argoproj/argocd"}},
 		"redis":  map[string]any{"image": map[string]any{"repository": "mirror.test/m/docker/library/redis"}},

@@ -35,3 +35,7 @@ func providerConfig(name string) *xpv1.Reference { return &xpv1.Reference{Name: 
 func externalName(name string) map[string]string {
 	return map[string]string{"crossplane.io/external-name": name}
 }
+
+// managedFinalizer is the finalizer of managed resources, which a provider adds
+// and takes away.
+const managedFinalizer = "finalizer.managedresource.crossplane.io"

@@ -12,7 +12,12 @@ func Healthy(c decode.Composed) bool {
 // provider-helm leaves Ready as it was found before, False, until it looks again:
 // ten minutes later.
 func upgraded(c decode.Composed) bool {
-	return c.Condition("Synced").True() && c.String("status", "atProvider", "state") == "deployed"
+	return c.Condition("Synced").True() && Deployed(c)
+}
+
+// Deployed tells whether Helm's last change of a Release has succeeded.
+func Deployed(c decode.Composed) bool {
+	return c.String("status", "atProvider", "state") == "deployed"
 }
 
 // Current tells whether the provider has seen the newest spec: while it rolls
@@ -44,6 +49,4 @@ func HasPassword(t Tenant) bool {
 func ArgoCDInstalled(t Tenant) bool { return isReady(ArgoCD)(t) && HasPassword(t) }
 
 // argoCDDeployed tells whether Helm has installed the argo-cd chart once.
-func argoCDDeployed(t Tenant) bool {
-	return t.observed(ArgoCD).String("status", "atProvider", "state") == "deployed"
-}
+func argoCDDeployed(t Tenant) bool { return Deployed(t.observed(ArgoCD)) }

@@ -32,8 +32,14 @@ func readiness(w plan.Workload) string {
 func workload(t Tenant, w plan.Workload) (Object, error) {
 	name := t.Names.Composed("argocd-" + w.Component)
 	o := &objectv1alpha2.Object{
-		TypeMeta:   objectType,
-		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: externalName(name)},
+		TypeMeta: objectType,
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Annotations: externalName(name),
+			// Where the provider has to add it, what it has seen first is lost, and
+			// it looks again half a minute later.
+			Finalizers: []string{managedFinalizer},
+		},
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{
 				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),

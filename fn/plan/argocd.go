@@ -21,9 +21,27 @@ func argocdProtectedValues() Values {
 	return Values{"fullnameOverride": ArgoCDRelease, "namespaceOverride": ArgoCDNamespace}
 }
 
-// argocdDefaults send every image of the chart to the platform's registry, when
-// there is one.
+// argocdDefaults are the built-in values of the argo-cd chart.
 func argocdDefaults(in v1alpha1.Input) Values {
+	return Merge(argocdProbes(), argocdImages(in))
+}
+
+// argocdProbes ask the workloads that the chart asks each ten seconds more
+// often whether they are ready, since an installation ends no sooner. They are
+// taken for unready after as long as with the chart's own values.
+func argocdProbes() Values {
+	values := Values{}
+	for _, component := range []string{"controller", "repoServer", "server"} {
+		values[component] = Values{"readinessProbe": Values{
+			"initialDelaySeconds": 1., "periodSeconds": 3., "failureThreshold": 10.,
+		}}
+	}
+	return values
+}
+
+// argocdImages send every image of the chart to the platform's registry, when
+// there is one.
+func argocdImages(in v1alpha1.Input) Values {
 	r := strings.TrimSuffix(in.Images.Registry, "/")
 	if r == "" {
 		return Values{}

@@ -44,10 +44,10 @@ func virtualClusterReady(t compose.Tenant) Condition {
 		return is.yes("The virtual cluster runs")
 	case awaitsNamespace(t):
 		return is.no(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host", problem(t.Observed.Composed[compose.Namespace]))
+	case compose.Deployed(release) && !compose.HasKubeconfig(t):
+		return is.no(v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig", problem(release))
 	case problem(release) != "":
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.VCluster.Name, t.VCluster.Version), problem(release))
-	case compose.Healthy(release):
-		return is.no(v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig", "")
 	case !compose.Current(release):
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.VCluster.Name, t.VCluster.Version), "")
 	}
@@ -61,12 +61,12 @@ func argoCDReady(t compose.Tenant) Condition {
 	switch {
 	case !release.Exists() && !compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
+	case compose.Deployed(release) && !compose.HasPassword(t):
+		return is.no(v1alpha1.ReasonWaitingForPassword, "Waiting for the admin's initial password", problem(release))
 	case problem(release) != "":
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), problem(release))
 	case wasReady(t.Observed) && len(broken) > 0 && compose.Current(release):
 		return is.no(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
-	case compose.Healthy(release) && !compose.HasPassword(t):
-		return is.no(v1alpha1.ReasonWaitingForPassword, "Waiting for the admin's initial password", "")
 	case !compose.Current(release):
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
 	case !compose.Healthy(release):

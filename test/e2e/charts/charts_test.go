@@ -234,6 +234,18 @@ repoServer: {replicas: 4, initContainers: [{name: first}], serviceAccount: {name
 				"Deployment/argocd-repo-server" + pod + "|serviceAccountName":                                            "mine",
 			},
 		},
+		"ReadinessProbes": {
+			values: `{controller: {readinessProbe: {initialDelaySeconds: 1}}, server: {readinessProbe: {periodSeconds: 3, failureThreshold: 9}}, repoServer: {readinessProbe: {enabled: false}}}`,
+			want: map[string]any{
+				"StatefulSet/argocd-application-controller" + pod + "|containers|0|readinessProbe|initialDelaySeconds": 1,
+				"StatefulSet/argocd-application-controller" + pod + "|containers|0|readinessProbe|periodSeconds":       10,
+				"Deployment/argocd-server" + pod + "|containers|0|readinessProbe|initialDelaySeconds":                  10,
+				"Deployment/argocd-server" + pod + "|containers|0|readinessProbe|periodSeconds":                        3,
+				"Deployment/argocd-server" + pod + "|containers|0|readinessProbe|failureThreshold":                     9,
+				"Deployment/argocd-server" + pod + "|containers|0|readinessProbe|httpGet|path":                         "/healthz",
+				"Deployment/argocd-repo-server" + pod + "|containers|0|readinessProbe":                                 nil,
+			},
+		},
 		"WorkloadsOff": {
 			values: `{dex: {enabled: false}, notifications: {enabled: false}, applicationSet: {replicas: 0}, redisSecretInit: {enabled: false}}`,
 			want: map[string]any{

@@ -124,6 +124,10 @@ checksum/cm: {{ include "argocd.cm" .root | sha256sum }}
 {{- end -}}
 {{- $_ := set $c "env" (concat .global.env .values.env ($c.env | default list)) -}}
 {{- with .values.envFrom -}}{{- $_ := set $c "envFrom" . -}}{{- end -}}
+{{- with .values.readinessProbe -}}
+  {{- $_ := set $c "readinessProbe" (merge (omit . "enabled") $c.readinessProbe) -}}
+  {{- if eq (toString .enabled) "false" -}}{{- $_ := unset $c "readinessProbe" -}}{{- end -}}
+{{- end -}}
 {{- $_ := set $c "resources" .values.resources -}}
 {{- with .values.containerSecurityContext -}}{{- $_ := set $c "securityContext" . -}}{{- end -}}
 {{- $_ := set $c "volumeMounts" (concat .global.extraVolumeMounts .values.volumeMounts ($c.volumeMounts | default list)) -}}

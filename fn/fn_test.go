@@ -118,9 +118,10 @@ func TestHealth(t *testing.T) {
 			"Argo CD makes its admin's password a moment after it is up: nothing has failed.",
 			func(e *engine) {
 				e.req.GetObserved().GetResources()[compose.ArgoCD].ConnectionDetails = nil
+				delete(e.req.GetObserved().GetComposite().GetConnectionDetails(), "password")
 				setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details")
 			},
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWaitingForPassword, "Waiting for the admin's initial password: observe failed",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin: observe failed",
 		},
 		"FailedRelease": {
 			"Helm's description tells why a release failed.",
@@ -270,6 +271,33 @@ func TestValuesReachTheChart(t *testing.T) {
 	}
 	if got := e.status("vcluster", "kubernetesVersion"); got != "v1.35.4" {
 		t.Errorf("status.vcluster.kubernetesVersion: want v1.35.4, got %s", got)
+	}
+}
+
+func TestDeletedInitialPassword(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	reads := func() bool {
+		e.reconcile()
+		_, ok := field(e.observed(compose.ArgoCD), "spec").GetFields()["connectionDetails"]
+		return ok
+	}
+	if !reads() {
+		t.Error("the Release doesn't read the password")
+	}
+	setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details")
+	if reads() {
+		t.Error("the Release still reads a Secret that may be gone")
+	}
+	e.heal()
+	e.req.GetObserved().GetResources()[compose.ArgoCD].ConnectionDetails = nil
+	if reads() {
+		t.Error("the Release reads the Secret again")
+	}
+	if got := e.status("phase"); got != "Ready" {
+		t.Errorf("want Ready, got %s: %s", got, e.status("message"))
+	}
+	if got := string(e.rsp.GetDesired().GetComposite().GetConnectionDetails()["password"]); got != testPassword {
+		t.Errorf("the published password is lost: got %q", got)
 	}
 }
 

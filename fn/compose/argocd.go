@@ -17,6 +17,8 @@ func argocd(t Tenant) (Object, error) {
 	r.Spec.ManagementPolicies = withoutDelete
 	if t.GeneratesPassword {
 		r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.PasswordSecret}
+	}
+	if t.GeneratesPassword && readsPassword(t) {
 		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{
 			// Argo CD writes this Secret, not Helm: it has no mark of the release.
 			secretKey(plan.ArgoCDNamespace, "argocd-initial-admin-secret", "password", PasswordKey),
@@ -24,3 +26,17 @@ func argocd(t Tenant) (Object, error) {
 	}
 	return Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: valuesPath}, nil
 }
+
+// readsPassword tells whether the Release reads the admin's initial password.
+// Argo CD tells its users to delete that Secret once they have a password of
+// their own, and without it provider-helm can't observe the Release any more. So
+// one that is in trouble stops reading what is published already.
+func readsPassword(t Tenant) bool {
+	r := t.observed(ArgoCD)
+	if !r.Exists() || !publishedPassword(t) {
+		return true
+	}
+	return r.Get("spec").Has("connectionDetails") && !r.Condition("Synced").False()
+}
+
+func publishedPassword(t Tenant) bool { return len(t.Observed.XRConnection[PasswordKey]) > 0 }

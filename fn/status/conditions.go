@@ -62,7 +62,7 @@ func argoCDReady(t compose.Tenant) Condition {
 	case !release.Exists() && !compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
 	case compose.Deployed(release) && !compose.HasPassword(t):
-		return is.no(v1alpha1.ReasonWaitingForPassword, "Waiting for the admin's initial password", problem(release))
+		return is.no(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", problem(release))
 	case problem(release) != "":
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), problem(release))
 	case wasReady(t.Observed) && len(broken) > 0 && compose.Current(release):

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -37,6 +40,7 @@ func TestChange(t *testing.T) {
 		Assess("BadChartVersionIsNamedAndHarmless", c.badVersion).
 		Assess("CorrectionHeals", c.corrected).
 		Assess("RefusedEditIsNamedAndHarmless", c.refusedEdit).
+		Assess("DeletedInitialPasswordIsHarmless", c.deletedPassword).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, c.live)
 			return ctx
@@ -146,6 +150,36 @@ func (c *changing) refusedEdit(ctx context.Context, t *testing.T, _ *envconf.Con
 	c.live.Await(ctx, t, 2*time.Minute, "is Ready and no longer speaks of "+field, func(s *claim.State) bool {
 		return s.True(claim.Ready) && s.True(claim.VirtualClusterReady) && !strings.Contains(s.String(), field)
 	})
+	return ctx
+}
+
+// deletedPassword deletes the Secret of the initial password, as Argo CD's documentation tells its users.
+func (c *changing) deletedPassword(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	password := c.password(ctx, t)
+	secrets := open(ctx, t, c.live).Typed.CoreV1().Secrets("argocd")
+	if err := secrets.Delete(ctx, "argocd-initial-admin-secret", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	xr, err := c.live.XR(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	releases, release := all(t, schema.GroupVersionKind{Group: "helm.crossplane.io", Version: "v1beta1", Kind: "Release"}), xr.GetName()+"-argocd"
+	nudge(ctx, t, releases, release)
+	eventually.True(ctx, t, 2*time.Minute, "provider-helm no longer looks for the Secret, and is content", func(ctx context.Context) (bool, string) {
+		r, err := releases.Get(ctx, release, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		synced := condition(r, "Synced")
+		_, reads, _ := unstructured.NestedSlice(r.Object, "spec", "connectionDetails")
+		return !reads && synced.Status == metav1.ConditionTrue && synced.ObservedGeneration == r.GetGeneration(),
+			fmt.Sprintf("reads it: %v, Synced=%s %s", reads, synced.Status, synced.Message)
+	})
+	c.live.AwaitReady(ctx, t, 2*time.Minute)
+	if c.password(ctx, t) != password {
+		t.Error("the published password went with the Secret")
+	}
 	return ctx
 }
 

@@ -54,7 +54,8 @@ func table(t Tenant) []row {
 		{name: KubernetesProviderConfig, wanted: always, waits: never, ready: exists(KubernetesProviderConfig), build: kubernetesProviderConfig},
 		// Before its kubeconfig is there a Release only fails, later and later.
 		{name: ArgoCD, wanted: always, waits: not(HasKubeconfig), ready: ArgoCDInstalled, build: argocd},
-		{name: Usage, wanted: usageWanted, waits: not(both(Namespace, VCluster)), ready: exists(Usage), build: usage},
+		// Together with the Release, since each that comes alone costs some more of Crossplane's attention.
+		{name: Usage, wanted: usageWanted, waits: not(HasKubeconfig), ready: exists(Usage), build: usage},
 	}
 	for _, w := range t.Workloads {
 		name := WorkloadName(w.Component)
@@ -79,8 +80,4 @@ func not(f func(Tenant) bool) func(Tenant) bool {
 
 func exists(name string) func(Tenant) bool {
 	return func(t Tenant) bool { return t.observed(name).Exists() }
-}
-
-func both(a, b string) func(Tenant) bool {
-	return func(t Tenant) bool { return exists(a)(t) && exists(b)(t) }
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"maps"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 )
@@ -29,11 +31,13 @@ type engine struct {
 	rsp *fnv1.RunFunctionResponse
 	// events that reached the claim.
 	events []string
+	// cluster holds what Crossplane may be asked for, by kind/namespace/name.
+	cluster map[string]*structpb.Struct
 }
 
 func newEngine(t testing.TB, xr string, input string) *engine {
 	t.Helper()
-	e := &engine{t: t, f: NewFunction(logging.NewNopLogger()), req: &fnv1.RunFunctionRequest{
+	e := &engine{t: t, f: NewFunction(logging.NewNopLogger()), cluster: map[string]*structpb.Struct{}, req: &fnv1.RunFunctionRequest{
 		Meta:     &fnv1.RequestMeta{Tag: "test"},
 		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: resource.MustStructJSON(xr)}, Resources: map[string]*fnv1.Resource{}},
 	}}
@@ -43,17 +47,51 @@ func newEngine(t testing.TB, xr string, input string) *engine {
 	return e
 }
 
+// testNamespace is the namespace of the claim of each tenant in these tests.
+const testNamespace = "team-a"
+
 func tenantXR(spec string) string {
+	if fields, ok := strings.CutPrefix(spec, "{"); ok {
+		claim := `{"claimRef":{"apiVersion":"virtualargocd.io/v1alpha1","kind":"VirtualArgoCD","namespace":"` + testNamespace + `","name":"customer1"}`
+		if fields != "}" {
+			claim += ","
+		}
+		spec = claim + fields
+	}
 	return `{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XVirtualArgoCD","metadata":{"name":"customer1-7rw8j","uid":"1f0d7d2c","generation":1},"spec":` + spec + `}`
 }
 
-// reconcile calls the function once and applies what it desires.
+// call calls the function as Crossplane does: again and again, with what it has
+// asked for, until it asks for nothing else.
+func (e *engine) call() *fnv1.RunFunctionResponse {
+	e.t.Helper()
+	var asked *fnv1.Requirements
+	for range 6 {
+		rsp, err := e.f.RunFunction(e.t.Context(), proto.Clone(e.req).(*fnv1.RunFunctionRequest))
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		if fatal(rsp) != "" || proto.Equal(asked, rsp.GetRequirements()) {
+			return rsp
+		}
+		asked = rsp.GetRequirements()
+		e.req.RequiredResources = map[string]*fnv1.Resources{}
+		for name, s := range asked.GetResources() {
+			found := &fnv1.Resources{}
+			if o := e.cluster[s.GetKind()+"/"+s.GetNamespace()+"/"+s.GetMatchName()]; o != nil {
+				found.Items = []*fnv1.Resource{{Resource: o}}
+			}
+			e.req.RequiredResources[name] = found
+		}
+	}
+	e.t.Fatal("the function never stops asking for more")
+	return nil
+}
+
+// reconcile calls the function and applies what it desires.
 func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 	e.t.Helper()
-	rsp, err := e.f.RunFunction(e.t.Context(), proto.Clone(e.req).(*fnv1.RunFunctionRequest))
-	if err != nil {
-		e.t.Fatal(err)
-	}
+	rsp := e.call()
 	e.rsp = rsp
 	xr := e.xr()
 	for _, c := range rsp.GetConditions() {
@@ -109,6 +147,9 @@ func (e *engine) heal() {
 		case name == compose.VCluster:
 			o.ConnectionDetails = map[string][]byte{"kubeconfig": []byte(testKubeconfig)}
 			setStatus(o.GetResource(), `{"state":"deployed","version":"0.36.1"}`)
+		case name == compose.ValuesSecret:
+			// It is there as soon as it is created, and has no conditions.
+			delete(o.GetResource().GetFields(), "status")
 		case name == compose.ArgoCD:
 			o.ConnectionDetails = map[string][]byte{"password": []byte(testPassword)}
 			setStatus(o.GetResource(), `{"state":"deployed","version":"10.1.1"}`)
@@ -136,6 +177,48 @@ func (e *engine) setReplicas(name string, want, available int) {
 	status.Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
 }
 
+// secret puts a Secret into the claim's namespace.
+func (e *engine) secret(name, typ string, data map[string]string) {
+	e.t.Helper()
+	encoded := map[string]any{}
+	for key, v := range data {
+		encoded[key] = base64.StdEncoding.EncodeToString([]byte(v))
+	}
+	s, err := structpb.NewStruct(map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": typ,
+		"metadata": map[string]any{"namespace": testNamespace, "name": name}, "data": encoded,
+	})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	e.cluster["Secret/"+testNamespace+"/"+name] = s
+}
+
+// secretValues are the chart values in the composed Secret.
+func (e *engine) secretValues() map[string]any {
+	e.t.Helper()
+	return valuesOf(e.t, e.observed(compose.ValuesSecret))
+}
+
+func valuesOf(t testing.TB, secret *structpb.Struct) map[string]any {
+	t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(field(secret, "data").GetFields()["values.yaml"].GetStringValue())
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := map[string]any{}
+	if err := yaml.Unmarshal(raw, &v); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// spec changes the spec.
+func (e *engine) spec(spec string) {
+	e.t.Helper()
+	e.xr().Fields["spec"] = resource.MustStructJSON(tenantXR(spec)).GetFields()["spec"]
+}
+
 // install reconciles a tenant to Ready.
 func (e *engine) install() *engine {
 	e.t.Helper()
@@ -152,6 +235,11 @@ func (e *engine) install() *engine {
 func (e *engine) status(path ...string) string {
 	at := field(e.xr(), append([]string{"status"}, path[:len(path)-1]...)...)
 	return at.GetFields()[path[len(path)-1]].GetStringValue()
+}
+
+// statusList is a list of the status.
+func (e *engine) statusList(name string) []any {
+	return field(e.xr(), "status").GetFields()[name].GetListValue().AsSlice()
 }
 
 func (e *engine) condition(typ string) *fnv1.Condition {

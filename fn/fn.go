@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
@@ -19,6 +20,10 @@ import (
 // ttl is how long Crossplane may wait before it asks again when nothing it
 // watches changes.
 const ttl = time.Minute
+
+// ttlOfReferences is ttl for a tenant whose spec names Secrets. Crossplane 2.4
+// watches them; others look at them when they ask again.
+const ttlOfReferences = 30 * time.Second
 
 // Function composes one tenant from one VirtualArgoCD.
 type Function struct {
@@ -49,8 +54,7 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	log = log.WithValues("xr", observed.XR.String("metadata", "name"))
 
 	if err := run(req, rsp, observed); err != nil {
-		log.Info("refused", "error", err.Error())
-		status.Refuse(rsp, observed, err)
+		log.Info("refused", "error", status.Refuse(rsp, observed, err))
 		return rsp, nil
 	}
 	log.Debug("composed", "resources", len(rsp.GetDesired().GetResources()))
@@ -62,6 +66,9 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed d
 	in, err := decode.Request(req, observed)
 	if err != nil {
 		return err
+	}
+	if decode.Require(rsp, in) {
+		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
 	}
 	p, err := plan.New(in)
 	if err != nil {

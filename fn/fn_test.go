@@ -237,7 +237,7 @@ func TestAcceptedSpecs(t *testing.T) {
 		"OriginalDemo":       tenantXR(`{"argocd":{"values":{}}}`),
 		"OriginalDemoBoth":   tenantXR(`{"argocd":{"values":{}},"vcluster":{"values":{}}}`),
 		"Nulls":              tenantXR(`{"argocd":null,"kubernetes":{},"vcluster":{"values":null}}`),
-		"CrossplanesOwn":     tenantXR(`{"compositionRef":{"name":"virtual-argocd"},"resourceRefs":[],"claimRef":{"name":"a"}}`),
+		"CrossplanesOwn":     tenantXR(`{"compositionRef":{"name":"virtual-argocd"},"resourceRefs":[]}`),
 		"AllowedValues":      tenantXR(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}},"controlPlane":{"statefulSet":{"resources":{"limits":{"memory":"3Gi"}}}}}}}`),
 		"EmptyMapSetsNoting": tenantXR(`{"vcluster":{"values":{"controlPlane":{"statefulSet":{}}}}}`),
 		"VersionsWithV":      tenantXR(`{"argocd":{"chartVersion":"v9.3.7"},"kubernetes":{"version":"1.35.4"}}`),

@@ -14,12 +14,14 @@ import (
 // FuzzRunFunction: whatever the claim, the input and the state of the tenant,
 // the laws hold.
 func FuzzRunFunction(f *testing.F) {
-	whole := newEngine(f, tenantXR(`{}`), "").install().req
+	whole := withEverything(f).install().req
 	fn := NewFunction(logging.NewNopLogger())
 	f.Add(`{}`, `{}`, "customer1", uint64(0))
 	f.Add(`{"argocd":{"chartVersion":"9.3.7","values":{"redis-ha":{"enabled":true}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`, "a.b", uint64(7))
 	f.Add(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`, "", uint64(3))
 	f.Add(`{"vcluster":{"values":{"controlPlane":null}},"kubernetes":{"version":"latest"}}`, `{"host":1}`, "x", uint64(9))
+	f.Add(tokenSpec, `{}`, "y", uint64(5))
+	f.Add(`{"claimRef":{"namespace":"team-a"},"clusters":[{"name":"prod","labels":{"a":"b"},"namespaces":["1"],"secretRef":{"name":"prod-token"}},{"name":"yes"}]}`, `{}`, "z", uint64(6))
 	f.Fuzz(func(t *testing.T, spec, input, name string, seed uint64) {
 		req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
 		xr := req.GetObserved().GetComposite().GetResource()

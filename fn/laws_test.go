@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunction
 
 // everyName are the names of the resources that every tenant has.
 func everyName() []string {
-	names := []string{compose.Namespace, compose.VCluster, compose.HelmProviderConfig, compose.KubernetesProviderConfig, compose.ArgoCD, compose.Usage}
+	names := []string{compose.Namespace, compose.VCluster, compose.HelmProviderConfig, compose.KubernetesProviderConfig, compose.ArgoCD, compose.Usage, compose.ValuesSecret}
 	for _, c := range []string{"server", "repo-server", "controller", "applicationset"} {
 		names = append(names, compose.WorkloadName(c))
 	}
@@ -87,17 +88,11 @@ func sameBytes(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, first *f
 	}
 }
 
-// noSecret: connection details leave as connection details alone.
+// noSecret: connection details leave as connection details alone. See
+// TestSecretsStayInSecrets for the secrets of the claim.
 func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
 	t.Helper()
-	open := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
-	if c := open.GetDesired().GetComposite(); c != nil {
-		c.ConnectionDetails = nil
-	}
-	text, err := protojson.Marshal(open)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := []byte(closed(t, rsp))
 	if !knows(req, testPassword) {
 		// A secret that no connection detail tells can't be known for one.
 		text = bytes.ReplaceAll(text, []byte(testPassword), nil)
@@ -123,8 +118,8 @@ func knows(req *fnv1.RunFunctionRequest, secret string) bool {
 
 // TestLawsOfBrokenTenants breaks a Ready tenant in every way at random.
 func TestLawsOfBrokenTenants(t *testing.T) {
-	f := newEngine(t, tenantXR(`{}`), "").f
-	whole := newEngine(t, tenantXR(`{}`), "").install().req
+	e := withEverything(t).install()
+	f, whole := e.f, e.req
 	for seed := range uint64(400) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
@@ -133,6 +128,9 @@ func TestLawsOfBrokenTenants(t *testing.T) {
 		})
 	}
 }
+
+// withEverything is a tenant whose spec has every part.
+func withEverything(t testing.TB) *engine { return withToken(t, "tok-of-the-cluster-1") }
 
 // wreck removes and spoils parts of what is observed.
 func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {
@@ -167,11 +165,16 @@ func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {
 	if r.IntN(3) == 0 {
 		req.Observed.Composite.ConnectionDetails = nil
 	}
+	for _, name := range slices.Sorted(maps.Keys(req.GetRequiredResources())) {
+		if r.IntN(3) == 0 {
+			req.RequiredResources[name] = &fnv1.Resources{}
+		}
+	}
 }
 
 // TestLawsAtEachStep checks the laws while a tenant comes up.
 func TestLawsAtEachStep(t *testing.T) {
-	e := newEngine(t, tenantXR(`{}`), "")
+	e := withEverything(t)
 	for range 6 {
 		checkLaws(t, e.f, proto.Clone(e.req).(*fnv1.RunFunctionRequest))
 		e.reconcile()

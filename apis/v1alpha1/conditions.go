@@ -1,5 +1,7 @@
 package v1alpha1
 
+import "slices"
+
 // Types of the conditions that stand on the XR and on the claim beside
 // Crossplane's own Ready and Synced.
 const (
@@ -9,9 +11,20 @@ const (
 	// ConditionArgoCDReady is True when the argo-cd chart is installed as wanted
 	// and each of its workloads is seen available.
 	ConditionArgoCDReady = "ArgoCDReady"
+	// ConditionClustersConnected is True when the credentials of every cluster of
+	// the spec are well formed and handed to Argo CD.
+	ConditionClustersConnected = "ClustersConnected"
 )
 
-// Reasons of both conditions.
+// Conditions of parts that a spec may have or not: there only when it has. The
+// tenant's Ready doesn't wait for them.
+var optionalConditions = []string{ConditionClustersConnected}
+
+// OptionalConditions are the types of the conditions of parts that a spec may
+// have or not.
+func OptionalConditions() []string { return slices.Clone(optionalConditions) }
+
+// Reasons of conditions.
 const (
 	// ReasonAvailable: it runs (True).
 	ReasonAvailable = "Available"
@@ -37,6 +50,16 @@ const (
 	// ReasonWorkloadsUnavailable: workloads that were available are not now
 	// (False, ArgoCDReady alone).
 	ReasonWorkloadsUnavailable = "WorkloadsUnavailable"
+	// ReasonWaitingForArgoCD: Argo CD isn't installed yet (False).
+	ReasonWaitingForArgoCD = "WaitingForArgoCD"
+	// ReasonSecretMissing: a Secret that the spec names isn't in the claim's
+	// namespace (False). What it gave before stays in use.
+	ReasonSecretMissing = "SecretMissing"
+	// ReasonSecretInvalid: a Secret that the spec names can't be used (False).
+	// What it gave before stays in use.
+	ReasonSecretInvalid = "SecretInvalid"
+	// ReasonNotInSpec: the spec had this part once and has it no more (True).
+	ReasonNotInSpec = "NotInSpec"
 	// ReasonInvalidSpec: the claim or the function's input can't be used. What
 	// runs is left as it is, so the condition keeps its status.
 	ReasonInvalidSpec = "InvalidSpec"

@@ -46,6 +46,16 @@ type Spec struct {
 	// +optional
 	// +nullable
 	VCluster *VClusterSpec `json:"vcluster,omitempty"`
+
+	// Clusters that this Argo CD deploys to, beside the virtual cluster it runs
+	// in (which it calls in-cluster). At most 50. An entry that is taken out
+	// takes the cluster out of Argo CD; what was deployed there stays.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=50
+	Clusters []ClusterSpec `json:"clusters,omitempty"`
 }
 
 // ArgoCDSpec says which Argo CD is installed, and how.

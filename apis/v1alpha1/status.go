@@ -52,6 +52,43 @@ type Status struct {
 	// The Argo CD.
 	// +optional
 	ArgoCD *ArgoCDStatus `json:"argocd,omitempty"`
+
+	// Each cluster of the spec, and whether its credentials are there.
+	// +optional
+	// +listType=atomic
+	Clusters []ClusterStatus `json:"clusters,omitempty"`
+}
+
+// ConnectionState says whether credentials are there.
+//
+// +kubebuilder:validation:Enum=Connected;SecretMissing;SecretInvalid
+type ConnectionState string
+
+// States of credentials.
+const (
+	// StateConnected means that Argo CD gets the credentials, and that they are
+	// well formed. Whether the other side accepts them, Argo CD says.
+	StateConnected ConnectionState = "Connected"
+	// StateSecretMissing means that the Secret isn't in the claim's namespace.
+	StateSecretMissing ConnectionState = "SecretMissing"
+	// StateSecretInvalid means that the Secret can't be used. The message says why.
+	StateSecretInvalid ConnectionState = "SecretInvalid"
+)
+
+// ClusterStatus is what became of a cluster of the spec.
+type ClusterStatus struct {
+	// Name of the cluster in the spec.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Connected (the credentials are well formed, and Argo CD gets them),
+	// SecretMissing or SecretInvalid.
+	// +optional
+	State ConnectionState `json:"state,omitempty"`
+
+	// What is wrong and what to do, empty when nothing is.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // VClusterStatus is what runs of the virtual cluster, and how to reach it.

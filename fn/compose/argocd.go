@@ -24,6 +24,7 @@ func argocd(t Tenant) (Object, error) {
 			secretKey(plan.ArgoCDNamespace, "argocd-initial-admin-secret", "password", PasswordKey),
 		}
 	}
+	readValues(t, r)
 	return Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: valuesPath}, nil
 }
 

@@ -14,6 +14,7 @@ const (
 	KubernetesProviderConfig = "kubernetes-provider-config"
 	ArgoCD                   = "argocd"
 	Usage                    = "usage"
+	ValuesSecret             = decode.ValuesSecret
 	workloadPrefix           = "argocd-"
 )
 
@@ -52,8 +53,10 @@ func table(t Tenant) []row {
 		{name: VCluster, wanted: always, waits: not(isReady(Namespace)), ready: VClusterReady, build: vcluster},
 		{name: HelmProviderConfig, wanted: always, waits: never, ready: exists(HelmProviderConfig), build: helmProviderConfig},
 		{name: KubernetesProviderConfig, wanted: always, waits: never, ready: exists(KubernetesProviderConfig), build: kubernetesProviderConfig},
-		// Before its kubeconfig is there a Release only fails, later and later.
-		{name: ArgoCD, wanted: always, waits: not(HasKubeconfig), ready: ArgoCDInstalled, build: argocd},
+		{name: ValuesSecret, wanted: valuesSecretWanted, waits: never, ready: exists(ValuesSecret), build: valuesSecret},
+		// Before its kubeconfig, and the values it reads, are there a Release only
+		// fails, later and later.
+		{name: ArgoCD, wanted: always, waits: argocdWaits, ready: ArgoCDInstalled, build: argocd},
 		// Together with the Release, since each that comes alone costs some more of Crossplane's attention.
 		{name: Usage, wanted: usageWanted, waits: not(HasKubeconfig), ready: exists(Usage), build: usage},
 	}

@@ -2,10 +2,19 @@ package decode
 
 import (
 	"errors"
+	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// The composed Secret with the chart values that come from Secrets: its name in
+// the composition, and its one key.
+const (
+	ValuesSecret = "values-secret"
+	ValuesKey    = "values.yaml"
 )
 
 // Observed is what exists.
@@ -16,6 +25,9 @@ type Observed struct {
 	XRConnection map[string][]byte
 	// Composed are the composed resources, by their name in the composition.
 	Composed map[string]Composed
+	// Secrets are the Secrets that Crossplane has read for the function: never to
+	// leave but in the composed Secret of values.
+	Secrets []map[string]string
 }
 
 // Composed is an observed composed resource.
@@ -40,7 +52,26 @@ func Observe(req *fnv1.RunFunctionRequest) Observed {
 	for name, r := range req.GetObserved().GetResources() {
 		o.Composed[name] = Composed{Struct: Struct{r.GetResource()}, Connection: r.GetConnectionDetails()}
 	}
+	for _, resources := range req.GetRequiredResources() {
+		for _, r := range resources.GetItems() {
+			if s := (Struct{r.GetResource()}); s.String("kind") == "Secret" {
+				o.Secrets = append(o.Secrets, secretData(s))
+			}
+		}
+	}
 	return o
+}
+
+// ValuesData is what the composed Secret of values holds.
+func (o Observed) ValuesData() map[string]string { return secretData(o.Composed[ValuesSecret].Struct) }
+
+// valuesInUse are the chart values that the composed Secret holds.
+func (o Observed) valuesInUse() plan.Values {
+	v := plan.Values{}
+	if yaml.Unmarshal([]byte(o.ValuesData()[ValuesKey]), &v) != nil {
+		return nil
+	}
+	return v
 }
 
 // Request reads what a plan is made from.
@@ -57,5 +88,17 @@ func Request(req *fnv1.RunFunctionRequest, o Observed) (plan.Request, error) {
 	if err != nil {
 		return plan.Request{}, err
 	}
-	return plan.Request{XRName: name, Spec: s, Input: in}, nil
+	claim := claim(o.XR)
+	return plan.Request{
+		XRName: name, Spec: s, Input: in, Claim: claim,
+		Secrets: secrets(req, claim.Namespace, s.SecretNames()),
+		Before:  sync.OnceValue(o.valuesInUse),
+	}, nil
+}
+
+// claim is what Crossplane says of the XR's claim. A claim's author has no say in
+// it: Crossplane overwrites that field.
+func claim(xr Struct) plan.Claim {
+	ref := xr.Get("spec", "claimRef")
+	return plan.Claim{APIVersion: ref.String("apiVersion"), Kind: ref.String("kind"), Namespace: ref.String("namespace"), Name: ref.String("name")}
 }

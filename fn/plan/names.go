@@ -65,6 +65,9 @@ type Names struct {
 	// Releases on the control plane.
 	KubeconfigSecret string
 	PasswordSecret   string
+	// ValuesSecret holds the chart values that come from Secrets, on the control
+	// plane.
+	ValuesSecret string
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster.
 	// Its prefix keeps it apart from those of the platform, whatever an XR is named.
 	ProviderConfig string
@@ -87,6 +90,7 @@ func NewNames(xrName, clusterDomain string) Names {
 		Namespace:        "vargo-" + t,
 		KubeconfigSecret: t + "-kubeconfig",
 		PasswordSecret:   t + "-argocd-admin",
+		ValuesSecret:     t + "-argocd-values",
 		ProviderConfig:   "vargo-" + t,
 	}
 	service := func(name string) string { return name + "." + n.Namespace + ".svc" }

@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
 // Request is what a plan is made from.
@@ -16,7 +17,14 @@ type Request struct {
 	// Spec is what the tenant asks for.
 	Spec Spec
 	// Input is the platform's part.
-	Input v1alpha1.Input
+	Input inputv1alpha1.Input
+	// Claim that the tenant belongs to.
+	Claim Claim
+	// Secrets that the spec names, by name.
+	Secrets map[string]Secret
+	// Before reads the values from Secrets that are in use now. It is called only
+	// when there is need of them.
+	Before func() Values
 }
 
 // Spec is what the tenant asks for, with values decoded.
@@ -26,12 +34,23 @@ type Spec struct {
 	KubernetesVersion    string
 	VClusterChartVersion string
 	VClusterValues       Values
+	Clusters             []v1alpha1.ClusterSpec
+}
+
+// SecretNames are the names of the Secrets that the spec names, sorted.
+func (s Spec) SecretNames() []string {
+	var names []string
+	for _, c := range s.Clusters {
+		names = append(names, c.SecretRef.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Plan is everything decided about a tenant.
 type Plan struct {
 	Names      Names
-	Host       v1alpha1.Host
+	Host       inputv1alpha1.Host
 	SecretsIn  string
 	UsageAPI   string
 	Kubernetes string
@@ -41,6 +60,11 @@ type Plan struct {
 	GeneratesPassword bool
 	// Workloads of Argo CD to expect in the virtual cluster.
 	Workloads []Workload
+	// Sensitive are the values of the argo-cd chart that come from Secrets; nil
+	// when the spec names none.
+	Sensitive Values
+	// Clusters of the spec, in its order.
+	Clusters []Connection
 }
 
 // Chart to install, and with which values.
@@ -72,7 +96,7 @@ func New(r Request) (*Plan, error) {
 	if err := checkArgoCDValues("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
 		return nil, err
 	}
-	if err := p.setValues(r.Spec, in); err != nil {
+	if err := p.setValues(r, in); err != nil {
 		return nil, err
 	}
 	p.GeneratesPassword = generatesPassword(p.ArgoCD.Values)
@@ -80,7 +104,7 @@ func New(r Request) (*Plan, error) {
 	return p, nil
 }
 
-func (p *Plan) setVersions(s Spec, in v1alpha1.Input) error {
+func (p *Plan) setVersions(s Spec, in inputv1alpha1.Input) error {
 	p.VCluster = Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name}
 	p.ArgoCD = Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name}
 
@@ -107,7 +131,7 @@ func (p *Plan) setVersions(s Spec, in v1alpha1.Input) error {
 }
 
 // setValues merges: built-in defaults < input < claim < protected.
-func (p *Plan) setValues(s Spec, in v1alpha1.Input) error {
+func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
 	ofVCluster, err := inputValues("input.charts.vcluster.values", in.Charts.VCluster)
 	if err != nil {
 		return err
@@ -116,12 +140,29 @@ func (p *Plan) setValues(s Spec, in v1alpha1.Input) error {
 	if err != nil {
 		return err
 	}
-	p.VCluster.Values = Merge(vclusterDefaults(), ofVCluster, s.VClusterValues, vclusterProtected(p, in))
-	p.ArgoCD.Values = Merge(argocdDefaults(in), ofArgoCD, s.ArgoCDValues, argocdProtectedValues())
+	p.VCluster.Values = Merge(vclusterDefaults(), ofVCluster, r.Spec.VClusterValues, vclusterProtected(p, in))
+	p.ArgoCD.Values = Merge(argocdDefaults(in), ofArgoCD, r.Spec.ArgoCDValues, argocdProtectedValues())
+	return p.setSensitive(r, []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {"input.charts.argocd.values", ofArgoCD}})
+}
+
+// setSensitive makes the values that come from Secrets.
+func (p *Plan) setSensitive(r Request, layers []layer) error {
+	names := r.Spec.SecretNames()
+	if len(names) == 0 {
+		return nil
+	}
+	if r.Claim.Namespace == "" {
+		return fmt.Errorf("spec: Secret %s is looked for in the namespace of the claim, and this composite resource has no claim: claim it, or leave the reference out", names[0])
+	}
+	s := &sensitive{values: Values{}, before: r.Before}
+	if err := p.setClusters(r, s, layers); err != nil {
+		return err
+	}
+	p.Sensitive = s.values
 	return nil
 }
 
-func inputValues(field string, c v1alpha1.Chart) (Values, error) {
+func inputValues(field string, c inputv1alpha1.Chart) (Values, error) {
 	if c.Values == nil || len(c.Values.Raw) == 0 {
 		return nil, nil
 	}

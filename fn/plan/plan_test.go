@@ -24,7 +24,7 @@ func TestTenantIDs(t *testing.T) {
 		}
 		seen[id] = xr
 		n := NewNames(xr, "")
-		for _, name := range []string{n.Namespace, n.KubeconfigSecret, n.PasswordSecret} {
+		for _, name := range []string{n.Namespace, n.KubeconfigSecret, n.PasswordSecret, n.ValuesSecret} {
 			if len(name) > 63 || !dnsLabel.MatchString(name) {
 				t.Fatalf("XR %q: name %q isn't a DNS label", xr, name)
 			}

@@ -18,18 +18,25 @@ type Condition struct {
 	Message string
 }
 
-func conditions(t compose.Tenant, deleting bool) []Condition {
+// conditions are those of the core, which Ready waits for, and those of the parts
+// that the spec has beside it.
+func conditions(t compose.Tenant, deleting bool) (core, optional []Condition) {
 	if deleting {
 		return []Condition{
 			{Type: v1alpha1.ConditionVirtualClusterReady, Reason: v1alpha1.ReasonDeleting, Message: "The virtual cluster is being deleted"},
 			{Type: v1alpha1.ConditionArgoCDReady, Reason: v1alpha1.ReasonDeleting, Message: "Argo CD goes with its virtual cluster"},
+		}, nil
+	}
+	core, optional = []Condition{virtualClusterReady(t), argoCDReady(t)}, parts(t)
+	redact := newRedactor(t.Observed)
+	for _, conditions := range [][]Condition{core, optional} {
+		for i := range conditions {
+			if !conditions[i].True {
+				conditions[i].Message = redact(conditions[i].Message)
+			}
 		}
 	}
-	conditions := []Condition{virtualClusterReady(t), argoCDReady(t)}
-	for i := range conditions {
-		conditions[i].Message = redact(conditions[i].Message, t.Observed)
-	}
-	return conditions
+	return core, optional
 }
 
 func allTrue(conditions []Condition) bool {

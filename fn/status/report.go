@@ -18,19 +18,20 @@ type Report struct {
 // New reports on a tenant and the outcome of composing it.
 func New(t compose.Tenant, r compose.Result) Report {
 	deleting := t.Observed.XR.Has("metadata", "deletionTimestamp")
-	conditions := conditions(t, deleting)
+	core, optional := conditions(t, deleting)
 	rep := Report{
-		Conditions: conditions,
+		Conditions: append(core[:len(core):len(core)], optional...),
 		Connection: connection(t),
-		Ready:      r.Ready() && !deleting && allTrue(conditions),
+		Ready:      r.Ready() && !deleting && allTrue(core),
 	}
 	rep.Status = v1alpha1.Status{
 		Phase:     phase(t, rep.Ready, deleting),
 		Progress:  new(progress(t, rep.Ready)),
-		Message:   message(conditions, r),
+		Message:   message(core, r),
 		Namespace: t.Names.Namespace,
 		VCluster:  vcluster(t),
 		ArgoCD:    argocd(t),
+		Clusters:  clusters(t),
 	}
 	return rep
 }

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"slices"
+
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -69,15 +71,21 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c Condition) {
 // same news at each reconcile would drown them all.
 func event(rsp *fnv1.RunFunctionResponse, o decode.Observed, c Condition) {
 	was := o.XR.Condition(c.Type)
-	if was.Reason == c.Reason && was.True() == c.True {
+	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !newsInMessage(c)) {
 		return
 	}
 	switch c.Reason {
-	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonWorkloadsUnavailable:
+	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid:
 		response.Warning(rsp, errorText(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:
 		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()
 	}
+}
+
+// newsInMessage tells whether another message is another event: it names other
+// Secrets then. Messages of providers change without there being news.
+func newsInMessage(c Condition) bool {
+	return c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid
 }
 
 type errorText string
@@ -86,12 +94,17 @@ func (e errorText) Error() string { return string(e) }
 
 // Refuse reports a spec or an input that can't be used. Crossplane changes
 // nothing then, so the conditions keep their status; reason and message say
-// what to correct.
-func Refuse(rsp *fnv1.RunFunctionResponse, o decode.Observed, err error) {
-	message := redact(err.Error(), o)
+// what to correct. The message is returned, for the log.
+func Refuse(rsp *fnv1.RunFunctionResponse, o decode.Observed, err error) string {
+	message := newRedactor(o)(err.Error())
 	news := false
-	for _, typ := range []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady} {
+	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
+	for _, typ := range slices.Concat(core, v1alpha1.OptionalConditions()) {
 		was := o.XR.Condition(typ)
+		// One that is there and not told here would become Unknown.
+		if was.Status == "" && !slices.Contains(core, typ) {
+			continue
+		}
 		news = news || was.Reason != v1alpha1.ReasonInvalidSpec || was.Message != message
 		setCondition(rsp, Condition{Type: typ, True: was.True(), Reason: v1alpha1.ReasonInvalidSpec, Message: message})
 	}
@@ -100,4 +113,5 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o decode.Observed, err error) {
 		response.Warning(rsp, errorText(message)).WithReason(v1alpha1.ReasonInvalidSpec).TargetCompositeAndClaim()
 	}
 	response.Fatal(rsp, errorText(message))
+	return message
 }

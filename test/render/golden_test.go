@@ -39,6 +39,11 @@ func TestWholeTenants(t *testing.T) {
 			claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input.yaml",
 			stages: map[string]bool{"5-ready": true},
 		},
+		"everything": {
+			reason: "A claim that has every part, and the Secrets it names.",
+			claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,
+			stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
+		},
 		"demo-group": {
 			reason: "The same kind under another API group, with no input at all.",
 			claim:  "examples/demo-group/claim.yaml", xrd: "examples/demo-group/definition.yaml", composition: "examples/demo-group/composition.yaml",

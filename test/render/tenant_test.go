@@ -30,18 +30,21 @@ type tenant struct {
 	observed []*object
 	// secrets are the connection Secrets that the providers have written.
 	secrets []*object
+	// required are the objects that the function may ask for.
+	required []*object
 	// rendered is the last reconcile's outcome: the composite resource, the
 	// composed resources, and events.
 	rendered []*object
 }
 
-// newTenant is the tenant of a claim, an XRD, a Composition and, unless empty,
+// newTenant is the tenant of a claim with the Secrets beside it, an XRD, a Composition and, unless empty,
 // another input of the function: all names of files below the project's root.
 func newTenant(t testing.TB, claim, xrd, composition, input string) *tenant {
 	t.Helper()
 	te := &tenant{t: t, dir: t.TempDir(), xrd: filepath.Join(root, xrd)}
 	check(t, noticeFiles(te.xrd))
-	te.xr = composite(read(t, filepath.Join(root, claim))[0])
+	manifests := read(t, filepath.Join(root, claim))
+	te.xr, te.required = composite(manifests[0]), manifests[1:]
 
 	c := read(t, filepath.Join(root, composition))[0]
 	steps, _, err := unstructured.NestedSlice(c.Object, "spec", "pipeline")
@@ -98,6 +101,9 @@ func (te *tenant) reconcile() {
 	if len(te.secrets) > 0 {
 		// The engine reads connection details where it reads credentials.
 		args = append(args, "--function-credentials="+te.file("secrets.yaml", te.secrets...))
+	}
+	if len(te.required) > 0 {
+		args = append(args, "--required-resources="+te.file("required.yaml", te.required...))
 	}
 	out, err := crossplane(te.t.Context(), args...)
 	check(te.t, err)

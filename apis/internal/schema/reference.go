@@ -56,9 +56,23 @@ func rows(b *bytes.Buffer, prefix string, s extv1.JSONSchemaProps) {
 		}
 		p := s.Properties[name]
 		path := strings.TrimPrefix(prefix+"."+name, ".")
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, p.Type, cell(p))
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, kind(p), cell(p))
 		rows(b, path, p)
+		if p.Items != nil {
+			rows(b, path+"[]", *p.Items.Schema)
+		}
 	}
+}
+
+// kind is the type of a field, and of what is in it.
+func kind(p extv1.JSONSchemaProps) string {
+	switch {
+	case p.Items != nil && p.Items.Schema.Type != "object":
+		return p.Type + " of " + p.Items.Schema.Type
+	case p.AdditionalProperties != nil:
+		return "map of " + p.AdditionalProperties.Schema.Type
+	}
+	return p.Type
 }
 
 // cell is a description on one line, with what the schema demands.

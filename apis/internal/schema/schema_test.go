@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,9 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -66,10 +70,16 @@ func match(t *testing.T, path string, s extv1.JSONSchemaProps, typ reflect.Type)
 	if typ.Kind() == reflect.Pointer {
 		typ = typ.Elem()
 	}
-	if path != "input" && s.Description == "" {
+	if path != "input" && s.Description == "" && !strings.HasSuffix(path, "[]") {
 		t.Errorf("%s has no description for kubectl explain", path)
 	}
 	switch {
+	case typ.Kind() == reflect.Slice && s.Items != nil:
+		item := *s.Items.Schema
+		if typ.Elem().Kind() == reflect.Struct {
+			match(t, path+"[]", item, typ.Elem())
+		}
+		return
 	case typ == reflect.TypeFor[runtime.RawExtension]():
 		if s.XPreserveUnknownFields == nil || !*s.XPreserveUnknownFields || s.Type != "object" {
 			t.Errorf("%s must be a free-form object", path)
@@ -96,7 +106,8 @@ func match(t *testing.T, path string, s extv1.JSONSchemaProps, typ reflect.Type)
 	if !slices.Equal(fields, inSchema) {
 		t.Errorf("%s: Go has the fields %v, the schema %v", path, fields, inSchema)
 	}
-	if len(s.Required) > 0 && path != "input" {
+	// An entry of a list needs what tells it from others.
+	if len(s.Required) > 0 && path != "input" && !strings.Contains(path, "[]") {
 		t.Errorf("%s: every field is optional, but %v are required", path, s.Required)
 	}
 	for name, field := range goFields(typ) {
@@ -116,15 +127,45 @@ func goFields(typ reflect.Type) map[string]reflect.Type {
 	return out
 }
 
-// TestGroups: the demo's group offers the same kind.
-func TestGroups(t *testing.T) {
-	ours, demo := xrd{}, xrd{}
-	read(t, XRDFile, &ours)
-	read(t, "examples/demo-group/definition.yaml", &demo)
-	if demo.Spec.Group != "demo.example.org" || demo.Metadata.Name != "xvirtualargocds.demo.example.org" {
-		t.Errorf("group %s, name %s", demo.Spec.Group, demo.Metadata.Name)
+// TestAPIServersAcceptTheSchema holds the schema against what an API server
+// demands of one: that it is structural, and that no rule in it can take too long.
+func TestAPIServersAcceptTheSchema(t *testing.T) {
+	x := xrd{}
+	read(t, XRDFile, &x)
+	if errs := validate(t, x); len(errs) > 0 {
+		t.Errorf("%s: %v", XRDFile, errs.ToAggregate())
 	}
-	if !reflect.DeepEqual(ours.Spec.Versions, demo.Spec.Versions) {
-		t.Error("examples/demo-group/definition.yaml differs from the API: copy the versions of " + XRDFile)
+	// A list without a bound makes every rule in it too costly.
+	clusters := x.Spec.Versions[0].Schema.Schema.Properties["spec"].Properties["clusters"]
+	clusters.MaxItems = nil
+	x.Spec.Versions[0].Schema.Schema.Properties["spec"].Properties["clusters"] = clusters
+	if errs := validate(t, x); !strings.Contains(fmt.Sprint(errs.ToAggregate()), "exceeds budget") {
+		t.Errorf("costs are not looked at: %v", errs.ToAggregate())
 	}
+}
+
+// validate checks the CRD of the claim, as Crossplane derives it from the XRD.
+func validate(t *testing.T, x xrd) field.ErrorList {
+	t.Helper()
+	v := x.Spec.Versions[0]
+	schema := v.Schema.Schema
+	crd := &extv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: x.Spec.ClaimNames.Plural + "." + x.Spec.Group},
+		Spec: extv1.CustomResourceDefinitionSpec{
+			Group: x.Spec.Group, Names: x.Spec.ClaimNames, Scope: extv1.NamespaceScoped,
+			Versions: []extv1.CustomResourceDefinitionVersion{{
+				Name: v.Name, Served: true, Storage: true,
+				Schema:       &extv1.CustomResourceValidation{OpenAPIV3Schema: &schema},
+				Subresources: &extv1.CustomResourceSubresources{Status: &extv1.CustomResourceSubresourceStatus{}},
+			}},
+		},
+		Status: extv1.CustomResourceDefinitionStatus{StoredVersions: []string{v.Name}},
+	}
+	extv1.SetDefaults_CustomResourceDefinition(crd)
+	extv1.SetDefaults_CustomResourceDefinitionSpec(&crd.Spec)
+	internal := &apiextensions.CustomResourceDefinition{}
+	if err := extv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(crd, internal, nil); err != nil {
+		t.Fatal(err)
+	}
+	return validation.ValidateCustomResourceDefinition(t.Context(), internal)
 }

@@ -83,3 +83,14 @@ func definition(c *extv1.CustomResourceDefinition) xrd {
 		},
 	}
 }
+
+// inGroup is the same definition under another group, whose short names and
+// Composition tell it apart.
+func inGroup(x xrd, group, short string) xrd {
+	x.Metadata.Name = x.Spec.Names.Plural + "." + group
+	x.Spec.Group = group
+	x.Spec.Names.ShortNames = []string{"x" + short + "argo"}
+	x.Spec.ClaimNames.ShortNames = []string{short + "argo"}
+	x.Spec.DefaultCompositionRef.Name += "-" + short
+	return x
+}

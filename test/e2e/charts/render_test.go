@@ -69,7 +69,7 @@ func render(ch *chart.Chart, release, values string) (objects, error) {
 		}
 		for _, doc := range strings.Split("\n"+content, "\n---") {
 			var o map[string]any
-			if err := yaml.UnmarshalStrict([]byte(doc), &o); err != nil {
+			if err := yaml.UnmarshalStrict([]byte(doc+"\n"), &o); err != nil {
 				return nil, err
 			}
 			if o != nil {

@@ -1,0 +1,66 @@
+package decode
+
+import (
+	"encoding/base64"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// requiredSecret is the name of the requirement for a Secret.
+func requiredSecret(name string) string { return "secret/" + name }
+
+// Require asks Crossplane for the objects that the spec names. Crossplane calls
+// the function again with them. It tells whether there are any.
+func Require(rsp *fnv1.RunFunctionResponse, r plan.Request) bool {
+	names := r.Spec.SecretNames()
+	// A reference of an XR without a claim is refused: it has no namespace to be in.
+	if len(names) == 0 || r.Claim.Namespace == "" {
+		return false
+	}
+	selectors := make(map[string]*fnv1.ResourceSelector, len(names))
+	for _, name := range names {
+		selectors[requiredSecret(name)] = &fnv1.ResourceSelector{
+			ApiVersion: "v1", Kind: "Secret",
+			Match:     &fnv1.ResourceSelector_MatchName{MatchName: name},
+			Namespace: proto.String(r.Claim.Namespace),
+		}
+	}
+	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
+	return true
+}
+
+// secrets are the Secrets of the claim's namespace that Crossplane has looked for.
+func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string) map[string]plan.Secret {
+	out := make(map[string]plan.Secret, len(names))
+	for _, name := range names {
+		resources, read := req.GetRequiredResources()[requiredSecret(name)]
+		s := plan.Secret{Read: read}
+		for _, r := range resources.GetItems() {
+			o := Struct{r.GetResource()}
+			// A Composition may hand over resources under any name it likes.
+			if o.String("apiVersion") != "v1" || o.String("kind") != "Secret" || namespace == "" ||
+				o.String("metadata", "namespace") != namespace || o.String("metadata", "name") != name {
+				continue
+			}
+			s.Found, s.Type, s.Data = true, o.String("type"), secretData(o)
+		}
+		out[name] = s
+	}
+	return out
+}
+
+// secretData is what stands in a Secret, decoded. What isn't base64 can't come
+// from an API server, and reads as absent.
+func secretData(o Struct) map[string]string {
+	fields := o.Get("data").s.GetFields()
+	out := make(map[string]string, len(fields))
+	for key, v := range fields {
+		if raw, err := base64.StdEncoding.DecodeString(v.GetStringValue()); err == nil {
+			out[key] = string(raw)
+		}
+	}
+	return out
+}

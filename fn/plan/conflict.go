@@ -1,0 +1,40 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A layer of chart values that isn't the function's.
+type layer struct {
+	// field that holds it.
+	field  string
+	values Values
+}
+
+// checkFree refuses a layer that sets what a field of the spec sets, or that
+// takes a map away in which it would be set.
+func checkFree(layers []layer, by string, path ...string) error {
+	for _, l := range layers {
+		if at := taken(l.values, path); at != nil {
+			return fmt.Errorf("%s.%s is set by %s: leave it out", l.field, strings.Join(at, "."), by)
+		}
+	}
+	return nil
+}
+
+// taken is the path at which v sets what stands at path, or takes away a map
+// that it stands in; nil when it does neither.
+func taken(v Values, path []string) []string {
+	var at any = v
+	for i, key := range path {
+		m, ok := at.(Values)
+		if !ok {
+			return path[:i]
+		}
+		if at, ok = m[key]; !ok {
+			return nil
+		}
+	}
+	return path
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+)
+
+// needle stands in every secret of these tests.
+const needle = "n33dle"
+
+// A testSecret is a Secret of the claim's namespace.
+type testSecret struct {
+	typ  string
+	data map[string]string
+}
+
+// randomTenant is a spec with references of every kind, and the Secrets it names.
+func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
+	secrets = map[string]testSecret{}
+	s := map[string]any{"clusters": randomClusters(r, secrets)}
+	raw, _ := json.Marshal(s)
+	return string(raw), secrets
+}
+
+// secretText is a secret that is like no other.
+func secretText(r *rand.Rand) string { return fmt.Sprintf("%s-%016x", needle, r.Uint64()) }
+
+func randomClusters(r *rand.Rand, secrets map[string]testSecret) []any {
+	cert, _ := keyPair()
+	clusters := []any{}
+	for i := range r.IntN(4) {
+		name := fmt.Sprintf("cluster-%d", i)
+		c := map[string]any{"name": name, "secretRef": map[string]any{"name": name}}
+		server := fmt.Sprintf("https://c%d.example.org", i)
+		switch r.IntN(6) {
+		case 0:
+			secrets[name] = testSecret{"Opaque", map[string]string{"server": server, "config": `{"bearerToken":"` + secretText(r) + `","tlsClientConfig":{}}`}}
+		case 1:
+			secrets[name] = testSecret{"Opaque", map[string]string{"kubeconfig": kubeconfig(map[string]any{"username": "u", "password": secretText(r)}, map[string]any{"server": server})}}
+		case 2:
+			c["server"] = server
+			secrets[name] = testSecret{"kubernetes.io/service-account-token", map[string]string{"token": secretText(r), "ca.crt": cert}}
+		case 3: // Broken in a way that a parser would show.
+			secrets[name] = testSecret{"Opaque", map[string]string{"kubeconfig": "users: {token: " + secretText(r)}}
+		case 4:
+			secrets[name] = testSecret{"Opaque", map[string]string{"server": "https://u:" + secretText(r) + "@a.b", "config": `{"bearerToken":["` + secretText(r) + `"]}`}}
+		}
+		clusters = append(clusters, c)
+	}
+	return clusters
+}
+
+// forms are the ways in which a needle may turn up: as it is, and in base64 at
+// each of the three places where it can begin.
+func forms() []string {
+	out := []string{needle}
+	for pad := range 3 {
+		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("_", pad) + needle))
+		// The characters at both ends depend on what is around.
+		out = append(out, text[4*((pad+2)/3):len(text)-4])
+	}
+	return out
+}
+
+// closed is a response without the places where secrets may be: connection
+// details and the composed Secret of values.
+func closed(t testing.TB, rsp *fnv1.RunFunctionResponse) string {
+	t.Helper()
+	open := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
+	if c := open.GetDesired().GetComposite(); c != nil {
+		c.ConnectionDetails = nil
+	}
+	if s := open.GetDesired().GetResources()[compose.ValuesSecret]; s != nil {
+		delete(s.GetResource().GetFields(), "data")
+	}
+	text, err := protojson.Marshal(open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// TestSecretsStayInSecrets: whatever is in the claim's Secrets, and whatever
+// providers say of it, reaches the composed Secret and nothing else.
+func TestSecretsStayInSecrets(t *testing.T) {
+	reached := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		spec, secrets := randomTenant(r)
+		e := newEngine(t, tenantXR(spec), "")
+		for name, s := range secrets {
+			e.secret(name, s.typ, s.data)
+		}
+		for range 8 {
+			e.reconcile()
+			leaks(t, seed, closed(t, e.rsp))
+			e.heal()
+		}
+		if s := e.rsp.GetDesired().GetResources()[compose.ValuesSecret]; s != nil && strings.Contains(fmt.Sprint(valuesOf(t, s.GetResource())), needle) {
+			reached++
+		}
+		// A provider tells what it read.
+		said := "cannot apply:"
+		for _, s := range secrets {
+			for _, v := range s.data {
+				said += " " + v + " " + b64(v)
+			}
+		}
+		setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", said)
+		e.reconcile()
+		leaks(t, seed, closed(t, e.rsp))
+		// The claim is refused for something else, while the Secrets are known.
+		e.spec(strings.Replace(spec, "{", `{"argocd":{"chartVersion":"latest"},`, 1))
+		if e.reconcile(); fatal(e.rsp) == "" {
+			t.Error("a bad version is refused")
+		}
+		leaks(t, seed, closed(t, e.rsp))
+		leaks(t, seed, strings.Join(e.events, "\n"))
+	}
+	if reached < 25 {
+		t.Errorf("secrets reached the composed Secret in %d of 100 tenants: too little was tested", reached)
+	}
+}
+
+func leaks(t *testing.T, seed uint64, text string) {
+	t.Helper()
+	for _, form := range forms() {
+		if at := strings.Index(text, form); at >= 0 {
+			t.Fatalf("seed %d: a secret is outside of Secrets, as %q: ...%s...", seed, form, text[max(0, at-120):min(len(text), at+60)])
+		}
+	}
+}
+
+// TestClaimReachesOnlyItsOwnSecrets: the function asks for Secrets of the
+// claim's namespace alone, and uses nothing else that it may be handed.
+func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
+	asked := 0
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 12))
+		spec, secrets := randomTenant(r)
+		e := newEngine(t, tenantXR(spec), "")
+		rsp := e.reconcile()
+		handed := map[string]*fnv1.Resources{}
+		for key, s := range rsp.GetRequirements().GetResources() {
+			if s.GetKind() != "Secret" {
+				continue
+			}
+			asked++
+			if s.GetApiVersion() != "v1" || s.GetNamespace() != testNamespace || s.GetMatchName() == "" || s.GetMatchLabels() != nil {
+				t.Errorf("seed %d: the function asks for Secrets elsewhere: %v", seed, s)
+			}
+			// Somebody else's Secrets under the same requirement.
+			for _, meta := range []map[string]any{
+				{"namespace": "team-b", "name": s.GetMatchName()}, {"name": s.GetMatchName()}, {"namespace": testNamespace, "name": s.GetMatchName() + "-2"},
+			} {
+				data := map[string]any{}
+				for key, v := range secrets[s.GetMatchName()].data {
+					data[key] = b64(v)
+				}
+				o, err := structpb.NewStruct(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": data})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if handed[key] == nil {
+					handed[key] = &fnv1.Resources{}
+				}
+				handed[key].Items = append(handed[key].Items, &fnv1.Resource{Resource: o})
+			}
+		}
+		e.req.RequiredResources = handed
+		rsp, err := e.f.RunFunction(t.Context(), e.req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := protojson.Marshal(rsp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaks(t, seed, string(text))
+		if s := rsp.GetDesired().GetResources()[compose.ValuesSecret]; s != nil {
+			if v := fmt.Sprint(valuesOf(t, s.GetResource())); strings.Contains(v, needle) {
+				t.Errorf("seed %d: a Secret of another namespace is used: %s", seed, v)
+			}
+		}
+	}
+	if asked < 100 {
+		t.Errorf("the function asked for %d Secrets: too little was tested", asked)
+	}
+}

@@ -1,0 +1,68 @@
+package status
+
+import (
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// parts are the conditions of what a spec may have or not. Crossplane can't take
+// a condition away again, so one whose part is gone says that.
+func parts(t compose.Tenant) []Condition {
+	var out []Condition
+	wanted := map[string]bool{}
+	add := func(in bool, typ string, condition func(compose.Tenant, conditionOf) Condition) {
+		if in {
+			wanted[typ] = true
+			out = append(out, condition(t, conditionOf(typ)))
+		}
+	}
+	add(len(t.Clusters) > 0, v1alpha1.ConditionClustersConnected, clustersConnected)
+
+	for _, typ := range v1alpha1.OptionalConditions() {
+		if !wanted[typ] && t.Observed.XR.Condition(typ).Status != "" {
+			out = append(out, Condition{Type: typ, True: true, Reason: v1alpha1.ReasonNotInSpec, Message: "The spec has none of this any more"})
+		}
+	}
+	return out
+}
+
+func clustersConnected(t compose.Tenant, is conditionOf) Condition {
+	return connected(t, is, t.Clusters, "Argo CD has the credentials of every cluster")
+}
+
+// connected is the condition of a list of connections.
+func connected(t compose.Tenant, is conditionOf, all []plan.Connection, yes string) Condition {
+	var reason string
+	var messages []string
+	for _, c := range all {
+		if c.State == v1alpha1.StateConnected {
+			continue
+		}
+		if reason == "" {
+			reason = string(c.State)
+		}
+		messages = append(messages, c.Name+": "+c.Message)
+	}
+	switch {
+	case reason != "":
+		return is.no(reason, strings.Join(messages, "; "), "")
+	case !argoCDRuns(t):
+		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
+	}
+	return is.yes(yes)
+}
+
+// argoCDRuns tells whether Argo CD has been installed. While a change of it is
+// rolled out, what it has been told stays told.
+func argoCDRuns(t compose.Tenant) bool { return compose.ArgoCDInstalled(t) || wasReady(t.Observed) }
+
+func clusters(t compose.Tenant) []v1alpha1.ClusterStatus {
+	var out []v1alpha1.ClusterStatus
+	for _, c := range t.Clusters {
+		out = append(out, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, Message: c.Message})
+	}
+	return out
+}

@@ -130,7 +130,14 @@ func TestLawsOfBrokenTenants(t *testing.T) {
 }
 
 // withEverything is a tenant whose spec has every part.
-func withEverything(t testing.TB) *engine { return withToken(t, "tok-of-the-cluster-1") }
+func withEverything(t testing.TB) *engine {
+	e := withToken(t, "tok-of-the-cluster-1")
+	e.spec(strings.TrimSuffix(tokenSpec, "}") + `,
+		"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"apps"}}],
+		"credentialTemplates":[{"name":"server","url":"https://git.example.org","secretRef":{"name":"missing"}}]}`)
+	e.secret("apps", "Opaque", map[string]string{"username": "u", "password": "secret-of-apps-1"})
+	return e
+}
 
 // wreck removes and spoils parts of what is observed.
 func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {

@@ -28,7 +28,8 @@ type testSecret struct {
 // randomTenant is a spec with references of every kind, and the Secrets it names.
 func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 	secrets = map[string]testSecret{}
-	s := map[string]any{"clusters": randomClusters(r, secrets)}
+	s := map[string]any{"clusters": randomClusters(r, secrets), "repositories": randomRepositories(r, secrets), "credentialTemplates": []any{
+		map[string]any{"name": "t", "url": "https://t.example.org", "secretRef": map[string]any{"name": "repository-0"}}}}
 	raw, _ := json.Marshal(s)
 	return string(raw), secrets
 }
@@ -59,6 +60,30 @@ func randomClusters(r *rand.Rand, secrets map[string]testSecret) []any {
 		clusters = append(clusters, c)
 	}
 	return clusters
+}
+
+func randomRepositories(r *rand.Rand, secrets map[string]testSecret) []any {
+	cert, key := keyPair()
+	all := []any{}
+	for i := range r.IntN(4) {
+		name := fmt.Sprintf("repository-%d", i)
+		e := map[string]any{"name": name, "url": fmt.Sprintf("https://r%d.example.org", i), "secretRef": map[string]any{"name": name}}
+		switch r.IntN(6) {
+		case 0:
+			secrets[name] = testSecret{"Opaque", map[string]string{"username": "u", "password": secretText(r)}}
+		case 1:
+			secrets[name] = testSecret{"Opaque", map[string]string{"bearerToken": secretText(r), "proxy": "http://u:" + secretText(r) + "@proxy.example.org"}}
+		case 2:
+			secrets[name] = testSecret{"Opaque", map[string]string{"tls.crt": cert, "tls.key": key, "password": secretText(r)}}
+		case 3:
+			e["url"] = fmt.Sprintf("git@r%d.example.org:a", i)
+			secrets[name] = testSecret{"Opaque", map[string]string{"sshPrivateKey": secretText(r), "knownHosts": "not a line"}}
+		case 4:
+			secrets[name] = testSecret{"Opaque", map[string]string{"passwort": secretText(r)}}
+		}
+		all = append(all, e)
+	}
+	return all
 }
 
 // forms are the ways in which a needle may turn up: as it is, and in base64 at

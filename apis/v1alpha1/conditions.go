@@ -14,11 +14,15 @@ const (
 	// ConditionClustersConnected is True when the credentials of every cluster of
 	// the spec are well formed and handed to Argo CD.
 	ConditionClustersConnected = "ClustersConnected"
+	// ConditionRepositoriesConnected is True when the credentials of every
+	// repository and credential template of the spec are well formed and handed to
+	// Argo CD.
+	ConditionRepositoriesConnected = "RepositoriesConnected"
 )
 
 // Conditions of parts that a spec may have or not: there only when it has. The
 // tenant's Ready doesn't wait for them.
-var optionalConditions = []string{ConditionClustersConnected}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected}
 
 // OptionalConditions are the types of the conditions of parts that a spec may
 // have or not.

@@ -56,6 +56,23 @@ type Spec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=50
 	Clusters []ClusterSpec `json:"clusters,omitempty"`
+
+	// Repositories that Applications come from. At most 50.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=50
+	Repositories []RepositorySpec `json:"repositories,omitempty"`
+
+	// Credentials for every repository whose URL begins in one way, so that each
+	// needn't be listed. At most 50.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=50
+	CredentialTemplates []CredentialTemplateSpec `json:"credentialTemplates,omitempty"`
 }
 
 // ArgoCDSpec says which Argo CD is installed, and how.

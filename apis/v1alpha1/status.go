@@ -57,6 +57,12 @@ type Status struct {
 	// +optional
 	// +listType=atomic
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
+
+	// Each repository and credential template of the spec, and whether its
+	// credentials are there.
+	// +optional
+	// +listType=atomic
+	Repositories []RepositoryStatus `json:"repositories,omitempty"`
 }
 
 // ConnectionState says whether credentials are there.
@@ -134,4 +140,32 @@ type ArgoCDStatus struct {
 	// cluster; empty before Argo CD is installed.
 	// +optional
 	URL string `json:"url,omitempty"`
+}
+
+// Kinds of entries in the status of repositories.
+const (
+	KindRepository         = "Repository"
+	KindCredentialTemplate = "CredentialTemplate"
+)
+
+// RepositoryStatus is what became of a repository or a credential template of the
+// spec.
+type RepositoryStatus struct {
+	// Repository or CredentialTemplate.
+	// +optional
+	// +kubebuilder:validation:Enum=Repository;CredentialTemplate
+	Kind string `json:"kind,omitempty"`
+
+	// Name of the entry in the spec.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Connected (the credentials are well formed, and Argo CD gets them, or none
+	// are needed), SecretMissing or SecretInvalid.
+	// +optional
+	State ConnectionState `json:"state,omitempty"`
+
+	// What is wrong and what to do, empty when nothing is.
+	// +optional
+	Message string `json:"message,omitempty"`
 }

@@ -21,6 +21,8 @@ func spec(xr Struct) (plan.Spec, error) {
 		VClusterChartVersion: r.text(vcluster, "spec.vcluster.chartVersion", "chartVersion"),
 		VClusterValues:       r.values(vcluster, "spec.vcluster.values"),
 		Clusters:             r.clusters(root),
+		Repositories:         r.repositories(root),
+		CredentialTemplates:  r.credentialTemplates(root),
 	}
 	return s, r.err
 }

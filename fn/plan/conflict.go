@@ -23,6 +23,20 @@ func checkFree(layers []layer, by string, path ...string) error {
 	return nil
 }
 
+// checkMaps refuses a layer that puts something else in the place of a map in
+// which a field of the spec sets something.
+func checkMaps(layers []layer, by string, path ...string) error {
+	for _, l := range layers {
+		for i := range path {
+			at, ok := lookup(l.values, path[:i+1]...)
+			if _, isMap := at.(Values); ok && !isMap {
+				return fmt.Errorf("%s.%s is not a map, and %s go into it: leave it out", l.field, strings.Join(path[:i+1], "."), by)
+			}
+		}
+	}
+	return nil
+}
+
 // taken is the path at which v sets what stands at path, or takes away a map
 // that it stands in; nil when it does neither.
 func taken(v Values, path []string) []string {

@@ -35,12 +35,22 @@ type Spec struct {
 	VClusterChartVersion string
 	VClusterValues       Values
 	Clusters             []v1alpha1.ClusterSpec
+	Repositories         []v1alpha1.RepositorySpec
+	CredentialTemplates  []v1alpha1.CredentialTemplateSpec
 }
 
 // SecretNames are the names of the Secrets that the spec names, sorted.
 func (s Spec) SecretNames() []string {
 	var names []string
 	for _, c := range s.Clusters {
+		names = append(names, c.SecretRef.Name)
+	}
+	for _, r := range s.Repositories {
+		if r.SecretRef != nil {
+			names = append(names, r.SecretRef.Name)
+		}
+	}
+	for _, c := range s.CredentialTemplates {
 		names = append(names, c.SecretRef.Name)
 	}
 	slices.Sort(names)
@@ -65,6 +75,8 @@ type Plan struct {
 	Sensitive Values
 	// Clusters of the spec, in its order.
 	Clusters []Connection
+	// Repositories are the repositories and credential templates of the spec.
+	Repositories []Connection
 }
 
 // Chart to install, and with which values.
@@ -148,14 +160,17 @@ func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
 // setSensitive makes the values that come from Secrets.
 func (p *Plan) setSensitive(r Request, layers []layer) error {
 	names := r.Spec.SecretNames()
-	if len(names) == 0 {
+	if len(names) == 0 && len(r.Spec.Repositories) == 0 {
 		return nil
 	}
-	if r.Claim.Namespace == "" {
+	if len(names) > 0 && r.Claim.Namespace == "" {
 		return fmt.Errorf("spec: Secret %s is looked for in the namespace of the claim, and this composite resource has no claim: claim it, or leave the reference out", names[0])
 	}
 	s := &sensitive{values: Values{}, before: r.Before}
 	if err := p.setClusters(r, s, layers); err != nil {
+		return err
+	}
+	if err := p.setRepositories(r, s, layers); err != nil {
 		return err
 	}
 	p.Sensitive = s.values

@@ -85,11 +85,11 @@ func (s *secretReader) need(key, why string) string {
 	return v
 }
 
-// only refuses keys that aren't known.
-func (s *secretReader) only(known []string) {
+// only refuses keys that aren't known, and names those to write.
+func (s *secretReader) only(known, write []string) {
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
 		if !slices.Contains(known, key) {
-			s.fail("key %s is unknown: write %s", key, strings.Join(known, ", "))
+			s.fail("key %s is unknown: write %s", key, strings.Join(write, ", "))
 		}
 	}
 }

@@ -20,6 +20,7 @@ func parts(t compose.Tenant) []Condition {
 		}
 	}
 	add(len(t.Clusters) > 0, v1alpha1.ConditionClustersConnected, clustersConnected)
+	add(len(t.Repositories) > 0, v1alpha1.ConditionRepositoriesConnected, repositoriesConnected)
 
 	for _, typ := range v1alpha1.OptionalConditions() {
 		if !wanted[typ] && t.Observed.XR.Condition(typ).Status != "" {
@@ -33,6 +34,10 @@ func clustersConnected(t compose.Tenant, is conditionOf) Condition {
 	return connected(t, is, t.Clusters, "Argo CD has the credentials of every cluster")
 }
 
+func repositoriesConnected(t compose.Tenant, is conditionOf) Condition {
+	return connected(t, is, t.Repositories, "Argo CD has the credentials of every repository")
+}
+
 // connected is the condition of a list of connections.
 func connected(t compose.Tenant, is conditionOf, all []plan.Connection, yes string) Condition {
 	var reason string
@@ -44,7 +49,7 @@ func connected(t compose.Tenant, is conditionOf, all []plan.Connection, yes stri
 		if reason == "" {
 			reason = string(c.State)
 		}
-		messages = append(messages, c.Name+": "+c.Message)
+		messages = append(messages, strings.TrimSpace(c.Kind+" "+c.Name)+": "+c.Message)
 	}
 	switch {
 	case reason != "":
@@ -63,6 +68,14 @@ func clusters(t compose.Tenant) []v1alpha1.ClusterStatus {
 	var out []v1alpha1.ClusterStatus
 	for _, c := range t.Clusters {
 		out = append(out, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, Message: c.Message})
+	}
+	return out
+}
+
+func repositories(t compose.Tenant) []v1alpha1.RepositoryStatus {
+	var out []v1alpha1.RepositoryStatus
+	for _, c := range t.Repositories {
+		out = append(out, v1alpha1.RepositoryStatus{Kind: c.Kind, Name: c.Name, State: c.State, Message: c.Message})
 	}
 	return out
 }

@@ -25,13 +25,14 @@ func New(t compose.Tenant, r compose.Result) Report {
 		Ready:      r.Ready() && !deleting && allTrue(core),
 	}
 	rep.Status = v1alpha1.Status{
-		Phase:     phase(t, rep.Ready, deleting),
-		Progress:  new(progress(t, rep.Ready)),
-		Message:   message(core, r),
-		Namespace: t.Names.Namespace,
-		VCluster:  vcluster(t),
-		ArgoCD:    argocd(t),
-		Clusters:  clusters(t),
+		Phase:        phase(t, rep.Ready, deleting),
+		Progress:     new(progress(t, rep.Ready)),
+		Message:      message(core, r),
+		Namespace:    t.Names.Namespace,
+		VCluster:     vcluster(t),
+		ArgoCD:       argocd(t),
+		Clusters:     clusters(t),
+		Repositories: repositories(t),
 	}
 	return rep
 }

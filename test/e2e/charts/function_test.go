@@ -1,12 +1,16 @@
 package charts
 
 import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/pem"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/crypto/ssh"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -21,6 +25,8 @@ func TestValuesOfTheFunction(t *testing.T) {
 		spec    plan.Spec
 		secrets map[string]plan.Secret
 		want    map[string]any
+		// lines at the end of Argo CD's known hosts.
+		lines []string
 	}{
 		"Clusters": {
 			spec: plan.Spec{Clusters: []v1alpha1.ClusterSpec{
@@ -41,6 +47,31 @@ func TestValuesOfTheFunction(t *testing.T) {
 				"Secret/argocd-cluster-stage|text":                                          map[string]any{"name": "stage", "server": "https://stage.example.org", "config": `{"password":"p","username":"u"}` + "\n"},
 			},
 		},
+		"Repositories": {
+			spec: plan.Spec{
+				Repositories: []v1alpha1.RepositorySpec{
+					{Name: "public", URL: "https://git.example.org/public"},
+					{Name: "apps", URL: "https://git.example.org/apps", Project: "web", SecretRef: &v1alpha1.SecretReference{Name: "apps"}},
+					{Name: "charts", URL: "oci://registry.example.org/charts", Type: v1alpha1.RepositoryHelm, SecretRef: &v1alpha1.SecretReference{Name: "apps"}},
+					{Name: "ssh", URL: "git@git.example.org:apps", SecretRef: &v1alpha1.SecretReference{Name: "ssh"}},
+				},
+				CredentialTemplates: []v1alpha1.CredentialTemplateSpec{{Name: "server", URL: "https://git.example.org", SecretRef: v1alpha1.SecretReference{Name: "apps"}}},
+				ArgoCDValues:        plan.Values{"configs": plan.Values{"ssh": plan.Values{"extraHosts": "own.example.org ssh-ed25519 AAAA"}}},
+			},
+			secrets: map[string]plan.Secret{
+				"apps": secret("username", "u", "password", `p: "{{ x }}"`, "insecure", "true"),
+				"ssh":  secret("sshPrivateKey", sshKey(t), "knownHosts", knownHost),
+			},
+			want: map[string]any{
+				"Secret/argocd-repo-public|text":                                                 map[string]any{"name": "public", "url": "https://git.example.org/public", "type": "git"},
+				"Secret/argocd-repo-apps|text":                                                   map[string]any{"name": "apps", "url": "https://git.example.org/apps", "type": "git", "project": "web", "username": "u", "password": `p: "{{ x }}"`, "insecure": "true"},
+				"Secret/argocd-repo-charts|text":                                                 map[string]any{"name": "charts", "url": "registry.example.org/charts", "type": "helm", "enableOCI": "true", "username": "u", "password": `p: "{{ x }}"`, "insecure": "true"},
+				"Secret/argocd-repo-creds-server|text":                                           map[string]any{"url": "https://git.example.org", "type": "git", "username": "u", "password": `p: "{{ x }}"`, "insecure": "true"},
+				"Secret/argocd-repo-apps|metadata|labels|argocd.argoproj.io/secret-type":         "repository",
+				"Secret/argocd-repo-creds-server|metadata|labels|argocd.argoproj.io/secret-type": "repo-creds",
+			},
+			lines: []string{"own.example.org ssh-ed25519 AAAA", "# of Repository ssh", knownHost},
+		},
 	}
 	for of, ch := range subjects(t) {
 		for name, tc := range cases {
@@ -49,7 +80,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, c := range p.Clusters {
+				for _, c := range slices.Concat(p.Clusters, p.Repositories) {
 					if c.State != v1alpha1.StateConnected {
 						t.Errorf("%s: %s", c.Name, c.Message)
 					}
@@ -72,9 +103,29 @@ func TestValuesOfTheFunction(t *testing.T) {
 						t.Errorf("%s: -want, +got:\n%s", path, diff)
 					}
 				}
+				hosts, _ := at(got["ConfigMap/argocd-ssh-known-hosts-cm"], "data|ssh_known_hosts").(string)
+				if lines := strings.Split(strings.TrimSpace(hosts), "\n"); len(lines) <= len(tc.lines) || !slices.Equal(tc.lines, lines[len(lines)-len(tc.lines):]) {
+					t.Errorf("known hosts should be Argo CD's own, and end with %q:\n%s", tc.lines, hosts)
+				}
 			})
 		}
 	}
+}
+
+const knownHost = "git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+
+// sshKey is a private key.
+func sshKey(t *testing.T) string {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKey(key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(block))
 }
 
 // secret is a Secret that was read, of keys and values in turn.

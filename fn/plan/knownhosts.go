@@ -1,0 +1,115 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+// extraHosts is the value of the argo-cd chart for SSH hosts beside those that
+// Argo CD knows of its own accord.
+var extraHosts = []string{"configs", "ssh", "extraHosts"}
+
+// ofEntry begins the lines of one entry of the spec, so that they can be told from
+// those of others later.
+const ofEntry = "# of "
+
+// knownHosts reads lines of a known_hosts file.
+func (s *secretReader) knownHosts(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	for _, line := range lines {
+		if _, _, _, _, _, err := ssh.ParseKnownHosts([]byte(line + "\n")); err != nil || errors.Is(err, io.EOF) {
+			s.fail("%s has a line that is not one of a known_hosts file: write lines as ssh-keyscan prints them", knownHostsKey)
+			return ""
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// knownHosts are the lines of all entries.
+type knownHosts struct {
+	entries map[string]string
+	before  func() map[string]string
+}
+
+func newKnownHosts(s *sensitive) *knownHosts {
+	return &knownHosts{entries: map[string]string{}, before: func() map[string]string {
+		out := map[string]string{}
+		if s.before == nil {
+			return out
+		}
+		text, _ := lookup(s.before(), extraHosts...)
+		entry := ""
+		for line := range strings.Lines(fmt.Sprint(text)) {
+			line = strings.TrimSpace(line)
+			if name, ok := strings.CutPrefix(line, ofEntry); ok {
+				entry = name
+			} else if entry != "" {
+				out[entry] = strings.TrimPrefix(out[entry]+"\n"+line, "\n")
+			}
+		}
+		return out
+	}}
+}
+
+// add adds the lines of an entry; of one that can't be used, those from before.
+func (h *knownHosts) add(e repository, c Connection, lines string) {
+	name := e.kind + " " + e.name
+	if c.State != v1alpha1.StateConnected {
+		lines = h.before()[name]
+	}
+	if lines != "" {
+		h.entries[name] = lines
+	}
+}
+
+// setKnownHosts hands the lines to Argo CD, after those that the claim or the
+// platform sets: values that stand in the Release win over those it reads from a
+// Secret, so they move there.
+func (p *Plan) setKnownHosts(h *knownHosts, s *sensitive, layers []layer) error {
+	if len(h.entries) == 0 {
+		return nil
+	}
+	if err := checkMaps(layers, "the known hosts of repositories", "configs", "ssh"); err != nil {
+		return err
+	}
+	var lines []string
+	if own, ok := lookup(p.ArgoCD.Values, extraHosts...); ok {
+		text, isText := own.(string)
+		if !isText && own != nil {
+			return fmt.Errorf("%s: %v is not text: write lines of a known_hosts file", "spec.argocd.values."+strings.Join(extraHosts, "."), own)
+		}
+		if text != "" {
+			lines = append(lines, strings.TrimRight(text, "\n"))
+		}
+		remove(p.ArgoCD.Values, extraHosts...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.entries)) {
+		lines = append(lines, ofEntry+name, h.entries[name])
+	}
+	if !s.put(strings.Join(lines, "\n"), extraHosts) {
+		return fmt.Errorf("spec.repositories: the known hosts of all are too large together: write only those of servers that Argo CD doesn't know")
+	}
+	return nil
+}
+
+// remove takes the value at the path away.
+func remove(v Values, path ...string) {
+	last := len(path) - 1
+	for _, key := range path[:last] {
+		v, _ = v[key].(Values)
+	}
+	delete(v, path[last])
+}

@@ -1,0 +1,133 @@
+package plan
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+var (
+	// scpURL is how Git writes an SSH URL in short.
+	scpURL = regexp.MustCompile(`^[^\s/:@]+@[^\s/:@]+:?\S*$`)
+
+	repositoryTypes = []v1alpha1.RepositoryType{v1alpha1.RepositoryGit, v1alpha1.RepositoryHelm, v1alpha1.RepositoryOCI}
+)
+
+// A repository is what repositories and credential templates have in common.
+type repository struct {
+	kind string
+	// field of the entry, and the chart's key for the list it is in.
+	field, key string
+	name, url  string
+	typ        v1alpha1.RepositoryType
+	project    string
+	secretRef  *v1alpha1.SecretReference
+}
+
+// setRepositories registers the repositories and credential templates of the spec.
+func (p *Plan) setRepositories(r Request, s *sensitive, layers []layer) error {
+	var all []repository
+	for i, e := range r.Spec.Repositories {
+		all = append(all, repository{v1alpha1.KindRepository, fmt.Sprintf("spec.repositories[%d]", i), "repositories", e.Name, e.URL, e.Type, e.Project, e.SecretRef})
+	}
+	for i, e := range r.Spec.CredentialTemplates {
+		all = append(all, repository{v1alpha1.KindCredentialTemplate, fmt.Sprintf("spec.credentialTemplates[%d]", i), "credentialTemplates", e.Name, e.URL, e.Type, "", &e.SecretRef})
+	}
+	seen := map[string]string{}
+	hosts := newKnownHosts(s)
+	for _, e := range all {
+		if e.typ == "" {
+			e.typ = v1alpha1.RepositoryGit
+		}
+		if err := e.check(); err != nil {
+			return err
+		}
+		for _, unique := range []struct{ field, id, value string }{{"name", e.key + "/" + e.name, e.name}, {"url", e.key + " " + e.url + " " + e.project, e.url}} {
+			if other, ok := seen[unique.id]; ok {
+				return fmt.Errorf("%s.%s: %q is that of %s, too: leave one of the two out", e.field, unique.field, unique.value, other)
+			}
+			seen[unique.id] = e.field
+		}
+		path := []string{"configs", e.key, e.name}
+		if err := checkFree(layers, e.field+", which has the same name", path...); err != nil {
+			return err
+		}
+		value, known, problem := e.read(r)
+		c := s.add(Connection{Kind: e.kind, Name: e.name}, problem, value, path...)
+		hosts.add(e, c, known)
+		p.Repositories = append(p.Repositories, c)
+	}
+	return p.setKnownHosts(hosts, s, layers)
+}
+
+// check checks an entry, as the schema does.
+func (e repository) check() error {
+	if len(validation.IsDNS1123Label(e.name)) > 0 {
+		return fmt.Errorf("%s.name: %q is not a name: write a DNS label, such as apps", e.field, e.name)
+	}
+	if !slices.Contains(repositoryTypes, e.typ) {
+		return fmt.Errorf("%s.type: %q is unknown: write one of %v", e.field, e.typ, repositoryTypes)
+	}
+	if e.project != "" && len(validation.IsDNS1123Subdomain(e.project)) > 0 {
+		return fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", e.field, e.project)
+	}
+	if err := checkRepositoryURL(e.field+".url", e.url, e.typ); err != nil {
+		return err
+	}
+	if e.secretRef != nil {
+		return checkSecretRef(e.field, *e.secretRef)
+	}
+	return nil
+}
+
+// checkRepositoryURL checks a repository's URL. One with a password in it is not
+// shown.
+func checkRepositoryURL(field, raw string, typ v1alpha1.RepositoryType) error {
+	u, err := url.Parse(raw)
+	if err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			return fmt.Errorf("%s: there is a password in the URL: write it into the Secret that secretRef names", field)
+		}
+	}
+	schemes := map[v1alpha1.RepositoryType][]string{
+		v1alpha1.RepositoryGit: {"https", "http", "ssh"}, v1alpha1.RepositoryHelm: {"https", "http", "oci"}, v1alpha1.RepositoryOCI: {"oci"},
+	}[typ]
+	if typ == v1alpha1.RepositoryGit && scpURL.MatchString(raw) {
+		return nil
+	}
+	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) || strings.ContainsAny(raw, " \t\r\n") {
+		return fmt.Errorf("%s: %q is not the URL of a repository of type %s: write one that begins with %s://", field, raw, typ, strings.Join(schemes, ":// or "))
+	}
+	return nil
+}
+
+// read is the entry of the chart's list, and the known hosts that go with it.
+func (e repository) read(r Request) (Values, string, *problem) {
+	v := Values{"url": e.url, "type": string(e.typ)}
+	if e.kind == v1alpha1.KindRepository {
+		v["name"] = e.name
+	}
+	if e.project != "" {
+		v["project"] = e.project
+	}
+	// Argo CD has Helm charts in OCI registries without a scheme.
+	if host, ok := strings.CutPrefix(e.url, "oci://"); ok && e.typ == v1alpha1.RepositoryHelm {
+		v["url"], v["enableOCI"] = host, "true"
+	}
+	if e.secretRef == nil {
+		return v, "", nil
+	}
+	s := r.readSecret(e.secretRef.Name)
+	known := s.repository(isSSH(e.url), v)
+	return v, known, s.problem
+}
+
+func isSSH(raw string) bool {
+	return strings.HasPrefix(raw, "ssh://") || !strings.Contains(raw, "://") && scpURL.MatchString(raw)
+}

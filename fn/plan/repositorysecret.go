@@ -1,0 +1,123 @@
+package plan
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// repositoryKeys are the keys of a Secret with a repository's credentials: those
+// of Argo CD's own repository Secrets.
+var repositoryKeys = []string{
+	"username", "password", "bearerToken", "sshPrivateKey",
+	"githubAppID", "githubAppInstallationID", "githubAppPrivateKey", "githubAppEnterpriseBaseUrl",
+	"tlsClientCertData", "tlsClientCertKey",
+	"insecure", "enableLfs", "forceHttpBasicAuth", "insecureOCIForceHttp", "proxy", "noProxy",
+	knownHostsKey,
+}
+
+const knownHostsKey = "knownHosts"
+
+// otherNames are the keys that Kubernetes' own types of Secrets have for them.
+var otherNames = map[string]string{
+	"sshPrivateKey": "ssh-privatekey", "tlsClientCertData": "tls.crt", "tlsClientCertKey": "tls.key",
+}
+
+// ofTheEntry are the keys of Argo CD's repository Secrets that are fields of the
+// spec here, and a certificate authority as cert-manager adds it: no fault of theirs.
+var ofTheEntry = []string{"url", "type", "name", "project", "ca.crt"}
+
+// repository reads the credentials of a repository into v. It returns the known
+// hosts that stand with them.
+func (s *secretReader) repository(overSSH bool, v Values) string {
+	known := slices.Concat(repositoryKeys, ofTheEntry)
+	for _, other := range otherNames {
+		known = append(known, other)
+	}
+	s.only(known, repositoryKeys)
+	read := map[string]string{}
+	for _, key := range repositoryKeys {
+		text := s.text(key)
+		if other := otherNames[key]; other != "" && text == "" {
+			text = s.text(other)
+		}
+		if text != "" {
+			read[key] = text
+		}
+	}
+	if len(read) == 0 {
+		s.fail("it has no credentials: write %s", strings.Join(repositoryKeys, ", "))
+	}
+	s.checkWaysIn(read, overSSH)
+	s.checkOptions(read)
+	hosts := read[knownHostsKey]
+	delete(read, knownHostsKey)
+	for key, text := range read {
+		v[key] = text
+	}
+	return s.knownHosts(hosts)
+}
+
+// checkWaysIn checks that there is one way in, that it is whole, and that the URL
+// is one for it.
+func (s *secretReader) checkWaysIn(read map[string]string, overSSH bool) {
+	has := func(key string) bool { return read[key] != "" }
+	var ways []string
+	for key, way := range map[string]string{"password": "username and password", "bearerToken": "bearerToken", "sshPrivateKey": "sshPrivateKey", "githubAppPrivateKey": "githubAppPrivateKey"} {
+		if has(key) {
+			ways = append(ways, way)
+		}
+	}
+	slices.Sort(ways)
+	switch {
+	case len(ways) > 1:
+		s.fail("it has several ways in, of which Argo CD takes one: write only one of %s", strings.Join(ways, ", "))
+	case has("username") != has("password"):
+		s.fail("username and password go together: write both (beside a token, most servers take any username)")
+	case overSSH && !has("sshPrivateKey"):
+		s.fail("the URL is one of SSH: write sshPrivateKey")
+	case !overSSH && has("sshPrivateKey"):
+		s.fail("sshPrivateKey is for an SSH URL, such as git@git.example.org:team/apps.git, and this one isn't")
+	case has("githubAppPrivateKey") != (has("githubAppID") && has("githubAppInstallationID")):
+		s.fail("githubAppID, githubAppInstallationID and githubAppPrivateKey go together: write all three")
+	case has("tlsClientCertData") != has("tlsClientCertKey"):
+		s.fail("tlsClientCertData and tlsClientCertKey go together: write both")
+	case has("tlsClientCertData"):
+		checkPair(s, []byte(read["tlsClientCertData"]), []byte(read["tlsClientCertKey"]))
+	}
+	s.checkPrivateKey("sshPrivateKey", read)
+	s.checkPrivateKey("githubAppPrivateKey", read)
+}
+
+// checkPrivateKey checks a key, and ends it as files of keys end.
+func (s *secretReader) checkPrivateKey(key string, read map[string]string) {
+	if read[key] == "" {
+		return
+	}
+	read[key] = strings.ReplaceAll(read[key], "\r\n", "\n") + "\n"
+	passphrase := &ssh.PassphraseMissingError{}
+	switch _, err := ssh.ParseRawPrivateKey([]byte(read[key])); {
+	case errors.As(err, &passphrase):
+		s.fail("%s has a passphrase, and nobody is there to type it: write a key without one", key)
+	case err != nil:
+		s.fail("%s is not a private key in PEM", key)
+	}
+}
+
+// checkOptions checks what Argo CD would stumble over when it reads all of its
+// repositories, the good ones too.
+func (s *secretReader) checkOptions(read map[string]string) {
+	for _, key := range []string{"insecure", "enableLfs", "forceHttpBasicAuth", "insecureOCIForceHttp"} {
+		if v := read[key]; v != "" && v != "true" && v != "false" {
+			s.fail("%s is neither true nor false", key)
+		}
+	}
+	for _, key := range []string{"githubAppID", "githubAppInstallationID"} {
+		if _, err := strconv.ParseInt(read[key], 10, 64); err != nil && read[key] != "" {
+			s.fail("%s is not a number", key)
+		}
+	}
+}

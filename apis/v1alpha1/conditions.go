@@ -18,11 +18,14 @@ const (
 	// repository and credential template of the spec are well formed and handed to
 	// Argo CD.
 	ConditionRepositoriesConnected = "RepositoriesConnected"
+	// ConditionBootstrapSynced is True when the Application of spec.bootstrap is
+	// Synced and Healthy.
+	ConditionBootstrapSynced = "BootstrapSynced"
 )
 
 // Conditions of parts that a spec may have or not: there only when it has. The
 // tenant's Ready doesn't wait for them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced}
 
 // OptionalConditions are the types of the conditions of parts that a spec may
 // have or not.
@@ -62,6 +65,18 @@ const (
 	// ReasonSecretInvalid: a Secret that the spec names can't be used (False).
 	// What it gave before stays in use.
 	ReasonSecretInvalid = "SecretInvalid"
+	// ReasonApplicationFailed: the Application can't be created or observed, or
+	// Argo CD can't sync it (False, BootstrapSynced alone).
+	ReasonApplicationFailed = "ApplicationFailed"
+	// ReasonOutOfSync: the Application differs from Git (False, BootstrapSynced
+	// alone).
+	ReasonOutOfSync = "OutOfSync"
+	// ReasonProgressing: the Application is synced, and not healthy yet (False,
+	// BootstrapSynced alone).
+	ReasonProgressing = "Progressing"
+	// ReasonUnhealthy: the Application is synced, and not healthy (False,
+	// BootstrapSynced alone).
+	ReasonUnhealthy = "Unhealthy"
 	// ReasonNotInSpec: the spec had this part once and has it no more (True).
 	ReasonNotInSpec = "NotInSpec"
 	// ReasonInvalidSpec: the claim or the function's input can't be used. What

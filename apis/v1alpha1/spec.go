@@ -73,6 +73,13 @@ type Spec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:MaxItems=50
 	CredentialTemplates []CredentialTemplateSpec `json:"credentialTemplates,omitempty"`
+
+	// The first Application, named bootstrap: created in Argo CD's namespace once
+	// Argo CD runs, and kept as it is described here. Its health is in the status.
+	// When this is taken out again, the Application stays as it was.
+	// +optional
+	// +nullable
+	Bootstrap *BootstrapSpec `json:"bootstrap,omitempty"`
 }
 
 // ArgoCDSpec says which Argo CD is installed, and how.

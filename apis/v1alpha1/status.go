@@ -63,6 +63,10 @@ type Status struct {
 	// +optional
 	// +listType=atomic
 	Repositories []RepositoryStatus `json:"repositories,omitempty"`
+
+	// The first Application.
+	// +optional
+	Bootstrap *BootstrapStatus `json:"bootstrap,omitempty"`
 }
 
 // ConnectionState says whether credentials are there.

@@ -14,6 +14,7 @@ const (
 	KubernetesProviderConfig = "kubernetes-provider-config"
 	ArgoCD                   = "argocd"
 	Usage                    = "usage"
+	Bootstrap                = "bootstrap"
 	ValuesSecret             = decode.ValuesSecret
 	workloadPrefix           = "argocd-"
 )
@@ -39,7 +40,8 @@ type row struct {
 	// waits tells whether creating it must wait. A resource that is observed
 	// never waits: what is left out of the desired state is deleted.
 	waits func(Tenant) bool
-	// ready tells whether it is as it should be.
+	// ready tells whether it is as it should be, as far as the tenant's Ready
+	// depends on that.
 	ready func(Tenant) bool
 	// build makes it.
 	build func(Tenant) (Object, error)
@@ -60,6 +62,7 @@ func table(t Tenant) []row {
 		// Together with the Release, since each that comes alone costs some more of Crossplane's attention.
 		{name: Usage, wanted: usageWanted, waits: not(HasKubeconfig), ready: exists(Usage), build: usage},
 	}
+	rows = append(rows, row{name: Bootstrap, wanted: bootstrapWanted, waits: not(argoCDDeployed), ready: always, build: bootstrap})
 	for _, w := range t.Workloads {
 		name := WorkloadName(w.Component)
 		rows = append(rows, row{

@@ -12,6 +12,38 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
+// TestApplicationReadiness evaluates the query that provider-kubernetes evaluates.
+func TestApplicationReadiness(t *testing.T) {
+	env, err := cel.NewEnv(cel.Variable("object", cel.AnyType))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast, issues := env.Compile(applicationReady)
+	if issues.Err() != nil || !ast.OutputType().IsExactType(cel.BoolType) {
+		t.Fatal(issues.Err())
+	}
+	program, err := env.Program(ast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[string]bool{
+		`{"status":{"sync":{"status":"Synced"},"health":{"status":"Healthy"}}}`:    true,
+		`{"status":{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"}}}`: false,
+		`{"status":{"sync":{"status":"Synced"},"health":{}}}`:                      false,
+		`{"status":{"sync":{"status":"Synced"}}}`:                                  false,
+		`{"status":{}}`: false,
+		`{}`:            false,
+	} {
+		s := &structpb.Struct{}
+		if err := s.UnmarshalJSON([]byte(status)); err != nil {
+			t.Fatal(err)
+		}
+		if out, _, err := program.Eval(map[string]any{"object": s.AsMap()}); err != nil || out.Value() != want {
+			t.Errorf("%s: want %t, got %v, %v", status, want, out, err)
+		}
+	}
+}
+
 // TestWorkloadHealth holds the two judgements of a workload together: ours, and
 // the query that provider-kubernetes evaluates, as it does.
 func TestWorkloadHealth(t *testing.T) {

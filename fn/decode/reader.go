@@ -68,6 +68,15 @@ func (r *reader) flag(o Struct, field, key string) bool {
 	return v.GetBoolValue()
 }
 
+// optionalFlag reads a switch; nil when it isn't set.
+func (r *reader) optionalFlag(o Struct, field, key string) *bool {
+	on := r.flag(o, field, key)
+	if !o.Has(key) {
+		return nil
+	}
+	return &on
+}
+
 // list reads the list at key of o.
 func (r *reader) list(o Struct, field, key string, most int) []*structpb.Value {
 	v := o.Value(key)

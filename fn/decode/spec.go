@@ -23,6 +23,7 @@ func spec(xr Struct) (plan.Spec, error) {
 		Clusters:             r.clusters(root),
 		Repositories:         r.repositories(root),
 		CredentialTemplates:  r.credentialTemplates(root),
+		Bootstrap:            r.bootstrap(root),
 	}
 	return s, r.err
 }

@@ -37,6 +37,7 @@ type Spec struct {
 	Clusters             []v1alpha1.ClusterSpec
 	Repositories         []v1alpha1.RepositorySpec
 	CredentialTemplates  []v1alpha1.CredentialTemplateSpec
+	Bootstrap            *v1alpha1.BootstrapSpec
 }
 
 // SecretNames are the names of the Secrets that the spec names, sorted.
@@ -77,6 +78,8 @@ type Plan struct {
 	Clusters []Connection
 	// Repositories are the repositories and credential templates of the spec.
 	Repositories []Connection
+	// Application is the manifest of the first Application; nil for none.
+	Application map[string]any
 }
 
 // Chart to install, and with which values.
@@ -109,6 +112,10 @@ func New(r Request) (*Plan, error) {
 		return nil, err
 	}
 	if err := p.setValues(r, in); err != nil {
+		return nil, err
+	}
+	var err error
+	if p.Application, err = application(r.Spec.Bootstrap); err != nil {
 		return nil, err
 	}
 	p.GeneratesPassword = generatesPassword(p.ArgoCD.Values)

@@ -33,6 +33,7 @@ func New(t compose.Tenant, r compose.Result) Report {
 		ArgoCD:       argocd(t),
 		Clusters:     clusters(t),
 		Repositories: repositories(t),
+		Bootstrap:    bootstrap(t),
 	}
 	return rep
 }

@@ -37,6 +37,10 @@ func (te *tenant) bringUp(at func(stage string)) {
 			te.condition(name, "True")
 			te.workload(name, 1)
 		}
+		if name := o.GetAnnotations()[nameInComposition]; name == "bootstrap" {
+			te.condition(name, "True")
+			te.application(name)
+		}
 	}
 	te.reconcile()
 	at("5-ready")
@@ -86,6 +90,19 @@ func (te *tenant) connection(name, key, value string) {
 		},
 		"data": map[string]any{key: base64.StdEncoding.EncodeToString([]byte(value))},
 	}})
+}
+
+// application reports an Application of Argo CD as it is seen in the virtual cluster.
+func (te *tenant) application(name string) {
+	te.t.Helper()
+	o := te.get(name)
+	m, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
+	check(te.t, err)
+	m["status"] = map[string]any{
+		"sync":   map[string]any{"status": "Synced", "revision": "6dcb09b5b57875f334f61aebed695e2e4193db5e"},
+		"health": map[string]any{"status": "Healthy"},
+	}
+	check(te.t, unstructured.SetNestedMap(o.Object, m, "status", "atProvider", "manifest"))
 }
 
 // workload reports a workload of Argo CD as it is seen in the virtual cluster.

@@ -1,0 +1,74 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+// ApplicationName is the name of the first Application.
+const ApplicationName = "bootstrap"
+
+// inClusterURL is the virtual cluster, as Argo CD in it calls it.
+const inClusterURL = "https://kubernetes.default.svc"
+
+// application is the manifest of the first Application; nil when the spec has none.
+func application(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
+	const field = "spec.bootstrap"
+	if b == nil {
+		return nil, nil
+	}
+	if err := checkRepositoryURL(field+".repoURL", b.RepoURL, v1alpha1.RepositoryGit); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(b.Path, "/") || slices.Contains(strings.Split(b.Path, "/"), "..") {
+		return nil, fmt.Errorf("%s.path: %q is not a folder of the repository: write one below its root, such as customers/acme", field, b.Path)
+	}
+	if b.Project != "" && len(validation.IsDNS1123Subdomain(b.Project)) > 0 {
+		return nil, fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", field, b.Project)
+	}
+	for _, option := range b.SyncPolicy.SyncOptions {
+		if name, value, ok := strings.Cut(option, "="); !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("%s.syncPolicy.syncOptions: %q is not an option: write one such as CreateNamespace=true", field, option)
+		}
+	}
+	spec := map[string]any{
+		"project": cmp.Or(b.Project, "default"),
+		"source": map[string]any{
+			"repoURL": b.RepoURL, "path": cmp.Or(b.Path, "."), "targetRevision": cmp.Or(b.TargetRevision, "HEAD"),
+		},
+		"destination": map[string]any{"server": inClusterURL, "namespace": ArgoCDNamespace},
+	}
+	if policy := syncPolicy(*b.SyncPolicy); len(policy) > 0 {
+		spec["syncPolicy"] = policy
+	}
+	return map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1",
+		"kind":       "Application",
+		"metadata":   map[string]any{"name": ApplicationName, "namespace": ArgoCDNamespace},
+		"spec":       spec,
+	}, nil
+}
+
+func syncPolicy(p v1alpha1.SyncPolicy) map[string]any {
+	out := map[string]any{}
+	on := func(v *bool) bool { return v == nil || *v }
+	// Left out, and not switched off in Argo CD's own way, which is newer than
+	// some of its versions.
+	if on(p.Automated.Enabled) {
+		out["automated"] = map[string]any{"prune": on(p.Automated.Prune), "selfHeal": on(p.Automated.SelfHeal)}
+	}
+	if len(p.SyncOptions) > 0 {
+		options := make([]any, 0, len(p.SyncOptions))
+		for _, o := range p.SyncOptions {
+			options = append(options, o)
+		}
+		out["syncOptions"] = options
+	}
+	return out
+}

@@ -1,0 +1,76 @@
+package status
+
+import (
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// What Argo CD says of an Application.
+const (
+	synced  = "Synced"
+	healthy = "Healthy"
+)
+
+// errorConditions are the types of an Application's conditions that are errors.
+var errorConditions = map[string]bool{
+	"ComparisonError": true, "InvalidSpecError": true, "SyncError": true, "UnknownError": true, "DeletionError": true,
+}
+
+func bootstrapSynced(t compose.Tenant, is conditionOf) Condition {
+	o := t.Observed.Composed[compose.Bootstrap]
+	s := applicationStatus(t)
+	what := "Application " + plan.ApplicationName
+	switch {
+	case !o.Exists():
+		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
+	case o.Condition("Synced").False():
+		return is.no(v1alpha1.ReasonApplicationFailed, what+" cannot be applied or observed", problem(o))
+	case s.Sync == synced && s.Health == healthy:
+		return is.yes(what + " is synced and healthy")
+	case s.Message != "":
+		return is.no(v1alpha1.ReasonApplicationFailed, what, s.Message)
+	case s.Sync != synced:
+		return is.no(v1alpha1.ReasonOutOfSync, what+" is "+or(s.Sync, "not synced yet"), "")
+	case s.Health == "Progressing" || s.Health == "":
+		return is.no(v1alpha1.ReasonProgressing, what+" is synced, and not healthy yet", "")
+	}
+	return is.no(v1alpha1.ReasonUnhealthy, what+" is "+s.Health, "")
+}
+
+// bootstrap is what Argo CD says of the first Application; nil before it has said
+// anything.
+func bootstrap(t compose.Tenant) *v1alpha1.BootstrapStatus {
+	if s := applicationStatus(t); t.Application != nil && s != (v1alpha1.BootstrapStatus{}) {
+		return &s
+	}
+	return nil
+}
+
+func applicationStatus(t compose.Tenant) v1alpha1.BootstrapStatus {
+	app := t.Observed.Composed[compose.Bootstrap].Get("status", "atProvider", "manifest", "status")
+	s := v1alpha1.BootstrapStatus{
+		Health:   app.String("health", "status"),
+		Sync:     app.String("sync", "status"),
+		Revision: app.String("sync", "revision"),
+	}
+	if s.Sync != synced || s.Health != healthy {
+		s.Message = newRedactor(t.Observed)(applicationError(app))
+	}
+	return s
+}
+
+// applicationError is what Argo CD says is wrong, "" when it says nothing.
+func applicationError(app decode.Struct) string {
+	for _, c := range app.List("conditions") {
+		if errorConditions[c.String("type")] {
+			return c.String("message")
+		}
+	}
+	switch app.String("operationState", "phase") {
+	case "Failed", "Error":
+		return app.String("operationState", "message")
+	}
+	return ""
+}

@@ -109,9 +109,18 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 	e.req.Observed.Composite.ConnectionDetails = maps.Clone(rsp.GetDesired().GetComposite().GetConnectionDetails())
 
 	observed := e.req.GetObserved().GetResources()
-	maps.DeleteFunc(observed, func(name string, _ *fnv1.Resource) bool { return rsp.GetDesired().GetResources()[name] == nil })
+	maps.DeleteFunc(observed, func(name string, o *fnv1.Resource) bool {
+		gone := rsp.GetDesired().GetResources()[name] == nil
+		if meta := field(o.GetResource(), "metadata").GetFields(); gone {
+			delete(e.cluster, o.GetResource().GetFields()["kind"].GetStringValue()+"/"+meta["namespace"].GetStringValue()+"/"+meta["name"].GetStringValue())
+		}
+		return gone
+	})
 	for name, d := range rsp.GetDesired().GetResources() {
 		was := observed[name]
+		if !e.mayControl(d.GetResource()) {
+			continue
+		}
 		o := &fnv1.Resource{Resource: proto.Clone(d.GetResource()).(*structpb.Struct), ConnectionDetails: was.GetConnectionDetails()}
 		meta := o.Resource.Fields["metadata"].GetStructValue()
 		meta.Fields["uid"] = structpb.NewStringValue("uid-of-" + name)
@@ -124,6 +133,29 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 		observed[name] = o
 	}
 	return rsp
+}
+
+// mayControl does what an API server does with an object that Crossplane applies:
+// it refuses one that has another controller.
+func (e *engine) mayControl(o *structpb.Struct) bool {
+	if o.GetFields()["kind"].GetStringValue() != "ConfigMap" {
+		return true
+	}
+	meta := field(o, "metadata")
+	key := "ConfigMap/" + meta.GetFields()["namespace"].GetStringValue() + "/" + meta.GetFields()["name"].GetStringValue()
+	uid := field(e.xr(), "metadata").GetFields()["uid"].GetStringValue()
+	if there := e.cluster[key]; there != nil {
+		owner := field(there, "metadata").GetFields()["ownerReferences"].GetListValue().GetValues()
+		return len(owner) > 0 && owner[0].GetStructValue().GetFields()["uid"].GetStringValue() == uid
+	}
+	there := proto.Clone(o).(*structpb.Struct)
+	owners, err := structpb.NewList([]any{map[string]any{"uid": uid, "controller": true}})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	field(there, "metadata").Fields["ownerReferences"] = structpb.NewListValue(owners)
+	e.cluster[key] = there
+	return true
 }
 
 func (e *engine) xr() *structpb.Struct { return e.req.GetObserved().GetComposite().GetResource() }
@@ -147,9 +179,11 @@ func (e *engine) heal() {
 		case name == compose.VCluster:
 			o.ConnectionDetails = map[string][]byte{"kubeconfig": []byte(testKubeconfig)}
 			setStatus(o.GetResource(), `{"state":"deployed","version":"0.36.1"}`)
-		case name == compose.ValuesSecret:
-			// It is there as soon as it is created, and has no conditions.
+		case name == compose.ValuesSecret, strings.HasPrefix(name, "ingress-host-"):
+			// There as soon as they are created, and without conditions.
 			delete(o.GetResource().GetFields(), "status")
+		case name == compose.Ingress:
+			e.setIngress(`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
 		case name == compose.Bootstrap:
 			e.setApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
 		case name == compose.ArgoCD:
@@ -162,10 +196,16 @@ func (e *engine) heal() {
 }
 
 // setApplication says what Argo CD reports of the first Application.
-func (e *engine) setApplication(status string) {
-	m := proto.Clone(field(e.observed(compose.Bootstrap), "spec", "forProvider", "manifest")).(*structpb.Struct)
+func (e *engine) setApplication(status string) { e.setManifest(compose.Bootstrap, status) }
+
+// setIngress says what the ingress controller reports of the Ingress.
+func (e *engine) setIngress(status string) { e.setManifest(compose.Ingress, status) }
+
+// setManifest says what status the object has that an Object is about.
+func (e *engine) setManifest(name, status string) {
+	m := proto.Clone(field(e.observed(name), "spec", "forProvider", "manifest")).(*structpb.Struct)
 	m.Fields["status"] = structpb.NewStructValue(resource.MustStructJSON(status))
-	field(e.observed(compose.Bootstrap), "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
+	field(e.observed(name), "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
 }
 
 // setReplicas says how many of a workload's replicas are wanted and available.
@@ -226,6 +266,16 @@ func valuesOf(t testing.TB, secret *structpb.Struct) map[string]any {
 func (e *engine) spec(spec string) {
 	e.t.Helper()
 	e.xr().Fields["spec"] = resource.MustStructJSON(tenantXR(spec)).GetFields()["spec"]
+}
+
+// cycle lets Crossplane and the providers work in turn.
+func (e *engine) cycle(times int) {
+	e.t.Helper()
+	for range times {
+		e.reconcile()
+		e.heal()
+	}
+	e.reconcile()
 }
 
 // install reconciles a tenant to Ready.

@@ -256,7 +256,7 @@ func TestValuesReachTheChart(t *testing.T) {
 		"server":     map[string]any{"replicas": 2., "logLevel": "debug", "readinessProbe": probe},
 		"controller": map[string]any{"readinessProbe": probe}, "repoServer": map[string]any{"readinessProbe": probe},
 		"dex":    map[string]any{"enabled": false, "image": map[string]any{"repository": "mirror.test/m/dexidp/dex"}},
-		"global": map[string]any{"image": map[string]any{"repository": "mirror.test/m/argoproj/argocd"}},
+		"global": map[string]any{"domain": "argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc", "image": map[string]any{"repository": "mirror.test/m/argoproj/argocd"}},
 		"redis":  map[string]any{"image": map[string]any{"repository": "mirror.test/m/docker/library/redis"}},
 		"redis-ha": map[string]any{
 			"image":   map[string]any{"repository": "mirror.test/m/docker/library/redis"},

@@ -24,6 +24,8 @@ func FuzzRunFunction(f *testing.F) {
 	f.Add(`{"claimRef":{"namespace":"team-a"},"clusters":[{"name":"prod","labels":{"a":"b"},"namespaces":["1"],"secretRef":{"name":"prod-token"}},{"name":"yes"}]}`, `{}`, "z", uint64(6))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"repositories":[{"name":"apps","url":"git@a:b","type":"git","secretRef":{"name":"apps"}},{"name":"b","url":"oci://c","type":"helm"}],"credentialTemplates":[{"name":"a","url":"https://a:b@c"}]}`, `{}`, "r", uint64(8))
 	f.Add(`{"bootstrap":{"repoURL":"git@a:b","path":"..","syncPolicy":{"automated":{"prune":null}}}}`, `{}`, "s", uint64(4))
+	f.Add(`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"c"}}}}`, `{}`, "t", uint64(2))
+	f.Add(`{"claimRef":{"namespace":"n","name":"m"}}`, platformInput, "u", uint64(1))
 	f.Fuzz(func(t *testing.T, spec, input, name string, seed uint64) {
 		req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
 		xr := req.GetObserved().GetComposite().GetResource()

@@ -54,7 +54,7 @@ func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunction
 		if name == compose.WorkloadName("dex") || !slices.Contains(everyName(), name) {
 			continue
 		}
-		if name == compose.Bootstrap && len(field(req.GetObserved().GetComposite().GetResource(), "spec", "bootstrap").GetFields()) == 0 {
+		if (name == compose.Bootstrap || name == compose.Ingress) && len(field(req.GetObserved().GetComposite().GetResource(), "spec", name).GetFields()) == 0 {
 			continue
 		}
 		if _, ok := rsp.GetDesired().GetResources()[name]; !ok {
@@ -65,7 +65,7 @@ func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunction
 
 // everyName are the names of the resources that every tenant has.
 func everyName() []string {
-	names := []string{compose.Namespace, compose.VCluster, compose.HelmProviderConfig, compose.KubernetesProviderConfig, compose.ArgoCD, compose.Usage, compose.ValuesSecret, compose.Bootstrap}
+	names := []string{compose.Namespace, compose.VCluster, compose.HelmProviderConfig, compose.KubernetesProviderConfig, compose.ArgoCD, compose.Usage, compose.ValuesSecret, compose.Bootstrap, compose.Ingress}
 	for _, c := range []string{"server", "repo-server", "controller", "applicationset"} {
 		names = append(names, compose.WorkloadName(c))
 	}
@@ -138,7 +138,10 @@ func withEverything(t testing.TB) *engine {
 	e.spec(strings.TrimSuffix(tokenSpec, "}") + `,
 		"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"apps"}}],
 		"credentialTemplates":[{"name":"server","url":"https://git.example.org","secretRef":{"name":"missing"}}],
-		"bootstrap":{"repoURL":"https://git.example.org/apps"}}`)
+		"bootstrap":{"repoURL":"https://git.example.org/apps"},
+		"ingress":{"host":"argocd.example.org","tls":{"secretName":"cert"}}}`)
+	cert, key := keyPair()
+	e.secret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key})
 	e.secret("apps", "Opaque", map[string]string{"username": "u", "password": "secret-of-apps-1"})
 	return e
 }

@@ -30,6 +30,11 @@ func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 	secrets = map[string]testSecret{}
 	s := map[string]any{"clusters": randomClusters(r, secrets), "repositories": randomRepositories(r, secrets), "credentialTemplates": []any{
 		map[string]any{"name": "t", "url": "https://t.example.org", "secretRef": map[string]any{"name": "repository-0"}}}}
+	if r.IntN(2) == 0 {
+		s["ingress"] = map[string]any{"host": "argocd.example.org", "tls": map[string]any{"secretName": "cert"}}
+		cert, _ := keyPair()
+		secrets["cert"] = testSecret{"kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": secretText(r)}}
+	}
 	raw, _ := json.Marshal(s)
 	return string(raw), secrets
 }

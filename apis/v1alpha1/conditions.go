@@ -21,11 +21,14 @@ const (
 	// ConditionBootstrapSynced is True when the Application of spec.bootstrap is
 	// Synced and Healthy.
 	ConditionBootstrapSynced = "BootstrapSynced"
+	// ConditionIngressReady is True when an ingress controller has given Argo CD's
+	// Ingress an address.
+	ConditionIngressReady = "IngressReady"
 )
 
 // Conditions of parts that a spec may have or not: there only when it has. The
 // tenant's Ready doesn't wait for them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady}
 
 // OptionalConditions are the types of the conditions of parts that a spec may
 // have or not.
@@ -77,6 +80,14 @@ const (
 	// ReasonUnhealthy: the Application is synced, and not healthy (False,
 	// BootstrapSynced alone).
 	ReasonUnhealthy = "Unhealthy"
+	// ReasonHostTaken: another claim has the host (False, IngressReady alone).
+	ReasonHostTaken = "HostTaken"
+	// ReasonWaitingForHost: it isn't known yet whether the host is free (False,
+	// IngressReady alone).
+	ReasonWaitingForHost = "WaitingForHost"
+	// ReasonWaitingForAddress: no ingress controller has given the Ingress an
+	// address (False, IngressReady alone).
+	ReasonWaitingForAddress = "WaitingForAddress"
 	// ReasonNotInSpec: the spec had this part once and has it no more (True).
 	ReasonNotInSpec = "NotInSpec"
 	// ReasonInvalidSpec: the claim or the function's input can't be used. What

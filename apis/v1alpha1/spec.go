@@ -15,7 +15,7 @@ import (
 // +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
 // +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."
 // +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",description="The Kubernetes version of the virtual cluster."
-// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="Where Argo CD is reached from inside the host cluster."
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="Where Argo CD is reached."
 type XVirtualArgoCD struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -80,6 +80,13 @@ type Spec struct {
 	// +optional
 	// +nullable
 	Bootstrap *BootstrapSpec `json:"bootstrap,omitempty"`
+
+	// How Argo CD is reached from outside the host cluster. Default: where the
+	// platform has a domain for it, at https://<claim>-<namespace>.<domain>; where it
+	// has none, not at all.
+	// +optional
+	// +nullable
+	Ingress *IngressSpec `json:"ingress,omitempty"`
 }
 
 // ArgoCDSpec says which Argo CD is installed, and how.

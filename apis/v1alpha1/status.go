@@ -140,8 +140,9 @@ type ArgoCDStatus struct {
 	// +optional
 	ChartVersion string `json:"chartVersion,omitempty"`
 
-	// URL of Argo CD's web interface and API, as reached from inside the host
-	// cluster; empty before Argo CD is installed.
+	// URL of Argo CD's web interface and API: with an Ingress its host's, without
+	// one as reached from inside the host cluster; empty before Argo CD is
+	// installed.
 	// +optional
 	URL string `json:"url,omitempty"`
 }

@@ -16,17 +16,10 @@ func upgraded(c decode.Composed) bool {
 }
 
 // Deployed tells whether Helm's last change of a Release has succeeded.
-func Deployed(c decode.Composed) bool {
-	return c.String("status", "atProvider", "state") == "deployed"
-}
+func Deployed(c decode.Composed) bool { return c.Deployed() }
 
-// Current tells whether the provider has seen the newest spec: while it rolls
-// out a change, the conditions are about what was before. Providers that don't
-// say which generation they saw are believed.
-func Current(c decode.Composed) bool {
-	seen := c.Condition("Synced").ObservedGeneration
-	return seen == 0 || seen >= c.Int(0, "metadata", "generation")
-}
+// Current tells whether the provider has seen the newest spec.
+func Current(c decode.Composed) bool { return c.Current() }
 
 func isReady(name string) func(Tenant) bool {
 	return func(t Tenant) bool { return Healthy(t.observed(name)) }

@@ -12,12 +12,17 @@ const (
 	VCluster                 = "vcluster"
 	HelmProviderConfig       = "helm-provider-config"
 	KubernetesProviderConfig = "kubernetes-provider-config"
-	ArgoCD                   = "argocd"
+	ArgoCD                   = decode.ArgoCD
 	Usage                    = "usage"
 	Bootstrap                = "bootstrap"
+	Ingress                  = "ingress"
+	hostPrefix               = decode.HostPrefix
 	ValuesSecret             = decode.ValuesSecret
 	workloadPrefix           = "argocd-"
 )
+
+// HostName is the name in the composition of the record of a host.
+func HostName(host string) string { return hostPrefix + plan.HostID(host) }
 
 // WorkloadName is the name in the composition of the observed workload.
 func WorkloadName(component string) string { return workloadPrefix + component }
@@ -62,7 +67,11 @@ func table(t Tenant) []row {
 		// Together with the Release, since each that comes alone costs some more of Crossplane's attention.
 		{name: Usage, wanted: usageWanted, waits: not(HasKubeconfig), ready: exists(Usage), build: usage},
 	}
-	rows = append(rows, row{name: Bootstrap, wanted: bootstrapWanted, waits: not(argoCDDeployed), ready: always, build: bootstrap})
+	rows = append(rows, row{name: Bootstrap, wanted: bootstrapWanted, waits: not(argoCDDeployed), ready: always, build: bootstrap},
+		row{name: Ingress, wanted: ingressWanted, waits: not(ingressInstalled), ready: always, build: ingress})
+	for _, host := range t.Ingress.Records {
+		rows = append(rows, row{name: HostName(host), wanted: always, waits: never, ready: always, build: hostRecord(host)})
+	}
 	for _, w := range t.Workloads {
 		name := WorkloadName(w.Component)
 		rows = append(rows, row{

@@ -12,34 +12,45 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
-// TestApplicationReadiness evaluates the query that provider-kubernetes evaluates.
-func TestApplicationReadiness(t *testing.T) {
+// TestReadiness evaluates the queries that provider-kubernetes evaluates.
+func TestReadiness(t *testing.T) {
 	env, err := cel.NewEnv(cel.Variable("object", cel.AnyType))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ast, issues := env.Compile(applicationReady)
-	if issues.Err() != nil || !ast.OutputType().IsExactType(cel.BoolType) {
-		t.Fatal(issues.Err())
-	}
-	program, err := env.Program(ast)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for status, want := range map[string]bool{
-		`{"status":{"sync":{"status":"Synced"},"health":{"status":"Healthy"}}}`:    true,
-		`{"status":{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"}}}`: false,
-		`{"status":{"sync":{"status":"Synced"},"health":{}}}`:                      false,
-		`{"status":{"sync":{"status":"Synced"}}}`:                                  false,
-		`{"status":{}}`: false,
-		`{}`:            false,
+	for query, cases := range map[string]map[string]bool{
+		applicationReady: {
+			`{"status":{"sync":{"status":"Synced"},"health":{"status":"Healthy"}}}`:    true,
+			`{"status":{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"}}}`: false,
+			`{"status":{"sync":{"status":"Synced"},"health":{}}}`:                      false,
+			`{"status":{"sync":{"status":"Synced"}}}`:                                  false,
+			`{"status":{}}`: false,
+			`{}`:            false,
+		},
+		ingressReady: {
+			`{"status":{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}}`: true,
+			`{"status":{"loadBalancer":{"ingress":[]}}}`:                   false,
+			`{"status":{"loadBalancer":{}}}`:                               false,
+			`{"status":{}}`:                                                false,
+			`{}`:                                                           false,
+		},
 	} {
-		s := &structpb.Struct{}
-		if err := s.UnmarshalJSON([]byte(status)); err != nil {
+		ast, issues := env.Compile(query)
+		if issues.Err() != nil || !ast.OutputType().IsExactType(cel.BoolType) {
+			t.Fatal(issues.Err())
+		}
+		program, err := env.Program(ast)
+		if err != nil {
 			t.Fatal(err)
 		}
-		if out, _, err := program.Eval(map[string]any{"object": s.AsMap()}); err != nil || out.Value() != want {
-			t.Errorf("%s: want %t, got %v, %v", status, want, out, err)
+		for object, want := range cases {
+			s := &structpb.Struct{}
+			if err := s.UnmarshalJSON([]byte(object)); err != nil {
+				t.Fatal(err)
+			}
+			if out, _, err := program.Eval(map[string]any{"object": s.AsMap()}); err != nil || out.Value() != want {
+				t.Errorf("%s\n%s: want %t, got %v, %v", query, object, want, out, err)
+			}
 		}
 	}
 }

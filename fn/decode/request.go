@@ -17,6 +17,9 @@ const (
 	ValuesKey    = "values.yaml"
 )
 
+// ArgoCD is the name in the composition of Argo CD's Release.
+const ArgoCD = "argocd"
+
 // Observed is what exists.
 type Observed struct {
 	// XR is the composite resource.
@@ -29,16 +32,6 @@ type Observed struct {
 	// leave but in the composed Secret of values.
 	Secrets []map[string]string
 }
-
-// Composed is an observed composed resource.
-type Composed struct {
-	Struct
-	// Connection are its connection details: never to leave but as such.
-	Connection map[string][]byte
-}
-
-// Exists tells whether the resource is observed.
-func (c Composed) Exists() bool { return c.s != nil }
 
 // Observe reads what exists. It can't fail: whatever is malformed reads as
 // absent.
@@ -88,12 +81,10 @@ func Request(req *fnv1.RunFunctionRequest, o Observed) (plan.Request, error) {
 	if err != nil {
 		return plan.Request{}, err
 	}
-	claim := claim(o.XR)
-	return plan.Request{
-		XRName: name, Spec: s, Input: in, Claim: claim,
-		Secrets: secrets(req, claim.Namespace, s.SecretNames()),
-		Before:  sync.OnceValue(o.valuesInUse),
-	}, nil
+	r := plan.Request{XRName: name, Spec: s, Input: in, Claim: claim(o.XR), Before: sync.OnceValue(o.valuesInUse)}
+	r.Secrets = secrets(req, r.Claim.Namespace, s.SecretNames())
+	r.Hosts = hosts(req, o, r)
+	return r, nil
 }
 
 // claim is what Crossplane says of the XR's claim. A claim's author has no say in

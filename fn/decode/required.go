@@ -13,23 +13,28 @@ import (
 func requiredSecret(name string) string { return "secret/" + name }
 
 // Require asks Crossplane for the objects that the spec names. Crossplane calls
-// the function again with them. It tells whether there are any.
+// the function again with them. It tells whether there are Secrets among them.
 func Require(rsp *fnv1.RunFunctionResponse, r plan.Request) bool {
-	names := r.Spec.SecretNames()
-	// A reference of an XR without a claim is refused: it has no namespace to be in.
-	if len(names) == 0 || r.Claim.Namespace == "" {
-		return false
-	}
-	selectors := make(map[string]*fnv1.ResourceSelector, len(names))
-	for _, name := range names {
-		selectors[requiredSecret(name)] = &fnv1.ResourceSelector{
-			ApiVersion: "v1", Kind: "Secret",
-			Match:     &fnv1.ResourceSelector_MatchName{MatchName: name},
-			Namespace: proto.String(r.Claim.Namespace),
+	selectors := map[string]*fnv1.ResourceSelector{}
+	ask := func(name, kind, namespace, of string) {
+		selectors[name] = &fnv1.ResourceSelector{
+			ApiVersion: "v1", Kind: kind, Namespace: proto.String(namespace),
+			Match: &fnv1.ResourceSelector_MatchName{MatchName: of},
 		}
 	}
-	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
-	return true
+	// A reference of an XR without a claim is refused: it has no namespace to be in.
+	if r.Claim.Namespace != "" {
+		for _, name := range r.Spec.SecretNames() {
+			ask(requiredSecret(name), "Secret", r.Claim.Namespace, name)
+		}
+	}
+	if host, err := r.WantedHost(); err == nil && host != "" {
+		ask(requiredHost, hostKind, r.RecordsIn(), plan.HostRecord(host))
+	}
+	if len(selectors) > 0 {
+		rsp.Requirements = &fnv1.Requirements{Resources: selectors}
+	}
+	return len(r.Secrets) > 0
 }
 
 // secrets are the Secrets of the claim's namespace that Crossplane has looked for.

@@ -24,6 +24,7 @@ func spec(xr Struct) (plan.Spec, error) {
 		Repositories:         r.repositories(root),
 		CredentialTemplates:  r.credentialTemplates(root),
 		Bootstrap:            r.bootstrap(root),
+		Ingress:              r.ingress(root),
 	}
 	return s, r.err
 }

@@ -22,8 +22,10 @@ func argocdProtectedValues() Values {
 }
 
 // argocdDefaults are the built-in values of the argo-cd chart.
-func argocdDefaults(in v1alpha1.Input) Values {
-	return Merge(argocdProbes(), argocdImages(in))
+func argocdDefaults(p *Plan, in v1alpha1.Input) Values {
+	// Argo CD's own idea of its URL, which links and sign-on go to.
+	url := Values{"global": Values{"domain": p.Names.ArgoCDHost}}
+	return Merge(argocdProbes(), argocdImages(in), url)
 }
 
 // argocdProbes ask the workloads that the chart asks each ten seconds more

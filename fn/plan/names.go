@@ -23,19 +23,24 @@ var (
 // TenantID derives the name of a tenant from that of its XR: the same name where
 // it fits, else a part of it with a hash. A name that ends as a hashed one does
 // is hashed too, so that no two XRs get the same id.
-func TenantID(xrName string) string {
-	if len(xrName) <= maxTenantID && dnsLabel.MatchString(xrName) && !hashed.MatchString(xrName) {
-		return xrName
-	}
-	sum := sha256.Sum256([]byte(xrName))
-	hash := hex.EncodeToString(sum[:])[:hashLength]
+func TenantID(xrName string) string { return boundedLabel(xrName, maxTenantID) }
 
-	base := notDNSLabel.ReplaceAllString(strings.ToLower(xrName), "-")
-	base = base[:min(len(base), maxTenantID-hashLength-1)]
+// boundedLabel makes a DNS label of a name.
+func boundedLabel(name string, most int) string {
+	if len(name) <= most && dnsLabel.MatchString(name) && !hashed.MatchString(name) {
+		return name
+	}
+	base := notDNSLabel.ReplaceAllString(strings.ToLower(name), "-")
+	base = base[:min(len(base), most-hashLength-1)]
 	if base = strings.Trim(base, "-"); base == "" {
 		base = "tenant"
 	}
-	return base + "-" + hash
+	return base + "-" + hashOf(name)
+}
+
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])[:hashLength]
 }
 
 // Names inside every tenant. They needn't differ between tenants: each has a
@@ -51,6 +56,8 @@ const (
 	// ArgoCDRelease is the Helm release of argo-cd, and the prefix of its
 	// workloads' names.
 	ArgoCDRelease = "argocd"
+	// ArgoCDServer is the name of Argo CD's API server, its Service and its Ingress.
+	ArgoCDServer = ArgoCDRelease + "-server"
 	// ArgoCDNamespace is Argo CD's namespace in the virtual cluster.
 	ArgoCDNamespace = "argocd"
 )
@@ -78,6 +85,13 @@ type Names struct {
 	ArgoCDHost string
 }
 
+// HostRecord is the name of the object that says whose a host is. There is one
+// name for one host, so that only one tenant can have it.
+func HostRecord(host string) string { return "vargo-host-" + HostID(host) }
+
+// HostID stands for a host in names.
+func HostID(host string) string { return hashOf(host) }
+
 // Composed names a composed resource of the tenant.
 func (n Names) Composed(suffix string) string { return n.Tenant + "-" + suffix }
 
@@ -96,7 +110,7 @@ func NewNames(xrName, clusterDomain string) Names {
 	service := func(name string) string { return name + "." + n.Namespace + ".svc" }
 	n.APIHosts = []string{service(VClusterRelease)}
 	// The syncer gives a Service of the virtual cluster this name on the host.
-	n.ArgoCDHost = service("argocd-server-x-" + ArgoCDNamespace + "-x-" + VClusterRelease)
+	n.ArgoCDHost = service(ArgoCDServer + "-x-" + ArgoCDNamespace + "-x-" + VClusterRelease)
 	if clusterDomain != "" {
 		n.APIHosts = []string{n.APIHosts[0] + "." + clusterDomain, n.APIHosts[0]}
 		n.ArgoCDHost += "." + clusterDomain

@@ -25,6 +25,8 @@ type Request struct {
 	// Before reads the values from Secrets that are in use now. It is called only
 	// when there is need of them.
 	Before func() Values
+	// Hosts is what is known of hosts and whose they are.
+	Hosts Hosts
 }
 
 // Spec is what the tenant asks for, with values decoded.
@@ -38,6 +40,7 @@ type Spec struct {
 	Repositories         []v1alpha1.RepositorySpec
 	CredentialTemplates  []v1alpha1.CredentialTemplateSpec
 	Bootstrap            *v1alpha1.BootstrapSpec
+	Ingress              *v1alpha1.IngressSpec
 }
 
 // SecretNames are the names of the Secrets that the spec names, sorted.
@@ -53,6 +56,9 @@ func (s Spec) SecretNames() []string {
 	}
 	for _, c := range s.CredentialTemplates {
 		names = append(names, c.SecretRef.Name)
+	}
+	if i := s.Ingress; i != nil && i.TLS != nil && i.TLS.SecretName != "" {
+		names = append(names, i.TLS.SecretName)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -78,6 +84,8 @@ type Plan struct {
 	Clusters []Connection
 	// Repositories are the repositories and credential templates of the spec.
 	Repositories []Connection
+	// Ingress is how Argo CD is reached from outside.
+	Ingress Ingress
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
 }
@@ -160,16 +168,14 @@ func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
 		return err
 	}
 	p.VCluster.Values = Merge(vclusterDefaults(), ofVCluster, r.Spec.VClusterValues, vclusterProtected(p, in))
-	p.ArgoCD.Values = Merge(argocdDefaults(in), ofArgoCD, r.Spec.ArgoCDValues, argocdProtectedValues())
-	return p.setSensitive(r, []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {"input.charts.argocd.values", ofArgoCD}})
+	p.ArgoCD.Values = Merge(argocdDefaults(p, in), ofArgoCD, r.Spec.ArgoCDValues, argocdProtectedValues())
+	return p.setParts(r, in, []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {"input.charts.argocd.values", ofArgoCD}})
 }
 
-// setSensitive makes the values that come from Secrets.
-func (p *Plan) setSensitive(r Request, layers []layer) error {
+// setParts sets the values of the parts of the spec: those that come from Secrets
+// apart from the others.
+func (p *Plan) setParts(r Request, in inputv1alpha1.Input, layers []layer) error {
 	names := r.Spec.SecretNames()
-	if len(names) == 0 && len(r.Spec.Repositories) == 0 {
-		return nil
-	}
 	if len(names) > 0 && r.Claim.Namespace == "" {
 		return fmt.Errorf("spec: Secret %s is looked for in the namespace of the claim, and this composite resource has no claim: claim it, or leave the reference out", names[0])
 	}
@@ -180,7 +186,12 @@ func (p *Plan) setSensitive(r Request, layers []layer) error {
 	if err := p.setRepositories(r, s, layers); err != nil {
 		return err
 	}
-	p.Sensitive = s.values
+	if err := p.setIngress(r, in, s, layers); err != nil {
+		return err
+	}
+	if len(names) > 0 || len(r.Spec.Repositories) > 0 {
+		p.Sensitive = s.values
+	}
 	return nil
 }
 

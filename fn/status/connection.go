@@ -29,10 +29,12 @@ func connection(t compose.Tenant) map[string][]byte {
 		}
 	}
 	set(KubeconfigKey, o.Composed[compose.VCluster].Connection[compose.KubeconfigKey])
-	if compose.ArgoCDInstalled(t) || len(o.XRConnection[URLKey]) > 0 {
-		details[URLKey] = []byte(URL(t.Plan))
-		details[UsernameKey] = []byte(admin)
+	var url, user []byte
+	if compose.ArgoCDInstalled(t) {
+		url, user = []byte(URL(t.Plan)), []byte(admin)
 	}
+	set(URLKey, url)
+	set(UsernameKey, user)
 	if t.GeneratesPassword {
 		set(PasswordKey, o.Composed[compose.ArgoCD].Connection[compose.PasswordKey])
 	}

@@ -22,6 +22,7 @@ func parts(t compose.Tenant) []Condition {
 	add(len(t.Clusters) > 0, v1alpha1.ConditionClustersConnected, clustersConnected)
 	add(len(t.Repositories) > 0, v1alpha1.ConditionRepositoriesConnected, repositoriesConnected)
 	add(t.Application != nil, v1alpha1.ConditionBootstrapSynced, bootstrapSynced)
+	add(t.Ingress.Wanted != "", v1alpha1.ConditionIngressReady, ingressReady)
 
 	for _, typ := range v1alpha1.OptionalConditions() {
 		if !wanted[typ] && t.Observed.XR.Condition(typ).Status != "" {

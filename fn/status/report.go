@@ -158,5 +158,6 @@ func installed(r decode.Composed, otherwise string) string {
 	return otherwise
 }
 
-// URL of the tenant's Argo CD, as reached from the host cluster.
-func URL(p *plan.Plan) string { return "https://" + p.Names.ArgoCDHost }
+// URL of the tenant's Argo CD: that of its Ingress, or as reached from the host
+// cluster.
+func URL(p *plan.Plan) string { return "https://" + or(p.Ingress.Host, p.Names.ArgoCDHost) }

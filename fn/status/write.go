@@ -76,7 +76,7 @@ func event(rsp *fnv1.RunFunctionResponse, o decode.Observed, c Condition) {
 	}
 	switch c.Reason {
 	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
-		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy:
+		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken:
 		response.Warning(rsp, errorText(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:
 		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()

@@ -37,9 +37,16 @@ func (te *tenant) bringUp(at func(stage string)) {
 			te.condition(name, "True")
 			te.workload(name, 1)
 		}
-		if name := o.GetAnnotations()[nameInComposition]; name == "bootstrap" {
+		switch name := o.GetAnnotations()[nameInComposition]; name {
+		case "bootstrap":
 			te.condition(name, "True")
-			te.application(name)
+			te.status(name, map[string]any{
+				"sync":   map[string]any{"status": "Synced", "revision": "6dcb09b5b57875f334f61aebed695e2e4193db5e"},
+				"health": map[string]any{"status": "Healthy"},
+			})
+		case "ingress":
+			te.condition(name, "True")
+			te.status(name, map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}})
 		}
 	}
 	te.reconcile()
@@ -92,16 +99,13 @@ func (te *tenant) connection(name, key, value string) {
 	}})
 }
 
-// application reports an Application of Argo CD as it is seen in the virtual cluster.
-func (te *tenant) application(name string) {
+// status reports what status the object has that an Object is about.
+func (te *tenant) status(name string, status map[string]any) {
 	te.t.Helper()
 	o := te.get(name)
 	m, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
 	check(te.t, err)
-	m["status"] = map[string]any{
-		"sync":   map[string]any{"status": "Synced", "revision": "6dcb09b5b57875f334f61aebed695e2e4193db5e"},
-		"health": map[string]any{"status": "Healthy"},
-	}
+	m["status"] = status
 	check(te.t, unstructured.SetNestedMap(o.Object, m, "status", "atProvider", "manifest"))
 }
 

@@ -53,6 +53,10 @@ type Input struct {
 	// +optional
 	Storage Storage `json:"storage,omitempty"`
 
+	// How the Argo CDs are reached from outside the host cluster.
+	// +optional
+	Ingress Ingress `json:"ingress,omitempty"`
+
 	// API group of the Usage that protects a tenant's namespace while its virtual
 	// cluster is there. protection.crossplane.io is for Crossplane 2,
 	// apiextensions.crossplane.io for 1.20. None composes no Usage.
@@ -165,4 +169,49 @@ type Storage struct {
 	// with it everything in the virtual cluster. For throw-away tenants.
 	// +optional
 	Ephemeral bool `json:"ephemeral,omitempty"`
+}
+
+// Ingress says how the Argo CDs are reached from outside the host cluster.
+type Ingress struct {
+	// DNS domain of the Argo CDs, such as argocd.example.org, of which every name
+	// leads to the ingress controller. When set, each claim that names no host gets
+	// <claim>-<namespace>.<domain>. Default: none, and only claims with a host have
+	// an Ingress.
+	// +optional
+	// +kubebuilder:validation:MaxLength=189
+	Domain string `json:"domain,omitempty"`
+
+	// IngressClass where the claim names none. Default: the host cluster's default
+	// class.
+	// +optional
+	ClassName string `json:"className,omitempty"`
+
+	// Annotations of each Ingress, under the claim's.
+	// +optional
+	Annotations map[string]string `json:"annotations,omitempty"`
+
+	// Where certificates come from when the claim says nothing. Default: the
+	// ingress controller's own certificate.
+	// +optional
+	TLS IngressTLS `json:"tls,omitempty"`
+}
+
+// IngressTLS says where certificates come from.
+type IngressTLS struct {
+	// Issuer of cert-manager on the host cluster.
+	// +optional
+	Issuer Issuer `json:"issuer,omitempty"`
+}
+
+// Issuer of cert-manager.
+type Issuer struct {
+	// Name of the issuer.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Kind of the issuer: ClusterIssuer, or Issuer for one in the namespace of each
+	// virtual cluster. Default: ClusterIssuer.
+	// +optional
+	// +kubebuilder:validation:Enum=ClusterIssuer;Issuer
+	Kind string `json:"kind,omitempty"`
 }

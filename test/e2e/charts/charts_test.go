@@ -296,6 +296,15 @@ repoServer: {replicas: 4, initContainers: [{name: first}], serviceAccount: {name
 				"Ingress/argocd-server|spec|tls|1|secretName":                                 "more",
 			},
 		},
+		"CertificateSecret": {
+			values: `server: {certificateSecret: {enabled: true, crt: c, key: k, labels: {l: x}, annotations: {a: b}}}`,
+			want: map[string]any{
+				"Secret/argocd-server-tls|type":                   "kubernetes.io/tls",
+				"Secret/argocd-server-tls|text":                   map[string]any{"tls.crt": "c", "tls.key": "k"},
+				"Secret/argocd-server-tls|metadata|labels|l":      "x",
+				"Secret/argocd-server-tls|metadata|annotations|a": "b",
+			},
+		},
 		"IngressHostname": {
 			values: `server: {ingress: {enabled: true, hostname: "{{ .Release.Name }}.example.org"}}`,
 			want: map[string]any{

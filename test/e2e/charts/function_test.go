@@ -3,8 +3,10 @@ package charts
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/pem"
 	"maps"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +23,7 @@ import (
 // those from Secrets too: in the test chart always, and in a real argo-cd chart
 // when ARGOCD_CHART names one.
 func TestValuesOfTheFunction(t *testing.T) {
+	cert, certKey := keyPair(t)
 	cases := map[string]struct {
 		spec    plan.Spec
 		secrets map[string]plan.Secret
@@ -72,11 +75,42 @@ func TestValuesOfTheFunction(t *testing.T) {
 			},
 			lines: []string{"own.example.org ssh-ed25519 AAAA", "# of Repository ssh", knownHost},
 		},
+		"Ingress": {
+			spec: plan.Spec{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", ClassName: "nginx", Annotations: map[string]v1alpha1.AnnotationValue{"a/b": `{{ "c" }}`}}},
+			want: map[string]any{
+				"Ingress/argocd-server|spec|rules":                    []any{rule("argocd.example.org")},
+				"Ingress/argocd-server|spec|tls":                      []any{map[string]any{"hosts": []any{"argocd.example.org"}}},
+				"Ingress/argocd-server|spec|ingressClassName":         "nginx",
+				"Ingress/argocd-server|metadata|annotations":          map[string]any{"a/b": `{{ "c" }}`},
+				"ConfigMap/argocd-cm|data|url":                        "https://argocd.example.org",
+				"ConfigMap/argocd-cmd-params-cm|data|server.insecure": "true",
+				"Service/argocd-server|spec|ports|http|port":          80,
+			},
+		},
+		"IngressWithCertificate": {
+			spec:    plan.Spec{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", TLS: &v1alpha1.IngressTLS{SecretName: "cert"}}},
+			secrets: map[string]plan.Secret{"cert": secret("tls.crt", cert, "tls.key", certKey)},
+			want: map[string]any{
+				"Ingress/argocd-server|spec|tls": []any{map[string]any{"hosts": []any{"argocd.example.org"}, "secretName": "argocd-server-tls"}},
+				"Secret/argocd-server-tls|text":  map[string]any{"tls.crt": cert, "tls.key": certKey},
+			},
+		},
+		"IngressWithIssuer": {
+			spec: plan.Spec{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", TLS: &v1alpha1.IngressTLS{Issuer: &v1alpha1.IssuerReference{Name: "ca"}}}},
+			want: map[string]any{
+				"Ingress/argocd-server|spec|tls":             []any{map[string]any{"hosts": []any{"argocd.example.org"}, "secretName": "argocd-server-tls"}},
+				"Ingress/argocd-server|metadata|annotations": map[string]any{"cert-manager.io/cluster-issuer": "ca"},
+			},
+		},
+		"NoIngress": {
+			want: map[string]any{"ConfigMap/argocd-cm|data|url": "https://argocd-server-x-argocd-x-vcluster.vargo-a.svc"},
+		},
 	}
 	for of, ch := range subjects(t) {
 		for name, tc := range cases {
 			t.Run(of+"/"+name, func(t *testing.T) {
-				p, err := plan.New(plan.Request{XRName: "a", Spec: tc.spec, Secrets: tc.secrets, Claim: plan.Claim{Namespace: "team-a", Name: "a"}})
+				p, err := plan.New(plan.Request{XRName: "a", Spec: tc.spec, Secrets: tc.secrets, Claim: plan.Claim{Namespace: "team-a", Name: "a"},
+					Hosts: plan.Hosts{Held: []string{"argocd.example.org"}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,6 +144,31 @@ func TestValuesOfTheFunction(t *testing.T) {
 			})
 		}
 	}
+}
+
+// rule is what an Ingress does with a host.
+func rule(host string) map[string]any {
+	backend := map[string]any{"service": map[string]any{"name": "argocd-server", "port": map[string]any{"number": 80}}}
+	return map[string]any{"host": host, "http": map[string]any{"paths": []any{map[string]any{"path": "/", "pathType": "Prefix", "backend": backend}}}}
+}
+
+// keyPair is a certificate and its key.
+func keyPair(t *testing.T) (string, string) {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
 const knownHost = "git.example.org ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"

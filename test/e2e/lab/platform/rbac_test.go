@@ -14,14 +14,23 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
-// What the vcluster chart installs is what provider-helm needs rights for: this
-// fails when another version of the chart needs more.
+// What the vcluster chart installs is what provider-helm needs rights for, with
+// all that a claim may have synced: this fails when another version of the chart
+// needs more.
 func TestProviderHelmMayInstallVCluster(t *testing.T) {
 	rules := clusterRole(t, "virtual-argocd:provider-helm")
-	for _, o := range renderVCluster(t) {
+	on := map[string]any{"enabled": true}
+	synced := chartutil.Values{"sync": map[string]any{"toHost": map[string]any{}}}
+	for _, path := range plan.AllowedVClusterPaths() {
+		if kind, ok := strings.CutPrefix(path, "sync.toHost."); ok && strings.HasSuffix(kind, ".enabled") {
+			synced["sync"].(map[string]any)["toHost"].(map[string]any)[strings.TrimSuffix(kind, ".enabled")] = on
+		}
+	}
+	for _, o := range renderVCluster(t, synced) {
 		group := o.GroupVersionKind().Group
 		resource := strings.ToLower(o.GetKind()) + "s"
 		for _, verb := range []string{"create", "get", "patch", "delete"} {
@@ -89,7 +98,7 @@ func clusterRole(t *testing.T, name string) []rbacv1.PolicyRule {
 	return nil
 }
 
-func renderVCluster(t *testing.T) []*unstructured.Unstructured {
+func renderVCluster(t *testing.T, synced chartutil.Values) []*unstructured.Unstructured {
 	t.Helper()
 	cache, err := toolchain.Default()
 	if err != nil {
@@ -103,7 +112,7 @@ func renderVCluster(t *testing.T) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := chartutil.ToRenderValues(chart, chartutil.Values{},
+	values, err := chartutil.ToRenderValues(chart, synced,
 		chartutil.ReleaseOptions{Name: "vcluster", Namespace: "vargo-x", IsInstall: true},
 		&chartutil.Capabilities{KubeVersion: chartutil.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}})
 	if err != nil {

@@ -38,7 +38,8 @@
 {{/*
 argocd.setting is a ConfigMap or Secret under its own name, which does not
 depend on the release. Takes: root, kind, name, and data; part (of the label
-app.kubernetes.io/name), component, labels and annotations may be empty.
+app.kubernetes.io/name), component, labels, annotations and the Secret's type
+may be empty.
 */}}
 {{- define "argocd.setting" -}}
 ---
@@ -56,7 +57,7 @@ metadata:
   annotations: {{- include "argocd.strings" . | nindent 4 }}
   {{- end }}
 {{- if eq .kind "Secret" }}
-type: Opaque
+type: {{ .type | default "Opaque" }}
 {{- end }}
 {{- with .data }}
 data:

@@ -1,0 +1,72 @@
+package compose
+
+import (
+	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// hostRecord composes the record that a host is this tenant's. Its name follows
+// from the host alone, and Crossplane applies no object that another composite
+// resource controls: of two tenants that ask at once one gets it, and the other
+// sees whose it is when it asks again.
+func hostRecord(host string) func(t Tenant) (Object, error) {
+	return func(t Tenant) (Object, error) {
+		return Object{Typed: &corev1.ConfigMap{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: t.SecretsIn, Name: plan.HostRecord(host),
+				Labels: map[string]string{LabelTenant: t.Names.Tenant},
+			},
+			Data: map[string]string{decode.HostKey: host},
+		}}, nil
+	}
+}
+
+func ingressWanted(t Tenant) bool {
+	// What is observed stays while it isn't known whose the host is.
+	return t.Ingress.Host != "" || t.Ingress.Wanted != "" && !t.Ingress.Taken && exists(Ingress)(t)
+}
+
+// ingressInstalled tells whether the argo-cd chart is installed with an Ingress:
+// an Object that observes nothing is an error, tried again ever later.
+func ingressInstalled(t Tenant) bool {
+	r := t.observed(ArgoCD)
+	return argoCDDeployed(t) && Current(r) && r.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
+}
+
+// ingressReady is the readiness of the observed Ingress, in CEL.
+const ingressReady = `has(object.status) && has(object.status.loadBalancer) && has(object.status.loadBalancer.ingress)
+ && size(object.status.loadBalancer.ingress) > 0`
+
+// ingress composes an Object that observes Argo CD's Ingress in the virtual
+// cluster, which has the status of the one on the host.
+func ingress(t Tenant) (Object, error) {
+	name := t.Names.Composed("argocd-ingress")
+	o := &objectv1alpha2.Object{
+		TypeMeta: objectType,
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        name,
+			Annotations: externalName(name),
+			Finalizers:  []string{managedFinalizer},
+		},
+		Spec: objectv1alpha2.ObjectSpec{
+			ResourceSpec: xpv1.ResourceSpec{
+				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),
+				ManagementPolicies:      observeOnly,
+			},
+			Watch:     true,
+			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: ingressReady},
+		},
+	}
+	manifest := map[string]any{
+		"apiVersion": "networking.k8s.io/v1",
+		"kind":       "Ingress",
+		"metadata":   map[string]any{"name": plan.ArgoCDServer, "namespace": plan.ArgoCDNamespace},
+	}
+	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
+}

@@ -1,0 +1,62 @@
+package decode
+
+import (
+	"slices"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+const (
+	// HostPrefix begins the names in the composition of the records of hosts.
+	HostPrefix = "ingress-host-"
+	// HostKey is the key of the host in its record.
+	HostKey = "host"
+
+	requiredHost = "ingress-host"
+	hostKind     = "ConfigMap"
+)
+
+// hosts reads whose the hosts are.
+func hosts(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Hosts {
+	var h plan.Hosts
+	for name, c := range o.Composed {
+		if host := c.String("data", HostKey); strings.HasPrefix(name, HostPrefix) && host != "" {
+			h.Held = append(h.Held, host)
+		}
+	}
+	release := o.Composed[ArgoCD]
+	if in := release.Get("spec", "forProvider", "values", "server", "ingress"); in.Value("enabled").GetBoolValue() {
+		h.Serving = in.String("hostname")
+	}
+	h.Settled = !release.Exists() || release.Current() && release.Deployed()
+
+	wanted, err := r.WantedHost()
+	if err != nil || wanted == "" {
+		slices.Sort(h.Held)
+		return h
+	}
+	records, read := req.GetRequiredResources()[requiredHost]
+	h.Read = read
+	for _, record := range records.GetItems() {
+		s := Struct{record.GetResource()}
+		if s.String("kind") == hostKind && s.String("metadata", "namespace") == r.RecordsIn() && s.String("metadata", "name") == plan.HostRecord(wanted) {
+			if h.Taken = !controls(o.XR, s); !h.Taken {
+				h.Held = append(h.Held, wanted)
+			}
+		}
+	}
+	slices.Sort(h.Held)
+	h.Held = slices.Compact(h.Held)
+	return h
+}
+
+// controls tells whether the XR is the controller of an object.
+func controls(xr, object Struct) bool {
+	uid := xr.String("metadata", "uid")
+	return uid != "" && slices.ContainsFunc(object.List("metadata", "ownerReferences"), func(ref Struct) bool {
+		return ref.Value("controller").GetBoolValue() && ref.String("uid") == uid
+	})
+}

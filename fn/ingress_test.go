@@ -1,0 +1,306 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// platformInput has a domain and defaults for every Ingress.
+const platformInput = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"domain":"apps.example.org","className":"nginx","annotations":{"a/a":"platform","b/b":"platform"},"tls":{"issuer":{"name":"letsencrypt"}}}}`
+
+// argocdValues are the values of Argo CD's Release that an Ingress decides.
+func argocdValues(e *engine) map[string]any {
+	v := field(e.observed(compose.ArgoCD), "spec", "forProvider", "values").AsMap()
+	out := map[string]any{"domain": v["global"].(map[string]any)["domain"]}
+	if server, ok := v["server"].(map[string]any); ok && server["ingress"] != nil {
+		out["ingress"] = server["ingress"]
+	}
+	if configs, ok := v["configs"].(map[string]any); ok && configs["params"] != nil {
+		out["params"] = configs["params"]
+	}
+	return out
+}
+
+func TestIngress(t *testing.T) {
+	insecure := map[string]any{"server.insecure": "true"}
+	cases := map[string]struct {
+		reason      string
+		spec, input string
+		host        string
+		want        map[string]any
+	}{
+		"Host": {
+			"The ingress controller's own certificate, and its default class.",
+			`{"ingress":{"host":"argocd.example.org"}}`, "", "argocd.example.org",
+			map[string]any{"enabled": true, "hostname": "argocd.example.org", "extraTls": []any{map[string]any{"hosts": []any{"argocd.example.org"}}}},
+		},
+		"Issuer": {
+			"cert-manager on the host makes the certificate.",
+			`{"ingress":{"host":"a.example.org","className":"traefik","annotations":{"x/y":"{{ z }}"},"tls":{"issuer":{"name":"ca","kind":"Issuer"}}}}`, "", "a.example.org",
+			map[string]any{"enabled": true, "hostname": "a.example.org", "ingressClassName": "traefik", "tls": true,
+				"annotations": map[string]any{"x/y": "{{`{{`}} z }}", "cert-manager.io/issuer": "ca"}},
+		},
+		"PlatformsDomain": {
+			"A claim that says nothing gets a name below the platform's domain.",
+			`{}`, platformInput, "customer1-team-a.apps.example.org",
+			map[string]any{"enabled": true, "hostname": "customer1-team-a.apps.example.org", "ingressClassName": "nginx", "tls": true,
+				"annotations": map[string]any{"a/a": "platform", "b/b": "platform", "cert-manager.io/cluster-issuer": "letsencrypt"}},
+		},
+		"ClaimOverPlatform": {
+			"What the claim says counts.",
+			`{"ingress":{"host":"own.example.org","className":"own","annotations":{"b/b":"claim"},"tls":{"secretName":"cert"}}}`, platformInput, "own.example.org",
+			map[string]any{"enabled": true, "hostname": "own.example.org", "ingressClassName": "own", "tls": true,
+				"annotations": map[string]any{"a/a": "platform", "b/b": "claim"}},
+		},
+		"EmptyObjects": {
+			"An empty object is as good as none.",
+			`{"ingress":{"annotations":null,"tls":{}}}`, platformInput, "customer1-team-a.apps.example.org",
+			map[string]any{"enabled": true, "hostname": "customer1-team-a.apps.example.org", "ingressClassName": "nginx", "tls": true,
+				"annotations": map[string]any{"a/a": "platform", "b/b": "platform", "cert-manager.io/cluster-issuer": "letsencrypt"}},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(tc.spec), tc.input)
+			cert, key := keyPair()
+			e.secret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key})
+			e.install()
+			if diff := cmp.Diff(map[string]any{"domain": tc.host, "ingress": tc.want, "params": insecure}, argocdValues(e)); diff != "" {
+				t.Errorf("\n%s\nvalues: -want, +got:\n%s", tc.reason, diff)
+			}
+			if !field(e.observed(compose.VCluster), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
+				t.Errorf("\n%s\nvcluster doesn't bring the Ingress to the host", tc.reason)
+			}
+			url := "https://" + tc.host
+			if got := string(e.rsp.GetDesired().GetComposite().GetConnectionDetails()["url"]); got != url || e.status("argocd", "url") != url {
+				t.Errorf("\n%s\nURL: want %s, got %s in the connection details and %s in the status", tc.reason, url, got, e.status("argocd", "url"))
+			}
+			if c := e.condition(v1alpha1.ConditionIngressReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || c.GetMessage() != url+" is served at 192.0.2.1" {
+				t.Errorf("\n%s\nIngressReady: %v", tc.reason, c)
+			}
+		})
+	}
+}
+
+func TestIngressCertificate(t *testing.T) {
+	const spec = `{"ingress":{"host":"argocd.example.org","tls":{"secretName":"cert"}}}`
+	cert, key := keyPair()
+	e := newEngine(t, tenantXR(spec), "").install()
+	if c := e.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonSecretMissing || !strings.Contains(c.GetMessage(), "Secret cert in namespace team-a does not exist") {
+		t.Errorf("IngressReady: %v", c)
+	}
+	e.secret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": cert})
+	if e.reconcile(); e.condition(v1alpha1.ConditionIngressReady).GetReason() != v1alpha1.ReasonSecretInvalid {
+		t.Errorf("IngressReady: %v", e.condition(v1alpha1.ConditionIngressReady))
+	}
+	e.secret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key, "ca.crt": cert})
+	want := map[string]any{"server": map[string]any{"certificateSecret": map[string]any{"enabled": true, "crt": cert, "key": key}}}
+	e.reconcile()
+	if diff := cmp.Diff(want, e.secretValues()); diff != "" {
+		t.Errorf("values in the Secret: -want, +got:\n%s", diff)
+	}
+	delete(e.cluster, "Secret/"+testNamespace+"/cert")
+	e.reconcile()
+	if diff := cmp.Diff(want, e.secretValues()); diff != "" {
+		t.Errorf("the Secret is gone: -want, +got:\n%s", diff)
+	}
+}
+
+// TestHostsAreUnique: of two claims that ask for one host the first has it, and
+// nothing happens to it when the second comes.
+func TestHostsAreUnique(t *testing.T) {
+	const spec = `{"ingress":{"host":"argocd.example.org"}}`
+	first := newEngine(t, tenantXR(spec), "").install()
+	before := argocdValues(first)
+
+	second := newEngine(t, strings.NewReplacer("customer1", "customer2", "1f0d7d2c", "another").Replace(tenantXR(spec)), "")
+	second.cluster = first.cluster
+	second.install()
+	c := second.condition(v1alpha1.ConditionIngressReady)
+	if c.GetReason() != v1alpha1.ReasonHostTaken || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || c.GetMessage() != "Host argocd.example.org is in use by another claim: write another spec.ingress.host" {
+		t.Errorf("IngressReady of the second: %v", c)
+	}
+	if second.rsp.GetDesired().GetResources()[compose.HostName("argocd.example.org")] != nil {
+		t.Error("the second composes a record that the API server refuses each time")
+	}
+	if v := argocdValues(second); v["ingress"] != nil || v["domain"] != "argocd-server-x-argocd-x-vcluster.vargo-customer2-7rw8j.svc" {
+		t.Errorf("the second has an Ingress: %v", v)
+	}
+	if got := second.status("argocd", "url"); got != "https://argocd-server-x-argocd-x-vcluster.vargo-customer2-7rw8j.svc" {
+		t.Errorf("URL of the second: %s", got)
+	}
+	if !slices.ContainsFunc(second.events, func(e string) bool { return strings.HasPrefix(e, v1alpha1.ReasonHostTaken) }) {
+		t.Errorf("the second's claim has no event: %v", second.events)
+	}
+	first.reconcile()
+	if diff := cmp.Diff(before, argocdValues(first)); diff != "" || first.condition(v1alpha1.ConditionIngressReady).GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+		t.Errorf("something happened to the first: -want, +got:\n%s", diff)
+	}
+	// The second moves to a host of its own, and then to one that is taken.
+	second.spec(`{"ingress":{"host":"second.example.org"}}`)
+	second.cycle(4)
+	if v := argocdValues(second); v["domain"] != "second.example.org" {
+		t.Errorf("the second has a host of its own: %v", v)
+	}
+	second.spec(spec)
+	second.cycle(4)
+	if v := argocdValues(second); v["domain"] != "second.example.org" || second.status("argocd", "url") != "https://second.example.org" {
+		t.Errorf("what it had stays in use: %v", v)
+	}
+	if c := second.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonHostTaken || !strings.Contains(c.GetMessage(), "second.example.org stays in use") {
+		t.Errorf("IngressReady of the second: %v", c)
+	}
+	// The first gives it up: the second gets it, and gives up its own.
+	first.spec(`{}`)
+	first.cycle(4)
+	second.cycle(4)
+	if v := argocdValues(second); v["domain"] != "argocd.example.org" || second.condition(v1alpha1.ConditionIngressReady).GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+		t.Errorf("a host that is free again: %v", v)
+	}
+	if c := first.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonNotInSpec {
+		t.Errorf("IngressReady of the first: %v", c)
+	}
+	if got := records(second); !slices.Equal(got, []string{"ConfigMap/crossplane-system/" + plan.HostRecord("argocd.example.org")}) {
+		t.Errorf("records of hosts: %v", got)
+	}
+}
+
+// TestHostsAtOnce: two claims ask before either has its record.
+func TestHostsAtOnce(t *testing.T) {
+	const spec = `{"ingress":{"host":"argocd.example.org"}}`
+	first := newEngine(t, tenantXR(spec), "")
+	second := newEngine(t, strings.NewReplacer("customer1", "customer2", "1f0d7d2c", "another").Replace(tenantXR(spec)), "")
+	first.reconcile()
+	// The second's request was made before the first's record was there.
+	second.reconcile()
+	second.cluster = first.cluster
+	delete(second.req.GetObserved().GetResources(), compose.HostName("argocd.example.org"))
+	first.install()
+	second.install()
+	if argocdValues(first)["ingress"] == nil || argocdValues(second)["ingress"] != nil {
+		t.Errorf("the first: %v, the second: %v", argocdValues(first), argocdValues(second))
+	}
+}
+
+// TestHostMoves: a host is given up once no Ingress has it any more.
+func TestHostMoves(t *testing.T) {
+	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	// Somebody deletes the record: it comes back, and the Ingress stays.
+	clear(e.cluster)
+	delete(e.req.GetObserved().GetResources(), compose.HostName("a.example.org"))
+	e.reconcile()
+	if argocdValues(e)["domain"] != "a.example.org" || len(records(e)) != 1 {
+		t.Errorf("a record was deleted by hand: %v, %v", argocdValues(e), records(e))
+	}
+	e.spec(`{"ingress":{"host":"b.example.org"}}`)
+	e.reconcile()
+	if argocdValues(e)["domain"] != "a.example.org" || len(records(e)) != 2 {
+		t.Errorf("the record of the new host isn't seen yet: %v, %v", argocdValues(e), records(e))
+	}
+	e.reconcile()
+	if argocdValues(e)["domain"] != "b.example.org" || len(records(e)) != 2 {
+		t.Errorf("the Ingress with the old host is still there: %v, %v", argocdValues(e), records(e))
+	}
+	e.cycle(2)
+	if len(records(e)) != 1 {
+		t.Errorf("the old host isn't given up: %v", records(e))
+	}
+	e.spec(`{}`)
+	e.cycle(3)
+	if v := argocdValues(e); v["ingress"] != nil || len(records(e)) != 0 {
+		t.Errorf("without an Ingress: %v, %v", v, records(e))
+	}
+}
+
+// records are the hosts' records in the cluster.
+func records(e *engine) []string {
+	return slices.Sorted(func(yield func(string) bool) {
+		for key := range maps.Keys(e.cluster) {
+			if strings.HasPrefix(key, "ConfigMap/") && !yield(key) {
+				return
+			}
+		}
+	})
+}
+
+func TestIngressHealth(t *testing.T) {
+	e := newEngine(t, tenantXR(`{"ingress":{"host":"argocd.example.org"}}`), "")
+	reasons := []string{}
+	for range 5 {
+		e.reconcile()
+		reasons = append(reasons, e.condition(v1alpha1.ConditionIngressReady).GetReason())
+		e.heal()
+	}
+	want := []string{v1alpha1.ReasonWaitingForHost, v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonInstalling, v1alpha1.ReasonAvailable}
+	if diff := cmp.Diff(want, reasons); diff != "" {
+		t.Errorf("reasons while a tenant comes up: -want, +got:\n%s", diff)
+	}
+	e.install()
+	e.setIngress(`{"loadBalancer":{}}`)
+	e.reconcile()
+	if c := e.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonWaitingForAddress || e.status("phase") != "Ready" {
+		t.Errorf("no controller serves it: %v, tenant %s", c, e.status("phase"))
+	}
+	e.setIngress(`{"loadBalancer":{"ingress":[{"hostname":"lb.example.org"}]}}`)
+	e.reconcile()
+	if c := e.condition(v1alpha1.ConditionIngressReady); !strings.HasSuffix(c.GetMessage(), "is served at lb.example.org") {
+		t.Errorf("IngressReady: %v", c)
+	}
+}
+
+func TestRefusedIngress(t *testing.T) {
+	const host = `"ingress":{"host":"argocd.example.org"}`
+	cases := map[string]struct {
+		spec, input string
+		want        []string
+	}{
+		"NoHost":            {`{"ingress":{"className":"nginx"}}`, "", []string{"spec.ingress.host", "no domain"}},
+		"HostWithScheme":    {`{"ingress":{"host":"https://a.b"}}`, "", []string{"spec.ingress.host", "https://a.b"}},
+		"HostUpperCase":     {`{"ingress":{"host":"A.example.org"}}`, "", []string{"spec.ingress.host"}},
+		"HostWildcard":      {`{"ingress":{"host":"*.example.org"}}`, "", []string{"spec.ingress.host"}},
+		"ClassNotAName":     {`{"ingress":{"host":"a.b","className":"{{ x }}"}}`, "", []string{"spec.ingress.className"}},
+		"AnnotationNotOne":  {`{"ingress":{"host":"a.b","annotations":{"a b":"c"}}}`, "", []string{"spec.ingress.annotations", "a b"}},
+		"TLSBoth":           {`{"ingress":{"host":"a.b","tls":{"secretName":"s","issuer":{"name":"i"}}}}`, "", []string{"spec.ingress.tls", "write one of them"}},
+		"IssuerKindUnknown": {`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"i","kind":"Vault"}}}}`, "", []string{"spec.ingress.tls.issuer.kind", "Vault", "ClusterIssuer or Issuer"}},
+		"IssuerNoName":      {`{"ingress":{"host":"a.b","tls":{"issuer":{"kind":"Issuer"}}}}`, "", []string{"spec.ingress.tls.issuer.name"}},
+		"PlatformsDomain":   {`{}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"domain":"Apps"}}`, []string{"input.ingress.domain", "Apps"}},
+		"PlatformsIssuer":   {`{"ingress":{"host":"a.b"}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"tls":{"issuer":{"name":"a","kind":"b"}}}}`, []string{"input.ingress.tls.issuer.kind"}},
+		"ValuesDomain":      {`{` + host + `,"argocd":{"values":{"global":{"domain":"other.example.org"}}}}`, "", []string{"spec.argocd.values.global.domain", "spec.ingress"}},
+		"ValuesURL":         {`{` + host + `,"argocd":{"values":{"configs":{"cm":{"url":"https://other.example.org"}}}}}`, "", []string{"spec.argocd.values.configs.cm.url"}},
+		"ValuesInsecure":    {`{` + host + `,"argocd":{"values":{"configs":{"params":{"server.insecure":false}}}}}`, "", []string{"spec.argocd.values.configs.params.server.insecure"}},
+		"ValuesNoParams":    {`{` + host + `,"argocd":{"values":{"configs":{"params":null}}}}`, "", []string{"spec.argocd.values.configs.params"}},
+		"ValuesIngress":     {`{` + host + `,"argocd":{"values":{"server":{"ingress":{"extraHosts":[]}}}}}`, "", []string{"spec.argocd.values.server.ingress", "spec.ingress"}},
+		"ValuesSync":        {`{` + host + `,"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":false}}}}}}`, "", []string{"spec.vcluster.values.sync.toHost.ingresses.enabled"}},
+		"ValuesCertificate": {`{"ingress":{"host":"a.b","tls":{"secretName":"s"}},"argocd":{"values":{"server":{"certificate":{"enabled":true}}}}}`, "", []string{"spec.argocd.values.server.certificate"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) { refused(t, tenantXR(tc.spec), tc.input, tc.want) })
+	}
+	// The same meaning is no conflict.
+	newEngine(t, tenantXR(`{`+host+`,"argocd":{"values":{"global":{"domain":"argocd.example.org"},"configs":{"params":{"server.insecure":true}}}},"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`), "").install()
+	// A claim that makes an Ingress of its own gets none of the platform's.
+	e := newEngine(t, tenantXR(`{"argocd":{"values":{"server":{"ingress":{"enabled":true,"hostname":"own.example.org"}}}}}`), platformInput).install()
+	if got := argocdValues(e)["ingress"]; !cmp.Equal(got, map[string]any{"enabled": true, "hostname": "own.example.org"}) {
+		t.Errorf("an Ingress of the claim's own: %v", got)
+	}
+}
+
+// TestHostsOfLongNames: a host below the platform's domain is a valid one.
+func TestHostsOfLongNames(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	e := newEngine(t, strings.Replace(tenantXR(`{}`), `"name":"customer1"}`, `"name":"`+long+`.y"}`, 1), platformInput).install()
+	host := strings.TrimPrefix(e.status("argocd", "url"), "https://")
+	label, domain, _ := strings.Cut(host, ".")
+	if len(label) > 63 || domain != "apps.example.org" {
+		t.Errorf("host: %s", host)
+	}
+}

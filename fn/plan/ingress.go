@@ -1,0 +1,264 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+)
+
+// Hosts is what is known of hosts and whose they are.
+type Hosts struct {
+	// Held are those whose records the tenant has, sorted.
+	Held []string
+	// Read tells whether Crossplane has looked for the record of the wanted host.
+	Read bool
+	// Taken tells whether that record is somebody else's.
+	Taken bool
+	// Serving is the host that the installed Argo CD has an Ingress for; "" for none.
+	Serving string
+	// Settled tells whether that is so as wanted, and not on its way to another.
+	Settled bool
+}
+
+// Ingress is how Argo CD is reached from outside.
+type Ingress struct {
+	// Wanted host.
+	Wanted string
+	// Host in use: the wanted one once its record is the tenant's, until then the
+	// one from before; "" for none.
+	Host string
+	// Taken tells whether the wanted host is somebody else's.
+	Taken bool
+	// Certificate is what became of the Secret with the certificate, if there is one.
+	Certificate *Connection
+	// Records are the hosts whose records the tenant has or wants.
+	Records []string
+}
+
+const ofIngress = "spec.ingress"
+
+// WantedHost is the host that the claim asks for, or that the platform's domain
+// gives it; "" for none.
+func (r Request) WantedHost() (string, error) {
+	host, domain := "", r.Input.Ingress.Domain
+	if r.Spec.Ingress != nil {
+		host = r.Spec.Ingress.Host
+	}
+	switch {
+	case host != "":
+	case domain != "":
+		// A claim that makes an Ingress of its own by values gets no second one.
+		if _, own := lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
+			return "", nil
+		}
+		if !isHost(domain) {
+			return "", fmt.Errorf("input.ingress.domain: %q is not a domain: write one in lower case, such as argocd.example.org", domain)
+		}
+		name := r.XRName
+		if r.Claim.Name != "" {
+			name = r.Claim.Name + "-" + r.Claim.Namespace
+		}
+		host = boundedLabel(name, validation.DNS1123LabelMaxLength) + "." + domain
+	case r.Spec.Ingress != nil:
+		return "", fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a host name, such as argocd.example.org", ofIngress)
+	default:
+		return "", nil
+	}
+	if !isHost(host) {
+		return "", fmt.Errorf("%s.host: %q is not a host name: write one in lower case, such as argocd.acme.example.org", ofIngress, host)
+	}
+	return host, nil
+}
+
+func isHost(host string) bool {
+	return len(validation.IsDNS1123Subdomain(host)) == 0 && !slices.ContainsFunc(strings.Split(host, "."), func(label string) bool {
+		return len(validation.IsDNS1123Label(label)) > 0
+	})
+}
+
+// RecordsIn is the namespace of hosts' records.
+func (r Request) RecordsIn() string { return withDefaults(r.Input).ConnectionSecretNamespace }
+
+// setIngress decides on the host and sets the values of both charts.
+func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layers []layer) error {
+	wanted, err := r.WantedHost()
+	if err != nil {
+		return err
+	}
+	p.Ingress = ingress(wanted, r.Hosts)
+	spec := v1alpha1.IngressSpec{}
+	if r.Spec.Ingress != nil {
+		spec = *r.Spec.Ingress
+	}
+	if p.Ingress.Wanted == "" {
+		return nil
+	}
+	annotations, tls, err := ingressParts(spec, in.Ingress)
+	if err != nil {
+		return err
+	}
+	if err := p.setCertificate(spec, r, s, layers); err != nil {
+		return err
+	}
+	host := p.Ingress.Host
+	if err := checkIngressValues(r.Spec, cmp.Or(host, wanted)); err != nil || host == "" {
+		return err
+	}
+	values := Values{"enabled": true, "hostname": host}
+	if len(annotations) > 0 {
+		values["annotations"] = annotations
+	}
+	if class := cmp.Or(spec.ClassName, in.Ingress.ClassName); class != "" {
+		values["ingressClassName"] = class
+	}
+	if tls {
+		// The chart's own Secret of the certificate, which it names itself.
+		values["tls"] = true
+	} else {
+		values["extraTls"] = []any{Values{"hosts": []any{host}}}
+	}
+	p.ArgoCD.Values = Merge(p.ArgoCD.Values, Values{
+		"global":  Values{"domain": host},
+		"server":  Values{"ingress": values},
+		"configs": Values{"params": insecure()},
+	})
+	p.VCluster.Values = Merge(p.VCluster.Values, syncIngresses())
+	return nil
+}
+
+// insecure: TLS ends at the ingress controller, so Argo CD speaks plain HTTP
+// behind it.
+func insecure() Values { return Values{"server.insecure": "true"} }
+
+func syncIngresses() Values {
+	return Values{"sync": Values{"toHost": Values{"ingresses": Values{"enabled": true}}}}
+}
+
+// ingress decides which host is in use. A host is in use once its record is seen
+// to be the tenant's: an API server has only one object of a name, so that of two
+// tenants that ask at once one gets it.
+func ingress(wanted string, h Hosts) Ingress {
+	i := Ingress{Wanted: wanted, Taken: h.Taken && !slices.Contains(h.Held, wanted)}
+	switch {
+	case wanted == "":
+	case slices.Contains(h.Held, wanted), h.Serving == wanted && !i.Taken:
+		i.Host = wanted
+	case h.Serving != wanted:
+		// What was in use stays until the wanted host is the tenant's.
+		i.Host = h.Serving
+	}
+	if wanted != "" && (i.Host == wanted || h.Read && !h.Taken) {
+		i.Records = append(i.Records, wanted)
+	}
+	for _, held := range h.Held {
+		// A host is given up once no Ingress of the tenant's has it any more.
+		if held == i.Host || !h.Settled || h.Serving != i.Host {
+			i.Records = append(i.Records, held)
+		}
+	}
+	slices.Sort(i.Records)
+	i.Records = slices.Compact(i.Records)
+	return i
+}
+
+// ingressParts are the annotations of the Ingress, and whether it names the
+// chart's Secret for its certificate.
+func ingressParts(spec v1alpha1.IngressSpec, in inputv1alpha1.Ingress) (Values, bool, error) {
+	if spec.ClassName != "" && len(validation.IsDNS1123Subdomain(spec.ClassName)) > 0 {
+		return nil, false, fmt.Errorf("%s.className: %q is not the name of an IngressClass: write one such as nginx", ofIngress, spec.ClassName)
+	}
+	annotations := Values{}
+	for _, key := range slices.Sorted(maps.Keys(in.Annotations)) {
+		annotations[key] = literal(in.Annotations[key])
+	}
+	for _, key := range slices.Sorted(maps.Keys(spec.Annotations)) {
+		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
+			return nil, false, fmt.Errorf("%s.annotations: %q is not the key of an annotation: write one such as nginx.ingress.kubernetes.io/proxy-body-size", ofIngress, key)
+		}
+		annotations[key] = literal(string(spec.Annotations[key]))
+	}
+	issuer, field := in.TLS.Issuer, "input.ingress.tls.issuer"
+	if tls := spec.TLS; tls != nil {
+		if tls.SecretName != "" && tls.Issuer != nil {
+			return nil, false, fmt.Errorf("%s.tls: has both secretName and issuer: write one of them", ofIngress)
+		}
+		if tls.SecretName != "" {
+			return annotations, true, checkSecretRef(ofIngress+".tls", v1alpha1.SecretReference{Name: tls.SecretName})
+		}
+		if tls.Issuer != nil {
+			issuer, field = inputv1alpha1.Issuer{Name: tls.Issuer.Name, Kind: tls.Issuer.Kind}, ofIngress+".tls.issuer"
+		}
+	}
+	if issuer == (inputv1alpha1.Issuer{}) {
+		return annotations, false, nil
+	}
+	key := map[string]string{"": "cluster-issuer", "ClusterIssuer": "cluster-issuer", "Issuer": "issuer"}[issuer.Kind]
+	if key == "" {
+		return nil, false, fmt.Errorf("%s.kind: %q is unknown: write ClusterIssuer or Issuer", field, issuer.Kind)
+	}
+	if len(validation.IsDNS1123Subdomain(issuer.Name)) > 0 {
+		return nil, false, fmt.Errorf("%s.name: %q is not the name of an issuer: write one such as letsencrypt", field, issuer.Name)
+	}
+	annotations["cert-manager.io/"+key] = issuer.Name
+	return annotations, true, nil
+}
+
+// literal keeps the chart from taking an annotation for a template.
+func literal(s string) string { return strings.ReplaceAll(s, "{{", "{{`{{`}}") }
+
+// setCertificate hands over the certificate of the claim's Secret.
+func (p *Plan) setCertificate(spec v1alpha1.IngressSpec, r Request, s *sensitive, layers []layer) error {
+	if spec.TLS == nil || spec.TLS.SecretName == "" {
+		return nil
+	}
+	path := []string{"server", "certificateSecret"}
+	for _, taken := range [][]string{path, {"server", "certificate"}} {
+		if err := checkFree(layers, ofIngress+".tls.secretName", taken...); err != nil {
+			return err
+		}
+	}
+	secret := r.readSecret(spec.TLS.SecretName)
+	const form = "the Secret of a certificate has tls.crt and tls.key, in PEM"
+	crt, key := secret.need("tls.crt", form), secret.need("tls.key", form)
+	if secret.problem == nil {
+		checkPair(secret, []byte(crt), []byte(key))
+	}
+	c := s.add(Connection{Name: spec.TLS.SecretName}, secret.problem, Values{"enabled": true, "crt": crt + "\n", "key": key + "\n"}, path...)
+	p.Ingress.Certificate = &c
+	return nil
+}
+
+// checkIngressValues refuses values of the claim that contradict its Ingress.
+func checkIngressValues(s Spec, host string) error {
+	for _, must := range []struct {
+		field string
+		of    Values
+		path  []string
+		be    any
+	}{
+		{"spec.argocd.values", s.ArgoCDValues, []string{"global", "domain"}, host},
+		{"spec.argocd.values", s.ArgoCDValues, []string{"configs", "cm", "url"}, "https://" + host},
+		{"spec.argocd.values", s.ArgoCDValues, []string{"configs", "cm", "create"}, true},
+		{"spec.argocd.values", s.ArgoCDValues, []string{"configs", "params", "create"}, true},
+		{"spec.argocd.values", s.ArgoCDValues, []string{"configs", "params", "server.insecure"}, true},
+		{"spec.argocd.values", s.ArgoCDValues, []string{"server", "ingress"}, nil},
+		{"spec.vcluster.values", s.VClusterValues, []string{"sync", "toHost", "ingresses", "enabled"}, true},
+	} {
+		at := taken(must.of, must.path)
+		if at == nil {
+			continue
+		}
+		if is, _ := lookup(must.of, must.path...); len(at) == len(must.path) && must.be != nil && fmt.Sprint(is) == fmt.Sprint(must.be) {
+			continue
+		}
+		return fmt.Errorf("%s.%s is set by %s: leave it out", must.field, strings.Join(at, "."), ofIngress)
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package status
+
+import (
+	"fmt"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+)
+
+func ingressReady(t compose.Tenant, is conditionOf) Condition {
+	i, release := t.Ingress, t.Observed.Composed[compose.ArgoCD]
+	o := t.Observed.Composed[compose.Ingress]
+	switch {
+	case i.Taken:
+		message := fmt.Sprintf("Host %s is in use by another claim: write another spec.ingress.host", i.Wanted)
+		if i.Host != "" {
+			message += "; " + i.Host + " stays in use"
+		}
+		return is.no(v1alpha1.ReasonHostTaken, message, "")
+	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConnected:
+		return is.no(string(i.Certificate.State), i.Certificate.Message, "")
+	case i.Host != i.Wanted:
+		return is.no(v1alpha1.ReasonWaitingForHost, "Waiting for host "+i.Wanted, "")
+	case !release.Exists() || !argoCDRuns(t):
+		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
+	case !compose.Current(release) || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
+		return is.no(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for host "+i.Host, problem(o))
+	case address(o) == "":
+		return is.no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Host+" an address", "")
+	}
+	return is.yes("https://" + i.Host + " is served at " + address(o))
+}
+
+// address is where the ingress controller serves an Ingress.
+func address(o decode.Composed) string {
+	for _, at := range o.List("status", "atProvider", "manifest", "status", "loadBalancer", "ingress") {
+		if a := or(at.String("ip"), at.String("hostname")); a != "" {
+			return a
+		}
+	}
+	return ""
+}

@@ -253,6 +253,7 @@ func TestValuesReachTheChart(t *testing.T) {
 	probe := map[string]any{"initialDelaySeconds": 1., "periodSeconds": 3., "failureThreshold": 10.}
 	want := map[string]any{
 		"fullnameOverride": "argocd", "namespaceOverride": "argocd",
+		"configs":    map[string]any{"secret": map[string]any{"extra": map[string]any{"virtualargocd.tenant": "customer1-7rw8j"}}},
 		"server":     map[string]any{"replicas": 2., "logLevel": "debug", "readinessProbe": probe},
 		"controller": map[string]any{"readinessProbe": probe}, "repoServer": map[string]any{"readinessProbe": probe},
 		"dex":    map[string]any{"enabled": false, "image": map[string]any{"repository": "mirror.test/m/dexidp/dex"}},

@@ -26,6 +26,7 @@ func FuzzRunFunction(f *testing.F) {
 	f.Add(`{"bootstrap":{"repoURL":"git@a:b","path":"..","syncPolicy":{"automated":{"prune":null}}}}`, `{}`, "s", uint64(4))
 	f.Add(`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"c"}}}}`, `{}`, "t", uint64(2))
 	f.Add(`{"claimRef":{"namespace":"n","name":"m"}}`, platformInput, "u", uint64(1))
+	f.Add(`{"claimRef":{"namespace":"team-a"},"sso":{"disableAdmin":true,"oidc":{"issuer":"https://a","clientID":"b","clientSecretRef":{"name":"oidc"},"adminGroups":["c"]}}}`, `{}`, "v", uint64(0))
 	f.Fuzz(func(t *testing.T, spec, input, name string, seed uint64) {
 		req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
 		xr := req.GetObserved().GetComposite().GetResource()

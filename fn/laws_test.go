@@ -139,7 +139,9 @@ func withEverything(t testing.TB) *engine {
 		"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"apps"}}],
 		"credentialTemplates":[{"name":"server","url":"https://git.example.org","secretRef":{"name":"missing"}}],
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
-		"ingress":{"host":"argocd.example.org","tls":{"secretName":"cert"}}}`)
+		"ingress":{"host":"argocd.example.org","tls":{"secretName":"cert"}},
+		"sso":{"oidc":{` + oidcSpec + `}}}`)
+	e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
 	cert, key := keyPair()
 	e.secret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key})
 	e.secret("apps", "Opaque", map[string]string{"username": "u", "password": "secret-of-apps-1"})

@@ -35,6 +35,10 @@ func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 		cert, _ := keyPair()
 		secrets["cert"] = testSecret{"kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": secretText(r)}}
 	}
+	if r.IntN(2) == 0 {
+		s["sso"] = map[string]any{"oidc": map[string]any{"issuer": "https://id.example.org", "clientID": "a", "clientSecretRef": map[string]any{"name": "oidc", "key": "k"}}}
+		secrets["oidc"] = testSecret{"Opaque", map[string]string{"k": secretText(r), "other": secretText(r)}}
+	}
 	raw, _ := json.Marshal(s)
 	return string(raw), secrets
 }

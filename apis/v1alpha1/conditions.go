@@ -24,11 +24,14 @@ const (
 	// ConditionIngressReady is True when an ingress controller has given Argo CD's
 	// Ingress an address.
 	ConditionIngressReady = "IngressReady"
+	// ConditionSSOReady is True when Argo CD is set up for signing on as the spec
+	// says. Whether the provider plays its part, a person who signs on sees.
+	ConditionSSOReady = "SSOReady"
 )
 
 // Conditions of parts that a spec may have or not: there only when it has. The
 // tenant's Ready doesn't wait for them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady}
 
 // OptionalConditions are the types of the conditions of parts that a spec may
 // have or not.

@@ -87,6 +87,12 @@ type Spec struct {
 	// +optional
 	// +nullable
 	Ingress *IngressSpec `json:"ingress,omitempty"`
+
+	// How people sign on. Default: as the local user admin, with the password in
+	// the connection Secret.
+	// +optional
+	// +nullable
+	SSO *SSOSpec `json:"sso,omitempty"`
 }
 
 // ArgoCDSpec says which Argo CD is installed, and how.

@@ -25,6 +25,7 @@ func spec(xr Struct) (plan.Spec, error) {
 		CredentialTemplates:  r.credentialTemplates(root),
 		Bootstrap:            r.bootstrap(root),
 		Ingress:              r.ingress(root),
+		SSO:                  r.sso(root),
 	}
 	return s, r.err
 }

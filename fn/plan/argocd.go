@@ -25,7 +25,7 @@ func argocdProtectedValues() Values {
 func argocdDefaults(p *Plan, in v1alpha1.Input) Values {
 	// Argo CD's own idea of its URL, which links and sign-on go to.
 	url := Values{"global": Values{"domain": p.Names.ArgoCDHost}}
-	return Merge(argocdProbes(), argocdImages(in), url)
+	return Merge(argocdProbes(), argocdImages(in), url, keepSecret(p.Names.Tenant))
 }
 
 // argocdProbes ask the workloads that the chart asks each ten seconds more
@@ -76,9 +76,11 @@ func generatesPassword(v Values) bool {
 	if hash, ok := lookup(v, "configs", "secret", "argocdServerAdminPassword"); ok && hash != "" && hash != nil {
 		return false
 	}
-	switch admin, _ := lookup(v, "configs", "cm", "admin.enabled"); admin {
-	case false, "false":
-		return false
-	}
-	return true
+	return !adminDisabled(v)
+}
+
+// adminDisabled tells whether the local user admin is switched off.
+func adminDisabled(v Values) bool {
+	admin, _ := lookup(v, "configs", "cm", "admin.enabled")
+	return admin == false || admin == "false"
 }

@@ -37,6 +37,29 @@ func checkMaps(layers []layer, by string, path ...string) error {
 	return nil
 }
 
+// A demand is a value that a field of the spec needs to be as it is.
+type demand struct {
+	path []string
+	// be is what the value has to be where it is set; nil when it mustn't be.
+	be any
+}
+
+// checkDemands refuses values of the claim that contradict a field of its spec.
+func checkDemands(field string, v Values, by string, demands ...demand) error {
+	for _, d := range demands {
+		at := taken(v, d.path)
+		if at == nil {
+			continue
+		}
+		// true and "true" are the same to a chart.
+		if is, _ := lookup(v, d.path...); len(at) == len(d.path) && d.be != nil && fmt.Sprint(is) == fmt.Sprint(d.be) {
+			continue
+		}
+		return fmt.Errorf("%s.%s is set by %s: leave it out", field, strings.Join(at, "."), by)
+	}
+	return nil
+}
+
 // taken is the path at which v sets what stands at path, or takes away a map
 // that it stands in; nil when it does neither.
 func taken(v Values, path []string) []string {

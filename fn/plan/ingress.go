@@ -237,28 +237,15 @@ func (p *Plan) setCertificate(spec v1alpha1.IngressSpec, r Request, s *sensitive
 
 // checkIngressValues refuses values of the claim that contradict its Ingress.
 func checkIngressValues(s Spec, host string) error {
-	for _, must := range []struct {
-		field string
-		of    Values
-		path  []string
-		be    any
-	}{
-		{"spec.argocd.values", s.ArgoCDValues, []string{"global", "domain"}, host},
-		{"spec.argocd.values", s.ArgoCDValues, []string{"configs", "cm", "url"}, "https://" + host},
-		{"spec.argocd.values", s.ArgoCDValues, []string{"configs", "cm", "create"}, true},
-		{"spec.argocd.values", s.ArgoCDValues, []string{"configs", "params", "create"}, true},
-		{"spec.argocd.values", s.ArgoCDValues, []string{"configs", "params", "server.insecure"}, true},
-		{"spec.argocd.values", s.ArgoCDValues, []string{"server", "ingress"}, nil},
-		{"spec.vcluster.values", s.VClusterValues, []string{"sync", "toHost", "ingresses", "enabled"}, true},
-	} {
-		at := taken(must.of, must.path)
-		if at == nil {
-			continue
-		}
-		if is, _ := lookup(must.of, must.path...); len(at) == len(must.path) && must.be != nil && fmt.Sprint(is) == fmt.Sprint(must.be) {
-			continue
-		}
-		return fmt.Errorf("%s.%s is set by %s: leave it out", must.field, strings.Join(at, "."), ofIngress)
+	if err := checkDemands("spec.argocd.values", s.ArgoCDValues, ofIngress,
+		demand{[]string{"global", "domain"}, host},
+		demand{[]string{"configs", "cm", "url"}, "https://" + host},
+		demand{[]string{"configs", "cm", "create"}, true},
+		demand{[]string{"configs", "params", "create"}, true},
+		demand{[]string{"configs", "params", "server.insecure"}, true},
+		demand{[]string{"server", "ingress"}, nil},
+	); err != nil {
+		return err
 	}
-	return nil
+	return checkDemands("spec.vcluster.values", s.VClusterValues, ofIngress, demand{[]string{"sync", "toHost", "ingresses", "enabled"}, true})
 }

@@ -41,6 +41,7 @@ type Spec struct {
 	CredentialTemplates  []v1alpha1.CredentialTemplateSpec
 	Bootstrap            *v1alpha1.BootstrapSpec
 	Ingress              *v1alpha1.IngressSpec
+	SSO                  *v1alpha1.SSOSpec
 }
 
 // SecretNames are the names of the Secrets that the spec names, sorted.
@@ -60,6 +61,9 @@ func (s Spec) SecretNames() []string {
 	if i := s.Ingress; i != nil && i.TLS != nil && i.TLS.SecretName != "" {
 		names = append(names, i.TLS.SecretName)
 	}
+	if s.SSO != nil && s.SSO.OIDC != nil {
+		names = append(names, s.SSO.OIDC.ClientSecretRef.Name)
+	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
@@ -75,6 +79,8 @@ type Plan struct {
 	ArgoCD     Chart
 	// GeneratesPassword: Argo CD makes an initial admin password to publish.
 	GeneratesPassword bool
+	// AdminDisabled: nobody can log in as admin.
+	AdminDisabled bool
 	// Workloads of Argo CD to expect in the virtual cluster.
 	Workloads []Workload
 	// Sensitive are the values of the argo-cd chart that come from Secrets; nil
@@ -86,6 +92,8 @@ type Plan struct {
 	Repositories []Connection
 	// Ingress is how Argo CD is reached from outside.
 	Ingress Ingress
+	// SSO is how people sign on.
+	SSO SSO
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
 }
@@ -127,6 +135,7 @@ func New(r Request) (*Plan, error) {
 		return nil, err
 	}
 	p.GeneratesPassword = generatesPassword(p.ArgoCD.Values)
+	p.AdminDisabled = adminDisabled(p.ArgoCD.Values)
 	p.Workloads = workloads(p.ArgoCD.Values)
 	return p, nil
 }
@@ -187,6 +196,9 @@ func (p *Plan) setParts(r Request, in inputv1alpha1.Input, layers []layer) error
 		return err
 	}
 	if err := p.setIngress(r, in, s, layers); err != nil {
+		return err
+	}
+	if err := p.setSSO(r, s, layers); err != nil {
 		return err
 	}
 	if len(names) > 0 || len(r.Spec.Repositories) > 0 {

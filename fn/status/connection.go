@@ -34,7 +34,9 @@ func connection(t compose.Tenant) map[string][]byte {
 		url, user = []byte(URL(t.Plan)), []byte(admin)
 	}
 	set(URLKey, url)
-	set(UsernameKey, user)
+	if !t.AdminDisabled {
+		set(UsernameKey, user)
+	}
 	if t.GeneratesPassword {
 		set(PasswordKey, o.Composed[compose.ArgoCD].Connection[compose.PasswordKey])
 	}

@@ -23,6 +23,7 @@ func parts(t compose.Tenant) []Condition {
 	add(len(t.Repositories) > 0, v1alpha1.ConditionRepositoriesConnected, repositoriesConnected)
 	add(t.Application != nil, v1alpha1.ConditionBootstrapSynced, bootstrapSynced)
 	add(t.Ingress.Wanted != "", v1alpha1.ConditionIngressReady, ingressReady)
+	add(t.SSO.Wanted, v1alpha1.ConditionSSOReady, ssoReady)
 
 	for _, typ := range v1alpha1.OptionalConditions() {
 		if !wanted[typ] && t.Observed.XR.Condition(typ).Status != "" {

@@ -102,6 +102,20 @@ func TestValuesOfTheFunction(t *testing.T) {
 				"Ingress/argocd-server|metadata|annotations": map[string]any{"cert-manager.io/cluster-issuer": "ca"},
 			},
 		},
+		"SSO": {
+			spec: plan.Spec{SSO: &v1alpha1.SSOSpec{DisableAdmin: true, OIDC: &v1alpha1.OIDCSpec{
+				Issuer: "https://id.example.org", ClientID: "argocd", ClientSecretRef: v1alpha1.SecretKeyReference{Name: "oidc"},
+				AdminGroups: []string{`a, "b"`}, RootCA: cert,
+			}}},
+			secrets: map[string]plan.Secret{"oidc": secret("clientSecret", `s: "{{ x }}"`)},
+			want: map[string]any{
+				"ConfigMap/argocd-cm|data|admin.enabled":                 "false",
+				"ConfigMap/argocd-cm|data|oidc.config":                   oidcConfig(t, cert),
+				"ConfigMap/argocd-rbac-cm|data|policy.csv":               "",
+				"ConfigMap/argocd-rbac-cm|data|policy.virtualargocd.csv": "g,\"a, \"\"b\"\"\",role:admin\n",
+				"Secret/argocd-secret|text":                              map[string]any{"oidc.clientSecret": `s: "{{ x }}"`, "virtualargocd.tenant": "a"},
+			},
+		},
 		"NoIngress": {
 			want: map[string]any{"ConfigMap/argocd-cm|data|url": "https://argocd-server-x-argocd-x-vcluster.vargo-a.svc"},
 		},
@@ -150,6 +164,19 @@ func TestValuesOfTheFunction(t *testing.T) {
 func rule(host string) map[string]any {
 	backend := map[string]any{"service": map[string]any{"name": "argocd-server", "port": map[string]any{"number": 80}}}
 	return map[string]any{"host": host, "http": map[string]any{"paths": []any{map[string]any{"path": "/", "pathType": "Prefix", "backend": backend}}}}
+}
+
+// oidcConfig is Argo CD's setting for an OpenID Connect provider.
+func oidcConfig(t *testing.T, ca string) string {
+	t.Helper()
+	text, err := yaml.Marshal(map[string]any{
+		"name": "SSO", "issuer": "https://id.example.org", "clientID": "argocd", "clientSecret": "$oidc.clientSecret",
+		"requestedScopes": []string{"openid", "profile", "email", "groups"}, "rootCA": ca,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // keyPair is a certificate and its key.

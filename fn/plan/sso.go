@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"cmp"
+	"crypto/x509"
+	"encoding/csv"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+// SSO is how people sign on.
+type SSO struct {
+	// Wanted tells whether the spec has anything of it.
+	Wanted bool
+	// Provider is the name of the provider; "" for none.
+	Provider string
+	// ClientSecret is what became of the Secret with the client secret, if there
+	// is a provider.
+	ClientSecret *Connection
+}
+
+const (
+	ofOIDC = "spec.sso.oidc"
+	// clientSecretKey is the key of the client secret in Argo CD's own Secret.
+	clientSecretKey = "oidc.clientSecret"
+	// defaultClientSecretKey is its key in the claim's.
+	defaultClientSecretKey = "clientSecret"
+	// groupPolicies is the key of our policies in Argo CD's RBAC settings. Argo CD
+	// reads every policy.*.csv beside policy.csv, which is the claim's own.
+	groupPolicies = "policy.virtualargocd.csv"
+)
+
+var defaultScopes = []string{"openid", "profile", "email", "groups"}
+
+// keepSecret has the chart write something into Argo CD's own Secret at all times.
+// Argo CD keeps its signing key and the admin's password there, and Helm would
+// take the Secret's data away as a whole with the last value of the chart's.
+func keepSecret(tenant string) Values {
+	return Values{"configs": Values{"secret": Values{"extra": Values{"virtualargocd.tenant": tenant}}}}
+}
+
+// setSSO sets the values for signing on.
+func (p *Plan) setSSO(r Request, s *sensitive, layers []layer) error {
+	spec := r.Spec.SSO
+	if spec == nil || spec.OIDC == nil && !spec.DisableAdmin {
+		return nil
+	}
+	p.SSO.Wanted = true
+	own := Values{}
+	if spec.DisableAdmin {
+		insert(own, "false", "configs", "cm", "admin.enabled")
+	}
+	if spec.OIDC != nil {
+		if err := p.setOIDC(*spec.OIDC, r, s, layers, own); err != nil {
+			return err
+		}
+	}
+	demands := []demand{{[]string{"configs", "cm", "create"}, true}}
+	for _, path := range leaves(own) {
+		be, _ := lookup(own, path...)
+		demands = append(demands, demand{path, be})
+	}
+	if err := checkDemands("spec.argocd.values", r.Spec.ArgoCDValues, "spec.sso", demands...); err != nil {
+		return err
+	}
+	p.ArgoCD.Values = Merge(p.ArgoCD.Values, own)
+	return nil
+}
+
+// setOIDC sets the values for an OpenID Connect provider.
+func (p *Plan) setOIDC(o v1alpha1.OIDCSpec, r Request, s *sensitive, layers []layer, own Values) error {
+	if err := checkOIDC(o); err != nil {
+		return err
+	}
+	p.SSO.Provider = cmp.Or(o.Name, "SSO")
+	path := []string{"configs", "secret", "extra", clientSecretKey}
+	if err := checkFree(layers, ofOIDC, path...); err != nil {
+		return err
+	}
+	if err := checkDemands("spec.argocd.values", r.Spec.ArgoCDValues, ofOIDC,
+		demand{[]string{"configs", "secret", "createSecret"}, true}, demand{[]string{"configs", "rbac", "create"}, true}); err != nil {
+		return err
+	}
+	secret := r.readSecret(o.ClientSecretRef.Name)
+	key := cmp.Or(o.ClientSecretRef.Key, defaultClientSecretKey)
+	value := secret.need(key, "write the client secret that the provider has for this Argo CD")
+	c := s.add(Connection{Name: o.ClientSecretRef.Name}, secret.problem, value, path...)
+	p.SSO.ClientSecret = &c
+
+	if policy := groupPolicy(o); policy != "" {
+		insert(own, policy, "configs", "rbac", groupPolicies)
+	}
+	if _, there := lookup(s.values, path...); !there {
+		// Without it the button would only lead to an error.
+		return nil
+	}
+	config := map[string]any{
+		"name": p.SSO.Provider, "issuer": o.Issuer, "clientID": o.ClientID, "clientSecret": "$" + clientSecretKey,
+		"requestedScopes": o.Scopes,
+	}
+	if len(o.Scopes) == 0 {
+		config["requestedScopes"] = defaultScopes
+	}
+	if o.RootCA != "" {
+		config["rootCA"] = o.RootCA
+	}
+	text, err := yaml.Marshal(config)
+	if err != nil {
+		return fmt.Errorf("%s: cannot be written as YAML: %w", ofOIDC, err)
+	}
+	insert(own, string(text), "configs", "cm", "oidc.config")
+	return nil
+}
+
+func checkOIDC(o v1alpha1.OIDCSpec) error {
+	if !apiServerURL.MatchString(o.Issuer) {
+		return fmt.Errorf("%s.issuer: %q is not the URL of a provider: write one such as https://id.example.org/realms/acme", ofOIDC, o.Issuer)
+	}
+	if o.ClientID == "" || strings.HasPrefix(o.ClientID, "$") {
+		return fmt.Errorf("%s.clientID: %q is not an id: write the one that the provider has for this Argo CD", ofOIDC, o.ClientID)
+	}
+	if err := checkSecretRef(ofOIDC+".clientSecretRef", v1alpha1.SecretReference{Name: o.ClientSecretRef.Name}); err != nil {
+		return err
+	}
+	if len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid") {
+		return fmt.Errorf("%s.scopes: openid is missing: write it, too", ofOIDC)
+	}
+	if strings.HasPrefix(o.Name, "$") {
+		return fmt.Errorf("%s.name: %q begins with $, which Argo CD takes for the name of a secret: write another", ofOIDC, o.Name)
+	}
+	for _, list := range []struct {
+		field string
+		texts []string
+	}{{"scopes", o.Scopes}, {"adminGroups", o.AdminGroups}, {"readOnlyGroups", o.ReadOnlyGroups}} {
+		for _, text := range list.texts {
+			if strings.TrimSpace(text) == "" || strings.ContainsAny(text, "\r\n") || strings.HasPrefix(text, "$") {
+				return fmt.Errorf("%s.%s: %q can't be used: write text of one line that doesn't begin with $", ofOIDC, list.field, text)
+			}
+		}
+	}
+	if o.RootCA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(o.RootCA)) {
+		return fmt.Errorf("%s.rootCA: is not a PEM certificate: write one that begins with -----BEGIN CERTIFICATE-----", ofOIDC)
+	}
+	return nil
+}
+
+// groupPolicy gives groups their roles.
+func groupPolicy(o v1alpha1.OIDCSpec) string {
+	b := &strings.Builder{}
+	w := csv.NewWriter(b)
+	for _, g := range []struct {
+		role   string
+		groups []string
+	}{{"role:admin", o.AdminGroups}, {"role:readonly", o.ReadOnlyGroups}} {
+		for _, group := range g.groups {
+			// Writing to memory can't fail.
+			_ = w.Write([]string{"g", group, g.role})
+		}
+	}
+	w.Flush()
+	return b.String()
+}

@@ -54,7 +54,7 @@ func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunction
 		if name == compose.WorkloadName("dex") || !slices.Contains(everyName(), name) {
 			continue
 		}
-		if (name == compose.Bootstrap || name == compose.Ingress) && len(field(req.GetObserved().GetComposite().GetResource(), "spec", name).GetFields()) == 0 {
+		if part, ok := parts[name]; ok && !inSpec(req, part) {
 			continue
 		}
 		if _, ok := rsp.GetDesired().GetResources()[name]; !ok {
@@ -63,9 +63,18 @@ func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunction
 	}
 }
 
+// parts are the fields of the spec that resources come from that not all tenants
+// have.
+var parts = map[string]string{compose.Bootstrap: "bootstrap", compose.Ingress: "ingress", compose.DeletionProtection: "deletionProtection"}
+
+func inSpec(req *fnv1.RunFunctionRequest, part string) bool {
+	v := field(req.GetObserved().GetComposite().GetResource(), "spec").GetFields()[part]
+	return v.GetBoolValue() || len(v.GetStructValue().GetFields()) > 0
+}
+
 // everyName are the names of the resources that every tenant has.
 func everyName() []string {
-	names := []string{compose.Namespace, compose.VCluster, compose.HelmProviderConfig, compose.KubernetesProviderConfig, compose.ArgoCD, compose.Usage, compose.ValuesSecret, compose.Bootstrap, compose.Ingress}
+	names := []string{compose.Namespace, compose.VCluster, compose.HelmProviderConfig, compose.KubernetesProviderConfig, compose.ArgoCD, compose.Usage, compose.ValuesSecret, compose.Bootstrap, compose.Ingress, compose.DeletionProtection}
 	for _, c := range []string{"server", "repo-server", "controller", "applicationset"} {
 		names = append(names, compose.WorkloadName(c))
 	}
@@ -140,6 +149,7 @@ func withEverything(t testing.TB) *engine {
 		"credentialTemplates":[{"name":"server","url":"https://git.example.org","secretRef":{"name":"missing"}}],
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
 		"ingress":{"host":"argocd.example.org","tls":{"secretName":"cert"}},
+		"deletionProtection":true,
 		"sso":{"oidc":{` + oidcSpec + `}}}`)
 	e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
 	cert, key := keyPair()

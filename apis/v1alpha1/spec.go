@@ -93,6 +93,12 @@ type Spec struct {
 	// +optional
 	// +nullable
 	SSO *SSOSpec `json:"sso,omitempty"`
+
+	// Refuses to delete the claim while this is true, whoever asks: kubectl, or a
+	// GitOps tool that prunes. To delete the claim, set it to false first and wait a
+	// few seconds. Default: false.
+	// +optional
+	DeletionProtection bool `json:"deletionProtection,omitempty"`
 }
 
 // ArgoCDSpec says which Argo CD is installed, and how.

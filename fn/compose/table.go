@@ -16,6 +16,7 @@ const (
 	Usage                    = "usage"
 	Bootstrap                = "bootstrap"
 	Ingress                  = "ingress"
+	DeletionProtection       = "deletion-protection"
 	hostPrefix               = decode.HostPrefix
 	ValuesSecret             = decode.ValuesSecret
 	workloadPrefix           = "argocd-"
@@ -67,7 +68,9 @@ func table(t Tenant) []row {
 		// Together with the Release, since each that comes alone costs some more of Crossplane's attention.
 		{name: Usage, wanted: usageWanted, waits: not(HasKubeconfig), ready: exists(Usage), build: usage},
 	}
-	rows = append(rows, row{name: Bootstrap, wanted: bootstrapWanted, waits: not(argoCDDeployed), ready: always, build: bootstrap},
+	rows = append(rows,
+		row{name: DeletionProtection, wanted: deletionProtectionWanted, waits: never, ready: exists(DeletionProtection), build: deletionProtection},
+		row{name: Bootstrap, wanted: bootstrapWanted, waits: not(argoCDDeployed), ready: always, build: bootstrap},
 		row{name: Ingress, wanted: ingressWanted, waits: not(ingressInstalled), ready: always, build: ingress})
 	for _, host := range t.Ingress.Records {
 		rows = append(rows, row{name: HostName(host), wanted: always, waits: never, ready: always, build: hostRecord(host)})

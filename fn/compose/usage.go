@@ -17,10 +17,10 @@ type usageObject struct {
 }
 
 type usageSpec struct {
-	Of             usedResource `json:"of"`
-	By             usedResource `json:"by"`
-	Reason         string       `json:"reason"`
-	ReplayDeletion bool         `json:"replayDeletion"`
+	Of             usedResource  `json:"of"`
+	By             *usedResource `json:"by,omitempty"`
+	Reason         string        `json:"reason"`
+	ReplayDeletion bool          `json:"replayDeletion"`
 }
 
 type usedResource struct {
@@ -48,7 +48,7 @@ func usage(t Tenant) (Object, error) {
 		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed("namespace"), OwnerReferences: outlives(t, VCluster)},
 		Spec: usageSpec{
 			Of:     usedResource{objectType.APIVersion, objectType.Kind, resourceName{t.Names.Composed("namespace")}},
-			By:     usedResource{releaseType.APIVersion, releaseType.Kind, resourceName{t.Names.Composed("vcluster")}},
+			By:     &usedResource{releaseType.APIVersion, releaseType.Kind, resourceName{t.Names.Composed("vcluster")}},
 			Reason: "The namespace holds what Helm needs to uninstall the virtual cluster. Delete the claim: both go, in order.",
 			// Nothing that was refused stays behind.
 			ReplayDeletion: true,

@@ -26,6 +26,7 @@ func spec(xr Struct) (plan.Spec, error) {
 		Bootstrap:            r.bootstrap(root),
 		Ingress:              r.ingress(root),
 		SSO:                  r.sso(root),
+		DeletionProtection:   r.flag(root, "spec.deletionProtection", "deletionProtection"),
 	}
 	return s, r.err
 }

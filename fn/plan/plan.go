@@ -42,6 +42,7 @@ type Spec struct {
 	Bootstrap            *v1alpha1.BootstrapSpec
 	Ingress              *v1alpha1.IngressSpec
 	SSO                  *v1alpha1.SSOSpec
+	DeletionProtection   bool
 }
 
 // SecretNames are the names of the Secrets that the spec names, sorted.
@@ -94,6 +95,10 @@ type Plan struct {
 	Ingress Ingress
 	// SSO is how people sign on.
 	SSO SSO
+	// Claim that the tenant belongs to.
+	Claim Claim
+	// DeletionProtection: the claim, or an XR without one, can't be deleted.
+	DeletionProtection bool
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
 }
@@ -117,6 +122,10 @@ func New(r Request) (*Plan, error) {
 		Host:      in.Host,
 		SecretsIn: in.ConnectionSecretNamespace,
 		UsageAPI:  in.UsageAPI,
+		Claim:     r.Claim,
+	}
+	if p.DeletionProtection = r.Spec.DeletionProtection; p.DeletionProtection && p.UsageAPI != UsageProtection {
+		return nil, fmt.Errorf("spec.deletionProtection: is not possible on this platform, whose Crossplane has no Usage of a claim (input.usageAPI is %s, not %s): leave it out", p.UsageAPI, UsageProtection)
 	}
 	if err := p.setVersions(r.Spec, in); err != nil {
 		return nil, err

@@ -104,6 +104,7 @@ type Spec struct {
 // ArgoCDSpec says which Argo CD is installed, and how.
 type ArgoCDSpec struct {
 	// Version of the argo-cd Helm chart, such as 10.1.1. Default: the platform's.
+	// Argo CD's own notes on upgrading say what to look at before raising it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the argo-cd chart, such as 10.1.1, not a range"
@@ -122,7 +123,9 @@ type ArgoCDSpec struct {
 // KubernetesSpec says which Kubernetes the virtual cluster serves.
 type KubernetesSpec struct {
 	// Kubernetes version of the virtual cluster, such as v1.36.0. Default: the
-	// platform's. Minor versions 1.30 to 1.36 are known.
+	// platform's. vcluster 0.35 and later serve 1.30 to 1.36; each older one serves
+	// fewer. Raising it upgrades, one minor version at a time; going back to an
+	// older minor version is refused, with the versions that are possible.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?[0-9]+[.][0-9]+[.][0-9]+$')",message="write a whole Kubernetes version, such as v1.36.0"
@@ -131,7 +134,8 @@ type KubernetesSpec struct {
 
 // VClusterSpec says which virtual cluster is installed, and how.
 type VClusterSpec struct {
-	// Version of the vcluster Helm chart, such as 0.36.1. Default: the platform's.
+	// Version of the vcluster Helm chart, such as 0.36.1; 0.25.0 is the oldest.
+	// Default: the platform's. Going back to an older minor version is refused.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the vcluster chart, such as 0.36.1, not a range"

@@ -124,9 +124,19 @@ type VClusterStatus struct {
 	// +optional
 	Version string `json:"version,omitempty"`
 
+	// Version of the vcluster chart that is wanted. It differs from version while a
+	// change is rolled out, or can't be.
+	// +optional
+	DesiredVersion string `json:"desiredVersion,omitempty"`
+
 	// Kubernetes version the virtual cluster serves; empty before it does.
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+
+	// Kubernetes version that is wanted. It differs from kubernetesVersion while a
+	// change is rolled out, or can't be.
+	// +optional
+	DesiredKubernetesVersion string `json:"desiredKubernetesVersion,omitempty"`
 }
 
 // ArgoCDStatus is what runs of Argo CD, and where it is reached.
@@ -139,6 +149,11 @@ type ArgoCDStatus struct {
 	// Version of the argo-cd chart that is installed; empty before it is.
 	// +optional
 	ChartVersion string `json:"chartVersion,omitempty"`
+
+	// Version of the argo-cd chart that is wanted. It differs from chartVersion
+	// while a change is rolled out, or can't be.
+	// +optional
+	DesiredChartVersion string `json:"desiredChartVersion,omitempty"`
 
 	// URL of Argo CD's web interface and API: with an Ingress its host's, without
 	// one as reached from inside the host cluster; empty before Argo CD is

@@ -9,7 +9,7 @@ import (
 // deletes a resource whose name is gone.
 const (
 	Namespace                = "namespace"
-	VCluster                 = "vcluster"
+	VCluster                 = decode.VCluster
 	HelmProviderConfig       = "helm-provider-config"
 	KubernetesProviderConfig = "kubernetes-provider-config"
 	ArgoCD                   = decode.ArgoCD

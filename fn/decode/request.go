@@ -17,8 +17,11 @@ const (
 	ValuesKey    = "values.yaml"
 )
 
-// ArgoCD is the name in the composition of Argo CD's Release.
-const ArgoCD = "argocd"
+// Names in the composition of the two Releases.
+const (
+	VCluster = "vcluster"
+	ArgoCD   = "argocd"
+)
 
 // Observed is what exists.
 type Observed struct {
@@ -84,6 +87,7 @@ func Request(req *fnv1.RunFunctionRequest, o Observed) (plan.Request, error) {
 	r := plan.Request{XRName: name, Spec: s, Input: in, Claim: claim(o.XR), Before: sync.OnceValue(o.valuesInUse)}
 	r.Secrets = secrets(req, r.Claim.Namespace, s.SecretNames())
 	r.Hosts = hosts(req, o, r)
+	r.Running = running(o)
 	return r, nil
 }
 
@@ -92,4 +96,21 @@ func Request(req *fnv1.RunFunctionRequest, o Observed) (plan.Request, error) {
 func claim(xr Struct) plan.Claim {
 	ref := xr.Get("spec", "claimRef")
 	return plan.Claim{APIVersion: ref.String("apiVersion"), Kind: ref.String("kind"), Namespace: ref.String("namespace"), Name: ref.String("name")}
+}
+
+// running are the versions that were seen running: the status remembers them, and
+// where it has none a Release that Helm has deployed.
+func running(o Observed) plan.Running {
+	was, release := o.XR.Get("status", "vcluster"), o.Composed[VCluster]
+	r := plan.Running{VCluster: was.String("version"), Kubernetes: was.String("kubernetesVersion")}
+	if !release.Deployed() {
+		return r
+	}
+	if v := release.String("status", "atProvider", "version"); v != "" {
+		r.VCluster = v
+	}
+	if r.Kubernetes == "" && release.Current() {
+		r.Kubernetes = release.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
+	}
+	return r
 }

@@ -27,9 +27,10 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 		},
 		"Ephemeral": {Storage: v1alpha1.Storage{Ephemeral: true}},
 	}
+	cases["Ingress"] = v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}
 	for name, in := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, err := New(Request{XRName: "a", Input: in})
+			p, err := New(Request{XRName: "a", Input: in, Hosts: Hosts{Held: []string{"a.example.org"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -67,15 +68,7 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 // module.
 func vclusterSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+DefaultVClusterVersion).Output()
-	if err != nil {
-		t.Fatalf("cannot download the vcluster module: %v", err)
-	}
-	module := struct{ Dir string }{}
-	if err := json.Unmarshal(out, &module); err != nil {
-		t.Fatal(err)
-	}
-	raw, err := os.ReadFile(filepath.Join(module.Dir, "chart", "values.schema.json"))
+	raw, err := os.ReadFile(filepath.Join(vclusterModule(t), "chart", "values.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +85,20 @@ func vclusterSchema(t *testing.T) *jsonschema.Schema {
 		t.Fatal(err)
 	}
 	return schema
+}
+
+// vclusterModule is the folder of the default vcluster's Go module.
+func vclusterModule(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+DefaultVClusterVersion).Output()
+	if err != nil {
+		t.Fatalf("cannot download the vcluster module: %v", err)
+	}
+	module := struct{ Dir string }{}
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	return module.Dir
 }
 
 func validate(t *testing.T, schema *jsonschema.Schema, v Values) {

@@ -27,6 +27,8 @@ type Request struct {
 	Before func() Values
 	// Hosts is what is known of hosts and whose they are.
 	Hosts Hosts
+	// Running are the versions that were seen running.
+	Running Running
 }
 
 // Spec is what the tenant asks for, with values decoded.
@@ -127,7 +129,7 @@ func New(r Request) (*Plan, error) {
 	if p.DeletionProtection = r.Spec.DeletionProtection; p.DeletionProtection && p.UsageAPI != UsageProtection {
 		return nil, fmt.Errorf("spec.deletionProtection: is not possible on this platform, whose Crossplane has no Usage of a claim (input.usageAPI is %s, not %s): leave it out", p.UsageAPI, UsageProtection)
 	}
-	if err := p.setVersions(r.Spec, in); err != nil {
+	if err := p.setVersions(r, in); err != nil {
 		return nil, err
 	}
 	if err := checkVClusterValues("spec.vcluster.values", r.Spec.VClusterValues); err != nil {
@@ -149,30 +151,31 @@ func New(r Request) (*Plan, error) {
 	return p, nil
 }
 
-func (p *Plan) setVersions(s Spec, in inputv1alpha1.Input) error {
+func (p *Plan) setVersions(r Request, in inputv1alpha1.Input) error {
 	p.VCluster = Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name}
 	p.ArgoCD = Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name}
 
+	fields := map[*string]string{}
 	for _, v := range []struct {
 		into                    *string
 		check                   func(field, version string) (string, error)
 		claimed, claim, ofInput string
 		input                   string
 	}{
-		{&p.VCluster.Version, chartVersion, s.VClusterChartVersion, "spec.vcluster.chartVersion", in.Charts.VCluster.Version, "input.charts.vcluster.version"},
-		{&p.ArgoCD.Version, chartVersion, s.ArgoCDChartVersion, "spec.argocd.chartVersion", in.Charts.ArgoCD.Version, "input.charts.argocd.version"},
-		{&p.Kubernetes, kubernetesVersion, s.KubernetesVersion, "spec.kubernetes.version", in.Kubernetes.Version, "input.kubernetes.version"},
+		{&p.VCluster.Version, chartVersion, r.Spec.VClusterChartVersion, "spec.vcluster.chartVersion", in.Charts.VCluster.Version, "input.charts.vcluster.version"},
+		{&p.ArgoCD.Version, chartVersion, r.Spec.ArgoCDChartVersion, "spec.argocd.chartVersion", in.Charts.ArgoCD.Version, "input.charts.argocd.version"},
+		{&p.Kubernetes, kubernetesVersion, r.Spec.KubernetesVersion, "spec.kubernetes.version", in.Kubernetes.Version, "input.kubernetes.version"},
 	} {
-		field := v.input
+		fields[v.into] = v.input
 		if v.claimed != "" {
-			field = v.claim
+			fields[v.into] = v.claim
 		}
 		var err error
-		if *v.into, err = v.check(field, cmp.Or(v.claimed, v.ofInput)); err != nil {
+		if *v.into, err = v.check(fields[v.into], cmp.Or(v.claimed, v.ofInput)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return checkVersions(wanted{fields[&p.VCluster.Version], p.VCluster.Version}, wanted{fields[&p.Kubernetes], p.Kubernetes}, r.Running)
 }
 
 // setValues merges: built-in defaults < input < claim < protected.

@@ -2,17 +2,48 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
 )
 
-// Minor versions of Kubernetes that vcluster 0.36 serves.
-const (
-	oldestKubernetesMinor = 30
-	newestKubernetesMinor = 36
-)
+// A support is which Kubernetes minors a range of vcluster versions serves.
+type support struct {
+	// since is the first minor version of vcluster 0.x with it.
+	since uint64
+	// oldest and newest minor version of Kubernetes 1.x.
+	oldest, newest uint64
+}
+
+// supported is the list K8SVersionMap in vcluster's config, release by release.
+// vcluster before 0.25 has other values in its chart. A vcluster that is newer
+// than the last row is taken to serve as much as that one.
+var supported = []support{
+	{since: 25, oldest: 30, newest: 32},
+	{since: 27, oldest: 30, newest: 33},
+	{since: 30, oldest: 30, newest: 34},
+	{since: 32, oldest: 30, newest: 35},
+	{since: 35, oldest: 30, newest: 36},
+}
+
+// supportOf is what a version of vcluster serves.
+func supportOf(field, vcluster string) (support, error) {
+	v, err := semver.StrictNewVersion(vcluster)
+	if err != nil {
+		return support{}, fmt.Errorf("%s: %q is not a version", field, vcluster)
+	}
+	if v.Major() > 0 {
+		return supported[len(supported)-1], nil
+	}
+	for _, s := range slices.Backward(supported) {
+		if v.Minor() >= s.since {
+			return s, nil
+		}
+	}
+	return support{}, fmt.Errorf("%s: vcluster %s is not supported: write 0.%d.0 or a later version", field, vcluster, supported[0].since)
+}
 
 // chartVersion checks an exact chart version and takes a leading v off: a chart
 // says its version without one, and provider-helm compares the two as text.
@@ -30,16 +61,14 @@ func kubernetesVersion(field, version string) (string, error) {
 	if err != nil || v.Prerelease() != "" || v.Metadata() != "" {
 		return "", fmt.Errorf("%s: %q is not a Kubernetes version: write it whole, such as %s", field, version, DefaultKubernetesVersion)
 	}
-	if v.Major() != 1 || v.Minor() < oldestKubernetesMinor || v.Minor() > newestKubernetesMinor {
-		return "", fmt.Errorf("%s: Kubernetes %q is not supported: write a version of %s", field, version, supportedKubernetes())
-	}
 	return "v" + v.String(), nil
 }
 
-func supportedKubernetes() string {
-	minors := make([]string, 0, newestKubernetesMinor-oldestKubernetesMinor+1)
-	for m := oldestKubernetesMinor; m <= newestKubernetesMinor; m++ {
-		minors = append(minors, "1."+strconv.Itoa(m))
+// minors names minor versions of Kubernetes.
+func minors(from, to uint64, between string) string {
+	var out []string
+	for m := from; m <= to; m++ {
+		out = append(out, "1."+strconv.FormatUint(m, 10))
 	}
-	return strings.Join(minors, ", ")
+	return strings.Join(out, between)
 }

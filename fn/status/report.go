@@ -124,6 +124,9 @@ func vcluster(t compose.Tenant) *v1alpha1.VClusterStatus {
 		KubernetesProviderName: t.Names.ProviderConfig,
 		Version:                installed(r, was.String("version")),
 		KubernetesVersion:      was.String("kubernetesVersion"),
+
+		DesiredVersion:           t.VCluster.Version,
+		DesiredKubernetesVersion: t.Kubernetes,
 	}
 	// Helm has waited for this one to run.
 	if compose.Healthy(r) {
@@ -139,6 +142,8 @@ func argocd(t compose.Tenant) *v1alpha1.ArgoCDStatus {
 		Version:      was.String("version"),
 		ChartVersion: installed(r, was.String("chartVersion")),
 		URL:          was.String("url"),
+
+		DesiredChartVersion: t.ArgoCD.Version,
 	}
 	if v := runningVersion(t); v != "" {
 		s.Version = v

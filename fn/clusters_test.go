@@ -88,7 +88,7 @@ func TestClusterForms(t *testing.T) {
 			"What the Secret says of the cluster counts where the claim says nothing.",
 			`{"name":"prod","secretRef":{"name":"s"}}`, "Opaque",
 			map[string]string{"server": "https://prod.example.org/", "config": `{"awsAuthConfig":{"clusterName":"eks"},"execProviderConfig":null}`, "namespaces": "a, b", "clusterResources": "true", "project": "web", "shard": "1"},
-			map[string]any{"server": "https://prod.example.org/", "config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "eks"}, "execProviderConfig": nil},
+			map[string]any{"server": "https://prod.example.org/", "config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "eks"}},
 				"namespaces": "a,b", "clusterResources": "true", "project": "web", "shard": "1"},
 		},
 		"ClaimWins": {

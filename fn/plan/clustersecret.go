@@ -88,8 +88,10 @@ func declarativeCluster(s *secretReader) clusterSecret {
 		s.fail("key %s is not the JSON that Argo CD knows, such as {\"bearerToken\": \"...\", \"tlsClientConfig\": {\"caData\": \"...\"}}: %s", configKey, kindOf(err))
 		return out
 	}
-	// Fields that aren't checked here reach Argo CD, too.
+	// Fields that aren't checked here reach Argo CD, too; nulls don't, which take
+	// values away where Helm merges them.
 	_ = json.Unmarshal(raw, &out.config)
+	dropNulls(out.config)
 	for _, namespace := range strings.Split(s.text("namespaces"), ",") {
 		if namespace = strings.TrimSpace(namespace); namespace == "" {
 			continue
@@ -108,6 +110,16 @@ func declarativeCluster(s *secretReader) clusterSecret {
 	}
 	checkClusterConfig(s, out.server, config)
 	return out
+}
+
+func dropNulls(v Values) {
+	for key, at := range v {
+		if m, ok := at.(Values); ok {
+			dropNulls(m)
+		} else if at == nil {
+			delete(v, key)
+		}
+	}
 }
 
 // kindOf says what kind of mistake there is in JSON, and nothing that stands in it.

@@ -175,14 +175,20 @@ func ingressParts(spec v1alpha1.IngressSpec, in inputv1alpha1.Ingress) (Values, 
 		return nil, false, fmt.Errorf("%s.className: %q is not the name of an IngressClass: write one such as nginx", ofIngress, spec.ClassName)
 	}
 	annotations := Values{}
-	for _, key := range slices.Sorted(maps.Keys(in.Annotations)) {
-		annotations[key] = literal(in.Annotations[key])
+	for key, v := range in.Annotations {
+		annotations[key] = literal(v)
 	}
-	for _, key := range slices.Sorted(maps.Keys(spec.Annotations)) {
+	for key, v := range spec.Annotations {
+		annotations[key] = literal(string(v))
+	}
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
-			return nil, false, fmt.Errorf("%s.annotations: %q is not the key of an annotation: write one such as nginx.ingress.kubernetes.io/proxy-body-size", ofIngress, key)
+			field := ofIngress
+			if _, ofClaim := spec.Annotations[key]; !ofClaim {
+				field = "input.ingress"
+			}
+			return nil, false, fmt.Errorf("%s.annotations: %q is not the key of an annotation: write one such as nginx.ingress.kubernetes.io/proxy-body-size", field, key)
 		}
-		annotations[key] = literal(string(spec.Annotations[key]))
 	}
 	issuer, field := in.TLS.Issuer, "input.ingress.tls.issuer"
 	if tls := spec.TLS; tls != nil {

@@ -39,7 +39,7 @@ What to try next:
   kubectl get virtualargocd                   # is it up, what runs there, where
   kubectl describe virtualargocd {{ .Claim }}
   kubectl explain virtualargocd.spec          # what a claim can say
-  kubectl apply -f examples/claims/           # more customers
+  kubectl apply -f examples/claims/customer2.yaml
   kubectl delete virtualargocd {{ .Claim }}      # and nothing is left of it
 
 Into the customer's own cluster{{ if .Forward }}, from a pod{{ end }}:

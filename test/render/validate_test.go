@@ -108,13 +108,28 @@ func TestWrongObjectsAreFound(t *testing.T) {
 	cases := map[string]struct {
 		reason, object, want string
 	}{
-		"UnknownField":  {"A field the provider doesn't have would be dropped in silence.", release + ", vaules: {}}}", "vaules"},
-		"WrongType":     {"A field of another type would be refused by the API server.", release + ", wait: sure}}", "spec.forProvider.wait"},
-		"UnknownKind":   {"An object that no schema is known for is checked by nothing.", strings.Replace(release, "Release", "Relase", 1) + "}}", "Relase"},
-		"ClaimField":    {"A misspelled field of a claim would be dropped in silence.", claim + "{argocd: {chart: 9.3.7}}", "spec.argocd.chart"},
-		"VersionRange":  {"Rules in the claim's schema are asked too.", claim + "{argocd: {chartVersion: 9.x}}", "write an exact version of the argo-cd chart"},
-		"InputField":    {"The function's input has a schema like everything else.", "apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\nmetadata: {name: wrong}\nstorage: {class: fast}", "storage.class"},
-		"ManifestField": {"So have Kubernetes' own kinds.", "apiVersion: v1\nkind: Namespace\nmetadata: {name: wrong, label: {a: b}}", "metadata.label"},
+		"UnknownField":   {"A field the provider doesn't have would be dropped in silence.", release + ", vaules: {}}}", "vaules"},
+		"WrongType":      {"A field of another type would be refused by the API server.", release + ", wait: sure}}", "spec.forProvider.wait"},
+		"UnknownKind":    {"An object that no schema is known for is checked by nothing.", strings.Replace(release, "Release", "Relase", 1) + "}}", "Relase"},
+		"ClaimField":     {"A misspelled field of a claim would be dropped in silence.", claim + "{argocd: {chart: 9.3.7}}", "spec.argocd.chart"},
+		"VersionRange":   {"Rules in the claim's schema are asked too.", claim + "{argocd: {chartVersion: 9.x}}", "write an exact version of the argo-cd chart"},
+		"ClusterName":    {"A cluster has a name that Argo CD doesn't use itself.", claim + "{clusters: [{name: in-cluster, secretRef: {name: s}}]}", "in-cluster is the virtual cluster itself"},
+		"ClusterWords":   {"Nor one that YAML takes for something else.", claim + "{clusters: [{name: 'yes', secretRef: {name: s}}]}", "are not text in YAML"},
+		"ClusterServer":  {"Tokens go over TLS.", claim + "{clusters: [{name: a, server: 'http://a.b', secretRef: {name: s}}]}", "write the https URL of an API server"},
+		"ClusterSecret":  {"There is no field for another namespace.", claim + "{clusters: [{name: a, secretRef: {name: s, namespace: other}}]}", "spec.clusters[0].secretRef.namespace"},
+		"ClusterNoRef":   {"Credentials are needed.", claim + "{clusters: [{name: a}]}", "spec.clusters[0].secretRef"},
+		"URLPassword":    {"No credential in the claim.", claim + "{repositories: [{name: a, url: 'https://u:p@a.b/c'}]}", "write the URL without a password"},
+		"URLNone":        {"A repository has a URL.", claim + "{repositories: [{name: a, url: a.b/c}]}", "write a URL such as https://git.example.org/team/apps.git"},
+		"TypeUnknown":    {"Argo CD knows three types.", claim + "{repositories: [{name: a, url: 'https://a.b', type: svn}]}", "spec.repositories[0].type"},
+		"TemplateURL":    {"A prefix of a URL is one, too.", claim + "{credentialTemplates: [{name: a, url: a, secretRef: {name: s}}]}", "write how the URLs begin"},
+		"BootstrapPath":  {"Argo CD reads nothing outside the repository.", claim + "{bootstrap: {repoURL: 'https://a.b/c', path: ../x}}", "write a folder below the repository's root"},
+		"BootstrapURL":   {"An Application needs a repository.", claim + "{bootstrap: {path: x}}", "spec.bootstrap.repoURL"},
+		"IngressHost":    {"A host is no URL.", claim + "{ingress: {host: 'https://a.b'}}", "write a host name in lower case"},
+		"IngressTLS":     {"One certificate is enough.", claim + "{ingress: {tls: {secretName: a, issuer: {name: b}}}}", "write secretName or issuer, not both"},
+		"SSOIssuer":      {"Tokens come over TLS.", claim + "{sso: {oidc: {issuer: 'http://a.b', clientID: c, clientSecretRef: {name: s}}}}", "write the https URL of the provider"},
+		"ProtectionText": {"A switch is true or false.", claim + "{deletionProtection: sure}", "spec.deletionProtection"},
+		"InputField":     {"The function's input has a schema like everything else.", "apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\nmetadata: {name: wrong}\nstorage: {class: fast}", "storage.class"},
+		"ManifestField":  {"So have Kubernetes' own kinds.", "apiVersion: v1\nkind: Namespace\nmetadata: {name: wrong, label: {a: b}}", "metadata.label"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

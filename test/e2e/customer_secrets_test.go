@@ -48,6 +48,8 @@ func (c *customer) noSecretOutsideSecrets(ctx context.Context, t *testing.T, _ *
 		}
 	}
 
+	needles = append(needles, c.credentials.needles...)
+
 	canary := "canary-" + string(c.state.Object.GetUID())
 	plant(ctx, t, canary)
 	start := time.Now()
@@ -63,6 +65,16 @@ func (c *customer) noSecretOutsideSecrets(ctx context.Context, t *testing.T, _ *
 		if !strings.Contains(found, place) {
 			t.Errorf("the scan is blind: it does not find the canary planted in %q, but only in\n%s", place, found)
 		}
+	}
+	// Argo CD reads what it is given from the virtual cluster's Secrets, and writes elsewhere there. Its logs are among
+	// the host's.
+	inside, err := leak.Scan(ctx, open(ctx, t, c.live), needles...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("looked in %d objects and %d logs of the virtual cluster", inside.Objects, inside.Logs)
+	for _, hit := range inside.Hits {
+		t.Errorf("%s is in %s of the virtual cluster", hit.Needle, hit.Where)
 	}
 	for _, hit := range report.Hits {
 		if hit.Needle != "canary" {

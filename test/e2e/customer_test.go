@@ -26,6 +26,8 @@ type customer struct {
 	live   *claim.Live
 	state  *claim.State
 	before inventory.Listing
+
+	credentials credentials
 }
 
 // TestCustomer is the whole life of one customer. It runs with no other test beside it, since it compares listings of
@@ -39,11 +41,13 @@ func TestCustomer(t *testing.T) {
 		Assess("StatusIsTheTruth", c.statusIsTheTruth).
 		Assess("ColumnsSayWhatRunsWhere", c.columns).
 		Assess("ArgoCDDeploysFromGit", c.deploysFromGit).
+		Assess("TakesCredentials", c.givesCredentials).
 		Assess("NoSecretOutsideSecrets", c.noSecretOutsideSecrets).
 		Assess("BrokenArgoCDIsDegradedAndRecovers", c.degradesAndRecovers).
 		Assess("DeleteLeavesNothing", c.deleteLeavesNothing).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, c.live)
+			c.credentials.remove(ctx, t)
 			return ctx
 		}).Feature())
 }
@@ -220,6 +224,7 @@ func (c *customer) degradesAndRecovers(ctx context.Context, t *testing.T, _ *env
 func (c *customer) deleteLeavesNothing(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	// What the test itself brought is not the claim's to clean up.
 	deleteNamespace(ctx, t, gitNamespace)
+	c.credentials.remove(ctx, t)
 
 	took := deleteAndAwait(ctx, t, c.live, goneWithin)
 	measured.add("customer1: deleted to nothing left", took)

@@ -16,6 +16,11 @@ const (
 	Synced              = "Synced"
 	VirtualClusterReady = "VirtualClusterReady"
 	ArgoCDReady         = "ArgoCDReady"
+
+	ClustersConnected     = "ClustersConnected"
+	RepositoriesConnected = "RepositoriesConnected"
+	BootstrapSynced       = "BootstrapSynced"
+	SSOReady              = "SSOReady"
 )
 
 // State is what a claim tells its owner.
@@ -28,7 +33,24 @@ type State struct {
 	Namespace  string             `json:"namespace"`
 	VCluster   VClusterState      `json:"vcluster"`
 	ArgoCD     ArgoCDState        `json:"argocd"`
+	Clusters   []Connection       `json:"clusters"`
+	Bootstrap  BootstrapState     `json:"bootstrap"`
 	Conditions []metav1.Condition `json:"conditions"`
+}
+
+// Connection is an entry of status.clusters.
+type Connection struct {
+	Name    string `json:"name"`
+	State   string `json:"state"`
+	Message string `json:"message"`
+}
+
+// BootstrapState is status.bootstrap.
+type BootstrapState struct {
+	Health   string `json:"health"`
+	Sync     string `json:"sync"`
+	Revision string `json:"revision"`
+	Message  string `json:"message"`
 }
 
 // VClusterState is status.vcluster.
@@ -39,6 +61,9 @@ type VClusterState struct {
 	KubernetesProviderName string `json:"kubernetesProviderName"`
 	Version                string `json:"version"`
 	KubernetesVersion      string `json:"kubernetesVersion"`
+
+	DesiredVersion           string `json:"desiredVersion"`
+	DesiredKubernetesVersion string `json:"desiredKubernetesVersion"`
 }
 
 // ArgoCDState is status.argocd.
@@ -46,6 +71,8 @@ type ArgoCDState struct {
 	Version      string `json:"version"`
 	ChartVersion string `json:"chartVersion"`
 	URL          string `json:"url"`
+
+	DesiredChartVersion string `json:"desiredChartVersion"`
 }
 
 func stateOf(o *unstructured.Unstructured) (*State, error) {

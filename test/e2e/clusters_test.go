@@ -1,0 +1,433 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/external"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
+)
+
+// appsNamespace is where the Git server is whose repository has a folder for each purpose.
+const appsNamespace = "e2e-apps"
+
+// inUseWithin is the promise for a credential that was changed in its Secret.
+const inUseWithin = 90 * time.Second
+
+// connected is a customer, hub, with clusters of its own. They are one API server, that of another customer, edge, by
+// three addresses: Argo CD tells clusters apart by those.
+type connected struct {
+	hub, edge *claim.Live
+	repo      string
+	clusters  []*customerCluster
+	account   *external.Cluster
+	secrets   []string
+	// events of the claim that have been seen, and how often each was recorded.
+	events map[string]int32
+}
+
+// A customerCluster is an entry of spec.clusters, and the form of its Secret.
+type customerCluster struct {
+	name, server string
+	// field is spec.clusters[].server.
+	field string
+	form  func(external.Cluster) (map[string]string, error)
+}
+
+func (c *customerCluster) secret() string { return "cluster-" + c.name }
+
+func (c *customerCluster) entry() map[string]any {
+	out := map[string]any{
+		"name": c.name, "secretRef": map[string]any{"name": c.secret()},
+		"labels": map[string]any{"example.org/form": c.name},
+	}
+	if c.field != "" {
+		out["server"] = c.field
+	}
+	return out
+}
+
+func TestClusters(t *testing.T) {
+	t.Parallel()
+	c := &connected{}
+	testenv.Test(t, features.New("hub and edge").
+		Setup(c.create).
+		Assess("EachFormOfSecretRegistersItsCluster", c.registered).
+		Assess("ApplicationsDeployToEach", c.deployed).
+		Assess("RotatedCredentialIsInUse", c.rotated).
+		Assess("MissingAndBrokenSecretsAreNamedAndHarmless", c.brokenSecrets).
+		Assess("CorrectionHeals", c.corrected).
+		Assess("RemovedEntryRemovesTheCluster", c.removed).
+		Assess("BootstrapBringsApplications", c.bootstrapped).
+		Assess("BootstrapThatCannotBeSyncedIsNamed", c.badBootstrap).
+		Assess("EventsAreNotRepeated", c.quiet).
+		Assess("ProtectedClaimIsNotDeleted", c.protected).
+		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			c.unprotect(ctx, t)
+			cleanUp(ctx, t, c.hub, c.edge)
+			if t.Failed() && keep {
+				return ctx
+			}
+			for _, name := range c.secrets {
+				c.deleteSecret(ctx, t, name)
+			}
+			deleteNamespace(ctx, t, appsNamespace)
+			return ctx
+		}).Feature())
+}
+
+func (c *connected) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.hub = claim.Create(ctx, t, host, newClaim("hub"))
+	c.edge = claim.Create(ctx, t, host, newClaim("edge"))
+	c.hub.AwaitReady(ctx, t, readyWithin)
+	edge := c.edge.AwaitReady(ctx, t, readyWithin)
+
+	address := c.addresses(ctx, t, edge.Namespace)
+	c.account = external.Prepare(ctx, t, open(ctx, t, c.edge), "")
+	c.clusters = []*customerCluster{
+		{name: "by-kubeconfig", server: "https://" + address[0] + ":443", form: func(e external.Cluster) (map[string]string, error) {
+			return e.Kubeconfig()
+		}},
+		{name: "by-token", server: "https://" + address[0], field: "https://" + address[0], form: func(e external.Cluster) (map[string]string, error) {
+			return e.ServiceAccountToken(), nil
+		}},
+		{name: "by-declaration", server: "https://" + address[1], form: func(e external.Cluster) (map[string]string, error) {
+			return declaredAs(e, "vcluster."+edge.Namespace+".svc")
+		}},
+	}
+
+	if _, err := createNamespace(appsNamespace)(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	image := deployment(ctx, t, open(ctx, t, c.hub), "argocd-repo-server").Spec.Template.Spec.Containers[0].Image
+	c.repo = gitserver.RunHTTP(ctx, t, host, appsNamespace, image, func(url string) map[string]string {
+		return map[string]string{
+			"web__deployment.yaml": webManifest,
+			"root__shop.yaml":      fmt.Sprintf(shopApplication, url),
+		}
+	})
+	return ctx
+}
+
+// addresses are two ways to the API server of a virtual cluster. Its certificate is for the first alone.
+func (c *connected) addresses(ctx context.Context, t *testing.T, namespace string) [2]string {
+	t.Helper()
+	services := host.Typed.CoreV1().Services(namespace)
+	first, err := services.Get(ctx, "vcluster", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := services.Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: "second-address"},
+		Spec: corev1.ServiceSpec{Selector: first.Spec.Selector, Ports: []corev1.ServicePort{{
+			Name: "https", Port: 443, TargetPort: first.Spec.Ports[slices.IndexFunc(first.Spec.Ports, func(p corev1.ServicePort) bool { return p.Port == 443 })].TargetPort,
+		}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return [2]string{first.Spec.ClusterIP, second.Spec.ClusterIP}
+}
+
+// declaredAs is Argo CD's own form, for a server whose certificate is for another name than its address.
+func declaredAs(e external.Cluster, name string) (map[string]string, error) {
+	data, err := e.Declarative()
+	if err != nil {
+		return nil, err
+	}
+	config := map[string]any{}
+	if err := json.Unmarshal([]byte(data["config"]), &config); err != nil {
+		return nil, err
+	}
+	tls, _ := config["tlsClientConfig"].(map[string]any)
+	tls["serverName"] = name
+	out, err := json.Marshal(config)
+	data["config"] = string(out)
+	return data, err
+}
+
+// shopApplication is what the first Application brings: another one.
+const shopApplication = `apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: shop
+spec:
+  project: default
+  source:
+    repoURL: %s
+    path: web
+    targetRevision: HEAD
+  destination:
+    server: https://kubernetes.default.svc
+    namespace: shop
+  syncPolicy:
+    automated: {}
+    syncOptions: [CreateNamespace=true]
+`
+
+// writeSecrets writes the credentials in use down, each cluster's in its form.
+func (c *connected) writeSecrets(ctx context.Context, t *testing.T, clusters ...*customerCluster) {
+	t.Helper()
+	for _, cluster := range clusters {
+		at := *c.account
+		at.Server = cluster.server
+		data, err := cluster.form(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.writeSecret(ctx, t, cluster.secret(), data)
+	}
+}
+
+func (c *connected) writeSecret(ctx context.Context, t *testing.T, name string, data map[string]string) {
+	t.Helper()
+	secrets := host.Typed.CoreV1().Secrets(claims)
+	bytes := map[string][]byte{}
+	for key, v := range data {
+		bytes[key] = []byte(v)
+	}
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: bytes}
+	_, err := secrets.Update(ctx, s, metav1.UpdateOptions{})
+	if kerrors.IsNotFound(err) {
+		c.secrets = append(c.secrets, name)
+		_, err = secrets.Create(ctx, s, metav1.CreateOptions{})
+	}
+	if err != nil {
+		t.Fatalf("cannot write Secret %s: %v", name, err)
+	}
+}
+
+func (c *connected) deleteSecret(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	if err := host.Typed.CoreV1().Secrets(claims).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+		t.Fatalf("cannot delete Secret %s: %v", name, err)
+	}
+}
+
+// specify sets spec.clusters to the test's clusters, and further ones that have a kubeconfig.
+func (c *connected) specify(ctx context.Context, t *testing.T, further ...string) {
+	t.Helper()
+	var entries []any
+	for _, cluster := range c.clusters {
+		entries = append(entries, cluster.entry())
+	}
+	for _, name := range further {
+		entries = append(entries, map[string]any{"name": name, "secretRef": map[string]any{"name": "cluster-" + name}})
+	}
+	c.hub.Patch(ctx, t, entries, "spec", "clusters")
+}
+
+func (c *connected) registered(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.writeSecrets(ctx, t, c.clusters...)
+	c.specify(ctx, t)
+	start := time.Now()
+	s := c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are connected", func(s *claim.State) bool {
+		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters)
+	})
+	for _, status := range s.Clusters {
+		if status.State != "Connected" || status.Message != "" {
+			t.Errorf("status of cluster %s is %s %q", status.Name, status.State, status.Message)
+		}
+	}
+	c.awaitClusters(ctx, t, loggedIn(ctx, t, c.hub), func(got map[string]argocd.Cluster) string {
+		for _, cluster := range c.clusters {
+			if is, ok := got[cluster.name]; !ok || is.Server != cluster.server || is.Labels["example.org/form"] != cluster.name {
+				return "not as in the spec: " + cluster.name
+			}
+		}
+		return ""
+	})
+	measured.add("clusters: entries to registered in Argo CD", time.Since(start))
+	return ctx
+}
+
+// awaitClusters waits until nothing is wrong with Argo CD's clusters.
+func (c *connected) awaitClusters(ctx context.Context, t *testing.T, api *argocd.Client, wrong func(map[string]argocd.Cluster) string) {
+	t.Helper()
+	eventually.True(ctx, t, 2*time.Minute, "Argo CD has the clusters of the spec", func(ctx context.Context) (bool, string) {
+		got, err := api.Clusters(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		what := wrong(got)
+		return what == "", fmt.Sprintf("%s; Argo CD has %v", what, got)
+	})
+}
+
+func (c *connected) deployed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.deploy(ctx, t, "first", c.clusters...)
+	return ctx
+}
+
+// deploy makes an Application for each cluster and waits until it is there.
+func (c *connected) deploy(ctx context.Context, t *testing.T, prefix string, clusters ...*customerCluster) {
+	t.Helper()
+	api, edge := loggedIn(ctx, t, c.hub), open(ctx, t, c.edge)
+	for _, cluster := range clusters {
+		app := prefix + "-" + cluster.name
+		// Argo CD refuses an Application for a cluster that it can't reach.
+		eventually.True(ctx, t, 2*time.Minute, "Argo CD accepts Application "+app, func(ctx context.Context) (bool, string) {
+			err := api.CreateAt(ctx, app, argocd.Source{RepoURL: c.repo, Path: "web"}, cluster.name)
+			return err == nil, fmt.Sprint(err)
+		})
+	}
+	for _, cluster := range clusters {
+		app := prefix + "-" + cluster.name
+		awaitHealthy(ctx, t, api, app)
+		web, err := edge.Typed.AppsV1().Deployments(app).Get(ctx, "web", metav1.GetOptions{})
+		if err != nil || web.Status.AvailableReplicas != 1 {
+			t.Errorf("Application %s is Healthy, its Deployment in the customer's cluster is %v, %v", app, web.Status, err)
+		}
+	}
+}
+
+func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app string) time.Duration {
+	t.Helper()
+	return eventually.True(ctx, t, 3*time.Minute, "Application "+app+" becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
+		a, err := api.Get(ctx, app)
+		if err != nil {
+			return false, err.Error()
+		}
+		return a.Status.Sync.Status == "Synced" && a.Status.Health.Status == "Healthy", a.String()
+	})
+}
+
+// rotated takes the old credential's power away first, so that what is deployed then is deployed with the new one.
+func (c *connected) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	pods := podsOfArgoCD(ctx, t, c.hub)
+	c.account.Rotate(ctx, t)
+	c.account.Revoke(ctx, t)
+	start := time.Now()
+	c.writeSecrets(ctx, t, c.clusters...)
+	c.deploy(ctx, t, "second", c.clusters...)
+	took := time.Since(start)
+	measured.add("clusters: rotated credential to deployed with it, all forms", took)
+	if took > inUseWithin {
+		t.Errorf("the new credential is in use %s after it was written, more than %s", took.Round(time.Second), inUseWithin)
+	}
+	if now := podsOfArgoCD(ctx, t, c.hub); !slices.Equal(pods, now) {
+		t.Logf("Argo CD's pods were %v and are %v", pods, now)
+	}
+	return ctx
+}
+
+// podsOfArgoCD are the names of its pods in order.
+func podsOfArgoCD(ctx context.Context, t *testing.T, l *claim.Live) []string {
+	t.Helper()
+	list, err := open(ctx, t, l).Typed.CoreV1().Pods("argocd").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, pod := range list.Items {
+		out = append(out, pod.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// brokenSecrets breaks the Secret of one cluster that works and deletes that of another, and adds clusters that never
+// had a good one.
+func (c *connected) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.writeSecret(ctx, t, "cluster-garbled", map[string]string{"kubeconfig": "no kubeconfig: ["})
+	c.writeSecret(ctx, t, c.clusters[1].secret(), map[string]string{"token": ""})
+	c.deleteSecret(ctx, t, c.clusters[0].secret())
+	c.specify(ctx, t, "garbled", "absent")
+	want := map[string]string{
+		c.clusters[0].name: "SecretMissing", c.clusters[1].name: "SecretInvalid", c.clusters[2].name: "Connected",
+		"garbled": "SecretInvalid", "absent": "SecretMissing",
+	}
+	start := time.Now()
+	s := c.hub.Await(ctx, t, 2*time.Minute, "tells which Secrets are missing or broken", func(s *claim.State) bool {
+		got := map[string]string{}
+		for _, status := range s.Clusters {
+			got[status.Name] = status.State
+		}
+		for name, state := range want {
+			if got[name] != state {
+				return false
+			}
+		}
+		return s.Condition(claim.ClustersConnected).Status == metav1.ConditionFalse
+	})
+	measured.add("clusters: Secrets broken to told in the status", time.Since(start))
+	message := s.Condition(claim.ClustersConnected).Message
+	for name, state := range want {
+		if state == "Connected" {
+			continue
+		}
+		if !strings.Contains(message, "cluster-"+name) {
+			t.Errorf("condition ClustersConnected does not name Secret cluster-%s: %s", name, message)
+		}
+		eventually.True(ctx, t, time.Minute, "the claim has an event that names Secret cluster-"+name, func(ctx context.Context) (bool, string) {
+			return warned(ctx, c.hub, "cluster-"+name)
+		})
+	}
+	if !s.True(claim.Ready) || s.Phase != "Ready" {
+		t.Errorf("broken Secrets hold back the rest of the tenant: %s", s)
+	}
+	// Time enough to do what must not be done.
+	time.Sleep(30 * time.Second)
+	got, err := loggedIn(ctx, t, c.hub).Clusters(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range c.clusters {
+		if _, ok := got[cluster.name]; !ok {
+			t.Errorf("cluster %s worked, and Argo CD has it no more: %v", cluster.name, got)
+		}
+	}
+	c.deploy(ctx, t, "third", c.clusters...)
+	return ctx
+}
+
+func (c *connected) corrected(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.writeSecrets(ctx, t, c.clusters...)
+	c.specify(ctx, t)
+	start := time.Now()
+	c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are connected", func(s *claim.State) bool {
+		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters)
+	})
+	measured.add("clusters: Secrets corrected to told in the status", time.Since(start))
+	return ctx
+}
+
+func (c *connected) removed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	gone := c.clusters[2]
+	c.clusters = c.clusters[:2]
+	c.specify(ctx, t)
+	start := time.Now()
+	c.awaitClusters(ctx, t, loggedIn(ctx, t, c.hub), func(got map[string]argocd.Cluster) string {
+		if _, ok := got[gone.name]; ok {
+			return gone.name + " is still there"
+		}
+		for _, cluster := range c.clusters {
+			if _, ok := got[cluster.name]; !ok {
+				return cluster.name + " has gone with it"
+			}
+		}
+		return ""
+	})
+	measured.add("clusters: entry removed to gone from Argo CD", time.Since(start))
+	web, err := open(ctx, t, c.edge).Typed.AppsV1().Deployments("first-"+gone.name).Get(ctx, "web", metav1.GetOptions{})
+	if err != nil || web.DeletionTimestamp != nil {
+		t.Errorf("what was deployed to the removed cluster does not stay: %v", err)
+	}
+	return ctx
+}

@@ -301,6 +301,20 @@ func TestDeletedInitialPassword(t *testing.T) {
 	}
 }
 
+func TestFailedInstallationIsTriedAgainAtOnce(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	for _, name := range []string{compose.VCluster, compose.ArgoCD} {
+		for failed, want := range []string{"", "1", "2"} {
+			field(e.observed(name), "status").Fields["failed"] = structpb.NewNumberValue(float64(failed))
+			e.reconcile()
+			got := field(e.observed(name), "metadata", "annotations").GetFields()["virtualargocd.io/failed"].GetStringValue()
+			if got != want {
+				t.Errorf("Release %s has failed %d times: want the annotation %q, got %q", name, failed, want, got)
+			}
+		}
+	}
+}
+
 func TestTeardownOrder(t *testing.T) {
 	e := newEngine(t, tenantXR(`{}`), "").install()
 	e.reconcile()

@@ -107,10 +107,18 @@ func TestHealth(t *testing.T) {
 			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstallFailed, `version "99.0.0" not found`,
 		},
 		"KubeconfigNotWritten": {
-			"vcluster writes its kubeconfig a moment after it is up: nothing has failed.",
+			"vcluster writes its kubeconfig a moment after it is up: nothing has failed, and nothing is new.",
 			func(e *engine) {
 				e.req.GetObserved().GetResources()[compose.VCluster].ConnectionDetails = nil
-				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details")
+				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", `observe failed: cannot get connection details: cannot get object: secrets "vc-vcluster" not found`)
+			},
+			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstalling, "Installing chart vcluster",
+		},
+		"KubeconfigForbidden": {
+			"When the kubeconfig can't be read, the message says why.",
+			func(e *engine) {
+				e.req.GetObserved().GetResources()[compose.VCluster].ConnectionDetails = nil
+				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details: forbidden")
 			},
 			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig: observe failed",
 		},

@@ -54,15 +54,9 @@ const annotationFailed = "virtualargocd.io/failed"
 // release is what the Releases of a tenant have in common.
 func release(t Tenant, name, helmName, namespace string, c plan.Chart) *helmv1beta1.Release {
 	limit := int32(rollbackLimit)
-	annotations := externalName(helmName)
-	// After it has taken back a failed installation, provider-helm looks again in
-	// ten minutes, or when the Release changes.
-	if failed := t.observed(name).Int(0, "status", "failed"); failed > 0 {
-		annotations[annotationFailed] = strconv.FormatInt(failed, 10)
-	}
-	return &helmv1beta1.Release{
+	r := &helmv1beta1.Release{
 		TypeMeta:   releaseType,
-		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed(name), Annotations: annotations},
+		ObjectMeta: managed(t.Names.Composed(name), helmName),
 		Spec: helmv1beta1.ReleaseSpec{
 			RollbackRetriesLimit: &limit,
 			ForProvider: helmv1beta1.ReleaseParameters{
@@ -74,6 +68,12 @@ func release(t Tenant, name, helmName, namespace string, c plan.Chart) *helmv1be
 			},
 		},
 	}
+	// After it has taken back a failed installation, provider-helm looks again in
+	// ten minutes, or when the Release changes.
+	if failed := t.observed(name).Int(0, "status", "failed"); failed > 0 {
+		r.Annotations[annotationFailed] = strconv.FormatInt(failed, 10)
+	}
+	return r
 }
 
 func secretKey(namespace, name, key, toKey string) helmv1beta1.ConnectionDetail {

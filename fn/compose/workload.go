@@ -5,7 +5,6 @@ import (
 
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
@@ -32,14 +31,8 @@ func readiness(w plan.Workload) string {
 func workload(t Tenant, w plan.Workload) (Object, error) {
 	name := t.Names.Composed("argocd-" + w.Component)
 	o := &objectv1alpha2.Object{
-		TypeMeta: objectType,
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Annotations: externalName(name),
-			// Where the provider has to add it, what it has seen first is lost, and
-			// it looks again half a minute later.
-			Finalizers: []string{managedFinalizer},
-		},
+		TypeMeta:   objectType,
+		ObjectMeta: managed(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{
 				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),

@@ -8,6 +8,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // A Condition of the XR and of its claim.
@@ -44,14 +45,20 @@ func virtualClusterReady(t compose.Tenant) Condition {
 		return is.yes("The virtual cluster runs")
 	case awaitsNamespace(t):
 		return is.no(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host", problem(t.Observed.Composed[compose.Namespace]))
-	case compose.Deployed(release) && !compose.HasKubeconfig(t):
+	case compose.Deployed(release) && !compose.HasKubeconfig(t) && !awaitsKubeconfig(release):
 		return is.no(v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig", problem(release))
-	case problem(release) != "":
+	case problem(release) != "" && !awaitsKubeconfig(release):
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.VCluster.Name, t.VCluster.Version), problem(release))
-	case !compose.Current(release):
+	case !compose.Current(release) && compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.VCluster.Name, t.VCluster.Version), "")
 	}
 	return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s with Kubernetes %s", t.VCluster.Name, t.VCluster.Version, t.Kubernetes), "")
+}
+
+// awaitsKubeconfig tells whether provider-helm only misses the kubeconfig, which
+// vcluster writes a moment after it is up. That is no news.
+func awaitsKubeconfig(release decode.Composed) bool {
+	return strings.Contains(problem(release), plan.KubeconfigSource+`" not found`)
 }
 
 func argoCDReady(t compose.Tenant) Condition {

@@ -46,11 +46,10 @@ test-unit: tools-unit ## Fast tests: unit, golden renders through the real engin
 
 .PHONY: e2e
 e2e: ## End-to-end tests on the embedded cluster (root), or on the cluster of KUBECONFIG
-	@$(call run-e2e,-short)
+	@$(call run-e2e)
 
 .PHONY: e2e-full
-e2e-full: ## End-to-end tests, the long ones too
-	@$(call run-e2e)
+e2e-full: e2e ## The same as e2e: no test is too long for it
 
 .PHONY: bench
 bench: ## Benchmarks of the function, and of a tenant's way to Ready

@@ -90,7 +90,7 @@ func TestHealth(t *testing.T) {
 		"WorkloadUnavailable": {
 			"A workload that loses its replicas is named.",
 			func(e *engine) { e.setReplicas("argocd-repo-server", 1, 0) },
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server has 0 of 1 replicas available",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server has not all replicas available, it wants 1",
 		},
 		"VirtualClusterUnreachable": {
 			"What can't be observed isn't known to be healthy.",
@@ -107,10 +107,18 @@ func TestHealth(t *testing.T) {
 			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstallFailed, `version "99.0.0" not found`,
 		},
 		"KubeconfigNotWritten": {
-			"vcluster writes its kubeconfig a moment after it is up: nothing has failed.",
+			"vcluster writes its kubeconfig a moment after it is up: nothing has failed, and nothing is new.",
 			func(e *engine) {
 				e.req.GetObserved().GetResources()[compose.VCluster].ConnectionDetails = nil
-				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details")
+				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", `observe failed: cannot get connection details: cannot get object: secrets "vc-vcluster" not found`)
+			},
+			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstalling, "Installing chart vcluster",
+		},
+		"KubeconfigForbidden": {
+			"When the kubeconfig can't be read, the message says why.",
+			func(e *engine) {
+				e.req.GetObserved().GetResources()[compose.VCluster].ConnectionDetails = nil
+				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details: forbidden")
 			},
 			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig: observe failed",
 		},
@@ -299,6 +307,20 @@ func TestDeletedInitialPassword(t *testing.T) {
 	}
 	if got := string(e.rsp.GetDesired().GetComposite().GetConnectionDetails()["password"]); got != testPassword {
 		t.Errorf("the published password is lost: got %q", got)
+	}
+}
+
+func TestFailedInstallationIsTriedAgainAtOnce(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	for _, name := range []string{compose.VCluster, compose.ArgoCD} {
+		for failed, want := range []string{"", "1", "2"} {
+			field(e.observed(name), "status").Fields["failed"] = structpb.NewNumberValue(float64(failed))
+			e.reconcile()
+			got := field(e.observed(name), "metadata", "annotations").GetFields()["virtualargocd.io/failed"].GetStringValue()
+			if got != want {
+				t.Errorf("Release %s has failed %d times: want the annotation %q, got %q", name, failed, want, got)
+			}
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) {
 		}
 	} else {
 		neverDrop(t, req, rsp)
+		onlyOwnSecrets(t, req, rsp)
 	}
 	sameBytes(t, f, req, rsp)
 	noSecret(t, req, rsp)
@@ -114,6 +115,38 @@ func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionR
 		if bytes.Contains(text, []byte(secret)) && !strings.Contains(req.GetObserved().GetComposite().GetResource().String(), secret) {
 			t.Errorf("secret %q is outside of connection details", secret)
 		}
+	}
+}
+
+// onlyOwnSecrets: whatever a tenant writes, what is composed for it reads and writes Secrets of its own alone: in its
+// namespaces, and in the platform's those that have its name.
+func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	own := plan.NewNames(field(req.GetObserved().GetComposite().GetResource(), "metadata").GetFields()["name"].GetStringValue(), "")
+	var walk func(path string, v *structpb.Value)
+	walk = func(path string, v *structpb.Value) {
+		for i, e := range v.GetListValue().GetValues() {
+			walk(fmt.Sprintf("%s[%d]", path, i), e)
+		}
+		fields := v.GetStructValue().GetFields()
+		for key, e := range fields {
+			// What the chart does with its values, it does inside the virtual cluster.
+			if key != "values" {
+				walk(path+"."+key, e)
+			}
+		}
+		refers := fields["kind"].GetStringValue() == "Secret" || strings.Contains(path, "ecretRef") || strings.HasSuffix(path, "ecretToRef")
+		if name, ok := fields["name"]; refers && ok {
+			switch ns := fields["namespace"].GetStringValue(); {
+			case slices.Contains([]string{own.KubeconfigSecret, own.PasswordSecret}, name.GetStringValue()):
+			case ns == own.Namespace, ns == plan.ArgoCDNamespace:
+			default:
+				t.Errorf("%s refers to Secret %s of namespace %q", path, name.GetStringValue(), ns)
+			}
+		}
+	}
+	for name, r := range rsp.GetDesired().GetResources() {
+		walk(name, structpb.NewStructValue(r.GetResource()))
 	}
 }
 

@@ -12,7 +12,7 @@ const PasswordKey = "password"
 
 // argocd composes the Release of Argo CD in the virtual cluster.
 func argocd(t Tenant) (Object, error) {
-	r := release(t.Names.Composed("argocd"), plan.ArgoCDRelease, plan.ArgoCDNamespace, t.ArgoCD)
+	r := release(t, ArgoCD, plan.ArgoCDRelease, plan.ArgoCDNamespace, t.ArgoCD)
 	r.Spec.ProviderConfigReference = providerConfig(t.Names.ProviderConfig)
 	r.Spec.ManagementPolicies = withoutDelete
 	if t.GeneratesPassword {

@@ -3,7 +3,6 @@ package compose
 import (
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // applicationReady is the readiness of the first Application, in CEL: until then
@@ -17,12 +16,8 @@ func bootstrapWanted(t Tenant) bool { return t.Application != nil }
 func bootstrap(t Tenant) (Object, error) {
 	name := t.Names.Composed("bootstrap")
 	o := &objectv1alpha2.Object{
-		TypeMeta: objectType,
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Annotations: externalName(name),
-			Finalizers:  []string{managedFinalizer},
-		},
+		TypeMeta:   objectType,
+		ObjectMeta: managed(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{
 				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),

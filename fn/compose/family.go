@@ -29,13 +29,19 @@ var observeOnly = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
 
 func providerConfig(name string) *xpv1.Reference { return &xpv1.Reference{Name: name} }
 
-// externalName annotates a managed resource. Where it is missing, the provider
-// adds it, and each such change counts against the number of events that
-// Crossplane's circuit breaker lets a tenant have.
-func externalName(name string) map[string]string {
-	return map[string]string{"crossplane.io/external-name": name}
+// managed is the metadata of a managed resource, with all that its provider would
+// add: each such change counts against the number of events that Crossplane's
+// circuit breaker lets a tenant have. And what a provider has seen of an Object
+// before it adds its finalizer is lost; it looks again half a minute later.
+func managed(name, external string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:        name,
+		Annotations: map[string]string{"crossplane.io/external-name": external},
+		Finalizers:  []string{"finalizer.managedresource.crossplane.io"},
+	}
 }
 
-// managedFinalizer is the finalizer of managed resources, which a provider adds
-// and takes away.
-const managedFinalizer = "finalizer.managedresource.crossplane.io"
+// providerConfigMeta is the same for a ProviderConfig.
+func providerConfigMeta(t Tenant) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: t.Names.ProviderConfig, Finalizers: []string{"in-use.crossplane.io"}}
+}

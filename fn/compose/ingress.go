@@ -36,7 +36,7 @@ func ingressWanted(t Tenant) bool {
 // an Object that observes nothing is an error, tried again ever later.
 func ingressInstalled(t Tenant) bool {
 	r := t.observed(ArgoCD)
-	return argoCDDeployed(t) && Current(r) && r.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
+	return argoCDDeployed(t) && r.Current() && r.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 }
 
 // ingressReady is the readiness of the observed Ingress, in CEL.
@@ -48,12 +48,8 @@ const ingressReady = `has(object.status) && has(object.status.loadBalancer) && h
 func ingress(t Tenant) (Object, error) {
 	name := t.Names.Composed("argocd-ingress")
 	o := &objectv1alpha2.Object{
-		TypeMeta: objectType,
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Annotations: externalName(name),
-			Finalizers:  []string{managedFinalizer},
-		},
+		TypeMeta:   objectType,
+		ObjectMeta: managed(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{
 				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),

@@ -16,19 +16,17 @@ const LabelTenant = "virtualargocd.io/tenant"
 
 // namespace composes the tenant's namespace in the host cluster.
 func namespace(t Tenant) (Object, error) {
+	name := t.Names.Composed("namespace")
 	o := &objectv1alpha2.Object{
-		TypeMeta: objectType,
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        t.Names.Composed("namespace"),
-			Annotations: externalName(t.Names.Composed("namespace")),
-			// Helm keeps its record there, and without it can't remove what it installed.
-			OwnerReferences: outlives(t, VCluster),
-		},
+		TypeMeta:   objectType,
+		ObjectMeta: managed(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: providerConfig(t.Host.KubernetesProviderConfig)},
 			Readiness:    objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate},
 		},
 	}
+	// Helm keeps its record there, and without it can't remove what it installed.
+	o.OwnerReferences = outlives(t, VCluster)
 	manifest := map[string]any{
 		"apiVersion": corev1.SchemeGroupVersion.String(),
 		"kind":       "Namespace",

@@ -5,14 +5,13 @@ import (
 	kubernetespcv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/v1alpha1"
 	kconfig "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/config"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // helmProviderConfig composes provider-helm's way into the virtual cluster.
 func helmProviderConfig(t Tenant) (Object, error) {
 	return Object{Typed: &helmpcv1beta1.ProviderConfig{
 		TypeMeta:   helmConfigType,
-		ObjectMeta: metav1.ObjectMeta{Name: t.Names.ProviderConfig},
+		ObjectMeta: providerConfigMeta(t),
 		Spec:       virtualClusterAccess(t),
 	}}, nil
 }
@@ -22,7 +21,7 @@ func helmProviderConfig(t Tenant) (Object, error) {
 func kubernetesProviderConfig(t Tenant) (Object, error) {
 	return Object{Typed: &kubernetespcv1alpha1.ProviderConfig{
 		TypeMeta:   kubeConfigType,
-		ObjectMeta: metav1.ObjectMeta{Name: t.Names.ProviderConfig},
+		ObjectMeta: providerConfigMeta(t),
 		Spec:       virtualClusterAccess(t),
 	}}, nil
 }

@@ -5,21 +5,15 @@ import "github.com/virtual-argocd/virtual-argocd/fn/decode"
 // Healthy tells whether a provider reports a resource synced and ready, as it
 // is wanted now.
 func Healthy(c decode.Composed) bool {
-	return (c.Condition("Ready").True() || upgraded(c)) && !c.Condition("Synced").False() && Current(c)
+	return (c.Condition("Ready").True() || upgraded(c)) && !c.Condition("Synced").False() && c.Current()
 }
 
 // upgraded tells whether a Release's last change has succeeded. After an upgrade
 // provider-helm leaves Ready as it was found before, False, until it looks again:
 // ten minutes later.
 func upgraded(c decode.Composed) bool {
-	return c.Condition("Synced").True() && Deployed(c)
+	return c.Condition("Synced").True() && c.Deployed()
 }
-
-// Deployed tells whether Helm's last change of a Release has succeeded.
-func Deployed(c decode.Composed) bool { return c.Deployed() }
-
-// Current tells whether the provider has seen the newest spec.
-func Current(c decode.Composed) bool { return c.Current() }
 
 func isReady(name string) func(Tenant) bool {
 	return func(t Tenant) bool { return Healthy(t.observed(name)) }
@@ -42,4 +36,4 @@ func HasPassword(t Tenant) bool {
 func ArgoCDInstalled(t Tenant) bool { return isReady(ArgoCD)(t) && HasPassword(t) }
 
 // argoCDDeployed tells whether Helm has installed the argo-cd chart once.
-func argoCDDeployed(t Tenant) bool { return Deployed(t.observed(ArgoCD)) }
+func argoCDDeployed(t Tenant) bool { return t.observed(ArgoCD).Deployed() }

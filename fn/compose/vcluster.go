@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"strconv"
 	"time"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
@@ -30,7 +31,7 @@ const (
 
 // vcluster composes the Release of the virtual cluster on the host.
 func vcluster(t Tenant) (Object, error) {
-	r := release(t.Names.Composed("vcluster"), plan.VClusterRelease, t.Names.Namespace, t.VCluster)
+	r := release(t, VCluster, plan.VClusterRelease, t.Names.Namespace, t.VCluster)
 	// The namespace comes first, with its labels, and must not come back when
 	// the Release is still at work while the tenant goes.
 	r.Spec.ForProvider.SkipCreateNamespace = true
@@ -47,15 +48,15 @@ func vcluster(t Tenant) (Object, error) {
 	return Object{Typed: r, Raw: t.VCluster.Values, RawAt: valuesPath}, nil
 }
 
+// annotationFailed says how often an installation has failed in a row.
+const annotationFailed = "virtualargocd.io/failed"
+
 // release is what the Releases of a tenant have in common.
-func release(name, helmName, namespace string, c plan.Chart) *helmv1beta1.Release {
+func release(t Tenant, name, helmName, namespace string, c plan.Chart) *helmv1beta1.Release {
 	limit := int32(rollbackLimit)
-	return &helmv1beta1.Release{
-		TypeMeta: releaseType,
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Annotations: externalName(helmName),
-		},
+	r := &helmv1beta1.Release{
+		TypeMeta:   releaseType,
+		ObjectMeta: managed(t.Names.Composed(name), helmName),
 		Spec: helmv1beta1.ReleaseSpec{
 			RollbackRetriesLimit: &limit,
 			ForProvider: helmv1beta1.ReleaseParameters{
@@ -67,6 +68,12 @@ func release(name, helmName, namespace string, c plan.Chart) *helmv1beta1.Releas
 			},
 		},
 	}
+	// After it has taken back a failed installation, provider-helm looks again in
+	// ten minutes, or when the Release changes.
+	if failed := t.observed(name).Int(0, "status", "failed"); failed > 0 {
+		r.Annotations[annotationFailed] = strconv.FormatInt(failed, 10)
+	}
+	return r
 }
 
 func secretKey(namespace, name, key, toKey string) helmv1beta1.ConnectionDetail {

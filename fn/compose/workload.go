@@ -5,7 +5,6 @@ import (
 
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
@@ -32,14 +31,8 @@ func readiness(w plan.Workload) string {
 func workload(t Tenant, w plan.Workload) (Object, error) {
 	name := t.Names.Composed("argocd-" + w.Component)
 	o := &objectv1alpha2.Object{
-		TypeMeta: objectType,
-		ObjectMeta: metav1.ObjectMeta{
-			Name:        name,
-			Annotations: externalName(name),
-			// Where the provider has to add it, what it has seen first is lost, and
-			// it looks again half a minute later.
-			Finalizers: []string{managedFinalizer},
-		},
+		TypeMeta:   objectType,
+		ObjectMeta: managed(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{
 				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),
@@ -85,12 +78,11 @@ func WorkloadHealth(t Tenant, w plan.Workload) Health {
 	switch {
 	case want == 0 && !w.Idle:
 		return Health{Message: what + " is scaled to no replicas"}
-	case m.Int(0, "status", "observedGeneration") < m.Int(0, "metadata", "generation"):
-		return Health{Message: what + " is being changed"}
-	case m.Int(0, "status", "updatedReplicas") < want:
-		return Health{Message: fmt.Sprintf("%s has %d of %d replicas updated", what, m.Int(0, "status", "updatedReplicas"), want)}
-	case m.Int(0, "status", "availableReplicas") < want:
-		return Health{Message: fmt.Sprintf("%s has %d of %d replicas available", what, m.Int(0, "status", "availableReplicas"), want)}
+	case m.Int(0, "status", "observedGeneration") < m.Int(0, "metadata", "generation"),
+		m.Int(0, "status", "updatedReplicas") < want,
+		m.Int(0, "status", "availableReplicas") < want:
+		// Without the numbers that change: a message that doesn't is one change less.
+		return Health{Message: fmt.Sprintf("%s has not all replicas available, it wants %d", what, want)}
 	}
 	return Health{Available: true}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // A Condition of the XR and of its claim.
@@ -51,14 +52,20 @@ func virtualClusterReady(t compose.Tenant) Condition {
 		return is.yes("The virtual cluster runs")
 	case awaitsNamespace(t):
 		return is.no(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host", problem(t.Observed.Composed[compose.Namespace]))
-	case compose.Deployed(release) && !compose.HasKubeconfig(t):
+	case release.Deployed() && !compose.HasKubeconfig(t) && !awaitsKubeconfig(release):
 		return is.no(v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig", problem(release))
-	case problem(release) != "":
+	case problem(release) != "" && !awaitsKubeconfig(release):
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.VCluster.Name, t.VCluster.Version), problem(release))
-	case !compose.Current(release):
+	case !release.Current() && compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.VCluster.Name, t.VCluster.Version), "")
 	}
 	return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s with Kubernetes %s", t.VCluster.Name, t.VCluster.Version, t.Kubernetes), "")
+}
+
+// awaitsKubeconfig tells whether provider-helm only misses the kubeconfig, which
+// vcluster writes a moment after it is up. That is no news.
+func awaitsKubeconfig(release decode.Composed) bool {
+	return strings.Contains(problem(release), plan.KubeconfigSource+`" not found`)
 }
 
 func argoCDReady(t compose.Tenant) Condition {
@@ -68,13 +75,13 @@ func argoCDReady(t compose.Tenant) Condition {
 	switch {
 	case !release.Exists() && !compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
-	case compose.Deployed(release) && !compose.HasPassword(t):
+	case release.Deployed() && !compose.HasPassword(t):
 		return is.no(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", problem(release))
 	case problem(release) != "":
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), problem(release))
-	case wasReady(t.Observed) && len(broken) > 0 && compose.Current(release):
+	case wasReady(t.Observed) && len(broken) > 0 && release.Current():
 		return is.no(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
-	case !compose.Current(release):
+	case !release.Current():
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
 	case !compose.Healthy(release):
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")

@@ -24,7 +24,7 @@ func ingressReady(t compose.Tenant, is conditionOf) Condition {
 		return is.no(v1alpha1.ReasonWaitingForHost, "Waiting for host "+i.Wanted, "")
 	case !release.Exists() || !argoCDRuns(t):
 		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
-	case !compose.Current(release) || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
+	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
 		return is.no(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for host "+i.Host, problem(o))
 	case address(o) == "":
 		return is.no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Host+" an address", "")

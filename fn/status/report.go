@@ -122,11 +122,14 @@ func vcluster(t compose.Tenant) *v1alpha1.VClusterStatus {
 		KubeconfigSecretKey:    compose.KubeconfigKey,
 		HelmProviderName:       t.Names.ProviderConfig,
 		KubernetesProviderName: t.Names.ProviderConfig,
-		Version:                installed(r, was.String("version")),
+		Version:                was.String("version"),
 		KubernetesVersion:      was.String("kubernetesVersion"),
 
 		DesiredVersion:           t.VCluster.Version,
 		DesiredKubernetesVersion: t.Kubernetes,
+	}
+	if compose.HasKubeconfig(t) {
+		s.Version = installed(r, s.Version)
 	}
 	// Helm has waited for this one to run.
 	if compose.Healthy(r) {

@@ -12,7 +12,7 @@ func ssoReady(t compose.Tenant, is conditionOf) Condition {
 		return is.no(string(secret.State), secret.Message, "")
 	case !release.Exists() || !argoCDRuns(t):
 		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
-	case !compose.Current(release):
+	case !release.Current():
 		return is.no(v1alpha1.ReasonInstalling, "Rolling out how people sign on", "")
 	case t.SSO.Provider == "":
 		return is.yes("The local user admin is switched off")

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -204,10 +205,13 @@ func writeKubeconfigOf(file string) error {
 // the name that its certificate has.
 func virtualKubeconfig(ctx context.Context, t *testing.T, namespace, release, file string) {
 	t.Helper()
-	secret, err := host.Typed.CoreV1().Secrets(namespace).Get(ctx, "vc-"+release, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var secret *corev1.Secret
+	// vcluster writes it a moment after it is up.
+	eventually.True(ctx, t, time.Minute, "vcluster has written its kubeconfig", func(ctx context.Context) (bool, string) {
+		var err error
+		secret, err = host.Typed.CoreV1().Secrets(namespace).Get(ctx, "vc-"+release, metav1.GetOptions{})
+		return err == nil, fmt.Sprint(err)
+	})
 	service, err := host.Typed.CoreV1().Services(namespace).Get(ctx, release, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -37,10 +37,10 @@ func TestChange(t *testing.T) {
 			return ctx
 		}).
 		Assess("ChangedValuesAreRolledOut", c.rolledOut).
+		Assess("DeletedInitialPasswordIsHarmless", c.deletedPassword).
 		Assess("BadChartVersionIsNamedAndHarmless", c.badVersion).
 		Assess("CorrectionHeals", c.corrected).
 		Assess("RefusedEditIsNamedAndHarmless", c.refusedEdit).
-		Assess("DeletedInitialPasswordIsHarmless", c.deletedPassword).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, c.live)
 			return ctx

@@ -12,7 +12,7 @@ import (
 
 type buildCmd struct {
 	List  bool     `help:"List the tools, their versions and where they are, and build nothing."`
-	Tools []string `arg:"" optional:"" help:"Tools to build. Default: all."`
+	Tools []string `arg:"" optional:"" help:"Tools to build. Default: all that the embedded cluster needs."`
 }
 
 func (b *buildCmd) Run(ctx context.Context) error {

@@ -44,13 +44,9 @@ func (i *installer) installCrossplane(ctx context.Context, note func(string)) er
 		note("the cluster has Crossplane already, which is used as it is")
 		return i.crossplaneAvailable(ctx, note)
 	}
-	values := map[string]any{}
-	if i.embedded != nil {
-		values = map[string]any{
-			// A node with few cores starts many things at once.
-			"resourcesCrossplane":  map[string]any{"limits": map[string]any{"cpu": "2"}},
-			"resourcesRBACManager": map[string]any{"limits": map[string]any{"cpu": "1"}},
-		}
+	values, err := i.crossplaneValues()
+	if err != nil {
+		return err
 	}
 	version := strings.TrimPrefix(toolchain.Version("crossplane"), "v")
 	if i.deployed(ctx, version, values) {
@@ -77,6 +73,26 @@ func (i *installer) installCrossplane(ctx context.Context, note func(string)) er
 		return err
 	}
 	return i.crossplaneAvailable(ctx, note)
+}
+
+// crossplaneValues are the values for Crossplane's chart that users are advised
+// to set.
+func (i *installer) crossplaneValues() (map[string]any, error) {
+	const name = "crossplane-values.yaml"
+	data, err := os.ReadFile(filepath.Join(i.Root, "examples", "install", name))
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]any{}
+	if err := yaml.UnmarshalStrict(data, &values); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if i.embedded != nil {
+		// A node with few cores starts many things at once.
+		values["resourcesCrossplane"] = map[string]any{"limits": map[string]any{"cpu": "2"}}
+		values["resourcesRBACManager"] = map[string]any{"limits": map[string]any{"cpu": "1"}}
+	}
+	return values, nil
 }
 
 // crossplaneAvailable waits until Crossplane serves.

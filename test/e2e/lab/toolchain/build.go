@@ -18,7 +18,7 @@ import (
 // busy but for its last step, linking: a second fills that gap, a third only costs memory.
 const parallel = 2
 
-// Build compiles the named tools, or all, unless the cache has them. Tools of one
+// Build compiles the named tools, or all that the embedded cluster needs, unless the cache has them. Tools of one
 // module are built together. What is missing is built even when something else
 // fails; the error names each that failed. Progress is told in lines, now and then.
 func (c Cache) Build(ctx context.Context, p Progress, names ...string) error {
@@ -82,7 +82,7 @@ func schedule(ctx context.Context, ms []module, build func(module) error) error 
 
 func wantedModules(names []string) ([]module, error) {
 	if len(names) == 0 {
-		return slices.Clone(modules), nil
+		return slices.DeleteFunc(slices.Clone(modules), func(m module) bool { return m.apart }), nil
 	}
 	for _, n := range names {
 		if _, err := moduleOf(n); err != nil {

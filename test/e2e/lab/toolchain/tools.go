@@ -28,6 +28,10 @@ type module struct {
 	cgo     bool
 	tags    string
 	ldflags []string
+
+	// apart is built only when it is asked for by name: the embedded cluster
+	// does without it.
+	apart bool
 }
 
 const (
@@ -74,7 +78,7 @@ var modules = []module{
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},
 	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}},
 	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
-	{path: "github.com/golangci/golangci-lint/v2", version: "v2.9.0", tools: map[string]string{"golangci-lint": "cmd/golangci-lint"}, ldflags: []string{"-X main.version=2.9.0"}},
+	{path: "github.com/golangci/golangci-lint/v2", version: "v2.9.0", tools: map[string]string{"golangci-lint": "cmd/golangci-lint"}, ldflags: []string{"-X main.version=2.9.0"}, apart: true},
 }
 
 // kubernetes is a version of Kubernetes: its commands, with a suffix on the names of the tools.

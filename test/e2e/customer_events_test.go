@@ -1,0 +1,80 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+)
+
+// What Crossplane lets a composite resource have by default before it stops following it: events at once, and for each
+// second. Changes count for two events.
+const (
+	eventsAtOnce    = 100
+	eventsPerSecond = 1
+	// Now and then Crossplane writes a composite resource's conditions back and forth some times; that is no change of ours.
+	eventsOfItsOwn = 40
+)
+
+// crossplaneEvents of all composite resources that Crossplane has had until a time.
+type crossplaneEvents struct {
+	at      time.Time
+	allowed float64
+	dropped float64
+}
+
+// fewEvents holds what a tenant costs on its way to Ready below what Crossplane lets it have by default, whatever this
+// Crossplane is set to: past that, each further step would wait for half a minute.
+func (c *customer) fewEvents(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	now := countCrossplaneEvents(ctx, t)
+	events, took := now.allowed-c.events.allowed, now.at.Sub(c.events.at)
+	budget := eventsAtOnce + eventsPerSecond*took.Seconds()
+	t.Logf("%.0f events in %s, of the %.0f that Crossplane lets through by default", events, took.Round(time.Second), budget)
+	if events > budget+eventsOfItsOwn {
+		t.Errorf("a tenant comes up with %.0f events, Crossplane lets %.0f through by default", events, budget)
+	}
+	if dropped := now.dropped - c.events.dropped; dropped > 0 {
+		t.Errorf("Crossplane has dropped %.0f events", dropped)
+	}
+	return ctx
+}
+
+// countCrossplaneEvents reads Crossplane's metrics.
+func countCrossplaneEvents(ctx context.Context, t *testing.T) crossplaneEvents {
+	t.Helper()
+	pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "app=crossplane"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := crossplaneEvents{at: time.Now()}
+	for _, pod := range pods.Items {
+		data, err := host.Typed.CoreV1().RESTClient().Get().Namespace(crossplane).Resource("pods").Name(pod.Name + ":8080").
+			SubResource("proxy").Suffix("metrics").DoRaw(ctx)
+		if err != nil {
+			t.Fatalf("cannot read the metrics of pod %s: %v", pod.Name, err)
+		}
+		parser := expfmt.NewTextParser(model.LegacyValidation)
+		families, err := parser.TextToMetricFamilies(bytes.NewReader(data))
+		if err != nil {
+			t.Fatalf("cannot read the metrics of pod %s: %v", pod.Name, err)
+		}
+		for _, m := range families["circuit_breaker_events_total"].GetMetric() {
+			for _, label := range m.GetLabel() {
+				switch {
+				case label.GetName() == "result" && label.GetValue() == "Allowed":
+					total.allowed += m.GetCounter().GetValue()
+				case label.GetName() == "result" && label.GetValue() == "Dropped":
+					total.dropped += m.GetCounter().GetValue()
+				}
+			}
+		}
+	}
+	return total
+}

@@ -80,7 +80,11 @@ func secrets(o decode.Observed) []string {
 
 // publicKey is a key of a Secret, or a field of what stands in one, that holds no
 // secret. Hiding it would take from a message what makes it worth reading.
-var publicKey = regexp.MustCompile(`(?i)^(server|name|namespaces?|project|shard|clusterResources|url|type|username|insecure.*|enable.*|force.*|noProxy|githubApp(ID|InstallationID|EnterpriseBaseUrl)|.*ca\.crt|tls\.crt|tlsClientCertData|ca-?data|certificate-authority.*|cert-?data|client-certificate.*|known_?hosts|apiVersion|kind|current-context|context|cluster|user|issuer|clientID)$`)
+var publicKey = regexp.MustCompile(`(?i)^(server|name|namespaces?|project|shard|clusterResources|url|type|username|insecure.*|enable.*|force.*|noProxy|githubApp(ID|InstallationID|EnterpriseBaseUrl)|.*ca\.crt|tls\.crt|tlsClientCertData|ca-?data|certificate-authority.*|cert-?data|client-certificate.*|known_?hosts|apiVersion|kind|current-context|context|cluster|user|issuer|clientID|serverName)$`)
+
+// fromSpec is a key of the values under which stands what the claim itself says. A
+// label is often the name of what it labels, and names make a message worth reading.
+var fromSpec = regexp.MustCompile(`^(labels|annotations)$`)
 
 // secretTexts are the texts to hide of a Secret that was read: whole, line by
 // line, and in base64, which is how they stand in another Secret.
@@ -95,6 +99,9 @@ func secretTexts(data map[string]string) []string {
 	walk = func(key string, v any) {
 		switch v := v.(type) {
 		case map[string]any:
+			if fromSpec.MatchString(key) {
+				return
+			}
 			for key, at := range v {
 				walk(key, at)
 			}

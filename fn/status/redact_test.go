@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/resource"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 )
@@ -31,6 +34,20 @@ func TestRedact(t *testing.T) {
 	}
 	if got := newRedactor(o)(strings.Repeat("ä", 2000)); len(got) > maxMessage+3 {
 		t.Errorf("a message of %d bytes was let through", len(got))
+	}
+}
+
+func TestRedactValues(t *testing.T) {
+	values := `{"configs": {"clusterCredentials": {"production": {"server": "https://10.0.0.1", "labels": {"environment": "production"},
+"annotations": {"example.org/site": "hamburg"}, "config": {"bearerToken": "hunter22", "tlsClientConfig": {"serverName": "production.example.org"}}}}}}`
+	o := decode.Observe(&fnv1.RunFunctionRequest{Observed: &fnv1.State{Resources: map[string]*fnv1.Resource{
+		decode.ValuesSecret: {Resource: resource.MustStructObject(&corev1.Secret{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: map[string][]byte{decode.ValuesKey: []byte(values)},
+		})},
+	}}})
+	const in, want = "cluster production in hamburg at production.example.org refuses hunter22", "cluster production in hamburg at production.example.org refuses [redacted]"
+	if got := newRedactor(o)(in); got != want {
+		t.Errorf("redact(%q): want %q, got %q", in, want, got)
 	}
 }
 

@@ -37,9 +37,8 @@ type connected struct {
 	repo      string
 	clusters  []*customerCluster
 	account   *external.Cluster
-	secrets   []string
-	// events of the claim that have been seen, and how often each was recorded.
-	events map[string]int32
+	// secrets that the test has made.
+	secrets []string
 }
 
 // A customerCluster is an entry of spec.clusters, and the form of its Secret.
@@ -310,7 +309,6 @@ func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app str
 
 // rotated takes the old credential's power away first, so that what is deployed then is deployed with the new one.
 func (c *connected) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	pods := podsOfArgoCD(ctx, t, c.hub)
 	c.account.Rotate(ctx, t)
 	c.account.Revoke(ctx, t)
 	start := time.Now()
@@ -321,25 +319,7 @@ func (c *connected) rotated(ctx context.Context, t *testing.T, _ *envconf.Config
 	if took > inUseWithin {
 		t.Errorf("the new credential is in use %s after it was written, more than %s", took.Round(time.Second), inUseWithin)
 	}
-	if now := podsOfArgoCD(ctx, t, c.hub); !slices.Equal(pods, now) {
-		t.Logf("Argo CD's pods were %v and are %v", pods, now)
-	}
 	return ctx
-}
-
-// podsOfArgoCD are the names of its pods in order.
-func podsOfArgoCD(ctx context.Context, t *testing.T, l *claim.Live) []string {
-	t.Helper()
-	list, err := open(ctx, t, l).Typed.CoreV1().Pods("argocd").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []string
-	for _, pod := range list.Items {
-		out = append(out, pod.Name)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // brokenSecrets breaks the Secret of one cluster that works and deletes that of another, and adds clusters that never

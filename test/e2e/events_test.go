@@ -65,13 +65,18 @@ func (c *connected) quiet(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	return ctx
 }
 
-// recorded are the events of a claim, oldest first.
+// recorded are the events of a claim, oldest first, without those of an earlier claim of its name.
 func recorded(ctx context.Context, t *testing.T, l *claim.Live) []corev1.Event {
 	t.Helper()
 	events, err := l.Events(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s, err := l.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	events = slices.DeleteFunc(events, func(e corev1.Event) bool { return e.InvolvedObject.UID != s.Object.GetUID() })
 	slices.SortFunc(events, func(a, b corev1.Event) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 	return events
 }

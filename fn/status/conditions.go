@@ -19,6 +19,10 @@ type Condition struct {
 	Message string
 }
 
+// ownWords are the conditions whose messages are ours alone: nothing of a Secret or
+// a provider's error is in them, and names such as edge-token stay readable.
+var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true}
+
 // conditions are those of the core, which Ready waits for, and those of the parts
 // that the spec has beside it.
 func conditions(t compose.Tenant, deleting bool) (core, optional []Condition) {
@@ -32,7 +36,7 @@ func conditions(t compose.Tenant, deleting bool) (core, optional []Condition) {
 	redact := newRedactor(t.Observed)
 	for _, conditions := range [][]Condition{core, optional} {
 		for i := range conditions {
-			if !conditions[i].True {
+			if c := conditions[i]; !c.True && !ownWords[c.Type] {
 				conditions[i].Message = redact(conditions[i].Message)
 			}
 		}

@@ -18,7 +18,7 @@ import (
 
 // quietFor is longer than the function lets pass between two looks at a tenant, and has several of them in it where
 // Secrets are named.
-const quietFor = 100 * time.Second
+const quietFor = 70 * time.Second
 
 // quiet holds the events of a claim against its story: each transition is told, and none again at each reconcile.
 func (c *connected) quiet(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

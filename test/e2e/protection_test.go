@@ -61,7 +61,7 @@ func (c *connected) protected(ctx context.Context, t *testing.T, _ *envconf.Conf
 	c.awaitProtection(ctx, t, false)
 	measured.add("protection: field switched off to no longer protected", time.Since(start))
 	// The refused ones are not made up for.
-	time.Sleep(10 * time.Second)
+	time.Sleep(5 * time.Second)
 	if s, err := c.hub.State(ctx); err != nil || s.Object.GetDeletionTimestamp() != nil {
 		t.Errorf("the claim is deleted with nobody asking for it any more: %v, %v", s, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"strings"
 	"sync"
@@ -362,5 +363,24 @@ func refused(t *testing.T, xr, input string, want []string) {
 		if !strings.Contains(msg, w) {
 			t.Errorf("error should say %q: %q", w, msg)
 		}
+	}
+}
+
+// TestNamesStayReadable: a condition names a cluster and its Secret, whatever they are called and labelled.
+func TestNamesStayReadable(t *testing.T) {
+	for _, name := range []string{"by-token", "production"} {
+		t.Run(name, func(t *testing.T) {
+			cert, _ := keyPair()
+			spec := fmt.Sprintf(`{"clusters":[{"name":%q,"server":"https://203.0.113.7:6443","labels":{"environment":%q},"secretRef":{"name":"cluster-%s"}}]}`, name, name, name)
+			e := newEngine(t, tenantXR(spec), "")
+			e.secret("cluster-"+name, "kubernetes.io/service-account-token", map[string]string{"token": "tok-first-1", "ca.crt": cert})
+			e.install()
+			delete(e.cluster, "Secret/"+testNamespace+"/cluster-"+name)
+			e.reconcile()
+			want := name + ": Secret cluster-" + name + " in namespace " + testNamespace + " does not exist"
+			if c := e.condition(v1alpha1.ConditionClustersConnected); !strings.Contains(c.GetMessage(), want) {
+				t.Errorf("ClustersConnected: want %q in it, got %q", want, c.GetMessage())
+			}
+		})
 	}
 }

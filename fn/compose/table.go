@@ -69,7 +69,7 @@ func table(t Tenant) []row {
 		{name: Usage, wanted: usageWanted, waits: not(HasKubeconfig), ready: exists(Usage), build: usage},
 	}
 	rows = append(rows,
-		row{name: DeletionProtection, wanted: deletionProtectionWanted, waits: never, ready: exists(DeletionProtection), build: deletionProtection},
+		row{name: DeletionProtection, wanted: deletionProtectionWanted, waits: never, ready: always, build: deletionProtection},
 		row{name: Bootstrap, wanted: bootstrapWanted, waits: not(argoCDDeployed), ready: always, build: bootstrap},
 		row{name: Ingress, wanted: ingressWanted, waits: not(ingressInstalled), ready: always, build: ingress})
 	for _, host := range t.Ingress.Records {

@@ -63,3 +63,14 @@ func TestDeletionProtection(t *testing.T) {
 	}
 	refused(t, tenantXR(`{"deletionProtection":"yes"}`), "", []string{"spec.deletionProtection", "true or false"})
 }
+
+// TestProtectionKeepsReady: switching the protection on is no work on what runs.
+func TestProtectionKeepsReady(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	e.spec(`{"deletionProtection":true}`)
+	xr := e.call().GetDesired().GetComposite().GetResource().AsMap()
+	status, _ := xr["status"].(map[string]any)
+	if status["phase"] != "Ready" {
+		t.Errorf("want phase Ready, got %v: %v", status["phase"], status["message"])
+	}
+}

@@ -42,7 +42,8 @@ func readsPassword(t Tenant) bool {
 		return true
 	}
 	synced := r.Condition("Synced")
-	return r.Get("spec").Has("connectionDetails") && !(synced.False() && strings.Contains(synced.Message, initialPassword))
+	missed := synced.False() && strings.Contains(synced.Message, initialPassword)
+	return r.Get("spec").Has("connectionDetails") && !missed
 }
 
 func publishedPassword(t Tenant) bool { return len(t.Observed.XRConnection[PasswordKey]) > 0 }

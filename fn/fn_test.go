@@ -293,7 +293,11 @@ func TestDeletedInitialPassword(t *testing.T) {
 	if !reads() {
 		t.Error("the Release doesn't read the password")
 	}
-	setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details")
+	setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: connection refused")
+	if !reads() {
+		t.Error("the Release stops reading a Secret for another reason")
+	}
+	setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", `observe failed: cannot get connection details: cannot get object: secrets "argocd-initial-admin-secret" not found`)
 	if reads() {
 		t.Error("the Release still reads a Secret that may be gone")
 	}

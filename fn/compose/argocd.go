@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"strings"
+
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 
@@ -9,6 +11,9 @@ import (
 
 // PasswordKey is the key of the admin's initial password in connection Secrets.
 const PasswordKey = "password"
+
+// initialPassword is the Secret that Argo CD makes, with its admin's password.
+const initialPassword = "argocd-initial-admin-secret"
 
 // argocd composes the Release of Argo CD in the virtual cluster.
 func argocd(t Tenant) (Object, error) {
@@ -21,7 +26,7 @@ func argocd(t Tenant) (Object, error) {
 	if t.GeneratesPassword && readsPassword(t) {
 		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{
 			// Argo CD writes this Secret, not Helm: it has no mark of the release.
-			secretKey(plan.ArgoCDNamespace, "argocd-initial-admin-secret", "password", PasswordKey),
+			secretKey(plan.ArgoCDNamespace, initialPassword, "password", PasswordKey),
 		}
 	}
 	readValues(t, r)
@@ -31,13 +36,15 @@ func argocd(t Tenant) (Object, error) {
 // readsPassword tells whether the Release reads the admin's initial password.
 // Argo CD tells its users to delete that Secret once they have a password of
 // their own, and without it provider-helm can't observe the Release any more. So
-// one that is in trouble stops reading what is published already.
+// one that misses it stops reading what is published already.
 func readsPassword(t Tenant) bool {
 	r := t.observed(ArgoCD)
 	if !r.Exists() || !publishedPassword(t) {
 		return true
 	}
-	return r.Get("spec").Has("connectionDetails") && !r.Condition("Synced").False()
+	synced := r.Condition("Synced")
+	missed := synced.False() && strings.Contains(synced.Message, initialPassword)
+	return r.Get("spec").Has("connectionDetails") && !missed
 }
 
 func publishedPassword(t Tenant) bool { return len(t.Observed.XRConnection[PasswordKey]) > 0 }

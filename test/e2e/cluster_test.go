@@ -29,6 +29,7 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 	if err != nil {
 		return ctx, err
 	}
+	options.Tests = true
 	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
 	cluster, err := platform.Ensure(ctx, options)
 	if err != nil {

@@ -10,6 +10,24 @@ const (
 	NodeDNSImage = "registry.k8s.io/coredns/coredns:v1.15.0"
 )
 
+// Images of the end-to-end tests.
+const (
+	// GitImage has git and the servers it is reached through, over https and SSH.
+	GitImage = "docker.io/virtual-argocd/e2e-git:1"
+	// DirectoryImage has an LDAP server: the users and groups behind DexImage.
+	DirectoryImage = "docker.io/virtual-argocd/e2e-directory:1"
+)
+
+// TraefikImage is the ingress controller.
+func TraefikImage() string {
+	return "docker.io/library/traefik:" + toolchain.Version("traefik")
+}
+
+// DexImage is an OIDC provider, for end-to-end tests.
+func DexImage() string {
+	return "docker.io/virtual-argocd/e2e-dex:" + toolchain.Version("dex")
+}
+
 // CrossplaneImage is what the Crossplane chart runs by default.
 func CrossplaneImage() string {
 	return "xpkg.crossplane.io/crossplane/crossplane:" + toolchain.Version("crossplane")

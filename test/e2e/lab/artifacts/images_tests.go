@@ -12,7 +12,7 @@ const otherKubernetes = "-1.36"
 
 // testImages are the names of the images that tests makes.
 func testImages() []string {
-	return []string{kubernetesImage(otherKubernetes), DexImage(), DirectoryImage, GitImage}
+	return []string{kubernetesImage(otherKubernetes), DexImage(), ServersImage}
 }
 
 // testUser runs the servers of the tests.
@@ -22,19 +22,15 @@ const testUser = 1000
 func (k *kit) tests() []recipe {
 	dex := static(DexImage(), k.binary("dex"), "/usr/local/bin/dex")
 	dex.Config.Entrypoint = []string{"/usr/local/bin/dex", "serve"}
-	return []recipe{
-		k.kubernetes(otherKubernetes), dex,
-		debian(DirectoryImage, "slapd", "ldap-utils"),
-		debian(GitImage, "git", "lighttpd", "lighttpd-mod-openssl", "openssh-server"),
-	}
+	return []recipe{k.kubernetes(otherKubernetes), dex, servers()}
 }
 
-// debian is an image of Debian packages, which runs as an unprivileged user named
-// git. SSH logs nobody in whom the user table does not have.
-func debian(name string, packages ...string) recipe {
+// servers run as an unprivileged user named git. SSH logs nobody in whom the user
+// table does not have.
+func servers() recipe {
 	return recipe{
-		Name:   name,
-		Debian: packages,
+		Name:   ServersImage,
+		Debian: []string{"git", "lighttpd", "lighttpd-mod-openssl", "openssh-server", "slapd"},
 		Files: []ociimage.File{
 			{Path: "/etc/passwd", Content: "root:x:0:0:root:/root:/bin/sh\ngit:*:1000:1000::/srv:/bin/sh\n"},
 			{Path: "/etc/group", Content: "root:x:0:\ngit:x:1000:\n"},

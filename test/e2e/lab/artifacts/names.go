@@ -10,13 +10,9 @@ const (
 	NodeDNSImage = "registry.k8s.io/coredns/coredns:v1.15.0"
 )
 
-// Images of the end-to-end tests.
-const (
-	// GitImage has git and the servers it is reached through, over https and SSH.
-	GitImage = "docker.io/virtual-argocd/e2e-git:1"
-	// DirectoryImage has an LDAP server: the users and groups behind DexImage.
-	DirectoryImage = "docker.io/virtual-argocd/e2e-directory:1"
-)
+// ServersImage has servers that stand for a customer's own in end-to-end tests: git
+// with servers for https and SSH, and LDAP for the users and groups behind Dex.
+const ServersImage = "docker.io/virtual-argocd/e2e-servers:1"
 
 // TraefikImage is the ingress controller.
 func TraefikImage() string {

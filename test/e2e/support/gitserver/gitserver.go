@@ -50,7 +50,13 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image
 	server := container("server", serve)
 	server.Ports = []corev1.ContainerPort{{ContainerPort: port}}
 
-	core, create := host.Typed.CoreV1(), creator(t)
+	core := host.Typed.CoreV1()
+	create := func(what string, err error) {
+		t.Helper()
+		if err != nil && !kerrors.IsAlreadyExists(err) {
+			t.Fatalf("cannot create the Git server's %s: %v", what, err)
+		}
+	}
 	_, err := core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: manifests}, metav1.CreateOptions{})
 	create("ConfigMap", err)
 	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
@@ -81,16 +87,6 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image
 
 	awaitAvailable(ctx, t, host, namespace, name)
 	return fmt.Sprintf("git://%s/repo.git", address(ctx, t, host, namespace, name))
-}
-
-// creator ends the test where something can't be created.
-func creator(t testing.TB) func(what string, err error) {
-	return func(what string, err error) {
-		t.Helper()
-		if err != nil && !kerrors.IsAlreadyExists(err) {
-			t.Fatalf("cannot create the Git server's %s: %v", what, err)
-		}
-	}
 }
 
 func awaitAvailable(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, name string) {

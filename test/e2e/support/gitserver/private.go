@@ -62,7 +62,13 @@ func RunPrivate(ctx context.Context, t testing.TB, host *kube.Cluster, namespace
 	p := &Private{host: host, namespace: namespace}
 	labels := map[string]string{"app": privateName}
 	meta := metav1.ObjectMeta{Name: privateName, Namespace: namespace, Labels: labels}
-	create := creator(t)
+	create := func(what string, err error) {
+		t.Helper()
+		// One that is there already has other credentials.
+		if err != nil {
+			t.Fatalf("cannot create the private Git server's %s: %v", what, err)
+		}
+	}
 	// The address is in the certificate, so the Service comes first.
 	_, err := host.Typed.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
 		ObjectMeta: meta,
@@ -89,7 +95,7 @@ func RunPrivate(ctx context.Context, t testing.TB, host *kube.Cluster, namespace
 }
 
 // HTTPS is the repository's URL over https, and Password what opens it for Username.
-func (p *Private) HTTPS() string { return fmt.Sprintf("https://%s/repo.git", p.address) }
+func (p *Private) HTTPS() string { return fmt.Sprintf("https://%s/git/repo.git", p.address) }
 
 // Password of Username.
 func (p *Private) Password() string { return p.password }
@@ -218,7 +224,7 @@ func (p *Private) deployment(meta metav1.ObjectMeta) *appsv1.Deployment {
 	no, yes := false, true
 	container := func(name, script string, more ...corev1.VolumeMount) corev1.Container {
 		return corev1.Container{
-			Name: name, Image: artifacts.GitImage, Command: []string{"sh", "-c", script}, VolumeMounts: append(more, mounts...),
+			Name: name, Image: artifacts.ServersImage, Command: []string{"sh", "-c", script}, VolumeMounts: append(more, mounts...),
 			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no},
 		}
 	}

@@ -154,7 +154,7 @@ func deployment(meta metav1.ObjectMeta) *appsv1.Deployment {
 	mount := corev1.VolumeMount{Name: "files", MountPath: "/files", ReadOnly: true}
 	yes := true
 	ldap := corev1.Container{
-		Name: "directory", Image: artifacts.DirectoryImage, Command: []string{"sh", "-c", directory},
+		Name: "directory", Image: artifacts.ServersImage, Command: []string{"sh", "-c", directory},
 		VolumeMounts: []corev1.VolumeMount{mount, {Name: "srv", MountPath: "/srv"}},
 	}
 	dex := corev1.Container{

@@ -179,23 +179,27 @@ func lockWithRelease(data []byte) ([]byte, error) {
 	return []byte(strings.Join(lines, "\n")), nil
 }
 
-// addBridge adds what the library's release lacks to the installed packages. A
-// package that the bridge has within the library replaces the installed one there.
+// addBridge adds what the library's release lacks to the installed packages, and
+// replaces what it has for other packages than these. A package that the bridge has
+// within the library replaces the whole one there.
 func addBridge(packages string) error {
 	files, err := fs.Sub(bridge, "bridge")
 	if err != nil {
 		return err
 	}
-	nested, err := fs.ReadDir(files, libraryName+"/node_modules")
-	if err != nil {
-		return err
-	}
-	for _, n := range nested {
-		if err := os.RemoveAll(filepath.Join(packages, libraryName, "node_modules", n.Name())); err != nil {
+	err = fs.WalkDir(files, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
 			return err
 		}
+		if !d.IsDir() || filepath.Base(filepath.Dir(path)) == "node_modules" {
+			return os.RemoveAll(filepath.Join(packages, filepath.FromSlash(path)))
+		}
+		return nil
+	})
+	if err == nil {
+		err = os.CopyFS(packages, files)
 	}
-	if err := os.CopyFS(packages, files); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot add what the release of %s lacks: %w", libraryName, err)
 	}
 	return nil

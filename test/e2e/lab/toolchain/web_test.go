@@ -73,13 +73,23 @@ func TestBridgeIsAddedToTheInstalledPackages(t *testing.T) {
 	if err := os.WriteFile(installed, []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	viewer := filepath.Join(packages, libraryName, "src/components/logs-viewer/logs-viewer.tsx")
+	if err := os.MkdirAll(filepath.Dir(viewer), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(viewer, []byte("of the release"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if err := addBridge(packages); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"argo-ui/v2/index.tsx", "argo-ui/src/styles/theme.scss", "argo-ui/node_modules/uuid/v1.js", "xterm/dist/xterm.scss"} {
+	for _, name := range []string{"argo-ui/v2/index.tsx", "argo-ui/src/styles/theme.scss", "argo-ui/node_modules/uuid/v1.js"} {
 		if _, err := os.Stat(filepath.Join(packages, name)); err != nil {
 			t.Errorf("a part of the bridge is missing: %v", err)
 		}
+	}
+	if data, err := os.ReadFile(viewer); err != nil || string(data) == "of the release" {
+		t.Errorf("a file of the bridge must replace the release's: %q, %v", data, err)
 	}
 	if _, err := os.Stat(installed); err == nil {
 		t.Error("a package of the bridge must replace the installed one, whose package.json would hide its files")

@@ -18,6 +18,9 @@ var (
 	// keep leaves the claims of failed tests in place.
 	keep = os.Getenv("E2E_KEEP") != ""
 
+	// ingress is the embedded cluster's ingress controller. It has no address where the tests run on another cluster.
+	ingress platform.Ingress
+
 	// otherKubernetes is a version that the platform offers beside the default one.
 	otherKubernetes = toolchain.Version("kube-apiserver-1.36")
 )
@@ -29,6 +32,7 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 	if err != nil {
 		return ctx, err
 	}
+	options.Tests = true
 	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
 	cluster, err := platform.Ensure(ctx, options)
 	if err != nil {
@@ -39,6 +43,9 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 		return ctx, err
 	}
 	dialer = kube.NewDialer(host)
+	if ingress = cluster.Ingress; ingress.Domain != "" {
+		dialer.Resolve(ingress.Domain, ingress.Address)
+	}
 	cfg.WithKubeconfigFile(cluster.Kubeconfig)
 	return ctx, nil
 }

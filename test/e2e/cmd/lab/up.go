@@ -7,6 +7,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
 type upCmd struct {
@@ -30,10 +31,10 @@ func (u *upCmd) Run(ctx context.Context) error {
 	cfg.Progress = func(line string) {
 		fmt.Printf("%7s  %s\n", time.Since(began).Round(100*time.Millisecond), line)
 	}
-	if err := cfg.Cache.Build(ctx, cfg.Progress); err != nil {
+	if err := cfg.Cache.Build(ctx, cfg.Progress, toolchain.For(toolchain.Cluster)...); err != nil {
 		return err
 	}
-	if err := artifacts.Build(ctx, cfg.Cache, cfg.Progress); err != nil {
+	if err := artifacts.Build(ctx, cfg.Cache, false, cfg.Progress); err != nil {
 		return err
 	}
 	if err := node.Up(ctx, cfg); err != nil {

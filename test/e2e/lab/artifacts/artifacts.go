@@ -37,13 +37,24 @@ type Config struct {
 	Ready func()
 }
 
-// Build makes every image that is not in the cache yet. It needs root, for the
-// Debian root file system, and all binaries of the toolchain.
-func Build(ctx context.Context, c toolchain.Cache, p toolchain.Progress) error {
+// Build makes every image that is not in the cache yet: what a cluster needs, and
+// with tests what end-to-end tests need beside that. It needs root, for the Debian
+// root file systems, and the toolchain's binaries for the same purposes.
+func Build(ctx context.Context, c toolchain.Cache, tests bool, p toolchain.Progress) error {
 	if p == nil {
 		p = func(string) {}
 	}
-	return build(ctx, c, p)
+	return build(ctx, c, tests, p)
+}
+
+// Publish tells a registry that runs already, at host and port, of the images that
+// were built since.
+func Publish(ctx context.Context, c toolchain.Cache, registry string) error {
+	s, err := openStore(imagesDir(c))
+	if err != nil {
+		return err
+	}
+	return publish(ctx, registry, s, nil)
 }
 
 // Serve serves until ctx is done, and closes both listeners.

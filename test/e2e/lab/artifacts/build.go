@@ -9,11 +9,11 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
-func build(ctx context.Context, c toolchain.Cache, say func(string)) error {
+func build(ctx context.Context, c toolchain.Cache, tests bool, say func(string)) error {
 	if err := installPackages(ctx, say); err != nil {
 		return err
 	}
-	all, err := recipes(ctx, c)
+	all, err := recipes(ctx, c, tests)
 	if err != nil {
 		return fmt.Errorf("cannot list the images to build: %w", err)
 	}
@@ -28,7 +28,8 @@ func build(ctx context.Context, c toolchain.Cache, say func(string)) error {
 			return fmt.Errorf("cannot build image %s: %w", r.Name, err)
 		}
 	}
-	return s.keep(names)
+	// What only tests need stays for the next of them.
+	return s.keep(append(names, testImages()...))
 }
 
 // make builds an image unless the store has it.

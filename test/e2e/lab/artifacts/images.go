@@ -22,14 +22,18 @@ type kit struct {
 }
 
 // recipes lists every image the lab serves.
-func recipes(ctx context.Context, c toolchain.Cache) ([]recipe, error) {
+func recipes(ctx context.Context, c toolchain.Cache, tests bool) ([]recipe, error) {
 	k := &kit{ctx: ctx, cache: c}
 	all := slices.Concat(
 		k.node(),
+		k.ingress(),
 		k.crossplane(),
 		k.vcluster(),
 		k.argocd(),
 	)
+	if tests {
+		all = append(all, k.tests()...)
+	}
 	return all, k.err
 }
 
@@ -39,6 +43,11 @@ func (k *kit) node() []recipe {
 		static(PauseImage, k.pause(), "/pause"),
 		static(NodeDNSImage, k.binary("coredns"), "/coredns"),
 	}
+}
+
+// ingress makes the image of the ingress controller.
+func (k *kit) ingress() []recipe {
+	return []recipe{static(TraefikImage(), k.binary("traefik"), "/usr/local/bin/traefik")}
 }
 
 func (k *kit) crossplane() []recipe {

@@ -11,8 +11,8 @@ import (
 )
 
 // vcluster makes the images of virtual clusters: vcluster itself in its
-// open-source build, the control planes of two Kubernetes versions, their DNS,
-// and the tools image that vcluster injects into StatefulSet pods.
+// open-source build, the control plane of the host's Kubernetes version, DNS, and
+// the tools image that vcluster injects into StatefulSet pods.
 func (k *kit) vcluster() []recipe {
 	tag := strings.TrimPrefix(toolchain.Version("vcluster"), "v")
 	server := static("", k.binary("vcluster"), "/vcluster")
@@ -32,7 +32,7 @@ func (k *kit) vcluster() []recipe {
 		Files:  k.busybox(),
 		Config: ociimage.Config{Architecture: runtime.GOARCH, Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}},
 	}
-	return slices.Concat(servers, dns, []recipe{tools, k.kubernetes(""), k.kubernetes("-1.36")})
+	return slices.Concat(servers, dns, []recipe{tools, k.kubernetes("")})
 }
 
 // kubernetes makes the image an init container of the vcluster chart copies
@@ -45,10 +45,14 @@ func (k *kit) kubernetes(suffix string) recipe {
 		k.program("/kubernetes/kine", "kine"),
 		k.program("/kubernetes/helm", "helm"))
 	return recipe{
-		Name:   "ghcr.io/loft-sh/kubernetes:" + toolchain.Version("kube-apiserver"+suffix),
+		Name:   kubernetesImage(suffix),
 		Files:  files,
 		Config: ociimage.Config{Architecture: runtime.GOARCH, Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}},
 	}
+}
+
+func kubernetesImage(suffix string) string {
+	return "ghcr.io/loft-sh/kubernetes:" + toolchain.Version("kube-apiserver"+suffix)
 }
 
 // busybox is a shell and the usual commands, from Debian's static build.

@@ -10,6 +10,20 @@ const (
 	NodeDNSImage = "registry.k8s.io/coredns/coredns:v1.15.0"
 )
 
+// ServersImage has servers that stand for a customer's own in end-to-end tests: git
+// with servers for https and SSH, and LDAP for the users and groups behind Dex.
+const ServersImage = "docker.io/virtual-argocd/e2e-servers:1"
+
+// TraefikImage is the ingress controller.
+func TraefikImage() string {
+	return "docker.io/library/traefik:" + toolchain.Version("traefik")
+}
+
+// DexImage is an OIDC provider, for end-to-end tests.
+func DexImage() string {
+	return "docker.io/virtual-argocd/e2e-dex:" + toolchain.Version("dex")
+}
+
 // CrossplaneImage is what the Crossplane chart runs by default.
 func CrossplaneImage() string {
 	return "xpkg.crossplane.io/crossplane/crossplane:" + toolchain.Version("crossplane")

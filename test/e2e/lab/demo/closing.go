@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"text/template"
 	"time"
@@ -24,6 +26,8 @@ var closingText = template.Must(template.New("closing").Parse(`
   Argo CD     {{ .URL }}
   {{- if .Forward }}
               while this runs: {{ .Forward }}{{ end }}
+  {{- range .Ways }}
+              {{ . }}{{ end }}
   user        admin
   password    {{ .Kubectl }} -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.password}' | base64 -d
 
@@ -55,8 +59,10 @@ Remove everything: make demo-down
 type closingData struct {
 	Claim, Namespace, Version, Secret string
 	URL, Forward                      string
-	Export                            bool
-	Kubeconfig, Kubectl, KubectlDir   string
+	// Ways are lines about how to open the URL.
+	Ways                            []string
+	Export                          bool
+	Kubeconfig, Kubectl, KubectlDir string
 	// ToVirtual are kubectl's flags to reach the virtual cluster from here.
 	ToVirtual string
 }
@@ -69,10 +75,6 @@ func closing(ctx context.Context, out io.Writer, o platform.Options, cluster pla
 	}
 	d.Version, _, _ = unstructured.NestedString(claim.Object, "status", "argocd", "version")
 	d.Secret, _, _ = unstructured.NestedString(claim.Object, "spec", "writeConnectionSecretToRef", "name")
-	service, err := argoCDService(ctx, cluster.Client, claim)
-	if err != nil {
-		return err
-	}
 	if cluster.Embedded {
 		kubectl, err := o.Cache.Binary("kubectl")
 		if err != nil {
@@ -80,20 +82,67 @@ func closing(ctx context.Context, out io.Writer, o platform.Options, cluster pla
 		}
 		d.Kubectl = kubectl + " --kubeconfig " + cluster.Kubeconfig
 		d.KubectlDir = strings.TrimSuffix(kubectl, "/kubectl")
-		// Service addresses are reachable from this machine; names inside the
-		// cluster are not known to it.
-		d.URL = "https://" + service.Spec.ClusterIP
 		if d.ToVirtual, err = toVirtual(ctx, cluster.Client, claim); err != nil {
 			return err
 		}
-		if err := answers(ctx, d.URL); err != nil {
-			return fmt.Errorf("the claim is Ready, but its Argo CD does not answer: %w", err)
-		}
-	} else {
-		d.URL = "https://localhost:8443"
-		d.Forward = fmt.Sprintf("kubectl -n %s port-forward service/%s 8443:443", service.Namespace, service.Name)
+	}
+	if err := d.setURL(ctx, cluster, claim); err != nil {
+		return err
 	}
 	return closingText.Execute(out, d)
+}
+
+// setURL finds how this Argo CD is opened from here.
+func (d *closingData) setURL(ctx context.Context, cluster platform.Cluster, claim *unstructured.Unstructured) error {
+	address, _, _ := unstructured.NestedString(claim.Object, "status", "argocd", "url")
+	u, err := url.Parse(address)
+	if err != nil {
+		return fmt.Errorf("cannot parse the claim's status.argocd.url %q: %w", address, err)
+	}
+	if !strings.HasSuffix(u.Hostname(), ".svc") && u.Hostname() != "" {
+		d.URL = address
+		if !cluster.Embedded {
+			return nil
+		}
+		d.Ways = ways(u.Hostname(), cluster.Ingress, resolves(ctx, u.Hostname(), cluster.Ingress.Address))
+		return answers(ctx, address, cluster.Ingress.Address)
+	}
+	service, err := argoCDService(ctx, cluster.Client, address)
+	if err != nil {
+		return err
+	}
+	if cluster.Embedded {
+		// Service addresses are reachable from this machine; names inside the
+		// cluster are not known to it.
+		d.URL = "https://" + service.Spec.ClusterIP
+		return answers(ctx, d.URL, service.Spec.ClusterIP)
+	}
+	d.URL = "https://localhost:8443"
+	d.Forward = fmt.Sprintf("kubectl -n %s port-forward service/%s 8443:443", service.Namespace, service.Name)
+	return nil
+}
+
+// ways tell how to open a host of the embedded cluster's ingress controller on
+// this machine.
+func ways(host string, in platform.Ingress, resolves bool) []string {
+	out := []string{"its certificate is signed by " + in.CA}
+	if resolves {
+		return append(out, fmt.Sprintf("curl --cacert %s https://%s/healthz", in.CA, host))
+	}
+	return append(out,
+		"DNS here does not say that this name means "+in.Address+", so tell the program, one of",
+		fmt.Sprintf("curl --cacert %s --resolve %s:443:%s https://%s/healthz", in.CA, host, in.Address, host),
+		fmt.Sprintf("chromium --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP %s %s' https://%s", host, in.Address, host),
+		fmt.Sprintf("or everybody on this machine: echo %s %s >>/etc/hosts", in.Address, host),
+	)
+}
+
+// resolves tells whether this machine's DNS knows that the host means the address.
+func resolves(ctx context.Context, host, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupHost(ctx, host)
+	return err == nil && slices.Contains(found, address)
 }
 
 // toVirtual are flags that replace the address in the customer's kubeconfig, a
@@ -109,8 +158,7 @@ func toVirtual(ctx context.Context, c client.Client, claim *unstructured.Unstruc
 
 // argoCDService finds the Service behind the claim's URL:
 // https://<service>.<namespace>.svc.
-func argoCDService(ctx context.Context, c client.Client, claim *unstructured.Unstructured) (*corev1.Service, error) {
-	address, _, _ := unstructured.NestedString(claim.Object, "status", "argocd", "url")
+func argoCDService(ctx context.Context, c client.Client, address string) (*corev1.Service, error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the claim's status.argocd.url %q: %w", address, err)
@@ -126,10 +174,17 @@ func argoCDService(ctx context.Context, c client.Client, claim *unstructured.Uns
 	return s, nil
 }
 
-// answers makes sure that the address about to be printed works.
-func answers(ctx context.Context, address string) error {
+// answers makes sure that a URL about to be printed works at an IP address.
+func answers(ctx context.Context, address, ip string) error {
 	c := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{
-		// Argo CD has made its certificate itself.
+		DialContext: func(ctx context.Context, network, to string) (net.Conn, error) {
+			_, port, err := net.SplitHostPort(to)
+			if err != nil {
+				return nil, err
+			}
+			return (&net.Dialer{}).DialContext(ctx, network, net.JoinHostPort(ip, port))
+		},
+		// Argo CD or the lab has made its certificate.
 		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // Nothing is sent or believed.
 	}}
 	var last error
@@ -153,5 +208,5 @@ func answers(ctx context.Context, address string) error {
 		case <-time.After(time.Second):
 		}
 	}
-	return last
+	return fmt.Errorf("the claim is Ready, but its Argo CD does not answer: %w", last)
 }

@@ -3,6 +3,9 @@ package demo
 import (
 	"bytes"
 	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -97,10 +100,41 @@ func TestArgoCDService(t *testing.T) {
 		"https://other.vargo-x.svc":                             "cannot get the Service",
 		"":                                                      "want the address of a Service",
 	} {
-		claim := &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"argocd": map[string]any{"url": address}}}}
-		_, err := argoCDService(t.Context(), c, claim)
+		_, err := argoCDService(t.Context(), c, address)
 		if (err == nil) != (wantErr == "") || err != nil && !strings.Contains(err.Error(), wantErr) {
 			t.Errorf("argoCDService(... %q): want error with %q, got %v", address, wantErr, err)
 		}
+	}
+}
+
+func TestWaysToOpenAURL(t *testing.T) {
+	in := platform.Ingress{Address: "10.96.0.11", CA: "/c/ingress-ca.crt"}
+	const host = "customer1-default.10-96-0-11.sslip.io"
+	for resolves, want := range map[bool][]string{
+		true: {"its certificate is signed by /c/ingress-ca.crt", "curl --cacert /c/ingress-ca.crt https://" + host + "/healthz"},
+		false: {
+			"its certificate is signed by /c/ingress-ca.crt",
+			"DNS here does not say that this name means 10.96.0.11, so tell the program, one of",
+			"curl --cacert /c/ingress-ca.crt --resolve " + host + ":443:10.96.0.11 https://" + host + "/healthz",
+			"chromium --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP " + host + " 10.96.0.11' https://" + host,
+			"or everybody on this machine: echo 10.96.0.11 " + host + " >>/etc/hosts",
+		},
+	} {
+		if diff := cmp.Diff(want, ways(host, in, resolves)); diff != "" {
+			t.Errorf("ways(..., %t): -want, +got:\n%s", resolves, diff)
+		}
+	}
+}
+
+func TestAnswersAtAnAddress(t *testing.T) {
+	var host string
+	s := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { host = r.Host }))
+	defer s.Close()
+	ip, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answers(t.Context(), "https://shop.example.org:"+port, ip); err != nil || host != "shop.example.org:"+port {
+		t.Errorf("want the address asked for shop.example.org, got %q, %v", host, err)
 	}
 }

@@ -1,6 +1,9 @@
 package node
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Addresses of a cluster. Clusters with different indexes share none.
 type Addresses struct {
@@ -13,6 +16,12 @@ type Addresses struct {
 	Pods, Services string
 	// Kubernetes and DNS are the addresses of these two Services.
 	Kubernetes, DNS string
+	// Ingress is the address of the ingress controller's Service.
+	Ingress string
+	// Domain is a DNS domain of which every name means the ingress controller:
+	// sslip.io answers with the address that a name holds. The cluster's own DNS
+	// answers the same where that service can't be asked.
+	Domain string
 	// Registry is host and port of the OCI registry, plain http.
 	Registry string
 	// Charts is the URL of the chart repository.
@@ -26,6 +35,7 @@ type Addresses struct {
 // AddressesOf returns the addresses of the cluster with that index.
 func AddressesOf(index int) Addresses {
 	ip := func(format string) string { return fmt.Sprintf(format, index) }
+	ingress := ip("10.96.%d.11")
 	return Addresses{
 		Machine:    ip("10.243.%d.1"),
 		Uplink:     ip("10.243.%d.2"),
@@ -34,6 +44,8 @@ func AddressesOf(index int) Addresses {
 		Services:   ip("10.96.%d.0/24"),
 		Kubernetes: ip("10.96.%d.1"),
 		DNS:        ip("10.96.%d.10"),
+		Ingress:    ingress,
+		Domain:     strings.ReplaceAll(ingress, ".", "-") + ".sslip.io",
 		Registry:   ip("10.244.%d.1:5000"),
 		Charts:     ip("http://10.244.%d.1:8879/"),
 		Server:     ip("https://10.244.%d.1:6443"),

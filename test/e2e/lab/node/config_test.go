@@ -45,13 +45,14 @@ func TestClustersShareNoAddress(t *testing.T) {
 	for _, pair := range [][2]string{
 		{a.Machine, b.Machine}, {a.Uplink, b.Uplink}, {a.Node, b.Node}, {a.Pods, b.Pods}, {a.Services, b.Services},
 		{a.DNS, b.DNS}, {a.Registry, b.Registry}, {a.Charts, b.Charts}, {a.Server, b.Server}, {a.Interface, b.Interface},
+		{a.Ingress, b.Ingress}, {a.Domain, b.Domain},
 	} {
 		if pair[0] == pair[1] {
 			t.Errorf("both clusters have %s", pair[0])
 		}
 	}
-	if a.Registry != "10.244.0.1:5000" || a.Charts != "http://10.244.0.1:8879/" {
-		t.Errorf("the Composition of the embedded cluster names other addresses than %s and %s", a.Registry, a.Charts)
+	if a.Registry != "10.244.0.1:5000" || a.Charts != "http://10.244.0.1:8879/" || a.Domain != "10-96-0-11.sslip.io" {
+		t.Errorf("the Composition of the embedded cluster names other addresses than %s, %s and %s", a.Registry, a.Charts, a.Domain)
 	}
 }
 

@@ -116,6 +116,10 @@ func TestAddons(t *testing.T) {
 		if !strings.Contains(corefile, name) {
 			t.Errorf("addons(...) with upstream %t: the Corefile lacks %q:\n%s", upstream, name, corefile)
 		}
+		// The domain's names are answered without asking anybody.
+		if want := "answer \"{{ .Name }} 60 IN A {{ .Group.a }}.{{ .Group.b }}.{{ .Group.c }}.{{ .Group.d }}\""; !strings.Contains(corefile, want) {
+			t.Errorf("addons(...): the Corefile lacks %s:\n%s", want, corefile)
+		}
 	}
 }
 

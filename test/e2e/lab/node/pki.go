@@ -11,42 +11,44 @@ import (
 
 	"k8s.io/client-go/tools/clientcmd"
 	api "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
 )
 
 // writePKI writes all certificates, keys and kubeconfigs of a new cluster.
 func writePKI(cfg Config) error {
 	l, a := cfg.dir(), cfg.Addresses()
-	ca, err := newAuthority("kubernetes")
+	ca, err := certs.NewAuthority("kubernetes")
 	if err != nil {
 		return err
 	}
 	// Requests that kube-apiserver forwards to another API server are vouched for
 	// by an authority that no user has a certificate of.
-	frontProxy, err := newAuthority("front-proxy")
+	frontProxy, err := certs.NewAuthority("front-proxy")
 	if err != nil {
 		return err
 	}
-	if err := ca.write(l, "ca"); err != nil {
+	if err := write(l, "ca", ca); err != nil {
 		return err
 	}
-	if err := frontProxy.write(l, "front-proxy-ca"); err != nil {
+	if err := write(l, "front-proxy-ca", frontProxy); err != nil {
 		return err
 	}
 	for _, c := range []struct {
 		file string
-		by   *keyPair
-		id   identity
+		by   *certs.KeyPair
+		id   certs.Identity
 	}{
-		{"apiserver", ca, identity{Name: "kube-apiserver", Hosts: apiServerHosts(a)}},
-		{"apiserver-kubelet-client", ca, identity{Name: "kube-apiserver-kubelet-client", Group: "system:masters"}},
-		{"front-proxy-client", frontProxy, identity{Name: "front-proxy-client"}},
-		{"kubelet", ca, identity{Name: "system:node:" + cfg.id(), Group: "system:nodes", Hosts: []string{cfg.id(), a.Node}}},
+		{"apiserver", ca, certs.Identity{Name: "kube-apiserver", Hosts: apiServerHosts(a)}},
+		{"apiserver-kubelet-client", ca, certs.Identity{Name: "kube-apiserver-kubelet-client", Group: "system:masters"}},
+		{"front-proxy-client", frontProxy, certs.Identity{Name: "front-proxy-client"}},
+		{"kubelet", ca, certs.Identity{Name: "system:node:" + cfg.id(), Group: "system:nodes", Hosts: []string{cfg.id(), a.Node}}},
 	} {
-		pair, err := c.by.sign(c.id)
+		pair, err := c.by.Sign(c.id)
 		if err != nil {
 			return err
 		}
-		if err := pair.write(l, c.file); err != nil {
+		if err := write(l, c.file, pair); err != nil {
 			return err
 		}
 	}
@@ -54,6 +56,21 @@ func writePKI(cfg Config) error {
 		return err
 	}
 	return writeKubeconfigs(cfg, ca)
+}
+
+// write writes <name>.crt and <name>.key.
+func write(l layout, name string, p *certs.KeyPair) error {
+	key, err := p.KeyPEM()
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.pki(name+".crt"), p.CertPEM(), 0o644); err != nil {
+		return fmt.Errorf("cannot write a certificate: %w", err)
+	}
+	if err := os.WriteFile(l.pki(name+".key"), key, 0o600); err != nil {
+		return fmt.Errorf("cannot write a key: %w", err)
+	}
+	return nil
 }
 
 func apiServerHosts(a Addresses) []string {
@@ -70,7 +87,7 @@ func writeServiceAccountKey(l layout) error {
 	if err != nil {
 		return fmt.Errorf("cannot make the key of ServiceAccount tokens: %w", err)
 	}
-	private, err := keyPEM(key)
+	private, err := certs.PrivateKeyPEM(key)
 	if err != nil {
 		return err
 	}
@@ -88,8 +105,8 @@ func writeServiceAccountKey(l layout) error {
 }
 
 // clients are the users that get a kubeconfig: file name to identity.
-func clients(cfg Config) map[string]identity {
-	return map[string]identity{
+func clients(cfg Config) map[string]certs.Identity {
+	return map[string]certs.Identity{
 		"admin":              {Name: "admin", Group: "system:masters"},
 		"controller-manager": {Name: "system:kube-controller-manager"},
 		"scheduler":          {Name: "system:kube-scheduler"},
@@ -98,9 +115,9 @@ func clients(cfg Config) map[string]identity {
 	}
 }
 
-func writeKubeconfigs(cfg Config, ca *keyPair) error {
+func writeKubeconfigs(cfg Config, ca *certs.KeyPair) error {
 	for name, id := range clients(cfg) {
-		pair, err := ca.sign(id)
+		pair, err := ca.Sign(id)
 		if err != nil {
 			return err
 		}
@@ -120,14 +137,14 @@ func writeKubeconfigs(cfg Config, ca *keyPair) error {
 }
 
 // kubeconfig holds its certificates: it can be copied elsewhere.
-func kubeconfig(cfg Config, ca, user *keyPair, name string) (*api.Config, error) {
-	key, err := user.keyPEM()
+func kubeconfig(cfg Config, ca, user *certs.KeyPair, name string) (*api.Config, error) {
+	key, err := user.KeyPEM()
 	if err != nil {
 		return nil, err
 	}
 	k := api.NewConfig()
-	k.Clusters[cfg.id()] = &api.Cluster{Server: cfg.Addresses().Server, CertificateAuthorityData: ca.certPEM()}
-	k.AuthInfos[name] = &api.AuthInfo{ClientCertificateData: user.certPEM(), ClientKeyData: key}
+	k.Clusters[cfg.id()] = &api.Cluster{Server: cfg.Addresses().Server, CertificateAuthorityData: ca.CertPEM()}
+	k.AuthInfos[name] = &api.AuthInfo{ClientCertificateData: user.CertPEM(), ClientKeyData: key}
 	k.Contexts[cfg.id()] = &api.Context{Cluster: cfg.id(), AuthInfo: name}
 	k.CurrentContext = cfg.id()
 	return k, nil

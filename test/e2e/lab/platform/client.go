@@ -57,22 +57,31 @@ func readManifests(files ...string) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read manifest: %w", err)
 		}
-		d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-		for {
-			o := &unstructured.Unstructured{}
-			err := d.Decode(&o.Object)
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				return nil, fmt.Errorf("cannot parse %s: %w", file, err)
-			}
-			if len(o.Object) > 0 {
-				out = append(out, o)
-			}
+		objects, err := decodeManifests(data)
+		if err != nil {
+			return nil, fmt.Errorf("cannot parse %s: %w", file, err)
 		}
+		out = append(out, objects...)
 	}
 	return out, nil
+}
+
+func decodeManifests(data []byte) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
+	for {
+		o := &unstructured.Unstructured{}
+		err := d.Decode(&o.Object)
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(o.Object) > 0 {
+			out = append(out, o)
+		}
+	}
 }
 
 func describe(o *unstructured.Unstructured) string {

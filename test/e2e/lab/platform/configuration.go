@@ -86,7 +86,7 @@ func (i *installer) waitForPackage(ctx context.Context, kind, source string, not
 			err := waitFor(ctx, i.client, schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: kind},
 				client.ObjectKey{Name: name}, note, "Installed", "Healthy")
 			if err != nil {
-				return errors.Join(err, errors.New(i.lockTrouble(ctx)), i.podTrouble(ctx))
+				return errors.Join(err, errors.New(i.lockTrouble(ctx)), i.podTrouble(ctx, Namespace))
 			}
 			return nil
 		}

@@ -102,7 +102,7 @@ func (i *installer) crossplaneAvailable(ctx context.Context, note func(string)) 
 	for _, name := range []string{"crossplane", "crossplane-rbac-manager"} {
 		key := client.ObjectKey{Namespace: Namespace, Name: name}
 		if err := waitFor(ctx, i.client, appsv1.SchemeGroupVersion.WithKind("Deployment"), key, note, "Available"); err != nil {
-			return errors.Join(err, i.podTrouble(ctx))
+			return errors.Join(err, i.podTrouble(ctx, Namespace))
 		}
 	}
 	return nil
@@ -201,13 +201,13 @@ func (i *installer) runHelm(ctx context.Context, args ...string) ([]byte, error)
 	return out, nil
 }
 
-// podTrouble describes the pods of Crossplane's namespace that are not ready:
+// podTrouble describes the pods of a namespace that are not ready:
 // helm says no more than that it gave up.
-func (i *installer) podTrouble(ctx context.Context) error {
+func (i *installer) podTrouble(ctx context.Context, namespace string) error {
 	pods := &unstructured.UnstructuredList{}
 	pods.SetAPIVersion("v1")
 	pods.SetKind("PodList")
-	if err := i.client.List(context.WithoutCancel(ctx), pods, client.InNamespace(Namespace)); err != nil {
+	if err := i.client.List(context.WithoutCancel(ctx), pods, client.InNamespace(namespace)); err != nil {
 		return nil
 	}
 	var errs []error

@@ -21,6 +21,10 @@ type embedded struct {
 // mirror is where the public registry's packages are found.
 func (e *embedded) mirror() string { return e.Addresses().Registry + "/" + publicRegistry }
 
+// ingressCA is the certificate of the authority that signs for the domain of the
+// ingress controller.
+func (e *embedded) ingressCA() string { return filepath.Join(e.Dir(), "ingress-ca.crt") }
+
 // packages is a folder for package files.
 func (e *embedded) packages() string { return filepath.Join(e.Dir(), "packages") }
 
@@ -31,15 +35,19 @@ func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
 		return nil, errors.New("THE EMBEDDED CLUSTER NEEDS ROOT ON LINUX. Run this as root, or set KUBECONFIG to a cluster to use in its place")
 	}
 	if err := i.Progress.Step("Install Debian packages", func(note func(string)) error {
-		return installCompiler(ctx, note)
+		return installPackages(ctx, i.Cache, i.Tests, note)
 	}); err != nil {
 		return nil, err
 	}
-	if err := i.buildTools(ctx); err != nil {
+	purposes := []toolchain.Purpose{toolchain.Cluster}
+	if i.Tests {
+		purposes = append(purposes, toolchain.Tests)
+	}
+	if err := i.buildTools(ctx, toolchain.For(purposes...)...); err != nil {
 		return nil, err
 	}
 	if err := i.Progress.Step("Build the images", func(note func(string)) error {
-		return artifacts.Build(ctx, i.Cache, note)
+		return artifacts.Build(ctx, i.Cache, i.Tests, note)
 	}); err != nil {
 		return nil, err
 	}
@@ -53,6 +61,7 @@ func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
 		if err := node.Up(ctx, cfg); err != nil {
 			return fmt.Errorf("cannot start the embedded cluster: %w", err)
 		}
-		return nil
+		// It may have run before the images were built.
+		return artifacts.Publish(ctx, i.Cache, cfg.Addresses().Registry)
 	})
 }

@@ -8,17 +8,23 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart/loader"
 	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 )
 
 // writeInput writes the function's input for the embedded cluster and returns
-// its path: input.yaml, with this cluster's address and the version of the
+// its path: input.yaml, with this cluster's addresses and the version of the
 // argo-cd chart that it serves.
 func (i *installer) writeInput() (string, error) {
 	data, err := os.ReadFile(filepath.Join(i.Root, "test/e2e/lab/platform/input.yaml"))
 	if err != nil {
 		return "", fmt.Errorf("cannot read the embedded cluster's input: %w", err)
 	}
-	text := strings.ReplaceAll(string(data), "http://10.244.0.1:8879", strings.TrimSuffix(i.embedded.Addresses().Charts, "/"))
+	first, own := node.AddressesOf(0), i.embedded.Addresses()
+	text := strings.NewReplacer(
+		strings.TrimSuffix(first.Charts, "/"), strings.TrimSuffix(own.Charts, "/"),
+		first.Domain, own.Domain,
+	).Replace(string(data))
 	input := map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &input); err != nil {
 		return "", fmt.Errorf("cannot parse the embedded cluster's input: %w", err)

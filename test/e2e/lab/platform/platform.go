@@ -34,6 +34,9 @@ type Options struct {
 	// ArgoCDChart is a folder or archive of a real argo-cd chart for the
 	// embedded cluster to serve in place of the test chart.
 	ArgoCDChart string
+	// Tests makes the embedded cluster one that the end-to-end tests can run on,
+	// with images that only they need.
+	Tests bool
 	// Progress is told what happens.
 	Progress Progress
 }
@@ -48,6 +51,18 @@ type Cluster struct {
 	Client client.Client
 	// Embedded tells whether it is the cluster that the lab itself runs.
 	Embedded bool
+	// Ingress is where the embedded cluster's ingress controller is.
+	Ingress Ingress
+}
+
+// Ingress is an ingress controller as clients see it.
+type Ingress struct {
+	// Address is its IP address, for ports 80 and 443.
+	Address string
+	// Domain is one of which every name means that address, where DNS can be asked.
+	Domain string
+	// CA is a file with the authority that its certificate for the domain is signed by.
+	CA string
 }
 
 // installer is one run of Ensure.
@@ -87,7 +102,12 @@ func Ensure(ctx context.Context, o Options) (Cluster, error) {
 	if err := i.install(ctx); err != nil {
 		return Cluster{}, err
 	}
-	return Cluster{Kubeconfig: i.kubeconfig, Config: i.config, Client: i.client, Embedded: i.embedded != nil}, nil
+	out := Cluster{Kubeconfig: i.kubeconfig, Config: i.config, Client: i.client}
+	if i.embedded != nil {
+		a := i.embedded.Addresses()
+		out.Embedded, out.Ingress = true, Ingress{Address: a.Ingress, Domain: a.Domain, CA: i.embedded.ingressCA()}
+	}
+	return out, nil
 }
 
 func (i *installer) buildTools(ctx context.Context, names ...string) error {
@@ -112,6 +132,13 @@ func (i *installer) install(ctx context.Context) error {
 		pushed, err = i.push(gctx)
 		return err
 	})
+	if i.embedded != nil {
+		g.Go(func() error {
+			return i.Progress.Step("Install the ingress controller Traefik "+toolchain.Version("traefik"), func(note func(string)) error {
+				return i.installIngress(gctx, note)
+			})
+		})
+	}
 	if err := g.Wait(); err != nil {
 		return err
 	}

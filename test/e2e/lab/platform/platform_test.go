@@ -1,10 +1,18 @@
 package platform
 
 import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
 func TestUnmet(t *testing.T) {
@@ -57,5 +65,86 @@ func TestAlsoRewritten(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("alsoRewritten(...): -want, +got:\n%s", diff)
+	}
+}
+
+func TestIngressController(t *testing.T) {
+	objects, err := ingressObjects("docker.io/library/traefik:v3", "10.96.7.11")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if objects[0].GetKind() != "Namespace" {
+		t.Errorf("the namespace comes first, got %s", objects[0].GetKind())
+	}
+	var classes []string
+	for _, o := range objects {
+		switch o.GetKind() {
+		case "IngressClass":
+			classes = append(classes, o.GetName())
+		case "Service":
+			if got, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP"); got != "10.96.7.11" {
+				t.Errorf("the Service has address %q, not the one that the domain's names mean", got)
+			}
+		}
+	}
+	if diff := cmp.Diff([]string{"traefik", "nginx"}, classes); diff != "" {
+		t.Errorf("classes: -want, +got:\n%s", diff)
+	}
+}
+
+func TestCertificateIsForEachNameOfTheDomain(t *testing.T) {
+	const domain = "10-96-7-11.sslip.io"
+	data, err := newCertificate(domain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(data["ca.crt"])
+	for host, ok := range map[string]bool{"customer1-default." + domain: true, "customer1." + "10-96-0-11.sslip.io": false} {
+		_, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: host})
+		if (err == nil) != ok {
+			t.Errorf("certificate of *.%s for %s: want ok %t, got %v", domain, host, ok, err)
+		}
+	}
+}
+
+func TestMissingPackages(t *testing.T) {
+	cases := map[string]struct {
+		reason string
+		built  []string
+		here   []string
+		tests  bool
+		want   string
+	}{
+		"NewMachine":   {"Nothing is here.", nil, nil, false, "gcc libc6-dev nodejs npm"},
+		"SomeAreHere":  {"What is here is used.", nil, []string{"gcc", "node"}, false, "npm"},
+		"BuiltAlready": {"Who has built everything needs no compiler.", []string{"kine", "argocd-ui"}, nil, false, ""},
+		"Tests":        {"Tests open a browser, whatever is built.", []string{"kine", "argocd-ui"}, nil, true, "chromium"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cache := toolchain.At(t.TempDir())
+			for _, tool := range tc.built {
+				// Where the cache would look is in the error that it is not there.
+				_, err := cache.Binary(tool)
+				path := strings.TrimSuffix(strings.SplitAfter(err.Error(), "(no ")[1], "): run `make tools`")
+				if err := os.MkdirAll(path, 0o750); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := missingPackages(cache, tc.tests, func(command string) (string, error) {
+				if slices.Contains(tc.here, command) {
+					return command, nil
+				}
+				return "", exec.ErrNotFound
+			})
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("\n%s\nmissingPackages(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,12 +83,18 @@ func schedule(ctx context.Context, ms []module, build func(module) error) error 
 
 func wantedModules(names []string) ([]module, error) {
 	if len(names) == 0 {
-		return slices.DeleteFunc(slices.Clone(modules), func(m module) bool { return m.apart }), nil
+		return slices.DeleteFunc(slices.Clone(modules), func(m module) bool { return m.purpose == Lint }), nil
 	}
 	for _, n := range names {
 		if _, err := moduleOf(n); err != nil {
 			return nil, err
 		}
+	}
+	// What a tool embeds is wanted with it.
+	names = slices.Clone(names)
+	for _, n := range names {
+		m, _ := moduleOf(n)
+		names = slices.AppendSeq(names, maps.Values(m.embeds))
 	}
 	var out []module
 	for _, m := range modules {
@@ -103,11 +110,17 @@ func checkCompilers(ms []module) error {
 	if _, err := exec.LookPath("go"); err != nil {
 		return errors.New("the go command is not on PATH: install Go from https://go.dev/dl")
 	}
-	if !slices.ContainsFunc(ms, func(m module) bool { return m.cgo }) {
-		return nil
+	if slices.ContainsFunc(ms, func(m module) bool { return m.cgo }) {
+		if _, err := exec.LookPath("gcc"); err != nil {
+			return errors.New("gcc is not on PATH, and kine's SQLite needs it: apt-get install gcc libc6-dev")
+		}
 	}
-	if _, err := exec.LookPath("gcc"); err != nil {
-		return errors.New("gcc is not on PATH, and kine's SQLite needs it: apt-get install gcc libc6-dev")
+	if slices.ContainsFunc(ms, func(m module) bool { return m.web }) {
+		for _, name := range []string{"node", "npm"} {
+			if _, err := exec.LookPath(name); err != nil {
+				return fmt.Errorf("%s is not on PATH, and Argo CD's web interface needs it: apt-get install nodejs npm", name)
+			}
+		}
 	}
 	return nil
 }
@@ -138,11 +151,16 @@ func (c Cache) buildModule(ctx context.Context, m module) (cpu time.Duration, er
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // Holds nothing that is a secret.
 		return 0, fmt.Errorf("cannot make a folder to build in: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // Best effort: the folder is only rubbish.
-	if err := m.writeGoMod(dir, source); err != nil {
+	defer os.RemoveAll(dir)                                            //nolint:errcheck // Best effort: the folder is only rubbish.
+	if err := os.Mkdir(filepath.Join(dir, "out"), 0o755); err != nil { //nolint:gosec // As above.
 		return 0, err
 	}
-	if cpu, err = m.compile(ctx, dir); err != nil {
+	if m.web {
+		cpu, err = m.buildWeb(ctx, dir, source)
+	} else {
+		cpu, err = c.buildCommands(ctx, m, dir, source)
+	}
+	if err != nil {
 		return cpu, err
 	}
 	for _, n := range m.names() {
@@ -157,6 +175,51 @@ func (c Cache) buildModule(ctx context.Context, m module) (cpu time.Duration, er
 	return cpu, nil
 }
 
+// buildCommands puts the module's Go commands into dir/out.
+func (c Cache) buildCommands(ctx context.Context, m module, dir, source string) (time.Duration, error) {
+	if err := c.fill(ctx, m, dir, source); err != nil {
+		return 0, err
+	}
+	if err := m.writeGoMod(ctx, dir, source); err != nil {
+		return 0, err
+	}
+	return m.compile(ctx, dir)
+}
+
+// filledFolder is where the source is that upstream's generated files were added to.
+const filledFolder = "source"
+
+// fill copies the source of a module that embeds files which another tool makes,
+// and adds them.
+func (c Cache) fill(ctx context.Context, m module, dir, source string) error {
+	if len(m.embeds) == 0 {
+		return nil
+	}
+	filled := filepath.Join(dir, filledFolder)
+	if err := os.CopyFS(filled, os.DirFS(source)); err != nil {
+		return fmt.Errorf("cannot copy the source of %s: %w", m.path, err)
+	}
+	for folder, tool := range m.embeds {
+		of, err := moduleOf(tool)
+		if err != nil {
+			return err
+		}
+		// It stands before this one in the table: most often it is there by now, or
+		// its builder is waited for.
+		if _, err := c.buildModule(ctx, of); err != nil {
+			return err
+		}
+		to := filepath.Join(filled, filepath.FromSlash(folder))
+		if err := os.RemoveAll(to); err != nil {
+			return err
+		}
+		if err := os.CopyFS(to, os.DirFS(c.path(of, tool))); err != nil {
+			return fmt.Errorf("cannot add %s to the source of %s: %w", tool, m.path, err)
+		}
+	}
+	return nil
+}
+
 func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err error) {
 	// The linker drops debug information (-s -w): not making it saves a tenth of the
 	// time and a fifth of Go's build cache. Stack traces need none.
@@ -165,9 +228,6 @@ func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err
 		args = append(args, "-tags", m.tags)
 	}
 	names := m.names()
-	if err := os.Mkdir(filepath.Join(dir, "out"), 0o755); err != nil { //nolint:gosec // As above.
-		return 0, err
-	}
 	// With several packages -o names a folder, and the go command names the files after the packages.
 	out := "out/"
 	if len(names) == 1 {
@@ -175,7 +235,7 @@ func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err
 	}
 	args = append(args, "-o", out)
 	for _, n := range names {
-		args = append(args, strings.TrimSuffix(m.path+"/"+m.tools[n], "/"))
+		args = append(args, strings.TrimSuffix(m.name()+"/"+m.tools[n], "/"))
 	}
 	cmd := exec.CommandContext(ctx, "go", args...)
 	cmd.Dir = dir

@@ -171,6 +171,41 @@ func TestFailedBuildKeepsNothing(t *testing.T) {
 	}
 }
 
+func TestFilesOfAnotherToolAreEmbedded(t *testing.T) {
+	c, source, dir := At(t.TempDir()), t.TempDir(), t.TempDir()
+	ui, err := moduleOf("argocd-ui")
+	if err != nil {
+		t.Fatal(err)
+	}
+	built := c.path(ui, "argocd-ui")
+	for path, content := range map[string]string{
+		filepath.Join(source, "go.mod"):                "module m",
+		filepath.Join(source, "ui/dist/app/gitkeep"):   "",
+		filepath.Join(built, "index.html"):             "<html>",
+		filepath.Join(built, "assets", "favicon.ico"):  "icon",
+		filepath.Join(built, "main.0123456789abcd.js"): "js",
+	} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m := module{path: "m", embeds: map[string]string{"ui/dist/app": "argocd-ui"}}
+	if err := c.fill(t.Context(), m, dir, source); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"go.mod", "ui/dist/app/index.html", "ui/dist/app/assets/favicon.ico"} {
+		if _, err := os.Stat(filepath.Join(dir, filledFolder, name)); err != nil {
+			t.Errorf("the source to build lacks a file: %v", err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, filledFolder, "ui/dist/app/gitkeep")); err == nil {
+		t.Error("the folder's own files must go: upstream's build removes them too")
+	}
+}
+
 func TestWaitingForALockEnds(t *testing.T) {
 	c, m := At(t.TempDir()), fakeModules("a")[0]
 	unlock, err := c.lock(t.Context(), m)
@@ -205,6 +240,10 @@ func TestCompilerIsMissing(t *testing.T) {
 	}
 	ms[0].cgo = true
 	if err := checkCompilers(ms); err == nil || !strings.Contains(err.Error(), "apt-get install gcc libc6-dev") {
+		t.Errorf("want an error that names the packages, got %v", err)
+	}
+	ms[0].cgo, ms[0].web = false, true
+	if err := checkCompilers(ms); err == nil || !strings.Contains(err.Error(), "apt-get install nodejs npm") {
 		t.Errorf("want an error that names the packages, got %v", err)
 	}
 }

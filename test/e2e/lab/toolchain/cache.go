@@ -9,14 +9,18 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 )
 
 // Cache is the folder of everything that is built once and kept:
 //
 //	bin/<tool>/<version>-<key>/<tool>
+//
+// A tool is a program, or a folder of files.
 type Cache struct {
 	dir string
 }
@@ -83,5 +87,20 @@ func (m module) key() string {
 		fmt.Fprintf(h, "\n%s=%s", n, m.tools[n])
 	}
 	fmt.Fprintf(h, "\n%q %q %v %q %q", m.localReplace, m.require, m.cgo, m.tags, m.ldflags)
+	if m.as != "" {
+		fmt.Fprintf(h, "\nas %q", m.as)
+	}
+	for _, s := range m.stubs {
+		fmt.Fprintf(h, "\nstub %q", s)
+	}
+	if m.web {
+		fmt.Fprintf(h, "\nweb %x", bridgeSum())
+	}
+	for _, folder := range slices.Sorted(maps.Keys(m.embeds)) {
+		fmt.Fprintf(h, "\nembeds %q %q", folder, m.embeds[folder])
+		if e, err := moduleOf(m.embeds[folder]); err == nil {
+			fmt.Fprintf(h, " %s", e.key())
+		}
+	}
 	return hex.EncodeToString(h.Sum(nil))[:12]
 }

@@ -25,7 +25,11 @@ func (c Cache) ModuleDir(ctx context.Context, name string) (string, error) {
 
 // download brings the module into Go's module cache and returns its folder there.
 func (m module) download(ctx context.Context) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", m.path+"@"+m.version)
+	return download(ctx, m.path, m.version)
+}
+
+func download(ctx context.Context, path, version string) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", path+"@"+version)
 	// Outside any module, so that no other go.mod has a say.
 	cmd.Dir = os.TempDir()
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
@@ -38,7 +42,7 @@ func (m module) download(ctx context.Context) (string, error) {
 		err = errors.New(info.Error)
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot download %s@%s: %w", m.path, m.version, err)
+		return "", fmt.Errorf("cannot download %s@%s: %w", path, version, err)
 	}
 	return info.Dir, nil
 }
@@ -46,10 +50,13 @@ func (m module) download(ctx context.Context) (string, error) {
 // writeGoMod makes dir a Go module that builds m's commands with exactly the
 // dependencies that m itself is built with. Replace lines and checksums count only
 // in the main module, so they are taken over from m's own go.mod and go.sum.
-func (m module) writeGoMod(dir, source string) error {
+func (m module) writeGoMod(ctx context.Context, dir, source string) error {
 	data, err := os.ReadFile(filepath.Join(source, "go.mod"))
 	if err != nil {
 		return fmt.Errorf("cannot read the go.mod of %s: %w", m.path, err)
+	}
+	if err := m.writeStubs(ctx, dir, data); err != nil {
+		return err
 	}
 	out, err := m.goMod(data)
 	if err != nil {
@@ -63,6 +70,15 @@ func (m module) writeGoMod(dir, source string) error {
 		return fmt.Errorf("cannot read the go.sum of %s: %w", m.path, err)
 	}
 	return os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600)
+}
+
+// required is the version of the module in the go.mod that builds it. A fork's is
+// none of the module whose name it bears.
+func (m module) required() string {
+	if m.as != "" {
+		return "v0.0.0-00010101000000-000000000000"
+	}
+	return m.version
 }
 
 func (m module) goMod(upstream []byte) ([]byte, error) {
@@ -79,9 +95,24 @@ func (m module) goMod(upstream []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	for _, r := range append([]string{m.path + "@" + m.version}, m.require...) {
+	f.AddNewRequire(m.name(), m.required(), false)
+	for _, r := range m.require {
 		path, version, _ := strings.Cut(r, "@")
 		f.AddNewRequire(path, version, false)
+	}
+	switch {
+	case len(m.embeds) > 0:
+		err = f.AddReplace(m.name(), "", "./"+filledFolder, "")
+	case m.as != "":
+		err = f.AddReplace(m.name(), "", m.path, m.version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range m.stubs {
+		if err := f.AddReplace(s.module, "", "./"+stubbedFolder(i), ""); err != nil {
+			return nil, err
+		}
 	}
 	for _, r := range up.Replace {
 		to := r.New

@@ -45,6 +45,25 @@ func TestGoMod(t *testing.T) {
 			upstream: "module example.org/tool/v2\ngo 1.24.0\n",
 			want:     "module build\n\ngo 1.24.0\n\nrequire (\n\texample.org/tool/v2 v2.4.0\n\texample.org/tool/apis/v2 v2.4.0\n)\n",
 		},
+		"ForkStandsInForTheNameItKeeps": {
+			reason:   "The fork's go.mod says another path than that it is downloaded by.",
+			module:   module{path: "example.org/fork", version: "v1.2.3", as: "example.org/tool"},
+			upstream: "module example.org/tool\ngo 1.24.0\n",
+			want: "module build\n\ngo 1.24.0\n\nrequire example.org/tool v0.0.0-00010101000000-000000000000\n\n" +
+				"replace example.org/tool => example.org/fork v1.2.3\n",
+		},
+		"SourceWithAddedFiles": {
+			reason:   "Files can't be added in Go's module cache.",
+			module:   module{path: "example.org/tool", version: "v1.2.3", embeds: map[string]string{"ui/dist": "tool-ui"}},
+			upstream: "module example.org/tool\ngo 1.24.0\n",
+			want:     "module build\n\ngo 1.24.0\n\nrequire example.org/tool v1.2.3\n\nreplace example.org/tool => ./source\n",
+		},
+		"StubsStandInForPartsOfModules": {
+			reason:   "The module with the stub in it is a copy.",
+			module:   module{path: "example.org/tool", version: "v1.2.3", stubs: []stub{{module: "example.org/clouds"}}},
+			upstream: "module example.org/tool\ngo 1.24.0\nrequire example.org/clouds v1.0.0\n",
+			want:     "module build\n\ngo 1.24.0\n\nrequire example.org/tool v1.2.3\n\nreplace example.org/clouds => ./stubbed-0\n",
+		},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -11,6 +11,11 @@ import (
 type module struct {
 	path    string
 	version string
+	// as is what the module calls itself, where it is a fork that keeps the
+	// name. Default: path.
+	as string
+	// purpose is what its tools are for. Default: Cluster.
+	purpose Purpose
 
 	// tools maps the name of a tool to its package, relative to the module.
 	// They are built by one call of the go command.
@@ -24,24 +29,44 @@ type module struct {
 	// go.mod asks for a version that its own replace lines would change.
 	require []string
 
+	// web builds a web interface from the module's sources, in place of the Go
+	// commands: its one tool is a folder.
+	web bool
+	// embeds maps a folder of the module to the tool, a folder too, that is put
+	// there before the module is compiled. Upstream's releases do that with
+	// generated files, which a Go module lacks.
+	embeds map[string]string
+	// stubs stand in for parts of other modules that the lab does without.
+	stubs []stub
 	// cgo links against the C library, statically.
 	cgo     bool
 	tags    string
 	ldflags []string
-
-	// apart is built only when it is asked for by name: the embedded cluster
-	// does without it.
-	apart bool
 }
+
+// Purpose is what a tool is for.
+type Purpose string
+
+const (
+	// Cluster is what every cluster needs, that of a demo too.
+	Cluster Purpose = ""
+	// Tests is what end-to-end tests need beside that.
+	Tests Purpose = "tests"
+	// Lint is what no cluster needs.
+	Lint Purpose = "lint"
+)
 
 const (
 	hostKubernetes  = "v1.35.4"
 	otherKubernetes = "v1.36.3"
+	argocdVersion   = "v3.2.6"
 )
 
 // modules is the one list of what the lab builds. Exact versions only: the
 // version lists of some of these modules are not served by the proxy.
 var modules = []module{
+	// First, since it is the slowest that keeps one core busy alone.
+	{path: "github.com/argoproj/argo-cd/v3", version: argocdVersion, tools: map[string]string{"argocd-ui": "ui"}, web: true},
 	kubernetes(hostKubernetes, "", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"),
 	{path: "go.etcd.io/etcd/server/v3", version: "v3.7.3", tools: map[string]string{"etcd": ""}},
 	{
@@ -70,15 +95,30 @@ var modules = []module{
 		ldflags: []string{"-extldflags -static"},
 	},
 	{
-		path: "github.com/argoproj/argo-cd/v3", version: "v3.2.6",
+		path: "github.com/argoproj/argo-cd/v3", version: argocdVersion,
 		tools:   map[string]string{"argocd": "cmd"},
-		ldflags: []string{"-X github.com/argoproj/argo-cd/v3/common.version=3.2.6", "-X github.com/argoproj/argo-cd/v3/common.gitTag=v3.2.6", "-X github.com/argoproj/argo-cd/v3/common.gitTreeState=clean"},
+		embeds:  map[string]string{"ui/dist/app": "argocd-ui"},
+		ldflags: []string{"-X github.com/argoproj/argo-cd/v3/common.version=" + strings.TrimPrefix(argocdVersion, "v"), "-X github.com/argoproj/argo-cd/v3/common.gitTag=" + argocdVersion, "-X github.com/argoproj/argo-cd/v3/common.gitTreeState=clean"},
+	},
+	{
+		// The newest whose Go module is whole.
+		path: "github.com/traefik/traefik/v3", version: "v3.6.12",
+		tools:   map[string]string{"traefik": "cmd/traefik"},
+		stubs:   []stub{legoProviders},
+		ldflags: []string{"-X github.com/traefik/traefik/v3/pkg/version.Version=3.6.12"},
 	},
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},
 	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}},
-	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
-	{path: "github.com/golangci/golangci-lint/v2", version: "v2.9.0", tools: map[string]string{"golangci-lint": "cmd/golangci-lint"}, ldflags: []string{"-X main.version=2.9.0"}, apart: true},
+	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Tests),
+	{
+		// Dex has no current version that is a Go module; this fork of its 2.44 has.
+		path: "github.com/netbirdio/dex", version: "v0.244.0", as: "github.com/dexidp/dex", purpose: Tests,
+		require: []string{"github.com/dexidp/dex/api/v2@v2.4.0"},
+		tools:   map[string]string{"dex": "cmd/dex"},
+		ldflags: []string{"-X main.version=v0.244.0"},
+	},
+	{path: "github.com/golangci/golangci-lint/v2", version: "v2.9.0", purpose: Lint, tools: map[string]string{"golangci-lint": "cmd/golangci-lint"}, ldflags: []string{"-X main.version=2.9.0"}},
 }
 
 // kubernetes is a version of Kubernetes: its commands, with a suffix on the names of the tools.
@@ -103,6 +143,20 @@ func kubernetes(version, suffix string, commands ...string) module {
 	return m
 }
 
+// only gives the module a purpose.
+func (m module) only(p Purpose) module {
+	m.purpose = p
+	return m
+}
+
+// name is what the module calls itself.
+func (m module) name() string {
+	if m.as != "" {
+		return m.as
+	}
+	return m.path
+}
+
 // names of the module's tools, sorted.
 func (m module) names() []string {
 	out := make([]string, 0, len(m.tools))
@@ -118,6 +172,18 @@ func Names() []string {
 	var out []string
 	for _, m := range modules {
 		out = append(out, m.names()...)
+	}
+	return out
+}
+
+// For lists the tools that are for one of the purposes, in the order in which they
+// are built.
+func For(purposes ...Purpose) []string {
+	var out []string
+	for _, m := range modules {
+		if slices.Contains(purposes, m.purpose) {
+			out = append(out, m.names()...)
+		}
 	}
 	return out
 }

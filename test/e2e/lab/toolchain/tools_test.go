@@ -62,6 +62,10 @@ func TestKeyChangesWithTheBinary(t *testing.T) {
 		"Require":      func(m *module) { m.require = []string{"example.org/x@v1.0.0"} },
 		"CGO":          func(m *module) { m.cgo = true },
 		"Tags":         func(m *module) { m.tags = "netgo" },
+		"Fork":         func(m *module) { m.as = "example.org/original" },
+		"Web":          func(m *module) { m.web = true },
+		"Embeds":       func(m *module) { m.embeds = map[string]string{"ui/dist/app": "argocd-ui"} },
+		"Stubs":        func(m *module) { m.stubs = []stub{{"example.org/x", "x.go", "package x"}} },
 		"LinkerFlags":  func(m *module) { m.ldflags = []string{"-X a=c"} },
 	}
 	for name, change := range cases {
@@ -118,6 +122,7 @@ func TestWantedModules(t *testing.T) {
 		"ApartByName":            {"What the cluster does without is built when it is asked for.", []string{"golangci-lint"}, []string{"golangci-lint"}, ""},
 		"ToolsOfAModuleTogether": {"One call of the go command builds them all, faster than two.", []string{"kubectl", "kubelet"}, []string{"kube-apiserver", "kube-controller-manager", "kube-proxy", "kube-scheduler", "kubectl", "kubelet"}, ""},
 		"OrderIsTheTables":       {"The longest builds begin first, whatever was asked for first.", []string{"helm", "etcd"}, []string{"etcd", "helm"}, ""},
+		"WithWhatItEmbeds":       {"Argo CD's web interface is a part of it.", []string{"argocd"}, []string{"argocd-ui", "argocd"}, ""},
 		"UnknownName":            {"A misspelled name must not build nothing, or all.", []string{"helmet"}, nil, `"helmet"`},
 	}
 	for name, tc := range cases {
@@ -137,5 +142,28 @@ func TestWantedModules(t *testing.T) {
 				t.Errorf("\n%s\nwantedModules(%q): want %q, got %q, %v", tc.reason, tc.names, tc.want, got, err)
 			}
 		})
+	}
+}
+
+func TestPurposes(t *testing.T) {
+	cluster, all := For(Cluster), For(Cluster, Tests, Lint)
+	if !slices.Equal(all, Names()) {
+		t.Errorf("every tool must be for something that For knows: want %q, got %q", Names(), all)
+	}
+	for _, n := range []string{"dex", "golangci-lint", "kube-apiserver-1.36"} {
+		if slices.Contains(cluster, n) {
+			t.Errorf("a demo is to build nothing that only tests need, such as %s", n)
+		}
+	}
+	for _, n := range cluster {
+		m, err := moduleOf(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range m.embeds {
+			if !slices.Contains(cluster, e) {
+				t.Errorf("%s embeds %s, which has another purpose", n, e)
+			}
+		}
 	}
 }

@@ -5,10 +5,13 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"time"
 
@@ -25,12 +28,24 @@ type Client struct {
 // New makes a client for the Argo CD at a URL, which is reached through the cluster when its host is a Service's name.
 // Its certificate is not verified: Argo CD makes one of its own unless the platform gives it another.
 func New(dialer *kube.Dialer, base string) *Client {
+	return newClient(dialer, base, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // See above.
+}
+
+// NewTrusting makes a client that talks to a server only whose certificate an authority has signed, given in PEM.
+func NewTrusting(dialer *kube.Dialer, base string, ca []byte) (*Client, error) {
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(ca) {
+		return nil, errors.New("the authority is no certificate in PEM")
+	}
+	return newClient(dialer, base, &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}), nil
+}
+
+func newClient(dialer *kube.Dialer, base string, config *tls.Config) *Client {
+	jar, _ := cookiejar.New(nil) // It can't fail.
 	return &Client{base: base, http: &http.Client{
-		Timeout: 60 * time.Second,
-		Transport: &http.Transport{
-			DialContext:     dialer.DialContext,
-			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
-		},
+		Timeout:   60 * time.Second,
+		Jar:       jar,
+		Transport: &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true},
 	}}
 }
 

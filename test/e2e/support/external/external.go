@@ -4,10 +4,13 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -147,4 +150,23 @@ func (e *Cluster) Declarative() (map[string]string, error) {
 // keeps it, and delete it where no such ServiceAccount is.
 func (e *Cluster) ServiceAccountToken() map[string]string {
 	return map[string]string{corev1.ServiceAccountTokenKey: e.token, corev1.ServiceAccountRootCAKey: strings.TrimSpace(string(e.ca)) + "\n"}
+}
+
+// URL of a virtual cluster's API server that pods of every tenant understand: the address of the Service that its
+// kubeconfig names.
+func URL(ctx context.Context, t testing.TB, host, virtual *kube.Cluster) string {
+	t.Helper()
+	u, err := url.Parse(virtual.Config.Host)
+	if err != nil {
+		t.Fatalf("cannot parse the API server's URL: %v", err)
+	}
+	labels := strings.Split(u.Hostname(), ".")
+	if len(labels) < 3 || labels[2] != "svc" {
+		return virtual.Config.Host
+	}
+	service, err := host.Typed.CoreV1().Services(labels[1]).Get(ctx, labels[0], metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("cannot get the API server's Service: %v", err)
+	}
+	return "https://" + net.JoinHostPort(service.Spec.ClusterIP, cmp.Or(u.Port(), "443"))
 }

@@ -1,4 +1,5 @@
-// Package gitserver runs a Git server with one repository in a cluster, for Argo CDs to deploy from.
+// Package gitserver runs Git servers with one repository each in a cluster, for Argo CDs to deploy from: one that
+// everybody may read, and one that asks for credentials.
 package gitserver
 
 import (
@@ -25,12 +26,13 @@ const (
 
 // commit makes a repository with one commit of the manifests; serve offers it to all readers.
 const (
+	asTest = `git -c user.name=e2e -c user.email=e2e@example.org`
 	commit = `set -eu
 git init -q -b main /srv/work
 cp -L /manifests/*.yaml /srv/work/
 cd /srv/work
 git add .
-git -c user.name=e2e -c user.email=e2e@example.org commit -q -m 'Add manifests'
+` + asTest + ` commit -q -m 'Add manifests'
 git clone -q --bare /srv/work /srv/repo.git`
 	serve = `exec git daemon --reuseaddr --export-all --base-path=/srv /srv`
 )
@@ -83,6 +85,12 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image
 	}, metav1.CreateOptions{})
 	create("Service", err)
 
+	awaitAvailable(ctx, t, host, namespace, name)
+	return fmt.Sprintf("git://%s/repo.git", address(ctx, t, host, namespace, name))
+}
+
+func awaitAvailable(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, name string) {
+	t.Helper()
 	client, err := klient.New(host.Config)
 	if err != nil {
 		t.Fatalf("cannot make a client: %v", err)
@@ -91,9 +99,14 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image
 	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(3*time.Minute), wait.WithInterval(time.Second)); err != nil {
 		t.Fatalf("the Git server does not become available (kubectl -n %s describe pods): %v", namespace, err)
 	}
-	service, err := core.Services(namespace).Get(ctx, name, metav1.GetOptions{})
+}
+
+// address of the server, which every pod understands.
+func address(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, name string) string {
+	t.Helper()
+	service, err := host.Typed.CoreV1().Services(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatalf("cannot get the Git server's Service: %v", err)
 	}
-	return fmt.Sprintf("git://%s/repo.git", service.Spec.ClusterIP)
+	return service.Spec.ClusterIP
 }

@@ -15,24 +15,54 @@ import (
 
 // Dialer connects the test's machine to Services by their in-cluster names, which the machine's DNS does not know.
 // Where the machine reaches ClusterIPs (the embedded cluster), it dials those; elsewhere it goes through the API
-// server's port-forward, so that a kubeconfig is all that a test needs.
+// server's port-forward, so that a kubeconfig is all that a test needs. It also knows names that Resolve told it.
 type Dialer struct {
 	cluster *Cluster
 
 	once   sync.Once
 	direct bool
+
+	mu       sync.Mutex
+	resolved map[string]string
 }
 
 // NewDialer returns a Dialer into the cluster.
 func NewDialer(c *Cluster) *Dialer {
-	return &Dialer{cluster: c}
+	return &Dialer{cluster: c, resolved: map[string]string{}}
 }
 
-// DialContext connects to <service>.<namespace>.svc[.<cluster domain>]:<port>. Any other address is dialled as it is.
+// Resolve makes a name, and every name below it, mean an address, such as that of an ingress controller.
+func (d *Dialer) Resolve(name, address string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.resolved[name] = address
+}
+
+// Lookup is the address that Resolve has given a name or one above it, or nothing.
+func (d *Dialer) Lookup(name string) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for {
+		if address, ok := d.resolved[name]; ok {
+			return address
+		}
+		_, above, ok := strings.Cut(name, ".")
+		if !ok {
+			return ""
+		}
+		name = above
+	}
+}
+
+// DialContext connects to <service>.<namespace>.svc[.<cluster domain>]:<port>, or to a name that Resolve knows. Any
+// other address is dialled as it is.
 func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("cannot split address %q: %w", address, err)
+	}
+	if known := d.Lookup(host); known != "" {
+		address = net.JoinHostPort(known, port)
 	}
 	labels := strings.Split(host, ".")
 	if len(labels) < 3 || labels[2] != "svc" {

@@ -1,4 +1,5 @@
-package node
+// Package certs makes certificates for the lab and for tests.
+package certs
 
 import (
 	"crypto"
@@ -11,18 +12,17 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"os"
 	"time"
 )
 
-// A keyPair is a certificate and its key.
-type keyPair struct {
+// A KeyPair is a certificate and its key.
+type KeyPair struct {
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-// An identity is whom a certificate speaks for.
-type identity struct {
+// An Identity is whom a certificate speaks for.
+type Identity struct {
 	// Name and Group are a Kubernetes user and one of its groups.
 	Name, Group string
 	// Hosts make it a server's certificate: DNS names and addresses.
@@ -32,8 +32,8 @@ type identity struct {
 // The cluster lives for hours; a week covers a forgotten one.
 const validFor = 7 * 24 * time.Hour
 
-// newAuthority makes a certificate authority.
-func newAuthority(name string) (*keyPair, error) {
+// NewAuthority makes a certificate authority.
+func NewAuthority(name string) (*KeyPair, error) {
 	return issue(nil, &x509.Certificate{
 		Subject:               pkix.Name{CommonName: name},
 		IsCA:                  true,
@@ -42,8 +42,8 @@ func newAuthority(name string) (*keyPair, error) {
 	})
 }
 
-// sign makes a certificate for an identity.
-func (p *keyPair) sign(id identity) (*keyPair, error) {
+// Sign makes a certificate for an identity.
+func (p *KeyPair) Sign(id Identity) (*KeyPair, error) {
 	t := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: id.Name},
 		KeyUsage:    x509.KeyUsageDigitalSignature,
@@ -66,7 +66,7 @@ func (p *keyPair) sign(id identity) (*keyPair, error) {
 }
 
 // issue makes a key and its certificate, signed by ca, or by itself without one.
-func issue(ca *keyPair, t *x509.Certificate) (*keyPair, error) {
+func issue(ca *KeyPair, t *x509.Certificate) (*KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a key: %w", err)
@@ -85,34 +85,22 @@ func issue(ca *keyPair, t *x509.Certificate) (*keyPair, error) {
 		return nil, fmt.Errorf("cannot make the certificate of %s: %w", t.Subject.CommonName, err)
 	}
 	cert, err := x509.ParseCertificate(der)
-	return &keyPair{cert: cert, key: key}, err
+	return &KeyPair{cert: cert, key: key}, err
 }
 
-func (p *keyPair) certPEM() []byte {
+// CertPEM is the certificate as a file.
+func (p *KeyPair) CertPEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.cert.Raw})
 }
 
-func (p *keyPair) keyPEM() ([]byte, error) { return keyPEM(p.key) }
+// KeyPEM is the key as a file.
+func (p *KeyPair) KeyPEM() ([]byte, error) { return PrivateKeyPEM(p.key) }
 
-func keyPEM(key crypto.Signer) ([]byte, error) {
+// PrivateKeyPEM is a key as a file.
+func PrivateKeyPEM(key crypto.Signer) ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return nil, fmt.Errorf("cannot write a key: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
-}
-
-// write writes <name>.crt and <name>.key.
-func (p *keyPair) write(l layout, name string) error {
-	key, err := p.keyPEM()
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(l.pki(name+".crt"), p.certPEM(), 0o644); err != nil {
-		return fmt.Errorf("cannot write a certificate: %w", err)
-	}
-	if err := os.WriteFile(l.pki(name+".key"), key, 0o600); err != nil {
-		return fmt.Errorf("cannot write a key: %w", err)
-	}
-	return nil
 }

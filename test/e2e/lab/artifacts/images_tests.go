@@ -1,0 +1,47 @@
+package artifacts
+
+import (
+	"runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
+)
+
+// otherKubernetes is the suffix of the tools of a Kubernetes version that tests
+// change to.
+const otherKubernetes = "-1.36"
+
+// testImages are the names of the images that tests makes.
+func testImages() []string {
+	return []string{kubernetesImage(otherKubernetes), DexImage(), ServersImage}
+}
+
+// testUser runs the servers of the tests.
+const testUser = 1000
+
+// tests makes the images that only end-to-end tests need.
+func (k *kit) tests() []recipe {
+	dex := static(DexImage(), k.binary("dex"), "/usr/local/bin/dex")
+	dex.Config.Entrypoint = []string{"/usr/local/bin/dex", "serve"}
+	return []recipe{k.kubernetes(otherKubernetes), dex, servers()}
+}
+
+// servers run as an unprivileged user named git. SSH logs nobody in whom the user
+// table does not have.
+func servers() recipe {
+	return recipe{
+		Name:   ServersImage,
+		Debian: []string{"git", "lighttpd", "lighttpd-mod-openssl", "openssh-server", "slapd"},
+		Files: []ociimage.File{
+			{Path: "/etc/passwd", Content: "root:x:0:0:root:/root:/bin/sh\ngit:*:1000:1000::/srv:/bin/sh\n"},
+			{Path: "/etc/group", Content: "root:x:0:\ngit:x:1000:\n"},
+			folder("/srv", testUser, 0o755),
+		},
+		Config: ociimage.Config{
+			Architecture: runtime.GOARCH,
+			Cmd:          []string{"/bin/sh"},
+			Env:          []string{debianPath},
+			User:         "1000:1000",
+			WorkingDir:   "/srv",
+		},
+	}
+}

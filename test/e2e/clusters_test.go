@@ -296,9 +296,9 @@ func (c *connected) deploy(ctx context.Context, t *testing.T, prefix string, clu
 	}
 }
 
-func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app string) time.Duration {
+func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app string) {
 	t.Helper()
-	return eventually.True(ctx, t, 3*time.Minute, "Application "+app+" becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 3*time.Minute, "Application "+app+" becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
 		a, err := api.Get(ctx, app)
 		if err != nil {
 			return false, err.Error()

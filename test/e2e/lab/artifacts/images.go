@@ -39,7 +39,11 @@ func recipes(ctx context.Context, c toolchain.Cache, tests bool) ([]recipe, erro
 
 // node makes the images of the cluster itself.
 func (k *kit) node() []recipe {
+	policies := static(NetworkPoliciesImage, k.binary("kube-network-policies"), "/bin/netpol")
+	// It writes the kernel's tables.
+	policies.Config.User = "0:0"
 	return []recipe{
+		policies,
 		static(PauseImage, k.pause(), "/pause"),
 		static(NodeDNSImage, k.binary("coredns"), "/coredns"),
 	}

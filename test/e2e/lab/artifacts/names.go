@@ -8,6 +8,8 @@ const (
 	PauseImage = "registry.k8s.io/pause:3.10"
 	// NodeDNSImage is the cluster's own CoreDNS.
 	NodeDNSImage = "registry.k8s.io/coredns/coredns:v1.15.0"
+	// NetworkPoliciesImage enforces the cluster's NetworkPolicies.
+	NetworkPoliciesImage = "registry.k8s.io/networking/kube-network-policies:v0.8.0"
 )
 
 // ServersImage has servers that stand for a customer's own in end-to-end tests: git

@@ -10,7 +10,8 @@ import (
 )
 
 // A stub is a file that takes the place of one in a module which a tool needs. It
-// keeps out what the lab has no use for and what takes long to compile.
+// keeps out what the lab has no use for and what takes long to compile, or does
+// otherwise what not every kernel can.
 type stub struct {
 	module, file, content string
 }
@@ -30,6 +31,47 @@ import (
 func NewDNSChallengeProviderByName(name string) (challenge.Provider, error) {
 	return nil, fmt.Errorf("this build has no DNS provider %q", name)
 }
+`}
+
+// queueByTarget hands packets to a program by the NFQUEUE target of xtables, which
+// nftables accepts, too. Its own expression for that is an option of the kernel
+// that not all have.
+var queueByTarget = stub{"github.com/google/nftables", "expr/queue.go", `package expr
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/google/nftables/xt"
+)
+
+// QueueFlag is a flag of the target.
+type QueueFlag uint16
+
+// QueueFlagBypass lets packets pass while no program reads the queue.
+const QueueFlagBypass QueueFlag = 1
+
+// Queue hands packets to the program that reads the queue of that number.
+type Queue struct {
+	Num   uint16
+	Total uint16
+	Flag  QueueFlag
+}
+
+// target has the layout of struct xt_NFQ_info_v3 of the kernel, padded to 8 bytes.
+func (e *Queue) target() *Target {
+	info := make(xt.Unknown, 8)
+	binary.NativeEndian.PutUint16(info[0:], e.Num)
+	binary.NativeEndian.PutUint16(info[2:], max(e.Total, 1))
+	binary.NativeEndian.PutUint16(info[4:], uint16(e.Flag))
+	return &Target{Name: "NFQUEUE", Rev: 3, Info: &info}
+}
+
+func (e *Queue) marshal(fam byte) ([]byte, error) { return e.target().marshal(fam) }
+
+func (e *Queue) marshalData(fam byte) ([]byte, error) { return e.target().marshalData(fam) }
+
+func (e *Queue) unmarshal(byte, []byte) error { return errors.New("not read here") }
 `}
 
 // stubbedFolder is where the module of a stub is.
@@ -53,7 +95,7 @@ func (m module) writeStubs(ctx context.Context, dir string, upstream []byte) err
 		if versions[s.module] == "" {
 			return fmt.Errorf("%s does not need %s any more: take the stub of it away", m.path, s.module)
 		}
-		source, err := download(ctx, s.module, versions[s.module])
+		source, err := download(ctx, s.module, versions[s.module], [2]string{})
 		if err != nil {
 			return err
 		}

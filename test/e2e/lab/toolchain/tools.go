@@ -36,8 +36,11 @@ type module struct {
 	// there before the module is compiled. Upstream's releases do that with
 	// generated files, which a Go module lacks.
 	embeds map[string]string
-	// stubs stand in for parts of other modules that the lab does without.
+	// stubs stand in for parts of other modules.
 	stubs []stub
+	// sums are the checksums of the module and of its go.mod, as go.sum has them,
+	// where the public checksum database doesn't know it.
+	sums [2]string
 	// cgo links against the C library, statically.
 	cgo     bool
 	tags    string
@@ -106,6 +109,12 @@ var modules = []module{
 		tools:   map[string]string{"traefik": "cmd/traefik"},
 		stubs:   []stub{legoProviders},
 		ldflags: []string{"-X github.com/traefik/traefik/v3/pkg/version.Version=3.6.12"},
+	},
+	{
+		path: "sigs.k8s.io/kube-network-policies", version: "v0.8.0",
+		sums:  [2]string{"h1:dzecRNzdmg+VmHEQWTIjxnCgf412J+8CKHqbKgCiWkk=", "h1:QNAmb/exAiL032oNq0/QhfYl5H+jEFFDF0qVXpIOkeI="},
+		tools: map[string]string{"kube-network-policies": "cmd"},
+		stubs: []stub{queueByTarget},
 	},
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},

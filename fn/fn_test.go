@@ -198,7 +198,9 @@ func TestRefusal(t *testing.T) {
 		want        []string
 	}{
 		"VClusterPathNotATenants":   {`{"vcluster":{"values":{"controlPlane":{"statefulSet":{"image":{"tag":"x"}}}}}}`, "", []string{"spec.vcluster.values.controlPlane.statefulSet.image.tag", "controlPlane.statefulSet.resources"}},
-		"DottedKeyIsOneKey":         {`{"vcluster":{"values":{"sync.toHost.ingresses.enabled":true}}}`, "", []string{"spec.vcluster.values.sync.toHost.ingresses.enabled"}},
+		"DottedKeyIsOneKey":         {`{"vcluster":{"values":{"sync.toHost.configMaps.all":true}}}`, "", []string{"spec.vcluster.values.sync.toHost.configMaps.all"}},
+		"ValueOfThePlans":           {`{"vcluster":{"values":{"policies":{"resourceQuota":{"quota":{"limits.cpu":"99"}}}}}}`, "", []string{"spec.vcluster.values.policies.resourceQuota.quota.limits.cpu", "what the tenant may use of the host"}},
+		"OwnNetworkPolicies":        {`{"vcluster":{"values":{"sync":{"toHost":{"networkPolicies":{"enabled":true}}}}}}`, "", []string{"spec.vcluster.values.sync.toHost.networkPolicies.enabled", "policies add up"}},
 		"ListInPlaceOfMap":          {`{"vcluster":{"values":{"controlPlane":[]}}}`, "", []string{"spec.vcluster.values.controlPlane"}},
 		"NullInPlaceOfMap":          {`{"vcluster":{"values":{"controlPlane":null}}}`, "", []string{"spec.vcluster.values.controlPlane"}},
 		"ProtectedArgoCDPath":       {`{"argocd":{"values":{"fullnameOverride":"mine"}}}`, "", []string{"spec.argocd.values.fullnameOverride", "leave it out"}},
@@ -217,6 +219,16 @@ func TestRefusal(t *testing.T) {
 		"InputFieldOfWrongType":     {`{}`, input + `,"storage":{"size":1}}`, []string{"input", "size"}},
 		"InputKindUnknown":          {`{}`, `{"apiVersion":"v1","kind":"ConfigMap"}`, []string{"input", "ConfigMap", "Input"}},
 		"InputVersionRange":         {`{}`, input + `,"charts":{"argocd":{"version":"*"}}}`, []string{"input.charts.argocd.version", "*"}},
+		"InputSetsProtected":        {`{}`, input + `,"charts":{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}}`, []string{"input.charts.vcluster.values.policies.networkPolicy", "is protected", "leave it out"}},
+		"InputTakesProtectedAway":   {`{}`, input + `,"charts":{"vcluster":{"values":{"policies":null}}}}`, []string{"input.charts.vcluster.values.policies", "is protected"}},
+		"InputRangeNotOne":          {`{}`, input + `,"network":{"internalCIDRs":["203.0.113.7/24"]}}`, []string{"input.network.internalCIDRs[0]", "203.0.113.7/24"}},
+		"InputRangeOfAll":           {`{}`, input + `,"network":{"internalCIDRs":["::/0"]}}`, []string{"input.network.internalCIDRs[0]", "every address"}},
+		"InputAPIServerNotARange":   {`{}`, input + `,"host":{"apiServer":{"cidrs":["10.0.0.1"]}}}`, []string{"input.host.apiServer.cidrs[0]", "10.0.0.1"}},
+		"InputPeerIsNobody":         {`{}`, input + `,"network":{"allowFrom":[{}]}}`, []string{"input.network.allowFrom[0]", "ipBlock"}},
+		"InputPeerIsBoth":           {`{}`, input + `,"network":{"allowTo":[{"ipBlock":{"cidr":"10.0.0.0/8"},"podSelector":{}}]}}`, []string{"input.network.allowTo[0]", "one of them"}},
+		"InputPeerSelector":         {`{}`, input + `,"network":{"allowTo":[{"podSelector":{"matchExpressions":[{"key":"a","operator":"Is"}]}}]}}`, []string{"input.network.allowTo[0].podSelector", "Is"}},
+		"InputPeerField":            {`{}`, input + `,"network":{"allowTo":[{"ipBlok":{}}]}}`, []string{"input", "network.allowTo[0].ipBlok"}},
+		"InputControllerNotAName":   {`{}`, input + `,"network":{"ingressControllers":["a/b"]}}`, []string{"input.network.ingressControllers[0]", "a/b"}},
 		"InputUsageAPIUnknown":      {`{}`, input + `,"usageAPI":"none"}`, []string{"input.usageAPI", "none", "None"}},
 	}
 	for name, tc := range cases {
@@ -246,7 +258,7 @@ func TestAcceptedSpecs(t *testing.T) {
 		"OriginalDemoBoth":   tenantXR(`{"argocd":{"values":{}},"vcluster":{"values":{}}}`),
 		"Nulls":              tenantXR(`{"argocd":null,"kubernetes":{},"vcluster":{"values":null}}`),
 		"CrossplanesOwn":     tenantXR(`{"compositionRef":{"name":"virtual-argocd"},"resourceRefs":[]}`),
-		"AllowedValues":      tenantXR(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}},"controlPlane":{"statefulSet":{"resources":{"limits":{"memory":"3Gi"}}}}}}}`),
+		"AllowedValues":      tenantXR(`{"vcluster":{"values":{"sync":{"toHost":{"configMaps":{"all":true}}},"controlPlane":{"statefulSet":{"resources":{"limits":{"memory":"3Gi"}}}}}}}`),
 		"EmptyMapSetsNoting": tenantXR(`{"vcluster":{"values":{"controlPlane":{"statefulSet":{}}}}}`),
 		"VersionsWithV":      tenantXR(`{"argocd":{"chartVersion":"v9.3.7"},"kubernetes":{"version":"1.35.4"}}`),
 	} {

@@ -287,7 +287,7 @@ func TestRefusedIngress(t *testing.T) {
 		t.Run(name, func(t *testing.T) { refused(t, tenantXR(tc.spec), tc.input, tc.want) })
 	}
 	// The same meaning is no conflict.
-	newEngine(t, tenantXR(`{`+host+`,"argocd":{"values":{"global":{"domain":"argocd.example.org"},"configs":{"params":{"server.insecure":true}}}},"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`), "").install()
+	newEngine(t, tenantXR(`{`+host+`,"argocd":{"values":{"global":{"domain":"argocd.example.org"},"configs":{"params":{"server.insecure":true}}}}}`), "").install()
 	// A claim that makes an Ingress of its own gets none of the platform's.
 	e := newEngine(t, tenantXR(`{"argocd":{"values":{"server":{"ingress":{"enabled":true,"hostname":"own.example.org"}}}}}`), platformInput).install()
 	if got := argocdValues(e)["ingress"]; !cmp.Equal(got, map[string]any{"enabled": true, "hostname": "own.example.org"}) {

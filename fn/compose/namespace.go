@@ -34,7 +34,7 @@ func namespace(t Tenant) (Object, error) {
 			"name": t.Names.Namespace,
 			"labels": map[string]any{
 				LabelTenant:                          t.Names.Tenant,
-				"pod-security.kubernetes.io/enforce": plan.PodSecurityLevel,
+				"pod-security.kubernetes.io/enforce": plan.PodSecurityBaseline,
 			},
 		},
 	}

@@ -37,7 +37,11 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 			validate(t, schema, p.VCluster.Values)
 		})
 	}
-	for _, path := range AllowedVClusterPaths() {
+	for _, row := range VClusterValues() {
+		path := row.Path
+		if row.Class != OfTenant {
+			continue
+		}
 		t.Run(path, func(t *testing.T) {
 			v := Values{}
 			var to any = true

@@ -129,17 +129,12 @@ func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layer
 		"server":  Values{"ingress": values},
 		"configs": Values{"params": insecure()},
 	})
-	p.VCluster.Values = Merge(p.VCluster.Values, syncIngresses())
 	return nil
 }
 
 // insecure: TLS ends at the ingress controller, so Argo CD speaks plain HTTP
 // behind it.
 func insecure() Values { return Values{"server.insecure": "true"} }
-
-func syncIngresses() Values {
-	return Values{"sync": Values{"toHost": Values{"ingresses": Values{"enabled": true}}}}
-}
 
 // ingress decides which host is in use. A host is in use once its record is seen
 // to be the tenant's: an API server has only one object of a name, so that of two
@@ -243,15 +238,12 @@ func (p *Plan) setCertificate(spec v1alpha1.IngressSpec, r Request, s *sensitive
 
 // checkIngressValues refuses values of the claim that contradict its Ingress.
 func checkIngressValues(s Spec, host string) error {
-	if err := checkDemands("spec.argocd.values", s.ArgoCDValues, ofIngress,
+	return checkDemands("spec.argocd.values", s.ArgoCDValues, ofIngress,
 		demand{[]string{"global", "domain"}, host},
 		demand{[]string{"configs", "cm", "url"}, "https://" + host},
 		demand{[]string{"configs", "cm", "create"}, true},
 		demand{[]string{"configs", "params", "create"}, true},
 		demand{[]string{"configs", "params", "server.insecure"}, true},
 		demand{[]string{"server", "ingress"}, nil},
-	); err != nil {
-		return err
-	}
-	return checkDemands("spec.vcluster.values", s.VClusterValues, ofIngress, demand{[]string{"sync", "toHost", "ingresses", "enabled"}, true})
+	)
 }

@@ -78,8 +78,10 @@ type Plan struct {
 	SecretsIn  string
 	UsageAPI   string
 	Kubernetes string
-	VCluster   Chart
-	ArgoCD     Chart
+	// PodSecurity is the level that the tenant's pods are held to.
+	PodSecurity string
+	VCluster    Chart
+	ArgoCD      Chart
 	// GeneratesPassword: Argo CD makes an initial admin password to publish.
 	GeneratesPassword bool
 	// AdminDisabled: nobody can log in as admin.
@@ -125,6 +127,8 @@ func New(r Request) (*Plan, error) {
 		SecretsIn: in.ConnectionSecretNamespace,
 		UsageAPI:  in.UsageAPI,
 		Claim:     r.Claim,
+
+		PodSecurity: PodSecurityBaseline,
 	}
 	if p.DeletionProtection = r.Spec.DeletionProtection; p.DeletionProtection && p.UsageAPI != UsageProtection {
 		return nil, fmt.Errorf("spec.deletionProtection: is not possible on this platform, whose Crossplane has no Usage of a claim (input.usageAPI is %s, not %s): leave it out", p.UsageAPI, UsageProtection)
@@ -132,7 +136,7 @@ func New(r Request) (*Plan, error) {
 	if err := p.setVersions(r, in); err != nil {
 		return nil, err
 	}
-	if err := checkVClusterValues("spec.vcluster.values", r.Spec.VClusterValues); err != nil {
+	if err := checkClaimValues("spec.vcluster.values", r.Spec.VClusterValues); err != nil {
 		return nil, err
 	}
 	if err := checkArgoCDValues("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
@@ -188,9 +192,21 @@ func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
 	if err != nil {
 		return err
 	}
-	p.VCluster.Values = Merge(vclusterDefaults(), ofVCluster, r.Spec.VClusterValues, vclusterProtected(p, in))
+	if err := checkInputValues("input.charts.vcluster.values", ofVCluster); err != nil {
+		return err
+	}
+	p.VCluster.Values = Merge(vclusterDefaults(), ofVCluster, r.Spec.VClusterValues)
 	p.ArgoCD.Values = Merge(argocdDefaults(p, in), ofArgoCD, r.Spec.ArgoCDValues, argocdProtectedValues())
-	return p.setParts(r, in, []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {"input.charts.argocd.values", ofArgoCD}})
+	if err := p.setParts(r, in, []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {"input.charts.argocd.values", ofArgoCD}}); err != nil {
+		return err
+	}
+	// Last, since some of it depends on the parts.
+	protected, err := vclusterProtected(p, in)
+	if err != nil {
+		return err
+	}
+	p.VCluster.Values = Merge(p.VCluster.Values, protected)
+	return nil
 }
 
 // setParts sets the values of the parts of the spec: those that come from Secrets

@@ -52,12 +52,16 @@ func TestPlatformWins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	protected := leaves(vclusterProtected(plain, withDefaults(Request{}.Input)))
+	ours, err := vclusterProtected(plain, withDefaults(Request{}.Input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	protected := leaves(ours)
 	accepted := 0
 	for range 20000 {
 		claim := Values{}
 		for range 1 + r.IntN(2) {
-			path := strings.Split(allowedVCluster[r.IntN(len(allowedVCluster))], ".")
+			path := strings.Split(vclusterValues[r.IntN(len(vclusterValues))].Path, ".")
 			if r.IntN(2) == 0 {
 				path = protected[r.IntN(len(protected))]
 			}

@@ -12,7 +12,7 @@ func vclusterDefaults() Values {
 				// that the scheduler would overfill nodes.
 				"resources": Values{
 					"requests": Values{"cpu": "200m", "memory": "768Mi", "ephemeral-storage": "256Mi"},
-					"limits":   Values{"memory": "2Gi", "ephemeral-storage": "10Gi"},
+					"limits":   Values{"cpu": "4", "memory": "2Gi", "ephemeral-storage": "10Gi"},
 				},
 			},
 			"distro": Values{"k8s": Values{
@@ -26,13 +26,18 @@ func vclusterDefaults() Values {
 			// for names Argo CD doesn't need.
 			"rewriteHosts": Values{"enabled": false},
 		}}},
+		"policies":  bounds(),
 		"telemetry": Values{"enabled": false},
 	}
 }
 
 // vclusterProtected are the values the function, and the tenants' isolation,
 // depend on: they win over everyone's.
-func vclusterProtected(p *Plan, in v1alpha1.Input) Values {
+func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
+	isolated, err := isolation(p, in)
+	if err != nil {
+		return nil, err
+	}
 	sans := make([]any, 0, len(p.Names.APIHosts))
 	for _, host := range p.Names.APIHosts {
 		sans = append(sans, host)
@@ -68,16 +73,10 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) Values {
 	if in.Images.Registry != "" {
 		control["advanced"] = Values{"defaultImageRegistry": in.Images.Registry}
 	}
-	return Values{
+	return Merge(isolated, Values{
 		"controlPlane":     control,
 		"exportKubeConfig": Values{"server": p.Names.APIServer()},
-		// Refuses, inside the virtual cluster, pods that the host would refuse.
-		"policies": Values{"podSecurityStandard": PodSecurityLevel},
-		"sync": Values{"toHost": Values{"pods": Values{
-			// The default puts tokens of the virtual cluster in host pods' annotations.
-			"useSecretsForSATokens": true,
-		}}},
-	}
+	}), nil
 }
 
 func vclusterTag(p *Plan, in v1alpha1.Input) string {
@@ -89,7 +88,3 @@ func vclusterTag(p *Plan, in v1alpha1.Input) string {
 
 // APIServer is the virtual cluster's URL, as reached from the host cluster.
 func (n Names) APIServer() string { return "https://" + n.APIHosts[0] + ":443" }
-
-// PodSecurityLevel is enforced on the host namespace and in the virtual
-// cluster. vcluster itself doesn't run under "restricted".
-const PodSecurityLevel = "baseline"

@@ -36,11 +36,15 @@ func newClaim(name string) *claim.Claim {
 	return claim.New(name).In(claims).Set(name+"-connection", "spec", "writeConnectionSecretToRef", "name")
 }
 
+// reachable is the label of namespaces that every tenant reaches, by the embedded cluster's input: servers in them stand for
+// a customer's own.
+const reachable = "example.org/reachable-by-tenants"
+
 // createNamespace makes a namespace and waits for what Kubernetes puts in each, so that listings don't race with it.
 func createNamespace(name string) env.Func {
 	return func(ctx context.Context, _ *envconf.Config) (context.Context, error) {
 		core := host.Typed.CoreV1()
-		_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{reachable: "true"}}}, metav1.CreateOptions{})
 		if err != nil && !kerrors.IsAlreadyExists(err) {
 			return ctx, fmt.Errorf("cannot create namespace %s: %w", name, err)
 		}

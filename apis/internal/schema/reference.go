@@ -27,16 +27,25 @@ func reference(api, input *extv1.CustomResourceDefinition) []byte {
 		fields(b, section, root.Properties[section])
 		if section == "spec" {
 			b.WriteString("\nCrossplane adds fields of its own, such as `writeConnectionSecretToRef` and `compositionRef`.\n")
-			b.WriteString("\n### Paths of `spec.vcluster.values`\n\nA tenant may set these, and what is below them. Any other is refused by name.\n\n")
-			for _, p := range plan.AllowedVClusterPaths() {
-				fmt.Fprintf(b, "- `%s`\n", p)
-			}
+			vclusterValues(b)
 		}
 	}
 	b.WriteString("\n## Connection details\n\nKeys of the Secret that `spec.writeConnectionSecretToRef` names: `kubeconfig`, `url`, `username`, `password`.\n")
 	b.WriteString("\n## Input\n\n`input.virtualargocd.io/v1alpha1`, kind `Input`: the platform's part, in the Composition's pipeline step.\n\n")
 	fields(b, "", schemaOf(input))
 	return b.Bytes()
+}
+
+// vclusterValues writes whose the values of the vcluster chart are.
+func vclusterValues(b *bytes.Buffer) {
+	b.WriteString("\n### Paths of `spec.vcluster.values`\n\n" +
+		"The longest path that fits decides, for all that is below it. A claim may set those of class tenant; a plan those of class plan, too.\n" +
+		"Nobody sets those that are protected: the function does. Paths that aren't listed are protected from claims and plans,\n" +
+		"and the platform's [input](#input) may set them. What may not be set is refused by name.\n\n" +
+		"| path | class | |\n| --- | --- | --- |\n")
+	for _, v := range plan.VClusterValues() {
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", v.Path, v.Class, v.Why)
+	}
 }
 
 func schemaOf(c *extv1.CustomResourceDefinition) extv1.JSONSchemaProps {

@@ -48,7 +48,7 @@ func render(ch *chart.Chart, release, values string) (objects, error) {
 	if v == nil {
 		v = map[string]any{}
 	}
-	if v["crds"] == nil {
+	if _, installs := ch.Values["crds"]; installs && v["crds"] == nil {
 		v["crds"] = map[string]any{"install": false}
 	}
 	rv, err := chartutil.ToRenderValues(ch, v, chartutil.ReleaseOptions{Name: release, Namespace: "argocd"}, &chartutil.Capabilities{

@@ -19,20 +19,34 @@ import (
 )
 
 // What the vcluster chart installs is what provider-helm needs rights for, with
-// all that a claim may have synced: this fails when another version of the chart
-// needs more.
+// all that a claim, a plan or the function may switch on: this fails when another
+// version of the chart needs more.
 func TestProviderHelmMayInstallVCluster(t *testing.T) {
 	rules := clusterRole(t, "virtual-argocd:provider-helm")
 	on := map[string]any{"enabled": true}
-	synced := chartutil.Values{"sync": map[string]any{"toHost": map[string]any{}}}
-	for _, path := range plan.AllowedVClusterPaths() {
-		if kind, ok := strings.CutPrefix(path, "sync.toHost."); ok && strings.HasSuffix(kind, ".enabled") {
-			synced["sync"].(map[string]any)["toHost"].(map[string]any)[strings.TrimSuffix(kind, ".enabled")] = on
+	most := plan.Values{
+		"sync": plan.Values{"toHost": plan.Values{"ingresses": on}},
+		"controlPlane": plan.Values{
+			"statefulSet":  plan.Values{"highAvailability": plan.Values{"replicas": 3}},
+			"backingStore": plan.Values{"etcd": plan.Values{"deploy": on}},
+		},
+	}
+	for _, row := range plan.VClusterValues() {
+		kind, ok := strings.CutPrefix(row.Path, "sync.toHost.")
+		if kind, isSwitch := strings.CutSuffix(kind, ".enabled"); ok && isSwitch && row.Class != plan.Protected {
+			most = plan.Merge(most, plan.Values{"sync": plan.Values{"toHost": plan.Values{kind: on}}})
 		}
 	}
-	for _, o := range renderVCluster(t, synced) {
+	p, err := plan.New(plan.Request{XRName: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range renderVCluster(t, plan.Merge(p.VCluster.Values, most)) {
 		group := o.GroupVersionKind().Group
-		resource := strings.ToLower(o.GetKind()) + "s"
+		resource := strings.TrimSuffix(strings.ToLower(o.GetKind())+"s", "ys")
+		if resource != strings.ToLower(o.GetKind())+"s" {
+			resource += "ies"
+		}
 		for _, verb := range []string{"create", "get", "patch", "delete"} {
 			if !allowed(rules, group, resource, o.GetName(), verb) {
 				t.Errorf("%s %s: the provider may not %s %s", o.GetKind(), o.GetName(), verb, resource)
@@ -98,7 +112,7 @@ func clusterRole(t *testing.T, name string) []rbacv1.PolicyRule {
 	return nil
 }
 
-func renderVCluster(t *testing.T, synced chartutil.Values) []*unstructured.Unstructured {
+func renderVCluster(t *testing.T, of plan.Values) []*unstructured.Unstructured {
 	t.Helper()
 	cache, err := toolchain.Default()
 	if err != nil {
@@ -112,7 +126,7 @@ func renderVCluster(t *testing.T, synced chartutil.Values) []*unstructured.Unstr
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := chartutil.ToRenderValues(chart, synced,
+	values, err := chartutil.ToRenderValues(chart, of,
 		chartutil.ReleaseOptions{Name: "vcluster", Namespace: "vargo-x", IsInstall: true},
 		&chartutil.Capabilities{KubeVersion: chartutil.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}})
 	if err != nil {
@@ -124,12 +138,14 @@ func renderVCluster(t *testing.T, synced chartutil.Values) []*unstructured.Unstr
 	}
 	var out []*unstructured.Unstructured
 	for name, content := range files {
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if o.GetKind() != "" {
-			out = append(out, o)
+		for _, doc := range strings.Split(content, "\n---\n") {
+			o := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(doc), &o.Object); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if o.GetKind() != "" {
+				out = append(out, o)
+			}
 		}
 	}
 	if len(out) < 5 {

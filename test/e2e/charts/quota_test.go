@@ -1,0 +1,198 @@
+package charts
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+)
+
+// share is how much of the quota a tenant's own parts may take: the rest is for
+// what Argo CD does in between, such as Jobs of Applications.
+const share = 0.8
+
+// TestQuotaIsEnough adds up what a tenant's parts take of the quota while every
+// one of them is rolled over at once: requests and limits as the charts have them,
+// and the defaults of the LimitRange where they have none.
+func TestQuotaIsEnough(t *testing.T) {
+	ha := plan.Values{
+		"server": plan.Values{"replicas": 2.}, "repoServer": plan.Values{"replicas": 2.}, "applicationSet": plan.Values{"replicas": 2.},
+		"controller": plan.Values{"replicas": 2.},
+	}
+	cases := map[string]struct {
+		values plan.Values
+		// beside are pods that no chart at hand renders.
+		beside int
+	}{
+		"Plain":            {beside: coreDNS},
+		"HighAvailability": {values: ha, beside: coreDNS + redisHA + etcd},
+	}
+	vcluster := vclusterChart(t)
+	for of, ch := range subjects(t) {
+		for name, tc := range cases {
+			t.Run(of+"/"+name, func(t *testing.T) {
+				p, err := plan.New(plan.Request{XRName: "a", Spec: plan.Spec{ArgoCDValues: tc.values}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				host := rendered(t, vcluster, plan.VClusterRelease, p.VCluster.Values)
+				limits := host["LimitRange/vc-vcluster"]
+				used := corev1.ResourceList{}
+				add := func(os objects) {
+					for _, key := range slices.Sorted(maps.Keys(os)) {
+						takes(t, used, os[key], limits)
+					}
+				}
+				add(host)
+				add(rendered(t, ch, plan.ArgoCDRelease, p.ArgoCD.Values))
+				plain := map[string]any{"kind": "Job", "spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{}}}}}}
+				for range tc.beside {
+					takes(t, used, plain, limits)
+				}
+				hard := at(host["ResourceQuota/vc-vcluster"], "spec|hard").(map[string]any)
+				for _, name := range slices.Sorted(maps.Keys(used)) {
+					has, ok := hard[string(name)].(string)
+					if !ok {
+						t.Errorf("the quota says nothing about %s", name)
+						continue
+					}
+					quota, took := resource.MustParse(has), used[name]
+					t.Logf("%s: %s of %s", name, took.String(), quota.String())
+					if took.AsApproximateFloat64() > share*quota.AsApproximateFloat64() {
+						t.Errorf("%s: a tenant takes %s of %s by itself: want at most %v of it", name, took.String(), quota.String(), share)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Containers of pods that are in no chart at hand, twice: one that goes while
+// another comes.
+const (
+	// coreDNS comes with vcluster's program.
+	coreDNS = 2
+	// redisHA: three pods of three containers, and three proxies.
+	redisHA = 3*3 + 3*2
+	// etcd: three pods, one after the other.
+	etcd = 4
+)
+
+// takes adds what the pods of a workload take while it is rolled over.
+func takes(t *testing.T, used corev1.ResourceList, o, limitRange map[string]any) {
+	t.Helper()
+	var pods float64
+	replicas, _ := at(o, "spec|replicas").(float64)
+	switch o["kind"] {
+	case "Deployment":
+		// A quarter more, rounded up.
+		pods = max(replicas, 1) + float64(int(max(replicas, 1)+3)/4)
+	case "StatefulSet":
+		pods = max(replicas, 1)
+		for _, claim := range list(at(o, "spec|volumeClaimTemplates")) {
+			sum(t, used, "requests.storage", at(claim.(map[string]any), "spec|resources|requests|storage"), pods)
+			sum(t, used, "count/persistentvolumeclaims", "1", pods)
+		}
+	case "Job":
+		pods = 1
+	case "Service", "Secret", "ConfigMap":
+		sum(t, used, "count/"+strings.ToLower(o["kind"].(string))+"s", "1", 1)
+		return
+	default:
+		return
+	}
+	sum(t, used, "count/pods", "1", pods)
+	spec := at(o, "spec|template|spec").(map[string]any)
+	for _, kind := range []string{"requests", "limits"} {
+		defaults := "defaultRequest"
+		if kind == "limits" {
+			defaults = "default"
+		}
+		for _, name := range []string{"cpu", "memory", "ephemeral-storage"} {
+			one := resource.Quantity{}
+			for _, c := range list(spec["containers"]) {
+				one.Add(quantity(t, c, kind, name, limitRange, defaults))
+			}
+			for _, c := range list(spec["initContainers"]) {
+				if q := quantity(t, c, kind, name, limitRange, defaults); q.Cmp(one) > 0 {
+					one = q
+				}
+			}
+			sum(t, used, kind+"."+name, one.String(), pods)
+		}
+	}
+}
+
+// quantity is what a container has of a resource, as the host's LimitRange
+// completes it.
+func quantity(t *testing.T, container any, kind, name string, limitRange map[string]any, defaults string) resource.Quantity {
+	t.Helper()
+	c, _ := container.(map[string]any)
+	has := at(c, "resources|"+kind+"|"+name)
+	if has == nil {
+		rows := list(at(limitRange, "spec|limits"))
+		has = at(rows[0].(map[string]any), defaults+"|"+name)
+	}
+	q, err := resource.ParseQuantity(fmt.Sprint(has))
+	if err != nil {
+		t.Fatalf("%s %s of %v: %v", kind, name, c["name"], err)
+	}
+	return q
+}
+
+func sum(t *testing.T, used corev1.ResourceList, name string, of any, times float64) {
+	t.Helper()
+	q := used[corev1.ResourceName(name)]
+	for range int(times) {
+		q.Add(resource.MustParse(fmt.Sprint(of)))
+	}
+	used[corev1.ResourceName(name)] = q
+}
+
+func list(v any) []any {
+	l, _ := v.([]any)
+	return l
+}
+
+func rendered(t *testing.T, ch *chart.Chart, release string, values plan.Values) objects {
+	t.Helper()
+	text, err := yaml.Marshal(runtime.DeepCopyJSON(values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	os, err := render(ch, release, string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return os
+}
+
+// vclusterChart is the chart in the module of the toolchain's vcluster.
+func vclusterChart(t *testing.T) *chart.Chart {
+	t.Helper()
+	cache, err := toolchain.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := cache.ModuleDir(t.Context(), "vcluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := loader.LoadDir(filepath.Join(dir, "chart"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}

@@ -132,6 +132,9 @@ func TestHostsAreUnique(t *testing.T) {
 	if second.rsp.GetDesired().GetResources()[compose.HostName("argocd.example.org")] != nil {
 		t.Error("the second composes a record that the API server refuses each time")
 	}
+	if owns(first) != "argocd.example.org" || owns(second) != "" {
+		t.Errorf("the admission policy lets the first have %q, the second %q", owns(first), owns(second))
+	}
 	if v := argocdValues(second); v["ingress"] != nil || v["domain"] != "argocd-server-x-argocd-x-vcluster.vargo-customer2-7rw8j.svc" {
 		t.Errorf("the second has an Ingress: %v", v)
 	}
@@ -148,7 +151,7 @@ func TestHostsAreUnique(t *testing.T) {
 	// The second moves to a host of its own, and then to one that is taken.
 	second.spec(`{"ingress":{"host":"second.example.org"}}`)
 	second.cycle(4)
-	if v := argocdValues(second); v["domain"] != "second.example.org" {
+	if v := argocdValues(second); v["domain"] != "second.example.org" || owns(second) != "second.example.org" {
 		t.Errorf("the second has a host of its own: %v", v)
 	}
 	second.spec(spec)
@@ -163,6 +166,9 @@ func TestHostsAreUnique(t *testing.T) {
 	first.spec(`{}`)
 	first.cycle(4)
 	second.cycle(4)
+	if owns(first) != "" || owns(second) != "argocd.example.org" {
+		t.Errorf("the admission policy lets the first have %q, the second %q", owns(first), owns(second))
+	}
 	if v := argocdValues(second); v["domain"] != "argocd.example.org" || second.condition(v1alpha1.ConditionIngressReady).GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
 		t.Errorf("a host that is free again: %v", v)
 	}
@@ -185,10 +191,20 @@ func TestHostsAtOnce(t *testing.T) {
 	second.cluster = first.cluster
 	delete(second.req.GetObserved().GetResources(), compose.HostName("argocd.example.org"))
 	first.install()
-	second.install()
+	for range 8 {
+		if second.reconcile(); owns(second) != "" {
+			t.Fatalf("the admission policy lets the second have %q", owns(second))
+		}
+		second.heal()
+	}
 	if argocdValues(first)["ingress"] == nil || argocdValues(second)["ingress"] != nil {
 		t.Errorf("the first: %v, the second: %v", argocdValues(first), argocdValues(second))
 	}
+}
+
+// owns are the hosts that the admission policy lets the tenant's Ingresses have.
+func owns(e *engine) string {
+	return field(e.observed(compose.Namespace), "spec", "forProvider", "manifest", "metadata", "annotations").GetFields()["virtualargocd.io/ingress-host"].GetStringValue()
 }
 
 // TestHostMoves: a host is given up once no Ingress has it any more.
@@ -218,6 +234,9 @@ func TestHostMoves(t *testing.T) {
 	e.cycle(3)
 	if v := argocdValues(e); v["ingress"] != nil || len(records(e)) != 0 {
 		t.Errorf("without an Ingress: %v, %v", v, records(e))
+	}
+	if !field(e.observed(compose.VCluster), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
+		t.Error("what isn't synced any more stays on the host")
 	}
 }
 

@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"strings"
+
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +15,11 @@ import (
 
 // LabelTenant stands on a tenant's namespace in the host cluster.
 const LabelTenant = "virtualargocd.io/tenant"
+
+// annotationIngressHost stands on a tenant's namespace in the host cluster: the
+// hosts that its Ingresses may have, with commas between. The admission policy in
+// examples/install/tenants.yaml goes by it.
+const annotationIngressHost = "virtualargocd.io/ingress-host"
 
 // namespace composes the tenant's namespace in the host cluster.
 func namespace(t Tenant) (Object, error) {
@@ -27,16 +34,23 @@ func namespace(t Tenant) (Object, error) {
 	}
 	// Helm keeps its record there, and without it can't remove what it installed.
 	o.OwnerReferences = outlives(t, VCluster)
+	metadata := map[string]any{
+		"name": t.Names.Namespace,
+		"labels": map[string]any{
+			LabelTenant: t.Names.Tenant,
+			// vcluster's own pods don't run under restricted.
+			"pod-security.kubernetes.io/enforce": plan.PodSecurityBaseline,
+		},
+	}
+	// Not before the virtual cluster comes, which waits for the namespace to be as it
+	// is wanted.
+	if len(t.Ingress.Own) > 0 && t.observed(VCluster).Exists() {
+		metadata["annotations"] = map[string]any{annotationIngressHost: strings.Join(t.Ingress.Own, ",")}
+	}
 	manifest := map[string]any{
 		"apiVersion": corev1.SchemeGroupVersion.String(),
 		"kind":       "Namespace",
-		"metadata": map[string]any{
-			"name": t.Names.Namespace,
-			"labels": map[string]any{
-				LabelTenant:                          t.Names.Tenant,
-				"pod-security.kubernetes.io/enforce": plan.PodSecurityBaseline,
-			},
-		},
+		"metadata":   metadata,
 	}
 	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
 }

@@ -25,6 +25,8 @@ type Hosts struct {
 	Serving string
 	// Settled tells whether that is so as wanted, and not on its way to another.
 	Settled bool
+	// Synced tells whether the virtual cluster brings Ingresses to the host.
+	Synced bool
 }
 
 // Ingress is how Argo CD is reached from outside.
@@ -40,6 +42,13 @@ type Ingress struct {
 	Certificate *Connection
 	// Records are the hosts whose records the tenant has or wants.
 	Records []string
+	// Own are the hosts that are the tenant's, sorted: its Ingresses on the host may
+	// have these, and no other.
+	Own []string
+	// Synced tells whether the virtual cluster brings Ingresses to the host: while
+	// the tenant has a host and, once it has had one, for good. What isn't synced any
+	// more would stay on the host.
+	Synced bool
 }
 
 const ofIngress = "spec.ingress"
@@ -160,6 +169,13 @@ func ingress(wanted string, h Hosts) Ingress {
 	}
 	slices.Sort(i.Records)
 	i.Records = slices.Compact(i.Records)
+	i.Own = slices.Clone(h.Held)
+	if i.Host != "" {
+		i.Own = append(i.Own, i.Host)
+	}
+	slices.Sort(i.Own)
+	i.Own = slices.Compact(i.Own)
+	i.Synced = i.Host != "" || h.Synced
 	return i
 }
 

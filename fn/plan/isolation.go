@@ -83,8 +83,7 @@ func isolation(p *Plan, in v1alpha1.Input) (Values, error) {
 			// The default puts tokens of the virtual cluster in host pods' annotations.
 			"useSecretsForSATokens": true,
 		},
-		// An Ingress of a tenant's needs a host that is the tenant's.
-		"ingresses":       Values{"enabled": p.Ingress.Host != ""},
+		"ingresses":       Values{"enabled": p.Ingress.Synced},
 		"networkPolicies": off(),
 		"serviceAccounts": off(),
 		"endpoints":       off(),

@@ -36,7 +36,7 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	ctx, cancel := context.WithTimeout(ctx, packagesReady)
 	defer cancel()
 
-	objects, err := i.examples("rbac.yaml", "runtime.yaml", "configuration.yaml")
+	objects, err := i.examples("rbac.yaml", "tenants.yaml", "runtime.yaml", "configuration.yaml")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,219 @@
+// Package admission holds the admission policies that users apply to their host cluster.
+package admission
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
+	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/cel/environment"
+	"sigs.k8s.io/yaml"
+)
+
+const (
+	syncer     = "system:serviceaccount:vargo-a:vc-vcluster"
+	controller = "system:serviceaccount:kube-system:statefulset-controller"
+)
+
+// TestPoliciesOfTenants asks the policies of examples/install/tenants.yaml about
+// objects, by the API server's own code.
+func TestPoliciesOfTenants(t *testing.T) {
+	const (
+		ingress   = "virtual-argocd-ingresses"
+		service   = "virtual-argocd-services"
+		endpoints = "virtual-argocd-endpoints"
+		pods      = "virtual-argocd-pods"
+		pod       = `{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster}}, spec: {serviceAccountName: vc-workload-vcluster, automountServiceAccountToken: false`
+	)
+	cases := map[string]struct {
+		policy, object string
+		// hosts are the value of the namespace's annotation; "-" for none.
+		hosts string
+		by    string
+		// want is part of the refusal, "" for none.
+		want string
+	}{
+		"OwnHost":           {ingress, rule("a.example.org"), "a.example.org", syncer, ""},
+		"OneOfTheHosts":     {ingress, rule("b.example.org"), "a.example.org,b.example.org", syncer, ""},
+		"OwnTLS":            {ingress, `{spec: {tls: [{hosts: [a.example.org], secretName: s}], rules: [{host: a.example.org}]}}`, "a.example.org", syncer, ""},
+		"KnownAnnotations":  {ingress, `{metadata: {annotations: {cert-manager.io/cluster-issuer: x, vcluster.loft.sh/object-name: y}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, ""},
+		"CertManagersPath":  {ingress, `{spec: {rules: [{host: a.example.org, http: {paths: [{path: /.well-known/acme-challenge/a_B-1, backend: {service: {name: x}}}]}}]}}`, "a.example.org", syncer, ""},
+		"OthersHost":        {ingress, rule("b.example.org"), "a.example.org", syncer, "those of its claim: a.example.org"},
+		"HostBelowOwn":      {ingress, rule("x.a.example.org"), "a.example.org", syncer, "those of its claim"},
+		"HostAboveOwn":      {ingress, rule("*.example.org"), "a.example.org", syncer, "those of its claim"},
+		"ListOfHosts":       {ingress, rule("a.example.org,b.example.org"), "a.example.org,b.example.org", syncer, "those of its claim"},
+		"NoHostInRule":      {ingress, `{spec: {rules: [{http: {paths: []}}]}}`, "a.example.org", syncer, "those of its claim"},
+		"EmptyHostInRule":   {ingress, rule(""), "", syncer, "those of its claim"},
+		"SecondRule":        {ingress, `{spec: {rules: [{host: a.example.org}, {host: b.example.org}]}}`, "a.example.org", syncer, "those of its claim"},
+		"TenantWithoutHost": {ingress, rule("a.example.org"), "-", syncer, "no spec.ingress.host"},
+		"ByAnybody":         {ingress, rule("b.example.org"), "a.example.org", "admin", "those of its claim"},
+		"DefaultBackend":    {ingress, `{spec: {defaultBackend: {service: {name: x}}, rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "default backend"},
+		"OthersTLS":         {ingress, `{spec: {tls: [{hosts: [a.example.org, b.example.org]}], rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "entry of tls"},
+		"TLSForAll":         {ingress, `{spec: {tls: [{secretName: s}], rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "entry of tls"},
+		"ResourceBackend":   {ingress, `{spec: {rules: [{host: a.example.org, http: {paths: [{backend: {resource: {kind: Bucket}}}]}}]}}`, "a.example.org", syncer, "is a Service"},
+		"PathOfTraefik":     {ingress, "{spec: {rules: [{host: a.example.org, http: {paths: [{path: '/`) || Host(`b.example.org', backend: {service: {name: x}}}]}}]}}", "a.example.org", syncer, "signs"},
+		"PathOfNginx":       {ingress, `{spec: {rules: [{host: a.example.org, http: {paths: [{path: "/x {return 200;}\n", backend: {service: {name: x}}}]}}]}}`, "a.example.org", syncer, "signs"},
+		"ServerAlias":       {ingress, `{metadata: {annotations: {nginx.ingress.kubernetes.io/server-alias: b.example.org}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "annotation nginx.ingress.kubernetes.io/server-alias"},
+		"DNSName":           {ingress, `{metadata: {annotations: {external-dns.alpha.kubernetes.io/hostname: b.example.org}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "annotation external-dns"},
+		"PathMatcher":       {ingress, `{metadata: {annotations: {traefik.ingress.kubernetes.io/router.pathmatcher: Host}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "annotation traefik"},
+		"BeingDeleted":      {ingress, `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {rules: [{host: b.example.org}]}}`, "a.example.org", syncer, ""},
+
+		"Service":              {service, `{spec: {type: ClusterIP, selector: {a: b}}}`, "", syncer, ""},
+		"LoadBalancer":         {service, `{spec: {type: LoadBalancer}}`, "", syncer, ""},
+		"ExternalIPs":          {service, `{spec: {externalIPs: [192.0.2.1]}}`, "", syncer, "externalIPs"},
+		"ExternalName":         {service, `{spec: {type: ExternalName, externalName: argocd-server.vargo-b.svc}}`, "", syncer, "ExternalName"},
+		"ServiceDNSName":       {service, `{metadata: {annotations: {external-dns.alpha.kubernetes.io/hostname: b.example.org}}, spec: {}}`, "", syncer, "DNS names"},
+		"EndpointsOfVCluster":  {endpoints, `{endpoints: [{addresses: [169.254.169.254]}]}`, "", syncer, "no Endpoints"},
+		"EndpointsOfHost":      {endpoints, `{endpoints: []}`, "", "system:serviceaccount:kube-system:endpointslice-controller", ""},
+		"EndpointsOfLookalike": {endpoints, `{endpoints: []}`, "", "system:serviceaccount:vargo-ab:vc-vcluster", ""},
+
+		"Pod":               {pods, pod + `, tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists}], volumes: [{name: a, projected: {sources: [{secret: {name: b}}]}}]}}`, "", syncer, ""},
+		"ControlPlanesPod":  {pods, `{spec: {serviceAccountName: vc-vcluster}}`, "", controller, ""},
+		"PodWithoutLabel":   {pods, `{spec: {serviceAccountName: vc-workload-vcluster, automountServiceAccountToken: false}}`, "", syncer, "label vcluster.loft.sh/managed-by"},
+		"PodAsControlPlane": {pods, strings.Replace(pod, "vc-workload-vcluster", "vc-vcluster", 1) + `}}`, "", syncer, "no rights"},
+		"PodWithToken":      {pods, strings.Replace(pod, "false", "true", 1) + `}}`, "", syncer, "no token"},
+		"PodMountsByItself": {pods, strings.Replace(pod, ", automountServiceAccountToken: false", "", 1) + `}}`, "", syncer, "no token"},
+		"PodProjectsToken":  {pods, pod + `, volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: t}}]}}]}}`, "", syncer, "no token"},
+		"PodOnNode":         {pods, pod + `, nodeName: control-plane-1}}`, "", syncer, "choose its node"},
+		"PodToleratesAll":   {pods, pod + `, tolerations: [{operator: Exists}]}}`, "", syncer, "every taint"},
+		"PodOnControlPlane": {pods, pod + `, tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]}}`, "", syncer, "every taint"},
+	}
+	policies := read(t)
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			p := policies[tc.policy]
+			if p == nil {
+				t.Fatalf("there is no policy %s", tc.policy)
+			}
+			got := refusal(t, p, tc.object, tc.hosts, tc.by)
+			if tc.want == "" && got != "" || tc.want != "" && !strings.Contains(got, tc.want) {
+				t.Errorf("want refusal %q, got %q", tc.want, got)
+			}
+		})
+	}
+}
+
+func rule(host string) string {
+	return `{spec: {rules: [{host: "` + host + `", http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: x}}}]}}]}}`
+}
+
+// TestPoliciesAreInForce: each policy is bound to refuse, fails closed, and is for
+// the tenants' namespaces alone.
+func TestPoliciesAreInForce(t *testing.T) {
+	for name, p := range read(t) {
+		s := p.Spec
+		if *s.FailurePolicy != admissionv1.Fail || len(s.MatchConstraints.NamespaceSelector.MatchExpressions) != 1 ||
+			s.MatchConstraints.NamespaceSelector.MatchExpressions[0].Key != "virtualargocd.io/tenant" {
+			t.Errorf("%s: %v, %v", name, *s.FailurePolicy, s.MatchConstraints.NamespaceSelector)
+		}
+	}
+}
+
+// read reads the policies, each of which has its binding.
+func read(t *testing.T) map[string]*admissionv1.ValidatingAdmissionPolicy {
+	t.Helper()
+	data, err := os.ReadFile("../../examples/install/tenants.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies := map[string]*admissionv1.ValidatingAdmissionPolicy{}
+	bound := map[string]bool{}
+	for _, doc := range strings.Split(string(data), "\n---\n") {
+		p := &admissionv1.ValidatingAdmissionPolicy{}
+		if strings.Contains(doc, "kind: ValidatingAdmissionPolicyBinding") {
+			b := &admissionv1.ValidatingAdmissionPolicyBinding{}
+			if err := yaml.UnmarshalStrict([]byte(doc), b); err != nil {
+				t.Fatal(err)
+			}
+			bound[b.Spec.PolicyName] = slices.Equal(b.Spec.ValidationActions, []admissionv1.ValidationAction{admissionv1.Deny})
+			continue
+		}
+		if err := yaml.UnmarshalStrict([]byte(doc), p); err != nil {
+			t.Fatal(err)
+		}
+		policies[p.Name] = p
+	}
+	for name := range policies {
+		if !bound[name] {
+			t.Errorf("policy %s is bound to nothing, or refuses nothing", name)
+		}
+	}
+	return policies
+}
+
+// refusal is why a policy refuses an object that somebody creates in a tenant's
+// namespace; "" when it doesn't.
+func refusal(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, object, hosts, by string) string {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal([]byte(object), &o.Object); err != nil {
+		t.Fatal(err)
+	}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a", Labels: map[string]string{"virtualargocd.io/tenant": "a"}}}
+	if hosts != "-" {
+		ns.Annotations = map[string]string{"virtualargocd.io/ingress-host": hosts}
+	}
+	o.SetName("x")
+	o.SetNamespace(ns.Name)
+	gvk := o.GroupVersionKind()
+	resource := p.Spec.MatchConstraints.ResourceRules[0]
+	gvr := schema.GroupVersionResource{Group: resource.APIGroups[0], Version: resource.APIVersions[0], Resource: resource.Resources[0]}
+	attributes := admission.NewAttributesRecord(o, nil, gvk, ns.Name, "x", gvr, "", admission.Create, nil, false, &user.DefaultInfo{Name: by})
+	result := compile(t, p).Validate(t.Context(), gvr, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: o}, nil, ns, celconfig.RuntimeCELCostBudget, nil)
+	for _, d := range result.Decisions {
+		if d.Evaluation == validating.EvalError {
+			t.Fatalf("the policy can't be evaluated: %s", d.Message)
+		}
+		if d.Action == validating.ActionDeny {
+			return d.Message
+		}
+	}
+	return ""
+}
+
+// compile does what the API server does with a policy.
+func compile(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy) validating.Validator {
+	t.Helper()
+	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := cel.OptionalVariableDeclarations{HasAuthorizer: true}
+	var variables []cel.NamedExpressionAccessor
+	for _, v := range p.Spec.Variables {
+		variables = append(variables, &validating.Variable{Name: v.Name, Expression: v.Expression})
+	}
+	compiler.CompileAndStoreVariables(variables, vars, environment.StoredExpressions)
+	var conditions, validations []cel.ExpressionAccessor
+	// One for each validation, in its place; nil for none.
+	messages := make([]cel.ExpressionAccessor, len(p.Spec.Validations))
+	for i := range p.Spec.MatchConditions {
+		conditions = append(conditions, (*matchconditions.MatchCondition)(&p.Spec.MatchConditions[i]))
+	}
+	for i, v := range p.Spec.Validations {
+		validations = append(validations, &validating.ValidationCondition{Expression: v.Expression, Message: v.Message})
+		if v.MessageExpression != "" {
+			messages[i] = &validating.MessageExpressionCondition{MessageExpression: v.MessageExpression}
+		}
+	}
+	condition := func(of []cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
+		return compiler.CompileCondition(of, vars, environment.StoredExpressions)
+	}
+	var matcher matchconditions.Matcher
+	if len(conditions) > 0 {
+		matcher = matchconditions.NewMatcher(condition(conditions, vars), p.Spec.FailurePolicy, "policy", "validate", p.Name)
+	}
+	return validating.NewValidator(condition(validations, vars), matcher, condition(nil, vars), condition(messages, cel.OptionalVariableDeclarations{}), p.Spec.FailurePolicy)
+}

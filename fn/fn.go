@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -64,11 +65,16 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 // run is the pipeline: decode, plan, compose, report.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed decode.Observed) error {
 	in, err := decode.Request(req, observed)
-	if err != nil {
+	unread := errors.Is(err, decode.ErrUnread)
+	if err != nil && !unread {
 		return err
 	}
-	if decode.Require(rsp, in) {
+	if decode.Require(rsp, req, in) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
+	}
+	if unread {
+		// Crossplane lets this response go, and calls again.
+		return nil
 	}
 	p, err := plan.New(in)
 	if err != nil {

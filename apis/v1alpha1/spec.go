@@ -13,6 +13,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Ready, Degraded or Deleting."
 // +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
+// +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."
 // +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."
 // +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",description="The Kubernetes version of the virtual cluster."
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="Where Argo CD is reached."
@@ -32,6 +33,14 @@ type XVirtualArgoCD struct {
 
 // Spec is what a tenant asks for.
 type Spec struct {
+	// Plan of the platform's, such as small: what the virtual cluster and Argo CD have
+	// and what they may use. Changing it resizes in place. Default: the platform's.
+	// `kubectl get environmentconfig -L virtualargocd.io/plan` lists them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="write the name of a plan, such as standard"
+	Plan string `json:"plan,omitempty"`
+
 	// The Argo CD.
 	// +optional
 	// +nullable

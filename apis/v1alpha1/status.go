@@ -41,6 +41,11 @@ type Status struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
+	// The plan in use: the one of the spec, or the platform's default; standard where
+	// the platform has none. What it sets may still be on its way.
+	// +optional
+	Plan string `json:"plan,omitempty"`
+
 	// Namespace of the virtual cluster in the host cluster.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`

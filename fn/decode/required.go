@@ -12,10 +12,23 @@ import (
 // requiredSecret is the name of the requirement for a Secret.
 func requiredSecret(name string) string { return "secret/" + name }
 
-// Require asks Crossplane for the objects that the spec names. Crossplane calls
-// the function again with them. It tells whether there are Secrets among them.
-func Require(rsp *fnv1.RunFunctionResponse, r plan.Request) bool {
+// Require asks Crossplane for the plan and for the objects that the spec names.
+// Crossplane calls the function again with them. It tells whether there are Secrets
+// among them.
+func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, r plan.Request) bool {
 	selectors := map[string]*fnv1.ResourceSelector{}
+	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
+	for name, labels := range planSelectors(req, r.Spec.Plan) {
+		selectors[name] = &fnv1.ResourceSelector{
+			ApiVersion: planAPIVersion, Kind: planKind,
+			// Without labels, all.
+			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
+		}
+	}
+	// The plan has a say in the host.
+	if r.Plan.Name == "" {
+		return false
+	}
 	ask := func(name, kind, namespace, of string) {
 		selectors[name] = &fnv1.ResourceSelector{
 			ApiVersion: "v1", Kind: kind, Namespace: proto.String(namespace),
@@ -30,9 +43,6 @@ func Require(rsp *fnv1.RunFunctionResponse, r plan.Request) bool {
 	}
 	if host, err := r.WantedHost(); err == nil && host != "" {
 		ask(requiredHost, hostKind, r.RecordsIn(), plan.HostRecord(host))
-	}
-	if len(selectors) > 0 {
-		rsp.Requirements = &fnv1.Requirements{Resources: selectors}
 	}
 	return len(r.Secrets) > 0
 }

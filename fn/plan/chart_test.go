@@ -37,6 +37,26 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 			validate(t, schema, p.VCluster.Values)
 		})
 	}
+	for name, data := range map[string]v1alpha1.PlanData{
+		"PlanWithEtcd":    {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: StoreEtcd, Storage: v1alpha1.PlanStorage{Size: "5Gi", StorageClass: "fast"}}},
+		"PlanWithOneEtcd": {VCluster: v1alpha1.PlanVCluster{BackingStore: StoreEtcd}},
+		"PlanWithAll": {
+			VCluster:      v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Requests: map[string]v1alpha1.Quantity{"cpu": "1"}, Limits: map[string]v1alpha1.Quantity{"memory": "4Gi"}}},
+			Quota:         map[string]v1alpha1.Quantity{"count/pods": "5"},
+			Limits:        v1alpha1.PlanLimits{Default: map[string]v1alpha1.Quantity{"cpu": "2"}, DefaultRequest: map[string]v1alpha1.Quantity{"cpu": "1"}, Max: map[string]v1alpha1.Quantity{"cpu": "3"}},
+			PodSecurity:   PodSecurityRestricted,
+			LoadBalancers: 1,
+			RuntimeClass:  "gvisor",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := New(Request{XRName: "a", Plan: Chosen{Name: "p", Data: data}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			validate(t, schema, p.VCluster.Values)
+		})
+	}
 	for _, row := range VClusterValues() {
 		path := row.Path
 		if row.Class != OfTenant {

@@ -56,7 +56,7 @@ const ofIngress = "spec.ingress"
 // WantedHost is the host that the claim asks for, or that the platform's domain
 // gives it; "" for none.
 func (r Request) WantedHost() (string, error) {
-	host, domain := "", r.Input.Ingress.Domain
+	host, domain := "", r.platform().Ingress.Domain
 	if r.Spec.Ingress != nil {
 		host = r.Spec.Ingress.Host
 	}
@@ -93,7 +93,7 @@ func isHost(host string) bool {
 }
 
 // RecordsIn is the namespace of hosts' records.
-func (r Request) RecordsIn() string { return withDefaults(r.Input).ConnectionSecretNamespace }
+func (r Request) RecordsIn() string { return r.platform().ConnectionSecretNamespace }
 
 // setIngress decides on the host and sets the values of both charts.
 func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layers []layer) error {

@@ -22,7 +22,7 @@ func DefaultQuota() map[string]string {
 		"count/pods":                 "60",
 		"requests.cpu":               "8",
 		"requests.memory":            "16Gi",
-		"limits.cpu":                 "64",
+		"limits.cpu":                 "80",
 		"limits.memory":              "64Gi",
 		"requests.ephemeral-storage": "20Gi",
 		"limits.ephemeral-storage":   "240Gi",

@@ -42,17 +42,6 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
 	for _, host := range p.Names.APIHosts {
 		sans = append(sans, host)
 	}
-	claim := Values{"enabled": true, "size": in.Storage.Size,
-		// A volume that outlives its virtual cluster brings it back damaged when
-		// one of the same name is installed again.
-		"retentionPolicy": "Delete",
-	}
-	if in.Storage.StorageClass != "" {
-		claim["storageClass"] = in.Storage.StorageClass
-	}
-	if in.Storage.Ephemeral {
-		claim = Values{"enabled": false}
-	}
 	control := Values{
 		"distro": Values{"k8s": Values{
 			"enabled": true,
@@ -65,7 +54,6 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
 				"repository": in.Images.VCluster.Repository,
 				"tag":        vclusterTag(p, in),
 			},
-			"persistence": Values{"volumeClaim": claim},
 		},
 		// The certificate has no .svc name of its own accord.
 		"proxy": Values{"extraSANs": sans},
@@ -73,7 +61,7 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
 	if in.Images.Registry != "" {
 		control["advanced"] = Values{"defaultImageRegistry": in.Images.Registry}
 	}
-	return Merge(isolated, Values{
+	return Merge(isolated, Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
 		"controlPlane":     control,
 		"exportKubeConfig": Values{"server": p.Names.APIServer()},
 	}), nil

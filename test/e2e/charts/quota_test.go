@@ -3,6 +3,7 @@ package charts
 import (
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -27,23 +29,22 @@ const share = 0.8
 // one of them is rolled over at once: requests and limits as the charts have them,
 // and the defaults of the LimitRange where they have none.
 func TestQuotaIsEnough(t *testing.T) {
-	ha := plan.Values{
-		"server": plan.Values{"replicas": 2.}, "repoServer": plan.Values{"replicas": 2.}, "applicationSet": plan.Values{"replicas": 2.},
-		"controller": plan.Values{"replicas": 2.},
-	}
 	cases := map[string]struct {
-		values plan.Values
-		// beside are pods that no chart at hand renders.
+		plan plan.Chosen
+		// beside are containers of pods that no chart at hand renders.
 		beside int
 	}{
-		"Plain":            {beside: coreDNS},
-		"HighAvailability": {values: ha, beside: coreDNS + redisHA + etcd},
+		"BuiltIn":                 {beside: coreDNS},
+		"BuiltInHighAvailability": {highAvailability, coreDNS + redisHA},
+		"small":                   {examplePlan(t, "small"), coreDNS},
+		"standard":                {examplePlan(t, "standard"), coreDNS},
+		"large":                   {examplePlan(t, "large"), 2*coreDNS + redisHA},
 	}
 	vcluster := vclusterChart(t)
 	for of, ch := range subjects(t) {
 		for name, tc := range cases {
 			t.Run(of+"/"+name, func(t *testing.T) {
-				p, err := plan.New(plan.Request{XRName: "a", Spec: plan.Spec{ArgoCDValues: tc.values}})
+				p, err := plan.New(plan.Request{XRName: "a", Plan: tc.plan})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -56,7 +57,8 @@ func TestQuotaIsEnough(t *testing.T) {
 					}
 				}
 				add(host)
-				add(rendered(t, ch, plan.ArgoCDRelease, p.ArgoCD.Values))
+				// Its subchart has to be fetched: see redisHA.
+				add(rendered(t, ch, plan.ArgoCDRelease, plan.Merge(p.ArgoCD.Values, plan.Values{"redis-ha": nil})))
 				plain := map[string]any{"kind": "Job", "spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{}}}}}}
 				for range tc.beside {
 					takes(t, used, plain, limits)
@@ -84,11 +86,29 @@ func TestQuotaIsEnough(t *testing.T) {
 const (
 	// coreDNS comes with vcluster's program.
 	coreDNS = 2
-	// redisHA: three pods of three containers, and three proxies.
+	// redisHA: three pods of three containers, one after the other, and three proxies.
 	redisHA = 3*3 + 3*2
-	// etcd: three pods, one after the other.
-	etcd = 4
 )
+
+// highAvailability is a plan that says no more than that.
+var highAvailability = plan.Chosen{Name: "ha", Data: v1alpha1.PlanData{
+	VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd},
+	ArgoCD:   v1alpha1.PlanArgoCD{HA: true},
+}}
+
+// examplePlan is a plan that users copy.
+func examplePlan(t *testing.T, name string) plan.Chosen {
+	t.Helper()
+	raw, err := os.ReadFile("../../../examples/plans/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := v1alpha1.Plan{}
+	if err := yaml.UnmarshalStrict(raw, &p); err != nil {
+		t.Fatal(err)
+	}
+	return plan.Chosen{Name: name, Data: p.Data}
+}
 
 // takes adds what the pods of a workload take while it is rolled over.
 func takes(t *testing.T, used corev1.ResourceList, o, limitRange map[string]any) {
@@ -148,6 +168,9 @@ func quantity(t *testing.T, container any, kind, name string, limitRange map[str
 	q, err := resource.ParseQuantity(fmt.Sprint(has))
 	if err != nil {
 		t.Fatalf("%s %s of %v: %v", kind, name, c["name"], err)
+	}
+	if most, ok := at(list(at(limitRange, "spec|limits"))[0].(map[string]any), "max|"+name).(string); ok && q.Cmp(resource.MustParse(most)) > 0 {
+		t.Errorf("%s.%s of container %v is %s, and no container may have more than %s", kind, name, c["name"], q.String(), most)
 	}
 	return q
 }

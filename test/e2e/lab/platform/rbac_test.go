@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -24,24 +25,22 @@ import (
 func TestProviderHelmMayInstallVCluster(t *testing.T) {
 	rules := clusterRole(t, "virtual-argocd:provider-helm")
 	on := map[string]any{"enabled": true}
-	most := plan.Values{
-		"sync": plan.Values{"toHost": plan.Values{"ingresses": on}},
-		"controlPlane": plan.Values{
-			"statefulSet":  plan.Values{"highAvailability": plan.Values{"replicas": 3}},
-			"backingStore": plan.Values{"etcd": plan.Values{"deploy": on}},
-		},
-	}
+	most := plan.Values{"sync": plan.Values{"toHost": plan.Values{"ingresses": on}}}
 	for _, row := range plan.VClusterValues() {
 		kind, ok := strings.CutPrefix(row.Path, "sync.toHost.")
 		if kind, isSwitch := strings.CutSuffix(kind, ".enabled"); ok && isSwitch && row.Class != plan.Protected {
 			most = plan.Merge(most, plan.Values{"sync": plan.Values{"toHost": plan.Values{kind: on}}})
 		}
 	}
-	p, err := plan.New(plan.Request{XRName: "x"})
-	if err != nil {
-		t.Fatal(err)
+	var all []*unstructured.Unstructured
+	for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}}} {
+		p, err := plan.New(plan.Request{XRName: "x", Plan: plan.Chosen{Data: data}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, renderVCluster(t, plan.Merge(p.VCluster.Values, most))...)
 	}
-	for _, o := range renderVCluster(t, plan.Merge(p.VCluster.Values, most)) {
+	for _, o := range all {
 		group := o.GroupVersionKind().Group
 		resource := strings.TrimSuffix(strings.ToLower(o.GetKind())+"s", "ys")
 		if resource != strings.ToLower(o.GetKind())+"s" {

@@ -2,6 +2,7 @@ package platform
 
 import (
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -81,6 +82,44 @@ func TestNoWildcards(t *testing.T) {
 					t.Errorf("%s: rule %v grants %q", name, r, s)
 				}
 			}
+		}
+	}
+}
+
+// TestRolesOfTeams: a customer's team may handle claims and nothing else, and only
+// who may edit them may write.
+func TestRolesOfTeams(t *testing.T) {
+	objects, err := readManifests("../../../../examples/install/claim-roles.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := []string{"get", "list", "watch"}
+	want := map[string]struct {
+		verbs []string
+		// into are Kubernetes' roles that get the rules.
+		into []string
+	}{
+		"virtual-argocd-view": {read, []string{"admin", "edit", "view"}},
+		"virtual-argocd-edit": {append(slices.Clone(read), "create", "update", "patch", "delete"), []string{"admin", "edit"}},
+	}
+	if len(objects) != len(want) {
+		t.Errorf("there are %d objects", len(objects))
+	}
+	for _, o := range objects {
+		role := &rbacv1.ClusterRole{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
+			t.Fatal(err)
+		}
+		var into []string
+		for label, on := range role.Labels {
+			if name, ok := strings.CutPrefix(label, "rbac.authorization.k8s.io/aggregate-to-"); ok && on == "true" {
+				into = append(into, name)
+			}
+		}
+		slices.Sort(into)
+		rule := rbacv1.PolicyRule{APIGroups: []string{"virtualargocd.io"}, Resources: []string{"virtualargocds"}, Verbs: want[role.Name].verbs}
+		if !reflect.DeepEqual(role.Rules, []rbacv1.PolicyRule{rule}) || !slices.Equal(into, want[role.Name].into) {
+			t.Errorf("%s grants %v, aggregated to %v", role.Name, role.Rules, into)
 		}
 	}
 }

@@ -44,6 +44,16 @@ test: test-unit e2e ## All tests. Where the end-to-end tests can't run, this fai
 test-unit: tools-unit ## Fast tests: unit, golden renders through the real engine, schema validation
 	go test ./...
 
+# Fuzz targets, each with its package. TestFuzzTargets holds this list against the code.
+FUZZ := FuzzRunFunction:./fn FuzzDecode:./fn/decode FuzzMerge:./fn/plan FuzzPlan:./fn/plan
+
+.PHONY: fuzz
+fuzz: ## Feed the function what nobody would write, FUZZTIME (default 1m) for each target
+	@for target in $(FUZZ); do \
+	  echo "$${target%%:*}, $(or $(FUZZTIME),1m)"; \
+	  go test -run '^$$' -fuzz "^$${target%%:*}$$" -fuzztime $(or $(FUZZTIME),1m) "$${target##*:}"; \
+	done
+
 .PHONY: e2e
 e2e: ## End-to-end tests on the embedded cluster (root), or on the cluster of KUBECONFIG
 	@$(call run-e2e)

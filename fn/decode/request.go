@@ -50,7 +50,7 @@ func Observe(req *fnv1.RunFunctionRequest) Observed {
 	}
 	for _, resources := range req.GetRequiredResources() {
 		for _, r := range resources.GetItems() {
-			if s := (Struct{r.GetResource()}); s.String("kind") == "Secret" {
+			if s := (Struct{r.GetResource()}); s.String("kind") == "Secret" && !tooLarge(s) {
 				o.Secrets = append(o.Secrets, secretData(s))
 			}
 		}

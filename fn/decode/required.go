@@ -60,11 +60,23 @@ func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string) map
 				o.String("metadata", "namespace") != namespace || o.String("metadata", "name") != name {
 				continue
 			}
-			s.Found, s.Type, s.Data = true, o.String("type"), secretData(o)
+			if s.Found, s.Type, s.TooLarge = true, o.String("type"), tooLarge(o); !s.TooLarge {
+				s.Data = secretData(o)
+			}
 		}
 		out[name] = s
 	}
 	return out
+}
+
+// tooLarge tells whether a Secret holds more than credentials would. What reads
+// them takes many times their size.
+func tooLarge(o Struct) bool {
+	size := 0
+	for key, v := range o.Get("data").s.GetFields() {
+		size += len(key) + base64.StdEncoding.DecodedLen(len(v.GetStringValue()))
+	}
+	return size > plan.MaxSecretSize
 }
 
 // secretData is what stands in a Secret, decoded. What isn't base64 can't come

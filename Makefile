@@ -51,7 +51,7 @@ FUZZ := FuzzRunFunction:./fn FuzzDecode:./fn/decode FuzzMerge:./fn/plan FuzzPlan
 fuzz: ## Feed the function what nobody would write, FUZZTIME (default 1m) for each target
 	@for target in $(FUZZ); do \
 	  echo "$${target%%:*}, $(or $(FUZZTIME),1m)"; \
-	  go test -run '^$$' -fuzz "^$${target%%:*}$$" -fuzztime $(or $(FUZZTIME),1m) "$${target##*:}"; \
+	  go test -run '^$$' -fuzz "^$${target%%:*}$$" -fuzztime $(or $(FUZZTIME),1m) -fuzzminimizetime 1s "$${target##*:}"; \
 	done
 
 .PHONY: e2e

@@ -35,6 +35,7 @@ func TestPoliciesOfTenants(t *testing.T) {
 		service   = "virtual-argocd-services"
 		endpoints = "virtual-argocd-endpoints"
 		pods      = "virtual-argocd-pods"
+		volumes   = "virtual-argocd-volumes"
 		pod       = `{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster}}, spec: {serviceAccountName: vc-workload-vcluster, automountServiceAccountToken: false`
 	)
 	cases := map[string]struct {
@@ -74,6 +75,7 @@ func TestPoliciesOfTenants(t *testing.T) {
 		"LoadBalancer":         {service, `{spec: {type: LoadBalancer}}`, "", syncer, ""},
 		"ExternalIPs":          {service, `{spec: {externalIPs: [192.0.2.1]}}`, "", syncer, "externalIPs"},
 		"ExternalName":         {service, `{spec: {type: ExternalName, externalName: argocd-server.vargo-b.svc}}`, "", syncer, "ExternalName"},
+		"NodePort":             {service, `{spec: {type: NodePort}}`, "", syncer, "NodePort"},
 		"ServiceDNSName":       {service, `{metadata: {annotations: {external-dns.alpha.kubernetes.io/hostname: b.example.org}}, spec: {}}`, "", syncer, "DNS names"},
 		"EndpointsOfVCluster":  {endpoints, `{endpoints: [{addresses: [169.254.169.254]}]}`, "", syncer, "no Endpoints"},
 		"EndpointsOfHost":      {endpoints, `{endpoints: []}`, "", "system:serviceaccount:kube-system:endpointslice-controller", ""},
@@ -88,6 +90,12 @@ func TestPoliciesOfTenants(t *testing.T) {
 		"PodProjectsToken":  {pods, pod + `, volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: t}}]}}]}}`, "", syncer, "no token"},
 		"PodOnNode":         {pods, pod + `, nodeName: control-plane-1}}`, "", syncer, "choose its node"},
 		"PodToleratesAll":   {pods, pod + `, tolerations: [{operator: Exists}]}}`, "", syncer, "every taint"},
+		"Volume":            {volumes, `{spec: {accessModes: [ReadWriteOnce], storageClassName: fast, dataSourceRef: {kind: VolumeSnapshot, name: a}}}`, "", syncer, ""},
+		"StoresVolume":      {volumes, `{spec: {accessModes: [ReadWriteOnce]}}`, "", controller, ""},
+		"VolumeOfOthers":    {volumes, `{spec: {volumeName: pv-1}}`, "", syncer, "names no volume"},
+		"VolumeBySelector":  {volumes, `{spec: {selector: {}}}`, "", syncer, "selects no volume"},
+		"StaticVolume":      {volumes, `{spec: {storageClassName: ""}}`, "", syncer, "has a StorageClass"},
+		"CopyOfOthers":      {volumes, `{spec: {dataSourceRef: {kind: PersistentVolumeClaim, name: a, namespace: vargo-b}}}`, "", syncer, "another namespace"},
 		"PodOnControlPlane": {pods, pod + `, tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]}}`, "", syncer, "every taint"},
 	}
 	policies := read(t)

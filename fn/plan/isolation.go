@@ -30,12 +30,13 @@ func DefaultQuota() map[string]string {
 		"count/persistentvolumeclaims": "10",
 		"requests.storage":             "50Gi",
 
-		"count/services":         "40",
+		// vcluster makes one for each node that a pod of the tenant runs on, too.
+		"count/services":         "150",
 		"services.nodeports":     "0",
 		"services.loadbalancers": "0",
-		// One of each for a Service, made by the host.
-		"count/endpoints":                       "40",
-		"count/endpointslices.discovery.k8s.io": "80",
+		// Made by the host for Services.
+		"count/endpoints":                       "150",
+		"count/endpointslices.discovery.k8s.io": "300",
 		"count/ingresses.networking.k8s.io":     "10",
 
 		"count/secrets":    "200",

@@ -22,6 +22,7 @@ const (
 	virtualAPIPort = 8443
 	// argocdServerPort is that of Argo CD's API server.
 	argocdServerPort = 8080
+	acmeSolverPort   = 8089
 	dnsPort          = 53
 )
 
@@ -64,7 +65,7 @@ func networkPolicies(p *Plan, in v1alpha1.Input) (string, error) {
 	}
 	policies := []networkingv1.NetworkPolicy{controlPlanePolicy(in), tenantPolicy(n), dnsPolicy()}
 	if p.Ingress.Host != "" {
-		policies = append(policies, urlPolicy(n))
+		policies = append(policies, urlPolicy(n), acmePolicy(n))
 	}
 	var out []string
 	for _, policy := range policies {
@@ -119,12 +120,26 @@ func dnsPolicy() networkingv1.NetworkPolicy {
 func urlPolicy(n v1alpha1.Network) networkingv1.NetworkPolicy {
 	selector := tenantPods()
 	selector.MatchLabels = map[string]string{"app.kubernetes.io/name": ArgoCDServer, labelNamespace: ArgoCDNamespace}
+	return ingressPolicy("virtual-argocd-url", selector, n, argocdServerPort)
+}
+
+// acmePolicy lets them reach the pods that cert-manager runs beside an Ingress, on
+// the host, to show that the host name is its own.
+func acmePolicy(n v1alpha1.Network) networkingv1.NetworkPolicy {
+	selector := metav1.LabelSelector{MatchLabels: map[string]string{"acme.cert-manager.io/http01-solver": "true"}}
+	return ingressPolicy("virtual-argocd-acme", selector, n, acmeSolverPort)
+}
+
+func ingressPolicy(name string, pods metav1.LabelSelector, n v1alpha1.Network, port int32) networkingv1.NetworkPolicy {
 	var from []networkingv1.NetworkPolicyPeer
 	for _, namespace := range n.IngressControllers {
 		from = append(from, namespacePeer(namespace))
 	}
-	p := networkPolicy("virtual-argocd-url", selector,
-		[]networkingv1.NetworkPolicyIngressRule{{Ports: ports(corev1.ProtocolTCP, argocdServerPort), From: from}}, nil)
+	p := networkPolicy(name, pods, nil, nil)
+	// A rule with no peers would let all in.
+	if len(from) > 0 {
+		p.Spec.Ingress = []networkingv1.NetworkPolicyIngressRule{{Ports: ports(corev1.ProtocolTCP, port), From: from}}
+	}
 	p.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
 	return p
 }

@@ -53,6 +53,7 @@ func TestNetworkPolicies(t *testing.T) {
 		kubeDNS  = pod("kube-system", "k8s-app", "kube-dns")
 		monitor  = pod("monitoring", "app", "prometheus")
 		git      = pod("git")
+		solver   = pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
 	)
 	host := v1alpha1.Host{APIServer: v1alpha1.APIServer{CIDRs: []string{"10.244.0.1/32"}}}
 	network := v1alpha1.Network{
@@ -64,8 +65,9 @@ func TestNetworkPolicies(t *testing.T) {
 		from, to party
 		port     int
 		want     bool
-		// url: the tenant has one; plain: the platform has set nothing.
-		url, plain bool
+		// url: the tenant has one; plain: the platform has set nothing; none: it has no
+		// ingress controllers.
+		url, plain, none bool
 	}{
 		"TenantToOwnPod":            {from: any1, to: server, port: 8080, want: true},
 		"TenantToOwnDNS":            {from: any1, to: dns, port: 1053, want: true},
@@ -117,6 +119,11 @@ func TestNetworkPolicies(t *testing.T) {
 		"IngressToServersOtherPort": {from: ingress, to: server, port: 8083, url: true},
 		"IngressToOtherPods":        {from: ingress, to: any1, port: 8080, url: true},
 		"IngressToAPI":              {from: ingress, to: control, port: 8443, url: true},
+		"IngressToSolver":           {from: ingress, to: solver, port: 8089, want: true, url: true},
+		"IngressToSolverWithoutURL": {from: ingress, to: solver, port: 8089},
+		"TenantToSolver":            {from: any1, to: solver, port: 8089, url: true},
+		"OtherToSolver":             {from: other, to: solver, port: 8089, url: true},
+		"NoIngressControllers":      {from: ingress, to: server, port: 8080, url: true, none: true},
 		"MonitoringToTenant":        {from: monitor, to: server, port: 8083, want: true},
 		"MonitoringToAPI":           {from: monitor, to: control, port: 8443, want: true},
 		"MonitoringToStore":         {from: monitor, to: etcd, port: 2381},
@@ -130,6 +137,9 @@ func TestNetworkPolicies(t *testing.T) {
 			r := Request{XRName: "a", Input: v1alpha1.Input{Host: host, Network: network}}
 			if tc.plain {
 				r.Input = v1alpha1.Input{}
+			}
+			if tc.none {
+				r.Input.Network.IngressControllers = []string{}
 			}
 			if tc.url {
 				r.Input.Ingress.Domain = "example.org"

@@ -63,6 +63,10 @@ func TestQuotaIsEnough(t *testing.T) {
 				for range tc.beside {
 					takes(t, used, plain, limits)
 				}
+				// vcluster makes a Service for each node that a pod of the tenant runs on.
+				pods := used["count/pods"]
+				sum(t, used, "count/services", "1", pods.AsApproximateFloat64())
+				used["count/endpoints"] = used["count/services"]
 				hard := at(host["ResourceQuota/vc-vcluster"], "spec|hard").(map[string]any)
 				for _, name := range slices.Sorted(maps.Keys(used)) {
 					has, ok := hard[string(name)].(string)

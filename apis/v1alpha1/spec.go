@@ -121,7 +121,7 @@ type ArgoCDSpec struct {
 
 	// Values of the argo-cd Helm chart. They are merged over the platform's, map
 	// by map; lists replace. Names of the chart's workloads (fullnameOverride and
-	// the like) are the platform's to set.
+	// the like) are the platform's to set, and so is what the plan sets.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:Type=object
@@ -151,7 +151,7 @@ type VClusterSpec struct {
 	ChartVersion string `json:"chartVersion,omitempty"`
 
 	// Values of the vcluster Helm chart. Only some paths are a tenant's to set,
-	// such as sync.toHost.ingresses and controlPlane.statefulSet.resources; any
+	// such as controlPlane.statefulSet.resources, unless the plan sets them; any
 	// other is refused with an error that names it.
 	// +optional
 	// +nullable

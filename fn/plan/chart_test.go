@@ -88,11 +88,34 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 	}
 }
 
+// TestValuesFitOlderCharts: the oldest vcluster, and those around which its values
+// have changed, take what the function sets, too.
+func TestValuesFitOlderCharts(t *testing.T) {
+	for version, kubernetes := range map[string]string{"0.25.0": "v1.32.0", "0.27.0": "v1.33.0", "0.30.0": "v1.34.0"} {
+		t.Run(version, func(t *testing.T) {
+			schema := schemaOfVersion(t, version)
+			for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: StoreEtcd}, RuntimeClass: "gvisor", LoadBalancers: 1}} {
+				p, err := New(Request{XRName: "a", Plan: Chosen{Name: "p", Data: data}, Spec: Spec{VClusterChartVersion: version, KubernetesVersion: kubernetes},
+					Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hosts: Hosts{Held: []string{"a.example.org"}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				validate(t, schema, p.VCluster.Values)
+			}
+		})
+	}
+}
+
 // vclusterSchema compiles the schema of the default chart version, from its Go
 // module.
 func vclusterSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(vclusterModule(t), "chart", "values.schema.json"))
+	return schemaOfVersion(t, DefaultVClusterVersion)
+}
+
+func schemaOfVersion(t *testing.T, version string) *jsonschema.Schema {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(moduleOfVersion(t, version), "chart", "values.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +137,12 @@ func vclusterSchema(t *testing.T) *jsonschema.Schema {
 // vclusterModule is the folder of the default vcluster's Go module.
 func vclusterModule(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+DefaultVClusterVersion).Output()
+	return moduleOfVersion(t, DefaultVClusterVersion)
+}
+
+func moduleOfVersion(t *testing.T, version string) string {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+version).Output()
 	if err != nil {
 		t.Fatalf("cannot download the vcluster module: %v", err)
 	}

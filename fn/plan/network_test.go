@@ -233,3 +233,25 @@ func selects(s *metav1.LabelSelector, l map[string]string) bool {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	return err == nil && selector.Matches(labels.Set(l))
 }
+
+// TestOneMistakeAtATime: of several mistakes the same one is told each time.
+func TestOneMistakeAtATime(t *testing.T) {
+	wrong := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Is"}}}
+	for name, r := range map[string]Request{
+		"Plan": {Plan: Chosen{Name: "p", Data: v1alpha1.PlanData{RuntimeClass: "a b", VCluster: v1alpha1.PlanVCluster{Storage: v1alpha1.PlanStorage{StorageClass: "a b"}},
+			Ingress: v1alpha1.Ingress{ClassName: "a b"}}}},
+		"Quota": {Plan: Chosen{Name: "p", Data: v1alpha1.PlanData{Quota: map[string]v1alpha1.Quantity{"pods": "a", "secrets": "b", "cpu": "c", "memory": "d"}}}},
+		"Peer":  {Input: v1alpha1.Input{Network: v1alpha1.Network{AllowTo: []networkingv1.NetworkPolicyPeer{{PodSelector: wrong, NamespaceSelector: wrong}}}}},
+	} {
+		r.XRName = "a"
+		_, first := New(r)
+		if first == nil {
+			t.Fatalf("%s: no error", name)
+		}
+		for range 50 {
+			if _, err := New(r); err == nil || err.Error() != first.Error() {
+				t.Fatalf("%s: once %v, once %v", name, first, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+)
+
+// check refuses a plan that no tenant can have.
+func (c Chosen) check() error {
+	d := c.Data
+	if err := c.checkNames(); err != nil {
+		return err
+	}
+	for _, q := range slices.Concat(c.vclusterDecisions(), c.argocdDecisions()) {
+		if text, ok := q.value.(string); ok && q.field != "runtimeClass" {
+			if err := c.checkQuantity(q.field, text); err != nil {
+				return err
+			}
+		}
+	}
+	if s := d.VCluster.Storage; s.Size != "" {
+		if err := c.checkQuantity("vcluster.storage.size", string(s.Size)); err != nil {
+			return err
+		}
+	}
+	for _, n := range []struct{ field, name string }{
+		{"vcluster.storage.storageClass", d.VCluster.Storage.StorageClass},
+		{"runtimeClass", d.RuntimeClass},
+		{"ingress.className", d.Ingress.ClassName},
+		{"ingress.tls.issuer.name", d.Ingress.TLS.Issuer.Name},
+	} {
+		if n.name != "" && len(validation.IsDNS1123Subdomain(n.name)) > 0 {
+			return fmt.Errorf("%s: %q is not the name of an object: write one such as standard", c.at(n.field), n.name)
+		}
+	}
+	for _, n := range []struct {
+		field        string
+		is, from, to int64
+	}{
+		{"vcluster.replicas", d.VCluster.Replicas, 0, 7},
+		{"loadBalancers", d.LoadBalancers, 0, 100},
+		{"argocd.server.replicas", d.ArgoCD.Server.Replicas, 0, 50},
+		{"argocd.repoServer.replicas", d.ArgoCD.RepoServer.Replicas, 0, 50},
+		{"argocd.controller.replicas", d.ArgoCD.Controller.Replicas, 0, 50},
+		{"argocd.applicationSet.replicas", d.ArgoCD.ApplicationSet.Replicas, 0, 50},
+	} {
+		if n.is < n.from || n.is > n.to {
+			return fmt.Errorf("%s: %d is not possible: write a number up to %d", c.at(n.field), n.is, n.to)
+		}
+	}
+	if levels := []string{"", PodSecurityBaseline, PodSecurityRestricted}; !slices.Contains(levels, d.PodSecurity) {
+		return fmt.Errorf("%s: %q is unknown: write %s or %s", c.at("podSecurity"), d.PodSecurity, PodSecurityBaseline, PodSecurityRestricted)
+	}
+	if stores := []string{"", StoreSQLite, StoreEtcd}; !slices.Contains(stores, d.VCluster.BackingStore) {
+		return fmt.Errorf("%s: %q is unknown: write %s or %s", c.at("vcluster.backingStore"), d.VCluster.BackingStore, StoreSQLite, StoreEtcd)
+	}
+	if d.VCluster.Replicas > 1 && d.VCluster.BackingStore != StoreEtcd {
+		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", c.at("vcluster.replicas"), d.VCluster.Replicas, StoreEtcd)
+	}
+	return c.checkIngress()
+}
+
+// quotaNames are the limits that a ResourceQuota may have without a slash in their
+// names.
+var quotaNames = []string{
+	"configmaps", "cpu", "ephemeral-storage", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "memory", "persistentvolumeclaims", "pods",
+	"requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage", "secrets", "services", "services.loadbalancers", "services.nodeports",
+}
+
+// containerNames are the resources of a container without a slash in their names.
+var containerNames = []string{"cpu", "ephemeral-storage", "memory"}
+
+// checkNames refuses resources that Kubernetes doesn't know: Helm would only say so
+// once it changes a tenant.
+func (c Chosen) checkNames() error {
+	check := func(field string, of map[string]v1alpha1.Quantity, known []string) error {
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if !slices.Contains(known, name) && (!strings.Contains(name, "/") || len(validation.IsQualifiedName(name)) > 0) {
+				return fmt.Errorf("%s.%s: is no resource: write one of %s, or one with a slash in it", c.at(field), name, strings.Join(known, ", "))
+			}
+		}
+		return nil
+	}
+	d := c.Data
+	if err := check("quota", d.Quota, quotaNames); err != nil {
+		return err
+	}
+	for _, of := range []struct {
+		field string
+		names map[string]v1alpha1.Quantity
+	}{
+		{"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
+		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits},
+		{"argocd.server.resources.requests", d.ArgoCD.Server.Resources.Requests}, {"argocd.server.resources.limits", d.ArgoCD.Server.Resources.Limits},
+		{"argocd.repoServer.resources.requests", d.ArgoCD.RepoServer.Resources.Requests}, {"argocd.repoServer.resources.limits", d.ArgoCD.RepoServer.Resources.Limits},
+		{"argocd.controller.resources.requests", d.ArgoCD.Controller.Resources.Requests}, {"argocd.controller.resources.limits", d.ArgoCD.Controller.Resources.Limits},
+		{"argocd.applicationSet.resources.requests", d.ArgoCD.ApplicationSet.Resources.Requests}, {"argocd.applicationSet.resources.limits", d.ArgoCD.ApplicationSet.Resources.Limits},
+		{"argocd.redis.resources.requests", d.ArgoCD.Redis.Resources.Requests}, {"argocd.redis.resources.limits", d.ArgoCD.Redis.Resources.Limits},
+	} {
+		if err := check(of.field, of.names, containerNames); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkSizes refuses a container of the control plane that requests more than its
+// limit: the host would, for as long as nobody looks.
+func (c Chosen) checkSizes(claim, all Values) error {
+	at := []string{"controlPlane", "statefulSet", "resources"}
+	amount := func(kind, name string) (resource.Quantity, bool) {
+		v, _ := lookup(all, append(slices.Clone(at), kind, name)...)
+		if n, ok := v.(float64); ok {
+			v = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+		text, ok := v.(string)
+		q, err := resource.ParseQuantity(text)
+		return q, ok && err == nil
+	}
+	for _, name := range containerNames {
+		request, has := amount("requests", name)
+		limit, limited := amount("limits", name)
+		if !has || !limited || request.Cmp(limit) <= 0 {
+			continue
+		}
+		field := "input.charts.vcluster.values." + strings.Join(at, ".")
+		if _, ok := lookup(claim, at...); ok {
+			field = "spec.vcluster.values." + strings.Join(at, ".")
+		} else if r := c.Data.VCluster.Resources; len(r.Requests)+len(r.Limits) > 0 {
+			field = c.at("vcluster.resources")
+		}
+		return fmt.Errorf("%s: requests.%s is %s and limits.%s %s: write both, the limit no smaller than the request", field, name, request.String(), name, limit.String())
+	}
+	return nil
+}
+
+func (c Chosen) checkIngress() error {
+	i := c.Data.Ingress
+	if i.Domain != "" && !isHost(i.Domain) {
+		return fmt.Errorf("%s: %q is not a domain: write one in lower case, such as argocd.example.org", c.at("ingress.domain"), i.Domain)
+	}
+	if kind := i.TLS.Issuer.Kind; !slices.Contains([]string{"", "ClusterIssuer", "Issuer"}, kind) {
+		return fmt.Errorf("%s: %q is unknown: write ClusterIssuer or Issuer", c.at("ingress.tls.issuer.kind"), kind)
+	}
+	if i.TLS.Issuer != (v1alpha1.Issuer{}) && i.TLS.Issuer.Name == "" {
+		return fmt.Errorf("%s: is missing: write the name of an issuer, such as letsencrypt", c.at("ingress.tls.issuer.name"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(i.Annotations)) {
+		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
+			return fmt.Errorf("%s: %q is not the key of an annotation", c.at("ingress.annotations"), key)
+		}
+	}
+	return nil
+}
+
+func (c Chosen) checkQuantity(field, text string) error {
+	q, err := resource.ParseQuantity(text)
+	if err != nil || q.Sign() < 0 {
+		return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", c.at(field), text)
+	}
+	return nil
+}
+
+// checkAllowed refuses a version of the claim that the plan doesn't allow.
+func (c Chosen) checkAllowed(list string, allowed []string, field, version string) error {
+	var ok bool
+	for i, a := range allowed {
+		constraint, err := semver.NewConstraint(a)
+		if err != nil {
+			return fmt.Errorf("%s[%d]: %q is neither a version nor a range: write one such as 1.35.4, ~1.35 or \">=9.3.0 <10\"", c.at("versions."+list), i, a)
+		}
+		ok = ok || version != "" && constraint.Check(parse(version))
+	}
+	if ok || version == "" || len(allowed) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: plan %s doesn't allow %s: write a version of %s, or choose another plan", field, c.Name, version, strings.Join(allowed, ", "))
+}

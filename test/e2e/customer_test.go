@@ -154,7 +154,7 @@ func (c *customer) deploysFromGit(ctx context.Context, t *testing.T, _ *envconf.
 	if _, err := createNamespace(gitNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	repo := gitserver.Run(ctx, t, host, gitNamespace, image, map[string]string{"web.yaml": webManifest})
+	repo := gitserver.RunPublic(ctx, t, host, gitNamespace, image, map[string]string{"web.yaml": webManifest})
 
 	const app = "web"
 	if err := api.Create(ctx, app, repo); err != nil {

@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/leak"
@@ -55,6 +56,7 @@ func (c *customer) givesCredentials(ctx context.Context, t *testing.T, _ *envcon
 			t.Fatal(err)
 		}
 	}
+	c.events = countCrossplaneEvents(ctx, t)
 	for field, value := range spec {
 		c.live.Patch(ctx, t, value, "spec", field)
 	}
@@ -83,6 +85,25 @@ func (c *customer) givesCredentials(ctx context.Context, t *testing.T, _ *envcon
 		}
 		return got["cluster"] == 4 && got["repository"] == 5 && got["repo-creds"] == 1 && got["client secret"] == 1, fmt.Sprint(got)
 	})
+	// What nothing here serves, Argo CD takes for what it is all the same.
+	registered, err := loggedIn(ctx, t, c.live).Repositories(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []argocd.Repository{
+		{Name: "password", Repo: "https://192.0.2.7/password.git"},
+		{Name: "bearer", Repo: "https://192.0.2.7/bearer.git"},
+		{Name: "ssh", Repo: "ssh://git@192.0.2.7/ssh.git"},
+		{Name: "github", Repo: "https://192.0.2.7/github.git", GitHubAppID: 1, GitHubAppInstallationID: 2},
+		{Name: "certificate", Repo: "https://192.0.2.7/certificate.git"},
+	} {
+		want.Type = "git"
+		got := registered[want.Name]
+		// The proxy's URL has a password, which only Argo CD tells.
+		if got.Proxy = ""; got != want {
+			t.Errorf("repository %s in Argo CD: want %+v, got %+v", want.Name, want, got)
+		}
+	}
 	return ctx
 }
 

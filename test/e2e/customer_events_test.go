@@ -30,15 +30,15 @@ type crossplaneEvents struct {
 	dropped float64
 }
 
-// fewEvents holds what a tenant costs on its way to Ready below what Crossplane lets it have by default, whatever this
-// Crossplane is set to: past that, each further step would wait for half a minute.
+// fewEvents holds what a tenant costs on its way, to Ready or to all of its credentials, below what Crossplane lets it
+// have by default, whatever this Crossplane is set to: past that, each further step would wait for half a minute.
 func (c *customer) fewEvents(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	now := countCrossplaneEvents(ctx, t)
 	events, took := now.allowed-c.events.allowed, now.at.Sub(c.events.at)
 	budget := eventsAtOnce + eventsPerSecond*took.Seconds()
 	t.Logf("%.0f events in %s, of the %.0f that Crossplane lets through by default", events, took.Round(time.Second), budget)
 	if events > budget+eventsOfItsOwn {
-		t.Errorf("a tenant comes up with %.0f events, Crossplane lets %.0f through by default", events, budget)
+		t.Errorf("a tenant costs %.0f events, Crossplane lets %.0f through by default", events, budget)
 	}
 	if dropped := now.dropped - c.events.dropped; dropped > 0 {
 		t.Errorf("Crossplane has dropped %.0f events", dropped)

@@ -43,6 +43,7 @@ func TestCustomer(t *testing.T) {
 		Assess("ColumnsSayWhatRunsWhere", c.columns).
 		Assess("ArgoCDDeploysFromGit", c.deploysFromGit).
 		Assess("TakesCredentials", c.givesCredentials).
+		Assess("CrossplaneIsNotWornOutByCredentials", c.fewEvents).
 		Assess("NoSecretOutsideSecrets", c.noSecretOutsideSecrets).
 		Assess("BrokenArgoCDIsDegradedAndRecovers", c.degradesAndRecovers).
 		Assess("DeleteLeavesNothing", c.deleteLeavesNothing).

@@ -6,13 +6,11 @@ import (
 	"net/url"
 )
 
-// Repository is what Argo CD tells of a repository. It tells no credentials, but whether those of a template are used.
+// Repository is what Argo CD tells of a repository: no credentials, but whether those of a template are used.
 type Repository struct {
-	Name, Repo, Type, Project          string
-	EnableOCI, Insecure, EnableLFS     bool
-	InheritedCreds, ForceHTTPBasicAuth bool
-	Proxy                              string
-	GitHubAppID                        int64
+	Name, Repo, Type, Project, Proxy     string
+	EnableOCI, Insecure, InheritedCreds  bool
+	GitHubAppID, GitHubAppInstallationID int64
 }
 
 // Repositories are the registered repositories by name.

@@ -70,6 +70,8 @@ func RunPublic(ctx context.Context, t testing.TB, host *kube.Cluster, namespace,
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
+					TerminationGracePeriodSeconds: new(int64), // There is nothing to finish.
+
 					InitContainers: []corev1.Container{container("commit", commit)},
 					Containers:     []corev1.Container{server},
 					Volumes: []corev1.Volume{

@@ -258,6 +258,8 @@ func (p *Private) deployment(meta metav1.ObjectMeta, files corev1.Volume) *appsv
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(meta.Labels)},
 				Spec: corev1.PodSpec{
+					TerminationGracePeriodSeconds: new(int64), // There is nothing to finish.
+
 					SecurityContext: &corev1.PodSecurityContext{RunAsUser: &user, RunAsGroup: &user, FSGroup: &user, RunAsNonRoot: &yes},
 					InitContainers: []corev1.Container{container("prepare", prepare,
 						corev1.VolumeMount{Name: "own", MountPath: "/own"}, corev1.VolumeMount{Name: "files", MountPath: "/files"})},

@@ -61,6 +61,7 @@ func (c *customerCluster) entry() map[string]any {
 }
 
 func TestClusters(t *testing.T) {
+	needsEmbedded(t)
 	t.Parallel()
 	c := &connected{}
 	testenv.Test(t, features.New("hub and edge").

@@ -30,19 +30,23 @@ const (
 	passwordSecret = "library-password"
 	keySecret      = "library-key"
 	templateSecret = "library-template"
+	plainSecret    = "library-plain"
 )
 
-// library is a customer with private repositories. They are on one server: two that its password opens, one that its key
-// opens, and one for which only the template has credentials.
+// library is a customer with private repositories: two that a server's password opens, one that its key opens, and one
+// for which only the template has credentials; and with one in a registry that speaks plain http.
 type library struct {
 	live    *claim.Live
 	git     *gitserver.Private
 	secrets ownSecrets
+	// artifact is the URL of the one in the registry.
+	artifact string
 	// entries of spec.repositories, and those of spec.credentialTemplates.
 	entries, templates []any
 }
 
 func TestRepositories(t *testing.T) {
+	needsEmbedded(t)
 	t.Parallel()
 	l := &library{}
 	testenv.Test(t, features.New("library").
@@ -69,6 +73,7 @@ func (l *library) create(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	if _, err := createNamespace(repositoriesNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
+	l.artifact = "oci://" + pushArtifact(ctx, t, map[string]string{"deployment.yaml": webManifest})
 	l.git = gitserver.RunPrivate(ctx, t, host, repositoriesNamespace, func(string) map[string]string {
 		return map[string]string{"deployment.yaml": webManifest}
 	})
@@ -80,6 +85,7 @@ func (l *library) create(ctx context.Context, t *testing.T, _ *envconf.Config) c
 		map[string]any{"name": "key", "url": l.git.SSH(), "secretRef": ref(keySecret)},
 		map[string]any{"name": "charts", "url": l.git.Charts(), "type": "helm", "secretRef": ref(passwordSecret)},
 		map[string]any{"name": "team", "url": l.git.Teams() + "web.git"},
+		map[string]any{"name": "artifact", "url": l.artifact, "type": "oci", "secretRef": ref(plainSecret)},
 	}
 	l.templates = []any{map[string]any{"name": "teams", "url": l.git.Teams(), "secretRef": ref(templateSecret)}}
 	l.writeSecrets(ctx, t, "")
@@ -110,6 +116,7 @@ func (l *library) writeSecrets(ctx context.Context, t *testing.T, knownHosts str
 	password := map[string]string{"username": gitserver.Username, "password": l.git.Password()}
 	l.secrets.write(ctx, t, passwordSecret, password)
 	l.secrets.write(ctx, t, templateSecret, password)
+	l.secrets.write(ctx, t, plainSecret, map[string]string{"insecureOCIForceHttp": "true"})
 	key := map[string]string{"ssh-privatekey": l.git.Key()}
 	if knownHosts != "" {
 		key["knownHosts"] = knownHosts
@@ -129,7 +136,7 @@ func states(s *claim.State) map[string]string {
 func (l *library) registered(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	want := map[string]string{
 		"Repository password": "Connected", "Repository key": "Connected", "Repository charts": "Connected", "Repository team": "Connected",
-		"CredentialTemplate teams": "Connected",
+		"Repository artifact": "Connected", "CredentialTemplate teams": "Connected",
 	}
 	l.live.Await(ctx, t, time.Minute, "tells that its repositories are connected", func(s *claim.State) bool {
 		return s.True(claim.RepositoriesConnected) && maps.Equal(states(s), want)
@@ -144,6 +151,7 @@ func (l *library) registered(ctx context.Context, t *testing.T, _ *envconf.Confi
 		{Name: "key", Repo: l.git.SSH(), Type: "git"},
 		{Name: "charts", Repo: l.git.Charts(), Type: "helm"},
 		{Name: "team", Repo: l.git.Teams() + "web.git", Type: "git", InheritedCreds: true},
+		{Name: "artifact", Repo: l.artifact, Type: "oci", Insecure: true},
 	} {
 		if got[r.Name] != r {
 			t.Errorf("repository %s in Argo CD: want %+v, got %+v", r.Name, r, got[r.Name])
@@ -159,13 +167,14 @@ func (l *library) registered(ctx context.Context, t *testing.T, _ *envconf.Confi
 	return ctx
 }
 
-// apps are the Applications of the test, one for each of the Git repositories, and one of the chart.
+// apps are the Applications of the test, one for each of the repositories.
 func (l *library) apps() map[string]argocd.Source {
 	return map[string]argocd.Source{
 		"password": {RepoURL: l.git.HTTPS(), Path: "."},
 		"key":      {RepoURL: l.git.SSH(), Path: "."},
 		"team":     {RepoURL: l.git.Teams() + "web.git", Path: "."},
 		"chart":    {RepoURL: l.git.Charts(), Chart: "web", Revision: "1.0.0"},
+		"artifact": {RepoURL: l.artifact, Path: ".", Revision: artifactTag},
 	}
 }
 
@@ -184,7 +193,7 @@ func (l *library) synced(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	api, virtual := loggedIn(ctx, t, l.live), open(ctx, t, l.live)
 	apps := l.apps()
 	// That of the key is the last, since the known hosts reach Argo CD's pods with the patience of a kubelet.
-	for _, app := range []string{"password", "team", "chart", "key"} {
+	for _, app := range []string{"password", "team", "chart", "artifact", "key"} {
 		l.createApp(ctx, t, api, app, apps[app])
 	}
 	measured.add("repositories: known host told to Argo CD trusts it", time.Since(start))
@@ -273,7 +282,7 @@ func (l *library) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.Co
 	l.live.Patch(ctx, t, append(slices.Clone(l.entries), absent), "spec", "repositories")
 	want := map[string]string{
 		"Repository password": "SecretMissing", "Repository charts": "SecretMissing", "Repository key": "SecretInvalid", "Repository absent": "SecretMissing",
-		"Repository team": "Connected", "CredentialTemplate teams": "Connected",
+		"Repository team": "Connected", "Repository artifact": "Connected", "CredentialTemplate teams": "Connected",
 	}
 	named := []string{passwordSecret, keySecret, "library-absent"}
 	start := time.Now()

@@ -115,8 +115,8 @@ func (c *connected) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 		return map[string]string{"web/deployment.yaml": webManifest, "root/shop.yaml": fmt.Sprintf(shopApplication, url)}
 	})
 	c.repo = git.HTTPS()
-	c.secrets.write(ctx, t, "hub-apps", map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
-	c.hub.Patch(ctx, t, []any{map[string]any{"name": "apps", "url": c.repo, "secretRef": map[string]any{"name": "hub-apps"}}}, "spec", "repositories")
+	c.secrets.write(ctx, t, "apps-password", map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
+	c.hub.Patch(ctx, t, []any{map[string]any{"name": "apps", "url": c.repo, "secretRef": map[string]any{"name": "apps-password"}}}, "spec", "repositories")
 	return ctx
 }
 

@@ -27,10 +27,10 @@ const repositoriesNamespace = "e2e-repositories"
 
 // The Secrets of the claim.
 const (
-	passwordSecret = "library-password"
-	keySecret      = "library-key"
-	templateSecret = "library-template"
-	plainSecret    = "library-plain"
+	passwordSecret = "repository-password"
+	keySecret      = "repository-key"
+	templateSecret = "repository-template"
+	plainSecret    = "repository-plain"
 )
 
 // library is a customer with private repositories: two that a server's password opens, one that its key opens, and one
@@ -278,13 +278,13 @@ func (l *library) awaitCommit(ctx context.Context, t *testing.T, commit string) 
 func (l *library) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	l.secrets.delete(ctx, t, passwordSecret)
 	l.secrets.write(ctx, t, keySecret, map[string]string{"ssh-privatekey": "no key"})
-	absent := map[string]any{"name": "absent", "url": "https://git.example.org/absent.git", "secretRef": map[string]any{"name": "library-absent"}}
+	absent := map[string]any{"name": "absent", "url": "https://git.example.org/absent.git", "secretRef": map[string]any{"name": "repository-absent"}}
 	l.live.Patch(ctx, t, append(slices.Clone(l.entries), absent), "spec", "repositories")
 	want := map[string]string{
 		"Repository password": "SecretMissing", "Repository charts": "SecretMissing", "Repository key": "SecretInvalid", "Repository absent": "SecretMissing",
 		"Repository team": "Connected", "Repository artifact": "Connected", "CredentialTemplate teams": "Connected",
 	}
-	named := []string{passwordSecret, keySecret, "library-absent"}
+	named := []string{passwordSecret, keySecret, "repository-absent"}
 	start := time.Now()
 	s := l.live.Await(ctx, t, 2*time.Minute, "tells which Secrets are missing or broken, and names them in condition RepositoriesConnected", func(s *claim.State) bool {
 		return maps.Equal(states(s), want) && !slices.ContainsFunc(named, func(name string) bool {

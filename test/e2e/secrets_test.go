@@ -12,7 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// ownSecrets are the Secrets beside its claims that a test has made, by name.
+// ownSecrets are the Secrets beside its claims that a test has made, by name. No name begins with that of a claim: such
+// are the tenant's own, which go with it.
 type ownSecrets []string
 
 // write creates a Secret, or puts other data into it.

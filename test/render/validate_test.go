@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // extensions are the schemas objects are held against: Crossplane's and the
@@ -73,6 +74,13 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 	add := func(path string) {
 		for _, o := range read(t, path) {
 			objects = append(objects, o)
+			// The schema of a ConfigMap doesn't say what its keys may be; an API server does.
+			data, _, _ := unstructured.NestedMap(o.Object, "data")
+			for key := range data {
+				if wrong := validation.IsConfigMapKey(key); len(wrong) > 0 && o.GetKind() == "ConfigMap" {
+					t.Errorf("%s: key %q: %s", path, key, wrong[0])
+				}
+			}
 			steps, _, _ := unstructured.NestedSlice(o.Object, "spec", "pipeline")
 			for _, s := range steps {
 				if in, ok := s.(map[string]any)["input"].(map[string]any); ok {

@@ -30,7 +30,7 @@ func extensions() (string, error) {
 		filepath.Join(env.modules["provider-helm"], "package", "crds"),
 		filepath.Join(env.modules["provider-kubernetes"], "package", "crds"),
 		filepath.Join(env.modules["crossplane"], "cluster", "crds"),
-		filepath.Join(env.modules["argocd"], "manifests", "crds", "application-crd.yaml"),
+		filepath.Join(env.modules["argocd"], "manifests", "crds"),
 	), ","), nil
 }
 

@@ -32,7 +32,7 @@ func TestStory(t *testing.T) {
 			"Warning SecretMissing: Cluster prod: Secret prod in namespace team-a does not exist: create it",
 			"Warning SecretMissing: Repository apps: Secret git in namespace team-a does not exist: create it",
 			"Normal WaitingForHost: Host argocd.example.org is being reserved for this claim",
-			"Warning SecretMissing: Secret oidc in namespace team-a does not exist: create it",
+			"Warning SecretMissing: Client secret: Secret oidc in namespace team-a does not exist: create it",
 		}},
 		{"The namespace is there.", e.heal, []string{"Normal Installing: Installing chart vcluster 0.36.1 with Kubernetes v1.36.0"}},
 		{"The virtual cluster is there.", e.heal, []string{

@@ -184,8 +184,9 @@ func TestHealthOnTheHost(t *testing.T) {
 			func(o *unstructured.Unstructured) {
 				set(t, o, false, "spec", "bootstrap", "syncPolicy", "automated", "enabled")
 				say(t, o, claim.BootstrapSynced, "False", v1alpha1.ReasonOutOfSync, "Application bootstrap is not synced")
+				set(t, o, "Argo CD is ready, and not all that goes with it: see BootstrapSynced", "status", "message")
 			},
-			"Healthy", []string{"Argo CD is ready"},
+			"Healthy", []string{"see BootstrapSynced"},
 		},
 		"BeingDeleted": {
 			"Argo CD has an answer of its own.", "everything/5-ready",

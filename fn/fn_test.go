@@ -90,7 +90,7 @@ func TestHealth(t *testing.T) {
 		"WorkloadUnavailable": {
 			"A workload that loses its replicas is named.",
 			func(e *engine) { e.setReplicas("argocd-repo-server", 1, 0) },
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server has not all replicas available, it wants 1",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server is not fully available, replicas wanted: 1",
 		},
 		"VirtualClusterUnreachable": {
 			"What can't be observed isn't known to be healthy.",

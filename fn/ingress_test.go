@@ -247,7 +247,7 @@ func TestIngressHealth(t *testing.T) {
 	e.install()
 	e.setIngress(`{"loadBalancer":{}}`)
 	e.reconcile()
-	if c := e.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonWaitingForAddress || e.status("phase") != "Ready" {
+	if c := e.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonWaitingForAddress || !strings.Contains(c.GetMessage(), "default class") || e.status("phase") != "Ready" {
 		t.Errorf("no controller serves it: %v, tenant %s", c, e.status("phase"))
 	}
 	e.setIngress(`{"loadBalancer":{"ingress":[{"hostname":"lb.example.org"}]}}`)

@@ -37,7 +37,8 @@ type Status struct {
 	// +kubebuilder:validation:Maximum=100
 	Progress *int64 `json:"progress,omitempty"`
 
-	// What is being waited for, or what is wrong.
+	// What is being waited for, or what is wrong. When Argo CD is ready and a part
+	// beside it isn't, it names that part's condition.
 	// +optional
 	Message string `json:"message,omitempty"`
 

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"strings"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
@@ -27,7 +29,7 @@ func New(t compose.Tenant, r compose.Result) Report {
 	rep.Status = v1alpha1.Status{
 		Phase:        phase(t, rep.Ready, deleting),
 		Progress:     new(progress(t, rep.Ready)),
-		Message:      message(core, r),
+		Message:      message(core, optional, r),
 		Namespace:    t.Names.Namespace,
 		VCluster:     vcluster(t),
 		ArgoCD:       argocd(t),
@@ -99,9 +101,10 @@ func progress(t compose.Tenant, ready bool) int64 {
 	return progressArgoCD + int64((progressAllWorkloads-progressArgoCD)*(all-len(broken))/all)
 }
 
-// message is that of the first condition that doesn't hold.
-func message(conditions []Condition, r compose.Result) string {
-	for _, c := range conditions {
+// message is that of the first condition of the core that doesn't hold; when all
+// do, it names those of parts that don't.
+func message(core, optional []Condition, r compose.Result) string {
+	for _, c := range core {
 		if !c.True {
 			return c.Message
 		}
@@ -110,6 +113,15 @@ func message(conditions []Condition, r compose.Result) string {
 		if len(waiting) > 0 {
 			return "Waiting for composed resource " + waiting[0]
 		}
+	}
+	var not []string
+	for _, c := range optional {
+		if !c.True {
+			not = append(not, c.Type)
+		}
+	}
+	if len(not) > 0 {
+		return "Argo CD is ready, and not all that goes with it: see " + strings.Join(not, ", ")
 	}
 	return "Argo CD is ready"
 }

@@ -330,6 +330,7 @@ func (c *connected) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.
 	if !s.True(claim.Ready) || s.Phase != "Ready" {
 		t.Errorf("broken Secrets hold back the rest of the tenant: %s", s)
 	}
+	showsOnTheHost(ctx, t, s, "Degraded", "cluster-garbled", "cluster-absent")
 	// Time enough to do what must not be done.
 	time.Sleep(20 * time.Second)
 	got, err := loggedIn(ctx, t, c.hub).Clusters(ctx)
@@ -349,9 +350,10 @@ func (c *connected) corrected(ctx context.Context, t *testing.T, _ *envconf.Conf
 	c.writeSecrets(ctx, t, c.clusters...)
 	c.specify(ctx, t)
 	start := time.Now()
-	c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are connected", func(s *claim.State) bool {
-		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters)
+	s := c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are connected, and is ready", func(s *claim.State) bool {
+		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters) && s.True(claim.Ready) && s.Phase == "Ready"
 	})
+	showsOnTheHost(ctx, t, s, "Healthy")
 	measured.add("clusters: Secrets corrected to told in the status", time.Since(start))
 	return ctx
 }

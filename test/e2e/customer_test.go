@@ -100,6 +100,7 @@ func (c *customer) becomesReady(ctx context.Context, t *testing.T, _ *envconf.Co
 	if progress != 100 || c.state.Phase != "Ready" {
 		t.Errorf("a Ready claim has phase Ready and progress 100: %s", c.state)
 	}
+	showsOnTheHost(ctx, t, c.state, "Healthy", "Argo CD is ready")
 	if !slices.Contains(phases, "Provisioning") {
 		t.Errorf("phases seen on the way are %v, Provisioning is not among them", phases)
 	}
@@ -206,6 +207,7 @@ func (c *customer) degradesAndRecovers(ctx context.Context, t *testing.T, _ *env
 	if !s.True(claim.VirtualClusterReady) {
 		t.Errorf("the virtual cluster is fine when Argo CD in it is not: %s", s)
 	}
+	showsOnTheHost(ctx, t, s, "Degraded", name)
 	scale(1)
 	start = time.Now()
 	c.live.AwaitReady(ctx, t, 5*time.Minute)

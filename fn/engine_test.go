@@ -154,6 +154,10 @@ func (e *engine) mayControl(o *structpb.Struct) bool {
 		e.t.Fatal(err)
 	}
 	field(there, "metadata").Fields["ownerReferences"] = structpb.NewListValue(owners)
+	claim := field(e.xr(), "spec", "claimRef").GetFields()
+	field(there, "metadata").Fields["labels"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"crossplane.io/claim-name": claim["name"], "crossplane.io/claim-namespace": claim["namespace"],
+	}})
 	e.cluster[key] = there
 	return true
 }

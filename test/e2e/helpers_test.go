@@ -127,15 +127,35 @@ func answering(ctx context.Context, t *testing.T, api *argocd.Client) *argocd.Cl
 // connectionDetails are what the connection Secret of a claim says.
 func connectionDetails(ctx context.Context, t *testing.T, l *claim.Live) map[string]string {
 	t.Helper()
-	secret, err := l.ConnectionSecret(ctx)
+	details, err := detailsOf(ctx, l)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return details
+}
+
+func detailsOf(ctx context.Context, l *claim.Live) (map[string]string, error) {
+	secret, err := l.ConnectionSecret(ctx)
+	if err != nil {
+		return nil, err
 	}
 	out := map[string]string{}
 	for key, v := range secret.Data {
 		out[key] = string(v)
 	}
-	return out
+	return out, nil
+}
+
+// awaitDetails waits until the connection Secret of a claim is as wanted, which looks at it and says what it sees.
+func awaitDetails(ctx context.Context, t *testing.T, l *claim.Live, what string, wanted func(map[string]string) (bool, string)) {
+	t.Helper()
+	eventually.True(ctx, t, time.Minute, "the connection Secret of "+l.Name+" "+what, func(ctx context.Context) (bool, string) {
+		details, err := detailsOf(ctx, l)
+		if err != nil {
+			return false, err.Error()
+		}
+		return wanted(details)
+	})
 }
 
 // workloads are the names of Argo CD's Deployments and StatefulSets in a virtual cluster, and what is wrong with those

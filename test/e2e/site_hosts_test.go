@@ -159,13 +159,13 @@ func (s *site) hostFreed(ctx context.Context, t *testing.T, _ *envconf.Config) c
 func (s *site) ingressRemoved(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	s.live.Patch(ctx, t, false, "spec", "argocd", "values", "server", "ingress", "enabled")
 	state := s.live.Await(ctx, t, 3*time.Minute, "is reached inside the cluster alone", func(state *claim.State) bool {
-		return state.True(claim.Ready) && strings.HasSuffix(state.ArgoCD.URL, ".svc") && state.Condition(claim.IngressReady).Reason == "NotInSpec" &&
-			len(s.ingresses(ctx, t, state.Namespace)) == 0
+		return state.True(claim.Ready) && strings.HasSuffix(state.ArgoCD.URL, ".svc") && state.Condition(claim.IngressReady).Reason == "NotInSpec"
 	})
-	eventually.True(ctx, t, time.Minute, "the connection Secret says so", func(ctx context.Context) (bool, string) {
-		url := connectionDetails(ctx, t, s.live)["url"]
-		return url == state.ArgoCD.URL, url
+	eventually.True(ctx, t, time.Minute, "no Ingress is left on the host cluster", func(context.Context) (bool, string) {
+		left := s.ingresses(ctx, t, state.Namespace)
+		return len(left) == 0, fmt.Sprint(left)
 	})
+	awaitDetails(ctx, t, s.live, "says so", func(details map[string]string) (bool, string) { return details["url"] == state.ArgoCD.URL, details["url"] })
 	settings, err := loggedIn(ctx, t, s.live).Settings(ctx)
 	if err != nil || settings["url"] != state.ArgoCD.URL {
 		t.Errorf("Argo CD says that it is at %v, %v, the claim %s", settings["url"], err, state.ArgoCD.URL)

@@ -172,11 +172,9 @@ func (s *site) adminOff(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	s.live.Await(ctx, t, time.Minute, "is Ready with its admin switched off", func(state *claim.State) bool {
 		return state.True(claim.Ready) && state.True(claim.SSOReady)
 	})
-	eventually.True(ctx, t, time.Minute, "the connection Secret has no password that opens nothing", func(ctx context.Context) (bool, string) {
-		details := connectionDetails(ctx, t, s.live)
-		_, user := details["username"]
-		_, password := details["password"]
-		return !user && !password && details["url"] != "", fmt.Sprintf("username %t, password %t", user, password)
+	awaitDetails(ctx, t, s.live, "has no password that opens nothing", func(details map[string]string) (bool, string) {
+		return details["username"] == "" && details["password"] == "" && details["url"] != "",
+			fmt.Sprintf("username %q, a password of %d characters", details["username"], len(details["password"]))
 	})
 	if err := s.visitor(t).LoginSSO(ctx, s.provider.Ada.Name, s.provider.Ada.Password); err != nil {
 		t.Errorf("nobody can sign on any more: %v", err)
@@ -192,9 +190,9 @@ func (s *site) signOnRemoved(ctx context.Context, t *testing.T, _ *envconf.Confi
 		return err == nil, fmt.Sprint(err)
 	})
 	measured.add("site: sign-on removed to admin logged in", time.Since(start))
-	eventually.True(ctx, t, time.Minute, "the connection Secret has that password again", func(ctx context.Context) (bool, string) {
-		details := connectionDetails(ctx, t, s.live)
-		return details["username"] == "admin" && details["password"] == s.password, "username " + details["username"]
+	awaitDetails(ctx, t, s.live, "has that password again", func(details map[string]string) (bool, string) {
+		return details["username"] == "admin" && details["password"] == s.password,
+			fmt.Sprintf("username %q, a password of %d characters", details["username"], len(details["password"]))
 	})
 	if info, err := s.admin.UserInfo(ctx); err != nil || !info.LoggedIn {
 		t.Errorf("a session from before sign-on was removed is none any more: %+v, %v", info, err)

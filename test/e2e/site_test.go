@@ -174,7 +174,10 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 		if err != nil {
 			return false, err.Error()
 		}
-		details := connectionDetails(ctx, t, l)
+		details, err := detailsOf(ctx, l)
+		if err != nil {
+			return false, err.Error()
+		}
 		return settings["url"] == url && details["url"] == url, fmt.Sprintf("Argo CD says %v, the Secret %s", settings["url"], details["url"])
 	})
 	// Each has a password of its own, so this is the right one.

@@ -23,8 +23,8 @@ var pages = []struct {
 	path  string
 	shows []string
 }{
-	{"/applications/argocd/bootstrap?view=tree", []string{"bootstrap", "shop", "Healthy", "Synced", "Sync OK"}},
-	{"/applications/argocd/shop?view=tree", []string{"deploy", "web", "Healthy", "Synced"}},
+	{"/applications/argocd/bootstrap?view=tree", []string{"APP HEALTH Healthy", "SYNC STATUS Synced to HEAD", "Sync OK", "application shop"}},
+	{"/applications/argocd/shop?view=tree", []string{"APP HEALTH Healthy", "SYNC STATUS Synced to HEAD", "deploy web", "pod web-"}},
 	{"/applications/argocd/shop?view=pods", []string{"GROUP BY"}},
 	{"/applications/argocd/shop?view=list", []string{"apps/Deployment"}},
 	{"/applications/argocd/shop?view=tree&node=apps%2FDeployment%2Fshop%2Fweb%2F0&tab=summary", []string{"LIVE MANIFEST", "kind: Deployment"}},
@@ -44,6 +44,12 @@ var pages = []struct {
 	{"/help", []string{"New to Argo CD?"}},
 }
 
+// healthy is what the list of Applications says.
+var healthy = []string{
+	"bootstrap Project: default Labels: Status: Healthy Synced Repository:",
+	"shop Project: default Labels: Status: Healthy Synced Repository:",
+}
+
 // browse looks at Argo CD as its people do. E2E_PICTURE=docs/argocd.png makes the README's picture anew.
 func (s *site) browse(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	url := "https://" + s.host
@@ -51,7 +57,7 @@ func (s *site) browse(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 	b := browser.Open(t, options)
 	start := time.Now()
 	b.LogIn(t, url, "admin", s.password)
-	b.AwaitText(t, pageWithin, "bootstrap", "shop", "Healthy", "Synced")
+	b.AwaitText(t, pageWithin, healthy...)
 	measured.add("site: browser opened to the Applications seen", time.Since(start))
 	if file := os.Getenv("E2E_PICTURE"); file != "" {
 		b.Picture(t, filepath.Join("..", "..", file))
@@ -69,7 +75,7 @@ func (s *site) browse(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 	ada := browser.Open(t, options)
 	start = time.Now()
 	ada.LogInSSO(t, url, s.provider.Ada.Name, s.provider.Ada.Password)
-	ada.AwaitText(t, pageWithin, "bootstrap", "Healthy", "Synced")
+	ada.AwaitText(t, pageWithin, healthy...)
 	measured.add("site: browser opened to signed on", time.Since(start))
 	ada.Visit(t, url+"/user-info")
 	ada.AwaitText(t, pageWithin, s.provider.Ada.Email(), sso.Admins)

@@ -165,7 +165,9 @@ func (s *site) ingressRemoved(ctx context.Context, t *testing.T, _ *envconf.Conf
 		left := s.ingresses(ctx, t, state.Namespace)
 		return len(left) == 0, fmt.Sprint(left)
 	})
-	awaitDetails(ctx, t, s.live, "says so", func(details map[string]string) (bool, string) { return details["url"] == state.ArgoCD.URL, details["url"] })
+	awaitDetails(ctx, t, s.live, "says so", func(details map[string]string) (bool, string) {
+		return details["url"] == state.ArgoCD.URL, details["url"]
+	})
 	settings, err := loggedIn(ctx, t, s.live).Settings(ctx)
 	if err != nil || settings["url"] != state.ArgoCD.URL {
 		t.Errorf("Argo CD says that it is at %v, %v, the claim %s", settings["url"], err, state.ArgoCD.URL)

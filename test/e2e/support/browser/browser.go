@@ -166,7 +166,7 @@ func (b *Browser) Visit(t testing.TB, url string) {
 	b.do(t, "open "+url, answersWithin, chromedp.Navigate(url))
 }
 
-// AwaitText waits until each text stands on the page, where a person sees it.
+// AwaitText waits until each text stands on the page, where a person sees it. Words may be apart by any space.
 func (b *Browser) AwaitText(t testing.TB, within time.Duration, texts ...string) {
 	t.Helper()
 	seen := ""
@@ -189,13 +189,12 @@ func (b *Browser) text() (string, error) {
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
 	text := ""
-	err := chromedp.Run(ctx, chromedp.Evaluate(`document.body.innerText`, &text))
-	// Editors write spaces that do not break lines. They look the same.
-	return strings.ReplaceAll(text, "\u00a0", " "), err
+	return text, chromedp.Run(ctx, chromedp.Evaluate(`document.body.innerText`, &text))
 }
 
 func missing(seen string, texts []string) []string {
 	var out []string
+	seen = strings.Join(strings.Fields(seen), " ")
 	for _, text := range texts {
 		if !strings.Contains(seen, text) {
 			out = append(out, text)

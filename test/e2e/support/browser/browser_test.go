@@ -85,7 +85,7 @@ func TestBrowserIsMissing(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	if got := missing("Synced and Healthy", []string{"Healthy", "Degraded"}); strings.Join(got, " ") != "Degraded" {
+	if got := missing("Synced\n\u00a0and Healthy", []string{"Synced and Healthy", "Healthy", "Degraded"}); strings.Join(got, " ") != "Degraded" {
 		t.Errorf("missing(...): want Degraded, got %q", got)
 	}
 }

@@ -138,7 +138,7 @@ func (s *site) becomesReady(ctx context.Context, t *testing.T, _ *envconf.Config
 	if state.Bootstrap.Health != "Healthy" || state.Bootstrap.Sync != "Synced" {
 		t.Errorf("condition BootstrapSynced is True, status.bootstrap is %+v", state.Bootstrap)
 	}
-	s.events.holdToBudget(ctx, t)
+	s.events.holdToBudget(ctx, t, eventsOfParts)
 	return ctx
 }
 

@@ -126,7 +126,7 @@ func TestHostsAreUnique(t *testing.T) {
 	second.cluster = first.cluster
 	second.install()
 	c := second.condition(v1alpha1.ConditionIngressReady)
-	if c.GetReason() != v1alpha1.ReasonHostTaken || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || c.GetMessage() != "Host argocd.example.org is in use by another claim: write another spec.ingress.host" {
+	if c.GetReason() != v1alpha1.ReasonHostTaken || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || c.GetMessage() != "Host argocd.example.org is in use by claim customer1: write another spec.ingress.host" {
 		t.Errorf("IngressReady of the second: %v", c)
 	}
 	if second.rsp.GetDesired().GetResources()[compose.HostName("argocd.example.org")] != nil {
@@ -171,6 +171,18 @@ func TestHostsAreUnique(t *testing.T) {
 	}
 	if got := records(second); !slices.Equal(got, []string{"ConfigMap/crossplane-system/" + plan.HostRecord("argocd.example.org")}) {
 		t.Errorf("records of hosts: %v", got)
+	}
+}
+
+// TestHolderOfAHost: who uses one namespace is not told what claims others have.
+func TestHolderOfAHost(t *testing.T) {
+	const spec = `{"ingress":{"host":"argocd.example.org"}}`
+	first := newEngine(t, tenantXR(spec), "").install()
+	second := newEngine(t, strings.NewReplacer("customer1", "customer2", "1f0d7d2c", "another", testNamespace, "team-b").Replace(tenantXR(spec)), "")
+	second.cluster = first.cluster
+	second.install()
+	if c := second.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonHostTaken || c.GetMessage() != "Host argocd.example.org is in use by another claim: write another spec.ingress.host" {
+		t.Errorf("IngressReady of a claim of another namespace: %v", c)
 	}
 }
 

@@ -14,7 +14,11 @@ func ingressReady(t compose.Tenant, is conditionOf) Condition {
 	o := t.Observed.Composed[compose.Ingress]
 	switch {
 	case i.Taken:
-		message := fmt.Sprintf("Host %s is in use by another claim: write another spec.ingress.host", i.Wanted)
+		holder := "another claim"
+		if i.Holder != "" {
+			holder = "claim " + i.Holder
+		}
+		message := fmt.Sprintf("Host %s is in use by %s: write another spec.ingress.host", i.Wanted, holder)
 		if i.Host != "" {
 			message += "; " + i.Host + " stays in use"
 		}

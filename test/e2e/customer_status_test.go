@@ -39,7 +39,7 @@ func (c *customer) statusIsTheTruth(ctx context.Context, t *testing.T, _ *envcon
 	}
 	equal("status.argocd.url", s.ArgoCD.URL, string(secret.Data["url"]))
 
-	api := argocd.New(dialer, s.ArgoCD.URL)
+	api := answering(ctx, t, argocd.New(dialer, s.ArgoCD.URL))
 	if version, err := api.Version(ctx); err != nil {
 		t.Errorf("nothing answers at status.argocd.url: %v", err)
 	} else {

@@ -20,6 +20,7 @@ const (
 	ClustersConnected     = "ClustersConnected"
 	RepositoriesConnected = "RepositoriesConnected"
 	BootstrapSynced       = "BootstrapSynced"
+	IngressReady          = "IngressReady"
 	SSOReady              = "SSOReady"
 )
 

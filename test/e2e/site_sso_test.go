@@ -22,7 +22,7 @@ import (
 )
 
 // clientSecretName is the Secret with what Argo CD proves itself with to the provider.
-const clientSecretName = "site-oidc"
+const clientSecretName = "oidc-client"
 
 func (s *site) oidc() map[string]any {
 	return map[string]any{

@@ -116,10 +116,7 @@ func (s *site) ownCertificate(ctx context.Context, t *testing.T, _ *envconf.Conf
 	if err != nil {
 		t.Fatal(err)
 	}
-	writeSecret(ctx, t, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: certificateName, Namespace: claims}, Type: corev1.SecretTypeTLS,
-		Data: map[string][]byte{corev1.TLSCertKey: pair.CertPEM(), corev1.TLSPrivateKeyKey: key},
-	})
+	s.secrets.write(ctx, t, certificateName, map[string]string{corev1.TLSCertKey: string(pair.CertPEM()), corev1.TLSPrivateKeyKey: string(key)})
 	s.rival.Patch(ctx, t, map[string]any{
 		"className": nil, "annotations": nil, "tls": map[string]any{"issuer": nil, "secretName": certificateName},
 	}, "spec", "ingress")

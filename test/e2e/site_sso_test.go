@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
@@ -34,22 +32,7 @@ func (s *site) oidc() map[string]any {
 
 func (s *site) writeClientSecret(ctx context.Context, t *testing.T) {
 	t.Helper()
-	writeSecret(ctx, t, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: clientSecretName, Namespace: claims},
-		Data:       map[string][]byte{"clientSecret": []byte(s.provider.ClientSecret)},
-	})
-}
-
-func writeSecret(ctx context.Context, t *testing.T, secret *corev1.Secret) {
-	t.Helper()
-	secrets := host.Typed.CoreV1().Secrets(secret.Namespace)
-	_, err := secrets.Update(ctx, secret, metav1.UpdateOptions{})
-	if kerrors.IsNotFound(err) {
-		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
-	}
-	if err != nil {
-		t.Fatalf("cannot write Secret %s: %v", secret.Name, err)
-	}
+	s.secrets.write(ctx, t, clientSecretName, map[string]string{"clientSecret": s.provider.ClientSecret})
 }
 
 // visitor is somebody at the URL who has not logged in.
@@ -139,9 +122,7 @@ func (s *site) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) con
 }
 
 func (s *site) clientSecretMissing(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	if err := host.Typed.CoreV1().Secrets(claims).Delete(ctx, clientSecretName, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	s.secrets.delete(ctx, t, clientSecretName)
 	start := time.Now()
 	state := s.live.Await(ctx, t, 2*time.Minute, "names the client secret's Secret that is missing", func(state *claim.State) bool {
 		return namesIt(state, claim.SSOReady, "Secret "+clientSecretName+" ") && state.Condition(claim.SSOReady).Reason == "SecretMissing"

@@ -12,12 +12,10 @@ import (
 	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -28,6 +26,9 @@ import (
 // siteNamespace is where the customer's own servers are: Git and the OIDC provider.
 const siteNamespace = "e2e-site"
 
+// gitSecretName is the Secret with the password for the customer's repository.
+const gitSecretName = "git-password"
+
 // site is a customer whose people come to Argo CD from outside the cluster, and sign on with their own provider.
 type site struct {
 	// live has a URL, sign-on and a first Application from the start; rival wants its host.
@@ -37,6 +38,7 @@ type site struct {
 	// authorities are those that the customer's machines trust, in PEM.
 	authorities []byte
 	provider    *sso.Provider
+	secrets     ownSecrets
 	events      crossplaneEvents
 
 	// admin is a session from the beginning; password and kept are what it was opened with, and lives on.
@@ -85,11 +87,7 @@ func (s *site) remove(ctx context.Context, t *testing.T) {
 	if t.Failed() && keep {
 		return
 	}
-	for _, name := range []string{clientSecretName, certificateName} {
-		if err := host.Typed.CoreV1().Secrets(claims).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-			t.Errorf("cannot delete Secret %s: %v", name, err)
-		}
-	}
+	s.secrets.deleteAll(ctx, t)
 	deleteNamespace(ctx, t, siteNamespace)
 }
 
@@ -109,12 +107,14 @@ func (s *site) servers(ctx context.Context, t *testing.T, _ *envconf.Config) con
 }
 
 func (s *site) becomesReady(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	repo := gitserver.RunHTTP(ctx, t, host, siteNamespace, artifacts.ServersImage, func(url string) map[string]string {
-		return map[string]string{"web__deployment.yaml": webManifest, "root__shop.yaml": fmt.Sprintf(shopApplication, url)}
+	git := gitserver.RunPrivate(ctx, t, host, siteNamespace, func(url string) map[string]string {
+		return map[string]string{"web/deployment.yaml": webManifest, "root/shop.yaml": fmt.Sprintf(shopApplication, url)}
 	})
+	s.secrets.write(ctx, t, gitSecretName, map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
 	s.events = countCrossplaneEvents(ctx, t)
 	s.live = claim.Create(ctx, t, host, newClaim("site").
-		Set(map[string]any{"repoURL": repo, "path": "root"}, "spec", "bootstrap").
+		Set(map[string]any{"repoURL": git.HTTPS(), "path": "root"}, "spec", "bootstrap").
+		Set([]any{map[string]any{"name": "apps", "url": git.HTTPS(), "secretRef": map[string]any{"name": gitSecretName}}}, "spec", "repositories").
 		Set(s.oidc(), "spec", "sso", "oidc"))
 	var state *claim.State
 	seen := map[string]time.Duration{}

@@ -1,6 +1,8 @@
 package status
 
 import (
+	"slices"
+
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -27,7 +29,7 @@ func New(t compose.Tenant, r compose.Result) Report {
 		Ready:      r.Ready() && !deleting && allTrue(core),
 	}
 	rep.Status = v1alpha1.Status{
-		Phase:        phase(t, rep.Ready, deleting),
+		Phase:        phase(t, core, rep.Ready, deleting),
 		Progress:     new(progress(t, rep.Ready)),
 		Message:      message(core, optional, r),
 		Namespace:    t.Names.Namespace,
@@ -44,7 +46,7 @@ func New(t compose.Tenant, r compose.Result) Report {
 // that remembers.
 func wasReady(o decode.Observed) bool {
 	switch v1alpha1.Phase(o.XR.String("status", "phase")) {
-	case v1alpha1.PhaseReady, v1alpha1.PhaseDegraded:
+	case v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded:
 		return true
 	default:
 		return false
@@ -57,12 +59,27 @@ func awaitsNamespace(t compose.Tenant) bool {
 	return !o[compose.VCluster].Exists() && !compose.Healthy(o[compose.Namespace])
 }
 
-func phase(t compose.Tenant, ready, deleting bool) v1alpha1.Phase {
+// rollsOut tells whether the core isn't ready for a change that is being rolled
+// out, and for nothing else.
+func rollsOut(t compose.Tenant, core []Condition) bool {
+	o := t.Observed.Composed
+	if o[compose.VCluster].Current() && o[compose.ArgoCD].Current() {
+		return false
+	}
+	off := slices.DeleteFunc(slices.Clone(core), func(c Condition) bool { return c.True })
+	return len(off) > 0 && !slices.ContainsFunc(off, func(c Condition) bool {
+		return c.Reason != v1alpha1.ReasonInstalling && c.Reason != v1alpha1.ReasonWaitingForVirtualCluster
+	})
+}
+
+func phase(t compose.Tenant, core []Condition, ready, deleting bool) v1alpha1.Phase {
 	switch {
 	case deleting:
 		return v1alpha1.PhaseDeleting
 	case ready:
 		return v1alpha1.PhaseReady
+	case wasReady(t.Observed) && rollsOut(t, core):
+		return v1alpha1.PhaseUpdating
 	case wasReady(t.Observed):
 		return v1alpha1.PhaseDegraded
 	case awaitsNamespace(t):

@@ -159,6 +159,7 @@ func TestHealthOnTheHost(t *testing.T) {
 			"Until a change is rolled out the tenant isn't ready, and nobody has to do anything.", "smallest/6-degraded",
 			func(o *unstructured.Unstructured) {
 				say(t, o, claim.ArgoCDReady, "False", v1alpha1.ReasonInstalling, "Rolling out a change of chart argo-cd 10.1.1")
+				set(t, o, string(v1alpha1.PhaseUpdating), "status", "phase")
 			},
 			"Progressing", []string{"Rolling out a change"},
 		},

@@ -233,6 +233,29 @@ func TestHostMoves(t *testing.T) {
 	}
 }
 
+// TestIngressesStaySynced: vcluster takes away what it has brought to the host.
+func TestIngressesStaySynced(t *testing.T) {
+	synced := func(e *engine) bool {
+		return field(e.observed(compose.VCluster), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue()
+	}
+	if e := newEngine(t, tenantXR(`{}`), "").install(); synced(e) {
+		t.Error("a tenant without an Ingress brings some to the host")
+	}
+	const off = `"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":false}}}}}`
+	for spec, want := range map[string]bool{`{}`: true, `{` + off + `}`: false} {
+		e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+		e.spec(spec)
+		e.reconcile()
+		if !synced(e) {
+			t.Errorf("%s: vcluster stops before the Ingress is gone", spec)
+		}
+		e.cycle(3)
+		if argocdValues(e)["ingress"] != nil || synced(e) != want {
+			t.Errorf("%s: the Ingress is gone, vcluster brings more to the host: %t, want %t", spec, synced(e), want)
+		}
+	}
+}
+
 // records are the hosts' records in the cluster.
 func records(e *engine) []string {
 	return slices.Sorted(func(yield func(string) bool) {

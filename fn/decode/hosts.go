@@ -35,6 +35,7 @@ func hosts(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Hosts 
 	if in := release.Get("spec", "forProvider", "values", "server", "ingress"); in.Value("enabled").GetBoolValue() {
 		h.Serving = in.String("hostname")
 	}
+	h.Synced = o.Composed[VCluster].Get("spec", "forProvider", "values", "sync", "toHost", "ingresses").Value("enabled").GetBoolValue()
 	h.Settled = !release.Exists() || release.Current() && release.Deployed()
 
 	wanted, err := r.WantedHost()

@@ -28,6 +28,8 @@ type Hosts struct {
 	Serving string
 	// Settled tells whether that is so as wanted, and not on its way to another.
 	Settled bool
+	// Synced tells whether the installed vcluster brings Ingresses to the host.
+	Synced bool
 }
 
 // Ingress is how Argo CD is reached from outside.
@@ -102,6 +104,9 @@ func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layer
 	if r.Spec.Ingress != nil {
 		spec = *r.Spec.Ingress
 	}
+	if keepsSync(r) {
+		p.VCluster.Values = Merge(p.VCluster.Values, syncIngresses())
+	}
 	if p.Ingress.Wanted == "" {
 		return nil
 	}
@@ -144,6 +149,15 @@ func insecure() Values { return Values{"server.insecure": "true"} }
 
 func syncIngresses() Values {
 	return Values{"sync": Values{"toHost": Values{"ingresses": Values{"enabled": true}}}}
+}
+
+// keepsSync tells whether vcluster goes on with Ingresses though none is wanted. Only
+// it takes away what it has brought to the host, so it must not stop before that.
+// Later nothing is won by stopping, which restarts the virtual cluster: that is for
+// the claim to say.
+func keepsSync(r Request) bool {
+	enabled, said := lookup(r.Spec.VClusterValues, "sync", "toHost", "ingresses", "enabled")
+	return r.Hosts.Synced && (!said || enabled != false || !r.Hosts.Settled || r.Hosts.Serving != "")
 }
 
 // ingress decides which host is in use. A host is in use once its record is seen

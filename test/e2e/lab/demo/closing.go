@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -111,7 +112,8 @@ func (d *closingData) setURL(ctx context.Context, cluster platform.Cluster, clai
 		if !cluster.Embedded {
 			return nil
 		}
-		d.Ways = ways(u.Hostname(), cluster.Ingress, resolves(ctx, u.Hostname(), cluster.Ingress.Address))
+		_, err := exec.LookPath(browser)
+		d.Ways = ways(u.Hostname(), cluster.Ingress, resolves(ctx, u.Hostname(), cluster.Ingress.Address), err == nil)
 		return answers(ctx, address, cluster.Ingress.Address)
 	}
 	service, err := argoCDService(ctx, cluster.Client, address)
@@ -129,19 +131,21 @@ func (d *closingData) setURL(ctx context.Context, cluster platform.Cluster, clai
 	return nil
 }
 
+// browser is one that can be told on its command line what names mean.
+const browser = "chromium"
+
 // ways are commands that open a host of the embedded cluster's ingress controller
 // on this machine.
-func ways(host string, in platform.Ingress, resolves bool) []string {
+func ways(host string, in platform.Ingress, resolves, browses bool) []string {
 	login := fmt.Sprintf("SSL_CERT_FILE=%s argocd login %s --grpc-web --username admin", in.CA, host)
 	if resolves {
 		return []string{fmt.Sprintf("curl --cacert %s https://%s/healthz", in.CA, host), login}
 	}
-	return []string{
-		fmt.Sprintf("curl --cacert %s --resolve %s:443:%s https://%s/healthz", in.CA, host, in.Address, host),
-		fmt.Sprintf("chromium --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP %s %s' https://%s", host, in.Address, host),
-		fmt.Sprintf("echo %s %s >>/etc/hosts   # DNS here doesn't know it; after this every program does", in.Address, host),
-		login,
+	out := []string{fmt.Sprintf("curl --cacert %s --resolve %s:443:%s https://%s/healthz", in.CA, host, in.Address, host)}
+	if browses {
+		out = append(out, fmt.Sprintf("%s --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP %s %s' https://%s", browser, host, in.Address, host))
 	}
+	return append(out, fmt.Sprintf("echo %s %s >>/etc/hosts   # DNS here doesn't know it; after this every program does", in.Address, host), login)
 }
 
 // resolves tells whether this machine's DNS knows that the host means the address.

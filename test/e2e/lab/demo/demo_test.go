@@ -111,17 +111,20 @@ func TestWaysToOpenAURL(t *testing.T) {
 	in := platform.Ingress{Address: "10.96.0.11", CA: "/c/ingress-ca.crt"}
 	const host = "customer1-default.10-96-0-11.sslip.io"
 	const login = "SSL_CERT_FILE=/c/ingress-ca.crt argocd login " + host + " --grpc-web --username admin"
-	for resolves, want := range map[bool][]string{
-		true: {"curl --cacert /c/ingress-ca.crt https://" + host + "/healthz", login},
-		false: {
-			"curl --cacert /c/ingress-ca.crt --resolve " + host + ":443:10.96.0.11 https://" + host + "/healthz",
-			"chromium --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP " + host + " 10.96.0.11' https://" + host,
-			"echo 10.96.0.11 " + host + " >>/etc/hosts   # DNS here doesn't know it; after this every program does",
-			login,
-		},
+	curl := "curl --cacert /c/ingress-ca.crt --resolve " + host + ":443:10.96.0.11 https://" + host + "/healthz"
+	hosts := "echo 10.96.0.11 " + host + " >>/etc/hosts   # DNS here doesn't know it; after this every program does"
+	for name, tc := range map[string]struct {
+		resolves, browses bool
+		want              []string
+	}{
+		"NameIsKnown": {true, true, []string{"curl --cacert /c/ingress-ca.crt https://" + host + "/healthz", login}},
+		"NoBrowser":   {false, false, []string{curl, hosts, login}},
+		"Browser": {false, true, []string{
+			curl, "chromium --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP " + host + " 10.96.0.11' https://" + host, hosts, login,
+		}},
 	} {
-		if diff := cmp.Diff(want, ways(host, in, resolves)); diff != "" {
-			t.Errorf("ways(..., %t): -want, +got:\n%s", resolves, diff)
+		if diff := cmp.Diff(tc.want, ways(host, in, tc.resolves, tc.browses)); diff != "" {
+			t.Errorf("%s: ways(...): -want, +got:\n%s", name, diff)
 		}
 	}
 }

@@ -43,7 +43,6 @@ Into the customer's own cluster{{ if .Forward }}, from a pod{{ end }}:
   kubectl -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.kubeconfig}' | base64 -d > {{ .Claim }}.kubeconfig
   kubectl --kubeconfig {{ .Claim }}.kubeconfig {{ .ToVirtual }}get pods -A
 
-
 When you have seen enough:
 
   kubectl delete virtualargocd {{ .Claim }}      # and nothing is left of it

@@ -19,6 +19,9 @@ var (
 	// keep leaves the claims of failed tests in place.
 	keep = os.Getenv("E2E_KEEP") != ""
 
+	// full runs what continuous integration has no time for, too.
+	full = os.Getenv("E2E_FULL") != ""
+
 	// ingress is the embedded cluster's ingress controller. It has no address where the tests run on another cluster.
 	ingress platform.Ingress
 

@@ -36,6 +36,14 @@ func newClaim(name string) *claim.Claim {
 	return claim.New(name).In(claims).Set(name+"-connection", "spec", "writeConnectionSecretToRef", "name")
 }
 
+// onlyInFull skips what is left to make e2e-full: the essential path of each feature runs always.
+func onlyInFull(t *testing.T) {
+	t.Helper()
+	if !full {
+		t.Skip("NOT TRIED HERE: THIS TAKES LONG, AND IS FOR make e2e-full")
+	}
+}
+
 // createNamespace makes a namespace and waits for what Kubernetes puts in each, so that listings don't race with it.
 func createNamespace(name string) env.Func {
 	return func(ctx context.Context, _ *envconf.Config) (context.Context, error) {

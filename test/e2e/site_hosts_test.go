@@ -65,6 +65,7 @@ func (s *site) hostTaken(ctx context.Context, t *testing.T, _ *envconf.Config) c
 // nobodyServes asks for a class that no ingress controller serves, and for a certificate from an issuer: nobody makes
 // it here, so what counts is that the host cluster's cert-manager would be asked for it.
 func (s *site) nobodyServes(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	s.rival.Patch(ctx, t, map[string]any{
 		"host": ownHost, "className": "nobodys", "annotations": map[string]any{"example.org/for": "{{ people }}"},
 		"tls": map[string]any{"issuer": map[string]any{"name": "letsencrypt"}},
@@ -103,6 +104,7 @@ func (s *site) ingresses(ctx context.Context, t *testing.T, namespace string) []
 }
 
 func (s *site) ownCertificate(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	dialer.Resolve(ownHost, ingress.Address)
 	ca, err := certs.NewAuthority("rival")
 	if err != nil {
@@ -127,6 +129,7 @@ func (s *site) ownCertificate(ctx context.Context, t *testing.T, _ *envconf.Conf
 }
 
 func (s *site) hostGivenUp(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	s.rival.Patch(ctx, t, map[string]any{"host": s.host, "tls": nil}, "spec", "ingress")
 	hostRefused(ctx, t, s.rival, s.host, "claim site", ownHost+" stays in use")
 
@@ -142,6 +145,7 @@ func (s *site) hostGivenUp(ctx context.Context, t *testing.T, _ *envconf.Config)
 
 // hostFreed takes the host's field away again, which asks for the host below the platform's domain: it is rival's now.
 func (s *site) hostFreed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	s.live.Patch(ctx, t, nil, "spec", "ingress")
 	hostRefused(ctx, t, s.live, s.host, "claim rival", "stays in use")
 	deleteAndAwait(ctx, t, s.rival, goneWithin)
@@ -153,6 +157,7 @@ func (s *site) hostFreed(ctx context.Context, t *testing.T, _ *envconf.Config) c
 
 // ingressRemoved switches the Ingress off that the platform's domain gives.
 func (s *site) ingressRemoved(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	s.live.Patch(ctx, t, false, "spec", "argocd", "values", "server", "ingress", "enabled")
 	state := s.live.Await(ctx, t, 3*time.Minute, "is reached inside the cluster alone", func(state *claim.State) bool {
 		return state.True(claim.Ready) && strings.HasSuffix(state.ArgoCD.URL, ".svc") && state.Condition(claim.IngressReady).Reason == "NotInSpec"

@@ -32,7 +32,7 @@ var pages = []struct {
 	{"/applications?view=summary", []string{"APPLICATIONS", "Health"}},
 	{"/applications?new=%7B%7D", []string{"Application Name", "Repository URL"}},
 	{"/settings", []string{"Repositories", "Clusters", "Projects", "Accounts"}},
-	{"/settings/repos", []string{"No repositories connected"}},
+	{"/settings/repos", []string{"apps", "Successful"}},
 	{"/settings/certs", []string{"github.com", "ssh-ed25519"}},
 	{"/settings/gpgkeys", []string{"No GnuPG public keys"}},
 	{"/settings/clusters", []string{"in-cluster", "Successful"}},

@@ -13,14 +13,15 @@ XPKG := go run ./internal/cmd/xpkg
 UNIT_TOOLS := crossplane crossplane-cli
 
 # End-to-end tests need a cluster: one of the caller's, or root on Linux to run one. Tests that did not run are no
-# success, so this fails without, unless the caller has said E2E=skip.
+# success, so this fails without, unless the caller has said E2E=skip. They wait more than they compute: four at once
+# suit two cores, too.
 define run-e2e
 if [ "$${E2E:-}" = skip ]; then \
   echo "END-TO-END TESTS ARE SKIPPED: E2E=skip IS SET"; \
 elif [ -z "$${KUBECONFIG:-}" ] && { [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; }; then \
   echo "END-TO-END TESTS CAN'T RUN HERE: THEY NEED ROOT ON LINUX, OR KUBECONFIG SET TO A CLUSTER. SET E2E=skip TO GO WITHOUT." >&2; exit 1; \
 else \
-  go test -tags e2e -count=1 -timeout=90m -v $(1) ./test/e2e; \
+  go test -tags e2e -count=1 -parallel=4 -timeout=90m -v $(1) ./test/e2e; \
 fi
 endef
 
@@ -55,11 +56,12 @@ fuzz: ## Feed the function what nobody would write, FUZZTIME (default 1m) for ea
 	done
 
 .PHONY: e2e
-e2e: ## End-to-end tests on the embedded cluster (root), or on the cluster of KUBECONFIG
+e2e: ## End-to-end tests of each feature's essential path, on the embedded cluster (root) or on the cluster of KUBECONFIG
 	@$(call run-e2e)
 
 .PHONY: e2e-full
-e2e-full: e2e ## The same as e2e: no test is too long for it
+e2e-full: ## All end-to-end tests: outages, deletion at each phase and the like, too
+	@export E2E_FULL=1; $(call run-e2e)
 
 .PHONY: bench
 bench: ## Benchmarks of the function, and of a tenant's way to Ready

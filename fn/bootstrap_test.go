@@ -105,19 +105,19 @@ func TestBootstrapHealth(t *testing.T) {
 		"NotSeen": {
 			"Argo CD has not looked yet.",
 			func(e *engine) { e.setApplication(`{}`) },
-			v1alpha1.ReasonOutOfSync, "Application bootstrap is not synced yet",
+			v1alpha1.ReasonWaitingForArgoCD, "Application bootstrap waits for Argo CD to compare it with Git",
 		},
 		"OutOfSync": {
 			"What is in Git isn't there.",
 			func(e *engine) { e.setApplication(`{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"}}`) },
-			v1alpha1.ReasonOutOfSync, "Application bootstrap is OutOfSync",
+			v1alpha1.ReasonOutOfSync, "Application bootstrap is not synced (OutOfSync): Argo CD is to do that of its own accord",
 		},
 		"RepositoryNotReached": {
 			"Argo CD can't read the repository.",
 			func(e *engine) {
 				e.setApplication(`{"sync":{"status":"Unknown"},"health":{"status":"Healthy"},"conditions":[{"type":"SharedResourceWarning","message":"other"},{"type":"ComparisonError","message":"authentication required"}]}`)
 			},
-			v1alpha1.ReasonApplicationFailed, "Application bootstrap: authentication required",
+			v1alpha1.ReasonApplicationFailed, "Application bootstrap has failed: authentication required",
 		},
 		"SyncFailed": {
 			"A sync has failed.",
@@ -141,7 +141,12 @@ func TestBootstrapHealth(t *testing.T) {
 		"Degraded": {
 			"Something in it is broken.",
 			func(e *engine) { e.setApplication(`{` + inSync + `,"health":{"status":"Degraded"}}`) },
-			v1alpha1.ReasonUnhealthy, "Application bootstrap is Degraded",
+			v1alpha1.ReasonUnhealthy, "Application bootstrap is synced, and its health is Degraded: Argo CD shows what in it",
+		},
+		"Suspended": {
+			"A CronJob that somebody has suspended is no fault.",
+			func(e *engine) { e.setApplication(`{` + inSync + `,"health":{"status":"Suspended"}}`) },
+			v1alpha1.ReasonSuspended, "is suspended until somebody resumes it",
 		},
 		"NotApplied": {
 			"The virtual cluster refuses it.",

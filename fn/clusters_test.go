@@ -174,7 +174,7 @@ func TestBrokenClusterSecrets(t *testing.T) {
 		"ServerNotHTTPS":       {one, map[string]string{"server": "http://a.b", "config": `{"username":"u"}`}, v1alpha1.StateSecretInvalid, "API server's URL"},
 		"ServerWithUser":       {one, map[string]string{"server": "https://u:secret-in-url@a.b", "config": `{"username":"u"}`}, v1alpha1.StateSecretInvalid, "API server's URL"},
 		"ShardNotANumber":      {one, map[string]string{"server": "https://a.b", "config": `{"username":"u"}`, "shard": "one"}, v1alpha1.StateSecretInvalid, "key shard"},
-		"ServerTwice":          {withServer, map[string]string{"server": "https://a.b", "config": `{"username":"u"}`}, v1alpha1.StateSecretInvalid, "leave the field server out"},
+		"ServerTwice":          {withServer, map[string]string{"server": "https://a.b", "config": `{"username":"u"}`}, v1alpha1.StateSecretInvalid, "leave the cluster's field server out"},
 		"KubeconfigNotYAML":    {one, map[string]string{"kubeconfig": "{token: tok-not-yaml-1"}, v1alpha1.StateSecretInvalid, "not a kubeconfig"},
 		"KubeconfigNoContext":  {one, map[string]string{"kubeconfig": `{"apiVersion":"v1","kind":"Config"}`}, v1alpha1.StateSecretInvalid, "current-context"},
 		"KubeconfigExec":       {one, ofKubeconfig(map[string]any{"exec": map[string]any{"apiVersion": "client.authentication.k8s.io/v1", "command": "aws", "interactiveMode": "Never"}}, server), v1alpha1.StateSecretInvalid, "user.exec is not possible here"},
@@ -184,7 +184,7 @@ func TestBrokenClusterSecrets(t *testing.T) {
 		"KubeconfigKeyFile":    {one, ofKubeconfig(map[string]any{"client-key": "/k", "client-certificate-data": b64(cert)}, server), v1alpha1.StateSecretInvalid, "user.client-key is not possible here"},
 		"KubeconfigTokenFile":  {one, ofKubeconfig(map[string]any{"tokenFile": "/var/run/t"}, server), v1alpha1.StateSecretInvalid, "user.tokenFile is not possible here"},
 		"KubeconfigAs":         {one, ofKubeconfig(map[string]any{"token": "t-1234567", "as": "admin"}, server), v1alpha1.StateSecretInvalid, "user.as is not possible here"},
-		"TokenWithoutServer":   {one, map[string]string{"token": "tok-no-server-1", "ca.crt": cert}, v1alpha1.StateSecretInvalid, "write its URL in the field server"},
+		"TokenWithoutServer":   {one, map[string]string{"token": "tok-no-server-1", "ca.crt": cert}, v1alpha1.StateSecretInvalid, "write its URL in the cluster's field server"},
 		"TokenWithoutCA":       {withServer, map[string]string{"token": "tok-no-ca-1"}, v1alpha1.StateSecretInvalid, "key ca.crt is missing"},
 		"TokenNotFilledIn":     {withServer, map[string]string{"token": "", "ca.crt": cert}, v1alpha1.StateSecretInvalid, "none of the forms"},
 		"TokenWithSpaces":      {withServer, map[string]string{"token": "tok spaces 1", "ca.crt": cert}, v1alpha1.StateSecretInvalid, "has spaces"},
@@ -236,7 +236,7 @@ func TestClusterStays(t *testing.T) {
 	if c := e.condition(v1alpha1.ConditionClustersConnected); c.GetReason() != v1alpha1.ReasonSecretMissing || !strings.Contains(c.GetMessage(), "what it gave before stays in use") {
 		t.Errorf("ClustersConnected: %v", c)
 	}
-	if e.status("phase") != "Ready" {
+	if e.status("phase") != "Ready" || e.status("message") != "Argo CD is ready, and not all that goes with it: see ClustersConnected" {
 		t.Errorf("a missing Secret made the tenant %s: %s", e.status("phase"), e.status("message"))
 	}
 	e.secret("prod-token", "Opaque", map[string]string{"token": "broken", "ca.crt": "broken"})

@@ -188,6 +188,10 @@ func (e *engine) mayControl(o *structpb.Struct) bool {
 		e.t.Fatal(err)
 	}
 	field(there, "metadata").Fields["ownerReferences"] = structpb.NewListValue(owners)
+	claim := field(e.xr(), "spec", "claimRef").GetFields()
+	field(there, "metadata").Fields["labels"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+		"crossplane.io/claim-name": claim["name"], "crossplane.io/claim-namespace": claim["namespace"],
+	}})
 	e.cluster[key] = there
 	return true
 }
@@ -221,7 +225,13 @@ func (e *engine) heal() {
 		case name == compose.Bootstrap:
 			e.setApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
 		case name == compose.ArgoCD:
-			o.ConnectionDetails = map[string][]byte{"password": []byte(testPassword)}
+			// What a Release has read stays in its Secret while it has one.
+			spec := field(o.GetResource(), "spec").GetFields()
+			if spec["writeConnectionSecretToRef"] == nil {
+				o.ConnectionDetails = nil
+			} else if spec["connectionDetails"] != nil {
+				o.ConnectionDetails = map[string][]byte{"password": []byte(testPassword)}
+			}
 			setStatus(o.GetResource(), `{"state":"deployed","version":"10.1.1"}`)
 		case strings.HasPrefix(name, "argocd-"):
 			e.setReplicas(name, 1, 1)

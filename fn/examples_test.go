@@ -23,11 +23,19 @@ func TestExampleClaims(t *testing.T) {
 		"ingress":      {"IngressReady": "Available"},
 		"certificate":  {"IngressReady": "SecretInvalid"},
 		"sso":          {"IngressReady": "Available", "SSOReady": "Available"},
+		// In Git, where Secrets aren't.
+		"acme":   {"BootstrapSynced": "Available"},
+		"globex": {"BootstrapSynced": "Available", "ClustersConnected": "SecretMissing", "RepositoriesConnected": "SecretMissing"},
 	}
 	files, err := filepath.Glob("../examples/claims/*.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
+	customers, err := filepath.Glob("../examples/gitops/customers/*/*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = append(files, customers...)
 	seen := map[string]bool{}
 	for _, file := range files {
 		raw, err := os.ReadFile(file)

@@ -90,7 +90,7 @@ func TestHealth(t *testing.T) {
 		"WorkloadUnavailable": {
 			"A workload that loses its replicas is named.",
 			func(e *engine) { e.setReplicas("argocd-repo-server", 1, 0) },
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server has not all replicas available, it wants 1",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server is not fully available, replicas wanted: 1",
 		},
 		"VirtualClusterUnreachable": {
 			"What can't be observed isn't known to be healthy.",
@@ -105,6 +105,13 @@ func TestHealth(t *testing.T) {
 				setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", `chart "argo-cd" version "99.0.0" not found`)
 			},
 			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstallFailed, `version "99.0.0" not found`,
+		},
+		"VirtualClusterSilent": {
+			"A chart that is installed and can't be looked at has not failed to install.",
+			func(e *engine) {
+				setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: failed to get last helm release: connection refused")
+			},
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster: observe failed",
 		},
 		"KubeconfigNotWritten": {
 			"vcluster writes its kubeconfig a moment after it is up: nothing has failed, and nothing is new.",
@@ -161,8 +168,12 @@ func TestHealth(t *testing.T) {
 			if c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetReason() != tc.want || !strings.Contains(c.GetMessage(), tc.message) {
 				t.Errorf("\n%s\nwant False, %s, %q, got: %v", tc.reason, tc.want, tc.message, c)
 			}
-			if e.status("phase") != "Degraded" || !strings.Contains(e.status("message"), tc.message) {
-				t.Errorf("\n%s\nwant Degraded, got %s: %s", tc.reason, e.status("phase"), e.status("message"))
+			phase := "Degraded"
+			if name == "RollingOut" {
+				phase = "Updating"
+			}
+			if e.status("phase") != phase || !strings.Contains(e.status("message"), tc.message) {
+				t.Errorf("\n%s\nwant %s, got %s: %s", tc.reason, phase, e.status("phase"), e.status("message"))
 			}
 			e.reconcile()
 			if got := len(e.events) - events; got != 1 {

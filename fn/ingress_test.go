@@ -126,7 +126,7 @@ func TestHostsAreUnique(t *testing.T) {
 	second.cluster = first.cluster
 	second.install()
 	c := second.condition(v1alpha1.ConditionIngressReady)
-	if c.GetReason() != v1alpha1.ReasonHostTaken || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || c.GetMessage() != "Host argocd.example.org is in use by another claim: write another spec.ingress.host" {
+	if c.GetReason() != v1alpha1.ReasonHostTaken || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || c.GetMessage() != "Host argocd.example.org is in use by claim customer1: write another spec.ingress.host" {
 		t.Errorf("IngressReady of the second: %v", c)
 	}
 	if second.rsp.GetDesired().GetResources()[compose.HostName("argocd.example.org")] != nil {
@@ -177,6 +177,18 @@ func TestHostsAreUnique(t *testing.T) {
 	}
 	if got := records(second); !slices.Equal(got, []string{"ConfigMap/crossplane-system/" + plan.HostRecord("argocd.example.org")}) {
 		t.Errorf("records of hosts: %v", got)
+	}
+}
+
+// TestHolderOfAHost: who uses one namespace is not told what claims others have.
+func TestHolderOfAHost(t *testing.T) {
+	const spec = `{"ingress":{"host":"argocd.example.org"}}`
+	first := newEngine(t, tenantXR(spec), "").install()
+	second := newEngine(t, strings.NewReplacer("customer1", "customer2", "1f0d7d2c", "another", testNamespace, "team-b").Replace(tenantXR(spec)), "")
+	second.cluster = first.cluster
+	second.install()
+	if c := second.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonHostTaken || c.GetMessage() != "Host argocd.example.org is in use by another claim: write another spec.ingress.host" {
+		t.Errorf("IngressReady of a claim of another namespace: %v", c)
 	}
 }
 
@@ -240,6 +252,26 @@ func TestHostMoves(t *testing.T) {
 	}
 }
 
+// TestIngressesStaySynced: vcluster takes away what it has brought to the host.
+func TestIngressesStaySynced(t *testing.T) {
+	synced := func(e *engine) bool {
+		return field(e.observed(compose.VCluster), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue()
+	}
+	if e := newEngine(t, tenantXR(`{}`), "").install(); synced(e) {
+		t.Error("a tenant without an Ingress brings some to the host")
+	}
+	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	e.spec(`{}`)
+	e.reconcile()
+	if !synced(e) {
+		t.Error("vcluster stops before the Ingress is gone")
+	}
+	e.cycle(3)
+	if argocdValues(e)["ingress"] != nil || !synced(e) {
+		t.Errorf("the Ingress is gone, vcluster is to bring more to the host: %v, %t", argocdValues(e)["ingress"], synced(e))
+	}
+}
+
 // records are the hosts' records in the cluster.
 func records(e *engine) []string {
 	return slices.Sorted(func(yield func(string) bool) {
@@ -266,7 +298,7 @@ func TestIngressHealth(t *testing.T) {
 	e.install()
 	e.setIngress(`{"loadBalancer":{}}`)
 	e.reconcile()
-	if c := e.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonWaitingForAddress || e.status("phase") != "Ready" {
+	if c := e.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonWaitingForAddress || !strings.Contains(c.GetMessage(), "default class") || e.status("phase") != "Ready" {
 		t.Errorf("no controller serves it: %v, tenant %s", c, e.status("phase"))
 	}
 	e.setIngress(`{"loadBalancer":{"ingress":[{"hostname":"lb.example.org"}]}}`)

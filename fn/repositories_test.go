@@ -158,7 +158,7 @@ func TestCredentialTemplates(t *testing.T) {
 	if diff := cmp.Diff(wantStatus, e.statusList("repositories")); diff != "" {
 		t.Errorf("status.repositories: -want, +got:\n%s", diff)
 	}
-	if c := e.condition(v1alpha1.ConditionRepositoriesConnected); c.GetReason() != v1alpha1.ReasonSecretMissing || !strings.Contains(c.GetMessage(), "CredentialTemplate charts: Secret gone") {
+	if c := e.condition(v1alpha1.ConditionRepositoriesConnected); c.GetReason() != v1alpha1.ReasonSecretMissing || !strings.Contains(c.GetMessage(), "Credential template charts: Secret gone") {
 		t.Errorf("RepositoriesConnected: %v", c)
 	}
 }
@@ -172,8 +172,8 @@ func TestBrokenRepositorySecrets(t *testing.T) {
 		data map[string]string
 		want string
 	}{
-		"Empty":               {overHTTPS, map[string]string{}, "no credentials: write username, password, bearerToken"},
-		"UnknownKey":          {overHTTPS, map[string]string{"username": "u", "pasword": "misspelt-1"}, "key pasword is unknown: write username, password"},
+		"Empty":               {overHTTPS, map[string]string{}, "no credentials: write username and password, or bearerToken"},
+		"UnknownKey":          {overHTTPS, map[string]string{"username": "u", "pasword": "misspelt-1"}, "key pasword is unknown: write one of username, password"},
 		"PasswordAlone":       {overHTTPS, map[string]string{"password": "secret-password-1"}, "username and password go together"},
 		"TwoWaysIn":           {overHTTPS, map[string]string{"username": "u", "password": "secret-password-1", "bearerToken": "tok-repository-1"}, "several ways in, of which Argo CD takes one: write only one of bearerToken, username and password"},
 		"PasswordOverSSH":     {overSSH, map[string]string{"username": "u", "password": "secret-password-1"}, "write sshPrivateKey"},

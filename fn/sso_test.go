@@ -122,12 +122,33 @@ func TestDisabledAdmin(t *testing.T) {
 	if c := e.condition(v1alpha1.ConditionSSOReady); c.GetMessage() != "The local user admin is switched off" {
 		t.Errorf("SSOReady: %v", c)
 	}
-	// Switched off later, what was published goes.
+	if details["username"] != nil || details["password"] != nil {
+		t.Errorf("keys of a user that can't log in: %v", details)
+	}
+	// Switched off later, what was published is emptied: Crossplane takes no key out
+	// of a Secret.
 	e = newEngine(t, tenantXR(`{}`), "").install()
 	e.spec(`{"sso":{"disableAdmin":true}}`)
 	e.cycle(2)
-	if details := e.rsp.GetDesired().GetComposite().GetConnectionDetails(); len(details["username"]) > 0 || len(details["password"]) > 0 {
-		t.Errorf("connection details of a user that can't log in: %v", details)
+	details = e.rsp.GetDesired().GetComposite().GetConnectionDetails()
+	for _, key := range []string{"username", "password"} {
+		if v, ok := details[key]; !ok || len(v) > 0 {
+			t.Errorf("%s of a user that can't log in any more: %t, %q", key, ok, v)
+		}
+	}
+	// Switched on again, it is as before, even when the customer has deleted the
+	// Secret that the password came from: Argo CD makes it once.
+	setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "cannot get argocd-initial-admin-secret")
+	e.reconcile()
+	e.spec(`{}`)
+	e.reconcile()
+	if reads := field(e.observed(compose.ArgoCD), "spec").GetFields()["connectionDetails"]; reads != nil {
+		t.Errorf("the Release reads a Secret that isn't there: %v", reads)
+	}
+	e.cycle(2)
+	details = e.rsp.GetDesired().GetComposite().GetConnectionDetails()
+	if string(details["username"]) != "admin" || string(details["password"]) != testPassword {
+		t.Errorf("connection details of a user that can log in again: %v", details)
 	}
 	e = newEngine(t, tenantXR(`{"sso":{"disableAdmin":false}}`), "").install()
 	if c := e.condition(v1alpha1.ConditionSSOReady); c.GetType() != "" {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 )
 
@@ -41,11 +42,24 @@ func TestUpgrade(t *testing.T) {
 	if diff := cmp.Diff([]string{"v1.35.4", "v1.36.0", "10.1.1", "10.2.0"}, versions(e)); diff != "" {
 		t.Errorf("versions while a change is rolled out: -want, +got:\n%s", diff)
 	}
+	if e.status("phase") != "Updating" {
+		t.Errorf("want phase Updating while a change is rolled out, got %s: %s", e.status("phase"), e.status("message"))
+	}
+	// Meanwhile nobody can look into the virtual cluster, which is no failure.
+	setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: connection refused")
+	e.reconcile()
+	if c := e.condition(v1alpha1.ConditionArgoCDReady); c.GetReason() != v1alpha1.ReasonWaitingForVirtualCluster || e.status("phase") != "Updating" {
+		t.Errorf("want WaitingForVirtualCluster while the virtual cluster starts anew, got %v in phase %s", c, e.status("phase"))
+	}
+	setCondition(e.observed(compose.ArgoCD), "Synced", "True", "ReconcileSuccess", "")
 	// It can't be rolled out, and is taken back.
 	setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "image not found")
 	e.spec(`{"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"}}`)
 	if msg := fatal(e.reconcile()); msg != "" {
 		t.Errorf("a change that failed can't be taken back: %s", msg)
+	}
+	if e.status("phase") != "Degraded" {
+		t.Errorf("want phase Degraded after a change that failed, got %s: %s", e.status("phase"), e.status("message"))
 	}
 	// It works.
 	e.spec(`{"kubernetes":{"version":"v1.36.0"},"argocd":{"chartVersion":"10.1.1"}}`)

@@ -12,8 +12,9 @@ type BootstrapSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh)://[^ ]+|[^ /:@]+@[^ /:@]+:[^ ]+)$')",message="write the URL of a Git repository, such as https://git.example.org/team/apps.git, ssh://git@git.example.org/team/apps.git or git@git.example.org:team/apps.git"
 	RepoURL string `json:"repoURL"`
 
-	// Folder in the repository, such as customers/acme. Default: ".", the whole
-	// repository.
+	// Folder in the repository, such as customers/acme: manifests right in it, not in
+	// folders below, or a kustomization, or a Helm chart. Default: ".", the
+	// repository's root.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",message="write a folder below the repository's root, such as customers/acme"
@@ -56,7 +57,8 @@ type SyncPolicy struct {
 
 // AutomatedSync says how an Application is synced of its own accord.
 type AutomatedSync struct {
-	// Whether it is at all; false leaves syncing to people. Default: true.
+	// Whether it syncs of its own accord at all; false leaves that to people.
+	// Default: true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 

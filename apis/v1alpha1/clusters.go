@@ -48,8 +48,9 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:MaxProperties=32
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
-	// Namespaces of the cluster that Argo CD watches and deploys to. Default: all
-	// of them, and what is in no namespace.
+	// Namespaces of the cluster that Argo CD watches and deploys to, at most 100.
+	// Default: those that the Secret names; where it names none, all of them, and
+	// what is in no namespace.
 	// +optional
 	// +nullable
 	// +listType=set

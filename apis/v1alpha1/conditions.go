@@ -63,7 +63,8 @@ const (
 	// ReasonWorkloadsUnavailable: workloads that were available are not now
 	// (False, ArgoCDReady alone).
 	ReasonWorkloadsUnavailable = "WorkloadsUnavailable"
-	// ReasonWaitingForArgoCD: Argo CD isn't installed yet (False).
+	// ReasonWaitingForArgoCD: Argo CD isn't installed yet, or hasn't looked yet
+	// (False).
 	ReasonWaitingForArgoCD = "WaitingForArgoCD"
 	// ReasonSecretMissing: a Secret that the spec names isn't in the claim's
 	// namespace (False). What it gave before stays in use.
@@ -74,12 +75,15 @@ const (
 	// ReasonApplicationFailed: the Application can't be created or observed, or
 	// Argo CD can't sync it (False, BootstrapSynced alone).
 	ReasonApplicationFailed = "ApplicationFailed"
-	// ReasonOutOfSync: the Application differs from Git (False, BootstrapSynced
-	// alone).
+	// ReasonOutOfSync: the Application differs from Git, or Argo CD can't tell
+	// (False, BootstrapSynced alone).
 	ReasonOutOfSync = "OutOfSync"
 	// ReasonProgressing: the Application is synced, and not healthy yet (False,
 	// BootstrapSynced alone).
 	ReasonProgressing = "Progressing"
+	// ReasonSuspended: the Application is synced, and something in it is suspended
+	// (False, BootstrapSynced alone).
+	ReasonSuspended = "Suspended"
 	// ReasonUnhealthy: the Application is synced, and not healthy (False,
 	// BootstrapSynced alone).
 	ReasonUnhealthy = "Unhealthy"

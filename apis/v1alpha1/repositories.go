@@ -63,7 +63,9 @@ type RepositorySpec struct {
 	// kubernetes.io/tls do as well, with their own keys. Options: insecure,
 	// enableLfs, forceHttpBasicAuth and insecureOCIForceHttp ("true" or "false"),
 	// proxy and noProxy; and knownHosts, lines as in a known_hosts file, for an SSH
-	// server that Argo CD doesn't know.
+	// server that Argo CD doesn't know. The authority of an https server with a
+	// certificate that not everybody trusts goes into
+	// spec.argocd.values.configs.tls.certificates, under the server's name.
 	//
 	// A change of the Secret is in use within a minute or so. While the Secret is
 	// missing or can't be used, the claim's condition RepositoriesConnected says

@@ -11,7 +11,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,path=xvirtualargocds,singular=xvirtualargocd,categories={crossplane,composite}
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Ready, Degraded or Deleting."
+// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Ready, Updating, Degraded or Deleting."
 // +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
 // +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."
 // +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."

@@ -2,7 +2,7 @@ package v1alpha1
 
 // Phase is the state of a tenant in one word.
 //
-// +kubebuilder:validation:Enum=Pending;Provisioning;Ready;Degraded;Deleting
+// +kubebuilder:validation:Enum=Pending;Provisioning;Ready;Updating;Degraded;Deleting
 type Phase string
 
 // Phases of a tenant.
@@ -14,8 +14,11 @@ const (
 	PhaseProvisioning Phase = "Provisioning"
 	// PhaseReady means every workload of Argo CD is available.
 	PhaseReady Phase = "Ready"
-	// PhaseDegraded means the tenant was ready once and something is not now:
-	// it is broken, or a change is being rolled out. The message says which.
+	// PhaseUpdating means the tenant was ready once, and a change is being rolled
+	// out: an upgrade, a value, a credential.
+	PhaseUpdating Phase = "Updating"
+	// PhaseDegraded means the tenant was ready once and something is broken now.
+	// The message says what.
 	PhaseDegraded Phase = "Degraded"
 	// PhaseDeleting means the tenant is being deleted. Crossplane 2.4 doesn't call
 	// a function for an XR under deletion: there the phase stays as it was, and the
@@ -25,9 +28,10 @@ const (
 
 // Status is what runs, and what is being waited for.
 type Status struct {
-	// Pending, Provisioning, Ready, Degraded (was ready, and something is not
-	// now) or Deleting. A Crossplane that doesn't call functions during deletion
-	// says Deleting in the condition Ready alone, as its reason.
+	// Pending, Provisioning, Ready, Updating (was ready, and a change is being
+	// rolled out), Degraded (was ready, and something is broken now) or Deleting. A
+	// Crossplane that doesn't call functions during deletion says Deleting in the
+	// condition Ready alone, as its reason.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 
@@ -37,7 +41,8 @@ type Status struct {
 	// +kubebuilder:validation:Maximum=100
 	Progress *int64 `json:"progress,omitempty"`
 
-	// What is being waited for, or what is wrong.
+	// What is being waited for, or what is wrong. When Argo CD is ready and a part
+	// beside it isn't, it names that part's condition.
 	// +optional
 	Message string `json:"message,omitempty"`
 

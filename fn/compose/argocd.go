@@ -20,10 +20,11 @@ func argocd(t Tenant) (Object, error) {
 	r := release(t, ArgoCD, plan.ArgoCDRelease, plan.ArgoCDNamespace, t.ArgoCD)
 	r.Spec.ProviderConfigReference = providerConfig(t.Names.ProviderConfig)
 	r.Spec.ManagementPolicies = withoutDelete
-	if t.GeneratesPassword {
+	published := t.GeneratesPassword || keepsPassword(t)
+	if published {
 		r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.PasswordSecret}
 	}
-	if t.GeneratesPassword && readsPassword(t) {
+	if published && readsPassword(t) {
 		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{
 			// Argo CD writes this Secret, not Helm: it has no mark of the release.
 			secretKey(plan.ArgoCDNamespace, initialPassword, "password", PasswordKey),
@@ -47,4 +48,12 @@ func readsPassword(t Tenant) bool {
 	return r.Get("spec").Has("connectionDetails") && !missed
 }
 
-func publishedPassword(t Tenant) bool { return len(t.Observed.XRConnection[PasswordKey]) > 0 }
+// keepsPassword tells whether the Release goes on reading the password of an admin
+// that is switched off, so that it is there when the admin is switched on again.
+func keepsPassword(t Tenant) bool {
+	return t.AdminDisabled && publishedPassword(t) && t.observed(ArgoCD).Get("spec").Has("writeConnectionSecretToRef")
+}
+
+func publishedPassword(t Tenant) bool {
+	return len(t.Observed.XRConnection[PasswordKey]) > 0 || len(t.observed(ArgoCD).Connection[PasswordKey]) > 0
+}

@@ -28,7 +28,7 @@ func VClusterReady(t Tenant) bool { return isReady(VCluster)(t) && HasKubeconfig
 
 // HasPassword tells whether the admin's password is published, or none will be.
 func HasPassword(t Tenant) bool {
-	return !t.GeneratesPassword || publishedPassword(t) || len(t.observed(ArgoCD).Connection[PasswordKey]) > 0
+	return !t.GeneratesPassword || publishedPassword(t)
 }
 
 // ArgoCDInstalled tells whether the argo-cd chart is installed as wanted and the

@@ -82,7 +82,7 @@ func WorkloadHealth(t Tenant, w plan.Workload) Health {
 		m.Int(0, "status", "updatedReplicas") < want,
 		m.Int(0, "status", "availableReplicas") < want:
 		// Without the numbers that change: a message that doesn't is one change less.
-		return Health{Message: fmt.Sprintf("%s has not all replicas available, it wants %d", what, want)}
+		return Health{Message: fmt.Sprintf("%s is not fully available, replicas wanted: %d", what, want)}
 	}
 	return Health{Available: true}
 }

@@ -17,6 +17,10 @@ const (
 
 	requiredHost = "ingress-host"
 	hostKind     = "ConfigMap"
+
+	// Labels that Crossplane gives what it composes for a claim.
+	claimNameLabel      = "crossplane.io/claim-name"
+	claimNamespaceLabel = "crossplane.io/claim-namespace"
 )
 
 // hosts reads whose the hosts are.
@@ -46,6 +50,8 @@ func hosts(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Hosts 
 		if s.String("kind") == hostKind && s.String("metadata", "namespace") == r.RecordsIn() && s.String("metadata", "name") == plan.HostRecord(wanted) {
 			if h.Taken = !controls(o.XR, s); !h.Taken {
 				h.Held = append(h.Held, wanted)
+			} else if s.String("metadata", "labels", claimNamespaceLabel) == r.Claim.Namespace {
+				h.Holder = s.String("metadata", "labels", claimNameLabel)
 			}
 		}
 	}

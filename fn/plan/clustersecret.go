@@ -65,7 +65,7 @@ func readCluster(c v1alpha1.ClusterSpec, s *secretReader) clusterSecret {
 	case token && !declarative && !kubeconfig:
 		return tokenCluster(c, s)
 	case c.Server != "" && (declarative || kubeconfig):
-		s.fail("it has the API server's URL in it: leave the field server out, which is for the token of a ServiceAccount")
+		s.fail("it has the API server's URL in it: leave the cluster's field server out, which is for the token of a ServiceAccount")
 	case declarative && !kubeconfig && !token:
 		return declarativeCluster(s)
 	case kubeconfig && !declarative && !token:
@@ -103,10 +103,10 @@ func declarativeCluster(s *secretReader) clusterSecret {
 	}
 	out.clusterResources = s.text("clusterResources") == "true"
 	if out.project != "" && len(validation.IsDNS1123Subdomain(out.project)) > 0 {
-		s.fail("key project is not the name of a project")
+		s.fail("key project is not the name of a project: write lower case letters, digits, dots and dashes")
 	}
 	if _, err := strconv.Atoi(out.shard); err != nil && out.shard != "" {
-		s.fail("key shard is not a number")
+		s.fail("key shard is not a number: write one such as 0, or leave it out")
 	}
 	checkClusterConfig(s, out.server, config)
 	return out
@@ -138,10 +138,10 @@ func tokenCluster(c v1alpha1.ClusterSpec, s *secretReader) clusterSecret {
 	const form = "the Secret of a ServiceAccount's token has token and ca.crt, which Kubernetes fills in when its type is " + tokenType + " and it names the ServiceAccount in an annotation"
 	token, ca := s.need(tokenKey, form), s.need(caKey, form)
 	if c.Server == "" {
-		s.fail("a token doesn't know its API server: write its URL in the field server")
+		s.fail("a token doesn't know its API server: write its URL in the cluster's field server")
 	}
 	if strings.ContainsAny(token, " \t\r\n") {
-		s.fail("key %s is not a token: it has spaces in it", tokenKey)
+		s.fail("key %s is not a token: it has spaces in it, write it without", tokenKey)
 	}
 	return s.cluster(c.Server, clusterConfig{BearerToken: token, TLS: tlsClientConfig{CAData: []byte(ca)}})
 }
@@ -155,7 +155,7 @@ func (s *secretReader) cluster(server string, config clusterConfig) clusterSecre
 		err = json.Unmarshal(raw, &out.config)
 	}
 	if err != nil {
-		s.fail("its credentials can't be written as JSON")
+		s.fail("its credentials can't be written as JSON: write them in UTF-8")
 	}
 	return out
 }
@@ -169,7 +169,7 @@ func checkClusterConfig(s *secretReader, server string, c clusterConfig) {
 		s.fail("it has a certificate authority and says not to verify it: leave one of the two out")
 	}
 	if len(c.TLS.CAData) > 0 && !x509.NewCertPool().AppendCertsFromPEM(c.TLS.CAData) {
-		s.fail("its certificate authority is not a PEM certificate")
+		s.fail("its certificate authority is not a PEM certificate: write one that begins with -----BEGIN CERTIFICATE-----")
 	}
 	switch cert, key := len(c.TLS.CertData) > 0, len(c.TLS.KeyData) > 0; {
 	case cert != key:
@@ -188,6 +188,6 @@ func checkClusterConfig(s *secretReader, server string, c clusterConfig) {
 // checkPair checks that a certificate and a key belong together.
 func checkPair(s *secretReader, cert, key []byte) {
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
-		s.fail("its client certificate and key don't belong together, or aren't PEM")
+		s.fail("its certificate and key don't belong together, or aren't PEM: write both as they were issued")
 	}
 }

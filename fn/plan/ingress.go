@@ -21,11 +21,14 @@ type Hosts struct {
 	Read bool
 	// Taken tells whether that record is somebody else's.
 	Taken bool
+	// Holder is whose it is, when that is a claim of the same namespace: its name.
+	// Who uses a namespace need not know what others call theirs.
+	Holder string
 	// Serving is the host that the installed Argo CD has an Ingress for; "" for none.
 	Serving string
 	// Settled tells whether that is so as wanted, and not on its way to another.
 	Settled bool
-	// Synced tells whether the virtual cluster brings Ingresses to the host.
+	// Synced tells whether the installed vcluster brings Ingresses to the host.
 	Synced bool
 }
 
@@ -36,8 +39,10 @@ type Ingress struct {
 	// Host in use: the wanted one once its record is the tenant's, until then the
 	// one from before; "" for none.
 	Host string
-	// Taken tells whether the wanted host is somebody else's.
-	Taken bool
+	// Taken tells whether the wanted host is somebody else's, and Holder whose, if
+	// that is a claim of the same namespace.
+	Taken  bool
+	Holder string
 	// Certificate is what became of the Secret with the certificate, if there is one.
 	Certificate *Connection
 	// Records are the hosts whose records the tenant has or wants.
@@ -149,7 +154,7 @@ func insecure() Values { return Values{"server.insecure": "true"} }
 // to be the tenant's: an API server has only one object of a name, so that of two
 // tenants that ask at once one gets it.
 func ingress(wanted string, h Hosts) Ingress {
-	i := Ingress{Wanted: wanted, Taken: h.Taken && !slices.Contains(h.Held, wanted)}
+	i := Ingress{Wanted: wanted, Taken: h.Taken && !slices.Contains(h.Held, wanted), Holder: h.Holder}
 	switch {
 	case wanted == "":
 	case slices.Contains(h.Held, wanted), h.Serving == wanted && !i.Taken:

@@ -10,7 +10,7 @@ func kubeconfigCluster(s *secretReader) clusterSecret {
 	file, err := clientcmd.Load([]byte(s.need(kubeconfigKey, "write a kubeconfig")))
 	if err != nil {
 		// The parser's message would show what stands in the file.
-		s.fail("key %s is not a kubeconfig: it can't be read as YAML of kind Config", kubeconfigKey)
+		s.fail("key %s is not a kubeconfig: it can't be read as YAML of kind Config; write what kubectl config view --flatten --minify prints", kubeconfigKey)
 		return clusterSecret{}
 	}
 	context := file.Contexts[file.CurrentContext]
@@ -20,7 +20,7 @@ func kubeconfigCluster(s *secretReader) clusterSecret {
 	}
 	cluster, user := file.Clusters[context.Cluster], file.AuthInfos[context.AuthInfo]
 	if cluster == nil || user == nil {
-		s.fail("key %s: the current context names a cluster or a user that isn't in the file", kubeconfigKey)
+		s.fail("key %s: the current context names a cluster or a user that isn't in the file: write both", kubeconfigKey)
 		return clusterSecret{}
 	}
 	checkInline(s, cluster, user)

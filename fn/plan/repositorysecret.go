@@ -49,7 +49,7 @@ func (s *secretReader) repository(overSSH bool, v Values) string {
 		}
 	}
 	if len(read) == 0 {
-		s.fail("it has no credentials: write %s", strings.Join(repositoryKeys, ", "))
+		s.fail("it has no credentials: write username and password, or bearerToken, or sshPrivateKey, or githubAppID, githubAppInstallationID and githubAppPrivateKey, or tlsClientCertData and tlsClientCertKey")
 	}
 	s.checkWaysIn(read, overSSH)
 	s.checkOptions(read)
@@ -103,7 +103,7 @@ func (s *secretReader) checkPrivateKey(key string, read map[string]string) {
 	case errors.As(err, &passphrase):
 		s.fail("%s has a passphrase, and nobody is there to type it: write a key without one", key)
 	case err != nil:
-		s.fail("%s is not a private key in PEM", key)
+		s.fail("%s is not a private key in PEM: write one that begins with -----BEGIN", key)
 	}
 }
 
@@ -112,12 +112,12 @@ func (s *secretReader) checkPrivateKey(key string, read map[string]string) {
 func (s *secretReader) checkOptions(read map[string]string) {
 	for _, key := range []string{"insecure", "enableLfs", "forceHttpBasicAuth", "insecureOCIForceHttp"} {
 		if v := read[key]; v != "" && v != "true" && v != "false" {
-			s.fail("%s is neither true nor false", key)
+			s.fail("%s is neither true nor false: write one of them", key)
 		}
 	}
 	for _, key := range []string{"githubAppID", "githubAppInstallationID"} {
 		if _, err := strconv.ParseInt(read[key], 10, 64); err != nil && read[key] != "" {
-			s.fail("%s is not a number", key)
+			s.fail("%s is not a number: write the one that GitHub shows", key)
 		}
 	}
 }

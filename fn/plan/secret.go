@@ -77,7 +77,7 @@ func (s *secretReader) has(key string) bool { return s.Data[key] != "" }
 func (s *secretReader) text(key string) string {
 	v := s.Data[key]
 	if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
-		s.fail("key %s is not text", key)
+		s.fail("key %s is not text: write it in UTF-8", key)
 		return ""
 	}
 	return strings.TrimSpace(v)
@@ -96,7 +96,7 @@ func (s *secretReader) need(key, why string) string {
 func (s *secretReader) only(known, write []string) {
 	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
 		if !slices.Contains(known, key) {
-			s.fail("key %s is unknown: write %s", key, strings.Join(write, ", "))
+			s.fail("key %s is unknown: write one of %s", key, strings.Join(write, ", "))
 		}
 	}
 }

@@ -32,7 +32,7 @@ var supported = []support{
 func supportOf(field, vcluster string) (support, error) {
 	v, err := semver.StrictNewVersion(vcluster)
 	if err != nil {
-		return support{}, fmt.Errorf("%s: %q is not a version", field, vcluster)
+		return support{}, fmt.Errorf("%s: %q is not a version: write an exact one, such as 0.36.1", field, vcluster)
 	}
 	if v.Major() > 0 {
 		return supported[len(supported)-1], nil

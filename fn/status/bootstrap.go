@@ -24,19 +24,32 @@ func bootstrapSynced(t compose.Tenant, is conditionOf) Condition {
 	what := "Application " + plan.ApplicationName
 	switch {
 	case !o.Exists():
-		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
+		return is.no(v1alpha1.ReasonWaitingForArgoCD, what+" waits for Argo CD", "")
 	case o.Condition("Synced").False():
 		return is.no(v1alpha1.ReasonApplicationFailed, what+" cannot be applied or observed", problem(o))
 	case s.Sync == synced && s.Health == healthy:
 		return is.yes(what + " is synced and healthy")
 	case s.Message != "":
-		return is.no(v1alpha1.ReasonApplicationFailed, what, s.Message)
+		return is.no(v1alpha1.ReasonApplicationFailed, what+" has failed", s.Message)
+	case s.Sync == "":
+		return is.no(v1alpha1.ReasonWaitingForArgoCD, what+" waits for Argo CD to compare it with Git", "")
 	case s.Sync != synced:
-		return is.no(v1alpha1.ReasonOutOfSync, what+" is "+or(s.Sync, "not synced yet"), "")
+		return is.no(v1alpha1.ReasonOutOfSync, what+" is not synced ("+s.Sync+"): "+syncedBy(t), "")
 	case s.Health == "Progressing" || s.Health == "":
 		return is.no(v1alpha1.ReasonProgressing, what+" is synced, and not healthy yet", "")
+	case s.Health == "Suspended":
+		return is.no(v1alpha1.ReasonSuspended, what+" is synced, and something in it is suspended until somebody resumes it", "")
 	}
-	return is.no(v1alpha1.ReasonUnhealthy, what+" is "+s.Health, "")
+	return is.no(v1alpha1.ReasonUnhealthy, what+" is synced, and its health is "+s.Health+": Argo CD shows what in it", "")
+}
+
+// syncedBy says who is to sync an Application that isn't.
+func syncedBy(t compose.Tenant) string {
+	policy, _ := t.Application["spec"].(map[string]any)["syncPolicy"].(map[string]any)
+	if policy["automated"] == nil {
+		return "spec.bootstrap.syncPolicy leaves that to people, in Argo CD"
+	}
+	return "Argo CD is to do that of its own accord"
 }
 
 // bootstrap is what Argo CD says of the first Application; nil before it has said

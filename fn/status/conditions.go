@@ -73,14 +73,19 @@ func awaitsKubeconfig(release decode.Composed) bool {
 }
 
 func argoCDReady(t compose.Tenant) Condition {
-	release := t.Observed.Composed[compose.ArgoCD]
+	host, release := t.Observed.Composed[compose.VCluster], t.Observed.Composed[compose.ArgoCD]
 	is := conditionOf(v1alpha1.ConditionArgoCDReady)
 	broken, unseen := workloads(t)
 	switch {
 	case !release.Exists() && !compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
+	case !host.Current() && problem(host) == "" && release.Condition("Synced").False():
+		// Its control plane starts anew, and nobody can look into it meanwhile.
+		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster, in which a change is being rolled out", "")
 	case release.Deployed() && !compose.HasPassword(t):
 		return is.no(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", problem(release))
+	case release.Deployed() && strings.HasPrefix(problem(release), "observe failed"):
+		return is.no(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", problem(release))
 	case problem(release) != "":
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), problem(release))
 	case wasReady(t.Observed) && len(broken) > 0 && release.Current():

@@ -33,12 +33,22 @@ func connection(t compose.Tenant) map[string][]byte {
 	if compose.ArgoCDInstalled(t) {
 		url, user = []byte(URL(t.Plan)), []byte(admin)
 	}
+	// Crossplane takes no key out of a Secret, so what is true no more is emptied.
+	empty := func(key string) {
+		if _, published := o.XRConnection[key]; published {
+			details[key] = []byte{}
+		}
+	}
 	set(URLKey, url)
-	if !t.AdminDisabled {
+	if t.AdminDisabled {
+		empty(UsernameKey)
+	} else {
 		set(UsernameKey, user)
 	}
 	if t.GeneratesPassword {
 		set(PasswordKey, o.Composed[compose.ArgoCD].Connection[compose.PasswordKey])
+	} else {
+		empty(PasswordKey)
 	}
 	return details
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 func ingressReady(t compose.Tenant, is conditionOf) Condition {
@@ -13,23 +14,37 @@ func ingressReady(t compose.Tenant, is conditionOf) Condition {
 	o := t.Observed.Composed[compose.Ingress]
 	switch {
 	case i.Taken:
-		message := fmt.Sprintf("Host %s is in use by another claim: write another spec.ingress.host", i.Wanted)
+		holder := "another claim"
+		if i.Holder != "" {
+			holder = "claim " + i.Holder
+		}
+		message := fmt.Sprintf("Host %s is in use by %s: write another spec.ingress.host", i.Wanted, holder)
 		if i.Host != "" {
 			message += "; " + i.Host + " stays in use"
 		}
 		return is.no(v1alpha1.ReasonHostTaken, message, "")
 	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConnected:
-		return is.no(string(i.Certificate.State), i.Certificate.Message, "")
+		return is.no(string(i.Certificate.State), "Certificate", i.Certificate.Message)
 	case i.Host != i.Wanted:
-		return is.no(v1alpha1.ReasonWaitingForHost, "Waiting for host "+i.Wanted, "")
+		return is.no(v1alpha1.ReasonWaitingForHost, "Host "+i.Wanted+" is being reserved for this claim", "")
 	case !release.Exists() || !argoCDRuns(t):
-		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
+		return is.no(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")
 	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
 		return is.no(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for host "+i.Host, problem(o))
 	case address(o) == "":
-		return is.no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Host+" an address", "")
+		return is.no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Host+" an address: one must serve "+class(t)+", and publish where", "")
 	}
 	return is.yes("https://" + i.Host + " is served at " + address(o))
+}
+
+// class is the IngressClass that the Ingress asks for.
+func class(t compose.Tenant) string {
+	server, _ := t.ArgoCD.Values["server"].(plan.Values)
+	ingress, _ := server["ingress"].(plan.Values)
+	if name, _ := ingress["ingressClassName"].(string); name != "" {
+		return "class " + name
+	}
+	return "the host cluster's default class (or write spec.ingress.className)"
 }
 
 // address is where the ingress controller serves an Ingress.

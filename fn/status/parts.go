@@ -8,6 +8,15 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
+// fields of the spec that the conditions are about.
+var fields = map[string]string{
+	v1alpha1.ConditionClustersConnected:     "spec.clusters",
+	v1alpha1.ConditionRepositoriesConnected: "spec.repositories or spec.credentialTemplates",
+	v1alpha1.ConditionBootstrapSynced:       "spec.bootstrap",
+	v1alpha1.ConditionIngressReady:          "spec.ingress",
+	v1alpha1.ConditionSSOReady:              "spec.sso",
+}
+
 // parts are the conditions of what a spec may have or not. Crossplane can't take
 // a condition away again, so one whose part is gone says that.
 func parts(t compose.Tenant) []Condition {
@@ -27,22 +36,25 @@ func parts(t compose.Tenant) []Condition {
 
 	for _, typ := range v1alpha1.OptionalConditions() {
 		if !wanted[typ] && t.Observed.XR.Condition(typ).Status != "" {
-			out = append(out, Condition{Type: typ, True: true, Reason: v1alpha1.ReasonNotInSpec, Message: "The spec has none of this any more"})
+			out = append(out, Condition{Type: typ, True: true, Reason: v1alpha1.ReasonNotInSpec, Message: "The claim has no " + fields[typ] + " any more"})
 		}
 	}
 	return out
 }
 
 func clustersConnected(t compose.Tenant, is conditionOf) Condition {
-	return connected(t, is, t.Clusters, "Argo CD has the credentials of every cluster")
+	return connected(t, is, t.Clusters, "cluster")
 }
 
 func repositoriesConnected(t compose.Tenant, is conditionOf) Condition {
-	return connected(t, is, t.Repositories, "Argo CD has the credentials of every repository")
+	return connected(t, is, t.Repositories, "repository")
 }
 
+// kinds of entries, as people say them.
+var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.KindCredentialTemplate: "Credential template"}
+
 // connected is the condition of a list of connections.
-func connected(t compose.Tenant, is conditionOf, all []plan.Connection, yes string) Condition {
+func connected(t compose.Tenant, is conditionOf, all []plan.Connection, what string) Condition {
 	var reason string
 	var messages []string
 	for _, c := range all {
@@ -52,15 +64,15 @@ func connected(t compose.Tenant, is conditionOf, all []plan.Connection, yes stri
 		if reason == "" {
 			reason = string(c.State)
 		}
-		messages = append(messages, strings.TrimSpace(c.Kind+" "+c.Name)+": "+c.Message)
+		messages = append(messages, or(kinds[c.Kind], "Cluster")+" "+c.Name+": "+c.Message)
 	}
 	switch {
 	case reason != "":
 		return is.no(reason, strings.Join(messages, "; "), "")
 	case !argoCDRuns(t):
-		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
+		return is.no(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", "")
 	}
-	return is.yes(yes)
+	return is.yes("Argo CD has the credentials of every " + what)
 }
 
 // argoCDRuns tells whether Argo CD has been installed. While a change of it is

@@ -1,6 +1,10 @@
 package status
 
 import (
+	"slices"
+
+	"strings"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
@@ -25,9 +29,9 @@ func New(t compose.Tenant, r compose.Result) Report {
 		Ready:      r.Ready() && !deleting && allTrue(core),
 	}
 	rep.Status = v1alpha1.Status{
-		Phase:        phase(t, rep.Ready, deleting),
+		Phase:        phase(t, core, rep.Ready, deleting),
 		Progress:     new(progress(t, rep.Ready)),
-		Message:      message(core, r),
+		Message:      message(core, optional, r),
 		Plan:         t.PlanName,
 		Namespace:    t.Names.Namespace,
 		VCluster:     vcluster(t),
@@ -43,7 +47,7 @@ func New(t compose.Tenant, r compose.Result) Report {
 // that remembers.
 func wasReady(o decode.Observed) bool {
 	switch v1alpha1.Phase(o.XR.String("status", "phase")) {
-	case v1alpha1.PhaseReady, v1alpha1.PhaseDegraded:
+	case v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded:
 		return true
 	default:
 		return false
@@ -56,12 +60,27 @@ func awaitsNamespace(t compose.Tenant) bool {
 	return !o[compose.VCluster].Exists() && !compose.Healthy(o[compose.Namespace])
 }
 
-func phase(t compose.Tenant, ready, deleting bool) v1alpha1.Phase {
+// rollsOut tells whether the core isn't ready for a change that is being rolled
+// out, and for nothing else.
+func rollsOut(t compose.Tenant, core []Condition) bool {
+	o := t.Observed.Composed
+	if o[compose.VCluster].Current() && o[compose.ArgoCD].Current() {
+		return false
+	}
+	off := slices.DeleteFunc(slices.Clone(core), func(c Condition) bool { return c.True })
+	return len(off) > 0 && !slices.ContainsFunc(off, func(c Condition) bool {
+		return c.Reason != v1alpha1.ReasonInstalling && c.Reason != v1alpha1.ReasonWaitingForVirtualCluster
+	})
+}
+
+func phase(t compose.Tenant, core []Condition, ready, deleting bool) v1alpha1.Phase {
 	switch {
 	case deleting:
 		return v1alpha1.PhaseDeleting
 	case ready:
 		return v1alpha1.PhaseReady
+	case wasReady(t.Observed) && rollsOut(t, core):
+		return v1alpha1.PhaseUpdating
 	case wasReady(t.Observed):
 		return v1alpha1.PhaseDegraded
 	case awaitsNamespace(t):
@@ -100,9 +119,10 @@ func progress(t compose.Tenant, ready bool) int64 {
 	return progressArgoCD + int64((progressAllWorkloads-progressArgoCD)*(all-len(broken))/all)
 }
 
-// message is that of the first condition that doesn't hold.
-func message(conditions []Condition, r compose.Result) string {
-	for _, c := range conditions {
+// message is that of the first condition of the core that doesn't hold; when all
+// do, it names those of parts that don't.
+func message(core, optional []Condition, r compose.Result) string {
+	for _, c := range core {
 		if !c.True {
 			return c.Message
 		}
@@ -111,6 +131,15 @@ func message(conditions []Condition, r compose.Result) string {
 		if len(waiting) > 0 {
 			return "Waiting for composed resource " + waiting[0]
 		}
+	}
+	var not []string
+	for _, c := range optional {
+		if !c.True {
+			not = append(not, c.Type)
+		}
+	}
+	if len(not) > 0 {
+		return "Argo CD is ready, and not all that goes with it: see " + strings.Join(not, ", ")
 	}
 	return "Argo CD is ready"
 }

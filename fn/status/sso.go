@@ -9,9 +9,9 @@ func ssoReady(t compose.Tenant, is conditionOf) Condition {
 	release, secret := t.Observed.Composed[compose.ArgoCD], t.SSO.ClientSecret
 	switch {
 	case secret != nil && secret.State != v1alpha1.StateConnected:
-		return is.no(string(secret.State), secret.Message, "")
+		return is.no(string(secret.State), "Client secret", secret.Message)
 	case !release.Exists() || !argoCDRuns(t):
-		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Waiting for Argo CD", "")
+		return is.no(v1alpha1.ReasonWaitingForArgoCD, "Signing on waits for Argo CD", "")
 	case !release.Current():
 		return is.no(v1alpha1.ReasonInstalling, "Rolling out how people sign on", "")
 	case t.SSO.Provider == "":

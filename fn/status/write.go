@@ -71,7 +71,7 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c Condition) {
 // same news at each reconcile would drown them all.
 func event(rsp *fnv1.RunFunctionResponse, o decode.Observed, c Condition) {
 	was := o.XR.Condition(c.Type)
-	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !newsInMessage(c)) {
+	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !newsInMessage(c)) || waitsForAnother(c) {
 		return
 	}
 	switch c.Reason {
@@ -81,6 +81,13 @@ func event(rsp *fnv1.RunFunctionResponse, o decode.Observed, c Condition) {
 	default:
 		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()
 	}
+}
+
+// waitsForAnother tells whether a part only waits for another, whose events tell
+// how far it is. Events are few: of those on one claim, Kubernetes' recorder lets
+// Crossplane have 25 in a row, and then one in five minutes.
+func waitsForAnother(c Condition) bool {
+	return c.Reason == v1alpha1.ReasonWaitingForArgoCD || c.Reason == v1alpha1.ReasonWaitingForVirtualCluster
 }
 
 // newsInMessage tells whether another message is another event: it names other

@@ -86,6 +86,7 @@ func (b *broken) deleteBroken(ctx context.Context, t *testing.T, _ *envconf.Conf
 }
 
 func (b *broken) recreate(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	b.live = claim.Create(ctx, t, host, newClaim("broken"))
 	b.live.AwaitReady(ctx, t, readyWithin)
 	measured.add("broken: re-created to Ready", time.Since(b.live.Created))

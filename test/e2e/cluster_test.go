@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"testing"
 
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
@@ -18,8 +19,14 @@ var (
 	// keep leaves the claims of failed tests in place.
 	keep = os.Getenv("E2E_KEEP") != ""
 
+	// full runs what continuous integration has no time for, too.
+	full = os.Getenv("E2E_FULL") != ""
+
 	// ingress is the embedded cluster's ingress controller. It has no address where the tests run on another cluster.
 	ingress platform.Ingress
+
+	// registry is the embedded cluster's registry. It has no address where the tests run on another cluster.
+	registry string
 
 	// otherKubernetes is a version that the platform offers beside the default one.
 	otherKubernetes = toolchain.Version("kube-apiserver-1.36")
@@ -43,9 +50,18 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 		return ctx, err
 	}
 	dialer = kube.NewDialer(host)
+	registry = cluster.Registry
 	if ingress = cluster.Ingress; ingress.Domain != "" {
 		dialer.Resolve(ingress.Domain, ingress.Address)
 	}
 	cfg.WithKubeconfigFile(cluster.Kubeconfig)
 	return ctx, nil
+}
+
+// needsEmbedded skips a test of servers that stand for a customer's own: their image is in the embedded cluster alone.
+func needsEmbedded(t *testing.T) {
+	t.Helper()
+	if registry == "" {
+		t.Skip("the image of the servers that this test needs is in the embedded cluster alone: unset KUBECONFIG")
+	}
 }

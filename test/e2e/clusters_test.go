@@ -12,7 +12,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -37,8 +36,7 @@ type connected struct {
 	repo      string
 	clusters  []*customerCluster
 	account   *external.Cluster
-	// secrets that the test has made.
-	secrets []string
+	secrets   ownSecrets
 }
 
 // A customerCluster is an entry of spec.clusters, and the form of its Secret.
@@ -63,6 +61,7 @@ func (c *customerCluster) entry() map[string]any {
 }
 
 func TestClusters(t *testing.T) {
+	needsEmbedded(t)
 	t.Parallel()
 	c := &connected{}
 	testenv.Test(t, features.New("hub and edge").
@@ -83,9 +82,7 @@ func TestClusters(t *testing.T) {
 			if t.Failed() && keep {
 				return ctx
 			}
-			for _, name := range c.secrets {
-				c.deleteSecret(ctx, t, name)
-			}
+			c.secrets.deleteAll(ctx, t)
 			deleteNamespace(ctx, t, appsNamespace)
 			return ctx
 		}).Feature())
@@ -114,13 +111,12 @@ func (c *connected) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	if _, err := createNamespace(appsNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	image := deployment(ctx, t, open(ctx, t, c.hub), "argocd-repo-server").Spec.Template.Spec.Containers[0].Image
-	c.repo = gitserver.RunHTTP(ctx, t, host, appsNamespace, image, func(url string) map[string]string {
-		return map[string]string{
-			"web__deployment.yaml": webManifest,
-			"root__shop.yaml":      fmt.Sprintf(shopApplication, url),
-		}
+	git := gitserver.RunPrivate(ctx, t, host, appsNamespace, func(url string) map[string]string {
+		return map[string]string{"web/deployment.yaml": webManifest, "root/shop.yaml": fmt.Sprintf(shopApplication, url)}
 	})
+	c.repo = git.HTTPS()
+	c.secrets.write(ctx, t, "apps-password", map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
+	c.hub.Patch(ctx, t, []any{map[string]any{"name": "apps", "url": c.repo, "secretRef": map[string]any{"name": "apps-password"}}}, "spec", "repositories")
 	return ctx
 }
 
@@ -190,32 +186,7 @@ func (c *connected) writeSecrets(ctx context.Context, t *testing.T, clusters ...
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.writeSecret(ctx, t, cluster.secret(), data)
-	}
-}
-
-func (c *connected) writeSecret(ctx context.Context, t *testing.T, name string, data map[string]string) {
-	t.Helper()
-	secrets := host.Typed.CoreV1().Secrets(claims)
-	bytes := map[string][]byte{}
-	for key, v := range data {
-		bytes[key] = []byte(v)
-	}
-	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: bytes}
-	_, err := secrets.Update(ctx, s, metav1.UpdateOptions{})
-	if kerrors.IsNotFound(err) {
-		c.secrets = append(c.secrets, name)
-		_, err = secrets.Create(ctx, s, metav1.CreateOptions{})
-	}
-	if err != nil {
-		t.Fatalf("cannot write Secret %s: %v", name, err)
-	}
-}
-
-func (c *connected) deleteSecret(ctx context.Context, t *testing.T, name string) {
-	t.Helper()
-	if err := host.Typed.CoreV1().Secrets(claims).Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-		t.Fatalf("cannot delete Secret %s: %v", name, err)
+		c.secrets.write(ctx, t, cluster.secret(), data)
 	}
 }
 
@@ -325,9 +296,9 @@ func (c *connected) rotated(ctx context.Context, t *testing.T, _ *envconf.Config
 // brokenSecrets breaks the Secret of one cluster that works and deletes that of another, and adds clusters that never
 // had a good one.
 func (c *connected) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	c.writeSecret(ctx, t, "cluster-garbled", map[string]string{"kubeconfig": "no kubeconfig: ["})
-	c.writeSecret(ctx, t, c.clusters[1].secret(), map[string]string{"token": ""})
-	c.deleteSecret(ctx, t, c.clusters[0].secret())
+	c.secrets.write(ctx, t, "cluster-garbled", map[string]string{"kubeconfig": "no kubeconfig: ["})
+	c.secrets.write(ctx, t, c.clusters[1].secret(), map[string]string{"token": ""})
+	c.secrets.delete(ctx, t, c.clusters[0].secret())
 	c.specify(ctx, t, "garbled", "absent")
 	want := map[string]string{
 		c.clusters[0].name: "SecretMissing", c.clusters[1].name: "SecretInvalid", c.clusters[2].name: "Connected",
@@ -359,6 +330,7 @@ func (c *connected) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.
 	if !s.True(claim.Ready) || s.Phase != "Ready" {
 		t.Errorf("broken Secrets hold back the rest of the tenant: %s", s)
 	}
+	showsOnTheHost(ctx, t, s, "Degraded", "cluster-garbled", "cluster-absent")
 	// Time enough to do what must not be done.
 	time.Sleep(20 * time.Second)
 	got, err := loggedIn(ctx, t, c.hub).Clusters(ctx)
@@ -378,9 +350,10 @@ func (c *connected) corrected(ctx context.Context, t *testing.T, _ *envconf.Conf
 	c.writeSecrets(ctx, t, c.clusters...)
 	c.specify(ctx, t)
 	start := time.Now()
-	c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are connected", func(s *claim.State) bool {
-		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters)
+	s := c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are connected, and is ready", func(s *claim.State) bool {
+		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters) && s.True(claim.Ready) && s.Phase == "Ready"
 	})
+	showsOnTheHost(ctx, t, s, "Healthy")
 	measured.add("clusters: Secrets corrected to told in the status", time.Since(start))
 	return ctx
 }

@@ -23,8 +23,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/leak"
 )
 
@@ -33,6 +35,9 @@ type credentials struct {
 	secrets map[string]map[string]string
 	needles []leak.Needle
 }
+
+// certificateSecret is that of the claim's URL.
+const certificateSecret = "credential-ingress"
 
 // add writes a Secret down. What is secret in it is named beside it.
 func (c *credentials) add(name string, data map[string]string, secret ...string) {
@@ -55,6 +60,7 @@ func (c *customer) givesCredentials(ctx context.Context, t *testing.T, _ *envcon
 			t.Fatal(err)
 		}
 	}
+	c.events = countCrossplaneEvents(ctx, t)
 	for field, value := range spec {
 		c.live.Patch(ctx, t, value, "spec", field)
 	}
@@ -83,7 +89,47 @@ func (c *customer) givesCredentials(ctx context.Context, t *testing.T, _ *envcon
 		}
 		return got["cluster"] == 4 && got["repository"] == 5 && got["repo-creds"] == 1 && got["client secret"] == 1, fmt.Sprint(got)
 	})
+	c.knowsRepositories(ctx, t)
+	c.takesCertificate(ctx, t, virtual)
 	return ctx
+}
+
+// knowsRepositories asks Argo CD what it has taken the repositories for, which are of kinds that nothing here serves.
+func (c *customer) knowsRepositories(ctx context.Context, t *testing.T) {
+	t.Helper()
+	registered, err := loggedIn(ctx, t, c.live).Repositories(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []argocd.Repository{
+		{Name: "password", Repo: "https://192.0.2.7/password.git"},
+		{Name: "bearer", Repo: "https://192.0.2.7/bearer.git"},
+		{Name: "ssh", Repo: "ssh://git@192.0.2.7/ssh.git"},
+		{Name: "github", Repo: "https://192.0.2.7/github.git", GitHubAppID: 1, GitHubAppInstallationID: 2},
+		{Name: "certificate", Repo: "https://192.0.2.7/certificate.git"},
+	} {
+		want.Type = "git"
+		got := registered[want.Name]
+		// The proxy's URL has a password, which only Argo CD tells.
+		if got.Proxy = ""; got != want {
+			t.Errorf("repository %s in Argo CD: want %+v, got %+v", want.Name, want, got)
+		}
+	}
+}
+
+// takesCertificate gives the claim a URL with a certificate. From then on the URL is one that nobody here resolves.
+func (c *customer) takesCertificate(ctx context.Context, t *testing.T, virtual *kube.Cluster) {
+	t.Helper()
+	c.live.Patch(ctx, t, map[string]any{"host": "customer1.example.org", "tls": map[string]any{"secretName": certificateSecret}}, "spec", "ingress")
+	eventually.True(ctx, t, 3*time.Minute, "Argo CD has the certificate", func(ctx context.Context) (bool, string) {
+		s, err := virtual.Typed.CoreV1().Secrets("argocd").Get(ctx, "argocd-server-tls", metav1.GetOptions{})
+		if err != nil || string(s.Data["tls.key"]) != c.credentials.secrets[certificateSecret]["tls.key"] {
+			return false, fmt.Sprint("not in Secret argocd-server-tls: ", err)
+		}
+		_, wrong, err := workloads(ctx, virtual)
+		return err == nil && len(wrong) == 0, fmt.Sprint(wrong, err)
+	})
+	c.live.AwaitReady(ctx, t, 3*time.Minute)
 }
 
 // write fills the Secrets, and is the parts of the spec that name them.
@@ -136,6 +182,8 @@ clusters: [{name: it, cluster: {server: "https://%s"}}], users: [{name: it, user
 
 	password = rand.Text()
 	c.add("credential-template", map[string]string{"username": "it", "password": password}, password)
+	cert, key = clientCertificate(t)
+	c.add(certificateSecret, map[string]string{"tls.crt": string(cert), "tls.key": string(key)}, string(key))
 	secret := rand.Text()
 	c.add("credential-sso", map[string]string{"clientSecret": secret}, secret)
 	return map[string]any{

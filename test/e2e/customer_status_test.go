@@ -5,8 +5,10 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -14,6 +16,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
 // statusIsTheTruth compares each field of the status with what it speaks of.
@@ -36,7 +39,7 @@ func (c *customer) statusIsTheTruth(ctx context.Context, t *testing.T, _ *envcon
 	}
 	equal("status.argocd.url", s.ArgoCD.URL, string(secret.Data["url"]))
 
-	api := argocd.New(dialer, s.ArgoCD.URL)
+	api := answering(ctx, t, argocd.New(dialer, s.ArgoCD.URL))
 	if version, err := api.Version(ctx); err != nil {
 		t.Errorf("nothing answers at status.argocd.url: %v", err)
 	} else {
@@ -98,35 +101,49 @@ func (c *customer) chartVersionsAreTheTruth(ctx context.Context, t *testing.T) {
 	}
 }
 
-// columns asks the API server for what kubectl get prints.
+// columns asks the API server for what kubectl get prints. Crossplane writes Ready back and forth for a moment after it
+// has become True, so it is asked more than once.
 func (c *customer) columns(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	eventually.True(ctx, t, time.Minute, "kubectl get prints what runs where", func(ctx context.Context) (bool, string) {
+		got, err := c.printed(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		var wrong []string
+		for name, want := range map[string]any{
+			"NAME": c.live.Name, "READY": "True", "SYNCED": "True", "PHASE": "Ready", "PROGRESS": float64(100),
+			"ARGOCD": c.state.ArgoCD.Version, "KUBERNETES": c.state.VCluster.KubernetesVersion, "URL": c.state.ArgoCD.URL,
+		} {
+			if got[name] != want {
+				wrong = append(wrong, fmt.Sprintf("column %s says %v, want %v", name, got[name], want))
+			}
+		}
+		if age, _ := got["AGE"].(string); age == "" || age == "<unknown>" {
+			wrong = append(wrong, fmt.Sprintf("column AGE says %v", got["AGE"]))
+		}
+		return len(wrong) == 0, "\n" + lines(wrong)
+	})
+	return ctx
+}
+
+// printed are the columns of the claim, with their names in capitals.
+func (c *customer) printed(ctx context.Context) (map[string]any, error) {
 	data, err := host.Typed.Discovery().RESTClient().Get().
 		AbsPath("/apis/virtualargocd.io/v1alpha1/namespaces", c.live.Namespace, "virtualargocds", c.live.Name).
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(ctx)
 	if err != nil {
-		t.Fatalf("cannot get the claim as a table: %v", err)
+		return nil, fmt.Errorf("cannot get the claim as a table: %w", err)
 	}
 	table := metav1.Table{}
 	if err := json.Unmarshal(data, &table); err != nil {
-		t.Fatalf("cannot decode table: %v", err)
+		return nil, fmt.Errorf("cannot decode table: %w", err)
 	}
 	if len(table.Rows) != 1 {
-		t.Fatalf("want one row, got %d", len(table.Rows))
+		return nil, fmt.Errorf("want one row, got %d", len(table.Rows))
 	}
 	got := map[string]any{}
 	for i, column := range table.ColumnDefinitions {
 		got[strings.ToUpper(column.Name)] = table.Rows[0].Cells[i]
 	}
-	for name, want := range map[string]any{
-		"NAME": c.live.Name, "READY": "True", "SYNCED": "True", "PHASE": "Ready", "PROGRESS": float64(100),
-		"ARGOCD": c.state.ArgoCD.Version, "KUBERNETES": c.state.VCluster.KubernetesVersion, "URL": c.state.ArgoCD.URL,
-	} {
-		if got[name] != want {
-			t.Errorf("column %s says %v, want %v", name, got[name], want)
-		}
-	}
-	if age, _ := got["AGE"].(string); age == "" || age == "<unknown>" {
-		t.Errorf("column AGE says %v", got["AGE"])
-	}
-	return ctx
+	return got, nil
 }

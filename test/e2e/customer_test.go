@@ -43,6 +43,7 @@ func TestCustomer(t *testing.T) {
 		Assess("ColumnsSayWhatRunsWhere", c.columns).
 		Assess("ArgoCDDeploysFromGit", c.deploysFromGit).
 		Assess("TakesCredentials", c.givesCredentials).
+		Assess("CrossplaneIsNotWornOutByCredentials", c.fewEvents).
 		Assess("NoSecretOutsideSecrets", c.noSecretOutsideSecrets).
 		Assess("BrokenArgoCDIsDegradedAndRecovers", c.degradesAndRecovers).
 		Assess("DeleteLeavesNothing", c.deleteLeavesNothing).
@@ -97,6 +98,7 @@ func (c *customer) becomesReady(ctx context.Context, t *testing.T, _ *envconf.Co
 	if progress != 100 || c.state.Phase != "Ready" {
 		t.Errorf("a Ready claim has phase Ready and progress 100: %s", c.state)
 	}
+	showsOnTheHost(ctx, t, c.state, "Healthy", "Argo CD is ready")
 	if !slices.Contains(phases, "Provisioning") {
 		t.Errorf("phases seen on the way are %v, Provisioning is not among them", phases)
 	}
@@ -154,7 +156,7 @@ func (c *customer) deploysFromGit(ctx context.Context, t *testing.T, _ *envconf.
 	if _, err := createNamespace(gitNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	repo := gitserver.Run(ctx, t, host, gitNamespace, image, map[string]string{"web.yaml": webManifest})
+	repo := gitserver.RunPublic(ctx, t, host, gitNamespace, image, map[string]string{"web.yaml": webManifest})
 
 	const app = "web"
 	if err := api.Create(ctx, app, repo); err != nil {
@@ -203,6 +205,7 @@ func (c *customer) degradesAndRecovers(ctx context.Context, t *testing.T, _ *env
 	if !s.True(claim.VirtualClusterReady) {
 		t.Errorf("the virtual cluster is fine when Argo CD in it is not: %s", s)
 	}
+	showsOnTheHost(ctx, t, s, "Degraded", name)
 	scale(1)
 	start = time.Now()
 	c.live.AwaitReady(ctx, t, 5*time.Minute)

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
 // quietFor is longer than the function lets pass between two looks at a tenant, and has several of them in it where
@@ -22,11 +24,12 @@ const quietFor = 70 * time.Second
 
 // quiet holds the events of a claim against its story: each transition is told, and none again at each reconcile.
 func (c *connected) quiet(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	before := recorded(ctx, t, c.hub)
+	before := c.quietly(ctx, t)
 	for _, wanted := range []struct{ reason, word string }{
 		{"Available", "The virtual cluster runs"},
 		{"Available", "Every workload of Argo CD is available"},
 		{"Available", "credentials of every cluster"},
+		{"Available", "credentials of every repository"},
 		{"SecretMissing", "cluster-absent"},
 		{"Available", "synced and healthy"},
 		{"ApplicationFailed", "no-such-folder"},
@@ -37,32 +40,59 @@ func (c *connected) quiet(ctx context.Context, t *testing.T, _ *envconf.Config) 
 			t.Errorf("no event %s with %q", wanted.reason, wanted.word)
 		}
 	}
+	// Crossplane calls the function with an old state now and then, and then the same news is recorded again. That is to
+	// be seen in a count, and not in a further line.
+	seen := map[string]bool{}
 	for _, e := range before {
 		t.Logf("%3d x %-8s %-22s %s", times(e), e.Type, e.Reason, e.Message)
+		line := e.Source.Component + e.Reason + e.Message
+		if seen[line] {
+			t.Errorf("kubectl describe has two lines with event %s %q", e.Reason, e.Message)
+		}
+		seen[line] = true
 	}
+	return ctx
+}
 
-	xr, err := c.hub.XR(ctx)
-	if err != nil {
-		t.Fatal(err)
+// quietly waits until nothing has happened to the tenant for a while: Crossplane looks at it and writes nothing. No event
+// is recorded in that time. It returns those from before.
+func (c *connected) quietly(ctx context.Context, t *testing.T) []corev1.Event {
+	t.Helper()
+	var before []corev1.Event
+	written, since := "", time.Now()
+	eventually.True(ctx, t, 5*time.Minute, "nothing happens to the tenant for "+quietFor.String(), func(ctx context.Context) (bool, string) {
+		xr, err := c.hub.XR(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		if v := xr.GetResourceVersion(); v != written {
+			written, since, before = v, time.Now(), nil
+		}
+		// An event takes a moment to the API server.
+		if before == nil && time.Since(since) > 5*time.Second {
+			before = recorded(ctx, t, c.hub)
+		}
+		return time.Since(since) > quietFor, "the composite resource was written " + time.Since(since).String() + " ago"
+	})
+	if again := repeated(before, recorded(ctx, t, c.hub)); len(again) > 0 {
+		t.Errorf("events recorded in %s in which nothing happened:\n%s", quietFor, lines(again))
 	}
-	time.Sleep(quietFor)
+	return before
+}
+
+// repeated tells which events were recorded between two looks.
+func repeated(before, after []corev1.Event) []string {
 	was := map[string]int32{}
 	for _, e := range before {
 		was[string(e.UID)] = times(e)
 	}
-	for _, e := range recorded(ctx, t, c.hub) {
+	var out []string
+	for _, e := range after {
 		if n := times(e) - was[string(e.UID)]; n > 0 {
-			t.Errorf("event recorded %d times in %s in which nothing happened: %s %s", n, quietFor, e.Reason, e.Message)
+			out = append(out, fmt.Sprintf("%d x %s %s", n, e.Reason, e.Message))
 		}
 	}
-	after, err := c.hub.XR(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if after.GetResourceVersion() != xr.GetResourceVersion() {
-		t.Logf("the composite resource was written in the meantime: %s, %s", xr.GetResourceVersion(), after.GetResourceVersion())
-	}
-	return ctx
+	return out
 }
 
 // recorded are the events of a claim, oldest first, without those of an earlier claim of its name.

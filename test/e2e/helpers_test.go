@@ -40,6 +40,14 @@ func newClaim(name string) *claim.Claim {
 // a customer's own.
 const reachable = "example.org/reachable-by-tenants"
 
+// onlyInFull skips what is left to make e2e-full: the essential path of each feature runs always.
+func onlyInFull(t *testing.T) {
+	t.Helper()
+	if !full {
+		t.Skip("NOT TRIED HERE: THIS TAKES LONG, AND IS FOR make e2e-full")
+	}
+}
+
 // createNamespace makes a namespace and waits for what Kubernetes puts in each, so that listings don't race with it.
 func createNamespace(name string) env.Func {
 	return func(ctx context.Context, _ *envconf.Config) (context.Context, error) {
@@ -111,11 +119,55 @@ func loggedIn(ctx context.Context, t *testing.T, l *claim.Live) *argocd.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := argocd.New(dialer, string(secret.Data["url"]))
+	api := answering(ctx, t, argocd.New(dialer, string(secret.Data["url"])))
 	if err := api.Login(ctx, string(secret.Data["username"]), string(secret.Data["password"])); err != nil {
 		t.Fatalf("cannot log in to the Argo CD of %s: %v", l.Name, err)
 	}
 	return api
+}
+
+// answering waits for an Argo CD at its URL: an ingress controller takes a moment to serve an Ingress.
+func answering(ctx context.Context, t *testing.T, api *argocd.Client) *argocd.Client {
+	t.Helper()
+	eventually.True(ctx, t, 30*time.Second, "Argo CD answers at its URL", func(ctx context.Context) (bool, string) {
+		_, err := api.Version(ctx)
+		return err == nil, fmt.Sprint(err)
+	})
+	return api
+}
+
+// connectionDetails are what the connection Secret of a claim says.
+func connectionDetails(ctx context.Context, t *testing.T, l *claim.Live) map[string]string {
+	t.Helper()
+	details, err := detailsOf(ctx, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return details
+}
+
+func detailsOf(ctx context.Context, l *claim.Live) (map[string]string, error) {
+	secret, err := l.ConnectionSecret(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for key, v := range secret.Data {
+		out[key] = string(v)
+	}
+	return out, nil
+}
+
+// awaitDetails waits until the connection Secret of a claim is as wanted, which looks at it and says what it sees.
+func awaitDetails(ctx context.Context, t *testing.T, l *claim.Live, what string, wanted func(map[string]string) (bool, string)) {
+	t.Helper()
+	eventually.True(ctx, t, time.Minute, "the connection Secret of "+l.Name+" "+what, func(ctx context.Context) (bool, string) {
+		details, err := detailsOf(ctx, l)
+		if err != nil {
+			return false, err.Error()
+		}
+		return wanted(details)
+	})
 }
 
 // workloads are the names of Argo CD's Deployments and StatefulSets in a virtual cluster, and what is wrong with those

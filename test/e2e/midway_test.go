@@ -17,6 +17,7 @@ import (
 
 // TestDeleteMidway deletes claims while they are being provisioned, one at each phase, side by side.
 func TestDeleteMidway(t *testing.T) {
+	onlyInFull(t)
 	t.Parallel()
 	testenv.Test(t, features.New("midway").
 		Assess("DeleteAtEachPhase", deleteAtEachPhase).

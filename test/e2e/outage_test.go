@@ -29,6 +29,7 @@ type outages struct {
 
 // TestOutages runs with no other test beside it: the parts that fail are everybody's.
 func TestOutages(t *testing.T) {
+	onlyInFull(t)
 	o := &outages{}
 	testenv.Test(t, features.New("outages").
 		Setup(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

@@ -75,7 +75,7 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 		t.Fatal(err)
 	}
 	image := deployment(ctx, t, open(ctx, t, u.live), "argocd-repo-server").Spec.Template.Spec.Containers[0].Image
-	repo := gitserver.Run(ctx, t, host, upgradeNamespace, image, map[string]string{"web.yaml": webManifest})
+	repo := gitserver.RunPublic(ctx, t, host, upgradeNamespace, image, map[string]string{"web.yaml": webManifest})
 	api := loggedIn(ctx, t, u.live)
 	if err := api.Create(ctx, upgradedApp, repo); err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 // when ARGOCD_CHART names one.
 func TestValuesOfTheFunction(t *testing.T) {
 	cert, certKey := keyPair(t)
+	ssh := sshKey(t)
 	cases := map[string]struct {
 		spec    plan.Spec
 		secrets map[string]plan.Secret
@@ -57,18 +58,32 @@ func TestValuesOfTheFunction(t *testing.T) {
 					{Name: "apps", URL: "https://git.example.org/apps", Project: "web", SecretRef: &v1alpha1.SecretReference{Name: "apps"}},
 					{Name: "charts", URL: "oci://registry.example.org/charts", Type: v1alpha1.RepositoryHelm, SecretRef: &v1alpha1.SecretReference{Name: "apps"}},
 					{Name: "ssh", URL: "git@git.example.org:apps", SecretRef: &v1alpha1.SecretReference{Name: "ssh"}},
+					{Name: "app", URL: "https://git.example.org/app", SecretRef: &v1alpha1.SecretReference{Name: "app"}},
+					{Name: "certificate", URL: "https://git.example.org/certificate", SecretRef: &v1alpha1.SecretReference{Name: "certificate"}},
+					{Name: "manifests", URL: "oci://registry.example.org/manifests", Type: v1alpha1.RepositoryOCI, SecretRef: &v1alpha1.SecretReference{Name: "bearer"}},
 				},
 				CredentialTemplates: []v1alpha1.CredentialTemplateSpec{{Name: "server", URL: "https://git.example.org", SecretRef: v1alpha1.SecretReference{Name: "apps"}}},
 				ArgoCDValues:        plan.Values{"configs": plan.Values{"ssh": plan.Values{"extraHosts": "own.example.org ssh-ed25519 AAAA"}}},
 			},
 			secrets: map[string]plan.Secret{
 				"apps": secret("username", "u", "password", `p: "{{ x }}"`, "insecure", "true"),
-				"ssh":  secret("sshPrivateKey", sshKey(t), "knownHosts", knownHost),
+				"ssh":  secret("sshPrivateKey", ssh, "knownHosts", knownHost),
+				"app": secret("githubAppID", "0123456789012", "githubAppInstallationID", "9007199254740993", "githubAppPrivateKey", certKey,
+					"githubAppEnterpriseBaseUrl", "https://ghe.example.org/api/v3"),
+				"certificate": secret("tls.crt", cert, "tls.key", certKey, "enableLfs", "true", "forceHttpBasicAuth", "false", "proxy", "http://u:p@proxy:3128", "noProxy", "*.example.org, a"),
+				"bearer":      secret("bearerToken", "0x10", "insecureOCIForceHttp", "true"),
 			},
 			want: map[string]any{
-				"Secret/argocd-repo-public|text":                                                 map[string]any{"name": "public", "url": "https://git.example.org/public", "type": "git"},
-				"Secret/argocd-repo-apps|text":                                                   map[string]any{"name": "apps", "url": "https://git.example.org/apps", "type": "git", "project": "web", "username": "u", "password": `p: "{{ x }}"`, "insecure": "true"},
-				"Secret/argocd-repo-charts|text":                                                 map[string]any{"name": "charts", "url": "registry.example.org/charts", "type": "helm", "enableOCI": "true", "username": "u", "password": `p: "{{ x }}"`, "insecure": "true"},
+				"Secret/argocd-repo-public|text": map[string]any{"name": "public", "url": "https://git.example.org/public", "type": "git"},
+				"Secret/argocd-repo-apps|text":   map[string]any{"name": "apps", "url": "https://git.example.org/apps", "type": "git", "project": "web", "username": "u", "password": `p: "{{ x }}"`, "insecure": "true"},
+				"Secret/argocd-repo-charts|text": map[string]any{"name": "charts", "url": "registry.example.org/charts", "type": "helm", "enableOCI": "true", "username": "u", "password": `p: "{{ x }}"`, "insecure": "true"},
+				"Secret/argocd-repo-ssh|text":    map[string]any{"name": "ssh", "url": "git@git.example.org:apps", "type": "git", "sshPrivateKey": ssh},
+				"Secret/argocd-repo-app|text": map[string]any{"name": "app", "url": "https://git.example.org/app", "type": "git", "githubAppID": "0123456789012",
+					"githubAppInstallationID": "9007199254740993", "githubAppPrivateKey": certKey, "githubAppEnterpriseBaseUrl": "https://ghe.example.org/api/v3"},
+				"Secret/argocd-repo-certificate|text": map[string]any{"name": "certificate", "url": "https://git.example.org/certificate", "type": "git",
+					"tlsClientCertData": strings.TrimSpace(cert), "tlsClientCertKey": strings.TrimSpace(certKey),
+					"enableLfs": "true", "forceHttpBasicAuth": "false", "proxy": "http://u:p@proxy:3128", "noProxy": "*.example.org, a"},
+				"Secret/argocd-repo-manifests|text":                                              map[string]any{"name": "manifests", "url": "oci://registry.example.org/manifests", "type": "oci", "bearerToken": "0x10", "insecureOCIForceHttp": "true"},
 				"Secret/argocd-repo-creds-server|text":                                           map[string]any{"url": "https://git.example.org", "type": "git", "username": "u", "password": `p: "{{ x }}"`, "insecure": "true"},
 				"Secret/argocd-repo-apps|metadata|labels|argocd.argoproj.io/secret-type":         "repository",
 				"Secret/argocd-repo-creds-server|metadata|labels|argocd.argoproj.io/secret-type": "repo-creds",

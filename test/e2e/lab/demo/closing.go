@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/template"
@@ -22,20 +24,11 @@ import (
 
 var closingText = template.Must(template.New("closing").Parse(`
 {{ .Claim }} is Ready: Argo CD {{ .Version }} in a virtual cluster of its own.
-
-  Argo CD     {{ .URL }}
-  {{- if .Forward }}
-              while this runs: {{ .Forward }}{{ end }}
-  {{- range .Ways }}
-              {{ . }}{{ end }}
-  user        admin
-  password    {{ .Kubectl }} -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.password}' | base64 -d
-
-{{- if .Export }}
+{{- if .Paths }}
 
 Talk to the cluster:
 
-  export KUBECONFIG={{ .Kubeconfig }} PATH={{ .KubectlDir }}:$PATH
+  export KUBECONFIG={{ .Kubeconfig }} PATH={{ .Paths }}:$PATH
 {{- end }}
 
 What to try next:
@@ -44,35 +37,49 @@ What to try next:
   kubectl describe virtualargocd {{ .Claim }}
   kubectl explain virtualargocd.spec          # what a claim can say
   kubectl apply -f examples/claims/customer2.yaml
-  kubectl delete virtualargocd {{ .Claim }}      # and nothing is left of it
 
 Into the customer's own cluster{{ if .Forward }}, from a pod{{ end }}:
 
   kubectl -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.kubeconfig}' | base64 -d > {{ .Claim }}.kubeconfig
   kubectl --kubeconfig {{ .Claim }}.kubeconfig {{ .ToVirtual }}get pods -A
-{{- if .Export }}
 
-Remove everything: make demo-down
+When you have seen enough:
+
+  kubectl delete virtualargocd {{ .Claim }}      # and nothing is left of it
+  {{- if .Paths }}
+  make demo-down                              # and nothing of the cluster
+  {{- end }}
+{{- if .Ways }}
+
+To its Argo CD:
+{{ range .Ways }}
+  {{ . }}{{ end }}
 {{- end }}
+
+Argo CD of {{ .Claim }}:
+
+  URL        {{ .URL }}
+  {{- if .Forward }}
+             while this runs: {{ .Forward }}{{ end }}
+  user       admin
+  password   kubectl -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.password}' | base64 -d; echo
+
 `))
 
 type closingData struct {
 	Claim, Namespace, Version, Secret string
 	URL, Forward                      string
-	// Ways are lines about how to open the URL.
-	Ways                            []string
-	Export                          bool
-	Kubeconfig, Kubectl, KubectlDir string
+	// Ways are commands that open the URL.
+	Ways []string
+	// Kubeconfig of the embedded cluster, and Paths of the programs that it has been built with.
+	Kubeconfig, Paths string
 	// ToVirtual are kubectl's flags to reach the virtual cluster from here.
 	ToVirtual string
 }
 
-// closing tells how to reach the customer's Argo CD, and what to do next.
+// closing tells what to do next, and how to reach the customer's Argo CD.
 func closing(ctx context.Context, out io.Writer, o platform.Options, cluster platform.Cluster, claim *unstructured.Unstructured) error {
-	d := closingData{
-		Claim: claim.GetName(), Namespace: claim.GetNamespace(),
-		Export: cluster.Embedded, Kubeconfig: cluster.Kubeconfig, Kubectl: "kubectl",
-	}
+	d := closingData{Claim: claim.GetName(), Namespace: claim.GetNamespace(), Kubeconfig: cluster.Kubeconfig}
 	d.Version, _, _ = unstructured.NestedString(claim.Object, "status", "argocd", "version")
 	d.Secret, _, _ = unstructured.NestedString(claim.Object, "spec", "writeConnectionSecretToRef", "name")
 	if cluster.Embedded {
@@ -80,8 +87,11 @@ func closing(ctx context.Context, out io.Writer, o platform.Options, cluster pla
 		if err != nil {
 			return err
 		}
-		d.Kubectl = kubectl + " --kubeconfig " + cluster.Kubeconfig
-		d.KubectlDir = strings.TrimSuffix(kubectl, "/kubectl")
+		d.Paths = filepath.Dir(kubectl)
+		// With upstream's images no program is built for one.
+		if argocd, err := o.Cache.Binary("argocd"); err == nil {
+			d.Paths += ":" + filepath.Dir(argocd)
+		}
 		if d.ToVirtual, err = toVirtual(ctx, cluster.Client, claim); err != nil {
 			return err
 		}
@@ -104,7 +114,8 @@ func (d *closingData) setURL(ctx context.Context, cluster platform.Cluster, clai
 		if !cluster.Embedded {
 			return nil
 		}
-		d.Ways = ways(u.Hostname(), cluster.Ingress, resolves(ctx, u.Hostname(), cluster.Ingress.Address))
+		_, err := exec.LookPath(browser)
+		d.Ways = ways(u.Hostname(), cluster.Ingress, resolves(ctx, u.Hostname(), cluster.Ingress.Address), err == nil)
 		return answers(ctx, address, cluster.Ingress.Address)
 	}
 	service, err := argoCDService(ctx, cluster.Client, address)
@@ -122,19 +133,22 @@ func (d *closingData) setURL(ctx context.Context, cluster platform.Cluster, clai
 	return nil
 }
 
-// ways tell how to open a host of the embedded cluster's ingress controller on
-// this machine.
-func ways(host string, in platform.Ingress, resolves bool) []string {
-	out := []string{"its certificate is signed by " + in.CA}
+// browser is one that can be told on its command line what names mean.
+const browser = "chromium"
+
+// ways are commands that open a host of the embedded cluster's ingress controller
+// on this machine.
+func ways(host string, in platform.Ingress, resolves, browses bool) []string {
+	// It remembers that, and has no other way to trust an authority from then on.
+	login := fmt.Sprintf("argocd login %s --insecure --grpc-web --username admin", host)
 	if resolves {
-		return append(out, fmt.Sprintf("curl --cacert %s https://%s/healthz", in.CA, host))
+		return []string{fmt.Sprintf("curl --cacert %s https://%s/healthz", in.CA, host), login}
 	}
-	return append(out,
-		"DNS here does not say that this name means "+in.Address+", so tell the program, one of",
-		fmt.Sprintf("curl --cacert %s --resolve %s:443:%s https://%s/healthz", in.CA, host, in.Address, host),
-		fmt.Sprintf("chromium --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP %s %s' https://%s", host, in.Address, host),
-		fmt.Sprintf("or everybody on this machine: echo %s %s >>/etc/hosts", in.Address, host),
-	)
+	out := []string{fmt.Sprintf("curl --cacert %s --resolve %s:443:%s https://%s/healthz", in.CA, host, in.Address, host)}
+	if browses {
+		out = append(out, fmt.Sprintf("%s --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP %s %s' https://%s", browser, host, in.Address, host))
+	}
+	return append(out, fmt.Sprintf("echo %s %s >>/etc/hosts   # DNS here doesn't know it; after this every program does", in.Address, host), login)
 }
 
 // resolves tells whether this machine's DNS knows that the host means the address.

@@ -110,18 +110,21 @@ func TestArgoCDService(t *testing.T) {
 func TestWaysToOpenAURL(t *testing.T) {
 	in := platform.Ingress{Address: "10.96.0.11", CA: "/c/ingress-ca.crt"}
 	const host = "customer1-default.10-96-0-11.sslip.io"
-	for resolves, want := range map[bool][]string{
-		true: {"its certificate is signed by /c/ingress-ca.crt", "curl --cacert /c/ingress-ca.crt https://" + host + "/healthz"},
-		false: {
-			"its certificate is signed by /c/ingress-ca.crt",
-			"DNS here does not say that this name means 10.96.0.11, so tell the program, one of",
-			"curl --cacert /c/ingress-ca.crt --resolve " + host + ":443:10.96.0.11 https://" + host + "/healthz",
-			"chromium --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP " + host + " 10.96.0.11' https://" + host,
-			"or everybody on this machine: echo 10.96.0.11 " + host + " >>/etc/hosts",
-		},
+	const login = "argocd login " + host + " --insecure --grpc-web --username admin"
+	curl := "curl --cacert /c/ingress-ca.crt --resolve " + host + ":443:10.96.0.11 https://" + host + "/healthz"
+	hosts := "echo 10.96.0.11 " + host + " >>/etc/hosts   # DNS here doesn't know it; after this every program does"
+	for name, tc := range map[string]struct {
+		resolves, browses bool
+		want              []string
+	}{
+		"NameIsKnown": {true, true, []string{"curl --cacert /c/ingress-ca.crt https://" + host + "/healthz", login}},
+		"NoBrowser":   {false, false, []string{curl, hosts, login}},
+		"Browser": {false, true, []string{
+			curl, "chromium --no-sandbox --ignore-certificate-errors --host-resolver-rules='MAP " + host + " 10.96.0.11' https://" + host, hosts, login,
+		}},
 	} {
-		if diff := cmp.Diff(want, ways(host, in, resolves)); diff != "" {
-			t.Errorf("ways(..., %t): -want, +got:\n%s", resolves, diff)
+		if diff := cmp.Diff(tc.want, ways(host, in, tc.resolves, tc.browses)); diff != "" {
+			t.Errorf("%s: ways(...): -want, +got:\n%s", name, diff)
 		}
 	}
 }

@@ -51,6 +51,9 @@ type Cluster struct {
 	Client client.Client
 	// Embedded tells whether it is the cluster that the lab itself runs.
 	Embedded bool
+	// Registry is host and port of the embedded cluster's OCI registry, which
+	// speaks plain http.
+	Registry string
 	// Ingress is where the embedded cluster's ingress controller is.
 	Ingress Ingress
 }
@@ -105,7 +108,8 @@ func Ensure(ctx context.Context, o Options) (Cluster, error) {
 	out := Cluster{Kubeconfig: i.kubeconfig, Config: i.config, Client: i.client}
 	if i.embedded != nil {
 		a := i.embedded.Addresses()
-		out.Embedded, out.Ingress = true, Ingress{Address: a.Ingress, Domain: a.Domain, CA: i.embedded.ingressCA()}
+		out.Embedded, out.Registry = true, a.Registry
+		out.Ingress = Ingress{Address: a.Ingress, Domain: a.Domain, CA: i.embedded.ingressCA()}
 	}
 	return out, nil
 }

@@ -80,21 +80,10 @@ func (c *Client) Settings(ctx context.Context) (map[string]any, error) {
 	return out, c.call(ctx, http.MethodGet, "/api/v1/settings", nil, &out)
 }
 
-// Create makes an Application that Argo CD syncs by itself, with a namespace of its own name as its destination in the
-// cluster that Argo CD runs in.
+// Create makes an Application of the whole of a Git repository that Argo CD syncs by itself, with a namespace of its own
+// name as its destination in the cluster that Argo CD runs in.
 func (c *Client) Create(ctx context.Context, name, repoURL string) error {
-	return c.call(ctx, http.MethodPost, "/api/v1/applications", map[string]any{
-		"metadata": map[string]any{"name": name},
-		"spec": map[string]any{
-			"project":     "default",
-			"source":      map[string]any{"repoURL": repoURL, "path": ".", "targetRevision": "HEAD"},
-			"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": name},
-			"syncPolicy": map[string]any{
-				"automated":   map[string]any{},
-				"syncOptions": []string{"CreateNamespace=true"},
-			},
-		},
-	}, nil)
+	return c.CreateAt(ctx, name, Source{RepoURL: repoURL, Path: "."}, InCluster)
 }
 
 // Application is the part of an Application's status that tests look at.

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 )
@@ -25,17 +26,27 @@ func (c *Client) Clusters(ctx context.Context) (map[string]Cluster, error) {
 	return out, nil
 }
 
-// Source is where an Application's manifests are.
-type Source struct{ RepoURL, Path string }
+// Source is where an Application's manifests are: a folder of a Git repository, or a chart of a Helm repository. Its
+// revision is the newest when none is given.
+type Source struct{ RepoURL, Path, Chart, Revision string }
+
+// InCluster is the name of the cluster that Argo CD runs in.
+const InCluster = "in-cluster"
 
 // CreateAt makes an Application that Argo CD syncs by itself, with a namespace of its own name as its destination in a
 // cluster that is registered under a name.
 func (c *Client) CreateAt(ctx context.Context, name string, from Source, cluster string) error {
+	source := map[string]any{"repoURL": from.RepoURL, "targetRevision": cmp.Or(from.Revision, "HEAD")}
+	if from.Chart != "" {
+		source["chart"] = from.Chart
+	} else {
+		source["path"] = from.Path
+	}
 	return c.call(ctx, http.MethodPost, "/api/v1/applications", map[string]any{
 		"metadata": map[string]any{"name": name},
 		"spec": map[string]any{
 			"project":     "default",
-			"source":      map[string]any{"repoURL": from.RepoURL, "path": from.Path, "targetRevision": "HEAD"},
+			"source":      source,
 			"destination": map[string]any{"name": cluster, "namespace": name},
 			"syncPolicy": map[string]any{
 				"automated":   map[string]any{},

@@ -6,13 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -34,6 +38,9 @@ type Options struct {
 // Browser is a running one, with one tab.
 type Browser struct {
 	ctx context.Context
+
+	mu       sync.Mutex
+	problems []string
 }
 
 // Open starts a browser, which the test's end ends. Certificates are not verified: those of tests are signed by
@@ -52,6 +59,8 @@ func Open(t testing.TB, o Options) *Browser {
 		// Chromium refuses its sandbox to root, which is what runs the embedded cluster.
 		chromedp.NoSandbox,
 		chromedp.Flag("disable-dev-shm-usage", true),
+		// Pages kept for the way back keep their event streams too. After some visits nothing more gets through.
+		chromedp.Flag("disable-features", "BackForwardCache"),
 		chromedp.Flag("ignore-certificate-errors", true),
 		chromedp.Flag("host-resolver-rules", rules(o.Hosts)),
 		chromedp.WindowSize(o.Width, o.Height),
@@ -61,11 +70,48 @@ func Open(t testing.TB, o Options) *Browser {
 	ctx, endTab := chromedp.NewContext(ctx)
 	t.Cleanup(func() { endTab(); endProgram() })
 	b := &Browser{ctx: ctx}
+	chromedp.ListenTarget(ctx, b.listen)
 	// The first action starts the program. It must not be bound by a deadline, or the program ends with it.
-	if err := chromedp.Run(ctx, chromedp.EmulateViewport(int64(o.Width), int64(o.Height))); err != nil {
+	if err := chromedp.Run(ctx, network.Enable(), chromedp.EmulateViewport(int64(o.Width), int64(o.Height))); err != nil {
 		t.Fatalf("cannot start %s: %v", program, err)
 	}
 	return b
+}
+
+// listen notes what goes wrong in a page.
+func (b *Browser) listen(event any) {
+	problem := ""
+	switch e := event.(type) {
+	case *network.EventResponseReceived:
+		if e.Response.Status >= http.StatusBadRequest {
+			problem = fmt.Sprintf("%s: %d", e.Response.URL, e.Response.Status)
+		}
+	case *runtime.EventExceptionThrown:
+		problem = e.ExceptionDetails.Error()
+	case *runtime.EventConsoleAPICalled:
+		if e.Type != runtime.APITypeError {
+			return
+		}
+		for _, arg := range e.Args {
+			problem += fmt.Sprintf("%s%s ", arg.Value, arg.Description)
+		}
+	}
+	if problem == "" {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problems = append(b.problems, problem)
+}
+
+// Problems are what went wrong in the pages since this was last asked: requests that were refused, exceptions, and
+// errors that pages wrote to the console. A person sees them as messages that come and go, or not at all.
+func (b *Browser) Problems() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := b.problems
+	b.problems = nil
+	return out
 }
 
 // find returns the program.
@@ -120,7 +166,7 @@ func (b *Browser) Visit(t testing.TB, url string) {
 	b.do(t, "open "+url, answersWithin, chromedp.Navigate(url))
 }
 
-// AwaitText waits until each text stands on the page, where a person sees it.
+// AwaitText waits until each text stands on the page, where a person sees it. Words may be apart by any space.
 func (b *Browser) AwaitText(t testing.TB, within time.Duration, texts ...string) {
 	t.Helper()
 	seen := ""
@@ -148,6 +194,7 @@ func (b *Browser) text() (string, error) {
 
 func missing(seen string, texts []string) []string {
 	var out []string
+	seen = strings.Join(strings.Fields(seen), " ")
 	for _, text := range texts {
 		if !strings.Contains(seen, text) {
 			out = append(out, text)

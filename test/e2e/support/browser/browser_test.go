@@ -2,6 +2,7 @@ package browser
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -45,6 +46,37 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+func TestProblems(t *testing.T) {
+	if _, err := find(exec.LookPath); err != nil {
+		t.Skipf("THE BROWSER IS NOT TRIED: %v", err)
+	}
+	pages := map[string]string{
+		"/good":      "all is well",
+		"/refused":   "<script>fetch('/api/secrets').then(() => document.body.append('done'))</script>",
+		"/exception": "<script>setTimeout(() => { document.body.append('done'); nothing.at.all })</script>",
+		"/console":   "<script>console.log('for people'); console.error('on fire'); document.write('done')</script>",
+	}
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[r.URL.Path]
+		if !ok && r.URL.Path != "/favicon.ico" {
+			w.WriteHeader(http.StatusForbidden)
+		}
+		_, _ = fmt.Fprintf(w, "<html><body>%s</body></html>", page)
+	}))
+	defer s.Close()
+	b := Open(t, Options{})
+	for path, want := range map[string]string{"/good": "", "/refused": "/api/secrets: 403", "/exception": "nothing is not defined", "/console": "on fire"} {
+		b.Visit(t, s.URL+path)
+		if want != "" {
+			b.AwaitText(t, 10*time.Second, "done")
+		}
+		got := strings.Join(b.Problems(), "\n")
+		if (want == "") != (got == "") || !strings.Contains(got, want) || strings.Contains(got, "for people") {
+			t.Errorf("problems of %s: want %q, got %q", path, want, got)
+		}
+	}
+}
+
 func TestBrowserIsMissing(t *testing.T) {
 	_, err := find(func(string) (string, error) { return "", errors.New("no") })
 	if err == nil || !strings.Contains(err.Error(), "apt-get install chromium") {
@@ -53,7 +85,7 @@ func TestBrowserIsMissing(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
-	if got := missing("Synced and Healthy", []string{"Healthy", "Degraded"}); strings.Join(got, " ") != "Degraded" {
+	if got := missing("Synced\n\u00a0and Healthy", []string{"Synced and Healthy", "Healthy", "Degraded"}); strings.Join(got, " ") != "Degraded" {
 		t.Errorf("missing(...): want Degraded, got %q", got)
 	}
 }

@@ -20,6 +20,7 @@ const (
 	ClustersConnected     = "ClustersConnected"
 	RepositoriesConnected = "RepositoriesConnected"
 	BootstrapSynced       = "BootstrapSynced"
+	IngressReady          = "IngressReady"
 	SSOReady              = "SSOReady"
 )
 
@@ -36,10 +37,13 @@ type State struct {
 	Clusters   []Connection       `json:"clusters"`
 	Bootstrap  BootstrapState     `json:"bootstrap"`
 	Conditions []metav1.Condition `json:"conditions"`
+
+	Repositories []Connection `json:"repositories"`
 }
 
-// Connection is an entry of status.clusters.
+// Connection is an entry of status.clusters or status.repositories; only the latter have a kind.
 type Connection struct {
+	Kind    string `json:"kind"`
 	Name    string `json:"name"`
 	State   string `json:"state"`
 	Message string `json:"message"`

@@ -59,15 +59,19 @@ func Install(ctx context.Context, t testing.TB, host *kube.Cluster, folder strin
 			g.create(ctx, t, o)
 		}
 	}
-	gvk := claim.GVK
-	gvk.Group = Name
 	eventually.True(ctx, t, 2*time.Minute, "claims of group "+Name+" can be made", func(ctx context.Context) (bool, string) {
 		host.Forget()
-		client, err := host.Resource(gvk, metav1.NamespaceDefault)
-		if err == nil {
-			_, err = client.List(ctx, metav1.ListOptions{})
+		// The kind of claims and that of composite resources come each in its time.
+		for _, kind := range []string{claim.GVK.Kind, "X" + claim.GVK.Kind} {
+			client, err := host.Resource(schema.GroupVersionKind{Group: Name, Version: claim.GVK.Version, Kind: kind}, metav1.NamespaceDefault)
+			if err == nil {
+				_, err = client.List(ctx, metav1.ListOptions{})
+			}
+			if err != nil {
+				return false, err.Error()
+			}
 		}
-		return err == nil, fmt.Sprint(err)
+		return true, ""
 	})
 	return g
 }

@@ -5,6 +5,8 @@ package gitserver
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,12 +26,12 @@ const (
 	port = 9418
 )
 
-// commit makes a repository with one commit of the manifests; serve offers it to all readers.
+// commit makes a repository with one commit of the files; serve offers it to all readers.
 const (
 	asTest = `git -c user.name=e2e -c user.email=e2e@example.org`
 	commit = `set -eu
 git init -q -b main /srv/work
-cp -L /manifests/*.yaml /srv/work/
+cp -RL /files/* /srv/work/
 cd /srv/work
 git add .
 ` + asTest + ` commit -q -m 'Add manifests'
@@ -37,13 +39,14 @@ git clone -q --bare /srv/work /srv/repo.git`
 	serve = `exec git daemon --reuseaddr --export-all --base-path=/srv /srv`
 )
 
-// Run starts the server in a namespace, with an image that has git (Argo CD's own), and returns the repository's URL.
-// The URL has an address and no name, so that it is understood inside virtual clusters too.
-func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image string, manifests map[string]string) string {
+// RunPublic starts a server that everybody may read, in a namespace, with an image that has git (Argo CD's own, which is
+// in every cluster with an Argo CD), and returns the repository's URL. The URL has an address and no name, so that it is
+// understood inside virtual clusters too.
+func RunPublic(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image string, files map[string]string) string {
 	t.Helper()
 	labels := map[string]string{"app": name}
 	meta := metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels}
-	mounts := []corev1.VolumeMount{{Name: "srv", MountPath: "/srv"}, {Name: "manifests", MountPath: "/manifests"}}
+	mounts := []corev1.VolumeMount{{Name: "srv", MountPath: "/srv"}, {Name: "files", MountPath: "/files"}}
 	container := func(name, script string) corev1.Container {
 		return corev1.Container{Name: name, Image: image, Command: []string{"sh", "-c", script}, VolumeMounts: mounts}
 	}
@@ -57,7 +60,8 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image
 			t.Fatalf("cannot create the Git server's %s: %v", what, err)
 		}
 	}
-	_, err := core.ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: manifests}, metav1.CreateOptions{})
+	config, volume := folder(meta, files)
+	_, err := core.ConfigMaps(namespace).Create(ctx, config, metav1.CreateOptions{})
 	create("ConfigMap", err)
 	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
 		ObjectMeta: meta,
@@ -66,13 +70,13 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
+					TerminationGracePeriodSeconds: new(int64), // There is nothing to finish.
+
 					InitContainers: []corev1.Container{container("commit", commit)},
 					Containers:     []corev1.Container{server},
 					Volumes: []corev1.Volume{
 						{Name: "srv", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-						{Name: "manifests", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-							LocalObjectReference: corev1.LocalObjectReference{Name: name},
-						}}},
+						volume,
 					},
 				},
 			},
@@ -87,6 +91,18 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image
 
 	awaitAvailable(ctx, t, host, namespace, name)
 	return fmt.Sprintf("git://%s/repo.git", address(ctx, t, host, namespace, name))
+}
+
+// folder is a ConfigMap with files, and the volume that has them under their paths, which a ConfigMap's keys can't be.
+func folder(meta metav1.ObjectMeta, files map[string]string) (*corev1.ConfigMap, corev1.Volume) {
+	config := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{}}
+	source := &corev1.ConfigMapVolumeSource{LocalObjectReference: corev1.LocalObjectReference{Name: meta.Name}}
+	for i, path := range slices.Sorted(maps.Keys(files)) {
+		key := fmt.Sprint("file-", i)
+		config.Data[key] = files[path]
+		source.Items = append(source.Items, corev1.KeyToPath{Key: key, Path: path})
+	}
+	return config, corev1.Volume{Name: "files", VolumeSource: corev1.VolumeSource{ConfigMap: source}}
 }
 
 func awaitAvailable(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, name string) {

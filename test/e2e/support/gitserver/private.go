@@ -27,10 +27,11 @@ import (
 // Username of the https server's one user.
 const Username = "deployer"
 
-// Files that the servers read anew for each login: what a rotation writes.
+// Files that the servers read anew for each request: what a rotation writes, and what is published.
 const (
 	passwordFile = "/srv/credentials/password"
 	keysFile     = "/srv/credentials/authorized_keys"
+	chartsFolder = "/srv/www/charts"
 )
 
 //go:embed private/lighttpd.conf
@@ -40,7 +41,7 @@ var lighttpdConf string
 var sshdConf string
 
 // A Private Git server is one that asks who is there. It serves one repository over https, to a user with a password,
-// and over SSH, to a key.
+// and over SSH, to a key; and files of a Helm repository, for which the password is, too.
 type Private struct {
 	// CA is the authority, in PEM, of the https server's certificate: the test's own, which nobody trusts unasked.
 	CA []byte
@@ -56,8 +57,8 @@ type Private struct {
 }
 
 // RunPrivate starts the servers in a namespace. Their URLs have an address and no name, so that they are understood
-// inside virtual clusters too.
-func RunPrivate(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string, manifests map[string]string) *Private {
+// inside virtual clusters too. The files of the repository, by their paths, may have the URL over https in them.
+func RunPrivate(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string, files func(url string) map[string]string) *Private {
 	t.Helper()
 	p := &Private{host: host, namespace: namespace}
 	labels := map[string]string{"app": privateName}
@@ -80,22 +81,32 @@ func RunPrivate(ctx context.Context, t testing.TB, host *kube.Cluster, namespace
 	create("Service", err)
 	p.address = address(ctx, t, host, namespace, privateName)
 
-	files, err := p.files()
+	own, err := p.files()
 	if err != nil {
 		t.Fatalf("cannot make the Git server's credentials: %v", err)
 	}
-	_, err = host.Typed.CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: meta, StringData: files}, metav1.CreateOptions{})
+	_, err = host.Typed.CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{ObjectMeta: meta, StringData: own}, metav1.CreateOptions{})
 	create("Secret", err)
-	_, err = host.Typed.CoreV1().ConfigMaps(namespace).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: manifests}, metav1.CreateOptions{})
+	config, volume := folder(meta, files(p.HTTPS()))
+	_, err = host.Typed.CoreV1().ConfigMaps(namespace).Create(ctx, config, metav1.CreateOptions{})
 	create("ConfigMap", err)
-	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, p.deployment(meta), metav1.CreateOptions{})
+	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, p.deployment(meta, volume), metav1.CreateOptions{})
 	create("Deployment", err)
 	awaitAvailable(ctx, t, host, namespace, privateName)
 	return p
 }
 
+// Host is the address in all URLs, for which the certificate and the line of known hosts are.
+func (p *Private) Host() string { return p.address }
+
 // HTTPS is the repository's URL over https, and Password what opens it for Username.
 func (p *Private) HTTPS() string { return fmt.Sprintf("https://%s/git/repo.git", p.address) }
+
+// Teams is how the URLs begin of the same repository as one team's, web.git.
+func (p *Private) Teams() string { return fmt.Sprintf("https://%s/git/teams/", p.address) }
+
+// Charts is the URL of the Helm repository whose files Publish writes.
+func (p *Private) Charts() string { return fmt.Sprintf("https://%s/charts", p.address) }
 
 // Password of Username.
 func (p *Private) Password() string { return p.password }
@@ -134,6 +145,12 @@ func (p *Private) Commit(ctx context.Context, t testing.TB, files map[string]str
 	}
 	script.WriteString("git add .\n" + asTest + " commit -q -m 'Change manifests'\ngit push -q /srv/repo.git main\ngit rev-parse HEAD\n")
 	return strings.TrimSpace(p.run(ctx, t, "sh", script.String()))
+}
+
+// Publish writes a file of the Helm repository.
+func (p *Private) Publish(ctx context.Context, t testing.TB, name, content string) {
+	t.Helper()
+	p.write(ctx, t, chartsFolder+"/"+name, content)
 }
 
 // write puts a file in place of another at once.
@@ -215,11 +232,12 @@ const privateName = "git-private"
 // prepare copies what a test may change to where it can, and what must be readable by its owner alone.
 const prepare = `set -eu
 umask 077
-mkdir -p /srv/credentials /srv/www
-cp -L /files/* /srv/credentials/
+mkdir -p /srv/credentials ` + chartsFolder + ` /srv/teams
+cp -L /own/* /srv/credentials/
+ln -s /srv/repo.git /srv/teams/web.git
 ` + commit
 
-func (p *Private) deployment(meta metav1.ObjectMeta) *appsv1.Deployment {
+func (p *Private) deployment(meta metav1.ObjectMeta, files corev1.Volume) *appsv1.Deployment {
 	mounts := []corev1.VolumeMount{{Name: "srv", MountPath: "/srv"}}
 	no, yes := false, true
 	container := func(name, script string, more ...corev1.VolumeMount) corev1.Container {
@@ -240,16 +258,16 @@ func (p *Private) deployment(meta metav1.ObjectMeta) *appsv1.Deployment {
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(meta.Labels)},
 				Spec: corev1.PodSpec{
+					TerminationGracePeriodSeconds: new(int64), // There is nothing to finish.
+
 					SecurityContext: &corev1.PodSecurityContext{RunAsUser: &user, RunAsGroup: &user, FSGroup: &user, RunAsNonRoot: &yes},
 					InitContainers: []corev1.Container{container("prepare", prepare,
-						corev1.VolumeMount{Name: "files", MountPath: "/files"}, corev1.VolumeMount{Name: "manifests", MountPath: "/manifests"})},
+						corev1.VolumeMount{Name: "own", MountPath: "/own"}, corev1.VolumeMount{Name: "files", MountPath: "/files"})},
 					Containers: []corev1.Container{https, server},
 					Volumes: []corev1.Volume{
 						{Name: "srv", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-						{Name: "files", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: privateName, DefaultMode: &readable}}},
-						{Name: "manifests", VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-							LocalObjectReference: corev1.LocalObjectReference{Name: privateName},
-						}}},
+						{Name: "own", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: privateName, DefaultMode: &readable}}},
+						files,
 					},
 				},
 			},

@@ -54,6 +54,12 @@ type Provider struct {
 	ClientSecret string
 	// Ada is in Admins, Olga in Observers, and Nemo in no group.
 	Ada, Olga, Nemo User
+
+	host      *kube.Cluster
+	namespace string
+	// argocds are the URLs of the Argo CDs, and directoryPassword is Dex's at the LDAP server.
+	argocds           []string
+	directoryPassword string
 }
 
 //go:embed dex.yaml
@@ -76,6 +82,7 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string
 		Ada:          User{Name: "ada", Password: rand.Text(), Groups: []string{Admins}},
 		Olga:         User{Name: "olga", Password: rand.Text(), Groups: []string{Observers}},
 		Nemo:         User{Name: "nemo", Password: rand.Text()},
+		host:         host, namespace: namespace, argocds: argocds, directoryPassword: rand.Text(),
 	}
 	labels := map[string]string{"app": name}
 	meta := metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels}
@@ -89,7 +96,7 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string
 		t.Fatalf("cannot create the OIDC provider's Service: %v", err)
 	}
 	p.Issuer = fmt.Sprintf("https://%s/dex", service.Spec.ClusterIP)
-	files, err := p.files(service.Spec.ClusterIP, argocds)
+	files, err := p.files(service.Spec.ClusterIP)
 	if err != nil {
 		t.Fatalf("cannot make the OIDC provider's configuration: %v", err)
 	}
@@ -110,8 +117,46 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string
 	return p
 }
 
+// RotateClientSecret gives Argo CDs a new client secret to prove themselves with. From then on the provider refuses
+// those that still have the old one.
+func (p *Provider) RotateClientSecret(ctx context.Context, t testing.TB) {
+	t.Helper()
+	p.ClientSecret = rand.Text()
+	files, err := p.configuration()
+	if err != nil {
+		t.Fatalf("cannot make the OIDC provider's configuration: %v", err)
+	}
+	secrets := p.host.Typed.CoreV1().Secrets(p.namespace)
+	secret, err := secrets.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("cannot get the OIDC provider's Secret: %v", err)
+	}
+	secret.StringData = files
+	if _, err := secrets.Update(ctx, secret, metav1.UpdateOptions{}); err != nil {
+		t.Fatalf("cannot update the OIDC provider's Secret: %v", err)
+	}
+	// Dex reads its clients when it starts.
+	deployments := p.host.Typed.AppsV1().Deployments(p.namespace)
+	d, err := deployments.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("cannot get the OIDC provider's Deployment: %v", err)
+	}
+	d.Spec.Template.Annotations = map[string]string{"restarted-for": secret.ResourceVersion}
+	if d, err = deployments.Update(ctx, d, metav1.UpdateOptions{}); err != nil {
+		t.Fatalf("cannot restart the OIDC provider: %v", err)
+	}
+	err = wait.For(func(ctx context.Context) (bool, error) {
+		now, err := deployments.Get(ctx, name, metav1.GetOptions{})
+		return err == nil && now.Status.ObservedGeneration >= d.Generation && now.Status.UpdatedReplicas == 1 && now.Status.AvailableReplicas == 1 &&
+			now.Status.Replicas == 1, nil
+	}, wait.WithContext(ctx), wait.WithTimeout(3*time.Minute), wait.WithInterval(time.Second))
+	if err != nil {
+		t.Fatalf("the OIDC provider does not come back (kubectl -n %s describe pods): %v", p.namespace, err)
+	}
+}
+
 // files are what Dex and the LDAP server start with.
-func (p *Provider) files(address string, argocds []string) (map[string]string, error) {
+func (p *Provider) files(address string) (map[string]string, error) {
 	ca, err := certs.NewAuthority("e2e sso")
 	if err != nil {
 		return nil, err
@@ -125,9 +170,19 @@ func (p *Provider) files(address string, argocds []string) (map[string]string, e
 		return nil, err
 	}
 	p.CA = ca.CertPEM()
-	out := map[string]string{"tls.crt": string(server.CertPEM()), "tls.key": string(key)}
+	out, err := p.configuration()
+	if err != nil {
+		return nil, err
+	}
+	out["tls.crt"], out["tls.key"] = string(server.CertPEM()), string(key)
+	return out, nil
+}
+
+// configuration is that of Dex and the LDAP server.
+func (p *Provider) configuration() (map[string]string, error) {
+	out := map[string]string{}
 	data := map[string]any{
-		"Provider": p, "ClientID": ClientID, "ArgoCDs": argocds, "DirectoryPassword": rand.Text(),
+		"Provider": p, "ClientID": ClientID, "ArgoCDs": p.argocds, "DirectoryPassword": p.directoryPassword,
 		"Users": []User{p.Ada, p.Olga, p.Nemo}, "Groups": map[string][]User{Admins: {p.Ada}, Observers: {p.Olga}},
 	}
 	for file, content := range map[string]string{"dex.yaml": dexConfig, "slapd.conf": slapdConfig, "users.ldif": users} {
@@ -169,6 +224,8 @@ func deployment(meta metav1.ObjectMeta) *appsv1.Deployment {
 		ObjectMeta: meta,
 		Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: meta.Labels},
+			// Two would know of each other's logins nothing.
+			Strategy: appsv1.DeploymentStrategy{Type: appsv1.RecreateDeploymentStrategyType},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(meta.Labels)},
 				Spec: corev1.PodSpec{

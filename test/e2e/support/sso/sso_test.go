@@ -12,8 +12,9 @@ func TestFiles(t *testing.T) {
 	p := &Provider{
 		Issuer: "https://10.96.0.7/dex", ClientSecret: "client-secret",
 		Ada: User{"ada", "ada-secret", []string{Admins}}, Olga: User{"olga", "olga-secret", []string{Observers}}, Nemo: User{Name: "nemo", Password: "nemo-secret"},
+		argocds: []string{"https://a.example.org", "https://b.example.org"},
 	}
-	files, err := p.files("10.96.0.7", []string{"https://a.example.org", "https://b.example.org"})
+	files, err := p.files("10.96.0.7")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,187 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+const (
+	// ownHost is outside the platform's domain, and certificateName the Secret with its certificate.
+	ownHost         = "argocd.rival.example.org"
+	certificateName = "own-certificate"
+)
+
+// hostRefused waits until a claim says that its host is another one's, and what it is to do.
+func hostRefused(ctx context.Context, t *testing.T, l *claim.Live, words ...string) {
+	t.Helper()
+	state := l.Await(ctx, t, readyWithin, "is refused its host", func(state *claim.State) bool {
+		c := state.Condition(claim.IngressReady)
+		if c.Status != metav1.ConditionFalse || c.Reason != "HostTaken" {
+			return false
+		}
+		for _, word := range words {
+			if !strings.Contains(c.Message, word) {
+				return false
+			}
+		}
+		return true
+	})
+	if c := state.Condition(claim.IngressReady); !strings.Contains(c.Message, "write another spec.ingress.host") {
+		t.Errorf("the condition does not say what to do: %s", c.Message)
+	}
+}
+
+func (s *site) hostTaken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	hostRefused(ctx, t, s.rival, s.host, "claim site")
+	// The rest of it is as of any other claim: it is Ready, and reached inside the cluster.
+	s.rival.AwaitReady(ctx, t, readyWithin)
+	loggedIn(ctx, t, s.rival)
+	if details := connectionDetails(ctx, t, s.rival); !strings.Contains(details["url"], ".svc") {
+		t.Errorf("a claim without a host has the URL %s", details["url"])
+	}
+	eventually.True(ctx, t, time.Minute, "the claim has an event that names the host", func(ctx context.Context) (bool, string) {
+		return warned(ctx, s.rival, s.host)
+	})
+	if info, err := s.admin.UserInfo(ctx); err != nil || !info.LoggedIn {
+		t.Errorf("the first claim is not at its host any more: %+v, %v", info, err)
+	}
+	return ctx
+}
+
+// nobodyServes asks for a class that no ingress controller serves, and for a certificate from an issuer: nobody makes
+// it here, so what counts is that the host cluster's cert-manager would be asked for it.
+func (s *site) nobodyServes(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	s.rival.Patch(ctx, t, map[string]any{
+		"host": ownHost, "className": "nobodys", "annotations": map[string]any{"example.org/for": "{{ people }}"},
+		"tls": map[string]any{"issuer": map[string]any{"name": "letsencrypt"}},
+	}, "spec", "ingress")
+	// The first Ingress restarts the virtual cluster's control plane, which brings it to the host from then on.
+	state := s.rival.Await(ctx, t, 3*time.Minute, "is Ready, but for an ingress controller", func(state *claim.State) bool {
+		return namesIt(state, claim.IngressReady, ownHost) && state.Condition(claim.IngressReady).Reason == "WaitingForAddress" &&
+			state.True(claim.Ready) && state.ArgoCD.URL == "https://"+ownHost
+	})
+	ingresses := s.ingresses(ctx, t, state.Namespace)
+	if len(ingresses) != 1 {
+		t.Fatalf("want one Ingress on the host cluster, got %v", ingresses)
+	}
+	got := ingresses[0]
+	for key, want := range map[string]string{"cert-manager.io/cluster-issuer": "letsencrypt", "example.org/for": "{{ people }}"} {
+		if got.Annotations[key] != want {
+			t.Errorf("annotation %s of the Ingress on the host cluster is %q, want %q", key, got.Annotations[key], want)
+		}
+	}
+	if class := got.Spec.IngressClassName; class == nil || *class != "nobodys" {
+		t.Errorf("the Ingress on the host cluster is of another class: %+v", got.Spec)
+	}
+	if tls := got.Spec.TLS; len(tls) != 1 || len(tls[0].Hosts) != 1 || tls[0].Hosts[0] != ownHost || tls[0].SecretName == "" {
+		t.Errorf("the Ingress on the host cluster names no Secret for the certificate of %s: %+v", ownHost, tls)
+	}
+	return ctx
+}
+
+func (s *site) ingresses(ctx context.Context, t *testing.T, namespace string) []networkingv1.Ingress {
+	t.Helper()
+	list, err := host.Typed.NetworkingV1().Ingresses(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}
+
+func (s *site) ownCertificate(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	dialer.Resolve(ownHost, ingress.Address)
+	ca, err := certs.NewAuthority("rival")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := ca.Sign(certs.Identity{Name: "rival", Hosts: []string{ownHost}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := pair.KeyPEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.secrets.write(ctx, t, certificateName, map[string]string{corev1.TLSCertKey: string(pair.CertPEM()), corev1.TLSPrivateKeyKey: string(key)})
+	s.rival.Patch(ctx, t, map[string]any{
+		"className": nil, "annotations": nil, "tls": map[string]any{"issuer": nil, "secretName": certificateName},
+	}, "spec", "ingress")
+	start := time.Now()
+	s.servedAt(ctx, t, s.rival, ownHost, ca.CertPEM())
+	measured.add("site: host with certificate of its own to served", time.Since(start))
+	return ctx
+}
+
+func (s *site) hostGivenUp(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	s.rival.Patch(ctx, t, map[string]any{"host": s.host, "tls": nil}, "spec", "ingress")
+	hostRefused(ctx, t, s.rival, s.host, "claim site", ownHost+" stays in use")
+
+	moved := "moved." + ingress.Domain
+	s.live.Patch(ctx, t, moved, "spec", "ingress", "host")
+	start := time.Now()
+	s.servedAt(ctx, t, s.live, moved, s.authorities)
+	measured.add("site: another host to served there", time.Since(start))
+	s.servedAt(ctx, t, s.rival, s.host, s.authorities)
+	measured.add("site: host given up to the next claim served there", time.Since(start))
+	return ctx
+}
+
+// hostFreed takes the host's field away again, which asks for the host below the platform's domain: it is rival's now.
+func (s *site) hostFreed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	s.live.Patch(ctx, t, nil, "spec", "ingress")
+	hostRefused(ctx, t, s.live, s.host, "claim rival", "stays in use")
+	deleteAndAwait(ctx, t, s.rival, goneWithin)
+	start := time.Now()
+	s.servedAt(ctx, t, s.live, s.host, s.authorities)
+	measured.add("site: claim with the host gone to the next claim served there", time.Since(start))
+	return ctx
+}
+
+// ingressRemoved switches the Ingress off that the platform's domain gives.
+func (s *site) ingressRemoved(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	s.live.Patch(ctx, t, false, "spec", "argocd", "values", "server", "ingress", "enabled")
+	state := s.live.Await(ctx, t, 3*time.Minute, "is reached inside the cluster alone", func(state *claim.State) bool {
+		return state.True(claim.Ready) && strings.HasSuffix(state.ArgoCD.URL, ".svc") && state.Condition(claim.IngressReady).Reason == "NotInSpec"
+	})
+	eventually.True(ctx, t, time.Minute, "no Ingress is left on the host cluster", func(context.Context) (bool, string) {
+		left := s.ingresses(ctx, t, state.Namespace)
+		return len(left) == 0, fmt.Sprint(left)
+	})
+	awaitDetails(ctx, t, s.live, "says so", func(details map[string]string) (bool, string) {
+		return details["url"] == state.ArgoCD.URL, details["url"]
+	})
+	settings, err := loggedIn(ctx, t, s.live).Settings(ctx)
+	if err != nil || settings["url"] != state.ArgoCD.URL {
+		t.Errorf("Argo CD says that it is at %v, %v, the claim %s", settings["url"], err, state.ArgoCD.URL)
+	}
+	if _, err := s.visitor(t).Version(ctx); err == nil {
+		t.Errorf("Argo CD is still at %s", s.host)
+	}
+	eventually.True(ctx, t, time.Minute, "no host is the claim's any more", func(ctx context.Context) (bool, string) {
+		records, err := host.Typed.CoreV1().ConfigMaps(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-name=" + s.live.Name})
+		if err != nil {
+			return false, err.Error()
+		}
+		return len(records.Items) == 0, fmt.Sprint(records.Items)
+	})
+	return ctx
+}

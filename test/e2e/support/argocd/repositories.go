@@ -1,0 +1,46 @@
+package argocd
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// Repository is what Argo CD tells of a repository: no credentials, but whether those of a template are used.
+type Repository struct {
+	Name, Repo, Type, Project, Proxy     string
+	EnableOCI, Insecure, InheritedCreds  bool
+	GitHubAppID, GitHubAppInstallationID int64
+}
+
+// Repositories are the registered repositories by name.
+func (c *Client) Repositories(ctx context.Context) (map[string]Repository, error) {
+	var list struct{ Items []Repository }
+	if err := c.call(ctx, http.MethodGet, "/api/v1/repositories", nil, &list); err != nil {
+		return nil, err
+	}
+	out := map[string]Repository{}
+	for _, r := range list.Items {
+		out[r.Name] = r
+	}
+	return out, nil
+}
+
+// CredentialTemplates are how URLs begin that Argo CD has credentials for.
+func (c *Client) CredentialTemplates(ctx context.Context) ([]string, error) {
+	var list struct{ Items []struct{ URL string } }
+	if err := c.call(ctx, http.MethodGet, "/api/v1/repocreds", nil, &list); err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, t := range list.Items {
+		out = append(out, t.URL)
+	}
+	return out, nil
+}
+
+// Refresh has Argo CD look at an Application's source at once, and tells what it has seen.
+func (c *Client) Refresh(ctx context.Context, name string) (Application, error) {
+	var a Application
+	return a, c.call(ctx, http.MethodGet, "/api/v1/applications/"+url.PathEscape(name)+"?refresh=normal", nil, &a)
+}

@@ -1,0 +1,159 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+// What a tenant makes to wear the host out.
+const (
+	manyConfigMaps = 5000
+	manyPods       = 500
+)
+
+func memoryRefused(ctx context.Context, t *testing.T, i *intrusion) {
+	pod := probePod("greedy")
+	much := corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("1Ti")}
+	pod.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: much, Limits: much}
+	if _, err := i.mallory.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	i.mallory.awaitEvent(ctx, t, metav1.NamespaceDefault, "Pod", pod.Name, "exceeded quota")
+	i.mallory.awaitEvent(ctx, t, metav1.NamespaceDefault, "Pod", pod.Name, "limits.memory")
+	if _, err := host.Typed.CoreV1().Pods(i.mallory.namespace).Get(ctx, onHost(pod.Name, metav1.NamespaceDefault), metav1.GetOptions{}); !kerrors.IsNotFound(err) {
+		t.Errorf("the pod is on the host: %v", err)
+	}
+	// A container that names no limits has some: the probe's.
+	is, err := host.Typed.CoreV1().Pods(i.mallory.namespace).Get(ctx, onHost(i.mallory.probe.name, metav1.NamespaceDefault), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range is.Spec.Containers {
+		if c.Resources.Limits.Memory().IsZero() || c.Resources.Limits.Cpu().IsZero() {
+			t.Errorf("container %s of a pod that names no limits has none: %v", c.Name, c.Resources)
+		}
+	}
+}
+
+func storageRefused(ctx context.Context, t *testing.T, i *intrusion) {
+	volumes := i.mallory.cluster.Typed.CoreV1().PersistentVolumeClaims(metav1.NamespaceDefault)
+	for name, size := range map[string]string{"modest": "1Gi", "greedy": "1Ti"} {
+		_, err := volumes.Create(ctx, &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse(size)}},
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	onTheHost := host.Typed.CoreV1().PersistentVolumeClaims(i.mallory.namespace)
+	eventually.True(ctx, t, time.Minute, "the modest volume claim is on the host", func(ctx context.Context) (bool, string) {
+		_, err := onTheHost.Get(ctx, onHost("modest", metav1.NamespaceDefault), metav1.GetOptions{})
+		return err == nil, fmt.Sprint(err)
+	})
+	i.mallory.awaitEvent(ctx, t, metav1.NamespaceDefault, "PersistentVolumeClaim", "greedy", "requests.storage")
+	if _, err := onTheHost.Get(ctx, onHost("greedy", metav1.NamespaceDefault), metav1.GetOptions{}); !kerrors.IsNotFound(err) {
+		t.Errorf("the volume claim is on the host: %v", err)
+	}
+}
+
+// unschedulable is a pod that no node takes: it costs the machine nothing, and counts.
+func unschedulable(name string) *corev1.Pod {
+	pod := probePod(name)
+	pod.Spec.NodeSelector = map[string]string{"example.org/no-such": "node"}
+	return pod
+}
+
+// podsBounded makes more pods than the quota has. They stay, for the next attempt.
+func podsBounded(ctx context.Context, t *testing.T, i *intrusion) {
+	quotas, err := host.Typed.CoreV1().ResourceQuotas(i.mallory.namespace).List(ctx, metav1.ListOptions{})
+	if err != nil || len(quotas.Items) != 1 {
+		t.Fatalf("want one ResourceQuota, got %v, %v", quotas.Items, err)
+	}
+	bound := quotas.Items[0].Status.Hard["count/pods"]
+	if bound.Value() == 0 || bound.Value() > manyPods {
+		t.Fatalf("the quota has %s pods: this shows nothing", bound.String())
+	}
+	i.mallory.makePods(ctx, t, "crowd", int(bound.Value()))
+	i.mallory.awaitEvent(ctx, t, metav1.NamespaceDefault, "Pod", "crowd-*", "exceeded quota")
+	i.mallory.withinQuota(ctx, t)
+}
+
+// withinQuota looks at how many pods are on the host.
+func (n *tenant) withinQuota(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, q := range []string{"count/pods", "count/configmaps"} {
+		quotas, err := host.Typed.CoreV1().ResourceQuotas(n.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil || len(quotas.Items) != 1 {
+			t.Fatalf("want one ResourceQuota, got %v, %v", quotas.Items, err)
+		}
+		used, hard := quotas.Items[0].Status.Used[corev1.ResourceName(q)], quotas.Items[0].Status.Hard[corev1.ResourceName(q)]
+		t.Logf("%s: %s of %s", q, used.String(), hard.String())
+		if used.Cmp(hard) > 0 {
+			t.Errorf("%s of %s: the quota is exceeded", used.String(), q)
+		}
+	}
+}
+
+// makePods makes pods that no node takes.
+func (n *tenant) makePods(ctx context.Context, t *testing.T, prefix string, count int) {
+	t.Helper()
+	n.makeMany(ctx, t, count, func(ctx context.Context, at int) error {
+		_, err := n.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, unschedulable(fmt.Sprintf("%s-%d", prefix, at)), metav1.CreateOptions{})
+		return err
+	})
+}
+
+func (n *tenant) makeMany(ctx context.Context, t *testing.T, count int, create func(context.Context, int) error) {
+	t.Helper()
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(20)
+	for at := range count {
+		group.Go(func() error { return create(ctx, at) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// manyObjects has another claim become Ready while this tenant fills its virtual cluster.
+func manyObjects(ctx context.Context, t *testing.T, i *intrusion) {
+	late := claim.Create(ctx, t, host, newClaim("late"))
+	t.Cleanup(func() { cleanUp(ctx, t, late) })
+	start := time.Now()
+	i.mallory.makePods(ctx, t, "many", manyPods)
+	configs := i.mallory.cluster.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault)
+	i.mallory.makeMany(ctx, t, manyConfigMaps, func(ctx context.Context, at int) error {
+		_, err := configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("many-%d", at)}}, metav1.CreateOptions{})
+		return err
+	})
+	measured.add(fmt.Sprintf("mallory: %d ConfigMaps and %d pods made", manyConfigMaps, manyPods), time.Since(start))
+	late.AwaitReady(ctx, t, readyWithin)
+	measured.add("late: claim to Ready while mallory makes them", time.Since(late.Created))
+	list, err := configs.List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) < manyConfigMaps {
+		t.Errorf("want %d ConfigMaps in the virtual cluster, got %d, %v", manyConfigMaps, len(list.Items), err)
+	}
+	i.mallory.withinQuota(ctx, t)
+	for _, who := range []*tenant{i.mallory, i.alice} {
+		if s, err := who.live.State(ctx); err != nil || !s.True(claim.Ready) {
+			t.Errorf("%s is not Ready any more: %v, %v", who.live.Name, s, err)
+		}
+	}
+}

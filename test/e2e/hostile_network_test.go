@@ -209,7 +209,7 @@ $SIG{TERM} = sub { ioctl($control, 0x8914, pack("a16 s x22", "lo:metadata", 0));
 ` + answer
 
 // metadataService runs one on the node.
-func metadataService(ctx context.Context, t *testing.T, i *intrusion) []string {
+func metadataService(ctx context.Context, t *testing.T, _ *intrusion) []string {
 	t.Helper()
 	pod := probePod("metadata")
 	pod.Spec.HostNetwork, pod.Spec.TerminationGracePeriodSeconds = true, nil
@@ -223,21 +223,24 @@ func metadataService(ctx context.Context, t *testing.T, i *intrusion) []string {
 // byWebhook has the tenant's control plane call another tenant's, in the form of a webhook. What it gets from the
 // tenant's own Argo CD is an answer that it can't trust, but an answer.
 func byWebhook(ctx context.Context, t *testing.T, i *intrusion) {
-	own := ""
 	pods, err := i.mallory.cluster.Typed.CoreV1().Pods("argocd").List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=argocd-server"})
 	if err != nil || len(pods.Items) == 0 {
 		t.Fatalf("mallory has no Argo CD: %v", err)
 	}
-	own = net.JoinHostPort(pods.Items[0].Status.PodIP, "8080")
-	for _, test := range []struct{ target, want string }{
-		{own, "x509"},
-		{podsOfVictim(ctx, t, i)[0], "deadline exceeded"},
-		{net.JoinHostPort(serviceAddress(ctx, t, i.alice.namespace, "vcluster"), "443"), "deadline exceeded"},
-		{kubelets(ctx, t, i)[0], "deadline exceeded"},
+	own := net.JoinHostPort(pods.Items[0].Status.PodIP, "8080")
+	answered, unanswered := []string{"x509"}, []string{"deadline exceeded", "i/o timeout"}
+	for _, test := range []struct {
+		target string
+		want   []string
+	}{
+		{own, answered},
+		{podsOfVictim(ctx, t, i)[0], unanswered},
+		{net.JoinHostPort(serviceAddress(ctx, t, i.alice.namespace, "vcluster"), "443"), unanswered},
+		{kubelets(ctx, t, i)[0], unanswered},
 	} {
 		err := i.mallory.hooked(ctx, t, "https://"+test.target+"/")
-		if !says(err, "failed calling webhook") || !says(err, test.want) && !(test.want == "deadline exceeded" && says(err, "i/o timeout")) {
-			t.Errorf("a webhook at %s: want %q, got %v", test.target, test.want, err)
+		if !says(err, "failed calling webhook") || !slices.ContainsFunc(test.want, func(word string) bool { return says(err, word) }) {
+			t.Errorf("a webhook at %s: want one of %q, got %v", test.target, test.want, err)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -43,17 +44,23 @@ func inVirtualCluster(ctx context.Context, t *testing.T, n *tenant, words string
 	t.Helper()
 	core := n.cluster.Typed.CoreV1()
 	namespace := "trick-" + strings.ToLower(t.Name()[strings.LastIndex(t.Name(), "/")+1:])
-	_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name: namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "privileged"},
-	}}, metav1.CreateOptions{})
+	_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pod := probePod("trick")
 	change(&pod.Spec)
+	tries := 0
 	eventually.True(ctx, t, 30*time.Second, "the namespace takes pods", func(ctx context.Context) (bool, string) {
-		_, err = core.Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
-		return err == nil || !strings.Contains(err.Error(), "serviceaccount"), fmt.Sprint(err)
+		// vcluster sets the label back: the pod may come first, some time.
+		_, err = core.Namespaces().Patch(ctx, namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`), metav1.PatchOptions{})
+		if err == nil {
+			_, err = core.Pods(namespace).Create(ctx, pod, metav1.CreateOptions{})
+		}
+		if says(err, "PodSecurity") {
+			tries++
+		}
+		return err == nil || tries == 3, fmt.Sprint(err)
 	})
 	switch {
 	case err == nil:

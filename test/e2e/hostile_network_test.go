@@ -91,7 +91,7 @@ func podsOfVictim(ctx context.Context, t *testing.T, i *intrusion) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for prefix, port := range map[string]string{"argocd-server-": "8080", "argocd-redis-": "6379", "argocd-repo-server-": "8081", "vcluster-0": "8443"} {
+	for prefix, port := range map[string]string{"argocd-server-": "8080", "argocd-redis-": "6379", "argocd-repo-server-": "8081", "vcluster-": "8443"} {
 		at := slices.IndexFunc(pods.Items, func(p corev1.Pod) bool {
 			return strings.HasPrefix(p.Name, prefix) && p.Status.Phase == corev1.PodRunning
 		})

@@ -14,9 +14,11 @@ import (
 	admissionv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
 const (
@@ -184,6 +186,24 @@ func kubelets(ctx context.Context, t *testing.T, _ *intrusion) []string {
 		out = append(out, net.JoinHostPort(node, "10250"))
 	}
 	return out
+}
+
+// kubeletByProxy asks the virtual cluster for what a kubelet knows of all pods of its node. The virtual node is there, and
+// what is asked is about all tenants.
+func kubeletByProxy(ctx context.Context, t *testing.T, i *intrusion) {
+	list, err := i.mallory.cluster.Typed.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) == 0 {
+		t.Fatalf("the virtual cluster has no nodes: %v", err)
+	}
+	for _, path := range []string{"pods", "configz", "stats/summary", "metrics/cadvisor", "logs/", "run/" + i.alice.namespace + "/vcluster-0/syncer?cmd=id"} {
+		path = "/api/v1/nodes/" + list.Items[0].Name + "/proxy/" + path
+		for where, c := range map[string]*kube.Cluster{"the virtual cluster": i.mallory.cluster, "the host, as vcluster": i.mallory.asSyncer(t)} {
+			answer, err := c.Typed.Discovery().RESTClient().Get().RequestURI(path).DoRaw(ctx)
+			if !kerrors.IsForbidden(err) {
+				t.Errorf("%s at %s: want it forbidden, got %v, %.200s", path, where, err, answer)
+			}
+		}
+	}
 }
 
 func hostPods(ctx context.Context, t *testing.T, i *intrusion) []string {

@@ -40,6 +40,7 @@ var attempts = []attempt{
 	{"OtherTenantByName", byName},
 	{"HostAPIServer", unreachable(asBystander, hostAPIServer)},
 	{"Kubelet", unreachable(asBystander, kubelets)},
+	{"KubeletByProxy", kubeletByProxy},
 	{"Metadata", unreachable(asBystander, metadataService)},
 	{"HostPods", unreachable(asBystander, hostPods)},
 	{"ByWebhook", byWebhook},

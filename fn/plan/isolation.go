@@ -89,8 +89,14 @@ func isolation(p *Plan, in v1alpha1.Input) (Values, error) {
 		"serviceAccounts": off(),
 		"endpoints":       off(),
 	}
+	rights := Values{}
 	if v := parse(p.VCluster.Version); v.Major() > 0 || v.Minor() >= endpointSlicesSince {
 		toHost["endpointSlices"] = off()
+		// vcluster reads them nevertheless, and does nothing until it has. Its chart gives
+		// the right to with the switch only.
+		rights["role"] = Values{"extraRules": []any{map[string]any{
+			"apiGroups": []any{"discovery.k8s.io"}, "resources": []any{"endpointslices"}, "verbs": []any{"get", "list", "watch"},
+		}}}
 	}
 	manifests, err := networkPolicies(p, in)
 	if err != nil {
@@ -105,6 +111,7 @@ func isolation(p *Plan, in v1alpha1.Input) (Values, error) {
 			"podSecurityStandard": p.PodSecurity,
 		},
 		"sync":         Values{"toHost": toHost},
+		"rbac":         rights,
 		"experimental": Values{"deploy": Values{"host": Values{"manifests": manifests}}},
 	}, nil
 }

@@ -89,6 +89,7 @@ var vclusterValues = []VClusterValue{
 	{"policies.resourceQuota.enabled", Protected, "no tenant is unbounded"},
 	{"policies.resourceQuota.scopeSelector", Protected, "no pod is outside the quota"},
 	{"policies.resourceQuota.scopes", Protected, "no pod is outside the quota"},
+	{"rbac.role.extraRules", Protected, "what the control plane may do in the tenant's namespace of the host"},
 	{"sync.toHost.endpointSlices", Protected, "a Service with addresses of a tenant's choice leads the host's ingress controller anywhere"},
 	{"sync.toHost.endpoints", Protected, "a Service with addresses of a tenant's choice leads the host's ingress controller anywhere"},
 	{"sync.toHost.ingresses", Protected, "on where the claim has a host, by spec.ingress or the platform's domain"},

@@ -54,9 +54,14 @@ func TestIsolationIsInstalled(t *testing.T) {
 			if got[tc.kind+"/vcluster"] == nil {
 				t.Errorf("the control plane isn't a %s", tc.kind)
 			}
-			var writes []string
+			var writes, watches []string
 			for _, rule := range list(at(got["Role/vc-vcluster"], "rules")) {
 				r := rule.(map[string]any)
+				if slices.Contains(list(r["verbs"]), any("watch")) {
+					for _, resource := range list(r["resources"]) {
+						watches = append(watches, resource.(string))
+					}
+				}
 				if slices.Contains(list(r["verbs"]), any("create")) {
 					for _, resource := range list(r["resources"]) {
 						writes = append(writes, resource.(string))
@@ -66,6 +71,12 @@ func TestIsolationIsInstalled(t *testing.T) {
 			for _, resource := range []string{"networkpolicies", "resourcequotas", "limitranges", "endpoints", "endpointslices", "serviceaccounts", "ingresses", "leases"} {
 				if want := slices.Contains(tc.may, resource); slices.Contains(writes, resource) != want {
 					t.Errorf("the control plane may write %s: want %v", resource, want)
+				}
+			}
+			// vcluster waits for both before it does anything.
+			for _, resource := range []string{"endpoints", "endpointslices"} {
+				if !slices.Contains(watches, resource) {
+					t.Errorf("the control plane may not watch %s", resource)
 				}
 			}
 			for key := range got {

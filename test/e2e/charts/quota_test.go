@@ -159,12 +159,15 @@ func takes(t *testing.T, used corev1.ResourceList, o, limitRange map[string]any)
 	}
 }
 
-// quantity is what a container has of a resource, as the host's LimitRange
-// completes it.
+// quantity is what a container has of a resource, as Kubernetes completes requests
+// by limits, and the host's LimitRange both.
 func quantity(t *testing.T, container any, kind, name string, limitRange map[string]any, defaults string) resource.Quantity {
 	t.Helper()
 	c, _ := container.(map[string]any)
 	has := at(c, "resources|"+kind+"|"+name)
+	if has == nil && kind == "requests" {
+		has = at(c, "resources|limits|"+name)
+	}
 	if has == nil {
 		rows := list(at(limitRange, "spec|limits"))
 		has = at(rows[0].(map[string]any), defaults+"|"+name)

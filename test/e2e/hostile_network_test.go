@@ -248,7 +248,7 @@ func byWebhook(ctx context.Context, t *testing.T, i *intrusion) {
 		t.Fatalf("mallory has no Argo CD: %v", err)
 	}
 	own := net.JoinHostPort(pods.Items[0].Status.PodIP, "8080")
-	answered, unanswered := []string{"x509"}, []string{"deadline exceeded", "i/o timeout"}
+	answered, unanswered := []string{"x509", "reset by peer", "HTTP response"}, []string{"deadline exceeded", "i/o timeout"}
 	for _, test := range []struct {
 		target string
 		want   []string

@@ -61,7 +61,7 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
 	if in.Images.Registry != "" {
 		control["advanced"] = Values{"defaultImageRegistry": in.Images.Registry}
 	}
-	return Merge(isolated, Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
+	return Merge(isolated, requests(p.Kubernetes), Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
 		"controlPlane":     control,
 		"exportKubeConfig": Values{"server": p.Names.APIServer()},
 	}), nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,7 +142,7 @@ func (p *planned) mistaken(ctx context.Context, t *testing.T, _ *envconf.Config)
 	}
 	loggedIn(ctx, t, p.live)
 	p.patch(ctx, t, `{"data":{"argocd":{"server":null}}}`)
-	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes", func(s *claim.State) bool { return s.True(claim.Synced) && s.True(claim.Ready) })
+	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "plan small: data") })
 	return ctx
 }
 
@@ -149,22 +150,22 @@ func (p *planned) unknown(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	p.live.Patch(ctx, t, "smal", "spec", "plan")
 	p.tells(ctx, t, `spec.plan: "smal" is unknown: write one of small, standard`)
 	p.live.Patch(ctx, t, "small", "spec", "plan")
-	p.live.Await(ctx, t, rolledOutWithin, "has a plan that there is", func(s *claim.State) bool { return s.True(claim.Synced) && s.True(claim.Ready) })
+	p.live.Await(ctx, t, rolledOutWithin, "has a plan that there is", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "is unknown") })
 	return ctx
 }
 
-// tells waits until the claim says what is wrong, in a condition and an event.
+// tells waits until the claim says what is wrong, in a condition and an event. What runs stays Ready.
 func (p *planned) tells(ctx context.Context, t *testing.T, words string) {
 	t.Helper()
 	p.live.Await(ctx, t, rolledOutWithin, "has a condition that says "+words, func(s *claim.State) bool {
-		for _, c := range s.Conditions {
-			if c.Status == metav1.ConditionFalse && strings.Contains(c.Message, words) {
-				return true
-			}
-		}
-		return false
+		return s.True(claim.Ready) && mentions(s, words)
 	})
 	eventually.True(ctx, t, time.Minute, "the claim has an event that says "+words, func(ctx context.Context) (bool, string) {
 		return warned(ctx, p.live, words)
 	})
+}
+
+// mentions looks for words in all conditions.
+func mentions(s *claim.State, words string) bool {
+	return slices.ContainsFunc(s.Conditions, func(c metav1.Condition) bool { return strings.Contains(c.Message, words) })
 }

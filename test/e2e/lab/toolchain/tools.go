@@ -36,8 +36,8 @@ type module struct {
 	// there before the module is compiled. Upstream's releases do that with
 	// generated files, which a Go module lacks.
 	embeds map[string]string
-	// stubs stand in for parts of other modules that the lab does without.
-	stubs []stub
+	// overrides stand in for parts of other modules that the lab does without.
+	overrides []override
 	// cgo links against the C library, statically.
 	cgo     bool
 	tags    string
@@ -103,9 +103,9 @@ var modules = []module{
 	{
 		// The newest whose Go module is whole.
 		path: "github.com/traefik/traefik/v3", version: "v3.6.12",
-		tools:   map[string]string{"traefik": "cmd/traefik"},
-		stubs:   []stub{legoProviders},
-		ldflags: []string{"-X github.com/traefik/traefik/v3/pkg/version.Version=3.6.12"},
+		tools:     map[string]string{"traefik": "cmd/traefik"},
+		overrides: []override{legoProviders},
+		ldflags:   []string{"-X github.com/traefik/traefik/v3/pkg/version.Version=3.6.12"},
 	},
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},

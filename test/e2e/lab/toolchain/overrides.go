@@ -9,16 +9,16 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// A stub is a file that takes the place of one in a module which a tool needs. It
+// An override is a file that takes the place of one in a module which a tool needs. It
 // keeps out what the lab has no use for and what takes long to compile.
-type stub struct {
+type override struct {
 	module, file, content string
 }
 
 // legoProviders leaves out the clients of some 180 DNS services, by which Traefik
 // could prove to a certificate authority whose a domain is. They are more than
 // half of what would have to be compiled.
-var legoProviders = stub{"github.com/go-acme/lego/v4", "providers/dns/zz_gen_dns_providers.go", `package dns
+var legoProviders = override{"github.com/go-acme/lego/v4", "providers/dns/zz_gen_dns_providers.go", `package dns
 
 import (
 	"fmt"
@@ -32,13 +32,13 @@ func NewDNSChallengeProviderByName(name string) (challenge.Provider, error) {
 }
 `}
 
-// stubbedFolder is where the module of a stub is.
-func stubbedFolder(i int) string { return fmt.Sprintf("stubbed-%d", i) }
+// overriddenFolder is where the module of an override is.
+func overriddenFolder(i int) string { return fmt.Sprintf("overridden-%d", i) }
 
-// writeStubs copies the modules of the stubs, in the versions that upstream's
-// go.mod asks for, with the stubs in them.
-func (m module) writeStubs(ctx context.Context, dir string, upstream []byte) error {
-	if len(m.stubs) == 0 {
+// writeOverrides copies the modules of the overrides, in the versions that upstream's
+// go.mod asks for, with the overrides in them.
+func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte) error {
+	if len(m.overrides) == 0 {
 		return nil
 	}
 	up, err := modfile.Parse("go.mod", upstream, nil)
@@ -49,21 +49,21 @@ func (m module) writeStubs(ctx context.Context, dir string, upstream []byte) err
 	for _, r := range up.Require {
 		versions[r.Mod.Path] = r.Mod.Version
 	}
-	for i, s := range m.stubs {
+	for i, s := range m.overrides {
 		if versions[s.module] == "" {
-			return fmt.Errorf("%s does not need %s any more: take the stub of it away", m.path, s.module)
+			return fmt.Errorf("%s does not need %s any more: take the override of it away", m.path, s.module)
 		}
 		source, err := download(ctx, s.module, versions[s.module])
 		if err != nil {
 			return err
 		}
-		to := filepath.Join(dir, stubbedFolder(i))
+		to := filepath.Join(dir, overriddenFolder(i))
 		if err := os.CopyFS(to, os.DirFS(source)); err != nil {
 			return fmt.Errorf("cannot copy %s: %w", s.module, err)
 		}
 		file := filepath.Join(to, filepath.FromSlash(s.file))
 		if _, err := os.Stat(file); err != nil {
-			return fmt.Errorf("%s has no file %s any more that a stub could replace: %w", s.module, s.file, err)
+			return fmt.Errorf("%s has no file %s any more that an override could replace: %w", s.module, s.file, err)
 		}
 		if err := os.WriteFile(file, []byte(s.content), 0o600); err != nil {
 			return err

@@ -58,7 +58,7 @@ func TestGoMod(t *testing.T) {
 			upstream: "module example.org/tool\ngo 1.24.0\n",
 			want:     "module build\n\ngo 1.24.0\n\nrequire example.org/tool v1.2.3\n\nreplace example.org/tool => ./source\n",
 		},
-		"StubsStandInForPartsOfModules": {
+		"OverridesTakeThePlaceOfPartsOfModules": {
 			reason:   "The module with the override in it is a copy.",
 			module:   module{path: "example.org/tool", version: "v1.2.3", overrides: []override{{module: "example.org/clouds"}}},
 			upstream: "module example.org/tool\ngo 1.24.0\nrequire example.org/clouds v1.0.0\n",

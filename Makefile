@@ -13,15 +13,14 @@ XPKG := go run ./internal/cmd/xpkg
 UNIT_TOOLS := crossplane crossplane-cli
 
 # End-to-end tests need a cluster: one of the caller's, or root on Linux to run one. Tests that did not run are no
-# success, so this fails without, unless the caller has said E2E=skip. They wait more than they compute: four at once
-# suit two cores, too.
+# success, so this fails without, unless the caller has said E2E=skip.
 define run-e2e
 if [ "$${E2E:-}" = skip ]; then \
   echo "END-TO-END TESTS ARE SKIPPED: E2E=skip IS SET"; \
 elif [ -z "$${KUBECONFIG:-}" ] && { [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; }; then \
   echo "END-TO-END TESTS CAN'T RUN HERE: THEY NEED ROOT ON LINUX, OR KUBECONFIG SET TO A CLUSTER. SET E2E=skip TO GO WITHOUT." >&2; exit 1; \
 else \
-  go test -tags e2e -count=1 -parallel=4 -timeout=90m -v $(1) ./test/e2e; \
+  go test -tags e2e -count=1 -timeout=90m -v $(1) ./test/e2e; \
 fi
 endef
 

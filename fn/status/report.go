@@ -67,9 +67,8 @@ func rollsOut(t compose.Tenant, core []Condition) bool {
 	if o[compose.VCluster].Current() && o[compose.ArgoCD].Current() {
 		return false
 	}
-	off := slices.DeleteFunc(slices.Clone(core), func(c Condition) bool { return c.True })
-	return len(off) > 0 && !slices.ContainsFunc(off, func(c Condition) bool {
-		return c.Reason != v1alpha1.ReasonInstalling && c.Reason != v1alpha1.ReasonWaitingForVirtualCluster
+	return !slices.ContainsFunc(core, func(c Condition) bool {
+		return !c.True && c.Reason != v1alpha1.ReasonInstalling && c.Reason != v1alpha1.ReasonWaitingForVirtualCluster
 	})
 }
 

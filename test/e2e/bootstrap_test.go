@@ -43,7 +43,6 @@ func (c *connected) bootstrapped(ctx context.Context, t *testing.T, _ *envconf.C
 
 // badBootstrap asks for a folder that the repository doesn't have. What was deployed before stays.
 func (c *connected) badBootstrap(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	onlyInFull(t)
 	const folder = "no-such-folder"
 	c.hub.Patch(ctx, t, folder, "spec", "bootstrap", "path")
 	start := time.Now()

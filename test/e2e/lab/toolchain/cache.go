@@ -90,8 +90,8 @@ func (m module) key() string {
 	if m.as != "" {
 		fmt.Fprintf(h, "\nas %q", m.as)
 	}
-	for _, s := range m.stubs {
-		fmt.Fprintf(h, "\nstub %q", s)
+	for _, s := range m.overrides {
+		fmt.Fprintf(h, "\noverride %q", s)
 	}
 	if m.web {
 		fmt.Fprintf(h, "\nweb %x", bridgeSum())

@@ -63,7 +63,7 @@ func (m module) writeGoMod(ctx context.Context, dir, source string) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the go.mod of %s: %w", m.path, err)
 	}
-	if err := m.writeStubs(ctx, dir, data); err != nil {
+	if err := m.writeOverrides(ctx, dir, data); err != nil {
 		return err
 	}
 	out, err := m.goMod(data)
@@ -120,8 +120,8 @@ func (m module) goMod(upstream []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range m.stubs {
-		if err := f.AddReplace(s.module, "", "./"+stubbedFolder(i), ""); err != nil {
+	for i, s := range m.overrides {
+		if err := f.AddReplace(s.module, "", "./"+overriddenFolder(i), ""); err != nil {
 			return nil, err
 		}
 	}

@@ -58,11 +58,11 @@ func TestGoMod(t *testing.T) {
 			upstream: "module example.org/tool\ngo 1.24.0\n",
 			want:     "module build\n\ngo 1.24.0\n\nrequire example.org/tool v1.2.3\n\nreplace example.org/tool => ./source\n",
 		},
-		"StubsStandInForPartsOfModules": {
-			reason:   "The module with the stub in it is a copy.",
-			module:   module{path: "example.org/tool", version: "v1.2.3", stubs: []stub{{module: "example.org/clouds"}}},
+		"OverridesTakeThePlaceOfPartsOfModules": {
+			reason:   "The module with the override in it is a copy.",
+			module:   module{path: "example.org/tool", version: "v1.2.3", overrides: []override{{module: "example.org/clouds"}}},
 			upstream: "module example.org/tool\ngo 1.24.0\nrequire example.org/clouds v1.0.0\n",
-			want:     "module build\n\ngo 1.24.0\n\nrequire example.org/tool v1.2.3\n\nreplace example.org/clouds => ./stubbed-0\n",
+			want:     "module build\n\ngo 1.24.0\n\nrequire example.org/tool v1.2.3\n\nreplace example.org/clouds => ./overridden-0\n",
 		},
 	}
 	for name, tc := range cases {

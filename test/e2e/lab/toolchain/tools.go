@@ -36,8 +36,8 @@ type module struct {
 	// there before the module is compiled. Upstream's releases do that with
 	// generated files, which a Go module lacks.
 	embeds map[string]string
-	// stubs stand in for parts of other modules.
-	stubs []stub
+	// overrides stand in for parts of other modules.
+	overrides []override
 	// sums are the checksums of the module and of its go.mod, as go.sum has them,
 	// where the public checksum database doesn't know it.
 	sums [2]string
@@ -106,15 +106,15 @@ var modules = []module{
 	{
 		// The newest whose Go module is whole.
 		path: "github.com/traefik/traefik/v3", version: "v3.6.12",
-		tools:   map[string]string{"traefik": "cmd/traefik"},
-		stubs:   []stub{legoProviders},
-		ldflags: []string{"-X github.com/traefik/traefik/v3/pkg/version.Version=3.6.12"},
+		tools:     map[string]string{"traefik": "cmd/traefik"},
+		overrides: []override{legoProviders},
+		ldflags:   []string{"-X github.com/traefik/traefik/v3/pkg/version.Version=3.6.12"},
 	},
 	{
 		path: "sigs.k8s.io/kube-network-policies", version: "v0.8.0",
-		sums:  [2]string{"h1:dzecRNzdmg+VmHEQWTIjxnCgf412J+8CKHqbKgCiWkk=", "h1:QNAmb/exAiL032oNq0/QhfYl5H+jEFFDF0qVXpIOkeI="},
-		tools: map[string]string{"kube-network-policies": "cmd"},
-		stubs: []stub{queueByTarget},
+		sums:      [2]string{"h1:dzecRNzdmg+VmHEQWTIjxnCgf412J+8CKHqbKgCiWkk=", "h1:QNAmb/exAiL032oNq0/QhfYl5H+jEFFDF0qVXpIOkeI="},
+		tools:     map[string]string{"kube-network-policies": "cmd"},
+		overrides: []override{queueByTarget},
 	},
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},

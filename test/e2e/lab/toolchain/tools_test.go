@@ -65,7 +65,7 @@ func TestKeyChangesWithTheBinary(t *testing.T) {
 		"Fork":         func(m *module) { m.as = "example.org/original" },
 		"Web":          func(m *module) { m.web = true },
 		"Embeds":       func(m *module) { m.embeds = map[string]string{"ui/dist/app": "argocd-ui"} },
-		"Stubs":        func(m *module) { m.stubs = []stub{{"example.org/x", "x.go", "package x"}} },
+		"Overrides":    func(m *module) { m.overrides = []override{{"example.org/x", "x.go", "package x"}} },
 		"LinkerFlags":  func(m *module) { m.ldflags = []string{"-X a=c"} },
 	}
 	for name, change := range cases {

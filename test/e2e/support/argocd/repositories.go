@@ -2,8 +2,10 @@ package argocd
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
+	"time"
 )
 
 // Repository is what Argo CD tells of a repository: no credentials, but whether those of a template are used.
@@ -39,8 +41,23 @@ func (c *Client) CredentialTemplates(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// Refresh has Argo CD look at an Application's source at once, and tells what it has seen.
+// answeredWithin is how long a refresh may take before Argo CD counts as having lost the request.
+const answeredWithin = 15 * time.Second
+
+// Refresh has Argo CD look at an Application's source at once, and tells what it has seen. Argo CD's controller loses a
+// request that comes while it stores what the one before brought, and the same request again changes nothing that it
+// would notice. So one without an answer is followed by one for a hard refresh.
 func (c *Client) Refresh(ctx context.Context, name string) (Application, error) {
+	a, err := c.refresh(ctx, name, "normal")
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return c.refresh(ctx, name, "hard")
+	}
+	return a, err
+}
+
+func (c *Client) refresh(ctx context.Context, name, how string) (Application, error) {
+	ctx, cancel := context.WithTimeout(ctx, answeredWithin)
+	defer cancel()
 	var a Application
-	return a, c.call(ctx, http.MethodGet, "/api/v1/applications/"+url.PathEscape(name)+"?refresh=normal", nil, &a)
+	return a, c.call(ctx, http.MethodGet, "/api/v1/applications/"+url.PathEscape(name)+"?refresh="+how, nil, &a)
 }

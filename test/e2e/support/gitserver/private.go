@@ -144,7 +144,11 @@ func (p *Private) Commit(ctx context.Context, t testing.TB, files map[string]str
 		fmt.Fprintf(script, "cat >'%s' <<'END OF FILE'\n%s\nEND OF FILE\n", name, strings.TrimSuffix(content, "\n"))
 	}
 	script.WriteString("git add .\n" + asTest + " commit -q -m 'Change manifests'\ngit push -q /srv/repo.git main\ngit rev-parse HEAD\n")
-	return strings.TrimSpace(p.run(ctx, t, "sh", script.String()))
+	hash := strings.TrimSpace(p.run(ctx, t, "sh", script.String()))
+	if len(hash) != 40 {
+		t.Fatalf("the Git server says %q to a commit, which is no hash", hash)
+	}
+	return hash
 }
 
 // Publish writes a file of the Helm repository.

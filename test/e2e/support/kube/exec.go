@@ -14,7 +14,8 @@ import (
 func (c *Cluster) Exec(ctx context.Context, namespace, pod, container string, command []string, in io.Reader, out, problem io.Writer) error {
 	request := c.Typed.CoreV1().RESTClient().Post().Resource("pods").Namespace(namespace).Name(pod).SubResource("exec").
 		VersionedParams(&corev1.PodExecOptions{Container: container, Command: command, Stdin: in != nil, Stdout: true, Stderr: true}, scheme.ParameterCodec)
-	executor, err := remotecommand.NewSPDYExecutor(c.Config, "POST", request.URL())
+	// Over SPDY an input that ends at once can be lost on a busy machine.
+	executor, err := remotecommand.NewWebSocketExecutor(c.Config, "GET", request.URL().String())
 	if err != nil {
 		return fmt.Errorf("cannot run a command in pod %s/%s: %w", namespace, pod, err)
 	}

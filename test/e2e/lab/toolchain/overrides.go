@@ -9,17 +9,17 @@ import (
 	"golang.org/x/mod/modfile"
 )
 
-// A stub is a file that takes the place of one in a module which a tool needs. It
+// An override is a file that takes the place of one in a module which a tool needs. It
 // keeps out what the lab has no use for and what takes long to compile, or does
 // otherwise what not every kernel can.
-type stub struct {
+type override struct {
 	module, file, content string
 }
 
 // legoProviders leaves out the clients of some 180 DNS services, by which Traefik
 // could prove to a certificate authority whose a domain is. They are more than
 // half of what would have to be compiled.
-var legoProviders = stub{"github.com/go-acme/lego/v4", "providers/dns/zz_gen_dns_providers.go", `package dns
+var legoProviders = override{"github.com/go-acme/lego/v4", "providers/dns/zz_gen_dns_providers.go", `package dns
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func NewDNSChallengeProviderByName(name string) (challenge.Provider, error) {
 // queueByTarget hands packets to a program by the NFQUEUE target of xtables, which
 // nftables accepts, too. Its own expression for that is an option of the kernel
 // that not all have.
-var queueByTarget = stub{"github.com/google/nftables", "expr/queue.go", `package expr
+var queueByTarget = override{"github.com/google/nftables", "expr/queue.go", `package expr
 
 import (
 	"encoding/binary"
@@ -74,13 +74,13 @@ func (e *Queue) marshalData(fam byte) ([]byte, error) { return e.target().marsha
 func (e *Queue) unmarshal(byte, []byte) error { return errors.New("not read here") }
 `}
 
-// stubbedFolder is where the module of a stub is.
-func stubbedFolder(i int) string { return fmt.Sprintf("stubbed-%d", i) }
+// overriddenFolder is where the module of an override is.
+func overriddenFolder(i int) string { return fmt.Sprintf("overridden-%d", i) }
 
-// writeStubs copies the modules of the stubs, in the versions that upstream's
-// go.mod asks for, with the stubs in them.
-func (m module) writeStubs(ctx context.Context, dir string, upstream []byte) error {
-	if len(m.stubs) == 0 {
+// writeOverrides copies the modules of the overrides, in the versions that upstream's
+// go.mod asks for, with the overrides in them.
+func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte) error {
+	if len(m.overrides) == 0 {
 		return nil
 	}
 	up, err := modfile.Parse("go.mod", upstream, nil)
@@ -91,21 +91,21 @@ func (m module) writeStubs(ctx context.Context, dir string, upstream []byte) err
 	for _, r := range up.Require {
 		versions[r.Mod.Path] = r.Mod.Version
 	}
-	for i, s := range m.stubs {
+	for i, s := range m.overrides {
 		if versions[s.module] == "" {
-			return fmt.Errorf("%s does not need %s any more: take the stub of it away", m.path, s.module)
+			return fmt.Errorf("%s does not need %s any more: take the override of it away", m.path, s.module)
 		}
 		source, err := download(ctx, s.module, versions[s.module], [2]string{})
 		if err != nil {
 			return err
 		}
-		to := filepath.Join(dir, stubbedFolder(i))
+		to := filepath.Join(dir, overriddenFolder(i))
 		if err := os.CopyFS(to, os.DirFS(source)); err != nil {
 			return fmt.Errorf("cannot copy %s: %w", s.module, err)
 		}
 		file := filepath.Join(to, filepath.FromSlash(s.file))
 		if _, err := os.Stat(file); err != nil {
-			return fmt.Errorf("%s has no file %s any more that a stub could replace: %w", s.module, s.file, err)
+			return fmt.Errorf("%s has no file %s any more that an override could replace: %w", s.module, s.file, err)
 		}
 		if err := os.WriteFile(file, []byte(s.content), 0o600); err != nil {
 			return err

@@ -86,32 +86,33 @@ func TestHealth(t *testing.T) {
 		typ     string
 		want    string
 		message string
+		phase   string
 	}{
 		"WorkloadUnavailable": {
 			"A workload that loses its replicas is named.",
 			func(e *engine) { e.setReplicas("argocd-repo-server", 1, 0) },
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server is not fully available, replicas wanted: 1",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-repo-server is not fully available, replicas wanted: 1", "Degraded",
 		},
 		"VirtualClusterUnreachable": {
 			"What can't be observed isn't known to be healthy.",
 			func(e *engine) {
 				setCondition(e.observed("argocd-server"), "Synced", "False", "ReconcileError", "connection refused")
 			},
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-server cannot be observed: connection refused",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Deployment argocd-server cannot be observed: connection refused", "Degraded",
 		},
 		"BadChartVersion": {
 			"The provider's error names the chart version.",
 			func(e *engine) {
 				setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", `chart "argo-cd" version "99.0.0" not found`)
 			},
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstallFailed, `version "99.0.0" not found`,
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstallFailed, `version "99.0.0" not found`, "Degraded",
 		},
 		"VirtualClusterSilent": {
 			"A chart that is installed and can't be looked at has not failed to install.",
 			func(e *engine) {
 				setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: failed to get last helm release: connection refused")
 			},
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster: observe failed",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster: observe failed", "Degraded",
 		},
 		"KubeconfigNotWritten": {
 			"vcluster writes its kubeconfig a moment after it is up: nothing has failed, and nothing is new.",
@@ -119,7 +120,7 @@ func TestHealth(t *testing.T) {
 				e.req.GetObserved().GetResources()[compose.VCluster].ConnectionDetails = nil
 				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", `observe failed: cannot get connection details: cannot get object: secrets "vc-vcluster" not found`)
 			},
-			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstalling, "Installing chart vcluster",
+			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstalling, "Installing chart vcluster", "Degraded",
 		},
 		"KubeconfigForbidden": {
 			"When the kubeconfig can't be read, the message says why.",
@@ -127,7 +128,7 @@ func TestHealth(t *testing.T) {
 				e.req.GetObserved().GetResources()[compose.VCluster].ConnectionDetails = nil
 				setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details: forbidden")
 			},
-			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig: observe failed",
+			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig: observe failed", "Degraded",
 		},
 		"PasswordNotWritten": {
 			"Argo CD makes its admin's password a moment after it is up: nothing has failed.",
@@ -136,7 +137,7 @@ func TestHealth(t *testing.T) {
 				delete(e.req.GetObserved().GetComposite().GetConnectionDetails(), "password")
 				setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: cannot get connection details")
 			},
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin: observe failed",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin: observe failed", "Degraded",
 		},
 		"FailedRelease": {
 			"Helm's description tells why a release failed.",
@@ -144,7 +145,7 @@ func TestHealth(t *testing.T) {
 				setCondition(e.observed(compose.VCluster), "Ready", "False", "Unavailable", "")
 				setStatus(e.observed(compose.VCluster), `{"state":"failed","releaseDescription":"context deadline exceeded"}`)
 			},
-			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstallFailed, "context deadline exceeded",
+			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstallFailed, "context deadline exceeded", "Degraded",
 		},
 		"RollingOut": {
 			"A Release whose newest spec the provider hasn't seen isn't ready, whatever its conditions say.",
@@ -155,7 +156,7 @@ func TestHealth(t *testing.T) {
 					c.GetStructValue().Fields["observedGeneration"] = structpb.NewNumberValue(2)
 				}
 			},
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstalling, "Rolling out a change of chart argo-cd 10.1.1",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonInstalling, "Rolling out a change of chart argo-cd 10.1.1", "Updating",
 		},
 	}
 	for name, tc := range cases {
@@ -168,12 +169,8 @@ func TestHealth(t *testing.T) {
 			if c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || c.GetReason() != tc.want || !strings.Contains(c.GetMessage(), tc.message) {
 				t.Errorf("\n%s\nwant False, %s, %q, got: %v", tc.reason, tc.want, tc.message, c)
 			}
-			phase := "Degraded"
-			if name == "RollingOut" {
-				phase = "Updating"
-			}
-			if e.status("phase") != phase || !strings.Contains(e.status("message"), tc.message) {
-				t.Errorf("\n%s\nwant %s, got %s: %s", tc.reason, phase, e.status("phase"), e.status("message"))
+			if e.status("phase") != tc.phase || !strings.Contains(e.status("message"), tc.message) {
+				t.Errorf("\n%s\nwant %s, got %s: %s", tc.reason, tc.phase, e.status("phase"), e.status("message"))
 			}
 			e.reconcile()
 			if got := len(e.events) - events; got != 1 {

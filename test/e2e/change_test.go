@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -205,20 +204,4 @@ func (c *changing) unchanged(ctx context.Context, t *testing.T, before map[strin
 			t.Errorf("Deployment %s was deleted or replaced", name)
 		}
 	}
-}
-
-// warned reports whether the claim has a Warning event with a word in it, and all its events.
-func warned(ctx context.Context, l *claim.Live, word string) (bool, string) {
-	events, err := l.Events(ctx)
-	if err != nil {
-		return false, err.Error()
-	}
-	all := []string{}
-	for _, e := range events {
-		if e.Type == corev1.EventTypeWarning && strings.Contains(e.Message, word) {
-			return true, e.Message
-		}
-		all = append(all, e.Type+" "+e.Reason+": "+e.Message)
-	}
-	return false, "events:\n" + lines(all)
 }

@@ -112,6 +112,27 @@ func recorded(ctx context.Context, t *testing.T, l *claim.Live) []corev1.Event {
 	return events
 }
 
+// warned reports whether the claim has a Warning event with a word in it, and all its events.
+func warned(ctx context.Context, l *claim.Live, word string) (bool, string) {
+	return told(ctx, l, corev1.EventTypeWarning, word)
+}
+
+// told reports whether the claim has an event of a type with a word in it, and all its events.
+func told(ctx context.Context, l *claim.Live, eventType, word string) (bool, string) {
+	events, err := l.Events(ctx)
+	if err != nil {
+		return false, err.Error()
+	}
+	all := []string{}
+	for _, e := range events {
+		if e.Type == eventType && strings.Contains(e.Message, word) {
+			return true, e.Message
+		}
+		all = append(all, e.Type+" "+e.Reason+": "+e.Message)
+	}
+	return false, "events:\n" + lines(all)
+}
+
 // times tells how often an event was recorded.
 func times(e corev1.Event) int32 {
 	if e.Series != nil {

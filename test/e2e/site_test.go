@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -139,6 +140,9 @@ func (s *site) becomesReady(ctx context.Context, t *testing.T, _ *envconf.Config
 		t.Errorf("condition BootstrapSynced is True, status.bootstrap is %+v", state.Bootstrap)
 	}
 	s.events.holdToBudget(ctx, t, eventsOfParts)
+	eventually.True(ctx, t, time.Minute, "the claim has an event that tells of the synced bootstrap", func(ctx context.Context) (bool, string) {
+		return told(ctx, s.live, corev1.EventTypeNormal, "Application bootstrap is synced and healthy")
+	})
 	return ctx
 }
 

@@ -221,7 +221,10 @@ func owns(e *engine) string {
 
 // TestHostMoves: a host is given up once no Ingress has it any more.
 func TestHostMoves(t *testing.T) {
-	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"hosts":["a.example.org","*.example.org"]}}`).install()
+	if want := "a.example.org,grpc.a.example.org"; owns(e) != want {
+		t.Errorf("the admission policy lets the tenant have %q, want %q", owns(e), want)
+	}
 	// Somebody deletes the record: it comes back, and the Ingress stays.
 	clear(e.cluster)
 	delete(e.req.GetObserved().GetResources(), compose.HostName("a.example.org"))

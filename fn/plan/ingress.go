@@ -47,8 +47,8 @@ type Ingress struct {
 	Certificate *Connection
 	// Records are the hosts whose records the tenant has or wants.
 	Records []string
-	// Own are the hosts that are the tenant's, sorted: its Ingresses on the host may
-	// have these, and no other.
+	// Own are the hosts that are the tenant's, with those for gRPC, sorted: its
+	// Ingresses on the host may have these, and no other.
 	Own []string
 	// Synced tells whether the virtual cluster brings Ingresses to the host: while
 	// the tenant has a host and, once it has had one, for good. What isn't synced any
@@ -88,7 +88,36 @@ func (r Request) WantedHost() (string, error) {
 	if !isHost(host) {
 		return "", fmt.Errorf("%s.host: %q is not a host name: write one in lower case, such as argocd.acme.example.org", ofIngress, host)
 	}
-	return host, nil
+	if of, below := strings.CutPrefix(host, grpcHost); below {
+		return "", fmt.Errorf("%s.host: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", ofIngress, host, of, grpcHost)
+	}
+	return host, r.checkHost()
+}
+
+// grpcHost begins the host of an Ingress for gRPC alone, as the argo-cd chart makes
+// it with server.ingressGrpc: who has a host has that one, too.
+const grpcHost = "grpc."
+
+// checkHost refuses a host of the claim's that the platform lets none name.
+func (r Request) checkHost() error {
+	allowed := r.platform().Ingress.Hosts
+	for i, pattern := range allowed {
+		if !isHost(strings.TrimPrefix(pattern, "*.")) {
+			field := fmt.Sprintf("input.ingress.hosts[%d]", i)
+			if len(r.Plan.Data.Ingress.Hosts) > 0 {
+				field = r.Plan.at(fmt.Sprintf("ingress.hosts[%d]", i))
+			}
+			return fmt.Errorf("%s: %q is not a host name: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", field, pattern)
+		}
+	}
+	if r.Spec.Ingress == nil || r.Spec.Ingress.Host == "" || len(allowed) == 0 {
+		return nil
+	}
+	_, domain, _ := strings.Cut(r.Spec.Ingress.Host, ".")
+	if slices.Contains(allowed, r.Spec.Ingress.Host) || slices.Contains(allowed, "*."+domain) {
+		return nil
+	}
+	return fmt.Errorf("%s.host: %q is not one that this platform lets claims have: write one of %s", ofIngress, r.Spec.Ingress.Host, strings.Join(allowed, ", "))
 }
 
 func isHost(host string) bool {
@@ -177,6 +206,9 @@ func ingress(wanted string, h Hosts) Ingress {
 	i.Own = slices.Clone(h.Held)
 	if i.Host != "" {
 		i.Own = append(i.Own, i.Host)
+	}
+	for _, host := range slices.Clone(i.Own) {
+		i.Own = append(i.Own, grpcHost+host)
 	}
 	slices.Sort(i.Own)
 	i.Own = slices.Compact(i.Own)

@@ -45,6 +45,16 @@ func TestTenantIDs(t *testing.T) {
 	}
 }
 
+// TestEmptyMapsReplaceNothing: a claim's values are checked by what is in them, so that nothing may come of a map
+// without.
+func TestEmptyMapsReplaceNothing(t *testing.T) {
+	under := Values{"a": "text", "b": Values{"c": true}}
+	got := Merge(under, Values{"a": Values{"x": Values{}}, "b": Values{}, "d": Values{"emptyDir": Values{}}})
+	if want := (Values{"a": "text", "b": Values{"c": true}, "d": Values{"emptyDir": Values{}}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("want %v, got %v", want, got)
+	}
+}
+
 // TestPlatformWins: no claim that is accepted changes a protected value.
 func TestPlatformWins(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))

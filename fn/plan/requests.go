@@ -1,6 +1,10 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Argo CD's application controller ends with a panic when it sees a pod with a
 // container that requests nothing, while its status says that it has something
@@ -50,23 +54,49 @@ spec:
   policyName: virtual-argocd-requests
 `
 
-// requests are the values that keep Argo CD from that panic.
-func requests(kubernetes string) Values {
-	v := parse(kubernetes)
-	minor := v.Minor()
-	manifests := func(version string) Values {
-		return Values{"experimental": Values{"deploy": Values{"vcluster": Values{"manifests": fmt.Sprintf(requestsPolicy, version)}}}}
+// Values of the vcluster chart that the platform's input may set, too.
+var (
+	pathOfManifests = []string{"experimental", "deploy", "vcluster", "manifests"}
+	pathOfArguments = []string{"controlPlane", "distro", "k8s", "apiServer", "extraArgs"}
+)
+
+// requests are the values that keep Argo CD from that panic, after what the
+// platform's values have in the same place.
+func requests(kubernetes string, platforms Values) (Values, error) {
+	arguments, version := requestsIn(parse(kubernetes).Minor())
+	out := Values{}
+	if version != "" {
+		at, _ := lookup(platforms, pathOfManifests...)
+		before, ok := at.(string)
+		if at != nil && !ok {
+			return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not text: write manifests in YAML, as in a file", strings.Join(pathOfManifests, "."))
+		}
+		if before != "" {
+			before += "\n---\n"
+		}
+		insert(out, before+fmt.Sprintf(requestsPolicy, version), pathOfManifests...)
 	}
-	arguments := func(list ...any) Values {
-		return Values{"controlPlane": Values{"distro": Values{"k8s": Values{"apiServer": Values{"extraArgs": list}}}}}
+	if len(arguments) > 0 {
+		at, _ := lookup(platforms, pathOfArguments...)
+		before, ok := at.([]any)
+		if at != nil && !ok {
+			return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not a list: write one such as [--event-ttl=30m]", strings.Join(pathOfArguments, "."))
+		}
+		insert(out, slices.Concat(before, arguments), pathOfArguments...)
 	}
+	return out, nil
+}
+
+// requestsIn are the arguments of the API server that it takes in a minor version of
+// Kubernetes 1.x, and the version in which that has the policy; "" for none.
+func requestsIn(minor uint64) (arguments []any, policy string) {
 	switch {
 	case minor < resizeSince:
-		return Values{}
+		return nil, ""
 	case minor < resizeLocked:
-		return arguments("--feature-gates=InPlacePodVerticalScaling=false")
+		return []any{"--feature-gates=InPlacePodVerticalScaling=false"}, ""
 	case minor < mutatingSince:
-		return Merge(manifests("v1beta1"), arguments("--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"))
+		return []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}, "v1beta1"
 	}
-	return manifests("v1")
+	return nil, "v1"
 }

@@ -17,7 +17,10 @@ func TestRequestsOfContainers(t *testing.T) {
 		"v1.36.0": {"", "admissionregistration.k8s.io/v1"},
 	} {
 		t.Run(version, func(t *testing.T) {
-			values := requests(version)
+			values, err := requests(version, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			arguments, _ := lookup(values, "controlPlane", "distro", "k8s", "apiServer", "extraArgs")
 			list, _ := arguments.([]any)
 			if first := append(list, "")[0].(string); !strings.HasSuffix(first, want.arguments) || (first == "") != (want.arguments == "") {
@@ -32,5 +35,31 @@ func TestRequestsOfContainers(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRequestsLeaveThePlatformsOwn: what the platform has the API server do stays.
+func TestRequestsLeaveThePlatformsOwn(t *testing.T) {
+	there := Values{}
+	insert(there, []any{"--event-ttl=30m"}, pathOfArguments...)
+	insert(there, "kind: ConfigMap", pathOfManifests...)
+	values, err := requests("v1.35.4", there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments, _ := lookup(values, pathOfArguments...)
+	if list, _ := arguments.([]any); len(list) != 3 || list[0] != "--event-ttl=30m" {
+		t.Errorf("arguments %v", arguments)
+	}
+	manifests, _ := lookup(values, pathOfManifests...)
+	if text, _ := manifests.(string); !strings.HasPrefix(text, "kind: ConfigMap\n---\n") || !strings.Contains(text, "MutatingAdmissionPolicyBinding") {
+		t.Errorf("manifests %v", manifests)
+	}
+	for _, path := range [][]string{pathOfArguments, pathOfManifests} {
+		wrong := Values{}
+		insert(wrong, float64(1), path...)
+		if _, err := requests("v1.35.4", wrong); err == nil || !strings.Contains(err.Error(), strings.Join(path, ".")) {
+			t.Errorf("a number at %v: %v", path, err)
+		}
 	}
 }

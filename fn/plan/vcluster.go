@@ -61,7 +61,15 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
 	if in.Images.Registry != "" {
 		control["advanced"] = Values{"defaultImageRegistry": in.Images.Registry}
 	}
-	return Merge(isolated, requests(p.Kubernetes), Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
+	platforms, err := rawValues("input.charts.vcluster.values", in.Charts.VCluster.Values)
+	if err != nil {
+		return nil, err
+	}
+	requested, err := requests(p.Kubernetes, platforms)
+	if err != nil {
+		return nil, err
+	}
+	return Merge(isolated, requested, Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
 		"controlPlane":     control,
 		"exportKubeConfig": Values{"server": p.Names.APIServer()},
 	}), nil

@@ -15,6 +15,8 @@ const (
 	OfTenant Class = "tenant"
 	// OfPlan: a plan may set it, and so may the function's input.
 	OfPlan Class = "plan"
+	// OfInput: the function's input may set it, to which the function adds its own.
+	OfInput Class = "input"
 	// Protected: the function sets it, and nobody else. What isn't in the table is
 	// protected from claims and plans; the function's input may set it.
 	Protected Class = "protected"
@@ -62,6 +64,9 @@ var vclusterValues = []VClusterValue{
 	{"sync.toHost.pods.priorityClassName", OfPlan, "who gives way to whom on the host's nodes"},
 	{"sync.toHost.pods.runtimeClassName", OfPlan, "what keeps the tenant's containers from the host's kernel"},
 
+	{"controlPlane.distro.k8s.apiServer.extraArgs", OfInput, "the function adds its own"},
+	{"experimental.deploy.vcluster.manifests", OfInput, "the function adds its own"},
+
 	{"controlPlane.advanced.defaultImageRegistry", Protected, "input.images.registry sets it"},
 	{"controlPlane.advanced.serviceAccount.enabled", Protected, "the control plane's rights on the host are this account's"},
 	{"controlPlane.advanced.serviceAccount.name", Protected, "the control plane's rights on the host are this account's"},
@@ -73,7 +78,6 @@ var vclusterValues = []VClusterValue{
 	{"controlPlane.backingStore.etcd.deploy.statefulSet.persistence", Protected, "storage of the plan's vcluster sets it"},
 	{"controlPlane.backingStore.etcd.embedded", Protected, "vcluster's open-source build doesn't have it"},
 	{"controlPlane.backingStore.etcd.external", Protected, "backingStore of the plan's vcluster sets the store"},
-	{"controlPlane.distro.k8s.apiServer.extraArgs", Protected, "what keeps Argo CD from a panic over pods without requests is switched by them"},
 	{"controlPlane.distro.k8s.enabled", Protected, "there is no other"},
 	{"controlPlane.distro.k8s.image.tag", Protected, "spec.kubernetes.version, or input.kubernetes.version, sets it"},
 	{"controlPlane.distro.k8s.version", Protected, "spec.kubernetes.version, or input.kubernetes.version, sets it"},
@@ -83,7 +87,6 @@ var vclusterValues = []VClusterValue{
 	{"controlPlane.statefulSet.persistence.volumeClaim", Protected, "storage of the plan's vcluster, or input.storage, sets it"},
 	{"controlPlane.statefulSet.runtimeClassName", Protected, "the control plane calls the host's API server and is no tenant's code"},
 	{"experimental.deploy.host.manifests", Protected, "the tenant's NetworkPolicies are in it; input.network sets them"},
-	{"experimental.deploy.vcluster.manifests", Protected, "what keeps Argo CD from a panic over pods without requests is in it"},
 	{"exportKubeConfig", Protected, "Crossplane reaches the virtual cluster by it"},
 	{"policies.limitRange.enabled", Protected, "no pod is unbounded"},
 	{"policies.networkPolicy", Protected, "policies add up: the chart's would open what the tenant's own close"},
@@ -132,7 +135,7 @@ func checkClaimValues(field string, v Values) error {
 // checkPlanValues refuses the first path that is neither a plan's nor a tenant's.
 func checkPlanValues(field string, v Values) error {
 	for _, path := range leaves(v) {
-		if row := classOf(path); row.Class == Protected {
+		if row := classOf(path); row.Class != OfTenant && row.Class != OfPlan {
 			return fmt.Errorf("%s.%s is protected%s: leave it out; values that no list of them names belong in the function's input", field, strings.Join(path, "."), row.because())
 		}
 	}

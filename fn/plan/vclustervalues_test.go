@@ -30,7 +30,7 @@ func TestTableOfVClusterValues(t *testing.T) {
 		}
 	}
 	if !slices.IsSortedFunc(vclusterValues, func(a, b VClusterValue) int {
-		order := []Class{OfTenant, OfPlan, Protected}
+		order := []Class{OfTenant, OfPlan, OfInput, Protected}
 		if a.Class != b.Class {
 			return slices.Index(order, a.Class) - slices.Index(order, b.Class)
 		}
@@ -47,7 +47,8 @@ func TestTableOfVClusterValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range leaves(ours) {
-		if row := classOf(path); row.Class != Protected || row.Path == "" {
+		// TestRequestsLeaveThePlatformsOwn looks at those that it adds to.
+		if row := classOf(path); row.Class != OfInput && row.Class != Protected || row.Path == "" {
 			t.Errorf("the function sets %s, which the table doesn't protect: the platform's would be lost in silence", strings.Join(path, "."))
 		}
 	}
@@ -99,6 +100,7 @@ func TestWhoMaySetVClusterValues(t *testing.T) {
 		"NetworkPoliciesSynced":  {"sync.toHost.networkPolicies.enabled", true, false, false, false},
 		"IngressesSynced":        {"sync.toHost.ingresses.enabled", true, false, false, false},
 		"Endpoints":              {"sync.toHost.endpoints.enabled", true, false, false, false},
+		"Arguments":              {"controlPlane.distro.k8s.apiServer.extraArgs", []any{"--event-ttl=30m"}, false, false, true},
 		"NoOneClassed":           {"controlPlane.statefulSet.labels.a", "b", false, false, true},
 		"NoOneKnows":             {"a.b", true, false, false, true},
 		"ManifestsOfThePlatform": {"experimental.deploy.host.manifestsTemplate", "", false, false, true},

@@ -106,11 +106,25 @@ func (s *site) ingresses(ctx context.Context, t *testing.T, namespace string) []
 func (s *site) ownCertificate(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
 	dialer.Resolve(ownHost, ingress.Address)
-	ca, err := certs.NewAuthority("rival")
+	authority, certificate := certificateFor(t, ownHost)
+	s.secrets.write(ctx, t, certificateName, certificate)
+	s.rival.Patch(ctx, t, map[string]any{
+		"className": nil, "annotations": nil, "tls": map[string]any{"issuer": nil, "secretName": certificateName},
+	}, "spec", "ingress")
+	start := time.Now()
+	s.servedAt(ctx, t, s.rival, ownHost, authority)
+	measured.add("site: host with certificate of its own to served", time.Since(start))
+	return ctx
+}
+
+// certificateFor makes a host's certificate, as a Secret has it, and the authority in PEM that it comes from.
+func certificateFor(t *testing.T, host string) (authority []byte, certificate map[string]string) {
+	t.Helper()
+	ca, err := certs.NewAuthority("e2e " + host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	pair, err := ca.Sign(certs.Identity{Name: "rival", Hosts: []string{ownHost}})
+	pair, err := ca.Sign(certs.Identity{Name: host, Hosts: []string{host}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,14 +132,7 @@ func (s *site) ownCertificate(ctx context.Context, t *testing.T, _ *envconf.Conf
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.secrets.write(ctx, t, certificateName, map[string]string{corev1.TLSCertKey: string(pair.CertPEM()), corev1.TLSPrivateKeyKey: string(key)})
-	s.rival.Patch(ctx, t, map[string]any{
-		"className": nil, "annotations": nil, "tls": map[string]any{"issuer": nil, "secretName": certificateName},
-	}, "spec", "ingress")
-	start := time.Now()
-	s.servedAt(ctx, t, s.rival, ownHost, ca.CertPEM())
-	measured.add("site: host with certificate of its own to served", time.Since(start))
-	return ctx
+	return ca.CertPEM(), map[string]string{corev1.TLSCertKey: string(pair.CertPEM()), corev1.TLSPrivateKeyKey: string(key)}
 }
 
 func (s *site) hostGivenUp(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

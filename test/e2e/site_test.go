@@ -196,8 +196,8 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 // ingress controller is told.
 func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	const fallsBack = "Use flag --grpc-web"
-	grpc := "grpc." + ingress.Domain
-	remove := s.serveGRPC(ctx, t, grpc)
+	grpc := "grpc." + s.host
+	ca, remove := s.serveGRPC(ctx, t, grpc)
 	defer remove()
 	for name, way := range map[string]struct {
 		host, warns string
@@ -207,7 +207,7 @@ func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context
 		"no flags":      {host: s.host, warns: fallsBack},
 		"gRPC as it is": {host: grpc},
 	} {
-		cli := argocd.NewCLI(t, map[string]string{way.host: ingress.Address}, ingress.CA)
+		cli := argocd.NewCLI(t, map[string]string{way.host: ingress.Address}, ingress.CA+ca)
 		run := func(args ...string) string {
 			t.Helper()
 			out, warnings, err := cli.Run(ctx, append(args, way.flags...)...)
@@ -231,17 +231,23 @@ func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context
 	return ctx
 }
 
-// serveGRPC has the customer make an Ingress for gRPC alone, as upstream's chart does with server.ingressGrpc, and waits
-// until it is served.
-func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (remove func()) {
+// serveGRPC has the customer make an Ingress for gRPC alone, as upstream's chart does with server.ingressGrpc, with a
+// certificate of an authority of its own, which it returns. It waits until the host is served.
+func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (authority string, remove func()) {
 	t.Helper()
+	virtual := open(ctx, t, s.live).Typed
+	ca, certificate := certificateFor(t, at)
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "grpc-certificate"}, Type: corev1.SecretTypeTLS, StringData: certificate}
+	if _, err := virtual.CoreV1().Secrets("argocd").Create(ctx, secret, metav1.CreateOptions{}); err != nil {
+		t.Fatalf("cannot make a Secret in the virtual cluster: %v", err)
+	}
 	class, prefix := "nginx", networkingv1.PathTypePrefix
-	ingresses := open(ctx, t, s.live).Typed.NetworkingV1().Ingresses("argocd")
+	ingresses := virtual.NetworkingV1().Ingresses("argocd")
 	made, err := ingresses.Create(ctx, &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Name: "grpc", Annotations: map[string]string{"nginx.ingress.kubernetes.io/backend-protocol": "GRPC"}},
 		Spec: networkingv1.IngressSpec{
 			IngressClassName: &class,
-			TLS:              []networkingv1.IngressTLS{{Hosts: []string{at}}},
+			TLS:              []networkingv1.IngressTLS{{Hosts: []string{at}, SecretName: secret.Name}},
 			Rules: []networkingv1.IngressRule{{Host: at, IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
 				Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: networkingv1.IngressBackend{
 					Service: &networkingv1.IngressServiceBackend{Name: "argocd-server", Port: networkingv1.ServiceBackendPort{Number: 443}},
@@ -252,12 +258,12 @@ func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (remove f
 	if err != nil {
 		t.Fatalf("cannot make an Ingress in the virtual cluster: %v", err)
 	}
-	cli := argocd.NewCLI(t, map[string]string{at: ingress.Address}, ingress.CA)
+	cli := argocd.NewCLI(t, map[string]string{at: ingress.Address}, string(ca))
 	eventually.True(ctx, t, time.Minute, at+" is served", func(ctx context.Context) (bool, string) {
 		_, warnings, err := cli.Run(ctx, "version", "--server", at)
 		return err == nil && warnings == "", fmt.Sprint(err, warnings)
 	})
-	return func() {
+	return string(ca), func() {
 		if err := ingresses.Delete(ctx, made.Name, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("cannot delete the Ingress for gRPC: %v", err)
 		}

@@ -43,9 +43,9 @@ func reference(api, input, plans *extv1.CustomResourceDefinition) []byte {
 // vclusterValues writes whose the values of the vcluster chart are.
 func vclusterValues(b *bytes.Buffer) {
 	b.WriteString("\n### Paths of `spec.vcluster.values`\n\n" +
-		"The longest path that fits decides, for all that is below it. A claim may set those of class tenant; a plan those of class plan, too.\n" +
-		"Nobody sets those that are protected: the function does. Paths that aren't listed are protected from claims and plans,\n" +
-		"and the platform's [input](#input) may set them. What may not be set is refused by name.\n\n" +
+		"The longest path that fits decides, for all that is below it. A claim may set those of class tenant; a plan those of class plan, too;\n" +
+		"and the platform's [input](#input) those of class input. Nobody sets those that are protected: the function does. Paths that aren't listed are protected from claims and plans,\n" +
+		"and the input may set them. What may not be set is refused by name.\n\n" +
 		"| path | class | |\n| --- | --- | --- |\n")
 	for _, v := range plan.VClusterValues() {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", v.Path, v.Class, v.Why)

@@ -256,6 +256,13 @@ type Ingress struct {
 	// +kubebuilder:validation:MaxLength=189
 	Domain string `json:"domain,omitempty"`
 
+	// Hosts that claims may name: host names, and *.example.org for those right below
+	// a domain. Default: every host that no other claim has, be it one that something
+	// else on the host cluster is served at.
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	Hosts []string `json:"hosts,omitempty"`
+
 	// IngressClass where the claim names none. Default: the host cluster's default
 	// class.
 	// +optional

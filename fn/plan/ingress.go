@@ -47,8 +47,8 @@ type Ingress struct {
 	Certificate *Connection
 	// Records are the hosts whose records the tenant has or wants.
 	Records []string
-	// Own are the hosts that are the tenant's, with those for gRPC, sorted: its
-	// Ingresses on the host may have these, and no other.
+	// Own are the hosts that are the tenant's, sorted, each with the one for gRPC
+	// after it: its Ingresses on the host may have these, and no other.
 	Own []string
 	// Synced tells whether the virtual cluster brings Ingresses to the host: while
 	// the tenant has a host and, once it has had one, for good. What isn't synced any
@@ -203,15 +203,14 @@ func ingress(wanted string, h Hosts) Ingress {
 	}
 	slices.Sort(i.Records)
 	i.Records = slices.Compact(i.Records)
-	i.Own = slices.Clone(h.Held)
+	own := slices.Clone(h.Held)
 	if i.Host != "" {
-		i.Own = append(i.Own, i.Host)
+		own = append(own, i.Host)
 	}
-	for _, host := range slices.Clone(i.Own) {
-		i.Own = append(i.Own, grpcHost+host)
+	slices.Sort(own)
+	for _, host := range slices.Compact(own) {
+		i.Own = append(i.Own, host, grpcHost+host)
 	}
-	slices.Sort(i.Own)
-	i.Own = slices.Compact(i.Own)
 	i.Synced = i.Host != "" || h.Synced
 	return i
 }

@@ -39,6 +39,34 @@ func ingressInstalled(t Tenant) bool {
 	return argoCDDeployed(t) && r.Current() && r.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 }
 
+func ingressCountWanted(t Tenant) bool { return len(t.Ingress.Leaving) > 0 }
+
+func ingressCountWaits(t Tenant) bool { return !t.Ingress.Counted }
+
+// ingressCount composes an Object that observes the tenant's ResourceQuota on the
+// host, which counts its Ingresses there.
+func ingressCount(t Tenant) (Object, error) {
+	name := t.Names.Composed("ingress-count")
+	o := &objectv1alpha2.Object{
+		TypeMeta:   objectType,
+		ObjectMeta: managed(name, name),
+		Spec: objectv1alpha2.ObjectSpec{
+			ResourceSpec: xpv1.ResourceSpec{
+				ProviderConfigReference: providerConfig(t.Host.KubernetesProviderConfig),
+				ManagementPolicies:      observeOnly,
+			},
+			Watch:     true,
+			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate},
+		},
+	}
+	manifest := map[string]any{
+		"apiVersion": "v1",
+		"kind":       "ResourceQuota",
+		"metadata":   map[string]any{"name": plan.QuotaName, "namespace": t.Names.Namespace},
+	}
+	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
+}
+
 // ingressReady is the readiness of the observed Ingress, in CEL.
 const ingressReady = `has(object.status) && has(object.status.loadBalancer) && has(object.status.loadBalancer.ingress)
  && size(object.status.loadBalancer.ingress) > 0`

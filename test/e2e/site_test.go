@@ -267,5 +267,8 @@ func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (authorit
 		if err := ingresses.Delete(ctx, made.Name, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("cannot delete the Ingress for gRPC: %v", err)
 		}
+		if err := virtual.CoreV1().Secrets("argocd").Delete(ctx, secret.Name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("cannot delete the Secret of the Ingress for gRPC: %v", err)
+		}
 	}
 }

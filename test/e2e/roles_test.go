@@ -4,7 +4,10 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
@@ -34,6 +38,7 @@ func TestRolesByImpersonation(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { deleteNamespace(ctx, t, ofTeams) })
+	installRoles(ctx, t)
 	read := []string{"get", "list", "watch"}
 	write := append(slices.Clone(read), "create", "delete", "deletecollection", "patch", "update")
 	for role, tc := range map[string]struct {
@@ -95,6 +100,33 @@ func TestRolesByImpersonation(t *testing.T) {
 				if allowed := !kerrors.IsForbidden(try.err); allowed != try.allowed || allowed && try.err != nil && !kerrors.IsNotFound(try.err) {
 					t.Errorf("%s: want it allowed: %t, got %v", what, try.allowed, try.err)
 				}
+			}
+		})
+	}
+}
+
+// installRoles installs the roles, as a platform engineer does who wants them.
+func installRoles(ctx context.Context, t *testing.T) {
+	t.Helper()
+	file, err := os.Open("../../examples/install/claim-roles.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = file.Close() }()
+	roles := host.Typed.RbacV1().ClusterRoles()
+	for documents := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
+		role := &rbacv1.ClusterRole{}
+		if err := documents.Decode(role); errors.Is(err, io.EOF) {
+			return
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := roles.Create(ctx, role, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := roles.Delete(ctx, role.Name, metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
 			}
 		})
 	}

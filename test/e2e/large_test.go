@@ -109,12 +109,7 @@ func chartHasRedisHA(t *testing.T) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range ch.Dependencies() {
-		if d.Name() == "redis-ha" {
-			return true
-		}
-	}
-	return false
+	return charts.HasRedisHA(ch)
 }
 
 func (l *large) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

@@ -76,13 +76,13 @@ func TestLarge(t *testing.T) {
 // leaves redis out where the chart has none of several replicas.
 func (l *large) smaller(t *testing.T) func(*unstructured.Unstructured) {
 	return func(plan *unstructured.Unstructured) {
-		for _, at := range []string{"vcluster", "argocd.controller", "argocd.repoServer"} {
+		for _, at := range []string{"vcluster", "argocd.server", "argocd.controller", "argocd.repoServer", "argocd.redis"} {
 			path := append([]string{"data"}, strings.Split(at, ".")...)
 			requests := append(path, "resources", "requests")
 			if _, has, _ := unstructured.NestedMap(plan.Object, requests...); !has {
 				t.Errorf("the plan large has no %s", strings.Join(requests, "."))
 			}
-			if err := unstructured.SetNestedStringMap(plan.Object, map[string]string{"cpu": "20m", "memory": "256Mi"}, requests...); err != nil {
+			if err := unstructured.SetNestedStringMap(plan.Object, map[string]string{"cpu": "20m", "memory": "128Mi"}, requests...); err != nil {
 				t.Error(err)
 			}
 		}
@@ -153,19 +153,28 @@ func (l *large) replicated(ctx context.Context, t *testing.T, _ *envconf.Config)
 }
 
 // complete waits until every control plane and every member of the store is there.
-func (l *large) complete(ctx context.Context, t *testing.T) time.Duration {
+func (l *large) complete(ctx context.Context, t *testing.T) {
 	t.Helper()
-	return eventually.True(ctx, t, 5*time.Minute, "three control planes and three members of etcd are ready", func(ctx context.Context) (bool, string) {
-		d, err := host.Typed.AppsV1().Deployments(l.namespace).Get(ctx, "vcluster", metav1.GetOptions{})
-		if err != nil {
-			return false, err.Error()
-		}
-		s, err := host.Typed.AppsV1().StatefulSets(l.namespace).Get(ctx, "vcluster-etcd", metav1.GetOptions{})
-		if err != nil {
-			return false, err.Error()
-		}
-		return d.Status.ReadyReplicas == controlPlanes && d.Status.Replicas == controlPlanes && s.Status.ReadyReplicas == members && s.Status.Replicas == members,
-			fmt.Sprintf("%d of %d control planes, %d of %d members", d.Status.ReadyReplicas, d.Status.Replicas, s.Status.ReadyReplicas, s.Status.Replicas)
+	for app, want := range map[string]int{"vcluster": controlPlanes, "vcluster-etcd": members} {
+		eventually.True(ctx, t, 5*time.Minute, fmt.Sprintf("%d pods of %s are ready", want, app), func(ctx context.Context) (bool, string) {
+			pods, err := host.Typed.CoreV1().Pods(l.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+			if err != nil {
+				return false, err.Error()
+			}
+			n := 0
+			for _, pod := range pods.Items {
+				if ready(pod) {
+					n++
+				}
+			}
+			return n == want && len(pods.Items) == want, fmt.Sprintf("%d of %d", n, len(pods.Items))
+		})
+	}
+}
+
+func ready(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
 	})
 }
 

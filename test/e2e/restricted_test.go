@@ -148,12 +148,10 @@ func (c *confined) limit(ctx context.Context) string {
 	if err != nil {
 		return err.Error()
 	}
-	for _, condition := range pod.Status.Conditions {
-		if condition.Type == corev1.PodReady && condition.Status == corev1.ConditionTrue {
-			return pod.Spec.Containers[0].Resources.Limits.Memory().String()
-		}
+	if !ready(*pod) {
+		return "not ready"
 	}
-	return ""
+	return pod.Spec.Containers[0].Resources.Limits.Memory().String()
 }
 
 // sameness is what a change of sizes leaves as it is.

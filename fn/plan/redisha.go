@@ -5,7 +5,7 @@ func withRedisHA(v Values) Values {
 	if !redisHA(v) {
 		return v
 	}
-	defaults := redisHAProbes()
+	defaults := redisHADefaults()
 	at := []string{"redis-ha", "haproxy", "deploymentStrategy"}
 	if _, set := lookup(v, at...); !set {
 		// On three nodes there is no place for a fourth proxy beside the three that are
@@ -16,16 +16,17 @@ func withRedisHA(v Values) Values {
 	return Merge(defaults, v)
 }
 
-// redisHAProbes ask the pods of redis-ha more often whether they are ready. Each
-// waits for the one before it, when they come and when they are replaced; by the
-// chart's values one takes more than a minute, and all of them have to be done before
-// Helm gives up. They are taken for dead after no less than by the chart's values.
-func redisHAProbes() Values {
+// redisHADefaults have the pods of redis-ha come and go sooner. Each waits for the one
+// before it, when they come and when they are replaced, and all of them have to be
+// done before Helm gives up. By the chart's values it takes one more than a minute to
+// be ready. To go it takes the whole grace period, a minute: one of its containers
+// doesn't listen. They are taken for dead after no less than by the chart's values.
+func redisHADefaults() Values {
 	probe := func(delay, failures, successes float64) Values {
 		return Values{"initialDelaySeconds": delay, "periodSeconds": 3., "failureThreshold": failures, "successThreshold": successes}
 	}
 	return Values{"redis-ha": Values{
-		"redis":    Values{"startupProbe": probe(3, 34, 1), "readinessProbe": probe(1, 25, 1)},
+		"redis":    Values{"startupProbe": probe(3, 34, 1), "readinessProbe": probe(1, 25, 1), "terminationGracePeriodSeconds": 20.},
 		"sentinel": Values{"startupProbe": probe(3, 12, 1), "readinessProbe": probe(1, 25, 3)},
 	}}
 }

@@ -39,7 +39,7 @@ const (
 	answersWithin = 15 * time.Second
 )
 
-// large is a customer of the plan large, of which nothing is there only once.
+// large is a customer of the plan large, of which nothing that answers is there only once.
 type large struct {
 	live      *claim.Live
 	plan      *installedPlan

@@ -36,7 +36,7 @@ const (
 
 	// answersWithin is how long the API server of a virtual cluster, or an Argo CD, may give no answer while one of
 	// several is lost.
-	answersWithin = 15 * time.Second
+	answersWithin = 20 * time.Second
 )
 
 // large is a customer of the plan large, of which nothing that answers is there only once.
@@ -77,8 +77,7 @@ func TestLarge(t *testing.T) {
 func (l *large) smaller(t *testing.T) func(*unstructured.Unstructured) {
 	return func(plan *unstructured.Unstructured) {
 		for _, at := range []string{"vcluster", "argocd.server", "argocd.controller", "argocd.repoServer", "argocd.redis"} {
-			path := append([]string{"data"}, strings.Split(at, ".")...)
-			requests := append(path, "resources", "requests")
+			requests := strings.Split("data."+at+".resources.requests", ".")
 			if _, has, _ := unstructured.NestedMap(plan.Object, requests...); !has {
 				t.Errorf("the plan large has no %s", strings.Join(requests, "."))
 			}

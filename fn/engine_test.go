@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/base64"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ type engine struct {
 	events []string
 	// cluster holds what Crossplane may be asked for, by kind/namespace/name.
 	cluster map[string]*structpb.Struct
+	// ingresses are those of the tenant's own making on the host.
+	ingresses int
 }
 
 func newEngine(t testing.TB, xr string, input string) *engine {
@@ -222,6 +225,12 @@ func (e *engine) heal() {
 			delete(o.GetResource().GetFields(), "status")
 		case name == compose.Ingress:
 			e.setIngress(`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
+		case name == compose.IngressCount:
+			all := e.ingresses
+			if argocdValues(e)["ingress"] != nil {
+				all++
+			}
+			e.setManifest(name, fmt.Sprintf(`{"used":{"count/ingresses.networking.k8s.io":"%d"}}`, all))
 		case name == compose.Bootstrap:
 			e.setApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
 		case name == compose.ArgoCD:

@@ -258,6 +258,32 @@ func TestHostMoves(t *testing.T) {
 	}
 }
 
+// TestHostStaysWithItsIngresses: an Ingress that a tenant made for its host would serve who has the host next.
+func TestHostStaysWithItsIngresses(t *testing.T) {
+	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	e.ingresses = 1
+	e.spec(`{"ingress":{"host":"b.example.org"}}`)
+	for range 8 {
+		allowed := owns(e)
+		if e.reconcile(); e.rsp.GetDesired().GetResources()[compose.IngressCount] != nil && strings.Contains(allowed, "a.example.org") {
+			t.Errorf("Ingresses are counted while the namespace allows %s", allowed)
+		}
+		e.heal()
+	}
+	c := e.condition(v1alpha1.ConditionIngressReady)
+	if want := "https://b.example.org is served at 192.0.2.1; kept from other claims while the virtual cluster may have further Ingresses for it: a.example.org"; c.GetMessage() != want || c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+		t.Errorf("want True, %s, got %v", want, c)
+	}
+	if owns(e) != withGRPC("b.example.org") || len(records(e)) != 2 {
+		t.Errorf("the tenant has %v, and may have Ingresses for %s", records(e), owns(e))
+	}
+	e.ingresses = 0
+	e.cycle(3)
+	if len(records(e)) != 1 || e.rsp.GetDesired().GetResources()[compose.IngressCount] != nil {
+		t.Errorf("no Ingress has the old host: %v", records(e))
+	}
+}
+
 // TestIngressesStaySynced: vcluster takes away what it has brought to the host.
 func TestIngressesStaySynced(t *testing.T) {
 	synced := func(e *engine) bool {

@@ -16,8 +16,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 )
 
-// needle stands in every secret of these tests.
-const needle = "n33dle"
+// needle stands in every secret of these tests. It is long enough that no base64 of it turns up in a certificate by
+// chance.
+const needle = "n33dle-in-a-haystack"
 
 // A testSecret is a Secret of the claim's namespace.
 type testSecret struct {

@@ -10,16 +10,12 @@ import (
 
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // LabelTenant stands on a tenant's namespace in the host cluster.
 const LabelTenant = "virtualargocd.io/tenant"
-
-// annotationIngressHost stands on a tenant's namespace in the host cluster: the
-// hosts that its Ingresses may have, with commas between. The admission policy in
-// examples/install/tenants.yaml goes by it.
-const annotationIngressHost = "virtualargocd.io/ingress-host"
 
 // namespace composes the tenant's namespace in the host cluster.
 func namespace(t Tenant) (Object, error) {
@@ -45,7 +41,7 @@ func namespace(t Tenant) (Object, error) {
 	// Not before the virtual cluster comes, which waits for the namespace to be as it
 	// is wanted.
 	if len(t.Ingress.Own) > 0 && t.observed(VCluster).Exists() {
-		metadata["annotations"] = map[string]any{annotationIngressHost: strings.Join(t.Ingress.Own, ",")}
+		metadata["annotations"] = map[string]any{decode.AnnotationIngressHost: strings.Join(t.Ingress.Own, ",")}
 	}
 	manifest := map[string]any{
 		"apiVersion": corev1.SchemeGroupVersion.String(),

@@ -17,10 +17,13 @@ const (
 	ValuesKey    = "values.yaml"
 )
 
-// Names in the composition of the two Releases.
+// Names in the composition of what is read here, too: the namespace, the two
+// Releases, and what counts the tenant's Ingresses on the host.
 const (
-	VCluster = "vcluster"
-	ArgoCD   = "argocd"
+	Namespace    = "namespace"
+	VCluster     = "vcluster"
+	ArgoCD       = "argocd"
+	IngressCount = "ingress-count"
 )
 
 // Observed is what exists.

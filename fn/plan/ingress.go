@@ -30,6 +30,12 @@ type Hosts struct {
 	Settled bool
 	// Synced tells whether the installed vcluster brings Ingresses to the host.
 	Synced bool
+	// Allowed are the hosts that the namespace on the host is known to say are the
+	// tenant's, and NamespaceSeen whether that is known.
+	Allowed       []string
+	NamespaceSeen bool
+	// Ingresses is how many the tenant has on the host; nil while nobody has counted.
+	Ingresses *int64
 }
 
 // Ingress is how Argo CD is reached from outside.
@@ -50,6 +56,13 @@ type Ingress struct {
 	// Own are the hosts that are the tenant's, sorted, each with the one for gRPC
 	// after it: its Ingresses on the host may have these, and no other.
 	Own []string
+	// Leaving are the hosts that aren't in use any more and not given up yet: the
+	// tenant may have Ingresses of its own for them, which would serve whoever has
+	// the host next.
+	Leaving []string
+	// Counted tells whether it is time to count the tenant's Ingresses on the host:
+	// no new one can have a host that is leaving.
+	Counted bool
 	// Synced tells whether the virtual cluster brings Ingresses to the host: while
 	// the tenant has a host and, once it has had one, for good. What isn't synced any
 	// more would stay on the host.
@@ -195,24 +208,40 @@ func ingress(wanted string, h Hosts) Ingress {
 	if wanted != "" && (i.Host == wanted || h.Read && !h.Taken) {
 		i.Records = append(i.Records, wanted)
 	}
-	for _, held := range h.Held {
-		// A host is given up once no Ingress of the tenant's has it any more.
-		if held == i.Host || !h.Settled || h.Serving != i.Host {
-			i.Records = append(i.Records, held)
-		}
-	}
-	slices.Sort(i.Records)
-	i.Records = slices.Compact(i.Records)
-	own := slices.Clone(h.Held)
+	var own []string
 	if i.Host != "" {
 		own = append(own, i.Host)
+	}
+	for _, held := range h.Held {
+		// Argo CD's own Ingress may still have it, unless all of Argo CD is as wanted.
+		if held == i.Host || !h.Settled || h.Serving != i.Host {
+			own = append(own, held)
+			i.Records = append(i.Records, held)
+		} else {
+			i.Leaving = append(i.Leaving, held)
+		}
 	}
 	slices.Sort(own)
 	for _, host := range slices.Compact(own) {
 		i.Own = append(i.Own, host, grpcHost+host)
 	}
+	i.Counted = len(i.Leaving) > 0 && h.NamespaceSeen && !slices.ContainsFunc(i.Leaving, func(host string) bool { return slices.Contains(h.Allowed, host) })
+	if i.Counted && h.Ingresses != nil && *h.Ingresses <= i.ofArgoCD() {
+		i.Leaving = nil
+	}
+	i.Records = append(i.Records, i.Leaving...)
+	slices.Sort(i.Records)
+	i.Records = slices.Compact(i.Records)
 	i.Synced = i.Host != "" || h.Synced
 	return i
+}
+
+// ofArgoCD is how many Ingresses the tenant has that aren't of its own making.
+func (i Ingress) ofArgoCD() int64 {
+	if i.Host == "" {
+		return 0
+	}
+	return 1
 }
 
 // ingressParts are the annotations of the Ingress, and whether it names the

@@ -12,6 +12,13 @@ const (
 	PodSecurityRestricted = "restricted"
 )
 
+// QuotaName is the name of the ResourceQuota that the vcluster chart installs, and
+// QuotaOfIngresses what it calls the number of Ingresses.
+const (
+	QuotaName        = "vc-vcluster"
+	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
+)
+
 // DefaultQuota is what a tenant may use of the host, all its pods together: enough
 // for a virtual cluster and an Argo CD with high availability while every workload
 // of them is rolled over at once, by the charts' own sizes and the defaults below.
@@ -37,7 +44,7 @@ func DefaultQuota() map[string]string {
 		// Made by the host for Services.
 		"count/endpoints":                       "150",
 		"count/endpointslices.discovery.k8s.io": "300",
-		"count/ingresses.networking.k8s.io":     "10",
+		QuotaOfIngresses:                        "10",
 
 		"count/secrets":    "200",
 		"count/configmaps": "200",

@@ -141,7 +141,9 @@ func (c Chosen) argocdDecisions() []decision {
 		}
 		out = append(out, resources("argocd."+w.field+".resources", w.size.Resources, w.field)...)
 	}
+	out = append(out, resources("argocd.notifications.resources", d.Notifications.Resources, "notifications")...)
 	out = append(out, resources("argocd.redis.resources", d.Redis.Resources, "redis")...)
+	out = append(out, resources("argocd.dex.resources", d.Dex.Resources, "dex")...)
 	if d.HA {
 		for _, at := range [][]string{{"redis-ha", "redis"}, {"redis-ha", "sentinel"}, {"redis-ha", "haproxy"}} {
 			out = append(out, resources("argocd.redis.resources", d.Redis.Resources, at...)...)

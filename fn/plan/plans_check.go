@@ -104,6 +104,8 @@ func (c Chosen) checkNames() error {
 		{"argocd.repoServer.resources.requests", d.ArgoCD.RepoServer.Resources.Requests}, {"argocd.repoServer.resources.limits", d.ArgoCD.RepoServer.Resources.Limits},
 		{"argocd.controller.resources.requests", d.ArgoCD.Controller.Resources.Requests}, {"argocd.controller.resources.limits", d.ArgoCD.Controller.Resources.Limits},
 		{"argocd.applicationSet.resources.requests", d.ArgoCD.ApplicationSet.Resources.Requests}, {"argocd.applicationSet.resources.limits", d.ArgoCD.ApplicationSet.Resources.Limits},
+		{"argocd.notifications.resources.requests", d.ArgoCD.Notifications.Resources.Requests}, {"argocd.notifications.resources.limits", d.ArgoCD.Notifications.Resources.Limits},
+		{"argocd.dex.resources.requests", d.ArgoCD.Dex.Resources.Requests}, {"argocd.dex.resources.limits", d.ArgoCD.Dex.Resources.Limits},
 		{"argocd.redis.resources.requests", d.ArgoCD.Redis.Resources.Requests}, {"argocd.redis.resources.limits", d.ArgoCD.Redis.Resources.Limits},
 	} {
 		if err := check(of.field, of.names, containerNames); err != nil {

@@ -140,11 +140,20 @@ func (s *site) hostGivenUp(ctx context.Context, t *testing.T, _ *envconf.Config)
 	s.rival.Patch(ctx, t, map[string]any{"host": s.host, "tls": nil}, "spec", "ingress")
 	hostRefused(ctx, t, s.rival, s.host, "claim site", ownHost+" stays in use")
 
+	// An Ingress of the customer's own would take what is meant for the next one that has the host.
+	_, remove := s.serveGRPC(ctx, t, "grpc."+s.host)
 	moved := "moved." + ingress.Domain
 	s.live.Patch(ctx, t, moved, "spec", "ingress", "host")
 	start := time.Now()
 	s.servedAt(ctx, t, s.live, moved, s.authorities)
 	measured.add("site: another host to served there", time.Since(start))
+	s.live.Await(ctx, t, time.Minute, "tells that it keeps the host for which it has an Ingress", func(state *claim.State) bool {
+		return strings.HasSuffix(state.Condition(claim.IngressReady).Message, "may have further Ingresses for it: "+s.host)
+	})
+	hostRefused(ctx, t, s.rival, s.host, "claim site")
+
+	remove()
+	start = time.Now()
 	s.servedAt(ctx, t, s.rival, s.host, s.authorities)
 	measured.add("site: host given up to the next claim served there", time.Since(start))
 	return ctx

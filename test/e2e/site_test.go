@@ -173,7 +173,7 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 		t.Fatal(err)
 	}
 	// The ingress controller gives an Ingress its address a moment before it serves it.
-	eventually.True(ctx, t, 30*time.Second, "the Argo CD at "+at+" agrees that it is there, and so does the connection Secret", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, time.Minute, "the Argo CD at "+at+" agrees that it is there, and so does the connection Secret", func(ctx context.Context) (bool, string) {
 		settings, err := api.Settings(ctx)
 		if err != nil {
 			return false, err.Error()
@@ -266,6 +266,9 @@ func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (authorit
 	return string(ca), func() {
 		if err := ingresses.Delete(ctx, made.Name, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("cannot delete the Ingress for gRPC: %v", err)
+		}
+		if err := virtual.CoreV1().Secrets("argocd").Delete(ctx, secret.Name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("cannot delete the Secret of the Ingress for gRPC: %v", err)
 		}
 	}
 }

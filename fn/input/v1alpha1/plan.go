@@ -135,9 +135,17 @@ type PlanArgoCD struct {
 	// +optional
 	ApplicationSet PlanWorkload `json:"applicationSet,omitempty"`
 
+	// The notifications controller.
+	// +optional
+	Notifications PlanContainer `json:"notifications,omitempty"`
+
 	// Redis; with high availability, each of its containers.
 	// +optional
-	Redis PlanRedis `json:"redis,omitempty"`
+	Redis PlanContainer `json:"redis,omitempty"`
+
+	// Dex, where the chart's values have it.
+	// +optional
+	Dex PlanContainer `json:"dex,omitempty"`
 }
 
 // PlanWorkload is the size of one of Argo CD's workloads.
@@ -153,8 +161,8 @@ type PlanWorkload struct {
 	Resources Resources `json:"resources,omitempty"`
 }
 
-// PlanRedis is the size of Argo CD's cache.
-type PlanRedis struct {
+// PlanContainer is the size of a workload whose replicas are not a plan's to set.
+type PlanContainer struct {
 	// Resources of its container.
 	// +optional
 	Resources Resources `json:"resources,omitempty"`

@@ -100,7 +100,7 @@ func TestRolesOfTeams(t *testing.T) {
 		into []string
 	}{
 		"virtual-argocd-view": {read, []string{"admin", "edit", "view"}},
-		"virtual-argocd-edit": {append(slices.Clone(read), "create", "update", "patch", "delete"), []string{"admin", "edit"}},
+		"virtual-argocd-edit": {append(slices.Clone(read), "create", "update", "patch", "delete", "deletecollection"), []string{"admin", "edit"}},
 	}
 	if len(objects) != len(want) {
 		t.Errorf("there are %d objects", len(objects))

@@ -64,11 +64,16 @@ func Open(t testing.TB, o Options) *Browser {
 		chromedp.Flag("ignore-certificate-errors", true),
 		chromedp.Flag("host-resolver-rules", rules(o.Hosts)),
 		chromedp.WindowSize(o.Width, o.Height),
-		chromedp.UserDataDir(t.TempDir()),
 	)
 	ctx, endProgram := chromedp.NewExecAllocator(context.Background(), flags...)
-	ctx, endTab := chromedp.NewContext(ctx)
-	t.Cleanup(func() { endTab(); endProgram() })
+	ctx, _ = chromedp.NewContext(ctx)
+	t.Cleanup(func() {
+		// Chromium's processes may write to their folder after the first has ended: that it isn't gone is no failure.
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("the browser has not ended as it should: %v", err)
+		}
+		endProgram()
+	})
 	b := &Browser{ctx: ctx}
 	chromedp.ListenTarget(ctx, b.listen)
 	// The first action starts the program. It must not be bound by a deadline, or the program ends with it.

@@ -21,19 +21,19 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
-// member is one of a virtual cluster's store, as its API server talks to it.
-type member struct {
+// etcdMember is one of a virtual cluster's store, as its API server talks to it.
+type etcdMember struct {
 	namespace, pod string
 	certs          *corev1.Secret
 }
 
-func (l *large) member(ctx context.Context, t *testing.T, i int) member {
+func (l *large) member(ctx context.Context, t *testing.T, i int) etcdMember {
 	t.Helper()
 	certs, err := host.Typed.CoreV1().Secrets(l.namespace).Get(ctx, "vcluster-certs", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return member{l.namespace, fmt.Sprint("vcluster-etcd-", i), certs}
+	return etcdMember{l.namespace, fmt.Sprint("vcluster-etcd-", i), certs}
 }
 
 // leadingMember is the pod of the member that the others follow.
@@ -57,7 +57,7 @@ func (l *large) leadingMember(ctx context.Context, t *testing.T) string {
 }
 
 // peers are the names of all members, by what this one knows.
-func (m member) peers(ctx context.Context) ([]string, error) {
+func (m etcdMember) peers(ctx context.Context) ([]string, error) {
 	var out struct{ Members []struct{ Name string } }
 	err := m.ask(ctx, "/v3/cluster/member/list", map[string]any{}, &out)
 	var names []string
@@ -67,7 +67,7 @@ func (m member) peers(ctx context.Context) ([]string, error) {
 	return names, err
 }
 
-func (m member) leads(ctx context.Context) (bool, error) {
+func (m etcdMember) leads(ctx context.Context) (bool, error) {
 	var out struct {
 		Header struct {
 			Member string `json:"member_id"`
@@ -79,14 +79,14 @@ func (m member) leads(ctx context.Context) (bool, error) {
 }
 
 // has tells whether the member has a key itself, without asking the others.
-func (m member) has(ctx context.Context, key string) (bool, error) {
+func (m etcdMember) has(ctx context.Context, key string) (bool, error) {
 	var out struct{ Count string }
 	err := m.ask(ctx, "/v3/kv/range", map[string]any{"key": base64.StdEncoding.EncodeToString([]byte(key)), "count_only": true, "serializable": true}, &out)
 	return out.Count == "1", err
 }
 
 // ask calls the member's API, inside its pod: nobody else reaches it.
-func (m member) ask(ctx context.Context, path string, in, out any) error {
+func (m etcdMember) ask(ctx context.Context, path string, in, out any) error {
 	config, err := rest.TLSConfigFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{
 		CAData: m.certs.Data["etcd-ca.crt"], CertData: m.certs.Data["apiserver-etcd-client.crt"], KeyData: m.certs.Data["apiserver-etcd-client.key"], ServerName: "localhost",
 	}})

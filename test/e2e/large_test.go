@@ -114,7 +114,7 @@ func chartHasRedisHA(t *testing.T) bool {
 func (l *large) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	l.redisHA = chartHasRedisHA(t)
 	l.plan = installPlan(ctx, t, "large", "large", l.smaller(t))
-	request := newClaim("large").Set("large", "spec", "plan")
+	request := newClaim("enterprise").Set("large", "spec", "plan")
 	if l.redisHA {
 		// There is one node.
 		request = request.ArgoCDValue(false, "redis-ha", "hardAntiAffinity").ArgoCDValue(false, "redis-ha", "haproxy", "hardAntiAffinity")

@@ -164,7 +164,10 @@ func (p *planned) mistaken(ctx context.Context, t *testing.T, _ *envconf.Config)
 	}
 	loggedIn(ctx, t, p.live)
 	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":null}}}`)
-	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "plan small: data") })
+	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes, rolled out", func(s *claim.State) bool {
+		pods, _, err := sizes(ctx, t, p.live)
+		return err == nil && pods == "32" && s.True(claim.Ready) && s.Phase == "Ready" && !mentions(s, "plan small: data")
+	})
 	return ctx
 }
 

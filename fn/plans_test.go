@@ -58,6 +58,50 @@ func TestExamplePlans(t *testing.T) {
 	}
 }
 
+// TestExamplePlansRequestLittle: Kubernetes has a container that names a limit
+// request as much, unless it says otherwise.
+func TestExamplePlansRequestLittle(t *testing.T) {
+	files, err := filepath.Glob("../examples/plans/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var plan map[string]any
+		if err := yaml.Unmarshal(raw, &plan); err != nil {
+			t.Fatal(err)
+		}
+		limited := 0
+		var walk func(path string, at map[string]any)
+		walk = func(path string, at map[string]any) {
+			for key, v := range at {
+				m, ok := v.(map[string]any)
+				if !ok {
+					continue
+				}
+				if key != "resources" {
+					walk(path+"."+key, m)
+					continue
+				}
+				limits, _ := m["limits"].(map[string]any)
+				requests, _ := m["requests"].(map[string]any)
+				for name := range limits {
+					if limited++; requests[name] == nil {
+						t.Errorf("%s: %s.resources has a limit of %s and no request", file, path, name)
+					}
+				}
+			}
+		}
+		walk("data", plan["data"].(map[string]any))
+		if limited == 0 {
+			t.Errorf("%s has no limits: this shows nothing", file)
+		}
+	}
+}
+
 func installExample(e *engine, file string) {
 	e.t.Helper()
 	raw, err := os.ReadFile(file)

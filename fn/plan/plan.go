@@ -240,7 +240,7 @@ func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
 	if err := r.Plan.checkSizes(r.Spec.VClusterValues, p.VCluster.Values); err != nil {
 		return err
 	}
-	p.ArgoCD.Values = Merge(argocdDefaults(p, in), ofArgoCD, argocdOfPlan, r.Spec.ArgoCDValues, valuesOf(onArgoCD), argocdProtectedValues())
+	p.ArgoCD.Values = withRedisHA(Merge(argocdDefaults(p, in), ofArgoCD, argocdOfPlan, r.Spec.ArgoCDValues, valuesOf(onArgoCD), argocdProtectedValues()))
 	layers := []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {r.Plan.at("values.argocd"), argocdOfPlan}, {"input.charts.argocd.values", ofArgoCD}}
 	if err := p.setParts(r, in, layers); err != nil {
 		return err

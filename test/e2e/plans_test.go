@@ -30,9 +30,8 @@ const rolledOutWithin = 2 * time.Minute
 
 // planned is a customer of the plan small, as it is in examples/plans.
 type planned struct {
-	live   *claim.Live
-	plan   *unstructured.Unstructured
-	client dynamic.ResourceInterface
+	live *claim.Live
+	plan *installedPlan
 }
 
 func TestPlans(t *testing.T) {
@@ -46,33 +45,64 @@ func TestPlans(t *testing.T) {
 		Assess("UnknownPlanIsNamedWithThoseThereAre", p.unknown).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, p.live)
-			if t.Failed() && keep || p.client == nil {
-				return ctx
-			}
-			if err := p.client.Delete(ctx, p.plan.GetName(), metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-				t.Error(err)
-			}
+			p.plan.remove(ctx, t)
 			return ctx
 		}).Feature())
 }
 
+// installedPlan is one of examples/plans in the cluster.
+type installedPlan struct {
+	name   string
+	client dynamic.ResourceInterface
+}
+
+// installPlan installs a plan of examples/plans under a name, with some of its data changed. It isn't the default one.
+func installPlan(ctx context.Context, t *testing.T, example, name string, change func(plan *unstructured.Unstructured)) *installedPlan {
+	t.Helper()
+	data, err := os.ReadFile("../../examples/plans/" + example + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := &unstructured.Unstructured{}
+	if err := yaml.Unmarshal(data, &plan.Object); err != nil {
+		t.Fatal(err)
+	}
+	plan.SetName("virtual-argocd-" + name)
+	plan.SetLabels(map[string]string{"virtualargocd.io/plan": name})
+	if change != nil {
+		change(plan)
+	}
+	client, err := host.Resource(plan.GroupVersionKind(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Create(ctx, plan, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	return &installedPlan{plan.GetName(), client}
+}
+
+// remove takes the plan away, unless its claims stay, too.
+func (p *installedPlan) remove(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if t.Failed() && keep || p == nil {
+		return
+	}
+	if err := p.client.Delete(ctx, p.name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+		t.Error(err)
+	}
+}
+
+// patch merges fields into the plan.
+func (p *installedPlan) patch(ctx context.Context, t *testing.T, patch string) {
+	t.Helper()
+	if _, err := p.client.Patch(ctx, p.name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	data, err := os.ReadFile("../../examples/plans/small.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p.plan = &unstructured.Unstructured{}
-	if err := yaml.Unmarshal(data, &p.plan.Object); err != nil {
-		t.Fatal(err)
-	}
-	client, err := host.Resource(p.plan.GroupVersionKind(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := client.Create(ctx, p.plan, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	p.client = client
+	p.plan = installPlan(ctx, t, "small", "small", nil)
 	p.live = claim.Create(ctx, t, host, newClaim("planned").Set("small", "spec", "plan"))
 	p.live.AwaitReady(ctx, t, readyWithin)
 	measured.add("planned: claim of the plan small to Ready", time.Since(p.live.Created))
@@ -80,9 +110,9 @@ func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) 
 }
 
 // sizes are what the tenant has of its plan: pods of its quota, and the memory of Argo CD's repository server.
-func (p *planned) sizes(ctx context.Context, t *testing.T) (pods, memory string, err error) {
+func sizes(ctx context.Context, t *testing.T, l *claim.Live) (pods, memory string, err error) {
 	t.Helper()
-	s, err := p.live.State(ctx)
+	s, err := l.State(ctx)
 	if err != nil {
 		return "", "", err
 	}
@@ -91,7 +121,7 @@ func (p *planned) sizes(ctx context.Context, t *testing.T) (pods, memory string,
 		return "", "", fmt.Errorf("want one ResourceQuota, got %d, %w", len(quotas.Items), err)
 	}
 	count := quotas.Items[0].Spec.Hard["count/pods"]
-	d, err := open(ctx, t, p.live).Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-repo-server", metav1.GetOptions{})
+	d, err := open(ctx, t, l).Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-repo-server", metav1.GetOptions{})
 	if err != nil {
 		return "", "", err
 	}
@@ -106,7 +136,7 @@ func (p *planned) sized(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	if name, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan"); name != "small" {
 		t.Errorf("the claim has plan %q", name)
 	}
-	pods, memory, err := p.sizes(ctx, t)
+	pods, memory, err := sizes(ctx, t, p.live)
 	if err != nil || pods != "30" || memory != "512Mi" {
 		t.Errorf("the tenant has %s pods and %s of memory, not those of its plan: %v", pods, memory, err)
 	}
@@ -114,19 +144,11 @@ func (p *planned) sized(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	return ctx
 }
 
-// patch merges fields into the plan.
-func (p *planned) patch(ctx context.Context, t *testing.T, patch string) {
-	t.Helper()
-	if _, err := p.client.Patch(ctx, p.plan.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func (p *planned) changed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	p.patch(ctx, t, `{"data":{"quota":{"count/pods":"31"},"argocd":{"repoServer":{"resources":{"limits":{"memory":"640Mi"}}}}}}`)
+	p.plan.patch(ctx, t, `{"data":{"quota":{"count/pods":"31"},"argocd":{"repoServer":{"resources":{"limits":{"memory":"640Mi"}}}}}}`)
 	start := time.Now()
 	eventually.True(ctx, t, rolledOutWithin, "the tenant has the plan's new sizes", func(ctx context.Context) (bool, string) {
-		pods, memory, err := p.sizes(ctx, t)
+		pods, memory, err := sizes(ctx, t, p.live)
 		return err == nil && pods == "31" && memory == "640Mi", fmt.Sprint(pods, memory, err)
 	})
 	measured.add("planned: plan changed to rolled out", time.Since(start))
@@ -135,34 +157,42 @@ func (p *planned) changed(ctx context.Context, t *testing.T, _ *envconf.Config) 
 }
 
 func (p *planned) mistaken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	p.patch(ctx, t, `{"data":{"argocd":{"server":{"replicas":"two"}},"quota":{"count/pods":"32"}}}`)
-	p.tells(ctx, t, "plan small: data.argocd.server.replicas")
-	if pods, _, err := p.sizes(ctx, t); err != nil || pods != "31" {
+	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":{"replicas":"two"}},"quota":{"count/pods":"32"}}}`)
+	tells(ctx, t, p.live, "plan small: data.argocd.server.replicas")
+	if pods, _, err := sizes(ctx, t, p.live); err != nil || pods != "31" {
 		t.Errorf("a plan with a mistake has changed the tenant: %s, %v", pods, err)
 	}
 	loggedIn(ctx, t, p.live)
-	p.patch(ctx, t, `{"data":{"argocd":{"server":null}}}`)
-	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "plan small: data") })
+	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":null}}}`)
+	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes, rolled out", func(s *claim.State) bool {
+		pods, _, err := sizes(ctx, t, p.live)
+		return err == nil && pods == "32" && s.True(claim.Ready) && s.Phase == "Ready" && !mentions(s, "plan small: data")
+	})
 	return ctx
 }
 
 func (p *planned) unknown(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	p.live.Patch(ctx, t, "smal", "spec", "plan")
-	p.tells(ctx, t, `spec.plan: "smal" is unknown: write one of small, standard`)
+	s := tells(ctx, t, p.live, `spec.plan: "smal" is unknown: write one of `)
+	// Other tests install plans, too.
+	if !mentions(s, "small, standard") {
+		t.Errorf("the claim doesn't list the plans that there are: %s", s)
+	}
 	p.live.Patch(ctx, t, "small", "spec", "plan")
 	p.live.Await(ctx, t, rolledOutWithin, "has a plan that there is", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "is unknown") })
 	return ctx
 }
 
-// tells waits until the claim says what is wrong, in a condition and an event. What runs stays Ready.
-func (p *planned) tells(ctx context.Context, t *testing.T, words string) {
+// tells waits until a claim says what is wrong, in a condition and an event. What runs stays Ready.
+func tells(ctx context.Context, t *testing.T, l *claim.Live, words string) *claim.State {
 	t.Helper()
-	p.live.Await(ctx, t, rolledOutWithin, "has a condition that says "+words, func(s *claim.State) bool {
+	s := l.Await(ctx, t, rolledOutWithin, "has a condition that says "+words, func(s *claim.State) bool {
 		return s.True(claim.Ready) && mentions(s, words)
 	})
 	eventually.True(ctx, t, time.Minute, "the claim has an event that says "+words, func(ctx context.Context) (bool, string) {
-		return warned(ctx, p.live, words)
+		return warned(ctx, l, words)
 	})
+	return s
 }
 
 // mentions looks for words in all conditions.

@@ -40,8 +40,9 @@ type PlanData struct {
 	Limits PlanLimits `json:"limits,omitempty"`
 
 	// Pod Security level that the tenant's pods are held to. restricted holds in the
-	// virtual cluster alone: vcluster's own pods don't run under it, so that the
-	// namespace on the host keeps baseline. Default: baseline.
+	// virtual cluster alone, for Argo CD and DNS there, too: vcluster's own pods don't
+	// run under it, so that the namespace on the host keeps baseline. What Argo CD
+	// deploys into its own virtual cluster has to fit. Default: baseline.
 	// +optional
 	// +kubebuilder:validation:Enum=baseline;restricted
 	PodSecurity string `json:"podSecurity,omitempty"`

@@ -58,7 +58,9 @@ func TestQuotaIsEnough(t *testing.T) {
 				}
 				add(host)
 				// Its subchart has to be fetched: see redisHA.
-				add(rendered(t, ch, plan.ArgoCDRelease, plan.Merge(p.ArgoCD.Values, plan.Values{"redis-ha": nil})))
+				without := maps.Clone(p.ArgoCD.Values)
+				without["redis-ha"] = plan.Values{"enabled": false}
+				add(rendered(t, ch, plan.ArgoCDRelease, without))
 				plain := map[string]any{"kind": "Job", "spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{}}}}}}
 				for range tc.beside {
 					takes(t, used, plain, limits)

@@ -1,0 +1,193 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+// confined is a customer of a plan that is small and holds pods to the level restricted, who changes to one of another
+// size, and of the level baseline.
+type confined struct {
+	tenant
+	small, medium *installedPlan
+}
+
+func TestRestricted(t *testing.T) {
+	onlyInFull(t)
+	needsEmbedded(t)
+	t.Parallel()
+	c := &confined{}
+	testenv.Test(t, features.New("confined").
+		Setup(c.install).
+		Assess("ArgoCDAndDNSFit", c.fit).
+		Assess("RootIsRefused", c.rootRefused).
+		Assess("FittingPodRuns", c.fittingRuns).
+		Assess("ChangeOfPlanResizesInPlace", c.resized).
+		Assess("LevelIsThePlans", c.rootAllowed).
+		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			cleanUp(ctx, t, c.live)
+			c.small.remove(ctx, t)
+			c.medium.remove(ctx, t)
+			return ctx
+		}).Feature())
+}
+
+func (c *confined) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.small = installPlan(ctx, t, "small", "restricted", func(plan *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(plan.Object, "restricted", "data", "podSecurity"); err != nil {
+			t.Fatal(err)
+		}
+	})
+	// The plan standard, under a name that makes it nobody else's.
+	c.medium = installPlan(ctx, t, "standard", "medium", nil)
+	c.live = claim.Create(ctx, t, host, newClaim("confined").Set("restricted", "spec", "plan"))
+	c.namespace = c.live.AwaitReady(ctx, t, readyWithin).Namespace
+	measured.add("confined: claim of a restricted plan to Ready", time.Since(c.live.Created))
+	c.cluster = open(ctx, t, c.live)
+	return ctx
+}
+
+// fit makes each pod that the virtual cluster runs by itself once more: a pod can be older than the level of its namespace.
+func (c *confined) fit(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	for namespace, least := range map[string]int{"kube-system": 1, "argocd": 5} {
+		c.awaitLevel(ctx, t, namespace, "restricted")
+		list, err := c.cluster.Typed.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{FieldSelector: "status.phase=Running"})
+		if err != nil || len(list.Items) < least {
+			t.Fatalf("want at least %d pods in namespace %s, got %d, %v", least, namespace, len(list.Items), err)
+		}
+		for _, pod := range list.Items {
+			again := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: pod.Name + "-again", Labels: pod.Labels}, Spec: pod.Spec}
+			if err := dryRun(ctx, c.cluster, namespace, again); err != nil {
+				t.Errorf("pod %s of namespace %s is none that the plan allows: %v", pod.Name, namespace, err)
+			}
+		}
+	}
+	loggedIn(ctx, t, c.live)
+	return ctx
+}
+
+// awaitLevel waits for the label that vcluster puts on each namespace.
+func (c *confined) awaitLevel(ctx context.Context, t *testing.T, namespace, level string) {
+	t.Helper()
+	eventually.True(ctx, t, time.Minute, "namespace "+namespace+" is "+level, func(ctx context.Context) (bool, string) {
+		n, err := c.cluster.Typed.CoreV1().Namespaces().Get(ctx, namespace, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		return n.Labels["pod-security.kubernetes.io/enforce"] == level, fmt.Sprint(n.Labels)
+	})
+}
+
+// rootRefused tries a pod that the host would take.
+func (c *confined) rootRefused(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	if err := dryRun(ctx, c.asSyncer(t), c.namespace, hostPod("root")); err != nil {
+		t.Fatalf("the host refuses the pod, too, so that this shows nothing: %v", err)
+	}
+	c.awaitLevel(ctx, t, metav1.NamespaceDefault, "restricted")
+	_, err := c.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, probePod("root"), metav1.CreateOptions{})
+	if !says(err, `violates PodSecurity "restricted`, "runAsNonRoot != true", "allowPrivilegeEscalation != false", "unrestricted capabilities", "seccompProfile") {
+		t.Errorf("a pod that may run as root is not refused for it: %v", err)
+	}
+	return ctx
+}
+
+func (c *confined) fittingRuns(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	pod := probePod("fitting")
+	no := false
+	*security(&pod.Spec) = corev1.SecurityContext{
+		RunAsNonRoot: yes(), AllowPrivilegeEscalation: &no,
+		Capabilities:   &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+		SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
+	}
+	c.probe = runProbe(ctx, t, c.cluster, metav1.NamespaceDefault, pod)
+	return ctx
+}
+
+// resized changes the claim's plan: everything is the same after that, but for its size.
+func (c *confined) resized(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	before := c.same(ctx, t)
+	pods, memory, err := sizes(ctx, t, c.live)
+	if err != nil || pods != "30" || memory != "512Mi" {
+		t.Errorf("the tenant has %s pods and %s of memory, not those of its plan: %v", pods, memory, err)
+	}
+	url := connectionDetails(ctx, t, c.live)["url"]
+	silence := listen(ctx, url+"/api/version", anyCertificate)
+	c.live.Patch(ctx, t, "medium", "spec", "plan")
+	start := time.Now()
+	c.live.Await(ctx, t, 5*time.Minute, "is Ready with its new plan", func(s *claim.State) bool {
+		plan, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan")
+		pods, memory, err = sizes(ctx, t, c.live)
+		return s.True(claim.Ready) && s.Phase == "Ready" && plan == "medium" && pods == "60" && memory == "1Gi" && c.limit(ctx) == "2Gi"
+	})
+	measured.add("confined: claim's plan changed to resized and Ready", time.Since(start))
+	silence.atMost(t, answersWithin, "confined: Argo CD's longest silence while it is resized")
+	if after := c.same(ctx, t); before != after {
+		t.Errorf("resized in place, but\nbefore: %+v\nafter:  %+v", before, after)
+	}
+	loggedIn(ctx, t, c.live)
+	return ctx
+}
+
+// limit is the memory that the control plane which is ready may have.
+func (c *confined) limit(ctx context.Context) string {
+	pod, err := host.Typed.CoreV1().Pods(c.namespace).Get(ctx, "vcluster-0", metav1.GetOptions{})
+	if err != nil {
+		return err.Error()
+	}
+	if !ready(*pod) {
+		return "not ready"
+	}
+	return pod.Spec.Containers[0].Resources.Limits.Memory().String()
+}
+
+// sameness is what a change of sizes leaves as it is.
+type sameness struct {
+	namespace, set, volume, server, probe, fitting types.UID
+	restarts                                       int32
+}
+
+func (c *confined) same(ctx context.Context, t *testing.T) (s sameness) {
+	t.Helper()
+	get := func(into *types.UID, o metav1.Object, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		*into = o.GetUID()
+	}
+	namespace, err := host.Typed.CoreV1().Namespaces().Get(ctx, c.namespace, metav1.GetOptions{})
+	get(&s.namespace, namespace, err)
+	set, err := host.Typed.AppsV1().StatefulSets(c.namespace).Get(ctx, "vcluster", metav1.GetOptions{})
+	get(&s.set, set, err)
+	volume, err := host.Typed.CoreV1().PersistentVolumeClaims(c.namespace).Get(ctx, "data-vcluster-0", metav1.GetOptions{})
+	get(&s.volume, volume, err)
+	server, err := c.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})
+	get(&s.server, server, err)
+	probe, err := c.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Get(ctx, c.probe.name, metav1.GetOptions{})
+	get(&s.probe, probe, err)
+	fitting, err := host.Typed.CoreV1().Pods(c.namespace).Get(ctx, onHost(c.probe.name, metav1.NamespaceDefault), metav1.GetOptions{})
+	get(&s.fitting, fitting, err)
+	s.restarts = restarts(*fitting)
+	return s
+}
+
+// rootAllowed tries the pod again, in a virtual cluster of the level baseline.
+func (c *confined) rootAllowed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.awaitLevel(ctx, t, metav1.NamespaceDefault, "baseline")
+	runProbe(ctx, t, c.cluster, metav1.NamespaceDefault, probePod("root"))
+	return ctx
+}

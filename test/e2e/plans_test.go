@@ -12,6 +12,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,7 +29,10 @@ import (
 // rolledOutWithin is the promise for a change of a plan.
 const rolledOutWithin = 2 * time.Minute
 
-// planned is a customer of the plan small, as it is in examples/plans.
+// sandbox is a RuntimeClass of the host. Its runtime is the ordinary one: the embedded cluster has no other.
+const sandbox = "e2e-sandbox"
+
+// planned is a customer of the plan small, as it is in examples/plans but for a RuntimeClass.
 type planned struct {
 	live *claim.Live
 	plan *installedPlan
@@ -40,12 +44,16 @@ func TestPlans(t *testing.T) {
 	testenv.Test(t, features.New("small").
 		Setup(p.install).
 		Assess("ClaimHasItsSize", p.sized).
+		Assess("PodsHaveItsRuntimeClass", p.sandboxed).
 		Assess("ChangeIsRolledOut", p.changed).
 		Assess("MistakeIsNamedAndHarmless", p.mistaken).
 		Assess("UnknownPlanIsNamedWithThoseThereAre", p.unknown).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, p.live)
 			p.plan.remove(ctx, t)
+			if err := host.Typed.NodeV1().RuntimeClasses().Delete(ctx, sandbox, metav1.DeleteOptions{}); err != nil {
+				t.Error(err)
+			}
 			return ctx
 		}).Feature())
 }
@@ -102,10 +110,40 @@ func (p *installedPlan) patch(ctx context.Context, t *testing.T, patch string) {
 }
 
 func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	p.plan = installPlan(ctx, t, "small", "small", nil)
+	_, err := host.Typed.NodeV1().RuntimeClasses().Create(ctx, &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: sandbox}, Handler: "runc"}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.plan = installPlan(ctx, t, "small", "small", func(plan *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(plan.Object, sandbox, "data", "runtimeClass"); err != nil {
+			t.Fatal(err)
+		}
+	})
 	p.live = claim.Create(ctx, t, host, newClaim("planned").Set("small", "spec", "plan"))
 	p.live.AwaitReady(ctx, t, readyWithin)
 	measured.add("planned: claim of the plan small to Ready", time.Since(p.live.Created))
+	return ctx
+}
+
+// sandboxed looks at all pods of the tenant, which haven't asked for it. The control plane runs nothing of the tenant's.
+func (p *planned) sandboxed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	s, err := p.live.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := host.Typed.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil || len(pods.Items) < 5 {
+		t.Fatalf("want the pods of a whole tenant, got %d, %v", len(pods.Items), err)
+	}
+	for _, pod := range pods.Items {
+		want := ""
+		if _, ofTenant := pod.Labels["vcluster.loft.sh/managed-by"]; ofTenant {
+			want = sandbox
+		}
+		if class := pod.Spec.RuntimeClassName; want == "" && class != nil || want != "" && (class == nil || *class != want) {
+			t.Errorf("pod %s: want RuntimeClass %q, got %v", pod.Name, want, class)
+		}
+	}
 	return ctx
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -197,17 +198,17 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	const fallsBack = "Use flag --grpc-web"
 	grpc := "grpc." + s.host
-	ca, remove := s.serveGRPC(ctx, t, grpc)
+	authority, remove := s.serveGRPC(ctx, t, grpc)
 	defer remove()
 	for name, way := range map[string]struct {
-		host, warns string
-		flags       []string
+		host, authority, warns string
+		flags                  []string
 	}{
-		"gRPC-web":      {host: s.host, flags: []string{"--grpc-web"}},
-		"no flags":      {host: s.host, warns: fallsBack},
-		"gRPC as it is": {host: grpc},
+		"gRPC-web":      {host: s.host, authority: ingress.CA, flags: []string{"--grpc-web"}},
+		"no flags":      {host: s.host, authority: ingress.CA, warns: fallsBack},
+		"gRPC as it is": {host: grpc, authority: authority},
 	} {
-		cli := argocd.NewCLI(t, map[string]string{way.host: ingress.Address}, ingress.CA+ca)
+		cli := argocd.NewCLI(t, map[string]string{way.host: ingress.Address}, way.authority)
 		run := func(args ...string) string {
 			t.Helper()
 			out, warnings, err := cli.Run(ctx, append(args, way.flags...)...)
@@ -232,11 +233,15 @@ func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context
 }
 
 // serveGRPC has the customer make an Ingress for gRPC alone, as upstream's chart does with server.ingressGrpc, with a
-// certificate of an authority of its own, which it returns. It waits until the host is served.
+// certificate of an authority of its own, whose file it returns. It waits until the host is served.
 func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (authority string, remove func()) {
 	t.Helper()
 	virtual := open(ctx, t, s.live).Typed
 	ca, certificate := certificateFor(t, at)
+	authority = filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(authority, ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "grpc-certificate"}, Type: corev1.SecretTypeTLS, StringData: certificate}
 	if _, err := virtual.CoreV1().Secrets("argocd").Create(ctx, secret, metav1.CreateOptions{}); err != nil {
 		t.Fatalf("cannot make a Secret in the virtual cluster: %v", err)
@@ -258,12 +263,12 @@ func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (authorit
 	if err != nil {
 		t.Fatalf("cannot make an Ingress in the virtual cluster: %v", err)
 	}
-	cli := argocd.NewCLI(t, map[string]string{at: ingress.Address}, string(ca))
+	cli := argocd.NewCLI(t, map[string]string{at: ingress.Address}, authority)
 	eventually.True(ctx, t, time.Minute, at+" is served", func(ctx context.Context) (bool, string) {
 		_, warnings, err := cli.Run(ctx, "version", "--server", at)
 		return err == nil && warnings == "", fmt.Sprint(err, warnings)
 	})
-	return string(ca), func() {
+	return authority, func() {
 		if err := ingresses.Delete(ctx, made.Name, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("cannot delete the Ingress for gRPC: %v", err)
 		}

@@ -68,6 +68,8 @@ func TestPoliciesOfTenants(t *testing.T) {
 		"PathOfNginx":       {ingress, `{spec: {rules: [{host: a.example.org, http: {paths: [{path: "/x {return 200;}\n", backend: {service: {name: x}}}]}}]}}`, "a.example.org", syncer, "signs"},
 		"ServerAlias":       {ingress, `{metadata: {annotations: {nginx.ingress.kubernetes.io/server-alias: b.example.org}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "annotation nginx.ingress.kubernetes.io/server-alias"},
 		"DNSName":           {ingress, `{metadata: {annotations: {external-dns.alpha.kubernetes.io/hostname: b.example.org}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "annotation external-dns"},
+		"ValueOfNginx":      {ingress, `{metadata: {annotations: {nginx.ingress.kubernetes.io/proxy-body-size: "1m; } location /x { return 200"}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "value of an annotation"},
+		"UsualValues":       {ingress, `{metadata: {annotations: {nginx.ingress.kubernetes.io/whitelist-source-range: "10.0.0.0/8, 2001:db8::/32", argocd.argoproj.io/x: "{{ y }}"}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, ""},
 		"PathMatcher":       {ingress, `{metadata: {annotations: {traefik.ingress.kubernetes.io/router.pathmatcher: Host}}, spec: {rules: [{host: a.example.org}]}}`, "a.example.org", syncer, "annotation traefik"},
 		"BeingDeleted":      {ingress, `{metadata: {deletionTimestamp: "2026-01-01T00:00:00Z"}, spec: {rules: [{host: b.example.org}]}}`, "a.example.org", syncer, ""},
 

@@ -62,12 +62,15 @@ func (s *site) hostTaken(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	return ctx
 }
 
+// people is an annotation of nobody's that the host lets tenants have: all with that prefix.
+const people = "argocd.argoproj.io/people"
+
 // nobodyServes asks for a class that no ingress controller serves, and for a certificate from an issuer: nobody makes
 // it here, so what counts is that the host cluster's cert-manager would be asked for it.
 func (s *site) nobodyServes(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
 	s.rival.Patch(ctx, t, map[string]any{
-		"host": ownHost, "className": "nobodys", "annotations": map[string]any{"example.org/for": "{{ people }}"},
+		"host": ownHost, "className": "nobodys", "annotations": map[string]any{people: "{{ people }}"},
 		"tls": map[string]any{"issuer": map[string]any{"name": "letsencrypt"}},
 	}, "spec", "ingress")
 	// The first Ingress restarts the virtual cluster's control plane, which brings it to the host from then on.
@@ -80,7 +83,7 @@ func (s *site) nobodyServes(ctx context.Context, t *testing.T, _ *envconf.Config
 		t.Fatalf("want one Ingress on the host cluster, got %v", ingresses)
 	}
 	got := ingresses[0]
-	for key, want := range map[string]string{"cert-manager.io/cluster-issuer": "letsencrypt", "example.org/for": "{{ people }}"} {
+	for key, want := range map[string]string{"cert-manager.io/cluster-issuer": "letsencrypt", people: "{{ people }}"} {
 		if got.Annotations[key] != want {
 			t.Errorf("annotation %s of the Ingress on the host cluster is %q, want %q", key, got.Annotations[key], want)
 		}

@@ -251,7 +251,8 @@ func (m module) compile(ctx context.Context, dir string) (cpu time.Duration, err
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return 0, err
 	}
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off", "GOOS=linux", "GOTMPDIR="+tmp, cgo)
+	// Compilers that collect their garbage less often take a tenth less time, and some more memory.
+	cmd.Env = append(os.Environ(), "GOGC=400", "GOFLAGS=-mod=mod", "GOWORK=off", "GOOS=linux", "GOTMPDIR="+tmp, cgo)
 	msg, err := cmd.CombinedOutput()
 	if s := cmd.ProcessState; s != nil {
 		// The compilers that the go command ran count in.

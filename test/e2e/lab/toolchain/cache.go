@@ -90,8 +90,8 @@ func (m module) key() string {
 	if m.as != "" {
 		fmt.Fprintf(h, "\nas %q", m.as)
 	}
-	for _, s := range m.overrides {
-		fmt.Fprintf(h, "\noverride %q", s)
+	for _, o := range m.overrides {
+		fmt.Fprintf(h, "\noverride %q", o)
 	}
 	if m.web {
 		fmt.Fprintf(h, "\nweb %x", bridgeSum())

@@ -120,8 +120,8 @@ func (m module) goMod(upstream []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i, s := range m.overrides {
-		if err := f.AddReplace(s.module, "", "./"+overriddenFolder(i), ""); err != nil {
+	for i, o := range m.overrides {
+		if err := f.AddReplace(o.module, "", "./"+overriddenFolder(i), ""); err != nil {
 			return nil, err
 		}
 	}

@@ -91,23 +91,23 @@ func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte)
 	for _, r := range up.Require {
 		versions[r.Mod.Path] = r.Mod.Version
 	}
-	for i, s := range m.overrides {
-		if versions[s.module] == "" {
-			return fmt.Errorf("%s does not need %s any more: take the override of it away", m.path, s.module)
+	for i, o := range m.overrides {
+		if versions[o.module] == "" {
+			return fmt.Errorf("%s does not need %s any more: take the override of it away", m.path, o.module)
 		}
-		source, err := download(ctx, s.module, versions[s.module], [2]string{})
+		source, err := download(ctx, o.module, versions[o.module], [2]string{})
 		if err != nil {
 			return err
 		}
 		to := filepath.Join(dir, overriddenFolder(i))
 		if err := os.CopyFS(to, os.DirFS(source)); err != nil {
-			return fmt.Errorf("cannot copy %s: %w", s.module, err)
+			return fmt.Errorf("cannot copy %s: %w", o.module, err)
 		}
-		file := filepath.Join(to, filepath.FromSlash(s.file))
+		file := filepath.Join(to, filepath.FromSlash(o.file))
 		if _, err := os.Stat(file); err != nil {
-			return fmt.Errorf("%s has no file %s any more that an override could replace: %w", s.module, s.file, err)
+			return fmt.Errorf("%s has no file %s any more that an override could replace: %w", o.module, o.file, err)
 		}
-		if err := os.WriteFile(file, []byte(s.content), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(o.content), 0o600); err != nil {
 			return err
 		}
 	}

@@ -24,6 +24,9 @@ import (
 // answersWithin is how long a page may take to react to what is typed or clicked.
 const answersWithin = time.Minute
 
+// endsWithin is how long the browser may take to end by itself, before it is ended.
+const endsWithin = 10 * time.Second
+
 // programs are what Chromium is called in one distribution or another.
 var programs = []string{"chromium", "chromium-browser", "google-chrome"}
 
@@ -66,12 +69,15 @@ func Open(t testing.TB, o Options) *Browser {
 		chromedp.WindowSize(o.Width, o.Height),
 	)
 	ctx, endProgram := chromedp.NewExecAllocator(context.Background(), flags...)
-	ctx, _ = chromedp.NewContext(ctx)
+	ctx, endTab := chromedp.NewContext(ctx)
 	t.Cleanup(func() {
+		closing, cancel := context.WithTimeout(ctx, endsWithin)
+		defer cancel()
 		// Chromium's processes may write to their folder after the first has ended: that it isn't gone is no failure.
-		if err := chromedp.Cancel(ctx); err != nil {
+		if err := chromedp.Cancel(closing); err != nil {
 			t.Logf("the browser has not ended as it should: %v", err)
 		}
+		endTab()
 		endProgram()
 	})
 	b := &Browser{ctx: ctx}

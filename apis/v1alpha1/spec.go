@@ -105,7 +105,7 @@ type Spec struct {
 
 	// Refuses to delete the claim while this is true, whoever asks: kubectl, or a
 	// GitOps tool that prunes. To delete the claim, set it to false first and wait a
-	// few seconds. Default: false.
+	// few seconds. Needs Crossplane 2. Default: false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 }

@@ -166,7 +166,8 @@ type ArgoCDStatus struct {
 	DesiredChartVersion string `json:"desiredChartVersion,omitempty"`
 
 	// URL of Argo CD's web interface and API: with an Ingress its host's, without
-	// one as reached from inside the host cluster; empty before Argo CD is
+	// one that of its Service on the host cluster, to be reached by port-forward or
+	// from what the platform's network.allowFrom lists; empty before Argo CD is
 	// installed.
 	// +optional
 	URL string `json:"url,omitempty"`

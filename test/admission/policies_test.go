@@ -3,6 +3,7 @@ package admission
 
 import (
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -100,7 +101,7 @@ func TestPoliciesOfTenants(t *testing.T) {
 		"CopyOfOthers":      {volumes, `{spec: {dataSourceRef: {kind: PersistentVolumeClaim, name: a, namespace: vargo-b}}}`, "", syncer, "another namespace"},
 		"PodOnControlPlane": {pods, pod + `, tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]}}`, "", syncer, "every taint"},
 	}
-	policies := read(t)
+	policies := read(t, "tenants.yaml")
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			p := policies[tc.policy]
@@ -122,7 +123,7 @@ func rule(host string) string {
 // TestPoliciesAreInForce: each policy is bound to refuse, fails closed, and is for
 // the tenants' namespaces alone.
 func TestPoliciesAreInForce(t *testing.T) {
-	for name, p := range read(t) {
+	for name, p := range read(t, "tenants.yaml") {
 		s := p.Spec
 		if *s.FailurePolicy != admissionv1.Fail || len(s.MatchConstraints.NamespaceSelector.MatchExpressions) != 1 ||
 			s.MatchConstraints.NamespaceSelector.MatchExpressions[0].Key != "virtualargocd.io/tenant" {
@@ -131,10 +132,49 @@ func TestPoliciesAreInForce(t *testing.T) {
 	}
 }
 
-// read reads the policies, each of which has its binding.
-func read(t *testing.T) map[string]*admissionv1.ValidatingAdmissionPolicy {
+// TestConfinement asks the policy of examples/install/confinement.yaml.
+func TestConfinement(t *testing.T) {
+	const (
+		helm       = "system:serviceaccount:crossplane-system:provider-helm"
+		kubernetes = "system:serviceaccount:crossplane-system:provider-kubernetes"
+	)
+	// want is part of the refusal, "" for none.
+	cases := map[string]struct{ resource, kind, namespace, name, by, want string }{
+		"TenantsSecret":      {"secrets", "Secret", "vargo-a", "x", helm, ""},
+		"ConnectionSecret":   {"secrets", "Secret", "crossplane-system", "x", helm, ""},
+		"OthersSecret":       {"secrets", "Secret", "kube-system", "x", helm, "not to kube-system"},
+		"OthersPod":          {"pods", "Pod", "default", "x", helm, "not to default"},
+		"OthersLease":        {"leases", "Lease", "kube-system", "x", kubernetes, "not to kube-system"},
+		"TenantsNamespace":   {"namespaces", "Namespace", "", "vargo-a", kubernetes, ""},
+		"OthersNamespace":    {"namespaces", "Namespace", "", "default", kubernetes, "not to default"},
+		"LookalikeNamespace": {"namespaces", "Namespace", "", "my-vargo-a", kubernetes, "not to my-vargo-a"},
+		"Events":             {"events", "Event", "default", "x", kubernetes, ""},
+		"SomebodyElse":       {"secrets", "Secret", "kube-system", "x", "admin", ""},
+	}
+	p := read(t, "confinement.yaml")["virtual-argocd-providers"]
+	if p == nil || *p.Spec.FailurePolicy != admissionv1.Fail {
+		t.Fatalf("want a policy that fails closed, got %v", p)
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			o := &unstructured.Unstructured{}
+			o.SetAPIVersion("v1")
+			o.SetKind(tc.kind)
+			o.SetNamespace(tc.namespace)
+			o.SetName(tc.name)
+			got := decide(t, p, o, schema.GroupVersionResource{Version: "v1", Resource: tc.resource}, nil, tc.by)
+			if tc.want == "" && got != "" || tc.want != "" && !strings.Contains(got, tc.want) {
+				t.Errorf("want refusal %q, got %q", tc.want, got)
+			}
+		})
+	}
+}
+
+// read reads the policies of a file of examples/install, each of which has its
+// binding.
+func read(t *testing.T, file string) map[string]*admissionv1.ValidatingAdmissionPolicy {
 	t.Helper()
-	data, err := os.ReadFile("../../examples/install/tenants.yaml")
+	data, err := os.ReadFile(filepath.Join("../../examples/install", file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,10 +217,17 @@ func refusal(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, object, hos
 	}
 	o.SetName("x")
 	o.SetNamespace(ns.Name)
-	gvk := o.GroupVersionKind()
 	resource := p.Spec.MatchConstraints.ResourceRules[0]
 	gvr := schema.GroupVersionResource{Group: resource.APIGroups[0], Version: resource.APIVersions[0], Resource: resource.Resources[0]}
-	attributes := admission.NewAttributesRecord(o, nil, gvk, ns.Name, "x", gvr, "", admission.Create, nil, false, &user.DefaultInfo{Name: by})
+	return decide(t, p, o, gvr, ns, by)
+}
+
+// decide is why a policy refuses that somebody creates an object; "" when it
+// doesn't.
+func decide(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, o *unstructured.Unstructured, gvr schema.GroupVersionResource, ns *corev1.Namespace, by string) string {
+	t.Helper()
+	gvk := o.GroupVersionKind()
+	attributes := admission.NewAttributesRecord(o, nil, gvk, o.GetNamespace(), o.GetName(), gvr, "", admission.Create, nil, false, &user.DefaultInfo{Name: by})
 	result := compile(t, p).Validate(t.Context(), gvr, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: o}, nil, ns, celconfig.RuntimeCELCostBudget, nil)
 	for _, d := range result.Decisions {
 		if d.Evaluation == validating.EvalError {

@@ -280,8 +280,8 @@ type Ingress struct {
 
 // IngressTLS says where certificates come from.
 type IngressTLS struct {
-	// Issuer of cert-manager on the host cluster. One that shows by HTTP-01 whose a
-	// host is needs serviceType ClusterIP in its solver: tenants have no NodePort.
+	// Issuer of cert-manager on the host cluster. An issuer with an HTTP-01 solver
+	// must set serviceType ClusterIP there: tenants have no NodePort.
 	// +optional
 	Issuer Issuer `json:"issuer,omitempty"`
 }

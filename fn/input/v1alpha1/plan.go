@@ -35,7 +35,7 @@ type PlanData struct {
 	// +optional
 	Quota map[string]Quantity `json:"quota,omitempty"`
 
-	// What a container may use.
+	// What a container may use: limits of a LimitRange, over the built-in ones.
 	// +optional
 	Limits PlanLimits `json:"limits,omitempty"`
 
@@ -64,7 +64,8 @@ type PlanData struct {
 	// +optional
 	Ingress Ingress `json:"ingress,omitempty"`
 
-	// Versions that claims may choose.
+	// Versions that claims may choose, each an exact one, or a range such as ~1.35
+	// or ">=9.3.0 <10". What the input sets is always possible. Default: all.
 	// +optional
 	Versions PlanVersions `json:"versions,omitempty"`
 
@@ -179,7 +180,7 @@ type Resources struct {
 	Limits map[string]Quantity `json:"limits,omitempty"`
 }
 
-// PlanLimits are the limits of a LimitRange, over the built-in ones.
+// PlanLimits are the limits of a LimitRange.
 type PlanLimits struct {
 	// Limits of a container that names none.
 	// +optional
@@ -194,8 +195,7 @@ type PlanLimits struct {
 	Max map[string]Quantity `json:"max,omitempty"`
 }
 
-// PlanVersions are the versions that claims may choose: exact ones, or ranges such
-// as ~1.35 or ">=9.3.0 <10". What the input sets is always possible. Default: all.
+// PlanVersions are the versions that claims may choose.
 type PlanVersions struct {
 	// Versions of the argo-cd chart.
 	// +optional

@@ -93,13 +93,13 @@ func TestValuesOfTheFunction(t *testing.T) {
 		"Ingress": {
 			spec: plan.Spec{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", ClassName: "nginx", Annotations: map[string]v1alpha1.AnnotationValue{"a/b": `{{ "c" }}`}}},
 			want: map[string]any{
-				"Ingress/argocd-server|spec|rules":                    []any{rule("argocd.example.org")},
-				"Ingress/argocd-server|spec|tls":                      []any{map[string]any{"hosts": []any{"argocd.example.org"}}},
-				"Ingress/argocd-server|spec|ingressClassName":         "nginx",
-				"Ingress/argocd-server|metadata|annotations":          map[string]any{"a/b": `{{ "c" }}`},
-				"ConfigMap/argocd-cm|data|url":                        "https://argocd.example.org",
-				"ConfigMap/argocd-cmd-params-cm|data|server.insecure": "true",
-				"Service/argocd-server|spec|ports|http|port":          80,
+				"Ingress/argocd-server|spec|rules":                                 []any{rule("argocd.example.org")},
+				"Ingress/argocd-server|spec|tls":                                   []any{map[string]any{"hosts": []any{"argocd.example.org"}}},
+				"Ingress/argocd-server|spec|ingressClassName":                      "nginx",
+				"Ingress/argocd-server|metadata|annotations":                       map[string]any{"a/b": `{{ "c" }}`},
+				"ConfigMap/argocd-cm|data|url":                                     "https://argocd.example.org",
+				"ConfigMap/argocd-cmd-params-cm|data|controller.status.processors": "30",
+				"Service/argocd-server|spec|ports|http|port":                       80,
 			},
 		},
 		"IngressWithCertificate": {

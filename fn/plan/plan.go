@@ -160,6 +160,9 @@ func New(r Request) (*Plan, error) {
 	if err := checkArgoCDValues("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
 		return nil, err
 	}
+	if err := checkTemplates("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
+		return nil, err
+	}
 	if err := p.setValues(r, in); err != nil {
 		return nil, err
 	}

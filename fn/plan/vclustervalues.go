@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -122,11 +123,17 @@ func classOf(path []string) VClusterValue {
 	return best
 }
 
-// checkClaimValues refuses the first path, in order of name, that isn't a tenant's.
+// checkClaimValues refuses the first path, in order of name, that isn't a tenant's,
+// or whose value isn't plain.
 func checkClaimValues(field string, v Values) error {
 	for _, path := range leaves(v) {
-		if row := classOf(path); row.Class != OfTenant {
+		row := classOf(path)
+		if row.Class != OfTenant {
 			return fmt.Errorf("%s.%s is not a tenant's to set%s; near it are: %s", field, strings.Join(path, "."), row.because(), strings.Join(nearest(path), ", "))
+		}
+		value, _ := lookup(v, path...)
+		if err := checkPlain(field, path, value); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -138,6 +145,34 @@ func checkPlanValues(field string, v Values) error {
 		if row := classOf(path); row.Class != OfTenant && row.Class != OfPlan {
 			return fmt.Errorf("%s.%s is protected%s: leave it out; values that no list of them names belong in the function's input", field, strings.Join(path, "."), row.because())
 		}
+	}
+	return nil
+}
+
+// plain is text that can't end what it is written into. The chart writes some values
+// into its manifests as they are: a line break would begin another manifest, which
+// Helm would install on the host.
+var plain = regexp.MustCompile(`^[A-Za-z0-9._/+-]*$`)
+
+// encodings of vcluster's log.
+var encodings = []string{"console", "json"}
+
+// checkPlain refuses a value of a claim that the chart could take for more than
+// text, or a key of its path.
+func checkPlain(field string, path []string, value any) error {
+	const signs = "letters, digits and the signs . _ / + -"
+	if at := slices.IndexFunc(path, func(key string) bool { return !plain.MatchString(key) }); at >= 0 {
+		return fmt.Errorf("%s: key %.80q is not possible: write %s", strings.Join(append([]string{field}, path[:at]...), "."), path[at], signs)
+	}
+	field += "." + strings.Join(path, ".")
+	switch text, is := value.(string); {
+	case slices.Equal(path, []string{"logging", "encoding"}) && !(is && slices.Contains(encodings, text)):
+		return fmt.Errorf("%s: %.80q is unknown: write one of %s", field, fmt.Sprint(value), strings.Join(encodings, ", "))
+	case is && !plain.MatchString(text):
+		return fmt.Errorf("%s: %.80q is not possible: write %s", field, text, signs)
+	}
+	if _, list := value.([]any); list {
+		return fmt.Errorf("%s: write one value, not a list", field)
 	}
 	return nil
 }

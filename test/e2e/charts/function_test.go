@@ -93,13 +93,13 @@ func TestValuesOfTheFunction(t *testing.T) {
 		"Ingress": {
 			spec: plan.Spec{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", ClassName: "nginx", Annotations: map[string]v1alpha1.AnnotationValue{"a/b": `{{ "c" }}`}}},
 			want: map[string]any{
-				"Ingress/argocd-server|spec|rules":                                 []any{rule("argocd.example.org")},
-				"Ingress/argocd-server|spec|tls":                                   []any{map[string]any{"hosts": []any{"argocd.example.org"}}},
-				"Ingress/argocd-server|spec|ingressClassName":                      "nginx",
-				"Ingress/argocd-server|metadata|annotations":                       map[string]any{"a/b": `{{ "c" }}`},
-				"ConfigMap/argocd-cm|data|url":                                     "https://argocd.example.org",
-				"ConfigMap/argocd-cmd-params-cm|data|controller.status.processors": "30",
-				"Service/argocd-server|spec|ports|http|port":                       80,
+				"Ingress/argocd-server|spec|rules":                    []any{rule("argocd.example.org")},
+				"Ingress/argocd-server|spec|tls":                      []any{map[string]any{"hosts": []any{"argocd.example.org"}}},
+				"Ingress/argocd-server|spec|ingressClassName":         "nginx",
+				"Ingress/argocd-server|metadata|annotations":          map[string]any{"a/b": `{{ "c" }}`},
+				"ConfigMap/argocd-cm|data|url":                        "https://argocd.example.org",
+				"ConfigMap/argocd-cmd-params-cm|data|server.insecure": "true",
+				"Service/argocd-server|spec|ports|http|port":          80,
 			},
 		},
 		"IngressWithCertificate": {
@@ -171,6 +171,42 @@ func TestValuesOfTheFunction(t *testing.T) {
 					t.Errorf("known hosts should be Argo CD's own, and end with %q:\n%s", tc.lines, hosts)
 				}
 			})
+		}
+	}
+}
+
+// TestTemplatesOfClaims: what a claim may have braces in, the charts don't take for a template.
+func TestTemplatesOfClaims(t *testing.T) {
+	const template = `{{ fail "rendered" }}`
+	notifications := plan.Values{"context": plan.Values{"x": template}, "secret": plan.Values{"items": plan.Values{"x": template}, "annotations": plan.Values{"x": template}}}
+	for _, key := range []string{"notifiers", "templates", "triggers"} {
+		notifications[key] = plan.Values{key: template}
+	}
+	notifications["subscriptions"] = []any{plan.Values{"recipients": []any{template}}}
+	spec := plan.Spec{ArgoCDValues: plan.Values{"notifications": notifications, "configs": plan.Values{
+		"cm": plan.Values{"x": template}, "params": plan.Values{"x": template}, "rbac": plan.Values{"policy.csv": template},
+		"secret":       plan.Values{"extra": plan.Values{"x": template}, "annotations": plan.Values{"x": template}},
+		"ssh":          plan.Values{"extraHosts": template},
+		"tls":          plan.Values{"certificates": plan.Values{"x": template}},
+		"gpg":          plan.Values{"keys": plan.Values{"x": template}},
+		"repositories": plan.Values{"x": plan.Values{"url": template}},
+	}}}
+	p, err := plan.New(plan.Request{XRName: "a", Spec: spec, Claim: plan.Claim{Namespace: "team-a", Name: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := yaml.Marshal(plan.Merge(p.Sensitive, p.ArgoCD.Values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, ch := range subjects(t) {
+		got, err := render(ch, plan.ArgoCDRelease, string(values))
+		if err != nil {
+			t.Errorf("%s: %v", of, err)
+			continue
+		}
+		if x := at(got["ConfigMap/argocd-cm"], "data|x"); x != template {
+			t.Errorf("%s: want %s as it is, got %v", of, template, x)
 		}
 	}
 }

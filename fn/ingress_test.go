@@ -215,8 +215,11 @@ func TestHostsAtOnce(t *testing.T) {
 }
 
 // owns are the hosts that the admission policy lets the tenant's Ingresses have.
-func owns(e *engine) string {
-	return field(e.observed(compose.Namespace), "spec", "forProvider", "manifest", "metadata", "annotations").GetFields()["virtualargocd.io/ingress-host"].GetStringValue()
+func owns(e *engine) string { return toldPolicies(e, "virtualargocd.io/ingress-host") }
+
+// toldPolicies is what the admission policies are told of a tenant.
+func toldPolicies(e *engine, annotation string) string {
+	return field(e.observed(compose.Namespace), "spec", "forProvider", "manifest", "metadata", "annotations").GetFields()[annotation].GetStringValue()
 }
 
 // withGRPC are a host and the one for gRPC that comes with it.

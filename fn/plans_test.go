@@ -102,6 +102,22 @@ func TestExamplePlansRequestLittle(t *testing.T) {
 	}
 }
 
+// TestTolerationsOfPlans: the admission policies let a tenant's pods tolerate what its plan has them tolerate.
+func TestTolerationsOfPlans(t *testing.T) {
+	const annotation = "virtualargocd.io/tolerations"
+	e := newEngine(t, tenantXR(`{"plan":"dedicated"}`), "")
+	e.plan("a", `{"values":{"vcluster":{"sync":{"toHost":{"pods":{"enforceTolerations":["dedicated=acme:NoSchedule","gpu:NoExecute","spot","*"]}}}}}}`, "plan=dedicated")
+	e.install()
+	if got := toldPolicies(e, annotation); got != "dedicated,gpu,spot,*" {
+		t.Errorf("want the keys of the plan's tolerations, got %q", got)
+	}
+	e.spec(`{}`)
+	e.cycle(3)
+	if got := toldPolicies(e, annotation); got != "" {
+		t.Errorf("the plan has none, and yet there is %q", got)
+	}
+}
+
 func installExample(e *engine, file string) {
 	e.t.Helper()
 	raw, err := os.ReadFile(file)

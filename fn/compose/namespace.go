@@ -17,6 +17,11 @@ import (
 // LabelTenant stands on a tenant's namespace in the host cluster.
 const LabelTenant = "virtualargocd.io/tenant"
 
+// annotationTolerations stands on it, too, for the admission policies of
+// examples/install/tenants.yaml: the keys of taints that the tenant's pods tolerate,
+// separated by commas.
+const annotationTolerations = "virtualargocd.io/tolerations"
+
 // namespace composes the tenant's namespace in the host cluster.
 func namespace(t Tenant) (Object, error) {
 	name := t.Names.Composed("namespace")
@@ -38,10 +43,17 @@ func namespace(t Tenant) (Object, error) {
 			"pod-security.kubernetes.io/enforce": plan.PodSecurityBaseline,
 		},
 	}
+	annotations := map[string]any{}
 	// Not before the virtual cluster comes, which waits for the namespace to be as it
 	// is wanted.
 	if len(t.Ingress.Own) > 0 && t.observed(VCluster).Exists() {
-		metadata["annotations"] = map[string]any{decode.AnnotationIngressHost: strings.Join(t.Ingress.Own, ",")}
+		annotations[decode.AnnotationIngressHost] = strings.Join(t.Ingress.Own, ",")
+	}
+	if keys := t.Tolerated(); len(keys) > 0 {
+		annotations[annotationTolerations] = strings.Join(keys, ",")
+	}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
 	}
 	manifest := map[string]any{
 		"apiVersion": corev1.SchemeGroupVersion.String(),

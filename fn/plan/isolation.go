@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"strings"
+
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
@@ -82,6 +84,21 @@ func quantities(of map[string]string) Values {
 // endpointSlicesSince is the first minor version of vcluster 0.x that is known to
 // have a switch for EndpointSlices; its chart refuses what it doesn't know.
 const endpointSlicesSince = 30
+
+// Tolerated are the keys of taints that the platform has the tenant's pods tolerate.
+func (p *Plan) Tolerated() []string {
+	enforced, _ := lookup(p.VCluster.Values, "sync", "toHost", "pods", "enforceTolerations")
+	list, _ := enforced.([]any)
+	var keys []string
+	for _, one := range list {
+		// As in `kubectl taint`: key=value:effect, key:effect or key.
+		text, _ := one.(string)
+		if key, _, _ := strings.Cut(strings.ReplaceAll(text, "=", ":"), ":"); key != "" && !strings.Contains(key, ",") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
 
 // isolation are the values that keep a tenant apart from others and from the host.
 func isolation(p *Plan, in v1alpha1.Input) (Values, error) {

@@ -61,7 +61,10 @@ func networkPolicies(p *Plan, in v1alpha1.Input) (string, error) {
 	if n.Disabled {
 		return "", nil
 	}
-	policies := []networkingv1.NetworkPolicy{controlPlanePolicy(in), tenantPolicy(n), dnsPolicy()}
+	policies := []networkingv1.NetworkPolicy{controlPlanePolicy(in), tenantPolicy(in), dnsPolicy()}
+	if p.LoadBalancers > 0 {
+		policies = append(policies, loadBalancerPolicy(in))
+	}
 	if p.Ingress.Host != "" {
 		policies = append(policies, urlPolicy(n), acmePolicy(n))
 	}
@@ -95,13 +98,22 @@ func controlPlanePolicy(in v1alpha1.Input) networkingv1.NetworkPolicy {
 }
 
 // tenantPolicy is for the pods that run for the tenant.
-func tenantPolicy(n v1alpha1.Network) networkingv1.NetworkPolicy {
+func tenantPolicy(in v1alpha1.Input) networkingv1.NetworkPolicy {
+	n := in.Network
 	return networkPolicy("virtual-argocd-tenant", tenantPods(),
 		[]networkingv1.NetworkPolicyIngressRule{{From: append(peers(podPeer(tenantPods()), podPeer(controlPlane())), n.AllowFrom...)}},
 		append(egress(n.AllowTo),
 			networkingv1.NetworkPolicyEgressRule{To: peers(podPeer(tenantPods()))},
 			networkingv1.NetworkPolicyEgressRule{To: peers(podPeer(controlPlane())), Ports: ports(corev1.ProtocolTCP, virtualAPIPort)},
-			networkingv1.NetworkPolicyEgressRule{To: blocks(slices.Concat(notInternet, n.InternalCIDRs))}))
+			networkingv1.NetworkPolicyEgressRule{To: internet(in)}))
+}
+
+// loadBalancerPolicy lets the internet reach the tenant's pods, some of which are
+// behind Services of type LoadBalancer.
+func loadBalancerPolicy(in v1alpha1.Input) networkingv1.NetworkPolicy {
+	p := networkPolicy("virtual-argocd-load-balancers", tenantPods(), []networkingv1.NetworkPolicyIngressRule{{From: internet(in)}}, nil)
+	p.Spec.PolicyTypes = []networkingv1.PolicyType{networkingv1.PolicyTypeIngress}
+	return p
 }
 
 // dnsPolicy is for the virtual cluster's DNS, which asks the host's about names
@@ -210,6 +222,11 @@ func toHostAPI(api v1alpha1.APIServer) networkingv1.NetworkPolicyEgressRule {
 		rule.To = append(rule.To, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: cidr}})
 	}
 	return rule
+}
+
+// internet is every address that isn't the platform's own.
+func internet(in v1alpha1.Input) []networkingv1.NetworkPolicyPeer {
+	return blocks(slices.Concat(notInternet, in.Network.InternalCIDRs, in.Host.APIServer.CIDRs))
 }
 
 // blocks are all addresses but those of some ranges, which have been checked.

@@ -55,7 +55,7 @@ func TestNetworkPolicies(t *testing.T) {
 		git      = pod("git")
 		solver   = pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
 	)
-	host := v1alpha1.Host{APIServer: v1alpha1.APIServer{CIDRs: []string{"10.244.0.1/32"}}}
+	host := v1alpha1.Host{APIServer: v1alpha1.APIServer{CIDRs: []string{"10.244.0.1/32", "198.51.100.7/32"}}}
 	network := v1alpha1.Network{
 		InternalCIDRs: []string{"203.0.113.0/24", "2001:db8::/32"},
 		AllowFrom:     []networkingv1.NetworkPolicyPeer{namespacePeer("monitoring"), {IPBlock: &networkingv1.IPBlock{CIDR: "10.243.0.0/24"}}},
@@ -68,6 +68,8 @@ func TestNetworkPolicies(t *testing.T) {
 		// url: the tenant has one; plain: the platform has set nothing; none: it has no
 		// ingress controllers.
 		url, plain, none bool
+		// balanced: the plan allows Services of type LoadBalancer.
+		balanced bool
 	}{
 		"TenantToOwnPod":            {from: any1, to: server, port: 8080, want: true},
 		"TenantToOwnDNS":            {from: any1, to: dns, port: 1053, want: true},
@@ -131,6 +133,12 @@ func TestNetworkPolicies(t *testing.T) {
 		"AllowedAddressToAPI":       {from: address("10.243.0.1"), to: control, port: 8443, want: true},
 		"OtherAddressToAPI":         {from: address("10.242.0.1"), to: control, port: 8443},
 		"InternetToServer":          {from: address("140.82.121.4"), to: server, port: 8080, url: true},
+		"InternetToBalanced":        {from: address("140.82.121.4"), to: any1, port: 8080, balanced: true, want: true},
+		"InternetToBalancedsAPI":    {from: address("140.82.121.4"), to: control, port: 8443, balanced: true},
+		"InternalToBalanced":        {from: address("203.0.113.9"), to: any1, port: 8080, balanced: true},
+		"OtherTenantToBalanced":     {from: other, to: any1, port: 8080, balanced: true},
+		"TenantToPublicHostAPI":     {from: any1, to: address("198.51.100.7"), port: 443},
+		"ControlToPublicHostAPI":    {from: control, to: address("198.51.100.7"), port: 6443, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -144,6 +152,9 @@ func TestNetworkPolicies(t *testing.T) {
 			if tc.url {
 				r.Input.Ingress.Domain = "example.org"
 				r.Hosts.Held = []string{"a.example.org"}
+			}
+			if tc.balanced {
+				r.Plan = Chosen{Name: "p", Data: v1alpha1.PlanData{LoadBalancers: 1}}
 			}
 			if got := allows(policiesOf(t, r), tc.from, tc.to, tc.port); got != tc.want {
 				t.Errorf("from %v to %v, port %d: want %v, got %v", tc.from, tc.to, tc.port, tc.want, got)

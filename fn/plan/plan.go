@@ -87,6 +87,8 @@ type Plan struct {
 	PlanName string
 	// PodSecurity is the level that the tenant's pods are held to.
 	PodSecurity string
+	// LoadBalancers is how many Services of that type the tenant may have.
+	LoadBalancers int64
 	// Store of the virtual cluster's state, and how many control planes it has.
 	Store         Store
 	ControlPlanes int64
@@ -142,6 +144,7 @@ func New(r Request) (*Plan, error) {
 		Claim:     r.Claim,
 
 		PlanName:      r.Plan.Name,
+		LoadBalancers: r.Plan.Data.LoadBalancers,
 		PodSecurity:   cmp.Or(r.Plan.Data.PodSecurity, PodSecurityBaseline),
 		ControlPlanes: r.Plan.Data.VCluster.Replicas,
 	}

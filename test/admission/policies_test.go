@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/admission/plugin/cel"
@@ -76,6 +77,10 @@ func TestPoliciesOfTenants(t *testing.T) {
 
 		"Service":              {service, `{spec: {type: ClusterIP, selector: {a: b}}}`, "", syncer, ""},
 		"LoadBalancer":         {service, `{spec: {type: LoadBalancer}}`, "", syncer, ""},
+		"LoadBalancersOrder":   {service, `{metadata: {annotations: {metallb.io/loadBalancerIPs: 192.0.2.1}}, spec: {type: LoadBalancer}}`, "", syncer, "no annotations"},
+		"LoadBalancersOwn":     {service, `{metadata: {annotations: {vcluster.loft.sh/object-name: a}}, spec: {type: LoadBalancer}}`, "", syncer, ""},
+		"LoadBalancersAddress": {service, `{spec: {type: LoadBalancer, loadBalancerIP: 192.0.2.1}}`, "", syncer, "neither its address"},
+		"LoadBalancersClass":   {service, `{spec: {type: LoadBalancer, loadBalancerClass: tailscale}}`, "", syncer, "neither its address"},
 		"ExternalIPs":          {service, `{spec: {externalIPs: [192.0.2.1]}}`, "", syncer, "externalIPs"},
 		"ExternalName":         {service, `{spec: {type: ExternalName, externalName: argocd-server.vargo-b.svc}}`, "", syncer, "ExternalName"},
 		"NodePort":             {service, `{spec: {type: NodePort}}`, "", syncer, "NodePort"},
@@ -92,14 +97,22 @@ func TestPoliciesOfTenants(t *testing.T) {
 		"PodMountsByItself": {pods, strings.Replace(pod, ", automountServiceAccountToken: false", "", 1) + `}}`, "", syncer, "no token"},
 		"PodProjectsToken":  {pods, pod + `, volumes: [{name: a, projected: {sources: [{serviceAccountToken: {path: t}}]}}]}}`, "", syncer, "no token"},
 		"PodOnNode":         {pods, pod + `, nodeName: control-plane-1}}`, "", syncer, "choose its node"},
-		"PodToleratesAll":   {pods, pod + `, tolerations: [{operator: Exists}]}}`, "", syncer, "every taint"},
+		"PodToleratesAll":   {pods, pod + `, tolerations: [{operator: Exists}]}}`, "", syncer, "no taints but node.kubernetes.io/not-ready"},
+		"PodToleratesOther": {pods, pod + `, tolerations: [{key: dedicated, operator: Exists}]}}`, "", syncer, "no taints but"},
+		"PodToleratesPlans": {pods, pod + `, tolerations: [{key: plans-a, value: b}]}}`, "", syncer, ""},
+		"PodsVolumes":       {pods, pod + `, volumes: [{emptyDir: {}}, {configMap: {}}, {secret: {}}, {persistentVolumeClaim: {}}, {downwardAPI: {}}, {ephemeral: {}}, {image: {}}]}}`, "", syncer, ""},
+		"PodWithNFS":        {pods, pod + `, volumes: [{emptyDir: {}}, {name: a, nfs: {server: 10.0.0.1, path: /}}]}}`, "", syncer, "a volume of a tenant's pod"},
+		"PodWithDisk":       {pods, pod + `, volumes: [{name: a, awsElasticBlockStore: {volumeID: vol-1}}]}}`, "", syncer, "a volume of a tenant's pod"},
+		"PodWithGitRepo":    {pods, pod + `, volumes: [{name: a, gitRepo: {repository: "https://10.0.0.1/a"}}]}}`, "", syncer, "a volume of a tenant's pod"},
+		"PodWithInlineCSI":  {pods, pod + `, volumes: [{name: a, csi: {driver: secrets-store.csi.k8s.io}}]}}`, "", syncer, "a volume of a tenant's pod"},
 		"Volume":            {volumes, `{spec: {accessModes: [ReadWriteOnce], storageClassName: fast, dataSourceRef: {kind: VolumeSnapshot, name: a}}}`, "", syncer, ""},
 		"StoresVolume":      {volumes, `{spec: {accessModes: [ReadWriteOnce]}}`, "", controller, ""},
 		"VolumeOfOthers":    {volumes, `{spec: {volumeName: pv-1}}`, "", syncer, "names no volume"},
 		"VolumeBySelector":  {volumes, `{spec: {selector: {}}}`, "", syncer, "selects no volume"},
 		"StaticVolume":      {volumes, `{spec: {storageClassName: ""}}`, "", syncer, "has a StorageClass"},
+		"StaticByNote":      {volumes, `{metadata: {annotations: {volume.beta.kubernetes.io/storage-class: ""}}, spec: {}}`, "", syncer, "not in an annotation"},
 		"CopyOfOthers":      {volumes, `{spec: {dataSourceRef: {kind: PersistentVolumeClaim, name: a, namespace: vargo-b}}}`, "", syncer, "another namespace"},
-		"PodOnControlPlane": {pods, pod + `, tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]}}`, "", syncer, "every taint"},
+		"PodOnControlPlane": {pods, pod + `, tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]}}`, "", syncer, "no taints but"},
 	}
 	policies := read(t, "tenants.yaml")
 	for name, tc := range cases {
@@ -118,6 +131,39 @@ func TestPoliciesOfTenants(t *testing.T) {
 
 func rule(host string) string {
 	return `{spec: {rules: [{host: "` + host + `", http: {paths: [{path: /, pathType: Prefix, backend: {service: {name: x}}}]}}]}}`
+}
+
+// TestUpdatesOfPods: a pod that runs gets no tolerations that it could not begin with.
+func TestUpdatesOfPods(t *testing.T) {
+	const (
+		own  = `{metadata: {labels: {app: vcluster}}, spec: {serviceAccountName: vc-vcluster}}`
+		runs = `{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster}}, spec: {serviceAccountName: vc-workload-vcluster, automountServiceAccountToken: false, nodeName: node-1`
+	)
+	p := read(t, "tenants.yaml")["virtual-argocd-pods"]
+	pods := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}}
+	for name, tc := range map[string]struct{ old, new, want string }{
+		"Labels":       {runs + `}}`, runs + `}}`, ""},
+		"Taint":        {runs + `}}`, runs + `, tolerations: [{key: node-role.kubernetes.io/control-plane, operator: Exists}]}}`, "no taints but"},
+		"EveryTaint":   {runs + `}}`, runs + `, tolerations: [{operator: Exists}]}}`, "no taints but"},
+		"BeingDeleted": {runs + `}}`, strings.Replace(runs, "{labels", "{deletionTimestamp: '2026-01-01T00:00:00Z', labels", 1) + `, tolerations: [{operator: Exists}]}}`, ""},
+		"ControlPlane": {own, own, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			objects := [2]*unstructured.Unstructured{}
+			for i, text := range []string{tc.old, tc.new} {
+				objects[i] = &unstructured.Unstructured{}
+				if err := yaml.Unmarshal([]byte(text), &objects[i].Object); err != nil {
+					t.Fatal(err)
+				}
+				objects[i].SetNamespace(ns.Name)
+			}
+			got := decide(t, p, objects[0], objects[1], pods, ns, syncer)
+			if tc.want == "" && got != "" || tc.want != "" && !strings.Contains(got, tc.want) {
+				t.Errorf("want refusal %q, got %q", tc.want, got)
+			}
+		})
+	}
 }
 
 // TestPoliciesAreInForce: each policy is bound to refuse, fails closed, and is for
@@ -162,7 +208,7 @@ func TestConfinement(t *testing.T) {
 			o.SetKind(tc.kind)
 			o.SetNamespace(tc.namespace)
 			o.SetName(tc.name)
-			got := decide(t, p, o, schema.GroupVersionResource{Version: "v1", Resource: tc.resource}, nil, tc.by)
+			got := decide(t, p, nil, o, schema.GroupVersionResource{Version: "v1", Resource: tc.resource}, nil, tc.by)
 			if tc.want == "" && got != "" || tc.want != "" && !strings.Contains(got, tc.want) {
 				t.Errorf("want refusal %q, got %q", tc.want, got)
 			}
@@ -213,22 +259,29 @@ func refusal(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, object, hos
 	}
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a", Labels: map[string]string{"virtualargocd.io/tenant": "a"}}}
 	if hosts != "-" {
-		ns.Annotations = map[string]string{"virtualargocd.io/ingress-host": hosts}
+		ns.Annotations = map[string]string{"virtualargocd.io/ingress-host": hosts, "virtualargocd.io/tolerations": "plans-a,plans-b"}
 	}
 	o.SetName("x")
 	o.SetNamespace(ns.Name)
 	resource := p.Spec.MatchConstraints.ResourceRules[0]
 	gvr := schema.GroupVersionResource{Group: resource.APIGroups[0], Version: resource.APIVersions[0], Resource: resource.Resources[0]}
-	return decide(t, p, o, gvr, ns, by)
+	return decide(t, p, nil, o, gvr, ns, by)
 }
 
-// decide is why a policy refuses that somebody creates an object; "" when it
-// doesn't.
-func decide(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, o *unstructured.Unstructured, gvr schema.GroupVersionResource, ns *corev1.Namespace, by string) string {
+// decide is why a policy refuses that somebody creates an object, or updates it where
+// there is an old one; "" when it doesn't.
+func decide(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, old, o *unstructured.Unstructured, gvr schema.GroupVersionResource, ns *corev1.Namespace, by string) string {
 	t.Helper()
 	gvk := o.GroupVersionKind()
-	attributes := admission.NewAttributesRecord(o, nil, gvk, o.GetNamespace(), o.GetName(), gvr, "", admission.Create, nil, false, &user.DefaultInfo{Name: by})
-	result := compile(t, p).Validate(t.Context(), gvr, &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: o}, nil, ns, celconfig.RuntimeCELCostBudget, nil)
+	// A nil pointer in an interface would be an old object.
+	var before runtime.Object
+	operation := admission.Create
+	if old != nil {
+		before, operation = old, admission.Update
+	}
+	attributes := admission.NewAttributesRecord(o, before, gvk, o.GetNamespace(), o.GetName(), gvr, "", operation, nil, false, &user.DefaultInfo{Name: by})
+	versioned := &admission.VersionedAttributes{Attributes: attributes, VersionedKind: gvk, VersionedObject: o, VersionedOldObject: before}
+	result := compile(t, p).Validate(t.Context(), gvr, versioned, nil, ns, celconfig.RuntimeCELCostBudget, nil)
 	for _, d := range result.Decisions {
 		if d.Evaluation == validating.EvalError {
 			t.Fatalf("the policy can't be evaluated: %s", d.Message)

@@ -47,7 +47,10 @@ type PlanData struct {
 	// +kubebuilder:validation:Enum=baseline;restricted
 	PodSecurity string `json:"podSecurity,omitempty"`
 
-	// Services of type LoadBalancer that the tenant may have. Default: 0.
+	// Services of type LoadBalancer that the tenant may have. The tenant's pods can be
+	// reached from the internet then. Where traffic comes by way of other nodes
+	// (externalTrafficPolicy: Cluster) it comes from these nodes' addresses: list them
+	// in the input's network.allowFrom. Default: 0.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100

@@ -36,6 +36,10 @@ func newClaim(name string) *claim.Claim {
 	return claim.New(name).In(claims).Set(name+"-connection", "spec", "writeConnectionSecretToRef", "name")
 }
 
+// calm is held for reading while a promise is measured, and for writing while the cluster is loaded on purpose. Who holds it
+// must not ask for it again.
+var calm sync.RWMutex
+
 // reachable is the label of namespaces that every tenant reaches, by the embedded cluster's input: servers in them stand for
 // a customer's own.
 const reachable = "example.org/reachable-by-tenants"
@@ -251,6 +255,14 @@ func cleanUp(ctx context.Context, t *testing.T, lives ...*claim.Live) {
 		}
 		deleteAndAwait(ctx, t, l, readyWithin)
 	}
+}
+
+// deletePromptly is deleteAndAwait for a tenant that the product's promise is held to.
+func deletePromptly(ctx context.Context, t testing.TB, l *claim.Live) time.Duration {
+	t.Helper()
+	calm.RLock()
+	defer calm.RUnlock()
+	return deleteAndAwait(ctx, t, l, goneWithin)
 }
 
 func lines(s []string) string { return "  " + strings.Join(s, "\n  ") }

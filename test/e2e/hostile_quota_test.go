@@ -171,6 +171,8 @@ func (n *tenant) makeMany(ctx context.Context, t *testing.T, count int, create f
 
 // manyObjects has another claim become Ready while this tenant fills its virtual cluster.
 func manyObjects(ctx context.Context, t *testing.T, i *intrusion) {
+	calm.Lock()
+	defer calm.Unlock()
 	late := claim.Create(ctx, t, host, newClaim("late"))
 	t.Cleanup(func() { cleanUp(ctx, t, late) })
 	start := time.Now()

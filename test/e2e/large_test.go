@@ -197,6 +197,8 @@ func (l *large) inEachMember(ctx context.Context, t *testing.T) {
 func (l *large) survives(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	lost := []string{l.leadingMember(ctx, t), l.leadingControlPlane(ctx, t)}
 	config := connectionConfig(ctx, t, l.live)
+	calm.RLock()
+	defer calm.RUnlock()
 	silence := listen(ctx, config.Host+"/api/v1/namespaces/"+l.kept.Namespace+"/configmaps/"+l.kept.Name, config)
 	pods := host.Typed.CoreV1().Pods(l.namespace)
 	was := map[string]types.UID{}
@@ -375,7 +377,7 @@ func (l *large) deleted(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	if err != nil {
 		t.Fatal(err)
 	}
-	measured.add("large: deletion to nothing left", deleteAndAwait(ctx, t, l.live, goneWithin))
+	measured.add("large: deletion to nothing left", deletePromptly(ctx, t, l.live))
 	for _, c := range claims.Items {
 		eventually.True(ctx, t, time.Minute, "the volume of "+c.Name+" is gone", func(ctx context.Context) (bool, string) {
 			v, err := host.Typed.CoreV1().PersistentVolumes().Get(ctx, c.Spec.VolumeName, metav1.GetOptions{})

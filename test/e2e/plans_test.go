@@ -183,6 +183,8 @@ func (p *planned) sized(ctx context.Context, t *testing.T, _ *envconf.Config) co
 }
 
 func (p *planned) changed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	calm.RLock()
+	defer calm.RUnlock()
 	p.plan.patch(ctx, t, `{"data":{"quota":{"count/pods":"31"},"argocd":{"repoServer":{"resources":{"limits":{"memory":"640Mi"}}}}}}`)
 	start := time.Now()
 	eventually.True(ctx, t, rolledOutWithin, "the tenant has the plan's new sizes", func(ctx context.Context) (bool, string) {
@@ -195,6 +197,8 @@ func (p *planned) changed(ctx context.Context, t *testing.T, _ *envconf.Config) 
 }
 
 func (p *planned) mistaken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	calm.RLock()
+	defer calm.RUnlock()
 	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":{"replicas":"two"}},"quota":{"count/pods":"32"}}}`)
 	tells(ctx, t, p.live, "plan small: data.argocd.server.replicas")
 	if pods, _, err := sizes(ctx, t, p.live); err != nil || pods != "31" {

@@ -125,6 +125,8 @@ func (c *confined) resized(ctx context.Context, t *testing.T, _ *envconf.Config)
 		t.Errorf("the tenant has %s pods and %s of memory, not those of its plan: %v", pods, memory, err)
 	}
 	url := connectionDetails(ctx, t, c.live)["url"]
+	calm.RLock()
+	defer calm.RUnlock()
 	silence := listen(ctx, url+"/api/version", anyCertificate)
 	c.live.Patch(ctx, t, "medium", "spec", "plan")
 	start := time.Now()

@@ -185,19 +185,31 @@ func workloads(ctx context.Context, virtual *kube.Cluster) (names, wrong []strin
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot list StatefulSets: %w", err)
 	}
-	see := func(o metav1.Object, observed int64, want *int32, updated, available int32) {
-		names = append(names, o.GetName())
-		if observed < o.GetGeneration() || want == nil || updated != *want || available != *want {
-			wrong = append(wrong, fmt.Sprintf("%s: %d available, %d updated", o.GetName(), available, updated))
+	see := func(name string, problem error) {
+		names = append(names, name)
+		if problem != nil {
+			wrong = append(wrong, problem.Error())
 		}
 	}
 	for _, d := range deployments.Items {
-		see(&d, d.Status.ObservedGeneration, d.Spec.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas)
+		see(d.Name, notAvailable(&d, d.Status.ObservedGeneration, d.Spec.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas))
 	}
 	for _, s := range sets.Items {
-		see(&s, s.Status.ObservedGeneration, s.Spec.Replicas, s.Status.UpdatedReplicas, s.Status.AvailableReplicas)
+		see(s.Name, setNotAvailable(&s))
 	}
 	return names, wrong, nil
+}
+
+// notAvailable tells what a workload lacks to be fully available as it is wanted now.
+func notAvailable(o metav1.Object, observed int64, want *int32, updated, available int32) error {
+	if observed < o.GetGeneration() || want == nil || updated != *want || available != *want {
+		return fmt.Errorf("%s: %d available, %d updated", o.GetName(), available, updated)
+	}
+	return nil
+}
+
+func setNotAvailable(s *appsv1.StatefulSet) error {
+	return notAvailable(s, s.Status.ObservedGeneration, s.Spec.Replicas, s.Status.UpdatedReplicas, s.Status.AvailableReplicas)
 }
 
 // deployment reads one of Argo CD's Deployments.

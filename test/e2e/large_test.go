@@ -123,8 +123,8 @@ func (l *large) install(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	s := l.live.AwaitReady(ctx, t, readyWithin)
 	measured.add("large: claim of the plan large to Ready", time.Since(l.live.Created))
 	l.namespace = s.Namespace
-	if name, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan"); name != "large" {
-		t.Errorf("the claim has plan %q", name)
+	if planOf(s) != "large" {
+		t.Errorf("the claim has plan %q", planOf(s))
 	}
 	return ctx
 }
@@ -357,8 +357,8 @@ func (l *large) refused(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	before := generations(ctx, t, l.live)
 	l.live.Patch(ctx, t, "standard", "spec", "plan")
 	s := tells(ctx, t, l.live, "spec.plan: standard has sqlite on a volume of 1Gi, and this virtual cluster was made with etcd with 3 members on volumes of 5Gi")
-	if name, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan"); name != "large" {
-		t.Errorf("the claim has plan %q by its status", name)
+	if planOf(s) != "large" {
+		t.Errorf("the claim has plan %q by its status", planOf(s))
 	}
 	loggedIn(ctx, t, l.live)
 	l.live.Patch(ctx, t, "large", "spec", "plan")

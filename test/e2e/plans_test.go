@@ -34,7 +34,7 @@ const sandbox = "e2e-sandbox"
 
 // planned is a customer of the plan small, as it is in examples/plans but for a RuntimeClass.
 type planned struct {
-	live *claim.Live
+	tenant
 	plan *installedPlan
 }
 
@@ -120,18 +120,15 @@ func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		}
 	})
 	p.live = claim.Create(ctx, t, host, newClaim("planned").Set("small", "spec", "plan"))
-	p.live.AwaitReady(ctx, t, readyWithin)
+	p.namespace = p.live.AwaitReady(ctx, t, readyWithin).Namespace
+	p.cluster = open(ctx, t, p.live)
 	measured.add("planned: claim of the plan small to Ready", time.Since(p.live.Created))
 	return ctx
 }
 
 // sandboxed looks at all pods of the tenant, which haven't asked for it. The control plane runs nothing of the tenant's.
 func (p *planned) sandboxed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	s, err := p.live.State(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods, err := host.Typed.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
+	pods, err := host.Typed.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil || len(pods.Items) < 5 {
 		t.Fatalf("want the pods of a whole tenant, got %d, %v", len(pods.Items), err)
 	}
@@ -147,23 +144,54 @@ func (p *planned) sandboxed(ctx context.Context, t *testing.T, _ *envconf.Config
 	return ctx
 }
 
-// sizes are what the tenant has of its plan: pods of its quota, and the memory of Argo CD's repository server.
-func sizes(ctx context.Context, t *testing.T, l *claim.Live) (pods, memory string, err error) {
+// sizes are what a tenant has of its plan: pods of its quota, and the memory of its control plane and of Argo CD's
+// repository server.
+type sizes struct{ pods, controlPlane, repoServer string }
+
+// rolledOut are the sizes of a tenant of one control plane, where nothing of it still has others.
+func (n *tenant) rolledOut(ctx context.Context) (sizes, error) {
+	quota, err := quotaOf(ctx, n.namespace)
+	if err != nil {
+		return sizes{}, err
+	}
+	controlPlane, err := host.Typed.AppsV1().StatefulSets(n.namespace).Get(ctx, "vcluster", metav1.GetOptions{})
+	if err == nil {
+		err = setNotAvailable(controlPlane)
+	}
+	if err != nil {
+		return sizes{}, err
+	}
+	repoServer, err := n.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-repo-server", metav1.GetOptions{})
+	if err != nil {
+		return sizes{}, err
+	}
+	_, wrong, err := workloads(ctx, n.cluster)
+	if err == nil && len(wrong) > 0 {
+		err = fmt.Errorf("not all of Argo CD is available: %v", wrong)
+	}
+	if err != nil {
+		return sizes{}, err
+	}
+	count := quota.Spec.Hard["count/pods"]
+	memory := func(pod corev1.PodTemplateSpec) string {
+		return pod.Spec.Containers[0].Resources.Limits.Memory().String()
+	}
+	return sizes{count.String(), memory(controlPlane.Spec.Template), memory(repoServer.Spec.Template)}, nil
+}
+
+// awaitSizes waits until the tenant has sizes, and returns how long that took.
+func (n *tenant) awaitSizes(ctx context.Context, t *testing.T, within time.Duration, want sizes) time.Duration {
 	t.Helper()
-	s, err := l.State(ctx)
-	if err != nil {
-		return "", "", err
-	}
-	quotas, err := host.Typed.CoreV1().ResourceQuotas(s.Namespace).List(ctx, metav1.ListOptions{})
-	if err != nil || len(quotas.Items) != 1 {
-		return "", "", fmt.Errorf("want one ResourceQuota, got %d, %w", len(quotas.Items), err)
-	}
-	count := quotas.Items[0].Spec.Hard["count/pods"]
-	d, err := open(ctx, t, l).Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-repo-server", metav1.GetOptions{})
-	if err != nil {
-		return "", "", err
-	}
-	return count.String(), d.Spec.Template.Spec.Containers[0].Resources.Limits.Name(corev1.ResourceMemory, "").String(), nil
+	return eventually.True(ctx, t, within, fmt.Sprintf("all of %s has sizes %v", n.live.Name, want), func(ctx context.Context) (bool, string) {
+		got, err := n.rolledOut(ctx)
+		return err == nil && got == want, fmt.Sprint(got, err)
+	})
+}
+
+// planOf is the plan that a claim has by its status.
+func planOf(s *claim.State) string {
+	name, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan")
+	return name
 }
 
 func (p *planned) sized(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
@@ -171,13 +199,10 @@ func (p *planned) sized(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	if err != nil {
 		t.Fatal(err)
 	}
-	if name, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan"); name != "small" {
-		t.Errorf("the claim has plan %q", name)
+	if planOf(s) != "small" {
+		t.Errorf("the claim has plan %q", planOf(s))
 	}
-	pods, memory, err := sizes(ctx, t, p.live)
-	if err != nil || pods != "30" || memory != "512Mi" {
-		t.Errorf("the tenant has %s pods and %s of memory, not those of its plan: %v", pods, memory, err)
-	}
+	p.awaitSizes(ctx, t, time.Minute, sizes{"30", "1536Mi", "512Mi"})
 	loggedIn(ctx, t, p.live)
 	return ctx
 }
@@ -186,12 +211,7 @@ func (p *planned) changed(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	calm.RLock()
 	defer calm.RUnlock()
 	p.plan.patch(ctx, t, `{"data":{"quota":{"count/pods":"31"},"argocd":{"repoServer":{"resources":{"limits":{"memory":"640Mi"}}}}}}`)
-	start := time.Now()
-	eventually.True(ctx, t, rolledOutWithin, "the tenant has the plan's new sizes", func(ctx context.Context) (bool, string) {
-		pods, memory, err := sizes(ctx, t, p.live)
-		return err == nil && pods == "31" && memory == "640Mi", fmt.Sprint(pods, memory, err)
-	})
-	measured.add("planned: plan changed to rolled out", time.Since(start))
+	measured.add("planned: plan changed to rolled out", p.awaitSizes(ctx, t, rolledOutWithin, sizes{"31", "1536Mi", "640Mi"}))
 	p.live.AwaitReady(ctx, t, 3*time.Minute)
 	return ctx
 }
@@ -201,14 +221,14 @@ func (p *planned) mistaken(ctx context.Context, t *testing.T, _ *envconf.Config)
 	defer calm.RUnlock()
 	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":{"replicas":"two"}},"quota":{"count/pods":"32"}}}`)
 	tells(ctx, t, p.live, "plan small: data.argocd.server.replicas")
-	if pods, _, err := sizes(ctx, t, p.live); err != nil || pods != "31" {
-		t.Errorf("a plan with a mistake has changed the tenant: %s, %v", pods, err)
+	if got, err := p.rolledOut(ctx); err != nil || got.pods != "31" {
+		t.Errorf("a plan with a mistake has changed the tenant: %v, %v", got, err)
 	}
 	loggedIn(ctx, t, p.live)
 	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":null}}}`)
 	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes, rolled out", func(s *claim.State) bool {
-		pods, _, err := sizes(ctx, t, p.live)
-		return err == nil && pods == "32" && s.True(claim.Ready) && s.Phase == "Ready" && !mentions(s, "plan small: data")
+		got, err := p.rolledOut(ctx)
+		return err == nil && got.pods == "32" && s.True(claim.Ready) && s.Phase == "Ready" && !mentions(s, "plan small: data")
 	})
 	return ctx
 }

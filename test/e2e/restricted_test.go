@@ -120,20 +120,16 @@ func (c *confined) fittingRuns(ctx context.Context, t *testing.T, _ *envconf.Con
 // resized changes the claim's plan: everything is the same after that, but for its size.
 func (c *confined) resized(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	before := c.same(ctx, t)
-	pods, memory, err := sizes(ctx, t, c.live)
-	if err != nil || pods != "30" || memory != "512Mi" {
-		t.Errorf("the tenant has %s pods and %s of memory, not those of its plan: %v", pods, memory, err)
-	}
+	c.awaitSizes(ctx, t, time.Minute, sizes{"30", "1536Mi", "512Mi"})
 	url := connectionDetails(ctx, t, c.live)["url"]
 	calm.RLock()
 	defer calm.RUnlock()
 	silence := listen(ctx, url+"/api/version", anyCertificate)
 	c.live.Patch(ctx, t, "medium", "spec", "plan")
 	start := time.Now()
-	c.live.Await(ctx, t, 5*time.Minute, "is Ready with its new plan", func(s *claim.State) bool {
-		plan, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan")
-		pods, memory, err = sizes(ctx, t, c.live)
-		return s.True(claim.Ready) && s.Phase == "Ready" && plan == "medium" && pods == "60" && memory == "1Gi" && c.limit(ctx) == "2Gi"
+	c.awaitSizes(ctx, t, 5*time.Minute, sizes{"60", "2Gi", "1Gi"})
+	c.live.Await(ctx, t, time.Minute, "is Ready with its new plan", func(s *claim.State) bool {
+		return s.True(claim.Ready) && s.Phase == "Ready" && planOf(s) == "medium"
 	})
 	measured.add("confined: claim's plan changed to resized and Ready", time.Since(start))
 	silence.atMost(t, answersWithin, "confined: Argo CD's longest silence while it is resized")
@@ -142,18 +138,6 @@ func (c *confined) resized(ctx context.Context, t *testing.T, _ *envconf.Config)
 	}
 	loggedIn(ctx, t, c.live)
 	return ctx
-}
-
-// limit is the memory that the control plane which is ready may have.
-func (c *confined) limit(ctx context.Context) string {
-	pod, err := host.Typed.CoreV1().Pods(c.namespace).Get(ctx, "vcluster-0", metav1.GetOptions{})
-	if err != nil {
-		return err.Error()
-	}
-	if !ready(*pod) {
-		return "not ready"
-	}
-	return pod.Spec.Containers[0].Resources.Limits.Memory().String()
 }
 
 // sameness is what a change of sizes leaves as it is.

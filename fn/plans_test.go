@@ -27,9 +27,9 @@ func argocdValue(e *engine, path ...string) any {
 // TestExamplePlans takes a tenant of each plan that users copy to Ready.
 func TestExamplePlans(t *testing.T) {
 	want := map[string]map[string]any{
-		"small":    {"limits.cpu": "20", "replicas": nil, "ha": nil, "etcd": nil, "services.loadbalancers": "0"},
-		"standard": {"limits.cpu": "80", "replicas": nil, "ha": nil, "etcd": nil, "services.loadbalancers": "0"},
-		"large":    {"limits.cpu": "120", "replicas": 3., "ha": true, "etcd": true, "services.loadbalancers": "2"},
+		"small":    {"limits.cpu": "20", "replicas": nil, "ha": nil, "etcd": nil, "services.loadbalancers": "0", "services.nodeports": "0"},
+		"standard": {"limits.cpu": "80", "replicas": nil, "ha": nil, "etcd": nil, "services.loadbalancers": "0", "services.nodeports": "0"},
+		"large":    {"limits.cpu": "120", "replicas": 3., "ha": true, "etcd": true, "services.loadbalancers": "2", "services.nodeports": "20"},
 	}
 	files, err := filepath.Glob("../examples/plans/*.yaml")
 	if err != nil || len(files) != len(want) {
@@ -44,6 +44,7 @@ func TestExamplePlans(t *testing.T) {
 			got := map[string]any{
 				"limits.cpu":             vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu"),
 				"services.loadbalancers": vclusterValues(e, "policies", "resourceQuota", "quota", "services.loadbalancers"),
+				"services.nodeports":     vclusterValues(e, "policies", "resourceQuota", "quota", "services.nodeports"),
 				"replicas":               vclusterValues(e, "controlPlane", "statefulSet", "highAvailability", "replicas"),
 				"etcd":                   vclusterValues(e, "controlPlane", "backingStore", "etcd", "deploy", "enabled"),
 				"ha":                     argocdValue(e, "redis-ha", "enabled"),

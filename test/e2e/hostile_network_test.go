@@ -313,7 +313,7 @@ func ownNetworkPolicy(ctx context.Context, t *testing.T, i *intrusion) {
 		t.Fatal(err)
 	}
 	// What is made later is on the host: so the policy would be.
-	i.mallory.awaitSynced(ctx, t, "after-policy")
+	i.mallory.awaitSynced(ctx, t, plainService("after-policy"))
 	policies, err := host.Typed.NetworkingV1().NetworkPolicies(i.mallory.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -330,17 +330,18 @@ func ownNetworkPolicy(ctx context.Context, t *testing.T, i *intrusion) {
 	unreachable(asVictim, podsOfVictim)(ctx, t, i)
 }
 
-// awaitSynced makes a Service in the virtual cluster and waits for it on the host.
-func (n *tenant) awaitSynced(ctx context.Context, t *testing.T, name string) {
+// awaitSynced makes a Service in the virtual cluster, waits for it on the host, and returns that one.
+func (n *tenant) awaitSynced(ctx context.Context, t *testing.T, service *corev1.Service) (synced *corev1.Service) {
 	t.Helper()
-	_, err := n.cluster.Typed.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, plainService(name), metav1.CreateOptions{})
+	_, err := n.cluster.Typed.CoreV1().Services(metav1.NamespaceDefault).Create(ctx, service, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually.True(ctx, t, time.Minute, "Service "+name+" is on the host", func(ctx context.Context) (bool, string) {
-		_, err := host.Typed.CoreV1().Services(n.namespace).Get(ctx, onHost(name, metav1.NamespaceDefault), metav1.GetOptions{})
+	eventually.True(ctx, t, time.Minute, "Service "+service.Name+" is on the host", func(ctx context.Context) (bool, string) {
+		synced, err = host.Typed.CoreV1().Services(n.namespace).Get(ctx, onHost(service.Name, metav1.NamespaceDefault), metav1.GetOptions{})
 		return err == nil, fmt.Sprint(err)
 	})
+	return synced
 }
 
 func plainService(name string) *corev1.Service {

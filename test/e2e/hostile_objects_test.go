@@ -24,28 +24,32 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
 )
 
-// serviceRefused tries a Service that is as a plain one, which gets to the host, but for a change.
 func serviceRefused(words string, change func(*corev1.ServiceSpec)) func(context.Context, *testing.T, *intrusion) {
 	return func(ctx context.Context, t *testing.T, i *intrusion) {
-		name := "trick-" + strings.ToLower(t.Name()[strings.LastIndex(t.Name(), "/")+1:])
-		i.mallory.awaitSynced(ctx, t, "plain-"+name)
-		trick := plainService(name)
-		change(&trick.Spec)
-		services := i.mallory.cluster.Typed.CoreV1().Services(metav1.NamespaceDefault)
-		// vcluster has the host say at once what address a Service gets.
-		_, err := services.Create(ctx, trick, metav1.CreateOptions{})
-		if err == nil {
-			i.mallory.awaitEvent(ctx, t, metav1.NamespaceDefault, "Service", name, words)
-		} else if !says(err, words) {
-			t.Errorf("want %q, got %v", words, err)
-		}
-		t.Logf("%v", err)
-		if s, err := host.Typed.CoreV1().Services(i.mallory.namespace).Get(ctx, onHost(name, metav1.NamespaceDefault), metav1.GetOptions{}); !kerrors.IsNotFound(err) {
-			t.Errorf("the Service is on the host: %v, %v", s.Spec, err)
-		}
-		if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-			t.Error(err)
-		}
+		i.mallory.serviceRefused(ctx, t, "trick-"+strings.ToLower(t.Name()[strings.LastIndex(t.Name(), "/")+1:]), words, change)
+	}
+}
+
+// serviceRefused tries a Service that is as a plain one, which gets to the host, but for a change.
+func (n *tenant) serviceRefused(ctx context.Context, t *testing.T, name, words string, change func(*corev1.ServiceSpec)) {
+	t.Helper()
+	n.awaitSynced(ctx, t, plainService("plain-"+name))
+	trick := plainService(name)
+	change(&trick.Spec)
+	services := n.cluster.Typed.CoreV1().Services(metav1.NamespaceDefault)
+	// vcluster has the host say at once what address a Service gets.
+	_, err := services.Create(ctx, trick, metav1.CreateOptions{})
+	if err == nil {
+		n.awaitEvent(ctx, t, metav1.NamespaceDefault, "Service", name, words)
+	} else if !says(err, words) {
+		t.Errorf("want %q, got %v", words, err)
+	}
+	t.Logf("%v", err)
+	if s, err := host.Typed.CoreV1().Services(n.namespace).Get(ctx, onHost(name, metav1.NamespaceDefault), metav1.GetOptions{}); !kerrors.IsNotFound(err) {
+		t.Errorf("the Service is on the host: %v, %v", s.Spec, err)
+	}
+	if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+		t.Error(err)
 	}
 }
 
@@ -78,7 +82,7 @@ func ownEndpoints(ctx context.Context, t *testing.T, i *intrusion) {
 		t.Fatal(err)
 	}
 	// What is made later is on the host, and has its addresses: so would these.
-	i.mallory.awaitSynced(ctx, t, "after-endpoints")
+	i.mallory.awaitSynced(ctx, t, plainService("after-endpoints"))
 	eventually.True(ctx, t, time.Minute, "the plain Service has its pod's address on the host", func(ctx context.Context) (bool, string) {
 		got := slicesOf(ctx, t, i.mallory.namespace, onHost("after-endpoints", metav1.NamespaceDefault))
 		return slices.Contains(got, i.mallory.probe.address), fmt.Sprint(got)
@@ -183,7 +187,7 @@ func collidingNames(ctx context.Context, t *testing.T, i *intrusion) {
 			t.Fatal(err)
 		}
 	}
-	i.mallory.awaitSynced(ctx, t, "after-collisions")
+	i.mallory.awaitSynced(ctx, t, plainService("after-collisions"))
 	mine := servicesIn(ctx, t, i.mallory.namespace)
 	for _, name := range []string{onHost("vcluster", i.alice.namespace), onHost("vcluster", "b"), onHost("argocd-server", "b"), onHost("a-x", "b")} {
 		if mine[name] == "" {

@@ -32,7 +32,7 @@ const rolledOutWithin = 2 * time.Minute
 // sandbox is a RuntimeClass of the host. Its runtime is the ordinary one: the embedded cluster has no other.
 const sandbox = "e2e-sandbox"
 
-// planned is a customer of the plan small, as it is in examples/plans but for a RuntimeClass.
+// planned is a customer of the plan small, as it is in examples/plans but for a RuntimeClass and a LoadBalancer.
 type planned struct {
 	tenant
 	plan *installedPlan
@@ -45,6 +45,7 @@ func TestPlans(t *testing.T) {
 		Setup(p.install).
 		Assess("ClaimHasItsSize", p.sized).
 		Assess("PodsHaveItsRuntimeClass", p.sandboxed).
+		Assess("LoadBalancersAreAsManyAsItHas", p.balanced).
 		Assess("ChangeIsRolledOut", p.changed).
 		Assess("MistakeIsNamedAndHarmless", p.mistaken).
 		Assess("UnknownPlanIsNamedWithThoseThereAre", p.unknown).
@@ -64,8 +65,8 @@ type installedPlan struct {
 	client dynamic.ResourceInterface
 }
 
-// installPlan installs a plan of examples/plans under a name, with some of its data changed. It isn't the default one.
-func installPlan(ctx context.Context, t *testing.T, example, name string, change func(plan *unstructured.Unstructured)) *installedPlan {
+// installPlan installs a plan of examples/plans under a name, changed. It isn't the default one.
+func installPlan(ctx context.Context, t *testing.T, example, name string, changes ...func(plan *unstructured.Unstructured)) *installedPlan {
 	t.Helper()
 	data, err := os.ReadFile("../../examples/plans/" + example + ".yaml")
 	if err != nil {
@@ -77,7 +78,7 @@ func installPlan(ctx context.Context, t *testing.T, example, name string, change
 	}
 	plan.SetName("virtual-argocd-" + name)
 	plan.SetLabels(map[string]string{"virtualargocd.io/plan": name})
-	if change != nil {
+	for _, change := range changes {
 		change(plan)
 	}
 	client, err := host.Resource(plan.GroupVersionKind(), "")
@@ -88,6 +89,15 @@ func installPlan(ctx context.Context, t *testing.T, example, name string, change
 		t.Fatal(err)
 	}
 	return &installedPlan{plan.GetName(), client}
+}
+
+// with is a field of a plan's data.
+func with(t *testing.T, value any, path ...string) func(*unstructured.Unstructured) {
+	return func(plan *unstructured.Unstructured) {
+		if err := unstructured.SetNestedField(plan.Object, value, append([]string{"data"}, path...)...); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // remove takes the plan away, unless its claims stay, too.
@@ -114,11 +124,7 @@ func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.plan = installPlan(ctx, t, "small", "small", func(plan *unstructured.Unstructured) {
-		if err := unstructured.SetNestedField(plan.Object, sandbox, "data", "runtimeClass"); err != nil {
-			t.Fatal(err)
-		}
-	})
+	p.plan = installPlan(ctx, t, "small", "small", with(t, sandbox, "runtimeClass"), with(t, int64(1), "loadBalancers"))
 	p.live = claim.Create(ctx, t, host, newClaim("planned").Set("small", "spec", "plan"))
 	p.namespace = p.live.AwaitReady(ctx, t, readyWithin).Namespace
 	p.cluster = open(ctx, t, p.live)
@@ -204,6 +210,26 @@ func (p *planned) sized(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	}
 	p.awaitSizes(ctx, t, time.Minute, sizes{"30", "1536Mi", "512Mi"})
 	loggedIn(ctx, t, p.live)
+	return ctx
+}
+
+// balanced makes as many LoadBalancers as the plan has, and one more.
+func (p *planned) balanced(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	quota, err := quotaOf(ctx, p.namespace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ports := quota.Spec.Hard[corev1.ResourceServicesNodePorts]; ports.Value() != 10 {
+		t.Errorf("want node ports for a LoadBalancer, got %s", ports.String())
+	}
+	balanced := func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeLoadBalancer }
+	first := plainService("first")
+	balanced(&first.Spec)
+	if on := p.awaitSynced(ctx, t, first); on.Spec.Type != corev1.ServiceTypeLoadBalancer {
+		t.Errorf("the first LoadBalancer is on the host as %s", on.Spec.Type)
+	}
+	p.serviceRefused(ctx, t, "second", "requested: services.loadbalancers=1, used: services.loadbalancers=1", balanced)
+	p.serviceRefused(ctx, t, "node-port", "not of type NodePort", func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeNodePort })
 	return ctx
 }
 

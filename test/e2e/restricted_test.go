@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -47,13 +46,9 @@ func TestRestricted(t *testing.T) {
 }
 
 func (c *confined) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	c.small = installPlan(ctx, t, "small", "restricted", func(plan *unstructured.Unstructured) {
-		if err := unstructured.SetNestedField(plan.Object, "restricted", "data", "podSecurity"); err != nil {
-			t.Fatal(err)
-		}
-	})
+	c.small = installPlan(ctx, t, "small", "restricted", with(t, "restricted", "podSecurity"))
 	// The plan standard, under a name that makes it nobody else's.
-	c.medium = installPlan(ctx, t, "standard", "medium", nil)
+	c.medium = installPlan(ctx, t, "standard", "medium")
 	c.live = claim.Create(ctx, t, host, newClaim("confined").Set("restricted", "spec", "plan"))
 	c.namespace = c.live.AwaitReady(ctx, t, readyWithin).Namespace
 	measured.add("confined: claim of a restricted plan to Ready", time.Since(c.live.Created))

@@ -53,6 +53,7 @@ func TestLarge(t *testing.T) {
 	onlyInFull(t)
 	t.Parallel()
 	l := &large{}
+	t.Cleanup(func() { l.remove(context.Background(), t) })
 	testenv.Test(t, features.New("large").
 		Setup(l.install).
 		Assess("EachMemberHasTheState", l.replicated).
@@ -62,14 +63,15 @@ func TestLarge(t *testing.T) {
 		Assess("LossOfRedisIsSurvived", l.survivesRedis).
 		Assess("PlanWithAnotherStoreIsRefused", l.refused).
 		Assess("DeleteTakesTheVolumes", l.deleted).
-		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			cleanUp(ctx, t, l.live)
-			l.plan.remove(ctx, t)
-			if !t.Failed() || !keep {
-				deleteNamespace(ctx, t, largeNamespace)
-			}
-			return ctx
-		}).Feature())
+		Feature())
+}
+
+func (l *large) remove(ctx context.Context, t *testing.T) {
+	cleanUp(ctx, t, l.live)
+	l.plan.remove(ctx, t)
+	if !t.Failed() || !keep {
+		deleteNamespace(ctx, t, largeNamespace)
+	}
 }
 
 // smaller makes the plan large fit a node of two cores that other tests run on, too: its requests and nothing else. It

@@ -30,6 +30,7 @@ func TestRestricted(t *testing.T) {
 	needsEmbedded(t)
 	t.Parallel()
 	c := &confined{}
+	t.Cleanup(func() { c.remove(context.Background(), t) })
 	testenv.Test(t, features.New("confined").
 		Setup(c.install).
 		Assess("ArgoCDAndDNSFit", c.fit).
@@ -37,12 +38,13 @@ func TestRestricted(t *testing.T) {
 		Assess("FittingPodRuns", c.fittingRuns).
 		Assess("ChangeOfPlanResizesInPlace", c.resized).
 		Assess("LevelIsThePlans", c.rootAllowed).
-		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			cleanUp(ctx, t, c.live)
-			c.small.remove(ctx, t)
-			c.medium.remove(ctx, t)
-			return ctx
-		}).Feature())
+		Feature())
+}
+
+func (c *confined) remove(ctx context.Context, t *testing.T) {
+	cleanUp(ctx, t, c.live)
+	c.small.remove(ctx, t)
+	c.medium.remove(ctx, t)
 }
 
 func (c *confined) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

@@ -24,13 +24,18 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
 // rolledOutWithin is the promise for a change of a plan.
 const rolledOutWithin = 2 * time.Minute
 
-// sandbox is a RuntimeClass of the host. Its runtime is the ordinary one: the embedded cluster has no other.
-const sandbox = "e2e-sandbox"
+// sandbox is the RuntimeClass of the plan, and otherSandbox another one of the host. Their runtime is the ordinary one: the
+// embedded cluster has no other.
+const (
+	sandbox      = "e2e-sandbox"
+	otherSandbox = "e2e-other-sandbox"
+)
 
 // planned is a customer of the plan small, as it is in examples/plans but for a RuntimeClass and a LoadBalancer.
 type planned struct {
@@ -41,6 +46,7 @@ type planned struct {
 func TestPlans(t *testing.T) {
 	t.Parallel()
 	p := &planned{}
+	t.Cleanup(func() { p.remove(context.Background(), t) })
 	testenv.Test(t, features.New("small").
 		Setup(p.install).
 		Assess("ClaimHasItsSize", p.sized).
@@ -49,14 +55,20 @@ func TestPlans(t *testing.T) {
 		Assess("ChangeIsRolledOut", p.changed).
 		Assess("MistakeIsNamedAndHarmless", p.mistaken).
 		Assess("UnknownPlanIsNamedWithThoseThereAre", p.unknown).
-		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			cleanUp(ctx, t, p.live)
-			p.plan.remove(ctx, t)
-			if err := host.Typed.NodeV1().RuntimeClasses().Delete(ctx, sandbox, metav1.DeleteOptions{}); err != nil {
-				t.Error(err)
-			}
-			return ctx
-		}).Feature())
+		Feature())
+}
+
+func (p *planned) remove(ctx context.Context, t *testing.T) {
+	cleanUp(ctx, t, p.live)
+	p.plan.remove(ctx, t)
+	if t.Failed() && keep {
+		return
+	}
+	for _, name := range []string{sandbox, otherSandbox} {
+		if err := host.Typed.NodeV1().RuntimeClasses().Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	}
 }
 
 // installedPlan is one of examples/plans in the cluster.
@@ -120,10 +132,8 @@ func (p *installedPlan) patch(ctx context.Context, t *testing.T, patch string) {
 }
 
 func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	_, err := host.Typed.NodeV1().RuntimeClasses().Create(ctx, &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: sandbox}, Handler: "runc"}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runtimeClass(ctx, t, host, sandbox)
+	runtimeClass(ctx, t, host, otherSandbox)
 	p.plan = installPlan(ctx, t, "small", "small", with(t, sandbox, "runtimeClass"), with(t, int64(1), "loadBalancers"))
 	p.live = claim.Create(ctx, t, host, newClaim("planned").Set("small", "spec", "plan"))
 	p.namespace = p.live.AwaitReady(ctx, t, readyWithin).Namespace
@@ -132,8 +142,30 @@ func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	return ctx
 }
 
-// sandboxed looks at all pods of the tenant, which haven't asked for it. The control plane runs nothing of the tenant's.
+// runtimeClass makes a RuntimeClass, or finds it there.
+func runtimeClass(ctx context.Context, t *testing.T, c *kube.Cluster, name string) {
+	t.Helper()
+	_, err := c.Typed.NodeV1().RuntimeClasses().Create(ctx, &nodev1.RuntimeClass{ObjectMeta: metav1.ObjectMeta{Name: name}, Handler: "runc"}, metav1.CreateOptions{})
+	if err != nil && !kerrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+// sandboxed looks at all pods of the tenant: one that asks for another RuntimeClass of the host, and those that ask for
+// none. The control plane runs nothing of the tenant's.
 func (p *planned) sandboxed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	// A virtual cluster takes a pod with a RuntimeClass that it has itself.
+	runtimeClass(ctx, t, p.cluster, otherSandbox)
+	chooser, other := probePod("chooser"), otherSandbox
+	chooser.Spec.RuntimeClassName = &other
+	made, err := p.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, chooser, metav1.CreateOptions{})
+	if err != nil || made.Spec.RuntimeClassName == nil || *made.Spec.RuntimeClassName != other {
+		t.Fatalf("the virtual cluster has no pod of another RuntimeClass, so that this would show nothing: %v", err)
+	}
+	eventually.True(ctx, t, time.Minute, "the pod of another RuntimeClass is on the host", func(ctx context.Context) (bool, string) {
+		_, err := host.Typed.CoreV1().Pods(p.namespace).Get(ctx, onHost(chooser.Name, metav1.NamespaceDefault), metav1.GetOptions{})
+		return err == nil, fmt.Sprint(err)
+	})
 	pods, err := host.Typed.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{})
 	if err != nil || len(pods.Items) < 5 {
 		t.Fatalf("want the pods of a whole tenant, got %d, %v", len(pods.Items), err)
@@ -143,8 +175,12 @@ func (p *planned) sandboxed(ctx context.Context, t *testing.T, _ *envconf.Config
 		if _, ofTenant := pod.Labels["vcluster.loft.sh/managed-by"]; ofTenant {
 			want = sandbox
 		}
-		if class := pod.Spec.RuntimeClassName; want == "" && class != nil || want != "" && (class == nil || *class != want) {
-			t.Errorf("pod %s: want RuntimeClass %q, got %v", pod.Name, want, class)
+		got := ""
+		if class := pod.Spec.RuntimeClassName; class != nil {
+			got = *class
+		}
+		if got != want {
+			t.Errorf("pod %s: want RuntimeClass %q, got %q", pod.Name, want, got)
 		}
 	}
 	return ctx

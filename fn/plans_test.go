@@ -325,6 +325,7 @@ func TestPlanChanges(t *testing.T) {
 	e.plan("b", `{"vcluster":{"resources":{"limits":{"memory":"4Gi"}}},"argocd":{"server":{"replicas":2}}}`, "plan=large")
 	e.plan("c", `{"vcluster":{"storage":{"size":"5Gi"}}}`, "plan=grown")
 	e.plan("d", `{"vcluster":{"storage":{"size":"1024Mi"}}}`, "plan=alike")
+	e.plan("h", `{"vcluster":{"storage":{"size":"512Mi"}}}`, "plan=shrunk")
 	e.plan("e", `{"vcluster":{"storage":{"storageClass":"fast"}}}`, "plan=fast")
 	e.plan("f", `{"vcluster":{"backingStore":"etcd"}}`, "plan=etcd")
 	e.plan("g", `{"vcluster":{"backingStore":"etcd","replicas":3}}`, "plan=etcd3")
@@ -343,10 +344,11 @@ func TestPlanChanges(t *testing.T) {
 		t.Errorf("a change of plan resizes: %v, %s", memory(), e.status("plan"))
 	}
 	for plan, want := range map[string]string{
-		"grown": "spec.plan: grown has sqlite on a volume of 5Gi, and this virtual cluster was made with sqlite on a volume of 1Gi: Kubernetes can't change that in place",
-		"fast":  "spec.plan: fast has sqlite on a volume of 1Gi, class fast, and this",
-		"etcd":  "spec.plan: etcd has etcd on a volume of 1Gi, and this",
-		"etcd3": "spec.plan: etcd3 has etcd with 3 members on volumes of 1Gi, and this",
+		"grown":  "spec.plan: grown has sqlite on a volume of 5Gi, and this virtual cluster was made with sqlite on a volume of 1Gi: Kubernetes can't change that in place",
+		"shrunk": "spec.plan: shrunk has sqlite on a volume of 512Mi, and this virtual cluster was made with sqlite on a volume of 1Gi: Kubernetes can't change that in place",
+		"fast":   "spec.plan: fast has sqlite on a volume of 1Gi, class fast, and this",
+		"etcd":   "spec.plan: etcd has etcd on a volume of 1Gi, and this",
+		"etcd3":  "spec.plan: etcd3 has etcd with 3 members on volumes of 1Gi, and this",
 	} {
 		e.spec(`{"plan":"` + plan + `"}`)
 		if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, want) || !strings.Contains(msg, "such as large") {

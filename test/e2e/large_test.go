@@ -356,20 +356,7 @@ func (l *large) survivesRedis(ctx context.Context, t *testing.T, _ *envconf.Conf
 
 // refused asks for a plan that keeps the state elsewhere.
 func (l *large) refused(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	before := generations(ctx, t, l.live)
-	l.live.Patch(ctx, t, "standard", "spec", "plan")
-	s := tells(ctx, t, l.live, "spec.plan: standard has sqlite on a volume of 1Gi, and this virtual cluster was made with etcd with 3 members on volumes of 5Gi")
-	if planOf(s) != "large" {
-		t.Errorf("the claim has plan %q by its status", planOf(s))
-	}
-	loggedIn(ctx, t, l.live)
-	l.live.Patch(ctx, t, "large", "spec", "plan")
-	l.live.Await(ctx, t, rolledOutWithin, "has its plan", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "spec.plan") })
-	for name, generation := range generations(ctx, t, l.live) {
-		if before[name] != generation && !strings.HasPrefix(name, "XVirtualArgoCD ") {
-			t.Errorf("%s went from %s to %s by a plan that was refused", name, before[name], generation)
-		}
-	}
+	planRefused(ctx, t, l.live, "standard", "spec.plan: standard has sqlite on a volume of 1Gi, and this virtual cluster was made with etcd with 3 members on volumes of 5Gi")
 	return ctx
 }
 

@@ -40,7 +40,8 @@ const (
 // planned is a customer of the plan small, as it is in examples/plans but for a RuntimeClass and a LoadBalancer.
 type planned struct {
 	tenant
-	plan *installedPlan
+	// plan is small; shrunk has a smaller volume, and resized everything else of another size.
+	plan, shrunk, resized *installedPlan
 }
 
 func TestPlans(t *testing.T) {
@@ -55,12 +56,16 @@ func TestPlans(t *testing.T) {
 		Assess("ChangeIsRolledOut", p.changed).
 		Assess("MistakeIsNamedAndHarmless", p.mistaken).
 		Assess("UnknownPlanIsNamedWithThoseThereAre", p.unknown).
+		Assess("SmallerVolumeIsRefused", p.smallerVolume).
+		Assess("ChangeOfPlanResizesInPlace", p.changedPlan).
 		Feature())
 }
 
 func (p *planned) remove(ctx context.Context, t *testing.T) {
 	cleanUp(ctx, t, p.live)
-	p.plan.remove(ctx, t)
+	for _, plan := range []*installedPlan{p.plan, p.shrunk, p.resized} {
+		plan.remove(ctx, t)
+	}
 	if t.Failed() && keep {
 		return
 	}
@@ -134,7 +139,13 @@ func (p *installedPlan) patch(ctx context.Context, t *testing.T, patch string) {
 func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	runtimeClass(ctx, t, host, sandbox)
 	runtimeClass(ctx, t, host, otherSandbox)
-	p.plan = installPlan(ctx, t, "small", "small", with(t, sandbox, "runtimeClass"), with(t, int64(1), "loadBalancers"))
+	own := []func(*unstructured.Unstructured){with(t, sandbox, "runtimeClass"), with(t, int64(1), "loadBalancers")}
+	p.plan = installPlan(ctx, t, "small", "small", own...)
+	p.shrunk = installPlan(ctx, t, "small", "shrunk", append(own, with(t, "512Mi", "vcluster", "storage", "size"))...)
+	p.resized = installPlan(ctx, t, "small", "resized", append(own,
+		with(t, "40", "quota", "count/pods"),
+		with(t, "1792Mi", "vcluster", "resources", "limits", "memory"),
+		with(t, "768Mi", "argocd", "repoServer", "resources", "limits", "memory"))...)
 	p.live = claim.Create(ctx, t, host, newClaim("planned").Set("small", "spec", "plan"))
 	p.namespace = p.live.AwaitReady(ctx, t, readyWithin).Namespace
 	p.cluster = open(ctx, t, p.live)
@@ -305,6 +316,72 @@ func (p *planned) unknown(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	p.live.Patch(ctx, t, "small", "spec", "plan")
 	p.live.Await(ctx, t, rolledOutWithin, "has a plan that there is", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "is unknown") })
 	return ctx
+}
+
+// smallerVolume asks for a plan whose volume is smaller.
+func (p *planned) smallerVolume(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	planRefused(ctx, t, p.live, "shrunk", "spec.plan: shrunk has sqlite on a volume of 512Mi, and this virtual cluster was made with sqlite on a volume of 1Gi: Kubernetes can't change that in place")
+	return ctx
+}
+
+// planRefused asks for a plan that the tenant can't have, and takes that back: nothing of the tenant changes.
+func planRefused(ctx context.Context, t *testing.T, l *claim.Live, plan, words string) {
+	t.Helper()
+	s, err := l.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has, before := planOf(s), generations(ctx, t, l)
+	l.Patch(ctx, t, plan, "spec", "plan")
+	if s = tells(ctx, t, l, words); planOf(s) != has {
+		t.Errorf("the claim has plan %q by its status", planOf(s))
+	}
+	loggedIn(ctx, t, l)
+	l.Patch(ctx, t, has, "spec", "plan")
+	l.Await(ctx, t, rolledOutWithin, "has its plan", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "spec.plan") })
+	unchangedSince(ctx, t, l, before, "a plan that was refused")
+}
+
+// changedPlan changes the claim to a plan of another size: what is resized, and what keeps the state, stays what it was.
+func (p *planned) changedPlan(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	before := p.same(ctx, t)
+	p.live.Patch(ctx, t, "resized", "spec", "plan")
+	measured.add("planned: claim's plan changed to resized and Ready", p.awaitResized(ctx, t, "resized", sizes{"40", "1792Mi", "768Mi"}))
+	if after := p.same(ctx, t); before != after {
+		t.Errorf("resized in place, but\nbefore: %+v\nafter:  %+v", before, after)
+	}
+	return ctx
+}
+
+// awaitResized waits until a claim whose plan has changed has its sizes and is Ready, and returns how long that took.
+func (n *tenant) awaitResized(ctx context.Context, t *testing.T, plan string, want sizes) time.Duration {
+	t.Helper()
+	start := time.Now()
+	n.awaitSizes(ctx, t, 5*time.Minute, want)
+	n.live.Await(ctx, t, time.Minute, "is Ready with plan "+plan, func(s *claim.State) bool {
+		return s.True(claim.Ready) && s.Phase == "Ready" && planOf(s) == plan
+	})
+	return time.Since(start)
+}
+
+// sameness is what a change of sizes leaves as it is.
+type sameness struct{ namespace, set, volume, server types.UID }
+
+func (n *tenant) same(ctx context.Context, t *testing.T) sameness {
+	t.Helper()
+	uid := func(o metav1.Object, err error) types.UID {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.GetUID()
+	}
+	return sameness{
+		namespace: uid(host.Typed.CoreV1().Namespaces().Get(ctx, n.namespace, metav1.GetOptions{})),
+		set:       uid(host.Typed.AppsV1().StatefulSets(n.namespace).Get(ctx, "vcluster", metav1.GetOptions{})),
+		volume:    uid(host.Typed.CoreV1().PersistentVolumeClaims(n.namespace).Get(ctx, "data-vcluster-0", metav1.GetOptions{})),
+		server:    uid(n.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})),
+	}
 }
 
 // tells waits until a claim says what is wrong, in a condition and an event. What runs stays Ready.

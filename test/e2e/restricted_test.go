@@ -116,56 +116,39 @@ func (c *confined) fittingRuns(ctx context.Context, t *testing.T, _ *envconf.Con
 
 // resized changes the claim's plan: everything is the same after that, but for its size.
 func (c *confined) resized(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	before := c.same(ctx, t)
+	before, pod := c.same(ctx, t), c.fitting(ctx, t)
 	c.awaitSizes(ctx, t, time.Minute, sizes{"30", "1536Mi", "512Mi"})
 	url := connectionDetails(ctx, t, c.live)["url"]
 	calm.RLock()
 	defer calm.RUnlock()
 	silence := listen(ctx, url+"/api/version", anyCertificate)
 	c.live.Patch(ctx, t, "medium", "spec", "plan")
-	start := time.Now()
-	c.awaitSizes(ctx, t, 5*time.Minute, sizes{"60", "2Gi", "1Gi"})
-	c.live.Await(ctx, t, time.Minute, "is Ready with its new plan", func(s *claim.State) bool {
-		return s.True(claim.Ready) && s.Phase == "Ready" && planOf(s) == "medium"
-	})
-	measured.add("confined: claim's plan changed to resized and Ready", time.Since(start))
+	measured.add("confined: claim's plan changed to resized and Ready", c.awaitResized(ctx, t, "medium", sizes{"60", "2Gi", "1Gi"}))
 	silence.atMost(t, answersWithin, "confined: Argo CD's longest silence while it is resized")
-	if after := c.same(ctx, t); before != after {
-		t.Errorf("resized in place, but\nbefore: %+v\nafter:  %+v", before, after)
+	if after, podAfter := c.same(ctx, t), c.fitting(ctx, t); before != after || pod != podAfter {
+		t.Errorf("resized in place, but\nbefore: %+v, %+v\nafter:  %+v, %+v", before, pod, after, podAfter)
 	}
 	loggedIn(ctx, t, c.live)
 	return ctx
 }
 
-// sameness is what a change of sizes leaves as it is.
-type sameness struct {
-	namespace, set, volume, server, probe, fitting types.UID
-	restarts                                       int32
+// fitting is the pod of the tenant's, which a change of sizes leaves as it is, too.
+type fitting struct {
+	inside, onHost types.UID
+	restarts       int32
 }
 
-func (c *confined) same(ctx context.Context, t *testing.T) (s sameness) {
+func (c *confined) fitting(ctx context.Context, t *testing.T) fitting {
 	t.Helper()
-	get := func(into *types.UID, o metav1.Object, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		*into = o.GetUID()
+	inside, err := c.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Get(ctx, c.probe.name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	namespace, err := host.Typed.CoreV1().Namespaces().Get(ctx, c.namespace, metav1.GetOptions{})
-	get(&s.namespace, namespace, err)
-	set, err := host.Typed.AppsV1().StatefulSets(c.namespace).Get(ctx, "vcluster", metav1.GetOptions{})
-	get(&s.set, set, err)
-	volume, err := host.Typed.CoreV1().PersistentVolumeClaims(c.namespace).Get(ctx, "data-vcluster-0", metav1.GetOptions{})
-	get(&s.volume, volume, err)
-	server, err := c.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})
-	get(&s.server, server, err)
-	probe, err := c.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Get(ctx, c.probe.name, metav1.GetOptions{})
-	get(&s.probe, probe, err)
-	fitting, err := host.Typed.CoreV1().Pods(c.namespace).Get(ctx, onHost(c.probe.name, metav1.NamespaceDefault), metav1.GetOptions{})
-	get(&s.fitting, fitting, err)
-	s.restarts = restarts(*fitting)
-	return s
+	onTheHost, err := host.Typed.CoreV1().Pods(c.namespace).Get(ctx, onHost(c.probe.name, metav1.NamespaceDefault), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fitting{inside.UID, onTheHost.UID, restarts(*onTheHost)}
 }
 
 // rootAllowed tries the pod again, in a virtual cluster of the level baseline.

@@ -249,7 +249,7 @@ func byWebhook(ctx context.Context, t *testing.T, i *intrusion) {
 	}
 	own := net.JoinHostPort(pods.Items[0].Status.PodIP, "8080")
 	answered, unanswered := []string{"x509", "reset by peer", "HTTP response"}, []string{"deadline exceeded", "i/o timeout"}
-	for _, test := range []struct {
+	for n, test := range []struct {
 		target string
 		want   []string
 	}{
@@ -258,24 +258,24 @@ func byWebhook(ctx context.Context, t *testing.T, i *intrusion) {
 		{net.JoinHostPort(serviceAddress(ctx, t, i.alice.namespace, "vcluster"), "443"), unanswered},
 		{kubelets(ctx, t, i)[0], unanswered},
 	} {
-		err := i.mallory.hooked(ctx, t, "https://"+test.target+"/")
+		err := i.mallory.hooked(ctx, t, fmt.Sprint("trick-", n), "https://"+test.target+"/")
 		if !says(err, "failed calling webhook") || !slices.ContainsFunc(test.want, func(word string) bool { return says(err, word) }) {
 			t.Errorf("a webhook at %s: want one of %q, got %v", test.target, test.want, err)
 		}
 	}
 }
 
-// hooked is what making an object says where a webhook has to be asked.
-func (n *tenant) hooked(ctx context.Context, t *testing.T, url string) error {
+// hooked is what making an object says where a webhook has to be asked. Each has a name of its own, and objects of its own.
+func (n *tenant) hooked(ctx context.Context, t *testing.T, name, url string) error {
 	t.Helper()
 	fail, none, seconds := admissionv1.Fail, admissionv1.SideEffectClassNone, int32(3)
 	hooks := n.cluster.Typed.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	_, err := hooks.Create(ctx, &admissionv1.ValidatingWebhookConfiguration{
-		ObjectMeta: metav1.ObjectMeta{Name: "trick"},
+		ObjectMeta: metav1.ObjectMeta{Name: name},
 		Webhooks: []admissionv1.ValidatingWebhook{{
 			Name: "trick.example.org", ClientConfig: admissionv1.WebhookClientConfig{URL: &url},
 			AdmissionReviewVersions: []string{"v1"}, FailurePolicy: &fail, SideEffects: &none, TimeoutSeconds: &seconds,
-			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"example.org/trick": "true"}},
+			ObjectSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"example.org/trick": name}},
 			Rules: []admissionv1.RuleWithOperations{{
 				Operations: []admissionv1.OperationType{admissionv1.Create},
 				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
@@ -286,15 +286,15 @@ func (n *tenant) hooked(ctx context.Context, t *testing.T, url string) error {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := hooks.Delete(ctx, "trick", metav1.DeleteOptions{}); err != nil {
+		if err := hooks.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	}()
 	configs := n.cluster.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault)
 	// An API server takes a moment to know a webhook.
 	eventually.True(ctx, t, 30*time.Second, "the webhook at "+url+" is asked", func(ctx context.Context) (bool, string) {
-		_, err = configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "trick-", Labels: map[string]string{"example.org/trick": "true"}}}, metav1.CreateOptions{})
-		return err != nil, "not asked"
+		_, err = configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "trick-", Labels: map[string]string{"example.org/trick": name}}}, metav1.CreateOptions{})
+		return says(err, `Post "`+url), fmt.Sprint(err)
 	})
 	t.Logf("%v", err)
 	return err

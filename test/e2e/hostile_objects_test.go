@@ -84,11 +84,11 @@ func ownEndpoints(ctx context.Context, t *testing.T, i *intrusion) {
 	// What is made later is on the host, and has its addresses: so would these.
 	i.mallory.awaitSynced(ctx, t, plainService("after-endpoints"))
 	eventually.True(ctx, t, time.Minute, "the plain Service has its pod's address on the host", func(ctx context.Context) (bool, string) {
-		got := slicesOf(ctx, t, i.mallory.namespace, onHost("after-endpoints", metav1.NamespaceDefault))
-		return slices.Contains(got, i.mallory.probe.address), fmt.Sprint(got)
+		got, err := slicesOf(ctx, i.mallory.namespace, onHost("after-endpoints", metav1.NamespaceDefault))
+		return slices.Contains(got, i.mallory.probe.address), fmt.Sprint(got, err)
 	})
-	if got := slicesOf(ctx, t, i.mallory.namespace, ""); slices.Contains(got, i.alice.probe.address) {
-		t.Errorf("alice's address is behind a Service of mallory's on the host: %v", got)
+	if got, err := slicesOf(ctx, i.mallory.namespace, ""); err != nil || slices.Contains(got, i.alice.probe.address) {
+		t.Errorf("alice's address is behind a Service of mallory's on the host: %v, %v", got, err)
 	}
 	slice.Labels["vcluster.loft.sh/managed-by"] = "vcluster"
 	_, err := i.mallory.asSyncer(t).Typed.DiscoveryV1().EndpointSlices(i.mallory.namespace).Create(ctx, slice, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -98,15 +98,14 @@ func ownEndpoints(ctx context.Context, t *testing.T, i *intrusion) {
 }
 
 // slicesOf are the addresses behind a Service on the host, or behind all.
-func slicesOf(ctx context.Context, t *testing.T, namespace, service string) []string {
-	t.Helper()
+func slicesOf(ctx context.Context, namespace, service string) ([]string, error) {
 	options := metav1.ListOptions{}
 	if service != "" {
 		options.LabelSelector = discoveryv1.LabelServiceName + "=" + service
 	}
 	list, err := host.Typed.DiscoveryV1().EndpointSlices(namespace).List(ctx, options)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var out []string
 	for _, s := range list.Items {
@@ -114,7 +113,7 @@ func slicesOf(ctx context.Context, t *testing.T, namespace, service string) []st
 			out = append(out, e.Addresses...)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // hijack is what mallory has its Argo CD deploy: an Ingress for somebody else's host, and one for all.

@@ -183,7 +183,10 @@ func ready(pod corev1.Pod) bool {
 func (l *large) inEachMember(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for i := range members {
-		m := l.member(ctx, t, i)
+		m, err := l.member(ctx, i)
+		if err != nil {
+			t.Fatal(err)
+		}
 		eventually.True(ctx, t, time.Minute, m.pod+" has the object, and two peers", func(ctx context.Context) (bool, string) {
 			names, err := m.peers(ctx)
 			if err != nil {

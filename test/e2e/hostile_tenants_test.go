@@ -37,8 +37,8 @@ const (
 // An intrusion is a customer, mallory, that wants more than its own, and another one, alice, that has something.
 type intrusion struct {
 	mallory, alice *tenant
-	// bystander is a pod of the host that nothing is refused.
-	bystander place
+	// bystander is a pod of the host that nothing is refused, and onlooker another. insider is another one of alice's.
+	bystander, onlooker, insider place
 }
 
 // tenant is a claim as its owner knows it, with every right in its virtual cluster, and as the host does.
@@ -77,9 +77,11 @@ func intrude(ctx context.Context, t *testing.T) *intrusion {
 		t.Fatal(err)
 	}
 	i.bystander = runProbe(ctx, t, host, bystanders, probePod("bystander"))
+	i.onlooker = runProbe(ctx, t, host, bystanders, probePod("onlooker"))
 	for _, who := range []*tenant{i.mallory, i.alice} {
 		who.settle(ctx, t)
 	}
+	i.insider = runProbe(ctx, t, i.alice.cluster, metav1.NamespaceDefault, probePod("insider"))
 	return i
 }
 
@@ -151,8 +153,7 @@ func runProbe(ctx context.Context, t *testing.T, c *kube.Cluster, namespace stri
 }
 
 // run runs a command in the pod.
-func (p place) run(ctx context.Context, t *testing.T, command ...string) (string, error) {
-	t.Helper()
+func (p place) run(ctx context.Context, command ...string) (string, error) {
 	var out, problem bytes.Buffer
 	err := p.cluster.Exec(ctx, p.namespace, p.name, "probe", command, nil, &out, &problem)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -142,29 +142,44 @@ spec:
     service: {name: probe, port: {number: 8080}}
 `
 
-func otherTenantsHost(ctx context.Context, t *testing.T, i *intrusion) {
+// hijackRepo is the URL of a Git server with hijack, which mallory may reach.
+func (i *intrusion) hijackRepo(ctx context.Context, t *testing.T) string {
+	t.Helper()
 	state, err := i.alice.live.State(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	victim := strings.TrimPrefix(state.ArgoCD.URL, "https://")
-	own, err := host.Typed.NetworkingV1().Ingresses(i.mallory.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil || len(own.Items) != 1 || own.Items[0].Spec.IngressClassName == nil {
-		t.Fatalf("mallory has no Ingress for its own host, so that this would show nothing: %v", err)
-	}
 	if _, err := createNamespace(hostileGit)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	repo := gitserver.RunPublic(ctx, t, host, hostileGit, artifacts.ServersImage,
-		map[string]string{"hijack.yaml": fmt.Sprintf(hijack, *own.Items[0].Spec.IngressClassName, victim)})
-	if err := loggedIn(ctx, t, i.mallory.live).Create(ctx, "hijack", repo); err != nil {
+	class := *i.mallory.ingress(ctx, t).Spec.IngressClassName
+	return gitserver.RunPublic(ctx, t, host, hostileGit, artifacts.ServersImage, map[string]string{"hijack.yaml": fmt.Sprintf(hijack, class, victim)})
+}
+
+// ingress is the one that the tenant has on the host, for the host of its claim.
+func (n *tenant) ingress(ctx context.Context, t *testing.T) (is networkingv1.Ingress) {
+	t.Helper()
+	eventually.True(ctx, t, 30*time.Second, "one Ingress of "+n.live.Name+" is on the host", func(ctx context.Context) (bool, string) {
+		list, err := host.Typed.NetworkingV1().Ingresses(n.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil || len(list.Items) != 1 || list.Items[0].Spec.IngressClassName == nil {
+			return false, fmt.Sprint(list, err)
+		}
+		is = list.Items[0]
+		return true, ""
+	})
+	return is
+}
+
+func otherTenantsHost(ctx context.Context, t *testing.T, i *intrusion) {
+	own := i.mallory.ingress(ctx, t)
+	if err := loggedIn(ctx, t, i.mallory.live).Create(ctx, "hijack", i.hijackRepo(ctx, t)); err != nil {
 		t.Fatal(err)
 	}
 	i.mallory.awaitEvent(ctx, t, "hijack", "Ingress", "hijack", "the hosts of a tenant's Ingress are those of its claim")
 	i.mallory.awaitEvent(ctx, t, "hijack", "Ingress", "hijack-all", "has no default backend")
-	after, err := host.Typed.NetworkingV1().Ingresses(i.mallory.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil || len(after.Items) != 1 || after.Items[0].UID != own.Items[0].UID {
-		t.Errorf("mallory has other Ingresses on the host than before: %v, %v", after.Items, err)
+	if after := i.mallory.ingress(ctx, t); after.UID != own.UID {
+		t.Errorf("mallory has another Ingress on the host than before: %v", after)
 	}
 	loggedIn(ctx, t, i.alice.live)
 }
@@ -196,7 +211,7 @@ func collidingNames(ctx context.Context, t *testing.T, i *intrusion) {
 	if diff := cmp.Diff(before, servicesIn(ctx, t, i.alice.namespace)); diff != "" {
 		t.Errorf("alice's Services have changed: -before, +after\n%s", diff)
 	}
-	i.alice.probe.mustReach(ctx, t, net.JoinHostPort(serviceAddress(ctx, t, i.alice.namespace, "vcluster"), "443"))
+	i.alice.probe.mustReach(ctx, t, virtualAPI(ctx, t, i.alice))
 	// Its own control plane is the Service that it was: the virtual cluster answers by its address.
 	if _, err := byAddress(ctx, t, i.mallory.live).Typed.Discovery().ServerVersion(); err != nil {
 		t.Errorf("mallory has broken its own way to the virtual cluster: %v", err)

@@ -82,6 +82,7 @@ func intrude(ctx context.Context, t *testing.T) *intrusion {
 		who.settle(ctx, t)
 	}
 	i.insider = runProbe(ctx, t, i.alice.cluster, metav1.NamespaceDefault, probePod("insider"))
+	i.registerClusters(ctx, t)
 	return i
 }
 

@@ -92,6 +92,18 @@ func reach(data []byte) (*rest.Config, error) {
 	return config, nil
 }
 
+// as is the host as somebody else sees it.
+func as(t *testing.T, name string, groups ...string) *kube.Cluster {
+	t.Helper()
+	config := rest.CopyConfig(host.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: append(groups, "system:authenticated")}
+	out, err := kube.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // connectionConfig is how a claim's owner reaches the virtual cluster: with the kubeconfig of the connection Secret.
 func connectionConfig(ctx context.Context, t testing.TB, l *claim.Live) *rest.Config {
 	t.Helper()
@@ -174,9 +186,9 @@ func awaitDetails(ctx context.Context, t *testing.T, l *claim.Live, what string,
 	})
 }
 
-// workloads are the names of Argo CD's Deployments and StatefulSets in a virtual cluster, and what is wrong with those
-// that are not fully available.
-func workloads(ctx context.Context, virtual *kube.Cluster) (names, wrong []string, err error) {
+// workloads are Argo CD's Deployments and StatefulSets in a virtual cluster, with their available replicas, and what is
+// wrong with those that are not fully available.
+func workloads(ctx context.Context, virtual *kube.Cluster) (available map[string]int32, wrong []string, err error) {
 	deployments, err := virtual.Typed.AppsV1().Deployments("argocd").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot list Deployments: %w", err)
@@ -185,19 +197,20 @@ func workloads(ctx context.Context, virtual *kube.Cluster) (names, wrong []strin
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot list StatefulSets: %w", err)
 	}
-	see := func(name string, problem error) {
-		names = append(names, name)
+	available = map[string]int32{}
+	see := func(name string, replicas int32, problem error) {
+		available[name] = replicas
 		if problem != nil {
 			wrong = append(wrong, problem.Error())
 		}
 	}
 	for _, d := range deployments.Items {
-		see(d.Name, notAvailable(&d, d.Status.ObservedGeneration, d.Spec.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas))
+		see(d.Name, d.Status.AvailableReplicas, notAvailable(&d, d.Status.ObservedGeneration, d.Spec.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas))
 	}
 	for _, s := range sets.Items {
-		see(s.Name, setNotAvailable(&s))
+		see(s.Name, s.Status.AvailableReplicas, setNotAvailable(&s))
 	}
-	return names, wrong, nil
+	return available, wrong, nil
 }
 
 // notAvailable tells what a workload lacks to be fully available as it is wanted now.
@@ -210,6 +223,12 @@ func notAvailable(o metav1.Object, observed int64, want *int32, updated, availab
 
 func setNotAvailable(s *appsv1.StatefulSet) error {
 	return notAvailable(s, s.Status.ObservedGeneration, s.Spec.Replicas, s.Status.UpdatedReplicas, s.Status.AvailableReplicas)
+}
+
+func ready(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // deployment reads one of Argo CD's Deployments.

@@ -167,16 +167,7 @@ func (p place) run(ctx context.Context, command ...string) (string, error) {
 // if vcluster did all that it is asked.
 func (n *tenant) asSyncer(t *testing.T) *kube.Cluster {
 	t.Helper()
-	config := rest.CopyConfig(host.Config)
-	config.Impersonate = rest.ImpersonationConfig{
-		UserName: "system:serviceaccount:" + n.namespace + ":vc-vcluster",
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + n.namespace, "system:authenticated"},
-	}
-	out, err := kube.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return as(t, "system:serviceaccount:"+n.namespace+":vc-vcluster", "system:serviceaccounts", "system:serviceaccounts:"+n.namespace)
 }
 
 // onHost is the name on the host of an object in the virtual cluster.

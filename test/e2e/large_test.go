@@ -58,7 +58,7 @@ func TestLarge(t *testing.T) {
 		Setup(l.install).
 		Assess("EachMemberHasTheState", l.replicated).
 		Assess("LossOfLeadersIsSurvived", l.survives).
-		Assess("ArgoCDHasThePlansReplicas", l.workloads).
+		Assess("ArgoCDHasThePlansReplicas", l.replicas).
 		Assess("ArgoCDDeploysFromGit", l.deploys).
 		Assess("LossOfRedisIsSurvived", l.survivesRedis).
 		Assess("PlanWithAnotherStoreIsRefused", l.refused).
@@ -173,12 +173,6 @@ func (l *large) complete(ctx context.Context, t *testing.T) {
 	}
 }
 
-func ready(pod corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
 // inEachMember asks each member of the store for the object, from what it has itself.
 func (l *large) inEachMember(ctx context.Context, t *testing.T) {
 	t.Helper()
@@ -273,8 +267,8 @@ func (l *large) leadingControlPlane(ctx context.Context, t *testing.T) string {
 	return leader
 }
 
-// workloads are those of the plan, all of them available.
-func (l *large) workloads(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+// replicas of Argo CD's workloads are those of the plan, all of them available.
+func (l *large) replicas(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	want := map[string]int32{
 		"argocd-server": 3, "argocd-repo-server": 3, "argocd-applicationset-controller": 2, "argocd-notifications-controller": 1, "argocd-application-controller": 1, "argocd-redis": 1,
 	}
@@ -282,24 +276,9 @@ func (l *large) workloads(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		delete(want, "argocd-redis")
 		want["argocd-redis-ha-server"], want["argocd-redis-ha-haproxy"] = 3, 3
 	}
-	got := map[string]int32{}
-	virtual := open(ctx, t, l.live)
-	deployments, err := virtual.Typed.AppsV1().Deployments("argocd").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range deployments.Items {
-		got[d.Name] = d.Status.AvailableReplicas
-	}
-	sets, err := virtual.Typed.AppsV1().StatefulSets("argocd").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range sets.Items {
-		got[s.Name] = s.Status.AvailableReplicas
-	}
-	if !maps.Equal(want, got) {
-		t.Errorf("Argo CD's replicas that are available: want %v, got %v", want, got)
+	got, wrong, err := workloads(ctx, open(ctx, t, l.live))
+	if err != nil || len(wrong) > 0 || !maps.Equal(want, got) {
+		t.Errorf("Argo CD's replicas that are available: want %v, got %v, %v, %v", want, got, wrong, err)
 	}
 	return ctx
 }

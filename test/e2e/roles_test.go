@@ -19,7 +19,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/rest"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -140,13 +139,7 @@ type member struct{ *kube.Cluster }
 
 func asMember(t *testing.T, group string) member {
 	t.Helper()
-	config := rest.CopyConfig(host.Config)
-	config.Impersonate = rest.ImpersonationConfig{UserName: "somebody", Groups: []string{group, "system:authenticated"}}
-	c, err := kube.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return member{c}
+	return member{as(t, "somebody", group)}
 }
 
 func (m member) list(ctx context.Context, kind schema.GroupVersionKind, namespace string) error {

@@ -14,24 +14,27 @@ import (
 // FuzzRunFunction: whatever the claim, the input, the plan and the state of the
 // tenant, the laws hold.
 func FuzzRunFunction(f *testing.F) {
-	whole := withEverything(f).install().req
+	// A tenant with everything, and one that has just been claimed, of which more can be tried in the same time.
+	young := newEngine(f, tenantXR(`{}`), "")
+	young.reconcile()
+	bases := []*fnv1.RunFunctionRequest{withEverything(f).install().req, young.req}
 	fn := NewFunction(logging.NewNopLogger())
 	f.Add(`{}`, `{}`, "customer1", `{}`, uint64(0))
 	f.Add(`{"argocd":{"chartVersion":"9.3.7","values":{"redis-ha":{"enabled":true}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`, "a.b", `{}`, uint64(7))
 	f.Add(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`, "", `{}`, uint64(3))
 	f.Add(`{"vcluster":{"values":{"controlPlane":null}},"kubernetes":{"version":"latest"}}`, `{"host":1}`, "x", `{}`, uint64(9))
-	f.Add(tokenSpec, `{}`, "y", `{}`, uint64(5))
+	f.Add(tokenSpec, `{}`, "y", `{}`, uint64(10))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"clusters":[{"name":"prod","labels":{"a":"b"},"namespaces":["1"],"secretRef":{"name":"prod-token"}},{"name":"yes"}]}`, `{}`, "z", `{}`, uint64(6))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"repositories":[{"name":"apps","url":"git@a:b","type":"git","secretRef":{"name":"apps"}},{"name":"b","url":"oci://c","type":"helm"}],"credentialTemplates":[{"name":"a","url":"https://a:b@c"}]}`, `{}`, "r", `{}`, uint64(8))
 	f.Add(`{"bootstrap":{"repoURL":"git@a:b","path":"..","syncPolicy":{"automated":{"prune":null}}}}`, `{}`, "s", `{}`, uint64(4))
 	f.Add(`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"c"}}}}`, `{}`, "t", `{}`, uint64(2))
-	f.Add(`{"claimRef":{"namespace":"n","name":"m"}}`, platformInput, "u", `{}`, uint64(1))
+	f.Add(`{"claimRef":{"namespace":"n","name":"m"}}`, platformInput, "u", `{}`, uint64(12))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"sso":{"disableAdmin":true,"oidc":{"issuer":"https://a","clientID":"b","clientSecretRef":{"name":"oidc"},"adminGroups":["c"]}}}`, `{}`, "v", `{}`, uint64(0))
-	f.Add(`{"plan":"p","argocd":{"values":{"server":{"replicas":2}}}}`, `{}`, "w", `{"argocd":{"ha":true},"vcluster":{"backingStore":"etcd","replicas":3}}`, uint64(3))
+	f.Add(`{"plan":"p","argocd":{"values":{"server":{"replicas":2}}}}`, `{}`, "w", `{"argocd":{"ha":true},"vcluster":{"backingStore":"etcd","replicas":3}}`, uint64(14))
 	f.Add(`{"plan":"p"}`, `{}`, "x", `{"quota":{"limits.cpu":1},"limits":{"max":{"cpu":"a"}},"versions":{"kubernetes":["~1.35"]}}`, uint64(5))
 	f.Add(`{"plan":"p"}`, platformInput, "y", `{"ingress":{"domain":"b.c"},"values":{"vcluster":{"logging":{"encoding":"json"}},"argocd":{"a":null}}}`, uint64(7))
 	f.Fuzz(func(t *testing.T, spec, input, name, planData string, seed uint64) {
-		req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
+		req := proto.Clone(bases[seed%2]).(*fnv1.RunFunctionRequest)
 		xr := req.GetObserved().GetComposite().GetResource()
 		xr.Fields["spec"] = jsonValue(spec)
 		if n, err := structpb.NewValue(name); err == nil {

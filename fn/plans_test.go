@@ -27,9 +27,9 @@ func argocdValue(e *engine, path ...string) any {
 // TestExamplePlans takes a tenant of each plan that users copy to Ready.
 func TestExamplePlans(t *testing.T) {
 	want := map[string]map[string]any{
-		"small":    {"limits.cpu": "20", "replicas": nil, "ha": nil, "etcd": nil, "services.loadbalancers": "0"},
-		"standard": {"limits.cpu": "80", "replicas": nil, "ha": nil, "etcd": nil, "services.loadbalancers": "0"},
-		"large":    {"limits.cpu": "120", "replicas": 3., "ha": true, "etcd": true, "services.loadbalancers": "2"},
+		"small":    {"limits.cpu": "20", "replicas": nil, "ha": nil, "etcd": nil, "services.loadbalancers": "0", "services.nodeports": "0"},
+		"standard": {"limits.cpu": "80", "replicas": nil, "ha": nil, "etcd": nil, "services.loadbalancers": "0", "services.nodeports": "0"},
+		"large":    {"limits.cpu": "120", "replicas": 3., "ha": true, "etcd": true, "services.loadbalancers": "2", "services.nodeports": "20"},
 	}
 	files, err := filepath.Glob("../examples/plans/*.yaml")
 	if err != nil || len(files) != len(want) {
@@ -44,6 +44,7 @@ func TestExamplePlans(t *testing.T) {
 			got := map[string]any{
 				"limits.cpu":             vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu"),
 				"services.loadbalancers": vclusterValues(e, "policies", "resourceQuota", "quota", "services.loadbalancers"),
+				"services.nodeports":     vclusterValues(e, "policies", "resourceQuota", "quota", "services.nodeports"),
 				"replicas":               vclusterValues(e, "controlPlane", "statefulSet", "highAvailability", "replicas"),
 				"etcd":                   vclusterValues(e, "controlPlane", "backingStore", "etcd", "deploy", "enabled"),
 				"ha":                     argocdValue(e, "redis-ha", "enabled"),
@@ -340,6 +341,7 @@ func TestPlanChanges(t *testing.T) {
 	e.plan("b", `{"vcluster":{"resources":{"limits":{"memory":"4Gi"}}},"argocd":{"server":{"replicas":2}}}`, "plan=large")
 	e.plan("c", `{"vcluster":{"storage":{"size":"5Gi"}}}`, "plan=grown")
 	e.plan("d", `{"vcluster":{"storage":{"size":"1024Mi"}}}`, "plan=alike")
+	e.plan("h", `{"vcluster":{"storage":{"size":"512Mi"}}}`, "plan=shrunk")
 	e.plan("e", `{"vcluster":{"storage":{"storageClass":"fast"}}}`, "plan=fast")
 	e.plan("f", `{"vcluster":{"backingStore":"etcd"}}`, "plan=etcd")
 	e.plan("g", `{"vcluster":{"backingStore":"etcd","replicas":3}}`, "plan=etcd3")
@@ -358,10 +360,11 @@ func TestPlanChanges(t *testing.T) {
 		t.Errorf("a change of plan resizes: %v, %s", memory(), e.status("plan"))
 	}
 	for plan, want := range map[string]string{
-		"grown": "spec.plan: grown has sqlite on a volume of 5Gi, and this virtual cluster was made with sqlite on a volume of 1Gi: Kubernetes can't change that in place",
-		"fast":  "spec.plan: fast has sqlite on a volume of 1Gi, class fast, and this",
-		"etcd":  "spec.plan: etcd has etcd on a volume of 1Gi, and this",
-		"etcd3": "spec.plan: etcd3 has etcd with 3 members on volumes of 1Gi, and this",
+		"grown":  "spec.plan: grown has sqlite on a volume of 5Gi, and this virtual cluster was made with sqlite on a volume of 1Gi: Kubernetes can't change that in place",
+		"shrunk": "spec.plan: shrunk has sqlite on a volume of 512Mi, and this virtual cluster was made with sqlite on a volume of 1Gi: Kubernetes can't change that in place",
+		"fast":   "spec.plan: fast has sqlite on a volume of 1Gi, class fast, and this",
+		"etcd":   "spec.plan: etcd has etcd on a volume of 1Gi, and this",
+		"etcd3":  "spec.plan: etcd3 has etcd with 3 members on volumes of 1Gi, and this",
 	} {
 		e.spec(`{"plan":"` + plan + `"}`)
 		if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, want) || !strings.Contains(msg, "such as large") {

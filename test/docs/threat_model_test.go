@@ -2,6 +2,7 @@
 package docs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -16,39 +17,74 @@ const (
 	hostile = "TestHostileTenant"
 )
 
-// TestThreatModelNamesTests: the proofs that the threat model names are there.
+// named is a test in a document, with its function, its cases, or both.
+var named = regexp.MustCompile("`((?:Test|Fuzz)\\w+)?((?:/\\w+)*)`")
+
+// TestThreatModelNamesTests: the proofs that the threat model names are there, and it names each attempt.
 func TestThreatModelNamesTests(t *testing.T) {
+	if _, err := os.Stat(filepath.Join(root, "test", "e2e")); errors.Is(err, fs.ErrNotExist) {
+		t.Skip("a copy of the project without end-to-end tests")
+	}
 	doc, err := os.ReadFile(filepath.Join(root, "docs", "threat-model.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := testFiles(t)
-	named := 0
+	if files[hostile] == "" {
+		t.Fatalf("there is no %s", hostile)
+	}
+	count, tried := 0, map[string]bool{}
 	for _, line := range strings.Split(string(doc), "\n") {
-		cells := strings.Split(line, "|")
-		if len(cells) != 5 {
-			continue
+		// In the last column of the table, a case alone is one of the function before it.
+		function := ""
+		if cells := strings.Split(line, "|"); len(cells) == 5 {
+			line, function = cells[3], hostile
 		}
-		function := hostile
-		for _, m := range regexp.MustCompile("`((?:Test|Fuzz)?\\w*)(?:/(\\w+))?`").FindAllStringSubmatch(cells[3], -1) {
+		for _, m := range named.FindAllStringSubmatch(line, -1) {
 			if m[1] != "" {
 				function = m[1]
 			}
-			named++
+			if function == "" {
+				continue
+			}
+			count++
 			file, ok := files[function]
-			switch {
-			case !ok && function == hostile:
-				// A copy of the project without end-to-end tests.
-			case !ok:
+			if !ok {
 				t.Errorf("there is no %s", function)
-			case m[2] != "" && !strings.Contains(file, `"`+m[2]+`"`):
-				t.Errorf("there is no case %s of %s", m[2], function)
+				continue
+			}
+			for _, name := range strings.Split(m[2], "/")[1:] {
+				if !strings.Contains(file, `"`+name+`"`) {
+					t.Errorf("there is no case %s of %s", name, function)
+				}
+				tried[function+"/"+name] = true
 			}
 		}
 	}
-	if named < 20 {
-		t.Errorf("found %d names of tests: the table isn't read as it is written", named)
+	if count < 20 {
+		t.Errorf("found %d names of tests: the table isn't read as it is written", count)
 	}
+	attempts := attemptsIn(t, files[hostile])
+	for _, name := range attempts {
+		if !tried[hostile+"/"+name] {
+			t.Errorf("attempt %s is not in the threat model", name)
+		}
+	}
+}
+
+// attemptsIn are the names in the table attempts of the code.
+func attemptsIn(t *testing.T, code string) []string {
+	t.Helper()
+	_, table, _ := strings.Cut(code, "\nvar attempts = []attempt{\n")
+	table, _, _ = strings.Cut(table, "\n}\n")
+	var out []string
+	for _, m := range regexp.MustCompile(`(?m)^\t\{"(\w+)", `).FindAllStringSubmatch(table, -1) {
+		out = append(out, m[1])
+	}
+	if len(out) < 20 {
+		t.Fatalf("found %d attempts: their table isn't read as it is written", len(out))
+	}
+	return out
 }
 
 // testFiles are the files of tests, by the functions in them.

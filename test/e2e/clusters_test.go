@@ -317,6 +317,8 @@ func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app str
 func (c *connected) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.account.Rotate(ctx, t)
 	c.account.Revoke(ctx, t)
+	calm.RLock()
+	defer calm.RUnlock()
 	start := time.Now()
 	c.writeSecrets(ctx, t, c.clusters...)
 	c.deploy(ctx, t, "second", c.clusters...)

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -24,28 +24,32 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
 )
 
-// serviceRefused tries a Service that is as a plain one, which gets to the host, but for a change.
 func serviceRefused(words string, change func(*corev1.ServiceSpec)) func(context.Context, *testing.T, *intrusion) {
 	return func(ctx context.Context, t *testing.T, i *intrusion) {
-		name := "trick-" + strings.ToLower(t.Name()[strings.LastIndex(t.Name(), "/")+1:])
-		i.mallory.awaitSynced(ctx, t, "plain-"+name)
-		trick := plainService(name)
-		change(&trick.Spec)
-		services := i.mallory.cluster.Typed.CoreV1().Services(metav1.NamespaceDefault)
-		// vcluster has the host say at once what address a Service gets.
-		_, err := services.Create(ctx, trick, metav1.CreateOptions{})
-		if err == nil {
-			i.mallory.awaitEvent(ctx, t, metav1.NamespaceDefault, "Service", name, words)
-		} else if !says(err, words) {
-			t.Errorf("want %q, got %v", words, err)
-		}
-		t.Logf("%v", err)
-		if s, err := host.Typed.CoreV1().Services(i.mallory.namespace).Get(ctx, onHost(name, metav1.NamespaceDefault), metav1.GetOptions{}); !kerrors.IsNotFound(err) {
-			t.Errorf("the Service is on the host: %v, %v", s.Spec, err)
-		}
-		if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-			t.Error(err)
-		}
+		i.mallory.serviceRefused(ctx, t, "trick-"+strings.ToLower(t.Name()[strings.LastIndex(t.Name(), "/")+1:]), words, change)
+	}
+}
+
+// serviceRefused tries a Service that is as a plain one, which gets to the host, but for a change.
+func (n *tenant) serviceRefused(ctx context.Context, t *testing.T, name, words string, change func(*corev1.ServiceSpec)) {
+	t.Helper()
+	n.awaitSynced(ctx, t, plainService("plain-"+name))
+	trick := plainService(name)
+	change(&trick.Spec)
+	services := n.cluster.Typed.CoreV1().Services(metav1.NamespaceDefault)
+	// vcluster has the host say at once what address a Service gets.
+	_, err := services.Create(ctx, trick, metav1.CreateOptions{})
+	if err == nil {
+		n.awaitEvent(ctx, t, metav1.NamespaceDefault, "Service", name, words)
+	} else if !says(err, words) {
+		t.Errorf("want %q, got %v", words, err)
+	}
+	t.Logf("%v", err)
+	if s, err := host.Typed.CoreV1().Services(n.namespace).Get(ctx, onHost(name, metav1.NamespaceDefault), metav1.GetOptions{}); !kerrors.IsNotFound(err) {
+		t.Errorf("the Service is on the host: %v, %v", s.Spec, err)
+	}
+	if err := services.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+		t.Error(err)
 	}
 }
 
@@ -78,13 +82,13 @@ func ownEndpoints(ctx context.Context, t *testing.T, i *intrusion) {
 		t.Fatal(err)
 	}
 	// What is made later is on the host, and has its addresses: so would these.
-	i.mallory.awaitSynced(ctx, t, "after-endpoints")
+	i.mallory.awaitSynced(ctx, t, plainService("after-endpoints"))
 	eventually.True(ctx, t, time.Minute, "the plain Service has its pod's address on the host", func(ctx context.Context) (bool, string) {
-		got := slicesOf(ctx, t, i.mallory.namespace, onHost("after-endpoints", metav1.NamespaceDefault))
-		return slices.Contains(got, i.mallory.probe.address), fmt.Sprint(got)
+		got, err := slicesOf(ctx, i.mallory.namespace, onHost("after-endpoints", metav1.NamespaceDefault))
+		return slices.Contains(got, i.mallory.probe.address), fmt.Sprint(got, err)
 	})
-	if got := slicesOf(ctx, t, i.mallory.namespace, ""); slices.Contains(got, i.alice.probe.address) {
-		t.Errorf("alice's address is behind a Service of mallory's on the host: %v", got)
+	if got, err := slicesOf(ctx, i.mallory.namespace, ""); err != nil || slices.Contains(got, i.alice.probe.address) {
+		t.Errorf("alice's address is behind a Service of mallory's on the host: %v, %v", got, err)
 	}
 	slice.Labels["vcluster.loft.sh/managed-by"] = "vcluster"
 	_, err := i.mallory.asSyncer(t).Typed.DiscoveryV1().EndpointSlices(i.mallory.namespace).Create(ctx, slice, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
@@ -94,15 +98,14 @@ func ownEndpoints(ctx context.Context, t *testing.T, i *intrusion) {
 }
 
 // slicesOf are the addresses behind a Service on the host, or behind all.
-func slicesOf(ctx context.Context, t *testing.T, namespace, service string) []string {
-	t.Helper()
+func slicesOf(ctx context.Context, namespace, service string) ([]string, error) {
 	options := metav1.ListOptions{}
 	if service != "" {
 		options.LabelSelector = discoveryv1.LabelServiceName + "=" + service
 	}
 	list, err := host.Typed.DiscoveryV1().EndpointSlices(namespace).List(ctx, options)
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var out []string
 	for _, s := range list.Items {
@@ -110,7 +113,7 @@ func slicesOf(ctx context.Context, t *testing.T, namespace, service string) []st
 			out = append(out, e.Addresses...)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // hijack is what mallory has its Argo CD deploy: an Ingress for somebody else's host, and one for all.
@@ -139,29 +142,44 @@ spec:
     service: {name: probe, port: {number: 8080}}
 `
 
-func otherTenantsHost(ctx context.Context, t *testing.T, i *intrusion) {
+// hijackRepo is the URL of a Git server with hijack, which mallory may reach.
+func (i *intrusion) hijackRepo(ctx context.Context, t *testing.T) string {
+	t.Helper()
 	state, err := i.alice.live.State(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	victim := strings.TrimPrefix(state.ArgoCD.URL, "https://")
-	own, err := host.Typed.NetworkingV1().Ingresses(i.mallory.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil || len(own.Items) != 1 || own.Items[0].Spec.IngressClassName == nil {
-		t.Fatalf("mallory has no Ingress for its own host, so that this would show nothing: %v", err)
-	}
 	if _, err := createNamespace(hostileGit)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	repo := gitserver.RunPublic(ctx, t, host, hostileGit, artifacts.ServersImage,
-		map[string]string{"hijack.yaml": fmt.Sprintf(hijack, *own.Items[0].Spec.IngressClassName, victim)})
-	if err := loggedIn(ctx, t, i.mallory.live).Create(ctx, "hijack", repo); err != nil {
+	class := *i.mallory.ingress(ctx, t).Spec.IngressClassName
+	return gitserver.RunPublic(ctx, t, host, hostileGit, artifacts.ServersImage, map[string]string{"hijack.yaml": fmt.Sprintf(hijack, class, victim)})
+}
+
+// ingress is the one that the tenant has on the host, for the host of its claim.
+func (n *tenant) ingress(ctx context.Context, t *testing.T) (is networkingv1.Ingress) {
+	t.Helper()
+	eventually.True(ctx, t, 30*time.Second, "one Ingress of "+n.live.Name+" is on the host", func(ctx context.Context) (bool, string) {
+		list, err := host.Typed.NetworkingV1().Ingresses(n.namespace).List(ctx, metav1.ListOptions{})
+		if err != nil || len(list.Items) != 1 || list.Items[0].Spec.IngressClassName == nil {
+			return false, fmt.Sprint(list, err)
+		}
+		is = list.Items[0]
+		return true, ""
+	})
+	return is
+}
+
+func otherTenantsHost(ctx context.Context, t *testing.T, i *intrusion) {
+	own := i.mallory.ingress(ctx, t)
+	if err := loggedIn(ctx, t, i.mallory.live).Create(ctx, "hijack", i.hijackRepo(ctx, t)); err != nil {
 		t.Fatal(err)
 	}
 	i.mallory.awaitEvent(ctx, t, "hijack", "Ingress", "hijack", "the hosts of a tenant's Ingress are those of its claim")
 	i.mallory.awaitEvent(ctx, t, "hijack", "Ingress", "hijack-all", "has no default backend")
-	after, err := host.Typed.NetworkingV1().Ingresses(i.mallory.namespace).List(ctx, metav1.ListOptions{})
-	if err != nil || len(after.Items) != 1 || after.Items[0].UID != own.Items[0].UID {
-		t.Errorf("mallory has other Ingresses on the host than before: %v, %v", after.Items, err)
+	if after := i.mallory.ingress(ctx, t); after.UID != own.UID {
+		t.Errorf("mallory has another Ingress on the host than before: %v", after)
 	}
 	loggedIn(ctx, t, i.alice.live)
 }
@@ -183,7 +201,7 @@ func collidingNames(ctx context.Context, t *testing.T, i *intrusion) {
 			t.Fatal(err)
 		}
 	}
-	i.mallory.awaitSynced(ctx, t, "after-collisions")
+	i.mallory.awaitSynced(ctx, t, plainService("after-collisions"))
 	mine := servicesIn(ctx, t, i.mallory.namespace)
 	for _, name := range []string{onHost("vcluster", i.alice.namespace), onHost("vcluster", "b"), onHost("argocd-server", "b"), onHost("a-x", "b")} {
 		if mine[name] == "" {
@@ -193,7 +211,7 @@ func collidingNames(ctx context.Context, t *testing.T, i *intrusion) {
 	if diff := cmp.Diff(before, servicesIn(ctx, t, i.alice.namespace)); diff != "" {
 		t.Errorf("alice's Services have changed: -before, +after\n%s", diff)
 	}
-	i.alice.probe.mustReach(ctx, t, net.JoinHostPort(serviceAddress(ctx, t, i.alice.namespace, "vcluster"), "443"))
+	i.alice.probe.mustReach(ctx, t, virtualAPI(ctx, t, i.alice))
 	// Its own control plane is the Service that it was: the virtual cluster answers by its address.
 	if _, err := byAddress(ctx, t, i.mallory.live).Typed.Discovery().ServerVersion(); err != nil {
 		t.Errorf("mallory has broken its own way to the virtual cluster: %v", err)

@@ -104,7 +104,7 @@ func says(err error, words ...string) bool {
 // hostToken looks at the token that a pod has: it opens the tenant's own virtual cluster, and the host knows it not.
 func hostToken(ctx context.Context, t *testing.T, i *intrusion) {
 	const folder = "/var/run/secrets/kubernetes.io/serviceaccount/"
-	token, err := i.mallory.probe.run(ctx, t, "cat", folder+"token")
+	token, err := i.mallory.probe.run(ctx, "cat", folder+"token")
 	if err != nil {
 		t.Fatal(err)
 	}

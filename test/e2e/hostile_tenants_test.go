@@ -13,6 +13,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -36,8 +37,8 @@ const (
 // An intrusion is a customer, mallory, that wants more than its own, and another one, alice, that has something.
 type intrusion struct {
 	mallory, alice *tenant
-	// bystander is a pod of the host that nothing is refused.
-	bystander place
+	// bystander is a pod of the host that nothing is refused, and onlooker another. insider is another one of alice's.
+	bystander, onlooker, insider place
 }
 
 // tenant is a claim as its owner knows it, with every right in its virtual cluster, and as the host does.
@@ -67,17 +68,21 @@ func intrude(ctx context.Context, t *testing.T) *intrusion {
 	})
 	i.mallory.live = claim.Create(ctx, t, host, newClaim("mallory"))
 	i.alice.live = claim.Create(ctx, t, host, newClaim("alice"))
+	// Without the label of namespaces that tenants reach.
 	_, err := host.Typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bystanders}}, metav1.CreateOptions{})
-	if err == nil {
+	if err == nil || kerrors.IsAlreadyExists(err) {
 		_, err = createNamespace(bystanders)(ctx, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	i.bystander = runProbe(ctx, t, host, bystanders, probePod("bystander"))
+	i.onlooker = runProbe(ctx, t, host, bystanders, probePod("onlooker"))
 	for _, who := range []*tenant{i.mallory, i.alice} {
 		who.settle(ctx, t)
 	}
+	i.insider = runProbe(ctx, t, i.alice.cluster, metav1.NamespaceDefault, probePod("insider"))
+	i.registerClusters(ctx, t)
 	return i
 }
 
@@ -129,11 +134,11 @@ func probePod(name string) *corev1.Pod {
 	}
 }
 
-// runProbe waits until the pod runs: a tenant's is where the others can't be.
+// runProbe makes a pod, or finds it there, and waits until it runs: a tenant's is where the others can't be.
 func runProbe(ctx context.Context, t *testing.T, c *kube.Cluster, namespace string, pod *corev1.Pod) place {
 	t.Helper()
 	pods := c.Typed.CoreV1().Pods(namespace)
-	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+	if _, err := pods.Create(ctx, pod, metav1.CreateOptions{}); err != nil && !kerrors.IsAlreadyExists(err) {
 		t.Fatalf("cannot create pod %s: %v", pod.Name, err)
 	}
 	p := place{cluster: c, namespace: namespace, name: pod.Name}
@@ -149,8 +154,7 @@ func runProbe(ctx context.Context, t *testing.T, c *kube.Cluster, namespace stri
 }
 
 // run runs a command in the pod.
-func (p place) run(ctx context.Context, t *testing.T, command ...string) (string, error) {
-	t.Helper()
+func (p place) run(ctx context.Context, command ...string) (string, error) {
 	var out, problem bytes.Buffer
 	err := p.cluster.Exec(ctx, p.namespace, p.name, "probe", command, nil, &out, &problem)
 	if err != nil {
@@ -163,16 +167,7 @@ func (p place) run(ctx context.Context, t *testing.T, command ...string) (string
 // if vcluster did all that it is asked.
 func (n *tenant) asSyncer(t *testing.T) *kube.Cluster {
 	t.Helper()
-	config := rest.CopyConfig(host.Config)
-	config.Impersonate = rest.ImpersonationConfig{
-		UserName: "system:serviceaccount:" + n.namespace + ":vc-vcluster",
-		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + n.namespace, "system:authenticated"},
-	}
-	out, err := kube.New(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return as(t, "system:serviceaccount:"+n.namespace+":vc-vcluster", "system:serviceaccounts", "system:serviceaccounts:"+n.namespace)
 }
 
 // onHost is the name on the host of an object in the virtual cluster.

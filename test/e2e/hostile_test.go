@@ -44,6 +44,8 @@ var attempts = []attempt{
 	{"Metadata", unreachable(asBystander, metadataService)},
 	{"HostPods", unreachable(asBystander, hostPods)},
 	{"ByWebhook", byWebhook},
+	{"ByCluster", byCluster},
+	{"ByRepository", byRepository},
 	{"OwnNetworkPolicy", ownNetworkPolicy},
 
 	// What it could have the host's controllers do.

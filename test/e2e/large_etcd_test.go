@@ -27,13 +27,9 @@ type etcdMember struct {
 	certs          *corev1.Secret
 }
 
-func (l *large) member(ctx context.Context, t *testing.T, i int) etcdMember {
-	t.Helper()
+func (l *large) member(ctx context.Context, i int) (etcdMember, error) {
 	certs, err := host.Typed.CoreV1().Secrets(l.namespace).Get(ctx, "vcluster-certs", metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return etcdMember{l.namespace, fmt.Sprint("vcluster-etcd-", i), certs}
+	return etcdMember{l.namespace, fmt.Sprint("vcluster-etcd-", i), certs}, err
 }
 
 // leadingMember is the pod of the member that the others follow.
@@ -43,7 +39,10 @@ func (l *large) leadingMember(ctx context.Context, t *testing.T) string {
 	eventually.True(ctx, t, time.Minute, "a member of etcd leads", func(ctx context.Context) (bool, string) {
 		var problem error
 		for i := range members {
-			m := l.member(ctx, t, i)
+			m, err := l.member(ctx, i)
+			if err != nil {
+				return false, err.Error()
+			}
 			leads, err := m.leads(ctx)
 			if leads {
 				leader = m.pod

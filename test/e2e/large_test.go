@@ -53,23 +53,25 @@ func TestLarge(t *testing.T) {
 	onlyInFull(t)
 	t.Parallel()
 	l := &large{}
+	t.Cleanup(func() { l.remove(context.Background(), t) })
 	testenv.Test(t, features.New("large").
 		Setup(l.install).
 		Assess("EachMemberHasTheState", l.replicated).
 		Assess("LossOfLeadersIsSurvived", l.survives).
-		Assess("ArgoCDHasThePlansReplicas", l.workloads).
+		Assess("ArgoCDHasThePlansReplicas", l.replicas).
 		Assess("ArgoCDDeploysFromGit", l.deploys).
 		Assess("LossOfRedisIsSurvived", l.survivesRedis).
 		Assess("PlanWithAnotherStoreIsRefused", l.refused).
 		Assess("DeleteTakesTheVolumes", l.deleted).
-		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			cleanUp(ctx, t, l.live)
-			l.plan.remove(ctx, t)
-			if !t.Failed() || !keep {
-				deleteNamespace(ctx, t, largeNamespace)
-			}
-			return ctx
-		}).Feature())
+		Feature())
+}
+
+func (l *large) remove(ctx context.Context, t *testing.T) {
+	cleanUp(ctx, t, l.live)
+	l.plan.remove(ctx, t)
+	if !t.Failed() || !keep {
+		deleteNamespace(ctx, t, largeNamespace)
+	}
 }
 
 // smaller makes the plan large fit a node of two cores that other tests run on, too: its requests and nothing else. It
@@ -123,8 +125,8 @@ func (l *large) install(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	s := l.live.AwaitReady(ctx, t, readyWithin)
 	measured.add("large: claim of the plan large to Ready", time.Since(l.live.Created))
 	l.namespace = s.Namespace
-	if name, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan"); name != "large" {
-		t.Errorf("the claim has plan %q", name)
+	if planOf(s) != "large" {
+		t.Errorf("the claim has plan %q", planOf(s))
 	}
 	return ctx
 }
@@ -171,17 +173,14 @@ func (l *large) complete(ctx context.Context, t *testing.T) {
 	}
 }
 
-func ready(pod corev1.Pod) bool {
-	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
-	})
-}
-
 // inEachMember asks each member of the store for the object, from what it has itself.
 func (l *large) inEachMember(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for i := range members {
-		m := l.member(ctx, t, i)
+		m, err := l.member(ctx, i)
+		if err != nil {
+			t.Fatal(err)
+		}
 		eventually.True(ctx, t, time.Minute, m.pod+" has the object, and two peers", func(ctx context.Context) (bool, string) {
 			names, err := m.peers(ctx)
 			if err != nil {
@@ -197,6 +196,8 @@ func (l *large) inEachMember(ctx context.Context, t *testing.T) {
 func (l *large) survives(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	lost := []string{l.leadingMember(ctx, t), l.leadingControlPlane(ctx, t)}
 	config := connectionConfig(ctx, t, l.live)
+	calm.RLock()
+	defer calm.RUnlock()
 	silence := listen(ctx, config.Host+"/api/v1/namespaces/"+l.kept.Namespace+"/configmaps/"+l.kept.Name, config)
 	pods := host.Typed.CoreV1().Pods(l.namespace)
 	was := map[string]types.UID{}
@@ -266,8 +267,8 @@ func (l *large) leadingControlPlane(ctx context.Context, t *testing.T) string {
 	return leader
 }
 
-// workloads are those of the plan, all of them available.
-func (l *large) workloads(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+// replicas of Argo CD's workloads are those of the plan, all of them available.
+func (l *large) replicas(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	want := map[string]int32{
 		"argocd-server": 3, "argocd-repo-server": 3, "argocd-applicationset-controller": 2, "argocd-notifications-controller": 1, "argocd-application-controller": 1, "argocd-redis": 1,
 	}
@@ -275,24 +276,9 @@ func (l *large) workloads(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		delete(want, "argocd-redis")
 		want["argocd-redis-ha-server"], want["argocd-redis-ha-haproxy"] = 3, 3
 	}
-	got := map[string]int32{}
-	virtual := open(ctx, t, l.live)
-	deployments, err := virtual.Typed.AppsV1().Deployments("argocd").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range deployments.Items {
-		got[d.Name] = d.Status.AvailableReplicas
-	}
-	sets, err := virtual.Typed.AppsV1().StatefulSets("argocd").List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range sets.Items {
-		got[s.Name] = s.Status.AvailableReplicas
-	}
-	if !maps.Equal(want, got) {
-		t.Errorf("Argo CD's replicas that are available: want %v, got %v", want, got)
+	got, wrong, err := workloads(ctx, open(ctx, t, l.live))
+	if err != nil || len(wrong) > 0 || !maps.Equal(want, got) {
+		t.Errorf("Argo CD's replicas that are available: want %v, got %v, %v, %v", want, got, wrong, err)
 	}
 	return ctx
 }
@@ -352,20 +338,7 @@ func (l *large) survivesRedis(ctx context.Context, t *testing.T, _ *envconf.Conf
 
 // refused asks for a plan that keeps the state elsewhere.
 func (l *large) refused(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	before := generations(ctx, t, l.live)
-	l.live.Patch(ctx, t, "standard", "spec", "plan")
-	s := tells(ctx, t, l.live, "spec.plan: standard has sqlite on a volume of 1Gi, and this virtual cluster was made with etcd with 3 members on volumes of 5Gi")
-	if name, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan"); name != "large" {
-		t.Errorf("the claim has plan %q by its status", name)
-	}
-	loggedIn(ctx, t, l.live)
-	l.live.Patch(ctx, t, "large", "spec", "plan")
-	l.live.Await(ctx, t, rolledOutWithin, "has its plan", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "spec.plan") })
-	for name, generation := range generations(ctx, t, l.live) {
-		if before[name] != generation && !strings.HasPrefix(name, "XVirtualArgoCD ") {
-			t.Errorf("%s went from %s to %s by a plan that was refused", name, before[name], generation)
-		}
-	}
+	planRefused(ctx, t, l.live, "standard", "spec.plan: standard has sqlite on a volume of 1Gi, and this virtual cluster was made with etcd with 3 members on volumes of 5Gi")
 	return ctx
 }
 
@@ -375,7 +348,7 @@ func (l *large) deleted(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	if err != nil {
 		t.Fatal(err)
 	}
-	measured.add("large: deletion to nothing left", deleteAndAwait(ctx, t, l.live, goneWithin))
+	measured.add("large: deletion to nothing left", deletePromptly(ctx, t, l.live))
 	for _, c := range claims.Items {
 		eventually.True(ctx, t, time.Minute, "the volume of "+c.Name+" is gone", func(ctx context.Context) (bool, string) {
 			v, err := host.Typed.CoreV1().PersistentVolumes().Get(ctx, c.Spec.VolumeName, metav1.GetOptions{})

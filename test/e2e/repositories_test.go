@@ -234,6 +234,8 @@ func (l *library) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		})
 	}
 
+	calm.RLock()
+	defer calm.RUnlock()
 	start := time.Now()
 	l.writeSecrets(ctx, t, l.git.KnownHosts)
 	l.awaitCommit(ctx, t, commit)

@@ -10,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -31,6 +30,7 @@ func TestRestricted(t *testing.T) {
 	needsEmbedded(t)
 	t.Parallel()
 	c := &confined{}
+	t.Cleanup(func() { c.remove(context.Background(), t) })
 	testenv.Test(t, features.New("confined").
 		Setup(c.install).
 		Assess("ArgoCDAndDNSFit", c.fit).
@@ -38,22 +38,19 @@ func TestRestricted(t *testing.T) {
 		Assess("FittingPodRuns", c.fittingRuns).
 		Assess("ChangeOfPlanResizesInPlace", c.resized).
 		Assess("LevelIsThePlans", c.rootAllowed).
-		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			cleanUp(ctx, t, c.live)
-			c.small.remove(ctx, t)
-			c.medium.remove(ctx, t)
-			return ctx
-		}).Feature())
+		Feature())
+}
+
+func (c *confined) remove(ctx context.Context, t *testing.T) {
+	cleanUp(ctx, t, c.live)
+	c.small.remove(ctx, t)
+	c.medium.remove(ctx, t)
 }
 
 func (c *confined) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	c.small = installPlan(ctx, t, "small", "restricted", func(plan *unstructured.Unstructured) {
-		if err := unstructured.SetNestedField(plan.Object, "restricted", "data", "podSecurity"); err != nil {
-			t.Fatal(err)
-		}
-	})
+	c.small = installPlan(ctx, t, "small", "restricted", with(t, "restricted", "podSecurity"))
 	// The plan standard, under a name that makes it nobody else's.
-	c.medium = installPlan(ctx, t, "standard", "medium", nil)
+	c.medium = installPlan(ctx, t, "standard", "medium")
 	c.live = claim.Create(ctx, t, host, newClaim("confined").Set("restricted", "spec", "plan"))
 	c.namespace = c.live.AwaitReady(ctx, t, readyWithin).Namespace
 	measured.add("confined: claim of a restricted plan to Ready", time.Since(c.live.Created))
@@ -119,70 +116,39 @@ func (c *confined) fittingRuns(ctx context.Context, t *testing.T, _ *envconf.Con
 
 // resized changes the claim's plan: everything is the same after that, but for its size.
 func (c *confined) resized(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	before := c.same(ctx, t)
-	pods, memory, err := sizes(ctx, t, c.live)
-	if err != nil || pods != "30" || memory != "512Mi" {
-		t.Errorf("the tenant has %s pods and %s of memory, not those of its plan: %v", pods, memory, err)
-	}
+	before, pod := c.same(ctx, t), c.fitting(ctx, t)
+	c.awaitSizes(ctx, t, time.Minute, sizes{"30", "1536Mi", "512Mi"})
 	url := connectionDetails(ctx, t, c.live)["url"]
+	calm.RLock()
+	defer calm.RUnlock()
 	silence := listen(ctx, url+"/api/version", anyCertificate)
 	c.live.Patch(ctx, t, "medium", "spec", "plan")
-	start := time.Now()
-	c.live.Await(ctx, t, 5*time.Minute, "is Ready with its new plan", func(s *claim.State) bool {
-		plan, _, _ := unstructured.NestedString(s.Object.Object, "status", "plan")
-		pods, memory, err = sizes(ctx, t, c.live)
-		return s.True(claim.Ready) && s.Phase == "Ready" && plan == "medium" && pods == "60" && memory == "1Gi" && c.limit(ctx) == "2Gi"
-	})
-	measured.add("confined: claim's plan changed to resized and Ready", time.Since(start))
+	measured.add("confined: claim's plan changed to resized and Ready", c.awaitResized(ctx, t, "medium", sizes{"60", "2Gi", "1Gi"}))
 	silence.atMost(t, answersWithin, "confined: Argo CD's longest silence while it is resized")
-	if after := c.same(ctx, t); before != after {
-		t.Errorf("resized in place, but\nbefore: %+v\nafter:  %+v", before, after)
+	if after, podAfter := c.same(ctx, t), c.fitting(ctx, t); before != after || pod != podAfter {
+		t.Errorf("resized in place, but\nbefore: %+v, %+v\nafter:  %+v, %+v", before, pod, after, podAfter)
 	}
 	loggedIn(ctx, t, c.live)
 	return ctx
 }
 
-// limit is the memory that the control plane which is ready may have.
-func (c *confined) limit(ctx context.Context) string {
-	pod, err := host.Typed.CoreV1().Pods(c.namespace).Get(ctx, "vcluster-0", metav1.GetOptions{})
-	if err != nil {
-		return err.Error()
-	}
-	if !ready(*pod) {
-		return "not ready"
-	}
-	return pod.Spec.Containers[0].Resources.Limits.Memory().String()
+// fitting is the pod of the tenant's, which a change of sizes leaves as it is, too.
+type fitting struct {
+	inside, onHost types.UID
+	restarts       int32
 }
 
-// sameness is what a change of sizes leaves as it is.
-type sameness struct {
-	namespace, set, volume, server, probe, fitting types.UID
-	restarts                                       int32
-}
-
-func (c *confined) same(ctx context.Context, t *testing.T) (s sameness) {
+func (c *confined) fitting(ctx context.Context, t *testing.T) fitting {
 	t.Helper()
-	get := func(into *types.UID, o metav1.Object, err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		*into = o.GetUID()
+	inside, err := c.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Get(ctx, c.probe.name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	namespace, err := host.Typed.CoreV1().Namespaces().Get(ctx, c.namespace, metav1.GetOptions{})
-	get(&s.namespace, namespace, err)
-	set, err := host.Typed.AppsV1().StatefulSets(c.namespace).Get(ctx, "vcluster", metav1.GetOptions{})
-	get(&s.set, set, err)
-	volume, err := host.Typed.CoreV1().PersistentVolumeClaims(c.namespace).Get(ctx, "data-vcluster-0", metav1.GetOptions{})
-	get(&s.volume, volume, err)
-	server, err := c.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})
-	get(&s.server, server, err)
-	probe, err := c.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Get(ctx, c.probe.name, metav1.GetOptions{})
-	get(&s.probe, probe, err)
-	fitting, err := host.Typed.CoreV1().Pods(c.namespace).Get(ctx, onHost(c.probe.name, metav1.NamespaceDefault), metav1.GetOptions{})
-	get(&s.fitting, fitting, err)
-	s.restarts = restarts(*fitting)
-	return s
+	onTheHost, err := host.Typed.CoreV1().Pods(c.namespace).Get(ctx, onHost(c.probe.name, metav1.NamespaceDefault), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fitting{inside.UID, onTheHost.UID, restarts(*onTheHost)}
 }
 
 // rootAllowed tries the pod again, in a virtual cluster of the level baseline.

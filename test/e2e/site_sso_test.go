@@ -107,6 +107,8 @@ func (s *site) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) con
 	if err := s.visitor(t).LoginSSO(ctx, s.provider.Ada.Name, s.provider.Ada.Password); err == nil {
 		t.Error("the provider takes the old client secret: this test shows nothing")
 	}
+	calm.RLock()
+	defer calm.RUnlock()
 	start := time.Now()
 	s.writeClientSecret(ctx, t)
 	eventually.True(ctx, t, 3*time.Minute, "somebody signs on with the new client secret", func(ctx context.Context) (bool, string) {

@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chart/loader"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -218,11 +216,7 @@ func vclusterChart(t *testing.T) *chart.Chart {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := cache.ModuleDir(t.Context(), "vcluster")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ch, err := loader.LoadDir(filepath.Join(dir, "chart"))
+	ch, err := VCluster(t.Context(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}

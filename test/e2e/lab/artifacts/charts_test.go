@@ -17,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
@@ -122,7 +123,7 @@ func TestEtcdHasTheChartsName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ch, err := moduleChart(context.Background(), cache, "vcluster", "chart")
+	ch, err := charts.VCluster(context.Background(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,11 @@
 package platform
 
 import (
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
@@ -156,11 +155,7 @@ func renderVCluster(t *testing.T, of plan.Values) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := cache.ModuleDir(t.Context(), "vcluster")
-	if err != nil {
-		t.Fatal(err)
-	}
-	chart, err := loader.LoadDir(filepath.Join(dir, "chart"))
+	chart, err := charts.VCluster(t.Context(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}

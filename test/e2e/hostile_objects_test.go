@@ -234,15 +234,23 @@ func servicesIn(ctx context.Context, t *testing.T, namespace string) map[string]
 
 // valuesRefused tries what would switch isolation off, each in a claim of its own.
 func valuesRefused(ctx context.Context, t *testing.T, _ *intrusion) {
-	for n, path := range []string{
+	tried := 0
+	try := func(path, value string) {
+		tried++
+		hostile := newClaim(fmt.Sprintf("hostile-%02d", tried)).VClusterValue(value, strings.Split(path, ".")...)
+		t.Run(path, func(t *testing.T) {
+			t.Parallel()
+			refused(ctx, t, badClaim{hostile, "spec.vcluster.values." + path})
+		})
+	}
+	// The chart writes it into a manifest as it is.
+	try("logging.encoding", "json\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: of-mallory, namespace: "+bystanders+"}\n---\n")
+	for _, path := range []string{
 		"policies.networkPolicy.enabled", "policies.resourceQuota.enabled", "policies.limitRange.enabled", "policies.podSecurityStandard",
 		"sync.toHost.networkPolicies.enabled", "sync.toHost.endpoints.enabled", "sync.toHost.serviceAccounts.enabled",
 		"experimental.deploy.host.manifests", "controlPlane.advanced.workloadServiceAccount.name", "rbac.role.extraRules",
 	} {
-		t.Run(path, func(t *testing.T) {
-			t.Parallel()
-			refused(ctx, t, badClaim{newClaim(fmt.Sprintf("hostile-%02d", n)).VClusterValue("false", strings.Split(path, ".")...), "spec.vcluster.values." + path})
-		})
+		try(path, "false")
 	}
 }
 

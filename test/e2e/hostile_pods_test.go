@@ -150,6 +150,21 @@ func hostToken(ctx context.Context, t *testing.T, i *intrusion) {
 	}
 }
 
+// nodeVolume has the node mount a folder of a server, which no NetworkPolicy is asked about.
+func nodeVolume(ctx context.Context, t *testing.T, i *intrusion) {
+	pod := probePod("mounts")
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "far", VolumeSource: corev1.VolumeSource{
+		NFS: &corev1.NFSVolumeSource{Server: i.bystander.address, Path: "/"},
+	}})
+	if _, err := i.mallory.cluster.Typed.CoreV1().Pods(metav1.NamespaceDefault).Create(ctx, pod, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	i.mallory.awaitEvent(ctx, t, metav1.NamespaceDefault, "Pod", pod.Name, "a volume of a tenant's pod is")
+	if _, err := host.Typed.CoreV1().Pods(i.mallory.namespace).Get(ctx, onHost(pod.Name, metav1.NamespaceDefault), metav1.GetOptions{}); !kerrors.IsNotFound(err) {
+		t.Errorf("the pod is on the host: %v", err)
+	}
+}
+
 func projected(v corev1.Volume) []corev1.VolumeProjection {
 	if v.Projected == nil {
 		return nil

@@ -33,6 +33,7 @@ var attempts = []attempt{
 		security(s).Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}
 	})},
 	{"HostToken", hostToken},
+	{"NodeVolume", nodeVolume},
 
 	// What it could reach.
 	{"OtherTenantByPod", unreachable(asVictim, podsOfVictim)},

@@ -16,13 +16,13 @@ const (
 	// a container's resources in the status, and resizeLocked the first that can't be
 	// told not to.
 	resizeSince, resizeLocked = 33, 35
-	// mutatingSince is the first one with MutatingAdmissionPolicies for all.
-	mutatingSince = 36
 )
 
 // requestsPolicy gives containers of the virtual cluster that name neither requests
-// nor limits a request, that of DefaultRequests.
-const requestsPolicy = `apiVersion: admissionregistration.k8s.io/%[1]s
+// nor limits a request, that of DefaultRequests. It is of one API version in all of
+// Kubernetes 1.35 to 1.39: vcluster deletes what it has applied in another one, and
+// its control plane ends where the API server doesn't serve that any more.
+const requestsPolicy = `apiVersion: admissionregistration.k8s.io/v1beta1
 kind: MutatingAdmissionPolicy
 metadata:
   name: virtual-argocd-requests
@@ -46,7 +46,7 @@ spec:
           .filter(c, !has(c.resources) || !has(c.resources.requests))
           .map(c, Object.spec.containers{name: c.name, resources: Object.spec.containers.resources{requests: {"cpu": "10m"}}})}}
 ---
-apiVersion: admissionregistration.k8s.io/%[1]s
+apiVersion: admissionregistration.k8s.io/v1beta1
 kind: MutatingAdmissionPolicyBinding
 metadata:
   name: virtual-argocd-requests
@@ -63,9 +63,9 @@ var (
 // requests are the values that keep Argo CD from that panic, after what the
 // platform's values have in the same place.
 func requests(kubernetes string, platforms Values) (Values, error) {
-	arguments, version := requestsIn(parse(kubernetes).Minor())
+	arguments, policy := requestsIn(parse(kubernetes).Minor())
 	out := Values{}
-	if version != "" {
+	if policy {
 		at, _ := lookup(platforms, pathOfManifests...)
 		before, ok := at.(string)
 		if at != nil && !ok {
@@ -74,7 +74,7 @@ func requests(kubernetes string, platforms Values) (Values, error) {
 		if before != "" {
 			before += "\n---\n"
 		}
-		insert(out, before+fmt.Sprintf(requestsPolicy, version), pathOfManifests...)
+		insert(out, before+requestsPolicy, pathOfManifests...)
 	}
 	if len(arguments) > 0 {
 		at, _ := lookup(platforms, pathOfArguments...)
@@ -88,15 +88,13 @@ func requests(kubernetes string, platforms Values) (Values, error) {
 }
 
 // requestsIn are the arguments of the API server that it takes in a minor version of
-// Kubernetes 1.x, and the version in which that has the policy; "" for none.
-func requestsIn(minor uint64) (arguments []any, policy string) {
+// Kubernetes 1.x, and whether it takes the policy.
+func requestsIn(minor uint64) (arguments []any, policy bool) {
 	switch {
 	case minor < resizeSince:
-		return nil, ""
+		return nil, false
 	case minor < resizeLocked:
-		return []any{"--feature-gates=InPlacePodVerticalScaling=false"}, ""
-	case minor < mutatingSince:
-		return []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}, "v1beta1"
+		return []any{"--feature-gates=InPlacePodVerticalScaling=false"}, false
 	}
-	return nil, "v1"
+	return []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}, true
 }

@@ -7,14 +7,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestRequestsOfContainers: each version of Kubernetes gets what it knows.
+// TestRequestsOfContainers: each version of Kubernetes gets what it knows, and none what another's control plane would have
+// to take away.
 func TestRequestsOfContainers(t *testing.T) {
 	for version, want := range map[string]struct{ arguments, policies string }{
 		"v1.32.9": {"", ""},
 		"v1.33.1": {"InPlacePodVerticalScaling=false", ""},
 		"v1.34.2": {"InPlacePodVerticalScaling=false", ""},
 		"v1.35.4": {"MutatingAdmissionPolicy=true", "admissionregistration.k8s.io/v1beta1"},
-		"v1.36.0": {"", "admissionregistration.k8s.io/v1"},
+		"v1.36.0": {"MutatingAdmissionPolicy=true", "admissionregistration.k8s.io/v1beta1"},
 	} {
 		t.Run(version, func(t *testing.T) {
 			values, err := requests(version, nil)

@@ -166,7 +166,7 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 	t.Helper()
 	url := "https://" + at
 	l.Await(ctx, t, 3*time.Minute, "is served at "+at, func(state *claim.State) bool {
-		return state.True(claim.IngressReady) && strings.HasPrefix(state.Condition(claim.IngressReady).Message, url+" ") &&
+		return state.Phase == "Ready" && state.True(claim.IngressReady) && strings.HasPrefix(state.Condition(claim.IngressReady).Message, url+" ") &&
 			state.ArgoCD.URL == url && state.True(claim.Ready)
 	})
 	api, err := argocd.NewTrusting(dialer, url, authorities)

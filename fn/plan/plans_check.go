@@ -125,8 +125,8 @@ func (c Chosen) checkSizes(claim, all Values) error {
 			v = strconv.FormatFloat(n, 'f', -1, 64)
 		}
 		text, ok := v.(string)
-		q, err := resource.ParseQuantity(text)
-		return q, ok && err == nil
+		q, isAmount := parseAmount(text)
+		return q, ok && isAmount
 	}
 	for _, name := range containerNames {
 		request, has := amount("requests", name)
@@ -165,8 +165,7 @@ func (c Chosen) checkIngress() error {
 }
 
 func (c Chosen) checkQuantity(field, text string) error {
-	q, err := resource.ParseQuantity(text)
-	if err != nil || q.Sign() < 0 {
+	if q, ok := parseAmount(text); !ok || q.Sign() < 0 {
 		return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", c.at(field), text)
 	}
 	return nil

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
@@ -44,7 +42,7 @@ func newStore(c Chosen, in v1alpha1.Input) Store {
 // is refused.
 func (p *Plan) setStore(r Request, in v1alpha1.Input) error {
 	if in.Storage.Size != "" {
-		if _, err := resource.ParseQuantity(in.Storage.Size); err != nil {
+		if _, ok := parseAmount(in.Storage.Size); !ok {
 			return fmt.Errorf("input.storage.size: %q is not an amount: write one such as 2Gi", in.Storage.Size)
 		}
 	}
@@ -67,10 +65,7 @@ func (p *Plan) setStore(r Request, in v1alpha1.Input) error {
 // same tells whether two stores are the same to Kubernetes.
 func (s Store) same(other Store) bool {
 	size := func(s Store) int64 {
-		q, err := resource.ParseQuantity(s.Size)
-		if err != nil {
-			return 0
-		}
+		q, _ := parseAmount(s.Size)
 		return q.Value()
 	}
 	return s.Kind == other.Kind && s.Members == other.Members && s.StorageClass == other.StorageClass && size(s) == size(other)

@@ -42,20 +42,16 @@ func (c Chosen) check() error {
 			return fmt.Errorf("%s: %q is not the name of an object: write one such as standard", c.at(n.field), n.name)
 		}
 	}
-	for _, n := range []struct {
-		field        string
-		is, from, to int64
-	}{
-		{"vcluster.replicas", d.VCluster.Replicas, 0, 7},
-		{"loadBalancers", d.LoadBalancers, 0, 100},
-		{"argocd.server.replicas", d.ArgoCD.Server.Replicas, 0, 50},
-		{"argocd.repoServer.replicas", d.ArgoCD.RepoServer.Replicas, 0, 50},
-		{"argocd.controller.replicas", d.ArgoCD.Controller.Replicas, 0, 50},
-		{"argocd.applicationSet.replicas", d.ArgoCD.ApplicationSet.Replicas, 0, 50},
-	} {
-		if n.is < n.from || n.is > n.to {
-			return fmt.Errorf("%s: %d is not possible: write a number up to %d", c.at(n.field), n.is, n.to)
+	for _, w := range c.workloads() {
+		if err := c.checkReplicas("argocd."+w.key+".replicas", w.size.Replicas, 50); err != nil {
+			return err
 		}
+	}
+	if err := c.checkReplicas("vcluster.replicas", d.VCluster.Replicas, 7); err != nil {
+		return err
+	}
+	if n := d.LoadBalancers; n < 0 || n > 100 {
+		return fmt.Errorf("%s: %d is not possible: write a number from 0 to 100", c.at("loadBalancers"), n)
 	}
 	if levels := []string{"", PodSecurityBaseline, PodSecurityRestricted}; !slices.Contains(levels, d.PodSecurity) {
 		return fmt.Errorf("%s: %q is unknown: write %s or %s", c.at("podSecurity"), d.PodSecurity, PodSecurityBaseline, PodSecurityRestricted)
@@ -67,6 +63,14 @@ func (c Chosen) check() error {
 		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", c.at("vcluster.replicas"), d.VCluster.Replicas, StoreEtcd)
 	}
 	return c.checkIngress()
+}
+
+// checkReplicas refuses a number that no workload can have; 0 is none that is written.
+func (c Chosen) checkReplicas(field string, n, most int64) error {
+	if n < 0 || n > most {
+		return fmt.Errorf("%s: %d is not possible: write a number from 1 to %d", c.at(field), n, most)
+	}
+	return nil
 }
 
 // quotaNames are the limits that a ResourceQuota may have without a slash in their
@@ -94,20 +98,16 @@ func (c Chosen) checkNames() error {
 	if err := check("quota", d.Quota, quotaNames); err != nil {
 		return err
 	}
-	for _, of := range []struct {
+	type named struct {
 		field string
 		names map[string]v1alpha1.Quantity
-	}{
-		{"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
-		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits},
-		{"argocd.server.resources.requests", d.ArgoCD.Server.Resources.Requests}, {"argocd.server.resources.limits", d.ArgoCD.Server.Resources.Limits},
-		{"argocd.repoServer.resources.requests", d.ArgoCD.RepoServer.Resources.Requests}, {"argocd.repoServer.resources.limits", d.ArgoCD.RepoServer.Resources.Limits},
-		{"argocd.controller.resources.requests", d.ArgoCD.Controller.Resources.Requests}, {"argocd.controller.resources.limits", d.ArgoCD.Controller.Resources.Limits},
-		{"argocd.applicationSet.resources.requests", d.ArgoCD.ApplicationSet.Resources.Requests}, {"argocd.applicationSet.resources.limits", d.ArgoCD.ApplicationSet.Resources.Limits},
-		{"argocd.notifications.resources.requests", d.ArgoCD.Notifications.Resources.Requests}, {"argocd.notifications.resources.limits", d.ArgoCD.Notifications.Resources.Limits},
-		{"argocd.dex.resources.requests", d.ArgoCD.Dex.Resources.Requests}, {"argocd.dex.resources.limits", d.ArgoCD.Dex.Resources.Limits},
-		{"argocd.redis.resources.requests", d.ArgoCD.Redis.Resources.Requests}, {"argocd.redis.resources.limits", d.ArgoCD.Redis.Resources.Limits},
-	} {
+	}
+	all := []named{{"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
+		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits}}
+	for _, w := range c.workloads() {
+		all = append(all, named{"argocd." + w.key + ".resources.requests", w.size.Resources.Requests}, named{"argocd." + w.key + ".resources.limits", w.size.Resources.Limits})
+	}
+	for _, of := range all {
 		if err := check(of.field, of.names, containerNames); err != nil {
 			return err
 		}

@@ -118,7 +118,7 @@ func installExample(e *engine, file string) {
 // TestWhichPlan: the one of the claim, the platform's default, the one named
 // standard, or none.
 func TestWhichPlan(t *testing.T) {
-	const small, huge = `{"quota":{"limits.cpu":"1"}}`, `{"quota":{"limits.cpu":"99"}}`
+	const small, huge = `{"quota":{"limits.cpu":"20"}}`, `{"quota":{"limits.cpu":"99"}}`
 	cases := map[string]struct {
 		spec    string
 		install func(e *engine)
@@ -129,11 +129,11 @@ func TestWhichPlan(t *testing.T) {
 		"None":          {spec: `{}`, plan: "standard", quota: "80"},
 		"BuiltInByName": {spec: `{"plan":"standard"}`, plan: "standard", quota: "80"},
 		"NoneIsDefault": {`{}`, func(e *engine) { e.plan("a", small, "plan=small") }, "standard", "80", nil},
-		"NamedStandard": {`{}`, func(e *engine) { e.plan("a", small, "plan=standard") }, "standard", "1", nil},
+		"NamedStandard": {`{}`, func(e *engine) { e.plan("a", small, "plan=standard") }, "standard", "20", nil},
 		"Default": {`{}`, func(e *engine) {
 			e.plan("a", small, "plan=small", "default-plan=true")
 			e.plan("b", huge, "plan=standard")
-		}, "small", "1", nil},
+		}, "small", "20", nil},
 		"DefaultIsFalse": {`{}`, func(e *engine) { e.plan("a", small, "plan=small", "default-plan=false") }, "standard", "80", nil},
 		"Named":          {`{"plan":"huge"}`, func(e *engine) { e.plan("a", small, "plan=small", "default-plan=true"); e.plan("b", huge, "plan=huge") }, "huge", "99", nil},
 		"NoData":         {`{"plan":"empty"}`, func(e *engine) { e.plan("a", `null`, "plan=empty") }, "empty", "80", nil},
@@ -207,7 +207,7 @@ func TestPlanMistakes(t *testing.T) {
 		`{"quota":{"count/pods":-1}}`:                                             {`plan p: data.quota.count/pods`},
 		`{"limits":{"default":{"pods":"1"}}}`:                                     {`plan p: data.limits.default.pods: is no resource`},
 		`{"argocd":{"redis":{"resources":{"limits":{"ram":"1Gi"}}}}}`:             {`plan p: data.argocd.redis.resources.limits.ram`},
-		`{"vcluster":{"resources":{"limits":{"memory":"256Mi"}}}}`:                {`plan p: data.vcluster.resources: requests.memory is 768Mi and limits.memory 256Mi`},
+		`{"vcluster":{"resources":{"limits":{"memory":"256Mi"}}}}`:                {`plan p: data.vcluster.resources.limits.memory: is 256Mi, and data.vcluster.resources.requests.memory, built in, is 768Mi: write at least 768Mi here, or at most 256Mi there`},
 		`{"vcluster":{"replicas":3}}`:                                             {`plan p: data.vcluster.replicas: is 3`, `vcluster.backingStore: etcd`},
 		`{"vcluster":{"backingStore":"mysql"}}`:                                   {`plan p: data.vcluster.backingStore: "mysql" is unknown`},
 		`{"vcluster":{"storage":{"size":"big"}}}`:                                 {`plan p: data.vcluster.storage.size: "big" is not an amount`},

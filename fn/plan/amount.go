@@ -1,18 +1,21 @@
 package plan
 
 import (
-	"regexp"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
-// amountForm is what of the amounts that Kubernetes reads anybody needs. Sums and
-// comparisons of one such as 1e99999999 take minutes and gigabytes.
-var amountForm = regexp.MustCompile(`^[+-]?[0-9.]{1,32}([eE][+-]?[0-9]{1,2}|[A-Za-z]{0,2})$`)
+// Bounds of the text of an amount. Kubernetes reads 1e99999999, too, which takes
+// minutes and gigabytes to compare with another or to add to one.
+const (
+	maxAmount   = 40
+	maxExponent = len("e+99")
+)
 
 // parseAmount reads an amount of a resource, and tells whether it is one.
 func parseAmount(text string) (resource.Quantity, bool) {
-	if !amountForm.MatchString(text) {
+	if e := strings.IndexAny(text, "eE"); len(text) > maxAmount || e >= 0 && len(text)-e > maxExponent {
 		return resource.Quantity{}, false
 	}
 	q, err := resource.ParseQuantity(text)

@@ -192,4 +192,6 @@ func (c Chosen) values() (vcluster, argocd Values, err error) {
 }
 
 // at is the path of a field of the plan.
-func (c Chosen) at(field string) string { return "plan " + c.Name + ": data." + field }
+func (c Chosen) at(field string) string { return c.prefix() + "data." + field }
+
+func (c Chosen) prefix() string { return "plan " + c.Name + ": " }

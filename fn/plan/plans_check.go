@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -111,36 +109,6 @@ func (c Chosen) checkNames() error {
 		if err := check(of.field, of.names, containerNames); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkSizes refuses a container of the control plane that requests more than its
-// limit: the host would, for as long as nobody looks.
-func (c Chosen) checkSizes(claim, all Values) error {
-	at := []string{"controlPlane", "statefulSet", "resources"}
-	amount := func(kind, name string) (resource.Quantity, bool) {
-		v, _ := lookup(all, append(slices.Clone(at), kind, name)...)
-		if n, ok := v.(float64); ok {
-			v = strconv.FormatFloat(n, 'f', -1, 64)
-		}
-		text, ok := v.(string)
-		q, isAmount := parseAmount(text)
-		return q, ok && isAmount
-	}
-	for _, name := range containerNames {
-		request, has := amount("requests", name)
-		limit, limited := amount("limits", name)
-		if !has || !limited || request.Cmp(limit) <= 0 {
-			continue
-		}
-		field := "input.charts.vcluster.values." + strings.Join(at, ".")
-		if _, ok := lookup(claim, at...); ok {
-			field = "spec.vcluster.values." + strings.Join(at, ".")
-		} else if r := c.Data.VCluster.Resources; len(r.Requests)+len(r.Limits) > 0 {
-			field = c.at("vcluster.resources")
-		}
-		return fmt.Errorf("%s: requests.%s is %s and limits.%s %s: write both, the limit no smaller than the request", field, name, request.String(), name, limit.String())
 	}
 	return nil
 }

@@ -175,17 +175,29 @@ func TestWhichPlan(t *testing.T) {
 	}
 }
 
-// TestOlderCrossplane: one that looks nothing up has the built-in plan alone.
+// TestOlderCrossplane: one that doesn't say what it can do has the built-in plan
+// alone, though it may find what it is asked for.
 func TestOlderCrossplane(t *testing.T) {
-	for spec, want := range map[string]string{`{}`: "", `{"plan":"standard"}`: "", `{"plan":"small"}`: "spec.plan: is not possible on this platform"} {
+	const refused = "spec.plan: needs Crossplane 2.2 or later, and this platform's is older: leave it out"
+	for spec, want := range map[string]string{`{}`: "", `{"plan":"standard"}`: "", `{"plan":"small"}`: refused} {
 		e := newEngine(t, tenantXR(spec), "")
+		e.plan("a", `{"quota":{"limits.cpu":"20"}}`, "plan=small", "default-plan=true")
+		e.plan("b", `{"quota":{"limits.cpu":"30"}}`, "plan=standard")
 		e.req.Meta.Capabilities = nil
-		rsp, err := e.f.RunFunction(t.Context(), proto.Clone(e.req).(*fnv1.RunFunctionRequest))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if msg := fatal(rsp); !strings.HasPrefix(msg, want) || want == "" && (msg != "" || len(rsp.GetDesired().GetResources()) == 0) {
+		rsp := e.call()
+		if msg := fatal(rsp); msg != want || want == "" && len(rsp.GetDesired().GetResources()) == 0 {
 			t.Errorf("%s: %q, %d resources", spec, msg, len(rsp.GetDesired().GetResources()))
+		}
+		for name := range rsp.GetRequirements().GetResources() {
+			if strings.Contains(name, "plan") {
+				t.Errorf("%s: asks for %s", spec, name)
+			}
+		}
+		if want != "" {
+			continue
+		}
+		if e.install(); vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu") != "80" {
+			t.Errorf("%s: has a plan that isn't built in", spec)
 		}
 	}
 }
@@ -376,5 +388,49 @@ func TestPlanChanges(t *testing.T) {
 	e.spec(`{"plan":"grown"}`)
 	if e.install(); volume() != "5Gi" {
 		t.Errorf("volume: %v", volume())
+	}
+}
+
+// TestDefaultPlanMoves: a claim that names no plan gets the sizes of the new default,
+// and keeps the store that it was made with.
+func TestDefaultPlanMoves(t *testing.T) {
+	for name, data := range map[string]string{
+		"Etcd":    `{"vcluster":{"backingStore":"etcd"},"quota":{"limits.cpu":"99"}}`,
+		"Etcd3":   `{"vcluster":{"backingStore":"etcd","replicas":3},"quota":{"limits.cpu":"99"}}`,
+		"Volume":  `{"vcluster":{"storage":{"size":"5Gi"}},"quota":{"limits.cpu":"99"}}`,
+		"Storage": `{"vcluster":{"storage":{"storageClass":"fast"}},"quota":{"limits.cpu":"99"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{}`), "")
+			e.plan("a", `{}`, "plan=standard", "default-plan=true")
+			e.install()
+			store := func() map[string]any {
+				return field(e.observed(compose.VCluster), "spec", "forProvider", "values", "controlPlane").AsMap()
+			}
+			before := store()
+			e.plan("a", `{}`, "plan=standard")
+			e.plan("b", data, "plan=large", "default-plan=true")
+			for range 2 {
+				if msg := fatal(e.reconcile()); msg != "" {
+					t.Fatal(msg)
+				}
+				e.heal()
+			}
+			if diff := cmp.Diff(before, store()); diff != "" {
+				t.Errorf("the control plane: -want, +got:\n%s", diff)
+			}
+			if got := vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu"); got != "99" || e.status("plan") != "large" {
+				t.Errorf("plan %s with a quota of %v", e.status("plan"), got)
+			}
+			// A claim that names the one it was made with, and then another.
+			e.spec(`{"plan":"standard"}`)
+			if msg := fatal(e.reconcile()); msg != "" {
+				t.Error(msg)
+			}
+			e.spec(`{"plan":"large"}`)
+			if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, "spec.plan: large has ") {
+				t.Errorf("the claim names it: %q", msg)
+			}
+		})
 	}
 }

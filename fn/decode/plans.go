@@ -39,6 +39,13 @@ const (
 // tenant. It asks again with that: nothing can be said before.
 var ErrUnread = errors.New("the plan is not read yet")
 
+// looksUp tells whether Crossplane says that it looks up what the function asks for,
+// as it does since 2.2. Before, it can't be told from one that never answers: a plan
+// that is waited for might not come, and one that isn't would come too late.
+func looksUp(req *fnv1.RunFunctionRequest) bool {
+	return request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES)
+}
+
 // planSelectors are what to ask Crossplane for, by requirement.
 func planSelectors(req *fnv1.RunFunctionRequest, name string) map[string]map[string]string {
 	if name == "" {
@@ -83,12 +90,12 @@ func chosenPlan(req *fnv1.RunFunctionRequest, name string) (plan.Chosen, error) 
 			continue
 		}
 		switch {
-		case request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES):
+		case looksUp(req):
 			return plan.Chosen{}, ErrUnread
 		case name == "" || name == plan.DefaultPlan:
 			return plan.Chosen{Name: plan.DefaultPlan}, nil
 		}
-		return plan.Chosen{}, errors.New("spec.plan: is not possible on this platform, whose Crossplane doesn't look plans up: leave it out")
+		return plan.Chosen{}, errors.New("spec.plan: needs Crossplane 2.2 or later, and this platform's is older: leave it out")
 	}
 	if name == "" {
 		found, _ := plansIn(req, requiredDefault, selectors[requiredDefault])

@@ -39,16 +39,23 @@ func newStore(c Chosen, in v1alpha1.Input) Store {
 
 // setStore decides on the store. One that is there stays: what the platform changes
 // about stores is for new tenants. A claim that changes to a plan with another one
-// is refused.
+// is refused; one that names none keeps its own when the platform's default moves.
 func (p *Plan) setStore(r Request, in v1alpha1.Input) error {
 	if in.Storage.Size != "" {
-		if _, ok := parseAmount(in.Storage.Size); !ok {
+		if q, ok := parseAmount(in.Storage.Size); !ok || q.Sign() <= 0 {
 			return fmt.Errorf("input.storage.size: %q is not an amount: write one such as 2Gi", in.Storage.Size)
 		}
 	}
 	p.Store = newStore(r.Plan, in)
 	was := r.Running.Store
 	if was == nil || p.Store.same(*was) {
+		return nil
+	}
+	if r.Spec.Plan == "" {
+		p.Store = *was
+		if was.Kind != StoreEtcd {
+			p.ControlPlanes = 1
+		}
 		return nil
 	}
 	if r.Running.Plan == "" || r.Running.Plan == r.Plan.Name {

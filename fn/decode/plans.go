@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -174,7 +175,25 @@ func planOf(s Struct) (plan.Chosen, error) {
 	case err != nil:
 		return c, fmt.Errorf("%s: %w", field, err)
 	}
-	return c, unknown(field, strict)
+	if err := unknown(field, strict); err != nil {
+		return c, err
+	}
+	return c, noReplicas(field, Struct{data.GetStructValue()})
+}
+
+// noReplicas refuses a plan that asks for none of something, which would pass for one
+// that doesn't say.
+func noReplicas(field string, data Struct) error {
+	workloads := [][]string{{"vcluster"}}
+	for _, key := range slices.Sorted(maps.Keys(data.Get("argocd").s.GetFields())) {
+		workloads = append(workloads, []string{"argocd", key})
+	}
+	for _, at := range workloads {
+		if of := data.Get(at...); of.Has("replicas") && of.Int(0, "replicas") == 0 {
+			return fmt.Errorf("%s.%s.replicas: 0 is not possible: write 1 or more, or leave it out", field, strings.Join(at, "."))
+		}
+	}
+	return nil
 }
 
 // unknown names the first field that a plan doesn't have.

@@ -26,8 +26,8 @@ func (c Chosen) check() error {
 		}
 	}
 	if s := d.VCluster.Storage; s.Size != "" {
-		if err := c.checkQuantity("vcluster.storage.size", string(s.Size)); err != nil {
-			return err
+		if q, ok := parseAmount(string(s.Size)); !ok || q.Sign() <= 0 {
+			return fmt.Errorf("%s: %q is not an amount: write one such as 2Gi", c.at("vcluster.storage.size"), s.Size)
 		}
 	}
 	for _, n := range []struct{ field, name string }{
@@ -115,8 +115,8 @@ func (c Chosen) checkNames() error {
 
 func (c Chosen) checkIngress() error {
 	i := c.Data.Ingress
-	if i.Domain != "" && !isHost(i.Domain) {
-		return fmt.Errorf("%s: %q is not a domain: write one in lower case, such as argocd.example.org", c.at("ingress.domain"), i.Domain)
+	if err := checkDomain(c.at("ingress.domain"), i.Domain); err != nil {
+		return err
 	}
 	if kind := i.TLS.Issuer.Kind; !slices.Contains([]string{"", "ClusterIssuer", "Issuer"}, kind) {
 		return fmt.Errorf("%s: %q is unknown: write ClusterIssuer or Issuer", c.at("ingress.tls.issuer.kind"), kind)

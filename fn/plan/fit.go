@@ -69,6 +69,9 @@ var planFields = []struct{ path, field string }{
 // whose is who set a value, and the field in which; for one that is built in, the
 // field of the plan that would set it.
 func (f fit) whose(chart string, path []string) (owner, string) {
+	if len(path) == 0 {
+		return builtIn, ""
+	}
 	s, at := f.of[chart], strings.Join(path, ".")
 	for _, d := range s.decisions {
 		if slices.Equal(d.path, path) {

@@ -91,6 +91,10 @@ func TestFits(t *testing.T) {
 			plan: `{"limits":{"defaultRequest":{"cpu":"20m"}},"values":{"vcluster":{"policies":{"limitRange":{"min":{"cpu":"20m"}}}}}}`,
 			want: "plan p: data.values.vcluster.policies.limitRange.min.cpu: is 20m, and what the virtual cluster has containers request that name nothing is 10m: write at most 10m",
 		},
+		"DefaultUnderWhatThePolicyGives": {
+			plan: `{"limits":{"default":{"cpu":"5m"},"defaultRequest":{"cpu":"5m"}}}`,
+			want: "plan p: data.limits.default.cpu: is 5m, and what the virtual cluster has containers request that name nothing is 10m: write at least 10m",
+		},
 		"OtherResource": {
 			plan: `{"limits":{"default":{"example.org/gpu":"2"},"max":{"example.org/gpu":"1"}}}`,
 			want: "plan p: data.limits.max.example.org/gpu: is 1, and data.limits.default.example.org/gpu is 2",

@@ -9,9 +9,6 @@ import (
 
 // Plan is what the function reads of an EnvironmentConfig of Crossplane's with the
 // label virtualargocd.io/plan: a size that tenants have, and what they may choose.
-// A change of it that changes any value of the vcluster chart, quota and limits
-// among them, replaces the control planes of its tenants: their virtual APIs are away
-// while one starts, where there is only one. Argo CD itself keeps running.
 //
 // +kubebuilder:object:root=true
 type Plan struct {
@@ -19,7 +16,10 @@ type Plan struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// What tenants of the plan have. Each field is optional; an unknown one is an
-	// error. What a field sets no claim of the plan can set; values are defaults.
+	// error. What a field sets no claim of the plan can set; values are defaults. A
+	// change of anything that becomes a value of the vcluster chart, quota and limits
+	// among it, replaces the tenants' control planes: where there is one of them, the
+	// virtual API is away while the new one starts. Argo CD keeps running.
 	Data PlanData `json:"data,omitempty"`
 }
 

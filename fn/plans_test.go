@@ -135,7 +135,7 @@ func installExample(e *engine, file string) {
 // TestWhichPlan: the one of the claim, the platform's default, the one named
 // standard, or none.
 func TestWhichPlan(t *testing.T) {
-	const small, huge = `{"quota":{"limits.cpu":"1"}}`, `{"quota":{"limits.cpu":"99"}}`
+	const small, huge = `{"quota":{"limits.cpu":"20"}}`, `{"quota":{"limits.cpu":"99"}}`
 	cases := map[string]struct {
 		spec    string
 		install func(e *engine)
@@ -146,11 +146,11 @@ func TestWhichPlan(t *testing.T) {
 		"None":          {spec: `{}`, plan: "standard", quota: "80"},
 		"BuiltInByName": {spec: `{"plan":"standard"}`, plan: "standard", quota: "80"},
 		"NoneIsDefault": {`{}`, func(e *engine) { e.plan("a", small, "plan=small") }, "standard", "80", nil},
-		"NamedStandard": {`{}`, func(e *engine) { e.plan("a", small, "plan=standard") }, "standard", "1", nil},
+		"NamedStandard": {`{}`, func(e *engine) { e.plan("a", small, "plan=standard") }, "standard", "20", nil},
 		"Default": {`{}`, func(e *engine) {
 			e.plan("a", small, "plan=small", "default-plan=true")
 			e.plan("b", huge, "plan=standard")
-		}, "small", "1", nil},
+		}, "small", "20", nil},
 		"DefaultIsFalse": {`{}`, func(e *engine) { e.plan("a", small, "plan=small", "default-plan=false") }, "standard", "80", nil},
 		"Named":          {`{"plan":"huge"}`, func(e *engine) { e.plan("a", small, "plan=small", "default-plan=true"); e.plan("b", huge, "plan=huge") }, "huge", "99", nil},
 		"NoData":         {`{"plan":"empty"}`, func(e *engine) { e.plan("a", `null`, "plan=empty") }, "empty", "80", nil},
@@ -192,17 +192,29 @@ func TestWhichPlan(t *testing.T) {
 	}
 }
 
-// TestOlderCrossplane: one that looks nothing up has the built-in plan alone.
+// TestOlderCrossplane: one that doesn't say what it can do has the built-in plan
+// alone, though it may find what it is asked for.
 func TestOlderCrossplane(t *testing.T) {
-	for spec, want := range map[string]string{`{}`: "", `{"plan":"standard"}`: "", `{"plan":"small"}`: "spec.plan: is not possible on this platform"} {
+	const refused = "spec.plan: needs Crossplane 2.2 or later, and this platform's is older: leave it out"
+	for spec, want := range map[string]string{`{}`: "", `{"plan":"standard"}`: "", `{"plan":"small"}`: refused} {
 		e := newEngine(t, tenantXR(spec), "")
+		e.plan("a", `{"quota":{"limits.cpu":"20"}}`, "plan=small", "default-plan=true")
+		e.plan("b", `{"quota":{"limits.cpu":"30"}}`, "plan=standard")
 		e.req.Meta.Capabilities = nil
-		rsp, err := e.f.RunFunction(t.Context(), proto.Clone(e.req).(*fnv1.RunFunctionRequest))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if msg := fatal(rsp); !strings.HasPrefix(msg, want) || want == "" && (msg != "" || len(rsp.GetDesired().GetResources()) == 0) {
+		rsp := e.call()
+		if msg := fatal(rsp); msg != want || want == "" && len(rsp.GetDesired().GetResources()) == 0 {
 			t.Errorf("%s: %q, %d resources", spec, msg, len(rsp.GetDesired().GetResources()))
+		}
+		for name := range rsp.GetRequirements().GetResources() {
+			if strings.Contains(name, "plan") {
+				t.Errorf("%s: asks for %s", spec, name)
+			}
+		}
+		if want != "" {
+			continue
+		}
+		if e.install(); vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu") != "80" {
+			t.Errorf("%s: has a plan that isn't built in", spec)
 		}
 	}
 }
@@ -213,7 +225,7 @@ func TestPlanMistakes(t *testing.T) {
 	for data, want := range map[string][]string{
 		`{"argocd":{"server":{"replicas":"two"}}}`:                                {`plan p: data.argocd.server.replicas: "two" is not a whole number`},
 		`{"argocd":{"server":{"replicas":1.5}}}`:                                  {`plan p: data.argocd.server.replicas: 1.5 is not a whole number`},
-		`{"argocd":{"server":{"replicas":-1}}}`:                                   {`plan p: data.argocd.server.replicas: -1 is not possible`},
+		`{"argocd":{"server":{"replicas":-1}}}`:                                   {`plan p: data.argocd.server.replicas: -1 is not possible: write a number from 1 to 50`},
 		`{"argocd":{"server":{"replica":2}}}`:                                     {`plan p: data.argocd.server.replica: there is no such field`},
 		`{"argocd":{"ha":"yes"}}`:                                                 {`plan p: data.argocd.ha: "yes" is not true or false`},
 		`{"argocd":[]}`:                                                           {`plan p: data.argocd: a list is not an object`},
@@ -224,10 +236,20 @@ func TestPlanMistakes(t *testing.T) {
 		`{"quota":{"count/pods":-1}}`:                                             {`plan p: data.quota.count/pods`},
 		`{"limits":{"default":{"pods":"1"}}}`:                                     {`plan p: data.limits.default.pods: is no resource`},
 		`{"argocd":{"redis":{"resources":{"limits":{"ram":"1Gi"}}}}}`:             {`plan p: data.argocd.redis.resources.limits.ram`},
-		`{"vcluster":{"resources":{"limits":{"memory":"256Mi"}}}}`:                {`plan p: data.vcluster.resources: requests.memory is 768Mi and limits.memory 256Mi`},
+		`{"vcluster":{"resources":{"limits":{"memory":"256Mi"}}}}`:                {`plan p: data.vcluster.resources.limits.memory: is 256Mi, and data.vcluster.resources.requests.memory, built in, is 768Mi: write at least 768Mi here, or at most 256Mi there`},
 		`{"vcluster":{"replicas":3}}`:                                             {`plan p: data.vcluster.replicas: is 3`, `vcluster.backingStore: etcd`},
 		`{"vcluster":{"backingStore":"mysql"}}`:                                   {`plan p: data.vcluster.backingStore: "mysql" is unknown`},
 		`{"vcluster":{"storage":{"size":"big"}}}`:                                 {`plan p: data.vcluster.storage.size: "big" is not an amount`},
+		`{"argocd":{"server":{"replicas":51}}}`:                                   {`plan p: data.argocd.server.replicas: 51 is not possible: write a number from 1 to 50`},
+		`{"argocd":{"server":{"replicas":0}}}`:                                    {`plan p: data.argocd.server.replicas: 0 is not possible: write 1 or more, or leave it out`},
+		`{"vcluster":{"replicas":0}}`:                                             {`plan p: data.vcluster.replicas: 0 is not possible: write 1 or more, or leave it out`},
+		`{"vcluster":{"replicas":-1}}`:                                            {`plan p: data.vcluster.replicas: -1 is not possible: write a number from 1 to 7`},
+		`{"loadBalancers":-1}`:                                                    {`plan p: data.loadBalancers: -1 is not possible: write a number from 0 to 100`},
+		`{"vcluster":{"storage":{"size":"0"}}}`:                                   {`plan p: data.vcluster.storage.size: "0" is not an amount: write one such as 2Gi`},
+		`{"ingress":{"domain":"` + strings.Repeat("abcdefghi.", 19) + `org"}}`:    {`plan p: data.ingress.domain: has 193 characters: write one of at most 189`},
+		`{"ingress":{"hosts":["a.example.org","*.Example.org"]}}`:                 {`plan p: data.ingress.hosts[1]: "*.Example.org" is not a host name`},
+		`{"limits":{"max":{"memory":"1Gi"}}}`:                                     {`plan p: data.limits.max.memory: is 1Gi, and data.vcluster.resources.limits.memory, built in, is 2Gi`},
+		`{"quota":{"limits.memory":"1Gi"}}`:                                       {`plan p: data.quota.limits.memory: is 1Gi, and Argo CD and its virtual cluster take`},
 		`{"podSecurity":"privileged"}`:                                            {`plan p: data.podSecurity: "privileged" is unknown`},
 		`{"loadBalancers":1000}`:                                                  {`plan p: data.loadBalancers: 1000`},
 		`{"runtimeClass":"g visor"}`:                                              {`plan p: data.runtimeClass: "g visor"`},
@@ -395,5 +417,49 @@ func TestPlanChanges(t *testing.T) {
 	e.spec(`{"plan":"grown"}`)
 	if e.install(); volume() != "5Gi" {
 		t.Errorf("volume: %v", volume())
+	}
+}
+
+// TestDefaultPlanMoves: a claim that names no plan gets the sizes of the new default,
+// and keeps the store that it was made with.
+func TestDefaultPlanMoves(t *testing.T) {
+	for name, data := range map[string]string{
+		"Etcd":    `{"vcluster":{"backingStore":"etcd"},"quota":{"limits.cpu":"99"}}`,
+		"Etcd3":   `{"vcluster":{"backingStore":"etcd","replicas":3},"quota":{"limits.cpu":"99"}}`,
+		"Volume":  `{"vcluster":{"storage":{"size":"5Gi"}},"quota":{"limits.cpu":"99"}}`,
+		"Storage": `{"vcluster":{"storage":{"storageClass":"fast"}},"quota":{"limits.cpu":"99"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{}`), "")
+			e.plan("a", `{}`, "plan=standard", "default-plan=true")
+			e.install()
+			store := func() map[string]any {
+				return field(e.observed(compose.VCluster), "spec", "forProvider", "values", "controlPlane").AsMap()
+			}
+			before := store()
+			e.plan("a", `{}`, "plan=standard")
+			e.plan("b", data, "plan=large", "default-plan=true")
+			for range 2 {
+				if msg := fatal(e.reconcile()); msg != "" {
+					t.Fatal(msg)
+				}
+				e.heal()
+			}
+			if diff := cmp.Diff(before, store()); diff != "" {
+				t.Errorf("the control plane: -want, +got:\n%s", diff)
+			}
+			if got := vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu"); got != "99" || e.status("plan") != "large" {
+				t.Errorf("plan %s with a quota of %v", e.status("plan"), got)
+			}
+			// A claim that names the one it was made with, and then another.
+			e.spec(`{"plan":"standard"}`)
+			if msg := fatal(e.reconcile()); msg != "" {
+				t.Error(msg)
+			}
+			e.spec(`{"plan":"large"}`)
+			if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, "spec.plan: large has ") {
+				t.Errorf("the claim names it: %q", msg)
+			}
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,6 +39,13 @@ const (
 // ErrUnread says that Crossplane hasn't been asked yet for what decides about the
 // tenant. It asks again with that: nothing can be said before.
 var ErrUnread = errors.New("the plan is not read yet")
+
+// looksUp tells whether Crossplane says that it looks up what the function asks for,
+// as it does since 2.2. Before, it can't be told from one that never answers: a plan
+// that is waited for might not come, and one that isn't would come too late.
+func looksUp(req *fnv1.RunFunctionRequest) bool {
+	return request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES)
+}
 
 // planSelectors are what to ask Crossplane for, by requirement.
 func planSelectors(req *fnv1.RunFunctionRequest, name string) map[string]map[string]string {
@@ -83,12 +91,12 @@ func chosenPlan(req *fnv1.RunFunctionRequest, name string) (plan.Chosen, error) 
 			continue
 		}
 		switch {
-		case request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES):
+		case looksUp(req):
 			return plan.Chosen{}, ErrUnread
 		case name == "" || name == plan.DefaultPlan:
 			return plan.Chosen{Name: plan.DefaultPlan}, nil
 		}
-		return plan.Chosen{}, errors.New("spec.plan: is not possible on this platform, whose Crossplane doesn't look plans up: leave it out")
+		return plan.Chosen{}, errors.New("spec.plan: needs Crossplane 2.2 or later, and this platform's is older: leave it out")
 	}
 	if name == "" {
 		found, _ := plansIn(req, requiredDefault, selectors[requiredDefault])
@@ -167,7 +175,25 @@ func planOf(s Struct) (plan.Chosen, error) {
 	case err != nil:
 		return c, fmt.Errorf("%s: %w", field, err)
 	}
-	return c, unknown(field, strict)
+	if err := unknown(field, strict); err != nil {
+		return c, err
+	}
+	return c, noReplicas(field, Struct{data.GetStructValue()})
+}
+
+// noReplicas refuses a plan that asks for none of something, which would pass for one
+// that doesn't say.
+func noReplicas(field string, data Struct) error {
+	workloads := [][]string{{"vcluster"}}
+	for _, key := range slices.Sorted(maps.Keys(data.Get("argocd").s.GetFields())) {
+		workloads = append(workloads, []string{"argocd", key})
+	}
+	for _, at := range workloads {
+		if of := data.Get(at...); of.Has("replicas") && of.Int(0, "replicas") == 0 {
+			return fmt.Errorf("%s.%s.replicas: 0 is not possible: write 1 or more, or leave it out", field, strings.Join(at, "."))
+		}
+	}
+	return nil
 }
 
 // unknown names the first field that a plan doesn't have.

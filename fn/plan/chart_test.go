@@ -3,13 +3,17 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
@@ -42,8 +46,8 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 		"PlanWithOneEtcd": {VCluster: v1alpha1.PlanVCluster{BackingStore: StoreEtcd}},
 		"PlanWithAll": {
 			VCluster:      v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Requests: map[string]v1alpha1.Quantity{"cpu": "1"}, Limits: map[string]v1alpha1.Quantity{"memory": "4Gi"}}},
-			Quota:         map[string]v1alpha1.Quantity{"count/pods": "5"},
-			Limits:        v1alpha1.PlanLimits{Default: map[string]v1alpha1.Quantity{"cpu": "2"}, DefaultRequest: map[string]v1alpha1.Quantity{"cpu": "1"}, Max: map[string]v1alpha1.Quantity{"cpu": "3"}},
+			Quota:         map[string]v1alpha1.Quantity{"count/pods": "50"},
+			Limits:        v1alpha1.PlanLimits{Default: map[string]v1alpha1.Quantity{"cpu": "2"}, DefaultRequest: map[string]v1alpha1.Quantity{"cpu": "1"}, Max: map[string]v1alpha1.Quantity{"cpu": "4"}},
 			PodSecurity:   PodSecurityRestricted,
 			LoadBalancers: 1,
 			RuntimeClass:  "gvisor",
@@ -85,6 +89,55 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 	}
 	if schema.Validate(Values{"controlPlane": Values{"misspelt": true}}) == nil {
 		t.Error("the schema lets unknown keys pass: it proves nothing")
+	}
+}
+
+// TestSizesOfTheVClusterChart: the containers have the resources that they are taken
+// to have.
+func TestSizesOfTheVClusterChart(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(vclusterModule(t), "chart", "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart := Values{}
+	if err := yaml.Unmarshal(raw, &chart); err != nil {
+		t.Fatal(err)
+	}
+	f := fit{of: map[string]source{chartVCluster: source{builtIn: vclusterDefaults()}.merge(), chartArgoCD: {}}, store: Store{Kind: StoreEtcd, Members: 1}}
+	parts, err := f.parts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, p := range parts {
+		for _, c := range slices.Concat(p.containers, p.first) {
+			if c.chart != chartVCluster {
+				continue
+			}
+			at, ok := lookup(chart, c.path...)
+			if !ok {
+				t.Errorf("the chart has no %v", c.path)
+			}
+			for _, kind := range []string{"requests", "limits"} {
+				resources, _ := lookup(at.(Values), kind)
+				of, _ := resources.(Values)
+				for name, v := range of {
+					seen++
+					path := append(slices.Clone(c.path), kind, name)
+					_, replaced := lookup(vclusterDefaults(), path...)
+					is, want := c.own[kind+"."+name], fmt.Sprint(v)
+					if is == "" && replaced {
+						continue
+					}
+					if q, ok := parseAmount(is); !ok || q.Cmp(resource.MustParse(want)) != 0 {
+						t.Errorf("%v: the chart has %s, taken for %q", path, want, is)
+					}
+				}
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d resources are in the chart: this shows nothing", seen)
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 func FuzzPlan(f *testing.F) {
 	f.Add(`{"argocd":{"ha":true,"server":{"replicas":2}}}`, `{"server":{"replicas":3}}`, `{}`)
 	f.Add(`{"vcluster":{"backingStore":"etcd","replicas":3,"storage":{"size":"5Gi"}}}`, `{}`, `{"controlPlane":{"statefulSet":{"resources":{"limits":{"memory":"3Gi"}}}}}`)
-	f.Add(`{"quota":{"limits.cpu":4},"limits":{"max":{"cpu":"2"}},"runtimeClass":"gvisor"}`, `{}`, `{"policies":null}`)
+	f.Add(`{"quota":{"limits.cpu":40},"limits":{"max":{"cpu":"4"}},"runtimeClass":"gvisor"}`, `{}`, `{"policies":null}`)
 	f.Add(`{"values":{"vcluster":{"sync":{"toHost":{"pods":{"priorityClassName":"a"}}}},"argocd":{"redis-ha":{"enabled":true}}}}`, `{"redis-ha":null}`, `{"sync":{"toHost":{"configMaps":{"all":true}}}}`)
 	plain, err := New(Request{XRName: "a"})
 	if err != nil {

@@ -74,6 +74,9 @@ const ofIngress = "spec.ingress"
 // WantedHost is the host that the claim asks for, or that the platform's domain
 // gives it; "" for none.
 func (r Request) WantedHost() (string, error) {
+	if err := r.checkHosts(); err != nil {
+		return "", err
+	}
 	host, domain := "", r.platform().Ingress.Domain
 	if r.Spec.Ingress != nil {
 		host = r.Spec.Ingress.Host
@@ -85,8 +88,8 @@ func (r Request) WantedHost() (string, error) {
 		if _, own := lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
 			return "", nil
 		}
-		if !isHost(domain) {
-			return "", fmt.Errorf("input.ingress.domain: %q is not a domain: write one in lower case, such as argocd.example.org", domain)
+		if err := checkDomain("input.ingress.domain", domain); err != nil {
+			return "", err
 		}
 		name := r.XRName
 		if r.Claim.Name != "" {
@@ -111,10 +114,26 @@ func (r Request) WantedHost() (string, error) {
 // it with server.ingressGrpc: who has a host has that one, too.
 const grpcHost = "grpc."
 
-// checkHost refuses a host of the claim's that the platform lets none name.
-func (r Request) checkHost() error {
-	allowed := r.platform().Ingress.Hosts
-	for i, pattern := range allowed {
+// maxDomain leaves a name and a dot before a domain what a host may have.
+const maxDomain = validation.DNS1123SubdomainMaxLength - validation.DNS1123LabelMaxLength - 1
+
+// checkDomain refuses a domain, where there is one, that no Argo CD can be below.
+func checkDomain(field, domain string) error {
+	switch {
+	case domain == "":
+		return nil
+	case len(domain) > maxDomain:
+		return fmt.Errorf("%s: has %d characters: write one of at most %d", field, len(domain), maxDomain)
+	case !isHost(domain):
+		return fmt.Errorf("%s: %q is not a domain: write one in lower case, such as argocd.example.org", field, domain)
+	}
+	return nil
+}
+
+// checkHosts refuses what no host can be, where the platform says which hosts claims
+// may name.
+func (r Request) checkHosts() error {
+	for i, pattern := range r.platform().Ingress.Hosts {
 		if !isHost(strings.TrimPrefix(pattern, "*.")) {
 			field := fmt.Sprintf("input.ingress.hosts[%d]", i)
 			if len(r.Plan.Data.Ingress.Hosts) > 0 {
@@ -123,6 +142,12 @@ func (r Request) checkHost() error {
 			return fmt.Errorf("%s: %q is not a host name: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", field, pattern)
 		}
 	}
+	return nil
+}
+
+// checkHost refuses a host of the claim's that the platform lets none name.
+func (r Request) checkHost() error {
+	allowed := r.platform().Ingress.Hosts
 	if r.Spec.Ingress == nil || r.Spec.Ingress.Host == "" || len(allowed) == 0 {
 		return nil
 	}

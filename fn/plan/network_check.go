@@ -28,6 +28,9 @@ func checkNetwork(in v1alpha1.Input) error {
 			}
 		}
 	}
+	if port := in.Host.APIServer.Port; port < 1 || port > 65535 {
+		return fmt.Errorf("input.host.apiServer.port: %d is not a port: write a number from 1 to 65535, such as %d", port, DefaultAPIServerPort)
+	}
 	for i, name := range append(slices.Clone(in.Network.IngressControllers), in.Network.ProvidersNamespace) {
 		if len(validation.IsDNS1123Label(name)) > 0 {
 			field := fmt.Sprintf("input.network.ingressControllers[%d]", i)
@@ -64,21 +67,26 @@ func checkPeers(field string, all []networkingv1.NetworkPolicyPeer) error {
 		case block != nil && (peer.NamespaceSelector != nil || peer.PodSelector != nil):
 			return fmt.Errorf("%s: has ipBlock and a selector: write one of them", at)
 		case block != nil:
-			if p, err := netip.ParsePrefix(block.CIDR); err != nil || p.Masked() != p {
+			within, err := netip.ParsePrefix(block.CIDR)
+			if err != nil || within.Masked() != within {
 				return fmt.Errorf("%s.ipBlock.cidr: %q is not a range of addresses: write one such as 203.0.113.0/24 or 2001:db8::/32", at, block.CIDR)
 			}
 			for j, except := range block.Except {
-				if err := checkCIDR(fmt.Sprintf("%s.ipBlock.except[%d]", at, j), except); err != nil {
+				field := fmt.Sprintf("%s.ipBlock.except[%d]", at, j)
+				if err := checkCIDR(field, except); err != nil {
 					return err
+				}
+				if p := netip.MustParsePrefix(except); p.Bits() <= within.Bits() || !within.Contains(p.Addr()) {
+					return fmt.Errorf("%s: %s is no part of cidr %s: write a narrower range within it", field, except, block.CIDR)
 				}
 			}
 		}
 		for _, s := range []struct {
-			name string
+			name, label string
 			*metav1.LabelSelector
-		}{{"namespaceSelector", peer.NamespaceSelector}, {"podSelector", peer.PodSelector}} {
+		}{{"namespaceSelector", labelNamespaceName, peer.NamespaceSelector}, {"podSelector", "app", peer.PodSelector}} {
 			if _, err := metav1.LabelSelectorAsSelector(s.LabelSelector); err != nil {
-				return fmt.Errorf("%s.%s: %w", at, s.name, err)
+				return fmt.Errorf("%s.%s: is not a selector: %w: write one such as matchLabels: {%s: git}", at, s.name, err, s.label)
 			}
 		}
 	}

@@ -242,11 +242,13 @@ func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
 	if err := r.Plan.checkDecisions("spec.argocd.values", r.Spec.ArgoCDValues, onArgoCD); err != nil {
 		return err
 	}
-	p.VCluster.Values = Merge(vclusterDefaults(), ofVCluster, vclusterOfPlan, r.Spec.VClusterValues, valuesOf(onVCluster))
-	if err := r.Plan.checkSizes(r.Spec.VClusterValues, p.VCluster.Values); err != nil {
+	vcluster := source{vclusterDefaults(), ofVCluster, vclusterOfPlan, r.Spec.VClusterValues, onVCluster, nil}.merge()
+	argocd := source{argocdDefaults(p, in), ofArgoCD, argocdOfPlan, r.Spec.ArgoCDValues, onArgoCD, nil}.merge()
+	if err := p.checkFits(r, vcluster, argocd); err != nil {
 		return err
 	}
-	p.ArgoCD.Values = withRedisHA(Merge(argocdDefaults(p, in), ofArgoCD, argocdOfPlan, r.Spec.ArgoCDValues, valuesOf(onArgoCD), argocdProtectedValues()))
+	p.VCluster.Values = vcluster.all
+	p.ArgoCD.Values = withRedisHA(Merge(argocd.all, argocdProtectedValues()))
 	layers := []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {r.Plan.at("values.argocd"), argocdOfPlan}, {"input.charts.argocd.values", ofArgoCD}}
 	if err := p.setParts(r, in, layers); err != nil {
 		return err

@@ -113,37 +113,49 @@ func (c Chosen) vclusterDecisions() []decision {
 // portsOfLoadBalancer is how many ports each LoadBalancer may have.
 const portsOfLoadBalancer = 10
 
+// A planWorkload is one of Argo CD's workloads, as the plan sizes it.
+type planWorkload struct {
+	// key of the workload, in the plan's argocd and in the chart's values.
+	key  string
+	size v1alpha1.PlanWorkload
+	// several: there are several of it with high availability.
+	several bool
+}
+
+// workloads are those that a plan sizes.
+func (c Chosen) workloads() []planWorkload {
+	d := c.Data.ArgoCD
+	container := func(of v1alpha1.PlanContainer) v1alpha1.PlanWorkload {
+		return v1alpha1.PlanWorkload{Resources: of.Resources}
+	}
+	return []planWorkload{
+		{"server", d.Server, true},
+		{"repoServer", d.RepoServer, true},
+		{"controller", d.Controller, false},
+		{"applicationSet", d.ApplicationSet, true},
+		{"notifications", container(d.Notifications), false},
+		{"redis", container(d.Redis), false},
+		{"dex", container(d.Dex), false},
+	}
+}
+
 // argocdDecisions are the values of the argo-cd chart that the plan sets.
 func (c Chosen) argocdDecisions() []decision {
 	var out []decision
 	d := c.Data.ArgoCD
-	ha := int64(0)
 	if d.HA {
-		ha = haReplicas
 		out = append(out, decision{"argocd.ha", []string{"redis-ha", "enabled"}, true})
 	}
-	for _, w := range []struct {
-		field    string
-		size     v1alpha1.PlanWorkload
-		replicas int64
-	}{
-		{"server", d.Server, ha},
-		{"repoServer", d.RepoServer, ha},
-		{"controller", d.Controller, 0},
-		{"applicationSet", d.ApplicationSet, ha},
-	} {
-		if n := cmp.Or(w.size.Replicas, w.replicas); n > 0 {
-			field := "argocd." + w.field + ".replicas"
-			if w.size.Replicas == 0 {
-				field = "argocd.ha"
-			}
-			out = append(out, decision{field, []string{w.field, "replicas"}, float64(n)})
+	for _, w := range c.workloads() {
+		n, field := w.size.Replicas, "argocd."+w.key+".replicas"
+		if n == 0 && w.several && d.HA {
+			n, field = haReplicas, "argocd.ha"
 		}
-		out = append(out, resources("argocd."+w.field+".resources", w.size.Resources, w.field)...)
+		if n > 0 {
+			out = append(out, decision{field, []string{w.key, "replicas"}, float64(n)})
+		}
+		out = append(out, resources("argocd."+w.key+".resources", w.size.Resources, w.key)...)
 	}
-	out = append(out, resources("argocd.notifications.resources", d.Notifications.Resources, "notifications")...)
-	out = append(out, resources("argocd.redis.resources", d.Redis.Resources, "redis")...)
-	out = append(out, resources("argocd.dex.resources", d.Dex.Resources, "dex")...)
 	if d.HA {
 		for _, at := range [][]string{{"redis-ha", "redis"}, {"redis-ha", "sentinel"}, {"redis-ha", "haproxy"}} {
 			out = append(out, resources("argocd.redis.resources", d.Redis.Resources, at...)...)
@@ -180,4 +192,6 @@ func (c Chosen) values() (vcluster, argocd Values, err error) {
 }
 
 // at is the path of a field of the plan.
-func (c Chosen) at(field string) string { return "plan " + c.Name + ": data." + field }
+func (c Chosen) at(field string) string { return c.prefix() + "data." + field }
+
+func (c Chosen) prefix() string { return "plan " + c.Name + ": " }

@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
-	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -28,8 +26,8 @@ func (c Chosen) check() error {
 		}
 	}
 	if s := d.VCluster.Storage; s.Size != "" {
-		if err := c.checkQuantity("vcluster.storage.size", string(s.Size)); err != nil {
-			return err
+		if q, ok := parseAmount(string(s.Size)); !ok || q.Sign() <= 0 {
+			return fmt.Errorf("%s: %q is not an amount: write one such as 2Gi", c.at("vcluster.storage.size"), s.Size)
 		}
 	}
 	for _, n := range []struct{ field, name string }{
@@ -42,20 +40,16 @@ func (c Chosen) check() error {
 			return fmt.Errorf("%s: %q is not the name of an object: write one such as standard", c.at(n.field), n.name)
 		}
 	}
-	for _, n := range []struct {
-		field        string
-		is, from, to int64
-	}{
-		{"vcluster.replicas", d.VCluster.Replicas, 0, 7},
-		{"loadBalancers", d.LoadBalancers, 0, 100},
-		{"argocd.server.replicas", d.ArgoCD.Server.Replicas, 0, 50},
-		{"argocd.repoServer.replicas", d.ArgoCD.RepoServer.Replicas, 0, 50},
-		{"argocd.controller.replicas", d.ArgoCD.Controller.Replicas, 0, 50},
-		{"argocd.applicationSet.replicas", d.ArgoCD.ApplicationSet.Replicas, 0, 50},
-	} {
-		if n.is < n.from || n.is > n.to {
-			return fmt.Errorf("%s: %d is not possible: write a number up to %d", c.at(n.field), n.is, n.to)
+	for _, w := range c.workloads() {
+		if err := c.checkReplicas("argocd."+w.key+".replicas", w.size.Replicas, 50); err != nil {
+			return err
 		}
+	}
+	if err := c.checkReplicas("vcluster.replicas", d.VCluster.Replicas, 7); err != nil {
+		return err
+	}
+	if n := d.LoadBalancers; n < 0 || n > 100 {
+		return fmt.Errorf("%s: %d is not possible: write a number from 0 to 100", c.at("loadBalancers"), n)
 	}
 	if levels := []string{"", PodSecurityBaseline, PodSecurityRestricted}; !slices.Contains(levels, d.PodSecurity) {
 		return fmt.Errorf("%s: %q is unknown: write %s or %s", c.at("podSecurity"), d.PodSecurity, PodSecurityBaseline, PodSecurityRestricted)
@@ -67,6 +61,14 @@ func (c Chosen) check() error {
 		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", c.at("vcluster.replicas"), d.VCluster.Replicas, StoreEtcd)
 	}
 	return c.checkIngress()
+}
+
+// checkReplicas refuses a number that no workload can have; 0 is none that is written.
+func (c Chosen) checkReplicas(field string, n, most int64) error {
+	if n < 0 || n > most {
+		return fmt.Errorf("%s: %d is not possible: write a number from 1 to %d", c.at(field), n, most)
+	}
+	return nil
 }
 
 // quotaNames are the limits that a ResourceQuota may have without a slash in their
@@ -94,20 +96,16 @@ func (c Chosen) checkNames() error {
 	if err := check("quota", d.Quota, quotaNames); err != nil {
 		return err
 	}
-	for _, of := range []struct {
+	type named struct {
 		field string
 		names map[string]v1alpha1.Quantity
-	}{
-		{"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
-		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits},
-		{"argocd.server.resources.requests", d.ArgoCD.Server.Resources.Requests}, {"argocd.server.resources.limits", d.ArgoCD.Server.Resources.Limits},
-		{"argocd.repoServer.resources.requests", d.ArgoCD.RepoServer.Resources.Requests}, {"argocd.repoServer.resources.limits", d.ArgoCD.RepoServer.Resources.Limits},
-		{"argocd.controller.resources.requests", d.ArgoCD.Controller.Resources.Requests}, {"argocd.controller.resources.limits", d.ArgoCD.Controller.Resources.Limits},
-		{"argocd.applicationSet.resources.requests", d.ArgoCD.ApplicationSet.Resources.Requests}, {"argocd.applicationSet.resources.limits", d.ArgoCD.ApplicationSet.Resources.Limits},
-		{"argocd.notifications.resources.requests", d.ArgoCD.Notifications.Resources.Requests}, {"argocd.notifications.resources.limits", d.ArgoCD.Notifications.Resources.Limits},
-		{"argocd.dex.resources.requests", d.ArgoCD.Dex.Resources.Requests}, {"argocd.dex.resources.limits", d.ArgoCD.Dex.Resources.Limits},
-		{"argocd.redis.resources.requests", d.ArgoCD.Redis.Resources.Requests}, {"argocd.redis.resources.limits", d.ArgoCD.Redis.Resources.Limits},
-	} {
+	}
+	all := []named{{"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
+		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits}}
+	for _, w := range c.workloads() {
+		all = append(all, named{"argocd." + w.key + ".resources.requests", w.size.Resources.Requests}, named{"argocd." + w.key + ".resources.limits", w.size.Resources.Limits})
+	}
+	for _, of := range all {
 		if err := check(of.field, of.names, containerNames); err != nil {
 			return err
 		}
@@ -115,40 +113,10 @@ func (c Chosen) checkNames() error {
 	return nil
 }
 
-// checkSizes refuses a container of the control plane that requests more than its
-// limit: the host would, for as long as nobody looks.
-func (c Chosen) checkSizes(claim, all Values) error {
-	at := []string{"controlPlane", "statefulSet", "resources"}
-	amount := func(kind, name string) (resource.Quantity, bool) {
-		v, _ := lookup(all, append(slices.Clone(at), kind, name)...)
-		if n, ok := v.(float64); ok {
-			v = strconv.FormatFloat(n, 'f', -1, 64)
-		}
-		text, ok := v.(string)
-		q, err := resource.ParseQuantity(text)
-		return q, ok && err == nil
-	}
-	for _, name := range containerNames {
-		request, has := amount("requests", name)
-		limit, limited := amount("limits", name)
-		if !has || !limited || request.Cmp(limit) <= 0 {
-			continue
-		}
-		field := "input.charts.vcluster.values." + strings.Join(at, ".")
-		if _, ok := lookup(claim, at...); ok {
-			field = "spec.vcluster.values." + strings.Join(at, ".")
-		} else if r := c.Data.VCluster.Resources; len(r.Requests)+len(r.Limits) > 0 {
-			field = c.at("vcluster.resources")
-		}
-		return fmt.Errorf("%s: requests.%s is %s and limits.%s %s: write both, the limit no smaller than the request", field, name, request.String(), name, limit.String())
-	}
-	return nil
-}
-
 func (c Chosen) checkIngress() error {
 	i := c.Data.Ingress
-	if i.Domain != "" && !isHost(i.Domain) {
-		return fmt.Errorf("%s: %q is not a domain: write one in lower case, such as argocd.example.org", c.at("ingress.domain"), i.Domain)
+	if err := checkDomain(c.at("ingress.domain"), i.Domain); err != nil {
+		return err
 	}
 	if kind := i.TLS.Issuer.Kind; !slices.Contains([]string{"", "ClusterIssuer", "Issuer"}, kind) {
 		return fmt.Errorf("%s: %q is unknown: write ClusterIssuer or Issuer", c.at("ingress.tls.issuer.kind"), kind)
@@ -165,8 +133,7 @@ func (c Chosen) checkIngress() error {
 }
 
 func (c Chosen) checkQuantity(field, text string) error {
-	q, err := resource.ParseQuantity(text)
-	if err != nil || q.Sign() < 0 {
+	if q, ok := parseAmount(text); !ok || q.Sign() < 0 {
 		return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", c.at(field), text)
 	}
 	return nil

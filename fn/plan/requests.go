@@ -44,7 +44,7 @@ spec:
         expression: >-
           Object{spec: Object.spec{containers: object.spec.containers
           .filter(c, !has(c.resources) || !has(c.resources.requests))
-          .map(c, Object.spec.containers{name: c.name, resources: Object.spec.containers.resources{requests: {"cpu": "10m"}}})}}
+          .map(c, Object.spec.containers{name: c.name, resources: Object.spec.containers.resources{requests: {"cpu": "%s"}}})}}
 ---
 apiVersion: admissionregistration.k8s.io/v1beta1
 kind: MutatingAdmissionPolicyBinding
@@ -53,6 +53,9 @@ metadata:
 spec:
   policyName: virtual-argocd-requests
 `
+
+// requestsOfPolicy are the requests that the policy gives.
+var requestsOfPolicy = map[string]string{"cpu": "10m"}
 
 // Values of the vcluster chart that the platform's input may set, too.
 var (
@@ -74,7 +77,7 @@ func requests(kubernetes string, platforms Values) (Values, error) {
 		if before != "" {
 			before += "\n---\n"
 		}
-		insert(out, before+requestsPolicy, pathOfManifests...)
+		insert(out, before+fmt.Sprintf(requestsPolicy, requestsOfPolicy["cpu"]), pathOfManifests...)
 	}
 	if len(arguments) > 0 {
 		at, _ := lookup(platforms, pathOfArguments...)

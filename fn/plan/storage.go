@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
@@ -41,16 +39,23 @@ func newStore(c Chosen, in v1alpha1.Input) Store {
 
 // setStore decides on the store. One that is there stays: what the platform changes
 // about stores is for new tenants. A claim that changes to a plan with another one
-// is refused.
+// is refused; one that names none keeps its own when the platform's default moves.
 func (p *Plan) setStore(r Request, in v1alpha1.Input) error {
 	if in.Storage.Size != "" {
-		if _, err := resource.ParseQuantity(in.Storage.Size); err != nil {
+		if q, ok := parseAmount(in.Storage.Size); !ok || q.Sign() <= 0 {
 			return fmt.Errorf("input.storage.size: %q is not an amount: write one such as 2Gi", in.Storage.Size)
 		}
 	}
 	p.Store = newStore(r.Plan, in)
 	was := r.Running.Store
 	if was == nil || p.Store.same(*was) {
+		return nil
+	}
+	if r.Spec.Plan == "" {
+		p.Store = *was
+		if was.Kind != StoreEtcd {
+			p.ControlPlanes = 1
+		}
 		return nil
 	}
 	if r.Running.Plan == "" || r.Running.Plan == r.Plan.Name {
@@ -67,10 +72,7 @@ func (p *Plan) setStore(r Request, in v1alpha1.Input) error {
 // same tells whether two stores are the same to Kubernetes.
 func (s Store) same(other Store) bool {
 	size := func(s Store) int64 {
-		q, err := resource.ParseQuantity(s.Size)
-		if err != nil {
-			return 0
-		}
+		q, _ := parseAmount(s.Size)
 		return q.Value()
 	}
 	return s.Kind == other.Kind && s.Members == other.Members && s.StorageClass == other.StorageClass && size(s) == size(other)

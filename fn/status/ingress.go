@@ -33,7 +33,7 @@ func ingressReady(t compose.Tenant, is conditionOf) Condition {
 	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
 		return is.no(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for host "+i.Host, problem(o))
 	case address(o) == "":
-		return is.no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Host+" an address: one must serve "+class(t)+", and publish where", "")
+		return is.no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Host+" an address: one must serve "+class(t)+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
 	}
 	message := "https://" + i.Host + " is served at " + address(o)
 	if len(i.Leaving) > 0 {

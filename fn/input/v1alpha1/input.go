@@ -98,8 +98,9 @@ type APIServer struct {
 	// Addresses of the API server behind the Service kubernetes, as in `kubectl get
 	// endpointslices -l kubernetes.io/service-name=kubernetes`: ranges such as
 	// 203.0.113.10/32. With them a virtual cluster's control plane reaches nothing
-	// else outside its namespace but DNS. Default: without any, it reaches ports 443
-	// and 6443 of everything but link-local addresses.
+	// else outside its namespace but DNS and what network.allowTo lists. Default:
+	// without any, it also reaches ports 443 and 6443 of everything but link-local
+	// addresses.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	CIDRs []string `json:"cidrs,omitempty"`
@@ -268,7 +269,9 @@ type Ingress struct {
 	// +optional
 	ClassName string `json:"className,omitempty"`
 
-	// Annotations of each Ingress, under the claim's.
+	// Annotations of each Ingress, under the claim's. Where examples/install/tenants.yaml
+	// is installed, the host refuses an Ingress with one that isn't listed there, or with
+	// a value of other signs than it allows: list there what stands here.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 

@@ -16,7 +16,10 @@ type Plan struct {
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// What tenants of the plan have. Each field is optional; an unknown one is an
-	// error. What a field sets no claim of the plan can set; values are defaults.
+	// error. What a field sets no claim of the plan can set; values are defaults. A
+	// change of anything that becomes a value of the vcluster chart, quota and limits
+	// among it, replaces the tenants' control planes: where there is one of them, the
+	// virtual API is away while the new one starts. Argo CD keeps running.
 	Data PlanData `json:"data,omitempty"`
 }
 
@@ -31,11 +34,13 @@ type PlanData struct {
 	ArgoCD PlanArgoCD `json:"argocd,omitempty"`
 
 	// What the tenant may use of the host in all: limits of a ResourceQuota, such as
-	// limits.memory: 16Gi or count/pods: "30", over the built-in ones.
+	// limits.memory: 16Gi or count/pods: "30", over the built-in ones. It has to leave
+	// the virtual cluster and Argo CD what they take themselves.
 	// +optional
 	Quota map[string]Quantity `json:"quota,omitempty"`
 
-	// What a container may use: limits of a LimitRange, over the built-in ones.
+	// What a container may use: limits of a LimitRange, over the built-in ones. Those of
+	// the control plane, of its etcd and DNS, and of Argo CD have to fit, too.
 	// +optional
 	Limits PlanLimits `json:"limits,omitempty"`
 
@@ -87,7 +92,8 @@ type PlanVCluster struct {
 
 	// Store of the virtual cluster's state: sqlite in the control plane's pod, or etcd
 	// in pods of its own, one for one replica and three for several. A virtual cluster
-	// keeps the store that it was made with. Default: sqlite.
+	// keeps the store that it was made with; with sqlite, a claim that names no plan has
+	// one replica, whatever the default plan says. Default: sqlite.
 	// +optional
 	// +kubebuilder:validation:Enum=sqlite;etcd
 	BackingStore string `json:"backingStore,omitempty"`
@@ -98,7 +104,8 @@ type PlanVCluster struct {
 
 	// Volume of the store, over the input's. A virtual cluster keeps the volume that
 	// it was made with: Kubernetes can't change those of a StatefulSet. So a change
-	// here is for new tenants, and a claim can't change to a plan with another volume.
+	// here is for new tenants, and a claim can't change to a plan with another volume. A
+	// claim that names no plan keeps its own when the default plan is another one.
 	// +optional
 	Storage PlanStorage `json:"storage,omitempty"`
 }

@@ -53,7 +53,6 @@ func RunRegistry(ctx context.Context, t testing.TB, host *kube.Cluster, namespac
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
 					TerminationGracePeriodSeconds: new(int64), // There is nothing to finish.
-
 					Containers: []corev1.Container{{
 						Name: registryName, Image: artifacts.ServersImage, Command: []string{"lighttpd", "-D", "-f", "/files/lighttpd.conf"},
 						VolumeMounts:   []corev1.VolumeMount{{Name: volume.Name, MountPath: "/files"}},

@@ -33,6 +33,35 @@ func NewDNSChallengeProviderByName(name string) (challenge.Provider, error) {
 }
 `}
 
+// kineDrivers leaves out all databases but the one that virtual clusters have in the
+// lab, SQLite.
+var kineDrivers = override{"github.com/k3s-io/kine", "pkg/endpoint/init.go", `package endpoint
+
+import _ "github.com/k3s-io/kine/pkg/drivers/sqlite"
+`}
+
+// corednsPlugins leaves out what neither the lab's Corefile nor vcluster's names:
+// clouds' DNS services above all.
+var corednsPlugins = override{"github.com/coredns/coredns", "core/plugin/zplugin.go", `package plugin
+
+import (
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/forward"
+	_ "github.com/coredns/coredns/plugin/health"
+	_ "github.com/coredns/coredns/plugin/hosts"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/loadbalance"
+	_ "github.com/coredns/coredns/plugin/log"
+	_ "github.com/coredns/coredns/plugin/loop"
+	_ "github.com/coredns/coredns/plugin/metrics"
+	_ "github.com/coredns/coredns/plugin/ready"
+	_ "github.com/coredns/coredns/plugin/reload"
+	_ "github.com/coredns/coredns/plugin/rewrite"
+	_ "github.com/coredns/coredns/plugin/template"
+)
+`}
+
 // queueByTarget hands packets to a program by the NFQUEUE target of xtables, which
 // nftables accepts, too. Its own expression for that is an option of the kernel
 // that not all have.
@@ -87,7 +116,7 @@ func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte)
 	if err != nil {
 		return fmt.Errorf("cannot parse the go.mod of %s: %w", m.path, err)
 	}
-	versions := map[string]string{}
+	versions := map[string]string{m.path: m.version}
 	for _, r := range up.Require {
 		versions[r.Mod.Path] = r.Mod.Version
 	}
@@ -95,7 +124,11 @@ func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte)
 		if versions[o.module] == "" {
 			return fmt.Errorf("%s does not need %s any more: take the override of it away", m.path, o.module)
 		}
-		source, err := download(ctx, o.module, versions[o.module], [2]string{})
+		var sums [2]string
+		if o.module == m.path {
+			sums = m.sums
+		}
+		source, err := download(ctx, o.module, versions[o.module], sums)
 		if err != nil {
 			return err
 		}

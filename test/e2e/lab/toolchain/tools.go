@@ -95,7 +95,8 @@ var modules = []module{
 		tools: map[string]string{"kine": ""},
 		// SQLite, the virtual cluster's store, is a C library.
 		cgo: true, tags: "netgo osusergo sqlite_omit_load_extension",
-		ldflags: []string{"-extldflags -static"},
+		overrides: []override{kineDrivers},
+		ldflags:   []string{"-extldflags -static"},
 	},
 	{
 		path: "github.com/argoproj/argo-cd/v3", version: argocdVersion,
@@ -118,7 +119,7 @@ var modules = []module{
 	},
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},
-	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}},
+	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}, overrides: []override{corednsPlugins}},
 	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Tests),
 	{
 		// Dex has no current version that is a Go module; this fork of its 2.44 has.

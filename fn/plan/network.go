@@ -61,12 +61,11 @@ func networkPolicies(p *Plan, in v1alpha1.Input) (string, error) {
 	if n.Disabled {
 		return "", nil
 	}
-	policies := []networkingv1.NetworkPolicy{controlPlanePolicy(in), tenantPolicy(in), dnsPolicy()}
+	// Those for an Ingress are there without one, too: with a change of them the chart
+	// restarts the control plane.
+	policies := []networkingv1.NetworkPolicy{controlPlanePolicy(in), tenantPolicy(in), dnsPolicy(), urlPolicy(n), acmePolicy(n)}
 	if p.LoadBalancers > 0 {
 		policies = append(policies, loadBalancerPolicy(in))
-	}
-	if p.Ingress.Host != "" {
-		policies = append(policies, urlPolicy(n), acmePolicy(n))
 	}
 	var out []string
 	for _, policy := range policies {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -65,9 +66,8 @@ func TestNetworkPolicies(t *testing.T) {
 		from, to party
 		port     int
 		want     bool
-		// url: the tenant has one; plain: the platform has set nothing; none: it has no
-		// ingress controllers.
-		url, plain, none bool
+		// plain: the platform has set nothing; none: it has no ingress controllers.
+		plain, none bool
 		// balanced: the plan allows Services of type LoadBalancer.
 		balanced bool
 	}{
@@ -78,7 +78,7 @@ func TestNetworkPolicies(t *testing.T) {
 		"ImposterToStore":           {from: imposter, to: etcd, port: 2379},
 		"TenantToOtherTenant":       {from: any1, to: other, port: 8080},
 		"TenantToOtherAPI":          {from: any1, to: otherAPI, port: 8443},
-		"OtherTenantToTenant":       {from: other, to: server, port: 8080, url: true},
+		"OtherTenantToTenant":       {from: other, to: server, port: 8080},
 		"OtherTenantToAPI":          {from: other, to: control, port: 8443},
 		"ControlToOtherAPI":         {from: control, to: otherAPI, port: 8443},
 		"TenantToKubeDNS":           {from: any1, to: kubeDNS, port: 53},
@@ -116,23 +116,21 @@ func TestNetworkPolicies(t *testing.T) {
 		"ProviderToAPI":             {from: provider, to: control, port: 8443, want: true},
 		"ProviderToStore":           {from: provider, to: etcd, port: 2379},
 		"ProviderToTenant":          {from: provider, to: server, port: 8080},
-		"IngressToServer":           {from: ingress, to: server, port: 8080, want: true, url: true},
-		"IngressToServerWithoutURL": {from: ingress, to: server, port: 8080},
-		"IngressToServersOtherPort": {from: ingress, to: server, port: 8083, url: true},
-		"IngressToOtherPods":        {from: ingress, to: any1, port: 8080, url: true},
-		"IngressToAPI":              {from: ingress, to: control, port: 8443, url: true},
-		"IngressToSolver":           {from: ingress, to: solver, port: 8089, want: true, url: true},
-		"IngressToSolverWithoutURL": {from: ingress, to: solver, port: 8089},
-		"TenantToSolver":            {from: any1, to: solver, port: 8089, url: true},
-		"OtherToSolver":             {from: other, to: solver, port: 8089, url: true},
-		"NoIngressControllers":      {from: ingress, to: server, port: 8080, url: true, none: true},
+		"IngressToServer":           {from: ingress, to: server, port: 8080, want: true},
+		"IngressToServersOtherPort": {from: ingress, to: server, port: 8083},
+		"IngressToOtherPods":        {from: ingress, to: any1, port: 8080},
+		"IngressToAPI":              {from: ingress, to: control, port: 8443},
+		"IngressToSolver":           {from: ingress, to: solver, port: 8089, want: true},
+		"TenantToSolver":            {from: any1, to: solver, port: 8089},
+		"OtherToSolver":             {from: other, to: solver, port: 8089},
+		"NoIngressControllers":      {from: ingress, to: server, port: 8080, none: true},
 		"MonitoringToTenant":        {from: monitor, to: server, port: 8083, want: true},
 		"MonitoringToAPI":           {from: monitor, to: control, port: 8443, want: true},
 		"MonitoringToStore":         {from: monitor, to: etcd, port: 2381},
 		"MonitoringToTenantPlain":   {from: monitor, to: server, port: 8083, plain: true},
 		"AllowedAddressToAPI":       {from: address("10.243.0.1"), to: control, port: 8443, want: true},
 		"OtherAddressToAPI":         {from: address("10.242.0.1"), to: control, port: 8443},
-		"InternetToServer":          {from: address("140.82.121.4"), to: server, port: 8080, url: true},
+		"InternetToServer":          {from: address("140.82.121.4"), to: server, port: 8080},
 		"InternetToBalanced":        {from: address("140.82.121.4"), to: any1, port: 8080, balanced: true, want: true},
 		"InternetToBalancedsAPI":    {from: address("140.82.121.4"), to: control, port: 8443, balanced: true},
 		"InternalToBalanced":        {from: address("203.0.113.9"), to: any1, port: 8080, balanced: true},
@@ -149,10 +147,6 @@ func TestNetworkPolicies(t *testing.T) {
 			if tc.none {
 				r.Input.Network.IngressControllers = []string{}
 			}
-			if tc.url {
-				r.Input.Ingress.Domain = "example.org"
-				r.Hosts.Held = []string{"a.example.org"}
-			}
 			if tc.balanced {
 				r.Plan = Chosen{Name: "p", Data: v1alpha1.PlanData{LoadBalancers: 1}}
 			}
@@ -163,6 +157,15 @@ func TestNetworkPolicies(t *testing.T) {
 	}
 	if p := policiesOf(t, Request{XRName: "a", Input: v1alpha1.Input{Network: v1alpha1.Network{Disabled: true}}}); len(p) > 0 {
 		t.Errorf("switched off, and yet there are %d policies", len(p))
+	}
+}
+
+// TestNetworkPoliciesStay: whether a claim has a URL changes none of them, since with a change the chart restarts the
+// control plane.
+func TestNetworkPoliciesStay(t *testing.T) {
+	with := Request{XRName: "a", Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hosts: Hosts{Held: []string{"a.example.org"}}}
+	if diff := cmp.Diff(policiesOf(t, Request{XRName: "a"}), policiesOf(t, with)); diff != "" {
+		t.Errorf("-without a URL, +with one:\n%s", diff)
 	}
 }
 

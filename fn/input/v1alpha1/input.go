@@ -118,8 +118,8 @@ type APIServer struct {
 //
 // A tenant's pods reach each other, their own virtual API, and the internet: every
 // address but private, shared, link-local, loopback, multicast and reserved ranges
-// and those of clouds' metadata services. They are reached by each other and, where
-// the tenant has a URL, Argo CD by the ingress controllers.
+// and those of clouds' metadata services. They are reached by each other, and Argo CD
+// by the ingress controllers, too.
 type Network struct {
 	// Ranges that are no tenant's to reach beside those that are private: public
 	// addresses of the host's nodes, pods, Services, or of its API server.

@@ -166,7 +166,7 @@ func checkPlain(field string, path []string, value any) error {
 	}
 	field += "." + strings.Join(path, ".")
 	switch text, is := value.(string); {
-	case slices.Equal(path, []string{"logging", "encoding"}) && !(is && slices.Contains(encodings, text)):
+	case slices.Equal(path, []string{"logging", "encoding"}) && !slices.Contains(encodings, text):
 		return fmt.Errorf("%s: %.80q is unknown: write one of %s", field, fmt.Sprint(value), strings.Join(encodings, ", "))
 	case is && !plain.MatchString(text):
 		return fmt.Errorf("%s: %.80q is not possible: write %s", field, text, signs)

@@ -186,6 +186,7 @@ func (n *tenant) makeMany(ctx context.Context, t *testing.T, count int, create f
 
 // manyObjects has another claim become Ready while this tenant fills its virtual cluster.
 func manyObjects(ctx context.Context, t *testing.T, i *intrusion) {
+	onlyInFull(t)
 	calm.Lock()
 	defer calm.Unlock()
 	late := claim.Create(ctx, t, host, newClaim("late"))

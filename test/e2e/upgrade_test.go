@@ -167,6 +167,7 @@ func (u *upgrading) unsupported(ctx context.Context, t *testing.T, _ *envconf.Co
 }
 
 func (u *upgrading) raiseKubernetes(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	healthy := u.watchHealth(ctx, t)
 	u.live.Patch(ctx, t, otherKubernetes, "spec", "kubernetes", "version")
 	start := time.Now()
@@ -190,6 +191,7 @@ func (u *upgrading) raiseKubernetes(ctx context.Context, t *testing.T, _ *envcon
 }
 
 func (u *upgrading) downgrade(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	u.refused(ctx, t, otherKubernetes, u.kubernetes, minorsFrom(t, otherKubernetes, 0))
 	return ctx
 }

@@ -22,7 +22,7 @@ type kit struct {
 }
 
 // recipes lists every image the lab serves.
-func recipes(ctx context.Context, c toolchain.Cache, tests bool) ([]recipe, error) {
+func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose) ([]recipe, error) {
 	k := &kit{ctx: ctx, cache: c}
 	all := slices.Concat(
 		k.node(),
@@ -31,8 +31,11 @@ func recipes(ctx context.Context, c toolchain.Cache, tests bool) ([]recipe, erro
 		k.vcluster(),
 		k.argocd(),
 	)
-	if tests {
+	if slices.Contains(purposes, toolchain.Tests) {
 		all = append(all, k.tests()...)
+	}
+	if slices.Contains(purposes, toolchain.Full) {
+		all = append(all, k.kubernetes(otherKubernetes))
 	}
 	return all, k.err
 }

@@ -10,7 +10,7 @@ import (
 // change to.
 const otherKubernetes = "-1.36"
 
-// testImages are the names of the images that tests makes.
+// testImages are the names of the images that only end-to-end tests need.
 func testImages() []string {
 	return []string{kubernetesImage(otherKubernetes), DexImage(), HAProxyImage, ServersImage}
 }
@@ -18,11 +18,11 @@ func testImages() []string {
 // testUser runs the servers of the tests.
 const testUser = 1000
 
-// tests makes the images that only end-to-end tests need.
+// tests makes the images that only end-to-end tests need, but the one of otherKubernetes.
 func (k *kit) tests() []recipe {
 	dex := static(DexImage(), k.binary("dex"), "/usr/local/bin/dex")
 	dex.Config.Entrypoint = []string{"/usr/local/bin/dex", "serve"}
-	return []recipe{k.kubernetes(otherKubernetes), dex, haproxy(), servers()}
+	return []recipe{dex, haproxy(), servers()}
 }
 
 // testPackages of the one root file system that the images of the tests share.

@@ -55,6 +55,8 @@ const (
 	Cluster Purpose = ""
 	// Tests is what end-to-end tests need beside that.
 	Tests Purpose = "tests"
+	// Full is what all end-to-end tests need beside that, those that take long, too.
+	Full Purpose = "full"
 	// Lint is what no cluster needs.
 	Lint Purpose = "lint"
 )
@@ -120,7 +122,7 @@ var modules = []module{
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},
 	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}, overrides: []override{corednsPlugins}},
-	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Tests),
+	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
 	{
 		// Dex has no current version that is a Go module; this fork of its 2.44 has.
 		path: "github.com/netbirdio/dex", version: "v0.244.0", as: "github.com/dexidp/dex", purpose: Tests,

@@ -358,7 +358,7 @@ func (n *tenant) awaitResized(ctx context.Context, t *testing.T, plan string, wa
 	t.Helper()
 	start := time.Now()
 	n.awaitSizes(ctx, t, 5*time.Minute, want)
-	n.live.Await(ctx, t, time.Minute, "is Ready with plan "+plan, func(s *claim.State) bool {
+	n.live.Await(ctx, t, 3*time.Minute, "is Ready with plan "+plan, func(s *claim.State) bool {
 		return s.True(claim.Ready) && s.Phase == "Ready" && planOf(s) == plan
 	})
 	return time.Since(start)

@@ -152,7 +152,7 @@ func (s *site) adminOff(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	if info, err := s.admin.UserInfo(ctx); err == nil && info.LoggedIn {
 		t.Errorf("the admin's session goes on: %+v", info)
 	}
-	s.live.Await(ctx, t, time.Minute, "is Ready with its admin switched off", func(state *claim.State) bool {
+	s.live.Await(ctx, t, 3*time.Minute, "is Ready with its admin switched off", func(state *claim.State) bool {
 		return state.True(claim.Ready) && state.True(claim.SSOReady)
 	})
 	awaitDetails(ctx, t, s.live, "has no password that opens nothing", func(details map[string]string) (bool, string) {

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // account has no right that would undo it.
 func TestIsolationIsInstalled(t *testing.T) {
 	chart := vclusterChart(t)
-	own := []string{"virtual-argocd-control-plane", "virtual-argocd-dns", "virtual-argocd-tenant"}
+	own := []string{"virtual-argocd-acme", "virtual-argocd-control-plane", "virtual-argocd-dns", "virtual-argocd-tenant", "virtual-argocd-url"}
 	cases := map[string]struct {
 		request  plan.Request
 		policies []string
@@ -24,10 +25,11 @@ func TestIsolationIsInstalled(t *testing.T) {
 		may  []string
 		kind string
 	}{
-		"Plain":  {plan.Request{}, own, nil, "StatefulSet"},
-		"URL":    {plan.Request{Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hosts: plan.Hosts{Held: []string{"a.example.org"}}}, append(slices.Clone(own), "virtual-argocd-acme", "virtual-argocd-url"), []string{"ingresses"}, "StatefulSet"},
-		"HadURL": {plan.Request{Hosts: plan.Hosts{Synced: true}}, own, []string{"ingresses"}, "StatefulSet"},
-		"HA":     {plan.Request{Plan: highAvailability}, own, []string{"leases"}, "Deployment"},
+		"Plain":         {plan.Request{}, own, nil, "StatefulSet"},
+		"URL":           {plan.Request{Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hosts: plan.Hosts{Held: []string{"a.example.org"}}}, own, []string{"ingresses"}, "StatefulSet"},
+		"HadURL":        {plan.Request{Hosts: plan.Hosts{Synced: true}}, own, []string{"ingresses"}, "StatefulSet"},
+		"LoadBalancers": {plan.Request{Plan: plan.Chosen{Name: "p", Data: v1alpha1.PlanData{LoadBalancers: 1}}}, append(slices.Clone(own), "virtual-argocd-load-balancers"), nil, "StatefulSet"},
+		"HA":            {plan.Request{Plan: highAvailability}, own, []string{"leases"}, "Deployment"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +50,8 @@ func TestIsolationIsInstalled(t *testing.T) {
 			if diff := cmp.Diff(tc.policies, policies); diff != "" {
 				t.Errorf("NetworkPolicies: -want, +got:\n%s", diff)
 			}
-			if at(got["ResourceQuota/vc-vcluster"], "spec|hard|services.nodeports") != "0" || got["LimitRange/vc-vcluster"] == nil {
+			// Kubernetes counts the node ports that a LoadBalancer takes.
+			if at(got["ResourceQuota/vc-vcluster"], "spec|hard|services.nodeports") != fmt.Sprint(10*p.LoadBalancers) || got["LimitRange/vc-vcluster"] == nil {
 				t.Errorf("quota: %v, limits: %v", got["ResourceQuota/vc-vcluster"], got["LimitRange/vc-vcluster"])
 			}
 			if got[tc.kind+"/vcluster"] == nil {

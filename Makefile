@@ -44,6 +44,18 @@ test: test-unit e2e ## All tests. Where the end-to-end tests can't run, this fai
 test-unit: tools-unit ## Fast tests: unit, golden renders through the real engine, schema validation
 	go test ./...
 
+# Fuzz targets, each with its package. TestFuzzTargets holds this list against the code. They are compiled once, and run two at a
+# time.
+FUZZ := FuzzRunFunction:./fn FuzzDecode:./fn/decode FuzzMerge:./fn/plan FuzzPlan:./fn/plan
+
+.PHONY: fuzz
+fuzz: ## Feed the function what nobody would write, FUZZTIME (default 1m) for each target
+	@for package in $(sort $(foreach target,$(FUZZ),$(lastword $(subst :, ,$(target))))); do \
+	  go test -c -fuzz . -o /dev/null "$$package"; \
+	done
+	@printf '%s\n' $(FUZZ) | xargs -P 2 -I '{}' bash -c 'target="{}"; \
+	  go test -run "^$$" -fuzz "^$${target%%:*}$$" -fuzztime $(or $(FUZZTIME),1m) -fuzzminimizetime 1s "$${target##*:}"'
+
 .PHONY: e2e
 e2e: ## End-to-end tests of each feature's essential path, on the embedded cluster (root) or on the cluster of KUBECONFIG
 	@$(call run-e2e)

@@ -19,7 +19,7 @@ func TestBootstrap(t *testing.T) {
 		want   map[string]any
 	}{
 		"Smallest": {
-			"The whole repository, synced of its own accord.",
+			"The whole repository, synced automatically.",
 			`{"repoURL":"https://git.example.org/apps"}`,
 			map[string]any{
 				"project": "default", "source": map[string]any{"repoURL": "https://git.example.org/apps", "path": ".", "targetRevision": "HEAD"},
@@ -110,7 +110,7 @@ func TestBootstrapHealth(t *testing.T) {
 		"OutOfSync": {
 			"What is in Git isn't there.",
 			func(e *engine) { e.setApplication(`{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"}}`) },
-			v1alpha1.ReasonOutOfSync, "Application bootstrap is not synced (OutOfSync): Argo CD is to do that of its own accord",
+			v1alpha1.ReasonOutOfSync, "Application bootstrap is not synced (OutOfSync): Argo CD is to do that automatically",
 		},
 		"RepositoryNotReached": {
 			"Argo CD can't read the repository.",

@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/base64"
+	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,12 +35,16 @@ type engine struct {
 	events []string
 	// cluster holds what Crossplane may be asked for, by kind/namespace/name.
 	cluster map[string]*structpb.Struct
+	// ingresses are those of the tenant's own making on the host.
+	ingresses int
 }
 
 func newEngine(t testing.TB, xr string, input string) *engine {
 	t.Helper()
 	e := &engine{t: t, f: NewFunction(logging.NewNopLogger()), cluster: map[string]*structpb.Struct{}, req: &fnv1.RunFunctionRequest{
-		Meta:     &fnv1.RequestMeta{Tag: "test"},
+		Meta: &fnv1.RequestMeta{Tag: "test", Capabilities: []fnv1.Capability{
+			fnv1.Capability_CAPABILITY_CAPABILITIES, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES,
+		}},
 		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: resource.MustStructJSON(xr)}, Resources: map[string]*fnv1.Resource{}},
 	}}
 	if input != "" {
@@ -78,14 +84,45 @@ func (e *engine) call() *fnv1.RunFunctionResponse {
 		e.req.RequiredResources = map[string]*fnv1.Resources{}
 		for name, s := range asked.GetResources() {
 			found := &fnv1.Resources{}
-			if o := e.cluster[s.GetKind()+"/"+s.GetNamespace()+"/"+s.GetMatchName()]; o != nil {
-				found.Items = []*fnv1.Resource{{Resource: o}}
+			for _, key := range slices.Sorted(maps.Keys(e.cluster)) {
+				if o := e.cluster[key]; matches(s, o) {
+					found.Items = append(found.Items, &fnv1.Resource{Resource: o})
+				}
 			}
 			e.req.RequiredResources[name] = found
 		}
 	}
 	e.t.Fatal("the function never stops asking for more")
 	return nil
+}
+
+// matches tells whether Crossplane finds an object by a selector.
+func matches(s *fnv1.ResourceSelector, o *structpb.Struct) bool {
+	meta := field(o, "metadata").GetFields()
+	if o.GetFields()["kind"].GetStringValue() != s.GetKind() || meta["namespace"].GetStringValue() != s.GetNamespace() {
+		return false
+	}
+	if s.GetMatchLabels() == nil {
+		return meta["name"].GetStringValue() == s.GetMatchName()
+	}
+	for key, value := range s.GetMatchLabels().GetLabels() {
+		if field(o, "metadata", "labels").GetFields()[key].GetStringValue() != value {
+			return false
+		}
+	}
+	return true
+}
+
+// plan installs a plan; labels are key=value.
+func (e *engine) plan(object, data string, labels ...string) {
+	e.t.Helper()
+	o := resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1beta1","kind":"EnvironmentConfig","metadata":{"name":"` + object + `","labels":{}}}`)
+	for _, l := range labels {
+		key, value, _ := strings.Cut(l, "=")
+		field(o, "metadata", "labels").Fields["virtualargocd.io/"+key] = structpb.NewStringValue(value)
+	}
+	o.Fields["data"] = jsonValue(data)
+	e.cluster["EnvironmentConfig//"+object] = o
 }
 
 // reconcile calls the function and applies what it desires.
@@ -188,6 +225,12 @@ func (e *engine) heal() {
 			delete(o.GetResource().GetFields(), "status")
 		case name == compose.Ingress:
 			e.setIngress(`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
+		case name == compose.IngressCount:
+			all := e.ingresses
+			if argocdValues(e)["ingress"] != nil {
+				all++
+			}
+			e.setManifest(name, fmt.Sprintf(`{"used":{"count/ingresses.networking.k8s.io":"%d"}}`, all))
 		case name == compose.Bootstrap:
 			e.setApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
 		case name == compose.ArgoCD:

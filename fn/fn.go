@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -38,9 +39,7 @@ func NewFunction(log logging.Logger) *Function { return &Function{log: log} }
 // RunFunction answers one request. What is wrong with the spec or the input is a
 // Fatal result: Crossplane then changes nothing.
 func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
-	log := f.log.WithValues("tag", req.GetMeta().GetTag())
-	rsp = response.To(req, ttl)
-
+	log := f.log
 	// One tenant that trips over an error of ours must not take the others' pod down.
 	defer func() {
 		if p := recover(); p != nil {
@@ -49,6 +48,8 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 			response.Fatal(rsp, fmt.Errorf("the function failed on this resource: please report it, with the function's log"))
 		}
 	}()
+	log = log.WithValues("tag", req.GetMeta().GetTag())
+	rsp = response.To(req, ttl)
 
 	observed := decode.Observe(req)
 	log = log.WithValues("xr", observed.XR.String("metadata", "name"))
@@ -64,11 +65,16 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 // run is the pipeline: decode, plan, compose, report.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed decode.Observed) error {
 	in, err := decode.Request(req, observed)
-	if err != nil {
+	unread := errors.Is(err, decode.ErrUnread)
+	if err != nil && !unread {
 		return err
 	}
-	if decode.Require(rsp, in) {
+	if decode.Require(rsp, req, in) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
+	}
+	if unread {
+		// Crossplane lets this response go, and calls again.
+		return nil
 	}
 	p, err := plan.New(in)
 	if err != nil {

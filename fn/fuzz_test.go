@@ -11,36 +11,62 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// FuzzRunFunction: whatever the claim, the input and the state of the tenant,
-// the laws hold.
+// FuzzRunFunction: whatever the claim, the input, the plan and the state of the
+// tenant, the laws hold.
 func FuzzRunFunction(f *testing.F) {
-	whole := withEverything(f).install().req
+	// A tenant with everything, and one that has just been claimed, of which more can be tried in the same time.
+	young := newEngine(f, tenantXR(`{}`), "")
+	young.reconcile()
+	bases := []*fnv1.RunFunctionRequest{withEverything(f).install().req, young.req}
 	fn := NewFunction(logging.NewNopLogger())
-	f.Add(`{}`, `{}`, "customer1", uint64(0))
-	f.Add(`{"argocd":{"chartVersion":"9.3.7","values":{"redis-ha":{"enabled":true}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`, "a.b", uint64(7))
-	f.Add(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`, "", uint64(3))
-	f.Add(`{"vcluster":{"values":{"controlPlane":null}},"kubernetes":{"version":"latest"}}`, `{"host":1}`, "x", uint64(9))
-	f.Add(tokenSpec, `{}`, "y", uint64(5))
-	f.Add(`{"claimRef":{"namespace":"team-a"},"clusters":[{"name":"prod","labels":{"a":"b"},"namespaces":["1"],"secretRef":{"name":"prod-token"}},{"name":"yes"}]}`, `{}`, "z", uint64(6))
-	f.Add(`{"claimRef":{"namespace":"team-a"},"repositories":[{"name":"apps","url":"git@a:b","type":"git","secretRef":{"name":"apps"}},{"name":"b","url":"oci://c","type":"helm"}],"credentialTemplates":[{"name":"a","url":"https://a:b@c"}]}`, `{}`, "r", uint64(8))
-	f.Add(`{"bootstrap":{"repoURL":"git@a:b","path":"..","syncPolicy":{"automated":{"prune":null}}}}`, `{}`, "s", uint64(4))
-	f.Add(`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"c"}}}}`, `{}`, "t", uint64(2))
-	f.Add(`{"claimRef":{"namespace":"n","name":"m"}}`, platformInput, "u", uint64(1))
-	f.Add(`{"claimRef":{"namespace":"team-a"},"sso":{"disableAdmin":true,"oidc":{"issuer":"https://a","clientID":"b","clientSecretRef":{"name":"oidc"},"adminGroups":["c"]}}}`, `{}`, "v", uint64(0))
-	f.Fuzz(func(t *testing.T, spec, input, name string, seed uint64) {
-		req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
+	f.Add(`{}`, `{}`, "customer1", `{}`, uint64(0))
+	f.Add(`{"argocd":{"chartVersion":"9.3.7","values":{"redis-ha":{"enabled":true}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`, "a.b", `{}`, uint64(7))
+	f.Add(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`, "", `{}`, uint64(3))
+	f.Add(`{"vcluster":{"values":{"controlPlane":null}},"kubernetes":{"version":"latest"}}`, `{"host":1}`, "x", `{}`, uint64(9))
+	f.Add(tokenSpec, `{}`, "y", `{}`, uint64(10))
+	f.Add(`{"claimRef":{"namespace":"team-a"},"clusters":[{"name":"prod","labels":{"a":"b"},"namespaces":["1"],"secretRef":{"name":"prod-token"}},{"name":"yes"}]}`, `{}`, "z", `{}`, uint64(6))
+	f.Add(`{"claimRef":{"namespace":"team-a"},"repositories":[{"name":"apps","url":"git@a:b","type":"git","secretRef":{"name":"apps"}},{"name":"b","url":"oci://c","type":"helm"}],"credentialTemplates":[{"name":"a","url":"https://a:b@c"}]}`, `{}`, "r", `{}`, uint64(8))
+	f.Add(`{"bootstrap":{"repoURL":"git@a:b","path":"..","syncPolicy":{"automated":{"prune":null}}}}`, `{}`, "s", `{}`, uint64(4))
+	f.Add(`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"c"}}}}`, `{}`, "t", `{}`, uint64(2))
+	f.Add(`{"claimRef":{"namespace":"n","name":"m"}}`, platformInput, "u", `{}`, uint64(12))
+	f.Add(`{"claimRef":{"namespace":"team-a"},"sso":{"disableAdmin":true,"oidc":{"issuer":"https://a","clientID":"b","clientSecretRef":{"name":"oidc"},"adminGroups":["c"]}}}`, `{}`, "v", `{}`, uint64(0))
+	f.Add(`{"plan":"p","argocd":{"values":{"server":{"replicas":2}}}}`, `{}`, "w", `{"argocd":{"ha":true},"vcluster":{"backingStore":"etcd","replicas":3}}`, uint64(14))
+	f.Add(`{"plan":"p"}`, `{}`, "x", `{"quota":{"limits.cpu":1},"limits":{"max":{"cpu":"a"}},"versions":{"kubernetes":["~1.35"]}}`, uint64(5))
+	f.Add(`{"plan":"p"}`, platformInput, "y", `{"ingress":{"domain":"b.c"},"values":{"vcluster":{"logging":{"encoding":"json"}},"argocd":{"a":null}}}`, uint64(7))
+	f.Fuzz(func(t *testing.T, spec, input, name, planData string, seed uint64) {
+		req := proto.Clone(bases[seed%2]).(*fnv1.RunFunctionRequest)
 		xr := req.GetObserved().GetComposite().GetResource()
 		xr.Fields["spec"] = jsonValue(spec)
 		if n, err := structpb.NewValue(name); err == nil {
 			field(xr, "metadata").Fields["name"] = n
 		}
 		req.Input = jsonValue(input).GetStructValue()
+		handPlan(req, planData)
 		wreck(rand.New(rand.NewPCG(seed, 2)), req)
 		if _, err := proto.Marshal(req); err != nil {
 			t.Skip("not a request that gRPC would carry")
 		}
 		checkLaws(t, fn, req)
 	})
+}
+
+// handPlan hands a plan over under each name that the function may ask for.
+func handPlan(req *fnv1.RunFunctionRequest, data string) {
+	name := field(req.GetObserved().GetComposite().GetResource(), "spec").GetFields()["plan"].GetStringValue()
+	object := func(labels map[string]any) *fnv1.Resources {
+		o, err := structpb.NewStruct(map[string]any{
+			"apiVersion": "apiextensions.crossplane.io/v1beta1", "kind": "EnvironmentConfig", "metadata": map[string]any{"name": "a", "labels": labels},
+		})
+		if err != nil {
+			return &fnv1.Resources{}
+		}
+		o.Fields["data"] = jsonValue(data)
+		return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: o}}}
+	}
+	of := object(map[string]any{"virtualargocd.io/plan": name})
+	req.RequiredResources["plan/"+name] = of
+	req.RequiredResources["default-plan"] = object(map[string]any{"virtualargocd.io/plan": "p", "virtualargocd.io/default-plan": "true"})
+	req.RequiredResources["plans"] = of
 }
 
 // jsonValue reads JSON; what isn't JSON is text.

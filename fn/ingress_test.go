@@ -132,6 +132,9 @@ func TestHostsAreUnique(t *testing.T) {
 	if second.rsp.GetDesired().GetResources()[compose.HostName("argocd.example.org")] != nil {
 		t.Error("the second composes a record that the API server refuses each time")
 	}
+	if owns(first) != withGRPC("argocd.example.org") || owns(second) != "" {
+		t.Errorf("the admission policy lets the first have %q, the second %q", owns(first), owns(second))
+	}
 	if v := argocdValues(second); v["ingress"] != nil || v["domain"] != "argocd-server-x-argocd-x-vcluster.vargo-customer2-7rw8j.svc" {
 		t.Errorf("the second has an Ingress: %v", v)
 	}
@@ -148,7 +151,7 @@ func TestHostsAreUnique(t *testing.T) {
 	// The second moves to a host of its own, and then to one that is taken.
 	second.spec(`{"ingress":{"host":"second.example.org"}}`)
 	second.cycle(4)
-	if v := argocdValues(second); v["domain"] != "second.example.org" {
+	if v := argocdValues(second); v["domain"] != "second.example.org" || owns(second) != withGRPC("second.example.org") {
 		t.Errorf("the second has a host of its own: %v", v)
 	}
 	second.spec(spec)
@@ -163,6 +166,9 @@ func TestHostsAreUnique(t *testing.T) {
 	first.spec(`{}`)
 	first.cycle(4)
 	second.cycle(4)
+	if owns(first) != "" || owns(second) != withGRPC("argocd.example.org") {
+		t.Errorf("the admission policy lets the first have %q, the second %q", owns(first), owns(second))
+	}
 	if v := argocdValues(second); v["domain"] != "argocd.example.org" || second.condition(v1alpha1.ConditionIngressReady).GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
 		t.Errorf("a host that is free again: %v", v)
 	}
@@ -197,15 +203,34 @@ func TestHostsAtOnce(t *testing.T) {
 	second.cluster = first.cluster
 	delete(second.req.GetObserved().GetResources(), compose.HostName("argocd.example.org"))
 	first.install()
-	second.install()
+	for range 8 {
+		if second.reconcile(); owns(second) != "" {
+			t.Fatalf("the admission policy lets the second have %q", owns(second))
+		}
+		second.heal()
+	}
 	if argocdValues(first)["ingress"] == nil || argocdValues(second)["ingress"] != nil {
 		t.Errorf("the first: %v, the second: %v", argocdValues(first), argocdValues(second))
 	}
 }
 
+// owns are the hosts that the admission policy lets the tenant's Ingresses have.
+func owns(e *engine) string { return toldPolicies(e, "virtualargocd.io/ingress-host") }
+
+// toldPolicies is what the admission policies are told of a tenant.
+func toldPolicies(e *engine, annotation string) string {
+	return field(e.observed(compose.Namespace), "spec", "forProvider", "manifest", "metadata", "annotations").GetFields()[annotation].GetStringValue()
+}
+
+// withGRPC are a host and the one for gRPC that comes with it.
+func withGRPC(host string) string { return host + ",grpc." + host }
+
 // TestHostMoves: a host is given up once no Ingress has it any more.
 func TestHostMoves(t *testing.T) {
-	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"hosts":["a.example.org","*.example.org"]}}`).install()
+	if want := withGRPC("a.example.org"); owns(e) != want {
+		t.Errorf("the admission policy lets the tenant have %q, want %q", owns(e), want)
+	}
 	// Somebody deletes the record: it comes back, and the Ingress stays.
 	clear(e.cluster)
 	delete(e.req.GetObserved().GetResources(), compose.HostName("a.example.org"))
@@ -231,6 +256,35 @@ func TestHostMoves(t *testing.T) {
 	if v := argocdValues(e); v["ingress"] != nil || len(records(e)) != 0 {
 		t.Errorf("without an Ingress: %v, %v", v, records(e))
 	}
+	if !field(e.observed(compose.VCluster), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
+		t.Error("what isn't synced any more stays on the host")
+	}
+}
+
+// TestHostStaysWithItsIngresses: an Ingress that a tenant made for its host would serve who has the host next.
+func TestHostStaysWithItsIngresses(t *testing.T) {
+	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	e.ingresses = 1
+	e.spec(`{"ingress":{"host":"b.example.org"}}`)
+	for range 8 {
+		allowed := owns(e)
+		if e.reconcile(); e.rsp.GetDesired().GetResources()[compose.IngressCount] != nil && strings.Contains(allowed, "a.example.org") {
+			t.Errorf("Ingresses are counted while the namespace allows %s", allowed)
+		}
+		e.heal()
+	}
+	c := e.condition(v1alpha1.ConditionIngressReady)
+	if want := "https://b.example.org is served at 192.0.2.1; kept from other claims while the virtual cluster may have further Ingresses for it: a.example.org"; c.GetMessage() != want || c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+		t.Errorf("want True, %s, got %v", want, c)
+	}
+	if owns(e) != withGRPC("b.example.org") || len(records(e)) != 2 {
+		t.Errorf("the tenant has %v, and may have Ingresses for %s", records(e), owns(e))
+	}
+	e.ingresses = 0
+	e.cycle(3)
+	if len(records(e)) != 1 || e.rsp.GetDesired().GetResources()[compose.IngressCount] != nil {
+		t.Errorf("no Ingress has the old host: %v", records(e))
+	}
 }
 
 // TestIngressesStaySynced: vcluster takes away what it has brought to the host.
@@ -241,18 +295,15 @@ func TestIngressesStaySynced(t *testing.T) {
 	if e := newEngine(t, tenantXR(`{}`), "").install(); synced(e) {
 		t.Error("a tenant without an Ingress brings some to the host")
 	}
-	const off = `"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":false}}}}}`
-	for spec, want := range map[string]bool{`{}`: true, `{` + off + `}`: false} {
-		e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
-		e.spec(spec)
-		e.reconcile()
-		if !synced(e) {
-			t.Errorf("%s: vcluster stops before the Ingress is gone", spec)
-		}
-		e.cycle(3)
-		if argocdValues(e)["ingress"] != nil || synced(e) != want {
-			t.Errorf("%s: the Ingress is gone, vcluster brings more to the host: %t, want %t", spec, synced(e), want)
-		}
+	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	e.spec(`{}`)
+	e.reconcile()
+	if !synced(e) {
+		t.Error("vcluster stops before the Ingress is gone")
+	}
+	e.cycle(3)
+	if argocdValues(e)["ingress"] != nil || !synced(e) {
+		t.Errorf("the Ingress is gone, vcluster is to bring more to the host: %v, %t", argocdValues(e)["ingress"], synced(e))
 	}
 }
 
@@ -322,7 +373,7 @@ func TestRefusedIngress(t *testing.T) {
 		t.Run(name, func(t *testing.T) { refused(t, tenantXR(tc.spec), tc.input, tc.want) })
 	}
 	// The same meaning is no conflict.
-	newEngine(t, tenantXR(`{`+host+`,"argocd":{"values":{"global":{"domain":"argocd.example.org"},"configs":{"params":{"server.insecure":true}}}},"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`), "").install()
+	newEngine(t, tenantXR(`{`+host+`,"argocd":{"values":{"global":{"domain":"argocd.example.org"},"configs":{"params":{"server.insecure":true}}}}}`), "").install()
 	// A claim that makes an Ingress of its own gets none of the platform's.
 	e := newEngine(t, tenantXR(`{"argocd":{"values":{"server":{"ingress":{"enabled":true,"hostname":"own.example.org"}}}}}`), platformInput).install()
 	if got := argocdValues(e)["ingress"]; !cmp.Equal(got, map[string]any{"enabled": true, "hostname": "own.example.org"}) {

@@ -79,7 +79,7 @@ func TestStory(t *testing.T) {
 			"Warning Unhealthy: Application bootstrap is synced, and its health is Degraded: Argo CD shows what in it",
 		}},
 		{"The ingress controller takes its address away.", func() { e.setIngress(`{"loadBalancer":{}}`) }, []string{
-			"Normal WaitingForAddress: No ingress controller has given the Ingress for host argocd.example.org an address: one must serve class nginx, and publish where",
+			"Normal WaitingForAddress: No ingress controller has given the Ingress for host argocd.example.org an address: one must serve class nginx, and publish where. If the host refuses the Ingress, its events in the virtual cluster say so",
 		}},
 		{"A Secret is deleted.", func() { delete(e.cluster, "Secret/"+testNamespace+"/git") }, []string{
 			"Warning SecretMissing: Repository apps: Secret git in namespace team-a does not exist: create it; what it gave before stays in use",

@@ -31,8 +31,8 @@ type BootstrapSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of an Argo CD project: lower case letters, digits, dots and dashes"
 	Project string `json:"project,omitempty"`
 
-	// How the Application is synced. Default: of its own accord, deleting what is
-	// gone from Git (prune) and undoing changes made by hand (selfHeal).
+	// How the Application is synced. Default: automatically, deleting what is gone
+	// from Git (prune) and undoing changes made by hand (selfHeal).
 	// +optional
 	// +nullable
 	SyncPolicy *SyncPolicy `json:"syncPolicy,omitempty"`
@@ -40,7 +40,7 @@ type BootstrapSpec struct {
 
 // SyncPolicy says how an Application is synced.
 type SyncPolicy struct {
-	// Syncing of its own accord.
+	// Automatic syncing.
 	// +optional
 	// +nullable
 	Automated *AutomatedSync `json:"automated,omitempty"`
@@ -55,9 +55,9 @@ type SyncPolicy struct {
 	SyncOptions []string `json:"syncOptions,omitempty"`
 }
 
-// AutomatedSync says how an Application is synced of its own accord.
+// AutomatedSync says how an Application is synced automatically.
 type AutomatedSync struct {
-	// Whether it syncs of its own accord at all; false leaves that to people.
+	// Whether it is synced automatically at all; false leaves that to people.
 	// Default: true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`

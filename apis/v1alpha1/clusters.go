@@ -50,7 +50,7 @@ type ClusterSpec struct {
 
 	// Namespaces of the cluster that Argo CD watches and deploys to, at most 100.
 	// Default: those that the Secret names; where it names none, all of them, and
-	// what is in no namespace.
+	// cluster-scoped resources.
 	// +optional
 	// +nullable
 	// +listType=set
@@ -75,8 +75,8 @@ type ClusterSpec struct {
 	// Secret with the cluster's credentials, in one of these forms:
 	//
 	// Argo CD's own declarative cluster Secret: keys server and config (JSON).
-	// Its namespaces, clusterResources, project and shard count where the claim
-	// says nothing else.
+	// Its namespaces, clusterResources, project and shard are used where the claim
+	// sets none.
 	//
 	// A kubeconfig: key kubeconfig. The current context counts. Credentials must
 	// stand in it: a program to run (exec), an auth provider or the name of a file

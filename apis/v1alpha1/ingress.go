@@ -20,7 +20,8 @@ type IngressSpec struct {
 	ClassName string `json:"className,omitempty"`
 
 	// Annotations of the Ingress, for its controller. They are merged over the
-	// platform's.
+	// platform's. The host refuses an Ingress with one that the platform doesn't let
+	// tenants have.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:MaxProperties=64

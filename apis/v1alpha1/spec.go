@@ -13,6 +13,7 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Ready, Updating, Degraded or Deleting."
 // +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
+// +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."
 // +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."
 // +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",description="The Kubernetes version of the virtual cluster."
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="Where Argo CD is reached."
@@ -32,6 +33,14 @@ type XVirtualArgoCD struct {
 
 // Spec is what a tenant asks for.
 type Spec struct {
+	// Plan of the platform's, such as small: what the virtual cluster and Argo CD have
+	// and what they may use. Changing it resizes in place. Default: the platform's.
+	// `kubectl get environmentconfig -L virtualargocd.io/plan` lists them.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="write the name of a plan, such as standard"
+	Plan string `json:"plan,omitempty"`
+
 	// The Argo CD.
 	// +optional
 	// +nullable
@@ -96,7 +105,7 @@ type Spec struct {
 
 	// Refuses to delete the claim while this is true, whoever asks: kubectl, or a
 	// GitOps tool that prunes. To delete the claim, set it to false first and wait a
-	// few seconds. Default: false.
+	// few seconds. Needs Crossplane 2. Default: false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 }
@@ -112,7 +121,7 @@ type ArgoCDSpec struct {
 
 	// Values of the argo-cd Helm chart. They are merged over the platform's, map
 	// by map; lists replace. Names of the chart's workloads (fullnameOverride and
-	// the like) are the platform's to set.
+	// the like) are the platform's to set, and so is what the plan sets.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:Type=object
@@ -142,7 +151,7 @@ type VClusterSpec struct {
 	ChartVersion string `json:"chartVersion,omitempty"`
 
 	// Values of the vcluster Helm chart. Only some paths are a tenant's to set,
-	// such as sync.toHost.ingresses and controlPlane.statefulSet.resources; any
+	// such as controlPlane.statefulSet.resources, unless the plan sets them; any
 	// other is refused with an error that names it.
 	// +optional
 	// +nullable

@@ -64,8 +64,7 @@ type OIDCSpec struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	ReadOnlyGroups []string `json:"readOnlyGroups,omitempty"`
 
-	// Certificate of the authority that the provider's certificate comes from, in
-	// PEM. Default: those that Argo CD's image trusts.
+	// Certificate of the CA that issued the provider's certificate, in PEM. Default: those that Argo CD's image trusts.
 	// +optional
 	// +kubebuilder:validation:MaxLength=65536
 	RootCA string `json:"rootCA,omitempty"`

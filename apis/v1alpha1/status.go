@@ -46,6 +46,11 @@ type Status struct {
 	// +optional
 	Message string `json:"message,omitempty"`
 
+	// The plan in use: the one of the spec, or the platform's default; standard where
+	// the platform has none. What it sets may still be on its way.
+	// +optional
+	Plan string `json:"plan,omitempty"`
+
 	// Namespace of the virtual cluster in the host cluster.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
@@ -161,7 +166,8 @@ type ArgoCDStatus struct {
 	DesiredChartVersion string `json:"desiredChartVersion,omitempty"`
 
 	// URL of Argo CD's web interface and API: with an Ingress its host's, without
-	// one as reached from inside the host cluster; empty before Argo CD is
+	// one that of its Service on the host cluster, to be reached by port-forward or
+	// from what the platform's network.allowFrom lists; empty before Argo CD is
 	// installed.
 	// +optional
 	URL string `json:"url,omitempty"`

@@ -24,7 +24,7 @@ func bootstrap(t Tenant) (Object, error) {
 				ManagementPolicies:      withoutDelete,
 			},
 			Watch:     true,
-			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: applicationReady},
+			Readiness: readyBy(applicationReady),
 		},
 	}
 	return Object{Typed: o, Raw: t.Application, RawAt: manifestPath}, nil

@@ -45,3 +45,23 @@ func managed(name, external string) metav1.ObjectMeta {
 func providerConfigMeta(t Tenant) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: t.Names.ProviderConfig, Finalizers: []string{"in-use.crossplane.io"}}
 }
+
+// observer composes an Object that observes one that is there, and touches nothing.
+func observer(t Tenant, composed, config string, ready objectv1alpha2.Readiness, manifest map[string]any) Object {
+	name := t.Names.Composed(composed)
+	return Object{Raw: manifest, RawAt: manifestPath, Typed: &objectv1alpha2.Object{
+		TypeMeta:   objectType,
+		ObjectMeta: managed(name, name),
+		Spec: objectv1alpha2.ObjectSpec{
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: providerConfig(config), ManagementPolicies: observeOnly},
+			// At once, where the provider runs with --enable-watches.
+			Watch:     true,
+			Readiness: ready,
+		},
+	}}
+}
+
+// readyBy is readiness by an expression in CEL.
+func readyBy(cel string) objectv1alpha2.Readiness {
+	return objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: cel}
+}

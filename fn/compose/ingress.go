@@ -2,7 +2,6 @@ package compose
 
 import (
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
-	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -39,6 +38,20 @@ func ingressInstalled(t Tenant) bool {
 	return argoCDDeployed(t) && r.Current() && r.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 }
 
+func ingressCountWanted(t Tenant) bool { return len(t.Ingress.Leaving) > 0 }
+
+func ingressCountWaits(t Tenant) bool { return !t.Ingress.Counted }
+
+// ingressCount composes an Object that observes the tenant's ResourceQuota on the
+// host, which counts its Ingresses there.
+func ingressCount(t Tenant) (Object, error) {
+	return observer(t, "ingress-count", t.Host.KubernetesProviderConfig, objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate}, map[string]any{
+		"apiVersion": "v1",
+		"kind":       "ResourceQuota",
+		"metadata":   map[string]any{"name": plan.QuotaName, "namespace": t.Names.Namespace},
+	}), nil
+}
+
 // ingressReady is the readiness of the observed Ingress, in CEL.
 const ingressReady = `has(object.status) && has(object.status.loadBalancer) && has(object.status.loadBalancer.ingress)
  && size(object.status.loadBalancer.ingress) > 0`
@@ -46,23 +59,9 @@ const ingressReady = `has(object.status) && has(object.status.loadBalancer) && h
 // ingress composes an Object that observes Argo CD's Ingress in the virtual
 // cluster, which has the status of the one on the host.
 func ingress(t Tenant) (Object, error) {
-	name := t.Names.Composed("argocd-ingress")
-	o := &objectv1alpha2.Object{
-		TypeMeta:   objectType,
-		ObjectMeta: managed(name, name),
-		Spec: objectv1alpha2.ObjectSpec{
-			ResourceSpec: xpv1.ResourceSpec{
-				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),
-				ManagementPolicies:      observeOnly,
-			},
-			Watch:     true,
-			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: ingressReady},
-		},
-	}
-	manifest := map[string]any{
+	return observer(t, "argocd-ingress", t.Names.ProviderConfig, readyBy(ingressReady), map[string]any{
 		"apiVersion": "networking.k8s.io/v1",
 		"kind":       "Ingress",
 		"metadata":   map[string]any{"name": plan.ArgoCDServer, "namespace": plan.ArgoCDNamespace},
-	}
-	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
+	}), nil
 }

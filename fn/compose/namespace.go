@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"strings"
+
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -8,11 +10,17 @@ import (
 
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // LabelTenant stands on a tenant's namespace in the host cluster.
 const LabelTenant = "virtualargocd.io/tenant"
+
+// annotationTolerations stands on it, too, for the admission policies of
+// examples/install/tenants.yaml: the keys of taints that the tenant's pods tolerate,
+// separated by commas.
+const annotationTolerations = "virtualargocd.io/tolerations"
 
 // namespace composes the tenant's namespace in the host cluster.
 func namespace(t Tenant) (Object, error) {
@@ -27,16 +35,30 @@ func namespace(t Tenant) (Object, error) {
 	}
 	// Helm keeps its record there, and without it can't remove what it installed.
 	o.OwnerReferences = outlives(t, VCluster)
+	metadata := map[string]any{
+		"name": t.Names.Namespace,
+		"labels": map[string]any{
+			LabelTenant: t.Names.Tenant,
+			// vcluster's own pods don't run under restricted.
+			"pod-security.kubernetes.io/enforce": plan.PodSecurityBaseline,
+		},
+	}
+	annotations := map[string]any{}
+	// Not before the virtual cluster comes, which waits for the namespace to be as it
+	// is wanted.
+	if len(t.Ingress.Own) > 0 && t.observed(VCluster).Exists() {
+		annotations[decode.AnnotationIngressHost] = strings.Join(t.Ingress.Own, ",")
+	}
+	if keys := t.Tolerated(); len(keys) > 0 {
+		annotations[annotationTolerations] = strings.Join(keys, ",")
+	}
+	if len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
 	manifest := map[string]any{
 		"apiVersion": corev1.SchemeGroupVersion.String(),
 		"kind":       "Namespace",
-		"metadata": map[string]any{
-			"name": t.Names.Namespace,
-			"labels": map[string]any{
-				LabelTenant:                          t.Names.Tenant,
-				"pod-security.kubernetes.io/enforce": plan.PodSecurityLevel,
-			},
-		},
+		"metadata":   metadata,
 	}
 	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
 }

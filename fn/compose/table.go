@@ -8,7 +8,7 @@ import (
 // Names of composed resources in the composition. They never change: Crossplane
 // deletes a resource whose name is gone.
 const (
-	Namespace                = "namespace"
+	Namespace                = decode.Namespace
 	VCluster                 = decode.VCluster
 	HelmProviderConfig       = "helm-provider-config"
 	KubernetesProviderConfig = "kubernetes-provider-config"
@@ -16,6 +16,7 @@ const (
 	Usage                    = "usage"
 	Bootstrap                = "bootstrap"
 	Ingress                  = "ingress"
+	IngressCount             = decode.IngressCount
 	DeletionProtection       = "deletion-protection"
 	hostPrefix               = decode.HostPrefix
 	ValuesSecret             = decode.ValuesSecret
@@ -71,7 +72,8 @@ func table(t Tenant) []row {
 	rows = append(rows,
 		row{name: DeletionProtection, wanted: deletionProtectionWanted, waits: never, ready: always, build: deletionProtection},
 		row{name: Bootstrap, wanted: bootstrapWanted, waits: not(argoCDDeployed), ready: always, build: bootstrap},
-		row{name: Ingress, wanted: ingressWanted, waits: not(ingressInstalled), ready: always, build: ingress})
+		row{name: Ingress, wanted: ingressWanted, waits: not(ingressInstalled), ready: always, build: ingress},
+		row{name: IngressCount, wanted: ingressCountWanted, waits: ingressCountWaits, ready: always, build: ingressCount})
 	for _, host := range t.Ingress.Records {
 		rows = append(rows, row{name: HostName(host), wanted: always, waits: never, ready: always, build: hostRecord(host)})
 	}

@@ -3,9 +3,6 @@ package compose
 import (
 	"fmt"
 
-	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
-	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
-
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
@@ -29,26 +26,11 @@ func readiness(w plan.Workload) string {
 // workload composes an Object that observes one of Argo CD's workloads. It reads
 // no Secret, so that none shows up in a status.
 func workload(t Tenant, w plan.Workload) (Object, error) {
-	name := t.Names.Composed("argocd-" + w.Component)
-	o := &objectv1alpha2.Object{
-		TypeMeta:   objectType,
-		ObjectMeta: managed(name, name),
-		Spec: objectv1alpha2.ObjectSpec{
-			ResourceSpec: xpv1.ResourceSpec{
-				ProviderConfigReference: providerConfig(t.Names.ProviderConfig),
-				ManagementPolicies:      observeOnly,
-			},
-			// At once, where the provider runs with --enable-watches.
-			Watch:     true,
-			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: readiness(w)},
-		},
-	}
-	manifest := map[string]any{
+	return observer(t, "argocd-"+w.Component, t.Names.ProviderConfig, readyBy(readiness(w)), map[string]any{
 		"apiVersion": "apps/v1",
 		"kind":       w.Kind,
 		"metadata":   map[string]any{"name": w.Name, "namespace": plan.ArgoCDNamespace},
-	}
-	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
+	}), nil
 }
 
 // Health of an observed workload.

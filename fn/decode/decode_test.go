@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -19,7 +20,9 @@ func FuzzDecode(f *testing.F) {
 			f.Fatal(err)
 		}
 		xr.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"name": structpb.NewStringValue("a")}})
-		raw, err := proto.Marshal(&fnv1.RunFunctionRequest{Input: xr, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}}})
+		raw, err := proto.Marshal(&fnv1.RunFunctionRequest{
+			Input: xr, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}}, RequiredResources: map[string]*fnv1.Resources{"plan/standard": examplePlan(), "default-plan": {}},
+		})
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -32,10 +35,13 @@ func FuzzDecode(f *testing.F) {
 		}
 		r, err := Request(req, Observe(req))
 		if err != nil {
-			if msg := err.Error(); !strings.HasPrefix(msg, "spec") && !strings.HasPrefix(msg, "input") && !strings.HasPrefix(msg, "metadata.name") {
+			if msg := err.Error(); !strings.HasPrefix(msg, "spec") && !strings.HasPrefix(msg, "input") && !strings.HasPrefix(msg, "plan") && !errors.Is(err, ErrUnread) && !strings.HasPrefix(msg, "metadata.name") {
 				t.Errorf("the error names no field: %v", err)
 			}
 			return
+		}
+		if r.Plan.Name == "" {
+			t.Error("decoded a tenant with no plan")
 		}
 		if r.XRName == "" {
 			t.Error("decoded an XR with no name")
@@ -46,6 +52,17 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// examplePlan is a plan as Crossplane hands it over.
+func examplePlan() *fnv1.Resources {
+	o := &structpb.Struct{}
+	const text = `{"apiVersion":"apiextensions.crossplane.io/v1beta1","kind":"EnvironmentConfig","metadata":{"name":"a","labels":{"virtualargocd.io/plan":"standard"}},
+		"data":{"argocd":{"ha":true,"server":{"replicas":2}},"quota":{"limits.cpu":4},"values":{"argocd":{"a":{"b":[1,null]}}}}}`
+	if err := o.UnmarshalJSON([]byte(text)); err != nil {
+		panic(err)
+	}
+	return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: o}}}
 }
 
 func depth(v any) int {

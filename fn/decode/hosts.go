@@ -2,6 +2,7 @@ package decode
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -14,6 +15,11 @@ const (
 	HostPrefix = "ingress-host-"
 	// HostKey is the key of the host in its record.
 	HostKey = "host"
+
+	// AnnotationIngressHost stands on a tenant's namespace in the host cluster: the
+	// hosts that its Ingresses may have, with commas between. The admission policy in
+	// examples/install/tenants.yaml goes by it.
+	AnnotationIngressHost = "virtualargocd.io/ingress-host"
 
 	requiredHost = "ingress-host"
 	hostKind     = "ConfigMap"
@@ -36,6 +42,16 @@ func hosts(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Hosts 
 		h.Serving = in.String("hostname")
 	}
 	h.Synced = o.Composed[VCluster].Get("spec", "forProvider", "values", "sync", "toHost", "ingresses").Value("enabled").GetBoolValue()
+	if ns := o.Composed[Namespace]; ns.Current() && ns.Condition("Synced").True() {
+		h.NamespaceSeen = true
+		h.Allowed = strings.Split(ns.Get("spec", "forProvider", "manifest", "metadata", "annotations").String(AnnotationIngressHost), ",")
+	}
+	if count := o.Composed[IngressCount]; count.Condition("Synced").True() {
+		n, err := strconv.ParseInt(count.Get("status", "atProvider", "manifest", "status", "used").String(plan.QuotaOfIngresses), 10, 64)
+		if err == nil {
+			h.Ingresses = &n
+		}
+	}
 	h.Settled = !release.Exists() || release.Current() && release.Deployed()
 
 	wanted, err := r.WantedHost()

@@ -17,10 +17,13 @@ const (
 	ValuesKey    = "values.yaml"
 )
 
-// Names in the composition of the two Releases.
+// Names in the composition of what is read here, too: the namespace, the two
+// Releases, and what counts the tenant's Ingresses on the host.
 const (
-	VCluster = "vcluster"
-	ArgoCD   = "argocd"
+	Namespace    = "namespace"
+	VCluster     = "vcluster"
+	ArgoCD       = "argocd"
+	IngressCount = "ingress-count"
 )
 
 // Observed is what exists.
@@ -50,7 +53,7 @@ func Observe(req *fnv1.RunFunctionRequest) Observed {
 	}
 	for _, resources := range req.GetRequiredResources() {
 		for _, r := range resources.GetItems() {
-			if s := (Struct{r.GetResource()}); s.String("kind") == "Secret" {
+			if s := (Struct{r.GetResource()}); s.String("kind") == "Secret" && !tooLarge(s) {
 				o.Secrets = append(o.Secrets, secretData(s))
 			}
 		}
@@ -70,7 +73,8 @@ func (o Observed) valuesInUse() plan.Values {
 	return v
 }
 
-// Request reads what a plan is made from.
+// Request reads what a plan is made from. With ErrUnread it is enough to Require
+// the rest.
 func Request(req *fnv1.RunFunctionRequest, o Observed) (plan.Request, error) {
 	name := o.XR.String("metadata", "name")
 	if name == "" {
@@ -85,6 +89,9 @@ func Request(req *fnv1.RunFunctionRequest, o Observed) (plan.Request, error) {
 		return plan.Request{}, err
 	}
 	r := plan.Request{XRName: name, Spec: s, Input: in, Claim: claim(o.XR), Before: sync.OnceValue(o.valuesInUse)}
+	if r.Plan, err = chosenPlan(req, s.Plan); err != nil {
+		return r, err
+	}
 	r.Secrets = secrets(req, r.Claim.Namespace, s.SecretNames())
 	r.Hosts = hosts(req, o, r)
 	r.Running = running(o)
@@ -102,7 +109,10 @@ func claim(xr Struct) plan.Claim {
 // where it has none a Release that Helm has deployed.
 func running(o Observed) plan.Running {
 	was, release := o.XR.Get("status", "vcluster"), o.Composed[VCluster]
-	r := plan.Running{VCluster: was.String("version"), Kubernetes: was.String("kubernetesVersion")}
+	r := plan.Running{VCluster: was.String("version"), Kubernetes: was.String("kubernetesVersion"), Plan: o.XR.String("status", "plan")}
+	if r.VCluster != "" || release.Deployed() {
+		r.Store = store(release)
+	}
 	if !release.Deployed() {
 		return r
 	}
@@ -113,4 +123,24 @@ func running(o Observed) plan.Running {
 		r.Kubernetes = release.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
 	}
 	return r
+}
+
+// store is what a Release keeps the virtual cluster's state in; nil when the Release
+// isn't there to tell.
+func store(release Composed) *plan.Store {
+	control := release.Get("spec", "forProvider", "values", "controlPlane")
+	if control.s == nil {
+		return nil
+	}
+	s := &plan.Store{Kind: plan.StoreSQLite}
+	claim := control.Get("statefulSet", "persistence", "volumeClaim")
+	if etcd := control.Get("backingStore", "etcd", "deploy"); etcd.Value("enabled").GetBoolValue() {
+		s.Kind = plan.StoreEtcd
+		s.Members = etcd.Int(1, "statefulSet", "highAvailability", "replicas")
+		claim = etcd.Get("statefulSet", "persistence", "volumeClaim")
+	}
+	if claim.Value("enabled").GetBoolValue() {
+		s.Size, s.StorageClass = claim.String("size"), claim.String("storageClass")
+	}
+	return s
 }

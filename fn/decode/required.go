@@ -12,10 +12,27 @@ import (
 // requiredSecret is the name of the requirement for a Secret.
 func requiredSecret(name string) string { return "secret/" + name }
 
-// Require asks Crossplane for the objects that the spec names. Crossplane calls
-// the function again with them. It tells whether there are Secrets among them.
-func Require(rsp *fnv1.RunFunctionResponse, r plan.Request) bool {
+// Require asks Crossplane for the plan and for the objects that the spec names.
+// Crossplane calls the function again with them. It tells whether there are Secrets
+// among them.
+func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, r plan.Request) bool {
 	selectors := map[string]*fnv1.ResourceSelector{}
+	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
+	plans := map[string]map[string]string{}
+	if looksUp(req) {
+		plans = planSelectors(req, r.Spec.Plan)
+	}
+	for name, labels := range plans {
+		selectors[name] = &fnv1.ResourceSelector{
+			ApiVersion: planAPIVersion, Kind: planKind,
+			// Without labels, all.
+			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
+		}
+	}
+	// The plan has a say in the host.
+	if r.Plan.Name == "" {
+		return false
+	}
 	ask := func(name, kind, namespace, of string) {
 		selectors[name] = &fnv1.ResourceSelector{
 			ApiVersion: "v1", Kind: kind, Namespace: proto.String(namespace),
@@ -30,9 +47,6 @@ func Require(rsp *fnv1.RunFunctionResponse, r plan.Request) bool {
 	}
 	if host, err := r.WantedHost(); err == nil && host != "" {
 		ask(requiredHost, hostKind, r.RecordsIn(), plan.HostRecord(host))
-	}
-	if len(selectors) > 0 {
-		rsp.Requirements = &fnv1.Requirements{Resources: selectors}
 	}
 	return len(r.Secrets) > 0
 }
@@ -50,11 +64,23 @@ func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string) map
 				o.String("metadata", "namespace") != namespace || o.String("metadata", "name") != name {
 				continue
 			}
-			s.Found, s.Type, s.Data = true, o.String("type"), secretData(o)
+			if s.Found, s.Type, s.TooLarge = true, o.String("type"), tooLarge(o); !s.TooLarge {
+				s.Data = secretData(o)
+			}
 		}
 		out[name] = s
 	}
 	return out
+}
+
+// tooLarge tells whether a Secret holds more than credentials would. What reads
+// them takes many times their size.
+func tooLarge(o Struct) bool {
+	size := 0
+	for key, v := range o.Get("data").s.GetFields() {
+		size += len(key) + base64.StdEncoding.DecodedLen(len(v.GetStringValue()))
+	}
+	return size > plan.MaxSecretSize
 }
 
 // secretData is what stands in a Secret, decoded. What isn't base64 can't come

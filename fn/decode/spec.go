@@ -15,6 +15,7 @@ func spec(xr Struct) (plan.Spec, error) {
 	kubernetes := r.object(root, "spec.kubernetes", "kubernetes")
 	vcluster := r.object(root, "spec.vcluster", "vcluster")
 	s := plan.Spec{
+		Plan:                 r.text(root, "spec.plan", "plan"),
 		ArgoCDChartVersion:   r.text(argocd, "spec.argocd.chartVersion", "chartVersion"),
 		ArgoCDValues:         r.values(argocd, "spec.argocd.values"),
 		KubernetesVersion:    r.text(kubernetes, "spec.kubernetes.version", "version"),

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -58,6 +59,47 @@ func argocdImages(in v1alpha1.Input) Values {
 			"haproxy": image("docker/library/haproxy"),
 		},
 	}
+}
+
+// argocdUntemplated are the values of the argo-cd chart that it never takes for
+// templates: those with Argo CD's own settings, which may be templates of Argo CD's.
+var argocdUntemplated = [][]string{
+	{"configs"}, {"notifications", "context"}, {"notifications", "notifiers"},
+	{"notifications", "secret"}, {"notifications", "subscriptions"}, {"notifications", "templates"}, {"notifications", "triggers"},
+}
+
+// checkTemplates refuses a claim's values with templates of Helm's. provider-helm
+// renders them for all tenants in one process: a template can take all of its memory.
+func checkTemplates(field string, v Values) error {
+	for _, path := range leaves(v) {
+		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return len(path) >= len(free) && slices.Equal(path[:len(free)], free) }) {
+			continue
+		}
+		value, _ := lookup(v, path...)
+		if slices.ContainsFunc(path, isTemplate) || hasTemplate(value) {
+			return fmt.Errorf("%s.%s: templates ({{ }}) aren't rendered for claims: write what it is to be, or have spec.bootstrap bring the object", field, strings.Join(path, "."))
+		}
+	}
+	return nil
+}
+
+func isTemplate(s string) bool { return strings.Contains(s, "{{") }
+
+// hasTemplate looks for a template in a value that isn't a map of the chart's own.
+func hasTemplate(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return isTemplate(value)
+	case []any:
+		return slices.ContainsFunc(value, hasTemplate)
+	case Values:
+		for key, at := range value {
+			if isTemplate(key) || hasTemplate(at) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // checkArgoCDValues refuses values that are the platform's to set.

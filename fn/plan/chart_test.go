@@ -3,13 +3,17 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
@@ -37,7 +41,31 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 			validate(t, schema, p.VCluster.Values)
 		})
 	}
-	for _, path := range AllowedVClusterPaths() {
+	for name, data := range map[string]v1alpha1.PlanData{
+		"PlanWithEtcd":    {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: StoreEtcd, Storage: v1alpha1.PlanStorage{Size: "5Gi", StorageClass: "fast"}}},
+		"PlanWithOneEtcd": {VCluster: v1alpha1.PlanVCluster{BackingStore: StoreEtcd}},
+		"PlanWithAll": {
+			VCluster:      v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Requests: map[string]v1alpha1.Quantity{"cpu": "1"}, Limits: map[string]v1alpha1.Quantity{"memory": "4Gi"}}},
+			Quota:         map[string]v1alpha1.Quantity{"count/pods": "50"},
+			Limits:        v1alpha1.PlanLimits{Default: map[string]v1alpha1.Quantity{"cpu": "2"}, DefaultRequest: map[string]v1alpha1.Quantity{"cpu": "1"}, Max: map[string]v1alpha1.Quantity{"cpu": "4"}},
+			PodSecurity:   PodSecurityRestricted,
+			LoadBalancers: 1,
+			RuntimeClass:  "gvisor",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := New(Request{XRName: "a", Plan: Chosen{Name: "p", Data: data}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			validate(t, schema, p.VCluster.Values)
+		})
+	}
+	for _, row := range VClusterValues() {
+		path := row.Path
+		if row.Class != OfTenant {
+			continue
+		}
 		t.Run(path, func(t *testing.T) {
 			v := Values{}
 			var to any = true
@@ -64,11 +92,83 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 	}
 }
 
+// TestSizesOfTheVClusterChart: the containers have the resources that they are taken
+// to have.
+func TestSizesOfTheVClusterChart(t *testing.T) {
+	raw, err := os.ReadFile(filepath.Join(vclusterModule(t), "chart", "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chart := Values{}
+	if err := yaml.Unmarshal(raw, &chart); err != nil {
+		t.Fatal(err)
+	}
+	f := fit{of: map[string]source{chartVCluster: source{builtIn: vclusterDefaults()}.merge(), chartArgoCD: {}}, store: Store{Kind: StoreEtcd, Members: 1}}
+	parts, err := f.parts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, p := range parts {
+		for _, c := range slices.Concat(p.containers, p.first) {
+			if c.chart != chartVCluster {
+				continue
+			}
+			at, ok := lookup(chart, c.path...)
+			if !ok {
+				t.Errorf("the chart has no %v", c.path)
+			}
+			for _, kind := range []string{"requests", "limits"} {
+				resources, _ := lookup(at.(Values), kind)
+				of, _ := resources.(Values)
+				for name, v := range of {
+					seen++
+					path := append(slices.Clone(c.path), kind, name)
+					_, replaced := lookup(vclusterDefaults(), path...)
+					is, want := c.own[kind+"."+name], fmt.Sprint(v)
+					if is == "" && replaced {
+						continue
+					}
+					if q, ok := parseAmount(is); !ok || q.Cmp(resource.MustParse(want)) != 0 {
+						t.Errorf("%v: the chart has %s, taken for %q", path, want, is)
+					}
+				}
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("only %d resources are in the chart: this shows nothing", seen)
+	}
+}
+
+// TestValuesFitOlderCharts: the oldest vcluster, and those around which its values
+// have changed, take what the function sets, too.
+func TestValuesFitOlderCharts(t *testing.T) {
+	for version, kubernetes := range map[string]string{"0.25.0": "v1.32.0", "0.27.0": "v1.33.0", "0.30.0": "v1.34.0"} {
+		t.Run(version, func(t *testing.T) {
+			schema := schemaOfVersion(t, version)
+			for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: StoreEtcd}, RuntimeClass: "gvisor", LoadBalancers: 1}} {
+				p, err := New(Request{XRName: "a", Plan: Chosen{Name: "p", Data: data}, Spec: Spec{VClusterChartVersion: version, KubernetesVersion: kubernetes},
+					Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hosts: Hosts{Held: []string{"a.example.org"}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				validate(t, schema, p.VCluster.Values)
+			}
+		})
+	}
+}
+
 // vclusterSchema compiles the schema of the default chart version, from its Go
 // module.
 func vclusterSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(vclusterModule(t), "chart", "values.schema.json"))
+	return schemaOfVersion(t, DefaultVClusterVersion)
+}
+
+func schemaOfVersion(t *testing.T, version string) *jsonschema.Schema {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(moduleOfVersion(t, version), "chart", "values.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +190,12 @@ func vclusterSchema(t *testing.T) *jsonschema.Schema {
 // vclusterModule is the folder of the default vcluster's Go module.
 func vclusterModule(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+DefaultVClusterVersion).Output()
+	return moduleOfVersion(t, DefaultVClusterVersion)
+}
+
+func moduleOfVersion(t *testing.T, version string) string {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+version).Output()
 	if err != nil {
 		t.Fatalf("cannot download the vcluster module: %v", err)
 	}

@@ -25,6 +25,8 @@ const (
 	// default is the commercial one.
 	DefaultVClusterImage = "loft-sh/vcluster-oss"
 	DefaultStorageSize   = "1Gi"
+
+	DefaultAPIServerPort = 6443
 )
 
 // API groups that offer a Usage, by Crossplane version.
@@ -52,5 +54,10 @@ func withDefaults(in v1alpha1.Input) v1alpha1.Input {
 	or(&in.Images.VCluster.Repository, DefaultVClusterImage)
 	or(&in.Storage.Size, DefaultStorageSize)
 	or(&in.UsageAPI, UsageProtection)
+	or(&in.Network.ProvidersNamespace, in.ConnectionSecretNamespace)
+	in.Host.APIServer.Port = cmp.Or(in.Host.APIServer.Port, DefaultAPIServerPort)
+	if in.Network.IngressControllers == nil {
+		in.Network.IngressControllers = []string{"ingress-nginx", "traefik"}
+	}
 	return in
 }

@@ -30,6 +30,12 @@ type Hosts struct {
 	Settled bool
 	// Synced tells whether the installed vcluster brings Ingresses to the host.
 	Synced bool
+	// Allowed are the hosts that the namespace on the host is known to say are the
+	// tenant's, and NamespaceSeen whether that is known.
+	Allowed       []string
+	NamespaceSeen bool
+	// Ingresses is how many the tenant has on the host; nil while nobody has counted.
+	Ingresses *int64
 }
 
 // Ingress is how Argo CD is reached from outside.
@@ -47,6 +53,20 @@ type Ingress struct {
 	Certificate *Connection
 	// Records are the hosts whose records the tenant has or wants.
 	Records []string
+	// Own are the hosts that are the tenant's, sorted, each with the one for gRPC
+	// after it: its Ingresses on the host may have these, and no other.
+	Own []string
+	// Leaving are the hosts that aren't in use any more and not given up yet: the
+	// tenant may have Ingresses of its own for them, which would serve whoever has
+	// the host next.
+	Leaving []string
+	// Counted tells whether it is time to count the tenant's Ingresses on the host:
+	// no new one can have a host that is leaving.
+	Counted bool
+	// Synced tells whether the virtual cluster brings Ingresses to the host: while
+	// the tenant has a host and, once it has had one, for good. What isn't synced any
+	// more would stay on the host.
+	Synced bool
 }
 
 const ofIngress = "spec.ingress"
@@ -54,7 +74,10 @@ const ofIngress = "spec.ingress"
 // WantedHost is the host that the claim asks for, or that the platform's domain
 // gives it; "" for none.
 func (r Request) WantedHost() (string, error) {
-	host, domain := "", r.Input.Ingress.Domain
+	if err := r.checkHosts(); err != nil {
+		return "", err
+	}
+	host, domain := "", r.platform().Ingress.Domain
 	if r.Spec.Ingress != nil {
 		host = r.Spec.Ingress.Host
 	}
@@ -65,8 +88,8 @@ func (r Request) WantedHost() (string, error) {
 		if _, own := lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
 			return "", nil
 		}
-		if !isHost(domain) {
-			return "", fmt.Errorf("input.ingress.domain: %q is not a domain: write one in lower case, such as argocd.example.org", domain)
+		if err := checkDomain("input.ingress.domain", domain); err != nil {
+			return "", err
 		}
 		name := r.XRName
 		if r.Claim.Name != "" {
@@ -81,7 +104,58 @@ func (r Request) WantedHost() (string, error) {
 	if !isHost(host) {
 		return "", fmt.Errorf("%s.host: %q is not a host name: write one in lower case, such as argocd.acme.example.org", ofIngress, host)
 	}
-	return host, nil
+	if of, below := strings.CutPrefix(host, grpcHost); below {
+		return "", fmt.Errorf("%s.host: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", ofIngress, host, of, grpcHost)
+	}
+	return host, r.checkHost()
+}
+
+// grpcHost begins the host of an Ingress for gRPC alone, as the argo-cd chart makes
+// it with server.ingressGrpc: who has a host has that one, too.
+const grpcHost = "grpc."
+
+// maxDomain leaves a name and a dot before a domain what a host may have.
+const maxDomain = validation.DNS1123SubdomainMaxLength - validation.DNS1123LabelMaxLength - 1
+
+// checkDomain refuses a domain, where there is one, that no Argo CD can be below.
+func checkDomain(field, domain string) error {
+	switch {
+	case domain == "":
+		return nil
+	case len(domain) > maxDomain:
+		return fmt.Errorf("%s: has %d characters: write one of at most %d", field, len(domain), maxDomain)
+	case !isHost(domain):
+		return fmt.Errorf("%s: %q is not a domain: write one in lower case, such as argocd.example.org", field, domain)
+	}
+	return nil
+}
+
+// checkHosts refuses what no host can be, where the platform says which hosts claims
+// may name.
+func (r Request) checkHosts() error {
+	for i, pattern := range r.platform().Ingress.Hosts {
+		if !isHost(strings.TrimPrefix(pattern, "*.")) {
+			field := fmt.Sprintf("input.ingress.hosts[%d]", i)
+			if len(r.Plan.Data.Ingress.Hosts) > 0 {
+				field = r.Plan.at(fmt.Sprintf("ingress.hosts[%d]", i))
+			}
+			return fmt.Errorf("%s: %q is not a host name: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", field, pattern)
+		}
+	}
+	return nil
+}
+
+// checkHost refuses a host of the claim's that the platform lets none name.
+func (r Request) checkHost() error {
+	allowed := r.platform().Ingress.Hosts
+	if r.Spec.Ingress == nil || r.Spec.Ingress.Host == "" || len(allowed) == 0 {
+		return nil
+	}
+	_, domain, _ := strings.Cut(r.Spec.Ingress.Host, ".")
+	if slices.Contains(allowed, r.Spec.Ingress.Host) || slices.Contains(allowed, "*."+domain) {
+		return nil
+	}
+	return fmt.Errorf("%s.host: %q is not one that this platform lets claims have: write one of %s", ofIngress, r.Spec.Ingress.Host, strings.Join(allowed, ", "))
 }
 
 func isHost(host string) bool {
@@ -91,7 +165,7 @@ func isHost(host string) bool {
 }
 
 // RecordsIn is the namespace of hosts' records.
-func (r Request) RecordsIn() string { return withDefaults(r.Input).ConnectionSecretNamespace }
+func (r Request) RecordsIn() string { return r.platform().ConnectionSecretNamespace }
 
 // setIngress decides on the host and sets the values of both charts.
 func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layers []layer) error {
@@ -103,9 +177,6 @@ func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layer
 	spec := v1alpha1.IngressSpec{}
 	if r.Spec.Ingress != nil {
 		spec = *r.Spec.Ingress
-	}
-	if keepsSync(r) {
-		p.VCluster.Values = Merge(p.VCluster.Values, syncIngresses())
 	}
 	if p.Ingress.Wanted == "" {
 		return nil
@@ -139,26 +210,12 @@ func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layer
 		"server":  Values{"ingress": values},
 		"configs": Values{"params": insecure()},
 	})
-	p.VCluster.Values = Merge(p.VCluster.Values, syncIngresses())
 	return nil
 }
 
 // insecure: TLS ends at the ingress controller, so Argo CD speaks plain HTTP
 // behind it.
 func insecure() Values { return Values{"server.insecure": "true"} }
-
-func syncIngresses() Values {
-	return Values{"sync": Values{"toHost": Values{"ingresses": Values{"enabled": true}}}}
-}
-
-// keepsSync tells whether vcluster goes on with Ingresses though none is wanted. Only
-// it takes away what it has brought to the host, so it must not stop before that.
-// Later nothing is won by stopping, which restarts the virtual cluster: that is for
-// the claim to say.
-func keepsSync(r Request) bool {
-	enabled, said := lookup(r.Spec.VClusterValues, "sync", "toHost", "ingresses", "enabled")
-	return r.Hosts.Synced && (!said || enabled != false || !r.Hosts.Settled || r.Hosts.Serving != "")
-}
 
 // ingress decides which host is in use. A host is in use once its record is seen
 // to be the tenant's: an API server has only one object of a name, so that of two
@@ -176,15 +233,40 @@ func ingress(wanted string, h Hosts) Ingress {
 	if wanted != "" && (i.Host == wanted || h.Read && !h.Taken) {
 		i.Records = append(i.Records, wanted)
 	}
+	var own []string
+	if i.Host != "" {
+		own = append(own, i.Host)
+	}
 	for _, held := range h.Held {
-		// A host is given up once no Ingress of the tenant's has it any more.
+		// Argo CD's own Ingress may still have it, unless all of Argo CD is as wanted.
 		if held == i.Host || !h.Settled || h.Serving != i.Host {
+			own = append(own, held)
 			i.Records = append(i.Records, held)
+		} else {
+			i.Leaving = append(i.Leaving, held)
 		}
 	}
+	slices.Sort(own)
+	for _, host := range slices.Compact(own) {
+		i.Own = append(i.Own, host, grpcHost+host)
+	}
+	i.Counted = len(i.Leaving) > 0 && h.NamespaceSeen && !slices.ContainsFunc(i.Leaving, func(host string) bool { return slices.Contains(h.Allowed, host) })
+	if i.Counted && h.Ingresses != nil && *h.Ingresses <= i.ofArgoCD() {
+		i.Leaving = nil
+	}
+	i.Records = append(i.Records, i.Leaving...)
 	slices.Sort(i.Records)
 	i.Records = slices.Compact(i.Records)
+	i.Synced = i.Host != "" || h.Synced
 	return i
+}
+
+// ofArgoCD is how many Ingresses the tenant has that aren't of its own making.
+func (i Ingress) ofArgoCD() int64 {
+	if i.Host == "" {
+		return 0
+	}
+	return 1
 }
 
 // ingressParts are the annotations of the Ingress, and whether it names the
@@ -262,15 +344,12 @@ func (p *Plan) setCertificate(spec v1alpha1.IngressSpec, r Request, s *sensitive
 
 // checkIngressValues refuses values of the claim that contradict its Ingress.
 func checkIngressValues(s Spec, host string) error {
-	if err := checkDemands("spec.argocd.values", s.ArgoCDValues, ofIngress,
+	return checkDemands("spec.argocd.values", s.ArgoCDValues, ofIngress,
 		demand{[]string{"global", "domain"}, host},
 		demand{[]string{"configs", "cm", "url"}, "https://" + host},
 		demand{[]string{"configs", "cm", "create"}, true},
 		demand{[]string{"configs", "params", "create"}, true},
 		demand{[]string{"configs", "params", "server.insecure"}, true},
 		demand{[]string{"server", "ingress"}, nil},
-	); err != nil {
-		return err
-	}
-	return checkDemands("spec.vcluster.values", s.VClusterValues, ofIngress, demand{[]string{"sync", "toHost", "ingresses", "enabled"}, true})
+	)
 }

@@ -6,7 +6,9 @@ import "maps"
 type Values = map[string]any
 
 // Merge lays each set of values over those before it, as Helm does: maps merge
-// key by key, anything else replaces. Nothing that is passed in is changed.
+// key by key, anything else replaces. A map with no value in it, however deep,
+// replaces nothing: checks of whose a value is don't see it. Nothing that is passed
+// in is changed.
 func Merge(layers ...Values) Values {
 	out := Values{}
 	for _, layer := range layers {
@@ -26,6 +28,8 @@ func mergeInto(dst, src Values) {
 		merged := Values{}
 		if under, ok := dst[k].(Values); ok {
 			maps.Copy(merged, under)
+		} else if _, there := dst[k]; there && len(leaves(over)) == 0 {
+			continue
 		}
 		mergeInto(merged, over)
 		dst[k] = merged

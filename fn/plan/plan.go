@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
@@ -16,6 +18,8 @@ type Request struct {
 	XRName string
 	// Spec is what the tenant asks for.
 	Spec Spec
+	// Plan is the plan of the tenant.
+	Plan Chosen
 	// Input is the platform's part.
 	Input inputv1alpha1.Input
 	// Claim that the tenant belongs to.
@@ -33,6 +37,7 @@ type Request struct {
 
 // Spec is what the tenant asks for, with values decoded.
 type Spec struct {
+	Plan                 string
 	ArgoCDChartVersion   string
 	ArgoCDValues         Values
 	KubernetesVersion    string
@@ -78,8 +83,17 @@ type Plan struct {
 	SecretsIn  string
 	UsageAPI   string
 	Kubernetes string
-	VCluster   Chart
-	ArgoCD     Chart
+	// PlanName is the name of the plan in use.
+	PlanName string
+	// PodSecurity is the level that the tenant's pods are held to.
+	PodSecurity string
+	// LoadBalancers is how many Services of that type the tenant may have.
+	LoadBalancers int64
+	// Store of the virtual cluster's state, and how many control planes it has.
+	Store         Store
+	ControlPlanes int64
+	VCluster      Chart
+	ArgoCD        Chart
 	// GeneratesPassword: Argo CD makes an initial admin password to publish.
 	GeneratesPassword bool
 	// AdminDisabled: nobody can log in as admin.
@@ -115,7 +129,10 @@ type Chart struct {
 
 // New plans a tenant.
 func New(r Request) (*Plan, error) {
-	in := withDefaults(r.Input)
+	if err := r.Plan.check(); err != nil {
+		return nil, err
+	}
+	in := r.platform()
 	if groups := []string{UsageProtection, UsageAPIExtensions, UsageNone}; !slices.Contains(groups, in.UsageAPI) {
 		return nil, fmt.Errorf("input.usageAPI: %q is unknown: write one of %v", in.UsageAPI, groups)
 	}
@@ -125,6 +142,11 @@ func New(r Request) (*Plan, error) {
 		SecretsIn: in.ConnectionSecretNamespace,
 		UsageAPI:  in.UsageAPI,
 		Claim:     r.Claim,
+
+		PlanName:      r.Plan.Name,
+		LoadBalancers: r.Plan.Data.LoadBalancers,
+		PodSecurity:   cmp.Or(r.Plan.Data.PodSecurity, PodSecurityBaseline),
+		ControlPlanes: r.Plan.Data.VCluster.Replicas,
 	}
 	if p.DeletionProtection = r.Spec.DeletionProtection; p.DeletionProtection && p.UsageAPI != UsageProtection {
 		return nil, fmt.Errorf("spec.deletionProtection: is not possible on this platform, whose Crossplane has no Usage of a claim (input.usageAPI is %s, not %s): leave it out", p.UsageAPI, UsageProtection)
@@ -132,10 +154,16 @@ func New(r Request) (*Plan, error) {
 	if err := p.setVersions(r, in); err != nil {
 		return nil, err
 	}
-	if err := checkVClusterValues("spec.vcluster.values", r.Spec.VClusterValues); err != nil {
+	if err := p.setStore(r, in); err != nil {
+		return nil, err
+	}
+	if err := checkClaimValues("spec.vcluster.values", r.Spec.VClusterValues); err != nil {
 		return nil, err
 	}
 	if err := checkArgoCDValues("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
+		return nil, err
+	}
+	if err := checkTemplates("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
 		return nil, err
 	}
 	if err := p.setValues(r, in); err != nil {
@@ -151,6 +179,9 @@ func New(r Request) (*Plan, error) {
 	return p, nil
 }
 
+// platform is the platform's input, with the plan over it and completed.
+func (r Request) platform() inputv1alpha1.Input { return withDefaults(r.Plan.over(r.Input)) }
+
 func (p *Plan) setVersions(r Request, in inputv1alpha1.Input) error {
 	p.VCluster = Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name}
 	p.ArgoCD = Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name}
@@ -161,10 +192,12 @@ func (p *Plan) setVersions(r Request, in inputv1alpha1.Input) error {
 		check                   func(field, version string) (string, error)
 		claimed, claim, ofInput string
 		input                   string
+		list                    string
+		allowed                 []string
 	}{
-		{&p.VCluster.Version, chartVersion, r.Spec.VClusterChartVersion, "spec.vcluster.chartVersion", in.Charts.VCluster.Version, "input.charts.vcluster.version"},
-		{&p.ArgoCD.Version, chartVersion, r.Spec.ArgoCDChartVersion, "spec.argocd.chartVersion", in.Charts.ArgoCD.Version, "input.charts.argocd.version"},
-		{&p.Kubernetes, kubernetesVersion, r.Spec.KubernetesVersion, "spec.kubernetes.version", in.Kubernetes.Version, "input.kubernetes.version"},
+		{&p.VCluster.Version, chartVersion, r.Spec.VClusterChartVersion, "spec.vcluster.chartVersion", in.Charts.VCluster.Version, "input.charts.vcluster.version", "vclusterCharts", r.Plan.Data.Versions.VClusterCharts},
+		{&p.ArgoCD.Version, chartVersion, r.Spec.ArgoCDChartVersion, "spec.argocd.chartVersion", in.Charts.ArgoCD.Version, "input.charts.argocd.version", "argocdCharts", r.Plan.Data.Versions.ArgoCDCharts},
+		{&p.Kubernetes, kubernetesVersion, r.Spec.KubernetesVersion, "spec.kubernetes.version", in.Kubernetes.Version, "input.kubernetes.version", "kubernetes", r.Plan.Data.Versions.Kubernetes},
 	} {
 		fields[v.into] = v.input
 		if v.claimed != "" {
@@ -174,23 +207,59 @@ func (p *Plan) setVersions(r Request, in inputv1alpha1.Input) error {
 		if *v.into, err = v.check(fields[v.into], cmp.Or(v.claimed, v.ofInput)); err != nil {
 			return err
 		}
+		chosen := *v.into
+		if v.claimed == "" {
+			chosen = ""
+		}
+		if err := r.Plan.checkAllowed(v.list, v.allowed, v.claim, chosen); err != nil {
+			return err
+		}
 	}
 	return checkVersions(wanted{fields[&p.VCluster.Version], p.VCluster.Version}, wanted{fields[&p.Kubernetes], p.Kubernetes}, r.Running)
 }
 
-// setValues merges: built-in defaults < input < claim < protected.
+// setValues merges: built-in defaults < input < plan < claim < protected.
 func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
-	ofVCluster, err := inputValues("input.charts.vcluster.values", in.Charts.VCluster)
+	ofVCluster, err := rawValues("input.charts.vcluster.values", in.Charts.VCluster.Values)
 	if err != nil {
 		return err
 	}
-	ofArgoCD, err := inputValues("input.charts.argocd.values", in.Charts.ArgoCD)
+	ofArgoCD, err := rawValues("input.charts.argocd.values", in.Charts.ArgoCD.Values)
 	if err != nil {
 		return err
 	}
-	p.VCluster.Values = Merge(vclusterDefaults(), ofVCluster, r.Spec.VClusterValues, vclusterProtected(p, in))
-	p.ArgoCD.Values = Merge(argocdDefaults(p, in), ofArgoCD, r.Spec.ArgoCDValues, argocdProtectedValues())
-	return p.setParts(r, in, []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {"input.charts.argocd.values", ofArgoCD}})
+	if err := checkInputValues("input.charts.vcluster.values", ofVCluster); err != nil {
+		return err
+	}
+	vclusterOfPlan, argocdOfPlan, err := r.Plan.values()
+	if err != nil {
+		return err
+	}
+	onVCluster, onArgoCD := r.Plan.vclusterDecisions(), r.Plan.argocdDecisions()
+	if err := r.Plan.checkDecisions("spec.vcluster.values", r.Spec.VClusterValues, onVCluster); err != nil {
+		return err
+	}
+	if err := r.Plan.checkDecisions("spec.argocd.values", r.Spec.ArgoCDValues, onArgoCD); err != nil {
+		return err
+	}
+	vcluster := source{vclusterDefaults(), ofVCluster, vclusterOfPlan, r.Spec.VClusterValues, onVCluster, nil}.merge()
+	argocd := source{argocdDefaults(p, in), ofArgoCD, argocdOfPlan, r.Spec.ArgoCDValues, onArgoCD, nil}.merge()
+	if err := p.checkFits(r, vcluster, argocd); err != nil {
+		return err
+	}
+	p.VCluster.Values = vcluster.all
+	p.ArgoCD.Values = withRedisHA(Merge(argocd.all, argocdProtectedValues()))
+	layers := []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {r.Plan.at("values.argocd"), argocdOfPlan}, {"input.charts.argocd.values", ofArgoCD}}
+	if err := p.setParts(r, in, layers); err != nil {
+		return err
+	}
+	// Last, since some of it depends on the parts.
+	protected, err := vclusterProtected(p, in)
+	if err != nil {
+		return err
+	}
+	p.VCluster.Values = Merge(p.VCluster.Values, protected)
+	return nil
 }
 
 // setParts sets the values of the parts of the spec: those that come from Secrets
@@ -219,12 +288,13 @@ func (p *Plan) setParts(r Request, in inputv1alpha1.Input, layers []layer) error
 	return nil
 }
 
-func inputValues(field string, c inputv1alpha1.Chart) (Values, error) {
-	if c.Values == nil || len(c.Values.Raw) == 0 {
+// rawValues are the values in a field of the platform's.
+func rawValues(field string, raw *runtime.RawExtension) (Values, error) {
+	if raw == nil || len(raw.Raw) == 0 {
 		return nil, nil
 	}
 	v := Values{}
-	if err := json.Unmarshal(c.Values.Raw, &v); err != nil {
+	if err := json.Unmarshal(raw.Raw, &v); err != nil {
 		return nil, fmt.Errorf("%s: write an object of chart values: %w", field, err)
 	}
 	return v, nil

@@ -45,6 +45,16 @@ func TestTenantIDs(t *testing.T) {
 	}
 }
 
+// TestEmptyMapsReplaceNothing: a claim's values are checked by what is in them, so that nothing may come of a map
+// without.
+func TestEmptyMapsReplaceNothing(t *testing.T) {
+	under := Values{"a": "text", "b": Values{"c": true}}
+	got := Merge(under, Values{"a": Values{"x": Values{}}, "b": Values{}, "d": Values{"emptyDir": Values{}}})
+	if want := (Values{"a": "text", "b": Values{"c": true}, "d": Values{"emptyDir": Values{}}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("want %v, got %v", want, got)
+	}
+}
+
 // TestPlatformWins: no claim that is accepted changes a protected value.
 func TestPlatformWins(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
@@ -52,12 +62,16 @@ func TestPlatformWins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	protected := leaves(vclusterProtected(plain, withDefaults(Request{}.Input)))
+	ours, err := vclusterProtected(plain, withDefaults(Request{}.Input))
+	if err != nil {
+		t.Fatal(err)
+	}
+	protected := leaves(ours)
 	accepted := 0
 	for range 20000 {
 		claim := Values{}
 		for range 1 + r.IntN(2) {
-			path := strings.Split(allowedVCluster[r.IntN(len(allowedVCluster))], ".")
+			path := strings.Split(vclusterValues[r.IntN(len(vclusterValues))].Path, ".")
 			if r.IntN(2) == 0 {
 				path = protected[r.IntN(len(protected))]
 			}

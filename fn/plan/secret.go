@@ -18,12 +18,17 @@ type Claim struct {
 	Name       string
 }
 
+// MaxSecretSize bounds a Secret of credentials, in bytes.
+const MaxSecretSize = 256 << 10
+
 // A Secret that the spec names, in the namespace of the claim.
 type Secret struct {
 	// Read tells whether Crossplane has looked for it.
 	Read bool
 	// Found tells whether it is there.
 	Found bool
+	// TooLarge: it holds more than MaxSecretSize, and has not been decoded.
+	TooLarge bool
 	// Type of the Secret, such as kubernetes.io/tls.
 	Type string
 	// Data of the Secret, decoded.
@@ -53,6 +58,8 @@ func (r Request) readSecret(name string) *secretReader {
 		s.problem = &problem{v1alpha1.StateSecretMissing, s.what + " has not been read yet"}
 	case !s.Found:
 		s.problem = &problem{v1alpha1.StateSecretMissing, s.what + " does not exist: create it"}
+	case s.TooLarge:
+		s.fail("it is too large: keep it to %d KiB, and leave out what is no credential", MaxSecretSize>>10)
 	}
 	return s
 }

@@ -7,10 +7,14 @@ import (
 	"github.com/Masterminds/semver/v3"
 )
 
-// Running are the versions that were seen running; empty before.
+// Running is what was seen running; empty before.
 type Running struct {
 	VCluster   string
 	Kubernetes string
+	// Plan in use.
+	Plan string
+	// Store of the virtual cluster's state.
+	Store *Store
 }
 
 // A version that is wanted, and the field that it comes from.

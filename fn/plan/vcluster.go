@@ -12,7 +12,7 @@ func vclusterDefaults() Values {
 				// that the scheduler would overfill nodes.
 				"resources": Values{
 					"requests": Values{"cpu": "200m", "memory": "768Mi", "ephemeral-storage": "256Mi"},
-					"limits":   Values{"memory": "2Gi", "ephemeral-storage": "10Gi"},
+					"limits":   Values{"cpu": "4", "memory": "2Gi", "ephemeral-storage": "10Gi"},
 				},
 			},
 			"distro": Values{"k8s": Values{
@@ -26,27 +26,21 @@ func vclusterDefaults() Values {
 			// for names Argo CD doesn't need.
 			"rewriteHosts": Values{"enabled": false},
 		}}},
+		"policies":  bounds(),
 		"telemetry": Values{"enabled": false},
 	}
 }
 
 // vclusterProtected are the values the function, and the tenants' isolation,
 // depend on: they win over everyone's.
-func vclusterProtected(p *Plan, in v1alpha1.Input) Values {
+func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
+	isolated, err := isolation(p, in)
+	if err != nil {
+		return nil, err
+	}
 	sans := make([]any, 0, len(p.Names.APIHosts))
 	for _, host := range p.Names.APIHosts {
 		sans = append(sans, host)
-	}
-	claim := Values{"enabled": true, "size": in.Storage.Size,
-		// A volume that outlives its virtual cluster brings it back damaged when
-		// one of the same name is installed again.
-		"retentionPolicy": "Delete",
-	}
-	if in.Storage.StorageClass != "" {
-		claim["storageClass"] = in.Storage.StorageClass
-	}
-	if in.Storage.Ephemeral {
-		claim = Values{"enabled": false}
 	}
 	control := Values{
 		"distro": Values{"k8s": Values{
@@ -60,7 +54,6 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) Values {
 				"repository": in.Images.VCluster.Repository,
 				"tag":        vclusterTag(p, in),
 			},
-			"persistence": Values{"volumeClaim": claim},
 		},
 		// The certificate has no .svc name of its own accord.
 		"proxy": Values{"extraSANs": sans},
@@ -68,16 +61,18 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) Values {
 	if in.Images.Registry != "" {
 		control["advanced"] = Values{"defaultImageRegistry": in.Images.Registry}
 	}
-	return Values{
+	platforms, err := rawValues("input.charts.vcluster.values", in.Charts.VCluster.Values)
+	if err != nil {
+		return nil, err
+	}
+	requested, err := requests(p.Kubernetes, platforms)
+	if err != nil {
+		return nil, err
+	}
+	return Merge(isolated, requested, Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
 		"controlPlane":     control,
 		"exportKubeConfig": Values{"server": p.Names.APIServer()},
-		// Refuses, inside the virtual cluster, pods that the host would refuse.
-		"policies": Values{"podSecurityStandard": PodSecurityLevel},
-		"sync": Values{"toHost": Values{"pods": Values{
-			// The default puts tokens of the virtual cluster in host pods' annotations.
-			"useSecretsForSATokens": true,
-		}}},
-	}
+	}), nil
 }
 
 func vclusterTag(p *Plan, in v1alpha1.Input) string {
@@ -89,7 +84,3 @@ func vclusterTag(p *Plan, in v1alpha1.Input) string {
 
 // APIServer is the virtual cluster's URL, as reached from the host cluster.
 func (n Names) APIServer() string { return "https://" + n.APIHosts[0] + ":443" }
-
-// PodSecurityLevel is enforced on the host namespace and in the virtual
-// cluster. vcluster itself doesn't run under "restricted".
-const PodSecurityLevel = "baseline"

@@ -1,5 +1,7 @@
 package plan
 
+import "strings"
+
 // A Workload of Argo CD in the virtual cluster.
 type Workload struct {
 	// Component is the workload's short name, unique in a tenant.
@@ -27,9 +29,15 @@ type component struct {
 	kind   func(v Values) string
 	suffix string
 	wanted func(v Values) bool
-	// key of the component in the chart's values.
+	// key of the component in the chart's values, with dots between.
 	key string
+	// replicas and containers that the chart gives it, where it isn't one replica with
+	// one container that has the component's own resources. The latter are keys, too.
+	replicas   int64
+	containers []string
 }
+
+func (c component) path(keys ...string) []string { return append(strings.Split(c.key, "."), keys...) }
 
 func always(Values) bool { return true }
 
@@ -52,8 +60,8 @@ var components = []component{
 	{name: "commit-server", kind: is(Deployment), suffix: "commit-server", wanted: on(false, "commitServer", "enabled"), key: "commitServer"},
 	{name: "dex", kind: is(Deployment), suffix: "dex-server", wanted: on(true, "dex", "enabled"), key: "dex"},
 	{name: "redis", kind: is(Deployment), suffix: "redis", wanted: func(v Values) bool { return enabled(v, true, "redis", "enabled") && !redisHA(v) }, key: "redis"},
-	{name: "redis-ha", kind: is(StatefulSet), suffix: "redis-ha-server", wanted: redisHA, key: "redis-ha"},
-	{name: "redis-proxy", kind: is(Deployment), suffix: "redis-ha-haproxy", wanted: func(v Values) bool { return redisHA(v) && enabled(v, true, "redis-ha", "haproxy", "enabled") }},
+	{name: "redis-ha", kind: is(StatefulSet), suffix: "redis-ha-server", wanted: redisHA, key: "redis-ha", replicas: 3, containers: []string{"redis", "sentinel", "splitBrainDetection"}},
+	{name: "redis-proxy", kind: is(Deployment), suffix: "redis-ha-haproxy", wanted: func(v Values) bool { return redisHA(v) && enabled(v, true, "redis-ha", "haproxy", "enabled") }, key: "redis-ha.haproxy", replicas: 3},
 }
 
 // Components are the short names of every workload there may be.
@@ -88,6 +96,6 @@ func workloads(v Values) []Workload {
 // idle tells whether the values ask for no replicas: without, a workload that has
 // none was scaled down by hand.
 func (c component) idle(v Values) bool {
-	replicas, set := lookup(v, c.key, "replicas")
+	replicas, set := lookup(v, c.path("replicas")...)
 	return set && (replicas == float64(0) || replicas == "0")
 }

@@ -49,7 +49,7 @@ func syncedBy(t compose.Tenant) string {
 	if policy["automated"] == nil {
 		return "spec.bootstrap.syncPolicy leaves that to people, in Argo CD"
 	}
-	return "Argo CD is to do that of its own accord"
+	return "Argo CD is to do that automatically"
 }
 
 // bootstrap is what Argo CD says of the first Application; nil before it has said

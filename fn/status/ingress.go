@@ -2,6 +2,7 @@ package status
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
@@ -32,9 +33,13 @@ func ingressReady(t compose.Tenant, is conditionOf) Condition {
 	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
 		return is.no(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for host "+i.Host, problem(o))
 	case address(o) == "":
-		return is.no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Host+" an address: one must serve "+class(t)+", and publish where", "")
+		return is.no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Host+" an address: one must serve "+class(t)+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
 	}
-	return is.yes("https://" + i.Host + " is served at " + address(o))
+	message := "https://" + i.Host + " is served at " + address(o)
+	if len(i.Leaving) > 0 {
+		message += "; kept from other claims while the virtual cluster may have further Ingresses for it: " + strings.Join(i.Leaving, ", ")
+	}
+	return is.yes(message)
 }
 
 // class is the IngressClass that the Ingress asks for.

@@ -32,6 +32,7 @@ func New(t compose.Tenant, r compose.Result) Report {
 		Phase:        phase(t, core, rep.Ready, deleting),
 		Progress:     new(progress(t, rep.Ready)),
 		Message:      message(core, optional, r),
+		Plan:         t.PlanName,
 		Namespace:    t.Names.Namespace,
 		VCluster:     vcluster(t),
 		ArgoCD:       argocd(t),

@@ -16,7 +16,7 @@ import (
 const artifactTag = "1.0.0"
 
 // pushArtifact puts files into the embedded cluster's registry, as Argo CD takes manifests from registries: in an image
-// of one layer. It returns the repository.
+// of one layer. It returns the repository's name there.
 func pushArtifact(ctx context.Context, t *testing.T, files map[string]string) string {
 	t.Helper()
 	var content []ociimage.File
@@ -38,5 +38,5 @@ func pushArtifact(ctx context.Context, t *testing.T, files map[string]string) st
 	if err := remote.Write(ref, image, remote.WithContext(ctx)); err != nil {
 		t.Fatalf("cannot push %s: %v", ref, err)
 	}
-	return ref.Repository.Name()
+	return ref.RepositoryStr()
 }

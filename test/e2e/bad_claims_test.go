@@ -90,3 +90,13 @@ func generations(ctx context.Context, t *testing.T, lives ...*claim.Live) map[st
 	}
 	return out
 }
+
+// unchangedSince compares what is composed for a claim with what its generations were before something that was refused.
+func unchangedSince(ctx context.Context, t *testing.T, l *claim.Live, before map[string]string, by string) {
+	t.Helper()
+	for name, generation := range generations(ctx, t, l) {
+		if before[name] != generation && !strings.HasPrefix(name, "XVirtualArgoCD ") {
+			t.Errorf("%s went from %s to %s by %s", name, before[name], generation, by)
+		}
+	}
+}

@@ -90,7 +90,7 @@ func benchClaim(ctx context.Context, t *testing.T, name string, charts *[]chartR
 	if charts != nil {
 		*charts = releasesOf(ctx, t, l)
 	}
-	out.gone = deleteAndAwait(ctx, t, l, goneWithin)
+	out.gone = deletePromptly(ctx, t, l)
 	return out
 }
 

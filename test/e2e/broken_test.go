@@ -81,7 +81,7 @@ func (b *broken) deleteBroken(ctx context.Context, t *testing.T, _ *envconf.Conf
 		}
 		return len(left.Items) == 0, "PersistentVolumeClaims are left"
 	})
-	measured.add("broken: deleted to nothing left", deleteAndAwait(ctx, t, b.live, goneWithin))
+	measured.add("broken: deleted to nothing left", deletePromptly(ctx, t, b.live))
 	return ctx
 }
 

@@ -28,7 +28,7 @@ var (
 	// registry is the embedded cluster's registry. It has no address where the tests run on another cluster.
 	registry string
 
-	// otherKubernetes is a version that the platform offers beside the default one.
+	// otherKubernetes is a version that the platform offers beside the default one, in make e2e-full.
 	otherKubernetes = toolchain.Version("kube-apiserver-1.36")
 )
 
@@ -39,7 +39,7 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 	if err != nil {
 		return ctx, err
 	}
-	options.Tests = true
+	options.Tests, options.Full = true, full
 	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
 	cluster, err := platform.Ensure(ctx, options)
 	if err != nil {

@@ -12,7 +12,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -94,6 +97,7 @@ func (c *connected) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	c.hub.AwaitReady(ctx, t, readyWithin)
 	edge := c.edge.AwaitReady(ctx, t, readyWithin)
 
+	c.open(ctx, t, edge.Namespace)
 	address := c.addresses(ctx, t, edge.Namespace)
 	c.account = external.Prepare(ctx, t, open(ctx, t, c.edge), "")
 	c.clusters = []*customerCluster{
@@ -118,6 +122,37 @@ func (c *connected) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	c.secrets.write(ctx, t, "apps-password", map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
 	c.hub.Patch(ctx, t, []any{map[string]any{"name": "apps", "url": c.repo, "secretRef": map[string]any{"name": "apps-password"}}}, "spec", "repositories")
 	return ctx
+}
+
+// open lets hub reach edge's API server, as the platform may: tenants reach no other's unless it does. The one's pods
+// reach namespaces with a label, and the other's control plane is reached by those that one more NetworkPolicy names.
+func (c *connected) open(ctx context.Context, t *testing.T, namespace string) {
+	t.Helper()
+	hub, err := c.hub.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	label := fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, reachable)
+	if _, err := host.Typed.CoreV1().Namespaces().Patch(ctx, namespace, types.MergePatchType, []byte(label), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	port, protocol := intstr.FromInt32(8443), corev1.ProtocolTCP
+	_, err = host.Typed.NetworkingV1().NetworkPolicies(namespace).Create(ctx, &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "open-to-hub"},
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"app": "vcluster"}},
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress: []networkingv1.NetworkPolicyIngressRule{{
+				Ports: []networkingv1.NetworkPolicyPort{{Port: &port, Protocol: &protocol}},
+				From: []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{
+					MatchLabels: map[string]string{corev1.LabelMetadataName: hub.Namespace},
+				}}},
+			}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // addresses are two ways to the API server of a virtual cluster. Its certificate is for the first alone.
@@ -282,6 +317,8 @@ func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app str
 func (c *connected) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.account.Rotate(ctx, t)
 	c.account.Revoke(ctx, t)
+	calm.RLock()
+	defer calm.RUnlock()
 	start := time.Now()
 	c.writeSecrets(ctx, t, c.clusters...)
 	c.deploy(ctx, t, "second", c.clusters...)

@@ -299,8 +299,8 @@ func reasons(t *testing.T) []string {
 	return out
 }
 
-// TestHealthOfApplications asks the Argo CD of a customer, whose settings are in the claim, about an Application that
-// another one brings.
+// TestHealthOfApplications asks the Argo CD on the host, and that of a customer whose settings are in the claim, about an
+// Application that another one brings.
 func TestHealthOfApplications(t *testing.T) {
 	globex, err := claim.FromFile("../../examples/gitops/customers/globex/virtual-argocd.yaml")
 	if err != nil {
@@ -317,18 +317,20 @@ func TestHealthOfApplications(t *testing.T) {
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	settings := argocd.NewSettings(t, file)
-	for want, status := range map[string]map[string]any{
-		"Progressing": nil,
-		"Degraded":    {"health": map[string]any{"status": "Degraded", "message": "Deployment web has failed"}},
-		"Healthy":     {"health": map[string]any{"status": "Healthy"}},
-	} {
-		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": "shop"}}}
-		if status != nil {
-			set(t, o, status, "status")
-		}
-		if got, message := settings.Health(t.Context(), t, o); got != want || want == "Degraded" && message != "Deployment web has failed" {
-			t.Errorf("want %s, got %s: %s", want, got, message)
+	for where, file := range map[string]string{"the host": hostSettings, "globex": file} {
+		settings := argocd.NewSettings(t, file)
+		for want, status := range map[string]map[string]any{
+			"Progressing": nil,
+			"Degraded":    {"health": map[string]any{"status": "Degraded", "message": "Deployment web has failed"}},
+			"Healthy":     {"health": map[string]any{"status": "Healthy"}},
+		} {
+			o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": "shop"}}}
+			if status != nil {
+				set(t, o, status, "status")
+			}
+			if got, message := settings.Health(t.Context(), t, o); got != want || want == "Degraded" && message != "Deployment web has failed" {
+				t.Errorf("on %s: want %s, got %s: %s", where, want, got, message)
+			}
 		}
 	}
 }

@@ -36,6 +36,14 @@ func newClaim(name string) *claim.Claim {
 	return claim.New(name).In(claims).Set(name+"-connection", "spec", "writeConnectionSecretToRef", "name")
 }
 
+// calm is held for reading while a promise is measured, and for writing while the cluster is loaded on purpose. Who holds it
+// must not ask for it again.
+var calm sync.RWMutex
+
+// reachable is the label of namespaces that every tenant reaches, by the embedded cluster's input: servers in them stand for
+// a customer's own.
+const reachable = "example.org/reachable-by-tenants"
+
 // onlyInFull skips what is left to make e2e-full: the essential path of each feature runs always.
 func onlyInFull(t *testing.T) {
 	t.Helper()
@@ -48,7 +56,7 @@ func onlyInFull(t *testing.T) {
 func createNamespace(name string) env.Func {
 	return func(ctx context.Context, _ *envconf.Config) (context.Context, error) {
 		core := host.Typed.CoreV1()
-		_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
+		_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{reachable: "true"}}}, metav1.CreateOptions{})
 		if err != nil && !kerrors.IsAlreadyExists(err) {
 			return ctx, fmt.Errorf("cannot create namespace %s: %w", name, err)
 		}
@@ -82,6 +90,18 @@ func reach(data []byte) (*rest.Config, error) {
 	config.Dial = dialer.DialContext
 	config.Timeout = 30 * time.Second
 	return config, nil
+}
+
+// as is the host as somebody else sees it.
+func as(t *testing.T, name string, groups ...string) *kube.Cluster {
+	t.Helper()
+	config := rest.CopyConfig(host.Config)
+	config.Impersonate = rest.ImpersonationConfig{UserName: name, Groups: append(groups, "system:authenticated")}
+	out, err := kube.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // connectionConfig is how a claim's owner reaches the virtual cluster: with the kubeconfig of the connection Secret.
@@ -166,9 +186,9 @@ func awaitDetails(ctx context.Context, t *testing.T, l *claim.Live, what string,
 	})
 }
 
-// workloads are the names of Argo CD's Deployments and StatefulSets in a virtual cluster, and what is wrong with those
-// that are not fully available.
-func workloads(ctx context.Context, virtual *kube.Cluster) (names, wrong []string, err error) {
+// workloads are Argo CD's Deployments and StatefulSets in a virtual cluster, with their available replicas, and what is
+// wrong with those that are not fully available.
+func workloads(ctx context.Context, virtual *kube.Cluster) (available map[string]int32, wrong []string, err error) {
 	deployments, err := virtual.Typed.AppsV1().Deployments("argocd").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot list Deployments: %w", err)
@@ -177,19 +197,38 @@ func workloads(ctx context.Context, virtual *kube.Cluster) (names, wrong []strin
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot list StatefulSets: %w", err)
 	}
-	see := func(o metav1.Object, observed int64, want *int32, updated, available int32) {
-		names = append(names, o.GetName())
-		if observed < o.GetGeneration() || want == nil || updated != *want || available != *want {
-			wrong = append(wrong, fmt.Sprintf("%s: %d available, %d updated", o.GetName(), available, updated))
+	available = map[string]int32{}
+	see := func(name string, replicas int32, problem error) {
+		available[name] = replicas
+		if problem != nil {
+			wrong = append(wrong, problem.Error())
 		}
 	}
 	for _, d := range deployments.Items {
-		see(&d, d.Status.ObservedGeneration, d.Spec.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas)
+		see(d.Name, d.Status.AvailableReplicas, notAvailable(&d, d.Status.ObservedGeneration, d.Spec.Replicas, d.Status.UpdatedReplicas, d.Status.AvailableReplicas))
 	}
 	for _, s := range sets.Items {
-		see(&s, s.Status.ObservedGeneration, s.Spec.Replicas, s.Status.UpdatedReplicas, s.Status.AvailableReplicas)
+		see(s.Name, s.Status.AvailableReplicas, setNotAvailable(&s))
 	}
-	return names, wrong, nil
+	return available, wrong, nil
+}
+
+// notAvailable tells what a workload lacks to be fully available as it is wanted now.
+func notAvailable(o metav1.Object, observed int64, want *int32, updated, available int32) error {
+	if observed < o.GetGeneration() || want == nil || updated != *want || available != *want {
+		return fmt.Errorf("%s: %d available, %d updated", o.GetName(), available, updated)
+	}
+	return nil
+}
+
+func setNotAvailable(s *appsv1.StatefulSet) error {
+	return notAvailable(s, s.Status.ObservedGeneration, s.Spec.Replicas, s.Status.UpdatedReplicas, s.Status.AvailableReplicas)
+}
+
+func ready(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // deployment reads one of Argo CD's Deployments.
@@ -247,6 +286,14 @@ func cleanUp(ctx context.Context, t *testing.T, lives ...*claim.Live) {
 		}
 		deleteAndAwait(ctx, t, l, readyWithin)
 	}
+}
+
+// deletePromptly is deleteAndAwait for a tenant that the product's promise is held to.
+func deletePromptly(ctx context.Context, t testing.TB, l *claim.Live) time.Duration {
+	t.Helper()
+	calm.RLock()
+	defer calm.RUnlock()
+	return deleteAndAwait(ctx, t, l, goneWithin)
 }
 
 func lines(s []string) string { return "  " + strings.Join(s, "\n  ") }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -127,15 +126,13 @@ func awaitFunctionPods(ctx context.Context, t *testing.T, enough func(ready int)
 		if err != nil {
 			return false, err.Error()
 		}
-		ready := 0
+		n := 0
 		for _, p := range pods.Items {
-			for _, c := range p.Status.Conditions {
-				if c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue {
-					ready++
-				}
+			if ready(p) {
+				n++
 			}
 		}
-		return enough(ready), fmt.Sprintf("%d pods of %d are ready", ready, len(pods.Items))
+		return enough(n), fmt.Sprintf("%d pods of %d are ready", n, len(pods.Items))
 	})
 }
 

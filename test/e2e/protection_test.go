@@ -65,7 +65,7 @@ func (c *connected) protected(ctx context.Context, t *testing.T, _ *envconf.Conf
 	if s, err := c.hub.State(ctx); err != nil || s.Object.GetDeletionTimestamp() != nil {
 		t.Errorf("the claim is deleted with nobody asking for it any more: %v, %v", s, err)
 	}
-	measured.add("protection: deleted to nothing left", deleteAndAwait(ctx, t, c.hub, goneWithin))
+	measured.add("protection: deleted to nothing left", deletePromptly(ctx, t, c.hub))
 	return ctx
 }
 

@@ -73,7 +73,8 @@ func (l *library) create(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	if _, err := createNamespace(repositoriesNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	l.artifact = "oci://" + pushArtifact(ctx, t, map[string]string{"deployment.yaml": webManifest})
+	artifact := pushArtifact(ctx, t, map[string]string{"deployment.yaml": webManifest})
+	l.artifact = "oci://" + gitserver.RunRegistry(ctx, t, host, repositoriesNamespace, registry) + "/" + artifact
 	l.git = gitserver.RunPrivate(ctx, t, host, repositoriesNamespace, func(string) map[string]string {
 		return map[string]string{"deployment.yaml": webManifest}
 	})
@@ -233,6 +234,8 @@ func (l *library) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		})
 	}
 
+	calm.RLock()
+	defer calm.RUnlock()
 	start := time.Now()
 	l.writeSecrets(ctx, t, l.git.KnownHosts)
 	l.awaitCommit(ctx, t, commit)

@@ -107,6 +107,8 @@ func (s *site) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) con
 	if err := s.visitor(t).LoginSSO(ctx, s.provider.Ada.Name, s.provider.Ada.Password); err == nil {
 		t.Error("the provider takes the old client secret: this test shows nothing")
 	}
+	calm.RLock()
+	defer calm.RUnlock()
 	start := time.Now()
 	s.writeClientSecret(ctx, t)
 	eventually.True(ctx, t, 3*time.Minute, "somebody signs on with the new client secret", func(ctx context.Context) (bool, string) {
@@ -150,7 +152,7 @@ func (s *site) adminOff(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	if info, err := s.admin.UserInfo(ctx); err == nil && info.LoggedIn {
 		t.Errorf("the admin's session goes on: %+v", info)
 	}
-	s.live.Await(ctx, t, time.Minute, "is Ready with its admin switched off", func(state *claim.State) bool {
+	s.live.Await(ctx, t, 3*time.Minute, "is Ready with its admin switched off", func(state *claim.State) bool {
 		return state.True(claim.Ready) && state.True(claim.SSOReady)
 	})
 	awaitDetails(ctx, t, s.live, "has no password that opens nothing", func(details map[string]string) (bool, string) {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -165,7 +166,7 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 	t.Helper()
 	url := "https://" + at
 	l.Await(ctx, t, 3*time.Minute, "is served at "+at, func(state *claim.State) bool {
-		return state.True(claim.IngressReady) && strings.HasPrefix(state.Condition(claim.IngressReady).Message, url+" ") &&
+		return state.Phase == "Ready" && state.True(claim.IngressReady) && strings.HasPrefix(state.Condition(claim.IngressReady).Message, url+" ") &&
 			state.ArgoCD.URL == url && state.True(claim.Ready)
 	})
 	api, err := argocd.NewTrusting(dialer, url, authorities)
@@ -196,18 +197,18 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 // ingress controller is told.
 func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	const fallsBack = "Use flag --grpc-web"
-	grpc := "grpc." + ingress.Domain
-	remove := s.serveGRPC(ctx, t, grpc)
+	grpc := "grpc." + s.host
+	authority, remove := s.serveGRPC(ctx, t, grpc)
 	defer remove()
 	for name, way := range map[string]struct {
-		host, warns string
-		flags       []string
+		host, authority, warns string
+		flags                  []string
 	}{
-		"gRPC-web":      {host: s.host, flags: []string{"--grpc-web"}},
-		"no flags":      {host: s.host, warns: fallsBack},
-		"gRPC as it is": {host: grpc},
+		"gRPC-web":      {host: s.host, authority: ingress.CA, flags: []string{"--grpc-web"}},
+		"no flags":      {host: s.host, authority: ingress.CA, warns: fallsBack},
+		"gRPC as it is": {host: grpc, authority: authority},
 	} {
-		cli := argocd.NewCLI(t, map[string]string{way.host: ingress.Address}, ingress.CA)
+		cli := argocd.NewCLI(t, map[string]string{way.host: ingress.Address}, way.authority)
 		run := func(args ...string) string {
 			t.Helper()
 			out, warnings, err := cli.Run(ctx, append(args, way.flags...)...)
@@ -231,17 +232,27 @@ func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context
 	return ctx
 }
 
-// serveGRPC has the customer make an Ingress for gRPC alone, as upstream's chart does with server.ingressGrpc, and waits
-// until it is served.
-func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (remove func()) {
+// serveGRPC has the customer make an Ingress for gRPC alone, as upstream's chart does with server.ingressGrpc, with a
+// certificate of an authority of its own, whose file it returns. It waits until the host is served.
+func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (authority string, remove func()) {
 	t.Helper()
+	virtual := open(ctx, t, s.live).Typed
+	ca, certificate := certificateFor(t, at)
+	authority = filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(authority, ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "grpc-certificate"}, Type: corev1.SecretTypeTLS, StringData: certificate}
+	if _, err := virtual.CoreV1().Secrets("argocd").Create(ctx, secret, metav1.CreateOptions{}); err != nil {
+		t.Fatalf("cannot make a Secret in the virtual cluster: %v", err)
+	}
 	class, prefix := "nginx", networkingv1.PathTypePrefix
-	ingresses := open(ctx, t, s.live).Typed.NetworkingV1().Ingresses("argocd")
+	ingresses := virtual.NetworkingV1().Ingresses("argocd")
 	made, err := ingresses.Create(ctx, &networkingv1.Ingress{
 		ObjectMeta: metav1.ObjectMeta{Name: "grpc", Annotations: map[string]string{"nginx.ingress.kubernetes.io/backend-protocol": "GRPC"}},
 		Spec: networkingv1.IngressSpec{
 			IngressClassName: &class,
-			TLS:              []networkingv1.IngressTLS{{Hosts: []string{at}}},
+			TLS:              []networkingv1.IngressTLS{{Hosts: []string{at}, SecretName: secret.Name}},
 			Rules: []networkingv1.IngressRule{{Host: at, IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{
 				Paths: []networkingv1.HTTPIngressPath{{Path: "/", PathType: &prefix, Backend: networkingv1.IngressBackend{
 					Service: &networkingv1.IngressServiceBackend{Name: "argocd-server", Port: networkingv1.ServiceBackendPort{Number: 443}},
@@ -252,14 +263,17 @@ func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (remove f
 	if err != nil {
 		t.Fatalf("cannot make an Ingress in the virtual cluster: %v", err)
 	}
-	cli := argocd.NewCLI(t, map[string]string{at: ingress.Address}, ingress.CA)
+	cli := argocd.NewCLI(t, map[string]string{at: ingress.Address}, authority)
 	eventually.True(ctx, t, time.Minute, at+" is served", func(ctx context.Context) (bool, string) {
 		_, warnings, err := cli.Run(ctx, "version", "--server", at)
 		return err == nil && warnings == "", fmt.Sprint(err, warnings)
 	})
-	return func() {
+	return authority, func() {
 		if err := ingresses.Delete(ctx, made.Name, metav1.DeleteOptions{}); err != nil {
 			t.Errorf("cannot delete the Ingress for gRPC: %v", err)
+		}
+		if err := virtual.CoreV1().Secrets("argocd").Delete(ctx, secret.Name, metav1.DeleteOptions{}); err != nil {
+			t.Errorf("cannot delete the Secret of the Ingress for gRPC: %v", err)
 		}
 	}
 }

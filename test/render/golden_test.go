@@ -22,6 +22,7 @@ func TestWholeTenants(t *testing.T) {
 	cases := map[string]struct {
 		reason                         string
 		claim, xrd, composition, input string
+		plan                           string
 		// stages that are kept as golden files; nil for all.
 		stages map[string]bool
 	}{
@@ -44,6 +45,11 @@ func TestWholeTenants(t *testing.T) {
 			claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,
 			stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
 		},
+		"large": {
+			reason: "A claim of a plan with everything more than once.",
+			claim:  "test/render/testdata/large.yaml", xrd: xrd, composition: composition, plan: "examples/plans/large.yaml",
+			stages: map[string]bool{"5-ready": true},
+		},
 		"demo-group": {
 			reason: "The same kind under another API group, with no input at all.",
 			claim:  "examples/demo-group/claim.yaml", xrd: "examples/demo-group/definition.yaml", composition: "examples/demo-group/composition.yaml",
@@ -54,6 +60,9 @@ func TestWholeTenants(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			te := newTenant(t, tc.claim, tc.xrd, tc.composition, tc.input)
+			if tc.plan != "" {
+				te.required = append(te.required, read(t, filepath.Join(root, tc.plan))...)
+			}
 			at := func(stage string) {
 				t.Helper()
 				if tc.stages == nil || tc.stages[stage] {

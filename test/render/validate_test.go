@@ -135,6 +135,7 @@ func TestWrongObjectsAreFound(t *testing.T) {
 		"IngressHost":    {"A host is no URL.", claim + "{ingress: {host: 'https://a.b'}}", "write a host name in lower case"},
 		"IngressTLS":     {"One certificate is enough.", claim + "{ingress: {tls: {secretName: a, issuer: {name: b}}}}", "write secretName or issuer, not both"},
 		"SSOIssuer":      {"Tokens come over TLS.", claim + "{sso: {oidc: {issuer: 'http://a.b', clientID: c, clientSecretRef: {name: s}}}}", "write the https URL of the provider"},
+		"PlanName":       {"A plan's name is a label's value.", claim + "{plan: 'a/b'}", "write the name of a plan"},
 		"ProtectionText": {"A switch is true or false.", claim + "{deletionProtection: sure}", "spec.deletionProtection"},
 		"InputField":     {"The function's input has a schema like everything else.", "apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\nmetadata: {name: wrong}\nstorage: {class: fast}", "storage.class"},
 		"ManifestField":  {"So have Kubernetes' own kinds.", "apiVersion: v1\nkind: Namespace\nmetadata: {name: wrong, label: {a: b}}", "metadata.label"},

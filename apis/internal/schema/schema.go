@@ -42,7 +42,11 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{ReferenceFile: reference(xrd, in)}
+	plan, err := ofType(root, "./fn/input/v1alpha1", "Plan")
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{ReferenceFile: reference(xrd, in, plan)}
 	for _, f := range []struct {
 		path, from string
 		object     any

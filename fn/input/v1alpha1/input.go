@@ -7,6 +7,7 @@
 package v1alpha1
 
 import (
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -57,6 +58,10 @@ type Input struct {
 	// +optional
 	Ingress Ingress `json:"ingress,omitempty"`
 
+	// What tenants reach on the network, and from where they are reached.
+	// +optional
+	Network Network `json:"network,omitempty"`
+
 	// API group of the Usage that protects a tenant's namespace while its virtual
 	// cluster is there. protection.crossplane.io is for Crossplane 2,
 	// apiextensions.crossplane.io for 1.20. None composes no Usage.
@@ -82,6 +87,75 @@ type Host struct {
 	// the host cluster whatever its domain.
 	// +optional
 	ClusterDomain string `json:"clusterDomain,omitempty"`
+
+	// The host's API server, which the virtual clusters' control planes call.
+	// +optional
+	APIServer APIServer `json:"apiServer,omitempty"`
+}
+
+// APIServer is where the host's API server is.
+type APIServer struct {
+	// Addresses of the API server behind the Service kubernetes, as in `kubectl get
+	// endpointslices -l kubernetes.io/service-name=kubernetes`: ranges such as
+	// 203.0.113.10/32. With them a virtual cluster's control plane reaches nothing
+	// else outside its namespace but DNS and what network.allowTo lists. Default:
+	// without any, it also reaches ports 443 and 6443 of everything but link-local
+	// addresses.
+	// +optional
+	// +kubebuilder:validation:MaxItems=32
+	CIDRs []string `json:"cidrs,omitempty"`
+
+	// Port of those addresses. Default: 6443.
+	// +optional
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=65535
+	Port int32 `json:"port,omitempty"`
+}
+
+// Network says what tenants reach, and from where they are reached. Each tenant's
+// namespace has NetworkPolicies: nothing comes in or goes out but what is listed
+// here. The host's network plugin has to enforce NetworkPolicies.
+//
+// A tenant's pods reach each other, their own virtual API, and the internet: every
+// address but private, shared, link-local, loopback, multicast and reserved ranges
+// and those of clouds' metadata services. They are reached by each other, and Argo CD
+// by the ingress controllers, too.
+type Network struct {
+	// Ranges that are no tenant's to reach beside those that are private: public
+	// addresses of the host's nodes, pods, Services, or of its API server.
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	InternalCIDRs []string `json:"internalCIDRs,omitempty"`
+
+	// Namespaces of the ingress controllers. A controller on its nodes' own network
+	// is named in allowFrom instead, by the nodes' addresses. Default: ingress-nginx
+	// and traefik.
+	// +optional
+	// +kubebuilder:validation:MaxItems=32
+	IngressControllers []string `json:"ingressControllers,omitempty"`
+
+	// Namespace of Crossplane's providers, which call the virtual APIs. Default: the
+	// connectionSecretNamespace.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	ProvidersNamespace string `json:"providersNamespace,omitempty"`
+
+	// Who else reaches the virtual APIs and the tenants' pods, such as a monitoring
+	// system.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	AllowFrom []networkingv1.NetworkPolicyPeer `json:"allowFrom,omitempty"`
+
+	// What else tenants reach: a Git server or a cluster with a private address, a
+	// proxy, a DNS server other than the pods k8s-app=kube-dns of kube-system.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	AllowTo []networkingv1.NetworkPolicyPeer `json:"allowTo,omitempty"`
+
+	// Disabled makes no NetworkPolicies: tenants then reach each other and the host,
+	// unless something else keeps them apart.
+	// +optional
+	Disabled bool `json:"disabled,omitempty"`
 }
 
 // Charts are the Helm charts that are installed.
@@ -183,12 +257,21 @@ type Ingress struct {
 	// +kubebuilder:validation:MaxLength=189
 	Domain string `json:"domain,omitempty"`
 
+	// Hosts that claims may name: host names, and *.example.org for those right below
+	// a domain. Default: every host that no other claim has, be it one that something
+	// else on the host cluster is served at.
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	Hosts []string `json:"hosts,omitempty"`
+
 	// IngressClass where the claim names none. Default: the host cluster's default
 	// class.
 	// +optional
 	ClassName string `json:"className,omitempty"`
 
-	// Annotations of each Ingress, under the claim's.
+	// Annotations of each Ingress, under the claim's. Where examples/install/tenants.yaml
+	// is installed, the host refuses an Ingress with one that isn't listed there, or with
+	// a value of other signs than it allows: list there what stands here.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
@@ -200,7 +283,8 @@ type Ingress struct {
 
 // IngressTLS says where certificates come from.
 type IngressTLS struct {
-	// Issuer of cert-manager on the host cluster.
+	// Issuer of cert-manager on the host cluster. An issuer with an HTTP-01 solver
+	// must set serviceType ClusterIP there: tenants have no NodePort.
 	// +optional
 	Issuer Issuer `json:"issuer,omitempty"`
 }

@@ -175,6 +175,42 @@ func TestValuesOfTheFunction(t *testing.T) {
 	}
 }
 
+// TestTemplatesOfClaims: what a claim may have braces in, the charts don't take for a template.
+func TestTemplatesOfClaims(t *testing.T) {
+	const template = `{{ fail "rendered" }}`
+	notifications := plan.Values{"context": plan.Values{"x": template}, "secret": plan.Values{"items": plan.Values{"x": template}, "annotations": plan.Values{"x": template}}}
+	for _, key := range []string{"notifiers", "templates", "triggers"} {
+		notifications[key] = plan.Values{key: template}
+	}
+	notifications["subscriptions"] = []any{plan.Values{"recipients": []any{template}}}
+	spec := plan.Spec{ArgoCDValues: plan.Values{"notifications": notifications, "configs": plan.Values{
+		"cm": plan.Values{"x": template}, "params": plan.Values{"x": template}, "rbac": plan.Values{"policy.csv": template},
+		"secret":       plan.Values{"extra": plan.Values{"x": template}, "annotations": plan.Values{"x": template}},
+		"ssh":          plan.Values{"extraHosts": template},
+		"tls":          plan.Values{"certificates": plan.Values{"x": template}},
+		"gpg":          plan.Values{"keys": plan.Values{"x": template}},
+		"repositories": plan.Values{"x": plan.Values{"url": template}},
+	}}}
+	p, err := plan.New(plan.Request{XRName: "a", Spec: spec, Claim: plan.Claim{Namespace: "team-a", Name: "a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := yaml.Marshal(plan.Merge(p.Sensitive, p.ArgoCD.Values))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for of, ch := range subjects(t) {
+		got, err := render(ch, plan.ArgoCDRelease, string(values))
+		if err != nil {
+			t.Errorf("%s: %v", of, err)
+			continue
+		}
+		if x := at(got["ConfigMap/argocd-cm"], "data|x"); x != template {
+			t.Errorf("%s: want %s as it is, got %v", of, template, x)
+		}
+	}
+}
+
 // rule is what an Ingress does with a host.
 func rule(host string) map[string]any {
 	backend := map[string]any{"service": map[string]any{"name": "argocd-server", "port": map[string]any{"number": 80}}}

@@ -2,6 +2,7 @@ package charts
 
 import (
 	"fmt"
+	"slices"
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/chart/loader"
@@ -22,7 +23,8 @@ func RealArgoCD(path string) (*chart.Chart, error) {
 }
 
 // dropMissingDependencies makes a chart installable without "helm dependency
-// build". The one dependency of argo-cd, redis-ha, is off by default.
+// build". The one dependency of argo-cd, redis-ha, is off by default; a folder
+// that has it in charts/ keeps it.
 func dropMissingDependencies(ch *chart.Chart) {
 	vendored := map[string]bool{}
 	for _, d := range ch.Dependencies() {
@@ -37,4 +39,9 @@ func dropMissingDependencies(ch *chart.Chart) {
 	if len(kept) != len(ch.Metadata.Dependencies) {
 		ch.Metadata.Dependencies, ch.Lock = kept, nil
 	}
+}
+
+// HasRedisHA tells whether a chart has redis with high availability.
+func HasRedisHA(ch *chart.Chart) bool {
+	return slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return d.Name() == "redis-ha" })
 }

@@ -48,8 +48,15 @@ func render(ch *chart.Chart, release, values string) (objects, error) {
 	if v == nil {
 		v = map[string]any{}
 	}
-	if v["crds"] == nil {
+	if _, installs := ch.Values["crds"]; installs && v["crds"] == nil {
 		v["crds"] = map[string]any{"install": false}
+	}
+	// A dependency that is off is not rendered. Helm takes it from the chart.
+	whole, metadata := *ch, *ch.Metadata
+	whole.Metadata = &metadata
+	ch = &whole
+	if err := chartutil.ProcessDependencies(ch, v); err != nil {
+		return nil, err
 	}
 	rv, err := chartutil.ToRenderValues(ch, v, chartutil.ReleaseOptions{Name: release, Namespace: "argocd"}, &chartutil.Capabilities{
 		KubeVersion: chartutil.KubeVersion{Version: "v1.35.4", Major: "1", Minor: "35"},

@@ -34,7 +34,7 @@ func (u *upCmd) Run(ctx context.Context) error {
 	if err := cfg.Cache.Build(ctx, cfg.Progress, toolchain.For(toolchain.Cluster)...); err != nil {
 		return err
 	}
-	if err := artifacts.Build(ctx, cfg.Cache, false, cfg.Progress); err != nil {
+	if err := artifacts.Build(ctx, cfg.Cache, nil, cfg.Progress); err != nil {
 		return err
 	}
 	if err := node.Up(ctx, cfg); err != nil {

@@ -37,14 +37,14 @@ type Config struct {
 	Ready func()
 }
 
-// Build makes every image that is not in the cache yet: what a cluster needs, and
-// with tests what end-to-end tests need beside that. It needs root, for the Debian
-// root file systems, and the toolchain's binaries for the same purposes.
-func Build(ctx context.Context, c toolchain.Cache, tests bool, p toolchain.Progress) error {
+// Build makes every image for the purposes that is not in the cache yet. It needs
+// root, for the Debian root file systems, and the toolchain's binaries for the same
+// purposes.
+func Build(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose, p toolchain.Progress) error {
 	if p == nil {
 		p = func(string) {}
 	}
-	return build(ctx, c, tests, p)
+	return build(ctx, c, purposes, p)
 }
 
 // Publish tells a registry that runs already, at host and port, of the images that

@@ -9,11 +9,11 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
-func build(ctx context.Context, c toolchain.Cache, tests bool, say func(string)) error {
+func build(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose, say func(string)) error {
 	if err := installPackages(ctx, say); err != nil {
 		return err
 	}
-	all, err := recipes(ctx, c, tests)
+	all, err := recipes(ctx, c, purposes)
 	if err != nil {
 		return fmt.Errorf("cannot list the images to build: %w", err)
 	}

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 
@@ -80,11 +78,11 @@ func packageChart(ch *chart.Chart, dir string) (chartEntry, error) {
 }
 
 func loadCharts(ctx context.Context, c toolchain.Cache, argocdChart string) ([]*chart.Chart, error) {
-	vcluster, err := moduleChart(ctx, c, "vcluster", "chart")
+	vcluster, err := charts.VCluster(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	crossplane, err := moduleChart(ctx, c, "crossplane", "cluster/charts/crossplane")
+	crossplane, err := charts.OfModule(ctx, c, "crossplane", "cluster/charts/crossplane")
 	if err != nil {
 		return nil, err
 	}
@@ -97,22 +95,6 @@ func loadCharts(ctx context.Context, c toolchain.Cache, argocdChart string) ([]*
 		all = append(all, previous)
 	}
 	return all, nil
-}
-
-// moduleChart loads a chart that is part of a tool's Go module. Its version is
-// written by upstream's release process, to the version of the module.
-func moduleChart(ctx context.Context, c toolchain.Cache, tool, folder string) (*chart.Chart, error) {
-	dir, err := c.ModuleDir(ctx, tool)
-	if err != nil {
-		return nil, err
-	}
-	ch, err := loader.LoadDir(filepath.Join(dir, filepath.FromSlash(folder)))
-	if err != nil {
-		return nil, fmt.Errorf("cannot load the chart of %s: %w", tool, err)
-	}
-	version := strings.TrimPrefix(toolchain.Version(tool), "v")
-	ch.Metadata.Version, ch.Metadata.AppVersion = version, version
-	return ch, nil
 }
 
 // loadArgoCD loads the test chart, or the real chart in its place.

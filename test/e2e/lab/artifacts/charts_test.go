@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -13,8 +14,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
@@ -112,4 +115,23 @@ func contents(t *testing.T, img v1.Image) string {
 		t.Fatal(err)
 	}
 	return string(b)
+}
+
+// The node finds an image by the name that a chart has for it.
+func TestEtcdHasTheChartsName(t *testing.T) {
+	cache, err := toolchain.Default()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := charts.VCluster(context.Background(), cache)
+	if err != nil {
+		t.Fatal(err)
+	}
+	image, err := chartutil.Values(ch.Values).Table("controlPlane.backingStore.etcd.deploy.statefulSet.image")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name := fmt.Sprintf("%v/%v:%v", image["registry"], image["repository"], image["tag"]); name != EtcdImage {
+		t.Errorf("the vcluster chart wants %s: have images_vcluster.go make that, not %s", name, EtcdImage)
+	}
 }

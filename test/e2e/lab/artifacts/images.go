@@ -22,7 +22,7 @@ type kit struct {
 }
 
 // recipes lists every image the lab serves.
-func recipes(ctx context.Context, c toolchain.Cache, tests bool) ([]recipe, error) {
+func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose) ([]recipe, error) {
 	k := &kit{ctx: ctx, cache: c}
 	all := slices.Concat(
 		k.node(),
@@ -31,15 +31,22 @@ func recipes(ctx context.Context, c toolchain.Cache, tests bool) ([]recipe, erro
 		k.vcluster(),
 		k.argocd(),
 	)
-	if tests {
+	if slices.Contains(purposes, toolchain.Tests) {
 		all = append(all, k.tests()...)
+	}
+	if slices.Contains(purposes, toolchain.Full) {
+		all = append(all, k.kubernetes(otherKubernetes))
 	}
 	return all, k.err
 }
 
 // node makes the images of the cluster itself.
 func (k *kit) node() []recipe {
+	policies := static(NetworkPoliciesImage, k.binary("kube-network-policies"), "/bin/netpol")
+	// It writes the kernel's tables.
+	policies.Config.User = "0:0"
 	return []recipe{
+		policies,
 		static(PauseImage, k.pause(), "/pause"),
 		static(NodeDNSImage, k.binary("coredns"), "/coredns"),
 	}

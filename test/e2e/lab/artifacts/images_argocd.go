@@ -68,7 +68,11 @@ func (k *kit) argocd() []recipe {
 
 	redis := recipe{
 		Debian: debianPackages,
-		Files:  append(users(), script("docker-entrypoint.sh", redisEntrypoint), folder("/data", argocdUser, 0o755)),
+		Files: append(users(), script("docker-entrypoint.sh", redisEntrypoint), folder("/data", argocdUser, 0o755),
+			// One program, which looks at the name it is called by.
+			ociimage.File{Path: "/usr/bin/redis-sentinel", Link: "redis-server"},
+			// Scripts of the redis-ha chart want a shell that knows [[.
+			ociimage.File{Path: "/usr/bin/sh", Link: "bash"}),
 		Config: ociimage.Config{
 			Architecture: runtime.GOARCH,
 			Entrypoint:   []string{"/usr/local/bin/docker-entrypoint.sh"},

@@ -10,19 +10,37 @@ import (
 // change to.
 const otherKubernetes = "-1.36"
 
-// testImages are the names of the images that tests makes.
+// testImages are the names of the images that only end-to-end tests need.
 func testImages() []string {
-	return []string{kubernetesImage(otherKubernetes), DexImage(), ServersImage}
+	return []string{kubernetesImage(otherKubernetes), DexImage(), HAProxyImage, ServersImage}
 }
 
 // testUser runs the servers of the tests.
 const testUser = 1000
 
-// tests makes the images that only end-to-end tests need.
+// tests makes the images that only end-to-end tests need, but the one of otherKubernetes.
 func (k *kit) tests() []recipe {
 	dex := static(DexImage(), k.binary("dex"), "/usr/local/bin/dex")
 	dex.Config.Entrypoint = []string{"/usr/local/bin/dex", "serve"}
-	return []recipe{k.kubernetes(otherKubernetes), dex, servers()}
+	return []recipe{dex, haproxy(), servers()}
+}
+
+// testPackages of the one root file system that the images of the tests share.
+var testPackages = []string{"git", "haproxy", "lighttpd", "lighttpd-mod-openssl", "openssh-server", "slapd"}
+
+// haproxy is for Argo CDs with high availability, which the test chart argo-cd lacks.
+func haproxy() recipe {
+	return recipe{
+		Name:   HAProxyImage,
+		Debian: testPackages,
+		Config: ociimage.Config{
+			Architecture: runtime.GOARCH,
+			Entrypoint:   []string{"/usr/sbin/haproxy"},
+			Cmd:          []string{"-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"},
+			Env:          []string{debianPath},
+			User:         "99:99",
+		},
+	}
 }
 
 // servers run as an unprivileged user named git. SSH logs nobody in whom the user
@@ -30,7 +48,7 @@ func (k *kit) tests() []recipe {
 func servers() recipe {
 	return recipe{
 		Name:   ServersImage,
-		Debian: []string{"git", "lighttpd", "lighttpd-mod-openssl", "openssh-server", "slapd"},
+		Debian: testPackages,
 		Files: []ociimage.File{
 			{Path: "/etc/passwd", Content: "root:x:0:0:root:/root:/bin/sh\ngit:*:1000:1000::/srv:/bin/sh\n"},
 			{Path: "/etc/group", Content: "root:x:0:\ngit:x:1000:\n"},

@@ -11,8 +11,8 @@ import (
 )
 
 // vcluster makes the images of virtual clusters: vcluster itself in its
-// open-source build, the control plane of the host's Kubernetes version, DNS, and
-// the tools image that vcluster injects into StatefulSet pods.
+// open-source build, the control plane of the host's Kubernetes version, DNS, etcd,
+// and the tools image that vcluster injects into StatefulSet pods.
 func (k *kit) vcluster() []recipe {
 	tag := strings.TrimPrefix(toolchain.Version("vcluster"), "v")
 	server := static("", k.binary("vcluster"), "/vcluster")
@@ -27,12 +27,16 @@ func (k *kit) vcluster() []recipe {
 	dns := static("", k.binary("coredns"), "/coredns").
 		as("docker.io/coredns/coredns:1.14.1", "docker.io/coredns/coredns:1.14.2")
 
+	// Upstream's is etcd of another minor version. It runs as root, too.
+	etcd := static(EtcdImage, k.binary("etcd"), "/usr/local/bin/etcd")
+	etcd.Config.User = "0:0"
+
 	tools := recipe{
 		Name:   "mirror.gcr.io/library/alpine:3.20",
 		Files:  k.busybox(),
 		Config: ociimage.Config{Architecture: runtime.GOARCH, Cmd: []string{"/bin/sh"}, Env: []string{"PATH=/bin"}},
 	}
-	return slices.Concat(servers, dns, []recipe{tools, k.kubernetes("")})
+	return slices.Concat(servers, dns, []recipe{etcd, tools, k.kubernetes("")})
 }
 
 // kubernetes makes the image an init container of the vcluster chart copies

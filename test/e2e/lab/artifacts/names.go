@@ -8,7 +8,18 @@ const (
 	PauseImage = "registry.k8s.io/pause:3.10"
 	// NodeDNSImage is the cluster's own CoreDNS.
 	NodeDNSImage = "registry.k8s.io/coredns/coredns:v1.15.0"
+	// NetworkPoliciesImage enforces the cluster's NetworkPolicies.
+	NetworkPoliciesImage = "registry.k8s.io/networking/kube-network-policies:v0.8.0"
 )
+
+// EtcdImage is the store of virtual clusters with several control planes, under the name
+// that the vcluster chart has for it; the program is the etcd of the toolchain, which
+// the cluster itself runs on.
+const EtcdImage = "registry.k8s.io/etcd:3.6.8-0"
+
+// HAProxyImage leads to the first of several redis, under the name that the redis-ha
+// chart 4.34.11 has for it; the program is Debian's, of the same minor version.
+const HAProxyImage = "ecr-public.aws.com/docker/library/haproxy:3.0.8-alpine"
 
 // ServersImage has servers that stand for a customer's own in end-to-end tests: git
 // with servers for https and SSH, and LDAP for the users and groups behind Dex.

@@ -30,7 +30,7 @@ func newClient(cfg Config) (client.Client, error) {
 	return c, nil
 }
 
-// applyAddons makes DNS and the default StorageClass.
+// applyAddons makes DNS, the default StorageClass and what enforces NetworkPolicies.
 func applyAddons(ctx context.Context, cfg Config, c client.Client) error {
 	objects, err := addons(cfg)
 	if err != nil {

@@ -35,15 +35,18 @@ type Addresses struct {
 // AddressesOf returns the addresses of the cluster with that index.
 func AddressesOf(index int) Addresses {
 	ip := func(format string) string { return fmt.Sprintf(format, index) }
-	ingress := ip("10.96.%d.11")
+	// 4,096 addresses: vcluster gives its own Service the host's address, and doesn't
+	// start where it has given that to another one before, by chance.
+	services := fmt.Sprintf("10.%d.%d.", 96+index/16, index%16*16)
+	ingress := services + "11"
 	return Addresses{
 		Machine:    ip("10.243.%d.1"),
 		Uplink:     ip("10.243.%d.2"),
 		Node:       ip("10.244.%d.1"),
 		Pods:       ip("10.244.%d.0/24"),
-		Services:   ip("10.96.%d.0/24"),
-		Kubernetes: ip("10.96.%d.1"),
-		DNS:        ip("10.96.%d.10"),
+		Services:   services + "0/20",
+		Kubernetes: services + "1",
+		DNS:        services + "10",
 		Ingress:    ingress,
 		Domain:     strings.ReplaceAll(ingress, ".", "-") + ".sslip.io",
 		Registry:   ip("10.244.%d.1:5000"),

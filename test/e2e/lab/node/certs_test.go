@@ -28,7 +28,7 @@ func TestCertificates(t *testing.T) {
 	}{
 		"PodsReachTheAPI":       {"Pods use this name.", "apiserver", "kubernetes.default.svc", x509.ExtKeyUsageServerAuth, true},
 		"MachineReachesTheAPI":  {"The kubeconfig uses this address.", "apiserver", "10.244.9.1", x509.ExtKeyUsageServerAuth, true},
-		"ServiceAddress":        {"In-cluster clients use this address.", "apiserver", "10.96.9.1", x509.ExtKeyUsageServerAuth, true},
+		"ServiceAddress":        {"In-cluster clients use this address.", "apiserver", "10.96.144.1", x509.ExtKeyUsageServerAuth, true},
 		"AnotherCluster":        {"A certificate is good for its own cluster.", "apiserver", "10.244.0.1", x509.ExtKeyUsageServerAuth, false},
 		"KubeletServesLogs":     {"kube-apiserver verifies kubelet by its address.", "kubelet", "10.244.9.1", x509.ExtKeyUsageServerAuth, true},
 		"APIServerAsksKubelet":  {"kubelet knows kube-apiserver by this certificate.", "apiserver-kubelet-client", "", x509.ExtKeyUsageClientAuth, true},

@@ -49,7 +49,7 @@ func daemonsOf(cfg Config) ([]daemon, error) {
 
 // binaries are the tools that a node is made of.
 var binaries = []string{
-	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns",
+	"etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "coredns", "kube-network-policies",
 }
 
 // etcd holds a test cluster's state: after a crash of the machine it would be

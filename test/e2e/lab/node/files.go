@@ -20,6 +20,8 @@ type settings struct {
 	Dir, Socket, PluginDir  string
 	Node, NodeIP, Pods, DNS string
 	PauseImage, DNSImage    string
+	NetworkPoliciesImage    string
+	NetworkPoliciesQueue    int
 	Upstream                bool
 }
 
@@ -29,6 +31,7 @@ func (c Config) settings() settings {
 		Dir: c.Dir(), Socket: containerdSocket, PluginDir: pluginDir,
 		Node: c.id(), NodeIP: a.Node, Pods: a.Pods, DNS: a.DNS,
 		PauseImage: artifacts.PauseImage, DNSImage: artifacts.NodeDNSImage,
+		NetworkPoliciesImage: artifacts.NetworkPoliciesImage, NetworkPoliciesQueue: networkPoliciesQueue,
 		Upstream: c.Upstream,
 	}
 }

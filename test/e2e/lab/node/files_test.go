@@ -110,7 +110,7 @@ func TestAddons(t *testing.T) {
 				corefile = o.Object["data"].(map[string]any)["Corefile"].(string)
 			}
 		}
-		if want := "StorageClass ServiceAccount ClusterRole ClusterRoleBinding ConfigMap Deployment Service "; kinds != want {
+		if want := "StorageClass ServiceAccount ClusterRole ClusterRoleBinding ConfigMap Deployment Service ServiceAccount ClusterRole ClusterRoleBinding DaemonSet "; kinds != want {
 			t.Errorf("addons(...): want %s, got %s", want, kinds)
 		}
 		if !strings.Contains(corefile, name) {

@@ -70,7 +70,7 @@ func mountInside(r *record) error {
 	if err := mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=755"); err != nil {
 		return err
 	}
-	if _, err := os.Stat(cfg.Dir()); errors.Is(err, fs.ErrNotExist) {
+	if !shows(r.Cache, cache) {
 		if err := os.MkdirAll(r.Cache, 0o755); err != nil {
 			return fmt.Errorf("cannot keep the cache %s in sight: %w", r.Cache, err)
 		}
@@ -80,6 +80,12 @@ func mountInside(r *record) error {
 	}
 	// Volumes that kubelet mounts must show up in containers that run already.
 	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "")
+}
+
+// shows tells whether a path leads to an open folder.
+func shows(path string, folder int) bool {
+	var is, wanted unix.Stat_t
+	return unix.Fstat(folder, &wanted) == nil && unix.Stat(path, &is) == nil && is.Dev == wanted.Dev && is.Ino == wanted.Ino
 }
 
 // mountSys shows the network interfaces and the cgroups of our namespaces.

@@ -72,6 +72,21 @@ func networkInside(a Addresses, upstream bool) error {
 			return fmt.Errorf("cannot set up the cluster's network: %w", err)
 		}
 	}
+	return queueToNode(a)
+}
+
+// networkPoliciesQueue is the number of the queue that kube-network-policies reads.
+const networkPoliciesQueue = 98
+
+// queueToNode hands what pods send to the node itself, to its API server and its
+// kubelet, to kube-network-policies. It sees to the packets that leave the node
+// for somewhere, and those go no further.
+func queueToNode(a Addresses) error {
+	args := strings.Fields(fmt.Sprintf("--append INPUT --in-interface cni0 --source %s --match conntrack --ctstate NEW --jump NFQUEUE --queue-num %d --queue-bypass",
+		a.Pods, networkPoliciesQueue))
+	if out, err := exec.Command("iptables-nft", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("cannot set up the cluster's network (iptables-nft %s): %w: %s", strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
 	return nil
 }
 

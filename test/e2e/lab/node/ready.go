@@ -34,7 +34,7 @@ func checks(cfg Config, c func() (client.Client, error)) []check {
 		{what: "the API server answers", log: "kube-apiserver", do: func(ctx context.Context) error {
 			return get(ctx, "", "kube-system", &corev1.Namespace{})
 		}},
-		{what: "DNS and storage are set up", log: "kube-apiserver", changes: true, do: func(ctx context.Context) error {
+		{what: "DNS, storage and NetworkPolicies are set up", log: "kube-apiserver", changes: true, do: func(ctx context.Context) error {
 			kube, err := c()
 			if err != nil {
 				return err
@@ -61,6 +61,16 @@ func checks(cfg Config, c func() (client.Client, error)) []check {
 			}
 			if dns.Status.AvailableReplicas == 0 {
 				return errors.New("no pod of CoreDNS is available")
+			}
+			return nil
+		}},
+		{what: "NetworkPolicies are enforced", log: "kubelet", do: func(ctx context.Context) error {
+			policies := &appsv1.DaemonSet{}
+			if err := get(ctx, "kube-system", "kube-network-policies", policies); err != nil {
+				return err
+			}
+			if policies.Status.NumberAvailable == 0 {
+				return errors.New("no pod of kube-network-policies is available")
 			}
 			return nil
 		}},

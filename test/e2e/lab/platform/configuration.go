@@ -36,7 +36,12 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	ctx, cancel := context.WithTimeout(ctx, packagesReady)
 	defer cancel()
 
-	objects, err := i.examples("rbac.yaml", "runtime.yaml", "configuration.yaml")
+	files := []string{"rbac.yaml", "tenants.yaml", "runtime.yaml", "configuration.yaml"}
+	if i.embedded != nil {
+		// The providers of a cluster of somebody's may have other work, too.
+		files = append(files, "confinement.yaml")
+	}
+	objects, err := i.examples(files...)
 	if err != nil {
 		return err
 	}

@@ -43,11 +43,14 @@ func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
 	if i.Tests {
 		purposes = append(purposes, toolchain.Tests)
 	}
+	if i.Full {
+		purposes = append(purposes, toolchain.Full)
+	}
 	if err := i.buildTools(ctx, toolchain.For(purposes...)...); err != nil {
 		return nil, err
 	}
 	if err := i.Progress.Step("Build the images", func(note func(string)) error {
-		return artifacts.Build(ctx, i.Cache, i.Tests, note)
+		return artifacts.Build(ctx, i.Cache, purposes, note)
 	}); err != nil {
 		return nil, err
 	}

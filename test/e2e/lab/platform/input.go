@@ -24,6 +24,8 @@ func (i *installer) writeInput() (string, error) {
 	text := strings.NewReplacer(
 		strings.TrimSuffix(first.Charts, "/"), strings.TrimSuffix(own.Charts, "/"),
 		first.Domain, own.Domain,
+		first.Node+"/", own.Node+"/",
+		first.Machine+"/", own.Machine+"/",
 	).Replace(string(data))
 	input := map[string]any{}
 	if err := yaml.Unmarshal([]byte(text), &input); err != nil {

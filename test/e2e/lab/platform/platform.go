@@ -37,6 +37,8 @@ type Options struct {
 	// Tests makes the embedded cluster one that the end-to-end tests can run on,
 	// with images that only they need.
 	Tests bool
+	// Full adds what the tests need that take long.
+	Full bool
 	// Progress is told what happens.
 	Progress Progress
 }

@@ -1,12 +1,11 @@
 package platform
 
 import (
-	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"helm.sh/helm/v3/pkg/chart/loader"
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -14,25 +13,39 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
 // What the vcluster chart installs is what provider-helm needs rights for, with
-// all that a claim may have synced: this fails when another version of the chart
-// needs more.
+// all that a claim, a plan or the function may switch on: this fails when another
+// version of the chart needs more.
 func TestProviderHelmMayInstallVCluster(t *testing.T) {
 	rules := clusterRole(t, "virtual-argocd:provider-helm")
 	on := map[string]any{"enabled": true}
-	synced := chartutil.Values{"sync": map[string]any{"toHost": map[string]any{}}}
-	for _, path := range plan.AllowedVClusterPaths() {
-		if kind, ok := strings.CutPrefix(path, "sync.toHost."); ok && strings.HasSuffix(kind, ".enabled") {
-			synced["sync"].(map[string]any)["toHost"].(map[string]any)[strings.TrimSuffix(kind, ".enabled")] = on
+	most := plan.Values{"sync": plan.Values{"toHost": plan.Values{"ingresses": on}}}
+	for _, row := range plan.VClusterValues() {
+		kind, ok := strings.CutPrefix(row.Path, "sync.toHost.")
+		if kind, isSwitch := strings.CutSuffix(kind, ".enabled"); ok && isSwitch && row.Class != plan.Protected {
+			most = plan.Merge(most, plan.Values{"sync": plan.Values{"toHost": plan.Values{kind: on}}})
 		}
 	}
-	for _, o := range renderVCluster(t, synced) {
+	var all []*unstructured.Unstructured
+	for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}}} {
+		p, err := plan.New(plan.Request{XRName: "x", Plan: plan.Chosen{Data: data}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, renderVCluster(t, plan.Merge(p.VCluster.Values, most))...)
+	}
+	for _, o := range all {
 		group := o.GroupVersionKind().Group
-		resource := strings.ToLower(o.GetKind()) + "s"
+		resource := strings.TrimSuffix(strings.ToLower(o.GetKind())+"s", "ys")
+		if resource != strings.ToLower(o.GetKind())+"s" {
+			resource += "ies"
+		}
 		for _, verb := range []string{"create", "get", "patch", "delete"} {
 			if !allowed(rules, group, resource, o.GetName(), verb) {
 				t.Errorf("%s %s: the provider may not %s %s", o.GetKind(), o.GetName(), verb, resource)
@@ -72,6 +85,44 @@ func TestNoWildcards(t *testing.T) {
 	}
 }
 
+// TestRolesOfTeams: a customer's team may handle claims and nothing else, and only
+// who may edit them may write.
+func TestRolesOfTeams(t *testing.T) {
+	objects, err := readManifests("../../../../examples/install/claim-roles.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := []string{"get", "list", "watch"}
+	want := map[string]struct {
+		verbs []string
+		// into are Kubernetes' roles that get the rules.
+		into []string
+	}{
+		"virtual-argocd-view": {read, []string{"admin", "edit", "view"}},
+		"virtual-argocd-edit": {append(slices.Clone(read), "create", "update", "patch", "delete", "deletecollection"), []string{"admin", "edit"}},
+	}
+	if len(objects) != len(want) {
+		t.Errorf("there are %d objects", len(objects))
+	}
+	for _, o := range objects {
+		role := &rbacv1.ClusterRole{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
+			t.Fatal(err)
+		}
+		var into []string
+		for label, on := range role.Labels {
+			if name, ok := strings.CutPrefix(label, "rbac.authorization.k8s.io/aggregate-to-"); ok && on == "true" {
+				into = append(into, name)
+			}
+		}
+		slices.Sort(into)
+		rule := rbacv1.PolicyRule{APIGroups: []string{"virtualargocd.io"}, Resources: []string{"virtualargocds"}, Verbs: want[role.Name].verbs}
+		if !reflect.DeepEqual(role.Rules, []rbacv1.PolicyRule{rule}) || !slices.Equal(into, want[role.Name].into) {
+			t.Errorf("%s grants %v, aggregated to %v", role.Name, role.Rules, into)
+		}
+	}
+}
+
 func allowed(rules []rbacv1.PolicyRule, group, resource, name, verb string) bool {
 	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
 		return slices.Contains(r.APIGroups, group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, verb) &&
@@ -98,21 +149,17 @@ func clusterRole(t *testing.T, name string) []rbacv1.PolicyRule {
 	return nil
 }
 
-func renderVCluster(t *testing.T, synced chartutil.Values) []*unstructured.Unstructured {
+func renderVCluster(t *testing.T, of plan.Values) []*unstructured.Unstructured {
 	t.Helper()
 	cache, err := toolchain.Default()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := cache.ModuleDir(t.Context(), "vcluster")
+	chart, err := charts.VCluster(t.Context(), cache)
 	if err != nil {
 		t.Fatal(err)
 	}
-	chart, err := loader.LoadDir(filepath.Join(dir, "chart"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	values, err := chartutil.ToRenderValues(chart, synced,
+	values, err := chartutil.ToRenderValues(chart, of,
 		chartutil.ReleaseOptions{Name: "vcluster", Namespace: "vargo-x", IsInstall: true},
 		&chartutil.Capabilities{KubeVersion: chartutil.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}})
 	if err != nil {
@@ -124,12 +171,14 @@ func renderVCluster(t *testing.T, synced chartutil.Values) []*unstructured.Unstr
 	}
 	var out []*unstructured.Unstructured
 	for name, content := range files {
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(content), &o.Object); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if o.GetKind() != "" {
-			out = append(out, o)
+		for _, doc := range strings.Split(content, "\n---\n") {
+			o := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(doc), &o.Object); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if o.GetKind() != "" {
+				out = append(out, o)
+			}
 		}
 	}
 	if len(out) < 5 {

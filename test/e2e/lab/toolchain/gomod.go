@@ -25,16 +25,21 @@ func (c Cache) ModuleDir(ctx context.Context, name string) (string, error) {
 
 // download brings the module into Go's module cache and returns its folder there.
 func (m module) download(ctx context.Context) (string, error) {
-	return download(ctx, m.path, m.version)
+	return download(ctx, m.path, m.version, m.sums)
 }
 
-func download(ctx context.Context, path, version string) (string, error) {
+// download brings a module into Go's module cache and returns its folder there. Go
+// asks the public checksum database, unless the sums are given.
+func download(ctx context.Context, path, version string, sums [2]string) (string, error) {
 	cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", path+"@"+version)
 	// Outside any module, so that no other go.mod has a say.
 	cmd.Dir = os.TempDir()
 	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off")
+	if sums != [2]string{} {
+		cmd.Env = append(cmd.Env, "GONOSUMDB="+path)
+	}
 	out, err := cmd.Output()
-	var info struct{ Dir, Error string }
+	var info struct{ Dir, Error, Sum, GoModSum string }
 	if jerr := json.Unmarshal(out, &info); jerr != nil && err == nil {
 		err = jerr
 	}
@@ -43,6 +48,9 @@ func download(ctx context.Context, path, version string) (string, error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot download %s@%s: %w", path, version, err)
+	}
+	if got := [2]string{info.Sum, info.GoModSum}; sums != [2]string{} && got != sums {
+		return "", fmt.Errorf("cannot use %s@%s: its checksums are %q, want %q", path, version, got, sums)
 	}
 	return info.Dir, nil
 }
@@ -68,6 +76,9 @@ func (m module) writeGoMod(ctx context.Context, dir, source string) error {
 	sum, err := os.ReadFile(filepath.Join(source, "go.sum"))
 	if err != nil {
 		return fmt.Errorf("cannot read the go.sum of %s: %w", m.path, err)
+	}
+	if m.sums != [2]string{} {
+		sum = fmt.Appendf(sum, "%[1]s %[2]s %[3]s\n%[1]s %[2]s/go.mod %[4]s\n", m.path, m.version, m.sums[0], m.sums[1])
 	}
 	return os.WriteFile(filepath.Join(dir, "go.sum"), sum, 0o600)
 }

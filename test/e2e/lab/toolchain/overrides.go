@@ -10,7 +10,8 @@ import (
 )
 
 // An override is a file that takes the place of one in a module which a tool needs. It
-// keeps out what the lab has no use for and what takes long to compile.
+// keeps out what the lab has no use for and what takes long to compile, or does
+// otherwise what not every kernel can.
 type override struct {
 	module, file, content string
 }
@@ -32,6 +33,76 @@ func NewDNSChallengeProviderByName(name string) (challenge.Provider, error) {
 }
 `}
 
+// kineDrivers leaves out all databases but the one that virtual clusters have in the
+// lab, SQLite.
+var kineDrivers = override{"github.com/k3s-io/kine", "pkg/endpoint/init.go", `package endpoint
+
+import _ "github.com/k3s-io/kine/pkg/drivers/sqlite"
+`}
+
+// corednsPlugins leaves out what neither the lab's Corefile nor vcluster's names:
+// clouds' DNS services above all.
+var corednsPlugins = override{"github.com/coredns/coredns", "core/plugin/zplugin.go", `package plugin
+
+import (
+	_ "github.com/coredns/coredns/plugin/cache"
+	_ "github.com/coredns/coredns/plugin/errors"
+	_ "github.com/coredns/coredns/plugin/forward"
+	_ "github.com/coredns/coredns/plugin/health"
+	_ "github.com/coredns/coredns/plugin/hosts"
+	_ "github.com/coredns/coredns/plugin/kubernetes"
+	_ "github.com/coredns/coredns/plugin/loadbalance"
+	_ "github.com/coredns/coredns/plugin/log"
+	_ "github.com/coredns/coredns/plugin/loop"
+	_ "github.com/coredns/coredns/plugin/metrics"
+	_ "github.com/coredns/coredns/plugin/ready"
+	_ "github.com/coredns/coredns/plugin/reload"
+	_ "github.com/coredns/coredns/plugin/rewrite"
+	_ "github.com/coredns/coredns/plugin/template"
+)
+`}
+
+// queueByTarget hands packets to a program by the NFQUEUE target of xtables, which
+// nftables accepts, too. Its own expression for that is an option of the kernel
+// that not all have.
+var queueByTarget = override{"github.com/google/nftables", "expr/queue.go", `package expr
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/google/nftables/xt"
+)
+
+// QueueFlag is a flag of the target.
+type QueueFlag uint16
+
+// QueueFlagBypass lets packets pass while no program reads the queue.
+const QueueFlagBypass QueueFlag = 1
+
+// Queue hands packets to the program that reads the queue of that number.
+type Queue struct {
+	Num   uint16
+	Total uint16
+	Flag  QueueFlag
+}
+
+// target has the layout of struct xt_NFQ_info_v3 of the kernel, padded to 8 bytes.
+func (e *Queue) target() *Target {
+	info := make(xt.Unknown, 8)
+	binary.NativeEndian.PutUint16(info[0:], e.Num)
+	binary.NativeEndian.PutUint16(info[2:], max(e.Total, 1))
+	binary.NativeEndian.PutUint16(info[4:], uint16(e.Flag))
+	return &Target{Name: "NFQUEUE", Rev: 3, Info: &info}
+}
+
+func (e *Queue) marshal(fam byte) ([]byte, error) { return e.target().marshal(fam) }
+
+func (e *Queue) marshalData(fam byte) ([]byte, error) { return e.target().marshalData(fam) }
+
+func (e *Queue) unmarshal(byte, []byte) error { return errors.New("not read here") }
+`}
+
 // overriddenFolder is where the module of an override is.
 func overriddenFolder(i int) string { return fmt.Sprintf("overridden-%d", i) }
 
@@ -45,7 +116,7 @@ func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte)
 	if err != nil {
 		return fmt.Errorf("cannot parse the go.mod of %s: %w", m.path, err)
 	}
-	versions := map[string]string{}
+	versions := map[string]string{m.path: m.version}
 	for _, r := range up.Require {
 		versions[r.Mod.Path] = r.Mod.Version
 	}
@@ -53,7 +124,11 @@ func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte)
 		if versions[o.module] == "" {
 			return fmt.Errorf("%s does not need %s any more: take the override of it away", m.path, o.module)
 		}
-		source, err := download(ctx, o.module, versions[o.module])
+		var sums [2]string
+		if o.module == m.path {
+			sums = m.sums
+		}
+		source, err := download(ctx, o.module, versions[o.module], sums)
 		if err != nil {
 			return err
 		}

@@ -36,8 +36,11 @@ type module struct {
 	// there before the module is compiled. Upstream's releases do that with
 	// generated files, which a Go module lacks.
 	embeds map[string]string
-	// overrides stand in for parts of other modules that the lab does without.
+	// overrides stand in for parts of other modules.
 	overrides []override
+	// sums are the checksums of the module and of its go.mod, as go.sum has them,
+	// where the public checksum database doesn't know it.
+	sums [2]string
 	// cgo links against the C library, statically.
 	cgo     bool
 	tags    string
@@ -52,6 +55,8 @@ const (
 	Cluster Purpose = ""
 	// Tests is what end-to-end tests need beside that.
 	Tests Purpose = "tests"
+	// Full is what all end-to-end tests need beside that, those that take long, too.
+	Full Purpose = "full"
 	// Lint is what no cluster needs.
 	Lint Purpose = "lint"
 )
@@ -92,7 +97,8 @@ var modules = []module{
 		tools: map[string]string{"kine": ""},
 		// SQLite, the virtual cluster's store, is a C library.
 		cgo: true, tags: "netgo osusergo sqlite_omit_load_extension",
-		ldflags: []string{"-extldflags -static"},
+		overrides: []override{kineDrivers},
+		ldflags:   []string{"-extldflags -static"},
 	},
 	{
 		path: "github.com/argoproj/argo-cd/v3", version: argocdVersion,
@@ -107,10 +113,16 @@ var modules = []module{
 		overrides: []override{legoProviders},
 		ldflags:   []string{"-X github.com/traefik/traefik/v3/pkg/version.Version=3.6.12"},
 	},
+	{
+		path: "sigs.k8s.io/kube-network-policies", version: "v0.8.0",
+		sums:      [2]string{"h1:dzecRNzdmg+VmHEQWTIjxnCgf412J+8CKHqbKgCiWkk=", "h1:QNAmb/exAiL032oNq0/QhfYl5H+jEFFDF0qVXpIOkeI="},
+		tools:     map[string]string{"kube-network-policies": "cmd"},
+		overrides: []override{queueByTarget},
+	},
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},
-	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}},
-	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Tests),
+	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}, overrides: []override{corednsPlugins}},
+	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
 	{
 		// Dex has no current version that is a Go module; this fork of its 2.44 has.
 		path: "github.com/netbirdio/dex", version: "v0.244.0", as: "github.com/dexidp/dex", purpose: Tests,

@@ -146,7 +146,7 @@ func TestWantedModules(t *testing.T) {
 }
 
 func TestPurposes(t *testing.T) {
-	cluster, all := For(Cluster), For(Cluster, Tests, Lint)
+	cluster, all := For(Cluster), For(Cluster, Tests, Full, Lint)
 	if !slices.Equal(all, Names()) {
 		t.Errorf("every tool must be for something that For knows: want %q, got %q", Names(), all)
 	}

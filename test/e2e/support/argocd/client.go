@@ -106,6 +106,13 @@ func (c *Client) Get(ctx context.Context, name string) (Application, error) {
 	return a, c.call(ctx, http.MethodGet, "/api/v1/applications/"+url.PathEscape(name), nil, &a)
 }
 
+// Resources is how many resources an Application has by Argo CD's cache.
+func (c *Client) Resources(ctx context.Context, name string) (int, error) {
+	var tree struct{ Nodes []any }
+	err := c.call(ctx, http.MethodGet, "/api/v1/applications/"+url.PathEscape(name)+"/resource-tree", nil, &tree)
+	return len(tree.Nodes), err
+}
+
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	body := &bytes.Buffer{}
 	if in != nil {

@@ -28,6 +28,11 @@ func (c *Client) Repositories(ctx context.Context) (map[string]Repository, error
 	return out, nil
 }
 
+// Register adds a Git repository whose certificate isn't verified. Argo CD reads it first.
+func (c *Client) Register(ctx context.Context, url string) error {
+	return c.call(ctx, http.MethodPost, "/api/v1/repositories", map[string]any{"repo": url, "type": "git", "insecure": true}, nil)
+}
+
 // CredentialTemplates are how URLs begin that Argo CD has credentials for.
 func (c *Client) CredentialTemplates(ctx context.Context) ([]string, error) {
 	var list struct{ Items []struct{ URL string } }

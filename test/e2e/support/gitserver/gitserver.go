@@ -1,5 +1,5 @@
-// Package gitserver runs Git servers with one repository each in a cluster, for Argo CDs to deploy from: one that
-// everybody may read, and one that asks for credentials.
+// Package gitserver runs servers in a cluster for Argo CDs to deploy from: Git servers with one repository each, one that
+// everybody may read and one that asks for credentials, and a way to an OCI registry.
 package gitserver
 
 import (

@@ -13,6 +13,11 @@ import (
 	"k8s.io/client-go/transport/spdy"
 )
 
+// Forward connects to a port of a pod, whatever NetworkPolicies say: the node makes the connection, inside the pod.
+func (c *Cluster) Forward(namespace, pod string, port int) (net.Conn, error) {
+	return forward(c, namespace, pod, port)
+}
+
 // forward opens one connection to a port of a pod through the API server's port-forward.
 func forward(c *Cluster, namespace, pod string, port int) (net.Conn, error) {
 	transport, upgrader, err := spdy.RoundTripperFor(c.Config)

@@ -1,0 +1,66 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// TestRequestsOfContainers: each version of Kubernetes gets what it knows, and none what another's control plane would have
+// to take away.
+func TestRequestsOfContainers(t *testing.T) {
+	for version, want := range map[string]struct{ arguments, policies string }{
+		"v1.32.9": {"", ""},
+		"v1.33.1": {"InPlacePodVerticalScaling=false", ""},
+		"v1.34.2": {"InPlacePodVerticalScaling=false", ""},
+		"v1.35.4": {"MutatingAdmissionPolicy=true", "admissionregistration.k8s.io/v1beta1"},
+		"v1.36.0": {"MutatingAdmissionPolicy=true", "admissionregistration.k8s.io/v1beta1"},
+	} {
+		t.Run(version, func(t *testing.T) {
+			values, err := requests(version, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			arguments, _ := lookup(values, "controlPlane", "distro", "k8s", "apiServer", "extraArgs")
+			list, _ := arguments.([]any)
+			if first := append(list, "")[0].(string); !strings.HasSuffix(first, want.arguments) || (first == "") != (want.arguments == "") {
+				t.Errorf("arguments %v, want %s", list, want.arguments)
+			}
+			text, _ := lookup(values, "experimental", "deploy", "vcluster", "manifests")
+			manifests, _ := text.(string)
+			for _, manifest := range strings.Split(manifests, "---\n") {
+				o := struct{ APIVersion, Kind string }{}
+				if err := yaml.Unmarshal([]byte(manifest), &o); err != nil || o.APIVersion != want.policies {
+					t.Errorf("a %s of %s, want %s: %v", o.Kind, o.APIVersion, want.policies, err)
+				}
+			}
+		})
+	}
+}
+
+// TestRequestsLeaveThePlatformsOwn: what the platform has the API server do stays.
+func TestRequestsLeaveThePlatformsOwn(t *testing.T) {
+	there := Values{}
+	insert(there, []any{"--event-ttl=30m"}, pathOfArguments...)
+	insert(there, "kind: ConfigMap", pathOfManifests...)
+	values, err := requests("v1.35.4", there)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arguments, _ := lookup(values, pathOfArguments...)
+	if list, _ := arguments.([]any); len(list) != 3 || list[0] != "--event-ttl=30m" {
+		t.Errorf("arguments %v", arguments)
+	}
+	manifests, _ := lookup(values, pathOfManifests...)
+	if text, _ := manifests.(string); !strings.HasPrefix(text, "kind: ConfigMap\n---\n") || !strings.Contains(text, "MutatingAdmissionPolicyBinding") {
+		t.Errorf("manifests %v", manifests)
+	}
+	for _, path := range [][]string{pathOfArguments, pathOfManifests} {
+		wrong := Values{}
+		insert(wrong, float64(1), path...)
+		if _, err := requests("v1.35.4", wrong); err == nil || !strings.Contains(err.Error(), strings.Join(path, ".")) {
+			t.Errorf("a number at %v: %v", path, err)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package plan
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+)
+
+// TestTableOfVClusterValues: each path is one of the chart's, and the function sets
+// nothing that the table doesn't protect.
+func TestTableOfVClusterValues(t *testing.T) {
+	known := schemaPaths(t)
+	seen := map[string]bool{}
+	for _, row := range vclusterValues {
+		if seen[row.Path] {
+			t.Errorf("%s is there twice", row.Path)
+		}
+		seen[row.Path] = true
+		if row.Why == "" {
+			t.Errorf("%s doesn't say why", row.Path)
+		}
+		// In the chart's template, and in no schema up to 0.36.
+		if row.Path != "controlPlane.statefulSet.runtimeClassName" && !known(strings.Split(row.Path, ".")) {
+			t.Errorf("%s is no path of the chart's values", row.Path)
+		}
+	}
+	if !slices.IsSortedFunc(vclusterValues, func(a, b VClusterValue) int {
+		order := []Class{OfTenant, OfPlan, OfInput, Protected}
+		if a.Class != b.Class {
+			return slices.Index(order, a.Class) - slices.Index(order, b.Class)
+		}
+		return strings.Compare(a.Path, b.Path)
+	}) {
+		t.Error("the table isn't in order of class and path")
+	}
+	p, err := New(Request{XRName: "a", Input: v1alpha1.Input{Images: v1alpha1.Images{Registry: "mirror.test"}, Storage: v1alpha1.Storage{StorageClass: "fast"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := vclusterProtected(p, withDefaults(v1alpha1.Input{Images: v1alpha1.Images{Registry: "mirror.test"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range leaves(ours) {
+		// TestRequestsLeaveThePlatformsOwn looks at those that it adds to.
+		if row := classOf(path); row.Class != OfInput && row.Class != Protected || row.Path == "" {
+			t.Errorf("the function sets %s, which the table doesn't protect: the platform's would be lost in silence", strings.Join(path, "."))
+		}
+	}
+}
+
+// schemaPaths tells which paths the schema of the chart knows.
+func schemaPaths(t *testing.T) func(path []string) bool {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(vclusterModule(t), "chart", "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := map[string]any{}
+	if err := json.Unmarshal(raw, &root); err != nil {
+		t.Fatal(err)
+	}
+	return func(path []string) bool {
+		at := root
+		for _, key := range path {
+			if ref, ok := at["$ref"].(string); ok {
+				at = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+			}
+			properties, _ := at["properties"].(map[string]any)
+			next, ok := properties[key].(map[string]any)
+			if !ok {
+				return false
+			}
+			at = next
+		}
+		return true
+	}
+}
+
+// TestWhoMaySetVClusterValues holds claims, plans and the platform's input against
+// the table.
+func TestWhoMaySetVClusterValues(t *testing.T) {
+	cases := map[string]struct {
+		path                string
+		to                  any
+		claim, plan, inputs bool
+	}{
+		"Tenants":                {"controlPlane.statefulSet.resources.limits.memory", "1Gi", true, true, true},
+		"Plans":                  {"policies.resourceQuota.quota.limits_cpu", "1", false, true, true},
+		"PlansAbove":             {"policies.resourceQuota", nil, false, false, false},
+		"Protected":              {"policies.networkPolicy.enabled", true, false, false, false},
+		"ProtectedBelow":         {"exportKubeConfig.additionalSecrets", []any{}, false, false, false},
+		"ProtectedTakenAway":     {"policies", nil, false, false, false},
+		"ProtectedReplaced":      {"experimental.deploy", "", false, false, false},
+		"NetworkPoliciesSynced":  {"sync.toHost.networkPolicies.enabled", true, false, false, false},
+		"IngressesSynced":        {"sync.toHost.ingresses.enabled", true, false, false, false},
+		"Endpoints":              {"sync.toHost.endpoints.enabled", true, false, false, false},
+		"Arguments":              {"controlPlane.distro.k8s.apiServer.extraArgs", []any{"--event-ttl=30m"}, false, false, true},
+		"NoOneClassed":           {"controlPlane.statefulSet.labels.a", "b", false, false, true},
+		"NoOneKnows":             {"a.b", true, false, false, true},
+		"ManifestsOfThePlatform": {"experimental.deploy.host.manifestsTemplate", "", false, false, true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := Values{}
+			set(v, strings.Split(tc.path, "."), tc.to)
+			for who, check := range map[string]struct {
+				err error
+				may bool
+			}{
+				"claim": {checkClaimValues("f", v), tc.claim},
+				"plan":  {checkPlanValues("f", v), tc.plan},
+				"input": {checkInputValues("f", v), tc.inputs},
+			} {
+				if (check.err == nil) != check.may {
+					t.Errorf("%s may set %s: want %v, got %v", who, tc.path, check.may, check.err)
+				}
+				if check.err != nil && !strings.HasPrefix(check.err.Error(), "f."+tc.path[:strings.IndexAny(tc.path+".", ".")]) {
+					t.Errorf("%s: the error doesn't begin with the path: %v", who, check.err)
+				}
+			}
+		})
+	}
+}
+
+// TestClaimsAddNoManifest: nothing that a claim sets ends the manifest that the chart
+// writes it into.
+func TestClaimsAddNoManifest(t *testing.T) {
+	const injected = "console\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: kube-system}\n---\n"
+	for _, row := range VClusterValues() {
+		if row.Class != OfTenant {
+			continue
+		}
+		path := strings.Split(row.Path, ".")
+		for name, to := range map[string]any{"a text": injected, "a key": Values{injected: "1"}, "a text below": Values{"x": injected}, "a list": []any{injected}, "texts in a list": Values{"x": []any{Values{"y": injected}}}} {
+			v := Values{}
+			set(v, path, to)
+			if err := checkClaimValues("f", v); err == nil || !strings.HasPrefix(err.Error(), "f."+row.Path) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s: %s with line breaks is not refused as it should be: %v", row.Path, name, err)
+			}
+		}
+	}
+	for encoding, possible := range map[any]bool{"json": true, "console": true, "": false, "xml": false, true: false} {
+		if err := checkClaimValues("f", Values{"logging": Values{"encoding": encoding}}); (err == nil) != possible {
+			t.Errorf("encoding %v: want possible: %v, got %v", encoding, possible, err)
+		}
+	}
+}

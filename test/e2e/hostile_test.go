@@ -1,0 +1,95 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// An attempt is one thing that a tenant tries, with the evidence that it fails, and that it does so for the right reason:
+// each looks for the words of the refusal, or shows that the same works where it may.
+type attempt struct {
+	name string
+	try  func(context.Context, *testing.T, *intrusion)
+}
+
+// attempts by the names that docs/threat-model.md has for them.
+var attempts = []attempt{
+	// Pods that would be more than a tenant's on their node.
+	{"PrivilegedPod", podRefused("privileged", func(s *corev1.PodSpec) { security(s).Privileged = yes() })},
+	{"HostPath", podRefused("hostPath volumes", func(s *corev1.PodSpec) {
+		s.Volumes = append(s.Volumes, corev1.Volume{Name: "node", VolumeSource: corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/"}}})
+	})},
+	{"HostNetwork", podRefused("hostNetwork=true", func(s *corev1.PodSpec) { s.HostNetwork = true })},
+	{"HostPID", podRefused("hostPID=true", func(s *corev1.PodSpec) { s.HostPID = true })},
+	{"HostIPC", podRefused("hostIPC=true", func(s *corev1.PodSpec) { s.HostIPC = true })},
+	{"HostPort", podRefused("hostPort", func(s *corev1.PodSpec) {
+		s.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: answerPort, HostPort: answerPort}}
+	})},
+	{"Capabilities", podRefused("non-default capabilities", func(s *corev1.PodSpec) {
+		security(s).Capabilities = &corev1.Capabilities{Add: []corev1.Capability{"SYS_ADMIN"}}
+	})},
+	{"HostToken", hostToken},
+	{"NodeVolume", nodeVolume},
+
+	// What it could reach.
+	{"OtherTenantByPod", unreachable(asVictim, podsOfVictim)},
+	{"OtherTenantByService", unreachable(asVictim, servicesOfVictim)},
+	{"OtherTenantByName", byName},
+	{"HostAPIServer", unreachable(asBystander, hostAPIServer)},
+	{"Kubelet", unreachable(asBystander, kubelets)},
+	{"KubeletByProxy", kubeletByProxy},
+	{"Metadata", unreachable(asBystander, metadataService)},
+	{"HostPods", unreachable(asBystander, hostPods)},
+	{"ByWebhook", byWebhook},
+	{"ByCluster", byCluster},
+	{"ByRepository", byRepository},
+	{"OwnNetworkPolicy", ownNetworkPolicy},
+
+	// What it could have the host's controllers do.
+	{"Endpoints", ownEndpoints},
+	{"ExternalName", serviceRefused("not of type ExternalName", func(s *corev1.ServiceSpec) {
+		s.Type, s.ExternalName, s.Selector = corev1.ServiceTypeExternalName, "metadata.internal", nil
+	})},
+	{"ExternalIPs", serviceRefused("has no externalIPs", func(s *corev1.ServiceSpec) { s.ExternalIPs = []string{"203.0.113.7"} })},
+	{"NodePort", serviceRefused("not of type NodePort", func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeNodePort })},
+	{"LoadBalancer", serviceRefused("services.loadbalancers", func(s *corev1.ServiceSpec) { s.Type = corev1.ServiceTypeLoadBalancer })},
+	{"OtherTenantsHost", otherTenantsHost},
+	{"CollidingNames", collidingNames},
+
+	// What its claim could say.
+	{"Values", valuesRefused},
+	{"OtherNamespacesSecret", otherNamespacesSecret},
+
+	// What it could use up.
+	{"QuotaOfMemory", memoryRefused},
+	{"QuotaOfStorage", storageRefused},
+	{"QuotaOfPods", podsBounded},
+	{"ManyObjects", manyObjects},
+}
+
+func TestHostileTenant(t *testing.T) {
+	needsEmbedded(t)
+	t.Parallel()
+	ctx := context.Background()
+	i := intrude(ctx, t)
+	for _, a := range attempts {
+		t.Run(a.name, func(t *testing.T) { a.try(ctx, t, i) })
+	}
+}
+
+func yes() *bool {
+	is := true
+	return &is
+}
+
+func security(s *corev1.PodSpec) *corev1.SecurityContext {
+	c := &s.Containers[0]
+	if c.SecurityContext == nil {
+		c.SecurityContext = &corev1.SecurityContext{}
+	}
+	return c.SecurityContext
+}

@@ -1,0 +1,91 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// A listener asks a server all the time, each time on a connection of its own: a client would go on with one to a pod
+// that is gone.
+type listener struct {
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+	answers int
+	longest time.Duration
+	last    error
+}
+
+// listen asks for a URL until atMost is called. The configuration has the credentials.
+func listen(ctx context.Context, url string, config *rest.Config) *listener {
+	ctx, stop := context.WithCancel(ctx)
+	l := &listener{stop: stop}
+	l.done.Go(func() {
+		answered := time.Now()
+		for {
+			err := ask(ctx, url, config)
+			if ctx.Err() != nil {
+				// Whatever is silent to the end counts.
+				l.longest = max(l.longest, time.Since(answered))
+				return
+			}
+			if err == nil {
+				l.answers++
+				l.longest = max(l.longest, time.Since(answered))
+				answered = time.Now()
+			} else {
+				l.last = err
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	})
+	return l
+}
+
+// anyCertificate is for servers with a certificate of their own.
+var anyCertificate = &rest.Config{TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
+
+func ask(ctx context.Context, url string, config *rest.Config) error {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	tls, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: tls, DialContext: dialer.DialContext}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, resp.Status)
+	}
+	return nil
+}
+
+// atMost ends the listening: the server was never silent for longer.
+func (l *listener) atMost(t *testing.T, within time.Duration, what string) {
+	t.Helper()
+	l.stop()
+	l.done.Wait()
+	measured.add(what, l.longest)
+	t.Logf("%s: %s, with %d answers; the last failure: %v", what, l.longest.Round(100*time.Millisecond), l.answers, l.last)
+	if l.answers == 0 || l.longest > within {
+		t.Errorf("no answer for %s, more than %s: %v", l.longest, within, l.last)
+	}
+}

@@ -146,7 +146,7 @@ func (n *tenant) withinQuota(ctx context.Context, t *testing.T) {
 		name := corev1.ResourceName("count/" + resource)
 		used, hard := quota.Status.Used[name], quota.Status.Hard[name]
 		t.Logf("%s: %d there, %s counted, of %s", name, there, used.String(), hard.String())
-		if float64(max(used.Value(), int64(there))) > 1.1*float64(hard.Value()) {
+		if float64(max(used.Value(), int64(there))) > 1.25*float64(hard.Value()) {
 			t.Errorf("%s: %d there, %s counted: the quota of %s is exceeded", name, there, used.String(), hard.String())
 		}
 	}

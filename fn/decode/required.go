@@ -18,15 +18,13 @@ func requiredSecret(name string) string { return "secret/" + name }
 func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, r plan.Request) bool {
 	selectors := map[string]*fnv1.ResourceSelector{}
 	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
-	plans := map[string]map[string]string{}
 	if looksUp(req) {
-		plans = planSelectors(req, r.Spec.Plan)
-	}
-	for name, labels := range plans {
-		selectors[name] = &fnv1.ResourceSelector{
-			ApiVersion: planAPIVersion, Kind: planKind,
-			// Without labels, all.
-			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
+		for name, labels := range planSelectors(req, r.Spec.Plan) {
+			selectors[name] = &fnv1.ResourceSelector{
+				ApiVersion: planAPIVersion, Kind: planKind,
+				// Without labels, all.
+				Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
+			}
 		}
 	}
 	// The plan has a say in the host.

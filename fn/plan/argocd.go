@@ -72,7 +72,7 @@ var argocdUntemplated = [][]string{
 // renders them for all tenants in one process: a template can take all of its memory.
 func checkTemplates(field string, v Values) error {
 	for _, path := range leaves(v) {
-		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return len(path) >= len(free) && slices.Equal(path[:len(free)], free) }) {
+		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return below(path, free) }) {
 			continue
 		}
 		value, _ := lookup(v, path...)

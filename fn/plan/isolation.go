@@ -85,21 +85,6 @@ func quantities(of map[string]string) Values {
 // have a switch for EndpointSlices; its chart refuses what it doesn't know.
 const endpointSlicesSince = 30
 
-// Tolerated are the keys of taints that the platform has the tenant's pods tolerate.
-func (p *Plan) Tolerated() []string {
-	enforced, _ := lookup(p.VCluster.Values, "sync", "toHost", "pods", "enforceTolerations")
-	list, _ := enforced.([]any)
-	var keys []string
-	for _, one := range list {
-		// As in `kubectl taint`: key=value:effect, key:effect or key.
-		text, _ := one.(string)
-		if key, _, _ := strings.Cut(strings.ReplaceAll(text, "=", ":"), ":"); key != "" && !strings.Contains(key, ",") {
-			keys = append(keys, key)
-		}
-	}
-	return keys
-}
-
 // isolation are the values that keep a tenant apart from others and from the host.
 func isolation(p *Plan, in v1alpha1.Input) (Values, error) {
 	off := func() Values { return Values{"enabled": false} }
@@ -138,4 +123,19 @@ func isolation(p *Plan, in v1alpha1.Input) (Values, error) {
 		"rbac":         rights,
 		"experimental": Values{"deploy": Values{"host": Values{"manifests": manifests}}},
 	}, nil
+}
+
+// Tolerated are the keys of taints that the platform has the tenant's pods tolerate.
+func (p *Plan) Tolerated() []string {
+	enforced, _ := lookup(p.VCluster.Values, "sync", "toHost", "pods", "enforceTolerations")
+	list, _ := enforced.([]any)
+	var keys []string
+	for _, one := range list {
+		// As in `kubectl taint`: key=value:effect, key:effect or key.
+		text, _ := one.(string)
+		if key, _, _ := strings.Cut(strings.ReplaceAll(text, "=", ":"), ":"); key != "" && !strings.Contains(key, ",") {
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }

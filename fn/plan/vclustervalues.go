@@ -116,12 +116,15 @@ func classOf(path []string) VClusterValue {
 	best, length := VClusterValue{Class: Protected}, 0
 	for _, row := range vclusterValues {
 		of := strings.Split(row.Path, ".")
-		if len(of) > length && len(path) >= len(of) && slices.Equal(path[:len(of)], of) {
+		if len(of) > length && below(path, of) {
 			best, length = row, len(of)
 		}
 	}
 	return best
 }
+
+// below tells whether a path is the one of, or below it.
+func below(path, of []string) bool { return len(path) >= len(of) && slices.Equal(path[:len(of)], of) }
 
 // checkClaimValues refuses the first path, in order of name, that isn't a tenant's,
 // or whose value isn't plain.

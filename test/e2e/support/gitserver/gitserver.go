@@ -44,8 +44,7 @@ git clone -q --bare /srv/work /srv/repo.git`
 // understood inside virtual clusters too.
 func RunPublic(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image string, files map[string]string) string {
 	t.Helper()
-	labels := map[string]string{"app": name}
-	meta := metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: labels}
+	meta := metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: map[string]string{"app": name}}
 	mounts := []corev1.VolumeMount{{Name: "srv", MountPath: "/srv"}, {Name: "files", MountPath: "/files"}}
 	container := func(name, script string) corev1.Container {
 		return corev1.Container{Name: name, Image: image, Command: []string{"sh", "-c", script}, VolumeMounts: mounts}
@@ -63,34 +62,40 @@ func RunPublic(ctx context.Context, t testing.TB, host *kube.Cluster, namespace,
 	config, volume := folder(meta, files)
 	_, err := core.ConfigMaps(namespace).Create(ctx, config, metav1.CreateOptions{})
 	create("ConfigMap", err)
-	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
-		ObjectMeta: meta,
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					TerminationGracePeriodSeconds: new(int64), // There is nothing to finish.
-
-					InitContainers: []corev1.Container{container("commit", commit)},
-					Containers:     []corev1.Container{server},
-					Volumes: []corev1.Volume{
-						{Name: "srv", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-						volume,
-					},
-				},
-			},
+	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, deployment(meta, corev1.PodSpec{
+		InitContainers: []corev1.Container{container("commit", commit)},
+		Containers:     []corev1.Container{server},
+		Volumes: []corev1.Volume{
+			{Name: "srv", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			volume,
 		},
-	}, metav1.CreateOptions{})
+	}), metav1.CreateOptions{})
 	create("Deployment", err)
-	_, err = core.Services(namespace).Create(ctx, &corev1.Service{
-		ObjectMeta: meta,
-		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: port}}},
-	}, metav1.CreateOptions{})
+	_, err = core.Services(namespace).Create(ctx, service(meta, port), metav1.CreateOptions{})
 	create("Service", err)
 
 	awaitAvailable(ctx, t, host, namespace, name)
 	return fmt.Sprintf("git://%s/repo.git", address(ctx, t, host, namespace, name))
+}
+
+// deployment runs one pod of a server, with the labels of the Deployment itself.
+func deployment(meta metav1.ObjectMeta, pod corev1.PodSpec) *appsv1.Deployment {
+	pod.TerminationGracePeriodSeconds = new(int64) // There is nothing to finish.
+	return &appsv1.Deployment{
+		ObjectMeta: meta,
+		Spec: appsv1.DeploymentSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: meta.Labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: meta.Labels}, Spec: pod},
+		},
+	}
+}
+
+// service leads to a port of pods with its own labels.
+func service(meta metav1.ObjectMeta, port int32) *corev1.Service {
+	return &corev1.Service{
+		ObjectMeta: meta,
+		Spec:       corev1.ServiceSpec{Selector: meta.Labels, Ports: []corev1.ServicePort{{Port: port}}},
+	}
 }
 
 // folder is a ConfigMap with files, and the volume that has them under their paths, which a ConfigMap's keys can't be.

@@ -8,7 +8,6 @@ import (
 	_ "embed"
 	"encoding/pem"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -255,28 +254,17 @@ func (p *Private) deployment(meta metav1.ObjectMeta, files corev1.Volume) *appsv
 	server := container("ssh", "exec /usr/sbin/sshd -D -e -f /srv/credentials/sshd_config")
 	server.ReadinessProbe = ready(2222)
 	user, readable := int64(1000), int32(0o444)
-	return &appsv1.Deployment{
-		ObjectMeta: meta,
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: meta.Labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: maps.Clone(meta.Labels)},
-				Spec: corev1.PodSpec{
-					TerminationGracePeriodSeconds: new(int64), // There is nothing to finish.
-
-					SecurityContext: &corev1.PodSecurityContext{RunAsUser: &user, RunAsGroup: &user, FSGroup: &user, RunAsNonRoot: &yes},
-					InitContainers: []corev1.Container{container("prepare", prepare,
-						corev1.VolumeMount{Name: "own", MountPath: "/own"}, corev1.VolumeMount{Name: "files", MountPath: "/files"})},
-					Containers: []corev1.Container{https, server},
-					Volumes: []corev1.Volume{
-						{Name: "srv", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
-						{Name: "own", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: privateName, DefaultMode: &readable}}},
-						files,
-					},
-				},
-			},
+	return deployment(meta, corev1.PodSpec{
+		SecurityContext: &corev1.PodSecurityContext{RunAsUser: &user, RunAsGroup: &user, FSGroup: &user, RunAsNonRoot: &yes},
+		InitContainers: []corev1.Container{container("prepare", prepare,
+			corev1.VolumeMount{Name: "own", MountPath: "/own"}, corev1.VolumeMount{Name: "files", MountPath: "/files"})},
+		Containers: []corev1.Container{https, server},
+		Volumes: []corev1.Volume{
+			{Name: "srv", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+			{Name: "own", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: privateName, DefaultMode: &readable}}},
+			files,
 		},
-	}
+	})
 }
 
 func ready(port int) *corev1.Probe {

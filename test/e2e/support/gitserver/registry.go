@@ -6,7 +6,6 @@ import (
 	"net"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -34,8 +33,7 @@ func RunRegistry(ctx context.Context, t testing.TB, host *kube.Cluster, namespac
 	if err != nil {
 		t.Fatalf("the registry %s is no host and port: %v", registry, err)
 	}
-	labels := map[string]string{"app": registryName}
-	meta := metav1.ObjectMeta{Name: registryName, Namespace: namespace, Labels: labels}
+	meta := metav1.ObjectMeta{Name: registryName, Namespace: namespace, Labels: map[string]string{"app": registryName}}
 	config, volume := folder(meta, map[string]string{"lighttpd.conf": fmt.Sprintf(forward, registryPort, at, port)})
 	create := func(what string, err error) {
 		t.Helper()
@@ -45,29 +43,16 @@ func RunRegistry(ctx context.Context, t testing.TB, host *kube.Cluster, namespac
 	}
 	_, err = host.Typed.CoreV1().ConfigMaps(namespace).Create(ctx, config, metav1.CreateOptions{})
 	create("ConfigMap", err)
-	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
-		ObjectMeta: meta,
-		Spec: appsv1.DeploymentSpec{
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					TerminationGracePeriodSeconds: new(int64), // There is nothing to finish.
-					Containers: []corev1.Container{{
-						Name: registryName, Image: artifacts.ServersImage, Command: []string{"lighttpd", "-D", "-f", "/files/lighttpd.conf"},
-						VolumeMounts:   []corev1.VolumeMount{{Name: volume.Name, MountPath: "/files"}},
-						ReadinessProbe: ready(registryPort),
-					}},
-					Volumes: []corev1.Volume{volume},
-				},
-			},
-		},
-	}, metav1.CreateOptions{})
+	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, deployment(meta, corev1.PodSpec{
+		Containers: []corev1.Container{{
+			Name: registryName, Image: artifacts.ServersImage, Command: []string{"lighttpd", "-D", "-f", "/files/lighttpd.conf"},
+			VolumeMounts:   []corev1.VolumeMount{{Name: volume.Name, MountPath: "/files"}},
+			ReadinessProbe: ready(registryPort),
+		}},
+		Volumes: []corev1.Volume{volume},
+	}), metav1.CreateOptions{})
 	create("Deployment", err)
-	_, err = host.Typed.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
-		ObjectMeta: meta,
-		Spec:       corev1.ServiceSpec{Selector: labels, Ports: []corev1.ServicePort{{Port: registryPort}}},
-	}, metav1.CreateOptions{})
+	_, err = host.Typed.CoreV1().Services(namespace).Create(ctx, service(meta, registryPort), metav1.CreateOptions{})
 	create("Service", err)
 	awaitAvailable(ctx, t, host, namespace, registryName)
 	return net.JoinHostPort(address(ctx, t, host, namespace, registryName), fmt.Sprint(registryPort))

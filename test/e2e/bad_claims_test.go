@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,18 +18,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
-// badClaims tries claims that are wrong in one way each, side by side. Each must be told what is wrong, by the API
-// server at once or by a condition and an event, and the customers who run meanwhile must not notice.
+// badClaims tries claims that are wrong in one way each. The customers who run meanwhile must not notice.
 func (p *pair) badClaims(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	before := generations(ctx, t, p.red, p.blue)
-	t.Run("claims", func(t *testing.T) {
-		for name, bad := range badClaims {
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				refused(ctx, t, bad)
-			})
-		}
-	})
+	allRefused(ctx, t, badClaims)
 	after := generations(ctx, t, p.red, p.blue)
 	for name, generation := range before {
 		if after[name] != generation {
@@ -41,6 +34,19 @@ func (p *pair) badClaims(ctx context.Context, t *testing.T, _ *envconf.Config) c
 		}
 	}
 	return ctx
+}
+
+// allRefused tries claims that are wrong in one way each, side by side and beside the parallel tests, since they mostly
+// wait. Each must be told what is wrong, by the API server at once or by a condition and an event.
+func allRefused(ctx context.Context, t *testing.T, claims map[string]badClaim) {
+	t.Helper()
+	var all sync.WaitGroup
+	for name, bad := range claims {
+		all.Go(func() {
+			t.Run(name, func(t *testing.T) { refused(ctx, t, bad) })
+		})
+	}
+	all.Wait()
 }
 
 func refused(ctx context.Context, t *testing.T, bad badClaim) {

@@ -18,7 +18,12 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
-// badClaims tries claims that are wrong in one way each. The customers who run meanwhile must not notice.
+// TestBadClaims tries claims that are wrong in one way each.
+func TestBadClaims(t *testing.T) {
+	allRefused(context.Background(), t, badClaims)
+}
+
+// badClaims tries them again: the customers who run meanwhile must not notice.
 func (p *pair) badClaims(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	before := generations(ctx, t, p.red, p.blue)
 	allRefused(ctx, t, badClaims)

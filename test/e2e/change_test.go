@@ -27,6 +27,7 @@ type changing struct {
 }
 
 func TestChange(t *testing.T) {
+	onlyInFull(t)
 	t.Parallel()
 	c := &changing{}
 	testenv.Test(t, features.New("changing").

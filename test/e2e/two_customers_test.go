@@ -22,13 +22,14 @@ import (
 )
 
 // pair is two customers who live side by side: red has a claim of the original demo's group and spec, blue one with
-// Argo CD settings of its own and, in make e2e-full, another Kubernetes version.
+// Argo CD settings and a Kubernetes version of its own.
 type pair struct {
 	demo      *demogroup.Group
 	red, blue *claim.Live
 }
 
 func TestTwoCustomers(t *testing.T) {
+	onlyInFull(t)
 	t.Parallel()
 	p := &pair{}
 	testenv.Test(t, features.New("red and blue").
@@ -37,7 +38,7 @@ func TestTwoCustomers(t *testing.T) {
 		Assess("EachHasItsKubernetesVersion", p.versions).
 		Assess("EachHasItsArgoCDSettings", p.settings).
 		Assess("CredentialsOpenOnlyTheirOwn", p.isolated).
-		Assess("BadClaimsAreRefusedByName", p.badClaims).
+		Assess("BadClaimsOfOthersAreNotNoticed", p.badClaims).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, p.red, p.blue)
 			p.demo.Remove(ctx, t)
@@ -54,11 +55,8 @@ func (p *pair) bothBecomeReady(ctx context.Context, t *testing.T, _ *envconf.Con
 	// The whole spec is what the demo of 2023 wrote; only the Secret's name is ours, to find the kubeconfig by.
 	p.red = claim.Create(ctx, t, host, newClaim("red").OfGroup(demogroup.Name).
 		Set(map[string]any{}, "spec", "argocd", "values"))
-	blue := newClaim("blue").ArgoCDValue("true", "configs", "cm", "statusbadge.enabled")
-	if full {
-		blue.Kubernetes(otherKubernetes)
-	}
-	p.blue = claim.Create(ctx, t, host, blue)
+	p.blue = claim.Create(ctx, t, host, newClaim("blue").Kubernetes(otherKubernetes).
+		ArgoCDValue("true", "configs", "cm", "statusbadge.enabled"))
 	for _, l := range []*claim.Live{p.red, p.blue} {
 		l.AwaitReady(ctx, t, readyWithin)
 		measured.add("two at once: claim "+l.Name+" to Ready", time.Since(l.Created))
@@ -67,7 +65,6 @@ func (p *pair) bothBecomeReady(ctx context.Context, t *testing.T, _ *envconf.Con
 }
 
 func (p *pair) versions(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	onlyInFull(t)
 	got := map[string]string{}
 	for _, l := range []*claim.Live{p.red, p.blue} {
 		v, err := open(ctx, t, l).Typed.Discovery().ServerVersion()

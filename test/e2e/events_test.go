@@ -24,6 +24,7 @@ const quietFor = 70 * time.Second
 
 // quiet holds the events of a claim against its story: each transition is told, and none again at each reconcile.
 func (c *connected) quiet(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	before := c.quietly(ctx, t)
 	// client-go's recorder lets 25 events of a type through for one object, then one each five minutes: a claim to which as
 	// much happens in a short time as in this test may lack the last ones of type Normal.

@@ -219,6 +219,7 @@ func (l *library) createApp(ctx context.Context, t *testing.T, api *argocd.Clien
 
 // rotated takes the old credentials' power away first, and shows that Argo CD is lost without the new ones.
 func (l *library) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	l.git.RotatePassword(ctx, t)
 	l.git.RotateKey(ctx, t)
 	commit := l.commit(ctx, t, "rotated")
@@ -319,6 +320,7 @@ func (l *library) corrected(ctx context.Context, t *testing.T, _ *envconf.Config
 }
 
 func (l *library) removed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	l.live.Patch(ctx, t, l.entries[:1], "spec", "repositories")
 	l.live.Patch(ctx, t, nil, "spec", "credentialTemplates")
 	start := time.Now()

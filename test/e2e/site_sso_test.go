@@ -103,6 +103,7 @@ func (s *site) groups(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 
 // rotated takes the old client secret's power away first, so that who signs on then does with the new one.
 func (s *site) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	s.provider.RotateClientSecret(ctx, t)
 	if err := s.visitor(t).LoginSSO(ctx, s.provider.Ada.Name, s.provider.Ada.Password); err == nil {
 		t.Error("the provider takes the old client secret: this test shows nothing")
@@ -142,6 +143,7 @@ func (s *site) clientSecretMissing(ctx context.Context, t *testing.T, _ *envconf
 }
 
 func (s *site) adminOff(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	s.live.Patch(ctx, t, true, "spec", "sso", "disableAdmin")
 	start := time.Now()
 	eventually.True(ctx, t, 2*time.Minute, "Argo CD refuses the admin", func(ctx context.Context) (bool, string) {
@@ -166,6 +168,7 @@ func (s *site) adminOff(ctx context.Context, t *testing.T, _ *envconf.Config) co
 }
 
 func (s *site) signOnRemoved(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	s.live.Patch(ctx, t, nil, "spec", "sso")
 	start := time.Now()
 	eventually.True(ctx, t, 2*time.Minute, "the admin logs in with the password from before", func(ctx context.Context) (bool, string) {

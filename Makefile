@@ -3,7 +3,9 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-export GOFLAGS := -mod=mod
+# As the function is compiled for its package, so that nothing is compiled twice.
+export GOFLAGS := -mod=mod -trimpath
+export CGO_ENABLED := 0
 export GOWORK := off
 
 LAB  := go run ./test/e2e/cmd/lab

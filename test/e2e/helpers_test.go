@@ -145,7 +145,7 @@ func loggedIn(ctx context.Context, t *testing.T, l *claim.Live) *argocd.Client {
 // answering waits for an Argo CD at its URL: an ingress controller takes a moment to serve an Ingress.
 func answering(ctx context.Context, t *testing.T, api *argocd.Client) *argocd.Client {
 	t.Helper()
-	eventually.True(ctx, t, 30*time.Second, "Argo CD answers at its URL", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, time.Minute, "Argo CD answers at its URL", func(ctx context.Context) (bool, string) {
 		_, err := api.Version(ctx)
 		return err == nil, fmt.Sprint(err)
 	})

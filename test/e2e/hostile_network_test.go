@@ -55,7 +55,7 @@ func (p place) reach(ctx context.Context, targets ...string) (map[string]string,
 // mustReach waits until a pod reaches all addresses.
 func (p place) mustReach(ctx context.Context, t *testing.T, targets ...string) {
 	t.Helper()
-	eventually.True(ctx, t, 30*time.Second, "pod "+p.name+" reaches what it is to", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, time.Minute, "pod "+p.name+" reaches what it is to", func(ctx context.Context) (bool, string) {
 		got, err := p.reach(ctx, targets...)
 		return err == nil && !slices.ContainsFunc(targets, func(target string) bool { return got[target] != reached }), fmt.Sprint(got, err)
 	})
@@ -307,7 +307,7 @@ func (n *tenant) hooked(ctx context.Context, t *testing.T, name, url string) err
 	}()
 	configs := n.cluster.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault)
 	// An API server takes a moment to know a webhook.
-	eventually.True(ctx, t, 30*time.Second, "the webhook at "+url+" is asked", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, time.Minute, "the webhook at "+url+" is asked", func(ctx context.Context) (bool, string) {
 		_, err = configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "trick-", Labels: map[string]string{"example.org/trick": name}}}, metav1.CreateOptions{})
 		return says(err, `Post "`+url), fmt.Sprint(err)
 	})

@@ -160,7 +160,7 @@ func (i *intrusion) hijackRepo(ctx context.Context, t *testing.T) string {
 // ingress is the one that the tenant has on the host, for the host of its claim.
 func (n *tenant) ingress(ctx context.Context, t *testing.T) (is networkingv1.Ingress) {
 	t.Helper()
-	eventually.True(ctx, t, 30*time.Second, "one Ingress of "+n.live.Name+" is on the host", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, time.Minute, "one Ingress of "+n.live.Name+" is on the host", func(ctx context.Context) (bool, string) {
 		list, err := host.Typed.NetworkingV1().Ingresses(n.namespace).List(ctx, metav1.ListOptions{})
 		if err != nil || len(list.Items) != 1 || list.Items[0].Spec.IngressClassName == nil {
 			return false, fmt.Sprint(list, err)

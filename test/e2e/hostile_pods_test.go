@@ -51,7 +51,7 @@ func inVirtualCluster(ctx context.Context, t *testing.T, n *tenant, words string
 	pod := probePod("trick")
 	change(&pod.Spec)
 	tries := 0
-	eventually.True(ctx, t, 30*time.Second, "the namespace takes pods", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, time.Minute, "the namespace takes pods", func(ctx context.Context) (bool, string) {
 		// vcluster sets the label back: the pod may come first, some time.
 		_, err = core.Namespaces().Patch(ctx, namespace, types.MergePatchType, []byte(`{"metadata":{"labels":{"pod-security.kubernetes.io/enforce":"privileged"}}}`), metav1.PatchOptions{})
 		if err == nil {

@@ -174,7 +174,7 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 		t.Fatal(err)
 	}
 	// The ingress controller gives an Ingress its address a moment before it serves it.
-	eventually.True(ctx, t, 30*time.Second, "the Argo CD at "+at+" agrees that it is there, and so does the connection Secret", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 2*time.Minute, "the Argo CD at "+at+" agrees that it is there, and so does the connection Secret", func(ctx context.Context) (bool, string) {
 		settings, err := api.Settings(ctx)
 		if err != nil {
 			return false, err.Error()

@@ -30,7 +30,10 @@ func namespace(t Tenant) (Object, error) {
 		ObjectMeta: managed(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
 			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: providerConfig(t.Host.KubernetesProviderConfig)},
-			Readiness:    objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate},
+			// The provider looks at what it deletes after 1, 2, 4 seconds and so on, up to a minute; so it learns at once that the
+			// namespace is gone, where it runs with --enable-watches.
+			Watch:     true,
+			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate},
 		},
 	}
 	// Helm keeps its record there, and without it can't remove what it installed.

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/mod/modfile"
 )
 
-// An override is a file that takes the place of one in a module which a tool needs. It
-// keeps out what the lab has no use for and what takes long to compile, or does
-// otherwise what not every kernel can.
+// An override takes the place of a file in a module which a tool needs, or of all files
+// that a pattern such as pkg/*.go names. It keeps out what the lab has no use for and
+// what takes long to compile, or does otherwise what not every kernel can.
 type override struct {
 	module, file, content string
 }
@@ -31,6 +32,32 @@ import (
 func NewDNSChallengeProviderByName(name string) (challenge.Provider, error) {
 	return nil, fmt.Errorf("this build has no DNS provider %q", name)
 }
+`}
+
+// traefikECS leaves out the services of AWS ECS as a source of routes, whose clients
+// are a fifth of what would have to be compiled.
+var traefikECS = override{"github.com/traefik/traefik/v3", "pkg/provider/ecs/*.go", `package ecs
+
+import (
+	"errors"
+
+	"github.com/traefik/traefik/v3/pkg/config/dynamic"
+	"github.com/traefik/traefik/v3/pkg/safe"
+)
+
+// Provider finds nothing.
+type Provider struct {
+	ExposedByDefault bool
+}
+
+// SetDefaults has nothing to do.
+func (p *Provider) SetDefaults() {}
+
+// Init refuses.
+func (p *Provider) Init() error { return errors.New("this build has no provider for AWS ECS") }
+
+// Provide is not called without Init.
+func (p *Provider) Provide(chan<- dynamic.Message, *safe.Pool) error { return p.Init() }
 `}
 
 // kineDrivers leaves out all databases but the one that virtual clusters have in the
@@ -136,11 +163,17 @@ func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte)
 		if err := os.CopyFS(to, os.DirFS(source)); err != nil {
 			return fmt.Errorf("cannot copy %s: %w", o.module, err)
 		}
-		file := filepath.Join(to, filepath.FromSlash(o.file))
-		if _, err := os.Stat(file); err != nil {
-			return fmt.Errorf("%s has no file %s any more that an override could replace: %w", o.module, o.file, err)
+		pattern := filepath.Join(to, filepath.FromSlash(o.file))
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			return fmt.Errorf("%s has no file %s any more that an override could replace: %v", o.module, o.file, err)
 		}
-		if err := os.WriteFile(file, []byte(o.content), 0o600); err != nil {
+		for _, file := range files {
+			if err := os.Remove(file); err != nil {
+				return err
+			}
+		}
+		if err := os.WriteFile(strings.ReplaceAll(pattern, "*", "overridden"), []byte(o.content), 0o600); err != nil {
 			return err
 		}
 	}

@@ -110,7 +110,7 @@ var modules = []module{
 		// The newest whose Go module is whole.
 		path: "github.com/traefik/traefik/v3", version: "v3.6.12",
 		tools:     map[string]string{"traefik": "cmd/traefik"},
-		overrides: []override{legoProviders},
+		overrides: []override{legoProviders, traefikECS},
 		ldflags:   []string{"-X github.com/traefik/traefik/v3/pkg/version.Version=3.6.12"},
 	},
 	{

@@ -46,16 +46,16 @@ test: test-unit e2e ## All tests. Where the end-to-end tests can't run, this fai
 test-unit: tools-unit ## Fast tests: unit, golden renders through the real engine, schema validation
 	go test ./...
 
-# Fuzz targets, each with its package. TestFuzzTargets holds this list against the code. Their packages are compiled once, and two run
-# at a time. Only this module is instrumented, which go test -fuzz can't be told: what libraries do guides the fuzzer nowhere, and
-# takes most of its time.
+# Fuzz targets, each with its package. TestFuzzTargets holds this list against the code. Their packages are compiled once, and all
+# run side by side. Only this module is instrumented, which go test -fuzz can't be told: what libraries do guides the fuzzer nowhere,
+# and takes most of its time.
 FUZZ := FuzzRunFunction:./fn FuzzDecode:./fn/decode FuzzMerge:./fn/plan FuzzPlan:./fn/plan
 MODULE := github.com/virtual-argocd/virtual-argocd
 
 .PHONY: fuzz
 fuzz: ## Feed the function what nobody would write, FUZZTIME (default 1m) for each target
 	@go test -c -gcflags='$(MODULE)/...=-d=libfuzzer' -o _output/fuzz/ $(sort $(foreach target,$(FUZZ),$(lastword $(subst :, ,$(target)))))
-	@printf '%s\n' $(FUZZ) | xargs -P 2 -I '{}' bash -o pipefail -c ' \
+	@printf '%s\n' $(FUZZ) | xargs -P $(words $(FUZZ)) -I '{}' bash -o pipefail -c ' \
 	  target="{}" package="$${target##*:./}" out="$$PWD/_output/fuzz" cache="$$(go env GOCACHE)/fuzz/$(MODULE)"; cd "$$package"; \
 	  "$$out/$${package##*/}.test" -test.run "^$$" -test.fuzz "^$${target%%:*}$$" -test.fuzzcachedir "$$cache/$$package" \
 	  -test.fuzztime $(or $(FUZZTIME),1m) -test.fuzzminimizetime 1s 2>&1 | sed -u "s/^/$${target%%:*}: /"'

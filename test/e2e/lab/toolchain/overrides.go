@@ -165,8 +165,11 @@ func (m module) writeOverrides(ctx context.Context, dir string, upstream []byte)
 		}
 		pattern := filepath.Join(to, filepath.FromSlash(o.file))
 		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			return fmt.Errorf("%s has no file %s any more that an override could replace: %v", o.module, o.file, err)
+		if err != nil {
+			return err
+		}
+		if len(files) == 0 {
+			return fmt.Errorf("%s has no file %s any more that an override could replace", o.module, o.file)
 		}
 		for _, file := range files {
 			if err := os.Remove(file); err != nil {

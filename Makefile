@@ -76,8 +76,8 @@ bench: ## Benchmarks of the function, and of a tenant's way to Ready
 ## Build
 
 .PHONY: xpkg
-xpkg: ## Build the Function and Configuration packages into _output/ (INPUT=file puts your defaults in)
-	@$(XPKG) build $(if $(INPUT),--input=$(INPUT))
+xpkg: ## Build the Function and Configuration packages into _output/ (INPUT=file puts your defaults in, ARCH=native saves time)
+	@$(XPKG) build $(if $(INPUT),--input=$(INPUT)) $(if $(ARCH),--arch=$(ARCH))
 
 .PHONY: push
 push: ## Push what `make xpkg` built to REGISTRY=host/org

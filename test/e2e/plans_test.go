@@ -344,6 +344,7 @@ func planRefused(ctx context.Context, t *testing.T, l *claim.Live, plan, words s
 
 // changedPlan changes the claim to a plan of another size: what is resized, and what keeps the state, stays what it was.
 func (p *planned) changedPlan(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	before := p.same(ctx, t)
 	p.live.Patch(ctx, t, "resized", "spec", "plan")
 	measured.add("planned: claim's plan changed to resized and Ready", p.awaitResized(ctx, t, "resized", sizes{"40", "1792Mi", "768Mi"}))

@@ -3,8 +3,9 @@
 // Package e2e tries the product on a real cluster with a real Crossplane, real providers, real vclusters and real
 // Argo CDs. Each file is one story of a platform engineer's; support/ has what the stories have in common.
 //
-//	make e2e                                 everything, on the embedded cluster
-//	KUBECONFIG=... go test -tags e2e -v ./test/e2e -run TestTwoCustomers
+//	make e2e                                 each feature's essential path, on the embedded cluster
+//	make e2e-full                            everything
+//	KUBECONFIG=... go test -tags e2e -v ./test/e2e -run TestCustomer
 //
 // E2E_KEEP=1 leaves the claims of a failed test in place, to look at.
 package e2e

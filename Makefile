@@ -67,6 +67,11 @@ e2e: ## End-to-end tests of each feature's essential path, on the embedded clust
 .PHONY: e2e-full
 e2e-full: ## All end-to-end tests: outages, deletion at each phase and the like, too
 	@export E2E_FULL=1; $(call run-e2e)
+ifdef KUBECONFIG
+	@echo "THE OLDEST CROSSPLANE IS NOT TRIED: THE CLUSTER OF KUBECONFIG HAS ANOTHER" >&2
+else
+	@export E2E_FULL=1 CROSSPLANE=oldest VARGO_CLUSTER=oldest VARGO_CLUSTER_INDEX=7; trap '$(LAB) down' EXIT; $(call run-e2e,-run '^TestCustomer$$')
+endif
 
 .PHONY: bench
 bench: ## Benchmarks of the function, and of a tenant's way to Ready

@@ -79,6 +79,8 @@ func TestBootstrap(t *testing.T) {
 // TestBootstrapComesLast: an Application needs Argo CD's own kinds.
 func TestBootstrapComesLast(t *testing.T) {
 	e := newEngine(t, tenantXR(`{"bootstrap":{"repoURL":"https://git.example.org/apps"}}`), "")
+	e.reconcile()
+	e.begin()
 	for range 3 {
 		rsp := e.reconcile()
 		if rsp.GetDesired().GetResources()[compose.Bootstrap] != nil {

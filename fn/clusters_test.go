@@ -289,22 +289,15 @@ func TestRotatedCredential(t *testing.T) {
 // TestReleaseWaitsForItsValues: a Release that names a Secret that isn't there only fails.
 func TestReleaseWaitsForItsValues(t *testing.T) {
 	e := withToken(t, "tok-first-1")
-	rsp := e.reconcile()
-	if rsp.GetDesired().GetResources()[compose.ValuesSecret] == nil {
-		t.Error("the Secret comes with the first resources, so that nothing waits for it later")
+	e.reconcile()
+	e.begin()
+	if !e.has(compose.ValuesSecret) {
+		t.Error("the Secret comes before the virtual cluster, so that nothing waits for it later")
 	}
-	// A tenant that gets its first reference later: the Secret first, then the Release that reads it.
-	e = newEngine(t, tenantXR(`{}`), "").install()
-	if _, ok := e.req.GetObserved().GetResources()[compose.ValuesSecret]; ok {
-		t.Error("a tenant without references has a Secret of values")
-	}
-	e.spec(tokenSpec)
+	e.install()
 	reads := func() bool {
 		e.reconcile()
 		return field(e.observed(compose.ArgoCD), "spec", "forProvider").GetFields()["valuesFrom"] != nil
-	}
-	if reads() {
-		t.Error("the Release reads a Secret that isn't there yet")
 	}
 	if !reads() {
 		t.Error("the Release doesn't read its Secret")
@@ -358,7 +351,7 @@ func TestRefusedClusters(t *testing.T) {
 // refused checks that the function refuses a spec and says why.
 func refused(t *testing.T, xr, input string, want []string) {
 	t.Helper()
-	msg := fatal(newEngine(t, xr, input).reconcile())
+	msg := refusal(newEngine(t, xr, input).reconcile())
 	for _, w := range want {
 		if !strings.Contains(msg, w) {
 			t.Errorf("error should say %q: %q", w, msg)

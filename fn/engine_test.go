@@ -2,27 +2,39 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // Secrets that the providers publish in these tests.
 const (
-	testKubeconfig = "apiVersion: v1\nclusters: []\nusers:\n- name: admin\n  user:\n    client-key-data: c2VjcmV0LWtleS1vZi10aGUtdGVuYW50\n    token: tok-0123456789\n"
-	testPassword   = "correct-horse-battery"
+	testPassword = "correct-horse-battery"
+	// testToken is the token of each account on the host.
+	testToken = "tok-of-an-account-0123456789"
 )
+
+// testNow is when these tests happen.
+var testNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
 // An engine does what Crossplane and the providers do with a response, one
 // reconcile after the other.
@@ -47,10 +59,78 @@ func newEngine(t testing.TB, xr string, input string) *engine {
 		}},
 		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: resource.MustStructJSON(xr)}, Resources: map[string]*fnv1.Resource{}},
 	}}
+	e.protect()
 	if input != "" {
 		e.req.Input = resource.MustStructJSON(input)
 	}
+	e.f.now = func() time.Time { return testNow }
 	return e
+}
+
+// testKubeconfig is what vcluster writes: see virtualKubeconfig.
+var testKubeconfig = virtualKubeconfig(nil)
+
+// secretLine is a part of the client's key in it.
+var secretLine = strings.Split(string(must(clientcmd.Load([]byte(testKubeconfig))).AuthInfos["my-vcluster"].ClientKeyData), "\n")[1]
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// virtualKubeconfig is a kubeconfig as vcluster writes it, after a change.
+func virtualKubeconfig(change func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo)) string {
+	cert, key := keyPair()
+	cluster := &clientcmdapi.Cluster{Server: "https://vcluster.elsewhere.svc:443", CertificateAuthorityData: []byte(cert)}
+	user := &clientcmdapi.AuthInfo{ClientCertificateData: []byte(cert), ClientKeyData: []byte(key)}
+	if change != nil {
+		change(cluster, user)
+	}
+	raw, err := clientcmd.Write(clientcmdapi.Config{
+		CurrentContext: "my-vcluster",
+		Clusters:       map[string]*clientcmdapi.Cluster{"my-vcluster": cluster},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"my-vcluster": user},
+		Contexts:       map[string]*clientcmdapi.Context{"my-vcluster": {Cluster: "my-vcluster", AuthInfo: "my-vcluster"}},
+	})
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// publish writes the Secret with the kubeconfig of the virtual cluster, as vcluster does; without one it is gone.
+func (e *engine) publish(kubeconfig string) {
+	names := plan.NewNames(field(e.xr(), "metadata").GetFields()["name"].GetStringValue(), "")
+	key := "Secret/" + names.Namespace + "/vc-vcluster"
+	if delete(e.cluster, key); kubeconfig != "" {
+		e.cluster[key] = resource.MustStructJSON(fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"vc-vcluster","namespace":%q},"data":{"config":%q}}`,
+			names.Namespace, base64.StdEncoding.EncodeToString([]byte(kubeconfig))))
+	}
+}
+
+// kubeconfig is what the Secret holds by which the virtual cluster is reached.
+func (e *engine) kubeconfig() []byte {
+	e.t.Helper()
+	raw, err := base64.StdEncoding.DecodeString(field(e.observed(compose.KubeconfigSecret), "data").GetFields()["kubeconfig"].GetStringValue())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	return raw
+}
+
+// protect gives the host the admission policies that the function asks for.
+func (e *engine) protect() {
+	for _, name := range plan.RequiredPolicies() {
+		for kind, spec := range map[string]string{
+			"ValidatingAdmissionPolicy":        `{"failurePolicy":"Fail"}`,
+			"ValidatingAdmissionPolicyBinding": `{"policyName":"` + name + `","validationActions":["Deny"]}`,
+		} {
+			e.cluster[kind+"//"+name] = resource.MustStructJSON(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"` + kind + `","metadata":{"name":"` + name + `",
+				"labels":{"app.kubernetes.io/part-of":"virtual-argocd"},"annotations":{"virtualargocd.io/policies-version":"` + strconv.Itoa(plan.HostPoliciesVersion) + `"}},"spec":` + spec + `}`)
+		}
+	}
 }
 
 // testNamespace is the namespace of the claim of each tenant in these tests.
@@ -167,6 +247,15 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 		if s := was.GetResource().GetFields()["status"]; s != nil {
 			o.Resource.Fields["status"] = s
 		}
+		// Server-side apply leaves others' keys alone.
+		for _, key := range []string{"token", "ca.crt", "namespace"} {
+			if v := field(was.GetResource(), "data").GetFields()[key]; v != nil && strings.HasSuffix(name, "-credentials") {
+				if o.Resource.Fields["data"] == nil {
+					o.Resource.Fields["data"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+				}
+				field(o.GetResource(), "data").Fields[key] = v
+			}
+		}
 		observed[name] = o
 	}
 	return rsp
@@ -214,26 +303,34 @@ func (e *engine) observed(name string) *structpb.Struct {
 func (e *engine) heal() {
 	e.t.Helper()
 	for name, o := range e.req.GetObserved().GetResources() {
+		if !strings.Contains(o.GetResource().GetFields()["apiVersion"].GetStringValue(), "crossplane.io") {
+			// There as soon as it is created, and without conditions.
+			delete(o.GetResource().GetFields(), "status")
+			if strings.HasSuffix(name, "-credentials") {
+				e.setToken(name, testToken)
+			}
+			continue
+		}
 		setCondition(o.GetResource(), "Synced", "True", "ReconcileSuccess", "")
 		setCondition(o.GetResource(), "Ready", "True", "Available", "")
-		switch {
-		case name == compose.VCluster:
-			o.ConnectionDetails = map[string][]byte{"kubeconfig": []byte(testKubeconfig)}
-			setStatus(o.GetResource(), `{"state":"deployed","version":"0.36.1"}`)
-		case name == compose.ValuesSecret, strings.HasPrefix(name, "ingress-host-"):
-			// There as soon as they are created, and without conditions.
-			delete(o.GetResource().GetFields(), "status")
-		case name == compose.Ingress:
+		switch name {
+		case compose.VCluster:
+			e.publish(testKubeconfig)
+			e.deploy(name)
+		case compose.Namespace:
+			e.setManifest(name, `{"phase":"Active"}`)
+			field(o.GetResource(), "status", "atProvider", "manifest", "metadata").Fields["uid"] = structpb.NewStringValue("uid-of-the-namespace")
+		case compose.Ingress:
 			e.setIngress(`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
-		case name == compose.IngressCount:
+		case compose.IngressCount:
 			all := e.ingresses
 			if argocdValues(e)["ingress"] != nil {
 				all++
 			}
 			e.setManifest(name, fmt.Sprintf(`{"used":{"count/ingresses.networking.k8s.io":"%d"}}`, all))
-		case name == compose.Bootstrap:
+		case compose.Bootstrap:
 			e.setApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
-		case name == compose.ArgoCD:
+		case compose.ArgoCD:
 			// What a Release has read stays in its Secret while it has one.
 			spec := field(o.GetResource(), "spec").GetFields()
 			if spec["writeConnectionSecretToRef"] == nil {
@@ -241,10 +338,33 @@ func (e *engine) heal() {
 			} else if spec["connectionDetails"] != nil {
 				o.ConnectionDetails = map[string][]byte{"password": []byte(testPassword)}
 			}
-			setStatus(o.GetResource(), `{"state":"deployed","version":"10.1.1"}`)
-		case strings.HasPrefix(name, "argocd-"):
-			e.setReplicas(name, 1, 1)
+			e.deploy(name)
+		case compose.Workloads:
+			field(o.GetResource(), "status").Fields["atProvider"] = structpb.NewNullValue()
+			e.setWorkload("", nil)
 		}
+	}
+}
+
+// deploy does what Helm does with a Release.
+func (e *engine) deploy(name string) {
+	e.setRecord(name, field(e.observed(name), "spec", "forProvider", "chart").GetFields()["version"].GetStringValue())
+}
+
+// setRecord says which version of a Release's chart Helm's record says is deployed.
+func (e *engine) setRecord(name, version string) {
+	setStatus(e.observed(name), `{"state":"deployed","version":"`+version+`"}`)
+}
+
+// setToken does what Kubernetes does with the Secret of an account's token.
+func (e *engine) setToken(name, token string) {
+	o := e.observed(name)
+	if o.GetFields()["data"] == nil {
+		o.Fields["data"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+	}
+	cert, _ := keyPair()
+	for key, v := range map[string]string{"token": token, "ca.crt": cert, "namespace": "crossplane-system"} {
+		field(o, "data").Fields[key] = structpb.NewStringValue(base64.StdEncoding.EncodeToString([]byte(v)))
 	}
 }
 
@@ -261,25 +381,51 @@ func (e *engine) setManifest(name, status string) {
 	field(e.observed(name), "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
 }
 
-// setReplicas says how many of a workload's replicas are wanted and available.
-func (e *engine) setReplicas(name string, want, available int) {
-	m := proto.Clone(field(e.observed(name), "spec", "forProvider", "manifest")).(*structpb.Struct)
-	image := "quay.io/argoproj/argocd:v3.4.4"
-	full, err := structpb.NewStruct(map[string]any{
-		"spec": map[string]any{"replicas": want, "template": map[string]any{"spec": map[string]any{"containers": []any{
-			map[string]any{"name": "server", "image": image}}}}},
-		"status": map[string]any{"observedGeneration": 1, "replicas": want, "updatedReplicas": want, "availableReplicas": available},
-	})
+// setReplicas says how many replicas of a workload are available, of the one that is
+// wanted.
+func (e *engine) setReplicas(name string, available int) {
+	e.t.Helper()
+	e.setWorkload(name, func(w *proxy.Workload) { w.Replicas, w.Available = 1, available == 1 })
+}
+
+// setWorkload changes what the proxy sums up of a workload. The others are available
+// unless something else was said of them.
+func (e *engine) setWorkload(name string, change func(*proxy.Workload)) {
+	e.t.Helper()
+	o := e.observed(compose.Workloads)
+	m := proto.Clone(field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
+	summary, err := proxy.ReadSummaryName(field(m, "metadata").GetFields()["name"].GetStringValue())
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	maps.Copy(m.Fields, full.GetFields())
-	m.Fields["metadata"].GetStructValue().Fields["generation"] = structpb.NewNumberValue(1)
-	status := e.observed(name).Fields["status"].GetStructValue()
-	status.Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
+	seen, _ := proxy.ReadSummary(map[string]string{"workloads": field(o, "status", "atProvider", "manifest", "data").GetFields()["workloads"].GetStringValue()})
+	for i := range summary {
+		w := &summary[i]
+		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Kind == w.Kind && s.Name == w.Name }); j >= 0 {
+			*w = seen[j]
+		} else {
+			w.Replicas, w.Available, w.Images = 1, true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+		}
+		if w.Name == name {
+			change(w)
+		}
+	}
+	data, err := proxy.Summary(summary)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	m.Fields["data"] = jsonValue(string(text))
+	if field(o, "status") == nil {
+		o.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+	}
+	field(o, "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
 }
 
-// secret puts a Secret into the claim's namespace.
+// secret puts a Secret into the claim's namespace that claims may use.
 func (e *engine) secret(name, typ string, data map[string]string) {
 	e.t.Helper()
 	encoded := map[string]any{}
@@ -288,7 +434,7 @@ func (e *engine) secret(name, typ string, data map[string]string) {
 	}
 	s, err := structpb.NewStruct(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": typ,
-		"metadata": map[string]any{"namespace": testNamespace, "name": name}, "data": encoded,
+		"metadata": map[string]any{"namespace": testNamespace, "name": name, "labels": map[string]any{plan.LabelCredentials: "true"}}, "data": encoded,
 	})
 	if err != nil {
 		e.t.Fatal(err)
@@ -296,10 +442,26 @@ func (e *engine) secret(name, typ string, data map[string]string) {
 	e.cluster["Secret/"+testNamespace+"/"+name] = s
 }
 
-// secretValues are the chart values in the composed Secret.
+// label says what the label of a Secret in the claim's namespace has as its value; nil
+// for no such label.
+func (e *engine) label(name string, value any) {
+	e.t.Helper()
+	labels, err := structpb.NewStruct(map[string]any{"app": "x", plan.LabelCredentials: value})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	if value == nil {
+		delete(labels.Fields, plan.LabelCredentials)
+	}
+	field(e.cluster["Secret/"+testNamespace+"/"+name], "metadata").Fields["labels"] = structpb.NewStructValue(labels)
+}
+
+// secretValues are the chart values in the composed Secret that come from Secrets of the claim: all but the password of redis.
 func (e *engine) secretValues() map[string]any {
 	e.t.Helper()
-	return valuesOf(e.t, e.observed(compose.ValuesSecret))
+	values := valuesOf(e.t, e.observed(compose.ValuesSecret))
+	delete(values, "extraObjects")
+	return values
 }
 
 func valuesOf(t testing.TB, secret *structpb.Struct) map[string]any {
@@ -321,6 +483,31 @@ func (e *engine) spec(spec string) {
 	e.xr().Fields["spec"] = resource.MustStructJSON(tenantXR(spec)).GetFields()["spec"]
 }
 
+// begin lets Crossplane and the providers make what the virtual cluster waits for,
+// until it may be installed.
+func (e *engine) begin() {
+	e.t.Helper()
+	for range 8 {
+		if _, ok := e.req.GetObserved().GetResources()[compose.VCluster]; ok {
+			return
+		}
+		e.heal()
+		e.reconcile()
+	}
+	e.t.Fatalf("the virtual cluster isn't installed: %s", e.status("message"))
+}
+
+// claimedIn moves the tenant's claim to another namespace; "" for no claim.
+func (e *engine) claimedIn(namespace string) {
+	e.t.Helper()
+	spec := field(e.xr(), "spec")
+	if namespace == "" {
+		delete(spec.GetFields(), "claimRef")
+		return
+	}
+	field(spec, "claimRef").Fields["namespace"] = structpb.NewStringValue(namespace)
+}
+
 // cycle lets Crossplane and the providers work in turn.
 func (e *engine) cycle(times int) {
 	e.t.Helper()
@@ -334,7 +521,7 @@ func (e *engine) cycle(times int) {
 // install reconciles a tenant to Ready.
 func (e *engine) install() *engine {
 	e.t.Helper()
-	for range 8 {
+	for range 12 {
 		e.reconcile()
 		e.heal()
 	}
@@ -400,4 +587,15 @@ func fatal(rsp *fnv1.RunFunctionResponse) string {
 		}
 	}
 	return ""
+}
+
+// refusal returns why what the claim, its plan or the input says isn't in use, "" when
+// it is: the response's fatal result, or the condition of a tenant that goes on.
+func refusal(rsp *fnv1.RunFunctionResponse) string {
+	for _, c := range rsp.GetConditions() {
+		if c.GetType() == v1alpha1.ConditionSpecAccepted && c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+			return c.GetMessage()
+		}
+	}
+	return fatal(rsp)
 }

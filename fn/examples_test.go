@@ -4,15 +4,19 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // TestExampleClaims takes every claim that users copy to Ready, with the Secrets
-// beside it, and looks at what it says of its parts.
+// beside it and the plans that users copy, and looks at what it says of its parts.
 func TestExampleClaims(t *testing.T) {
 	// What a condition says where values are made up that can't be.
 	want := map[string]map[string]string{
@@ -36,6 +40,10 @@ func TestExampleClaims(t *testing.T) {
 		t.Fatal(err)
 	}
 	files = append(files, customers...)
+	plans, err := filepath.Glob("../examples/plans/*.yaml")
+	if err != nil || len(plans) == 0 {
+		t.Fatal(plans, err)
+	}
 	seen := map[string]bool{}
 	for _, file := range files {
 		raw, err := os.ReadFile(file)
@@ -45,7 +53,7 @@ func TestExampleClaims(t *testing.T) {
 		type document struct {
 			Kind       string            `json:"kind"`
 			Type       string            `json:"type"`
-			Metadata   map[string]string `json:"metadata"`
+			Metadata   metav1.ObjectMeta `json:"metadata"`
 			Spec       map[string]any    `json:"spec"`
 			StringData map[string]string `json:"stringData"`
 		}
@@ -58,7 +66,7 @@ func TestExampleClaims(t *testing.T) {
 			}
 			switch d.Kind {
 			case "Secret":
-				secrets[d.Metadata["name"]] = d
+				secrets[d.Metadata.Name] = d
 			case "VirtualArgoCD":
 				claims = append(claims, d)
 			default:
@@ -66,7 +74,7 @@ func TestExampleClaims(t *testing.T) {
 			}
 		}
 		for _, c := range claims {
-			name := c.Metadata["name"]
+			name := c.Metadata.Name
 			seen[name] = true
 			t.Run(name, func(t *testing.T) {
 				spec, err := json.Marshal(c.Spec)
@@ -74,13 +82,17 @@ func TestExampleClaims(t *testing.T) {
 					t.Fatal(err)
 				}
 				e := newEngine(t, tenantXR(string(spec)), "")
+				for _, file := range plans {
+					installExample(e, file)
+				}
 				for name, s := range secrets {
 					e.secret(name, s.Type, s.StringData)
+					e.label(name, s.Metadata.Labels[plan.LabelCredentials])
 				}
 				e.install()
 				got := map[string]string{}
 				for _, condition := range e.rsp.GetConditions() {
-					if typ := condition.GetType(); typ != "VirtualClusterReady" && typ != "ArgoCDReady" {
+					if typ := condition.GetType(); !slices.Contains([]string{"VirtualClusterReady", "ArgoCDReady", "HostProtected", "SpecAccepted"}, typ) {
 						got[typ] = condition.GetReason()
 					}
 				}

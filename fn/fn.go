@@ -22,8 +22,8 @@ import (
 // watches changes.
 const ttl = time.Minute
 
-// ttlOfReferences is ttl for a tenant whose spec names Secrets. Crossplane 2.4
-// watches them; others look at them when they ask again.
+// ttlOfReferences is ttl for a tenant whose spec names Secrets. Crossplane 2.4 watches
+// Secrets; others look at them when they ask again.
 const ttlOfReferences = 30 * time.Second
 
 // Function composes one tenant from one VirtualArgoCD.
@@ -31,13 +31,15 @@ type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
 	log logging.Logger
+	now func() time.Time
 }
 
 // NewFunction returns a function that logs to log.
-func NewFunction(log logging.Logger) *Function { return &Function{log: log} }
+func NewFunction(log logging.Logger) *Function { return &Function{log: log, now: time.Now} }
 
-// RunFunction answers one request. What is wrong with the spec or the input is a
-// Fatal result: Crossplane then changes nothing.
+// RunFunction answers one request. What is wrong with the claim, its plan or the input
+// leaves a tenant as it was accepted before. For one that never was, it is a Fatal
+// result: Crossplane then changes nothing.
 func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
 	log := f.log
 	// One tenant that trips over an error of ours must not take the others' pod down.
@@ -52,6 +54,7 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	rsp = response.To(req, ttl)
 
 	observed := decode.Observe(req)
+	observed.Now = f.now()
 	log = log.WithValues("xr", observed.XR.String("metadata", "name"))
 
 	if err := run(req, rsp, observed); err != nil {
@@ -64,26 +67,57 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 
 // run is the pipeline: decode, plan, compose, report.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed decode.Observed) error {
-	in, err := decode.Request(req, observed)
-	unread := errors.Is(err, decode.ErrUnread)
-	if err != nil && !unread {
-		return err
+	if !decode.LooksUp(req) {
+		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
 	}
-	if decode.Require(rsp, req, in) {
-		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
-	}
-	if unread {
+	asked, err := decode.Request(req, observed)
+	if errors.Is(err, decode.ErrUnread) {
+		decode.Require(rsp, req, asked, asked)
 		// Crossplane lets this response go, and calls again.
 		return nil
 	}
-	p, err := plan.New(in)
-	if err != nil {
-		return err
+	t := compose.Tenant{Observed: observed}
+	in := asked
+	if err == nil {
+		err = accept(&t, in)
 	}
-	t := compose.Tenant{Plan: p, Observed: observed}
+	if t.Refused = err; err != nil {
+		in, err = asAccepted(&t, req, asked)
+	}
+	// Without anything accepted in is what was asked for: the Secrets that it names are
+	// read while its mistake is mended.
+	if decode.Require(rsp, req, asked, in) {
+		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
+	}
+	if err != nil {
+		return t.Refused
+	}
+	if in, ok := compose.LooksAgainIn(t); ok {
+		rsp.GetMeta().Ttl = durationpb.New(in)
+	}
 	composed, err := compose.Compose(t)
 	if err != nil {
 		return err
 	}
 	return status.Write(rsp, observed, composed, status.New(t, composed))
+}
+
+// accept plans a tenant.
+func accept(t *compose.Tenant, in plan.Request) (err error) {
+	if t.Plan, err = plan.New(in); err != nil {
+		return err
+	}
+	t.Accepted, err = in.Accepted()
+	return err
+}
+
+// asAccepted plans a tenant by what was accepted before.
+func asAccepted(t *compose.Tenant, req *fnv1.RunFunctionRequest, asked plan.Request) (plan.Request, error) {
+	tries, err := decode.AsAccepted(req, t.Observed, asked)
+	for _, in := range tries {
+		if err = accept(t, in); err == nil {
+			return in, nil
+		}
+	}
+	return asked, err
 }

@@ -321,12 +321,18 @@ func records(e *engine) []string {
 func TestIngressHealth(t *testing.T) {
 	e := newEngine(t, tenantXR(`{"ingress":{"host":"argocd.example.org"}}`), "")
 	reasons := []string{}
-	for range 5 {
+	for i := range 5 {
 		e.reconcile()
+		if i == 1 {
+			e.begin()
+			e.reconcile()
+			e.heal()
+			e.reconcile()
+		}
 		reasons = append(reasons, e.condition(v1alpha1.ConditionIngressReady).GetReason())
 		e.heal()
 	}
-	want := []string{v1alpha1.ReasonWaitingForHost, v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonInstalling, v1alpha1.ReasonAvailable}
+	want := []string{v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonInstalling, v1alpha1.ReasonAvailable}
 	if diff := cmp.Diff(want, reasons); diff != "" {
 		t.Errorf("reasons while a tenant comes up: -want, +got:\n%s", diff)
 	}

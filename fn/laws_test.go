@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -15,36 +18,55 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // The function's laws hold for every request; see also the fuzz targets.
 
 // checkLaws runs the function on a request and reports every law its response
-// breaks.
-func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) {
+// breaks. kept are the resources that may not go: see kept. It reports whether the
+// request was accepted, so that there was something to see.
+func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, kept keeps) (accepted bool) {
 	t.Helper()
 	before := proto.Clone(req)
-	rsp, err := f.RunFunction(t.Context(), req)
-	if err != nil {
-		t.Fatalf("every error is a result, not one of gRPC: %v", err)
-	}
+	rsp := answer(t, f, req)
 	if !proto.Equal(before, req) {
 		t.Error("the request was changed")
 	}
-	if msg := fatal(rsp); msg != "" {
+	msg := refusal(rsp)
+	if msg != "" {
 		if strings.Contains(msg, "the function failed on this resource") {
 			t.Errorf("the function panicked")
 		}
 		if !strings.Contains(msg, ":") && !strings.Contains(msg, " is ") {
 			t.Errorf("a refusal names its field and what is wrong: %q", msg)
 		}
-	} else if !asksFirst(req, rsp) {
-		neverDrop(t, req, rsp)
+	}
+	if fatal(rsp) != "" {
+		if n := len(rsp.GetDesired().GetResources()); n > 0 {
+			t.Errorf("a refusal comes with %d resources: nothing is half done", n)
+		}
+	} else if accepted = !asksFirst(req, rsp); accepted {
+		// What is observed can decide whether a spec is refused, such as one with a version that is lower than what runs. Then
+		// another one is in use.
+		if kept.refused == (msg != "") {
+			neverDrop(t, req, rsp, kept.names)
+		}
 		onlyOwnSecrets(t, req, rsp)
 	}
 	sameBytes(t, f, req, rsp)
 	noSecret(t, req, rsp)
+	return accepted
+}
+
+func answer(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+	t.Helper()
+	rsp, err := f.RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatalf("every error is a result, not one of gRPC: %v", err)
+	}
+	return rsp
 }
 
 // asksFirst tells whether the function says nothing before it has been handed the
@@ -58,39 +80,36 @@ func asksFirst(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool
 	return false
 }
 
+// keeps are the names of the resources that the function wants for a tenant of which
+// nothing is missing or broken: what the spec turns off isn't among them. refused
+// reports whether that is by a spec that was accepted before.
+type keeps struct {
+	names   map[string]bool
+	refused bool
+}
+
+func kept(t testing.TB, f *Function, whole *fnv1.RunFunctionRequest) keeps {
+	t.Helper()
+	rsp := answer(t, f, whole)
+	out := keeps{names: map[string]bool{}, refused: refusal(rsp) != ""}
+	for name := range rsp.GetDesired().GetResources() {
+		out.names[name] = true
+	}
+	return out
+}
+
 // neverDrop: what is observed stays desired.
-func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
+func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, kept map[string]bool) {
 	t.Helper()
 	for name := range req.GetObserved().GetResources() {
-		// What the values switch off may go, and so may what never was ours.
-		if name == compose.WorkloadName("dex") || !slices.Contains(everyName(), name) {
+		// A count is of one moment, and taken anew after each change of what is counted. Nothing but the count is deleted.
+		if name == compose.IngressCount {
 			continue
 		}
-		if part, ok := parts[name]; ok && !inSpec(req, part) {
-			continue
-		}
-		if _, ok := rsp.GetDesired().GetResources()[name]; !ok {
+		if _, ok := rsp.GetDesired().GetResources()[name]; !ok && kept[name] {
 			t.Errorf("composed resource %q is observed and not desired: Crossplane would delete it", name)
 		}
 	}
-}
-
-// parts are the fields of the spec that resources come from that not all tenants
-// have.
-var parts = map[string]string{compose.Bootstrap: "bootstrap", compose.Ingress: "ingress", compose.DeletionProtection: "deletionProtection"}
-
-func inSpec(req *fnv1.RunFunctionRequest, part string) bool {
-	v := field(req.GetObserved().GetComposite().GetResource(), "spec").GetFields()[part]
-	return v.GetBoolValue() || len(v.GetStructValue().GetFields()) > 0
-}
-
-// everyName are the names of the resources that every tenant has.
-func everyName() []string {
-	names := []string{compose.Namespace, compose.VCluster, compose.HelmProviderConfig, compose.KubernetesProviderConfig, compose.ArgoCD, compose.Usage, compose.ValuesSecret, compose.Bootstrap, compose.Ingress, compose.DeletionProtection}
-	for _, c := range []string{"server", "repo-server", "controller", "applicationset"} {
-		names = append(names, compose.WorkloadName(c))
-	}
-	return names
 }
 
 // sameBytes: the same request gives the same response. Once is enough for each of
@@ -120,7 +139,10 @@ func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionR
 		// A secret that no connection detail tells can't be known for one.
 		text = bytes.ReplaceAll(text, []byte(testPassword), nil)
 	}
-	for _, secret := range []string{testPassword, "c2VjcmV0LWtleS1vZi10aGUtdGVuYW50", "tok-0123456789"} {
+	if len(field(req.GetObserved().GetResources()[compose.InstallerCredentials].GetResource(), "data").GetFields()["token"].GetStringValue()) == 0 {
+		text = bytes.ReplaceAll(text, []byte(testToken), nil)
+	}
+	for _, secret := range []string{testPassword, testToken, secretLine} {
 		// A tenant that writes a secret in its own values has published it.
 		if bytes.Contains(text, []byte(secret)) && !strings.Contains(req.GetObserved().GetComposite().GetResource().String(), secret) {
 			t.Errorf("secret %q is outside of connection details", secret)
@@ -133,32 +155,65 @@ func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionR
 func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
 	t.Helper()
 	own := plan.NewNames(field(req.GetObserved().GetComposite().GetResource(), "metadata").GetFields()["name"].GetStringValue(), "")
-	var walk func(path string, v *structpb.Value)
-	walk = func(path string, v *structpb.Value) {
-		for i, e := range v.GetListValue().GetValues() {
-			walk(fmt.Sprintf("%s[%d]", path, i), e)
+	for _, s := range secretsOf(rsp) {
+		switch {
+		case s.namespace == secretsIn(req) && slices.Contains(ownSecrets(own), s.name) && strings.HasPrefix(s.name, own.Tenant+"-"):
+		case s.namespace == own.Namespace:
+		// What the argo-cd Release reads is in the virtual cluster.
+		case s.namespace == plan.ArgoCDNamespace && s.resource == compose.ArgoCD && strings.HasPrefix(s.path, ".spec.connectionDetails["):
+		default:
+			t.Errorf("%s%s is about Secret %q of namespace %q", s.resource, s.path, s.name, s.namespace)
 		}
-		fields := v.GetStructValue().GetFields()
-		for key, e := range fields {
-			// What the chart does with its values, it does inside the virtual cluster.
-			if key != "values" {
-				walk(path+"."+key, e)
-			}
+		if strings.Contains(s.path, ".manifest") {
+			t.Errorf("%s%s: an Object is about a Secret, which would show in its status", s.resource, s.path)
 		}
-		refers := fields["kind"].GetStringValue() == "Secret" || strings.Contains(path, "ecretRef") || strings.HasSuffix(path, "ecretToRef")
-		if name, ok := fields["name"]; refers && ok {
-			switch ns := fields["namespace"].GetStringValue(); {
-			case slices.Contains([]string{own.KubeconfigSecret, own.PasswordSecret}, name.GetStringValue()):
-			case ns == own.Namespace, ns == plan.ArgoCDNamespace:
-			default:
-				t.Errorf("%s refers to Secret %s of namespace %q", path, name.GetStringValue(), ns)
-			}
-		}
-	}
-	for name, r := range rsp.GetDesired().GetResources() {
-		walk(name, structpb.NewStructValue(r.GetResource()))
 	}
 }
+
+// ownSecrets are the tenant's in the platform's namespace.
+func ownSecrets(own plan.Names) []string {
+	return []string{own.InstallerSecret, own.KubeconfigSecret, own.PasswordSecret, own.ValuesSecret, own.AcceptedSecret}
+}
+
+// secretsIn is the namespace of the platform's Secrets.
+func secretsIn(req *fnv1.RunFunctionRequest) string {
+	return cmp.Or(req.GetInput().GetFields()["connectionSecretNamespace"].GetStringValue(), plan.DefaultConnectionSecretNamespace)
+}
+
+// A secretName is a place in a composed resource that names a Secret.
+type secretName struct{ resource, path, namespace, name string }
+
+// secretsOf are the Secrets that are composed, and all that composed resources name.
+func secretsOf(rsp *fnv1.RunFunctionResponse) []secretName {
+	var out []secretName
+	for resource, r := range rsp.GetDesired().GetResources() {
+		var walk func(path, key string, v *structpb.Value)
+		walk = func(path, key string, v *structpb.Value) {
+			for i, e := range v.GetListValue().GetValues() {
+				walk(fmt.Sprintf("%s[%d]", path, i), key, e)
+			}
+			fields := v.GetStructValue().GetFields()
+			for k, e := range fields {
+				// What the chart does with its values, it does inside the virtual cluster.
+				if resource != compose.ArgoCD || k != "values" {
+					walk(path+"."+k, k, e)
+				}
+			}
+			of := fields
+			if fields["kind"].GetStringValue() == "Secret" && fields["metadata"] != nil {
+				of = field(v.GetStructValue(), "metadata").GetFields()
+			} else if fields["kind"].GetStringValue() != "Secret" && (!isSecretKey.MatchString(key) || fields["name"] == nil) {
+				return
+			}
+			out = append(out, secretName{resource, path, of["namespace"].GetStringValue(), of["name"].GetStringValue()})
+		}
+		walk("", "", structpb.NewStructValue(r.GetResource()))
+	}
+	return out
+}
+
+// isSecretKey matches secretRef, secretKeyRef, writeConnectionSecretToRef, imagePullSecrets and the like.
+var isSecretKey = regexp.MustCompile(`(?i)secret`)
 
 // knows tells whether a secret is one of the request's connection details.
 func knows(req *fnv1.RunFunctionRequest, secret string) bool {
@@ -171,16 +226,78 @@ func knows(req *fnv1.RunFunctionRequest, secret string) bool {
 	})
 }
 
-// TestLawsOfBrokenTenants breaks a Ready tenant in every way at random.
+// tenants are Ready tenants that have, together, every composed resource.
+func tenants(t testing.TB) map[string]*engine {
+	several := newEngine(t, tenantXR(`{"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`),
+		`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"vcluster":{"values":{"sync":{"toHost":{"podDisruptionBudgets":{"enabled":true}}}}}}}`)
+	// One that may have Ingresses for a host that it has given up.
+	moving := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	moving.ingresses = 1
+	moving.spec(`{"ingress":{"host":"b.example.org"}}`)
+	slow := newEngine(t, tenantXR(`{}`), "")
+	slow.reconcile()
+	slow.begin()
+	slow.created(compose.VCluster, time.Hour)
+	slow.reconcile()
+	return map[string]*engine{"Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "Slow": slow.install()}
+}
+
+// TestLawsOfBrokenTenants breaks Ready tenants in every way at random.
 func TestLawsOfBrokenTenants(t *testing.T) {
+	rows, seen := map[string]bool{}, map[string]bool{}
+	for tenant, e := range tenants(t) {
+		all := kept(t, e.f, e.req)
+		for name := range e.req.GetObserved().GetResources() {
+			if seen[name] = true; !all.names[name] {
+				t.Errorf("%s goes from tenant %s, of which nothing has changed", name, tenant)
+			}
+		}
+		for _, name := range namesInTable(t, e.req) {
+			rows[name] = true
+		}
+		for seed := range uint64(150) {
+			t.Run(fmt.Sprint(tenant, seed), func(t *testing.T) {
+				req := proto.Clone(e.req).(*fnv1.RunFunctionRequest)
+				wreck(rand.New(rand.NewPCG(seed, 1)), req)
+				if !checkLaws(t, e.f, req, all) {
+					t.Errorf("a claim without a mistake is refused: %s", fatal(answer(t, e.f, req)))
+				}
+			})
+		}
+	}
+	for name := range rows {
+		if !seen[name] {
+			t.Errorf("no tenant here has %s, so that no law is checked of it", name)
+		}
+	}
+}
+
+// namesInTable are the names of all rows of the table.
+func namesInTable(t testing.TB, req *fnv1.RunFunctionRequest) []string {
+	t.Helper()
+	o := decode.Observe(req)
+	in, err := decode.Request(req, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := plan.New(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return compose.Names(compose.Tenant{Plan: p, Observed: o})
+}
+
+// TestLawOfSecretsSees: the tenant's Secrets are named where they are looked for.
+func TestLawOfSecretsSees(t *testing.T) {
 	e := withEverything(t).install()
-	f, whole := e.f, e.req
-	for seed := range uint64(400) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			req := proto.Clone(whole).(*fnv1.RunFunctionRequest)
-			wreck(rand.New(rand.NewPCG(seed, 1)), req)
-			checkLaws(t, f, req)
-		})
+	seen := map[string]bool{}
+	for _, s := range secretsOf(e.rsp) {
+		seen[s.name] = true
+	}
+	for _, name := range ownSecrets(plan.NewNames("customer1-7rw8j", "")) {
+		if !seen[name] {
+			t.Errorf("Secret %s is not seen", name)
+		}
 	}
 }
 
@@ -219,9 +336,9 @@ func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {
 		case 2:
 			o.ConnectionDetails = nil
 		case 3:
-			setCondition(o.GetResource(), "Synced", "False", "ReconcileError", "cannot apply with "+testPassword+" and "+testKubeconfig)
+			setCondition(o.GetResource(), "Synced", "False", "ReconcileError", "cannot apply with "+testPassword+", "+testToken+" and "+testKubeconfig)
 		case 4:
-			setCondition(o.GetResource(), "Ready", "False", "Unavailable", "token: tok-0123456789")
+			setCondition(o.GetResource(), "Ready", "False", "Unavailable", "token: "+testToken)
 		case 5:
 			o.Resource.Fields["status"] = structpb.NewStringValue("gone")
 		case 6:
@@ -235,7 +352,8 @@ func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {
 		req.Observed.Composite.ConnectionDetails = nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.GetRequiredResources())) {
-		if r.IntN(3) == 0 {
+		// Without its plan another one is in use, which may ask for less.
+		if r.IntN(3) == 0 && !strings.Contains(name, "plan") {
 			req.RequiredResources[name] = &fnv1.Resources{}
 		}
 	}
@@ -244,10 +362,16 @@ func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {
 // TestLawsAtEachStep checks the laws while a tenant comes up.
 func TestLawsAtEachStep(t *testing.T) {
 	e := withEverything(t)
-	for range 6 {
-		checkLaws(t, e.f, proto.Clone(e.req).(*fnv1.RunFunctionRequest))
-		e.reconcile()
-		checkLaws(t, e.f, proto.Clone(e.req).(*fnv1.RunFunctionRequest))
+	for range 10 {
+		for range 2 {
+			req := proto.Clone(e.req).(*fnv1.RunFunctionRequest)
+			all := keeps{names: map[string]bool{}}
+			for name := range req.GetObserved().GetResources() {
+				all.names[name] = true
+			}
+			checkLaws(t, e.f, req, all)
+			e.reconcile()
+		}
 		e.heal()
 	}
 }
@@ -257,9 +381,9 @@ func TestLawsAtEachStep(t *testing.T) {
 func TestComposedNamesAreBounded(t *testing.T) {
 	owner := map[string]string{}
 	for _, xr := range []string{"a", "a-b", strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("y.", 100) + "z", "a-argocd", "argocd", "a-argocd-server"} {
-		e := newEngine(t, strings.Replace(tenantXR(`{"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`), "customer1-7rw8j", xr, 1), "").install()
+		e := newEngine(t, strings.Replace(tenantXR(`{"deletionProtection":true,"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`), "customer1-7rw8j", xr, 1), "").install()
 		for name, o := range e.req.GetObserved().GetResources() {
-			got := o.GetResource().GetFields()["kind"].GetStringValue() + " " + o.GetResource().GetFields()["apiVersion"].GetStringValue() + " " + field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue()
+			got := o.GetResource().GetFields()["kind"].GetStringValue() + " " + o.GetResource().GetFields()["apiVersion"].GetStringValue() + " " + field(o.GetResource(), "metadata").GetFields()["namespace"].GetStringValue() + "/" + field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue()
 			if n := field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue(); len(n) > 63 {
 				t.Errorf("%s of XR %s has a name of %d characters: %s", name, xr, len(n), n)
 			}
@@ -268,8 +392,5 @@ func TestComposedNamesAreBounded(t *testing.T) {
 			}
 			owner[got] = xr
 		}
-	}
-	if len(plan.Components()) != 10 {
-		t.Errorf("a new workload needs a name that is checked here: %v", plan.Components())
 	}
 }

@@ -15,28 +15,36 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // version is set by the linker, from the file VERSION.
 var version string
 
-// CLI are the function's flags.
+// CLI are the program's commands and flags.
 type CLI struct {
-	Debug bool `help:"Log each call." short:"d"`
+	Debug   bool             `help:"Log each call." short:"d"`
+	Version kong.VersionFlag `help:"Print the version and end."`
 
-	Network            string           `default:"tcp" help:"Network to listen on for gRPC connections."`
-	Address            string           `default:":9443" help:"Address to listen on for gRPC connections."`
-	TLSCertsDir        string           `env:"TLS_SERVER_CERTS_DIR" help:"Folder with the server's certificate (tls.crt, tls.key) and the CA of its clients (ca.crt)."`
-	Insecure           bool             `help:"Serve without mTLS, for 'crossplane composition render'. --tls-certs-dir is ignored then."`
-	MaxRecvMessageSize int              `default:"16" help:"Largest request, in MiB."`
-	MetricsAddress     string           `default:":8080" help:"Address of the metrics (path /metrics); empty for none."`
-	Version            kong.VersionFlag `help:"Print the version and end."`
+	Serve Serve `cmd:"" default:"withargs" help:"Be the composition function. This is the default."`
+	Proxy Proxy `cmd:"" help:"Stand between a provider of Crossplane and the API servers of virtual clusters, in the provider's pod."`
+}
+
+// Serve are the function's flags.
+type Serve struct {
+	Network            string `default:"tcp" help:"Network to listen on for gRPC connections."`
+	Address            string `default:":9443" help:"Address to listen on for gRPC connections."`
+	TLSCertsDir        string `env:"TLS_SERVER_CERTS_DIR" help:"Folder with the server's certificate (tls.crt, tls.key) and the CA of its clients (ca.crt)."`
+	Insecure           bool   `help:"Serve without mTLS, for 'crossplane composition render'. --tls-certs-dir is ignored then."`
+	MaxRecvMessageSize int    `default:"16" help:"Largest request, in MiB."`
+	MetricsAddress     string `default:":8080" help:"Address of the metrics (path /metrics); empty for none."`
 }
 
 // Run serves until the process is told to end; calls that are under way are
 // answered first.
-func (c *CLI) Run() error {
-	log, err := function.NewLogger(c.Debug)
+func (c *Serve) Run(cli *CLI) error {
+	log, err := function.NewLogger(cli.Debug)
 	if err != nil {
 		return err
 	}
@@ -63,7 +71,7 @@ func (c *CLI) Run() error {
 
 const answersLeave = 200 * time.Millisecond
 
-func (c *CLI) serve(f fnv1.FunctionRunnerServiceServer, healthy *health.Server) error {
+func (c *Serve) serve(f fnv1.FunctionRunnerServiceServer, healthy *health.Server) error {
 	return function.Serve(f,
 		function.Listen(c.Network, c.Address),
 		function.MTLSCertificates(c.TLSCertsDir),
@@ -71,6 +79,20 @@ func (c *CLI) serve(f fnv1.FunctionRunnerServiceServer, healthy *health.Server) 
 		function.MaxRecvMessageSize(c.MaxRecvMessageSize<<20),
 		function.WithHealthServer(healthy),
 		function.WithMetricsServer(c.MetricsAddress))
+}
+
+// Proxy has no flags: the kubeconfigs that the function writes have its address.
+type Proxy struct{}
+
+// Run serves until the process is told to end.
+func (*Proxy) Run(cli *CLI) error {
+	log, err := function.NewLogger(cli.Debug)
+	if err != nil {
+		return err
+	}
+	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	return proxy.New(proxy.DefaultLimits, log).Serve(stop)
 }
 
 func buildVersion() string {
@@ -84,11 +106,12 @@ func buildVersion() string {
 }
 
 func main() {
-	ctx := kong.Parse(&CLI{},
+	cli := &CLI{}
+	ctx := kong.Parse(cli,
 		kong.Name("function-virtual-argocd"),
 		kong.Description("A Crossplane composition function that gives each claim an Argo CD of its own, in a virtual cluster of its own."),
 		kong.Vars{"version": buildVersion()})
-	if err := ctx.Run(); err != nil {
+	if err := ctx.Run(cli); err != nil {
 		ctx.Errorf("%s", err)
 		os.Exit(1)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	gocmp "cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,11 @@ import (
 // vclusterValues is what the vcluster Release has at a path of its values.
 func vclusterValues(e *engine, path ...string) any {
 	return field(e.observed(compose.VCluster), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
+}
+
+// quotaOf is what the tenant may have of a resource; nil when its quota doesn't say.
+func quotaOf(e *engine, name string) any {
+	return field(e.observed(compose.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()[name].AsInterface()
 }
 
 func argocdValue(e *engine, path ...string) any {
@@ -40,11 +46,13 @@ func TestExamplePlans(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{"plan":"`+name+`"}`), "")
 			installExample(e, file)
+			// A namespace that all of them are for.
+			e.claimedIn("premium-a")
 			e.install()
 			got := map[string]any{
-				"limits.cpu":             vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu"),
-				"services.loadbalancers": vclusterValues(e, "policies", "resourceQuota", "quota", "services.loadbalancers"),
-				"services.nodeports":     vclusterValues(e, "policies", "resourceQuota", "quota", "services.nodeports"),
+				"limits.cpu":             quotaOf(e, "limits.cpu"),
+				"services.loadbalancers": quotaOf(e, "services.loadbalancers"),
+				"services.nodeports":     quotaOf(e, "services.nodeports"),
 				"replicas":               vclusterValues(e, "controlPlane", "statefulSet", "highAvailability", "replicas"),
 				"etcd":                   vclusterValues(e, "controlPlane", "backingStore", "etcd", "deploy", "enabled"),
 				"ha":                     argocdValue(e, "redis-ha", "enabled"),
@@ -176,7 +184,7 @@ func TestWhichPlan(t *testing.T) {
 				tc.install(e)
 			}
 			if len(tc.refused) > 0 {
-				msg := fatal(e.reconcile())
+				msg := refusal(e.reconcile())
 				for _, want := range tc.refused {
 					if !strings.Contains(msg, want) {
 						t.Errorf("error should say %q: %q", want, msg)
@@ -185,37 +193,19 @@ func TestWhichPlan(t *testing.T) {
 				return
 			}
 			e.install()
-			if got := []any{e.status("plan"), vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu")}; !cmp.Equal(got, []any{tc.plan, tc.quota}) {
+			if got := []any{e.status("plan"), quotaOf(e, "limits.cpu")}; !cmp.Equal(got, []any{tc.plan, tc.quota}) {
 				t.Errorf("plan and its quota: want %s, %s, got %v", tc.plan, tc.quota, got)
 			}
 		})
 	}
 }
 
-// TestOlderCrossplane: one that doesn't say what it can do has the built-in plan
-// alone, though it may find what it is asked for.
+// TestOlderCrossplane: one that looks up nothing for the function is refused.
 func TestOlderCrossplane(t *testing.T) {
-	const refused = "spec.plan: needs Crossplane 2.2 or later, and this platform's is older: leave it out"
-	for spec, want := range map[string]string{`{}`: "", `{"plan":"standard"}`: "", `{"plan":"small"}`: refused} {
-		e := newEngine(t, tenantXR(spec), "")
-		e.plan("a", `{"quota":{"limits.cpu":"20"}}`, "plan=small", "default-plan=true")
-		e.plan("b", `{"quota":{"limits.cpu":"30"}}`, "plan=standard")
-		e.req.Meta.Capabilities = nil
-		rsp := e.call()
-		if msg := fatal(rsp); msg != want || want == "" && len(rsp.GetDesired().GetResources()) == 0 {
-			t.Errorf("%s: %q, %d resources", spec, msg, len(rsp.GetDesired().GetResources()))
-		}
-		for name := range rsp.GetRequirements().GetResources() {
-			if strings.Contains(name, "plan") {
-				t.Errorf("%s: asks for %s", spec, name)
-			}
-		}
-		if want != "" {
-			continue
-		}
-		if e.install(); vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu") != "80" {
-			t.Errorf("%s: has a plan that isn't built in", spec)
-		}
+	e := newEngine(t, tenantXR(`{}`), "")
+	e.req.Meta.Capabilities = nil
+	if msg := fatal(e.call()); !strings.Contains(msg, "this version of Crossplane") || !strings.Contains(msg, "upgrade Crossplane to 2.2 or later") {
+		t.Errorf("got %q", msg)
 	}
 }
 
@@ -245,6 +235,14 @@ func TestPlanMistakes(t *testing.T) {
 		`{"vcluster":{"replicas":0}}`:                                             {`plan p: data.vcluster.replicas: 0 is not possible: write 1 or more, or leave it out`},
 		`{"vcluster":{"replicas":-1}}`:                                            {`plan p: data.vcluster.replicas: -1 is not possible: write a number from 1 to 7`},
 		`{"loadBalancers":-1}`:                                                    {`plan p: data.loadBalancers: -1 is not possible: write a number from 0 to 100`},
+		`{"namespaces":["team-a","Team"]}`:                                        {`plan p: data.namespaces[1]: "Team" is neither a namespace nor a pattern: write one such as team-a or premium-*`},
+		`{"namespaces":["team-a","-a"]}`:                                          {`plan p: data.namespaces[1]: "-a" is neither`},
+		`{"namespaces":["team-a",""]}`:                                            {`plan p: data.namespaces[1]: "" is neither`},
+		`{"namespaces":["team-a","[a-z]*"]}`:                                      {`plan p: data.namespaces[1]: "[a-z]*" is neither`},
+		`{"namespaces":["team-a","` + strings.Repeat("a", 64) + `"]}`:             {`plan p: data.namespaces[1]: "aaa`},
+		`{"namespaces":[` + strings.Repeat(`"a",`, 256) + `"team-a"]}`:            {`plan p: data.namespaces: has 257 entries: write 256 at most`},
+		`{"namespaces":"team-a"}`:                                                 {`plan p: data.namespaces: "team-a" is not a list`},
+		`{"namespaces":[1]}`:                                                      {`plan p: data.namespaces: 1 is not`},
 		`{"vcluster":{"storage":{"size":"0"}}}`:                                   {`plan p: data.vcluster.storage.size: "0" is not an amount: write one such as 2Gi`},
 		`{"ingress":{"domain":"` + strings.Repeat("abcdefghi.", 19) + `org"}}`:    {`plan p: data.ingress.domain: has 193 characters: write one of at most 189`},
 		`{"ingress":{"hosts":["a.example.org","*.Example.org"]}}`:                 {`plan p: data.ingress.hosts[1]: "*.Example.org" is not a host name`},
@@ -271,7 +269,7 @@ func TestPlanMistakes(t *testing.T) {
 			e.install()
 			before := proto.Clone(e.req.GetObserved()).(*fnv1.State)
 			e.plan("a", data, "plan=p", "default-plan=true")
-			msg := fatal(e.reconcile())
+			msg := refusal(e.reconcile())
 			for _, part := range want {
 				if !strings.Contains(msg, part) {
 					t.Errorf("error should say %q: %q", part, msg)
@@ -302,15 +300,14 @@ func TestPlanOrder(t *testing.T) {
 	e := newEngine(t, tenantXR(`{"plan":"p","argocd":{"values":{"server":{"logLevel":"claim"}}}}`), input)
 	e.plan("a", plan, "plan=p")
 	e.install()
-	quota := []string{"policies", "resourceQuota", "quota"}
 	got := map[string]any{
 		"claim over plan":    argocdValue(e, "server", "logLevel"),
 		"plan over input":    argocdValue(e, "controller", "logLevel"),
 		"input":              argocdValue(e, "repoServer", "logLevel"),
 		"field over input":   argocdValue(e, "server", "replicas"),
-		"quota of the plan":  vclusterValues(e, append(quota, "limits.cpu")...),
-		"quota of the input": vclusterValues(e, append(quota, "count/pods")...),
-		"quota built in":     vclusterValues(e, append(quota, "count/secrets")...),
+		"quota of the plan":  quotaOf(e, "limits.cpu"),
+		"quota of the input": quotaOf(e, "count/pods"),
+		"quota built in":     quotaOf(e, "count/secrets"),
 		"runtime class":      vclusterValues(e, "sync", "toHost", "pods", "runtimeClassName"),
 		"pod security":       vclusterValues(e, "policies", "podSecurityStandard"),
 		"host":               e.status("argocd", "url"),
@@ -319,7 +316,7 @@ func TestPlanOrder(t *testing.T) {
 	}
 	want := map[string]any{
 		"claim over plan": "claim", "plan over input": "plan", "input": "info", "field over input": 2., "quota of the plan": "22", "quota of the input": "11",
-		"quota built in": "200", "runtime class": "gvisor", "pod security": "restricted", "host": "https://customer1-team-a.plan.example.org", "class": "input",
+		"quota built in": "100", "runtime class": "gvisor", "pod security": "restricted", "host": "https://customer1-team-a.plan.example.org", "class": "input",
 		"pod security, host": "baseline",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -331,7 +328,7 @@ func TestPlanOrder(t *testing.T) {
 		`{"plan":"p","vcluster":{"values":{"sync":{"toHost":{"pods":{"runtimeClassName":""}}}}}}`: "spec.vcluster.values.sync.toHost.pods.runtimeClassName is not a tenant's to set",
 	} {
 		e.spec(spec)
-		if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, want) {
+		if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, want) {
 			t.Errorf("%s: want %q, got %q", spec, want, msg)
 		}
 	}
@@ -343,15 +340,139 @@ func TestVersionsOfPlan(t *testing.T) {
 		`{"plan":"p"}`: "",
 		`{"plan":"p","kubernetes":{"version":"v1.35.4"}}`:   "",
 		`{"plan":"p","kubernetes":{"version":"1.34.9"}}`:    "",
-		`{"plan":"p","kubernetes":{"version":"v1.33.0"}}`:   "spec.kubernetes.version: plan p doesn't allow v1.33.0: write a version of ~1.34, v1.35.4, or choose another plan",
+		`{"plan":"p","kubernetes":{"version":"v1.33.0"}}`:   "spec.kubernetes.version: plan p doesn't allow v1.33.0: write a version of ~1.34, v1.35.4 or v1.36.0 (the platform's), or choose another plan",
 		`{"plan":"p","argocd":{"chartVersion":"v9.3.7"}}`:   "",
-		`{"plan":"p","argocd":{"chartVersion":"10.1.1"}}`:   "spec.argocd.chartVersion: plan p doesn't allow 10.1.1",
+		`{"plan":"p","argocd":{"chartVersion":"10.2.0"}}`:   "spec.argocd.chartVersion: plan p doesn't allow 10.2.0",
 		`{"plan":"p","vcluster":{"chartVersion":"0.36.0"}}`: "spec.vcluster.chartVersion: plan p doesn't allow 0.36.0",
 	} {
 		e := newEngine(t, tenantXR(spec), "")
 		e.plan("a", `{"versions":{"kubernetes":["~1.34","v1.35.4"],"argocdCharts":[">=9.3.0 <10"],"vclusterCharts":["0.35.2"]}}`, "plan=p")
-		if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, want) || want == "" && msg != "" {
+		if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, want) || want == "" && msg != "" {
 			t.Errorf("%s: want %q, got %q", spec, want, msg)
+		}
+	}
+}
+
+// TestTenantKeepsItsVersions: a tenant goes on with the versions that it runs, when
+// the plan lists them no more, and when it is of a plan that never did.
+func TestTenantKeepsItsVersions(t *testing.T) {
+	const spec = `"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"},"vcluster":{"chartVersion":"0.36.1"}`
+	const newer = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"},"vcluster":{"version":"0.36.2"}}}`
+	e := newEngine(t, tenantXR(`{"plan":"p",`+spec+`}`), "")
+	e.plan("a", `{"versions":{"kubernetes":["1.35.4"]}}`, "plan=p")
+	e.plan("b", `{"versions":{"kubernetes":["~1.36"],"argocdCharts":["~10.2"],"vclusterCharts":["0.36.2"]}}`, "plan=other")
+	e.install()
+	e.req.Input = jsonValue(newer).GetStructValue()
+	e.plan("a", `{}`, "plan=p")
+	for _, plan := range []string{"p", "other"} {
+		e.spec(`{"plan":"` + plan + `",` + spec + `}`)
+		if e.cycle(2); e.status("plan") != plan || e.status("phase") != "Ready" {
+			t.Errorf("plan %s: %s with plan %s: %s", plan, e.status("phase"), e.status("plan"), refusal(e.rsp))
+		}
+	}
+	// A forged record of Helm's runs no other version.
+	e.setRecord(compose.VCluster, "0.25.0")
+	e.spec(`{"plan":"p","kubernetes":{"version":"v1.35.4"},"vcluster":{"chartVersion":"0.25.0"}}`)
+	if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "spec.vcluster.chartVersion: plan p doesn't allow 0.25.0") {
+		t.Errorf("a version of a forged record: %q", msg)
+	}
+	// Somebody else begins with what the plan has now.
+	e = newEngine(t, tenantXR(`{"plan":"p","kubernetes":{"version":"v1.35.4"}}`), newer)
+	e.plan("a", `{}`, "plan=p")
+	if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "spec.kubernetes.version: plan p doesn't allow v1.35.4: write v1.36.0 (the platform's)") {
+		t.Errorf("a new tenant: %q", msg)
+	}
+}
+
+// TestPlansAreGiven: a claim has the plans that are for its namespace, and learns of
+// no other.
+func TestPlansAreGiven(t *testing.T) {
+	const large = `{"namespaces":["premium-*","team-x"],"quota":{"limits.cpu":"99"}}`
+	cases := map[string]struct {
+		spec, namespace string
+		// data of the plan large, which is the default one where labels say so.
+		data   string
+		labels []string
+		plan   string
+		want   string
+	}{
+		"Name":           {spec: `{"plan":"large"}`, namespace: "team-x", plan: "large"},
+		"Pattern":        {spec: `{"plan":"large"}`, namespace: "premium-a", plan: "large"},
+		"PatternIsWhole": {spec: `{"plan":"large"}`, namespace: "my-premium-a", want: `spec.plan: "large" is not for claims of namespace my-premium-a: write one of small, standard`},
+		"NameIsWhole":    {spec: `{"plan":"large"}`, namespace: "team-xy", want: `spec.plan: "large" is not for claims of namespace team-xy: write one of small, standard`},
+		"Star":           {spec: `{"plan":"large"}`, namespace: "any", data: `{"namespaces":["*"]}`, plan: "large"},
+		"StarsWithin":    {spec: `{"plan":"large"}`, namespace: "a-team-b", data: `{"namespaces":["a*-*b"]}`, plan: "large"},
+		"Empty":          {spec: `{"plan":"large"}`, namespace: "any", data: `{"namespaces":[]}`, plan: "large"},
+		"NoClaim":        {spec: `{"plan":"large"}`, plan: "large"},
+		// Who may have a plan is told of it, among others, and nobody else is.
+		"UnknownToOthers": {spec: `{"plan":"larg"}`, namespace: "any", want: `spec.plan: "larg" is unknown: write one of small, standard`},
+		"UnknownToIts":    {spec: `{"plan":"larg"}`, namespace: "team-x", want: `spec.plan: "larg" is unknown: write one of large, small, standard`},
+		"UnknownNoClaim":  {spec: `{"plan":"larg"}`, want: `spec.plan: "larg" is unknown: write one of large, small, standard, zone`},
+		// Nor of the mistakes in it.
+		"MistakeOfAnothers": {spec: `{"plan":"large"}`, namespace: "any", data: `{"namespaces":["team-x"],"quota":{"limits.cpu":"many"}}`, want: `spec.plan: "large" is not for claims of namespace any: write one of small, standard`},
+		// The default plan.
+		"DefaultOfIts":       {spec: `{}`, namespace: "team-x", labels: []string{"default-plan=true"}, plan: "large"},
+		"DefaultOfOthers":    {spec: `{}`, namespace: "any", labels: []string{"default-plan=true"}, want: `spec.plan: is missing, and the platform's default plan is not for claims of namespace any: write one of small, standard`},
+		"NotTheDefault":      {spec: `{}`, namespace: "any", plan: "standard"},
+		"NamedInPlaceOfIt":   {spec: `{"plan":"small"}`, namespace: "any", labels: []string{"default-plan=true"}, plan: "small"},
+		"PlatformsMistake":   {spec: `{"plan":"large"}`, namespace: "any", data: `{"namespaces":["premium_*"]}`, want: `plan large: data.namespaces[0]: "premium_*" is neither a namespace nor a pattern: write one such as team-a or premium-*`},
+		"MistakeOfTheOthers": {spec: `{"plan":"larg"}`, namespace: "any", data: `{"namespaces":"*"}`, want: `spec.plan: "larg" is unknown: write one of small, standard`},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(tc.spec), "")
+			e.claimedIn(tc.namespace)
+			e.plan("a", gocmp.Or(tc.data, large), append(tc.labels, "plan=large")...)
+			e.plan("b", `{}`, "plan=small")
+			e.plan("c", `{"namespaces":["nobodys"]}`, "plan=zone")
+			if tc.want != "" {
+				if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, tc.want) || strings.Contains(msg, "nobodys") {
+					t.Errorf("want %q, got %q", tc.want, msg)
+				}
+				return
+			}
+			if e.install(); e.status("plan") != tc.plan {
+				t.Errorf("want plan %s, got %s", tc.plan, e.status("plan"))
+			}
+		})
+	}
+	// Where the platform has a plan standard of its own, and for others, there may be none.
+	e := newEngine(t, tenantXR(`{}`), "")
+	e.plan("a", large, "plan=standard")
+	for spec, want := range map[string]string{
+		`{}`:                  "spec.plan: is missing, and the platform's default plan is not for claims of namespace team-a: there is no plan for claims of namespace team-a: ask whoever runs the platform for one",
+		`{"plan":"standard"}`: `spec.plan: "standard" is not for claims of namespace team-a: there is no plan`,
+		`{"plan":"other"}`:    `spec.plan: "other" is unknown: there is no plan`,
+	} {
+		e.spec(spec)
+		if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, want) {
+			t.Errorf("%s: want %q, got %q", spec, want, msg)
+		}
+	}
+}
+
+// TestTenantKeepsItsPlan: one that has a plan keeps it, whoever the plan is for now;
+// once it has left it, it can't go back.
+func TestTenantKeepsItsPlan(t *testing.T) {
+	for _, spec := range []string{`{"plan":"large"}`, `{}`} {
+		e := newEngine(t, tenantXR(spec), "")
+		e.plan("a", `{"quota":{"limits.cpu":"90"}}`, "plan=large", "default-plan=true")
+		e.plan("b", `{}`, "plan=small")
+		e.install()
+		e.plan("a", `{"namespaces":["others"],"quota":{"limits.cpu":"99"}}`, "plan=large", "default-plan=true")
+		e.cycle(2)
+		if got := quotaOf(e, "limits.cpu"); got != "99" || e.status("plan") != "large" || e.status("phase") != "Ready" {
+			t.Errorf("%s: %s with plan %s and a quota of %v: %s", spec, e.status("phase"), e.status("plan"), got, refusal(e.rsp))
+		}
+		e.spec(`{"plan":"larg"}`)
+		if msg := refusal(e.reconcile()); msg != `spec.plan: "larg" is unknown: write one of large, small, standard` {
+			t.Errorf("what it may write: %q", msg)
+		}
+		e.spec(`{"plan":"small"}`)
+		e.cycle(2)
+		e.spec(spec)
+		if msg := refusal(e.reconcile()); !strings.Contains(msg, "is not for claims of namespace team-a: write one of small, standard") {
+			t.Errorf("%s: it has left the plan, and goes back: %q", spec, msg)
 		}
 	}
 }
@@ -389,21 +510,21 @@ func TestPlanChanges(t *testing.T) {
 		"etcd3":  "spec.plan: etcd3 has etcd with 3 members on volumes of 1Gi, and this",
 	} {
 		e.spec(`{"plan":"` + plan + `"}`)
-		if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, want) || !strings.Contains(msg, "such as large") {
+		if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, want) || !strings.Contains(msg, "such as large") {
 			t.Errorf("plan %s: want %q, got %q", plan, want, msg)
 		}
 	}
 	e.spec(`{"plan":"alike"}`)
-	if msg := fatal(e.reconcile()); msg != "" || e.status("plan") != "alike" {
+	if msg := refusal(e.reconcile()); msg != "" || e.status("plan") != "alike" {
 		t.Errorf("the same size in other words: %q, %s", msg, e.status("plan"))
 	}
 	// The platform changes what new tenants get.
 	e.plan("d", `{"vcluster":{"storage":{"size":"8Gi"},"backingStore":"etcd"}}`, "plan=alike")
-	if msg := fatal(e.reconcile()); msg != "" || vclusterValues(e, "controlPlane", "backingStore", "etcd", "deploy", "enabled") != nil {
+	if msg := refusal(e.reconcile()); msg != "" || vclusterValues(e, "controlPlane", "backingStore", "etcd", "deploy", "enabled") != nil {
 		t.Errorf("a tenant keeps its store: %q", msg)
 	}
 	e.plan("d", `{"vcluster":{"replicas":3,"backingStore":"etcd"}}`, "plan=alike")
-	if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, "plan alike: data.vcluster.replicas: is 3, and this virtual cluster was made with sqlite") {
+	if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "plan alike: data.vcluster.replicas: is 3, and this virtual cluster was made with sqlite") {
 		t.Errorf("several replicas on a store of one: %q", msg)
 	}
 	if v := volume(); v != "1Gi" && v != "1024Mi" {
@@ -440,7 +561,7 @@ func TestDefaultPlanMoves(t *testing.T) {
 			e.plan("a", `{}`, "plan=standard")
 			e.plan("b", data, "plan=large", "default-plan=true")
 			for range 2 {
-				if msg := fatal(e.reconcile()); msg != "" {
+				if msg := refusal(e.reconcile()); msg != "" {
 					t.Fatal(msg)
 				}
 				e.heal()
@@ -448,16 +569,16 @@ func TestDefaultPlanMoves(t *testing.T) {
 			if diff := cmp.Diff(before, store()); diff != "" {
 				t.Errorf("the control plane: -want, +got:\n%s", diff)
 			}
-			if got := vclusterValues(e, "policies", "resourceQuota", "quota", "limits.cpu"); got != "99" || e.status("plan") != "large" {
+			if got := quotaOf(e, "limits.cpu"); got != "99" || e.status("plan") != "large" {
 				t.Errorf("plan %s with a quota of %v", e.status("plan"), got)
 			}
 			// A claim that names the one it was made with, and then another.
 			e.spec(`{"plan":"standard"}`)
-			if msg := fatal(e.reconcile()); msg != "" {
+			if msg := refusal(e.reconcile()); msg != "" {
 				t.Error(msg)
 			}
 			e.spec(`{"plan":"large"}`)
-			if msg := fatal(e.reconcile()); !strings.HasPrefix(msg, "spec.plan: large has ") {
+			if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "spec.plan: large has ") {
 				t.Errorf("the claim names it: %q", msg)
 			}
 		})

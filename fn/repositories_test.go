@@ -256,14 +256,14 @@ func TestRefusedRepositories(t *testing.T) {
 	}
 	// A password in a URL is not shown again.
 	e := newEngine(t, tenantXR(`{"repositories":[{"name":"a","url":"https://git:secret-in-url@a.b/c"}]}`), "")
-	if msg := fatal(e.reconcile()); !strings.Contains(msg, "spec.repositories[0].url") || strings.Contains(msg, "secret-in-url") {
+	if msg := refusal(e.reconcile()); !strings.Contains(msg, "spec.repositories[0].url") || strings.Contains(msg, "secret-in-url") {
 		t.Errorf("a password in a URL: %q", msg)
 	}
 	// Known hosts have no place to go.
 	keys, host := sshKey()
 	e = newEngine(t, tenantXR(`{"repositories":[{"name":"a","url":"git@a.b:c","secretRef":{"name":"s"}}],"argocd":{"values":{"configs":{"ssh":null}}}}`), "")
 	e.secret("s", "Opaque", map[string]string{"sshPrivateKey": keys[0], "knownHosts": host})
-	if msg := fatal(e.reconcile()); !strings.Contains(msg, "spec.argocd.values.configs.ssh is not a map") {
+	if msg := refusal(e.reconcile()); !strings.Contains(msg, "spec.argocd.values.configs.ssh is not a map") {
 		t.Errorf("known hosts have no place to go: %q", msg)
 	}
 }

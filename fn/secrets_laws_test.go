@@ -4,16 +4,20 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"testing"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // needle stands in every secret of these tests. It is long enough that no base64 of it turns up in a certificate by
@@ -157,7 +161,7 @@ func TestSecretsStayInSecrets(t *testing.T) {
 		leaks(t, seed, closed(t, e.rsp))
 		// The claim is refused for something else, while the Secrets are known.
 		e.spec(strings.Replace(spec, "{", `{"argocd":{"chartVersion":"latest"},`, 1))
-		if e.reconcile(); fatal(e.rsp) == "" {
+		if e.reconcile(); refusal(e.rsp) == "" {
 			t.Error("a bad version is refused")
 		}
 		leaks(t, seed, closed(t, e.rsp))
@@ -180,15 +184,17 @@ func leaks(t *testing.T, seed uint64, text string) {
 // TestClaimReachesOnlyItsOwnSecrets: the function asks for Secrets of the
 // claim's namespace alone, and uses nothing else that it may be handed.
 func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
-	asked := 0
+	asked, written := 0, 0
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		spec, secrets := randomTenant(r)
 		e := newEngine(t, tenantXR(spec), "")
+		e.reconcile()
+		e.begin()
 		rsp := e.reconcile()
 		handed := map[string]*fnv1.Resources{}
 		for key, s := range rsp.GetRequirements().GetResources() {
-			if s.GetKind() != "Secret" {
+			if s.GetKind() != "Secret" || s.GetNamespace() == "vargo-customer1-7rw8j" && s.GetMatchName() == "vc-vcluster" {
 				continue
 			}
 			asked++
@@ -199,6 +205,7 @@ func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 			for _, meta := range []map[string]any{
 				{"namespace": "team-b", "name": s.GetMatchName()}, {"name": s.GetMatchName()}, {"namespace": testNamespace, "name": s.GetMatchName() + "-2"},
 			} {
+				meta["labels"] = map[string]any{plan.LabelCredentials: "true"}
 				data := map[string]any{}
 				for key, v := range secrets[s.GetMatchName()].data {
 					data[key] = b64(v)
@@ -213,7 +220,9 @@ func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 				handed[key].Items = append(handed[key].Items, &fnv1.Resource{Resource: o})
 			}
 		}
-		e.req.RequiredResources = handed
+		e.heal()
+		// The plan and the policies are handed over as they are.
+		maps.Copy(e.req.RequiredResources, handed)
 		rsp, err := e.f.RunFunction(t.Context(), e.req)
 		if err != nil {
 			t.Fatal(err)
@@ -224,12 +233,105 @@ func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 		}
 		leaks(t, seed, string(text))
 		if s := rsp.GetDesired().GetResources()[compose.ValuesSecret]; s != nil {
+			written++
 			if v := fmt.Sprint(valuesOf(t, s.GetResource())); strings.Contains(v, needle) {
 				t.Errorf("seed %d: a Secret of another namespace is used: %s", seed, v)
 			}
 		}
 	}
-	if asked < 100 {
-		t.Errorf("the function asked for %d Secrets: too little was tested", asked)
+	if asked < 100 || written < 100 {
+		t.Errorf("the function asked for %d Secrets, and wrote values for %d tenants: too little was tested", asked, written)
+	}
+}
+
+// TestSecretsOfClaimsAreLabelled: a claim gets nothing of a Secret without the label,
+// whichever part names it, and keeps what the Secret gave before.
+func TestSecretsOfClaimsAreLabelled(t *testing.T) {
+	const ignored = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","credentials":{"label":"Ignored"}}`
+	cert, key := keyPair()
+	text := secretText(rand.New(rand.NewPCG(1, 13)))
+	cases := map[string]struct {
+		spec, condition string
+		// secret is what stands at key.
+		key, secret string
+		data        map[string]string
+	}{
+		"Cluster": {`{"clusters":[{"name":"prod","secretRef":{"name":"s"}}]}`, v1alpha1.ConditionClustersConnected, "config", text,
+			map[string]string{"server": "https://a.b", "config": `{"bearerToken":"` + text + `"}`}},
+		"Repository": {`{"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"s"}}]}`, v1alpha1.ConditionRepositoriesConnected, "password", text,
+			map[string]string{"username": "u", "password": text}},
+		"CredentialTemplate": {`{"credentialTemplates":[{"name":"apps","url":"https://git.example.org","secretRef":{"name":"s"}}]}`, v1alpha1.ConditionRepositoriesConnected, "password", text,
+			map[string]string{"username": "u", "password": text}},
+		"Certificate": {`{"ingress":{"host":"argocd.example.org","tls":{"secretName":"s"}}}`, v1alpha1.ConditionIngressReady, "tls.key", strings.TrimSpace(key),
+			map[string]string{"tls.crt": cert, "tls.key": key}},
+		"ClientSecret": {`{"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"a","clientSecretRef":{"name":"s","key":"any"}}}}`, v1alpha1.ConditionSSOReady, "any", text,
+			map[string]string{"any": text}},
+	}
+	const want = `Secret s in namespace team-a: doesn't have the label virtualargocd.io/credentials: "true", without which a claim can't use it: kubectl -n team-a label secret s virtualargocd.io/credentials=true`
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for value, usable := range map[any]bool{nil: false, "false": false, "": false, "True": false, "true": true} {
+				e := newEngine(t, tenantXR(tc.spec), "")
+				e.secret("s", "Opaque", tc.data)
+				e.label("s", value)
+				e.install()
+				c := e.condition(tc.condition)
+				_, written := e.req.GetObserved().GetResources()[compose.ValuesSecret]
+				if used := written && strings.Contains(fmt.Sprint(e.secretValues()), tc.secret); used != usable {
+					t.Errorf("label %v: used: %t", value, used)
+				}
+				if !usable && (c.GetReason() != v1alpha1.ReasonSecretInvalid || !strings.Contains(c.GetMessage(), want)) {
+					t.Errorf("label %v: want SecretInvalid, %q, got %v", value, want, c)
+				}
+				if usable && c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+					t.Errorf("label %v: %v", value, c)
+				}
+			}
+			// The label goes, and what the Secret has is changed: what it gave before stays.
+			e := newEngine(t, tenantXR(tc.spec), "")
+			e.secret("s", "Opaque", tc.data)
+			e.install()
+			used := e.secretValues()
+			changed := maps.Clone(tc.data)
+			changed[tc.key] = "changed"
+			e.secret("s", "Opaque", changed)
+			e.label("s", nil)
+			e.reconcile()
+			if diff := cmp.Diff(used, e.secretValues()); diff != "" {
+				t.Errorf("the label is gone: the values changed: -want, +got:\n%s", diff)
+			}
+			if msg := e.condition(tc.condition).GetMessage(); !strings.Contains(msg, want+"; what it gave before stays in use") {
+				t.Errorf("the label is gone: %q", msg)
+			}
+			// A platform may do without.
+			e = newEngine(t, tenantXR(tc.spec), ignored)
+			e.secret("s", "Opaque", tc.data)
+			e.label("s", nil)
+			if e.install(); e.condition(tc.condition).GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+				t.Errorf("the label is ignored: %v", e.condition(tc.condition))
+			}
+		})
+	}
+}
+
+// TestUnlabelledSecretTellsNothing: what is wrong with a Secret that a claim can't use
+// is not told, and neither are its known hosts used.
+func TestUnlabelledSecretTellsNothing(t *testing.T) {
+	keys, host := sshKey()
+	for name, data := range map[string]map[string]string{
+		"KnownHosts": {"sshPrivateKey": keys[0], "knownHosts": host}, "KeyUnknown": {"no-such-key-" + needle: "x"}, "TooLarge": {"password": strings.Repeat("x", 300<<10)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{"repositories":[{"name":"apps","url":"git@git.example.org:apps","secretRef":{"name":"s"}}]}`), "")
+			e.secret("s", "Opaque", data)
+			e.label("s", nil)
+			e.install()
+			if diff := cmp.Diff(map[string]any{}, e.secretValues()); diff != "" {
+				t.Errorf("values: -want, +got:\n%s", diff)
+			}
+			if msg := e.condition(v1alpha1.ConditionRepositoriesConnected).GetMessage(); strings.Contains(msg, needle) || strings.Contains(msg, "too large") || !strings.Contains(msg, "doesn't have the label") {
+				t.Errorf("the condition says %q", msg)
+			}
+		})
 	}
 }

@@ -185,7 +185,7 @@ func TestRefusedSSO(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(tc.spec), "")
 			e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
-			msg := fatal(e.reconcile())
+			msg := refusal(e.reconcile())
 			for _, want := range tc.want {
 				if !strings.Contains(msg, want) {
 					t.Errorf("error should say %q: %q", want, msg)

@@ -28,14 +28,13 @@ func TestStory(t *testing.T) {
 		want   []string
 	}{
 		{"A claim whose Secrets are still to be made.", func() {}, []string{
-			"Normal WaitingForNamespace: Waiting for namespace vargo-customer1-7rw8j on the host",
+			"Normal WaitingForNamespace: Waiting for namespace vargo-customer1-7rw8j on the host, with its account and its bounds",
 			"Warning SecretMissing: Cluster prod: Secret prod in namespace team-a does not exist: create it",
 			"Warning SecretMissing: Repository apps: Secret git in namespace team-a does not exist: create it",
-			"Normal WaitingForHost: Host argocd.example.org is being reserved for this claim",
 			"Warning SecretMissing: Client secret: Secret oidc in namespace team-a does not exist: create it",
 		}},
-		{"The namespace is there.", e.heal, []string{"Normal Installing: Installing chart vcluster 0.36.1 with Kubernetes v1.36.0"}},
-		{"The virtual cluster is there.", e.heal, []string{
+		{"The namespace is there, with accounts and bounds.", e.begin, []string{"Normal Installing: Installing chart vcluster 0.36.1 with Kubernetes v1.36.0"}},
+		{"The virtual cluster is there, and its kubeconfig written anew.", func() { e.heal(); e.reconcile() }, []string{
 			"Normal Available: The virtual cluster runs",
 			"Normal Installing: Installing chart argo-cd 10.1.1",
 		}},
@@ -60,7 +59,7 @@ func TestStory(t *testing.T) {
 			"Normal Available: Argo CD has the credentials of every repository",
 			"Normal Available: People sign on with SSO; its redirect URL is https://argocd.example.org/auth/callback",
 		}},
-		{"A workload breaks.", func() { e.setReplicas("argocd-server", 1, 0) }, []string{
+		{"A workload breaks.", func() { e.setReplicas("argocd-server", 0) }, []string{
 			"Warning WorkloadsUnavailable: Deployment argocd-server is not fully available, replicas wanted: 1",
 		}},
 		{"It recovers, and a sync fails.", func() {
@@ -85,11 +84,10 @@ func TestStory(t *testing.T) {
 			"Warning SecretMissing: Repository apps: Secret git in namespace team-a does not exist: create it; what it gave before stays in use",
 		}},
 		{"The claim can't be used.", func() { e.spec(`{"kubernetes":{"version":"v1.34.0"}}`) }, []string{
-			"Warning InvalidSpec: spec.kubernetes.version: Kubernetes v1.36.0 runs, and can't go back to v1.34.0: write a version of 1.36",
+			"Warning InvalidSpec: spec.kubernetes.version: plan standard doesn't allow v1.34.0: write v1.36.0 (the platform's) or leave it out; the platform can list more in the plan, in versions.kubernetes",
 		}},
 		{"The parts are taken out of the claim.", func() { e.spec(`{}`) }, []string{
-			"Normal Available: The virtual cluster runs",
-			"Normal Available: Every workload of Argo CD is available",
+			"Normal Accepted: The claim, its plan and the platform's input are in use",
 			"Normal NotInSpec: The claim has no spec.clusters any more",
 			"Normal NotInSpec: The claim has no spec.repositories or spec.credentialTemplates any more",
 			"Normal NotInSpec: The claim has no spec.bootstrap any more",
@@ -111,7 +109,7 @@ func TestStory(t *testing.T) {
 	for _, c := range e.rsp.GetConditions() {
 		order = append(order, c.GetType())
 	}
-	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}, v1alpha1.OptionalConditions()), order); diff != "" {
+	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady, v1alpha1.ConditionSpecAccepted, v1alpha1.ConditionHostProtected}, v1alpha1.OptionalConditions()), order); diff != "" {
 		t.Errorf("order of the conditions: -want, +got:\n%s", diff)
 	}
 	if parts := slices.Collect(maps.Keys(e.rsp.GetDesired().GetResources())); slices.Contains(parts, compose.Bootstrap) {

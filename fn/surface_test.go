@@ -86,7 +86,7 @@ func TestOversized(t *testing.T) {
 			}
 			took := time.Since(began)
 			runtime.ReadMemStats(&after)
-			msg := fatal(e.rsp)
+			msg := refusal(e.rsp)
 			if tc.secret != nil {
 				msg = e.condition(v1alpha1.ConditionClustersConnected).GetMessage()
 			}
@@ -142,7 +142,7 @@ func TestNoPanicReachesGRPC(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(fatal(rsp), "the function failed on this resource") || len(rsp.GetDesired().GetResources()) > 0 {
+		if !strings.Contains(refusal(rsp), "the function failed on this resource") || len(rsp.GetDesired().GetResources()) > 0 {
 			t.Errorf("want a fatal result and nothing else: %v", rsp)
 		}
 	}

@@ -3,8 +3,11 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/crossplane/function-sdk-go/resource"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -30,7 +33,9 @@ func (e *engine) rolling(name string) {
 // TestUpgrade follows an upgrade that works, one that fails and is taken back, and
 // one that can't be.
 func TestUpgrade(t *testing.T) {
-	e := newEngine(t, tenantXR(`{"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"}}`), "").install()
+	e := newEngine(t, tenantXR(`{"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"}}`), "")
+	e.plan("a", `{"versions":{"kubernetes":["~1.35","~1.36"]}}`, "plan=standard")
+	e.install()
 	if diff := cmp.Diff([]string{"v1.35.4", "v1.35.4", "10.1.1", "10.1.1"}, versions(e)); diff != "" {
 		t.Errorf("versions: -want, +got:\n%s", diff)
 	}
@@ -55,7 +60,7 @@ func TestUpgrade(t *testing.T) {
 	// It can't be rolled out, and is taken back.
 	setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "image not found")
 	e.spec(`{"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"}}`)
-	if msg := fatal(e.reconcile()); msg != "" {
+	if msg := refusal(e.reconcile()); msg != "" {
 		t.Errorf("a change that failed can't be taken back: %s", msg)
 	}
 	if e.status("phase") != "Degraded" {
@@ -78,7 +83,7 @@ func TestUpgrade(t *testing.T) {
 		}
 		e.spec(`{"kubernetes":{"version":"v1.35.4"}}`)
 		before := len(e.events)
-		msg := fatal(e.reconcile())
+		msg := refusal(e.reconcile())
 		if !strings.Contains(msg, "spec.kubernetes.version: Kubernetes v1.36.0 runs, and can't go back to v1.35.4: write a version of 1.36") {
 			t.Errorf("a downgrade is refused: %q", msg)
 		}
@@ -88,5 +93,112 @@ func TestUpgrade(t *testing.T) {
 		if !forget && !strings.HasPrefix(strings.Join(e.events[before:], "\n"), "InvalidSpec: spec.kubernetes.version") {
 			t.Errorf("the claim has no event: %v", e.events[before:])
 		}
+	}
+}
+
+// platform is an input with these versions.
+func platform(vcluster, argocd, kubernetes string) string {
+	return `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","kubernetes":{"version":"` + kubernetes + `"},
+		"charts":{"vcluster":{"version":"` + vcluster + `"},"argocd":{"version":"` + argocd + `"}}}`
+}
+
+// TestDefaultsMove follows a tenant whose claim names no versions, while those of the
+// platform are raised by several minor versions of Kubernetes and then taken back.
+func TestDefaultsMove(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), platform("0.36.1", "10.1.0", "v1.33.4")).install()
+	// roll reconciles, and leaves what changes as it is before the provider has seen it.
+	roll := func() []string {
+		vcluster, argocd := field(e.observed(compose.VCluster), "spec"), field(e.observed(compose.ArgoCD), "spec")
+		e.reconcile()
+		for name, was := range map[string]*structpb.Struct{compose.VCluster: vcluster, compose.ArgoCD: argocd} {
+			if !proto.Equal(was, field(e.observed(name), "spec")) {
+				e.rolling(name)
+			}
+		}
+		var out []string
+		for _, event := range news(e.rsp) {
+			if held, ok := strings.CutPrefix(event, "Normal VersionHeld: "); ok {
+				out = append(out, held)
+			}
+		}
+		return out
+	}
+	const first = " first: the platform's version is v1.36.0, and no minor version can be left out"
+	steps := []struct {
+		reason     string
+		input      string
+		change     func()
+		kubernetes string
+		events     []string
+	}{
+		{"The platform's Kubernetes is raised by three minor versions.", platform("0.36.1", "10.1.1", "v1.36.0"), func() {}, "v1.34.0", []string{"Kubernetes goes to v1.34.0" + first}},
+		{"Nothing goes on before that one runs.", "", func() {}, "v1.34.0", nil},
+		{"It runs.", "", e.heal, "v1.35.0", []string{"Kubernetes goes to v1.35.0" + first}},
+		{"So does the next.", "", e.heal, "v1.36.0", nil},
+		{"The platform is rolled back.", platform("0.36.1", "10.1.0", "v1.33.4"), e.heal, "v1.36.0", []string{
+			"Chart argo-cd stays at 10.1.1, which runs: the platform's version, 10.1.0, is lower",
+			"Kubernetes stays at v1.36.0, which runs: the platform's version, v1.33.4, is lower",
+		}},
+		{"A record of Helm's is forged, in the tenant's namespace or in its virtual cluster.", "", func() {
+			e.setRecord(compose.VCluster, "0.35.9")
+			e.setRecord(compose.ArgoCD, "99.0.0")
+		}, "v1.36.0", nil},
+		{"The platform goes on.", platform("0.36.1", "10.1.1", "v1.36.0"), e.heal, "v1.36.0", nil},
+	}
+	for _, s := range steps {
+		if s.input != "" {
+			e.req.Input = jsonValue(s.input).GetStructValue()
+		}
+		s.change()
+		if diff := cmp.Diff(s.events, roll()); diff != "" {
+			t.Errorf("\n%s\nevents: -want, +got:\n%s", s.reason, diff)
+		}
+		if again := roll(); len(again) > 0 {
+			t.Errorf("\n%s\nnothing has changed since, and there are events: %v", s.reason, again)
+		}
+		want := []string{s.kubernetes, "0.36.1", "10.1.1"}
+		if diff := cmp.Diff(want, []string{e.status("vcluster", "desiredKubernetesVersion"), e.status("vcluster", "desiredVersion"), e.status("argocd", "desiredChartVersion")}); diff != "" {
+			t.Errorf("\n%s\nKubernetes, vcluster, argo-cd: -want, +got:\n%s", s.reason, diff)
+		}
+	}
+	if left := e.statusList("versionsHeld"); len(left) > 0 || e.status("phase") != "Ready" {
+		t.Errorf("want a tenant that is Ready with the platform's versions, got %s with %v held", e.status("phase"), left)
+	}
+}
+
+// TestHelmWaitsForChanges: the first time a virtual cluster's kubeconfig tells that it is up, and Helm holds nobody up that
+// wants it gone. A change that never becomes ready has to fail, so that it is taken back.
+func TestHelmWaitsForChanges(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), platform("0.36.0", "10.1.1", "v1.35.4"))
+	waits := func() bool {
+		return field(e.observed(compose.VCluster), "spec", "forProvider").GetFields()["wait"].GetBoolValue()
+	}
+	e.reconcile()
+	e.begin()
+	rsp := e.reconcile()
+	if waits() {
+		t.Error("Helm waits for the first virtual cluster")
+	}
+	if got := rsp.GetMeta().GetTtl().AsDuration(); got != 10*time.Second {
+		t.Errorf("while the virtual cluster starts, Crossplane asks again after %s, want 10s", got)
+	}
+	// A mistake in what never came up is corrected without waiting, too.
+	e.req.Input = resource.MustStructJSON(platform("0.36.1", "10.1.1", "v1.35.4"))
+	if e.reconcile(); waits() {
+		t.Error("Helm waits for a virtual cluster that never was up")
+	}
+	e.install()
+	if rsp = e.reconcile(); waits() {
+		t.Error("the Release of a virtual cluster that has come up changes")
+	}
+	if got := rsp.GetMeta().GetTtl().AsDuration(); got != ttl {
+		t.Errorf("Crossplane asks again after %s, want %s", got, ttl)
+	}
+	e.req.Input = resource.MustStructJSON(platform("0.36.1", "10.1.1", "v1.36.0"))
+	for range 3 {
+		if e.reconcile(); !waits() {
+			t.Error("Helm doesn't wait for a change")
+		}
+		e.heal()
 	}
 }

@@ -1,9 +1,11 @@
 package v1alpha1
 
 // SecretReference names a Secret in the namespace of the claim. There is no
-// field for another namespace: a claim reaches only the Secrets beside it.
+// field for another namespace: a claim reaches only the Secrets beside it, and of
+// those only the ones that have the label virtualargocd.io/credentials: "true".
 type SecretReference struct {
-	// Name of the Secret, in the namespace of the claim.
+	// Name of the Secret, in the namespace of the claim. It needs the label
+	// virtualargocd.io/credentials: "true".
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="write the name of a Secret in the namespace of the claim: lower case letters, digits, dots and dashes"

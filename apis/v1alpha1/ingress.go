@@ -40,9 +40,10 @@ type IngressSpec struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.secretName) && size(self.secretName) > 0 && has(self.issuer))",message="write secretName or issuer, not both"
 type IngressTLS struct {
 	// Secret with the certificate, in the namespace of the claim: keys tls.crt and
-	// tls.key in PEM, as in a Secret of type kubernetes.io/tls. While it is missing
-	// or can't be used, the claim's condition IngressReady says so, and the
-	// certificate from before stays in use.
+	// tls.key in PEM, as in a Secret of type kubernetes.io/tls. It needs the label
+	// virtualargocd.io/credentials: "true". While it is missing or can't be used, the
+	// claim's condition IngressReady says so, and the certificate from before stays
+	// in use.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of a Secret in the namespace of the claim"

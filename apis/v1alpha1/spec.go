@@ -11,7 +11,8 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,path=xvirtualargocds,singular=xvirtualargocd,categories={crossplane,composite}
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Ready, Updating, Degraded or Deleting."
+// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating, Degraded or Deleting."
+// +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the claim, its plan or the platform's input can't be used. The tenant goes on as before."
 // +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
 // +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."
 // +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."
@@ -34,7 +35,8 @@ type XVirtualArgoCD struct {
 // Spec is what a tenant asks for.
 type Spec struct {
 	// Plan of the platform's, such as small: what the virtual cluster and Argo CD have
-	// and what they may use. Changing it resizes in place. Default: the platform's.
+	// and what they may use. Changing it resizes in place. One that isn't for the
+	// claim's namespace is refused, with those that are. Default: the platform's.
 	// `kubectl get environmentconfig -L virtualargocd.io/plan` lists them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
@@ -103,17 +105,27 @@ type Spec struct {
 	// +nullable
 	SSO *SSOSpec `json:"sso,omitempty"`
 
-	// Refuses to delete the claim while this is true, whoever asks: kubectl, or a
-	// GitOps tool that prunes. To delete the claim, set it to false first and wait a
-	// few seconds. Needs Crossplane 2. Default: false.
+	// Refuses to delete the claim, its namespace and its composite resource while this
+	// is true, whoever asks: kubectl, or a GitOps tool that prunes. It takes effect a few
+	// seconds after it is set. To delete the claim, set it to false first and wait a few
+	// seconds. A namespace can be deleted once no claim in it is protected.
+	// Administrators of the host can still destroy a protected tenant: by deleting what
+	// Crossplane made for it, such as the namespace in status.namespace; by deleting the
+	// CustomResourceDefinition of claims or of composite resources, or in the foreground
+	// the CompositeResourceDefinition, since Kubernetes then deletes all of them without
+	// asking; and by first removing the label crossplane.io/in-use or the Usages and
+	// ClusterUsages that refuse, until Crossplane puts them back within a minute.
+	// Default: false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 }
 
 // ArgoCDSpec says which Argo CD is installed, and how.
 type ArgoCDSpec struct {
-	// Version of the argo-cd Helm chart, such as 10.1.1. Default: the platform's.
-	// Argo CD's own notes on upgrading say what to look at before raising it.
+	// Version of the argo-cd Helm chart, such as 10.1.1: any, or where the plan lists
+	// some, one of those, the platform's, or the one that runs. Default: the platform's, or
+	// the one that runs where that is higher. Argo CD's own notes on upgrading say what
+	// to look at before raising it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the argo-cd chart, such as 10.1.1, not a range"
@@ -131,10 +143,12 @@ type ArgoCDSpec struct {
 
 // KubernetesSpec says which Kubernetes the virtual cluster serves.
 type KubernetesSpec struct {
-	// Kubernetes version of the virtual cluster, such as v1.36.0. Default: the
-	// platform's. vcluster 0.35 and later serve 1.30 to 1.36; each older one serves
-	// fewer. Raising it upgrades, one minor version at a time; going back to an
-	// older minor version is refused, with the versions that are possible.
+	// Kubernetes version of the virtual cluster, such as v1.36.0: the platform's, the
+	// one that runs, or one that the plan lists. vcluster 0.36.1 and later serve 1.30
+	// to 1.36; each older one serves fewer. Raising it upgrades, one minor version at a
+	// time; going back to an older minor version is refused, with the versions that are
+	// possible. Default: the platform's. A tenant goes there one minor version after the
+	// other, and stays at what it runs where that is higher.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?[0-9]+[.][0-9]+[.][0-9]+$')",message="write a whole Kubernetes version, such as v1.36.0"
@@ -143,8 +157,10 @@ type KubernetesSpec struct {
 
 // VClusterSpec says which virtual cluster is installed, and how.
 type VClusterSpec struct {
-	// Version of the vcluster Helm chart, such as 0.36.1; 0.25.0 is the oldest.
-	// Default: the platform's. Going back to an older minor version is refused.
+	// Version of the vcluster Helm chart, such as 0.36.1: the platform's, the one that
+	// runs, or one that the plan lists; 0.25.0 is the oldest. Going back to an older
+	// minor version is refused. Default: the platform's, or the one that runs where that
+	// is higher.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the vcluster chart, such as 0.36.1, not a range"

@@ -33,8 +33,8 @@ type OIDCSpec struct {
 	ClientID string `json:"clientID"`
 
 	// Secret with the client secret, in the namespace of the claim. While it is
-	// missing, the claim's condition SSOReady says so, and the one from before
-	// stays in use.
+	// missing or can't be used, the claim's condition SSOReady says so, and the one
+	// from before stays in use.
 	ClientSecretRef SecretKeyReference `json:"clientSecretRef"`
 
 	// Scopes to ask for. Default: openid, profile, email, groups. openid must be
@@ -72,7 +72,8 @@ type OIDCSpec struct {
 
 // SecretKeyReference names a key of a Secret in the namespace of the claim.
 type SecretKeyReference struct {
-	// Name of the Secret, in the namespace of the claim.
+	// Name of the Secret, in the namespace of the claim. It needs the label
+	// virtualargocd.io/credentials: "true".
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="write the name of a Secret in the namespace of the claim: lower case letters, digits, dots and dashes"

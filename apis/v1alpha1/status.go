@@ -2,7 +2,7 @@ package v1alpha1
 
 // Phase is the state of a tenant in one word.
 //
-// +kubebuilder:validation:Enum=Pending;Provisioning;Ready;Updating;Degraded;Deleting
+// +kubebuilder:validation:Enum=Pending;Provisioning;Failing;Ready;Updating;Degraded;Deleting
 type Phase string
 
 // Phases of a tenant.
@@ -12,6 +12,9 @@ const (
 	PhasePending Phase = "Pending"
 	// PhaseProvisioning means the tenant is being installed.
 	PhaseProvisioning Phase = "Provisioning"
+	// PhaseFailing means an installation of the tenant has failed, and is tried again, or
+	// that its pods can't start. The message says why.
+	PhaseFailing Phase = "Failing"
 	// PhaseReady means every workload of Argo CD is available.
 	PhaseReady Phase = "Ready"
 	// PhaseUpdating means the tenant was ready once, and a change is being rolled
@@ -28,8 +31,9 @@ const (
 
 // Status is what runs, and what is being waited for.
 type Status struct {
-	// Pending, Provisioning, Ready, Updating (was ready, and a change is being
-	// rolled out), Degraded (was ready, and something is broken now) or Deleting. A
+	// Pending, Provisioning, Failing (an installation has failed, and is tried again, or its pods can't start),
+	// Ready, Updating (was ready, and a change is being rolled out), Degraded (was
+	// ready, and something is broken now) or Deleting. A
 	// Crossplane that doesn't call functions during deletion says Deleting in the
 	// condition Ready alone, as its reason.
 	// +optional
@@ -50,6 +54,12 @@ type Status struct {
 	// the platform has none. What it sets may still be on its way.
 	// +optional
 	Plan string `json:"plan,omitempty"`
+
+	// The platform's versions that this tenant doesn't have yet, though its claim names
+	// no others, and why: no version goes back by itself, and Kubernetes goes one minor
+	// version at a time. The claim gets an event of each, with reason VersionHeld.
+	// +optional
+	VersionsHeld []string `json:"versionsHeld,omitempty"`
 
 	// Namespace of the virtual cluster in the host cluster.
 	// +optional

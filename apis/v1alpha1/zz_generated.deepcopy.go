@@ -439,6 +439,11 @@ func (in *Status) DeepCopyInto(out *Status) {
 		*out = new(int64)
 		**out = **in
 	}
+	if in.VersionsHeld != nil {
+		in, out := &in.VersionsHeld, &out.VersionsHeld
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.VCluster != nil {
 		in, out := &in.VCluster, &out.VCluster
 		*out = new(VClusterStatus)

@@ -1,16 +1,23 @@
 package compose
 
 import (
+	"slices"
 	"strings"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // PasswordKey is the key of the admin's initial password in connection Secrets.
 const PasswordKey = "password"
+
+// annotationAvailable has provider-helm look at the Release, and at the password, once
+// Argo CD's API server is up, which makes it: where Helm hasn't waited for that, it would
+// look ten minutes later.
+const annotationAvailable = "virtualargocd.io/server-available"
 
 // initialPassword is the Secret that Argo CD makes, with its admin's password.
 const initialPassword = "argocd-initial-admin-secret"
@@ -30,8 +37,36 @@ func argocd(t Tenant) (Object, error) {
 			secretKey(plan.ArgoCDNamespace, initialPassword, "password", PasswordKey),
 		}
 	}
+	if published && argoCDDeployed(t) && !publishedPassword(t) && serverAvailable(t) {
+		r.Annotations[annotationAvailable] = "true"
+	}
 	readValues(t, r)
-	return Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: valuesPath}, nil
+	waits(t, r)
+	return Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: valuesPath}, retry(t, ArgoCD, r, t.ArgoCD)
+}
+
+// waits sets how long Helm waits for Argo CD. The first time it sees sooner than
+// provider-kubernetes that Argo CD is up. When it isn't up by then, something is missing that
+// may take long to come: the next time Helm waits for nothing. That stays until the chart or
+// its values change, since a Release with another spec is one that is rolled out: a rotated
+// credential doesn't make it one.
+func waits(t Tenant, r *helmv1beta1.Release) {
+	is := t.observed(ArgoCD)
+	was := is.Get("spec", "forProvider")
+	switch {
+	case !t.installedBefore(ArgoCD):
+		r.Spec.ForProvider.Wait = t.failed(ArgoCD) == 0
+	case was.String("waitTimeout") == firstWait.String() && !differs(is, t.ArgoCD):
+		r.Spec.ForProvider.Wait = was.Bool("wait")
+	default:
+		return
+	}
+	r.Spec.ForProvider.WaitTimeout = &metav1.Duration{Duration: firstWait}
+}
+
+func serverAvailable(t Tenant) bool {
+	all, _ := WorkloadHealth(t)
+	return slices.ContainsFunc(all, func(h Health) bool { return h.Component == plan.ComponentServer && h.Available })
 }
 
 // readsPassword tells whether the Release reads the admin's initial password.

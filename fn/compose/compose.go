@@ -2,7 +2,6 @@ package compose
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -51,13 +50,13 @@ func Compose(t Tenant) (Result, error) {
 	return r, nil
 }
 
-// Names are those of the composed resources the tenant wants, sorted.
+// Names returns the names in the table of all composed resources, whether the tenant
+// has them now or not, sorted.
 func Names(t Tenant) []string {
-	names := map[string]bool{}
+	var names []string
 	for _, row := range table(t) {
-		if row.wanted(t) {
-			names[row.name] = true
-		}
+		names = append(names, row.name)
 	}
-	return slices.Sorted(maps.Keys(names))
+	slices.Sort(names)
+	return slices.Compact(names)
 }

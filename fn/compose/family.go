@@ -19,8 +19,9 @@ var (
 	kubeConfigType = metav1.TypeMeta{APIVersion: kubernetespcv1alpha1.SchemeGroupVersion.String(), Kind: kubernetespcv1alpha1.ProviderConfigKind}
 )
 
-// withoutDelete are the management policies of what lives inside the virtual
-// cluster: it dies with it, and must not wait for an API that may be gone.
+// withoutDelete are the management policies of what is gone with the virtual cluster
+// or with the tenant's namespace: its deletion must not wait for an API that may be
+// gone.
 var withoutDelete = xpv1.ManagementPolicies{
 	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionUpdate, xpv1.ManagementActionLateInitialize,
 }
@@ -41,24 +42,41 @@ func managed(name, external string) metav1.ObjectMeta {
 	}
 }
 
-// providerConfigMeta is the same for a ProviderConfig.
-func providerConfigMeta(t Tenant) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: t.Names.ProviderConfig, Finalizers: []string{"in-use.crossplane.io"}}
+// providerConfigMeta is the same for a ProviderConfig. That of the host is needed until
+// the namespace is gone.
+func providerConfigMeta(t Tenant, name string) metav1.ObjectMeta {
+	m := metav1.ObjectMeta{Name: name, Finalizers: []string{"in-use.crossplane.io"}}
+	if name == t.Names.HostProviderConfig {
+		m.OwnerReferences = untilNamespaceGoes(t)
+	}
+	return m
 }
 
-// observer composes an Object that observes one that is there, and touches nothing.
-func observer(t Tenant, composed, config string, ready objectv1alpha2.Readiness, manifest map[string]any) Object {
+// object returns an Object that uses a ProviderConfig, without the manifest. Where
+// the caller sets no management policies, its provider creates, updates and deletes.
+func object(t Tenant, composed, config string, ready objectv1alpha2.Readiness) *objectv1alpha2.Object {
 	name := t.Names.Composed(composed)
-	return Object{Raw: manifest, RawAt: manifestPath, Typed: &objectv1alpha2.Object{
+	return &objectv1alpha2.Object{
 		TypeMeta:   objectType,
 		ObjectMeta: managed(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
-			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: providerConfig(config), ManagementPolicies: observeOnly},
-			// At once, where the provider runs with --enable-watches.
-			Watch:     true,
-			Readiness: ready,
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: providerConfig(config)},
+			Readiness:    ready,
 		},
-	}}
+	}
+}
+
+// readyOnceCreated is readiness as soon as the object exists.
+var readyOnceCreated = objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate}
+
+// observer composes an Object that observes one that is there, and touches nothing.
+// The provider looks at it every --poll. It doesn't watch: a watch keeps all objects
+// of a kind in the provider's memory, and writes each change of one to the host's
+// store, and a tenant makes and changes as many as it likes.
+func observer(t Tenant, composed, config string, ready objectv1alpha2.Readiness, manifest map[string]any) Object {
+	o := object(t, composed, config, ready)
+	o.Spec.ManagementPolicies = observeOnly
+	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}
 }
 
 // readyBy is readiness by an expression in CEL.

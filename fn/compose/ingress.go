@@ -1,7 +1,6 @@
 package compose
 
 import (
-	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -45,7 +44,7 @@ func ingressCountWaits(t Tenant) bool { return !t.Ingress.Counted }
 // ingressCount composes an Object that observes the tenant's ResourceQuota on the
 // host, which counts its Ingresses there.
 func ingressCount(t Tenant) (Object, error) {
-	return observer(t, "ingress-count", t.Host.KubernetesProviderConfig, objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate}, map[string]any{
+	return observer(t, "ingress-count", t.Names.HostProviderConfig, readyOnceCreated, map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ResourceQuota",
 		"metadata":   map[string]any{"name": plan.QuotaName, "namespace": t.Names.Namespace},

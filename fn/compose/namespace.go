@@ -1,43 +1,33 @@
 package compose
 
 import (
-	"strings"
-
-	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
-
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // LabelTenant stands on a tenant's namespace in the host cluster.
 const LabelTenant = "virtualargocd.io/tenant"
 
-// annotationTolerations stands on it, too, for the admission policies of
-// examples/install/tenants.yaml: the keys of taints that the tenant's pods tolerate,
-// separated by commas.
-const annotationTolerations = "virtualargocd.io/tolerations"
+// createdLongAgo has a provider believe at once that what it has made is gone. Without, it
+// asks for half a minute and then for up to another, in which the Object of a namespace that
+// was deleted soon after it was created stays. And where the provider was ended while it
+// created the namespace, it goes on: it would wait for a person otherwise. The name is ours,
+// so nothing can be created twice or lost.
+const createdLongAgo = "2000-01-01T00:00:00Z"
 
 // namespace composes the tenant's namespace in the host cluster.
 func namespace(t Tenant) (Object, error) {
-	name := t.Names.Composed("namespace")
-	o := &objectv1alpha2.Object{
-		TypeMeta:   objectType,
-		ObjectMeta: managed(name, name),
-		Spec: objectv1alpha2.ObjectSpec{
-			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: providerConfig(t.Host.KubernetesProviderConfig)},
-			// The provider looks at what it deletes after 1, 2, 4 seconds and so on, up to a minute; so it learns at once that the
-			// namespace is gone, where it runs with --enable-watches.
-			Watch:     true,
-			Readiness: objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate},
-		},
+	o := object(t, "namespace", t.Host.KubernetesProviderConfig, readyOnceCreated)
+	// The provider looks at what it deletes after 1, 2, 4 seconds and so on, up to a minute; so it learns at once that the
+	// namespace is gone, where it runs with --enable-watches.
+	o.Spec.Watch = true
+	for _, key := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded} {
+		o.Annotations[key] = createdLongAgo
 	}
-	// Helm keeps its record there, and without it can't remove what it installed.
-	o.OwnerReferences = outlives(t, VCluster)
 	metadata := map[string]any{
 		"name": t.Names.Namespace,
 		"labels": map[string]any{
@@ -47,17 +37,14 @@ func namespace(t Tenant) (Object, error) {
 		},
 	}
 	annotations := map[string]any{}
-	// Not before the virtual cluster comes, which waits for the namespace to be as it
-	// is wanted.
-	if len(t.Ingress.Own) > 0 && t.observed(VCluster).Exists() {
-		annotations[decode.AnnotationIngressHost] = strings.Join(t.Ingress.Own, ",")
+	for key, list := range t.NamespaceAnnotations() {
+		// No Ingress comes before the virtual cluster. Its host is reserved only after the namespace is composed, and a change
+		// of the namespace at the start would count against Crossplane's circuit breaker.
+		if key != plan.AnnotationIngressHost || HasKubeconfig(t) || t.installedBefore(VCluster) {
+			annotations[key] = list
+		}
 	}
-	if keys := t.Tolerated(); len(keys) > 0 {
-		annotations[annotationTolerations] = strings.Join(keys, ",")
-	}
-	if len(annotations) > 0 {
-		metadata["annotations"] = annotations
-	}
+	metadata["annotations"] = annotations
 	manifest := map[string]any{
 		"apiVersion": corev1.SchemeGroupVersion.String(),
 		"kind":       "Namespace",
@@ -66,21 +53,31 @@ func namespace(t Tenant) (Object, error) {
 	return Object{Typed: o, Raw: manifest, RawAt: manifestPath}, nil
 }
 
-// outlives makes an object outlive another composed resource of the tenant.
-// Kubernetes' garbage collector leaves an object alone while one of its owners is
-// there, and collects it as soon as the last is gone; so nothing has to wait or
-// to be tried again. The reference must not block: all would be deleted at once
-// when the XR is deleted in the foreground.
-func outlives(t Tenant, name string) []metav1.OwnerReference {
-	r := t.observed(name)
-	uid := r.String("metadata", "uid")
+// untilNamespaceGoes makes an object stay until the tenant's namespace on the host is
+// gone: that namespace is nobody's dependent, so nothing that Kubernetes deletes by
+// owners, in the foreground either, goes before it.
+func untilNamespaceGoes(t Tenant) []metav1.OwnerReference {
+	uid := namespaceUID(t)
 	if uid == "" {
 		return nil
 	}
-	return []metav1.OwnerReference{{
-		APIVersion: r.String("apiVersion"),
-		Kind:       r.String("kind"),
-		Name:       r.String("metadata", "name"),
-		UID:        types.UID(uid),
-	}}
+	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: t.Names.Namespace, UID: types.UID(uid)}}
 }
+
+// namespaceUID is the UID of the tenant's namespace on the host, "" while nobody has
+// seen it. While the provider can't look, the account's owner tells.
+func namespaceUID(t Tenant) string {
+	if uid := t.observed(Namespace).String("status", "atProvider", "manifest", "metadata", "uid"); uid != "" {
+		return uid
+	}
+	for _, owner := range t.observed(InstallerAccount).List("metadata", "ownerReferences") {
+		if owner.String("kind") == "Namespace" {
+			return owner.String("uid")
+		}
+	}
+	return ""
+}
+
+// namespaceReady reports whether there is a namespace to compose into, and to stay as
+// long as.
+func namespaceReady(t Tenant) bool { return isReady(Namespace)(t) && namespaceUID(t) != "" }

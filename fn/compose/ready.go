@@ -1,26 +1,13 @@
 package compose
 
-import "github.com/virtual-argocd/virtual-argocd/fn/decode"
-
-// Healthy tells whether a provider reports a resource synced and ready, as it
-// is wanted now.
-func Healthy(c decode.Composed) bool {
-	return (c.Condition("Ready").True() || upgraded(c)) && !c.Condition("Synced").False() && c.Current()
-}
-
-// upgraded tells whether a Release's last change has succeeded. After an upgrade
-// provider-helm leaves Ready as it was found before, False, until it looks again:
-// ten minutes later.
-func upgraded(c decode.Composed) bool {
-	return c.Condition("Synced").True() && c.Deployed()
-}
+import (
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+)
 
 func isReady(name string) func(Tenant) bool {
-	return func(t Tenant) bool { return Healthy(t.observed(name)) }
+	return func(t Tenant) bool { return t.observed(name).Healthy() }
 }
-
-// HasKubeconfig tells whether the virtual cluster's kubeconfig is published.
-func HasKubeconfig(t Tenant) bool { return len(t.observed(VCluster).Connection[KubeconfigKey]) > 0 }
 
 // VClusterReady tells whether the virtual cluster is installed as wanted and can
 // be reached.
@@ -37,3 +24,18 @@ func ArgoCDInstalled(t Tenant) bool { return isReady(ArgoCD)(t) && HasPassword(t
 
 // argoCDDeployed tells whether Helm has installed the argo-cd chart once.
 func argoCDDeployed(t Tenant) bool { return t.observed(ArgoCD).Deployed() }
+
+// hostProtected reports whether the host has the admission policies that no new
+// tenant comes up without.
+func hostProtected(t Tenant) bool { return t.HostProblem == "" }
+
+// WasReady tells whether the tenant was ready once: status is the only place
+// that remembers.
+func WasReady(o decode.Observed) bool {
+	switch v1alpha1.Phase(o.XR.String("status", "phase")) {
+	case v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded:
+		return true
+	default:
+		return false
+	}
+}

@@ -25,6 +25,10 @@ func valuesSecretWanted(t Tenant) bool {
 	return t.Sensitive != nil || exists(ValuesSecret)(t) || readsValues(t)
 }
 
+// valuesSecretWaits reports whether a value isn't known yet: the password of redis follows
+// from the account's token.
+func valuesSecretWaits(t Tenant) bool { return !namespaceReady(t) || !hasCredentials(t) }
+
 // readsValues tells whether the Release of argo-cd reads that Secret already.
 func readsValues(t Tenant) bool {
 	return len(t.observed(ArgoCD).List("spec", "forProvider", "valuesFrom")) > 0
@@ -47,7 +51,7 @@ func valuesSecret(t Tenant) (Object, error) {
 
 // argocdWaits tells whether the Release of argo-cd can't be installed yet.
 func argocdWaits(t Tenant) bool {
-	return !HasKubeconfig(t) || valuesSecretWanted(t) && !exists(ValuesSecret)(t)
+	return !HasKubeconfig(t) || !exists(HelmProviderConfig)(t) || valuesSecretWanted(t) && !exists(ValuesSecret)(t)
 }
 
 // readValues has the Release read the values in the Secret. The digest is that of

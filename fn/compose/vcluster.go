@@ -1,29 +1,24 @@
 package compose
 
 import (
-	"strconv"
 	"time"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
-	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 const (
-	// KubeconfigKey is the key of the kubeconfig in connection Secrets. The
-	// ProviderConfigs read it.
-	KubeconfigKey = "kubeconfig"
-
-	// waitTimeout bounds an installation, and with it how long a correction of
-	// values that never become ready has to wait for its turn.
+	// waitTimeout is how long Helm waits for an installation to become ready. A
+	// correction of values that never become ready waits that long, too.
 	waitTimeout = 5 * time.Minute
 
-	// rollbackLimit is how often a failed installation is tried again. With none,
-	// provider-helm leaves a release alone that failed or was cut short.
-	rollbackLimit = 5
+	// firstWait is how long Helm waits for the first installation of Argo CD. That occupies
+	// one of provider-helm's workers, and holds up the deletion of the tenant.
+	firstWait = 45 * time.Second
 
 	// maxHistory bounds the Secrets Helm keeps of a release.
 	maxHistory = 3
@@ -32,33 +27,51 @@ const (
 // vcluster composes the Release of the virtual cluster on the host.
 func vcluster(t Tenant) (Object, error) {
 	r := release(t, VCluster, plan.VClusterRelease, t.Names.Namespace, t.VCluster)
-	// The namespace comes first, with its labels, and must not come back when
-	// the Release is still at work while the tenant goes.
+	// The first time its kubeconfig tells when it is up, and Helm waits for nothing. So a
+	// virtual cluster that lacks something comes up as soon as that is there, and can be
+	// deleted at any moment. A change that never becomes ready has to fail, to be taken back.
+	r.Spec.ForProvider.Wait = HasKubeconfig(t) && changed(t.observed(VCluster), t.VCluster)
+	// Helm would create the namespace without its labels, and once more if it were
+	// at work while the tenant is deleted.
 	r.Spec.ForProvider.SkipCreateNamespace = true
-	// A tenant that goes while argo-cd is being installed: provider-helm would
-	// wait for the hooks of that chart in a virtual cluster that is gone, until
-	// waitTimeout, and so long nothing else could be done by that worker.
-	r.OwnerReferences = outlives(t, ArgoCD)
-	r.Spec.ProviderConfigReference = providerConfig(t.Host.HelmProviderConfig)
-	r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.KubeconfigSecret}
-	r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{
-		// vcluster writes this Secret, not Helm: it has no mark of the release.
-		secretKey(t.Names.Namespace, plan.KubeconfigSource, plan.KubeconfigSourceKey, KubeconfigKey),
-	}
-	return Object{Typed: r, Raw: t.VCluster.Values, RawAt: valuesPath}, nil
+	r.Spec.ProviderConfigReference = providerConfig(t.Names.HostProviderConfig)
+	// The tenant's namespace is deleted with everything in it, and the chart makes
+	// nothing outside of it. Helm would only hold that up: it believes the records it
+	// finds there, which a tenant may have forged.
+	r.Spec.ManagementPolicies = withoutDelete
+	return Object{Typed: r, Raw: t.VCluster.Values, RawAt: valuesPath}, retry(t, VCluster, r, t.VCluster)
 }
 
-// annotationFailed says how often an installation has failed in a row.
-const annotationFailed = "virtualargocd.io/failed"
+// changed reports whether the chart version or the values of a Release change now, or
+// have changed since it was created: then its wait is true already.
+func changed(release decode.Composed, c plan.Chart) bool {
+	return release.Get("spec", "forProvider").Bool("wait") || differs(release, c)
+}
+
+// differs reports whether a Release has another chart version or other values.
+func differs(release decode.Composed, c plan.Chart) bool {
+	is := release.Get("spec", "forProvider")
+	values, err := EncodeMap(c.Values)
+	return is.String("chart", "version") != c.Version || err != nil || !is.Get("values").Equal(values)
+}
+
+// vclusterWaits reports whether something is missing that the virtual cluster needs to
+// be installed, or that bounds the tenant.
+func vclusterWaits(t Tenant) bool {
+	for _, name := range []string{InstallerBinding, ControlPlaneBinding, HostHelmProviderConfig} {
+		if !exists(name)(t) {
+			return true
+		}
+	}
+	return !namespaceReady(t) || !hasCredentials(t) || !bounded(t)
+}
 
 // release is what the Releases of a tenant have in common.
 func release(t Tenant, name, helmName, namespace string, c plan.Chart) *helmv1beta1.Release {
-	limit := int32(rollbackLimit)
-	r := &helmv1beta1.Release{
+	return &helmv1beta1.Release{
 		TypeMeta:   releaseType,
 		ObjectMeta: managed(t.Names.Composed(name), helmName),
 		Spec: helmv1beta1.ReleaseSpec{
-			RollbackRetriesLimit: &limit,
 			ForProvider: helmv1beta1.ReleaseParameters{
 				Chart:       helmv1beta1.ChartSpec{Repository: c.Repository, Name: c.Name, Version: c.Version},
 				Namespace:   namespace,
@@ -68,12 +81,16 @@ func release(t Tenant, name, helmName, namespace string, c plan.Chart) *helmv1be
 			},
 		},
 	}
-	// After it has taken back a failed installation, provider-helm looks again in
-	// ten minutes, or when the Release changes.
-	if failed := t.observed(name).Int(0, "status", "failed"); failed > 0 {
-		r.Annotations[annotationFailed] = strconv.FormatInt(failed, 10)
+}
+
+// installedBefore reports whether a Release was installed once: the status remembers its
+// version.
+func (t Tenant) installedBefore(release string) bool {
+	was := t.Observed.XR.Get("status")
+	if release == ArgoCD {
+		return was.String("argocd", "chartVersion") != ""
 	}
-	return r
+	return was.String("vcluster", "version") != ""
 }
 
 func secretKey(namespace, name, key, toKey string) helmv1beta1.ConnectionDetail {

@@ -16,11 +16,6 @@ const (
 	// HostKey is the key of the host in its record.
 	HostKey = "host"
 
-	// AnnotationIngressHost stands on a tenant's namespace in the host cluster: the
-	// hosts that its Ingresses may have, with commas between. The admission policy in
-	// examples/install/tenants.yaml goes by it.
-	AnnotationIngressHost = "virtualargocd.io/ingress-host"
-
 	requiredHost = "ingress-host"
 	hostKind     = "ConfigMap"
 
@@ -38,13 +33,14 @@ func hosts(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Hosts 
 		}
 	}
 	release := o.Composed[ArgoCD]
-	if in := release.Get("spec", "forProvider", "values", "server", "ingress"); in.Value("enabled").GetBoolValue() {
+	if in := release.Get("spec", "forProvider", "values", "server", "ingress"); in.Bool("enabled") {
 		h.Serving = in.String("hostname")
 	}
-	h.Synced = o.Composed[VCluster].Get("spec", "forProvider", "values", "sync", "toHost", "ingresses").Value("enabled").GetBoolValue()
+	h.Synced = o.Composed[VCluster].Get("spec", "forProvider", "values", "sync", "toHost", "ingresses").Bool("enabled") ||
+		o.Composed[IngressesBinding].Exists()
 	if ns := o.Composed[Namespace]; ns.Current() && ns.Condition("Synced").True() {
 		h.NamespaceSeen = true
-		h.Allowed = strings.Split(ns.Get("spec", "forProvider", "manifest", "metadata", "annotations").String(AnnotationIngressHost), ",")
+		h.Allowed = strings.Split(ns.Get("spec", "forProvider", "manifest", "metadata", "annotations").String(plan.AnnotationIngressHost), ",")
 	}
 	if count := o.Composed[IngressCount]; count.Condition("Synced").True() {
 		n, err := strconv.ParseInt(count.Get("status", "atProvider", "manifest", "status", "used").String(plan.QuotaOfIngresses), 10, 64)
@@ -59,16 +55,12 @@ func hosts(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Hosts 
 		slices.Sort(h.Held)
 		return h
 	}
-	records, read := req.GetRequiredResources()[requiredHost]
-	h.Read = read
-	for _, record := range records.GetItems() {
-		s := Struct{record.GetResource()}
-		if s.String("kind") == hostKind && s.String("metadata", "namespace") == r.RecordsIn() && s.String("metadata", "name") == plan.HostRecord(wanted) {
-			if h.Taken = !controls(o.XR, s); !h.Taken {
-				h.Held = append(h.Held, wanted)
-			} else if s.String("metadata", "labels", claimNamespaceLabel) == r.Claim.Namespace {
-				h.Holder = s.String("metadata", "labels", claimNameLabel)
-			}
+	record, read := requiredObject(req, requiredHost, hostKind, r.RecordsIn(), plan.HostRecord(wanted))
+	if h.Read = read; record.s != nil {
+		if h.Taken = !controls(o.XR, record); !h.Taken {
+			h.Held = append(h.Held, wanted)
+		} else if record.String("metadata", "labels", claimNamespaceLabel) == r.Claim.Namespace {
+			h.Holder = record.String("metadata", "labels", claimNameLabel)
 		}
 	}
 	slices.Sort(h.Held)
@@ -80,6 +72,6 @@ func hosts(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Hosts 
 func controls(xr, object Struct) bool {
 	uid := xr.String("metadata", "uid")
 	return uid != "" && slices.ContainsFunc(object.List("metadata", "ownerReferences"), func(ref Struct) bool {
-		return ref.Value("controller").GetBoolValue() && ref.String("uid") == uid
+		return ref.Bool("controller") && ref.String("uid") == uid
 	})
 }

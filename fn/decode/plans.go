@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -32,7 +33,7 @@ const (
 	requiredPlan = "plan/"
 	// requiredDefault is the plan of claims that name none.
 	requiredDefault = "default-plan"
-	// requiredPlans are all, for a claim that names one there isn't.
+	// requiredPlans are all, for a claim that can't have the one it names.
 	requiredPlans = "plans"
 )
 
@@ -40,21 +41,73 @@ const (
 // tenant. It asks again with that: nothing can be said before.
 var ErrUnread = errors.New("the plan is not read yet")
 
-// looksUp tells whether Crossplane says that it looks up what the function asks for,
-// as it does since 2.2. Before, it can't be told from one that never answers: a plan
-// that is waited for might not come, and one that isn't would come too late.
-func looksUp(req *fnv1.RunFunctionRequest) bool {
+// LooksUp reports whether Crossplane says that it looks up what the function asks for,
+// as it does since 2.2.
+func LooksUp(req *fnv1.RunFunctionRequest) bool {
 	return request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES)
 }
 
-// planSelectors are what to ask Crossplane for, by requirement.
-func planSelectors(req *fnv1.RunFunctionRequest, name string) map[string]map[string]string {
-	if name == "" {
-		// The one with the label; else the one of that name.
-		return map[string]map[string]string{requiredDefault: {LabelDefaultPlan: "true"}, requiredPlan + plan.DefaultPlan: {LabelPlan: plan.DefaultPlan}}
+// A choice is what decides about the plan of a tenant.
+type choice struct {
+	// name in spec.plan; "" for none.
+	name string
+	// namespace of the claim; "" for an XR without a claim.
+	namespace string
+	// running is the name of the plan that the tenant has; "" before it has one.
+	running string
+}
+
+func choiceOf(r plan.Request) choice {
+	return choice{name: r.Spec.Plan, namespace: r.Claim.Namespace, running: r.Running.Plan}
+}
+
+// mayHave reports whether a plan is for the claim's namespace. One that the tenant
+// has already stays its own.
+func (c choice) mayHave(s Struct) (bool, error) {
+	// Nothing else is read yet: other mistakes in a plan aren't for whoever can't have it.
+	r, p := reader{}, plan.Chosen{Name: s.String("metadata", "labels", LabelPlan)}
+	p.Data.Namespaces = r.texts(s.Get("data"), "plan "+p.Name+": data.namespaces", "namespaces", plan.MaxNamespaces)
+	if r.err != nil || p.Name == c.running {
+		return r.err == nil, r.err
 	}
+	return p.IsFor(c.namespace)
+}
+
+// found are the EnvironmentConfigs with the plan: the one that the claim names; else
+// the one with the label of the default, or with its name.
+func (c choice) found(req *fnv1.RunFunctionRequest) ([]Struct, bool) {
+	if c.name == "" {
+		if found, read := plansIn(req, requiredDefault, map[string]string{LabelDefaultPlan: "true"}); !read || len(found) > 0 {
+			return found, read
+		}
+	}
+	name := cmp.Or(c.name, plan.DefaultPlan)
+	return plansIn(req, requiredPlan+name, map[string]string{LabelPlan: name})
+}
+
+// refused reports whether the claim has to name another plan, and needs to be told
+// which there are.
+func (c choice) refused(req *fnv1.RunFunctionRequest) bool {
+	found, read := c.found(req)
+	switch {
+	case !read || len(found) > 1:
+		return false
+	case len(found) == 0:
+		return c.name != "" && c.name != plan.DefaultPlan
+	}
+	ok, err := c.mayHave(found[0])
+	return !ok && err == nil
+}
+
+// selectors are what to ask Crossplane for, by requirement.
+func (c choice) selectors(req *fnv1.RunFunctionRequest) map[string]map[string]string {
+	name := cmp.Or(c.name, plan.DefaultPlan)
 	selectors := map[string]map[string]string{requiredPlan + name: {LabelPlan: name}}
-	if found, read := plansIn(req, requiredPlan+name, selectors[requiredPlan+name]); read && len(found) == 0 && name != plan.DefaultPlan {
+	if c.name == "" {
+		// The one with the label; else the one of that name.
+		selectors[requiredDefault] = map[string]string{LabelDefaultPlan: "true"}
+	}
+	if c.refused(req) {
 		selectors[requiredPlans] = map[string]string{}
 	}
 	return selectors
@@ -63,12 +116,10 @@ func planSelectors(req *fnv1.RunFunctionRequest, name string) map[string]map[str
 // plansIn are the EnvironmentConfigs that Crossplane has found for a requirement,
 // and whether it has looked.
 func plansIn(req *fnv1.RunFunctionRequest, requirement string, labels map[string]string) ([]Struct, bool) {
-	resources, read := req.GetRequiredResources()[requirement]
+	found, read := required(req, requirement, planAPIVersion, planKind)
 	var out []Struct
-	for _, r := range resources.GetItems() {
-		s := Struct{r.GetResource()}
-		// A Composition may hand over resources under any name it likes.
-		matches := s.String("apiVersion") == planAPIVersion && s.String("kind") == planKind
+	for _, s := range found {
+		matches := true
 		for key, value := range labels {
 			matches = matches && s.String("metadata", "labels", key) == value
 		}
@@ -81,56 +132,80 @@ func plansIn(req *fnv1.RunFunctionRequest, requirement string, labels map[string
 
 // chosenPlan is the plan of the tenant: the one that the claim names, the platform's
 // default, or the built-in one.
-func chosenPlan(req *fnv1.RunFunctionRequest, name string) (plan.Chosen, error) {
-	if name != "" && len(validation.IsValidLabelValue(name)) > 0 {
-		return plan.Chosen{}, fmt.Errorf("spec.plan: %.80q is not the name of a plan: write one such as %s", name, plan.DefaultPlan)
+func chosenPlan(req *fnv1.RunFunctionRequest, c choice) (plan.Chosen, error) {
+	if c.name != "" && len(validation.IsValidLabelValue(c.name)) > 0 {
+		return plan.Chosen{}, fmt.Errorf("spec.plan: %.80q is not the name of a plan: write one such as %s", c.name, plan.DefaultPlan)
 	}
-	selectors := planSelectors(req, name)
-	for requirement := range selectors {
-		if _, read := plansIn(req, requirement, nil); read {
-			continue
-		}
-		switch {
-		case looksUp(req):
+	for requirement := range c.selectors(req) {
+		if _, read := plansIn(req, requirement, nil); !read {
 			return plan.Chosen{}, ErrUnread
-		case name == "" || name == plan.DefaultPlan:
-			return plan.Chosen{Name: plan.DefaultPlan}, nil
 		}
-		return plan.Chosen{}, errors.New("spec.plan: needs Crossplane 2.2 or later, and this platform's is older: leave it out")
 	}
-	if name == "" {
-		found, _ := plansIn(req, requiredDefault, selectors[requiredDefault])
-		if len(found) > 1 {
-			return plan.Chosen{}, fmt.Errorf("plan: EnvironmentConfigs %s all have the label %s: leave it on one of them", names(found), LabelDefaultPlan)
-		}
-		if len(found) == 1 {
-			if found[0].String("metadata", "labels", LabelPlan) == "" {
-				return plan.Chosen{}, fmt.Errorf("plan: EnvironmentConfig %s has the label %s and no name: give it the label %s", names(found), LabelDefaultPlan, LabelPlan)
-			}
-			return planOf(found[0])
-		}
-		name = plan.DefaultPlan
+	found, _ := c.found(req)
+	if err := one(found, c.name); err != nil {
+		return plan.Chosen{}, err
 	}
-	found, _ := plansIn(req, requiredPlan+name, map[string]string{LabelPlan: name})
-	switch {
-	case len(found) > 1:
-		return plan.Chosen{}, fmt.Errorf("plan %s: EnvironmentConfigs %s all have that name: change the label %s of all but one", name, names(found), LabelPlan)
-	case len(found) == 1:
-		return planOf(found[0])
-	case name == plan.DefaultPlan:
-		return plan.Chosen{Name: name}, nil
+	if c.refused(req) {
+		return plan.Chosen{}, c.refusal(req, len(found) == 0)
 	}
-	return plan.Chosen{}, fmt.Errorf("spec.plan: %q is unknown: write one of %s", name, strings.Join(plansThere(req), ", "))
+	if len(found) == 0 {
+		return plan.Chosen{Name: plan.DefaultPlan}, nil
+	}
+	if _, err := c.mayHave(found[0]); err != nil {
+		return plan.Chosen{}, err
+	}
+	return planOf(found[0])
 }
 
-// plansThere are the names of the plans that there are.
-func plansThere(req *fnv1.RunFunctionRequest) []string {
+// one refuses several EnvironmentConfigs with the same plan, and a default without
+// a name.
+func one(found []Struct, name string) error {
+	if len(found) == 0 {
+		return nil
+	}
+	isDefault := name == "" && found[0].String("metadata", "labels", LabelDefaultPlan) == "true"
+	switch {
+	case len(found) > 1 && isDefault:
+		return fmt.Errorf("plan: EnvironmentConfigs %s all have the label %s: leave it on one of them", names(found), LabelDefaultPlan)
+	case len(found) > 1:
+		return fmt.Errorf("plan %s: EnvironmentConfigs %s all have that name: change the label %s of all but one", cmp.Or(name, plan.DefaultPlan), names(found), LabelPlan)
+	case found[0].String("metadata", "labels", LabelPlan) == "":
+		return fmt.Errorf("plan: EnvironmentConfig %s has the label %s and no name: give it the label %s", names(found), LabelDefaultPlan, LabelPlan)
+	}
+	return nil
+}
+
+// refusal says that the plan is not for the claim, and names those that are. Others
+// are none of its author's business.
+func (c choice) refusal(req *fnv1.RunFunctionRequest, unknown bool) error {
+	what := fmt.Sprintf("%q is not for claims of namespace %s", c.name, c.namespace)
+	switch {
+	case unknown:
+		what = fmt.Sprintf("%q is unknown", c.name)
+	case c.name == "":
+		what = "is missing, and the platform's default plan is not for claims of namespace " + c.namespace
+	}
+	there := c.plansThere(req)
+	if len(there) == 0 {
+		return fmt.Errorf("spec.plan: %s: there is no plan for claims of namespace %s: ask whoever runs the platform for one", what, c.namespace)
+	}
+	return fmt.Errorf("spec.plan: %s: write one of %s", what, strings.Join(there, ", "))
+}
+
+// plansThere are the names of the plans that the claim may have.
+func (c choice) plansThere(req *fnv1.RunFunctionRequest) []string {
 	all, _ := plansIn(req, requiredPlans, nil)
-	names := []string{plan.DefaultPlan}
+	var names []string
+	builtIn := true
 	for _, s := range all {
-		if name := s.String("metadata", "labels", LabelPlan); name != "" {
+		name := s.String("metadata", "labels", LabelPlan)
+		builtIn = builtIn && name != plan.DefaultPlan
+		if ok, err := c.mayHave(s); ok && err == nil && name != "" {
 			names = append(names, name)
 		}
+	}
+	if builtIn {
+		names = append(names, plan.DefaultPlan)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)

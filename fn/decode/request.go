@@ -3,8 +3,10 @@ package decode
 import (
 	"errors"
 	"sync"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -17,17 +19,38 @@ const (
 	ValuesKey    = "values.yaml"
 )
 
-// Names in the composition of what is read here, too: the namespace, the two
-// Releases, and what counts the tenant's Ingresses on the host.
+// The composed Secret with what was accepted, as plan.Accepted: its name in the
+// composition, and its one key.
 const (
-	Namespace    = "namespace"
-	VCluster     = "vcluster"
-	ArgoCD       = "argocd"
-	IngressCount = "ingress-count"
+	AcceptedSecret = "accepted"
+	AcceptedKey    = "accepted.json"
 )
+
+// Names in the composition of what is read here, too: the namespace, the two
+// Releases, what lets the control plane write Ingresses on the host, and what counts
+// them there.
+const (
+	Namespace        = "namespace"
+	VCluster         = "vcluster"
+	ArgoCD           = "argocd"
+	IngressesBinding = "control-plane-ingresses-binding"
+	IngressCount     = "ingress-count"
+)
+
+// Secrets with credentials of the tenant, by their names in the composition: the
+// one with the way into the virtual cluster, and that of its account on the host.
+const (
+	KubeconfigSecret     = "kubeconfig"
+	InstallerCredentials = "installer-credentials"
+)
+
+// KubeconfigKey is the key of a kubeconfig in Secrets. The ProviderConfigs read it.
+const KubeconfigKey = "kubeconfig"
 
 // Observed is what exists.
 type Observed struct {
+	// Now is the time at which it was seen: the caller sets it.
+	Now time.Time
 	// XR is the composite resource.
 	XR Struct
 	// XRConnection are the connection details it has published.
@@ -37,6 +60,12 @@ type Observed struct {
 	// Secrets are the Secrets that Crossplane has read for the function: never to
 	// leave but in the composed Secret of values.
 	Secrets []map[string]string
+	// Published is of the kubeconfig that the virtual cluster has written, nil while
+	// there is none or it can't be used; PublishedProblem is why it can't be. It comes
+	// from the tenant's namespace on the host, so it is taken for the tenant's: only the
+	// certificates and the key are read.
+	Published        *plan.ClientCertificate
+	PublishedProblem error
 }
 
 // Observe reads what exists. It can't fail: whatever is malformed reads as
@@ -58,8 +87,23 @@ func Observe(req *fnv1.RunFunctionRequest) Observed {
 			}
 		}
 	}
+	if raw := published(req, o.XR); len(raw) > 0 {
+		o.Published, o.PublishedProblem = plan.ReadVirtualKubeconfig(raw)
+	}
 	return o
 }
+
+// Credentials returns what the composed Secrets hold that the providers use.
+func (o Observed) Credentials() []map[string]string {
+	var out []map[string]string
+	for _, name := range []string{KubeconfigSecret, InstallerCredentials} {
+		out = append(out, secretData(o.Composed[name].Struct))
+	}
+	return out
+}
+
+// Accepted is what the composed Secret holds that was accepted last.
+func (o Observed) Accepted() []byte { return o.Composed[AcceptedSecret].SecretValue(AcceptedKey) }
 
 // ValuesData is what the composed Secret of values holds.
 func (o Observed) ValuesData() map[string]string { return secretData(o.Composed[ValuesSecret].Struct) }
@@ -73,29 +117,54 @@ func (o Observed) valuesInUse() plan.Values {
 	return v
 }
 
-// Request reads what a plan is made from. With ErrUnread it is enough to Require
-// the rest.
+// Request reads what a plan is made from. What can't be used is left out of it, and is
+// an error. With ErrUnread it is enough to Require the rest.
 func Request(req *fnv1.RunFunctionRequest, o Observed) (plan.Request, error) {
-	name := o.XR.String("metadata", "name")
-	if name == "" {
-		return plan.Request{}, errors.New("metadata.name: the composite resource has no name: it is called by Crossplane alone, which gives one")
+	r := plan.Request{
+		XRName: o.XR.String("metadata", "name"), Claim: claim(o.XR), Before: sync.OnceValue(o.valuesInUse), Running: running(o),
+		HostPolicies: hostPolicies(req), Token: o.Composed[InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
+	}
+	if r.XRName == "" {
+		return r, errors.New("metadata.name: the composite resource has no name: it is called by Crossplane alone, which gives one")
 	}
 	in, err := input(req.GetInput())
 	if err != nil {
-		return plan.Request{}, err
+		return r, err
 	}
 	s, err := spec(o.XR)
 	if err != nil {
-		return plan.Request{}, err
-	}
-	r := plan.Request{XRName: name, Spec: s, Input: in, Claim: claim(o.XR), Before: sync.OnceValue(o.valuesInUse)}
-	if r.Plan, err = chosenPlan(req, s.Plan); err != nil {
 		return r, err
 	}
-	r.Secrets = secrets(req, r.Claim.Namespace, s.SecretNames())
+	r.Spec, r.Input = s, in
+	if r.Plan, err = chosenPlan(req, choiceOf(r)); err != nil {
+		return r, err
+	}
+	return named(req, o, r), nil
+}
+
+// AsAccepted are the requests to try, one after the other, of a tenant whose claim, plan
+// or input can't be used. What was accepted before takes their place: the claim's part
+// alone at first, since a claim with a mistake is held to what the platform says now.
+func AsAccepted(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) ([]plan.Request, error) {
+	was, err := plan.ReadAccepted(o.Accepted())
+	if err != nil {
+		return nil, err
+	}
+	r.Spec, r.Plan, r.Input = was.Spec, was.Plan, was.Input
+	tries := []plan.Request{named(req, o, r)}
+	if r.Input, err = input(req.GetInput()); err == nil {
+		if r.Plan, err = chosenPlan(req, choiceOf(r)); err == nil {
+			tries = append([]plan.Request{named(req, o, r)}, tries...)
+		}
+	}
+	return tries, nil
+}
+
+// named reads the objects that the spec names.
+func named(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Request {
+	r.Secrets = secrets(req, r.Claim.Namespace, r.Spec.SecretNames())
 	r.Hosts = hosts(req, o, r)
-	r.Running = running(o)
-	return r, nil
+	return r
 }
 
 // claim is what Crossplane says of the XR's claim. A claim's author has no say in
@@ -105,22 +174,28 @@ func claim(xr Struct) plan.Claim {
 	return plan.Claim{APIVersion: ref.String("apiVersion"), Kind: ref.String("kind"), Namespace: ref.String("namespace"), Name: ref.String("name")}
 }
 
-// running are the versions that were seen running: the status remembers them, and
-// where it has none a Release that Helm has deployed.
+// running are the versions that were seen running: those of a Release that is as it is
+// wanted, and else what the status remembers.
 func running(o Observed) plan.Running {
-	was, release := o.XR.Get("status", "vcluster"), o.Composed[VCluster]
-	r := plan.Running{VCluster: was.String("version"), Kubernetes: was.String("kubernetesVersion"), Plan: o.XR.String("status", "plan")}
+	was, release, argocd := o.XR.Get("status", "vcluster"), o.Composed[VCluster], o.Composed[ArgoCD]
+	r := plan.Running{
+		VCluster: was.String("version"), Kubernetes: was.String("kubernetesVersion"),
+		ArgoCD: argocd.Installed(o.XR.String("status", "argocd", "chartVersion")), Plan: o.XR.String("status", "plan"),
+	}
 	if r.VCluster != "" || release.Deployed() {
 		r.Store = store(release)
 	}
-	if !release.Deployed() {
+	// Helm doesn't wait for the first one to run.
+	if len(o.Composed[KubeconfigSecret].SecretValue(KubeconfigKey)) == 0 {
 		return r
 	}
-	if v := release.String("status", "atProvider", "version"); v != "" {
-		r.VCluster = v
+	r.VCluster = release.Installed(r.VCluster)
+	if release.TakenBack() {
+		return r
 	}
-	if r.Kubernetes == "" && release.Current() {
-		r.Kubernetes = release.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
+	v := release.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
+	if v != "" && (release.Healthy() || r.Kubernetes == "" && release.Deployed() && release.Current()) {
+		r.Kubernetes = v
 	}
 	return r
 }
@@ -134,12 +209,12 @@ func store(release Composed) *plan.Store {
 	}
 	s := &plan.Store{Kind: plan.StoreSQLite}
 	claim := control.Get("statefulSet", "persistence", "volumeClaim")
-	if etcd := control.Get("backingStore", "etcd", "deploy"); etcd.Value("enabled").GetBoolValue() {
+	if etcd := control.Get("backingStore", "etcd", "deploy"); etcd.Bool("enabled") {
 		s.Kind = plan.StoreEtcd
 		s.Members = etcd.Int(1, "statefulSet", "highAvailability", "replicas")
 		claim = etcd.Get("statefulSet", "persistence", "volumeClaim")
 	}
-	if claim.Value("enabled").GetBoolValue() {
+	if claim.Bool("enabled") {
 		s.Size, s.StorageClass = claim.String("size"), claim.String("storageClass")
 	}
 	return s

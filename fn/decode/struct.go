@@ -1,6 +1,11 @@
 package decode
 
-import "google.golang.org/protobuf/types/known/structpb"
+import (
+	"encoding/json"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+)
 
 // A Struct is read-only access to an object of the request. The zero Struct is
 // an object with no fields, and reading what isn't there gives zero values.
@@ -32,6 +37,21 @@ func (o Struct) Int(otherwise int64, path ...string) int64 {
 	return otherwise
 }
 
+// Bool returns the boolean at the path.
+func (o Struct) Bool(path ...string) bool { return o.Value(path...).GetBoolValue() }
+
+// Into decodes the object into a pointer to one of Go's types, as from JSON.
+func (o Struct) Into(v any) error {
+	data, err := o.s.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(data, v)
+}
+
+// Equal reports whether the object has these fields, and no others.
+func (o Struct) Equal(s *structpb.Struct) bool { return proto.Equal(o.s, s) }
+
 // Has tells whether there is a value at the path that isn't null.
 func (o Struct) Has(path ...string) bool {
 	v := o.Value(path...)
@@ -45,6 +65,16 @@ func (o Struct) List(path ...string) []Struct {
 	out := make([]Struct, 0, len(values))
 	for _, v := range values {
 		out = append(out, Struct{v.GetStructValue()})
+	}
+	return out
+}
+
+// Strings returns the texts in the list at the path.
+func (o Struct) Strings(path ...string) []string {
+	values := o.Value(path...).GetListValue().GetValues()
+	out := make([]string, 0, len(values))
+	for _, v := range values {
+		out = append(out, v.GetStringValue())
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -78,6 +79,35 @@ func checkTemplates(field string, v Values) error {
 		value, _ := lookup(v, path...)
 		if slices.ContainsFunc(path, isTemplate) || hasTemplate(value) {
 			return fmt.Errorf("%s.%s: templates ({{ }}) aren't rendered for claims: write what it is to be, or have spec.bootstrap bring the object", field, strings.Join(path, "."))
+		}
+	}
+	return nil
+}
+
+// maxReplicas is more than a tenant's quota has pods.
+const maxReplicas = 200
+
+// checkReplicas refuses a claim's numbers of replicas that are too large, and switches
+// that Helm and the function would read differently. Charts render an object for each
+// replica of some workloads, in the one process that renders for all tenants.
+func checkReplicas(field string, v Values) error {
+	for _, path := range leaves(v) {
+		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return below(path, free) }) {
+			continue
+		}
+		value, _ := lookup(v, path...)
+		at := field + "." + strings.Join(path, ".")
+		if path[0] == "redis-ha" && path[len(path)-1] == "enabled" {
+			if _, is := value.(bool); !is {
+				return fmt.Errorf("%s: %.40q is neither true nor false: write one of them", at, fmt.Sprint(value))
+			}
+		}
+		if !strings.Contains(strings.ToLower(path[len(path)-1]), "replicas") {
+			continue
+		}
+		n, err := strconv.ParseFloat(strings.TrimSpace(amountText(value)), 64)
+		if value != nil && (err != nil || n < 0 || n > maxReplicas) {
+			return fmt.Errorf("%s: %.40q is not possible: write a number from 0 to %d", at, fmt.Sprint(value), maxReplicas)
 		}
 	}
 	return nil

@@ -40,3 +40,34 @@ func TestTemplates(t *testing.T) {
 		})
 	}
 }
+
+// TestReplicasOfClaims: a claim's numbers take no memory of the process that renders
+// for all tenants.
+func TestReplicasOfClaims(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values Values
+		want   string
+	}{
+		"Usual":        {Values{"server": Values{"replicas": 3., "autoscaling": Values{"maxReplicas": 10.}}, "redis-ha": Values{"enabled": true}}, ""},
+		"None":         {Values{"dex": Values{"replicas": nil}}, ""},
+		"NotTheCharts": {Values{"configs": Values{"cm": Values{"replicas": "many"}}}, ""},
+		"TooMany":      {Values{"redis-ha": Values{"enabled": true, "replicas": 2e9}}, "spec.argocd.values.redis-ha.replicas: "},
+		"TooManyText":  {Values{"redis-ha": Values{"replicas": "2000000000"}}, "write a number from 0 to 200"},
+		"Hexadecimal":  {Values{"redis-ha": Values{"replicas": "0x7fffffff"}}, "write a number from 0 to 200"},
+		"Proxies":      {Values{"redis-ha": Values{"haproxy": Values{"replicas": 1e6}}}, "spec.argocd.values.redis-ha.haproxy.replicas"},
+		"Autoscaled":   {Values{"server": Values{"autoscaling": Values{"maxReplicas": 1e9}}}, "maxReplicas"},
+		"NoSwitch":     {Values{"redis-ha": Values{"enabled": 0.}}, "redis-ha.enabled: \"0\" is neither true nor false"},
+		"NullSwitch":   {Values{"redis-ha": Values{"enabled": nil}}, "neither true nor false"},
+		"EmptySwitch":  {Values{"redis-ha": Values{"enabled": ""}}, "neither true nor false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := checkReplicas("spec.argocd.values", tc.values)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("want %q, got %v", tc.want, err)
+			}
+		})
+	}
+	if _, err := New(Request{XRName: "a", Spec: Spec{ArgoCDValues: Values{"redis-ha": Values{"replicas": 2e9}}}}); err == nil {
+		t.Error("nobody asks")
+	}
+}

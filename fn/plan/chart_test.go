@@ -144,10 +144,11 @@ func TestSizesOfTheVClusterChart(t *testing.T) {
 // TestValuesFitOlderCharts: the oldest vcluster, and those around which its values
 // have changed, take what the function sets, too.
 func TestValuesFitOlderCharts(t *testing.T) {
-	for version, kubernetes := range map[string]string{"0.25.0": "v1.32.0", "0.27.0": "v1.33.0", "0.30.0": "v1.34.0"} {
+	for version, kubernetes := range map[string]string{"0.34.0": "v1.34.0", "0.35.1": "v1.35.0"} {
 		t.Run(version, func(t *testing.T) {
 			schema := schemaOfVersion(t, version)
 			for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: StoreEtcd}, RuntimeClass: "gvisor", LoadBalancers: 1}} {
+				data.Versions = v1alpha1.PlanVersions{VClusterCharts: []string{version}, Kubernetes: []string{kubernetes}}
 				p, err := New(Request{XRName: "a", Plan: Chosen{Name: "p", Data: data}, Spec: Spec{VClusterChartVersion: version, KubernetesVersion: kubernetes},
 					Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hosts: Hosts{Held: []string{"a.example.org"}}})
 				if err != nil {

@@ -187,6 +187,10 @@ func checkClusterConfig(s *secretReader, server string, c clusterConfig) {
 
 // checkPair checks that a certificate and a key belong together.
 func checkPair(s *secretReader, cert, key []byte) {
+	if len(key) > maxPrivateKey {
+		s.fail("its key has %d bytes: write one of at most %d", len(key), maxPrivateKey)
+		return
+	}
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
 		s.fail("its certificate and key don't belong together, or aren't PEM: write both as they were issued")
 	}

@@ -29,19 +29,11 @@ const (
 	DefaultAPIServerPort = 6443
 )
 
-// API groups that offer a Usage, by Crossplane version.
-const (
-	UsageProtection    = "protection.crossplane.io"
-	UsageAPIExtensions = "apiextensions.crossplane.io"
-	UsageNone          = "None"
-)
-
 // withDefaults completes the platform's input.
 func withDefaults(in v1alpha1.Input) v1alpha1.Input {
 	or := func(field *string, def string) { *field = cmp.Or(*field, def) }
 
 	or(&in.ConnectionSecretNamespace, DefaultConnectionSecretNamespace)
-	or(&in.Host.HelmProviderConfig, DefaultHostProviderConfig)
 	or(&in.Host.KubernetesProviderConfig, DefaultHostProviderConfig)
 	or(&in.Charts.VCluster.Repository, DefaultVClusterRepository)
 	or(&in.Charts.VCluster.Name, DefaultVClusterChart)
@@ -53,7 +45,7 @@ func withDefaults(in v1alpha1.Input) v1alpha1.Input {
 	or(&in.Images.VCluster.Registry, DefaultVClusterRegistry)
 	or(&in.Images.VCluster.Repository, DefaultVClusterImage)
 	or(&in.Storage.Size, DefaultStorageSize)
-	or(&in.UsageAPI, UsageProtection)
+	or(&in.Credentials.Label, CredentialsLabelRequired)
 	or(&in.Network.ProvidersNamespace, in.ConnectionSecretNamespace)
 	in.Host.APIServer.Port = cmp.Or(in.Host.APIServer.Port, DefaultAPIServerPort)
 	if in.Network.IngressControllers == nil {

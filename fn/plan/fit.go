@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -114,10 +113,7 @@ func (f fit) amount(chart string, path ...string) (*amount, error) {
 	if v == nil {
 		return nil, nil
 	}
-	text := fmt.Sprint(v)
-	if n, ok := v.(float64); ok {
-		text = strconv.FormatFloat(n, 'f', -1, 64)
-	}
+	text := amountText(v)
 	q, ok := parseAmount(text)
 	if !ok {
 		_, field := f.whose(chart, path)

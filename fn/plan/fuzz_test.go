@@ -2,6 +2,7 @@ package plan
 
 import (
 	"encoding/json"
+	"flag"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 )
 
 // FuzzPlan: whatever a plan and a claim of it say, one that is accepted leaves the
@@ -18,15 +21,17 @@ func FuzzPlan(f *testing.F) {
 	f.Add(`{"vcluster":{"backingStore":"etcd","replicas":3,"storage":{"size":"5Gi"}}}`, `{}`, `{"controlPlane":{"statefulSet":{"resources":{"limits":{"memory":"3Gi"}}}}}`)
 	f.Add(`{"quota":{"limits.cpu":40},"limits":{"max":{"cpu":"4"}},"runtimeClass":"gvisor"}`, `{}`, `{"policies":null}`)
 	f.Add(`{"values":{"vcluster":{"sync":{"toHost":{"pods":{"priorityClassName":"a"}}}},"argocd":{"redis-ha":{"enabled":true}}}}`, `{"redis-ha":null}`, `{"sync":{"toHost":{"configMaps":{"all":true}}}}`)
+	f.Add(`{"argocd":{"ha":true,"controller":{"resources":{"limits":{"cpu":"1"}}}}}`, `{"redis-ha":{"a":1},"controller":{"b":[2]}}`, `{}`)
+	f.Add(`{"quota":{"limits.cpu":40},"limits":{"max":{"cpu":"4"}},"runtimeClass":"gvisor"}`, `{"server":null}`, `{"logging":{"encoding":"json"}}`)
+	f.Add(`{"podSecurity":"restricted","loadBalancers":2,"values":{"argocd":{"a":1}}}`, `{"a":{"b":3}}`, `{"sync":{"toHost":{"persistentVolumeClaims":{"enabled":false}}}}`)
 	plain, err := New(Request{XRName: "a"})
 	if err != nil {
 		f.Fatal(err)
 	}
-	isolated, err := isolation(plain, withDefaults(Request{}.Input))
-	if err != nil {
-		f.Fatal(err)
-	}
+	isolated := isolation(plain)
+	seeds, accepted := 0, 0
 	f.Fuzz(func(t *testing.T, plan, argocd, vcluster string) {
+		seeds++
 		c := Chosen{Name: "p"}
 		var onArgoCD, onVCluster Values
 		if json.Unmarshal([]byte(plan), &c.Data) != nil || json.Unmarshal([]byte(argocd), &onArgoCD) != nil || json.Unmarshal([]byte(vcluster), &onVCluster) != nil {
@@ -39,11 +44,9 @@ func FuzzPlan(f *testing.F) {
 			}
 			return
 		}
+		accepted++
 		for _, path := range leaves(isolated) {
-			switch {
-			case slices.Equal(path, []string{"policies", "podSecurityStandard"}) && c.Data.PodSecurity != "",
-				// One policy more.
-				path[len(path)-1] == "manifests" && c.Data.LoadBalancers > 0:
+			if slices.Equal(path, []string{"policies", "podSecurityStandard"}) && c.Data.PodSecurity != "" {
 				continue
 			}
 			want, _ := lookup(isolated, path...)
@@ -52,7 +55,11 @@ func FuzzPlan(f *testing.F) {
 			}
 		}
 		for _, d := range c.vclusterDecisions() {
-			if got, _ := lookup(p.VCluster.Values, d.path...); got == nil {
+			got, _ := lookup(p.VCluster.Values, d.path...)
+			if d.path[0] == pathOfPolicies {
+				got = p.Bounds.at(d.path[1:])
+			}
+			if got == nil {
 				t.Errorf("%s of the plan is lost", d.field)
 			}
 		}
@@ -62,6 +69,22 @@ func FuzzPlan(f *testing.F) {
 			}
 		}
 	})
+	// See FuzzRunFunction.
+	if fuzzing := flag.Lookup("test.fuzz").Value.String() != ""; !fuzzing && seeds >= 7 && accepted*2 < seeds {
+		f.Errorf("%d of %d seeds are accepted, want half of them: too little is tested", accepted, seeds)
+	}
+}
+
+// at is the amount at a path below policies in the values of the vcluster chart; nil
+// for none.
+func (b Bounds) at(path []string) any {
+	lists := map[string]corev1.ResourceList{
+		"quota": b.Quota, "default": b.Limits.Default, "defaultRequest": b.Limits.DefaultRequest, "min": b.Limits.Min, "max": b.Limits.Max,
+	}
+	if q, ok := lists[path[1]][corev1.ResourceName(path[2])]; ok {
+		return q.String()
+	}
+	return nil
 }
 
 // TestFuzzTargets: `make fuzz` runs every fuzz target that there is.

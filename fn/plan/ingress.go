@@ -28,7 +28,7 @@ type Hosts struct {
 	Serving string
 	// Settled tells whether that is so as wanted, and not on its way to another.
 	Settled bool
-	// Synced tells whether the installed vcluster brings Ingresses to the host.
+	// Synced tells whether the installed vcluster brings Ingresses to the host, or may.
 	Synced bool
 	// Allowed are the hosts that the namespace on the host is known to say are the
 	// tenant's, and NamespaceSeen whether that is known.

@@ -1,11 +1,5 @@
 package plan
 
-import (
-	"strings"
-
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
-)
-
 // Pod Security levels. The namespace on the host enforces baseline: vcluster's own
 // pods don't run under restricted. A plan can have restricted enforced on the
 // tenant's pods, which vcluster does before they get to the host.
@@ -14,18 +8,17 @@ const (
 	PodSecurityRestricted = "restricted"
 )
 
-// QuotaName is the name of the ResourceQuota that the vcluster chart installs, and
-// QuotaOfIngresses what it calls the number of Ingresses.
+// QuotaName is the name of the tenant's ResourceQuota, and QuotaOfIngresses what it
+// calls the number of Ingresses.
 const (
-	QuotaName        = "vc-vcluster"
+	QuotaName        = "virtual-argocd"
 	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
 )
 
 // DefaultQuota is what a tenant may use of the host, all its pods together: enough
 // for a virtual cluster and an Argo CD with high availability while every workload
 // of them is rolled over at once, by the charts' own sizes and the defaults below.
-// TestQuotaIsEnough adds that up. It names each resource that the vcluster chart's
-// own quota does, since those of the chart stay where nothing replaces them.
+// TestQuotaIsEnough adds that up.
 func DefaultQuota() map[string]string {
 	return map[string]string{
 		"count/pods":                 "60",
@@ -47,9 +40,11 @@ func DefaultQuota() map[string]string {
 		"count/endpoints":                       "150",
 		"count/endpointslices.discovery.k8s.io": "300",
 		QuotaOfIngresses:                        "10",
+		"count/leases.coordination.k8s.io":      "5",
 
-		"count/secrets":    "200",
-		"count/configmaps": "200",
+		// Each of up to 256 KiB: see examples/install/tenants.yaml.
+		"count/secrets":    "100",
+		"count/configmaps": "100",
 	}
 }
 
@@ -81,61 +76,41 @@ func quantities(of map[string]string) Values {
 	return v
 }
 
-// endpointSlicesSince is the first minor version of vcluster 0.x that is known to
-// have a switch for EndpointSlices; its chart refuses what it doesn't know.
-const endpointSlicesSince = 30
-
-// isolation are the values that keep a tenant apart from others and from the host.
-func isolation(p *Plan, in v1alpha1.Input) (Values, error) {
+// isolation returns the values that keep a tenant apart from others and from the
+// host. What bounds it on the host is no value of the chart: see Bounds.
+func isolation(p *Plan) Values {
 	off := func() Values { return Values{"enabled": false} }
 	toHost := Values{
 		"pods": Values{"enabled": true,
 			// The default puts tokens of the virtual cluster in host pods' annotations.
 			"useSecretsForSATokens": true,
 		},
+		// Only what pods use: a tenant could fill the host's store with the rest.
+		"secrets":         Values{"all": false},
+		"configMaps":      Values{"all": false},
 		"ingresses":       Values{"enabled": p.Ingress.Synced},
 		"networkPolicies": off(),
 		"serviceAccounts": off(),
 		"endpoints":       off(),
-	}
-	rights := Values{}
-	if v := parse(p.VCluster.Version); v.Major() > 0 || v.Minor() >= endpointSlicesSince {
-		toHost["endpointSlices"] = off()
-		// vcluster reads them nevertheless, and does nothing until it has. Its chart gives
-		// the right to with the switch only.
-		rights["role"] = Values{"extraRules": []any{map[string]any{
-			"apiGroups": []any{"discovery.k8s.io"}, "resources": []any{"endpointslices"}, "verbs": []any{"get", "list", "watch"},
-		}}}
-	}
-	manifests, err := networkPolicies(p, in)
-	if err != nil {
-		return nil, err
+		"endpointSlices":  off(),
 	}
 	return Values{
 		"policies": Values{
-			"resourceQuota": Values{"enabled": true},
-			"limitRange":    Values{"enabled": true},
+			"resourceQuota": off(),
+			"limitRange":    off(),
 			"networkPolicy": off(),
 			// Refuses, inside the virtual cluster, pods that the host would refuse.
 			"podSecurityStandard": p.PodSecurity,
 		},
-		"sync":         Values{"toHost": toHost},
-		"rbac":         rights,
-		"experimental": Values{"deploy": Values{"host": Values{"manifests": manifests}}},
-	}, nil
+		"sync": Values{"toHost": toHost},
+		// Whoever creates a Role must hold all that it grants. So the control plane's
+		// rights are ClusterRoles of the host, which Crossplane binds.
+		"rbac": Values{"role": off(), "clusterRole": off()},
+	}
 }
 
-// Tolerated are the keys of taints that the platform has the tenant's pods tolerate.
-func (p *Plan) Tolerated() []string {
-	enforced, _ := lookup(p.VCluster.Values, "sync", "toHost", "pods", "enforceTolerations")
-	list, _ := enforced.([]any)
-	var keys []string
-	for _, one := range list {
-		// As in `kubectl taint`: key=value:effect, key:effect or key.
-		text, _ := one.(string)
-		if key, _, _ := strings.Cut(strings.ReplaceAll(text, "=", ":"), ":"); key != "" && !strings.Contains(key, ",") {
-			keys = append(keys, key)
-		}
-	}
-	return keys
+// SyncsDisruptionBudgets reports whether the platform has the virtual cluster bring
+// PodDisruptionBudgets to the host.
+func (p *Plan) SyncsDisruptionBudgets() bool {
+	return enabled(p.VCluster.Values, false, "sync", "toHost", "podDisruptionBudgets", "enabled")
 }

@@ -53,6 +53,9 @@ const (
 	// key KubeconfigSourceKey.
 	KubeconfigSource    = "vc-" + VClusterRelease
 	KubeconfigSourceKey = "config"
+	// ControlPlaneAccount is the ServiceAccount of the virtual cluster's control
+	// plane, which the vcluster chart makes.
+	ControlPlaneAccount = "vc-" + VClusterRelease
 	// ArgoCDRelease is the Helm release of argo-cd, and the prefix of its
 	// workloads' names.
 	ArgoCDRelease = "argocd"
@@ -68,10 +71,21 @@ type Names struct {
 	Tenant string
 	// Namespace of the virtual cluster in the host cluster.
 	Namespace string
-	// KubeconfigSecret and PasswordSecret are the connection Secrets of the two
-	// Releases on the control plane.
+	// Installer is the tenant's account on the host: the ServiceAccount that the
+	// providers act as in the tenant's namespace. It is outside of that namespace, and
+	// has its name.
+	Installer string
+	// InstallerSecret holds the account's token, and the kubeconfig made of it.
+	InstallerSecret string
+	// HostProviderConfig is the name of both ProviderConfigs that use the account.
+	HostProviderConfig string
+	// PasswordSecret is the connection Secret of the argo-cd Release, on the control
+	// plane.
+	PasswordSecret string
+	// KubeconfigSecret holds the way into the virtual cluster, on the control plane.
 	KubeconfigSecret string
-	PasswordSecret   string
+	// AcceptedSecret holds what was accepted of the claim, its plan and the input.
+	AcceptedSecret string
 	// ValuesSecret holds the chart values that come from Secrets, on the control
 	// plane.
 	ValuesSecret string
@@ -104,9 +118,12 @@ func NewNames(xrName, clusterDomain string) Names {
 		Namespace:        "vargo-" + t,
 		KubeconfigSecret: t + "-kubeconfig",
 		PasswordSecret:   t + "-argocd-admin",
+		AcceptedSecret:   t + "-accepted",
 		ValuesSecret:     t + "-argocd-values",
 		ProviderConfig:   "vargo-" + t,
 	}
+	n.Installer, n.InstallerSecret = n.Namespace, t+"-installer"
+	n.HostProviderConfig = "host-" + n.Namespace
 	service := func(name string) string { return name + "." + n.Namespace + ".svc" }
 	n.APIHosts = []string{service(VClusterRelease)}
 	// The syncer gives a Service of the virtual cluster this name on the host.

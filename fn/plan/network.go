@@ -1,10 +1,8 @@
 package plan
 
 import (
-	"encoding/json"
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -50,35 +48,26 @@ var linkLocal = []string{"169.254.0.0/16", "168.63.129.16/32", "fe80::/10", "fd0
 // everywhere are all addresses.
 var everywhere = []string{"0.0.0.0/0", "::/0"}
 
-// networkPolicies are the manifests of the tenant's NetworkPolicies, "" for none.
-// Policies add up, and every pod of the namespace is under one of the first two:
-// what none of them lists is refused.
-func networkPolicies(p *Plan, in v1alpha1.Input) (string, error) {
+// networkPolicies returns the tenant's NetworkPolicies. Policies add up, and every
+// pod of the namespace is under one of the first two: what none of them lists is
+// refused.
+func networkPolicies(p *Plan, in v1alpha1.Input) ([]networkingv1.NetworkPolicy, error) {
 	n := in.Network
 	if err := checkNetwork(in); err != nil {
-		return "", err
+		return nil, err
 	}
 	if n.Disabled {
-		return "", nil
+		return nil, nil
 	}
-	// Those for an Ingress are there without one, too: with a change of them the chart
-	// restarts the control plane.
 	policies := []networkingv1.NetworkPolicy{controlPlanePolicy(in), tenantPolicy(in), dnsPolicy(), urlPolicy(n), acmePolicy(n)}
 	if p.LoadBalancers > 0 {
 		policies = append(policies, loadBalancerPolicy(in))
 	}
-	var out []string
-	for _, policy := range policies {
-		policy.TypeMeta = metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"}
-		policy.Namespace = p.Names.Namespace
-		// JSON is YAML, too, and takes a tenth of the time to write.
-		text, err := json.MarshalIndent(&policy, "", " ")
-		if err != nil {
-			return "", err
-		}
-		out = append(out, string(text))
+	for i := range policies {
+		policies[i].TypeMeta = metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"}
+		policies[i].Namespace = p.Names.Namespace
 	}
-	return strings.Join(out, "\n---\n"), nil
+	return policies, nil
 }
 
 // controlPlanePolicy is for the pods of the virtual cluster's control plane. A

@@ -1,60 +1,39 @@
 package plan
 
 import (
-	"net/netip"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/internal/networktest"
 )
 
-// A party to a connection: a pod, or an address outside of the cluster.
-type party struct {
-	namespace string
-	labels    map[string]string
-	address   string
+func tenantPod(l ...string) networktest.Party {
+	return networktest.Pod("vargo-a", append([]string{labelManagedBy, "vcluster", labelNamespace, "argocd"}, l...)...)
 }
-
-func pod(namespace string, l ...string) party {
-	p := party{namespace: namespace, labels: map[string]string{}}
-	for i := 0; i < len(l); i += 2 {
-		p.labels[l[i]] = l[i+1]
-	}
-	return p
-}
-
-func tenantPod(l ...string) party {
-	return pod("vargo-a", append([]string{labelManagedBy, "vcluster", labelNamespace, "argocd"}, l...)...)
-}
-
-func address(a string) party { return party{address: a} }
 
 // TestNetworkPolicies asks of connections whether the policies of a tenant let
 // them through, as a network plugin would decide.
 func TestNetworkPolicies(t *testing.T) {
 	var (
-		control = pod("vargo-a", "app", "vcluster", "release", "vcluster")
-		etcd    = pod("vargo-a", "app", "vcluster-etcd", "release", "vcluster")
+		control = networktest.Pod("vargo-a", "app", "vcluster", "release", "vcluster")
+		etcd    = networktest.Pod("vargo-a", "app", "vcluster-etcd", "release", "vcluster")
 		any1    = tenantPod()
 		// What a tenant may write itself makes none of its pods another.
 		imposter = tenantPod("app", "vcluster", "vcluster.loft.sh/label-release", "vcluster")
 		dns      = tenantPod("k8s-app", "vcluster-kube-dns")
 		server   = tenantPod("app.kubernetes.io/name", "argocd-server")
-		other    = pod("vargo-b", labelManagedBy, "vcluster", labelNamespace, "argocd", "app.kubernetes.io/name", "argocd-server")
-		otherAPI = pod("vargo-b", "app", "vcluster", "release", "vcluster")
-		provider = pod("crossplane-system")
-		ingress  = pod("traefik")
-		kubeDNS  = pod("kube-system", "k8s-app", "kube-dns")
-		monitor  = pod("monitoring", "app", "prometheus")
-		git      = pod("git")
-		solver   = pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
+		other    = networktest.Pod("vargo-b", labelManagedBy, "vcluster", labelNamespace, "argocd", "app.kubernetes.io/name", "argocd-server")
+		otherAPI = networktest.Pod("vargo-b", "app", "vcluster", "release", "vcluster")
+		provider = networktest.Pod("crossplane-system")
+		ingress  = networktest.Pod("traefik")
+		kubeDNS  = networktest.Pod("kube-system", "k8s-app", "kube-dns")
+		monitor  = networktest.Pod("monitoring", "app", "prometheus")
+		git      = networktest.Pod("git")
+		solver   = networktest.Pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
 	)
 	host := v1alpha1.Host{APIServer: v1alpha1.APIServer{CIDRs: []string{"10.244.0.1/32", "198.51.100.7/32"}}}
 	network := v1alpha1.Network{
@@ -63,7 +42,7 @@ func TestNetworkPolicies(t *testing.T) {
 		AllowTo:       []networkingv1.NetworkPolicyPeer{namespacePeer("git")},
 	}
 	cases := map[string]struct {
-		from, to party
+		from, to networktest.Party
 		port     int
 		want     bool
 		// plain: the platform has set nothing; none: it has no ingress controllers.
@@ -84,35 +63,35 @@ func TestNetworkPolicies(t *testing.T) {
 		"TenantToKubeDNS":           {from: any1, to: kubeDNS, port: 53},
 		"DNSToKubeDNS":              {from: dns, to: kubeDNS, port: 53, want: true},
 		"DNSToKubeDNSMetrics":       {from: dns, to: kubeDNS, port: 9153},
-		"TenantToInternet":          {from: any1, to: address("140.82.121.4"), port: 443, want: true},
-		"TenantToInternet6":         {from: any1, to: address("2606:50c0:8000::153"), port: 22, want: true},
-		"TenantToMetadata":          {from: any1, to: address("169.254.169.254"), port: 80},
-		"TenantToMetadata6":         {from: any1, to: address("fd00:ec2::254"), port: 80},
-		"TenantToAzure":             {from: any1, to: address("168.63.129.16"), port: 80},
-		"TenantToAlibaba":           {from: any1, to: address("100.100.100.200"), port: 80},
-		"TenantToOracle":            {from: any1, to: address("192.0.0.192"), port: 80},
-		"TenantToNode":              {from: any1, to: address("10.244.0.1"), port: 10250},
-		"TenantToHostAPI":           {from: any1, to: address("10.244.0.1"), port: 6443},
-		"TenantToService":           {from: any1, to: address("10.96.0.1"), port: 443},
-		"TenantToPrivate":           {from: any1, to: address("192.168.1.1"), port: 443},
-		"TenantToPrivate172":        {from: any1, to: address("172.31.0.1"), port: 443},
-		"TenantToNAT64":             {from: any1, to: address("64:ff9b::a9fe:a9fe"), port: 80},
-		"TenantToLoopback6":         {from: any1, to: address("::1"), port: 80},
-		"TenantToInternal":          {from: any1, to: address("203.0.113.9"), port: 443},
-		"TenantToInternal6":         {from: any1, to: address("2001:db8::9"), port: 443},
-		"TenantToInternalPlain":     {from: any1, to: address("203.0.113.9"), port: 443, want: true, plain: true},
+		"TenantToInternet":          {from: any1, to: networktest.Address("140.82.121.4"), port: 443, want: true},
+		"TenantToInternet6":         {from: any1, to: networktest.Address("2606:50c0:8000::153"), port: 22, want: true},
+		"TenantToMetadata":          {from: any1, to: networktest.Address("169.254.169.254"), port: 80},
+		"TenantToMetadata6":         {from: any1, to: networktest.Address("fd00:ec2::254"), port: 80},
+		"TenantToAzure":             {from: any1, to: networktest.Address("168.63.129.16"), port: 80},
+		"TenantToAlibaba":           {from: any1, to: networktest.Address("100.100.100.200"), port: 80},
+		"TenantToOracle":            {from: any1, to: networktest.Address("192.0.0.192"), port: 80},
+		"TenantToNode":              {from: any1, to: networktest.Address("10.244.0.1"), port: 10250},
+		"TenantToHostAPI":           {from: any1, to: networktest.Address("10.244.0.1"), port: 6443},
+		"TenantToService":           {from: any1, to: networktest.Address("10.96.0.1"), port: 443},
+		"TenantToPrivate":           {from: any1, to: networktest.Address("192.168.1.1"), port: 443},
+		"TenantToPrivate172":        {from: any1, to: networktest.Address("172.31.0.1"), port: 443},
+		"TenantToNAT64":             {from: any1, to: networktest.Address("64:ff9b::a9fe:a9fe"), port: 80},
+		"TenantToLoopback6":         {from: any1, to: networktest.Address("::1"), port: 80},
+		"TenantToInternal":          {from: any1, to: networktest.Address("203.0.113.9"), port: 443},
+		"TenantToInternal6":         {from: any1, to: networktest.Address("2001:db8::9"), port: 443},
+		"TenantToInternalPlain":     {from: any1, to: networktest.Address("203.0.113.9"), port: 443, want: true, plain: true},
 		"TenantToAllowed":           {from: any1, to: git, port: 22, want: true},
 		"TenantToUnknownPod":        {from: any1, to: monitor, port: 9090},
 		"ControlToTenant":           {from: control, to: server, port: 9443, want: true},
 		"ControlToStore":            {from: control, to: etcd, port: 2379, want: true},
 		"StoreToStore":              {from: etcd, to: etcd, port: 2380, want: true},
 		"ControlToKubeDNS":          {from: control, to: kubeDNS, port: 53, want: true},
-		"ControlToHostAPI":          {from: control, to: address("10.244.0.1"), port: 6443, want: true},
-		"ControlToKubelet":          {from: control, to: address("10.244.0.1"), port: 10250},
-		"ControlToElsewhere":        {from: control, to: address("10.0.0.1"), port: 6443},
-		"ControlToElsewherePlain":   {from: control, to: address("10.0.0.1"), port: 6443, want: true, plain: true},
-		"ControlToMetadataPlain":    {from: control, to: address("169.254.169.254"), port: 443, plain: true},
-		"ControlToInternetPlain":    {from: control, to: address("140.82.121.4"), port: 80, plain: true},
+		"ControlToHostAPI":          {from: control, to: networktest.Address("10.244.0.1"), port: 6443, want: true},
+		"ControlToKubelet":          {from: control, to: networktest.Address("10.244.0.1"), port: 10250},
+		"ControlToElsewhere":        {from: control, to: networktest.Address("10.0.0.1"), port: 6443},
+		"ControlToElsewherePlain":   {from: control, to: networktest.Address("10.0.0.1"), port: 6443, want: true, plain: true},
+		"ControlToMetadataPlain":    {from: control, to: networktest.Address("169.254.169.254"), port: 443, plain: true},
+		"ControlToInternetPlain":    {from: control, to: networktest.Address("140.82.121.4"), port: 80, plain: true},
 		"ProviderToAPI":             {from: provider, to: control, port: 8443, want: true},
 		"ProviderToStore":           {from: provider, to: etcd, port: 2379},
 		"ProviderToTenant":          {from: provider, to: server, port: 8080},
@@ -128,15 +107,15 @@ func TestNetworkPolicies(t *testing.T) {
 		"MonitoringToAPI":           {from: monitor, to: control, port: 8443, want: true},
 		"MonitoringToStore":         {from: monitor, to: etcd, port: 2381},
 		"MonitoringToTenantPlain":   {from: monitor, to: server, port: 8083, plain: true},
-		"AllowedAddressToAPI":       {from: address("10.243.0.1"), to: control, port: 8443, want: true},
-		"OtherAddressToAPI":         {from: address("10.242.0.1"), to: control, port: 8443},
-		"InternetToServer":          {from: address("140.82.121.4"), to: server, port: 8080},
-		"InternetToBalanced":        {from: address("140.82.121.4"), to: any1, port: 8080, balanced: true, want: true},
-		"InternetToBalancedsAPI":    {from: address("140.82.121.4"), to: control, port: 8443, balanced: true},
-		"InternalToBalanced":        {from: address("203.0.113.9"), to: any1, port: 8080, balanced: true},
+		"AllowedAddressToAPI":       {from: networktest.Address("10.243.0.1"), to: control, port: 8443, want: true},
+		"OtherAddressToAPI":         {from: networktest.Address("10.242.0.1"), to: control, port: 8443},
+		"InternetToServer":          {from: networktest.Address("140.82.121.4"), to: server, port: 8080},
+		"InternetToBalanced":        {from: networktest.Address("140.82.121.4"), to: any1, port: 8080, balanced: true, want: true},
+		"InternetToBalancedsAPI":    {from: networktest.Address("140.82.121.4"), to: control, port: 8443, balanced: true},
+		"InternalToBalanced":        {from: networktest.Address("203.0.113.9"), to: any1, port: 8080, balanced: true},
 		"OtherTenantToBalanced":     {from: other, to: any1, port: 8080, balanced: true},
-		"TenantToPublicHostAPI":     {from: any1, to: address("198.51.100.7"), port: 443},
-		"ControlToPublicHostAPI":    {from: control, to: address("198.51.100.7"), port: 6443, want: true},
+		"TenantToPublicHostAPI":     {from: any1, to: networktest.Address("198.51.100.7"), port: 443},
+		"ControlToPublicHostAPI":    {from: control, to: networktest.Address("198.51.100.7"), port: 6443, want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +129,7 @@ func TestNetworkPolicies(t *testing.T) {
 			if tc.balanced {
 				r.Plan = Chosen{Name: "p", Data: v1alpha1.PlanData{LoadBalancers: 1}}
 			}
-			if got := allows(policiesOf(t, r), tc.from, tc.to, tc.port); got != tc.want {
+			if got := networktest.Allows(policiesOf(t, r), tc.from, tc.to, tc.port); got != tc.want {
 				t.Errorf("from %v to %v, port %d: want %v, got %v", tc.from, tc.to, tc.port, tc.want, got)
 			}
 		})
@@ -169,83 +148,19 @@ func TestNetworkPoliciesStay(t *testing.T) {
 	}
 }
 
-// policiesOf are the NetworkPolicies that Helm installs with the virtual cluster.
+// policiesOf are the NetworkPolicies of a tenant.
 func policiesOf(t *testing.T, r Request) []networkingv1.NetworkPolicy {
 	t.Helper()
 	p, err := New(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, _ := lookup(p.VCluster.Values, "experimental", "deploy", "host", "manifests")
-	var out []networkingv1.NetworkPolicy
-	for _, doc := range strings.Split(text.(string), "\n---\n") {
-		policy := networkingv1.NetworkPolicy{}
-		if err := yaml.UnmarshalStrict([]byte(doc), &policy); err != nil {
-			t.Fatal(err)
-		}
-		if policy.Kind == "" {
-			continue
-		}
-		if policy.Namespace != "vargo-a" {
+	for _, policy := range p.Bounds.NetworkPolicies {
+		if policy.Namespace != "vargo-a" || policy.Kind == "" {
 			t.Errorf("policy %s is for namespace %q", policy.Name, policy.Namespace)
 		}
-		out = append(out, policy)
 	}
-	return out
-}
-
-// allows tells whether policies of namespace vargo-a let a connection through. The
-// other end has none of its own.
-func allows(policies []networkingv1.NetworkPolicy, from, to party, port int) bool {
-	return way(policies, networkingv1.PolicyTypeEgress, from, to, port) && way(policies, networkingv1.PolicyTypeIngress, to, from, port)
-}
-
-func way(policies []networkingv1.NetworkPolicy, typ networkingv1.PolicyType, of, peer party, port int) bool {
-	selected, allowed := false, false
-	for _, p := range policies {
-		if of.namespace != p.Namespace || !selects(&p.Spec.PodSelector, of.labels) || !slices.Contains(p.Spec.PolicyTypes, typ) {
-			continue
-		}
-		selected = true
-		if typ == networkingv1.PolicyTypeEgress {
-			for _, rule := range p.Spec.Egress {
-				allowed = allowed || onPort(rule.Ports, port) && isPeer(p.Namespace, rule.To, peer)
-			}
-			continue
-		}
-		for _, rule := range p.Spec.Ingress {
-			allowed = allowed || onPort(rule.Ports, port) && isPeer(p.Namespace, rule.From, peer)
-		}
-	}
-	return !selected || allowed
-}
-
-func onPort(ports []networkingv1.NetworkPolicyPort, port int) bool {
-	return len(ports) == 0 || slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool { return p.Port.IntValue() == port })
-}
-
-func isPeer(namespace string, peers []networkingv1.NetworkPolicyPeer, p party) bool {
-	return len(peers) == 0 || slices.ContainsFunc(peers, func(peer networkingv1.NetworkPolicyPeer) bool {
-		if peer.IPBlock != nil {
-			// A pod's address is private here, as in most clusters.
-			at, err := netip.ParseAddr(p.address)
-			in := func(cidr string) bool { return netip.MustParsePrefix(cidr).Contains(at) }
-			return err == nil && in(peer.IPBlock.CIDR) && !slices.ContainsFunc(peer.IPBlock.Except, in)
-		}
-		if p.namespace == "" {
-			return false
-		}
-		inNamespace := p.namespace == namespace
-		if peer.NamespaceSelector != nil {
-			inNamespace = selects(peer.NamespaceSelector, map[string]string{labelNamespaceName: p.namespace})
-		}
-		return inNamespace && (peer.PodSelector == nil || selects(peer.PodSelector, p.labels))
-	})
-}
-
-func selects(s *metav1.LabelSelector, l map[string]string) bool {
-	selector, err := metav1.LabelSelectorAsSelector(s)
-	return err == nil && selector.Matches(labels.Set(l))
+	return p.Bounds.NetworkPolicies
 }
 
 // TestOneMistakeAtATime: of several mistakes the same one is told each time.

@@ -29,10 +29,14 @@ type Request struct {
 	// Before reads the values from Secrets that are in use now. It is called only
 	// when there is need of them.
 	Before func() Values
+	// Token of the tenant's account on the host; empty while there is none.
+	Token []byte
 	// Hosts is what is known of hosts and whose they are.
 	Hosts Hosts
 	// Running are the versions that were seen running.
 	Running Running
+	// HostPolicies are the admission policies of the host.
+	HostPolicies HostPolicies
 }
 
 // Spec is what the tenant asks for, with values decoded.
@@ -81,8 +85,10 @@ type Plan struct {
 	Names      Names
 	Host       inputv1alpha1.Host
 	SecretsIn  string
-	UsageAPI   string
 	Kubernetes string
+	// VersionsHeld says which of the platform's versions the tenant doesn't have yet, and
+	// why.
+	VersionsHeld []string
 	// PlanName is the name of the plan in use.
 	PlanName string
 	// PodSecurity is the level that the tenant's pods are held to.
@@ -94,14 +100,18 @@ type Plan struct {
 	ControlPlanes int64
 	VCluster      Chart
 	ArgoCD        Chart
+	// HostProblem says which admission policies the host lacks, "" for none.
+	HostProblem string
+	// Bounds of the tenant on the host.
+	Bounds Bounds
 	// GeneratesPassword: Argo CD makes an initial admin password to publish.
 	GeneratesPassword bool
 	// AdminDisabled: nobody can log in as admin.
 	AdminDisabled bool
 	// Workloads of Argo CD to expect in the virtual cluster.
 	Workloads []Workload
-	// Sensitive are the values of the argo-cd chart that come from Secrets; nil
-	// when the spec names none.
+	// Sensitive are the values of the argo-cd chart that stand in a Secret alone: those
+	// from Secrets that the spec names, and the password of redis. Nil for none.
 	Sensitive Values
 	// Clusters of the spec, in its order.
 	Clusters []Connection
@@ -113,7 +123,7 @@ type Plan struct {
 	SSO SSO
 	// Claim that the tenant belongs to.
 	Claim Claim
-	// DeletionProtection: the claim, or an XR without one, can't be deleted.
+	// DeletionProtection: the XR can't be deleted, nor its claim and the claim's namespace.
 	DeletionProtection bool
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
@@ -133,23 +143,22 @@ func New(r Request) (*Plan, error) {
 		return nil, err
 	}
 	in := r.platform()
-	if groups := []string{UsageProtection, UsageAPIExtensions, UsageNone}; !slices.Contains(groups, in.UsageAPI) {
-		return nil, fmt.Errorf("input.usageAPI: %q is unknown: write one of %v", in.UsageAPI, groups)
+	if labels := []string{CredentialsLabelRequired, CredentialsLabelIgnored}; !slices.Contains(labels, in.Credentials.Label) {
+		return nil, fmt.Errorf("input.credentials.label: %q is unknown: write one of %v", in.Credentials.Label, labels)
 	}
 	p := &Plan{
 		Names:     NewNames(r.XRName, in.Host.ClusterDomain),
 		Host:      in.Host,
 		SecretsIn: in.ConnectionSecretNamespace,
-		UsageAPI:  in.UsageAPI,
 		Claim:     r.Claim,
 
+		HostProblem:   r.HostPolicies.problem(),
 		PlanName:      r.Plan.Name,
 		LoadBalancers: r.Plan.Data.LoadBalancers,
 		PodSecurity:   cmp.Or(r.Plan.Data.PodSecurity, PodSecurityBaseline),
 		ControlPlanes: r.Plan.Data.VCluster.Replicas,
-	}
-	if p.DeletionProtection = r.Spec.DeletionProtection; p.DeletionProtection && p.UsageAPI != UsageProtection {
-		return nil, fmt.Errorf("spec.deletionProtection: is not possible on this platform, whose Crossplane has no Usage of a claim (input.usageAPI is %s, not %s): leave it out", p.UsageAPI, UsageProtection)
+
+		DeletionProtection: r.Spec.DeletionProtection,
 	}
 	if err := p.setVersions(r, in); err != nil {
 		return nil, err
@@ -164,6 +173,9 @@ func New(r Request) (*Plan, error) {
 		return nil, err
 	}
 	if err := checkTemplates("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
+		return nil, err
+	}
+	if err := checkReplicas("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
 		return nil, err
 	}
 	if err := p.setValues(r, in); err != nil {
@@ -186,36 +198,26 @@ func (p *Plan) setVersions(r Request, in inputv1alpha1.Input) error {
 	p.VCluster = Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name}
 	p.ArgoCD = Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name}
 
-	fields := map[*string]string{}
+	var w versions
 	for _, v := range []struct {
-		into                    *string
-		check                   func(field, version string) (string, error)
-		claimed, claim, ofInput string
-		input                   string
-		list                    string
-		allowed                 []string
+		version
+		into *wanted
 	}{
-		{&p.VCluster.Version, chartVersion, r.Spec.VClusterChartVersion, "spec.vcluster.chartVersion", in.Charts.VCluster.Version, "input.charts.vcluster.version", "vclusterCharts", r.Plan.Data.Versions.VClusterCharts},
-		{&p.ArgoCD.Version, chartVersion, r.Spec.ArgoCDChartVersion, "spec.argocd.chartVersion", in.Charts.ArgoCD.Version, "input.charts.argocd.version", "argocdCharts", r.Plan.Data.Versions.ArgoCDCharts},
-		{&p.Kubernetes, kubernetesVersion, r.Spec.KubernetesVersion, "spec.kubernetes.version", in.Kubernetes.Version, "input.kubernetes.version", "kubernetes", r.Plan.Data.Versions.Kubernetes},
+		{version{check: chartVersion, claim: "spec.vcluster.chartVersion", claims: r.Spec.VClusterChartVersion, input: "input.charts.vcluster.version", platforms: in.Charts.VCluster.Version,
+			list: "vclusterCharts", listed: r.Plan.Data.Versions.VClusterCharts, running: r.Running.VCluster}, &w.vcluster},
+		{version{check: chartVersion, claim: "spec.argocd.chartVersion", claims: r.Spec.ArgoCDChartVersion, input: "input.charts.argocd.version", platforms: in.Charts.ArgoCD.Version,
+			list: "argocdCharts", listed: r.Plan.Data.Versions.ArgoCDCharts, running: r.Running.ArgoCD, free: true}, &w.argocd},
+		{version{check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion, input: "input.kubernetes.version", platforms: in.Kubernetes.Version,
+			list: "kubernetes", listed: r.Plan.Data.Versions.Kubernetes, running: r.Running.Kubernetes}, &w.kubernetes},
 	} {
-		fields[v.into] = v.input
-		if v.claimed != "" {
-			fields[v.into] = v.claim
-		}
 		var err error
-		if *v.into, err = v.check(fields[v.into], cmp.Or(v.claimed, v.ofInput)); err != nil {
-			return err
-		}
-		chosen := *v.into
-		if v.claimed == "" {
-			chosen = ""
-		}
-		if err := r.Plan.checkAllowed(v.list, v.allowed, v.claim, chosen); err != nil {
+		if *v.into, err = r.Plan.choose(v.version); err != nil {
 			return err
 		}
 	}
-	return checkVersions(wanted{fields[&p.VCluster.Version], p.VCluster.Version}, wanted{fields[&p.Kubernetes], p.Kubernetes}, r.Running)
+	w, p.VersionsHeld = w.resolve(r.Running, r.Plan.Data.Versions.Kubernetes)
+	p.VCluster.Version, p.ArgoCD.Version, p.Kubernetes = w.vcluster.version, w.argocd.version, w.kubernetes.version
+	return checkVersions(w.vcluster, w.kubernetes, r.Running)
 }
 
 // setValues merges: built-in defaults < input < plan < claim < protected.
@@ -251,6 +253,15 @@ func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
 	p.ArgoCD.Values = withRedisHA(Merge(argocd.all, argocdProtectedValues()))
 	layers := []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {r.Plan.at("values.argocd"), argocdOfPlan}, {"input.charts.argocd.values", ofArgoCD}}
 	if err := p.setParts(r, in, layers); err != nil {
+		return err
+	}
+	p.setRedis(r)
+	sources := fit{plan: r.Plan, of: map[string]source{chartVCluster: vcluster, chartArgoCD: argocd}}
+	whose := func(path []string) string {
+		_, field := sources.whose(chartVCluster, path)
+		return field
+	}
+	if err := p.setBounds(in, whose); err != nil {
 		return err
 	}
 	// Last, since some of it depends on the parts.

@@ -7,6 +7,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
 // TestTenantIDs: names are stable, bounded, valid, and never shared.
@@ -95,6 +99,23 @@ func TestPlatformWins(t *testing.T) {
 	}
 	if accepted == 0 {
 		t.Fatal("no claim was accepted: nothing was tested")
+	}
+}
+
+// TestProtectedValuesAreLast: where the platform's input has a protected value, too,
+// the protected one counts.
+func TestProtectedValuesAreLast(t *testing.T) {
+	in := v1alpha1.Input{}
+	in.Charts.VCluster.Values = &runtime.RawExtension{Raw: []byte(`{"controlPlane":{"statefulSet":{"env":[{"name":"A","value":"b"}]}}}`)}
+	in.Charts.ArgoCD.Values = &runtime.RawExtension{Raw: []byte(`{"fullnameOverride":"mine"}`)}
+	p, err := New(Request{XRName: "a", Input: in})
+	if err != nil {
+		t.Fatal(err)
+	}
+	env, _ := lookup(p.VCluster.Values, pathOfEnvironment...)
+	name, _ := lookup(p.ArgoCD.Values, "fullnameOverride")
+	if list, _ := env.([]any); len(list) != 2 || name != ArgoCDRelease {
+		t.Errorf("want the variable of the input with the function's own, and name %s, got %v, %v", ArgoCDRelease, env, name)
 	}
 }
 

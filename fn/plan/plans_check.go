@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -15,6 +14,9 @@ import (
 // check refuses a plan that no tenant can have.
 func (c Chosen) check() error {
 	d := c.Data
+	if err := c.checkNamespaces(); err != nil {
+		return err
+	}
 	if err := c.checkNames(); err != nil {
 		return err
 	}
@@ -137,20 +139,4 @@ func (c Chosen) checkQuantity(field, text string) error {
 		return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", c.at(field), text)
 	}
 	return nil
-}
-
-// checkAllowed refuses a version of the claim that the plan doesn't allow.
-func (c Chosen) checkAllowed(list string, allowed []string, field, version string) error {
-	var ok bool
-	for i, a := range allowed {
-		constraint, err := semver.NewConstraint(a)
-		if err != nil {
-			return fmt.Errorf("%s[%d]: %q is neither a version nor a range: write one such as 1.35.4, ~1.35 or \">=9.3.0 <10\"", c.at("versions."+list), i, a)
-		}
-		ok = ok || version != "" && constraint.Check(parse(version))
-	}
-	if ok || version == "" || len(allowed) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%s: plan %s doesn't allow %s: write a version of %s, or choose another plan", field, c.Name, version, strings.Join(allowed, ", "))
 }

@@ -97,6 +97,10 @@ func (s *secretReader) checkPrivateKey(key string, read map[string]string) {
 	if read[key] == "" {
 		return
 	}
+	if len(read[key]) > maxPrivateKey {
+		s.fail("%s has %d bytes: write one of at most %d", key, len(read[key]), maxPrivateKey)
+		return
+	}
 	read[key] = strings.ReplaceAll(read[key], "\r\n", "\n") + "\n"
 	passphrase := &ssh.PassphraseMissingError{}
 	switch _, err := ssh.ParseRawPrivateKey([]byte(read[key])); {

@@ -80,14 +80,23 @@ func requests(kubernetes string, platforms Values) (Values, error) {
 		insert(out, before+fmt.Sprintf(requestsPolicy, requestsOfPolicy["cpu"]), pathOfManifests...)
 	}
 	if len(arguments) > 0 {
-		at, _ := lookup(platforms, pathOfArguments...)
-		before, ok := at.([]any)
-		if at != nil && !ok {
-			return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not a list: write one such as [--event-ttl=30m]", strings.Join(pathOfArguments, "."))
+		before, err := platformsList(platforms, pathOfArguments, "[--event-ttl=30m]")
+		if err != nil {
+			return nil, err
 		}
 		insert(out, slices.Concat(before, arguments), pathOfArguments...)
 	}
 	return out, nil
+}
+
+// platformsList is a list in the platform's values, to which the function adds.
+func platformsList(platforms Values, path []string, example string) ([]any, error) {
+	at, _ := lookup(platforms, path...)
+	list, ok := at.([]any)
+	if at != nil && !ok {
+		return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not a list: write one such as %s", strings.Join(path, "."), example)
+	}
+	return list, nil
 }
 
 // requestsIn are the arguments of the API server that it takes in a minor version of

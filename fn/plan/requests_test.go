@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 
@@ -62,5 +63,33 @@ func TestRequestsLeaveThePlatformsOwn(t *testing.T) {
 		if _, err := requests("v1.35.4", wrong); err == nil || !strings.Contains(err.Error(), strings.Join(path, ".")) {
 			t.Errorf("a number at %v: %v", path, err)
 		}
+	}
+}
+
+// TestHostRequests: a virtual cluster asks so much of the host and no more, unless the
+// platform says otherwise.
+func TestHostRequests(t *testing.T) {
+	own := map[string]any{"name": "VCLUSTER_PHYSICAL_CLIENT_QPS", "value": "10"}
+	other, more := map[string]any{"name": "A", "value": "b"}, map[string]any{"name": "VCLUSTER_PHYSICAL_CLIENT_QPS", "value": "80"}
+	for name, tc := range map[string]struct{ platforms, want []any }{
+		"Nothing":  {nil, []any{own}},
+		"Other":    {[]any{other}, []any{other, own}},
+		"MoreThan": {[]any{more}, []any{more}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := Values{}
+			if tc.platforms != nil {
+				insert(v, tc.platforms, pathOfEnvironment...)
+			}
+			got, err := environment(v)
+			if err != nil || !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("want %v, got %v, %v", tc.want, got, err)
+			}
+		})
+	}
+	v := Values{}
+	insert(v, "A=b", pathOfEnvironment...)
+	if _, err := environment(v); err == nil || !strings.Contains(err.Error(), "input.charts.vcluster.values.controlPlane.statefulSet.env: is not a list") {
+		t.Errorf("got %v", err)
 	}
 }

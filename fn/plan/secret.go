@@ -21,12 +21,27 @@ type Claim struct {
 // MaxSecretSize bounds a Secret of credentials, in bytes.
 const MaxSecretSize = 256 << 10
 
+// maxPrivateKey bounds a private key, in bytes: one of RSA with 4,096 bits takes 3,300,
+// and what checks a much longer one takes seconds.
+const maxPrivateKey = 16 << 10
+
+// LabelCredentials is the label of Secrets that claims may use, with the value "true".
+const LabelCredentials = "virtualargocd.io/credentials"
+
+// What the input may say of that label.
+const (
+	CredentialsLabelRequired = "Required"
+	CredentialsLabelIgnored  = "Ignored"
+)
+
 // A Secret that the spec names, in the namespace of the claim.
 type Secret struct {
 	// Read tells whether Crossplane has looked for it.
 	Read bool
 	// Found tells whether it is there.
 	Found bool
+	// Labelled: it has LabelCredentials.
+	Labelled bool
 	// TooLarge: it holds more than MaxSecretSize, and has not been decoded.
 	TooLarge bool
 	// Type of the Secret, such as kubernetes.io/tls.
@@ -58,6 +73,10 @@ func (r Request) readSecret(name string) *secretReader {
 		s.problem = &problem{v1alpha1.StateSecretMissing, s.what + " has not been read yet"}
 	case !s.Found:
 		s.problem = &problem{v1alpha1.StateSecretMissing, s.what + " does not exist: create it"}
+	case !s.Labelled && r.Input.Credentials.Label != CredentialsLabelIgnored:
+		s.fail("doesn't have the label %[1]s: \"true\", without which a claim can't use it: kubectl -n %[2]s label secret %[3]s %[1]s=true", LabelCredentials, r.Claim.Namespace, name)
+		// Nothing may come of it, not even a message about a key.
+		s.Data = nil
 	case s.TooLarge:
 		s.fail("it is too large: keep it to %d KiB, and leave out what is no credential", MaxSecretSize>>10)
 	}

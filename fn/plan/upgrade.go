@@ -11,6 +11,8 @@ import (
 type Running struct {
 	VCluster   string
 	Kubernetes string
+	// ArgoCD is the version of its chart.
+	ArgoCD string
 	// Plan in use.
 	Plan string
 	// Store of the virtual cluster's state.
@@ -20,6 +22,8 @@ type Running struct {
 // A version that is wanted, and the field that it comes from.
 type wanted struct {
 	field, version string
+	// named: the claim names it.
+	named bool
 }
 
 // checkVersions refuses what vcluster or Kubernetes can't do: a Kubernetes that the

@@ -1,23 +1,23 @@
 package plan
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
+// TestUpgrades: what vcluster and Kubernetes can do, where the plan allows all.
 func TestUpgrades(t *testing.T) {
-	input := func(vcluster, kubernetes string) inputv1alpha1.Input {
-		return inputv1alpha1.Input{
-			Charts:     inputv1alpha1.Charts{VCluster: inputv1alpha1.Chart{Version: vcluster}},
-			Kubernetes: inputv1alpha1.Kubernetes{Version: kubernetes},
-		}
-	}
+	all := Chosen{Name: "p", Data: inputv1alpha1.PlanData{Versions: inputv1alpha1.PlanVersions{Kubernetes: []string{">=0"}, VClusterCharts: []string{">=0"}}}}
 	cases := map[string]struct {
 		reason  string
 		spec    Spec
@@ -32,10 +32,10 @@ func TestUpgrades(t *testing.T) {
 		"PatchDown":          {reason: "An older patch keeps its data alike.", spec: Spec{KubernetesVersion: "v1.35.0"}, running: Running{VCluster: "0.36.1", Kubernetes: "v1.35.4"}},
 		"Downgrade":          {"Kubernetes can't go back.", Spec{KubernetesVersion: "v1.35.4"}, inputv1alpha1.Input{}, Running{VCluster: "0.36.1", Kubernetes: "v1.36.0"}, []string{"spec.kubernetes.version", "v1.36.0 runs", "can't go back to v1.35.4", "write a version of 1.36"}},
 		"Skip":               {"Nor leave a minor version out.", Spec{KubernetesVersion: "v1.36.0"}, inputv1alpha1.Input{}, Running{VCluster: "0.36.1", Kubernetes: "v1.34.2"}, []string{"spec.kubernetes.version", "v1.34.2 runs", "can't leave out", "v1.36.0", "write a version of 1.34 or 1.35 first"}},
-		"PlatformSkips":      {"The platform's default counts like the claim's.", Spec{}, inputv1alpha1.Input{}, Running{VCluster: "0.36.1", Kubernetes: "v1.34.2"}, []string{"input.kubernetes.version", "1.34 or 1.35"}},
-		"NotOfThisVCluster":  {"An older vcluster serves fewer.", Spec{KubernetesVersion: "v1.36.0", VClusterChartVersion: "0.30.1"}, inputv1alpha1.Input{}, Running{}, []string{"spec.kubernetes.version", `"v1.36.0"`, "vcluster 0.30.1", "1.30, 1.31, 1.32, 1.33, 1.34"}},
-		"PlatformsVCluster":  {"So does the platform's.", Spec{KubernetesVersion: "v1.33.0"}, input("0.25.0", ""), Running{}, []string{"spec.kubernetes.version", "vcluster 0.25.0", "1.30, 1.31, 1.32"}},
-		"VClusterTooOld":     {"Its chart has other values.", Spec{VClusterChartVersion: "0.24.1"}, inputv1alpha1.Input{}, Running{}, []string{"spec.vcluster.chartVersion", "0.24.1", "0.25.0"}},
+		"OfNoVCluster":       {"Nor does the newest serve all.", Spec{KubernetesVersion: "v1.29.0"}, inputv1alpha1.Input{}, Running{}, []string{"spec.kubernetes.version", "v1.29.0", "1.30, 1.31, 1.32, 1.33, 1.34, 1.35, 1.36"}},
+		"NotOfThisVCluster":  {"An older vcluster serves fewer.", Spec{KubernetesVersion: "v1.36.0", VClusterChartVersion: "0.34.1"}, inputv1alpha1.Input{}, Running{}, []string{"spec.kubernetes.version", `"v1.36.0"`, "vcluster 0.34.1", "write a version of 1.34, 1.35"}},
+		"PlatformsVCluster":  {"So does the platform's.", Spec{KubernetesVersion: "v1.33.0"}, platformVersions("0.36.0", ""), Running{}, []string{"spec.kubernetes.version", "vcluster 0.36.0", "write a version of 1.34, 1.35, 1.36"}},
+		"VClusterTooOld":     {"It doesn't renew its certificates.", Spec{VClusterChartVersion: "0.33.1"}, inputv1alpha1.Input{}, Running{}, []string{"spec.vcluster.chartVersion", "0.33.1", "0.34.0"}},
 		"VClusterDowngrade":  {"vcluster can't go back.", Spec{VClusterChartVersion: "0.35.2"}, inputv1alpha1.Input{}, Running{VCluster: "0.36.1", Kubernetes: "v1.36.0"}, []string{"spec.vcluster.chartVersion", "vcluster 0.36.1 runs", "can't go back to 0.35.2", "0.36.0 or a later version"}},
 		"VClusterPatchDown":  {reason: "An older patch keeps its data alike.", spec: Spec{VClusterChartVersion: "0.36.0"}, running: Running{VCluster: "0.36.1", Kubernetes: "v1.36.0"}},
 		"VClusterUnknown":    {reason: "A newer vcluster serves at least as much.", spec: Spec{VClusterChartVersion: "0.99.0"}, running: Running{VCluster: "0.36.1", Kubernetes: "v1.36.0"}},
@@ -46,7 +46,7 @@ func TestUpgrades(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			_, err := New(Request{XRName: "a", Spec: tc.spec, Input: tc.input, Running: tc.running})
+			_, err := New(Request{XRName: "a", Spec: tc.spec, Plan: all, Input: tc.input, Running: tc.running})
 			if (err == nil) != (len(tc.want) == 0) {
 				t.Fatalf("\n%s\nNew(...): want error with %q, got %v", tc.reason, tc.want, err)
 			}
@@ -67,16 +67,23 @@ func TestSupportedKubernetes(t *testing.T) {
 	}
 	_, list, _ := strings.Cut(string(raw), "var K8SVersionMap")
 	list, _, _ = strings.Cut(list, "\n}")
-	var got []string
-	for _, m := range regexp.MustCompile(`"(1\.[0-9]+)":`).FindAllStringSubmatch(list, -1) {
-		got = append(got, m[1])
+	got := map[uint64]uint64{}
+	for _, m := range regexp.MustCompile(`"ghcr.io/loft-sh/kubernetes:v1\.([0-9]+)\.([0-9]+)"`).FindAllStringSubmatch(list, -1) {
+		minor, err1 := strconv.ParseUint(m[1], 10, 64)
+		patch, err2 := strconv.ParseUint(m[2], 10, 64)
+		if err1 != nil || err2 != nil {
+			t.Fatal(m)
+		}
+		got[minor] = patch
 	}
-	slices.Sort(got)
+	if diff := cmp.Diff(got, patches); diff != "" {
+		t.Errorf("Kubernetes that vcluster %s serves: -its own list, +the table:\n%s", DefaultVClusterVersion, diff)
+	}
 	s, err := supportOf("", DefaultVClusterVersion)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := strings.Split(minors(s.oldest, s.newest, " "), " "); !slices.Equal(want, got) {
-		t.Errorf("vcluster %s serves Kubernetes %v, the table says %v", DefaultVClusterVersion, got, want)
+	if minors := slices.Sorted(maps.Keys(got)); s.oldest != minors[0] || s.newest != minors[len(minors)-1] {
+		t.Errorf("vcluster %s serves Kubernetes 1.%d to 1.%d, the table says %v", DefaultVClusterVersion, minors[0], minors[len(minors)-1], s)
 	}
 }

@@ -1,6 +1,10 @@
 package plan
 
-import "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+import (
+	"slices"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+)
 
 // vclusterDefaults are the values of the vcluster chart a platform or, where it
 // is allowed, a tenant may change.
@@ -34,10 +38,6 @@ func vclusterDefaults() Values {
 // vclusterProtected are the values the function, and the tenants' isolation,
 // depend on: they win over everyone's.
 func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
-	isolated, err := isolation(p, in)
-	if err != nil {
-		return nil, err
-	}
 	sans := make([]any, 0, len(p.Names.APIHosts))
 	for _, host := range p.Names.APIHosts {
 		sans = append(sans, host)
@@ -69,10 +69,39 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Merge(isolated, requested, Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
+	env, err := environment(platforms)
+	if err != nil {
+		return nil, err
+	}
+	control["statefulSet"].(Values)["env"] = env
+	return Merge(isolation(p), requested, Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
 		"controlPlane":     control,
 		"exportKubeConfig": Values{"server": p.Names.APIServer()},
 	}), nil
+}
+
+var pathOfEnvironment = []string{"controlPlane", "statefulSet", "env"}
+
+// hostRequests is how many requests a second a virtual cluster sends to the host's API
+// server on average, for each kind of object; at once it may send more, such as when
+// it starts (VCLUSTER_PHYSICAL_CLIENT_BURST, 80 by default). Each may be a write to the
+// host's etcd. vcluster's own default is 40.
+const hostRequests = "10"
+
+// environment returns the environment variables of the control plane: those of the
+// platform's values, and hostRequests unless the platform sets another number.
+func environment(platforms Values) ([]any, error) {
+	env, err := platformsList(platforms, pathOfEnvironment, "[{name: A, value: b}]")
+	if err != nil {
+		return nil, err
+	}
+	const name = "VCLUSTER_PHYSICAL_CLIENT_QPS"
+	for _, e := range env {
+		if is, _ := e.(Values); is["name"] == name {
+			return env, nil
+		}
+	}
+	return append(slices.Clone(env), Values{"name": name, "value": hostRequests}), nil
 }
 
 func vclusterTag(p *Plan, in v1alpha1.Input) string {

@@ -42,9 +42,7 @@ var vclusterValues = []VClusterValue{
 	{"controlPlane.statefulSet.resources.limits", OfTenant, "the size of the control plane, within the quota"},
 	{"controlPlane.statefulSet.resources.requests", OfTenant, "as above"},
 	{"logging.encoding", OfTenant, "json or console"},
-	{"sync.toHost.configMaps.all", OfTenant, "all ConfigMaps, not only those that pods use, within the quota"},
 	{"sync.toHost.persistentVolumeClaims.enabled", OfTenant, "volumes, within the quota"},
-	{"sync.toHost.secrets.all", OfTenant, "all Secrets, not only those that pods use, within the quota"},
 
 	{"controlPlane.backingStore.etcd.deploy.statefulSet.resources", OfPlan, "the size of the store"},
 	{"controlPlane.backingStore.etcd.deploy.statefulSet.scheduling", OfPlan, "which of the host's nodes are used"},
@@ -66,6 +64,7 @@ var vclusterValues = []VClusterValue{
 	{"sync.toHost.pods.runtimeClassName", OfPlan, "what keeps the tenant's containers from the host's kernel"},
 
 	{"controlPlane.distro.k8s.apiServer.extraArgs", OfInput, "the function adds its own"},
+	{"controlPlane.statefulSet.env", OfInput, "the function adds its own"},
 	{"experimental.deploy.vcluster.manifests", OfInput, "the function adds its own"},
 
 	{"controlPlane.advanced.defaultImageRegistry", Protected, "input.images.registry sets it"},
@@ -87,15 +86,20 @@ var vclusterValues = []VClusterValue{
 	{"controlPlane.statefulSet.image", Protected, "input.images sets it"},
 	{"controlPlane.statefulSet.persistence.volumeClaim", Protected, "storage of the plan's vcluster, or input.storage, sets it"},
 	{"controlPlane.statefulSet.runtimeClassName", Protected, "the control plane calls the host's API server and is no tenant's code"},
-	{"experimental.deploy.host.manifests", Protected, "the tenant's NetworkPolicies are in it; input.network sets them"},
+	{"experimental.deploy.host", Protected, "what Helm installs on the host is the vcluster chart and nothing else"},
 	{"exportKubeConfig", Protected, "Crossplane reaches the virtual cluster by it"},
+	{"policies.limitRange.annotations", Protected, "the LimitRange isn't the chart's"},
 	{"policies.limitRange.enabled", Protected, "no pod is unbounded"},
+	{"policies.limitRange.labels", Protected, "the LimitRange isn't the chart's"},
 	{"policies.networkPolicy", Protected, "policies add up: the chart's would open what the tenant's own close"},
 	{"policies.podSecurityStandard", Protected, "podSecurity of the plan sets it"},
+	{"policies.resourceQuota.annotations", Protected, "the ResourceQuota isn't the chart's"},
 	{"policies.resourceQuota.enabled", Protected, "no tenant is unbounded"},
+	{"policies.resourceQuota.labels", Protected, "the ResourceQuota isn't the chart's"},
 	{"policies.resourceQuota.scopeSelector", Protected, "no pod is outside the quota"},
 	{"policies.resourceQuota.scopes", Protected, "no pod is outside the quota"},
-	{"rbac.role.extraRules", Protected, "what the control plane may do in the tenant's namespace of the host"},
+	{"rbac", Protected, "ClusterRoles of the host say what the control plane may do in the tenant's namespace"},
+	{"sync.toHost.configMaps.all", Protected, "those that pods use are synced; a tenant could fill the host's store with the rest"},
 	{"sync.toHost.endpointSlices", Protected, "a Service with addresses of a tenant's choice leads the host's ingress controller anywhere"},
 	{"sync.toHost.endpoints", Protected, "a Service with addresses of a tenant's choice leads the host's ingress controller anywhere"},
 	{"sync.toHost.ingresses", Protected, "on where the claim has a host, by spec.ingress or the platform's domain"},
@@ -103,6 +107,7 @@ var vclusterValues = []VClusterValue{
 	{"sync.toHost.networkPolicies", Protected, "policies add up: one of a tenant's would open what the platform's close"},
 	{"sync.toHost.pods.enabled", Protected, "Argo CD runs as the tenant's pods"},
 	{"sync.toHost.pods.useSecretsForSATokens", Protected, "tokens belong in Secrets, not in annotations"},
+	{"sync.toHost.secrets.all", Protected, "those that pods use are synced; a tenant could fill the host's store with the rest"},
 	{"sync.toHost.serviceAccounts", Protected, "the tenant's pods run as one account, which has no rights"},
 }
 

@@ -103,7 +103,9 @@ func TestWhoMaySetVClusterValues(t *testing.T) {
 		"Arguments":              {"controlPlane.distro.k8s.apiServer.extraArgs", []any{"--event-ttl=30m"}, false, false, true},
 		"NoOneClassed":           {"controlPlane.statefulSet.labels.a", "b", false, false, true},
 		"NoOneKnows":             {"a.b", true, false, false, true},
-		"ManifestsOfThePlatform": {"experimental.deploy.host.manifestsTemplate", "", false, false, true},
+		"ManifestsOfThePlatform": {"experimental.deploy.host.manifestsTemplate", "", false, false, false},
+		"EverySecretSynced":      {"sync.toHost.secrets.all", true, false, false, false},
+		"RightsOnTheHost":        {"rbac.role.extraRules", []any{}, false, false, false},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

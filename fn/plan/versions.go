@@ -18,15 +18,22 @@ type support struct {
 }
 
 // supported is the list K8SVersionMap in vcluster's config, release by release.
-// vcluster before 0.25 has other values in its chart. A vcluster that is newer
-// than the last row is taken to serve as much as that one.
+// vcluster before 0.34 doesn't renew its certificates, which are valid for a year. A
+// vcluster that is newer than the last row is taken to serve as much as that one.
 var supported = []support{
-	{since: 25, oldest: 30, newest: 32},
-	{since: 27, oldest: 30, newest: 33},
-	{since: 30, oldest: 30, newest: 34},
-	{since: 32, oldest: 30, newest: 35},
+	{since: 34, oldest: 30, newest: 35},
 	{since: 35, oldest: 30, newest: 36},
 }
+
+// servesOlderSince is the first vcluster in which Kubernetes before 1.34 runs on a host
+// with 1.34 or later (loft-sh/vcluster issues 3578 and 4037).
+var servesOlderSince = semver.MustParse("0.36.1")
+
+const olderThan = 34
+
+// patches are the patch versions of Kubernetes 1.x minors in the list of the default
+// vcluster: the version that it runs where no other is asked for.
+var patches = map[uint64]uint64{30: 2, 31: 1, 32: 1, 33: 4, 34: 0, 35: 0, 36: 0}
 
 // supportOf is what a version of vcluster serves.
 func supportOf(field, vcluster string) (support, error) {
@@ -38,9 +45,13 @@ func supportOf(field, vcluster string) (support, error) {
 		return supported[len(supported)-1], nil
 	}
 	for _, s := range slices.Backward(supported) {
-		if v.Minor() >= s.since {
-			return s, nil
+		if v.Minor() < s.since {
+			continue
 		}
+		if v.LessThan(servesOlderSince) {
+			s.oldest = olderThan
+		}
+		return s, nil
 	}
 	return support{}, fmt.Errorf("%s: vcluster %s is not supported: write 0.%d.0 or a later version", field, vcluster, supported[0].since)
 }

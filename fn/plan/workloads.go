@@ -64,15 +64,6 @@ var components = []component{
 	{name: "redis-proxy", kind: is(Deployment), suffix: "redis-ha-haproxy", wanted: func(v Values) bool { return redisHA(v) && enabled(v, true, "redis-ha", "haproxy", "enabled") }, key: "redis-ha.haproxy", replicas: 3},
 }
 
-// Components are the short names of every workload there may be.
-func Components() []string {
-	out := make([]string, 0, len(components))
-	for _, c := range components {
-		out = append(out, c.name)
-	}
-	return out
-}
-
 // controllerKind: the chart makes the application controller a Deployment when
 // clusters are spread over its replicas dynamically.
 func controllerKind(v Values) string {

@@ -8,7 +8,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // A Condition of the XR and of its claim.
@@ -32,7 +31,8 @@ func conditions(t compose.Tenant, deleting bool) (core, optional []Condition) {
 			{Type: v1alpha1.ConditionArgoCDReady, Reason: v1alpha1.ReasonDeleting, Message: "Argo CD goes with its virtual cluster"},
 		}, nil
 	}
-	core, optional = []Condition{virtualClusterReady(t), argoCDReady(t)}, parts(t)
+	core = []Condition{virtualClusterReady(t), argoCDReady(t)}
+	optional = append([]Condition{specAccepted(t), hostProtected(t)}, parts(t)...)
 	redact := newRedactor(t.Observed)
 	for _, conditions := range [][]Condition{core, optional} {
 		for i := range conditions {
@@ -51,48 +51,83 @@ func allTrue(conditions []Condition) bool {
 func virtualClusterReady(t compose.Tenant) Condition {
 	release := t.Observed.Composed[compose.VCluster]
 	is := conditionOf(v1alpha1.ConditionVirtualClusterReady)
+	ns, quota := t.Observed.Composed[compose.Namespace], t.Observed.Composed[compose.Quota]
 	switch {
+	case compose.KubeconfigProblem(t) != "":
+		return is.no(v1alpha1.ReasonKubeconfigInvalid, "The kubeconfig that the virtual cluster has written is not used", compose.KubeconfigProblem(t))
 	case compose.VClusterReady(t):
 		return is.yes("The virtual cluster runs")
+	case !release.Exists() && t.HostProblem != "":
+		return is.no(v1alpha1.ReasonPoliciesMissing, t.HostProblem, "")
 	case awaitsNamespace(t):
-		return is.no(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host", problem(t.Observed.Composed[compose.Namespace]))
-	case release.Deployed() && !compose.HasKubeconfig(t) && !awaitsKubeconfig(release):
-		return is.no(v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig", problem(release))
-	case problem(release) != "" && !awaitsKubeconfig(release):
+		// One message for all of it: each change of the status costs some of Crossplane's
+		// attention.
+		return is.no(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds", or(problem(ns), problem(quota)))
+	case problem(release) != "":
 		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.VCluster.Name, t.VCluster.Version), problem(release))
+	case !compose.HasKubeconfig(t) && compose.ControlPlaneTrouble(t) != "":
+		return is.no(v1alpha1.ReasonPodsCannotStart, fmt.Sprintf("Installing chart %s %s with Kubernetes %s", t.VCluster.Name, t.VCluster.Version, t.Kubernetes), compose.ControlPlaneTrouble(t))
 	case !release.Current() && compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.VCluster.Name, t.VCluster.Version), "")
 	}
 	return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s with Kubernetes %s", t.VCluster.Name, t.VCluster.Version, t.Kubernetes), "")
 }
 
-// awaitsKubeconfig tells whether provider-helm only misses the kubeconfig, which
-// vcluster writes a moment after it is up. That is no news.
-func awaitsKubeconfig(release decode.Composed) bool {
-	return strings.Contains(problem(release), plan.KubeconfigSource+`" not found`)
+// specAccepted is the condition of what people have written.
+func specAccepted(t compose.Tenant) Condition {
+	is := conditionOf(v1alpha1.ConditionSpecAccepted)
+	if t.Refused == nil {
+		if failed := compose.TakenBack(t); failed != "" {
+			return is.no(v1alpha1.ReasonUpgradeFailed, failed, "")
+		}
+		return Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonAccepted, Message: "The claim, its plan and the platform's input are in use"}
+	}
+	return is.no(mistakeOf(t.Refused), t.Refused.Error(), "")
+}
+
+// mistakeOf tells from the field that an error begins with who has to correct it.
+func mistakeOf(err error) string {
+	switch message := err.Error(); {
+	case strings.HasPrefix(message, "input"):
+		return v1alpha1.ReasonInvalidInput
+	case strings.HasPrefix(message, "plan "):
+		return v1alpha1.ReasonInvalidPlan
+	}
+	return v1alpha1.ReasonInvalidSpec
+}
+
+// hostProtected is the condition of the host's admission policies.
+func hostProtected(t compose.Tenant) Condition {
+	is := conditionOf(v1alpha1.ConditionHostProtected)
+	if t.HostProblem != "" {
+		return is.no(v1alpha1.ReasonPoliciesMissing, t.HostProblem, "")
+	}
+	return is.yes("The host has the admission policies that this function needs")
 }
 
 func argoCDReady(t compose.Tenant) Condition {
 	host, release := t.Observed.Composed[compose.VCluster], t.Observed.Composed[compose.ArgoCD]
 	is := conditionOf(v1alpha1.ConditionArgoCDReady)
-	broken, unseen := workloads(t)
+	broken, why, unseen := workloads(t)
 	switch {
 	case !release.Exists() && !compose.HasKubeconfig(t):
 		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
 	case !host.Current() && problem(host) == "" && release.Condition("Synced").False():
 		// Its control plane starts anew, and nobody can look into it meanwhile.
 		return is.no(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster, in which a change is being rolled out", "")
+	case !compose.WasReady(t.Observed) && why != "":
+		return is.no(v1alpha1.ReasonPodsCannotStart, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), why)
 	case release.Deployed() && !compose.HasPassword(t):
 		return is.no(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", problem(release))
 	case release.Deployed() && strings.HasPrefix(problem(release), "observe failed"):
 		return is.no(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", problem(release))
 	case problem(release) != "":
-		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), problem(release))
-	case wasReady(t.Observed) && len(broken) > 0 && release.Current():
+		return is.no(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), problem(release)+after("; ", why))
+	case compose.WasReady(t.Observed) && len(broken) > 0 && release.Current():
 		return is.no(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
 	case !release.Current():
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
-	case !compose.Healthy(release):
+	case !release.Healthy():
 		return is.no(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
 	case unseen:
 		// One message for as long as the first look takes: each change of the
@@ -104,17 +139,33 @@ func argoCDReady(t compose.Tenant) Condition {
 	return is.yes("Every workload of Argo CD is available")
 }
 
-// workloads says of each workload that isn't available why, and whether one
-// hasn't been looked at yet.
-func workloads(t compose.Tenant) (broken []string, unseen bool) {
-	for _, w := range t.Workloads {
-		h := compose.WorkloadHealth(t, w)
+// workloads says of each workload that isn't available that it isn't, and of those whose
+// pods don't run what keeps them from it; and whether nobody has looked at them yet.
+func workloads(t compose.Tenant) (broken []string, why string, unseen bool) {
+	if problem := compose.WorkloadsProblem(t); problem != "" {
+		return []string{"Argo CD's workloads cannot be observed: " + problem}, "", false
+	}
+	all, seen := compose.WorkloadHealth(t)
+	if !seen {
+		return []string{"Argo CD's workloads are not seen yet"}, "", true
+	}
+	var stuck []string
+	for _, h := range all {
 		if !h.Available {
 			broken = append(broken, h.Message)
 		}
-		unseen = unseen || h.Unseen
+		if h.Why != "" {
+			stuck = append(stuck, h.Message)
+		}
 	}
-	return broken, unseen
+	return broken, strings.Join(stuck, "; "), false
+}
+
+func after(prefix, text string) string {
+	if text == "" {
+		return ""
+	}
+	return prefix + text
 }
 
 // problem is what a provider says is wrong with a resource, "" when it says

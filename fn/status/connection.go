@@ -28,7 +28,7 @@ func connection(t compose.Tenant) map[string][]byte {
 			details[key] = value
 		}
 	}
-	set(KubeconfigKey, o.Composed[compose.VCluster].Connection[compose.KubeconfigKey])
+	set(KubeconfigKey, compose.Kubeconfig(t))
 	var url, user []byte
 	if compose.ArgoCDInstalled(t) {
 		url, user = []byte(URL(t.Plan)), []byte(admin)

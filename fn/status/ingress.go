@@ -26,7 +26,7 @@ func ingressReady(t compose.Tenant, is conditionOf) Condition {
 		return is.no(v1alpha1.ReasonHostTaken, message, "")
 	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConnected:
 		return is.no(string(i.Certificate.State), "Certificate", i.Certificate.Message)
-	case i.Host != i.Wanted:
+	case i.Host != i.Wanted && release.Exists():
 		return is.no(v1alpha1.ReasonWaitingForHost, "Host "+i.Wanted+" is being reserved for this claim", "")
 	case !release.Exists() || !argoCDRuns(t):
 		return is.no(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")

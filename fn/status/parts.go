@@ -77,7 +77,9 @@ func connected(t compose.Tenant, is conditionOf, all []plan.Connection, what str
 
 // argoCDRuns tells whether Argo CD has been installed. While a change of it is
 // rolled out, what it has been told stays told.
-func argoCDRuns(t compose.Tenant) bool { return compose.ArgoCDInstalled(t) || wasReady(t.Observed) }
+func argoCDRuns(t compose.Tenant) bool {
+	return compose.ArgoCDInstalled(t) || compose.WasReady(t.Observed)
+}
 
 func clusters(t compose.Tenant) []v1alpha1.ClusterStatus {
 	var out []v1alpha1.ClusterStatus

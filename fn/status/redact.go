@@ -69,7 +69,7 @@ func secrets(o decode.Observed) []string {
 	for _, c := range o.Composed {
 		add(c.Connection)
 	}
-	for _, s := range slices.Concat(o.Secrets, []map[string]string{o.ValuesData()}) {
+	for _, s := range slices.Concat(o.Secrets, o.Credentials(), []map[string]string{o.ValuesData()}) {
 		out = append(out, secretTexts(s)...)
 	}
 	slices.SortFunc(out, func(a, b string) int {

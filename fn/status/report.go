@@ -7,7 +7,6 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
@@ -33,6 +32,7 @@ func New(t compose.Tenant, r compose.Result) Report {
 		Progress:     new(progress(t, rep.Ready)),
 		Message:      message(core, optional, r),
 		Plan:         t.PlanName,
+		VersionsHeld: t.VersionsHeld,
 		Namespace:    t.Names.Namespace,
 		VCluster:     vcluster(t),
 		ArgoCD:       argocd(t),
@@ -43,22 +43,8 @@ func New(t compose.Tenant, r compose.Result) Report {
 	return rep
 }
 
-// wasReady tells whether the tenant was ready once: status is the only place
-// that remembers.
-func wasReady(o decode.Observed) bool {
-	switch v1alpha1.Phase(o.XR.String("status", "phase")) {
-	case v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded:
-		return true
-	default:
-		return false
-	}
-}
-
 // awaitsNamespace tells whether nothing can be installed yet.
-func awaitsNamespace(t compose.Tenant) bool {
-	o := t.Observed.Composed
-	return !o[compose.VCluster].Exists() && !compose.Healthy(o[compose.Namespace])
-}
+func awaitsNamespace(t compose.Tenant) bool { return !t.Observed.Composed[compose.VCluster].Exists() }
 
 // rollsOut tells whether the core isn't ready for a change that is being rolled
 // out, and for nothing else.
@@ -78,12 +64,16 @@ func phase(t compose.Tenant, core []Condition, ready, deleting bool) v1alpha1.Ph
 		return v1alpha1.PhaseDeleting
 	case ready:
 		return v1alpha1.PhaseReady
-	case wasReady(t.Observed) && rollsOut(t, core):
+	case compose.WasReady(t.Observed) && rollsOut(t, core):
 		return v1alpha1.PhaseUpdating
-	case wasReady(t.Observed):
+	case compose.WasReady(t.Observed):
 		return v1alpha1.PhaseDegraded
 	case awaitsNamespace(t):
 		return v1alpha1.PhasePending
+	case slices.ContainsFunc(core, func(c Condition) bool {
+		return c.Reason == v1alpha1.ReasonInstallFailed || c.Reason == v1alpha1.ReasonPodsCannotStart
+	}):
+		return v1alpha1.PhaseFailing
 	default:
 		return v1alpha1.PhaseProvisioning
 	}
@@ -110,7 +100,7 @@ func progress(t compose.Tenant, ready bool) int64 {
 	case !compose.ArgoCDInstalled(t):
 		return progressVCluster
 	}
-	broken, unseen := workloads(t)
+	broken, _, unseen := workloads(t)
 	if unseen {
 		return progressArgoCD
 	}
@@ -133,6 +123,9 @@ func message(core, optional []Condition, r compose.Result) string {
 	}
 	var not []string
 	for _, c := range optional {
+		if c.Type == v1alpha1.ConditionSpecAccepted && !c.True {
+			return "Argo CD is ready, and a change is not in use: " + c.Message
+		}
 		if !c.True {
 			not = append(not, c.Type)
 		}
@@ -158,10 +151,10 @@ func vcluster(t compose.Tenant) *v1alpha1.VClusterStatus {
 		DesiredKubernetesVersion: t.Kubernetes,
 	}
 	if compose.HasKubeconfig(t) {
-		s.Version = installed(r, s.Version)
+		s.Version = r.Installed(s.Version)
 	}
-	// Helm has waited for this one to run.
-	if compose.Healthy(r) {
+	// This one runs: after the first installation Helm waits for that.
+	if compose.VClusterReady(t) && !r.TakenBack() {
 		s.KubernetesVersion = r.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
 	}
 	return s
@@ -172,7 +165,7 @@ func argocd(t compose.Tenant) *v1alpha1.ArgoCDStatus {
 	was := t.Observed.XR.Get("status", "argocd")
 	s := &v1alpha1.ArgoCDStatus{
 		Version:      was.String("version"),
-		ChartVersion: installed(r, was.String("chartVersion")),
+		ChartVersion: r.Installed(was.String("chartVersion")),
 		URL:          was.String("url"),
 
 		DesiredChartVersion: t.ArgoCD.Version,
@@ -184,15 +177,6 @@ func argocd(t compose.Tenant) *v1alpha1.ArgoCDStatus {
 		s.URL = URL(t.Plan)
 	}
 	return s
-}
-
-// installed is the chart version that runs: that of the last release, unless it
-// failed.
-func installed(r decode.Composed, otherwise string) string {
-	if at := r.Get("status", "atProvider"); at.String("state") == "deployed" && at.String("version") != "" {
-		return at.String("version")
-	}
-	return otherwise
 }
 
 // URL of the tenant's Argo CD: that of its Ingress, or as reached from the host

@@ -11,16 +11,11 @@ import (
 // its image, once the workload is available. An image named by digest alone has
 // none to tell.
 func runningVersion(t compose.Tenant) string {
-	for _, w := range t.Workloads {
-		if w.Component != plan.ComponentServer || !compose.WorkloadHealth(t, w).Available {
-			continue
-		}
-		o := t.Observed.Composed[compose.WorkloadName(w.Component)]
-		for _, c := range o.List("status", "atProvider", "manifest", "spec", "template", "spec", "containers") {
-			// The chart names the container as the component, not as the workload.
-			if c.String("name") == plan.ComponentServer {
-				return tag(c.String("image"))
-			}
+	all, _ := compose.WorkloadHealth(t)
+	for _, h := range all {
+		// The chart names the container as the component, not as the workload.
+		if h.Component == plan.ComponentServer {
+			return tag(h.Image)
 		}
 	}
 	return ""

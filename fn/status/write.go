@@ -56,6 +56,11 @@ func Write(rsp *fnv1.RunFunctionResponse, o decode.Observed, c compose.Result, r
 		setCondition(rsp, condition)
 		event(rsp, o, condition)
 	}
+	for _, held := range r.Status.VersionsHeld {
+		if !slices.Contains(o.XR.Strings("status", "versionsHeld"), held) {
+			response.Normal(rsp, held).WithReason(v1alpha1.EventVersionHeld).TargetCompositeAndClaim()
+		}
+	}
 	return nil
 }
 
@@ -71,12 +76,17 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c Condition) {
 // same news at each reconcile would drown them all.
 func event(rsp *fnv1.RunFunctionResponse, o decode.Observed, c Condition) {
 	was := o.XR.Condition(c.Type)
+	// That host and claim are as they should be is no news of the tenant.
+	if (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted) && c.True && was.Status == "" {
+		return
+	}
 	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !newsInMessage(c)) || waitsForAnother(c) {
 		return
 	}
 	switch c.Reason {
 	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
-		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken:
+		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonKubeconfigInvalid,
+		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidInput:
 		response.Warning(rsp, errorText(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:
 		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()
@@ -91,34 +101,41 @@ func waitsForAnother(c Condition) bool {
 }
 
 // newsInMessage tells whether another message is another event: it names other
-// Secrets then. Messages of providers change without there being news.
+// Secrets then, or another mistake. Messages of providers change without there being
+// news.
 func newsInMessage(c Condition) bool {
-	return c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid
+	return c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
 }
 
 type errorText string
 
 func (e errorText) Error() string { return string(e) }
 
-// Refuse reports a spec or an input that can't be used. Crossplane changes
-// nothing then, so the conditions keep their status; reason and message say
-// what to correct. The message is returned, for the log.
+// Refuse reports a claim, a plan or an input that can't be used, of a tenant for which
+// nothing was accepted before. Crossplane changes nothing then, so the conditions keep
+// their status; reason and message say what to correct. The message is returned, for
+// the log.
 func Refuse(rsp *fnv1.RunFunctionResponse, o decode.Observed, err error) string {
-	message := newRedactor(o)(err.Error())
+	message, reason := newRedactor(o)(err.Error()), mistakeOf(err)
 	news := false
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
+	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" {
+		// It is not about the spec.
+		setCondition(rsp, Condition{Type: v1alpha1.ConditionHostProtected, True: was.True(), Reason: was.Reason, Message: was.Message})
+	}
 	for _, typ := range slices.Concat(core, v1alpha1.OptionalConditions()) {
 		was := o.XR.Condition(typ)
 		// One that is there and not told here would become Unknown.
 		if was.Status == "" && !slices.Contains(core, typ) {
 			continue
 		}
-		news = news || was.Reason != v1alpha1.ReasonInvalidSpec || was.Message != message
-		setCondition(rsp, Condition{Type: typ, True: was.True(), Reason: v1alpha1.ReasonInvalidSpec, Message: message})
+		news = news || was.Reason != reason || was.Message != message
+		setCondition(rsp, Condition{Type: typ, True: was.True(), Reason: reason, Message: message})
 	}
+	setCondition(rsp, Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: reason, Message: message})
 	// Crossplane makes an event of a fatal result on the XR alone.
 	if news {
-		response.Warning(rsp, errorText(message)).WithReason(v1alpha1.ReasonInvalidSpec).TargetCompositeAndClaim()
+		response.Warning(rsp, errorText(message)).WithReason(reason).TargetCompositeAndClaim()
 	}
 	response.Fatal(rsp, errorText(message))
 	return message

@@ -22,6 +22,9 @@ type Pushed struct {
 // String is the reference that can't change: the tag, pinned to its digest.
 func (p Pushed) String() string { return p.Tag + "@" + p.Digest }
 
+// IsFunction reports whether it is the Function, whose image is the function's program.
+func (p Pushed) IsFunction() bool { return strings.Contains(p.Tag, "/"+FunctionName+":") }
+
 // Push pushes both packages to registry, a host and an organisation such as
 // ghcr.io/acme, under their names and version. Credentials come from the
 // Docker configuration file, as for any registry client.

@@ -56,14 +56,7 @@ func (b *broken) identity(ctx context.Context, t *testing.T) types.UID {
 // deleteBroken takes the virtual cluster's control plane and its data away before the claim is deleted.
 func (b *broken) deleteBroken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	sets, claimsOfVolumes := host.Typed.AppsV1().StatefulSets(b.state.Namespace), host.Typed.CoreV1().PersistentVolumeClaims(b.state.Namespace)
-	scale, err := sets.GetScale(ctx, "vcluster", metav1.GetOptions{})
-	if err != nil {
-		t.Fatalf("the virtual cluster has no StatefulSet: %v", err)
-	}
-	scale.Spec.Replicas = 0
-	if _, err := sets.UpdateScale(ctx, "vcluster", scale, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	scale(ctx, t, sets, "vcluster", 0)
 	volumes, err := claimsOfVolumes.List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -30,6 +30,8 @@ var (
 
 	// otherKubernetes is a version that the platform offers beside the default one, in make e2e-full.
 	otherKubernetes = toolchain.Version("kube-apiserver-1.36")
+	// oldKubernetes is one that vcluster before 0.36.1 can't run on this host.
+	oldKubernetes = toolchain.Version("kube-apiserver-1.33")
 )
 
 // connect finds the cluster that the tests run on: the one of KUBECONFIG, else the embedded one. Where something of the

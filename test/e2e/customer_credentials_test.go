@@ -55,7 +55,7 @@ func (c *credentials) add(name string, data map[string]string, secret ...string)
 func (c *customer) givesCredentials(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	spec := c.credentials.write(t)
 	for name, data := range c.credentials.secrets {
-		_, err := host.Typed.CoreV1().Secrets(claims).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: data}, metav1.CreateOptions{})
+		_, err := host.Typed.CoreV1().Secrets(claims).Create(ctx, &corev1.Secret{ObjectMeta: forClaims(name), StringData: data}, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

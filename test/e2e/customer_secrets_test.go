@@ -47,6 +47,11 @@ func (c *customer) noSecretOutsideSecrets(ctx context.Context, t *testing.T, _ *
 			needles = append(needles, leak.Value("vcluster's "+key, v))
 		}
 	}
+	redis, err := open(ctx, t, c.live).Typed.CoreV1().Secrets("argocd").Get(ctx, "argocd-redis", metav1.GetOptions{})
+	if err != nil || len(redis.Data["auth"]) < 32 {
+		t.Fatalf("redis has no password that the function made: %v, %v", redis, err)
+	}
+	needles = append(needles, leak.Value("redis' password", string(redis.Data["auth"])))
 
 	needles = append(needles, c.credentials.needles...)
 

@@ -183,19 +183,8 @@ func (c *customer) deploysFromGit(ctx context.Context, t *testing.T, _ *envconf.
 
 func (c *customer) degradesAndRecovers(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	const name = "argocd-server"
-	virtual := open(ctx, t, c.live)
-	scale := func(replicas int32) {
-		t.Helper()
-		s, err := virtual.Typed.AppsV1().Deployments("argocd").GetScale(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.Spec.Replicas = replicas
-		if _, err := virtual.Typed.AppsV1().Deployments("argocd").UpdateScale(ctx, name, s, metav1.UpdateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	scale(0)
+	deployments := open(ctx, t, c.live).Typed.AppsV1().Deployments("argocd")
+	scale(ctx, t, deployments, name, 0)
 	start := time.Now()
 	// All of it, since Crossplane writes conditions a moment after the rest of the status.
 	s := c.live.Await(ctx, t, 5*time.Minute, "turns Degraded, is neither Ready nor ArgoCDReady, and names "+name, func(s *claim.State) bool {
@@ -206,7 +195,7 @@ func (c *customer) degradesAndRecovers(ctx context.Context, t *testing.T, _ *env
 		t.Errorf("the virtual cluster is fine when Argo CD in it is not: %s", s)
 	}
 	showsOnTheHost(ctx, t, s, "Degraded", name)
-	scale(1)
+	scale(ctx, t, deployments, name, 1)
 	start = time.Now()
 	c.live.AwaitReady(ctx, t, 5*time.Minute)
 	measured.add("customer1: argocd-server back to Ready", time.Since(start))

@@ -114,15 +114,9 @@ func TestHealthOnTheHost(t *testing.T) {
 			"Degraded", []string{"create it"},
 		},
 		"Unusable": {
-			"A claim that can't be used leaves what runs as it was, and its conditions True.", "everything/5-ready",
+			"A claim that can't be used leaves what runs as it was.", "smallest/5-ready",
 			func(o *unstructured.Unstructured) {
-				conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-				for _, c := range conditions {
-					if c := c.(map[string]any); c["type"] != claim.Ready && c["type"] != claim.Synced {
-						c["reason"], c["message"] = v1alpha1.ReasonInvalidSpec, unusable
-					}
-				}
-				set(t, o, conditions, "status", "conditions")
+				say(t, o, claim.SpecAccepted, "False", v1alpha1.ReasonInvalidSpec, unusable)
 			},
 			"Degraded", []string{unusable},
 		},
@@ -163,14 +157,14 @@ func TestHealthOnTheHost(t *testing.T) {
 			},
 			"Progressing", []string{"Rolling out a change"},
 		},
-		"LostKubeconfig": {
+		"LostNamespace": {
 			"What was there and is gone is not waited for as if it came by itself.", "smallest/6-degraded",
 			func(o *unstructured.Unstructured) {
 				say(t, o, claim.ArgoCDReady, "True", v1alpha1.ReasonAvailable, "")
-				say(t, o, claim.VirtualClusterReady, "False", v1alpha1.ReasonWaitingForKubeconfig, "Waiting for the virtual cluster's kubeconfig")
-				set(t, o, "Waiting for the virtual cluster's kubeconfig", "status", "message")
+				say(t, o, claim.VirtualClusterReady, "False", v1alpha1.ReasonWaitingForNamespace, "Waiting for the namespace")
+				set(t, o, "Waiting for the namespace", "status", "message")
 			},
-			"Degraded", []string{"Waiting for the virtual cluster's kubeconfig"},
+			"Degraded", []string{"Waiting for the namespace"},
 		},
 		"ChangeNotSeen": {
 			"What is said is about the claim as it was before the last sync.", "smallest/5-ready",
@@ -224,9 +218,11 @@ func TestHealthOfEachReason(t *testing.T) {
 	cases := map[string]struct{ condition, status, want string }{
 		v1alpha1.ReasonAvailable:                {claim.ArgoCDReady, "True", healthy},
 		v1alpha1.ReasonInstalling:               {claim.ArgoCDReady, "False", progressing},
+		v1alpha1.ReasonPoliciesMissing:          {claim.VirtualClusterReady, "False", degraded},
+		v1alpha1.ReasonKubeconfigInvalid:        {claim.VirtualClusterReady, "False", degraded},
 		v1alpha1.ReasonInstallFailed:            {claim.VirtualClusterReady, "False", degraded},
+		v1alpha1.ReasonPodsCannotStart:          {claim.ArgoCDReady, "False", degraded},
 		v1alpha1.ReasonWaitingForNamespace:      {claim.VirtualClusterReady, "False", progressing},
-		v1alpha1.ReasonWaitingForKubeconfig:     {claim.VirtualClusterReady, "False", progressing},
 		v1alpha1.ReasonWaitingForVirtualCluster: {claim.ArgoCDReady, "False", progressing},
 		v1alpha1.ReasonWaitingForWorkloads:      {claim.ArgoCDReady, "False", progressing},
 		v1alpha1.ReasonWaitingForPassword:       {claim.ArgoCDReady, "False", progressing},
@@ -243,7 +239,11 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonWaitingForHost:           {v1alpha1.ConditionIngressReady, "False", progressing},
 		v1alpha1.ReasonWaitingForAddress:        {v1alpha1.ConditionIngressReady, "False", progressing},
 		v1alpha1.ReasonNotInSpec:                {claim.ClustersConnected, "True", healthy},
-		v1alpha1.ReasonInvalidSpec:              {claim.ArgoCDReady, "True", degraded},
+		v1alpha1.ReasonAccepted:                 {claim.SpecAccepted, "True", healthy},
+		v1alpha1.ReasonInvalidSpec:              {claim.SpecAccepted, "False", degraded},
+		v1alpha1.ReasonInvalidPlan:              {claim.SpecAccepted, "False", degraded},
+		v1alpha1.ReasonInvalidInput:             {claim.SpecAccepted, "False", degraded},
+		v1alpha1.ReasonUpgradeFailed:            {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonDeleting:                 {claim.VirtualClusterReady, "False", progressing},
 	}
 	known := map[string]bool{}

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/e2e-framework/klient/wait"
@@ -241,12 +243,34 @@ func deployment(ctx context.Context, t testing.TB, virtual *kube.Cluster, name s
 	return d
 }
 
+// releaseOf is the Release of Argo CD that a claim has composed.
+func releaseOf(ctx context.Context, t testing.TB, l *claim.Live) *unstructured.Unstructured {
+	t.Helper()
+	composed, err := l.Composed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range composed {
+		if o.GetAnnotations()["crossplane.io/composition-resource-name"] == "argocd" {
+			return o
+		}
+	}
+	t.Fatalf("claim %s has composed no Release of Argo CD", l.Name)
+	return nil
+}
+
 // deleteAndAwait deletes a claim, waits until no object of any kind is about its tenant, and returns how long that
 // took. Whatever a tenant has carries the name of the claim, followed by a dash, in its name or its namespace's; that
 // nothing under another name stays behind is what the listings before and after the tests show.
 func deleteAndAwait(ctx context.Context, t testing.TB, l *claim.Live, within time.Duration) time.Duration {
 	t.Helper()
 	l.Delete(ctx, t)
+	return awaitGone(ctx, t, l, within)
+}
+
+// awaitGone waits until nothing of a deleted claim is left.
+func awaitGone(ctx context.Context, t testing.TB, l *claim.Live, within time.Duration) time.Duration {
+	t.Helper()
 	return eventually.True(ctx, t, within, "everything of "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
 		if s, err := l.State(ctx); err == nil {
 			return false, "the claim is there: " + s.String()
@@ -320,4 +344,23 @@ func (m *measurements) print(w io.Writer) {
 	}
 	slices.Sort(m.rows)
 	_, _ = fmt.Fprintf(w, "\nMeasured:\n%s\n", lines(m.rows))
+}
+
+// scalable are Deployments or StatefulSets of a namespace.
+type scalable interface {
+	GetScale(ctx context.Context, name string, o metav1.GetOptions) (*autoscalingv1.Scale, error)
+	UpdateScale(ctx context.Context, name string, s *autoscalingv1.Scale, o metav1.UpdateOptions) (*autoscalingv1.Scale, error)
+}
+
+// scale says how many replicas a workload is to have.
+func scale(ctx context.Context, t *testing.T, of scalable, name string, replicas int32) {
+	t.Helper()
+	s, err := of.GetScale(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatalf("cannot scale %s: %v", name, err)
+	}
+	s.Spec.Replicas = replicas
+	if _, err := of.UpdateScale(ctx, name, s, metav1.UpdateOptions{}); err != nil {
+		t.Fatalf("cannot scale %s: %v", name, err)
+	}
 }

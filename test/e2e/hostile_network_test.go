@@ -19,35 +19,18 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/netcheck"
 )
-
-const (
-	reached = "connected"
-	// dropped is what a policy does to packets. A server that isn't there would refuse, and a network that isn't be
-	// unreachable.
-	dropped = "no answer"
-)
-
-// tryAll connects to each of its arguments, all at once. 124 is what timeout says.
-const tryAll = `for target; do
-  (
-    said=$(timeout 4 bash -c 'exec 3<>"/dev/tcp/${0%:*}/${0##*:}"' "$target" 2>&1)
-    case $? in 0) said=connected;; 124) said="no answer";; esac
-    echo "$target ${said//$'\n'/; }"
-  ) &
-done
-wait`
 
 // reach tries to connect to addresses from a pod and tells what came of each.
 func (p place) reach(ctx context.Context, targets ...string) (map[string]string, error) {
-	out, err := p.run(ctx, append([]string{"bash", "-c", tryAll, "bash"}, targets...)...)
+	out, err := p.run(ctx, netcheck.Command(targets...)...)
 	if err != nil {
 		return nil, err
 	}
-	got := map[string]string{}
-	for _, line := range strings.Split(out, "\n") {
-		target, said, _ := strings.Cut(line, " ")
-		got[target] = said
+	got, err := netcheck.Results(out, targets...)
+	if err != nil {
+		return nil, fmt.Errorf("pod %s: %w", p.name, err)
 	}
 	return got, nil
 }
@@ -57,7 +40,7 @@ func (p place) mustReach(ctx context.Context, t *testing.T, targets ...string) {
 	t.Helper()
 	eventually.True(ctx, t, time.Minute, "pod "+p.name+" reaches what it is to", func(ctx context.Context) (bool, string) {
 		got, err := p.reach(ctx, targets...)
-		return err == nil && !slices.ContainsFunc(targets, func(target string) bool { return got[target] != reached }), fmt.Sprint(got, err)
+		return err == nil && !slices.ContainsFunc(targets, func(target string) bool { return got[target] != netcheck.Connected }), fmt.Sprint(got, err)
 	})
 }
 
@@ -68,7 +51,7 @@ func (p place) tryBeside(ctx context.Context, t *testing.T, known string, target
 	eventually.True(ctx, t, time.Minute, "pod "+p.name+" reaches "+known, func(ctx context.Context) (bool, string) {
 		var err error
 		got, err = p.reach(ctx, append([]string{known}, targets...)...)
-		return err == nil && got[known] == reached, fmt.Sprint(got, err)
+		return err == nil && got[known] == netcheck.Connected, fmt.Sprint(got, err)
 	})
 	t.Logf("%v", got)
 	return got
@@ -89,7 +72,7 @@ func unreachable(control func(*intrusion) place, targets func(context.Context, *
 		control(i).mustReach(ctx, t, where...)
 		got := i.mallory.probe.tryBeside(ctx, t, "argocd-server.argocd:443", where...)
 		for _, target := range where {
-			if got[target] != dropped {
+			if got[target] != netcheck.NoAnswer {
 				t.Errorf("mallory at %s: want no answer, got %q", target, got[target])
 			}
 		}
@@ -152,7 +135,7 @@ func byName(ctx context.Context, t *testing.T, i *intrusion) {
 	}
 	got := i.mallory.probe.tryBeside(ctx, t, "argocd-server.argocd.svc.cluster.local:443", names...)
 	for _, name := range names {
-		if said := got[name]; said != dropped && !strings.Contains(said, "not known") && !strings.Contains(said, "name resolution") {
+		if said := got[name]; said != netcheck.NoAnswer && !strings.Contains(said, "not known") && !strings.Contains(said, "name resolution") {
 			t.Errorf("mallory at %s: want a name that is not known, or no answer, got %q", name, said)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -251,12 +252,38 @@ func valuesRefused(ctx context.Context, t *testing.T, _ *intrusion) {
 	allRefused(ctx, t, bad)
 }
 
+// unlabelledSecret names a Secret of the claim's own namespace that nobody has meant for claims.
+func unlabelledSecret(ctx context.Context, t *testing.T, i *intrusion) {
+	const treasure = "treasure-of-the-team"
+	var own ownSecrets
+	t.Cleanup(func() { own.deleteAll(ctx, t) })
+	data := map[string]string{"username": "team", "password": "the team's own"}
+	own.put(ctx, t, metav1.ObjectMeta{Name: treasure}, data)
+	i.mallory.live.Patch(ctx, t, []any{map[string]any{"name": "loot", "url": "https://192.0.2.7/loot.git", "secretRef": map[string]any{"name": treasure}}}, "spec", "repositories")
+	i.mallory.live.Await(ctx, t, time.Minute, "tells that its repository's Secret lacks the label", func(s *claim.State) bool {
+		return states(s)["Repository loot"] == "SecretInvalid" && mentions(s, "Secret "+treasure+" in namespace "+claims+": doesn't have the label "+plan.LabelCredentials)
+	})
+	secrets, err := i.mallory.cluster.Typed.CoreV1().Secrets("argocd").List(ctx, metav1.ListOptions{LabelSelector: "argocd.argoproj.io/secret-type=repository"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range secrets.Items {
+		if string(s.Data["password"]) == data["password"] {
+			t.Errorf("Secret %s of the virtual cluster has what is in the team's", s.Name)
+		}
+	}
+	// With the label it is used.
+	own.write(ctx, t, treasure, data)
+	i.mallory.live.Await(ctx, t, time.Minute, "has its repository's Secret", func(s *claim.State) bool { return states(s)["Repository loot"] == "Connected" })
+	i.mallory.live.Patch(ctx, t, nil, "spec", "repositories")
+}
+
 // otherNamespacesSecret names a Secret that is another namespace's, in a claim that would have Argo CD show it to a
 // server of its owner's.
 func otherNamespacesSecret(ctx context.Context, t *testing.T, i *intrusion) {
 	const treasure = "treasure"
 	data := map[string]string{"username": "alice", "password": "alice's own"}
-	_, err := host.Typed.CoreV1().Secrets(bystanders).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: treasure}, StringData: data}, metav1.CreateOptions{})
+	_, err := host.Typed.CoreV1().Secrets(bystanders).Create(ctx, &corev1.Secret{ObjectMeta: forClaims(treasure), StringData: data}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net/url"
@@ -37,6 +36,8 @@ const (
 // An intrusion is a customer, mallory, that wants more than its own, and another one, alice, that has something.
 type intrusion struct {
 	mallory, alice *tenant
+	// doomed is another one of mallory's, for attempts that break it. They settle it.
+	doomed *tenant
 	// bystander is a pod of the host that nothing is refused, and onlooker another. insider is another one of alice's.
 	bystander, onlooker, insider place
 }
@@ -57,9 +58,9 @@ type place struct {
 
 func intrude(ctx context.Context, t *testing.T) *intrusion {
 	t.Helper()
-	i := &intrusion{mallory: &tenant{}, alice: &tenant{}}
+	i := &intrusion{mallory: &tenant{}, alice: &tenant{}, doomed: &tenant{}}
 	t.Cleanup(func() {
-		cleanUp(ctx, t, i.mallory.live, i.alice.live)
+		cleanUp(ctx, t, i.mallory.live, i.alice.live, i.doomed.live)
 		if t.Failed() && keep {
 			return
 		}
@@ -68,6 +69,7 @@ func intrude(ctx context.Context, t *testing.T) *intrusion {
 	})
 	i.mallory.live = claim.Create(ctx, t, host, newClaim("mallory"))
 	i.alice.live = claim.Create(ctx, t, host, newClaim("alice"))
+	i.doomed.live = claim.Create(ctx, t, host, newClaim("mallory2"))
 	// Without the label of namespaces that tenants reach.
 	_, err := host.Typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bystanders}}, metav1.CreateOptions{})
 	if err == nil || kerrors.IsAlreadyExists(err) {
@@ -153,14 +155,9 @@ func runProbe(ctx context.Context, t *testing.T, c *kube.Cluster, namespace stri
 	return p
 }
 
-// run runs a command in the pod.
+// run runs a command in the pod, which it may do several times, and returns all that it prints.
 func (p place) run(ctx context.Context, command ...string) (string, error) {
-	var out, problem bytes.Buffer
-	err := p.cluster.Exec(ctx, p.namespace, p.name, "probe", command, nil, &out, &problem)
-	if err != nil {
-		err = fmt.Errorf("pod %s: %w: %s", p.name, err, problem.String())
-	}
-	return strings.TrimSpace(out.String()), err
+	return p.cluster.Output(ctx, p.namespace, p.name, "probe", command...)
 }
 
 // asSyncer is the host as the account sees it that brings a tenant's objects there: what a tenant could do at the most

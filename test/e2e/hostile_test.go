@@ -34,6 +34,10 @@ var attempts = []attempt{
 	})},
 	{"HostToken", hostToken},
 	{"NodeVolume", nodeVolume},
+	{"NodeByHostname", podNotCopied("a pod of a tenant chooses no node by name", onNodeByName)},
+	{"Device", podNotCopied("a pod of a tenant asks for no resources but", withDevice)},
+	{"LongGrace", podNotCopied("has a terminationGracePeriodSeconds of 60 or less", graceOf(61))},
+	{"DeletedSlowly", deletedSlowly},
 
 	// What it could reach.
 	{"OtherTenantByPod", unreachable(asVictim, podsOfVictim)},
@@ -49,7 +53,16 @@ var attempts = []attempt{
 	{"ByRepository", byRepository},
 	{"OwnNetworkPolicy", ownNetworkPolicy},
 
+	// What it could have the platform do, in the namespace where it keeps its records.
+	{"HelmRecord", helmRecord},
+	{"HelmRecordByAdmin", helmRecordByAdmin},
+	{"SnapshotOrder", snapshotOrder},
+	{"Kubeconfig", hostileKubeconfig},
+	{"ClaimTakesOver", claimTakesOver},
+	{"InstallerCannot", installerCannot},
+
 	// What it could have the host's controllers do.
+	{"Orders", ordersRefused},
 	{"Endpoints", ownEndpoints},
 	{"ExternalName", serviceRefused("not of type ExternalName", func(s *corev1.ServiceSpec) {
 		s.Type, s.ExternalName, s.Selector = corev1.ServiceTypeExternalName, "metadata.internal", nil
@@ -63,12 +76,22 @@ var attempts = []attempt{
 	// What its claim could say.
 	{"Values", valuesRefused},
 	{"OtherNamespacesSecret", otherNamespacesSecret},
+	{"UnlabelledSecret", unlabelledSecret},
 
-	// What it could use up.
+	// What it could do to the providers, and so to others.
+	{"StallsProviders", stallsProviders},
+	{"VirtualClustersGone", virtualClustersGone},
+
+	// What it could use up. These leave no room for more pods of mallory's.
+	{"TooLarge", tooLarge},
+	{"ManyPorts", serviceRefused("a Service of a tenant has at most 32 ports", manyPorts)},
 	{"QuotaOfMemory", memoryRefused},
 	{"QuotaOfStorage", storageRefused},
 	{"QuotaOfPods", podsBounded},
 	{"ManyObjects", manyObjects},
+
+	// What it could leave behind.
+	{"AfterTheClaim", afterTheClaim},
 }
 
 func TestHostileTenant(t *testing.T) {

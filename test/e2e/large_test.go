@@ -115,7 +115,7 @@ func chartHasRedisHA(t *testing.T) bool {
 
 func (l *large) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	l.redisHA = chartHasRedisHA(t)
-	l.plan = installPlan(ctx, t, "large", "large", l.smaller(t))
+	l.plan = installPlan(ctx, t, "large", "large", with(t, []any{claims}, "namespaces"), l.smaller(t))
 	request := newClaim("enterprise").Set("large", "spec", "plan")
 	if l.redisHA {
 		// There is one node.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -21,8 +22,13 @@ func TestDeleteMidway(t *testing.T) {
 	t.Parallel()
 	testenv.Test(t, features.New("midway").
 		Assess("DeleteAtEachPhase", deleteAtEachPhase).
+		Assess("CompositeInTheForeground", deleteCompositeInTheForeground).
 		Feature())
 }
+
+// midwayWithin is how long a deletion may take at any phase, with other tenants coming up and going on the same two cores. For up to 45
+// seconds of it Helm may wait for an Argo CD that is gone.
+const midwayWithin = 90 * time.Second
 
 // phases of provisioning, in the order they come, each with what shows that it is reached.
 var phases = []struct {
@@ -81,10 +87,31 @@ func deleteAtEachPhase(ctx context.Context, t *testing.T, _ *envconf.Config) con
 			eventually.True(ctx, t, readyWithin, "phase "+phase.name+" is reached", func(ctx context.Context) (bool, string) {
 				return phase.reached(ctx, l)
 			})
-			// What Helm is installing it installs to the end, before it can be taken away again.
-			measured.add("midway: deleted at phase "+phase.name+" to nothing left", deleteAndAwait(ctx, t, l, readyWithin))
+			measured.add("midway: deleted at phase "+phase.name+" to nothing left", deleteAndAwait(ctx, t, l, midwayWithin))
 		})
 	}
+	return ctx
+}
+
+// deleteCompositeInTheForeground has an administrator delete the composite resource as kubectl delete --cascade=foreground does, by which
+// Kubernetes deletes all that it owns at once, and the claim.
+func deleteCompositeInTheForeground(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	l := claim.Create(ctx, t, host, newClaim("foreground"))
+	defer cleanUp(ctx, t, l)
+	l.AwaitReady(ctx, t, readyWithin)
+	xr, err := l.XR(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := host.Resource(xr.GroupVersionKind(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreground := metav1.DeletePropagationForeground
+	if err := client.Delete(ctx, xr.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+		t.Fatal(err)
+	}
+	measured.add("midway: composite resource deleted in the foreground to nothing left", deleteAndAwait(ctx, t, l, goneWithin))
 	return ctx
 }
 

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -23,8 +25,8 @@ import (
 
 // outages is a customer in steady state and one who is being provisioned, while parts of the platform fail.
 type outages struct {
-	steady, late *claim.Live
-	before       map[string]types.UID
+	steady, late, restarted *claim.Live
+	before                  map[string]types.UID
 }
 
 // TestOutages runs with no other test beside it: the parts that fail are everybody's.
@@ -42,7 +44,7 @@ func TestOutages(t *testing.T) {
 		Assess("HelmProviderRestartedMidInstallation", o.providerRestarted).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			startFunction(ctx, t)
-			cleanUp(ctx, t, o.steady, o.late)
+			cleanUp(ctx, t, o.steady, o.late, o.restarted)
 			return ctx
 		}).Feature())
 }
@@ -69,24 +71,37 @@ func (o *outages) functionDown(ctx context.Context, t *testing.T, _ *envconf.Con
 	measured.add("outages: function back to work going on", time.Since(start))
 	o.steady.AwaitReady(ctx, t, 5*time.Minute)
 	o.untouched(ctx, t)
+	o.late.AwaitReady(ctx, t, readyWithin)
 	return ctx
 }
 
 // providerRestarted kills provider-helm in the middle of each of the two installations.
 func (o *outages) providerRestarted(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	namespace := tenantNamespace(ctx, o.late)
-	awaitPending(ctx, t, host, namespace, "the vcluster chart")
+	// Helm waits for nothing in the first, so it is over within a second.
+	begun, err := host.Typed.CoreV1().Secrets("").Watch(ctx, metav1.ListOptions{LabelSelector: pendingInstall})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer begun.Stop()
+	o.restarted = claim.Create(ctx, t, host, newClaim("restarted"))
+	awaitInstall(t, begun, "vargo-restarted-")
 	killProviderHelm(ctx, t)
 
-	s := o.late.Await(ctx, t, readyWithin, "has a virtual cluster", func(s *claim.State) bool { return s.True(claim.VirtualClusterReady) })
+	s := o.restarted.Await(ctx, t, readyWithin, "has a virtual cluster", func(s *claim.State) bool { return s.True(claim.VirtualClusterReady) })
 	virtual := fromStatus(ctx, t, s)
-	awaitPending(ctx, t, virtual, "argocd", "the argo-cd chart")
+	eventually.True(ctx, t, time.Minute, "Helm is installing the argo-cd chart", func(ctx context.Context) (bool, string) {
+		list, err := virtual.Typed.CoreV1().Secrets("argocd").List(ctx, metav1.ListOptions{LabelSelector: pendingInstall})
+		if err != nil {
+			return false, err.Error()
+		}
+		return len(list.Items) > 0, "no pending release"
+	})
 	killProviderHelm(ctx, t)
 
 	start := time.Now()
-	o.late.AwaitReady(ctx, t, readyWithin)
+	o.restarted.AwaitReady(ctx, t, readyWithin)
 	measured.add("outages: provider-helm killed amid argo-cd installation to Ready", time.Since(start))
-	loggedIn(ctx, t, o.late)
+	loggedIn(ctx, t, o.restarted)
 	o.untouched(ctx, t)
 	return ctx
 }
@@ -165,16 +180,26 @@ func identities(ctx context.Context, t *testing.T, l *claim.Live) map[string]typ
 	return out
 }
 
-// awaitPending waits until Helm has begun to install a chart and has not ended.
-func awaitPending(ctx context.Context, t *testing.T, c *kube.Cluster, namespace, what string) {
+// pendingInstall selects the records of charts that Helm has begun to install.
+const pendingInstall = "owner=helm,status=pending-install"
+
+// awaitInstall waits until Helm has begun to install a chart in a namespace whose name begins so.
+func awaitInstall(t *testing.T, begun watch.Interface, namespace string) {
 	t.Helper()
-	eventually.True(ctx, t, readyWithin, "Helm is installing "+what, func(ctx context.Context) (bool, string) {
-		list, err := c.Typed.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{LabelSelector: "owner=helm,status=pending-install"})
-		if err != nil {
-			return false, err.Error()
+	late := time.After(2 * time.Minute)
+	for {
+		select {
+		case e, open := <-begun.ResultChan():
+			if record, ok := e.Object.(*corev1.Secret); ok && strings.HasPrefix(record.Namespace, namespace) {
+				return
+			}
+			if !open {
+				t.Fatal("the watch for Helm's records has ended")
+			}
+		case <-late:
+			t.Fatalf("Helm has not begun to install a chart in a namespace %s...", namespace)
 		}
-		return len(list.Items) > 0, "no pending release"
-	})
+	}
 }
 
 func killProviderHelm(ctx context.Context, t *testing.T) {

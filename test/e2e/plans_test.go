@@ -40,8 +40,8 @@ const (
 // planned is a customer of the plan small, as it is in examples/plans but for a RuntimeClass and a LoadBalancer.
 type planned struct {
 	tenant
-	// plan is small; shrunk has a smaller volume, and resized everything else of another size.
-	plan, shrunk, resized *installedPlan
+	// plan is small; shrunk has a smaller volume, and resized everything else of another size; others is for other claims.
+	plan, shrunk, resized, others *installedPlan
 }
 
 func TestPlans(t *testing.T) {
@@ -56,6 +56,7 @@ func TestPlans(t *testing.T) {
 		Assess("ChangeIsRolledOut", p.changed).
 		Assess("MistakeIsNamedAndHarmless", p.mistaken).
 		Assess("UnknownPlanIsNamedWithThoseThereAre", p.unknown).
+		Assess("PlanOfOthersIsRefused", p.othersPlan).
 		Assess("SmallerVolumeIsRefused", p.smallerVolume).
 		Assess("ChangeOfPlanResizesInPlace", p.changedPlan).
 		Feature())
@@ -63,7 +64,7 @@ func TestPlans(t *testing.T) {
 
 func (p *planned) remove(ctx context.Context, t *testing.T) {
 	cleanUp(ctx, t, p.live)
-	for _, plan := range []*installedPlan{p.plan, p.shrunk, p.resized} {
+	for _, plan := range []*installedPlan{p.plan, p.shrunk, p.resized, p.others} {
 		plan.remove(ctx, t)
 	}
 	if t.Failed() && keep {
@@ -146,6 +147,7 @@ func (p *planned) install(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		with(t, "40", "quota", "count/pods"),
 		with(t, "1792Mi", "vcluster", "resources", "limits", "memory"),
 		with(t, "768Mi", "argocd", "repoServer", "resources", "limits", "memory"))...)
+	p.others = installPlan(ctx, t, "small", "others", append(own, with(t, []any{"nobodys-*"}, "namespaces"))...)
 	p.live = claim.Create(ctx, t, host, newClaim("planned").Set("small", "spec", "plan"))
 	p.namespace = p.live.AwaitReady(ctx, t, readyWithin).Namespace
 	p.cluster = open(ctx, t, p.live)
@@ -310,11 +312,17 @@ func (p *planned) unknown(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	p.live.Patch(ctx, t, "smal", "spec", "plan")
 	s := tells(ctx, t, p.live, `spec.plan: "smal" is unknown: write one of `)
 	// Other tests install plans, too.
-	if !mentions(s, "small, standard") {
-		t.Errorf("the claim doesn't list the plans that there are: %s", s)
+	if !mentions(s, "small, standard") || mentions(s, "others") {
+		t.Errorf("the claim doesn't list the plans that it may have, and no other: %s", s)
 	}
 	p.live.Patch(ctx, t, "small", "spec", "plan")
 	p.live.Await(ctx, t, rolledOutWithin, "has a plan that there is", func(s *claim.State) bool { return s.True(claim.Ready) && !mentions(s, "is unknown") })
+	return ctx
+}
+
+// othersPlan asks for a plan that is for claims of other namespaces.
+func (p *planned) othersPlan(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	planRefused(ctx, t, p.live, "others", `spec.plan: "others" is not for claims of namespace `+claims+`: write one of `)
 	return ctx
 }
 

@@ -10,6 +10,9 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
@@ -19,81 +22,126 @@ import (
 // protectedBy is a label of the kind by which GitOps tools find what to prune.
 const protectedBy = "e2e.virtualargocd.io/folder"
 
-// protected deletes a protected claim in each way in which that happens by mistake.
+// guarded is an object that the protection of a claim is about.
+type guarded struct {
+	what, name string
+	client     dynamic.ResourceInterface
+}
+
+// protected deletes a protected claim, its composite resource and its namespace in each way in which that happens by
+// mistake. edge is protected too, and in the same namespace.
 func (c *connected) protected(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	composite, namespace := compositeOf(ctx, t, c.hub), guard(t, "the namespace", schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, claims)
+	hub := guard(t, "the claim", claim.GVK, c.hub.Name)
 	c.hub.Patch(ctx, t, map[string]any{protectedBy: "hub"}, "metadata", "labels")
+	c.edge.Patch(ctx, t, true, "spec", "deletionProtection")
 	c.hub.Patch(ctx, t, true, "spec", "deletionProtection")
 	start := time.Now()
-	c.awaitProtection(ctx, t, true)
-	measured.add("protection: field set to protected", time.Since(start))
-
-	client, err := host.Resource(claim.GVK, claims)
-	if err != nil {
-		t.Fatal(err)
+	for _, g := range []guarded{hub, composite, namespace, guard(t, "the other claim", claim.GVK, c.edge.Name)} {
+		// Nothing is deleted in earnest that wouldn't be refused: other tests have claims in the namespace.
+		g.await(ctx, t, true)
 	}
-	background, foreground := metav1.DeletePropagationBackground, metav1.DeletePropagationForeground
-	for how, try := range map[string]func() error{
-		"kubectl delete": func() error {
-			return client.Delete(ctx, c.hub.Name, metav1.DeleteOptions{PropagationPolicy: &background})
-		},
-		// Argo CD deletes what it prunes so.
-		"a prune": func() error {
-			return client.Delete(ctx, c.hub.Name, metav1.DeleteOptions{PropagationPolicy: &foreground})
-		},
-		"a delete by label": func() error {
-			return client.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: protectedBy + "=hub"})
-		},
-	} {
-		if err := try(); err == nil || !strings.Contains(err.Error(), "spec.deletionProtection") {
-			t.Errorf("%s of a protected claim: want a refusal that names spec.deletionProtection, got %v", how, err)
+	measured.add("protection: field set to all protected", time.Since(start))
+
+	for _, g := range []guarded{hub, composite, namespace} {
+		// Argo CD deletes in the foreground what it prunes.
+		for _, policy := range []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground} {
+			g.refused(t, string(policy), g.client.Delete(ctx, g.name, metav1.DeleteOptions{PropagationPolicy: &policy}))
 		}
 	}
-	s, err := c.hub.State(ctx)
-	if err != nil {
-		t.Fatal(err)
+	// Crossplane copies the label to the composite resource. Kubernetes deletes no namespaces by label; kubectl deletes one after the other.
+	for _, g := range []guarded{hub, composite} {
+		g.refused(t, "by label", g.client.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: protectedBy + "=hub"}))
 	}
-	if s.Object.GetDeletionTimestamp() != nil || !s.True(claim.Ready) {
-		t.Errorf("refused deletions have left a mark: %s", s)
+	// Nobody but Crossplane takes the label off by which Kubernetes asks it.
+	_, err := hub.client.Patch(ctx, hub.name, types.MergePatchType, []byte(`{"metadata":{"labels":{"crossplane.io/in-use":null}}}`), metav1.PatchOptions{})
+	if err == nil || !strings.Contains(err.Error(), "spec.deletionProtection") {
+		t.Errorf("taking the label crossplane.io/in-use off a claim: want a refusal that names spec.deletionProtection, got %v", err)
+	}
+	for _, l := range []*claim.Live{c.hub, c.edge} {
+		s, err := l.State(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Object.GetDeletionTimestamp() != nil || !s.True(claim.Ready) {
+			t.Errorf("refused deletions have left a mark: %s", s)
+		}
 	}
 
 	c.hub.Patch(ctx, t, false, "spec", "deletionProtection")
 	start = time.Now()
-	c.awaitProtection(ctx, t, false)
+	hub.await(ctx, t, false)
+	composite.await(ctx, t, false)
 	measured.add("protection: field switched off to no longer protected", time.Since(start))
-	// The refused ones are not made up for.
+	// The refused ones are not made up for, and the namespace is protected by the other claim.
 	time.Sleep(5 * time.Second)
-	if s, err := c.hub.State(ctx); err != nil || s.Object.GetDeletionTimestamp() != nil {
-		t.Errorf("the claim is deleted with nobody asking for it any more: %v, %v", s, err)
+	for _, g := range []guarded{hub, composite, namespace} {
+		if o, err := g.client.Get(ctx, g.name, metav1.GetOptions{}); err != nil || o.GetDeletionTimestamp() != nil {
+			t.Errorf("%s is deleted with nobody asking for it any more: %v", g.what, err)
+		}
 	}
+	namespace.refused(t, "with one claim of two protected", namespace.tried(ctx))
+
+	c.edge.Patch(ctx, t, false, "spec", "deletionProtection")
+	namespace.await(ctx, t, false)
 	measured.add("protection: deleted to nothing left", deletePromptly(ctx, t, c.hub))
 	return ctx
 }
 
-// awaitProtection waits until the API server would refuse to delete the claim, or would not.
-func (c *connected) awaitProtection(ctx context.Context, t *testing.T, wanted bool) {
+func guard(t *testing.T, what string, gvk schema.GroupVersionKind, name string) guarded {
 	t.Helper()
-	client, err := host.Resource(claim.GVK, claims)
+	client, err := host.Resource(gvk, claims)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually.True(ctx, t, time.Minute, "the protection is as in the spec", func(ctx context.Context) (bool, string) {
-		err := client.Delete(ctx, c.hub.Name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+	return guarded{what: what, name: name, client: client}
+}
+
+func compositeOf(ctx context.Context, t *testing.T, l *claim.Live) guarded {
+	t.Helper()
+	xr, err := l.XR(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return guard(t, "the composite resource", xr.GroupVersionKind(), xr.GetName())
+}
+
+// refused checks the answer to a deletion.
+func (g guarded) refused(t *testing.T, how string, err error) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), "spec.deletionProtection") {
+		t.Errorf("%s of a protected claim is deleted, %s: want a refusal that names spec.deletionProtection, got %v", g.what, how, err)
+	}
+}
+
+// tried is the API server's answer to a deletion, without one.
+func (g guarded) tried(ctx context.Context) error {
+	return g.client.Delete(ctx, g.name, metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}})
+}
+
+// await waits until the API server would refuse to delete the object, or would not.
+func (g guarded) await(ctx context.Context, t *testing.T, wanted bool) {
+	t.Helper()
+	eventually.True(ctx, t, time.Minute, "the protection of "+g.what+" is as in the spec", func(ctx context.Context) (bool, string) {
+		err := g.tried(ctx)
 		if err == nil {
 			return !wanted, "it could be deleted"
 		}
-		return wanted, err.Error()
+		return wanted && strings.Contains(err.Error(), "spec.deletionProtection"), err.Error()
 	})
 }
 
 // unprotect lets a test that has failed clean up.
 func (c *connected) unprotect(ctx context.Context, t *testing.T) {
 	t.Helper()
-	if c.hub == nil {
-		return
+	for _, l := range []*claim.Live{c.hub, c.edge} {
+		if l == nil {
+			continue
+		}
+		if _, err := l.State(ctx); kerrors.IsNotFound(err) || t.Failed() && keep {
+			continue
+		}
+		l.Patch(ctx, t, false, "spec", "deletionProtection")
+		guard(t, "claim "+l.Name, claim.GVK, l.Name).await(ctx, t, false)
 	}
-	if _, err := c.hub.State(ctx); kerrors.IsNotFound(err) || t.Failed() && keep {
-		return
-	}
-	c.hub.Patch(ctx, t, false, "spec", "deletionProtection")
-	c.awaitProtection(ctx, t, false)
 }

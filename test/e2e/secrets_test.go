@@ -10,14 +10,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // ownSecrets are the Secrets beside its claims that a test has made, by name. No name begins with that of a claim: such
 // are the tenant's own, which go with it.
 type ownSecrets []string
 
-// write creates a Secret, or puts other data into it.
+// forClaims is what a Secret beside the claims is called, with the label that lets them use it.
+func forClaims(name string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{Name: name, Labels: map[string]string{plan.LabelCredentials: "true"}}
+}
+
+// write creates a Secret that claims may use, or puts other data into it.
 func (s *ownSecrets) write(ctx context.Context, t *testing.T, name string, data map[string]string) {
+	t.Helper()
+	s.put(ctx, t, forClaims(name), data)
+}
+
+// put creates a Secret, or puts other labels and data into it.
+func (s *ownSecrets) put(ctx context.Context, t *testing.T, meta metav1.ObjectMeta, data map[string]string) {
 	t.Helper()
 	secrets := host.Typed.CoreV1().Secrets(claims)
 	// Not StringData, which would leave the keys of before.
@@ -25,16 +38,16 @@ func (s *ownSecrets) write(ctx context.Context, t *testing.T, name string, data 
 	for key, v := range data {
 		bytes[key] = []byte(v)
 	}
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, Data: bytes}
+	secret := &corev1.Secret{ObjectMeta: meta, Data: bytes}
 	_, err := secrets.Update(ctx, secret, metav1.UpdateOptions{})
 	if kerrors.IsNotFound(err) {
 		_, err = secrets.Create(ctx, secret, metav1.CreateOptions{})
 	}
 	if err != nil {
-		t.Fatalf("cannot write Secret %s: %v", name, err)
+		t.Fatalf("cannot write Secret %s: %v", meta.Name, err)
 	}
-	if !slices.Contains(*s, name) {
-		*s = append(*s, name)
+	if !slices.Contains(*s, meta.Name) {
+		*s = append(*s, meta.Name)
 	}
 }
 

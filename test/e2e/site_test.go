@@ -192,6 +192,9 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 	return api
 }
 
+// loginWithin is how long the ingress controller may take until the argocd program can log in.
+const loginWithin = 30 * time.Second
+
 // cli logs in with the argocd program in each way that it has. Where an ingress controller speaks HTTP/1 to Argo CD, gRPC
 // goes in gRPC-web's form, which the program finds out by itself. gRPC as it is takes a host of its own, of which the
 // ingress controller is told.
@@ -220,6 +223,11 @@ func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context
 			}
 			return out
 		}
+		// The first call has got a 404 from the ingress controller while other tests made Ingresses.
+		eventually.True(ctx, t, loginWithin, name+": Argo CD answers the argocd program", func(ctx context.Context) (bool, string) {
+			_, _, err := cli.Run(ctx, append([]string{"login", way.host, "--username", "admin", "--password", s.password}, way.flags...)...)
+			return err == nil, fmt.Sprint(err)
+		})
 		start := time.Now()
 		run("login", way.host, "--username", "admin", "--password", s.password)
 		if out := run("app", "list", "-o", "name"); !slices.Equal(strings.Fields(out), []string{"argocd/bootstrap", "argocd/shop"}) {

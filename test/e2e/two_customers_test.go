@@ -26,6 +26,8 @@ import (
 type pair struct {
 	demo      *demogroup.Group
 	red, blue *claim.Live
+	// plan lists the version that blue names.
+	plan *installedPlan
 }
 
 func TestTwoCustomers(t *testing.T) {
@@ -41,6 +43,7 @@ func TestTwoCustomers(t *testing.T) {
 		Assess("BadClaimsOfOthersAreNotNoticed", p.badClaims).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, p.red, p.blue)
+			p.plan.remove(ctx, t)
 			p.demo.Remove(ctx, t)
 			return ctx
 		}).Feature())
@@ -55,7 +58,8 @@ func (p *pair) bothBecomeReady(ctx context.Context, t *testing.T, _ *envconf.Con
 	// The whole spec is what the demo of 2023 wrote; only the Secret's name is ours, to find the kubeconfig by.
 	p.red = claim.Create(ctx, t, host, newClaim("red").OfGroup(demogroup.Name).
 		Set(map[string]any{}, "spec", "argocd", "values"))
-	p.blue = claim.Create(ctx, t, host, newClaim("blue").Kubernetes(otherKubernetes).
+	p.plan = allVersions(ctx, t, "blue")
+	p.blue = claim.Create(ctx, t, host, newClaim("blue").Set("blue", "spec", "plan").Kubernetes(otherKubernetes).
 		ArgoCDValue("true", "configs", "cm", "statusbadge.enabled"))
 	for _, l := range []*claim.Live{p.red, p.blue} {
 		l.AwaitReady(ctx, t, readyWithin)

@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -30,6 +32,8 @@ const upgradeNamespace = "e2e-upgrade"
 // upgrading is a customer who has one Application, and raises versions.
 type upgrading struct {
 	live *claim.Live
+	// plan lists the versions that the claim names.
+	plan *installedPlan
 	// older and newer are versions of the argo-cd chart. The embedded cluster serves one chart under both.
 	older, newer string
 	// kubernetes is the version that it begins with.
@@ -46,11 +50,13 @@ func TestUpgrade(t *testing.T) {
 	testenv.Test(t, features.New("upgrading").
 		Setup(u.create).
 		Assess("ChartUpgradeKeepsTheApplicationHealthy", u.chart).
+		Assess("ChangeThatFailsIsTakenBack", u.failing).
 		Assess("UnsupportedKubernetesIsRefused", u.unsupported).
 		Assess("KubernetesUpgradeKeepsTheApplicationHealthy", u.raiseKubernetes).
 		Assess("KubernetesDowngradeIsRefused", u.downgrade).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, u.live)
+			u.plan.remove(ctx, t)
 			if !t.Failed() || !keep {
 				deleteNamespace(ctx, t, upgradeNamespace)
 			}
@@ -66,7 +72,8 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	}
 	u.older = fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), v.Patch()-1)
 
-	u.live = claim.Create(ctx, t, host, newClaim("upgrading").Set(u.older, "spec", "argocd", "chartVersion"))
+	u.plan = allVersions(ctx, t, "upgrading")
+	u.live = claim.Create(ctx, t, host, newClaim("upgrading").Set("upgrading", "spec", "plan").Set(u.older, "spec", "argocd", "chartVersion"))
 	s := u.live.AwaitReady(ctx, t, readyWithin)
 	u.kubernetes = s.VCluster.KubernetesVersion
 	u.versions(t, s, u.kubernetes, u.older)
@@ -83,6 +90,15 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	awaitHealthy(ctx, t, api, upgradedApp)
 	u.pod = u.podOfApplication(ctx, t)
 	return ctx
+}
+
+// allVersions installs a plan under a name of which claims may name any version, so that vcluster and Kubernetes alone
+// decide what is possible. In all else it is the built-in one.
+func allVersions(ctx context.Context, t *testing.T, name string) *installedPlan {
+	t.Helper()
+	return installPlan(ctx, t, "standard", name, func(plan *unstructured.Unstructured) {
+		plan.Object["data"] = map[string]any{"versions": map[string]any{"kubernetes": []any{">=0"}, "vclusterCharts": []any{">=0"}}}
+	})
 }
 
 // platformChart is the version of the argo-cd chart in the function's input.
@@ -161,6 +177,33 @@ func (u *upgrading) chart(ctx context.Context, t *testing.T, _ *envconf.Config) 
 
 // unsupported is a minor version that no vcluster serves. That none is left out on the way to one that it serves can't be
 // shown here, where there are two.
+// failing makes a change that the virtual API server refuses, and then corrects it.
+func (u *upgrading) failing(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	began := time.Now()
+	u.live.Patch(ctx, t, map[string]any{"not a key": "of an annotation"}, "spec", "argocd", "values", "server", "podAnnotations")
+	s := u.live.Await(ctx, t, healedWithin, "says that the change is given up", func(s *claim.State) bool {
+		return s.Condition(claim.SpecAccepted).Reason == v1alpha1.ReasonUpgradeFailed && s.Phase == "Ready" && s.True(claim.Ready)
+	})
+	measured.add("upgrade: change that fails to taken back", time.Since(began))
+	u.versions(t, s, u.kubernetes, u.newer)
+	if ok, events := warned(ctx, u.live, "not a key"); !ok {
+		t.Errorf("no event says why the change failed: %s", events)
+	}
+	eventually.True(ctx, t, time.Minute, "the release is the one from before", func(ctx context.Context) (bool, string) {
+		o := releaseOf(ctx, t, u.live)
+		policies, _, _ := unstructured.NestedStringSlice(o.Object, "spec", "managementPolicies")
+		state, _, _ := unstructured.NestedString(o.Object, "status", "atProvider", "state")
+		return state == "deployed" && !slices.Contains(policies, "Update"), fmt.Sprint(state, policies)
+	})
+	awaitHealthy(ctx, t, loggedIn(ctx, t, u.live), upgradedApp)
+	u.live.Patch(ctx, t, nil, "spec", "argocd", "values", "server", "podAnnotations")
+	u.live.Await(ctx, t, healedWithin, "has the correction in use", func(s *claim.State) bool {
+		return s.True(claim.SpecAccepted) && s.Phase == "Ready" && s.True(claim.Ready)
+	})
+	return ctx
+}
+
 func (u *upgrading) unsupported(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	u.refused(ctx, t, u.kubernetes, minorsFrom(t, u.kubernetes, +2), minorsFrom(t, u.kubernetes, +1))
 	return ctx
@@ -203,17 +246,20 @@ func (u *upgrading) refused(ctx context.Context, t *testing.T, running, version,
 	u.live.Patch(ctx, t, version, "spec", "kubernetes", "version")
 	minor := strings.TrimSuffix(strings.TrimPrefix(allowed, "v"), ".0")
 	s := u.live.Await(ctx, t, time.Minute, "refuses Kubernetes "+version+", and names what is allowed", func(s *claim.State) bool {
-		message := s.Condition(claim.VirtualClusterReady).Message
-		return strings.Contains(message, "spec.kubernetes.version") && strings.Contains(message, version) && strings.Contains(message, minor)
+		message := s.Condition(claim.SpecAccepted).Message
+		return !s.True(claim.SpecAccepted) && s.True(claim.Ready) && strings.Contains(message, "spec.kubernetes.version") && strings.Contains(message, version) && strings.Contains(message, minor)
 	})
-	t.Logf("the claim says: %s", s.Condition(claim.VirtualClusterReady).Message)
+	t.Logf("the claim says: %s", s.Condition(claim.SpecAccepted).Message)
 	eventually.True(ctx, t, time.Minute, "the claim has an event that says it", func(ctx context.Context) (bool, string) {
 		return warned(ctx, u.live, version)
 	})
 	unchangedSince(ctx, t, u.live, before, "a version that was refused")
+	// Under a refusal, too, the claim tells how its Argo CD is.
+	n := &tenant{live: u.live, cluster: open(ctx, t, u.live)}
+	n.breaksAndHeals(ctx, t, "of a claim with a mistake")
 	u.live.Patch(ctx, t, running, "spec", "kubernetes", "version")
 	s = u.live.Await(ctx, t, 2*time.Minute, "is Ready again", func(s *claim.State) bool {
-		return s.True(claim.Ready) && s.True(claim.VirtualClusterReady) && !strings.Contains(s.String(), "spec.kubernetes.version")
+		return s.True(claim.Ready) && s.True(claim.SpecAccepted) && !strings.Contains(s.String(), "spec.kubernetes.version")
 	})
 	u.versions(t, s, running, u.newer)
 }

@@ -31,8 +31,8 @@ func TestWholeTenants(t *testing.T) {
 			claim:  "examples/claims/customer1.yaml", xrd: xrd, composition: composition,
 		},
 		"wishes": {
-			reason: "A claim with versions and chart values of its own.",
-			claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition,
+			reason: "A claim with chart values of its own, and versions that its plan lists.",
+			claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, plan: "examples/plans/standard.yaml",
 			stages: map[string]bool{"5-ready": true},
 		},
 		"platform": {
@@ -46,7 +46,7 @@ func TestWholeTenants(t *testing.T) {
 			stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
 		},
 		"large": {
-			reason: "A claim of a plan with everything more than once.",
+			reason: "A claim of a plan with everything more than once, in a namespace that the plan is for.",
 			claim:  "test/render/testdata/large.yaml", xrd: xrd, composition: composition, plan: "examples/plans/large.yaml",
 			stages: map[string]bool{"5-ready": true},
 		},

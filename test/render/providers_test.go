@@ -2,9 +2,12 @@ package render
 
 import (
 	"encoding/base64"
-	"strings"
+	"os"
+	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // What the providers do between two reconciles, in the order in which it happens.
@@ -17,12 +20,24 @@ func (te *tenant) bringUp(at func(stage string)) {
 	at("1-nothing-observed")
 
 	te.condition("namespace", "True")
+	te.status("namespace", map[string]any{"phase": "Active"})
+	check(te.t, unstructured.SetNestedField(te.get("namespace").Object, "uid-of-the-namespace", "status", "atProvider", "manifest", "metadata", "uid"))
+	te.reconcile()
+	te.reconcile()
+
+	te.token("installer-credentials")
+	te.reconcile()
+	te.reconcile()
+
+	te.condition("quota", "True")
+	te.reconcile()
 	te.reconcile()
 	at("2-namespace-created")
 
 	te.condition("vcluster", "True")
 	te.release("vcluster")
-	te.connection("vcluster", "kubeconfig", "apiVersion: v1\nkind: Config\n")
+	te.kubeconfig(readFile(te.t, "testdata/kubeconfig.yaml"))
+	te.reconcile()
 	te.reconcile()
 	at("3-vcluster-up")
 
@@ -33,11 +48,10 @@ func (te *tenant) bringUp(at func(stage string)) {
 	at("4-argocd-installed")
 
 	for _, o := range te.observed {
-		if name := o.GetAnnotations()[nameInComposition]; strings.HasPrefix(name, "argocd-") {
-			te.condition(name, "True")
-			te.workload(name, 1)
-		}
 		switch name := o.GetAnnotations()[nameInComposition]; name {
+		case "argocd-workloads":
+			te.condition(name, "True")
+			te.workloads("")
 		case "bootstrap":
 			te.condition(name, "True")
 			te.status(name, map[string]any{
@@ -56,8 +70,8 @@ func (te *tenant) bringUp(at func(stage string)) {
 // breakDown has a Ready tenant's Argo CD API server fail.
 func (te *tenant) breakDown(at func(stage string)) {
 	te.t.Helper()
-	te.condition("argocd-server", "False")
-	te.workload("argocd-server", 0)
+	te.condition("argocd-workloads", "False")
+	te.workloads("argocd-server")
 	te.reconcile()
 	at("6-degraded")
 }
@@ -72,6 +86,15 @@ func (te *tenant) condition(name, ready string) {
 	}, "status", "conditions"))
 }
 
+// token writes an account's token, as Kubernetes does.
+func (te *tenant) token(name string) {
+	te.t.Helper()
+	o := te.get(name)
+	for key, value := range map[string]string{"token": "the-token-of-" + name, "ca.crt": "the host's CA", "namespace": o.GetNamespace()} {
+		check(te.t, unstructured.SetNestedField(o.Object, base64.StdEncoding.EncodeToString([]byte(value)), "data", key))
+	}
+}
+
 // release reports a Helm release as deployed.
 func (te *tenant) release(name string) {
 	te.t.Helper()
@@ -80,6 +103,16 @@ func (te *tenant) release(name string) {
 		"state": "deployed", "revision": int64(1), "releaseDescription": "Install complete",
 	}, "status", "atProvider"))
 	check(te.t, unstructured.SetNestedField(o.Object, text(o, "spec", "forProvider", "chart", "version"), "status", "atProvider", "version"))
+}
+
+// kubeconfig writes the Secret that vcluster writes when it is up.
+func (te *tenant) kubeconfig(config []byte) {
+	te.t.Helper()
+	te.required = append(te.required, &object{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
+		"metadata": map[string]any{"name": "vc-vcluster", "namespace": text(te.get("vcluster"), "spec", "forProvider", "namespace")},
+		"data":     map[string]any{"config": base64.StdEncoding.EncodeToString(config)},
+	}})
 }
 
 // connection writes the Secret a composed resource publishes.
@@ -109,16 +142,30 @@ func (te *tenant) status(name string, status map[string]any) {
 	check(te.t, unstructured.SetNestedMap(o.Object, m, "status", "atProvider", "manifest"))
 }
 
-// workload reports a workload of Argo CD as it is seen in the virtual cluster.
-func (te *tenant) workload(name string, available int64) {
+// workloads does what the proxy does: it sums up Argo CD's workloads, of which one may be
+// unavailable.
+func (te *tenant) workloads(unavailable string) {
 	te.t.Helper()
-	o := te.get(name)
+	o := te.get("argocd-workloads")
 	m, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
 	check(te.t, err)
-	m["metadata"].(map[string]any)["generation"] = int64(1)
-	m["spec"] = map[string]any{"replicas": int64(1), "template": map[string]any{"spec": map[string]any{
-		"containers": []any{map[string]any{"name": "main", "image": "quay.io/argoproj/argocd:v3.4.4"}},
-	}}}
-	m["status"] = map[string]any{"observedGeneration": int64(1), "replicas": int64(1), "updatedReplicas": int64(1), "availableReplicas": available}
+	name, _, err := unstructured.NestedString(m, "metadata", "name")
+	check(te.t, err)
+	summary, err := proxy.ReadSummaryName(name)
+	check(te.t, err)
+	for i := range summary {
+		w := &summary[i]
+		w.Replicas, w.Available, w.Images = 1, w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+	}
+	data, err := proxy.Summary(summary)
+	check(te.t, err)
+	check(te.t, unstructured.SetNestedStringMap(m, data, "data"))
 	check(te.t, unstructured.SetNestedMap(o.Object, m, "status", "atProvider", "manifest"))
+}
+
+func readFile(t testing.TB, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	check(t, err)
+	return data
 }

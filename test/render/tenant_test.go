@@ -3,6 +3,7 @@ package render
 import (
 	"bytes"
 	"cmp"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -45,6 +46,9 @@ func newTenant(t testing.TB, claim, xrd, composition, input string) *tenant {
 	check(t, noticeFiles(te.xrd))
 	manifests := read(t, filepath.Join(root, claim))
 	te.xr, te.required = composite(manifests[0]), manifests[1:]
+	for _, file := range []string{"tenants.yaml", "confinement.yaml", "claims.yaml"} {
+		te.required = append(te.required, read(t, filepath.Join(root, "examples/install", file))...)
+	}
 
 	c := read(t, filepath.Join(root, composition))[0]
 	steps, _, err := unstructured.NestedSlice(c.Object, "spec", "pipeline")
@@ -117,10 +121,27 @@ func (te *tenant) reconcile() {
 		o = o.DeepCopy()
 		name := o.GetAnnotations()[nameInComposition]
 		o.SetUID(types.UID("uid-of-" + name))
-		if i := slices.IndexFunc(was, named(name)); i >= 0 && was[i].Object["status"] != nil {
-			o.Object["status"] = was[i].Object["status"]
+		if i := slices.IndexFunc(was, named(name)); i >= 0 {
+			if was[i].Object["status"] != nil {
+				o.Object["status"] = was[i].Object["status"]
+			}
+			keepToken(o, was[i])
 		}
 		te.observed = append(te.observed, o)
+	}
+}
+
+// keepToken keeps what Kubernetes writes into the Secret of an account: server-side
+// apply leaves it alone.
+func keepToken(o, was *object) {
+	if text(o, "type") != "kubernetes.io/service-account-token" {
+		return
+	}
+	before, _, _ := unstructured.NestedStringMap(was.Object, "data")
+	data, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	maps.Copy(before, data)
+	if len(before) > 0 {
+		_ = unstructured.SetNestedStringMap(o.Object, before, "data")
 	}
 }
 

@@ -62,23 +62,17 @@ type Input struct {
 	// +optional
 	Network Network `json:"network,omitempty"`
 
-	// API group of the Usage that protects a tenant's namespace while its virtual
-	// cluster is there. protection.crossplane.io is for Crossplane 2,
-	// apiextensions.crossplane.io for 1.20. None composes no Usage.
-	// Default: protection.crossplane.io.
+	// The Secrets that claims may use.
 	// +optional
-	// +kubebuilder:validation:Enum=protection.crossplane.io;apiextensions.crossplane.io;None
-	UsageAPI string `json:"usageAPI,omitempty"`
+	Credentials Credentials `json:"credentials,omitempty"`
 }
 
-// Host names the cluster that virtual clusters are installed on.
+// Host is the cluster that virtual clusters are installed on: the one that
+// Crossplane runs on.
 type Host struct {
-	// ProviderConfig of provider-helm for the host. Default: virtual-argocd-host.
-	// +optional
-	HelmProviderConfig string `json:"helmProviderConfig,omitempty"`
-
-	// ProviderConfig of provider-kubernetes for the host. Default:
-	// virtual-argocd-host.
+	// ProviderConfig of provider-kubernetes for the host, which makes and removes
+	// the tenants' namespaces. What is in them the providers write with an account of
+	// the tenant's own. Default: virtual-argocd-host.
 	// +optional
 	KubernetesProviderConfig string `json:"kubernetesProviderConfig,omitempty"`
 
@@ -183,7 +177,8 @@ type Chart struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Version of the chart, where the claim names none.
+	// Version of the chart, where the claim names none. Tenants that run a higher one
+	// keep it.
 	// +optional
 	Version string `json:"version,omitempty"`
 
@@ -197,9 +192,25 @@ type Chart struct {
 
 // Kubernetes of the virtual clusters.
 type Kubernetes struct {
-	// Version where the claim names none. Default: v1.36.0.
+	// Version where the claim names none. Tenants that run a higher one keep it. Those
+	// that run a lower one get there one minor version after the other. In between they
+	// run the highest patch version that their plan lists by itself, in
+	// versions.kubernetes, and where it lists only ranges or none, the one in vcluster's
+	// own list, such as v1.35.0: a mirror of its images needs that one, too. Default:
+	// v1.36.0.
 	// +optional
 	Version string `json:"version,omitempty"`
+}
+
+// Credentials says which Secrets claims may use.
+type Credentials struct {
+	// Whether a Secret needs the label virtualargocd.io/credentials: "true" before a
+	// claim of its namespace can use it. Required: a Secret without it gives nothing,
+	// and the claim's condition says so. Ignored: whoever may write claims in a
+	// namespace can read every Secret there by way of an Argo CD. Default: Required.
+	// +optional
+	// +kubebuilder:validation:Enum=Required;Ignored
+	Label string `json:"label,omitempty"`
 }
 
 // Images says where container images come from.

@@ -17,14 +17,26 @@ type Plan struct {
 
 	// What tenants of the plan have. Each field is optional; an unknown one is an
 	// error. What a field sets no claim of the plan can set; values are defaults. A
-	// change of anything that becomes a value of the vcluster chart, quota and limits
-	// among it, replaces the tenants' control planes: where there is one of them, the
-	// virtual API is away while the new one starts. Argo CD keeps running.
+	// change of anything that becomes a value of the vcluster chart replaces the
+	// tenants' control planes: where there is one of them, the virtual API is away while
+	// the new one starts. Argo CD keeps running. Quota and limits are no values of that
+	// chart: a change of them restarts nothing.
 	Data PlanData `json:"data,omitempty"`
 }
 
 // PlanData is what tenants of a plan have.
 type PlanData struct {
+	// Namespaces of the claims that may have the plan: names, and patterns such as
+	// premium-*, in which * stands for any number of characters. A claim of another
+	// namespace that names the plan is refused, with the plans that it may have; so is
+	// one that names none, where this is the default plan. A tenant that has the plan
+	// keeps it when its namespace is taken off the list. A composite resource without a
+	// claim may have any plan. Default: every namespace. The built-in plan standard is
+	// for every namespace, too: to change that, install a plan of that name.
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	Namespaces []string `json:"namespaces,omitempty"`
+
 	// The virtual cluster.
 	// +optional
 	VCluster PlanVCluster `json:"vcluster,omitempty"`
@@ -73,7 +85,8 @@ type PlanData struct {
 	Ingress Ingress `json:"ingress,omitempty"`
 
 	// Versions that claims may choose, each an exact one, or a range such as ~1.35
-	// or ">=9.3.0 <10". What the input sets is always possible. Default: all.
+	// or ">=9.3.0 <10". The platform's, which the input sets, and what a tenant runs
+	// already are always possible.
 	// +optional
 	Versions PlanVersions `json:"versions,omitempty"`
 
@@ -207,17 +220,20 @@ type PlanLimits struct {
 
 // PlanVersions are the versions that claims may choose.
 type PlanVersions struct {
-	// Versions of the argo-cd chart.
+	// Versions of the argo-cd chart. Default: all, since Argo CD runs inside the
+	// tenant's own virtual cluster.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	ArgoCDCharts []string `json:"argocdCharts,omitempty"`
 
-	// Versions of the vcluster chart.
+	// Versions of the vcluster chart, which runs on the host. Default: none but the
+	// platform's.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	VClusterCharts []string `json:"vclusterCharts,omitempty"`
 
-	// Versions of Kubernetes.
+	// Versions of Kubernetes, whose programs run in the control plane's pod on the
+	// host. Default: none but the platform's.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	Kubernetes []string `json:"kubernetes,omitempty"`

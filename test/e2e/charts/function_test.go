@@ -267,7 +267,7 @@ func sshKey(t *testing.T) string {
 
 // secret is a Secret that was read, of keys and values in turn.
 func secret(data ...string) plan.Secret {
-	s := plan.Secret{Read: true, Found: true, Type: "Opaque", Data: map[string]string{}}
+	s := plan.Secret{Read: true, Found: true, Labelled: true, Type: "Opaque", Data: map[string]string{}}
 	for i := 0; i < len(data); i += 2 {
 		s.Data[data[i]] = data[i+1]
 	}

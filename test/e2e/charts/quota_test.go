@@ -47,7 +47,7 @@ func TestQuotaIsEnough(t *testing.T) {
 					t.Fatal(err)
 				}
 				host := rendered(t, vcluster, plan.VClusterRelease, p.VCluster.Values)
-				limits := host["LimitRange/vc-vcluster"]
+				limits := limitRange(t, p.Bounds.Limits)
 				used := corev1.ResourceList{}
 				add := func(os objects) {
 					for _, key := range slices.Sorted(maps.Keys(os)) {
@@ -67,14 +67,13 @@ func TestQuotaIsEnough(t *testing.T) {
 				pods := used["count/pods"]
 				sum(t, used, "count/services", "1", pods.AsApproximateFloat64())
 				used["count/endpoints"] = used["count/services"]
-				hard := at(host["ResourceQuota/vc-vcluster"], "spec|hard").(map[string]any)
 				for _, name := range slices.Sorted(maps.Keys(used)) {
-					has, ok := hard[string(name)].(string)
+					quota, ok := p.Bounds.Quota[name]
 					if !ok {
 						t.Errorf("the quota says nothing about %s", name)
 						continue
 					}
-					quota, took := resource.MustParse(has), used[name]
+					took := used[name]
 					t.Logf("%s: %s of %s", name, took.String(), quota.String())
 					if took.AsApproximateFloat64() > share*quota.AsApproximateFloat64() {
 						t.Errorf("%s: a tenant takes %s of %s by itself: want at most %v of it", name, took.String(), quota.String(), share)
@@ -83,6 +82,16 @@ func TestQuotaIsEnough(t *testing.T) {
 			})
 		}
 	}
+}
+
+// limitRange is a LimitRange as the API server has it.
+func limitRange(t *testing.T, item corev1.LimitRangeItem) map[string]any {
+	t.Helper()
+	o, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&corev1.LimitRange{Spec: corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{item}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
 }
 
 // Containers of pods that are in no chart at hand, twice: one that goes while

@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart"
-	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
@@ -37,54 +35,18 @@ func argoCD(t *testing.T) *chart.Chart {
 	return ch
 }
 
-// render renders a chart as "helm install <release> --namespace argocd" would.
-// It leaves out the CustomResourceDefinitions, a megabyte of YAML, unless the
-// values have something to say about them.
+// render renders a chart in namespace argocd, with values in YAML.
 func render(ch *chart.Chart, release, values string) (objects, error) {
 	var v map[string]any
 	if err := yaml.Unmarshal([]byte(values), &v); err != nil {
 		return nil, err
 	}
-	if v == nil {
-		v = map[string]any{}
-	}
-	if _, installs := ch.Values["crds"]; installs && v["crds"] == nil {
-		v["crds"] = map[string]any{"install": false}
-	}
-	// A dependency that is off is not rendered. Helm takes it from the chart.
-	whole, metadata := *ch, *ch.Metadata
-	whole.Metadata = &metadata
-	ch = &whole
-	if err := chartutil.ProcessDependencies(ch, v); err != nil {
-		return nil, err
-	}
-	rv, err := chartutil.ToRenderValues(ch, v, chartutil.ReleaseOptions{Name: release, Namespace: "argocd"}, &chartutil.Capabilities{
-		KubeVersion: chartutil.KubeVersion{Version: "v1.35.4", Major: "1", Minor: "35"},
-		APIVersions: chartutil.DefaultVersionSet,
-	})
-	if err != nil {
-		return nil, err
-	}
-	files, err := engine.Render(ch, rv)
-	if err != nil {
-		return nil, err
-	}
+	rendered, err := Render(ch, release, "argocd", v)
 	all := objects{}
-	for name, content := range files {
-		if !strings.HasSuffix(name, ".yaml") {
-			continue
-		}
-		for _, doc := range strings.Split("\n"+content, "\n---") {
-			var o map[string]any
-			if err := yaml.UnmarshalStrict([]byte(doc+"\n"), &o); err != nil {
-				return nil, err
-			}
-			if o != nil {
-				all[o["kind"].(string)+"/"+at(o, "metadata|name").(string)] = o
-			}
-		}
+	for _, o := range rendered {
+		all[o.GetKind()+"/"+o.GetName()] = o.Object
 	}
-	return all, nil
+	return all, err
 }
 
 // at looks up a path: keys and list indexes, or names of list entries, with

@@ -82,7 +82,7 @@ func loadCharts(ctx context.Context, c toolchain.Cache, argocdChart string) ([]*
 	if err != nil {
 		return nil, err
 	}
-	crossplane, err := charts.OfModule(ctx, c, "crossplane", "cluster/charts/crossplane")
+	crossplane, err := charts.OfModule(ctx, c, toolchain.Crossplane, "cluster/charts/crossplane")
 	if err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpos
 	all := slices.Concat(
 		k.node(),
 		k.ingress(),
-		k.crossplane(),
+		k.crossplane(toolchain.Crossplane),
 		k.vcluster(),
 		k.argocd(),
 	)
@@ -35,7 +35,10 @@ func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpos
 		all = append(all, k.tests()...)
 	}
 	if slices.Contains(purposes, toolchain.Full) {
-		all = append(all, k.kubernetes(otherKubernetes))
+		all = append(all, k.crossplane(toolchain.OldestCrossplane)...)
+		for _, suffix := range otherKubernetes {
+			all = append(all, k.kubernetes(suffix))
+		}
 	}
 	return all, k.err
 }
@@ -57,9 +60,9 @@ func (k *kit) ingress() []recipe {
 	return []recipe{static(TraefikImage(), k.binary("traefik"), "/usr/local/bin/traefik")}
 }
 
-func (k *kit) crossplane() []recipe {
-	cluster := filepath.Join(k.module("crossplane"), "cluster")
-	r := static(CrossplaneImage(), k.binary("crossplane"), "/usr/local/bin/crossplane",
+func (k *kit) crossplane(tool string) []recipe {
+	cluster := filepath.Join(k.module(tool), "cluster")
+	r := static(CrossplaneImage(tool), k.binary(tool), "/usr/local/bin/crossplane",
 		append(k.tree("/crds", filepath.Join(cluster, "crds")),
 			k.tree("/webhookconfigurations", filepath.Join(cluster, "webhookconfigurations"))...)...)
 	return []recipe{r}

@@ -6,19 +6,23 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
 )
 
-// otherKubernetes is the suffix of the tools of a Kubernetes version that tests
-// change to.
-const otherKubernetes = "-1.36"
+// otherKubernetes are the suffixes of the tools of further Kubernetes versions that
+// tests run in virtual clusters.
+var otherKubernetes = []string{"-1.36", "-1.33"}
 
 // testImages are the names of the images that only end-to-end tests need.
 func testImages() []string {
-	return []string{kubernetesImage(otherKubernetes), DexImage(), HAProxyImage, ServersImage}
+	images := []string{DexImage(), HAProxyImage, ServersImage}
+	for _, suffix := range otherKubernetes {
+		images = append(images, kubernetesImage(suffix))
+	}
+	return images
 }
 
 // testUser runs the servers of the tests.
 const testUser = 1000
 
-// tests makes the images that only end-to-end tests need, but the one of otherKubernetes.
+// tests makes the images that only end-to-end tests need, but those of otherKubernetes.
 func (k *kit) tests() []recipe {
 	dex := static(DexImage(), k.binary("dex"), "/usr/local/bin/dex")
 	dex.Config.Entrypoint = []string{"/usr/local/bin/dex", "serve"}

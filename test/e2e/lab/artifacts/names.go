@@ -35,7 +35,7 @@ func DexImage() string {
 	return "docker.io/virtual-argocd/e2e-dex:" + toolchain.Version("dex")
 }
 
-// CrossplaneImage is what the Crossplane chart runs by default.
-func CrossplaneImage() string {
-	return "xpkg.crossplane.io/crossplane/crossplane:" + toolchain.Version("crossplane")
+// CrossplaneImage is what the chart of a Crossplane runs by default.
+func CrossplaneImage(tool string) string {
+	return "xpkg.crossplane.io/crossplane/crossplane:" + toolchain.Version(tool)
 }

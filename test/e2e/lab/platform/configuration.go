@@ -3,6 +3,7 @@ package platform
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,17 +37,27 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	ctx, cancel := context.WithTimeout(ctx, packagesReady)
 	defer cancel()
 
-	files := []string{"rbac.yaml", "tenants.yaml", "runtime.yaml", "configuration.yaml"}
+	files := []string{"rbac.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "runtime.yaml", "configuration.yaml"}
 	if i.embedded != nil {
-		// The providers of a cluster of somebody's may have other work, too.
-		files = append(files, "confinement.yaml")
+		// Crossplane on a cluster of somebody's may have other work, too.
+		files = append(files, "network.yaml")
 	}
 	objects, err := i.examples(files...)
 	if err != nil {
 		return err
 	}
+	if i.embedded != nil {
+		charts, err := chartsPolicy(i.embedded.Addresses().Charts)
+		if err != nil {
+			return err
+		}
+		objects = append(objects, charts)
+	}
 	rewrites := i.rewrites()
 	if err := alsoRewritten(objects, rewrites); err != nil {
+		return err
+	}
+	if err := usePushedProxy(objects, pushed); err != nil {
 		return err
 	}
 	for _, r := range rewrites {
@@ -64,6 +75,9 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 			return err
 		}
 	}
+	if err := i.useRuntimes(ctx, objects); err != nil {
+		return err
+	}
 	for _, p := range pushed {
 		if err := i.useDigest(ctx, p, note); err != nil {
 			return err
@@ -77,6 +91,31 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 		return err
 	}
 	return apply(ctx, i.client, configs...)
+}
+
+// useRuntimes has Crossplane 2.4 look at the providers again when their runtime
+// configurations have changed: it doesn't by itself where only an ImageConfig names them.
+func (i *installer) useRuntimes(ctx context.Context, objects []*unstructured.Unstructured) error {
+	sum := sha256.New()
+	for _, o := range objects {
+		if o.GetKind() == "DeploymentRuntimeConfig" {
+			if err := json.NewEncoder(sum).Encode(o.Object["spec"]); err != nil {
+				return err
+			}
+		}
+	}
+	revisions := &unstructured.UnstructuredList{}
+	revisions.SetGroupVersionKind(schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: "ProviderRevisionList"})
+	if err := i.client.List(ctx, revisions); err != nil {
+		return fmt.Errorf("cannot list the revisions of providers: %w", err)
+	}
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"virtualargocd.io/runtimes":"%x"}}}`, sum.Sum(nil)[:8])
+	for _, r := range revisions.Items {
+		if err := i.client.Patch(ctx, &r, client.RawPatch("application/merge-patch+json", patch)); err != nil {
+			return fmt.Errorf("cannot annotate revision %s: %w", r.GetName(), err)
+		}
+	}
+	return nil
 }
 
 // waitForPackage waits until the package of a source is there and healthy,
@@ -142,7 +181,7 @@ func (i *installer) lockTrouble(ctx context.Context) string {
 // changes.
 func (i *installer) useDigest(ctx context.Context, p xpkg.Pushed, note func(string)) error {
 	kind, name := "Configuration", xpkg.ConfigurationName
-	if strings.Contains(p.Tag, "/"+xpkg.FunctionName+":") {
+	if p.IsFunction() {
 		kind, name = "Function", xpkg.FunctionName
 	}
 	found, err := i.findPackage(ctx, kind, xpkg.PublishedRegistry+"/"+name)
@@ -158,7 +197,7 @@ func (i *installer) useDigest(ctx context.Context, p xpkg.Pushed, note func(stri
 		}
 		revision, _, _ := unstructured.NestedString(o.Object, "status", "currentRevision")
 		suffix := revisionSuffix(p.Digest, o.GetGeneration())
-		if strings.HasSuffix(revision, suffix) {
+		if strings.HasSuffix(revision, suffix) || strings.HasSuffix(revision, oldRevisionSuffix(p.Digest)) {
 			return waitFor(ctx, i.client, gvk, client.ObjectKey{Name: found}, note, "Installed", "Healthy")
 		}
 		note(fmt.Sprintf("%s %s: waiting for revision %s%s", kind, found, found, suffix))
@@ -175,6 +214,12 @@ func (i *installer) useDigest(ctx context.Context, p xpkg.Pushed, note func(stri
 		case <-time.After(pollEvery):
 		}
 	}
+}
+
+// oldRevisionSuffix is the same of Crossplane before 2.4, which makes it of the digest
+// alone.
+func oldRevisionSuffix(digest string) string {
+	return "-" + strings.TrimPrefix(digest, "sha256:")[:12]
 }
 
 // revisionSuffix ends the name of a package's revision, as Crossplane 2.4 makes

@@ -48,7 +48,7 @@ func (i *installer) installCrossplane(ctx context.Context, note func(string)) er
 	if err != nil {
 		return err
 	}
-	version := strings.TrimPrefix(toolchain.Version("crossplane"), "v")
+	version := strings.TrimPrefix(toolchain.Version(i.Crossplane), "v")
 	if i.deployed(ctx, version, values) {
 		note("already there")
 		return i.crossplaneAvailable(ctx, note)
@@ -168,7 +168,7 @@ func (i *installer) deployed(ctx context.Context, version string, values map[str
 // packCrossplaneChart makes an archive of the chart in Crossplane's module,
 // where its version is not filled in.
 func (i *installer) packCrossplaneChart(ctx context.Context, version string) (file string, cleanup func(), err error) {
-	module, err := i.Cache.ModuleDir(ctx, "crossplane")
+	module, err := i.Cache.ModuleDir(ctx, i.Crossplane)
 	if err != nil {
 		return "", nil, err
 	}

@@ -23,6 +23,7 @@ import (
 //	PUSH=1        build the packages and push them there first
 //	UPSTREAM=1    charts and images from the public registries
 //	ARGOCD_CHART  folder or archive of a real argo-cd chart for the embedded cluster
+//	CROSSPLANE=oldest  the oldest Crossplane that is tested, on an embedded cluster of its own
 //	VARGO_CACHE   folder of everything that is built once
 //	VARGO_CLUSTER, VARGO_CLUSTER_INDEX  another embedded cluster than the default one
 func FromEnvironment() (Options, error) {
@@ -41,6 +42,14 @@ func FromEnvironment() (Options, error) {
 		Push:        on("PUSH"),
 		Upstream:    on("UPSTREAM"),
 		ArgoCDChart: os.Getenv("ARGOCD_CHART"),
+		Crossplane:  toolchain.Crossplane,
+	}
+	switch v := os.Getenv("CROSSPLANE"); v {
+	case "":
+	case "oldest":
+		o.Crossplane = toolchain.OldestCrossplane
+	default:
+		return Options{}, fmt.Errorf("cannot use CROSSPLANE=%s: set it to oldest, or leave it out", v)
 	}
 	if o.ArgoCDChart != "" {
 		if o.ArgoCDChart, err = filepath.Abs(o.ArgoCDChart); err != nil {

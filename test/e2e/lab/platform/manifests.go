@@ -72,3 +72,35 @@ func alsoRewritten(objects []*unstructured.Unstructured, rewrites []rewrite) err
 	}
 	return nil
 }
+
+// proxyContainer is the container beside each provider, with the function's image.
+const proxyContainer = "virtual-api-proxy"
+
+// usePushedProxy has the proxies beside the providers run what was just pushed.
+func usePushedProxy(objects []*unstructured.Unstructured, pushed []xpkg.Pushed) error {
+	image := ""
+	for _, p := range pushed {
+		if p.IsFunction() {
+			image = p.String()
+		}
+	}
+	for _, o := range objects {
+		if o.GetKind() != "DeploymentRuntimeConfig" || image == "" {
+			continue
+		}
+		path := []string{"spec", "deploymentTemplate", "spec", "template", "spec", "containers"}
+		containers, _, err := unstructured.NestedSlice(o.Object, path...)
+		if err != nil {
+			return err
+		}
+		for _, c := range containers {
+			if c, _ := c.(map[string]any); c["name"] == proxyContainer {
+				c["image"] = image
+			}
+		}
+		if err := unstructured.SetNestedSlice(o.Object, containers, path...); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -31,6 +31,8 @@ type Options struct {
 	// Upstream makes the embedded cluster take charts and images from the
 	// public registries.
 	Upstream bool
+	// Crossplane is the tool to install as Crossplane: toolchain.Crossplane or an older one.
+	Crossplane string
 	// ArgoCDChart is a folder or archive of a real argo-cd chart for the
 	// embedded cluster to serve in place of the test chart.
 	ArgoCDChart string
@@ -130,7 +132,7 @@ func (i *installer) install(ctx context.Context) error {
 	// Packages are built and pushed while Crossplane starts.
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
-		return i.Progress.Step("Install Crossplane "+toolchain.Version("crossplane"), func(note func(string)) error {
+		return i.Progress.Step("Install Crossplane "+toolchain.Version(i.Crossplane), func(note func(string)) error {
 			return i.installCrossplane(gctx, note)
 		})
 	})

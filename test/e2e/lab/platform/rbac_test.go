@@ -6,12 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"helm.sh/helm/v3/pkg/chartutil"
-	"helm.sh/helm/v3/pkg/engine"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -19,11 +16,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
-// What the vcluster chart installs is what provider-helm needs rights for, with
-// all that a claim, a plan or the function may switch on: this fails when another
-// version of the chart needs more.
-func TestProviderHelmMayInstallVCluster(t *testing.T) {
-	rules := clusterRole(t, "virtual-argocd:provider-helm")
+// everything is what the vcluster chart installs with all that a claim, a plan or the
+// function may switch on, by the values of the function and those of more.
+func everything(t *testing.T, more plan.Values) []*unstructured.Unstructured {
+	t.Helper()
 	on := map[string]any{"enabled": true}
 	most := plan.Values{"sync": plan.Values{"toHost": plan.Values{"ingresses": on}}}
 	for _, row := range plan.VClusterValues() {
@@ -38,22 +34,47 @@ func TestProviderHelmMayInstallVCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, renderVCluster(t, plan.Merge(p.VCluster.Values, most))...)
+		all = append(all, renderVCluster(t, plan.Merge(p.VCluster.Values, most, more))...)
 	}
-	for _, o := range all {
+	return all
+}
+
+// TestInstallerMayInstallVCluster: what the vcluster chart installs is what a
+// customer's installer needs rights for. This fails when another version of the chart
+// needs more.
+func TestInstallerMayInstallVCluster(t *testing.T) {
+	rules := clusterRole(t, "virtual-argocd:installer")
+	for _, o := range everything(t, nil) {
 		group := o.GroupVersionKind().Group
-		resource := strings.TrimSuffix(strings.ToLower(o.GetKind())+"s", "ys")
-		if resource != strings.ToLower(o.GetKind())+"s" {
-			resource += "ies"
+		resource := strings.ToLower(o.GetKind()) + "s"
+		if group == rbacv1.GroupName || o.GetNamespace() != "vargo-x" {
+			t.Errorf("the chart makes %s %s in namespace %q: the installer may make no role, and nothing outside of its namespace", o.GetKind(), o.GetName(), o.GetNamespace())
 		}
 		for _, verb := range []string{"create", "get", "patch", "delete"} {
 			if !allowed(rules, group, resource, o.GetName(), verb) {
-				t.Errorf("%s %s: the provider may not %s %s", o.GetKind(), o.GetName(), verb, resource)
+				t.Errorf("%s %s: the installer may not %s %s", o.GetKind(), o.GetName(), verb, resource)
 			}
 		}
+	}
+	for _, resource := range []string{"pods", "pods/exec", "roles", "rolebindings", "networkpolicies", "limitranges"} {
+		for _, group := range []string{"", rbacv1.GroupName, "networking.k8s.io"} {
+			if allowed(rules, group, resource, "x", "create") || allowed(rules, group, resource, "x", "patch") || allowed(rules, group, resource, "x", "delete") {
+				t.Errorf("the installer may write %s", resource)
+			}
+		}
+	}
+}
+
+// TestControlPlaneMayDoItsWork: the control plane has all that the vcluster chart's own
+// Role would give it.
+func TestControlPlaneMayDoItsWork(t *testing.T) {
+	rules := slices.Concat(clusterRole(t, "virtual-argocd:control-plane"), clusterRole(t, "virtual-argocd:control-plane-ingresses"), clusterRole(t, "virtual-argocd:control-plane-disruption-budgets"))
+	roles := 0
+	for _, o := range everything(t, plan.Values{"rbac": plan.Values{"role": plan.Values{"enabled": true}}}) {
 		if o.GetKind() != "Role" {
 			continue
 		}
+		roles++
 		role := &rbacv1.Role{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
 			t.Fatal(err)
@@ -63,18 +84,58 @@ func TestProviderHelmMayInstallVCluster(t *testing.T) {
 				for _, resource := range r.Resources {
 					for _, verb := range r.Verbs {
 						if !allowed(rules, group, resource, "", verb) {
-							t.Errorf("the provider can't create Role %s, which grants what it does not hold: %s %s.%s", o.GetName(), verb, resource, group)
+							t.Errorf("the control plane may not %s %s.%s", verb, resource, group)
 						}
 					}
 				}
 			}
 		}
 	}
+	if roles != 2 {
+		t.Errorf("the chart makes %d Roles: want one for each store", roles)
+	}
+	// vcluster waits for these before it does anything.
+	for group, resource := range map[string]string{"": "endpoints", "discovery.k8s.io": "endpointslices"} {
+		if !allowed(rules, group, resource, "", "watch") || allowed(rules, group, resource, "", "create") {
+			t.Errorf("the control plane is to watch %s, and to write none", resource)
+		}
+	}
+	for group, resource := range map[string]string{"networking.k8s.io": "networkpolicies", "": "serviceaccounts", rbacv1.GroupName: "rolebindings", "policy": "podsecuritypolicies"} {
+		if allowed(rules, group, resource, "", "create") {
+			t.Errorf("the control plane may create %s", resource)
+		}
+	}
+}
+
+// TestCrossplaneBindsTheseRoles: Crossplane may bind the roles that the function has it
+// bind, each of which is there, and no others.
+func TestCrossplaneBindsTheseRoles(t *testing.T) {
+	for _, r := range clusterRole(t, "virtual-argocd:crossplane") {
+		if !slices.Contains(r.Verbs, "bind") {
+			continue
+		}
+		if len(r.ResourceNames) != 4 {
+			t.Errorf("it may bind %v", r.ResourceNames)
+		}
+		for _, name := range r.ResourceNames {
+			clusterRole(t, name)
+		}
+	}
+}
+
+// TestCrossplaneLabelsNamespaces: Crossplane may do to a namespace what its Usages do, and no more.
+func TestCrossplaneLabelsNamespaces(t *testing.T) {
+	rules := clusterRole(t, "virtual-argocd:crossplane")
+	for verb, want := range map[string]bool{"get": true, "update": true, "patch": true, "list": false, "watch": false, "create": false, "delete": false} {
+		if got := allowed(rules, "", "namespaces", "team-a", verb); got != want {
+			t.Errorf("%s namespaces: allowed is %t, want %t", verb, got, want)
+		}
+	}
 }
 
 // No rule is so wide that reading it tells nothing.
 func TestNoWildcards(t *testing.T) {
-	for _, name := range []string{"virtual-argocd:provider-helm", "virtual-argocd:provider-kubernetes"} {
+	for _, name := range []string{"virtual-argocd:provider-kubernetes", "virtual-argocd:installer", "virtual-argocd:control-plane"} {
 		for _, r := range clusterRole(t, name) {
 			for _, s := range slices.Concat(r.APIGroups, r.Resources, r.Verbs) {
 				if slices.Contains([]string{"*", "escalate", "bind", "impersonate"}, s) {
@@ -159,27 +220,9 @@ func renderVCluster(t *testing.T, of plan.Values) []*unstructured.Unstructured {
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := chartutil.ToRenderValues(chart, of,
-		chartutil.ReleaseOptions{Name: "vcluster", Namespace: "vargo-x", IsInstall: true},
-		&chartutil.Capabilities{KubeVersion: chartutil.KubeVersion{Version: "v1.36.0", Major: "1", Minor: "36"}})
+	out, err := charts.Render(chart, "vcluster", "vargo-x", of)
 	if err != nil {
 		t.Fatal(err)
-	}
-	files, err := engine.Render(chart, values)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []*unstructured.Unstructured
-	for name, content := range files {
-		for _, doc := range strings.Split(content, "\n---\n") {
-			o := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(doc), &o.Object); err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if o.GetKind() != "" {
-				out = append(out, o)
-			}
-		}
 	}
 	if len(out) < 5 {
 		t.Fatalf("the vcluster chart renders %d objects: want its control plane", len(out))

@@ -61,10 +61,19 @@ const (
 	Lint Purpose = "lint"
 )
 
+// Crossplane is the tool that is Crossplane's core, and OldestCrossplane the same of the oldest version
+// that is tested.
+const (
+	Crossplane       = "crossplane"
+	OldestCrossplane = "crossplane-oldest"
+)
+
 const (
 	hostKubernetes  = "v1.35.4"
 	otherKubernetes = "v1.36.3"
-	argocdVersion   = "v3.2.6"
+	// oldKubernetes needs vcluster 0.36.1 or later on the host's Kubernetes.
+	oldKubernetes = "v1.33.4"
+	argocdVersion = "v3.2.6"
 )
 
 // modules is the one list of what the lab builds. Exact versions only: the
@@ -76,9 +85,15 @@ var modules = []module{
 	{path: "go.etcd.io/etcd/server/v3", version: "v3.7.3", tools: map[string]string{"etcd": ""}},
 	{
 		path: "github.com/crossplane/crossplane/v2", version: "v2.4.0",
-		tools:   map[string]string{"crossplane": "cmd/crossplane"},
+		tools:   map[string]string{Crossplane: "cmd/crossplane"},
 		require: []string{"github.com/crossplane/crossplane/apis/v2@v2.4.0"},
 		ldflags: []string{"-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.4.0"},
+	},
+	{
+		// The oldest that the Configuration allows.
+		path: "github.com/crossplane/crossplane/v2", version: "v2.2.1", purpose: Full,
+		tools:   map[string]string{OldestCrossplane: "cmd/crossplane"},
+		ldflags: []string{"-X github.com/crossplane/crossplane/v2/internal/version.version=v2.2.1"},
 	},
 	{
 		path: "github.com/crossplane/cli/v2", version: "v2.5.0",
@@ -123,6 +138,7 @@ var modules = []module{
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},
 	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}, overrides: []override{corednsPlugins}},
 	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
+	kubernetes(oldKubernetes, "-1.33", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
 	{
 		// Dex has no current version that is a Go module; this fork of its 2.44 has.
 		path: "github.com/netbirdio/dex", version: "v0.244.0", as: "github.com/dexidp/dex", purpose: Tests,

@@ -22,7 +22,10 @@ import (
 )
 
 // answersWithin is how long a page may take to react to what is typed or clicked.
-const answersWithin = time.Minute
+var answersWithin = time.Minute
+
+// reloadAfter is how long a person looks at a page that doesn't show what it should before they open it again.
+var reloadAfter = 20 * time.Second
 
 // endsWithin is how long the browser may take to end by itself, before it is ended.
 const endsWithin = 10 * time.Second
@@ -115,9 +118,9 @@ func (b *Browser) listen(event any) {
 	b.problems = append(b.problems, problem)
 }
 
-// Problems are what went wrong in the pages since this was last asked: requests that were refused, exceptions, and
+// problemsSeen are what went wrong in the pages since this was last asked: requests that were refused, exceptions, and
 // errors that pages wrote to the console. A person sees them as messages that come and go, or not at all.
-func (b *Browser) Problems() []string {
+func (b *Browser) problemsSeen() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := b.problems
@@ -147,12 +150,12 @@ func rules(hosts map[string]string) string {
 // LogIn opens Argo CD at a URL and fills in its own login form.
 func (b *Browser) LogIn(t testing.TB, url, username, password string) {
 	t.Helper()
-	b.do(t, "log in to "+url, answersWithin,
+	b.try(t, "log in to "+url,
 		chromedp.Navigate(url+"/login"),
 		chromedp.WaitVisible(`input[name="username"]`, chromedp.ByQuery),
 		chromedp.SendKeys(`input[name="username"]`, username, chromedp.ByQuery),
 		chromedp.SendKeys(`input[name="password"]`, password+kb.Enter, chromedp.ByQuery),
-		chromedp.WaitNotPresent(`.login`, chromedp.ByQuery),
+		becomes(`!document.querySelector('.login')`),
 	)
 }
 
@@ -160,37 +163,82 @@ func (b *Browser) LogIn(t testing.TB, url, username, password string) {
 // fields login and password (as Dex's has).
 func (b *Browser) LogInSSO(t testing.TB, url, username, password string) {
 	t.Helper()
-	b.do(t, "sign on to "+url, answersWithin,
+	b.try(t, "sign on to "+url,
 		chromedp.Navigate(url+"/login"),
 		chromedp.Click(`.login__box_saml button`, chromedp.ByQuery, chromedp.NodeVisible),
 		chromedp.WaitVisible(`input[name="login"]`, chromedp.ByQuery),
 		chromedp.SendKeys(`input[name="login"]`, username, chromedp.ByQuery),
 		chromedp.SendKeys(`input[name="password"]`, password+kb.Enter, chromedp.ByQuery),
-		chromedp.WaitNotPresent(`input[name="login"]`, chromedp.ByQuery),
-		chromedp.WaitVisible(`.sidebar`, chromedp.ByQuery),
+		becomes(`!document.querySelector('input[name="login"]') && document.querySelector('.sidebar')`),
 	)
 }
 
-// Visit opens a page.
-func (b *Browser) Visit(t testing.TB, url string) {
+// becomes waits until an expression is true on the page, whichever page that is by then: chromedp's own waits fail when
+// the page they look at goes.
+func becomes(expression string) chromedp.Action {
+	return chromedp.ActionFunc(func(ctx context.Context) error {
+		for is := false; ; {
+			if err := chromedp.Evaluate("!!("+expression+")", &is).Do(ctx); err == nil && is {
+				return nil
+			}
+			if err := chromedp.Sleep(300 * time.Millisecond).Do(ctx); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// Visit opens a page and waits until each text stands on it, where a person sees it. Words may be apart by any space. A
+// page that doesn't show them is opened again, as a person does it, until the time is over; the test's log then says what
+// it showed. Something that goes wrong on a page that shows them is a failure at once.
+func (b *Browser) Visit(t testing.TB, url string, within time.Duration, texts ...string) {
 	t.Helper()
-	b.do(t, "open "+url, answersWithin, chromedp.Navigate(url))
+	for deadline := time.Now().Add(within); ; time.Sleep(time.Second) {
+		problems, err := b.open(url, texts)
+		for _, problem := range problems {
+			t.Logf("page %s: %s", url, problem)
+		}
+		switch {
+		case err == nil && len(problems) > 0:
+			t.Errorf("something goes wrong on page %s", url)
+			return
+		case err == nil:
+			return
+		case time.Now().After(deadline):
+			t.Fatalf("page %s: %v", url, err)
+		}
+		t.Logf("page %s is opened again: %v", url, err)
+	}
+}
+
+// open opens a page once. It returns what went wrong on it, and as the error what it doesn't show.
+func (b *Browser) open(url string, texts []string) (problems []string, err error) {
+	if err = b.run("open it", chromedp.Navigate(url)); err == nil {
+		err = b.await(reloadAfter, texts)
+	}
+	return b.problemsSeen(), err
 }
 
 // AwaitText waits until each text stands on the page, where a person sees it. Words may be apart by any space.
 func (b *Browser) AwaitText(t testing.TB, within time.Duration, texts ...string) {
 	t.Helper()
+	if err := b.await(within, texts); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *Browser) await(within time.Duration, texts []string) error {
 	seen := ""
 	for deadline := time.Now().Add(within); ; time.Sleep(300 * time.Millisecond) {
 		text, err := b.text()
 		if err == nil {
 			seen = text
 			if len(missing(seen, texts)) == 0 {
-				return
+				return nil
 			}
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the page does not show %q within %s (%v); it shows:\n%s", missing(seen, texts), within, err, seen)
+			return errors.Join(fmt.Errorf("the page does not show %q within %s; it shows:\n%s", missing(seen, texts), within, seen), err)
 		}
 	}
 }
@@ -235,16 +283,30 @@ func (b *Browser) picture(file string) error {
 	return os.WriteFile(file, png, 0o600)
 }
 
-// do runs actions. When they take too long, the test fails with what the page shows.
-func (b *Browser) do(t testing.TB, what string, within time.Duration, actions ...chromedp.Action) {
+// try runs actions, and once more from the start when they fail, as a person does: a page may go while something is
+// typed. When they fail twice, the test fails with what the page shows.
+func (b *Browser) try(t testing.TB, what string, actions ...chromedp.Action) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, within)
-	defer cancel()
-	if err := chromedp.Run(ctx, actions...); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			err = fmt.Errorf("not within %s", within)
-		}
-		text, _ := b.text()
-		t.Fatalf("cannot %s: %v; the page shows:\n%s", what, err, text)
+	err := b.run(what, actions...)
+	if err != nil {
+		t.Logf("%v; trying again, after: %v", err, b.problemsSeen())
+		err = b.run(what, actions...)
 	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (b *Browser) run(what string, actions ...chromedp.Action) error {
+	ctx, cancel := context.WithTimeout(b.ctx, answersWithin)
+	defer cancel()
+	err := chromedp.Run(ctx, actions...)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("not within %s", answersWithin)
+	}
+	text, _ := b.text()
+	return fmt.Errorf("cannot %s: %w; the page shows:\n%s", what, err, text)
 }

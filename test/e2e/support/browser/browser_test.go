@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -46,6 +47,34 @@ func TestBrowser(t *testing.T) {
 	}
 }
 
+// TestSignOn: the way leads over the provider's page and back. A form that gets lost on the first try is filled in again.
+func TestSignOn(t *testing.T) {
+	if _, err := find(exec.LookPath); err != nil {
+		t.Skipf("THE BROWSER IS NOT TRIED: %v", err)
+	}
+	var forms atomic.Int32
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page := map[string]string{
+			"/login":    `<div class="login__box_saml"><a href="/provider"><button>LOG IN VIA SSO</button></a></div>`,
+			"/provider": `<form action="/callback"><input name="login"><input name="password" type="password"><button>Login</button></form>`,
+			"/callback": `<div class="sidebar">Applications of ` + r.FormValue("login") + `</div>`,
+		}[r.URL.Path]
+		if r.URL.Path == "/callback" && forms.Add(1) == 1 {
+			page = `<form action="/callback"><input name="login"></form>`
+		}
+		_, _ = fmt.Fprintf(w, "<html><body>%s</body></html>", page)
+	}))
+	defer s.Close()
+	defer func(was time.Duration) { answersWithin = was }(answersWithin)
+	answersWithin = 5 * time.Second
+	b := Open(t, Options{})
+	b.LogInSSO(t, s.URL, "ada", "secret")
+	b.AwaitText(t, 10*time.Second, "Applications of ada")
+	if forms.Load() != 2 {
+		t.Errorf("want the form filled in twice, got %d", forms.Load())
+	}
+}
+
 func TestProblems(t *testing.T) {
 	if _, err := find(exec.LookPath); err != nil {
 		t.Skipf("THE BROWSER IS NOT TRIED: %v", err)
@@ -66,14 +95,40 @@ func TestProblems(t *testing.T) {
 	defer s.Close()
 	b := Open(t, Options{})
 	for path, want := range map[string]string{"/good": "", "/refused": "/api/secrets: 403", "/exception": "nothing is not defined", "/console": "on fire"} {
-		b.Visit(t, s.URL+path)
-		if want != "" {
-			b.AwaitText(t, 10*time.Second, "done")
+		shows := "done"
+		if want == "" {
+			shows = "all is well"
 		}
-		got := strings.Join(b.Problems(), "\n")
+		problems, err := b.open(s.URL+path, []string{shows})
+		if err != nil {
+			t.Errorf("page %s: %v", path, err)
+		}
+		got := strings.Join(problems, "\n")
 		if (want == "") != (got == "") || !strings.Contains(got, want) || strings.Contains(got, "for people") {
-			t.Errorf("problems of %s: want %q, got %q", path, want, got)
+			t.Errorf("page %s: want %q, got %q", path, want, got)
 		}
+	}
+}
+
+// A page is opened again until it shows what it should.
+func TestVisit(t *testing.T) {
+	if _, err := find(exec.LookPath); err != nil {
+		t.Skipf("THE BROWSER IS NOT TRIED: %v", err)
+	}
+	var visits atomic.Int32
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		text := "all is well"
+		if r.URL.Path == "/page" && visits.Add(1) < 3 {
+			text = "please wait"
+		}
+		_, _ = fmt.Fprintf(w, "<html><body>%s</body></html>", text)
+	}))
+	defer s.Close()
+	defer func(was time.Duration) { reloadAfter = was }(reloadAfter)
+	reloadAfter = time.Second
+	Open(t, Options{}).Visit(t, s.URL+"/page", time.Minute, "all is well")
+	if visits.Load() != 3 {
+		t.Errorf("want the page opened 3 times, got %d", visits.Load())
 	}
 }
 

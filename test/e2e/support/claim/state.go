@@ -16,6 +16,7 @@ const (
 	Synced              = "Synced"
 	VirtualClusterReady = "VirtualClusterReady"
 	ArgoCDReady         = "ArgoCDReady"
+	SpecAccepted        = "SpecAccepted"
 
 	ClustersConnected     = "ClustersConnected"
 	RepositoriesConnected = "RepositoriesConnected"

@@ -142,10 +142,11 @@ func (p *Private) Commit(ctx context.Context, t testing.TB, files map[string]str
 	for name, content := range files {
 		fmt.Fprintf(script, "cat >'%s' <<'END OF FILE'\n%s\nEND OF FILE\n", name, strings.TrimSuffix(content, "\n"))
 	}
-	script.WriteString("git add .\n" + asTest + " commit -q -m 'Change manifests'\ngit push -q /srv/repo.git main\ngit rev-parse HEAD\n")
-	hash := strings.TrimSpace(p.run(ctx, t, "sh", script.String()))
-	if len(hash) != 40 {
-		t.Fatalf("the Git server says %q to a commit, which is no hash", hash)
+	script.WriteString("git add .\n" + asTest + " commit -q -m 'Change manifests'\ngit push -q /srv/repo.git main\n")
+	p.run(ctx, t, "sh", script.String())
+	hash, err := p.host.Output(ctx, p.namespace, p.pod(ctx, t), httpsContainer, "git", "-C", "/srv/work", "rev-parse", "HEAD")
+	if err != nil || len(hash) != 40 {
+		t.Fatalf("the Git server says %q to a commit, which is no hash: %v", hash, err)
 	}
 	return hash
 }
@@ -162,19 +163,28 @@ func (p *Private) write(ctx context.Context, t testing.TB, file, content string)
 	p.run(ctx, t, fmt.Sprintf("umask 077; cat >%[1]s.new && mv %[1]s.new %[1]s", file), content)
 }
 
-// run runs a shell command in the server's pod, and gives it an input: credentials are in no command line.
-func (p *Private) run(ctx context.Context, t testing.TB, command, input string) string {
+// httpsContainer is where commands are run.
+const httpsContainer = "https"
+
+// run runs a shell command in the server's pod, and gives it an input: credentials are in no command line. What it prints
+// can be lost.
+func (p *Private) run(ctx context.Context, t testing.TB, command, input string) {
+	t.Helper()
+	var out, problem bytes.Buffer
+	err := p.host.Exec(ctx, p.namespace, p.pod(ctx, t), httpsContainer, []string{"sh", "-c", command}, strings.NewReader(input), &out, &problem)
+	if err != nil {
+		t.Fatalf("cannot run %q in the Git server: %v: %s", command, err, problem.String())
+	}
+}
+
+// pod is the name of the servers' pod.
+func (p *Private) pod(ctx context.Context, t testing.TB) string {
 	t.Helper()
 	pods, err := p.host.Typed.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + privateName})
 	if err != nil || len(pods.Items) == 0 {
 		t.Fatalf("the Git server has no pod: %v", err)
 	}
-	var out, problem bytes.Buffer
-	err = p.host.Exec(ctx, p.namespace, pods.Items[0].Name, "https", []string{"sh", "-c", command}, strings.NewReader(input), &out, &problem)
-	if err != nil {
-		t.Fatalf("cannot run %q in the Git server: %v: %s", command, err, problem.String())
-	}
-	return out.String()
+	return pods.Items[0].Name
 }
 
 // files are what the servers start with.
@@ -249,7 +259,7 @@ func (p *Private) deployment(meta metav1.ObjectMeta, files corev1.Volume) *appsv
 			SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: &no},
 		}
 	}
-	https := container("https", "exec lighttpd -D -f /srv/credentials/lighttpd.conf")
+	https := container(httpsContainer, "exec lighttpd -D -f /srv/credentials/lighttpd.conf")
 	https.ReadinessProbe = ready(8443)
 	server := container("ssh", "exec /usr/sbin/sshd -D -e -f /srv/credentials/sshd_config")
 	server.ReadinessProbe = ready(2222)

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/base64"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crossplane/function-sdk-go/resource"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+)
+
+// A mistake is one that somebody makes about a tenant that runs.
+type mistake struct {
+	make, mend func(*engine)
+	// reason of the condition, and how its message begins.
+	reason, message string
+}
+
+// mistakenSpec has numbers, too, which JSON has one kind of.
+const mistakenSpec = `"argocd":{"values":{"server":{"replicas":2},"dex":{"enabled":0}}},"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"git"}}]`
+
+var mistakes = map[string]mistake{
+	"Spec": {
+		make:   func(e *engine) { e.spec(`{"plan":"team","kubernetes":{"version":"v1.29.0"},` + mistakenSpec + `}`) },
+		mend:   func(e *engine) { e.spec(`{"plan":"team",` + mistakenSpec + `}`) },
+		reason: v1alpha1.ReasonInvalidSpec, message: "spec.kubernetes.version",
+	},
+	"SpecOfWrongType": {
+		make:   func(e *engine) { e.spec(`{"plan":"team","argocd":{"values":[]}}`) },
+		mend:   func(e *engine) { e.spec(`{"plan":"team",` + mistakenSpec + `}`) },
+		reason: v1alpha1.ReasonInvalidSpec, message: "spec.argocd.values",
+	},
+	"UnknownPlan": {
+		make:   func(e *engine) { e.spec(`{"plan":"teem",` + mistakenSpec + `}`) },
+		mend:   func(e *engine) { e.spec(`{"plan":"team",` + mistakenSpec + `}`) },
+		reason: v1alpha1.ReasonInvalidSpec, message: "spec.plan",
+	},
+	"Plan": {
+		make:   func(e *engine) { e.plan("team", `{"quotta":{}}`, "plan=team") },
+		mend:   func(e *engine) { e.plan("team", `{}`, "plan=team") },
+		reason: v1alpha1.ReasonInvalidPlan, message: "plan team",
+	},
+	"PlanDeleted": {
+		make:   func(e *engine) { delete(e.cluster, "EnvironmentConfig//team") },
+		mend:   func(e *engine) { e.plan("team", `{}`, "plan=team") },
+		reason: v1alpha1.ReasonInvalidSpec, message: "spec.plan",
+	},
+	"Input": {
+		make: func(e *engine) {
+			e.req.Input = resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"Input","credentials":{"label":"none"}}`)
+		},
+		mend:   func(e *engine) { e.req.Input = nil },
+		reason: v1alpha1.ReasonInvalidInput, message: "input",
+	},
+	"NewerInput": {
+		make: func(e *engine) {
+			e.req.Input = resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v9","kind":"Input"}`)
+		},
+		mend:   func(e *engine) { e.req.Input = nil },
+		reason: v1alpha1.ReasonInvalidInput, message: "input",
+	},
+}
+
+// TestRefusedTenantGoesOn: under each mistake the tenant is as it was accepted. What is seen of it is told, its credentials
+// are rotated, its certificates are renewed, and it is deleted, as without.
+func TestRefusedTenantGoesOn(t *testing.T) {
+	for name, m := range mistakes {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{"plan":"team",`+mistakenSpec+`}`), "")
+			e.plan("team", `{}`, "plan=team")
+			credential := func(password string) {
+				e.secret("git", "kubernetes.io/basic-auth", map[string]string{"username": "argocd", "password": password})
+			}
+			credential("first-password")
+			e.install()
+			before := e.desired()
+
+			m.make(e)
+			e.events = nil
+			e.reconcile()
+			c := e.condition(v1alpha1.ConditionSpecAccepted)
+			if c.GetReason() != m.reason || !strings.HasPrefix(c.GetMessage(), m.message) {
+				t.Errorf("want SpecAccepted False with reason %s and a message that begins with %q, got %v", m.reason, m.message, c)
+			}
+			if want := []string{m.reason + ": " + c.GetMessage()}; !slices.Equal(e.events, want) {
+				t.Errorf("events: want %v, got %v", want, e.events)
+			}
+			if msg := e.status("message"); e.status("phase") != "Ready" || !strings.Contains(msg, c.GetMessage()) {
+				t.Errorf("want phase Ready with the mistake in the message, got %s: %s", e.status("phase"), msg)
+			}
+			if diff := cmp.Diff(before, e.desired()); diff != "" {
+				t.Errorf("the mistake changes what is composed: -before, +now:\n%s", diff)
+			}
+			if e.reconcile(); len(e.events) != 1 {
+				t.Errorf("the same is told again: %v", e.events)
+			}
+
+			e.setReplicas("argocd-server", 0)
+			if e.reconcile(); e.status("phase") != "Degraded" || e.condition(v1alpha1.ConditionArgoCDReady).GetReason() != v1alpha1.ReasonWorkloadsUnavailable {
+				t.Errorf("a workload breaks, and the tenant is %s: %v", e.status("phase"), e.condition(v1alpha1.ConditionArgoCDReady))
+			}
+			e.heal()
+			if e.reconcile(); e.status("phase") != "Ready" {
+				t.Errorf("it recovers, and the tenant is %s: %s", e.status("phase"), e.status("message"))
+			}
+
+			release := field(e.observed(compose.ArgoCD), "spec")
+			credential("second-password")
+			e.cycle(2)
+			if now := field(e.observed(compose.ArgoCD), "spec"); !proto.Equal(release, now) {
+				t.Errorf("a rotated credential makes the Release one that is rolled out: it was %v and is %v", release, now)
+			}
+			if raw, err := base64.StdEncoding.DecodeString(field(e.observed(compose.ValuesSecret), "data").GetFields()["values.yaml"].GetStringValue()); err != nil || !strings.Contains(string(raw), "second-password") {
+				t.Errorf("the credential isn't rotated: %v", err)
+			}
+			kubeconfig := string(e.kubeconfig())
+			e.publish(virtualKubeconfig(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+				c.CertificateAuthorityData = slices.Concat(c.CertificateAuthorityData, c.CertificateAuthorityData)
+			}))
+			if e.reconcile(); string(e.kubeconfig()) == kubeconfig {
+				t.Error("the virtual cluster's new certificate isn't used")
+			}
+			e.publish(testKubeconfig)
+			credential("first-password")
+			e.cycle(2)
+
+			twin := proto.Clone(e.xr()).(*structpb.Struct)
+			field(e.xr(), "metadata").Fields["deletionTimestamp"] = structpb.NewStringValue("2026-01-01T00:00:00Z")
+			if e.reconcile(); e.status("phase") != "Deleting" {
+				t.Errorf("the tenant is deleted, and its phase is %s", e.status("phase"))
+			}
+			e.req.Observed.Composite.Resource = twin
+
+			m.mend(e)
+			e.reconcile()
+			if c := e.condition(v1alpha1.ConditionSpecAccepted); c.GetReason() != v1alpha1.ReasonAccepted {
+				t.Errorf("the mistake is mended: %v", c)
+			}
+			e.cycle(2)
+			if diff := cmp.Diff(before, e.desired()); diff != "" || e.status("phase") != "Ready" {
+				t.Errorf("after all of it the tenant is %s, and composed otherwise: -before, +now:\n%s", e.status("phase"), diff)
+			}
+		})
+	}
+}
+
+// A claim with a mistake is held to what the platform says now, as far as that can be used.
+func TestRefusedTenantFollowsThePlatform(t *testing.T) {
+	e := newEngine(t, tenantXR(`{"plan":"team"}`), "")
+	e.plan("team", `{"quota":{"count/pods":"30"}}`, "plan=team")
+	e.install()
+	pods := func() string {
+		return field(e.observed(compose.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()["count/pods"].GetStringValue()
+	}
+	for _, step := range []struct{ reason, spec, plan, want string }{
+		{"The claim has a mistake.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quota":{"count/pods":"30"}}`, "30"},
+		{"The platform takes some pods away.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quota":{"count/pods":"25"}}`, "25"},
+		{"The platform makes a mistake, too.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quotta":{}}`, "25"},
+		{"The claim asks for a plan that isn't there.", `{"plan":"huge"}`, `{"quota":{"count/pods":"20"}}`, "25"},
+		{"All is well.", `{"plan":"team"}`, `{"quota":{"count/pods":"20"}}`, "20"},
+	} {
+		e.spec(step.spec)
+		e.plan("team", step.plan, "plan=team")
+		e.reconcile()
+		if got := pods(); got != step.want || fatal(e.rsp) != "" {
+			t.Errorf("\n%s\nwant %s pods, got %s; %s", step.reason, step.want, got, fatal(e.rsp))
+		}
+	}
+}
+
+// What can't be kept isn't accepted.
+func TestAcceptedIsTooLarge(t *testing.T) {
+	values := `{"server":{"x":"` + strings.Repeat("<", 200_000) + `"}}`
+	e := newEngine(t, tenantXR(`{"argocd":{"values":`+values+`}}`), "")
+	if e.reconcile(); refusal(e.rsp) != "" {
+		t.Errorf("values within the bounds are refused: %.200s", refusal(e.rsp))
+	}
+}
+
+// What is accepted is lost, or can't be read: then it is as if nothing had been, and nothing changes.
+func TestAcceptedIsLost(t *testing.T) {
+	for name, data := range map[string]string{"Lost": "", "Damaged": base64.StdEncoding.EncodeToString([]byte(`{"Spec":`))} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{}`), "").install()
+			lose := func() {
+				field(e.observed(compose.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(data)
+			}
+			lose()
+			if e.reconcile(); refusal(e.rsp) != "" || e.status("phase") != "Ready" {
+				t.Errorf("a claim without a mistake is %s: %s", e.status("phase"), refusal(e.rsp))
+			}
+			lose()
+			e.spec(`{"kubernetes":{"version":"v1.29.0"}}`)
+			if e.reconcile(); !strings.HasPrefix(fatal(e.rsp), "spec.kubernetes.version") {
+				t.Errorf("want the mistake as a fatal result, by which Crossplane changes nothing, got %q", fatal(e.rsp))
+			}
+		})
+	}
+}
+
+// desired is what is composed, by name.
+func (e *engine) desired() map[string]string {
+	out := map[string]string{}
+	for name, d := range e.rsp.GetDesired().GetResources() {
+		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(d.GetResource())
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		out[name] = string(raw)
+	}
+	return maps.Clone(out)
+}

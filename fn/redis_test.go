@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+)
+
+// TestRedisPassword: redis has one from the values Secret, which stays the same and which nobody else can make.
+func TestRedisPassword(t *testing.T) {
+	const init = "redisSecretInit"
+	password := func(t *testing.T, e *engine) string {
+		t.Helper()
+		for _, o := range objectsIn(t, e) {
+			if o := o.(map[string]any); o["kind"] == "Secret" && o["metadata"].(map[string]any)["name"] == "argocd-redis" {
+				return o["stringData"].(map[string]any)["auth"].(string)
+			}
+		}
+		return ""
+	}
+	e := newEngine(t, tenantXR(`{"argocd":{"values":{"extraObjects":[{"kind":"ConfigMap","metadata":{"name":"mine"}}]}}}`), "").install()
+	first := password(t, e)
+	if len(first) < 32 || strings.Contains(first, testToken) {
+		t.Fatalf("want a long password that isn't the account's token, got %q", first)
+	}
+	if objects := objectsIn(t, e); len(objects) != 2 || objects[0].(map[string]any)["kind"] != "ConfigMap" {
+		t.Errorf("the claim's objects are lost: %v", objects)
+	}
+	values := releaseValues(e)
+	if on, set := values[init].(map[string]any)["enabled"]; !set || on != false || values["extraObjects"] != nil {
+		t.Errorf("want the chart's Job off, and its objects in the Secret alone: %v, %v", values[init], values["extraObjects"])
+	}
+	release, err := json.Marshal(e.observed(compose.ArgoCD).AsMap())
+	if err != nil || strings.Contains(string(release), first) {
+		t.Errorf("the password stands in the Release (%v)", err)
+	}
+	t.Run("OutlivesTheToken", func(t *testing.T) {
+		e.setToken(compose.InstallerCredentials, "another-token-of-the-account")
+		e.cycle(2)
+		if got := password(t, e); got != first {
+			t.Errorf("the password changes with the account's token: %q, %q", first, got)
+		}
+		e.setToken(compose.InstallerCredentials, testToken)
+	})
+	t.Run("OutlivesTheSecret", func(t *testing.T) {
+		delete(e.req.GetObserved().GetResources(), compose.ValuesSecret)
+		e.cycle(2)
+		if got := password(t, e); got != first {
+			t.Errorf("the password changes with the Secret: %q, %q", first, got)
+		}
+	})
+	for name, values := range map[string]string{
+		"JobWanted":     `{"redisSecretInit":{"enabled":true}}`,
+		"OwnSecret":     `{"extraObjects":[{"kind":"Secret","metadata":{"name":"argocd-redis"},"stringData":{"auth":"x"}}]}`,
+		"OwnSecretText": `{"extraObjects":["kind: Secret\nmetadata: {name: argocd-redis}"]}`,
+		"OtherRedis":    `{"redis":{"enabled":false},"externalRedis":{"host":"redis.example.org"}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{"argocd":{"values":`+values+`}}`), "").install()
+			if releaseValues(e)[init] != nil && strings.Contains(values, init) == false {
+				t.Errorf("the values see to redis' password themselves, and %s is %v", init, releaseValues(e)[init])
+			}
+			if e.has(compose.ValuesSecret) {
+				t.Errorf("a password is made that nobody uses: %v", e.secretValues())
+			}
+		})
+	}
+}
+
+// releaseValues are the values in the Release of Argo CD.
+func releaseValues(e *engine) map[string]any {
+	return field(e.observed(compose.ArgoCD), "spec", "forProvider", "values").AsMap()
+}
+
+// objectsIn are the objects that the values Secret adds to the chart.
+func objectsIn(t *testing.T, e *engine) []any {
+	t.Helper()
+	objects, _ := valuesOf(t, e.observed(compose.ValuesSecret))["extraObjects"].([]any)
+	return objects
+}

@@ -1,0 +1,311 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+	"github.com/sony/gobreaker/v2"
+	"k8s.io/apimachinery/pkg/util/cache"
+)
+
+// Limits of what a virtual API server is given.
+type Limits struct {
+	// Read and Write are how long the whole of a request may take.
+	Read, Write time.Duration
+	// Watch is how long a watch may last, such as Helm's for its hooks.
+	Watch time.Duration
+	// Rest is how long a virtual API server is left alone that went over a limit
+	// MaxFailures times within a minute.
+	Rest time.Duration
+	// Answer is the size of an answer in bytes, and LargeAnswer that of what Helm asks for
+	// beside ordinary objects: its records, CustomResourceDefinitions, the OpenAPI document
+	// and the whole of a watch.
+	Answer, LargeAnswer int64
+	// Failure is the size of an error in bytes. A longer one could be more than a status
+	// can hold.
+	Failure int64
+	// Values is how many objects, lists and members an answer may have, and LargeValues
+	// how many a large one may have, with all records of Helm in it.
+	Values, LargeValues int
+	// RecordCount is how many records of Helm an answer may have, and Records the size in
+	// bytes to which all of them may unpack.
+	RecordCount int
+	Records     int64
+	// Text is how many items, members and lines the texts in all records may have, such
+	// as the manifest, which Helm reads as YAML.
+	Text int
+}
+
+// DefaultLimits let Argo CD's chart through several times over (TestChartsAreWithinLimits).
+// An API server stores objects of up to 1.5 MiB.
+var DefaultLimits = Limits{
+	Read: 15 * time.Second, Write: 40 * time.Second, Watch: 5 * time.Minute, Rest: time.Minute,
+	Answer: 2 << 20, LargeAnswer: 8 << 20, Failure: 32 << 10, Values: 20_000, LargeValues: 100_000,
+	RecordCount: 8, Records: 40 << 20, Text: 800_000,
+}
+
+// definitions is the path of CustomResourceDefinitions.
+const definitions = "/apis/apiextensions.k8s.io/"
+
+// Paths of OpenAPI documents. Those of version 3 are JSON; that of version 2 is protobuf,
+// which takes a hundred times as much memory once it is decoded.
+const (
+	openAPIv2 = "/openapi/v2"
+	openAPIv3 = "/openapi/v3"
+)
+
+// isOpenAPI reports whether answers to this path are OpenAPI documents.
+func isOpenAPI(path string) bool { return strings.HasPrefix(path, "/openapi/") }
+
+const (
+	mediaJSON = "application/json"
+	mediaText = "text/plain"
+)
+
+// MaxFailures is how many times a virtual API server may go over a limit in a minute.
+const MaxFailures = 3
+
+// Bounds of what the proxy keeps of virtual API servers.
+const (
+	maxServers    = 2_000
+	serversKept   = 10 * time.Minute
+	connections   = 16
+	idleFor       = 30 * time.Second // The API server closes after 90.
+	dialWithin    = 10 * time.Second
+	failuresCount = time.Minute
+)
+
+// Proxy is the handler of the providers' requests.
+type Proxy struct {
+	limits Limits
+	log    logging.Logger
+	dial   dialer
+
+	mu      sync.Mutex
+	servers *cache.LRUExpireCache
+}
+
+// New returns a proxy.
+func New(limits Limits, log logging.Logger) *Proxy {
+	return &Proxy{limits: limits, log: log, servers: cache.NewLRUExpireCache(maxServers)}
+}
+
+// ServeHTTP passes a request on to the virtual API server that its token names, and the
+// answer back once all of it is within the limits.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s, err := p.server(r.Header.Get("Authorization"))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusUnauthorized)
+		return
+	}
+	done, err := s.breaker.Allow()
+	if err != nil {
+		refuse(w, s, fmt.Errorf("it has gone over a limit %d times, and is asked again within %s", MaxFailures, p.limits.Rest))
+		return
+	}
+	written, err := p.pass(s, w, r)
+	var over *overLimit
+	if !errors.As(err, &over) {
+		done(nil)
+	} else {
+		done(err)
+		p.log.Info("A virtual API server goes over a limit", "server", s.url, "path", r.URL.Path, "limit", err.Error())
+	}
+	if err != nil && !written {
+		refuse(w, s, err)
+	}
+}
+
+// refuse answers with text and with 502, since client-go shows the text of such an answer
+// whatever was asked for. There is no Retry-After: a provider would wait for it, and tries
+// again by itself.
+func refuse(w http.ResponseWriter, s *server, err error) {
+	http.Error(w, fmt.Sprintf("virtual API server %s: %s", s.url, err), http.StatusBadGateway)
+}
+
+// overLimit is an answer that goes over a limit.
+type overLimit struct{ what string }
+
+func (e *overLimit) Error() string { return e.what }
+
+// pass passes a request on, and the answer back. It reports whether it has begun to.
+func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request) (written bool, err error) {
+	within := p.limits.Read
+	watch := r.Method == http.MethodGet && isTrue(r.URL.Query().Get("watch")) && !isOpenAPI(r.URL.Path)
+	switch {
+	case r.URL.Path == openAPIv2:
+		return false, errors.New("it isn't asked for " + openAPIv2 + ", which Helm needs where " + openAPIv3 + " can't be read")
+	case watch:
+		within = p.limits.Watch
+	case r.Method != http.MethodGet:
+		within = p.limits.Write
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	if match := summaries.FindStringSubmatch(r.URL.Path); match != nil {
+		body, err := p.summarize(ctx, s, r, match[1], match[2])
+		if err != nil {
+			return false, late(ctx, err, within)
+		}
+		send(w, mediaJSON, http.StatusOK, body)
+		return true, nil
+	}
+	answer, err := s.ask(ctx, r)
+	if err != nil {
+		return false, late(ctx, err, within)
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if err := checkForm(answer, r.URL.Path); err != nil {
+		return false, err
+	}
+	if watch && answer.StatusCode == http.StatusOK {
+		if n := p.stream(w, answer); n == 0 {
+			return true, late(ctx, nil, within)
+		}
+		return true, nil
+	}
+	body, err := p.read(answer, r.URL.Path)
+	if err != nil {
+		return false, late(ctx, err, within)
+	}
+	send(w, answer.Header.Get("Content-Type"), answer.StatusCode, body)
+	return true, nil
+}
+
+func send(w http.ResponseWriter, contentType string, status int, body []byte) {
+	w.Header().Set("Content-Type", contentType)
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}
+
+func isTrue(s string) bool { return s == "true" || s == "1" }
+
+// late tells a request that took too long from another one's error. A provider that has
+// gone by itself is no fault of the server's.
+func late(ctx context.Context, err error, within time.Duration) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &overLimit{fmt.Sprintf("no answer within %s", within)}
+	}
+	// The host's DNS isn't the tenant's.
+	if dns := (*net.DNSError)(nil); errors.As(err, &dns) {
+		return err
+	}
+	if timeout := net.Error(nil); errors.As(err, &timeout) && timeout.Timeout() {
+		return &overLimit{err.Error()}
+	}
+	return err
+}
+
+// checkForm refuses answers that would have a provider unpack, follow or wait for
+// something. Of the headers only Content-Type is passed on.
+func checkForm(answer *http.Response, path string) error {
+	switch {
+	case answer.StatusCode < 200 || answer.StatusCode >= 300 && answer.StatusCode < 400:
+		return &overLimit{fmt.Sprintf("it answers with status %d, which is no answer of an API server", answer.StatusCode)}
+	case answer.Header.Get("Content-Encoding") != "":
+		return &overLimit{"it answers compressed, which it wasn't asked for"}
+	}
+	// An API server calls its list of OpenAPI documents text.
+	if kind := mediaOf(answer); kind == mediaJSON || kind == mediaText && isOpenAPI(path) {
+		return nil
+	}
+	// What isn't JSON a provider could read, and the proxy couldn't. Errors are often text.
+	if answer.StatusCode < 300 {
+		return &overLimit{"it doesn't answer with JSON"}
+	}
+	answer.Header.Set("Content-Type", mediaText)
+	return nil
+}
+
+func mediaOf(answer *http.Response) string {
+	kind, _, err := mime.ParseMediaType(answer.Header.Get("Content-Type"))
+	if err != nil {
+		return ""
+	}
+	return kind
+}
+
+// read returns the whole answer.
+func (p *Proxy) read(answer *http.Response, path string) ([]byte, error) {
+	most, values := p.limits.Answer, p.limits.Values
+	if isSecrets(path) || isOpenAPI(path) || strings.HasPrefix(path, definitions) {
+		most, values = p.limits.LargeAnswer, p.limits.LargeValues
+	}
+	if answer.StatusCode >= 400 {
+		most = p.limits.Failure
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(body)) > most {
+		return nil, &overLimit{fmt.Sprintf("it answers with more than %d bytes", most)}
+	}
+	if n := count(body).values; n > values {
+		return nil, &overLimit{fmt.Sprintf("it answers with %d values, more than %d", n, values)}
+	}
+	if isSecrets(path) {
+		return body, p.limits.CheckRecords(body)
+	}
+	return body, nil
+}
+
+// stream passes a watch on as it comes, and returns how many bytes came. What goes over a
+// limit ends it, as API servers end a watch now and then.
+func (p *Proxy) stream(w http.ResponseWriter, answer *http.Response) (came int) {
+	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+	w.WriteHeader(answer.StatusCode)
+	flush := http.NewResponseController(w)
+	_ = flush.Flush()
+	body, buffer, counted := io.LimitReader(answer.Body, p.limits.LargeAnswer), make([]byte, 32<<10), &counter{}
+	for {
+		n, err := body.Read(buffer)
+		if came += n; n > 0 {
+			if _, _ = counted.Write(buffer[:n]); counted.values > p.limits.Values {
+				return came
+			}
+			if _, err := w.Write(buffer[:n]); err != nil {
+				return came
+			}
+			_ = flush.Flush()
+		}
+		if err != nil {
+			return came
+		}
+	}
+}
+
+// server returns the virtual API server of a token, with what is known about it.
+func (p *Proxy) server(header string) (*server, error) {
+	key := sha256.Sum256([]byte(header))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s, found := p.servers.Get(key); found {
+		return s.(*server), nil
+	}
+	c, err := readToken(header)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := transportOf(c, p.dial)
+	if err != nil {
+		return nil, err
+	}
+	s := &server{url: c.Server, transport: transport, breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+		Interval:    failuresCount,
+		Timeout:     p.limits.Rest,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.TotalFailures >= MaxFailures },
+	})}
+	p.servers.Add(key, s, serversKept)
+	return s, nil
+}

@@ -1,0 +1,314 @@
+package proxy
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/podtrouble"
+)
+
+// summaryPrefix begins the names of the ConfigMaps that the proxy makes up. No real object
+// can have such a name, so nothing of a tenant's is hidden by one.
+const summaryPrefix = "virtual-argocd-workloads:"
+
+// maxWorkloads is how many workloads a summary may have.
+const maxWorkloads = 20
+
+// Keys of a summary's data.
+const (
+	// summaryWorkloads has the list of workloads, as JSON.
+	summaryWorkloads = "workloads"
+	// SummaryUnavailable has the names of those that aren't available, and SummaryStopped of
+	// those that are to have no replicas, with commas between; for queries, which read no
+	// JSON.
+	SummaryUnavailable = "unavailable"
+	SummaryStopped     = "stopped"
+)
+
+// startsWithin is how long a new workload has before the proxy looks at its pods, and
+// explainWithin how long that may take for all of a summary.
+const (
+	startsWithin  = 15 * time.Second
+	explainWithin = 5 * time.Second
+)
+
+// explainedItems is how many pods and events it looks at, and explainedBytes how much of
+// such a list: what is cut off can't be read.
+const (
+	explainedItems = "10"
+	explainedBytes = 512 << 10
+)
+
+// toldContainers is of how many containers a summary tells the image.
+const toldContainers = 8
+
+// A Workload is what a summary tells of a Deployment or a StatefulSet.
+type Workload struct {
+	// Kind is Deployment or StatefulSet.
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	// Missing: there is none of that name.
+	Missing bool `json:"missing,omitempty"`
+	// Replicas that are wanted.
+	Replicas int32 `json:"replicas"`
+	// Available: as many current replicas are available as are wanted.
+	Available bool `json:"available"`
+	// Why one of its pods doesn't run, in the words of the scheduler or the kubelet; ""
+	// where they say nothing, and for a workload that is available or new.
+	Why string `json:"why,omitempty"`
+	// Images of its containers by the containers' names.
+	Images map[string]string `json:"images,omitempty"`
+}
+
+func (w Workload) key() string { return strings.ToLower(w.Kind) + "." + w.Name }
+
+// keys of workloads, with commas between.
+func keys(workloads []Workload) string {
+	out := make([]string, 0, len(workloads))
+	for _, w := range workloads {
+		out = append(out, w.key())
+	}
+	slices.Sort(out)
+	return strings.Join(out, ",")
+}
+
+// SummaryName is the name of the ConfigMap that the proxy answers with when it is asked
+// for it in a namespace of a virtual cluster: a summary of the workloads there of these
+// kinds and names. One object for all is one that a provider has to look at, and to write
+// down, instead of ten.
+func SummaryName(workloads []Workload) string { return summaryPrefix + keys(workloads) }
+
+// ReadSummaryName returns the kinds and names of the workloads in the name of a summary.
+func ReadSummaryName(name string) ([]Workload, error) {
+	list := strings.Split(strings.TrimPrefix(name, summaryPrefix), ",")
+	if len(list) > maxWorkloads {
+		return nil, fmt.Errorf("a summary has at most %d workloads", maxWorkloads)
+	}
+	out := make([]Workload, 0, len(list))
+	for _, key := range list {
+		match := asked.FindStringSubmatch(key)
+		if match == nil {
+			return nil, fmt.Errorf("a summary has workloads named as deployment.NAME or statefulset.NAME, not %s", key)
+		}
+		out = append(out, Workload{Kind: kinds[match[1]], Name: match[2]})
+	}
+	return out, nil
+}
+
+// Stopped is the value of SummaryStopped.
+func Stopped(workloads []Workload) string {
+	return keys(slices.DeleteFunc(slices.Clone(workloads), func(w Workload) bool { return w.Missing || w.Replicas > 0 }))
+}
+
+// Summary is the data of the ConfigMap with these workloads.
+func Summary(workloads []Workload) (map[string]string, error) {
+	list, err := json.Marshal(workloads)
+	return map[string]string{
+		summaryWorkloads:   string(list),
+		SummaryUnavailable: keys(slices.DeleteFunc(slices.Clone(workloads), func(w Workload) bool { return w.Available })),
+		SummaryStopped:     Stopped(workloads),
+	}, err
+}
+
+// ReadSummary returns the workloads in the data of a summary.
+func ReadSummary(data map[string]string) ([]Workload, error) {
+	var out []Workload
+	return out, json.Unmarshal([]byte(data[summaryWorkloads]), &out)
+}
+
+var (
+	summaries = regexp.MustCompile(`^/api/v1/namespaces/([^/]+)/configmaps/(` + summaryPrefix + `[^/]+)$`)
+	asked     = regexp.MustCompile(`^(deployment|statefulset)\.([a-z0-9.-]+)$`)
+	kinds     = map[string]string{"deployment": "Deployment", "statefulset": "StatefulSet"}
+)
+
+// summarize answers with the summary of that name. provider-kubernetes also asks, in a dry
+// run, what applying its manifest would make of the object that it observes: nothing else.
+func (p *Proxy) summarize(ctx context.Context, s *server, r *http.Request, namespace, name string) ([]byte, error) {
+	out := &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+	switch {
+	case r.Method == http.MethodPatch && r.URL.Query().Get("dryRun") == metav1.DryRunAll:
+		return json.Marshal(out)
+	case r.Method != http.MethodGet:
+		return nil, errors.New("a summary of workloads can't be changed")
+	}
+	summary, err := ReadSummaryName(name)
+	if err != nil {
+		return nil, err
+	}
+	explaining, cancel := context.WithTimeout(ctx, explainWithin)
+	defer cancel()
+	for i := range summary {
+		w := &summary[i]
+		is, err := p.workload(ctx, s, namespace, *w)
+		if err != nil {
+			return nil, err
+		}
+		if w.Missing = is == nil; w.Missing {
+			continue
+		}
+		if is.describe(w); !w.Available {
+			w.Why = p.why(explaining, s, namespace, is)
+		}
+	}
+	if out.Data, err = Summary(summary); err != nil {
+		return nil, err
+	}
+	return json.Marshal(out)
+}
+
+// A workload is what Deployments and StatefulSets have in common.
+type workload struct {
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Replicas *int32                `json:"replicas"`
+		Selector *metav1.LabelSelector `json:"selector"`
+		Template struct {
+			Spec struct {
+				Containers []struct {
+					Name  string `json:"name"`
+					Image string `json:"image"`
+				} `json:"containers"`
+			} `json:"spec"`
+		} `json:"template"`
+	} `json:"spec"`
+	Status struct {
+		ObservedGeneration int64                        `json:"observedGeneration"`
+		UpdatedReplicas    int32                        `json:"updatedReplicas"`
+		AvailableReplicas  int32                        `json:"availableReplicas"`
+		Conditions         []appsv1.DeploymentCondition `json:"conditions"`
+	} `json:"status"`
+}
+
+// describe completes what a summary tells of the workload.
+func (is *workload) describe(w *Workload) {
+	w.Replicas = 1
+	if is.Spec.Replicas != nil {
+		w.Replicas = *is.Spec.Replicas
+	}
+	w.Available = is.Status.ObservedGeneration > 0 && is.Status.ObservedGeneration >= is.Generation &&
+		is.Status.UpdatedReplicas >= w.Replicas && is.Status.AvailableReplicas >= w.Replicas
+	w.Images = map[string]string{}
+	for i, c := range is.Spec.Template.Spec.Containers {
+		if i < toldContainers {
+			w.Images[podtrouble.Short(c.Name)] = podtrouble.Short(c.Image)
+		}
+	}
+}
+
+// workload asks for one, within the proxy's limits; nil when there is none.
+func (p *Proxy) workload(ctx context.Context, s *server, namespace string, w Workload) (*workload, error) {
+	path := "/apis/apps/v1/namespaces/" + namespace + "/" + strings.ToLower(w.Kind) + "s/" + w.Name
+	answer, err := get(ctx, s, path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err := p.read(answer, path)
+	switch {
+	case err != nil:
+		return nil, err
+	case answer.StatusCode == http.StatusNotFound:
+		return nil, nil //nolint:nilnil // There is none, and that is no error.
+	case answer.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("it answers for %s %s with status %d: %s", w.Kind, w.Name, answer.StatusCode, podtrouble.Short(string(body)))
+	}
+	var is workload
+	if err := json.Unmarshal(body, &is); err != nil {
+		return nil, fmt.Errorf("it answers for %s %s with something else: %w", w.Kind, w.Name, err)
+	}
+	return &is, nil
+}
+
+// get asks the virtual API server for something itself, and returns an answer of a form
+// that may be read. The caller closes it.
+func get(ctx context.Context, s *server, uri string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := s.ask(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkForm(answer, r.URL.Path); err != nil {
+		_ = answer.Body.Close()
+		return nil, err
+	}
+	return answer, nil
+}
+
+// why says why a workload isn't available; "" where there is nothing to say.
+func (p *Proxy) why(ctx context.Context, s *server, namespace string, is *workload) string {
+	if is.Spec.Selector == nil || time.Since(is.CreationTimestamp.Time) < startsWithin {
+		return ""
+	}
+	for _, c := range is.Status.Conditions {
+		if c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue {
+			return podtrouble.Short(c.Message)
+		}
+	}
+	return p.podsTrouble(ctx, s, "namespaces/"+namespace, is.Spec.Selector)
+}
+
+// podsTrouble says what is wrong with one of the pods, the newest first: those of an older
+// revision may run.
+func (p *Proxy) podsTrouble(ctx context.Context, s *server, namespace string, selector *metav1.LabelSelector) string {
+	pods := corev1.PodList{}
+	if !p.list(ctx, s, namespace+"/pods", url.Values{"labelSelector": {metav1.FormatLabelSelector(selector)}}, &pods) {
+		return ""
+	}
+	slices.SortStableFunc(pods.Items, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
+	for _, pod := range pods.Items {
+		why := podtrouble.Of(pod)
+		if why == "" && pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" {
+			why = p.warning(ctx, s, namespace, pod.Name)
+		}
+		if why != "" {
+			return "pod " + pod.Name + ": " + why
+		}
+	}
+	return ""
+}
+
+// warning returns the newest event of type Warning of a pod: what keeps vcluster from
+// bringing it to the host, such as the quota there.
+func (p *Proxy) warning(ctx context.Context, s *server, namespace, pod string) string {
+	events := corev1.EventList{}
+	if !p.list(ctx, s, namespace+"/events", url.Values{"fieldSelector": {"type=Warning,involvedObject.kind=Pod,involvedObject.name=" + pod}}, &events) || len(events.Items) == 0 {
+		return ""
+	}
+	at := func(e corev1.Event) time.Time { return cmp.Or(e.LastTimestamp.Time, e.EventTime.Time) }
+	return podtrouble.Short(slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return at(a).Compare(at(b)) }).Message)
+}
+
+// list asks the virtual API server for a list of the core group, within the proxy's
+// limits. It reports whether there is one.
+func (p *Proxy) list(ctx context.Context, s *server, path string, query url.Values, into any) bool {
+	query.Set("limit", explainedItems)
+	answer, err := get(ctx, s, "/api/v1/"+path+"?"+query.Encode())
+	if err != nil {
+		return false
+	}
+	defer func() { _ = answer.Body.Close() }()
+	if answer.StatusCode != http.StatusOK {
+		return false
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, explainedBytes))
+	return err == nil && count(body).values <= p.limits.Values && json.Unmarshal(body, into) == nil
+}

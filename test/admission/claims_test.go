@@ -1,0 +1,53 @@
+package admission
+
+import "testing"
+
+// TestClaims: which Composition a claim has, and which composite resource, is not its own to say.
+func TestClaims(t *testing.T) { ask(t, claims()) }
+
+func claims() map[string]verdict {
+	const (
+		crossplane = "system:serviceaccount:crossplane-system:crossplane"
+		mine       = "resourceRef: {name: a-12345}, compositionRef: {name: virtual-argocd}, compositionRevisionRef: {name: virtual-argocd-1}, compositionUpdatePolicy: Automatic"
+		bound      = "{spec: {plan: small, " + mine + "}}"
+		reference  = "spec.resourceRef is Crossplane's to write"
+		inUse      = "{metadata: {labels: {crossplane.io/in-use: 'true', team: a}}, spec: {}}"
+		label      = "crossplane.io/in-use is Crossplane's to remove"
+	)
+	do := func(by, namespace, old, object string) request {
+		return request{by: by, resource: "virtualargocd.io/virtualargocds", namespace: namespace, name: "a", old: old, object: object}
+	}
+	create := func(spec string) request { return do("user", "team", "", "{spec: {"+spec+"}}") }
+	update := func(spec string) request { return do("user", "team", bound, "{spec: {"+spec+"}}") }
+	free := func(spec string) request { return do("user", "free-team", "", "{spec: {"+spec+"}}") }
+	const platforms = " is the platform's to choose"
+	return map[string]verdict{
+		"Claim":                {create("plan: small, compositionUpdatePolicy: Automatic"), ""},
+		"NoSpec":               {do("user", "team", "", `{}`), ""},
+		"TakesOver":            {create("resourceRef: {name: others}"), reference},
+		"TakesOverFreely":      {free("resourceRef: {name: others}"), reference},
+		"TakesOverLater":       {do("user", "team", "{spec: {}}", "{spec: {resourceRef: {name: others}}}"), reference},
+		"TakesOverInstead":     {update("resourceRef: {name: others}"), reference},
+		"LetsGo":               {update("plan: small"), reference},
+		"Composition":          {create("compositionRef: {name: weak}"), "spec.compositionRef" + platforms},
+		"CompositionLater":     {update("resourceRef: {name: a-12345}, compositionRef: {name: weak}"), "spec.compositionRef" + platforms},
+		"Selector":             {create("compositionSelector: {matchLabels: {}}"), "spec.compositionSelector" + platforms},
+		"Revision":             {update("resourceRef: {name: a-12345}, compositionRevisionRef: {name: virtual-argocd-0}"), "spec.compositionRevisionRef" + platforms},
+		"RevisionSelector":     {create("compositionRevisionSelector: {matchLabels: {}}"), "spec.compositionRevisionSelector" + platforms},
+		"StaysAsItIs":          {create("compositionUpdatePolicy: Manual"), "is Automatic"},
+		"StaysLater":           {update("resourceRef: {name: a-12345}, compositionUpdatePolicy: Manual"), "is Automatic"},
+		"OtherPlan":            {update("plan: large, " + mine), ""},
+		"LeftOutByGitOps":      {update("plan: large, resourceRef: {name: a-12345}"), ""},
+		"ManualFromBefore":     {do("user", "team", "{spec: {compositionUpdatePolicy: Manual}}", "{spec: {plan: a, compositionUpdatePolicy: Manual}}"), ""},
+		"ChosenFreely":         {free("compositionRef: {name: europe}, compositionUpdatePolicy: Manual"), ""},
+		"BoundByCrossplane":    {do(crossplane, "team", "{spec: {plan: small}}", bound), ""},
+		"LabelsItself":         {do("user", "team", "{spec: {}}", inUse), "labels of crossplane.io"},
+		"Protected":            {do("user", "team", inUse, inUse), ""},
+		"Unlabelled":           {do("user", "team", inUse, "{metadata: {labels: {team: a}}, spec: {}}"), label},
+		"WithoutLabels":        {do("user", "team", inUse, "{spec: {}}"), label},
+		"UnlabelledFreely":     {do("user", "free-team", inUse, "{spec: {}}"), label},
+		"LabelledByCrossplane": {do(crossplane, "team", "{spec: {}}", inUse), ""},
+		"ReleasedByCrossplane": {do(crossplane, "team", inUse, "{spec: {}}"), ""},
+		"OtherKindsOfItsGroup": {request{by: "user", resource: "virtualargocd.io/usages", namespace: "team", object: "{spec: {resourceRef: {name: a}}}"}, ""},
+	}
+}

@@ -1,0 +1,107 @@
+package admission
+
+import (
+	"testing"
+
+	"k8s.io/apiserver/pkg/admission"
+)
+
+const (
+	helm       = "system:serviceaccount:crossplane-system:provider-helm"
+	kubernetes = "system:serviceaccount:crossplane-system:provider-kubernetes"
+)
+
+// TestConfinement: by their own accounts the providers keep their records, and make namespaces.
+func TestConfinement(t *testing.T) { ask(t, confined()) }
+
+func confined() map[string]verdict {
+	const (
+		not   = "the providers of virtual-argocd write Secrets"
+		good  = `{metadata: {labels: {virtualargocd.io/tenant: a, pod-security.kubernetes.io/enforce: baseline}}}`
+		level = "enforces Pod Security baseline or restricted"
+	)
+	do := func(by, resource, namespace, object string) request {
+		return request{by: by, resource: resource, namespace: namespace, name: "x", object: object}
+	}
+	change := func(r request, old string) request {
+		r.old = old
+		return r
+	}
+	does := func(operation admission.Operation, r request) request {
+		if r.operation = operation; operation == admission.Delete {
+			r.object, r.old = "", r.object
+		}
+		return r
+	}
+	space := func(name, old, object string) request {
+		return request{by: kubernetes, resource: "namespaces", name: name, old: old, object: object}
+	}
+	byHelm := space("vargo-a", "", good)
+	byHelm.by = helm
+	return map[string]verdict{
+		"ConnectionSecret":   {do(helm, "secrets", "crossplane-system", `{type: connection.crossplane.io/v1alpha1}`), ""},
+		"OwnLease":           {change(do(kubernetes, "coordination.k8s.io/leases", "crossplane-system", `{}`), `{}`), ""},
+		"OwnConfigMap":       {do(helm, "configmaps", "crossplane-system", `{}`), ""},
+		"TenantsSecret":      {do(helm, "secrets", "vargo-a", `{}`), "in vargo-a"},
+		"OthersSecret":       {do(helm, "secrets", "kube-system", `{}`), "not secrets in kube-system"},
+		"OthersSecretLater":  {change(do(helm, "secrets", "kube-system", `{}`), `{}`), not},
+		"OthersSecretGone":   {does(admission.Delete, do(helm, "secrets", "kube-system", `{}`)), not},
+		"OthersPod":          {do(helm, "pods", "default", `{spec: {containers: []}}`), not},
+		"CrossplanesPod":     {do(helm, "pods", "crossplane-system", `{spec: {containers: []}}`), not},
+		"CrossplanesAccount": {do(helm, "serviceaccounts", "crossplane-system", `{}`), not},
+		"CrossplanesToken":   {do(kubernetes, "serviceaccounts/token", "crossplane-system", `{}`), not},
+		"CrossplanesRole":    {do(kubernetes, "rbac.authorization.k8s.io/rolebindings", "crossplane-system", `{}`), not},
+		"CrossplanesApp":     {change(do(helm, "apps/deployments", "crossplane-system", `{spec: {}}`), `{spec: {}}`), not},
+		"Enters":             {does(admission.Connect, do(helm, "pods/exec", "crossplane-system", `{}`)), not},
+		"ClusterRole":        {do(helm, "rbac.authorization.k8s.io/clusterroles", "", `{}`), "not clusterroles in none"},
+		"Node":               {change(do(kubernetes, "nodes", "", `{}`), `{}`), not},
+		"OthersLease":        {do(kubernetes, "coordination.k8s.io/leases", "kube-system", `{}`), not},
+		"AccountToken":       {do(helm, "secrets", "crossplane-system", `{type: kubernetes.io/service-account-token}`), "ask for no tokens"},
+		"BootstrapToken":     {do(kubernetes, "secrets", "crossplane-system", `{type: bootstrap.kubernetes.io/token}`), "ask for no tokens"},
+		"Events":             {do(kubernetes, "events", "default", `{}`), ""},
+		"OwnKinds":           {do(kubernetes, "example.org/usages", "", `{}`), ""},
+		"SomebodyElse":       {do("admin", "secrets", "kube-system", `{}`), ""},
+
+		"TenantsNamespace":     {space("vargo-a", "", good), ""},
+		"TenantsNamespaceGone": {does(admission.Delete, space("vargo-a", "", good)), ""},
+		"TenantsNamespaceNote": {space("vargo-a", good, `{metadata: {annotations: {virtualargocd.io/images: a}, labels: {virtualargocd.io/tenant: a, pod-security.kubernetes.io/enforce: baseline}}}`), ""},
+		"ByTheOtherProvider":   {byHelm, not},
+		"OthersNamespace":      {space("default", "", good), not},
+		"OthersNamespaceGone":  {does(admission.Delete, space("default", "", good)), "not namespaces in default"},
+		"LookalikeNamespace":   {space("my-vargo-a", "", good), not},
+		"Finalized":            {request{by: kubernetes, resource: "namespaces/finalize", name: "vargo-a", old: good, object: good}, not},
+		"Unlabelled":           {space("vargo-a", "", `{metadata: {labels: {pod-security.kubernetes.io/enforce: baseline}}}`), "has the label virtualargocd.io/tenant"},
+		"LosesItsLabel":        {space("vargo-a", good, `{metadata: {labels: {pod-security.kubernetes.io/enforce: baseline}}}`), "has the label virtualargocd.io/tenant"},
+		"OfAnotherTenant":      {space("vargo-a", good, `{metadata: {labels: {virtualargocd.io/tenant: b, pod-security.kubernetes.io/enforce: baseline}}}`), "and keeps it"},
+		"Privileged":           {space("vargo-a", "", `{metadata: {labels: {virtualargocd.io/tenant: a, pod-security.kubernetes.io/enforce: privileged}}}`), level},
+		"Unsecured":            {space("vargo-a", good, `{metadata: {labels: {virtualargocd.io/tenant: a}}}`), level},
+		"LessThanBefore":       {space("vargo-a", `{metadata: {labels: {virtualargocd.io/tenant: a, pod-security.kubernetes.io/enforce: restricted}}}`, good), level},
+		"MoreThanBefore":       {space("vargo-a", good, `{metadata: {labels: {virtualargocd.io/tenant: a, pod-security.kubernetes.io/enforce: restricted}}}`), ""},
+		"OldVersion":           {space("vargo-a", good, `{metadata: {labels: {virtualargocd.io/tenant: a, pod-security.kubernetes.io/enforce: baseline, pod-security.kubernetes.io/enforce-version: v1.0}}}`), "the latest Pod Security"},
+	}
+}
+
+// TestAccounts: the accounts of a tenant's namespace write nowhere else.
+func TestAccounts(t *testing.T) { ask(t, accounts()) }
+
+func accounts() map[string]verdict {
+	const other, unlabelled = "writes in no other", "without the label virtualargocd.io/tenant"
+	do := func(by, namespace string) request {
+		return request{by: by, resource: "serviceaccounts", namespace: namespace, name: "vc-vcluster", object: `{}`}
+	}
+	role := request{by: installer, resource: "rbac.authorization.k8s.io/clusterroles", name: "x", object: `{}`}
+	gone := request{by: installer, operation: admission.Delete, resource: "namespaces", name: "vargo-a", old: `{}`}
+	enter := request{by: installer, operation: admission.Connect, resource: "pods/exec", namespace: "crossplane-system", name: "x", object: `{}`}
+	change := do(installer, "kube-system")
+	change.old = `{}`
+	return map[string]verdict{
+		"InItsOwn":         {do(installer, "vargo-a"), ""},
+		"InAnothers":       {do(installer, "vargo-gpu"), other},
+		"InCrossplanes":    {do(installer, "crossplane-system"), other},
+		"ChangesElsewhere": {change, other},
+		"EntersElsewhere":  {enter, other},
+		"ClusterRole":      {role, other},
+		"NamespaceGone":    {gone, other},
+		"Unlabelled":       {do("system:serviceaccount:crossplane-system:vargo-unlabelled", "vargo-unlabelled"), unlabelled},
+	}
+}

@@ -1,0 +1,238 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+// toldWithin is how soon a claim tells that its Argo CD is broken, whatever other virtual clusters do.
+const toldWithin = time.Minute
+
+// hostileAPI answers for an API server as no API server would: for each workload of Argo CD in another way. Discovery is in order, so
+// that clients go on. Whatever else is asked for is an error, so that nothing in the virtual cluster is taken for gone.
+const hostileAPI = `#!/usr/bin/perl
+$| = 1; my $u = $ENV{REQUEST_URI};
+sub ok { print "Status: 200\r\nContent-Type: application/json\r\n", @_, "\r\n" }
+if ($u =~ m{^/apis/apps/v1/?$}) { ok; print '%s' }
+elsif ($u =~ m{/deployments/argocd-server}) { sleep 3600 }
+elsif ($u =~ m{/deployments/argocd-repo-server}) { ok; my $s = " " x 65536; print $s while 1 }
+elsif ($u =~ m{/deployments/argocd-redis}) { ok "Content-Encoding: gzip\r\n"; open F, "/files/spaces.gz"; local $/; my $s = <F>; print $s while 1 }
+elsif ($u =~ m{/deployments/argocd-applicationset}) { ok; print '{"kind":"Deployment","data":['; my $s = "{}," x 65536; print $s while 1 }
+elsif ($u =~ m{/statefulsets/}) { ok; while (1) { print " "; sleep 1 } }
+else { print "Status: 500\r\nContent-Type: application/json\r\n\r\n", '{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"reason":"InternalError","message":"not today"}' }
+`
+
+const hostileAPIConf = `server.modules = ("mod_openssl", "mod_alias", "mod_cgi")
+server.port = 8443
+server.document-root = "/srv"
+server.stream-response-body = 2
+ssl.engine = "enable"
+ssl.pemfile = "/files/tls.pem"
+alias.url = ("/" => "/files/api.pl/")
+cgi.assign = ("api.pl" => "/usr/bin/perl")
+`
+
+// stallsProviders has a tenant's own server answer for the part of its virtual API that the platform asks about its Argo CD, and puts
+// records of Helm there that unpack to gigabytes. Others are to notice nothing: what breaks is told, and what changes is installed.
+func stallsProviders(ctx context.Context, t *testing.T, i *intrusion) {
+	providers := podsOfProviders(ctx, t)
+	t.Cleanup(func() { i.mallory.live.AwaitReady(ctx, t, 5*time.Minute) })
+	i.mallory.bomb(ctx, t)
+	i.mallory.hijackApps(ctx, t)
+	i.mallory.poke(ctx, t, argocdRelease)
+	// The platform has met all of it by then.
+	i.mallory.live.Await(ctx, t, 3*time.Minute, "tells that its virtual API goes over a limit", func(s *claim.State) bool {
+		return !s.True(claim.Ready) && !s.True(claim.ArgoCDReady)
+	})
+	i.mallory.awaitRelease(ctx, t, argocdRelease, "has met the record", func(r *helmRelease) bool {
+		return r.says("unpack to more than") || r.says("gone over a limit")
+	})
+	i.alice.breaksAndHeals(ctx, t, "beside a hostile virtual API")
+	i.alice.changes(ctx, t)
+	if after := podsOfProviders(ctx, t); !slices.Equal(providers, after) {
+		t.Errorf("the providers were %v, and are %v", providers, after)
+	}
+}
+
+// virtualClustersGone has two of three virtual clusters go.
+func virtualClustersGone(ctx context.Context, t *testing.T, i *intrusion) {
+	onlyInFull(t)
+	i.doomed.settle(ctx, t)
+	for _, n := range []*tenant{i.mallory, i.doomed} {
+		sets := host.Typed.AppsV1().StatefulSets(n.namespace)
+		scale(ctx, t, sets, "vcluster", 0)
+		t.Cleanup(func() {
+			scale(ctx, t, sets, "vcluster", 1)
+			n.awaitAnswer(ctx, t)
+			n.live.AwaitReady(ctx, t, readyWithin)
+		})
+	}
+	for _, n := range []*tenant{i.mallory, i.doomed} {
+		n.live.Await(ctx, t, 2*time.Minute, "tells that its virtual cluster is gone", func(s *claim.State) bool { return !s.True(claim.Ready) })
+	}
+	i.alice.breaksAndHeals(ctx, t, "beside virtual clusters that are gone")
+}
+
+// breaksAndHeals takes Argo CD's server away, and gives it back.
+func (n *tenant) breaksAndHeals(ctx context.Context, t *testing.T, when string) {
+	t.Helper()
+	deployments := n.cluster.Typed.AppsV1().Deployments("argocd")
+	scale(ctx, t, deployments, "argocd-server", 0)
+	start := time.Now()
+	n.live.Await(ctx, t, toldWithin, "tells that argocd-server is gone", func(s *claim.State) bool {
+		return s.Phase == "Degraded" && strings.Contains(s.Message, "argocd-server") && !s.True(claim.Ready)
+	})
+	measured.add("argocd-server gone to Degraded, "+when, time.Since(start))
+	scale(ctx, t, deployments, "argocd-server", 1)
+	n.live.AwaitReady(ctx, t, 2*time.Minute)
+}
+
+// changes gives Argo CD another setting, which provider-helm has to install.
+func (n *tenant) changes(ctx context.Context, t *testing.T) {
+	t.Helper()
+	hint := fmt.Sprint(time.Now().UnixNano())
+	n.live.Patch(ctx, t, map[string]any{"configs": map[string]any{"cm": map[string]any{"ui.bannercontent": hint}}}, "spec", "argocd", "values")
+	took := eventually.True(ctx, t, toldWithin, "the change of "+n.live.Name+" is installed", func(ctx context.Context) (bool, string) {
+		c, err := n.cluster.Typed.CoreV1().ConfigMaps("argocd").Get(ctx, "argocd-cm", metav1.GetOptions{})
+		return err == nil && c.Data["ui.bannercontent"] == hint, fmt.Sprint(err)
+	})
+	measured.add("hostile: change of a claim to installed, beside a hostile virtual API", took)
+	n.live.AwaitReady(ctx, t, 2*time.Minute)
+}
+
+// podsOfProviders are the providers' pods with how often their containers were started again.
+func podsOfProviders(ctx context.Context, t *testing.T) []string {
+	t.Helper()
+	pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "pkg.crossplane.io/provider"})
+	if err != nil || len(pods.Items) < 2 {
+		t.Fatalf("want the providers' pods, got %v, %v", pods, err)
+	}
+	var out []string
+	for _, p := range pods.Items {
+		for _, c := range p.Status.ContainerStatuses {
+			out = append(out, fmt.Sprintf("%s/%s restarted %d times", p.Name, c.Name, c.RestartCount))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// spaces is gzip of a megabyte of them, which may be repeated.
+func spaces(t *testing.T) []byte {
+	t.Helper()
+	return gzipped(t, bytes.Repeat([]byte(" "), 1<<20))
+}
+
+// bomb writes later revisions of Argo CD's release, each of which unpacks to more than half a gigabyte.
+func (n *tenant) bomb(ctx context.Context, t *testing.T) {
+	t.Helper()
+	one := spaces(t)
+	secrets := n.cluster.Typed.CoreV1().Secrets("argocd")
+	for version := 1000; version < 1002; version++ {
+		meta := metav1.ObjectMeta{Name: fmt.Sprintf("sh.helm.release.v1.argocd.v%d", version)}
+		s := recordSecret(meta, "argocd", version, "deployed", bytes.Repeat(one, 700_000/len(one)))
+		if _, err := secrets.Create(ctx, s, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := secrets.Delete(ctx, s.Name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+var apiServices = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
+
+// hijackApps has the API server of the virtual cluster pass requests for Deployments and StatefulSets on to a server of the tenant's.
+func (n *tenant) hijackApps(ctx context.Context, t *testing.T) {
+	t.Helper()
+	const name, namespace = "hostile-api", metav1.NamespaceDefault
+	discovery, err := json.Marshal(metav1.APIResourceList{
+		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: appsv1.SchemeGroupVersion.String(),
+		APIResources: []metav1.APIResource{
+			{Name: "deployments", SingularName: "deployment", Namespaced: true, Kind: "Deployment", Verbs: metav1.Verbs{"get", "list"}},
+			{Name: "statefulsets", SingularName: "statefulset", Namespaced: true, Kind: "StatefulSet", Verbs: metav1.Verbs{"get", "list"}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := certs.NewAuthority("e2e hostile api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := ca.Sign(certs.Identity{Name: name, Hosts: []string{name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := server.KeyPEM()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = n.cluster.Typed.CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Data: map[string][]byte{
+			"lighttpd.conf": []byte(hostileAPIConf), "api.pl": fmt.Appendf(nil, hostileAPI, discovery), "spaces.gz": bytes.Repeat(spaces(t), 50),
+			"tls.pem": slices.Concat(key, server.CertPEM()),
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pod := probePod(name)
+	pod.Spec.Containers[0].Command = []string{"lighttpd", "-D", "-f", "/files/lighttpd.conf"}
+	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "files", MountPath: "/files"}}
+	pod.Spec.Volumes = []corev1.Volume{{Name: "files", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}}
+	runProbe(ctx, t, n.cluster, namespace, pod)
+	_, err = n.cluster.Typed.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec:       corev1.ServiceSpec{Selector: pod.Labels, Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt(8443)}}},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	services, err := n.cluster.Resource(apiServices, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := func(spec string) {
+		t.Helper()
+		body := fmt.Appendf(nil, `{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":null}},"spec":%s}`, spec)
+		if _, err := services.Patch(ctx, "v1.apps", types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		patch(`{"service":null,"insecureSkipTLSVerify":null}`)
+		eventually.True(ctx, t, time.Minute, "the virtual API answers for itself again", func(ctx context.Context) (bool, string) {
+			_, err := n.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})
+			return err == nil, fmt.Sprint(err)
+		})
+	})
+	patch(fmt.Sprintf(`{"service":{"namespace":%q,"name":%q,"port":443},"insecureSkipTLSVerify":true}`, namespace, name))
+	eventually.True(ctx, t, time.Minute, "the tenant answers for its virtual API", func(ctx context.Context) (bool, string) {
+		_, err := n.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "whatever", metav1.GetOptions{})
+		return says(err, "not today"), fmt.Sprint(err)
+	})
+}

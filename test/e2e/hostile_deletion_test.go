@@ -1,0 +1,164 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+// stubborn doesn't end when it is told to, and goes on connecting to its arguments.
+const stubborn = `use IO::Socket::INET; $| = 1; $SIG{TERM} = "IGNORE";
+while (1) {
+  for my $target (@ARGV) {
+    my $s = IO::Socket::INET->new(PeerAddr => $target, Timeout => 2);
+    print time, " $target ", ($s ? "connected" : "no: $!"), "\n";
+  }
+  sleep 1;
+}`
+
+// afterTheClaim has a pod outlive its claim for as long as it can, with a record in place that would have Helm make something then.
+func afterTheClaim(ctx context.Context, t *testing.T, i *intrusion) {
+	i.doomed.settle(ctx, t)
+	own := i.doomed.namespace
+	targets := slices.Concat(hostAPIServer(ctx, t, i), kubelets(ctx, t, i), []string{net.JoinHostPort(i.bystander.address, fmt.Sprint(answerPort))})
+	// What the pod may reach while it's there shows that its tries work.
+	ownAnswer := net.JoinHostPort(serviceAddress(ctx, t, own, onHost("argocd-server", "argocd")), "443")
+	pod := probePod("stubborn")
+	graceOf(60)(pod)
+	pod.Spec.Containers[0].Command = append([]string{"perl", "-e", stubborn, ownAnswer}, targets...)
+	runProbe(ctx, t, i.doomed.cluster, metav1.NamespaceDefault, pod)
+	name := onHost(pod.Name, metav1.NamespaceDefault)
+	eventually.True(ctx, t, time.Minute, "the pod has tried all, and reaches its own Argo CD", func(ctx context.Context) (bool, string) {
+		said, err := logOf(ctx, own, name)
+		return err == nil && strings.Contains(said, ownAnswer+" connected") && strings.Contains(said, targets[len(targets)-1]), fmt.Sprint(said, err)
+	})
+
+	kept := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: forged, Finalizers: []string{"example.org/keep"}}}
+	syncer := i.doomed.asSyncer(t).Typed.CoreV1().ConfigMaps(own)
+	if _, err := syncer.Create(ctx, kept, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); !says(err, "an object of a tenant has no finalizers") {
+		t.Errorf("vcluster could keep the namespace: %v", err)
+	}
+	t.Cleanup(func() { i.doomed.heal(ctx, t, nil) })
+	i.doomed.forge(ctx, t, i.doomed.forgedRecord(t, metav1.ObjectMeta{}, 2000, "deployed", "", manifestOf("v1", "ConfigMap", crossplane, forged, "")))
+
+	bounds := boundsOf(ctx, t, own)
+	start := time.Now()
+	i.doomed.live.Delete(ctx, t)
+	if stuck := i.doomed.stuck(ctx, t); stuck != "" {
+		t.Errorf("a forged record keeps the tenant: %s", stuck)
+		// What comes after is to be seen all the same.
+		i.doomed.heal(ctx, t, nil)
+		i.doomed.poke(ctx, t, vclusterRelease)
+		start = time.Now()
+	}
+	said := i.doomed.watchEnd(ctx, t, name, bounds, start, func() { i.onlooker.mustReach(ctx, t, targets...) })
+	gotNowhere(t, said, targets, start)
+	t.Logf("everything is gone after %s", time.Since(start))
+	if left := goneWithin - time.Since(start); left > 0 {
+		deleteAndAwait(ctx, t, i.doomed.live, left)
+	} else {
+		deleteAndAwait(ctx, t, i.doomed.live, time.Minute)
+		t.Errorf("the tenant was there for %s", time.Since(start))
+	}
+	measured.add("mallory2: deleted to nothing left, with a pod that doesn't end", time.Since(start))
+	forgedIn(ctx, t, crossplane)
+}
+
+// stuck tells what keeps the virtual cluster from being uninstalled, "" when nothing does.
+func (n *tenant) stuck(ctx context.Context, t *testing.T) string {
+	t.Helper()
+	said := ""
+	for end := time.Now().Add(25 * time.Second); time.Now().Before(end); time.Sleep(time.Second) {
+		r, err := n.release(ctx, t, vclusterRelease)
+		if kerrors.IsNotFound(err) {
+			return ""
+		}
+		if err == nil && r.says("failed to uninstall release") {
+			said = r.String()
+		}
+	}
+	return said
+}
+
+// watchEnd follows the tenant's namespace while a pod in it doesn't end, and returns what the pod has said. All that bounds it stays
+// to its end. Meanwhile a control is run once.
+func (n *tenant) watchEnd(ctx context.Context, t *testing.T, pod string, bounds map[string]string, start time.Time, control func()) string {
+	t.Helper()
+	terminating, last := 0, ""
+	for ; time.Since(start) < goneWithin+time.Minute; time.Sleep(2 * time.Second) {
+		ns, err := host.Typed.CoreV1().Namespaces().Get(ctx, n.namespace, metav1.GetOptions{})
+		if kerrors.IsNotFound(err) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		is, err := host.Typed.CoreV1().Pods(n.namespace).Get(ctx, pod, metav1.GetOptions{})
+		if err != nil || is.Status.Phase != corev1.PodRunning {
+			continue
+		}
+		now := boundsOf(ctx, t, n.namespace)
+		// It may have ended in between.
+		again, err := host.Typed.CoreV1().Pods(n.namespace).Get(ctx, pod, metav1.GetOptions{})
+		if err == nil && again.Status.Phase == corev1.PodRunning && !maps.Equal(bounds, now) {
+			t.Errorf("what bounds the tenant is gone before its pods: before %v, now %v", bounds, now)
+		}
+		if is.DeletionTimestamp != nil && ns.Status.Phase == corev1.NamespaceTerminating {
+			if terminating++; terminating == 1 {
+				control()
+			}
+		}
+		if said, err := logOf(ctx, n.namespace, pod); err == nil {
+			last = said
+		}
+	}
+	if terminating < 5 {
+		t.Errorf("the pod and its namespace were seen ending %d times: this shows little", terminating)
+	}
+	t.Logf("pod and namespace were seen ending %d times", terminating)
+	return last
+}
+
+// gotNowhere reads what a stubborn pod has said of its targets since its claim's end.
+func gotNowhere(t *testing.T, said string, targets []string, start time.Time) {
+	t.Helper()
+	tries := map[string]int{}
+	for line := range strings.Lines(said) {
+		var seconds int64
+		var target string
+		// A line without its end is no result.
+		if _, err := fmt.Sscan(line, &seconds, &target); err != nil || !slices.Contains(targets, target) || !strings.HasSuffix(line, "\n") {
+			continue
+		}
+		if seconds > start.Unix()+10 {
+			tries[target]++
+		}
+		if !strings.HasSuffix(strings.TrimSpace(line), "no: Connection timed out") {
+			t.Errorf("the pod was not to reach anything: %s", line)
+		}
+	}
+	for _, target := range targets {
+		if tries[target] < 3 {
+			t.Errorf("the pod has tried %s %d times after the claim's end: this shows little\n%s", target, tries[target], said)
+		}
+	}
+	t.Logf("tries after the claim's end: %v", tries)
+}
+
+func logOf(ctx context.Context, namespace, pod string) (string, error) {
+	out, err := host.Typed.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(ctx)
+	return string(out), err
+}

@@ -1,0 +1,95 @@
+package platform
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+)
+
+// Whatever a virtual cluster answers, a provider takes no more memory than its limit, and has no more rights on the node than it needs.
+func TestRuntimesAreBounded(t *testing.T) {
+	objects, err := readManifests("../../../../examples/install/runtime.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, o := range objects {
+		if o.GetKind() != "DeploymentRuntimeConfig" {
+			continue
+		}
+		count++
+		t.Run(o.GetName(), func(t *testing.T) {
+			content, _, err := unstructured.NestedMap(o.Object, "spec", "deploymentTemplate", "spec")
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := appsv1.DeploymentSpec{}
+			// Strictly: a field in the wrong place would bound nothing.
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, &spec, true); err != nil {
+				t.Fatal(err)
+			}
+			want := []string{"package-runtime"}
+			if strings.Contains(o.GetName(), "provider") {
+				want = append(want, proxyContainer)
+			}
+			var names []string
+			for _, c := range spec.Template.Spec.Containers {
+				names = append(names, c.Name)
+				checkBounds(t, c)
+				if c.Name == proxyContainer && c.Image != published+":"+version(t) {
+					t.Errorf("the proxy's image is %s, want that of the function in this version", c.Image)
+				}
+			}
+			if !slices.Equal(names, want) {
+				t.Errorf("want containers %v, got %v", want, names)
+			}
+		})
+	}
+	if count != 3 {
+		t.Errorf("there are %d runtime configurations, want those of two providers and the function", count)
+	}
+}
+
+func checkBounds(t *testing.T, c corev1.Container) {
+	limit := c.Resources.Limits.Memory().Value()
+	var soft resource.Quantity
+	for _, e := range c.Env {
+		if e.Name == "GOMEMLIMIT" {
+			soft = resource.MustParse(strings.TrimSuffix(e.Value, "B"))
+		}
+	}
+	if limit == 0 || soft.Value() < limit*8/10 || soft.Value() > limit*92/100 {
+		t.Errorf("%s: GOMEMLIMIT is %s and the limit %s: want about nine tenths of it", c.Name, soft.String(), c.Resources.Limits.Memory())
+	}
+	if c.Resources.Requests.Memory().IsZero() || c.Resources.Requests.Cpu().IsZero() {
+		t.Errorf("%s: there are no requests: %v", c.Name, c.Resources.Requests)
+	}
+	s := c.SecurityContext
+	if s == nil || !is(s.RunAsNonRoot, true) || !is(s.ReadOnlyRootFilesystem, true) || !is(s.AllowPrivilegeEscalation, false) ||
+		s.Capabilities == nil || len(s.Capabilities.Drop) != 1 || s.Capabilities.Drop[0] != corev1.Capability("ALL") {
+		t.Errorf("%s: security context: %+v", c.Name, s)
+	}
+}
+
+// published is the function's package, and its image.
+const published = xpkg.PublishedRegistry + "/" + xpkg.FunctionName
+
+func version(t *testing.T) string {
+	t.Helper()
+	v, err := os.ReadFile("../../../../VERSION")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(v))
+}
+
+func is(b *bool, want bool) bool { return b != nil && *b == want }

@@ -53,7 +53,6 @@ func (p place) tryBeside(ctx context.Context, t *testing.T, known string, target
 		got, err = p.reach(ctx, append([]string{known}, targets...)...)
 		return err == nil && got[known] == netcheck.Connected, fmt.Sprint(got, err)
 	})
-	t.Logf("%v", got)
 	return got
 }
 

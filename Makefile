@@ -11,6 +11,9 @@ export GOWORK := off
 LAB  := go run ./test/e2e/cmd/lab
 XPKG := go run ./internal/cmd/xpkg
 
+# Runs the end-to-end tests, and repeats at the end what the failed ones said: tests run beside each other for half an hour.
+GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format standard-verbose
+
 # The programs that the fast tests need.
 UNIT_TOOLS := crossplane crossplane-cli
 
@@ -22,7 +25,7 @@ if [ "$${E2E:-}" = skip ]; then \
 elif [ -z "$${KUBECONFIG:-}" ] && { [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; }; then \
   echo "END-TO-END TESTS CAN'T RUN HERE: THEY NEED ROOT ON LINUX, OR KUBECONFIG SET TO A CLUSTER. SET E2E=skip TO GO WITHOUT." >&2; exit 1; \
 else \
-  go test -tags e2e -count=1 -timeout=90m -v $(1) ./test/e2e; \
+  $(GOTESTSUM) -- -tags e2e -count=1 -timeout=90m $(1) ./test/e2e; \
 fi
 endef
 

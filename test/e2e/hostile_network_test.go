@@ -293,7 +293,6 @@ func (n *tenant) hooked(ctx context.Context, t *testing.T, name, url string) err
 		_, err = configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{GenerateName: "trick-", Labels: map[string]string{"example.org/trick": name}}}, metav1.CreateOptions{})
 		return says(err, `Post "`+url), fmt.Sprint(err)
 	})
-	t.Logf("%v", err)
 	return err
 }
 

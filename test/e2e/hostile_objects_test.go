@@ -45,7 +45,6 @@ func (n *tenant) serviceRefused(ctx context.Context, t *testing.T, name, words s
 	} else if !says(err, words) {
 		t.Errorf("want %q, got %v", words, err)
 	}
-	t.Logf("%v", err)
 	if s, err := host.Typed.CoreV1().Services(n.namespace).Get(ctx, onHost(name, metav1.NamespaceDefault), metav1.GetOptions{}); !kerrors.IsNotFound(err) {
 		t.Errorf("the Service is on the host: %v, %v", s.Spec, err)
 	}

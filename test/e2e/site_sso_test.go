@@ -61,6 +61,21 @@ func (s *site) keptByArgoCD(ctx context.Context, t *testing.T) map[string]string
 	return out
 }
 
+// signOnWithin is how long the provider, Argo CD and the ingress controller may need until somebody who may sign on has.
+const signOnWithin = 30 * time.Second
+
+// signedOn returns the session of somebody who signs on.
+func (s *site) signedOn(ctx context.Context, t *testing.T, who sso.User) *argocd.Client {
+	t.Helper()
+	var api *argocd.Client
+	eventually.True(ctx, t, signOnWithin, who.Name+" signs on", func(ctx context.Context) (bool, string) {
+		api = s.visitor(t)
+		err := api.LoginSSO(ctx, who.Name, who.Password)
+		return err == nil, fmt.Sprint(err)
+	})
+	return api
+}
+
 func (s *site) groups(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	for _, person := range []struct {
 		sso.User
@@ -70,11 +85,8 @@ func (s *site) groups(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 		{s.provider.Olga, false, true},
 		{s.provider.Nemo, false, false},
 	} {
-		api := s.visitor(t)
 		start := time.Now()
-		if err := api.LoginSSO(ctx, person.Name, person.Password); err != nil {
-			t.Fatalf("%s cannot sign on: %v", person.Name, err)
-		}
+		api := s.signedOn(ctx, t, person.User)
 		measured.add("site: "+person.Name+" signs on", time.Since(start))
 		info, err := api.UserInfo(ctx)
 		if err != nil || info.Username != person.Email() || info.Issuer != s.provider.Issuer || !slices.Equal(info.Groups, person.Groups) {
@@ -134,9 +146,8 @@ func (s *site) clientSecretMissing(ctx context.Context, t *testing.T, _ *envconf
 	if !state.True(claim.Ready) || state.Phase != "Ready" {
 		t.Errorf("a missing client secret holds back the tenant: %s", state)
 	}
-	if err := s.visitor(t).LoginSSO(ctx, s.provider.Olga.Name, s.provider.Olga.Password); err != nil {
-		t.Errorf("what was in the Secret does not stay in use: %v", err)
-	}
+	// What was in the Secret stays in use.
+	s.signedOn(ctx, t, s.provider.Olga)
 	s.writeClientSecret(ctx, t)
 	s.live.Await(ctx, t, 2*time.Minute, "has its client secret again", func(state *claim.State) bool { return state.True(claim.SSOReady) })
 	return ctx
@@ -161,9 +172,7 @@ func (s *site) adminOff(ctx context.Context, t *testing.T, _ *envconf.Config) co
 		return details["username"] == "" && details["password"] == "" && details["url"] != "",
 			fmt.Sprintf("username %q, a password of %d characters", details["username"], len(details["password"]))
 	})
-	if err := s.visitor(t).LoginSSO(ctx, s.provider.Ada.Name, s.provider.Ada.Password); err != nil {
-		t.Errorf("nobody can sign on any more: %v", err)
-	}
+	s.signedOn(ctx, t, s.provider.Ada)
 	return ctx
 }
 

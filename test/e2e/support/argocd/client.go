@@ -45,7 +45,7 @@ func newClient(dialer *kube.Dialer, base string, config *tls.Config) *Client {
 	return &Client{base: base, http: &http.Client{
 		Timeout:   60 * time.Second,
 		Jar:       jar,
-		Transport: &http.Transport{DialContext: dialer.DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true},
+		Transport: retrying(&http.Transport{DialContext: dialer.DialContext, TLSClientConfig: config, ForceAttemptHTTP2: true}),
 	}}
 }
 

@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 // A kit gives recipes their files. It remembers the first error, so that

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"runtime"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 //go:embed scripts/entrypoint.sh

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 // Options say which cluster to install into, and from where.
@@ -97,7 +97,7 @@ func Ensure(ctx context.Context, o Options) (Cluster, error) {
 			return Cluster{}, err
 		}
 		i.embedded, i.kubeconfig, i.out = e, e.Kubeconfig(), e.packages()
-	} else if err := i.buildTools(ctx, "crossplane-cli", "helm"); err != nil {
+	} else if err := i.buildTools(ctx, "helm"); err != nil {
 		return Cluster{}, err
 	}
 	if err := os.MkdirAll(i.out, 0o755); err != nil {

@@ -72,7 +72,7 @@ e2e: ## End-to-end tests of each feature's essential path, on the embedded clust
 	@$(call run-e2e)
 
 .PHONY: e2e-full
-e2e-full: ## All end-to-end tests: outages, deletion at each phase and the like, too
+e2e-full: ## All end-to-end tests: outages, other versions, the web interface and the like, too
 	@export E2E_FULL=1; $(call run-e2e)
 ifdef KUBECONFIG
 	@echo "THE OLDEST CROSSPLANE IS NOT TRIED: THE CLUSTER OF KUBECONFIG HAS ANOTHER" >&2

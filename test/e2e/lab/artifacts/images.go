@@ -29,8 +29,12 @@ func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpos
 		k.ingress(),
 		k.crossplane(toolchain.Crossplane),
 		k.vcluster(),
-		k.argocd(),
 	)
+	if slices.Contains(purposes, toolchain.Web) {
+		all = append(all, k.argocd(toolchain.ArgoCD)...)
+	} else {
+		all = append(all, k.argocd(toolchain.ArgoCDHeadless)...)
+	}
 	if slices.Contains(purposes, toolchain.Tests) {
 		all = append(all, k.tests()...)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
@@ -14,21 +15,22 @@ import (
 var needed = []struct {
 	command  string
 	packages []string
-	// tool is the only one that is built with it. None: it is for tests.
+	purpose  toolchain.Purpose
+	// tool is the only one that is built with it. None: tests run it.
 	tool string
 }{
-	{"gcc", []string{"gcc", "libc6-dev"}, "kine"},
-	{"node", []string{"nodejs"}, "argocd-ui"},
-	{"npm", []string{"npm"}, "argocd-ui"},
-	{"chromium", []string{"chromium"}, ""},
+	{"gcc", []string{"gcc", "libc6-dev"}, toolchain.Cluster, "kine"},
+	{"node", []string{"nodejs"}, toolchain.Web, "argocd-ui"},
+	{"npm", []string{"npm"}, toolchain.Web, "argocd-ui"},
+	{"chromium", []string{"chromium"}, toolchain.Full, ""},
 }
 
 // missingPackages lists what has to be installed before the rest can be built and
 // before tests can run.
-func missingPackages(c toolchain.Cache, tests bool, lookPath func(string) (string, error)) []string {
+func missingPackages(c toolchain.Cache, purposes []toolchain.Purpose, lookPath func(string) (string, error)) []string {
 	var out []string
 	for _, need := range needed {
-		if need.tool == "" && !tests {
+		if !slices.Contains(purposes, need.purpose) {
 			continue
 		}
 		if need.tool != "" {
@@ -45,8 +47,8 @@ func missingPackages(c toolchain.Cache, tests bool, lookPath func(string) (strin
 
 // installPackages installs what is missing. What the images and the node need, they
 // install themselves.
-func installPackages(ctx context.Context, c toolchain.Cache, tests bool, note func(string)) error {
-	packages := missingPackages(c, tests, exec.LookPath)
+func installPackages(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose, note func(string)) error {
+	packages := missingPackages(c, purposes, exec.LookPath)
 	if len(packages) == 0 {
 		return nil
 	}

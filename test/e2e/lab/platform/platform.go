@@ -37,9 +37,9 @@ type Options struct {
 	// embedded cluster to serve in place of the test chart.
 	ArgoCDChart string
 	// Tests makes the embedded cluster one that the end-to-end tests can run on,
-	// with images that only they need.
+	// with images that only they need, and without Argo CD's web interface.
 	Tests bool
-	// Full adds what the tests need that take long.
+	// Full adds what the tests need that take long, and the web interface.
 	Full bool
 	// Progress is told what happens.
 	Progress Progress

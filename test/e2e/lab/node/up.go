@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/debian"
 )
 
 // Up starts the cluster and returns when it is ready: its node and DNS are Ready,
@@ -47,7 +49,7 @@ func Up(ctx context.Context, cfg Config) error {
 	if err := clean(cfg); err != nil { // Also what a crash has left.
 		return err
 	}
-	if err := InstallPackages(ctx, func(line string) { cfg.say("%s", line) }); err != nil {
+	if err := debian.Install(ctx, func(line string) { cfg.say("%s", line) }, debian.Missing(needed)...); err != nil {
 		return err
 	}
 	for _, name := range binaries {

@@ -1,12 +1,7 @@
 package platform
 
 import (
-	"context"
-	"fmt"
-	"os"
-	"os/exec"
 	"slices"
-	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -43,25 +38,4 @@ func missingPackages(c toolchain.Cache, purposes []toolchain.Purpose, lookPath f
 		}
 	}
 	return out
-}
-
-// installPackages installs what is missing. What the images and the node need, they
-// install themselves.
-func installPackages(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose, note func(string)) error {
-	packages := missingPackages(c, purposes, exec.LookPath)
-	if len(packages) == 0 {
-		return nil
-	}
-	if _, err := exec.LookPath("apt-get"); err != nil {
-		return fmt.Errorf("this machine has no apt-get, and lacks what Debian calls %s: install that", strings.Join(packages, ", "))
-	}
-	note("apt-get install " + strings.Join(packages, " "))
-	for _, args := range [][]string{{"update"}, append([]string{"install", "--yes", "--no-install-recommends"}, packages...)} {
-		cmd := exec.CommandContext(ctx, "apt-get", args...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("cannot install %s: apt-get %s: %w: %s", strings.Join(packages, ", "), args[0], err, text(string(out)))
-		}
-	}
-	return nil
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/debian"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -45,7 +47,7 @@ func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
 	cfg.Web = cfg.Web || !i.Tests || i.Full
 	purposes := i.purposes(cfg.Web)
 	if err := i.Progress.Step("Install Debian packages", func(note func(string)) error {
-		return installPackages(ctx, i.Cache, purposes, note)
+		return debian.Install(ctx, note, missingPackages(i.Cache, purposes, exec.LookPath)...)
 	}); err != nil {
 		return nil, err
 	}

@@ -117,7 +117,7 @@ func readPackage(file string, annotations map[string]string) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out v1.Image = empty.Image
+	out := empty.Image
 	for _, layer := range layers {
 		digest, err := layer.Digest()
 		if err != nil {

@@ -4,12 +4,16 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 # As the function is compiled for its package, so that nothing is compiled twice.
-export GOFLAGS := -mod=mod -trimpath
+export GOFLAGS := -mod=readonly -trimpath -buildvcs=false
 export CGO_ENABLED := 0
 export GOWORK := off
 
-LAB  := go run ./test/e2e/cmd/lab
-XPKG := go run ./internal/cmd/xpkg
+# The product, what builds it, and what tries it are Go modules of their own: the product's go.mod has what the product needs.
+# `go test ./...` and the like don't cross modules.
+MODULES := . tools test
+
+LAB  := go build -C test -o ../_output/lab ./e2e/cmd/lab && _output/lab
+XPKG := go build -C tools -o ../_output/xpkg ./cmd/xpkg && _output/xpkg
 
 # Runs the end-to-end tests, and repeats at the end what the failed ones said: tests run beside each other for half an hour.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format standard-verbose
@@ -25,7 +29,7 @@ if [ "$${E2E:-}" = skip ]; then \
 elif [ -z "$${KUBECONFIG:-}" ] && { [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; }; then \
   echo "END-TO-END TESTS CAN'T RUN HERE: THEY NEED ROOT ON LINUX, OR KUBECONFIG SET TO A CLUSTER. SET E2E=skip TO GO WITHOUT." >&2; exit 1; \
 else \
-  $(GOTESTSUM) -- -tags e2e -count=1 -timeout=90m $(1) ./test/e2e; \
+  (cd test && $(GOTESTSUM) -- -tags e2e -count=1 -timeout=90m $(1) ./e2e); \
 fi
 endef
 
@@ -47,7 +51,7 @@ test: test-unit e2e ## All tests. Where the end-to-end tests can't run, this fai
 
 .PHONY: test-unit
 test-unit: tools-unit ## Fast tests: unit, golden renders through the real engine, schema validation
-	go test ./...
+	@for module in $(MODULES); do echo "go test -C $$module ./..."; go test -C "$$module" ./... || failed=1; done; [ -z "$${failed:-}" ]
 
 # Fuzz targets, each with its package. TestFuzzTargets holds this list against the code. Their packages are compiled once, and all
 # run side by side. Only this module is instrumented, which go test -fuzz can't be told: what libraries do guides the fuzzer nowhere,
@@ -68,7 +72,7 @@ e2e: ## End-to-end tests of each feature's essential path, on the embedded clust
 	@$(call run-e2e)
 
 .PHONY: e2e-full
-e2e-full: ## All end-to-end tests: outages, deletion at each phase and the like, too
+e2e-full: ## All end-to-end tests: outages, other versions, the web interface and the like, too
 	@export E2E_FULL=1; $(call run-e2e)
 ifdef KUBECONFIG
 	@echo "THE OLDEST CROSSPLANE IS NOT TRIED: THE CLUSTER OF KUBECONFIG HAS ANOTHER" >&2
@@ -94,12 +98,13 @@ push: ## Push what `make xpkg` built to REGISTRY=host/org
 
 .PHONY: generate
 generate: ## Generate the API's and the Input's schemas from their Go types
-	go generate ./...
+	@for module in $(MODULES); do go generate -C "$$module" ./...; done
 
 .PHONY: lint
 lint: ## gofmt, golangci-lint
 	@$(LAB) build golangci-lint
-	@"$$($(LAB) build --list | awk '$$1 == "golangci-lint" { print $$3 }')" run ./...
+	@lint="$$($(LAB) build --list | awk '$$1 == "golangci-lint" { print $$3 }')"; \
+	  for module in $(MODULES); do (cd "$$module" && "$$lint" run ./...) || failed=1; done; [ -z "$${failed:-}" ]
 
 .PHONY: tools
 tools: ## Build every program that the embedded cluster runs

@@ -2,5 +2,4 @@
 // the CompositeResourceDefinition generated from them.
 package apis
 
-//go:generate go run sigs.k8s.io/controller-tools/cmd/controller-gen object paths=./v1alpha1/...;../fn/input/...
-//go:generate go run ./internal/generate
+//go:generate go run -C ../tools ./cmd/generate

@@ -25,6 +25,7 @@ func TestBadClaims(t *testing.T) {
 
 // badClaims tries them again: the customers who run meanwhile must not notice.
 func (p *pair) badClaims(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	before := generations(ctx, t, p.red, p.blue)
 	allRefused(ctx, t, badClaims)
 	after := generations(ctx, t, p.red, p.blue)

@@ -27,7 +27,6 @@ type changing struct {
 }
 
 func TestChange(t *testing.T) {
-	onlyInFull(t)
 	t.Parallel()
 	c := &changing{}
 	testenv.Test(t, features.New("changing").
@@ -87,6 +86,7 @@ func (c *changing) password(ctx context.Context, t *testing.T) string {
 const badChartVersion = "99.98.97"
 
 func (c *changing) badVersion(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	before := c.workloadIDs(ctx, t)
 	c.live.Patch(ctx, t, badChartVersion, "spec", "argocd", "chartVersion")
 
@@ -115,6 +115,7 @@ func (c *changing) badVersion(ctx context.Context, t *testing.T, _ *envconf.Conf
 }
 
 func (c *changing) corrected(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	before := c.workloadIDs(ctx, t)
 	c.live.Patch(ctx, t, nil, "spec", "argocd", "chartVersion")
 	took := eventually.True(ctx, t, 4*time.Minute, "the claim is Ready and no longer speaks of the bad version", func(ctx context.Context) (bool, string) {
@@ -151,6 +152,7 @@ func (c *changing) refusedEdit(ctx context.Context, t *testing.T, _ *envconf.Con
 
 // deletedPassword deletes the Secret of the initial password, as Argo CD's documentation tells its users.
 func (c *changing) deletedPassword(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	password := c.password(ctx, t)
 	secrets := open(ctx, t, c.live).Typed.CoreV1().Secrets("argocd")
 	if err := secrets.Delete(ctx, "argocd-initial-admin-secret", metav1.DeleteOptions{}); err != nil {

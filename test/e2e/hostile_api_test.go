@@ -178,7 +178,7 @@ func (n *tenant) hijackApps(ctx context.Context, t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ca, err := certs.NewAuthority("e2e hostile api")
+	ca, err := certs.NewAuthority("e2e-hostile-api")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@
 //
 //	make e2e                                 each feature's essential path, on the embedded cluster
 //	make e2e-full                            everything
-//	KUBECONFIG=... go test -tags e2e -v ./test/e2e -run TestCustomer
+//	KUBECONFIG=... go test -C test -tags e2e -v ./e2e -run TestCustomer
 //
 // E2E_KEEP=1 leaves the claims of a failed test in place, to look at.
 package e2e

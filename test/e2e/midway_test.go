@@ -18,7 +18,6 @@ import (
 
 // TestDeleteMidway deletes claims while they are being provisioned, one at each phase, side by side.
 func TestDeleteMidway(t *testing.T) {
-	onlyInFull(t)
 	t.Parallel()
 	testenv.Test(t, features.New("midway").
 		Assess("DeleteAtEachPhase", deleteAtEachPhase).
@@ -96,6 +95,7 @@ func deleteAtEachPhase(ctx context.Context, t *testing.T, _ *envconf.Config) con
 // deleteCompositeInTheForeground has an administrator delete the composite resource as kubectl delete --cascade=foreground does, by which
 // Kubernetes deletes all that it owns at once, and the claim.
 func deleteCompositeInTheForeground(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	l := claim.Create(ctx, t, host, newClaim("foreground"))
 	defer cleanUp(ctx, t, l)
 	l.AwaitReady(ctx, t, readyWithin)

@@ -52,6 +52,7 @@ var healthy = []string{
 
 // browse looks at Argo CD as its people do. E2E_PICTURE=docs/argocd.png makes the README's picture anew.
 func (s *site) browse(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	url := "https://" + s.host
 	options := browser.Options{Hosts: map[string]string{ingress.Domain: ingress.Address}, Width: 1280, Height: 680}
 	b := browser.Open(t, options)

@@ -123,7 +123,7 @@ func (s *site) ownCertificate(ctx context.Context, t *testing.T, _ *envconf.Conf
 // certificateFor makes a host's certificate, as a Secret has it, and the authority in PEM that it comes from.
 func certificateFor(t *testing.T, host string) (authority []byte, certificate map[string]string) {
 	t.Helper()
-	ca, err := certs.NewAuthority("e2e " + host)
+	ca, err := certs.NewAuthority("e2e-" + host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,6 @@
 // After a change that is meant to show, write the files anew and look at the
 // difference:
 //
-//	go test ./test/render -update
+//	go test -C test ./render -update
 //	git diff test/render/testdata
 package render

@@ -88,6 +88,6 @@ func golden(t *testing.T, reason, name string, got []byte) {
 	want, err := os.ReadFile(path)
 	check(t, err)
 	if !bytes.Equal(want, got) {
-		t.Errorf("\n%s\n%s: -want, +got:\n%s\nIf that is as it should be: go test ./test/render -update", reason, path, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
+		t.Errorf("\n%s\n%s: -want, +got:\n%s\nIf that is as it should be: go test -C test ./render -update", reason, path, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
 	}
 }

@@ -3,9 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-
-	"golang.org/x/term"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -29,10 +26,6 @@ func (b *buildCmd) Run(ctx context.Context) error {
 			fmt.Printf("%-32s %-10s %s\n", n, toolchain.Version(n), where)
 		}
 		return nil
-	}
-	if fd := int(os.Stdout.Fd()); term.IsTerminal(fd) && os.Getenv("TERM") != "dumb" {
-		width, _, _ := term.GetSize(fd) // 0 when it isn't known: nothing is cut then.
-		return cache.BuildLive(ctx, os.Stdout, width, b.Tools...)
 	}
 	return cache.Build(ctx, func(line string) { fmt.Println(line) }, b.Tools...)
 }

@@ -20,7 +20,6 @@ type cli struct {
 
 	Up         upCmd         `cmd:"" help:"Start a single-node Kubernetes cluster on this machine."`
 	Down       downCmd       `cmd:"" help:"End the cluster and remove everything but what was built."`
-	Status     statusCmd     `cmd:"" help:"Say what runs."`
 	Kubeconfig kubeconfigCmd `cmd:"" help:"Print where the cluster's kubeconfig is."`
 }
 

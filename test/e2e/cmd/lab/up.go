@@ -27,14 +27,15 @@ func (u *upCmd) Run(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	cfg.ArgoCDChart, cfg.Upstream = u.ArgoCDChart, u.Upstream
+	cfg.ArgoCDChart, cfg.Upstream, cfg.Web = u.ArgoCDChart, u.Upstream, true
 	cfg.Progress = func(line string) {
 		fmt.Printf("%7s  %s\n", time.Since(began).Round(100*time.Millisecond), line)
 	}
-	if err := cfg.Cache.Build(ctx, cfg.Progress, toolchain.For(toolchain.Cluster)...); err != nil {
+	purposes := []toolchain.Purpose{toolchain.Cluster, toolchain.Web}
+	if err := cfg.Cache.Build(ctx, cfg.Progress, toolchain.For(purposes...)...); err != nil {
 		return err
 	}
-	if err := artifacts.Build(ctx, cfg.Cache, nil, cfg.Progress); err != nil {
+	if err := artifacts.Build(ctx, cfg.Cache, purposes, cfg.Progress); err != nil {
 		return err
 	}
 	if err := node.Up(ctx, cfg); err != nil {

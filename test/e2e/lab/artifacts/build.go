@@ -6,11 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/debian"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
 func build(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose, say func(string)) error {
-	if err := installPackages(ctx, say); err != nil {
+	if err := debian.Install(ctx, say, debian.Missing(needed)...); err != nil {
 		return err
 	}
 	all, err := recipes(ctx, c, purposes)

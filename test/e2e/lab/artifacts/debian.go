@@ -25,31 +25,6 @@ var needed = map[string]string{
 	"/etc/ssl/certs/ca-certificates.crt":             "ca-certificates",
 }
 
-// installPackages installs what is missing on the machine, and says so.
-func installPackages(ctx context.Context, say func(string)) error {
-	var missing []string
-	for file, name := range needed {
-		if !exists(file) {
-			missing = append(missing, name)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	say("installing Debian packages " + strings.Join(missing, ", "))
-	for _, args := range [][]string{
-		{"apt-get", "update"},
-		append([]string{"apt-get", "install", "--yes", "--no-install-recommends"}, missing...),
-	} {
-		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-		cmd.Env = append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("cannot run %q: %w\n%s", strings.Join(args, " "), err, tail(out))
-		}
-	}
-	return nil
-}
-
 // rootfs returns the tar archive of a Debian root file system with the given
 // packages, from the cache below dir or made now.
 func rootfs(ctx context.Context, dir string, packages []string, say func(string)) (string, error) {

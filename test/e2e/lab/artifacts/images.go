@@ -9,8 +9,8 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 // A kit gives recipes their files. It remembers the first error, so that
@@ -29,8 +29,12 @@ func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpos
 		k.ingress(),
 		k.crossplane(toolchain.Crossplane),
 		k.vcluster(),
-		k.argocd(),
 	)
+	if slices.Contains(purposes, toolchain.Web) {
+		all = append(all, k.argocd(toolchain.ArgoCD)...)
+	} else {
+		all = append(all, k.argocd(toolchain.ArgoCDHeadless)...)
+	}
 	if slices.Contains(purposes, toolchain.Tests) {
 		all = append(all, k.tests()...)
 	}

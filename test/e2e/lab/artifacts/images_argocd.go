@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"runtime"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 //go:embed scripts/entrypoint.sh
@@ -32,13 +32,14 @@ var debianPackages = []string{
 }
 
 // argocd makes the images of Argo CD and of its redis, the latter under the
-// names of the argo-cd charts 9.3.7 and 10.1.1.
-func (k *kit) argocd() []recipe {
+// names of the argo-cd charts 9.3.7 and 10.1.1. The tool is Argo CD with or without
+// its web interface.
+func (k *kit) argocd(tool string) []recipe {
 	cd := recipe{
-		Name:   "quay.io/argoproj/argocd:" + toolchain.Version("argocd"),
+		Name:   "quay.io/argoproj/argocd:" + toolchain.Version(tool),
 		Debian: debianPackages,
 		Files: append(users(),
-			k.program("/usr/local/bin/argocd", "argocd"),
+			k.program("/usr/local/bin/argocd", tool),
 			k.program("/usr/local/bin/helm", "helm"),
 			k.program("/usr/local/bin/kustomize", "kustomize"),
 			script("entrypoint.sh", entrypoint),

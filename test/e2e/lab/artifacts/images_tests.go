@@ -3,7 +3,7 @@ package artifacts
 import (
 	"runtime"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 // otherKubernetes are the suffixes of the tools of further Kubernetes versions that

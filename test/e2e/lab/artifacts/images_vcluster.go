@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 // vcluster makes the images of virtual clusters: vcluster itself in its

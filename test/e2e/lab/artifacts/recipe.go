@@ -8,7 +8,7 @@ import (
 
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 // A recipe is all that goes into one image, as plain data: so its hash tells

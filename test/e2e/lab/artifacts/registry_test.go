@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 func TestRegistryServesTheStoreAndTakesPushes(t *testing.T) {

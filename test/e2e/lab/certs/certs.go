@@ -13,6 +13,9 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // A KeyPair is a certificate and its key.
@@ -32,14 +35,17 @@ type Identity struct {
 // The cluster lives for hours; a week covers a forgotten one.
 const validFor = 7 * 24 * time.Hour
 
-// NewAuthority makes a certificate authority.
+// NewAuthority makes a certificate authority. Its name is a DNS name, too.
 func NewAuthority(name string) (*KeyPair, error) {
-	return issue(nil, &x509.Certificate{
-		Subject:               pkix.Name{CommonName: name},
-		IsCA:                  true,
-		BasicConstraintsValid: true,
-		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
-	})
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	ca, err := cert.NewSelfSignedCACert(cert.Config{CommonName: name, NotBefore: begins()}, key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the certificate authority %s: %w", name, err)
+	}
+	return &KeyPair{cert: ca, key: key}, nil
 }
 
 // Sign makes a certificate for an identity.
@@ -62,45 +68,42 @@ func (p *KeyPair) Sign(id Identity) (*KeyPair, error) {
 			t.DNSNames = append(t.DNSNames, h)
 		}
 	}
-	return issue(p, t)
+	return p.issue(t)
 }
 
-// issue makes a key and its certificate, signed by ca, or by itself without one.
-func issue(ca *KeyPair, t *x509.Certificate) (*KeyPair, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+// issue makes a key and its certificate.
+func (p *KeyPair) issue(t *x509.Certificate) (*KeyPair, error) {
+	key, err := newKey()
 	if err != nil {
-		return nil, fmt.Errorf("cannot make a key: %w", err)
+		return nil, err
 	}
 	if t.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120)); err != nil {
 		return nil, fmt.Errorf("cannot make a serial number: %w", err)
 	}
-	now := time.Now()
-	t.NotBefore, t.NotAfter = now.Add(-time.Minute), now.Add(validFor)
-	parent, signer := t, crypto.Signer(key)
-	if ca != nil {
-		parent, signer = ca.cert, ca.key
-	}
-	der, err := x509.CreateCertificate(rand.Reader, t, parent, key.Public(), signer)
+	t.NotBefore, t.NotAfter = begins(), time.Now().Add(validFor)
+	der, err := x509.CreateCertificate(rand.Reader, t, p.cert, key.Public(), p.key)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the certificate of %s: %w", t.Subject.CommonName, err)
 	}
-	cert, err := x509.ParseCertificate(der)
-	return &KeyPair{cert: cert, key: key}, err
+	signed, err := x509.ParseCertificate(der)
+	return &KeyPair{cert: signed, key: key}, err
 }
+
+func newKey() (crypto.Signer, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make a key: %w", err)
+	}
+	return key, nil
+}
+
+// begins lets clocks differ a little.
+func begins() time.Time { return time.Now().Add(-time.Minute) }
 
 // CertPEM is the certificate as a file.
 func (p *KeyPair) CertPEM() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.cert.Raw})
+	return pem.EncodeToMemory(&pem.Block{Type: cert.CertificateBlockType, Bytes: p.cert.Raw})
 }
 
 // KeyPEM is the key as a file.
-func (p *KeyPair) KeyPEM() ([]byte, error) { return PrivateKeyPEM(p.key) }
-
-// PrivateKeyPEM is a key as a file.
-func PrivateKeyPEM(key crypto.Signer) ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		return nil, fmt.Errorf("cannot write a key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), nil
-}
+func (p *KeyPair) KeyPEM() ([]byte, error) { return keyutil.MarshalPrivateKeyToPEM(p.key) }

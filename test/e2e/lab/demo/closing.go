@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
 var closingText = template.Must(template.New("closing").Parse(`
@@ -89,7 +90,7 @@ func closing(ctx context.Context, out io.Writer, o platform.Options, cluster pla
 		}
 		d.Paths = filepath.Dir(kubectl)
 		// With upstream's images no program is built for one.
-		if argocd, err := o.Cache.Binary("argocd"); err == nil {
+		if argocd, err := o.Cache.Binary(toolchain.ArgoCD); err == nil {
 			d.Paths += ":" + filepath.Dir(argocd)
 		}
 		if d.ToVirtual, err = toVirtual(ctx, cluster.Client, claim); err != nil {

@@ -3,11 +3,9 @@ package demo
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
-	"golang.org/x/term"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
@@ -18,19 +16,14 @@ const claimFile = "examples/claims/customer1.yaml"
 
 // Install makes a cluster ready for claims and applies none.
 func Install(ctx context.Context, o platform.Options) (platform.Cluster, error) {
-	v := terminalView(os.Stdout)
-	o.Progress = v.progress
-	cluster, err := platform.Ensure(ctx, o)
-	v.close()
-	return cluster, err
+	o.Progress = platform.Lines(printLine)
+	return platform.Ensure(ctx, o)
 }
 
 // Run is `make demo`.
 func Run(ctx context.Context, o platform.Options) error {
-	v := terminalView(os.Stdout)
-	o.Progress = v.progress
+	o.Progress = platform.Lines(printLine)
 	cluster, claim, err := run(ctx, o)
-	v.close()
 	if err != nil {
 		return err
 	}
@@ -50,15 +43,4 @@ func run(ctx context.Context, o platform.Options) (platform.Cluster, *unstructur
 	return cluster, claim, err
 }
 
-// terminalView draws a live block where a person looks on.
-func terminalView(f *os.File) *view {
-	fd := int(f.Fd())
-	width := 0
-	live := term.IsTerminal(fd) && os.Getenv("TERM") != "dumb"
-	if live {
-		if w, _, err := term.GetSize(fd); err == nil {
-			width = w
-		}
-	}
-	return newView(io.Writer(f), live, width)
-}
+func printLine(line string) { fmt.Println(line) }

@@ -1,14 +1,11 @@
 package demo
 
 import (
-	"bytes"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -18,55 +15,6 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
 )
-
-func TestLinesWhereNobodyLooksOn(t *testing.T) {
-	var out bytes.Buffer
-	v := newView(&out, false, 0)
-	v.progress(platform.Event{Step: "Start"})
-	v.progress(platform.Event{Step: "Start", Note: "half way"})
-	v.progress(platform.Event{Step: "Start", Ended: true})
-	v.progress(platform.Event{Step: "Install"})
-	v.progress(platform.Event{Step: "Install", Ended: true, Err: errors.New("no")})
-	v.close()
-	want := strings.Join([]string{
-		"[0:00] Start", "[0:00] Start: half way", "[0:00] Start: done in 0:00",
-		"[0:00] Install", "[0:00] Install: FAILED after 0:00", "",
-	}, "\n")
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("lines: -want, +got:\n%s", diff)
-	}
-}
-
-func TestBlockIsRedrawnInPlace(t *testing.T) {
-	var out bytes.Buffer
-	v := newView(&out, true, 30)
-	v.progress(platform.Event{Step: "Start", Note: "a note that is too long for this terminal"})
-	v.mu.Lock()
-	v.draw()
-	lines := v.drawn
-	v.mu.Unlock()
-	v.progress(platform.Event{Step: "Start", Ended: true})
-	v.close()
-	// A step, its note and the sum; then up again over all three.
-	if lines != 3 || !strings.Contains(out.String(), "\x1b[3A\x1b[J  ok") {
-		t.Errorf("want a block of 3 lines drawn over, got %d lines in %q", lines, out.String())
-	}
-	for _, l := range strings.Split(out.String(), "\n") {
-		if len([]rune(strings.TrimPrefix(l, "\x1b[3A\x1b[J"))) > 30 {
-			t.Errorf("line is wider than the terminal: %q", l)
-		}
-	}
-}
-
-func TestClock(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0:00", 59400 * time.Millisecond: "0:59", 61 * time.Second: "1:01", time.Hour: "60:00",
-	} {
-		if got := clock(d); got != want {
-			t.Errorf("clock(%s): want %s, got %s", d, want, got)
-		}
-	}
-}
 
 func TestStatusOfAClaim(t *testing.T) {
 	cases := map[string]struct {

@@ -1,12 +1,14 @@
 package node
 
 import (
+	"crypto/ecdsa"
 	"crypto/tls"
 	"crypto/x509"
 	"os"
 	"testing"
 
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/keyutil"
 )
 
 func TestCertificates(t *testing.T) {
@@ -47,6 +49,22 @@ func TestCertificates(t *testing.T) {
 				t.Errorf("\n%s\nVerify(%s for %q): want ok %t, got %v", tc.reason, tc.file, tc.host, tc.ok, err)
 			}
 		})
+	}
+}
+
+// TestServiceAccountKey: kube-apiserver is given one file, to sign tokens with and to verify them.
+func TestServiceAccountKey(t *testing.T) {
+	cfg := testConfig(t)
+	if err := writeFiles(cfg); err != nil {
+		t.Fatal(err)
+	}
+	private, err := keyutil.PrivateKeyFromFile(cfg.dir().pki("sa.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	public, err := keyutil.PublicKeysFromFile(cfg.dir().pki("sa.key"))
+	if err != nil || len(public) != 1 || !private.(*ecdsa.PrivateKey).PublicKey.Equal(public[0]) {
+		t.Errorf("want the public key of the private one, got %v, %v", public, err)
 	}
 }
 

@@ -25,6 +25,8 @@ type Config struct {
 	// Upstream lets the cluster reach the network of the machine, and takes
 	// images from the public registries.
 	Upstream bool
+	// Web gives the cluster an Argo CD with a web interface.
+	Web bool
 	// Progress is told what happens. May be nil.
 	Progress toolchain.Progress
 }

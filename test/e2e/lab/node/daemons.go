@@ -84,7 +84,7 @@ func apiServer(cfg Config) program {
 		"--kubelet-client-key=" + l.pki("apiserver-kubelet-client.key"),
 		"--kubelet-preferred-address-types=InternalIP",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
-		"--service-account-key-file=" + l.pki("sa.pub"),
+		"--service-account-key-file=" + l.pki("sa.key"),
 		"--service-account-signing-key-file=" + l.pki("sa.key"),
 		// API aggregation.
 		"--requestheader-client-ca-file=" + l.pki("front-proxy-ca.crt"),

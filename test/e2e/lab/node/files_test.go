@@ -136,16 +136,3 @@ func TestTail(t *testing.T) {
 		t.Errorf("tail(...) of no file: want to be told, got %q", got)
 	}
 }
-
-func TestMissingPackages(t *testing.T) {
-	files := map[string]string{"/a": "alpha", "/b": "beta", "/b2": "beta", "/c": "gamma"}
-	got := missing(files, func(file string) error {
-		if file == "/a" {
-			return nil
-		}
-		return os.ErrNotExist
-	})
-	if strings.Join(got, " ") != "beta gamma" {
-		t.Errorf("missing(...): want beta and gamma once each, got %v", got)
-	}
-}

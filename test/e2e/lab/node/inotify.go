@@ -6,37 +6,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 )
 
-// A cluster takes about 20 inotify instances, a virtual cluster in it 14 more.
-// Without one, programs fail with "too many open files".
+// A cluster takes about 20 inotify instances, a virtual cluster in it inotifyOfATenant
+// more. Without one, programs fail with "too many open files".
 const inotifyOfATenant = 14
-
-// inotify counts the instances that processes of root have, and returns how many
-// they may have. The limit is one of the machine and the user, namespaces or not.
-func inotify() (used, limit int) {
-	all, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range all {
-		info, err := os.Stat(dir)
-		if err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
-			continue
-		}
-		handles, _ := os.ReadDir(filepath.Join(dir, "fd"))
-		for _, h := range handles {
-			if to, _ := os.Readlink(filepath.Join(dir, "fd", h.Name())); to == "anon_inode:inotify" {
-				used++
-			}
-		}
-	}
-	b, _ := os.ReadFile(inotifyLimit)
-	limit, _ = strconv.Atoi(strings.TrimSpace(string(b)))
-	return used, limit
-}
 
 // enoughInotify is a limit that leaves memory, not inotify, to bound the number of tenants.
 const enoughInotify = 1024
 
+// inotifyLimit is how many instances root may have: one limit of the machine and the user, namespaces or not.
 const inotifyLimit = "/proc/sys/fs/inotify/max_user_instances"
 
 // raiseInotify raises the machine's limit for as long as a cluster runs, since no
@@ -49,7 +28,8 @@ func raiseInotify(cfg Config, r *record) error {
 			return r.write(cfg.dir().record())
 		}
 	}
-	_, limit := inotify()
+	b, _ := os.ReadFile(inotifyLimit)
+	limit, _ := strconv.Atoi(strings.TrimSpace(string(b)))
 	if limit >= enoughInotify {
 		return nil
 	}

@@ -1,16 +1,12 @@
 package node
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"os"
 
 	"k8s.io/client-go/tools/clientcmd"
 	api "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/keyutil"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
 )
@@ -52,8 +48,13 @@ func writePKI(cfg Config) error {
 			return err
 		}
 	}
-	if err := writeServiceAccountKey(l); err != nil {
-		return err
+	// What ServiceAccount tokens are signed with. kube-apiserver takes the public key for verifying them from it, too.
+	key, err := keyutil.MakeEllipticPrivateKeyPEM()
+	if err != nil {
+		return fmt.Errorf("cannot make the key of ServiceAccount tokens: %w", err)
+	}
+	if err := keyutil.WriteKey(l.pki("sa.key"), key); err != nil {
+		return fmt.Errorf("cannot write the key of ServiceAccount tokens: %w", err)
 	}
 	return writeKubeconfigs(cfg, ca)
 }
@@ -78,30 +79,6 @@ func apiServerHosts(a Addresses) []string {
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 		"localhost", "127.0.0.1", a.Kubernetes, a.Node, a.Uplink,
 	}
-}
-
-// writeServiceAccountKey writes the pair of keys that ServiceAccount tokens are
-// signed and verified with.
-func writeServiceAccountKey(l layout) error {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return fmt.Errorf("cannot make the key of ServiceAccount tokens: %w", err)
-	}
-	private, err := certs.PrivateKeyPEM(key)
-	if err != nil {
-		return err
-	}
-	der, err := x509.MarshalPKIXPublicKey(key.Public())
-	if err != nil {
-		return fmt.Errorf("cannot write the key of ServiceAccount tokens: %w", err)
-	}
-	public := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-	for file, content := range map[string][]byte{"sa.key": private, "sa.pub": public} {
-		if err := os.WriteFile(l.pki(file), content, 0o600); err != nil {
-			return fmt.Errorf("cannot write the key of ServiceAccount tokens: %w", err)
-		}
-	}
-	return nil
 }
 
 // clients are the users that get a kubeconfig: file name to identity.

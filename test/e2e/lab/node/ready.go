@@ -17,8 +17,6 @@ type check struct {
 	// log is the daemon whose log tells why it does not.
 	log string
 	do  func(context.Context) error
-	// changes is true when it makes what it checks.
-	changes bool
 }
 
 // checks of a cluster, in the order in which they come true.
@@ -34,7 +32,7 @@ func checks(cfg Config, c func() (client.Client, error)) []check {
 		{what: "the API server answers", log: "kube-apiserver", do: func(ctx context.Context) error {
 			return get(ctx, "", "kube-system", &corev1.Namespace{})
 		}},
-		{what: "DNS, storage and NetworkPolicies are set up", log: "kube-apiserver", changes: true, do: func(ctx context.Context) error {
+		{what: "DNS, storage and NetworkPolicies are set up", log: "kube-apiserver", do: func(ctx context.Context) error {
 			kube, err := c()
 			if err != nil {
 				return err

@@ -21,6 +21,7 @@ type record struct {
 	Cache       string      `json:"cache"`
 	ArgoCDChart string      `json:"argocdChart,omitempty"`
 	Upstream    bool        `json:"upstream,omitempty"`
+	Web         bool        `json:"web,omitempty"`
 	Cgroups     cgroupMount `json:"cgroups"`
 	// PID is the cluster's first process, as the machine numbers it.
 	PID int `json:"pid"`
@@ -38,7 +39,7 @@ type record struct {
 func (r record) config() Config {
 	return Config{
 		Cache: toolchain.At(r.Cache), Name: r.Name, Index: r.Index,
-		ArgoCDChart: r.ArgoCDChart, Upstream: r.Upstream,
+		ArgoCDChart: r.ArgoCDChart, Upstream: r.Upstream, Web: r.Web,
 	}
 }
 
@@ -67,6 +68,12 @@ func readRecord(file string) (*record, error) {
 		return nil, fmt.Errorf("cannot read the record of the cluster %s: %w", file, err)
 	}
 	return r, nil
+}
+
+// HasWeb reports whether the cluster runs, with an Argo CD that has a web interface.
+func HasWeb(cfg Config) (bool, error) {
+	r, err := readRecord(cfg.dir().record())
+	return err == nil && r.running() && r.Web, err
 }
 
 // running tells whether the recorded process is alive, and is still that process.

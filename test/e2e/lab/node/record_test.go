@@ -57,6 +57,43 @@ func TestRunning(t *testing.T) {
 	}
 }
 
+func TestHasWeb(t *testing.T) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", os.Getpid()))
+	if err != nil {
+		t.Skip("no /proc here")
+	}
+	_, began, err := parseStat(stat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]struct {
+		reason string
+		r      *record
+		want   bool
+	}{
+		"NoCluster": {reason: "There is nothing to keep.", r: nil},
+		"Ended":     {reason: "The next cluster is made as it is asked for.", r: &record{PID: os.Getpid(), Began: began + 1, Web: true}},
+		"Without":   {reason: "It is one of make e2e.", r: &record{PID: os.Getpid(), Began: began}},
+		"With":      {reason: "It is one of make demo, and stays that when make e2e uses it.", r: &record{PID: os.Getpid(), Began: began, Web: true}, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			cfg := testConfig(t)
+			if tc.r != nil {
+				if err := os.MkdirAll(cfg.Dir(), 0o750); err != nil {
+					t.Fatal(err)
+				}
+				if err := tc.r.write(cfg.dir().record()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got, err := HasWeb(cfg); err != nil || got != tc.want {
+				t.Errorf("\n%s\nHasWeb(...): want %t, got %t, %v", tc.reason, tc.want, got, err)
+			}
+		})
+	}
+}
+
 func TestParseStat(t *testing.T) {
 	line := "42 (a) b (c) Z 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 777 20 21"
 	state, began, err := parseStat([]byte(line))

@@ -9,11 +9,14 @@ import (
 	"runtime"
 	"syscall"
 	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/debian"
 )
 
 // Up starts the cluster and returns when it is ready: its node and DNS are Ready,
 // images and charts are served. It stays when this process ends. Up does nothing
-// when the cluster runs already.
+// when the cluster runs already; one that lacks the web interface that is asked for
+// is ended first, since its node keeps the image without.
 func Up(ctx context.Context, cfg Config) error {
 	if err := cfg.validate(); err != nil {
 		return err
@@ -38,12 +41,15 @@ func Up(ctx context.Context, cfg Config) error {
 		if err := sameAs(old, cfg); err != nil {
 			return err
 		}
-		return waitReady(ctx, cfg, nil)
+		if old.Web || !cfg.Web {
+			return waitReady(ctx, cfg, nil)
+		}
+		cfg.say("cluster %s runs an Argo CD without its web interface: ending it, to start it with", cfg.Name)
 	}
-	if err := clean(cfg); err != nil { // What a crash has left.
+	if err := clean(cfg); err != nil { // Also what a crash has left.
 		return err
 	}
-	if err := InstallPackages(ctx, func(line string) { cfg.say("%s", line) }); err != nil {
+	if err := debian.Install(ctx, func(line string) { cfg.say("%s", line) }, debian.Missing(needed)...); err != nil {
 		return err
 	}
 	for _, name := range binaries {
@@ -82,7 +88,7 @@ func start(cfg Config) (*born, error) {
 		return nil, err
 	}
 	r := record{
-		Name: cfg.Name, Index: cfg.Index, Cache: cfg.Cache.Dir(), ArgoCDChart: cfg.ArgoCDChart, Upstream: cfg.Upstream,
+		Name: cfg.Name, Index: cfg.Index, Cache: cfg.Cache.Dir(), ArgoCDChart: cfg.ArgoCDChart, Upstream: cfg.Upstream, Web: cfg.Web,
 		Cgroups: groups, PID: b.cmd.Process.Pid, Started: time.Now(),
 	}
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", r.PID))

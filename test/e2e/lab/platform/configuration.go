@@ -13,7 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 const (

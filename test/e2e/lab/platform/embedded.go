@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	goruntime "runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/debian"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -34,17 +36,20 @@ func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
 	if goruntime.GOOS != "linux" || os.Geteuid() != 0 {
 		return nil, errors.New("THE EMBEDDED CLUSTER NEEDS ROOT ON LINUX. Run this as root, or set KUBECONFIG to a cluster to use in its place")
 	}
-	if err := i.Progress.Step("Install Debian packages", func(note func(string)) error {
-		return installPackages(ctx, i.Cache, i.Tests, note)
-	}); err != nil {
+	cfg, err := node.FromEnvironment(i.Cache)
+	if err != nil {
 		return nil, err
 	}
-	purposes := []toolchain.Purpose{toolchain.Cluster}
-	if i.Tests {
-		purposes = append(purposes, toolchain.Tests)
+	// A cluster that has the web interface keeps it: the images of both have one name.
+	if cfg.Web, err = node.HasWeb(cfg); err != nil {
+		return nil, err
 	}
-	if i.Full {
-		purposes = append(purposes, toolchain.Full)
+	cfg.Web = cfg.Web || !i.Tests || i.Full
+	purposes := i.purposes(cfg.Web)
+	if err := i.Progress.Step("Install Debian packages", func(note func(string)) error {
+		return debian.Install(ctx, note, missingPackages(i.Cache, purposes, exec.LookPath)...)
+	}); err != nil {
+		return nil, err
 	}
 	if err := i.buildTools(ctx, toolchain.For(purposes...)...); err != nil {
 		return nil, err
@@ -52,10 +57,6 @@ func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
 	if err := i.Progress.Step("Build the images", func(note func(string)) error {
 		return artifacts.Build(ctx, i.Cache, purposes, note)
 	}); err != nil {
-		return nil, err
-	}
-	cfg, err := node.FromEnvironment(i.Cache)
-	if err != nil {
 		return nil, err
 	}
 	cfg.ArgoCDChart, cfg.Upstream = i.ArgoCDChart, i.Upstream
@@ -67,4 +68,19 @@ func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
 		// It may have run before the images were built.
 		return artifacts.Publish(ctx, i.Cache, cfg.Addresses().Registry)
 	})
+}
+
+// purposes are what the cluster's programs and images are for.
+func (o Options) purposes(web bool) []toolchain.Purpose {
+	out := []toolchain.Purpose{toolchain.Cluster}
+	if web {
+		out = append(out, toolchain.Web)
+	}
+	if o.Tests {
+		out = append(out, toolchain.Tests)
+	}
+	if o.Full {
+		out = append(out, toolchain.Full)
+	}
+	return out
 }

@@ -10,9 +10,9 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 // FromEnvironment reads options from the variables that `make demo` and the

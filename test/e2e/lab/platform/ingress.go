@@ -95,7 +95,7 @@ func (i *installer) ensureCertificate(ctx context.Context, domain string) error 
 }
 
 func newCertificate(domain string) (map[string][]byte, error) {
-	ca, err := certs.NewAuthority("Virtual Argo CD lab")
+	ca, err := certs.NewAuthority("virtual-argocd-lab")
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 // examples reads manifests that users apply by hand, from examples/install.

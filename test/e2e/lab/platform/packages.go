@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 // publicRegistry is where the ecosystem's packages are.
@@ -30,10 +30,6 @@ var providers = []struct {
 // pushProviders builds the providers' packages from their Go modules and pushes
 // them to the registry's mirror of the public one.
 func (i *installer) pushProviders(ctx context.Context, mirror string, note func(string)) error {
-	cli, err := i.crossplaneCLI()
-	if err != nil {
-		return err
-	}
 	g, ctx := errgroup.WithContext(ctx)
 	for _, p := range providers {
 		g.Go(func() error {
@@ -45,17 +41,16 @@ func (i *installer) pushProviders(ctx context.Context, mirror string, note func(
 			if err != nil {
 				return err
 			}
-			image := filepath.Join(i.out, p.tool+"-runtime.tar")
-			pkg := filepath.Join(i.out, p.tool+".xpkg")
-			run := xpkg.Runtime{Binary: binary, Architecture: runtime.GOARCH, Env: p.env}
-			if err := run.WriteImage(image); err != nil {
+			image, err := xpkg.Runtime{Binary: binary, Architecture: runtime.GOARCH, Env: p.env}.Image()
+			if err != nil {
 				return err
 			}
-			if err := cli.Build(ctx, xpkg.Contents{Root: filepath.Join(module, "package"), Runtime: image}, pkg); err != nil {
+			pkg := filepath.Join(i.out, p.tool+".xpkg")
+			if err := (xpkg.Contents{Root: filepath.Join(module, "package"), Runtime: image}).Build(pkg); err != nil {
 				return err
 			}
 			tag := fmt.Sprintf("%s/crossplane-contrib/%s:%s", mirror, p.tool, toolchain.Version(p.tool))
-			pushed, err := cli.PushAndResolve(ctx, tag, nil, pkg)
+			pushed, err := xpkg.PushFiles(ctx, tag, nil, pkg)
 			if err != nil {
 				return err
 			}
@@ -68,14 +63,10 @@ func (i *installer) pushProviders(ctx context.Context, mirror string, note func(
 
 // pushProject builds the project's own packages and pushes them.
 func (i *installer) pushProject(ctx context.Context, registry, input string, architectures []string, note func(string)) ([]xpkg.Pushed, error) {
-	cli, err := i.crossplaneCLI()
-	if err != nil {
-		return nil, err
-	}
-	project := xpkg.Project{Root: i.Root, Out: i.out, CLI: cli, Input: input}
+	project := xpkg.Project{Root: i.Root, Out: i.out, Input: input}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return project.BuildFunction(gctx, architectures...) })
-	g.Go(func() error { return project.BuildConfiguration(gctx) })
+	g.Go(project.BuildConfiguration)
 	if err := g.Wait(); err != nil {
 		return nil, err
 	}
@@ -84,9 +75,4 @@ func (i *installer) pushProject(ctx context.Context, registry, input string, arc
 		note("pushed " + p.Tag)
 	}
 	return pushed, err
-}
-
-func (i *installer) crossplaneCLI() (xpkg.CLI, error) {
-	path, err := i.Cache.Binary("crossplane-cli")
-	return xpkg.CLI(path), err
 }

@@ -10,8 +10,8 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 // Options say which cluster to install into, and from where.
@@ -37,9 +37,9 @@ type Options struct {
 	// embedded cluster to serve in place of the test chart.
 	ArgoCDChart string
 	// Tests makes the embedded cluster one that the end-to-end tests can run on,
-	// with images that only they need.
+	// with images that only they need, and without Argo CD's web interface.
 	Tests bool
-	// Full adds what the tests need that take long.
+	// Full adds what the tests need that take long, and the web interface.
 	Full bool
 	// Progress is told what happens.
 	Progress Progress
@@ -97,7 +97,7 @@ func Ensure(ctx context.Context, o Options) (Cluster, error) {
 			return Cluster{}, err
 		}
 		i.embedded, i.kubeconfig, i.out = e, e.Kubeconfig(), e.packages()
-	} else if err := i.buildTools(ctx, "crossplane-cli", "helm"); err != nil {
+	} else if err := i.buildTools(ctx, "helm"); err != nil {
 		return Cluster{}, err
 	}
 	if err := os.MkdirAll(i.out, 0o755); err != nil {

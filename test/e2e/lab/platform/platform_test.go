@@ -114,16 +114,17 @@ func TestCertificateIsForEachNameOfTheDomain(t *testing.T) {
 
 func TestMissingPackages(t *testing.T) {
 	cases := map[string]struct {
-		reason string
-		built  []string
-		here   []string
-		tests  bool
-		want   string
+		reason  string
+		built   []string
+		here    []string
+		options Options
+		want    string
 	}{
-		"NewMachine":   {"Nothing is here.", nil, nil, false, "gcc libc6-dev nodejs npm"},
-		"SomeAreHere":  {"What is here is used.", nil, []string{"gcc", "node"}, false, "npm"},
-		"BuiltAlready": {"Who has built everything needs no compiler.", []string{"kine", "argocd-ui"}, nil, false, ""},
-		"Tests":        {"Tests open a browser, whatever is built.", []string{"kine", "argocd-ui"}, nil, true, "chromium"},
+		"NewMachine":   {"Nothing is here.", nil, nil, Options{}, "gcc libc6-dev nodejs npm"},
+		"SomeAreHere":  {"What is here is used.", nil, []string{"gcc", "node"}, Options{}, "npm"},
+		"BuiltAlready": {"Who has built everything needs no compiler.", []string{"kine", "argocd-ui"}, nil, Options{}, ""},
+		"Tests":        {"Most tests do without the web interface.", nil, nil, Options{Tests: true}, "gcc libc6-dev"},
+		"AllTests":     {"Some open a browser, whatever is built.", []string{"kine", "argocd-ui"}, nil, Options{Tests: true, Full: true}, "chromium"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +137,7 @@ func TestMissingPackages(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			got := missingPackages(cache, tc.tests, func(command string) (string, error) {
+			got := missingPackages(cache, tc.options.purposes(!tc.options.Tests || tc.options.Full), func(command string) (string, error) {
 				if slices.Contains(tc.here, command) {
 					return command, nil
 				}

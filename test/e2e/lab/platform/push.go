@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 // push fills the registry that the cluster takes packages from, where that is

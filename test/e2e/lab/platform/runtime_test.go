@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 // Whatever a virtual cluster answers, a provider takes no more memory than its limit, and has no more rights on the node than it needs.

@@ -26,15 +26,6 @@ func (c Cache) Build(ctx context.Context, p Progress, names ...string) error {
 	if p == nil {
 		p = func(string) {}
 	}
-	return c.build(ctx, names, p, 15*time.Second, func(r *reporter) {
-		if s := r.summary(); s != "" {
-			p(s)
-		}
-	})
-}
-
-// build is Build with show called every so often, to show what goes on.
-func (c Cache) build(ctx context.Context, names []string, say Progress, often time.Duration, show func(*reporter)) error {
 	wanted, err := wantedModules(names)
 	if err != nil {
 		return err
@@ -46,8 +37,12 @@ func (c Cache) build(ctx context.Context, names []string, say Progress, often ti
 	if err := checkCompilers(wanted); err != nil {
 		return err
 	}
-	r := newReporter(say, wanted)
-	stop := every(often, func() { show(r) })
+	r := newReporter(p, wanted)
+	stop := every(15*time.Second, func() {
+		if s := r.summary(); s != "" {
+			p(s)
+		}
+	})
 	defer stop()
 	return schedule(ctx, wanted, func(m module) error {
 		r.start(m)

@@ -1,7 +1,6 @@
 package toolchain
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -265,23 +264,5 @@ func TestProgress(t *testing.T) {
 	want := []string{"built a v1.0.0 in 0:00 (processor time 1:01), 1 of 3", "FAILED to build b v1.0.0 after 0:00, 2 of 3"}
 	if !slices.Equal(want, lines) {
 		t.Errorf("lines: want %q, got %q", want, lines)
-	}
-	wantBlock := []string{"              then c v1.0.0", "        0:00  2 of 3 built"}
-	if got := r.block(); !slices.Equal(wantBlock, got) {
-		t.Errorf("block: want %q, got %q", wantBlock, got)
-	}
-}
-
-func TestBlockIsDrawnInPlace(t *testing.T) {
-	var out bytes.Buffer
-	l := &live{out: &out, width: 20}
-	l.draw([]string{"one", "a line that is too long for this terminal"})
-	l.say("done")
-	l.draw(nil)
-	want := "one\na line that is too…\n" +
-		"\x1b[2A\x1b[Jdone\none\na line that is too…\n" +
-		"\x1b[2A\x1b[J"
-	if got := out.String(); got != want {
-		t.Errorf("terminal: want %q, got %q", want, got)
 	}
 }

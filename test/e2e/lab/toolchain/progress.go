@@ -12,7 +12,7 @@ import (
 type Progress func(line string)
 
 // reporter tells a person that a long build is alive: what is being built and for
-// how long, what is done, what is left.
+// how long, what is done, how much is left.
 type reporter struct {
 	say   Progress
 	total int
@@ -20,7 +20,6 @@ type reporter struct {
 	mu      sync.Mutex
 	began   time.Time
 	running []run
-	left    []string
 	ended   int
 }
 
@@ -31,11 +30,7 @@ type run struct {
 }
 
 func newReporter(p Progress, ms []module) *reporter {
-	r := &reporter{say: p, total: len(ms), began: time.Now()}
-	for _, m := range ms {
-		r.left = append(r.left, label(m))
-	}
-	return r
+	return &reporter{say: p, total: len(ms), began: time.Now()}
 }
 
 func label(m module) string {
@@ -49,12 +44,6 @@ func (r *reporter) start(m module) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.running = append(r.running, run{label(m), time.Now()})
-	for i, l := range r.left {
-		if l == label(m) {
-			r.left = append(r.left[:i:i], r.left[i+1:]...)
-			break
-		}
-	}
 }
 
 func (r *reporter) done(m module, cpu time.Duration, err error) {
@@ -92,20 +81,6 @@ func (r *reporter) summary() string {
 		now = append(now, fmt.Sprintf("%s for %s", b.label, clock(time.Since(b.since))))
 	}
 	return fmt.Sprintf("building %s; %d of %d done after %s", strings.Join(now, ", "), r.ended, r.total, clock(time.Since(r.began)))
-}
-
-// block is several lines: what is being built, what is left, how far it is.
-func (r *reporter) block() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var out []string
-	for _, b := range r.running {
-		out = append(out, fmt.Sprintf("  ..  %6s  %s", clock(time.Since(b.since)), b.label))
-	}
-	if len(r.left) > 0 {
-		out = append(out, "              then "+strings.Join(r.left, ", "))
-	}
-	return append(out, fmt.Sprintf("      %6s  %d of %d built", clock(time.Since(r.began)), r.ended, r.total))
 }
 
 // every calls f now and then, until the returned function is called.

@@ -53,6 +53,11 @@ type Purpose string
 const (
 	// Cluster is what every cluster needs, that of a demo too.
 	Cluster Purpose = ""
+	// Web is Argo CD with its web interface, for people and for tests that open it. It
+	// takes as long to build as the rest of Argo CD, so other tests do without.
+	Web Purpose = "web"
+	// Unit is what only the fast tests run.
+	Unit Purpose = "unit"
 	// Tests is what end-to-end tests need beside that.
 	Tests Purpose = "tests"
 	// Full is what all end-to-end tests need beside that, those that take long, too.
@@ -68,6 +73,12 @@ const (
 	OldestCrossplane = "crossplane-oldest"
 )
 
+// ArgoCD is the tool that is Argo CD with its web interface, and ArgoCDHeadless the same without.
+const (
+	ArgoCD         = "argocd"
+	ArgoCDHeadless = "argocd-headless"
+)
+
 const (
 	hostKubernetes  = "v1.35.4"
 	otherKubernetes = "v1.36.3"
@@ -80,7 +91,7 @@ const (
 // version lists of some of these modules are not served by the proxy.
 var modules = []module{
 	// First, since it is the slowest that keeps one core busy alone.
-	{path: "github.com/argoproj/argo-cd/v3", version: argocdVersion, tools: map[string]string{"argocd-ui": "ui"}, web: true},
+	{path: "github.com/argoproj/argo-cd/v3", version: argocdVersion, purpose: Web, tools: map[string]string{"argocd-ui": "ui"}, web: true},
 	kubernetes(hostKubernetes, "", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl"),
 	{path: "go.etcd.io/etcd/server/v3", version: "v3.7.3", tools: map[string]string{"etcd": ""}},
 	{
@@ -96,7 +107,7 @@ var modules = []module{
 		ldflags: []string{"-X github.com/crossplane/crossplane/v2/internal/version.version=v2.2.1"},
 	},
 	{
-		path: "github.com/crossplane/cli/v2", version: "v2.5.0",
+		path: "github.com/crossplane/cli/v2", version: "v2.5.0", purpose: Unit,
 		tools:   map[string]string{"crossplane-cli": "cmd/crossplane"},
 		ldflags: []string{"-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.5.0"},
 	},
@@ -115,12 +126,9 @@ var modules = []module{
 		overrides: []override{kineDrivers},
 		ldflags:   []string{"-extldflags -static"},
 	},
-	{
-		path: "github.com/argoproj/argo-cd/v3", version: argocdVersion,
-		tools:   map[string]string{"argocd": "cmd"},
-		embeds:  map[string]string{"ui/dist/app": "argocd-ui"},
-		ldflags: []string{"-X github.com/argoproj/argo-cd/v3/common.version=" + strings.TrimPrefix(argocdVersion, "v"), "-X github.com/argoproj/argo-cd/v3/common.gitTag=" + argocdVersion, "-X github.com/argoproj/argo-cd/v3/common.gitTreeState=clean"},
-	},
+	argocd(ArgoCD, Web, map[string]string{"ui/dist/app": "argocd-ui"}),
+	// Its source has no files of the web interface. Go's build cache has most of either for the other.
+	argocd(ArgoCDHeadless, Tests, nil),
 	{
 		// The newest whose Go module is whole.
 		path: "github.com/traefik/traefik/v3", version: "v3.6.12",
@@ -147,6 +155,17 @@ var modules = []module{
 		ldflags: []string{"-X main.version=v0.244.0"},
 	},
 	{path: "github.com/golangci/golangci-lint/v2", version: "v2.9.0", purpose: Lint, tools: map[string]string{"golangci-lint": "cmd/golangci-lint"}, ldflags: []string{"-X main.version=2.9.0"}},
+}
+
+// argocd is Argo CD's one program.
+func argocd(tool string, p Purpose, embeds map[string]string) module {
+	const pkg = "github.com/argoproj/argo-cd/v3/common"
+	return module{
+		path: "github.com/argoproj/argo-cd/v3", version: argocdVersion, purpose: p,
+		tools:   map[string]string{tool: "cmd"},
+		embeds:  embeds,
+		ldflags: []string{"-X " + pkg + ".version=" + strings.TrimPrefix(argocdVersion, "v"), "-X " + pkg + ".gitTag=" + argocdVersion, "-X " + pkg + ".gitTreeState=clean"},
+	}
 }
 
 // kubernetes is a version of Kubernetes: its commands, with a suffix on the names of the tools.

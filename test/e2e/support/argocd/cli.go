@@ -26,7 +26,7 @@ func NewCLI(t testing.TB, names map[string]string, authorities string) *CLI {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := cache.Binary("argocd")
+	program, err := cache.Binary(toolchain.ArgoCDHeadless)
 	if err != nil {
 		t.Fatal(err)
 	}

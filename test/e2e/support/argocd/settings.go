@@ -28,7 +28,7 @@ func NewSettings(t testing.TB, file string) *Settings {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program, err := cache.Binary("argocd")
+	program, err := cache.Binary(toolchain.ArgoCDHeadless)
 	if err != nil {
 		t.Fatal(err)
 	}

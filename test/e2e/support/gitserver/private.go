@@ -190,7 +190,7 @@ func (p *Private) pod(ctx context.Context, t testing.TB) string {
 // files are what the servers start with.
 func (p *Private) files() (map[string]string, error) {
 	out := map[string]string{"lighttpd.conf": lighttpdConf, "sshd_config": sshdConf}
-	ca, err := certs.NewAuthority("e2e git")
+	ca, err := certs.NewAuthority("e2e-git")
 	if err != nil {
 		return nil, err
 	}

@@ -157,7 +157,7 @@ func (p *Provider) RotateClientSecret(ctx context.Context, t testing.TB) {
 
 // files are what Dex and the LDAP server start with.
 func (p *Provider) files(address string) (map[string]string, error) {
-	ca, err := certs.NewAuthority("e2e sso")
+	ca, err := certs.NewAuthority("e2e-sso")
 	if err != nil {
 		return nil, err
 	}

@@ -9,11 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/go-containerregistry/pkg/name"
-	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/ociimage"
+	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
 // Runtime is what runs a provider or a function in a package.
@@ -30,24 +29,16 @@ type Runtime struct {
 	Labels map[string]string
 }
 
-// WriteImage writes an image archive: the binary, the certificate authorities
-// that Mozilla trusts, an unprivileged user and /tmp. No shell, nothing else.
-func (r Runtime) WriteImage(out string) error {
+// Image has the binary, the certificate authorities that Mozilla trusts, an
+// unprivileged user and /tmp. No shell, nothing else.
+func (r Runtime) Image() (v1.Image, error) {
 	img, err := ociimage.Static(r.Binary,
 		ociimage.Config{Architecture: r.Architecture, Ports: r.Ports, Env: r.Env, Labels: r.Labels},
 		ociimage.File{Path: ociimage.CACertificates, Content: certificates()})
 	if err != nil {
-		return fmt.Errorf("cannot make the runtime image of %s: %w", r.Binary, err)
+		return nil, fmt.Errorf("cannot make the runtime image of %s: %w", r.Binary, err)
 	}
-	// The archive format wants a name; nothing reads it.
-	tag, err := name.NewTag("runtime:" + r.Architecture)
-	if err != nil {
-		return err
-	}
-	if err := tarball.WriteToFile(out, tag, img); err != nil {
-		return fmt.Errorf("cannot write runtime image %s: %w", out, err)
-	}
-	return nil
+	return img, nil
 }
 
 // certificates are Mozilla's trusted roots, from a Go module: the same on
@@ -75,7 +66,7 @@ func GoBuild(ctx context.Context, dir, pkg, arch, version, out string) error {
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
 		"-ldflags=-s -w -X main.version="+version, "-o", out, pkg)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=-mod=mod", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=-mod=readonly", "GOWORK=off")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot compile %s for linux/%s: %w: %s", pkg, arch, err, strings.TrimSpace(string(output)))
 	}

@@ -15,13 +15,11 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/xpkg"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 type cli struct {
-	Crossplane string `help:"Crossplane's command line program. Default: one built from its Go module." placeholder:"PATH"`
-	Out        string `help:"Folder of the package files, in the project." default:"_output" placeholder:"DIR"`
+	Out string `help:"Folder of the package files, in the project." default:"_output" placeholder:"DIR"`
 
 	Build buildCmd `cmd:"" help:"Build the Function and the Configuration."`
 	Push  pushCmd  `cmd:"" help:"Push what build has made."`
@@ -34,25 +32,8 @@ func main() {
 	k := kong.Parse(&c, kong.Name("xpkg"), kong.Description("Build and push the Crossplane packages of virtual-argocd."))
 	root, err := xpkg.FindRoot(".")
 	k.FatalIfErrorf(err)
-	if c.Crossplane == "" {
-		c.Crossplane, err = buildCrossplane(ctx)
-		k.FatalIfErrorf(err)
-	}
 	k.BindTo(ctx, (*context.Context)(nil))
-	k.FatalIfErrorf(k.Run(xpkg.Project{Root: root, Out: filepath.Join(root, c.Out), CLI: xpkg.CLI(c.Crossplane)}))
-}
-
-// buildCrossplane returns Crossplane's command line program from the cache, and
-// builds it first when it isn't there.
-func buildCrossplane(ctx context.Context) (string, error) {
-	cache, err := toolchain.Default()
-	if err != nil {
-		return "", err
-	}
-	if err := cache.Build(ctx, func(line string) { fmt.Fprintln(os.Stderr, line) }, "crossplane-cli"); err != nil {
-		return "", err
-	}
-	return cache.Binary("crossplane-cli")
+	k.FatalIfErrorf(k.Run(xpkg.Project{Root: root, Out: filepath.Join(root, c.Out)}))
 }
 
 type buildCmd struct {
@@ -75,7 +56,7 @@ func (b *buildCmd) Run(ctx context.Context, p xpkg.Project) error {
 		architectures = append(architectures, a)
 	}
 	p.Input = b.Input
-	if err := errors.Join(p.BuildFunction(ctx, architectures...), p.BuildConfiguration(ctx)); err != nil {
+	if err := errors.Join(p.BuildFunction(ctx, architectures...), p.BuildConfiguration()); err != nil {
 		return err
 	}
 	for _, a := range architectures {

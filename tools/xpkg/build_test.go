@@ -18,8 +18,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"sigs.k8s.io/yaml"
-
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
 const xrd = `apiVersion: apiextensions.crossplane.io/v1
@@ -41,14 +39,14 @@ spec:
   pipeline: [{step: compose, functionRef: {name: f}}]
 `
 
-// TestBuildAndPush makes a small project, builds it with Crossplane's own
-// command line, pushes it to a registry and looks at what arrived.
+// TestBuildAndPush makes a small project, builds it, pushes it to a registry and
+// looks at what arrived.
 func TestBuildAndPush(t *testing.T) {
 	p := testProject(t)
 	if err := p.BuildFunction(t.Context(), Architectures()...); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.BuildConfiguration(t.Context()); err != nil {
+	if err := p.BuildConfiguration(); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -169,14 +167,6 @@ func reference(t *testing.T, p Pushed) name.Reference {
 
 func testProject(t *testing.T) Project {
 	t.Helper()
-	cache, err := toolchain.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	crossplane, err := cache.Binary("crossplane-cli")
-	if err != nil {
-		t.Skipf("needs Crossplane's command line, which `make test-unit` builds: %v", err)
-	}
 	root := t.TempDir()
 	for path, content := range map[string]string{
 		"VERSION":                      "v0.3.1\n",
@@ -190,7 +180,7 @@ func testProject(t *testing.T) Project {
 	} {
 		writeFile(t, filepath.Join(root, path), content)
 	}
-	return Project{Root: root, Out: filepath.Join(root, "_output"), CLI: CLI(crossplane)}
+	return Project{Root: root, Out: filepath.Join(root, "_output")}
 }
 
 func configurationMeta(t *testing.T) string {

@@ -22,7 +22,7 @@ import (
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
-const root = "../../.."
+const root = "../.."
 
 func TestGeneratedFilesAreCurrent(t *testing.T) {
 	files, err := Files(root)

@@ -1,7 +1,6 @@
 package xpkg
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +15,7 @@ func (p Project) ConfigurationFile() string {
 }
 
 // BuildConfiguration builds the Configuration's package.
-func (p Project) BuildConfiguration(ctx context.Context) error {
+func (p Project) BuildConfiguration() error {
 	version, err := Version(p.Root)
 	if err != nil {
 		return err
@@ -47,7 +46,7 @@ func (p Project) BuildConfiguration(ctx context.Context) error {
 			return err
 		}
 	}
-	return p.CLI.Build(ctx, Contents{Root: stage, Examples: filepath.Join(p.Root, "examples", "claims")}, p.ConfigurationFile())
+	return Contents{Root: stage, Examples: filepath.Join(p.Root, "examples", "claims")}.Build(p.ConfigurationFile())
 }
 
 // stampFunctionVersion makes the configuration depend on the function of its

@@ -18,7 +18,6 @@ func Architectures() []string { return []string{"amd64", "arm64"} }
 type Project struct {
 	Root string
 	Out  string
-	CLI  CLI
 	// Input is a file with the function's Input to put into the Composition in
 	// place of its own: a platform's defaults. Empty keeps the Composition.
 	Input string
@@ -54,11 +53,11 @@ func (p Project) buildFunction(ctx context.Context, arch, version string) error 
 		Ports:  []string{"9443/tcp", "8080/tcp"},
 		Labels: annotations(version),
 	}
-	image := binary + "-runtime.tar"
-	if err := runtime.WriteImage(image); err != nil {
+	image, err := runtime.Image()
+	if err != nil {
 		return err
 	}
-	return p.CLI.Build(ctx, Contents{Root: filepath.Join(p.Root, "package"), Runtime: image}, p.FunctionFile(arch))
+	return Contents{Root: filepath.Join(p.Root, "package"), Runtime: image}.Build(p.FunctionFile(arch))
 }
 
 // annotations are the standard ones of the OCI image specification.

@@ -92,6 +92,10 @@ push: ## Push what `make xpkg` built to REGISTRY=host/org
 	@$(if $(REGISTRY),,echo "Where to? Set REGISTRY to a host and an organisation: make push REGISTRY=ghcr.io/acme" >&2; exit 2)
 	@$(XPKG) push --registry=$(REGISTRY)
 
+.PHONY: release-renders
+release-renders: tools-unit ## Keep what the function renders today as that of the release in VERSION, see RELEASING.md
+	go test ./test/render -run '^TestLastRelease$$' -count=1 -write-release
+
 .PHONY: generate
 generate: ## Generate the API's and the Input's schemas from their Go types
 	go generate ./...
@@ -113,4 +117,4 @@ tools-unit: ## Build the programs that the fast tests need
 help:
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^## / { printf "\n%s\n", substr($$0, 4) } \
-	  /^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -71,10 +71,15 @@ e2e: ## End-to-end tests of each feature's essential path, on the embedded clust
 e2e-full: ## All end-to-end tests: outages, deletion at each phase and the like, too
 	@export E2E_FULL=1; $(call run-e2e)
 ifdef KUBECONFIG
-	@echo "THE OLDEST CROSSPLANE IS NOT TRIED: THE CLUSTER OF KUBECONFIG HAS ANOTHER" >&2
+	@echo "THE OLDEST CROSSPLANE AND THE UPGRADE FROM THE LAST RELEASE ARE NOT TRIED: THEY NEED CLUSTERS OF THEIR OWN" >&2
 else
 	@export E2E_FULL=1 CROSSPLANE=oldest VARGO_CLUSTER=oldest VARGO_CLUSTER_INDEX=7; trap '$(LAB) down' EXIT; $(call run-e2e,-run '^TestCustomer$$')
+	@export E2E_FULL=1 VARGO_CLUSTER=release VARGO_CLUSTER_INDEX=6; trap '$(LAB) down' EXIT; $(call run-e2e,-run '^TestRelease$$')
 endif
+
+.PHONY: cluster
+cluster: ## The embedded cluster with everything installed, ready for claims, or the same on the cluster of KUBECONFIG
+	@$(LAB) install
 
 .PHONY: bench
 bench: ## Benchmarks of the function, and of a tenant's way to Ready
@@ -104,6 +109,10 @@ generate: ## Generate the API's and the Input's schemas from their Go types
 lint: ## gofmt, golangci-lint
 	@$(LAB) build golangci-lint
 	@"$$($(LAB) build --list | awk '$$1 == "golangci-lint" { print $$3 }')" run ./...
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what the function is compiled from: asks vuln.go.dev, so it isn't in CI
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./fn/... ./proxy/...
 
 .PHONY: tools
 tools: ## Build every program that the embedded cluster runs

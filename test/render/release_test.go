@@ -147,11 +147,11 @@ func restore(t *testing.T, release, name string) *tenant {
 		input = filepath.Join("test", "render", dir, "input.yaml")
 	}
 	te := newTenant(t, tc.claim, tc.xrd, tc.composition, input)
-	policies := slices.DeleteFunc(te.required, func(o *object) bool { return !isPolicy(o) })
+	te.required = slices.DeleteFunc(te.required, func(o *object) bool { return !isPolicy(o) })
 	te.xr = read(t, filepath.Join(dir, "xr.yaml"))[0]
 	te.observed = read(t, filepath.Join(dir, "composed.yaml"))
 	te.secrets = read(t, filepath.Join(dir, "secrets.yaml"))
-	te.required = append(policies, read(t, filepath.Join(dir, "required.yaml"))...)
+	te.required = append(te.required, read(t, filepath.Join(dir, "required.yaml"))...)
 	return te
 }
 

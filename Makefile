@@ -75,10 +75,15 @@ e2e: ## End-to-end tests of each feature's essential path, on the embedded clust
 e2e-full: ## All end-to-end tests: outages, other versions, the web interface and the like, too
 	@export E2E_FULL=1; $(call run-e2e)
 ifdef KUBECONFIG
-	@echo "THE OLDEST CROSSPLANE IS NOT TRIED: THE CLUSTER OF KUBECONFIG HAS ANOTHER" >&2
+	@echo "THE OLDEST CROSSPLANE AND THE UPGRADE FROM THE LAST RELEASE ARE NOT TRIED: THEY NEED CLUSTERS OF THEIR OWN" >&2
 else
 	@export E2E_FULL=1 CROSSPLANE=oldest VARGO_CLUSTER=oldest VARGO_CLUSTER_INDEX=7; trap '$(LAB) down' EXIT; $(call run-e2e,-run '^TestCustomer$$')
+	@export E2E_FULL=1 VARGO_CLUSTER=release VARGO_CLUSTER_INDEX=6; trap '$(LAB) down' EXIT; $(call run-e2e,-run '^TestRelease$$')
 endif
+
+.PHONY: cluster
+cluster: ## The embedded cluster with everything installed, ready for claims, or the same on the cluster of KUBECONFIG
+	@$(LAB) install
 
 .PHONY: bench
 bench: ## Benchmarks of the function, and of a tenant's way to Ready
@@ -96,6 +101,10 @@ push: ## Push what `make xpkg` built to REGISTRY=host/org
 	@$(if $(REGISTRY),,echo "Where to? Set REGISTRY to a host and an organisation: make push REGISTRY=ghcr.io/acme" >&2; exit 2)
 	@$(XPKG) push --registry=$(REGISTRY)
 
+.PHONY: release-renders
+release-renders: tools-unit ## Keep what the function renders today as that of the release in VERSION, see RELEASING.md
+	go test -C test ./render -run '^TestLastRelease$$' -count=1 -write-release
+
 .PHONY: generate
 generate: ## Generate the API's and the Input's schemas from their Go types
 	@for module in $(MODULES); do go generate -C "$$module" ./...; done
@@ -105,6 +114,10 @@ lint: ## gofmt, golangci-lint
 	@$(LAB) build golangci-lint
 	@lint="$$($(LAB) build --list | awk '$$1 == "golangci-lint" { print $$3 }')"; \
 	  for module in $(MODULES); do (cd "$$module" && "$$lint" run ./...) || failed=1; done; [ -z "$${failed:-}" ]
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what the function is compiled from: asks vuln.go.dev, so it isn't in CI
+	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./fn/... ./proxy/...
 
 .PHONY: tools
 tools: ## Build every program that the embedded cluster runs
@@ -118,4 +131,4 @@ tools-unit: ## Build the programs that the fast tests need
 help:
 	@awk 'BEGIN { FS = ":.*## " } \
 	  /^## / { printf "\n%s\n", substr($$0, 4) } \
-	  /^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	  /^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

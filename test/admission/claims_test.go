@@ -40,6 +40,7 @@ func claims() map[string]verdict {
 		"LeftOutByGitOps":      {update("plan: large, resourceRef: {name: a-12345}"), ""},
 		"ManualFromBefore":     {do("user", "team", "{spec: {compositionUpdatePolicy: Manual}}", "{spec: {plan: a, compositionUpdatePolicy: Manual}}"), ""},
 		"ChosenFreely":         {free("compositionRef: {name: europe}, compositionUpdatePolicy: Manual"), ""},
+		"StagedFreely":         {free("compositionRef: {name: virtual-argocd-staged}, compositionRevisionSelector: {matchLabels: {stage: canary}}"), ""},
 		"BoundByCrossplane":    {do(crossplane, "team", "{spec: {plan: small}}", bound), ""},
 		"LabelsItself":         {do("user", "team", "{spec: {}}", inUse), "labels of crossplane.io"},
 		"Protected":            {do("user", "team", inUse, inUse), ""},

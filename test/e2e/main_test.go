@@ -41,6 +41,9 @@ var (
 	host    *kube.Cluster
 	dialer  *kube.Dialer
 
+	// before is the cluster without the tests' claims.
+	before inventory.Listing
+
 	// dumps is where the state of the cluster is written down when a test fails.
 	dumps = filepath.Join(os.TempDir(), fmt.Sprintf("virtual-argocd-e2e-%d", os.Getpid()))
 )
@@ -55,7 +58,6 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "cannot read flags:", err)
 		return 1
 	}
-	var before inventory.Listing
 	ctx := context.Background()
 	testenv = env.NewWithConfig(cfg).Setup(connect, createNamespace(claims), func(ctx context.Context, _ *envconf.Config) (_ context.Context, err error) {
 		before, err = inventory.Take(ctx, host)
@@ -70,7 +72,7 @@ func run(m *testing.M) int {
 		}
 		return code
 	}
-	if err := nothingLeft(ctx, before); err != nil {
+	if err := nothingLeft(ctx); err != nil {
 		fmt.Println("\nFAILED:", err)
 		return 1
 	}
@@ -92,7 +94,7 @@ func unnamed(listing inventory.Listing) inventory.Listing {
 
 // nothingLeft compares the cluster with its state before the first test: every test has deleted its claims, so
 // together they must have left nothing, whatever they did to their tenants.
-func nothingLeft(ctx context.Context, before inventory.Listing) error {
+func nothingLeft(ctx context.Context) error {
 	var diff []string
 	for deadline := time.Now().Add(goneWithin); ; time.Sleep(2 * time.Second) {
 		after, err := inventory.Take(ctx, host)

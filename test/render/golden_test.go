@@ -15,48 +15,50 @@ const (
 	composition = "compositions/virtual-argocd.yaml"
 )
 
+// wholeTenants are the tenants that are rendered from nothing to Ready.
+var wholeTenants = map[string]struct {
+	reason                         string
+	claim, xrd, composition, input string
+	plan                           string
+	// stages that are kept as golden files; nil for all.
+	stages map[string]bool
+}{
+	"smallest": {
+		reason: "The smallest claim, on a platform that has set nothing.",
+		claim:  "examples/claims/customer1.yaml", xrd: xrd, composition: composition,
+	},
+	"wishes": {
+		reason: "A claim with chart values of its own, and versions that its plan lists.",
+		claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, plan: "examples/plans/standard.yaml",
+		stages: map[string]bool{"5-ready": true},
+	},
+	"platform": {
+		reason: "A platform that has set everything: charts, images, storage, names.",
+		claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input.yaml",
+		stages: map[string]bool{"5-ready": true},
+	},
+	"everything": {
+		reason: "A claim that has every part, and the Secrets it names.",
+		claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,
+		stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
+	},
+	"large": {
+		reason: "A claim of a plan with everything more than once, in a namespace that the plan is for.",
+		claim:  "test/render/testdata/large.yaml", xrd: xrd, composition: composition, plan: "examples/plans/large.yaml",
+		stages: map[string]bool{"5-ready": true},
+	},
+	"demo-group": {
+		reason: "The same kind under another API group, with no input at all.",
+		claim:  "examples/demo-group/claim.yaml", xrd: "examples/demo-group/definition.yaml", composition: "examples/demo-group/composition.yaml",
+		stages: map[string]bool{"5-ready": true},
+	},
+}
+
 // TestWholeTenants renders tenants from nothing to Ready, and compares each stage
 // with its golden file. Objects are valid at every stage, kept or not.
 func TestWholeTenants(t *testing.T) {
 	setUp(t)
-	cases := map[string]struct {
-		reason                         string
-		claim, xrd, composition, input string
-		plan                           string
-		// stages that are kept as golden files; nil for all.
-		stages map[string]bool
-	}{
-		"smallest": {
-			reason: "The smallest claim, on a platform that has set nothing.",
-			claim:  "examples/claims/customer1.yaml", xrd: xrd, composition: composition,
-		},
-		"wishes": {
-			reason: "A claim with chart values of its own, and versions that its plan lists.",
-			claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, plan: "examples/plans/standard.yaml",
-			stages: map[string]bool{"5-ready": true},
-		},
-		"platform": {
-			reason: "A platform that has set everything: charts, images, storage, names.",
-			claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input.yaml",
-			stages: map[string]bool{"5-ready": true},
-		},
-		"everything": {
-			reason: "A claim that has every part, and the Secrets it names.",
-			claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,
-			stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
-		},
-		"large": {
-			reason: "A claim of a plan with everything more than once, in a namespace that the plan is for.",
-			claim:  "test/render/testdata/large.yaml", xrd: xrd, composition: composition, plan: "examples/plans/large.yaml",
-			stages: map[string]bool{"5-ready": true},
-		},
-		"demo-group": {
-			reason: "The same kind under another API group, with no input at all.",
-			claim:  "examples/demo-group/claim.yaml", xrd: "examples/demo-group/definition.yaml", composition: "examples/demo-group/composition.yaml",
-			stages: map[string]bool{"5-ready": true},
-		},
-	}
-	for name, tc := range cases {
+	for name, tc := range wholeTenants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			te := newTenant(t, tc.claim, tc.xrd, tc.composition, tc.input)

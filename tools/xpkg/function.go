@@ -29,7 +29,7 @@ func (p Project) FunctionFile(arch string) string {
 }
 
 // BuildFunction compiles the function and builds its package for each
-// architecture.
+// architecture, with the bill of materials beside it.
 func (p Project) BuildFunction(ctx context.Context, architectures ...string) error {
 	version, err := Version(p.Root)
 	if err != nil {
@@ -45,6 +45,9 @@ func (p Project) BuildFunction(ctx context.Context, architectures ...string) err
 func (p Project) buildFunction(ctx context.Context, arch, version string) error {
 	binary := filepath.Join(p.Out, "linux-"+arch, "function")
 	if err := GoBuild(ctx, p.Root, functionMain, arch, version, binary); err != nil {
+		return err
+	}
+	if err := p.writeSBOM(binary, arch, version); err != nil {
 		return err
 	}
 	runtime := Runtime{

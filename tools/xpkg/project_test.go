@@ -3,6 +3,7 @@ package xpkg
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,8 +39,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// A user copies the example: it must name the version that is being released.
-func TestExampleNamesThisVersion(t *testing.T) {
+// Users copy the examples: they must name the version that is being released.
+func TestExamplesNameThisVersion(t *testing.T) {
 	root, err := FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
@@ -48,14 +49,25 @@ func TestExampleNamesThisVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, example := range []string{"examples/install/configuration.yaml"} {
-		data, err := os.ReadFile(filepath.Join(root, example))
+	files, err := filepath.Glob(filepath.Join(root, "examples", "install", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := regexp.MustCompile(regexp.QuoteMeta(PublishedRegistry) + `/[a-z-]+:([^\s"]+)`)
+	found := map[string]int{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := PublishedRegistry + "/" + ConfigurationName + ":" + version + "\n"; !strings.Contains(string(data), want) {
-			t.Errorf("%s must install %s", example, want)
+		for _, m := range image.FindAllStringSubmatch(string(data), -1) {
+			if found[filepath.Base(file)]++; m[1] != version {
+				t.Errorf("%s names %s: it must be version %s", file, m[0], version)
+			}
 		}
+	}
+	if diff := cmp.Diff(map[string]int{"configuration.yaml": 1, "runtime.yaml": 2, "README.md": 1}, found); diff != "" {
+		t.Errorf("versions in examples/install: -want, +got:\n%s", diff)
 	}
 }
 

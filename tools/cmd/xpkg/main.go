@@ -61,6 +61,7 @@ func (b *buildCmd) Run(ctx context.Context, p xpkg.Project) error {
 	}
 	for _, a := range architectures {
 		fmt.Println(p.FunctionFile(a))
+		fmt.Println(p.SBOMFile(a))
 	}
 	fmt.Println(p.ConfigurationFile())
 	return nil

@@ -64,6 +64,9 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 		// Before the Configuration, or Crossplane would look in vain first.
 		objects = append([]*unstructured.Unstructured{r.imageConfig()}, objects...)
 	}
+	if err := i.useVersion(ctx, pushed); err != nil {
+		return err
+	}
 	if err := apply(ctx, i.client, objects...); err != nil {
 		return err
 	}

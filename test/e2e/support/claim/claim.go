@@ -39,6 +39,9 @@ func FromFile(path string) (*Claim, error) {
 	return &Claim{object: o}, nil
 }
 
+// FromObject is a claim that was read from somewhere.
+func FromObject(o *unstructured.Unstructured) *Claim { return &Claim{object: o.DeepCopy()} }
+
 // In puts the claim in a namespace.
 func (c *Claim) In(namespace string) *Claim {
 	c.object.SetNamespace(namespace)

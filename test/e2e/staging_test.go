@@ -1,0 +1,268 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+// stagedWithin is how long Crossplane may take to show a claim what its revision says.
+const stagedWithin = 3 * time.Minute
+
+// staging is a platform that follows docs/staging.md, with the manifests of examples/staging. Which revision a claim has
+// shows in its status as soon as the function was called, so none of its tenants has to come up.
+type staging struct {
+	composition *unstructured.Unstructured
+	namespace   string
+	// live are the claims by the label that they select by.
+	canary, production, pinned *claim.Live
+	// before, after and later are the versions of the argo-cd chart in the three releases.
+	before, after, later string
+}
+
+func TestStaging(t *testing.T) {
+	onlyInFull(t)
+	t.Parallel()
+	s := &staging{after: "10.1.1", later: "10.1.2"}
+	testenv.Test(t, features.New("staging").
+		Setup(s.install).
+		Assess("AChangeReachesTheCanaryAlone", s.change).
+		Assess("APromotedChangeReachesProduction", s.promote).
+		Assess("APinnedClaimIsMoved", s.move).
+		Assess("AHeldTenantStaysUntilItIsLetGo", s.hold).
+		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			s.remove(ctx, t)
+			return ctx
+		}).Feature())
+}
+
+func (s *staging) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	namespace := examplesOf(t, "staging/namespace.yaml")[0]
+	s.namespace = namespace.GetName()
+	createObject(ctx, t, namespace)
+	s.composition = examplesOf(t, "staging/composition.yaml")[0]
+	s.before = s.chart(t, "")
+	createObject(ctx, t, s.composition)
+	s.awaitRevision(ctx, t, "canary", "1")
+	s.apply(ctx, t, "production", "1", s.before)
+	for _, o := range examplesOf(t, "staging/claims.yaml") {
+		l := claim.Create(ctx, t, host, claim.FromObject(o))
+		switch o.GetName() {
+		case "staged-canary":
+			s.canary = l
+		case "staged-production":
+			s.production = l
+		case "staged-pinned":
+			s.pinned = l
+		default:
+			t.Errorf("examples/staging has a claim %s that this test doesn't know", o.GetName())
+		}
+	}
+	s.have(ctx, t, s.before, s.canary, s.production, s.pinned)
+	return ctx
+}
+
+func (s *staging) change(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	s.apply(ctx, t, "canary", "2", s.after)
+	s.have(ctx, t, s.after, s.canary)
+	s.keep(ctx, t, s.before, s.production, s.pinned)
+	return ctx
+}
+
+func (s *staging) promote(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	s.apply(ctx, t, "production", "2", s.after)
+	s.have(ctx, t, s.after, s.canary, s.production)
+	s.keep(ctx, t, s.before, s.pinned)
+	return ctx
+}
+
+func (s *staging) move(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	s.pinned.Patch(ctx, t, "2", "spec", "compositionRevisionSelector", "matchLabels", "release")
+	s.have(ctx, t, s.after, s.pinned)
+	return ctx
+}
+
+func (s *staging) hold(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	s.policy(ctx, t, s.production, "Manual")
+	s.apply(ctx, t, "canary", "3", s.later)
+	s.apply(ctx, t, "production", "3", s.later)
+	s.have(ctx, t, s.later, s.canary)
+	s.keep(ctx, t, s.after, s.production)
+	s.policy(ctx, t, s.production, "Automatic")
+	s.have(ctx, t, s.later, s.production)
+	return ctx
+}
+
+// policy writes how a claim's composite resource follows its Composition.
+func (s *staging) policy(ctx context.Context, t *testing.T, l *claim.Live, policy string) {
+	t.Helper()
+	xr, err := l.XR(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"compositionUpdatePolicy":%q}}`, policy)
+	if _, err := all(t, xr.GroupVersionKind()).Patch(ctx, xr.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatalf("cannot change the policy of %s: %v", l.Name, err)
+	}
+}
+
+// apply changes the Composition, and waits for the revision that Crossplane makes of that.
+func (s *staging) apply(ctx context.Context, t *testing.T, stage, release, chart string) {
+	t.Helper()
+	s.chart(t, chart)
+	s.composition.SetLabels(map[string]string{"stage": stage, "release": release})
+	patch, err := s.composition.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := all(t, s.composition.GroupVersionKind()).Patch(ctx, s.composition.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatalf("cannot change the Composition: %v", err)
+	}
+	s.awaitRevision(ctx, t, stage, release)
+}
+
+// awaitRevision waits until the newest revision is that of a stage and a release.
+func (s *staging) awaitRevision(ctx context.Context, t *testing.T, stage, release string) {
+	t.Helper()
+	eventually.True(ctx, t, time.Minute, fmt.Sprintf("the newest revision is release %s for %s", release, stage), func(ctx context.Context) (bool, string) {
+		list, err := all(t, s.composition.GroupVersionKind().GroupVersion().WithKind("CompositionRevision")).List(ctx, metav1.ListOptions{
+			LabelSelector: "crossplane.io/composition-name=" + s.composition.GetName(),
+		})
+		if err != nil {
+			return false, err.Error()
+		}
+		var newest unstructured.Unstructured
+		revision := func(o unstructured.Unstructured) int64 {
+			n, _, _ := unstructured.NestedInt64(o.Object, "spec", "revision")
+			return n
+		}
+		for _, o := range list.Items {
+			if newest.Object == nil || revision(o) > revision(newest) {
+				newest = o
+			}
+		}
+		labels := newest.GetLabels()
+		return labels["stage"] == stage && labels["release"] == release, fmt.Sprintf("%d revisions, the newest is %s with %v", len(list.Items), newest.GetName(), labels)
+	})
+}
+
+// chart returns the version of the argo-cd chart in the Composition's input, and sets it unless version is empty.
+func (s *staging) chart(t *testing.T, version string) string {
+	t.Helper()
+	steps, _, err := unstructured.NestedSlice(s.composition.Object, "spec", "pipeline")
+	if err != nil || len(steps) != 1 {
+		t.Fatalf("want a pipeline of one step, have %d: %v", len(steps), err)
+	}
+	step, path := steps[0].(map[string]any), []string{"input", "charts", "argocd", "version"}
+	if version != "" {
+		if err := unstructured.SetNestedField(step, version, path...); err != nil {
+			t.Fatal(err)
+		}
+		if err := unstructured.SetNestedSlice(s.composition.Object, steps, "spec", "pipeline"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, ok, _ := unstructured.NestedString(step, path...)
+	if !ok {
+		t.Fatal("the Composition's input names no version of the argo-cd chart")
+	}
+	return out
+}
+
+// have waits until claims want a version of the argo-cd chart.
+func (s *staging) have(ctx context.Context, t *testing.T, version string, claims ...*claim.Live) {
+	t.Helper()
+	for _, l := range claims {
+		l.Await(ctx, t, stagedWithin, "wants chart "+version, func(s *claim.State) bool { return s.ArgoCD.DesiredChartVersion == version })
+	}
+}
+
+// keep looks for a while whether claims still want a version of the argo-cd chart. Crossplane looks at each composite
+// resource once a minute at least.
+func (s *staging) keep(ctx context.Context, t *testing.T, version string, claims ...*claim.Live) {
+	t.Helper()
+	for end := time.Now().Add(90 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Second) {
+		for _, l := range claims {
+			state, err := l.State(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := state.ArgoCD.DesiredChartVersion; got != version {
+				t.Fatalf("claim %s wants chart %s, and was to stay with %s", l.Name, got, version)
+			}
+		}
+	}
+}
+
+func (s *staging) remove(ctx context.Context, t *testing.T) {
+	cleanUp(ctx, t, s.canary, s.production, s.pinned)
+	if t.Failed() && keep {
+		return
+	}
+	if s.composition != nil {
+		if err := all(t, s.composition.GroupVersionKind()).Delete(ctx, s.composition.GetName(), metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	}
+	if s.namespace != "" {
+		deleteNamespace(ctx, t, s.namespace)
+	}
+}
+
+// examplesOf reads the objects of a file of the examples.
+func examplesOf(t *testing.T, file string) []*unstructured.Unstructured {
+	t.Helper()
+	return manifestsOf(t, filepath.Join("../../examples", file))
+}
+
+// manifestsOf reads the objects of a file.
+func manifestsOf(t *testing.T, path string) []*unstructured.Unstructured {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // Only read.
+	var out []*unstructured.Unstructured
+	for d := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
+		o := &unstructured.Unstructured{}
+		if err := d.Decode(&o.Object); errors.Is(err, io.EOF) {
+			return out
+		} else if err != nil {
+			t.Fatalf("cannot parse %s: %v", path, err)
+		}
+		if len(o.Object) > 0 {
+			out = append(out, o)
+		}
+	}
+}
+
+// createObject makes an object as kubectl does.
+func createObject(ctx context.Context, t *testing.T, o *unstructured.Unstructured) {
+	t.Helper()
+	client, err := host.Resource(o.GroupVersionKind(), o.GetNamespace())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Create(ctx, o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil && !kerrors.IsAlreadyExists(err) {
+		t.Fatalf("cannot create %s %s: %v", o.GetKind(), o.GetName(), err)
+	}
+}

@@ -1,9 +1,11 @@
 package xpkg
 
 import (
+	"context"
 	"debug/buildinfo"
 	"fmt"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime/debug"
@@ -18,16 +20,6 @@ import (
 // of it is compiled into the function.
 const certificatesModule = "golang.org/x/crypto/x509roots/fallback"
 
-// ownModules returns the modules of this program, which writes the certificates
-// into the image and so knows their version. The Go command records none in the
-// programs of tests, which replace this.
-var ownModules = func() []*debug.Module {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Deps
-	}
-	return nil
-}
-
 // SBOMFile is the software bill of materials of the Function's package for one
 // platform.
 func (p Project) SBOMFile(arch string) string {
@@ -39,8 +31,8 @@ func (p Project) SBOMFile(arch string) string {
 // binary, and the module of the certificate authorities.
 //
 // It has no time and no serial number: the same source makes the same file.
-func (p Project) writeSBOM(binary, arch, version string) error {
-	modules, err := modulesOf(binary)
+func (p Project) writeSBOM(ctx context.Context, binary, arch, version string) error {
+	modules, err := p.modulesOf(ctx, binary)
 	if err != nil {
 		return err
 	}
@@ -76,24 +68,39 @@ func (p Project) writeSBOM(binary, arch, version string) error {
 }
 
 // modulesOf returns the modules in an image with this binary, sorted by path.
-func modulesOf(binary string) ([]debug.Module, error) {
+func (p Project) modulesOf(ctx context.Context, binary string) ([]debug.Module, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the modules of %s: %w", binary, err)
 	}
-	// The name by which vulnerability databases know the standard library.
-	out := []debug.Module{info.Main, {Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")}}
+	certificates, err := p.certificatesVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []debug.Module{
+		info.Main,
+		// The name by which vulnerability databases know the standard library.
+		{Path: "stdlib", Version: strings.TrimPrefix(info.GoVersion, "go")},
+		{Path: certificatesModule, Version: certificates},
+	}
 	for _, m := range info.Deps {
 		out = append(out, inUse(m))
 	}
-	own := ownModules()
-	i := slices.IndexFunc(own, func(m *debug.Module) bool { return m.Path == certificatesModule })
-	if i < 0 {
-		return nil, fmt.Errorf("cannot find the version of %s: this program was built without it", certificatesModule)
-	}
-	out = append(out, inUse(own[i]))
 	slices.SortFunc(out, func(a, b debug.Module) int { return strings.Compare(a.Path, b.Path) })
 	return out, nil
+}
+
+// certificatesVersion returns the version of the certificate authorities that this
+// program, a part of the module tools, writes into images.
+func (p Project) certificatesVersion(ctx context.Context) (string, error) {
+	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", certificatesModule)
+	cmd.Dir = filepath.Join(p.Root, "tools")
+	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("cannot find the version of %s: %w", certificatesModule, err)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 // inUse returns the module that was compiled in the place of m, or m.

@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -12,12 +11,6 @@ import (
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/google/go-cmp/cmp"
 )
-
-func init() {
-	ownModules = func() []*debug.Module {
-		return []*debug.Module{{Path: "example.org/other", Version: "v1.0.0"}, {Path: certificatesModule, Version: "v0.1.0"}}
-	}
-}
 
 // TestSBOM compares the bill of materials of the function's image with the
 // modules that the Go command says the function is compiled from.
@@ -31,7 +24,7 @@ func TestSBOM(t *testing.T) {
 	if err := GoBuild(t.Context(), root, functionMain, runtime.GOARCH, "v0.3.1", binary); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.writeSBOM(binary, runtime.GOARCH, "v0.3.1"); err != nil {
+	if err := p.writeSBOM(t.Context(), binary, runtime.GOARCH, "v0.3.1"); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.Open(p.SBOMFile(runtime.GOARCH))
@@ -51,23 +44,9 @@ func TestSBOM(t *testing.T) {
 		}
 		got = append(got, c.Name+" "+c.Version)
 	}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}", functionMain)
-	cmd.Dir = root
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOWORK=off")
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"stdlib " + strings.TrimPrefix(runtime.Version(), "go"), certificatesModule + " v0.1.0"}
-	for line := range strings.Lines(string(out)) {
-		module := strings.TrimSpace(line)
-		if !strings.Contains(module, " ") && module != "" {
-			module += " v0.3.1" // The project's own.
-		}
-		if module != "" {
-			want = append(want, module)
-		}
-	}
+	want := []string{"stdlib " + strings.TrimPrefix(runtime.Version(), "go")}
+	want = append(want, modules(t, root, "-deps", functionMain)...)
+	want = append(want, modules(t, root+"/tools", certificatesModule+"/bundle")...)
 	slices.Sort(want)
 	slices.Sort(got)
 	if diff := cmp.Diff(slices.Compact(want), got); diff != "" {
@@ -76,4 +55,27 @@ func TestSBOM(t *testing.T) {
 	if image := bom.Metadata.Component; image.Name != PublishedRegistry+"/"+FunctionName || image.Version != "v0.3.1" {
 		t.Errorf("want the bill of materials of the Function v0.3.1, got %s %s", image.Name, image.Version)
 	}
+}
+
+// modules returns the modules of packages as the Go command lists them in a folder.
+func modules(t *testing.T, dir string, args ...string) []string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-f", "{{with .Module}}{{.Path}} {{.Version}}{{end}}"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOWORK=off")
+	list, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for line := range strings.Lines(string(list)) {
+		module := strings.TrimSpace(line)
+		if !strings.Contains(module, " ") && module != "" {
+			module += " v0.3.1" // The project's own.
+		}
+		if module != "" {
+			out = append(out, module)
+		}
+	}
+	return out
 }

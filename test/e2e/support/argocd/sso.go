@@ -15,7 +15,9 @@ import (
 // LoginSSO opens a session by single sign-on, as a browser would: it starts at Argo CD, follows to the provider, fills
 // in the provider's form, which must have the fields login and password (as Dex's has), and follows back.
 func (c *Client) LoginSSO(ctx context.Context, username, password string) error {
-	page, err := c.visit(ctx, http.MethodGet, c.base+"/auth/login?return_url="+url.QueryEscape(c.base+"/"), nil)
+	// Argo CD without its web interface has no page at its URL.
+	back := url.QueryEscape(c.base + "/api/version")
+	page, err := c.visit(ctx, http.MethodGet, c.base+"/auth/login?return_url="+back, nil)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ func provider(t *testing.T) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("/auth/login", func(w http.ResponseWriter, r *http.Request) {
+		http.SetCookie(w, &http.Cookie{Name: "return", Value: url.QueryEscape(r.FormValue("return_url")), Path: "/"})
 		http.Redirect(w, r, "/dex/auth?state=1", http.StatusSeeOther)
 	})
 	mux.HandleFunc("/dex/auth", func(w http.ResponseWriter, r *http.Request) {
@@ -27,13 +29,18 @@ func provider(t *testing.T) *httptest.Server {
 	})
 	mux.HandleFunc("/auth/callback", func(w http.ResponseWriter, r *http.Request) {
 		http.SetCookie(w, &http.Cookie{Name: "argocd.token", Value: "3", Path: "/"})
-		http.Redirect(w, r, "/", http.StatusSeeOther)
+		back, _ := r.Cookie("return")
+		to, _ := url.QueryUnescape(back.Value)
+		http.Redirect(w, r, to, http.StatusSeeOther)
 	})
+	mux.HandleFunc("/api/version", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
 	mux.HandleFunc("/api/v1/session/userinfo", func(w http.ResponseWriter, r *http.Request) {
 		_, err := r.Cookie("argocd.token")
 		_ = json.NewEncoder(w).Encode(map[string]any{"loggedIn": err == nil, "groups": []string{"g"}})
 	})
-	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>Argo CD")) })
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "open dist/app/index.html: file does not exist", http.StatusInternalServerError)
+	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s

@@ -187,7 +187,10 @@ func TestAcceptedIsTooLarge(t *testing.T) {
 
 // What is accepted is lost, or can't be read: then it is as if nothing had been, and nothing changes.
 func TestAcceptedIsLost(t *testing.T) {
-	for name, data := range map[string]string{"Lost": "", "Damaged": base64.StdEncoding.EncodeToString([]byte(`{"Spec":`))} {
+	for name, data := range map[string]string{
+		"Lost": "", "Damaged": `{"spec":`, "OfANewerFunction": `{"version":2,"spec":{}}`, "WithAFieldOfANewerFunction": `{"version":1,"spec":{"backup":{}}}`,
+	} {
+		data := base64.StdEncoding.EncodeToString([]byte(data))
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{}`), "").install()
 			lose := func() {
@@ -203,6 +206,40 @@ func TestAcceptedIsLost(t *testing.T) {
 				t.Errorf("want the mistake as a fatal result, by which Crossplane changes nothing, got %q", fatal(e.rsp))
 			}
 		})
+	}
+}
+
+// TestAcceptedOfAnOlderFunction: a tenant with a mistake goes on by what an older function has accepted.
+func TestAcceptedOfAnOlderFunction(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	older := base64.StdEncoding.EncodeToString([]byte(`{"Spec":{"ArgoCDValues":{"server":{"replicas":2}}},"Plan":{"Name":"standard","Data":{}},"Input":{}}`))
+	field(e.observed(compose.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(older)
+	e.spec(`{"kubernetes":{"version":"v1.29.0"}}`)
+	if e.reconcile(); fatal(e.rsp) != "" || argocdValue(e, "server", "replicas") != 2. {
+		t.Errorf("want the values that were accepted, got %v; %s", argocdValue(e, "server", "replicas"), fatal(e.rsp))
+	}
+}
+
+// TestProtectionBesideAMistake: deletion protection is switched on and off whatever else is wrong with a claim.
+func TestProtectionBesideAMistake(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	for _, step := range []struct {
+		reason, spec string
+		want         bool
+	}{
+		{"Who asks for protection relies on it.", `{"deletionProtection":true,"kubernetes":{"version":"v1.29.0"}}`, true},
+		{"It stays while the claim has another mistake.", `{"deletionProtection":true,"argocd":{"values":[]}}`, true},
+		{"The protection itself can't be read.", `{"deletionProtection":"yes"}`, true},
+		{"The spec can't be read.", `"all"`, true},
+		{"Who ends it wants to delete.", `{"deletionProtection":false,"plan":"none"}`, false},
+		{"On again.", `{"deletionProtection":true,"plan":"none"}`, true},
+		{"It is left out.", `{"plan":"none"}`, false},
+	} {
+		e.spec(step.spec)
+		e.cycle(2)
+		if got := e.req.GetObserved().GetResources()[compose.DeletionProtection] != nil; got != step.want || fatal(e.rsp) != "" || e.condition(v1alpha1.ConditionSpecAccepted).GetReason() != v1alpha1.ReasonInvalidSpec {
+			t.Errorf("\n%s\n%s: want protected: %v, got %v; %v", step.reason, step.spec, step.want, got, e.condition(v1alpha1.ConditionSpecAccepted))
+		}
 	}
 }
 

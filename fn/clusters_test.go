@@ -329,7 +329,7 @@ func TestRefusedClusters(t *testing.T) {
 		"LabelNotOne":        {`{"clusters":[{"name":"a","labels":{"a":"b c"},` + ref + `}]}`, "", []string{"spec.clusters[0].labels", `"b c"`}},
 		"AnnotationOfHelm":   {`{"clusters":[{"name":"a","annotations":{"helm.sh/resource-policy":"keep"},` + ref + `}]}`, "", []string{"spec.clusters[0].annotations", "helm.sh/resource-policy"}},
 		"TooMany":            {`{"clusters":[` + strings.Repeat(`{"name":"a"},`, 50) + `{"name":"a"}]}`, "", []string{"spec.clusters", "51", "50"}},
-		"NotAList":           {`{"clusters":{}}`, "", []string{"spec.clusters", "a list"}},
+		"NotAList":           {`{"clusters":{"a":1}}`, "", []string{"spec.clusters", "a list"}},
 		"EntryNotAnObject":   {`{"clusters":["prod"]}`, "", []string{"spec.clusters[0]", `"prod"`, "an object"}},
 		"ValuesHaveIt":       {`{"clusters":[{"name":"a",` + ref + `}],"argocd":{"values":{"configs":{"clusterCredentials":{"a":{}}}}}}`, "", []string{"spec.argocd.values.configs.clusterCredentials.a", "spec.clusters[0]"}},
 		"ValuesTakeItAway":   {`{"clusters":[{"name":"a",` + ref + `}],"argocd":{"values":{"configs":{"clusterCredentials":null}}}}`, "", []string{"spec.argocd.values.configs.clusterCredentials", "leave it out"}},

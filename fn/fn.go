@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
 )
 
@@ -77,15 +78,24 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed d
 		return nil
 	}
 	t := compose.Tenant{Observed: observed}
+	was := observed.Accepted()
 	in := asked
 	if err == nil {
+		in = decode.With(req, observed, asked, rollout.Next(was, asked.Accepted()))
 		err = accept(&t, in)
 	}
-	if t.Refused = err; err != nil {
-		in, err = asAccepted(&t, req, asked)
+	if t.Refused = err; err != nil && was != nil {
+		for _, a := range decode.AsAccepted(req, observed, asked, *was) {
+			in = decode.With(req, observed, asked, rollout.Next(was, a))
+			if err = accept(&t, in); err == nil {
+				break
+			}
+		}
 	}
-	// Without anything accepted in is what was asked for: the Secrets that it names are
-	// read while its mistake is mended.
+	if err != nil {
+		// The Secrets that the spec names are read while its mistake is corrected.
+		in = decode.With(req, observed, asked, asked.Accepted())
+	}
 	if decode.Require(rsp, req, asked, in) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
 	}
@@ -102,22 +112,11 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed d
 	return status.Write(rsp, observed, composed, status.New(t, composed))
 }
 
-// accept plans a tenant.
+// accept decides about a tenant.
 func accept(t *compose.Tenant, in plan.Request) (err error) {
 	if t.Plan, err = plan.New(in); err != nil {
 		return err
 	}
-	t.Accepted, err = in.Accepted()
+	t.Accepted, err = in.Accepted().JSON()
 	return err
-}
-
-// asAccepted plans a tenant by what was accepted before.
-func asAccepted(t *compose.Tenant, req *fnv1.RunFunctionRequest, asked plan.Request) (plan.Request, error) {
-	tries, err := decode.AsAccepted(req, t.Observed, asked)
-	for _, in := range tries {
-		if err = accept(t, in); err == nil {
-			return in, nil
-		}
-	}
-	return asked, err
 }

@@ -266,7 +266,7 @@ func TestRefusal(t *testing.T) {
 		"InputPeerField":            {`{}`, input + `,"network":{"allowTo":[{"ipBlok":{}}]}}`, []string{"input", "network.allowTo[0].ipBlok"}},
 		"InputControllerNotAName":   {`{}`, input + `,"network":{"ingressControllers":["a/b"]}}`, []string{"input.network.ingressControllers[0]", "a/b"}},
 		"InputCredentialsLabel":     {`{}`, input + `,"credentials":{"label":"No"}}`, []string{"input.credentials.label", "No", "Required", "Ignored"}},
-		"InputGone":                 {`{}`, input + `,"usageAPI":"None"}`, []string{"input: unknown field", "usageAPI"}},
+		"InputGone":                 {`{}`, input + `,"usageAPI":"None"}`, []string{"input.usageAPI: there is no such field", "usageAPI"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -263,7 +263,7 @@ func TestRefusedRepositories(t *testing.T) {
 	keys, host := sshKey()
 	e = newEngine(t, tenantXR(`{"repositories":[{"name":"a","url":"git@a.b:c","secretRef":{"name":"s"}}],"argocd":{"values":{"configs":{"ssh":null}}}}`), "")
 	e.secret("s", "Opaque", map[string]string{"sshPrivateKey": keys[0], "knownHosts": host})
-	if msg := refusal(e.reconcile()); !strings.Contains(msg, "spec.argocd.values.configs.ssh is not a map") {
+	if msg := refusal(e.reconcile()); !strings.Contains(msg, "spec.argocd.values.configs.ssh is set by the known hosts of repositories") {
 		t.Errorf("known hosts have no place to go: %q", msg)
 	}
 }

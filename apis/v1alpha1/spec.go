@@ -107,7 +107,8 @@ type Spec struct {
 
 	// Refuses to delete the claim, its namespace and its composite resource while this
 	// is true, whoever asks: kubectl, or a GitOps tool that prunes. It takes effect a few
-	// seconds after it is set. To delete the claim, set it to false first and wait a few
+	// seconds after it is set or unset, also where another field of the claim is refused at
+	// the same time, once the tenant has been accepted for the first time. To delete the claim, set it to false first and wait a few
 	// seconds. A namespace can be deleted once no claim in it is protected.
 	// Administrators of the host can still destroy a protected tenant: by deleting what
 	// Crossplane made for it, such as the namespace in status.namespace; by deleting the

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // annotationDigest stands on the Release of argo-cd, so that provider-helm looks
@@ -37,7 +37,7 @@ func readsValues(t Tenant) bool {
 // valuesSecret composes the Secret with the values of argo-cd that come from
 // Secrets. They stand nowhere else.
 func valuesSecret(t Tenant) (Object, error) {
-	values, err := yaml.Marshal(plan.Merge(t.Sensitive))
+	values, err := yaml.Marshal(values.Merge(t.Sensitive))
 	if err != nil {
 		return Object{}, fmt.Errorf("cannot write the values from Secrets: %w", err)
 	}

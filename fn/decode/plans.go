@@ -2,7 +2,6 @@ package decode
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,8 +10,8 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/request"
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
@@ -65,12 +64,16 @@ func choiceOf(r plan.Request) choice {
 // has already stays its own.
 func (c choice) mayHave(s Struct) (bool, error) {
 	// Nothing else is read yet: other mistakes in a plan aren't for whoever can't have it.
-	r, p := reader{}, plan.Chosen{Name: s.String("metadata", "labels", LabelPlan)}
-	p.Data.Namespaces = r.texts(s.Get("data"), "plan "+p.Name+": data.namespaces", "namespaces", plan.MaxNamespaces)
-	if r.err != nil || p.Name == c.running {
-		return r.err == nil, r.err
+	p := plan.Chosen{Name: s.String("metadata", "labels", LabelPlan)}
+	of := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	if v := s.Get("data").s.GetFields()["namespaces"]; v != nil {
+		of.Fields["namespaces"] = v
 	}
-	return p.IsFor(c.namespace)
+	if err := strict("plan "+p.Name+": data", of, &p.Data); err != nil {
+		return false, err
+	}
+	ok, err := p.IsFor(c.namespace)
+	return err == nil && (ok || p.Name == c.running), err
 }
 
 // found are the EnvironmentConfigs with the plan: the one that the claim names; else
@@ -220,40 +223,20 @@ func names(of []Struct) string {
 	return strings.Join(out, " and ")
 }
 
-// planOf decodes a plan strictly: a misspelt field must not pass for one that was
-// left out.
 func planOf(s Struct) (plan.Chosen, error) {
 	c := plan.Chosen{Name: s.String("metadata", "labels", LabelPlan)}
-	data := s.Value("data")
 	field := "plan " + c.Name + ": data"
-	r := reader{}
-	if r.object(s, field, "data"); r.err != nil {
-		return c, r.err
-	}
-	if err := bound(field, data.GetStructValue()); err != nil {
+	data, err := object(field, s.Value("data"))
+	if err != nil {
 		return c, err
 	}
-	m, err := goMap(data.GetStructValue())
-	if err != nil {
-		return c, fmt.Errorf("%s.%w", field, err)
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		return c, fmt.Errorf("%s: cannot be written as JSON: %w", field, err)
-	}
-	strict, err := kjson.UnmarshalStrict(raw, &c.Data)
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong):
-		at := strings.Split(wrong.Field, ".")
-		return c, fmt.Errorf("%s.%s: %s is not %s", field, wrong.Field, show(Struct{data.GetStructValue()}.Value(at...)), wanted(wrong))
-	case err != nil:
-		return c, fmt.Errorf("%s: %w", field, err)
-	}
-	if err := unknown(field, strict); err != nil {
+	if err := bound(field, s.Value("data")); err != nil {
 		return c, err
 	}
-	return c, noReplicas(field, Struct{data.GetStructValue()})
+	if err := strict(field, data, &c.Data); err != nil {
+		return c, err
+	}
+	return c, noReplicas(field, Struct{data})
 }
 
 // noReplicas refuses a plan that asks for none of something, which would pass for one
@@ -269,33 +252,4 @@ func noReplicas(field string, data Struct) error {
 		}
 	}
 	return nil
-}
-
-// unknown names the first field that a plan doesn't have.
-func unknown(field string, strict []error) error {
-	var paths []string
-	for _, err := range strict {
-		if at, ok := err.(kjson.FieldError); ok { //nolint:errorlint // Errors in that list aren't wrapped.
-			paths = append(paths, at.FieldPath())
-		}
-	}
-	if len(paths) == 0 {
-		return errors.Join(strict...)
-	}
-	return fmt.Errorf("%s.%s: there is no such field: see the reference of plans for those there are", field, slices.Min(paths))
-}
-
-// wanted is what a field takes.
-func wanted(e *json.UnmarshalTypeError) string {
-	switch kind := e.Type.Kind().String(); {
-	case strings.HasPrefix(kind, "int"):
-		return "a whole number"
-	case kind == "bool":
-		return "true or false"
-	case kind == "string":
-		return "text"
-	case kind == "slice":
-		return "a list"
-	}
-	return "an object"
 }

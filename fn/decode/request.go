@@ -6,10 +6,12 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // The composed Secret with the chart values that come from Secrets: its name in
@@ -102,15 +104,17 @@ func (o Observed) Credentials() []map[string]string {
 	return out
 }
 
-// Accepted is what the composed Secret holds that was accepted last.
-func (o Observed) Accepted() []byte { return o.Composed[AcceptedSecret].SecretValue(AcceptedKey) }
+// Accepted returns what was accepted last; nil where nothing was, or can be used.
+func (o Observed) Accepted() *plan.Accepted {
+	return plan.ReadAccepted(o.Composed[AcceptedSecret].SecretValue(AcceptedKey))
+}
 
 // ValuesData is what the composed Secret of values holds.
 func (o Observed) ValuesData() map[string]string { return secretData(o.Composed[ValuesSecret].Struct) }
 
 // valuesInUse are the chart values that the composed Secret holds.
-func (o Observed) valuesInUse() plan.Values {
-	v := plan.Values{}
+func (o Observed) valuesInUse() values.Values {
+	v := values.Values{}
 	if yaml.Unmarshal([]byte(o.ValuesData()[ValuesKey]), &v) != nil {
 		return nil
 	}
@@ -139,29 +143,47 @@ func Request(req *fnv1.RunFunctionRequest, o Observed) (plan.Request, error) {
 	if r.Plan, err = chosenPlan(req, choiceOf(r)); err != nil {
 		return r, err
 	}
-	return named(req, o, r), nil
+	return r, nil
 }
 
-// AsAccepted are the requests to try, one after the other, of a tenant whose claim, plan
-// or input can't be used. What was accepted before takes their place: the claim's part
-// alone at first, since a claim with a mistake is held to what the platform says now.
-func AsAccepted(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) ([]plan.Request, error) {
-	was, err := plan.ReadAccepted(o.Accepted())
-	if err != nil {
-		return nil, err
+// AsAccepted returns what to try, one after the other, for a tenant whose claim, plan or
+// input can't be used. What was accepted before takes their place: the claim's part alone
+// at first, since a claim with a mistake is held to what the platform says now.
+func AsAccepted(req *fnv1.RunFunctionRequest, o Observed, r plan.Request, was plan.Accepted) []plan.Accepted {
+	if on, ok := protects(o.XR); ok {
+		was.Spec.DeletionProtection = on
 	}
-	r.Spec, r.Plan, r.Input = was.Spec, was.Plan, was.Input
-	tries := []plan.Request{named(req, o, r)}
-	if r.Input, err = input(req.GetInput()); err == nil {
-		if r.Plan, err = chosenPlan(req, choiceOf(r)); err == nil {
-			tries = append([]plan.Request{named(req, o, r)}, tries...)
+	tries := []plan.Accepted{was}
+	now := was
+	r.Spec = was.Spec
+	var err error
+	if now.Input, err = input(req.GetInput()); err == nil {
+		if now.Plan, err = chosenPlan(req, choiceOf(r)); err == nil {
+			tries = append([]plan.Accepted{now}, tries...)
 		}
 	}
-	return tries, nil
+	return tries
 }
 
-// named reads the objects that the spec names.
-func named(req *fnv1.RunFunctionRequest, o Observed, r plan.Request) plan.Request {
+// protects reads spec.deletionProtection by itself. It counts whatever else is wrong with
+// a claim: who asks for protection relies on it, and who ends it wants to delete.
+func protects(xr Struct) (on, ok bool) {
+	if _, isObject := xr.Value("spec").GetKind().(*structpb.Value_StructValue); !isObject {
+		return false, false
+	}
+	switch v := xr.Value("spec", "deletionProtection").GetKind().(type) {
+	case nil, *structpb.Value_NullValue:
+		return false, true
+	case *structpb.Value_BoolValue:
+		return v.BoolValue, true
+	}
+	return false, false
+}
+
+// With returns the request of a tenant that is to have what is accepted, with the objects
+// that its spec names.
+func With(req *fnv1.RunFunctionRequest, o Observed, r plan.Request, a plan.Accepted) plan.Request {
+	r.Spec, r.Plan, r.Input = a.Spec, a.Plan, a.Input
 	r.Secrets = secrets(req, r.Claim.Namespace, r.Spec.SecretNames())
 	r.Hosts = hosts(req, o, r)
 	return r

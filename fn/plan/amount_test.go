@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 func TestAmounts(t *testing.T) {
@@ -21,8 +22,8 @@ func TestAmounts(t *testing.T) {
 // TestHugeAmounts: no amount keeps the function from the other tenants.
 func TestHugeAmounts(t *testing.T) {
 	const huge = "1e99999999"
-	claimed := Values{}
-	insert(claimed, huge, "controlPlane", "statefulSet", "resources", "limits", "memory")
+	claimed := values.Values{}
+	values.Insert(claimed, huge, "controlPlane", "statefulSet", "resources", "limits", "memory")
 	for name, r := range map[string]Request{
 		"Claim":   {Spec: Spec{VClusterValues: claimed}},
 		"Plan":    {Plan: Chosen{Name: "p", Data: v1alpha1.PlanData{VCluster: v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Limits: map[string]v1alpha1.Quantity{"memory": huge}}}}}},

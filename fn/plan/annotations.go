@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"k8s.io/apimachinery/pkg/api/resource"
 )
 
@@ -20,7 +21,7 @@ func (p *Plan) NamespaceAnnotations() map[string]string {
 	for _, at := range control {
 		tolerated = append(tolerated, p.texts("key", append(slices.Clone(at), "scheduling", "tolerations")...)...)
 		env = append(env, p.texts("name", append(slices.Clone(at), "env")...)...)
-		if class, _ := lookup(p.VCluster.Values, append(slices.Clone(at), "scheduling", "priorityClassName")...); class != nil {
+		if class, _ := values.Lookup(p.VCluster.Values, append(slices.Clone(at), "scheduling", "priorityClassName")...); class != nil {
 			priorities = append(priorities, amountText(class))
 		}
 	}
@@ -58,11 +59,11 @@ func sorted(list []string) []string {
 // texts are what stands at a key of each entry of a list in the values of the vcluster
 // chart; "*" where there is nothing.
 func (p *Plan) texts(key string, path ...string) []string {
-	at, _ := lookup(p.VCluster.Values, path...)
+	at, _ := values.Lookup(p.VCluster.Values, path...)
 	list, _ := at.([]any)
 	var out []string
 	for _, entry := range list {
-		of, _ := entry.(Values)
+		of, _ := entry.(values.Values)
 		text, _ := of[key].(string)
 		if text == "" || strings.Contains(text, ",") {
 			text = "*"
@@ -74,7 +75,7 @@ func (p *Plan) texts(key string, path ...string) []string {
 
 // tolerated are the keys of taints that the platform has the tenant's pods tolerate.
 func (p *Plan) tolerated() []string {
-	enforced, _ := lookup(p.VCluster.Values, "sync", "toHost", "pods", "enforceTolerations")
+	enforced, _ := values.Lookup(p.VCluster.Values, "sync", "toHost", "pods", "enforceTolerations")
 	list, _ := enforced.([]any)
 	var keys []string
 	for _, one := range list {
@@ -89,7 +90,7 @@ func (p *Plan) tolerated() []string {
 
 // ofPods is what the platform gives each of the tenant's pods at a key, if it does.
 func (p *Plan) ofPods(key string) []string {
-	name, _ := lookup(p.VCluster.Values, "sync", "toHost", "pods", key)
+	name, _ := values.Lookup(p.VCluster.Values, "sync", "toHost", "pods", key)
 	if class, _ := name.(string); class != "" {
 		return []string{class}
 	}
@@ -123,10 +124,10 @@ func (p *Plan) images() []string {
 	}
 	// Containers that the platform's input adds.
 	for _, key := range []string{"initContainers", "sidecarContainers"} {
-		at, _ := lookup(p.VCluster.Values, "controlPlane", "statefulSet", key)
+		at, _ := values.Lookup(p.VCluster.Values, "controlPlane", "statefulSet", key)
 		list, _ := at.([]any)
 		for _, c := range list {
-			container, _ := c.(Values)
+			container, _ := c.(values.Values)
 			if image, _ := container["image"].(string); image != "" {
 				images = append(images, repositoryOf(image))
 			}
@@ -148,7 +149,7 @@ var chartImages = map[string]struct{ registry, repository string }{
 func (p *Plan) image(path ...string) string {
 	is := chartImages[strings.Join(path, ".")]
 	text := func(otherwise string, at ...string) string {
-		v, ok := lookup(p.VCluster.Values, at...)
+		v, ok := values.Lookup(p.VCluster.Values, at...)
 		if s, is := v.(string); ok && is {
 			return s
 		}

@@ -7,56 +7,50 @@ import (
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// argocdProtected are the values of the argo-cd chart that decide names the
-// function relies on. A claim that sets one gets an error.
-var argocdProtected = [][]string{
-	{"fullnameOverride"}, {"nameOverride"}, {"namespaceOverride"},
-	{"applicationSet", "name"}, {"commitServer", "name"}, {"controller", "name"}, {"dex", "name"},
-	{"notifications", "name"}, {"redis", "name"}, {"repoServer", "name"}, {"server", "name"},
-	{"redis-ha", "fullnameOverride"}, {"redis-ha", "nameOverride"},
-}
-
 // argocdProtectedValues are the values that win over everyone's.
-func argocdProtectedValues() Values {
-	return Values{"fullnameOverride": ArgoCDRelease, "namespaceOverride": ArgoCDNamespace}
+func argocdProtectedValues() values.Values {
+	return values.Values{"fullnameOverride": ArgoCDRelease, "namespaceOverride": ArgoCDNamespace}
 }
 
 // argocdDefaults are the built-in values of the argo-cd chart.
-func argocdDefaults(p *Plan, in v1alpha1.Input) Values {
+func argocdDefaults(p *Plan, in v1alpha1.Input) values.Values {
 	// Argo CD's own idea of its URL, which links and sign-on go to.
-	url := Values{"global": Values{"domain": p.Names.ArgoCDHost}}
-	return Merge(argocdProbes(), argocdImages(in), url, keepSecret(p.Names.Tenant))
+	url := values.Values{"global": values.Values{"domain": p.Names.ArgoCDHost}}
+	return values.Merge(argocdProbes(), argocdImages(in), url, keepSecret(p.Names.Tenant))
 }
 
 // argocdProbes ask the workloads that the chart asks each ten seconds more
 // often whether they are ready, since an installation ends no sooner. They are
 // taken for unready after as long as with the chart's own values.
-func argocdProbes() Values {
-	values := Values{}
+func argocdProbes() values.Values {
+	out := values.Values{}
 	for _, component := range []string{"controller", "repoServer", "server"} {
-		values[component] = Values{"readinessProbe": Values{
+		out[component] = values.Values{"readinessProbe": values.Values{
 			"initialDelaySeconds": 1., "periodSeconds": 3., "failureThreshold": 10.,
 		}}
 	}
-	return values
+	return out
 }
 
 // argocdImages send every image of the chart to the platform's registry, when
 // there is one.
-func argocdImages(in v1alpha1.Input) Values {
+func argocdImages(in v1alpha1.Input) values.Values {
 	r := strings.TrimSuffix(in.Images.Registry, "/")
 	if r == "" {
-		return Values{}
+		return values.Values{}
 	}
-	image := func(path string) Values { return Values{"image": Values{"repository": r + "/" + path}} }
-	return Values{
+	image := func(path string) values.Values {
+		return values.Values{"image": values.Values{"repository": r + "/" + path}}
+	}
+	return values.Values{
 		"global": image("argoproj/argocd"),
 		"dex":    image("dexidp/dex"),
 		"redis":  image("docker/library/redis"),
-		"redis-ha": Values{
-			"image":   Values{"repository": r + "/docker/library/redis"},
+		"redis-ha": values.Values{
+			"image":   values.Values{"repository": r + "/docker/library/redis"},
 			"haproxy": image("docker/library/haproxy"),
 		},
 	}
@@ -71,12 +65,12 @@ var argocdUntemplated = [][]string{
 
 // checkTemplates refuses a claim's values with templates of Helm's. provider-helm
 // renders them for all tenants in one process: a template can take all of its memory.
-func checkTemplates(field string, v Values) error {
-	for _, path := range leaves(v) {
-		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return below(path, free) }) {
+func checkTemplates(field string, v values.Values) error {
+	for _, path := range values.Leaves(v) {
+		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return values.Below(path, free) }) {
 			continue
 		}
-		value, _ := lookup(v, path...)
+		value, _ := values.Lookup(v, path...)
 		if slices.ContainsFunc(path, isTemplate) || hasTemplate(value) {
 			return fmt.Errorf("%s.%s: templates ({{ }}) aren't rendered for claims: write what it is to be, or have spec.bootstrap bring the object", field, strings.Join(path, "."))
 		}
@@ -90,12 +84,12 @@ const maxReplicas = 200
 // checkReplicas refuses a claim's numbers of replicas that are too large, and switches
 // that Helm and the function would read differently. Charts render an object for each
 // replica of some workloads, in the one process that renders for all tenants.
-func checkReplicas(field string, v Values) error {
-	for _, path := range leaves(v) {
-		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return below(path, free) }) {
+func checkReplicas(field string, v values.Values) error {
+	for _, path := range values.Leaves(v) {
+		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return values.Below(path, free) }) {
 			continue
 		}
-		value, _ := lookup(v, path...)
+		value, _ := values.Lookup(v, path...)
 		at := field + "." + strings.Join(path, ".")
 		if path[0] == "redis-ha" && path[len(path)-1] == "enabled" {
 			if _, is := value.(bool); !is {
@@ -122,7 +116,7 @@ func hasTemplate(value any) bool {
 		return isTemplate(value)
 	case []any:
 		return slices.ContainsFunc(value, hasTemplate)
-	case Values:
+	case values.Values:
 		for key, at := range value {
 			if isTemplate(key) || hasTemplate(at) {
 				return true
@@ -132,27 +126,17 @@ func hasTemplate(value any) bool {
 	return false
 }
 
-// checkArgoCDValues refuses values that are the platform's to set.
-func checkArgoCDValues(field string, v Values) error {
-	for _, path := range argocdProtected {
-		if _, set := lookup(v, path...); set {
-			return fmt.Errorf("%s.%s is the platform's to set: leave it out", field, strings.Join(path, "."))
-		}
-	}
-	return nil
-}
-
 // generatesPassword tells whether Argo CD makes an initial password of its own
 // and keeps it in the Secret that the argo-cd Release publishes.
-func generatesPassword(v Values) bool {
-	if hash, ok := lookup(v, "configs", "secret", "argocdServerAdminPassword"); ok && hash != "" && hash != nil {
+func generatesPassword(v values.Values) bool {
+	if hash, ok := values.Lookup(v, "configs", "secret", "argocdServerAdminPassword"); ok && hash != "" && hash != nil {
 		return false
 	}
 	return !adminDisabled(v)
 }
 
 // adminDisabled tells whether the local user admin is switched off.
-func adminDisabled(v Values) bool {
-	admin, _ := lookup(v, "configs", "cm", "admin.enabled")
+func adminDisabled(v values.Values) bool {
+	admin, _ := values.Lookup(v, "configs", "cm", "admin.enabled")
 	return admin == false || admin == "false"
 }

@@ -3,6 +3,8 @@ package plan
 import (
 	"strings"
 	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestTemplates: provider-helm renders nothing of a claim's own.
@@ -13,11 +15,11 @@ func TestTemplates(t *testing.T) {
 		to   any
 		free bool
 	}{
-		"Object":              {"extraObjects", []any{Values{"kind": "ConfigMap", "data": Values{"a": template}}}, false},
+		"Object":              {"extraObjects", []any{values.Values{"kind": "ConfigMap", "data": values.Values{"a": template}}}, false},
 		"ObjectAsText":        {"extraObjects", []any{template}, false},
-		"Key":                 {"extraObjects", []any{Values{template: "a"}}, false},
+		"Key":                 {"extraObjects", []any{values.Values{template: "a"}}, false},
 		"KeyOfTheChart":       {"server.podAnnotations." + template, "a", false},
-		"Container":           {"server.extraContainers", []any{Values{"name": "a", "args": []any{template}}}, false},
+		"Container":           {"server.extraContainers", []any{values.Values{"name": "a", "args": []any{template}}}, false},
 		"SubchartsTemplate":   {"redis-ha.haproxy.customConfig", template, false},
 		"NotificationsInits":  {"notifications.initContainers", []any{template}, false},
 		"MessageOfArgoCD":     {"notifications.templates.app", "{{ .app.metadata.name }}", true},
@@ -27,7 +29,7 @@ func TestTemplates(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			v := Values{}
+			v := values.Values{}
 			path := strings.SplitN(tc.path, ".", 3)
 			set(v, path, tc.to)
 			err := checkTemplates("f", v)
@@ -45,20 +47,20 @@ func TestTemplates(t *testing.T) {
 // for all tenants.
 func TestReplicasOfClaims(t *testing.T) {
 	for name, tc := range map[string]struct {
-		values Values
+		values values.Values
 		want   string
 	}{
-		"Usual":        {Values{"server": Values{"replicas": 3., "autoscaling": Values{"maxReplicas": 10.}}, "redis-ha": Values{"enabled": true}}, ""},
-		"None":         {Values{"dex": Values{"replicas": nil}}, ""},
-		"NotTheCharts": {Values{"configs": Values{"cm": Values{"replicas": "many"}}}, ""},
-		"TooMany":      {Values{"redis-ha": Values{"enabled": true, "replicas": 2e9}}, "spec.argocd.values.redis-ha.replicas: "},
-		"TooManyText":  {Values{"redis-ha": Values{"replicas": "2000000000"}}, "write a number from 0 to 200"},
-		"Hexadecimal":  {Values{"redis-ha": Values{"replicas": "0x7fffffff"}}, "write a number from 0 to 200"},
-		"Proxies":      {Values{"redis-ha": Values{"haproxy": Values{"replicas": 1e6}}}, "spec.argocd.values.redis-ha.haproxy.replicas"},
-		"Autoscaled":   {Values{"server": Values{"autoscaling": Values{"maxReplicas": 1e9}}}, "maxReplicas"},
-		"NoSwitch":     {Values{"redis-ha": Values{"enabled": 0.}}, "redis-ha.enabled: \"0\" is neither true nor false"},
-		"NullSwitch":   {Values{"redis-ha": Values{"enabled": nil}}, "neither true nor false"},
-		"EmptySwitch":  {Values{"redis-ha": Values{"enabled": ""}}, "neither true nor false"},
+		"Usual":        {values.Values{"server": values.Values{"replicas": 3., "autoscaling": values.Values{"maxReplicas": 10.}}, "redis-ha": values.Values{"enabled": true}}, ""},
+		"None":         {values.Values{"dex": values.Values{"replicas": nil}}, ""},
+		"NotTheCharts": {values.Values{"configs": values.Values{"cm": values.Values{"replicas": "many"}}}, ""},
+		"TooMany":      {values.Values{"redis-ha": values.Values{"enabled": true, "replicas": 2e9}}, "spec.argocd.values.redis-ha.replicas: "},
+		"TooManyText":  {values.Values{"redis-ha": values.Values{"replicas": "2000000000"}}, "write a number from 0 to 200"},
+		"Hexadecimal":  {values.Values{"redis-ha": values.Values{"replicas": "0x7fffffff"}}, "write a number from 0 to 200"},
+		"Proxies":      {values.Values{"redis-ha": values.Values{"haproxy": values.Values{"replicas": 1e6}}}, "spec.argocd.values.redis-ha.haproxy.replicas"},
+		"Autoscaled":   {values.Values{"server": values.Values{"autoscaling": values.Values{"maxReplicas": 1e9}}}, "maxReplicas"},
+		"NoSwitch":     {values.Values{"redis-ha": values.Values{"enabled": 0.}}, "redis-ha.enabled: \"0\" is neither true nor false"},
+		"NullSwitch":   {values.Values{"redis-ha": values.Values{"enabled": nil}}, "neither true nor false"},
+		"EmptySwitch":  {values.Values{"redis-ha": values.Values{"enabled": ""}}, "neither true nor false"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := checkReplicas("spec.argocd.values", tc.values)
@@ -67,7 +69,7 @@ func TestReplicasOfClaims(t *testing.T) {
 			}
 		})
 	}
-	if _, err := New(Request{XRName: "a", Spec: Spec{ArgoCDValues: Values{"redis-ha": Values{"replicas": 2e9}}}}); err == nil {
+	if _, err := New(Request{XRName: "a", Spec: Spec{ArgoCDValues: values.Values{"redis-ha": values.Values{"replicas": 2e9}}}}); err == nil {
 		t.Error("nobody asks")
 	}
 }

@@ -32,7 +32,11 @@ func application(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 	if b.Project != "" && len(validation.IsDNS1123Subdomain(b.Project)) > 0 {
 		return nil, fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", field, b.Project)
 	}
-	for _, option := range b.SyncPolicy.SyncOptions {
+	policy := v1alpha1.SyncPolicy{}
+	if b.SyncPolicy != nil {
+		policy = *b.SyncPolicy
+	}
+	for _, option := range policy.SyncOptions {
 		if name, value, ok := strings.Cut(option, "="); !ok || name == "" || value == "" {
 			return nil, fmt.Errorf("%s.syncPolicy.syncOptions: %q is not an option: write one such as CreateNamespace=true", field, option)
 		}
@@ -44,8 +48,8 @@ func application(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 		},
 		"destination": map[string]any{"server": inClusterURL, "namespace": ArgoCDNamespace},
 	}
-	if policy := syncPolicy(*b.SyncPolicy); len(policy) > 0 {
-		spec["syncPolicy"] = policy
+	if p := syncPolicy(policy); len(p) > 0 {
+		spec["syncPolicy"] = p
 	}
 	return map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1",
@@ -58,10 +62,14 @@ func application(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 func syncPolicy(p v1alpha1.SyncPolicy) map[string]any {
 	out := map[string]any{}
 	on := func(v *bool) bool { return v == nil || *v }
+	automated := v1alpha1.AutomatedSync{}
+	if p.Automated != nil {
+		automated = *p.Automated
+	}
 	// Left out, and not switched off in Argo CD's own way, which is newer than
 	// some of its versions.
-	if on(p.Automated.Enabled) {
-		out["automated"] = map[string]any{"prune": on(p.Automated.Prune), "selfHeal": on(p.Automated.SelfHeal)}
+	if on(automated.Enabled) {
+		out["automated"] = map[string]any{"prune": on(automated.Prune), "selfHeal": on(automated.SelfHeal)}
 	}
 	if len(p.SyncOptions) > 0 {
 		options := make([]any, 0, len(p.SyncOptions))

@@ -10,6 +10,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // Bounds are what a tenant may use of the host, and reach there: objects of its
@@ -27,14 +28,15 @@ type Bounds struct {
 const pathOfPolicies = "policies"
 
 // setBounds moves the bounds out of the values of the vcluster chart into p.Bounds. A
-// value that isn't an amount is an error that names its field: whose says which.
-func (p *Plan) setBounds(in v1alpha1.Input, whose func(path []string) string) error {
+// value that isn't an amount is an error that names its field.
+func (p *Plan) setBounds(in v1alpha1.Input, of *values.Stack) error {
+	field := func(path ...string) string { at, _ := of.Field(path...); return at }
 	amounts := func(path ...string) (corev1.ResourceList, error) {
 		path = append([]string{pathOfPolicies}, path...)
-		of, there := lookup(p.VCluster.Values, path...)
-		list, ok := of.(Values)
+		at, there := values.Lookup(p.VCluster.Values, path...)
+		list, ok := at.(values.Values)
 		if there && !ok {
-			return nil, fmt.Errorf("%s: %.80q is not an object: write amounts by name of the resource", whose(path), fmt.Sprint(of))
+			return nil, fmt.Errorf("%s: %.80q is not an object: write amounts by name of the resource", field(path...), fmt.Sprint(at))
 		}
 		out := corev1.ResourceList{}
 		for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -44,7 +46,7 @@ func (p *Plan) setBounds(in v1alpha1.Input, whose func(path []string) string) er
 			}
 			q, ok := parseAmount(amountText(list[name]))
 			if !ok {
-				return nil, fmt.Errorf("%s: %.80q is not an amount: write one such as 500m or 2Gi", whose(append(slices.Clone(path), name)), amountText(list[name]))
+				return nil, fmt.Errorf("%s: %.80q is not an amount: write one such as 500m or 2Gi", field(append(slices.Clone(path), name)...), amountText(list[name]))
 			}
 			out[corev1.ResourceName(name)] = q
 		}
@@ -66,10 +68,40 @@ func (p *Plan) setBounds(in v1alpha1.Input, whose func(path []string) string) er
 			return err
 		}
 	}
+	if err := checkLimits(p.Bounds.Limits, of); err != nil {
+		return err
+	}
 	delete(p.VCluster.Values, pathOfPolicies)
 	var err error
 	p.Bounds.NetworkPolicies, err = networkPolicies(p, in)
 	return err
+}
+
+// checkLimits refuses a LimitRange that Kubernetes refuses: Crossplane applies nothing of
+// a tenant then. Of two limits that contradict each other, the error names the one that
+// the later owner has written.
+func checkLimits(l corev1.LimitRangeItem, of *values.Stack) error {
+	order := []struct {
+		kind string
+		list corev1.ResourceList
+	}{{"min", l.Min}, {"defaultRequest", l.DefaultRequest}, {"default", l.Default}, {"max", l.Max}}
+	for i, more := range order {
+		for _, less := range order[:i] {
+			for _, name := range slices.Sorted(maps.Keys(less.list)) {
+				low, high := less.list[name], more.list[name]
+				if _, there := more.list[name]; !there || low.Cmp(high) <= 0 {
+					continue
+				}
+				lowField, ofLow := of.Field(pathOfPolicies, "limitRange", less.kind, string(name))
+				highField, ofHigh := of.Field(pathOfPolicies, "limitRange", more.kind, string(name))
+				if ofLow > ofHigh {
+					return fmt.Errorf("%s: is %s, more than %s of %s: write at most that", lowField, low.String(), high.String(), highField)
+				}
+				return fmt.Errorf("%s: is %s, less than %s of %s: write at least that", highField, high.String(), low.String(), lowField)
+			}
+		}
+	}
+	return nil
 }
 
 // amountText returns an amount of chart values, which may be a number there, as text.

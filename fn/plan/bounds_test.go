@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestBounds: no tenant is unbounded by a mistake, and each mistake is told with its
@@ -34,7 +35,7 @@ func TestBounds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, there := p.VCluster.Values["policies"].(Values)["resourceQuota"].(Values)["quota"]; there || len(p.Bounds.Quota) < 10 || len(p.Bounds.Limits.Default) != 3 {
+			if _, there := p.VCluster.Values["policies"].(values.Values)["resourceQuota"].(values.Values)["quota"]; there || len(p.Bounds.Quota) < 10 || len(p.Bounds.Limits.Default) != 3 {
 				t.Errorf("the chart's values: %v; bounds: %v", p.VCluster.Values["policies"], p.Bounds)
 			}
 		})

@@ -3,19 +3,16 @@ package plan
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"k8s.io/apimachinery/pkg/api/resource"
-	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestValuesFitTheVClusterChart holds the values, and each path a tenant may
@@ -61,19 +58,19 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 			validate(t, schema, p.VCluster.Values)
 		})
 	}
-	for _, row := range VClusterValues() {
+	for _, row := range values.VCluster.Rows {
 		path := row.Path
-		if row.Class != OfTenant {
+		if row.Class != values.OfTenant {
 			continue
 		}
 		t.Run(path, func(t *testing.T) {
-			v := Values{}
+			v := values.Values{}
 			var to any = true
 			switch {
 			case strings.HasSuffix(path, "resources"):
-				to = Values{"limits": Values{"memory": "1Gi"}}
+				to = values.Values{"limits": values.Values{"memory": "1Gi"}}
 			case strings.HasSuffix(path, "limits"), strings.HasSuffix(path, "requests"):
-				to = Values{"memory": "1Gi"}
+				to = values.Values{"memory": "1Gi"}
 			case strings.HasSuffix(path, "replicas"):
 				to = 2.
 			case strings.HasSuffix(path, "encoding"):
@@ -87,57 +84,8 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 			validate(t, schema, p.VCluster.Values)
 		})
 	}
-	if schema.Validate(Values{"controlPlane": Values{"misspelt": true}}) == nil {
+	if schema.Validate(values.Values{"controlPlane": values.Values{"misspelt": true}}) == nil {
 		t.Error("the schema lets unknown keys pass: it proves nothing")
-	}
-}
-
-// TestSizesOfTheVClusterChart: the containers have the resources that they are taken
-// to have.
-func TestSizesOfTheVClusterChart(t *testing.T) {
-	raw, err := os.ReadFile(filepath.Join(vclusterModule(t), "chart", "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	chart := Values{}
-	if err := yaml.Unmarshal(raw, &chart); err != nil {
-		t.Fatal(err)
-	}
-	f := fit{of: map[string]source{chartVCluster: source{builtIn: vclusterDefaults()}.merge(), chartArgoCD: {}}, store: Store{Kind: StoreEtcd, Members: 1}}
-	parts, err := f.parts()
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := 0
-	for _, p := range parts {
-		for _, c := range slices.Concat(p.containers, p.first) {
-			if c.chart != chartVCluster {
-				continue
-			}
-			at, ok := lookup(chart, c.path...)
-			if !ok {
-				t.Errorf("the chart has no %v", c.path)
-			}
-			for _, kind := range []string{"requests", "limits"} {
-				resources, _ := lookup(at.(Values), kind)
-				of, _ := resources.(Values)
-				for name, v := range of {
-					seen++
-					path := append(slices.Clone(c.path), kind, name)
-					_, replaced := lookup(vclusterDefaults(), path...)
-					is, want := c.own[kind+"."+name], fmt.Sprint(v)
-					if is == "" && replaced {
-						continue
-					}
-					if q, ok := parseAmount(is); !ok || q.Cmp(resource.MustParse(want)) != 0 {
-						t.Errorf("%v: the chart has %s, taken for %q", path, want, is)
-					}
-				}
-			}
-		}
-	}
-	if seen < 10 {
-		t.Errorf("only %d resources are in the chart: this shows nothing", seen)
 	}
 }
 
@@ -207,7 +155,7 @@ func moduleOfVersion(t *testing.T, version string) string {
 	return module.Dir
 }
 
-func validate(t *testing.T, schema *jsonschema.Schema, v Values) {
+func validate(t *testing.T, schema *jsonschema.Schema, v values.Values) {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {

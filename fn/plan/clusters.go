@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // notText are the names that YAML, as Helm's templates write it, takes for
@@ -22,7 +23,7 @@ const inCluster = "in-cluster"
 var apiServerURL = regexp.MustCompile(`^https://[^\s/?#@]+[^\s/?#@:](/[^\s?#]*)?$`)
 
 // setClusters registers the clusters of the spec.
-func (p *Plan) setClusters(r Request, s *sensitive, layers []layer) error {
+func (p *Plan) setClusters(r Request, s *sensitive, argocd *values.Stack) error {
 	servers := map[string]string{}
 	seen := map[string]bool{}
 	for i, c := range r.Spec.Clusters {
@@ -35,7 +36,7 @@ func (p *Plan) setClusters(r Request, s *sensitive, layers []layer) error {
 		}
 		seen[c.Name] = true
 		path := []string{"configs", "clusterCredentials", c.Name}
-		if err := checkFree(layers, fmt.Sprintf("%s, which has the same name", field), path...); err != nil {
+		if err := argocd.Reserve(values.Input, field+", which has the same name", values.Not(path...)); err != nil {
 			return err
 		}
 		secret := r.readSecret(c.SecretRef.Name)
@@ -45,7 +46,7 @@ func (p *Plan) setClusters(r Request, s *sensitive, layers []layer) error {
 			secret.fail("its API server %s is that of cluster %s, too, and Argo CD tells clusters apart by it: leave one of the two out", server, other)
 		}
 		connection := s.add(Connection{Name: c.Name}, secret.problem, value, path...)
-		if used, ok := lookup(s.values, append(path, "server")...); ok {
+		if used, ok := values.Lookup(s.values, append(path, "server")...); ok {
 			servers[strings.TrimRight(fmt.Sprint(used), "/")] = c.Name
 		}
 		p.Clusters = append(p.Clusters, connection)
@@ -106,8 +107,8 @@ func checkSecretRef(field string, ref v1alpha1.SecretReference) error {
 
 // clusterValue is an entry of the argo-cd chart's configs.clusterCredentials,
 // read from the cluster's Secret.
-func clusterValue(c v1alpha1.ClusterSpec, s *secretReader) Values {
-	v := Values{}
+func clusterValue(c v1alpha1.ClusterSpec, s *secretReader) values.Values {
+	v := values.Values{}
 	if s.problem != nil {
 		return v
 	}
@@ -152,8 +153,8 @@ func listOfNamespaces(namespaces []string) string {
 	return strings.Join(namespaces, ",")
 }
 
-func texts[V ~string](m map[string]V) Values {
-	out := make(Values, len(m))
+func texts[V ~string](m map[string]V) values.Values {
+	out := make(values.Values, len(m))
 	for key, v := range m {
 		out[key] = string(v)
 	}

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // Keys of the Secrets that hold a cluster's credentials.
@@ -29,7 +30,7 @@ const (
 type clusterSecret struct {
 	server string
 	// config is the JSON that Argo CD keeps of the credentials.
-	config           Values
+	config           values.Values
 	namespaces       []string
 	clusterResources bool
 	project          string
@@ -112,9 +113,9 @@ func declarativeCluster(s *secretReader) clusterSecret {
 	return out
 }
 
-func dropNulls(v Values) {
+func dropNulls(v values.Values) {
 	for key, at := range v {
-		if m, ok := at.(Values); ok {
+		if m, ok := at.(values.Values); ok {
 			dropNulls(m)
 		} else if at == nil {
 			delete(v, key)

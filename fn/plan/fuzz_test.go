@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -33,7 +34,7 @@ func FuzzPlan(f *testing.F) {
 	f.Fuzz(func(t *testing.T, plan, argocd, vcluster string) {
 		seeds++
 		c := Chosen{Name: "p"}
-		var onArgoCD, onVCluster Values
+		var onArgoCD, onVCluster values.Values
 		if json.Unmarshal([]byte(plan), &c.Data) != nil || json.Unmarshal([]byte(argocd), &onArgoCD) != nil || json.Unmarshal([]byte(vcluster), &onVCluster) != nil {
 			t.Skip("not what decoding lets in")
 		}
@@ -45,27 +46,27 @@ func FuzzPlan(f *testing.F) {
 			return
 		}
 		accepted++
-		for _, path := range leaves(isolated) {
+		for _, path := range values.Leaves(isolated) {
 			if slices.Equal(path, []string{"policies", "podSecurityStandard"}) && c.Data.PodSecurity != "" {
 				continue
 			}
-			want, _ := lookup(isolated, path...)
-			if got, _ := lookup(p.VCluster.Values, path...); !reflect.DeepEqual(want, got) {
+			want, _ := values.Lookup(isolated, path...)
+			if got, _ := values.Lookup(p.VCluster.Values, path...); !reflect.DeepEqual(want, got) {
 				t.Errorf("%v was changed: want %v, got %v", path, want, got)
 			}
 		}
-		for _, d := range c.vclusterDecisions() {
-			got, _ := lookup(p.VCluster.Values, d.path...)
-			if d.path[0] == pathOfPolicies {
-				got = p.Bounds.at(d.path[1:])
+		for _, d := range c.vclusterSettings() {
+			got, _ := values.Lookup(p.VCluster.Values, d.Path...)
+			if d.Path[0] == pathOfPolicies {
+				got = p.Bounds.at(d.Path[1:])
 			}
 			if got == nil {
-				t.Errorf("%s of the plan is lost", d.field)
+				t.Errorf("%s of the plan is lost", d.Field)
 			}
 		}
-		for _, d := range c.argocdDecisions() {
-			if got, _ := lookup(p.ArgoCD.Values, d.path...); !reflect.DeepEqual(got, d.value) {
-				t.Errorf("%s of the plan: want %v, got %v", d.field, d.value, got)
+		for _, d := range c.argocdSettings() {
+			if got, _ := values.Lookup(p.ArgoCD.Values, d.Path...); !reflect.DeepEqual(got, d.Value) {
+				t.Errorf("%s of the plan: want %v, got %v", d.Field, d.Value, got)
 			}
 		}
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // Hosts is what is known of hosts and whose they are.
@@ -85,7 +86,7 @@ func (r Request) WantedHost() (string, error) {
 	case host != "":
 	case domain != "":
 		// A claim that makes an Ingress of its own by values gets no second one.
-		if _, own := lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
+		if _, own := values.Lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
 			return "", nil
 		}
 		if err := checkDomain("input.ingress.domain", domain); err != nil {
@@ -168,7 +169,7 @@ func isHost(host string) bool {
 func (r Request) RecordsIn() string { return r.platform().ConnectionSecretNamespace }
 
 // setIngress decides on the host and sets the values of both charts.
-func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layers []layer) error {
+func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, argocd *values.Stack) error {
 	wanted, err := r.WantedHost()
 	if err != nil {
 		return err
@@ -185,37 +186,37 @@ func (p *Plan) setIngress(r Request, in inputv1alpha1.Input, s *sensitive, layer
 	if err != nil {
 		return err
 	}
-	if err := p.setCertificate(spec, r, s, layers); err != nil {
+	if err := p.setCertificate(spec, r, s, argocd); err != nil {
 		return err
 	}
 	host := p.Ingress.Host
-	if err := checkIngressValues(r.Spec, cmp.Or(host, wanted)); err != nil || host == "" {
+	if err := checkIngressValues(argocd, cmp.Or(host, wanted)); err != nil || host == "" {
 		return err
 	}
-	values := Values{"enabled": true, "hostname": host}
+	ingress := values.Values{"enabled": true, "hostname": host}
 	if len(annotations) > 0 {
-		values["annotations"] = annotations
+		ingress["annotations"] = annotations
 	}
 	if class := cmp.Or(spec.ClassName, in.Ingress.ClassName); class != "" {
-		values["ingressClassName"] = class
+		ingress["ingressClassName"] = class
 	}
 	if tls {
 		// The chart's own Secret of the certificate, which it names itself.
-		values["tls"] = true
+		ingress["tls"] = true
 	} else {
-		values["extraTls"] = []any{Values{"hosts": []any{host}}}
+		ingress["extraTls"] = []any{values.Values{"hosts": []any{host}}}
 	}
-	p.ArgoCD.Values = Merge(p.ArgoCD.Values, Values{
-		"global":  Values{"domain": host},
-		"server":  Values{"ingress": values},
-		"configs": Values{"params": insecure()},
+	p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, values.Values{
+		"global":  values.Values{"domain": host},
+		"server":  values.Values{"ingress": ingress},
+		"configs": values.Values{"params": insecure()},
 	})
 	return nil
 }
 
 // insecure: TLS ends at the ingress controller, so Argo CD speaks plain HTTP
 // behind it.
-func insecure() Values { return Values{"server.insecure": "true"} }
+func insecure() values.Values { return values.Values{"server.insecure": "true"} }
 
 // ingress decides which host is in use. A host is in use once its record is seen
 // to be the tenant's: an API server has only one object of a name, so that of two
@@ -271,11 +272,11 @@ func (i Ingress) ofArgoCD() int64 {
 
 // ingressParts are the annotations of the Ingress, and whether it names the
 // chart's Secret for its certificate.
-func ingressParts(spec v1alpha1.IngressSpec, in inputv1alpha1.Ingress) (Values, bool, error) {
+func ingressParts(spec v1alpha1.IngressSpec, in inputv1alpha1.Ingress) (values.Values, bool, error) {
 	if spec.ClassName != "" && len(validation.IsDNS1123Subdomain(spec.ClassName)) > 0 {
 		return nil, false, fmt.Errorf("%s.className: %q is not the name of an IngressClass: write one such as nginx", ofIngress, spec.ClassName)
 	}
-	annotations := Values{}
+	annotations := values.Values{}
 	for key, v := range in.Annotations {
 		annotations[key] = literal(v)
 	}
@@ -321,15 +322,13 @@ func ingressParts(spec v1alpha1.IngressSpec, in inputv1alpha1.Ingress) (Values, 
 func literal(s string) string { return strings.ReplaceAll(s, "{{", "{{`{{`}}") }
 
 // setCertificate hands over the certificate of the claim's Secret.
-func (p *Plan) setCertificate(spec v1alpha1.IngressSpec, r Request, s *sensitive, layers []layer) error {
+func (p *Plan) setCertificate(spec v1alpha1.IngressSpec, r Request, s *sensitive, argocd *values.Stack) error {
 	if spec.TLS == nil || spec.TLS.SecretName == "" {
 		return nil
 	}
 	path := []string{"server", "certificateSecret"}
-	for _, taken := range [][]string{path, {"server", "certificate"}} {
-		if err := checkFree(layers, ofIngress+".tls.secretName", taken...); err != nil {
-			return err
-		}
+	if err := argocd.Reserve(values.Input, ofIngress+".tls.secretName", values.Not(path...), values.Not("server", "certificate")); err != nil {
+		return err
 	}
 	secret := r.readSecret(spec.TLS.SecretName)
 	const form = "the Secret of a certificate has tls.crt and tls.key, in PEM"
@@ -337,19 +336,14 @@ func (p *Plan) setCertificate(spec v1alpha1.IngressSpec, r Request, s *sensitive
 	if secret.problem == nil {
 		checkPair(secret, []byte(crt), []byte(key))
 	}
-	c := s.add(Connection{Name: spec.TLS.SecretName}, secret.problem, Values{"enabled": true, "crt": crt + "\n", "key": key + "\n"}, path...)
+	c := s.add(Connection{Name: spec.TLS.SecretName}, secret.problem, values.Values{"enabled": true, "crt": crt + "\n", "key": key + "\n"}, path...)
 	p.Ingress.Certificate = &c
 	return nil
 }
 
 // checkIngressValues refuses values of the claim that contradict its Ingress.
-func checkIngressValues(s Spec, host string) error {
-	return checkDemands("spec.argocd.values", s.ArgoCDValues, ofIngress,
-		demand{[]string{"global", "domain"}, host},
-		demand{[]string{"configs", "cm", "url"}, "https://" + host},
-		demand{[]string{"configs", "cm", "create"}, true},
-		demand{[]string{"configs", "params", "create"}, true},
-		demand{[]string{"configs", "params", "server.insecure"}, true},
-		demand{[]string{"server", "ingress"}, nil},
-	)
+func checkIngressValues(argocd *values.Stack, host string) error {
+	return argocd.Reserve(values.Claim, ofIngress,
+		values.Be(host, "global", "domain"), values.Be("https://"+host, "configs", "cm", "url"), values.Be(true, "configs", "cm", "create"),
+		values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure"), values.Not("server", "ingress"))
 }

@@ -1,5 +1,7 @@
 package plan
 
+import "github.com/virtual-argocd/virtual-argocd/fn/values"
+
 // Pod Security levels. The namespace on the host enforces baseline: vcluster's own
 // pods don't run under restricted. A plan can have restricted enforced on the
 // tenant's pods, which vcluster does before they get to the host.
@@ -61,15 +63,15 @@ func DefaultRequests() map[string]string {
 
 // bounds are the values that bound a tenant, where neither the platform nor a plan
 // says otherwise.
-func bounds() Values {
-	return Values{
-		"resourceQuota": Values{"quota": quantities(DefaultQuota())},
-		"limitRange":    Values{"default": quantities(DefaultLimits()), "defaultRequest": quantities(DefaultRequests())},
+func bounds() values.Values {
+	return values.Values{
+		"resourceQuota": values.Values{"quota": quantities(DefaultQuota())},
+		"limitRange":    values.Values{"default": quantities(DefaultLimits()), "defaultRequest": quantities(DefaultRequests())},
 	}
 }
 
-func quantities(of map[string]string) Values {
-	v := make(Values, len(of))
+func quantities(of map[string]string) values.Values {
+	v := make(values.Values, len(of))
 	for name, q := range of {
 		v[name] = q
 	}
@@ -78,39 +80,39 @@ func quantities(of map[string]string) Values {
 
 // isolation returns the values that keep a tenant apart from others and from the
 // host. What bounds it on the host is no value of the chart: see Bounds.
-func isolation(p *Plan) Values {
-	off := func() Values { return Values{"enabled": false} }
-	toHost := Values{
-		"pods": Values{"enabled": true,
+func isolation(p *Plan) values.Values {
+	off := func() values.Values { return values.Values{"enabled": false} }
+	toHost := values.Values{
+		"pods": values.Values{"enabled": true,
 			// The default puts tokens of the virtual cluster in host pods' annotations.
 			"useSecretsForSATokens": true,
 		},
 		// Only what pods use: a tenant could fill the host's store with the rest.
-		"secrets":         Values{"all": false},
-		"configMaps":      Values{"all": false},
-		"ingresses":       Values{"enabled": p.Ingress.Synced},
+		"secrets":         values.Values{"all": false},
+		"configMaps":      values.Values{"all": false},
+		"ingresses":       values.Values{"enabled": p.Ingress.Synced},
 		"networkPolicies": off(),
 		"serviceAccounts": off(),
 		"endpoints":       off(),
 		"endpointSlices":  off(),
 	}
-	return Values{
-		"policies": Values{
+	return values.Values{
+		"policies": values.Values{
 			"resourceQuota": off(),
 			"limitRange":    off(),
 			"networkPolicy": off(),
 			// Refuses, inside the virtual cluster, pods that the host would refuse.
 			"podSecurityStandard": p.PodSecurity,
 		},
-		"sync": Values{"toHost": toHost},
+		"sync": values.Values{"toHost": toHost},
 		// Whoever creates a Role must hold all that it grants. So the control plane's
 		// rights are ClusterRoles of the host, which Crossplane binds.
-		"rbac": Values{"role": off(), "clusterRole": off()},
+		"rbac": values.Values{"role": off(), "clusterRole": off()},
 	}
 }
 
 // SyncsDisruptionBudgets reports whether the platform has the virtual cluster bring
 // PodDisruptionBudgets to the host.
 func (p *Plan) SyncsDisruptionBudgets() bool {
-	return enabled(p.VCluster.Values, false, "sync", "toHost", "podDisruptionBudgets", "enabled")
+	return values.Enabled(p.VCluster.Values, false, "sync", "toHost", "podDisruptionBudgets", "enabled")
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // extraHosts is the value of the argo-cd chart for SSH hosts beside those that
@@ -50,7 +51,7 @@ func newKnownHosts(s *sensitive) *knownHosts {
 		if s.before == nil {
 			return out
 		}
-		text, _ := lookup(s.before(), extraHosts...)
+		text, _ := values.Lookup(s.before(), extraHosts...)
 		entry := ""
 		for line := range strings.Lines(fmt.Sprint(text)) {
 			line = strings.TrimSpace(line)
@@ -78,15 +79,15 @@ func (h *knownHosts) add(e repository, c Connection, lines string) {
 // setKnownHosts hands the lines to Argo CD, after those that the claim or the
 // platform sets: values that stand in the Release win over those it reads from a
 // Secret, so they move there.
-func (p *Plan) setKnownHosts(h *knownHosts, s *sensitive, layers []layer) error {
+func (p *Plan) setKnownHosts(h *knownHosts, s *sensitive, argocd *values.Stack) error {
 	if len(h.entries) == 0 {
 		return nil
 	}
-	if err := checkMaps(layers, "the known hosts of repositories", "configs", "ssh"); err != nil {
+	if err := argocd.Reserve(values.Input, "the known hosts of repositories", values.In("configs"), values.In("configs", "ssh")); err != nil {
 		return err
 	}
 	var lines []string
-	if own, ok := lookup(p.ArgoCD.Values, extraHosts...); ok {
+	if own, ok := values.Lookup(p.ArgoCD.Values, extraHosts...); ok {
 		text, isText := own.(string)
 		if !isText && own != nil {
 			return fmt.Errorf("%s: %v is not text: write lines of a known_hosts file", "spec.argocd.values."+strings.Join(extraHosts, "."), own)
@@ -94,7 +95,7 @@ func (p *Plan) setKnownHosts(h *knownHosts, s *sensitive, layers []layer) error 
 		if text != "" {
 			lines = append(lines, strings.TrimRight(text, "\n"))
 		}
-		remove(p.ArgoCD.Values, extraHosts...)
+		values.Remove(p.ArgoCD.Values, extraHosts...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.entries)) {
 		lines = append(lines, ofEntry+name, h.entries[name])
@@ -103,13 +104,4 @@ func (p *Plan) setKnownHosts(h *knownHosts, s *sensitive, layers []layer) error 
 		return fmt.Errorf("spec.repositories: the known hosts of all are too large together: write only those of servers that Argo CD doesn't know")
 	}
 	return nil
-}
-
-// remove takes the value at the path away.
-func remove(v Values, path ...string) {
-	last := len(path) - 1
-	for _, key := range path[:last] {
-		v, _ = v[key].(Values)
-	}
-	delete(v, path[last])
 }

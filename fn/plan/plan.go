@@ -2,7 +2,6 @@ package plan
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // Request is what a plan is made from.
@@ -28,7 +28,7 @@ type Request struct {
 	Secrets map[string]Secret
 	// Before reads the values from Secrets that are in use now. It is called only
 	// when there is need of them.
-	Before func() Values
+	Before func() values.Values
 	// Token of the tenant's account on the host; empty while there is none.
 	Token []byte
 	// Hosts is what is known of hosts and whose they are.
@@ -41,19 +41,19 @@ type Request struct {
 
 // Spec is what the tenant asks for, with values decoded.
 type Spec struct {
-	Plan                 string
-	ArgoCDChartVersion   string
-	ArgoCDValues         Values
-	KubernetesVersion    string
-	VClusterChartVersion string
-	VClusterValues       Values
-	Clusters             []v1alpha1.ClusterSpec
-	Repositories         []v1alpha1.RepositorySpec
-	CredentialTemplates  []v1alpha1.CredentialTemplateSpec
-	Bootstrap            *v1alpha1.BootstrapSpec
-	Ingress              *v1alpha1.IngressSpec
-	SSO                  *v1alpha1.SSOSpec
-	DeletionProtection   bool
+	Plan                 string                            `json:"plan,omitempty"`
+	ArgoCDChartVersion   string                            `json:"argocdChartVersion,omitempty"`
+	ArgoCDValues         values.Values                     `json:"argocdValues,omitempty"`
+	KubernetesVersion    string                            `json:"kubernetesVersion,omitempty"`
+	VClusterChartVersion string                            `json:"vclusterChartVersion,omitempty"`
+	VClusterValues       values.Values                     `json:"vclusterValues,omitempty"`
+	Clusters             []v1alpha1.ClusterSpec            `json:"clusters,omitempty"`
+	Repositories         []v1alpha1.RepositorySpec         `json:"repositories,omitempty"`
+	CredentialTemplates  []v1alpha1.CredentialTemplateSpec `json:"credentialTemplates,omitempty"`
+	Bootstrap            *v1alpha1.BootstrapSpec           `json:"bootstrap,omitempty"`
+	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
+	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
+	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
 }
 
 // SecretNames are the names of the Secrets that the spec names, sorted.
@@ -112,7 +112,7 @@ type Plan struct {
 	Workloads []Workload
 	// Sensitive are the values of the argo-cd chart that stand in a Secret alone: those
 	// from Secrets that the spec names, and the password of redis. Nil for none.
-	Sensitive Values
+	Sensitive values.Values
 	// Clusters of the spec, in its order.
 	Clusters []Connection
 	// Repositories are the repositories and credential templates of the spec.
@@ -134,7 +134,7 @@ type Chart struct {
 	Repository string
 	Name       string
 	Version    string
-	Values     Values
+	Values     values.Values
 }
 
 // New plans a tenant.
@@ -166,17 +166,10 @@ func New(r Request) (*Plan, error) {
 	if err := p.setStore(r, in); err != nil {
 		return nil, err
 	}
-	if err := checkClaimValues("spec.vcluster.values", r.Spec.VClusterValues); err != nil {
-		return nil, err
-	}
-	if err := checkArgoCDValues("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
-		return nil, err
-	}
-	if err := checkTemplates("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
-		return nil, err
-	}
-	if err := checkReplicas("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
-		return nil, err
+	for _, check := range claimChecks {
+		if err := check(r.Spec); err != nil {
+			return nil, err
+		}
 	}
 	if err := p.setValues(r, in); err != nil {
 		return nil, err
@@ -220,48 +213,29 @@ func (p *Plan) setVersions(r Request, in inputv1alpha1.Input) error {
 	return checkVersions(w.vcluster, w.kubernetes, r.Running)
 }
 
-// setValues merges: built-in defaults < input < plan < claim < protected.
+// setValues merges: built-in defaults < input < plan < claim < settings of the plan < protected.
 func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
-	ofVCluster, err := rawValues("input.charts.vcluster.values", in.Charts.VCluster.Values)
+	vcluster, err := stack(values.VCluster, vclusterDefaults(), "vcluster", in.Charts.VCluster.Values, r.Plan, r.Plan.Data.Values.VCluster, r.Spec.VClusterValues)
 	if err != nil {
 		return err
 	}
-	ofArgoCD, err := rawValues("input.charts.argocd.values", in.Charts.ArgoCD.Values)
+	argocd, err := stack(values.ArgoCD, argocdDefaults(p, in), "argocd", in.Charts.ArgoCD.Values, r.Plan, r.Plan.Data.Values.ArgoCD, r.Spec.ArgoCDValues)
 	if err != nil {
 		return err
 	}
-	if err := checkInputValues("input.charts.vcluster.values", ofVCluster); err != nil {
+	if err := vcluster.Set(r.Plan.vclusterSettings()...); err != nil {
 		return err
 	}
-	vclusterOfPlan, argocdOfPlan, err := r.Plan.values()
-	if err != nil {
+	if err := argocd.Set(r.Plan.argocdSettings()...); err != nil {
 		return err
 	}
-	onVCluster, onArgoCD := r.Plan.vclusterDecisions(), r.Plan.argocdDecisions()
-	if err := r.Plan.checkDecisions("spec.vcluster.values", r.Spec.VClusterValues, onVCluster); err != nil {
-		return err
-	}
-	if err := r.Plan.checkDecisions("spec.argocd.values", r.Spec.ArgoCDValues, onArgoCD); err != nil {
-		return err
-	}
-	vcluster := source{vclusterDefaults(), ofVCluster, vclusterOfPlan, r.Spec.VClusterValues, onVCluster, nil}.merge()
-	argocd := source{argocdDefaults(p, in), ofArgoCD, argocdOfPlan, r.Spec.ArgoCDValues, onArgoCD, nil}.merge()
-	if err := p.checkFits(r, vcluster, argocd); err != nil {
-		return err
-	}
-	p.VCluster.Values = vcluster.all
-	p.ArgoCD.Values = withRedisHA(Merge(argocd.all, argocdProtectedValues()))
-	layers := []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {r.Plan.at("values.argocd"), argocdOfPlan}, {"input.charts.argocd.values", ofArgoCD}}
-	if err := p.setParts(r, in, layers); err != nil {
+	p.VCluster.Values = vcluster.Merged()
+	p.ArgoCD.Values = withRedisHA(values.Merge(argocd.Merged(), argocdProtectedValues()))
+	if err := p.setParts(r, in, argocd); err != nil {
 		return err
 	}
 	p.setRedis(r)
-	sources := fit{plan: r.Plan, of: map[string]source{chartVCluster: vcluster, chartArgoCD: argocd}}
-	whose := func(path []string) string {
-		_, field := sources.whose(chartVCluster, path)
-		return field
-	}
-	if err := p.setBounds(in, whose); err != nil {
+	if err := p.setBounds(in, vcluster); err != nil {
 		return err
 	}
 	// Last, since some of it depends on the parts.
@@ -269,44 +243,53 @@ func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
 	if err != nil {
 		return err
 	}
-	p.VCluster.Values = Merge(p.VCluster.Values, protected)
+	p.VCluster.Values = values.Merge(p.VCluster.Values, protected)
 	return nil
+}
+
+// stack returns the values of a chart in the order in which they merge.
+func stack(table values.Table, builtIn values.Values, chart string, input *runtime.RawExtension, c Chosen, plan *runtime.RawExtension, claim values.Values) (*values.Stack, error) {
+	s := values.NewStack(table)
+	layers := []values.Layer{
+		{Owner: values.BuiltIn, Values: builtIn}, {Owner: values.Input, Field: "input.charts." + chart + ".values"},
+		{Owner: values.Plan, Field: c.at("values." + chart)}, {Owner: values.Claim, Field: "spec." + chart + ".values", Values: claim},
+	}
+	for i, raw := range map[int]*runtime.RawExtension{1: input, 2: plan} {
+		var err error
+		if layers[i].Values, err = values.Decode(layers[i].Field, raw); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range layers {
+		if err := s.Add(l); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // setParts sets the values of the parts of the spec: those that come from Secrets
 // apart from the others.
-func (p *Plan) setParts(r Request, in inputv1alpha1.Input, layers []layer) error {
+func (p *Plan) setParts(r Request, in inputv1alpha1.Input, argocd *values.Stack) error {
 	names := r.Spec.SecretNames()
 	if len(names) > 0 && r.Claim.Namespace == "" {
 		return fmt.Errorf("spec: Secret %s is looked for in the namespace of the claim, and this composite resource has no claim: claim it, or leave the reference out", names[0])
 	}
-	s := &sensitive{values: Values{}, before: r.Before}
-	if err := p.setClusters(r, s, layers); err != nil {
+	s := &sensitive{values: values.Values{}, before: r.Before}
+	if err := p.setClusters(r, s, argocd); err != nil {
 		return err
 	}
-	if err := p.setRepositories(r, s, layers); err != nil {
+	if err := p.setRepositories(r, s, argocd); err != nil {
 		return err
 	}
-	if err := p.setIngress(r, in, s, layers); err != nil {
+	if err := p.setIngress(r, in, s, argocd); err != nil {
 		return err
 	}
-	if err := p.setSSO(r, s, layers); err != nil {
+	if err := p.setSSO(r, s, argocd); err != nil {
 		return err
 	}
 	if len(names) > 0 || len(r.Spec.Repositories) > 0 {
 		p.Sensitive = s.values
 	}
 	return nil
-}
-
-// rawValues are the values in a field of the platform's.
-func rawValues(field string, raw *runtime.RawExtension) (Values, error) {
-	if raw == nil || len(raw.Raw) == 0 {
-		return nil, nil
-	}
-	v := Values{}
-	if err := json.Unmarshal(raw.Raw, &v); err != nil {
-		return nil, fmt.Errorf("%s: write an object of chart values: %w", field, err)
-	}
-	return v, nil
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestTenantIDs: names are stable, bounded, valid, and never shared.
@@ -52,9 +53,9 @@ func TestTenantIDs(t *testing.T) {
 // TestEmptyMapsReplaceNothing: a claim's values are checked by what is in them, so that nothing may come of a map
 // without.
 func TestEmptyMapsReplaceNothing(t *testing.T) {
-	under := Values{"a": "text", "b": Values{"c": true}}
-	got := Merge(under, Values{"a": Values{"x": Values{}}, "b": Values{}, "d": Values{"emptyDir": Values{}}})
-	if want := (Values{"a": "text", "b": Values{"c": true}, "d": Values{"emptyDir": Values{}}}); !reflect.DeepEqual(got, want) {
+	under := values.Values{"a": "text", "b": values.Values{"c": true}}
+	got := values.Merge(under, values.Values{"a": values.Values{"x": values.Values{}}, "b": values.Values{}, "d": values.Values{"emptyDir": values.Values{}}})
+	if want := (values.Values{"a": "text", "b": values.Values{"c": true}, "d": values.Values{"emptyDir": values.Values{}}}); !reflect.DeepEqual(got, want) {
 		t.Errorf("want %v, got %v", want, got)
 	}
 }
@@ -70,17 +71,17 @@ func TestPlatformWins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	protected := leaves(ours)
+	protected := values.Leaves(ours)
 	accepted := 0
 	for range 20000 {
-		claim := Values{}
+		claim := values.Values{}
 		for range 1 + r.IntN(2) {
-			path := strings.Split(vclusterValues[r.IntN(len(vclusterValues))].Path, ".")
+			path := strings.Split(values.VCluster.Rows[r.IntN(len(values.VCluster.Rows))].Path, ".")
 			if r.IntN(2) == 0 {
 				path = protected[r.IntN(len(protected))]
 			}
 			path = path[:1+r.IntN(len(path))]
-			set(claim, path, []any{"evil", nil, []any{"evil"}, Values{}, Values{"evil": true}}[r.IntN(5)])
+			set(claim, path, []any{"evil", nil, []any{"evil"}, values.Values{}, values.Values{"evil": true}}[r.IntN(5)])
 		}
 		p, err := New(Request{XRName: "a", Spec: Spec{VClusterValues: claim}})
 		if err != nil {
@@ -91,8 +92,8 @@ func TestPlatformWins(t *testing.T) {
 		}
 		accepted++
 		for _, path := range protected {
-			want, _ := lookup(plain.VCluster.Values, path...)
-			if got, _ := lookup(p.VCluster.Values, path...); !reflect.DeepEqual(want, got) {
+			want, _ := values.Lookup(plain.VCluster.Values, path...)
+			if got, _ := values.Lookup(p.VCluster.Values, path...); !reflect.DeepEqual(want, got) {
 				t.Fatalf("claim %v changed protected %v: %v", claim, path, got)
 			}
 		}
@@ -112,18 +113,18 @@ func TestProtectedValuesAreLast(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env, _ := lookup(p.VCluster.Values, pathOfEnvironment...)
-	name, _ := lookup(p.ArgoCD.Values, "fullnameOverride")
+	env, _ := values.Lookup(p.VCluster.Values, pathOfEnvironment...)
+	name, _ := values.Lookup(p.ArgoCD.Values, "fullnameOverride")
 	if list, _ := env.([]any); len(list) != 2 || name != ArgoCDRelease {
 		t.Errorf("want the variable of the input with the function's own, and name %s, got %v, %v", ArgoCDRelease, env, name)
 	}
 }
 
-func set(v Values, path []string, to any) {
+func set(v values.Values, path []string, to any) {
 	for _, key := range path[:len(path)-1] {
-		next, ok := v[key].(Values)
+		next, ok := v[key].(values.Values)
 		if !ok {
-			next = Values{}
+			next = values.Values{}
 			v[key] = next
 		}
 		v = next
@@ -137,25 +138,25 @@ func FuzzMerge(f *testing.F) {
 	f.Add(`{"a":1}`, `{"a":{"b":null}}`)
 	f.Add(`{"a":{"b":[1]}}`, `{"a":{"b":{}}}`)
 	f.Fuzz(func(t *testing.T, under, over string) {
-		var u, o Values
+		var u, o values.Values
 		if json.Unmarshal([]byte(under), &u) != nil || json.Unmarshal([]byte(over), &o) != nil {
 			t.Skip("not objects")
 		}
 		before := fmt.Sprint(u, o)
-		m := Merge(u, o)
+		m := values.Merge(u, o)
 		if fmt.Sprint(u, o) != before {
 			t.Errorf("a layer was changed: %s, now %v %v", before, u, o)
 		}
-		for _, path := range leaves(o) {
-			want, _ := lookup(o, path...)
-			if got, ok := lookup(m, path...); !ok || !reflect.DeepEqual(want, got) {
+		for _, path := range values.Leaves(o) {
+			want, _ := values.Lookup(o, path...)
+			if got, ok := values.Lookup(m, path...); !ok || !reflect.DeepEqual(want, got) {
 				t.Errorf("%v: want %v of the upper layer, got %v", path, want, got)
 			}
 		}
-		if !reflect.DeepEqual(m, Merge(m, o)) {
+		if !reflect.DeepEqual(m, values.Merge(m, o)) {
 			t.Error("merging the same layer again changes something")
 		}
-		if !reflect.DeepEqual(Merge(u), Merge(Values{}, u, Values{})) {
+		if !reflect.DeepEqual(values.Merge(u), values.Merge(values.Values{}, u, values.Values{})) {
 			t.Error("empty layers change something")
 		}
 	})
@@ -177,7 +178,7 @@ func TestWorkloads(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			v := Values{}
+			v := values.Values{}
 			if err := json.Unmarshal([]byte(tc.values), &v); err != nil {
 				t.Fatal(err)
 			}

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // DefaultPlan is the name of the plan of claims that name none, where the platform
@@ -29,9 +29,9 @@ const haReplicas = 2
 // A Chosen is the plan of a tenant.
 type Chosen struct {
 	// Name of the plan.
-	Name string
+	Name string `json:"name"`
 	// Data of the plan.
-	Data v1alpha1.PlanData
+	Data v1alpha1.PlanData `json:"data"`
 }
 
 // over lays the plan's settings over the platform's input.
@@ -60,52 +60,25 @@ func (c Chosen) over(in v1alpha1.Input) v1alpha1.Input {
 	return in
 }
 
-// A decision is a value of a chart that a field of the plan sets.
-type decision struct {
-	// field of the plan.
-	field string
-	path  []string
-	value any
-}
-
-// valuesOf are the values that decisions make.
-func valuesOf(all []decision) Values {
-	v := Values{}
-	for _, d := range all {
-		insert(v, d.value, d.path...)
-	}
-	return v
-}
-
-// checkDecisions refuses values of the claim that a field of the plan sets.
-func (c Chosen) checkDecisions(field string, v Values, all []decision) error {
-	for _, d := range all {
-		if at := taken(v, d.path); at != nil {
-			return fmt.Errorf("%s.%s is set by plan %s (%s): leave it out, or choose another plan", field, strings.Join(at, "."), c.Name, d.field)
-		}
-	}
-	return nil
-}
-
-// vclusterDecisions are the values of the vcluster chart that the plan sets.
+// vclusterSettings are the values of the vcluster chart that the plan sets.
 // Replicas, store and volume are protected: see storage.
-func (c Chosen) vclusterDecisions() []decision {
+func (c Chosen) vclusterSettings() []values.Setting {
 	d := c.Data
-	out := resources("vcluster.resources", d.VCluster.Resources, "controlPlane", "statefulSet")
-	out = append(out, quantitiesAt("quota", d.Quota, "policies", "resourceQuota", "quota")...)
-	out = append(out, quantitiesAt("limits.default", d.Limits.Default, "policies", "limitRange", "default")...)
-	out = append(out, quantitiesAt("limits.defaultRequest", d.Limits.DefaultRequest, "policies", "limitRange", "defaultRequest")...)
-	out = append(out, quantitiesAt("limits.max", d.Limits.Max, "policies", "limitRange", "max")...)
+	out := c.resources("vcluster.resources", d.VCluster.Resources, "controlPlane", "statefulSet")
+	out = append(out, c.quantities("quota", d.Quota, "policies", "resourceQuota", "quota")...)
+	out = append(out, c.quantities("limits.default", d.Limits.Default, "policies", "limitRange", "default")...)
+	out = append(out, c.quantities("limits.defaultRequest", d.Limits.DefaultRequest, "policies", "limitRange", "defaultRequest")...)
+	out = append(out, c.quantities("limits.max", d.Limits.Max, "policies", "limitRange", "max")...)
 	if n := d.LoadBalancers; n > 0 {
 		quota := []string{"policies", "resourceQuota", "quota"}
 		out = append(out,
-			decision{"loadBalancers", append(slices.Clone(quota), "services.loadbalancers"), strconv.FormatInt(n, 10)},
+			c.setting("loadBalancers", strconv.FormatInt(n, 10), append(slices.Clone(quota), "services.loadbalancers")...),
 			// Kubernetes counts the node ports that a LoadBalancer takes. Services of type
 			// NodePort are refused by admission.
-			decision{"loadBalancers", append(slices.Clone(quota), "services.nodeports"), strconv.FormatInt(n*portsOfLoadBalancer, 10)})
+			c.setting("loadBalancers", strconv.FormatInt(n*portsOfLoadBalancer, 10), append(slices.Clone(quota), "services.nodeports")...))
 	}
 	if d.RuntimeClass != "" {
-		out = append(out, decision{"runtimeClass", []string{"sync", "toHost", "pods", "runtimeClassName"}, d.RuntimeClass})
+		out = append(out, c.setting("runtimeClass", d.RuntimeClass, "sync", "toHost", "pods", "runtimeClassName"))
 	}
 	return out
 }
@@ -139,12 +112,12 @@ func (c Chosen) workloads() []planWorkload {
 	}
 }
 
-// argocdDecisions are the values of the argo-cd chart that the plan sets.
-func (c Chosen) argocdDecisions() []decision {
-	var out []decision
+// argocdSettings are the values of the argo-cd chart that the plan sets.
+func (c Chosen) argocdSettings() []values.Setting {
+	var out []values.Setting
 	d := c.Data.ArgoCD
 	if d.HA {
-		out = append(out, decision{"argocd.ha", []string{"redis-ha", "enabled"}, true})
+		out = append(out, c.setting("argocd.ha", true, "redis-ha", "enabled"))
 	}
 	for _, w := range c.workloads() {
 		n, field := w.size.Replicas, "argocd."+w.key+".replicas"
@@ -152,46 +125,35 @@ func (c Chosen) argocdDecisions() []decision {
 			n, field = haReplicas, "argocd.ha"
 		}
 		if n > 0 {
-			out = append(out, decision{field, []string{w.key, "replicas"}, float64(n)})
+			out = append(out, c.setting(field, float64(n), w.key, "replicas"))
 		}
-		out = append(out, resources("argocd."+w.key+".resources", w.size.Resources, w.key)...)
+		out = append(out, c.resources("argocd."+w.key+".resources", w.size.Resources, w.key)...)
 	}
 	if d.HA {
 		for _, at := range [][]string{{"redis-ha", "redis"}, {"redis-ha", "sentinel"}, {"redis-ha", "haproxy"}} {
-			out = append(out, resources("argocd.redis.resources", d.Redis.Resources, at...)...)
+			out = append(out, c.resources("argocd.redis.resources", d.Redis.Resources, at...)...)
 		}
 	}
 	return out
 }
 
-func resources(field string, r v1alpha1.Resources, path ...string) []decision {
+func (c Chosen) resources(field string, r v1alpha1.Resources, path ...string) []values.Setting {
 	at := func(kind string) []string { return append(slices.Clone(path), "resources", kind) }
-	return append(quantitiesAt(field+".requests", r.Requests, at("requests")...), quantitiesAt(field+".limits", r.Limits, at("limits")...)...)
+	return append(c.quantities(field+".requests", r.Requests, at("requests")...), c.quantities(field+".limits", r.Limits, at("limits")...)...)
 }
 
-func quantitiesAt(field string, of map[string]v1alpha1.Quantity, path ...string) []decision {
-	var out []decision
+func (c Chosen) quantities(field string, of map[string]v1alpha1.Quantity, path ...string) []values.Setting {
+	var out []values.Setting
 	for _, name := range slices.Sorted(maps.Keys(of)) {
-		out = append(out, decision{field + "." + name, append(slices.Clone(path), name), string(of[name])})
+		out = append(out, c.setting(field+"."+name, string(of[name]), append(slices.Clone(path), name)...))
 	}
 	return out
 }
 
-// values are the chart values of the plan, which claims may change.
-func (c Chosen) values() (vcluster, argocd Values, err error) {
-	if vcluster, err = rawValues(c.at("values.vcluster"), c.Data.Values.VCluster); err != nil {
-		return nil, nil, err
-	}
-	if err := checkPlanValues(c.at("values.vcluster"), vcluster); err != nil {
-		return nil, nil, err
-	}
-	if argocd, err = rawValues(c.at("values.argocd"), c.Data.Values.ArgoCD); err != nil {
-		return nil, nil, err
-	}
-	return vcluster, argocd, checkArgoCDValues(c.at("values.argocd"), argocd)
+// setting returns a value of a chart that a field of the plan sets.
+func (c Chosen) setting(field string, value any, path ...string) values.Setting {
+	return values.Setting{Field: c.at(field), By: fmt.Sprintf("plan %s (%s)", c.Name, field), Path: path, Value: value}
 }
 
 // at is the path of a field of the plan.
-func (c Chosen) at(field string) string { return c.prefix() + "data." + field }
-
-func (c Chosen) prefix() string { return "plan " + c.Name + ": " }
+func (c Chosen) at(field string) string { return "plan " + c.Name + ": data." + field }

@@ -20,10 +20,10 @@ func (c Chosen) check() error {
 	if err := c.checkNames(); err != nil {
 		return err
 	}
-	for _, q := range slices.Concat(c.vclusterDecisions(), c.argocdDecisions()) {
-		if text, ok := q.value.(string); ok && q.field != "runtimeClass" {
-			if err := c.checkQuantity(q.field, text); err != nil {
-				return err
+	for _, set := range slices.Concat(c.vclusterSettings(), c.argocdSettings()) {
+		if text, ok := set.Value.(string); ok && set.Field != c.at("runtimeClass") {
+			if q, ok := parseAmount(text); !ok || q.Sign() < 0 {
+				return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", set.Field, text)
 			}
 		}
 	}
@@ -130,13 +130,6 @@ func (c Chosen) checkIngress() error {
 		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
 			return fmt.Errorf("%s: %q is not the key of an annotation", c.at("ingress.annotations"), key)
 		}
-	}
-	return nil
-}
-
-func (c Chosen) checkQuantity(field, text string) error {
-	if q, ok := parseAmount(text); !ok || q.Sign() < 0 {
-		return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", c.at(field), text)
 	}
 	return nil
 }

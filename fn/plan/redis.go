@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // The Secret with the password of Argo CD's redis, which the chart's pods read.
@@ -23,47 +25,47 @@ const extraObjects = "extraObjects"
 // where it waits for nothing else. Values that see to the password themselves stay as
 // they are.
 func (p *Plan) setRedis(r Request) {
-	values := p.ArgoCD.Values
-	objects, isList := values[extraObjects].([]any)
-	if _, set := values[extraObjects]; set && !isList || setsRedisPassword(values, objects) {
+	is := p.ArgoCD.Values
+	objects, isList := is[extraObjects].([]any)
+	if _, set := is[extraObjects]; set && !isList || setsRedisPassword(is, objects) {
 		return
 	}
 	password := redisPassword(r)
 	if password == "" {
 		return
 	}
-	p.ArgoCD.Values = Merge(values, Values{"redisSecretInit": Values{"enabled": false}})
+	p.ArgoCD.Values = values.Merge(is, values.Values{"redisSecretInit": values.Values{"enabled": false}})
 	// Helm takes a list from one place alone.
 	delete(p.ArgoCD.Values, extraObjects)
-	p.Sensitive = Merge(p.Sensitive, Values{extraObjects: append(slices.Clone(objects), Values{
+	p.Sensitive = values.Merge(p.Sensitive, values.Values{extraObjects: append(slices.Clone(objects), values.Values{
 		"apiVersion": "v1", "kind": "Secret",
-		"metadata":   Values{"name": redisSecret, "namespace": ArgoCDNamespace},
-		"stringData": Values{redisSecretKey: password},
+		"metadata":   values.Values{"name": redisSecret, "namespace": ArgoCDNamespace},
+		"stringData": values.Values{redisSecretKey: password},
 	})})
 }
 
 // setsRedisPassword reports whether values bring the password of redis, or a redis of
 // their own.
-func setsRedisPassword(v Values, objects []any) bool {
-	if _, set := lookup(v, "redisSecretInit", "enabled"); set {
+func setsRedisPassword(v values.Values, objects []any) bool {
+	if _, set := values.Lookup(v, "redisSecretInit", "enabled"); set {
 		return true
 	}
-	if host, _ := lookup(v, "externalRedis", "host"); host != nil && host != "" {
+	if host, _ := values.Lookup(v, "externalRedis", "host"); host != nil && host != "" {
 		return true
 	}
 	return slices.ContainsFunc(objects, func(o any) bool {
 		switch o := o.(type) {
 		case string:
 			return strings.Contains(o, redisSecret)
-		case Values:
+		case values.Values:
 			return isRedisSecret(o)
 		}
 		return false
 	})
 }
 
-func isRedisSecret(o Values) bool {
-	name, _ := lookup(o, "metadata", "name")
+func isRedisSecret(o values.Values) bool {
+	name, _ := values.Lookup(o, "metadata", "name")
 	return o["kind"] == "Secret" && name == redisSecret
 }
 
@@ -75,8 +77,8 @@ func redisPassword(r Request) string {
 	if r.Before != nil {
 		objects, _ := r.Before()[extraObjects].([]any)
 		for _, o := range objects {
-			if o, ok := o.(Values); ok && isRedisSecret(o) {
-				if password, _ := lookup(o, "stringData", redisSecretKey); password != nil && password != "" {
+			if o, ok := o.(values.Values); ok && isRedisSecret(o) {
+				if password, _ := values.Lookup(o, "stringData", redisSecretKey); password != nil && password != "" {
 					return fmt.Sprint(password)
 				}
 			}

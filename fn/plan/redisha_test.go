@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestRedisHA: redis with high availability gets values of its own, and keeps those
@@ -15,15 +16,15 @@ func TestRedisHA(t *testing.T) {
 	cases := map[string]struct {
 		reason string
 		plan   v1alpha1.PlanArgoCD
-		claim  Values
+		claim  values.Values
 		want   map[string]any
 	}{
 		"Off":     {"A chart without redis-ha need not know its values.", v1alpha1.PlanArgoCD{}, nil, map[string]any{"": nil}},
-		"OfPlan":  {"", on, nil, map[string]any{"rollingUpdate": Values{"maxSurge": 0., "maxUnavailable": 1.}, "type": "RollingUpdate", "period": 3.}},
-		"OfClaim": {"", v1alpha1.PlanArgoCD{}, Values{"redis-ha": Values{"enabled": true}}, map[string]any{"period": 3.}},
+		"OfPlan":  {"", on, nil, map[string]any{"rollingUpdate": values.Values{"maxSurge": 0., "maxUnavailable": 1.}, "type": "RollingUpdate", "period": 3.}},
+		"OfClaim": {"", v1alpha1.PlanArgoCD{}, values.Values{"redis-ha": values.Values{"enabled": true}}, map[string]any{"period": 3.}},
 		"OwnStrategy": {"Kubernetes refuses rollingUpdate with another type.", on,
-			Values{"redis-ha": Values{"haproxy": Values{"deploymentStrategy": Values{"type": "Recreate"}}}}, map[string]any{"rollingUpdate": nil, "type": "Recreate"}},
-		"OwnProbe": {"", on, Values{"redis-ha": Values{"redis": Values{"readinessProbe": Values{"periodSeconds": 9.}}}}, map[string]any{"period": 9., "type": "RollingUpdate"}},
+			values.Values{"redis-ha": values.Values{"haproxy": values.Values{"deploymentStrategy": values.Values{"type": "Recreate"}}}}, map[string]any{"rollingUpdate": nil, "type": "Recreate"}},
+		"OwnProbe": {"", on, values.Values{"redis-ha": values.Values{"redis": values.Values{"readinessProbe": values.Values{"periodSeconds": 9.}}}}, map[string]any{"period": 9., "type": "RollingUpdate"}},
 	}
 	paths := map[string][]string{
 		"": {"redis-ha"}, "rollingUpdate": {"redis-ha", "haproxy", "deploymentStrategy", "rollingUpdate"}, "type": {"redis-ha", "haproxy", "deploymentStrategy", "type"},
@@ -37,7 +38,7 @@ func TestRedisHA(t *testing.T) {
 			}
 			got := map[string]any{}
 			for key := range tc.want {
-				got[key], _ = lookup(p.ArgoCD.Values, paths[key]...)
+				got[key], _ = values.Lookup(p.ArgoCD.Values, paths[key]...)
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)

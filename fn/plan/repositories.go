@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 var (
@@ -31,7 +32,7 @@ type repository struct {
 }
 
 // setRepositories registers the repositories and credential templates of the spec.
-func (p *Plan) setRepositories(r Request, s *sensitive, layers []layer) error {
+func (p *Plan) setRepositories(r Request, s *sensitive, argocd *values.Stack) error {
 	var all []repository
 	for i, e := range r.Spec.Repositories {
 		all = append(all, repository{v1alpha1.KindRepository, fmt.Sprintf("spec.repositories[%d]", i), "repositories", e.Name, e.URL, e.Type, e.Project, e.SecretRef})
@@ -55,7 +56,7 @@ func (p *Plan) setRepositories(r Request, s *sensitive, layers []layer) error {
 			seen[unique.id] = e.field
 		}
 		path := []string{"configs", e.key, e.name}
-		if err := checkFree(layers, e.field+", which has the same name", path...); err != nil {
+		if err := argocd.Reserve(values.Input, e.field+", which has the same name", values.Not(path...)); err != nil {
 			return err
 		}
 		value, known, problem := e.read(r)
@@ -63,7 +64,7 @@ func (p *Plan) setRepositories(r Request, s *sensitive, layers []layer) error {
 		hosts.add(e, c, known)
 		p.Repositories = append(p.Repositories, c)
 	}
-	return p.setKnownHosts(hosts, s, layers)
+	return p.setKnownHosts(hosts, s, argocd)
 }
 
 // check checks an entry, as the schema does.
@@ -108,8 +109,8 @@ func checkRepositoryURL(field, raw string, typ v1alpha1.RepositoryType) error {
 }
 
 // read is the entry of the chart's list, and the known hosts that go with it.
-func (e repository) read(r Request) (Values, string, *problem) {
-	v := Values{"url": e.url, "type": string(e.typ)}
+func (e repository) read(r Request) (values.Values, string, *problem) {
+	v := values.Values{"url": e.url, "type": string(e.typ)}
 	if e.kind == v1alpha1.KindRepository {
 		v["name"] = e.name
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"golang.org/x/crypto/ssh"
 )
 
@@ -32,7 +33,7 @@ var ofTheEntry = []string{"url", "type", "name", "project", "ca.crt"}
 
 // repository reads the credentials of a repository into v. It returns the known
 // hosts that stand with them.
-func (s *secretReader) repository(overSSH bool, v Values) string {
+func (s *secretReader) repository(overSSH bool, v values.Values) string {
 	known := slices.Concat(repositoryKeys, ofTheEntry)
 	for _, other := range otherNames {
 		known = append(known, other)

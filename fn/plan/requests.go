@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // Argo CD's application controller ends with a panic when it sees a pod with a
@@ -54,9 +56,6 @@ spec:
   policyName: virtual-argocd-requests
 `
 
-// requestsOfPolicy are the requests that the policy gives.
-var requestsOfPolicy = map[string]string{"cpu": "10m"}
-
 // Values of the vcluster chart that the platform's input may set, too.
 var (
 	pathOfManifests = []string{"experimental", "deploy", "vcluster", "manifests"}
@@ -65,11 +64,11 @@ var (
 
 // requests are the values that keep Argo CD from that panic, after what the
 // platform's values have in the same place.
-func requests(kubernetes string, platforms Values) (Values, error) {
+func requests(kubernetes string, platforms values.Values) (values.Values, error) {
 	arguments, policy := requestsIn(parse(kubernetes).Minor())
-	out := Values{}
+	out := values.Values{}
 	if policy {
-		at, _ := lookup(platforms, pathOfManifests...)
+		at, _ := values.Lookup(platforms, pathOfManifests...)
 		before, ok := at.(string)
 		if at != nil && !ok {
 			return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not text: write manifests in YAML, as in a file", strings.Join(pathOfManifests, "."))
@@ -77,21 +76,21 @@ func requests(kubernetes string, platforms Values) (Values, error) {
 		if before != "" {
 			before += "\n---\n"
 		}
-		insert(out, before+fmt.Sprintf(requestsPolicy, requestsOfPolicy["cpu"]), pathOfManifests...)
+		values.Insert(out, before+fmt.Sprintf(requestsPolicy, DefaultRequests()["cpu"]), pathOfManifests...)
 	}
 	if len(arguments) > 0 {
 		before, err := platformsList(platforms, pathOfArguments, "[--event-ttl=30m]")
 		if err != nil {
 			return nil, err
 		}
-		insert(out, slices.Concat(before, arguments), pathOfArguments...)
+		values.Insert(out, slices.Concat(before, arguments), pathOfArguments...)
 	}
 	return out, nil
 }
 
 // platformsList is a list in the platform's values, to which the function adds.
-func platformsList(platforms Values, path []string, example string) ([]any, error) {
-	at, _ := lookup(platforms, path...)
+func platformsList(platforms values.Values, path []string, example string) ([]any, error) {
+	at, _ := values.Lookup(platforms, path...)
 	list, ok := at.([]any)
 	if at != nil && !ok {
 		return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not a list: write one such as %s", strings.Join(path, "."), example)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"sigs.k8s.io/yaml"
 )
 
@@ -19,16 +20,16 @@ func TestRequestsOfContainers(t *testing.T) {
 		"v1.36.0": {"MutatingAdmissionPolicy=true", "admissionregistration.k8s.io/v1beta1"},
 	} {
 		t.Run(version, func(t *testing.T) {
-			values, err := requests(version, nil)
+			set, err := requests(version, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			arguments, _ := lookup(values, "controlPlane", "distro", "k8s", "apiServer", "extraArgs")
+			arguments, _ := values.Lookup(set, "controlPlane", "distro", "k8s", "apiServer", "extraArgs")
 			list, _ := arguments.([]any)
 			if first := append(list, "")[0].(string); !strings.HasSuffix(first, want.arguments) || (first == "") != (want.arguments == "") {
 				t.Errorf("arguments %v, want %s", list, want.arguments)
 			}
-			text, _ := lookup(values, "experimental", "deploy", "vcluster", "manifests")
+			text, _ := values.Lookup(set, "experimental", "deploy", "vcluster", "manifests")
 			manifests, _ := text.(string)
 			for _, manifest := range strings.Split(manifests, "---\n") {
 				o := struct{ APIVersion, Kind string }{}
@@ -42,24 +43,24 @@ func TestRequestsOfContainers(t *testing.T) {
 
 // TestRequestsLeaveThePlatformsOwn: what the platform has the API server do stays.
 func TestRequestsLeaveThePlatformsOwn(t *testing.T) {
-	there := Values{}
-	insert(there, []any{"--event-ttl=30m"}, pathOfArguments...)
-	insert(there, "kind: ConfigMap", pathOfManifests...)
-	values, err := requests("v1.35.4", there)
+	there := values.Values{}
+	values.Insert(there, []any{"--event-ttl=30m"}, pathOfArguments...)
+	values.Insert(there, "kind: ConfigMap", pathOfManifests...)
+	set, err := requests("v1.35.4", there)
 	if err != nil {
 		t.Fatal(err)
 	}
-	arguments, _ := lookup(values, pathOfArguments...)
+	arguments, _ := values.Lookup(set, pathOfArguments...)
 	if list, _ := arguments.([]any); len(list) != 3 || list[0] != "--event-ttl=30m" {
 		t.Errorf("arguments %v", arguments)
 	}
-	manifests, _ := lookup(values, pathOfManifests...)
+	manifests, _ := values.Lookup(set, pathOfManifests...)
 	if text, _ := manifests.(string); !strings.HasPrefix(text, "kind: ConfigMap\n---\n") || !strings.Contains(text, "MutatingAdmissionPolicyBinding") {
 		t.Errorf("manifests %v", manifests)
 	}
 	for _, path := range [][]string{pathOfArguments, pathOfManifests} {
-		wrong := Values{}
-		insert(wrong, float64(1), path...)
+		wrong := values.Values{}
+		values.Insert(wrong, float64(1), path...)
 		if _, err := requests("v1.35.4", wrong); err == nil || !strings.Contains(err.Error(), strings.Join(path, ".")) {
 			t.Errorf("a number at %v: %v", path, err)
 		}
@@ -77,9 +78,9 @@ func TestHostRequests(t *testing.T) {
 		"MoreThan": {[]any{more}, []any{more}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := Values{}
+			v := values.Values{}
 			if tc.platforms != nil {
-				insert(v, tc.platforms, pathOfEnvironment...)
+				values.Insert(v, tc.platforms, pathOfEnvironment...)
 			}
 			got, err := environment(v)
 			if err != nil || !reflect.DeepEqual(got, tc.want) {
@@ -87,8 +88,8 @@ func TestHostRequests(t *testing.T) {
 			}
 		})
 	}
-	v := Values{}
-	insert(v, "A=b", pathOfEnvironment...)
+	v := values.Values{}
+	values.Insert(v, "A=b", pathOfEnvironment...)
 	if _, err := environment(v); err == nil || !strings.Contains(err.Error(), "input.charts.vcluster.values.controlPlane.statefulSet.env: is not a list") {
 		t.Errorf("got %v", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // maxSensitive bounds the values that come from Secrets, in bytes of JSON. Helm
@@ -22,10 +23,10 @@ type Connection struct {
 
 // sensitive collects the values that come from Secrets.
 type sensitive struct {
-	values Values
+	values values.Values
 	// before are the values as they are in use now. What a Secret that is
 	// missing or broken gave before stays.
-	before func() Values
+	before func() values.Values
 	size   int
 }
 
@@ -41,7 +42,7 @@ func (s *sensitive) add(c Connection, p *problem, value any, path ...string) Con
 	}
 	c.State, c.Message = p.state, p.message
 	if s.before != nil {
-		if old, ok := lookup(s.before(), path...); ok && s.put(old, path) {
+		if old, ok := values.Lookup(s.before(), path...); ok && s.put(old, path) {
 			c.Message += "; what it gave before stays in use"
 		}
 	}
@@ -55,20 +56,6 @@ func (s *sensitive) put(value any, path []string) bool {
 		return false
 	}
 	s.size += len(raw)
-	insert(s.values, value, path...)
+	values.Insert(s.values, value, path...)
 	return true
-}
-
-// insert sets the value at the path, with the maps on the way.
-func insert(v Values, value any, path ...string) {
-	last := len(path) - 1
-	for _, key := range path[:last] {
-		next, ok := v[key].(Values)
-		if !ok {
-			next = Values{}
-			v[key] = next
-		}
-		v = next
-	}
-	v[path[last]] = value
 }

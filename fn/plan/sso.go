@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // SSO is how people sign on.
@@ -40,50 +41,49 @@ var defaultScopes = []string{"openid", "profile", "email", "groups"}
 // keepSecret has the chart write something into Argo CD's own Secret at all times.
 // Argo CD keeps its signing key and the admin's password there, and Helm would
 // take the Secret's data away as a whole with the last value of the chart's.
-func keepSecret(tenant string) Values {
-	return Values{"configs": Values{"secret": Values{"extra": Values{"virtualargocd.tenant": tenant}}}}
+func keepSecret(tenant string) values.Values {
+	return values.Values{"configs": values.Values{"secret": values.Values{"extra": values.Values{"virtualargocd.tenant": tenant}}}}
 }
 
 // setSSO sets the values for signing on.
-func (p *Plan) setSSO(r Request, s *sensitive, layers []layer) error {
+func (p *Plan) setSSO(r Request, s *sensitive, argocd *values.Stack) error {
 	spec := r.Spec.SSO
 	if spec == nil || spec.OIDC == nil && !spec.DisableAdmin {
 		return nil
 	}
 	p.SSO.Wanted = true
-	own := Values{}
+	own := values.Values{}
 	if spec.DisableAdmin {
-		insert(own, "false", "configs", "cm", "admin.enabled")
+		values.Insert(own, "false", "configs", "cm", "admin.enabled")
 	}
 	if spec.OIDC != nil {
-		if err := p.setOIDC(*spec.OIDC, r, s, layers, own); err != nil {
+		if err := p.setOIDC(*spec.OIDC, r, s, argocd, own); err != nil {
 			return err
 		}
 	}
-	demands := []demand{{[]string{"configs", "cm", "create"}, true}}
-	for _, path := range leaves(own) {
-		be, _ := lookup(own, path...)
-		demands = append(demands, demand{path, be})
+	rules := []values.Rule{values.Be(true, "configs", "cm", "create")}
+	for _, path := range values.Leaves(own) {
+		is, _ := values.Lookup(own, path...)
+		rules = append(rules, values.Be(is, path...))
 	}
-	if err := checkDemands("spec.argocd.values", r.Spec.ArgoCDValues, "spec.sso", demands...); err != nil {
+	if err := argocd.Reserve(values.Claim, "spec.sso", rules...); err != nil {
 		return err
 	}
-	p.ArgoCD.Values = Merge(p.ArgoCD.Values, own)
+	p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, own)
 	return nil
 }
 
 // setOIDC sets the values for an OpenID Connect provider.
-func (p *Plan) setOIDC(o v1alpha1.OIDCSpec, r Request, s *sensitive, layers []layer, own Values) error {
+func (p *Plan) setOIDC(o v1alpha1.OIDCSpec, r Request, s *sensitive, argocd *values.Stack, own values.Values) error {
 	if err := checkOIDC(o); err != nil {
 		return err
 	}
 	p.SSO.Provider = cmp.Or(o.Name, "SSO")
 	path := []string{"configs", "secret", "extra", clientSecretKey}
-	if err := checkFree(layers, ofOIDC, path...); err != nil {
+	if err := argocd.Reserve(values.Input, ofOIDC, values.Not(path...)); err != nil {
 		return err
 	}
-	if err := checkDemands("spec.argocd.values", r.Spec.ArgoCDValues, ofOIDC,
-		demand{[]string{"configs", "secret", "createSecret"}, true}, demand{[]string{"configs", "rbac", "create"}, true}); err != nil {
+	if err := argocd.Reserve(values.Claim, ofOIDC, values.Be(true, "configs", "secret", "createSecret"), values.Be(true, "configs", "rbac", "create")); err != nil {
 		return err
 	}
 	secret := r.readSecret(o.ClientSecretRef.Name)
@@ -93,9 +93,9 @@ func (p *Plan) setOIDC(o v1alpha1.OIDCSpec, r Request, s *sensitive, layers []la
 	p.SSO.ClientSecret = &c
 
 	if policy := groupPolicy(o); policy != "" {
-		insert(own, policy, "configs", "rbac", groupPolicies)
+		values.Insert(own, policy, "configs", "rbac", groupPolicies)
 	}
-	if _, there := lookup(s.values, path...); !there {
+	if _, there := values.Lookup(s.values, path...); !there {
 		// Without it the button would only lead to an error.
 		return nil
 	}
@@ -113,7 +113,7 @@ func (p *Plan) setOIDC(o v1alpha1.OIDCSpec, r Request, s *sensitive, layers []la
 	if err != nil {
 		return fmt.Errorf("%s: cannot be written as YAML: %w", ofOIDC, err)
 	}
-	insert(own, string(text), "configs", "cm", "oidc.config")
+	values.Insert(own, string(text), "configs", "cm", "oidc.config")
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // A Store is where a virtual cluster keeps its state. It stays as it was made.
@@ -99,8 +100,8 @@ func (s Store) String() string {
 }
 
 // values of the vcluster chart that make the store.
-func (s Store) values(replicas int64) Values {
-	claim := Values{"enabled": true, "size": s.Size,
+func (s Store) values(replicas int64) values.Values {
+	claim := values.Values{"enabled": true, "size": s.Size,
 		// A volume that outlives its virtual cluster brings it back damaged when
 		// one of the same name is installed again.
 		"retentionPolicy": "Delete",
@@ -108,18 +109,18 @@ func (s Store) values(replicas int64) Values {
 	if s.StorageClass != "" {
 		claim["storageClass"] = s.StorageClass
 	}
-	none := Values{"enabled": false}
+	none := values.Values{"enabled": false}
 	if s.Size == "" {
 		claim = none
 	}
-	v := Values{"statefulSet": Values{"persistence": Values{"volumeClaim": claim}}}
+	v := values.Values{"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": claim}}}
 	if s.Kind == StoreEtcd {
-		v = Values{
+		v = values.Values{
 			// The control plane keeps nothing itself: it is a Deployment then.
-			"statefulSet": Values{"persistence": Values{"volumeClaim": none}, "highAvailability": Values{"replicas": float64(max(replicas, 1))}},
-			"backingStore": Values{"etcd": Values{"deploy": Values{"enabled": true, "statefulSet": Values{
-				"highAvailability": Values{"replicas": float64(s.Members)},
-				"persistence":      Values{"volumeClaim": claim},
+			"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": none}, "highAvailability": values.Values{"replicas": float64(max(replicas, 1))}},
+			"backingStore": values.Values{"etcd": values.Values{"deploy": values.Values{"enabled": true, "statefulSet": values.Values{
+				"highAvailability": values.Values{"replicas": float64(s.Members)},
+				"persistence":      values.Values{"volumeClaim": claim},
 			}}}},
 		}
 	}

@@ -4,64 +4,65 @@ import (
 	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // vclusterDefaults are the values of the vcluster chart a platform or, where it
 // is allowed, a tenant may change.
-func vclusterDefaults() Values {
-	return Values{
-		"controlPlane": Values{
-			"statefulSet": Values{
+func vclusterDefaults() values.Values {
+	return values.Values{
+		"controlPlane": values.Values{
+			"statefulSet": values.Values{
 				// The chart's request of 256Mi is far below real use (about 560Mi), so
 				// that the scheduler would overfill nodes.
-				"resources": Values{
-					"requests": Values{"cpu": "200m", "memory": "768Mi", "ephemeral-storage": "256Mi"},
-					"limits":   Values{"cpu": "4", "memory": "2Gi", "ephemeral-storage": "10Gi"},
+				"resources": values.Values{
+					"requests": values.Values{"cpu": "200m", "memory": "768Mi", "ephemeral-storage": "256Mi"},
+					"limits":   values.Values{"cpu": "4", "memory": "2Gi", "ephemeral-storage": "10Gi"},
 				},
 			},
-			"distro": Values{"k8s": Values{
+			"distro": values.Values{"k8s": values.Values{
 				// An init container copies 300 MB of binaries; the chart's limit of a
 				// tenth of a core makes each start slow.
-				"resources": Values{"limits": Values{"cpu": "2", "memory": "512Mi"}},
+				"resources": values.Values{"limits": values.Values{"cpu": "2", "memory": "512Mi"}},
 			}},
 		},
-		"sync": Values{"toHost": Values{"pods": Values{
+		"sync": values.Values{"toHost": values.Values{"pods": values.Values{
 			// Otherwise every StatefulSet pod gets an init container of another image,
 			// for names Argo CD doesn't need.
-			"rewriteHosts": Values{"enabled": false},
+			"rewriteHosts": values.Values{"enabled": false},
 		}}},
 		"policies":  bounds(),
-		"telemetry": Values{"enabled": false},
+		"telemetry": values.Values{"enabled": false},
 	}
 }
 
 // vclusterProtected are the values the function, and the tenants' isolation,
 // depend on: they win over everyone's.
-func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
+func vclusterProtected(p *Plan, in v1alpha1.Input) (values.Values, error) {
 	sans := make([]any, 0, len(p.Names.APIHosts))
 	for _, host := range p.Names.APIHosts {
 		sans = append(sans, host)
 	}
-	control := Values{
-		"distro": Values{"k8s": Values{
+	control := values.Values{
+		"distro": values.Values{"k8s": values.Values{
 			"enabled": true,
 			"version": p.Kubernetes,
-			"image":   Values{"tag": p.Kubernetes},
+			"image":   values.Values{"tag": p.Kubernetes},
 		}},
-		"statefulSet": Values{
-			"image": Values{
+		"statefulSet": values.Values{
+			"image": values.Values{
 				"registry":   in.Images.VCluster.Registry,
 				"repository": in.Images.VCluster.Repository,
 				"tag":        vclusterTag(p, in),
 			},
 		},
 		// The certificate has no .svc name of its own accord.
-		"proxy": Values{"extraSANs": sans},
+		"proxy": values.Values{"extraSANs": sans},
 	}
 	if in.Images.Registry != "" {
-		control["advanced"] = Values{"defaultImageRegistry": in.Images.Registry}
+		control["advanced"] = values.Values{"defaultImageRegistry": in.Images.Registry}
 	}
-	platforms, err := rawValues("input.charts.vcluster.values", in.Charts.VCluster.Values)
+	platforms, err := values.Decode("input.charts.vcluster.values", in.Charts.VCluster.Values)
 	if err != nil {
 		return nil, err
 	}
@@ -73,10 +74,10 @@ func vclusterProtected(p *Plan, in v1alpha1.Input) (Values, error) {
 	if err != nil {
 		return nil, err
 	}
-	control["statefulSet"].(Values)["env"] = env
-	return Merge(isolation(p), requested, Values{"controlPlane": p.Store.values(p.ControlPlanes)}, Values{
+	control["statefulSet"].(values.Values)["env"] = env
+	return values.Merge(isolation(p), requested, values.Values{"controlPlane": p.Store.values(p.ControlPlanes)}, values.Values{
 		"controlPlane":     control,
-		"exportKubeConfig": Values{"server": p.Names.APIServer()},
+		"exportKubeConfig": values.Values{"server": p.Names.APIServer()},
 	}), nil
 }
 
@@ -90,18 +91,18 @@ const hostRequests = "10"
 
 // environment returns the environment variables of the control plane: those of the
 // platform's values, and hostRequests unless the platform sets another number.
-func environment(platforms Values) ([]any, error) {
+func environment(platforms values.Values) ([]any, error) {
 	env, err := platformsList(platforms, pathOfEnvironment, "[{name: A, value: b}]")
 	if err != nil {
 		return nil, err
 	}
 	const name = "VCLUSTER_PHYSICAL_CLIENT_QPS"
 	for _, e := range env {
-		if is, _ := e.(Values); is["name"] == name {
+		if is, _ := e.(values.Values); is["name"] == name {
 			return env, nil
 		}
 	}
-	return append(slices.Clone(env), Values{"name": name, "value": hostRequests}), nil
+	return append(slices.Clone(env), values.Values{"name": name, "value": hostRequests}), nil
 }
 
 func vclusterTag(p *Plan, in v1alpha1.Input) string {

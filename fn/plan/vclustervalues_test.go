@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestTableOfVClusterValues: each path is one of the chart's, and the function sets
@@ -16,7 +17,7 @@ import (
 func TestTableOfVClusterValues(t *testing.T) {
 	known := schemaPaths(t)
 	seen := map[string]bool{}
-	for _, row := range vclusterValues {
+	for _, row := range values.VCluster.Rows {
 		if seen[row.Path] {
 			t.Errorf("%s is there twice", row.Path)
 		}
@@ -29,8 +30,8 @@ func TestTableOfVClusterValues(t *testing.T) {
 			t.Errorf("%s is no path of the chart's values", row.Path)
 		}
 	}
-	if !slices.IsSortedFunc(vclusterValues, func(a, b VClusterValue) int {
-		order := []Class{OfTenant, OfPlan, OfInput, Protected}
+	if !slices.IsSortedFunc(values.VCluster.Rows, func(a, b values.Row) int {
+		order := []values.Class{values.OfTenant, values.OfPlan, values.OfInput, values.Protected}
 		if a.Class != b.Class {
 			return slices.Index(order, a.Class) - slices.Index(order, b.Class)
 		}
@@ -46,9 +47,9 @@ func TestTableOfVClusterValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range leaves(ours) {
+	for _, path := range values.Leaves(ours) {
 		// TestRequestsLeaveThePlatformsOwn looks at those that it adds to.
-		if row := classOf(path); row.Class != OfInput && row.Class != Protected || row.Path == "" {
+		if row := values.VCluster.ClassOf(path); row.Class != values.OfInput && row.Class != values.Protected || row.Path == "" {
 			t.Errorf("the function sets %s, which the table doesn't protect: the platform's would be lost in silence", strings.Join(path, "."))
 		}
 	}
@@ -109,15 +110,18 @@ func TestWhoMaySetVClusterValues(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			v := Values{}
+			v := values.Values{}
 			set(v, strings.Split(tc.path, "."), tc.to)
+			add := func(of values.Owner) error {
+				return values.NewStack(values.VCluster).Add(values.Layer{Owner: of, Field: "f", Values: v})
+			}
 			for who, check := range map[string]struct {
 				err error
 				may bool
 			}{
-				"claim": {checkClaimValues("f", v), tc.claim},
-				"plan":  {checkPlanValues("f", v), tc.plan},
-				"input": {checkInputValues("f", v), tc.inputs},
+				"claim": {add(values.Claim), tc.claim},
+				"plan":  {add(values.Plan), tc.plan},
+				"input": {add(values.Input), tc.inputs},
 			} {
 				if (check.err == nil) != check.may {
 					t.Errorf("%s may set %s: want %v, got %v", who, tc.path, check.may, check.err)
@@ -134,21 +138,21 @@ func TestWhoMaySetVClusterValues(t *testing.T) {
 // writes it into.
 func TestClaimsAddNoManifest(t *testing.T) {
 	const injected = "console\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: x, namespace: kube-system}\n---\n"
-	for _, row := range VClusterValues() {
-		if row.Class != OfTenant {
+	for _, row := range values.VCluster.Rows {
+		if row.Class != values.OfTenant {
 			continue
 		}
 		path := strings.Split(row.Path, ".")
-		for name, to := range map[string]any{"a text": injected, "a key": Values{injected: "1"}, "a text below": Values{"x": injected}, "a list": []any{injected}, "texts in a list": Values{"x": []any{Values{"y": injected}}}} {
-			v := Values{}
+		for name, to := range map[string]any{"a text": injected, "a key": values.Values{injected: "1"}, "a text below": values.Values{"x": injected}, "a list": []any{injected}, "texts in a list": values.Values{"x": []any{values.Values{"y": injected}}}} {
+			v := values.Values{}
 			set(v, path, to)
-			if err := checkClaimValues("f", v); err == nil || !strings.HasPrefix(err.Error(), "f."+row.Path) || strings.Contains(err.Error(), "\n") {
+			if err := checkPlainValues("f", v); err == nil || !strings.HasPrefix(err.Error(), "f."+row.Path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: %s with line breaks is not refused as it should be: %v", row.Path, name, err)
 			}
 		}
 	}
 	for encoding, possible := range map[any]bool{"json": true, "console": true, "": false, "xml": false, true: false} {
-		if err := checkClaimValues("f", Values{"logging": Values{"encoding": encoding}}); (err == nil) != possible {
+		if err := checkPlainValues("f", values.Values{"logging": values.Values{"encoding": encoding}}); (err == nil) != possible {
 			t.Errorf("encoding %v: want possible: %v, got %v", encoding, possible, err)
 		}
 	}

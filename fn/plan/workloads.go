@@ -1,6 +1,10 @@
 package plan
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
 
 // A Workload of Argo CD in the virtual cluster.
 type Workload struct {
@@ -26,29 +30,25 @@ const ComponentServer = "server"
 // component is a row of the workloads the argo-cd chart knows.
 type component struct {
 	name   string
-	kind   func(v Values) string
+	kind   func(v values.Values) string
 	suffix string
-	wanted func(v Values) bool
+	wanted func(v values.Values) bool
 	// key of the component in the chart's values, with dots between.
 	key string
-	// replicas and containers that the chart gives it, where it isn't one replica with
-	// one container that has the component's own resources. The latter are keys, too.
-	replicas   int64
-	containers []string
 }
 
 func (c component) path(keys ...string) []string { return append(strings.Split(c.key, "."), keys...) }
 
-func always(Values) bool { return true }
+func always(values.Values) bool { return true }
 
-func is(kind string) func(Values) string { return func(Values) string { return kind } }
+func is(kind string) func(values.Values) string { return func(values.Values) string { return kind } }
 
 // on reads the chart's switch, which is on or off by default.
-func on(byDefault bool, path ...string) func(Values) bool {
-	return func(v Values) bool { return enabled(v, byDefault, path...) }
+func on(byDefault bool, path ...string) func(values.Values) bool {
+	return func(v values.Values) bool { return values.Enabled(v, byDefault, path...) }
 }
 
-func redisHA(v Values) bool { return enabled(v, false, "redis-ha", "enabled") }
+func redisHA(v values.Values) bool { return values.Enabled(v, false, "redis-ha", "enabled") }
 
 // components mirror the conditions in the chart's templates (9.3.7 to 10.1.1).
 var components = []component{
@@ -59,22 +59,24 @@ var components = []component{
 	{name: "notifications", kind: is(Deployment), suffix: "notifications-controller", wanted: on(true, "notifications", "enabled"), key: "notifications"},
 	{name: "commit-server", kind: is(Deployment), suffix: "commit-server", wanted: on(false, "commitServer", "enabled"), key: "commitServer"},
 	{name: "dex", kind: is(Deployment), suffix: "dex-server", wanted: on(true, "dex", "enabled"), key: "dex"},
-	{name: "redis", kind: is(Deployment), suffix: "redis", wanted: func(v Values) bool { return enabled(v, true, "redis", "enabled") && !redisHA(v) }, key: "redis"},
-	{name: "redis-ha", kind: is(StatefulSet), suffix: "redis-ha-server", wanted: redisHA, key: "redis-ha", replicas: 3, containers: []string{"redis", "sentinel", "splitBrainDetection"}},
-	{name: "redis-proxy", kind: is(Deployment), suffix: "redis-ha-haproxy", wanted: func(v Values) bool { return redisHA(v) && enabled(v, true, "redis-ha", "haproxy", "enabled") }, key: "redis-ha.haproxy", replicas: 3},
+	{name: "redis", kind: is(Deployment), suffix: "redis", wanted: func(v values.Values) bool { return values.Enabled(v, true, "redis", "enabled") && !redisHA(v) }, key: "redis"},
+	{name: "redis-ha", kind: is(StatefulSet), suffix: "redis-ha-server", wanted: redisHA, key: "redis-ha"},
+	{name: "redis-proxy", kind: is(Deployment), suffix: "redis-ha-haproxy", wanted: func(v values.Values) bool {
+		return redisHA(v) && values.Enabled(v, true, "redis-ha", "haproxy", "enabled")
+	}, key: "redis-ha.haproxy"},
 }
 
 // controllerKind: the chart makes the application controller a Deployment when
 // clusters are spread over its replicas dynamically.
-func controllerKind(v Values) string {
-	if enabled(v, false, "controller", "dynamicClusterDistribution") {
+func controllerKind(v values.Values) string {
+	if values.Enabled(v, false, "controller", "dynamicClusterDistribution") {
 		return Deployment
 	}
 	return StatefulSet
 }
 
 // workloads are those that the values make the chart install.
-func workloads(v Values) []Workload {
+func workloads(v values.Values) []Workload {
 	out := make([]Workload, 0, len(components))
 	for _, c := range components {
 		if c.wanted(v) {
@@ -86,7 +88,7 @@ func workloads(v Values) []Workload {
 
 // idle tells whether the values ask for no replicas: without, a workload that has
 // none was scaled down by hand.
-func (c component) idle(v Values) bool {
-	replicas, set := lookup(v, c.path("replicas")...)
+func (c component) idle(v values.Values) bool {
+	replicas, set := values.Lookup(v, c.path("replicas")...)
 	return set && (replicas == float64(0) || replicas == "0")
 }

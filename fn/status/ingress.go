@@ -7,7 +7,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 func ingressReady(t compose.Tenant, is conditionOf) Condition {
@@ -44,8 +44,8 @@ func ingressReady(t compose.Tenant, is conditionOf) Condition {
 
 // class is the IngressClass that the Ingress asks for.
 func class(t compose.Tenant) string {
-	server, _ := t.ArgoCD.Values["server"].(plan.Values)
-	ingress, _ := server["ingress"].(plan.Values)
+	server, _ := t.ArgoCD.Values["server"].(values.Values)
+	ingress, _ := server["ingress"].(values.Values)
 	if name, _ := ingress["ingressClassName"].(string); name != "" {
 		return "class " + name
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -139,7 +140,7 @@ func copyOf(o *unstructured.Unstructured) map[string]any {
 
 // render renders a chart as Helm installs it, without what it would install for the
 // whole cluster.
-func render(t *testing.T, ch *chart.Chart, release, namespace string, values plan.Values) []*unstructured.Unstructured {
+func render(t *testing.T, ch *chart.Chart, release, namespace string, values values.Values) []*unstructured.Unstructured {
 	t.Helper()
 	rendered, err := charts.Render(ch, release, namespace, values)
 	if err != nil {

@@ -7,9 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // ReferenceFile is the API reference for people.
@@ -47,7 +46,7 @@ func vclusterValues(b *bytes.Buffer) {
 		"and the platform's [input](#input) those of class input. Nobody sets those that are protected: the function does. Paths that aren't listed are protected from claims and plans,\n" +
 		"and the input may set them. What may not be set is refused by name.\n\n" +
 		"| path | class | |\n| --- | --- | --- |\n")
-	for _, v := range plan.VClusterValues() {
+	for _, v := range values.VCluster.Rows {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", v.Path, v.Class, v.Why)
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestValuesOfTheFunction renders the values that the function makes of a claim,
@@ -63,7 +64,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 					{Name: "manifests", URL: "oci://registry.example.org/manifests", Type: v1alpha1.RepositoryOCI, SecretRef: &v1alpha1.SecretReference{Name: "bearer"}},
 				},
 				CredentialTemplates: []v1alpha1.CredentialTemplateSpec{{Name: "server", URL: "https://git.example.org", SecretRef: v1alpha1.SecretReference{Name: "apps"}}},
-				ArgoCDValues:        plan.Values{"configs": plan.Values{"ssh": plan.Values{"extraHosts": "own.example.org ssh-ed25519 AAAA"}}},
+				ArgoCDValues:        values.Values{"configs": values.Values{"ssh": values.Values{"extraHosts": "own.example.org ssh-ed25519 AAAA"}}},
 			},
 			secrets: map[string]plan.Secret{
 				"apps": secret("username", "u", "password", `p: "{{ x }}"`, "insecure", "true"),
@@ -148,7 +149,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 						t.Errorf("%s: %s", c.Name, c.Message)
 					}
 				}
-				values, err := yaml.Marshal(plan.Merge(p.Sensitive, p.ArgoCD.Values))
+				values, err := yaml.Marshal(values.Merge(p.Sensitive, p.ArgoCD.Values))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -178,24 +179,24 @@ func TestValuesOfTheFunction(t *testing.T) {
 // TestTemplatesOfClaims: what a claim may have braces in, the charts don't take for a template.
 func TestTemplatesOfClaims(t *testing.T) {
 	const template = `{{ fail "rendered" }}`
-	notifications := plan.Values{"context": plan.Values{"x": template}, "secret": plan.Values{"items": plan.Values{"x": template}, "annotations": plan.Values{"x": template}}}
+	notifications := values.Values{"context": values.Values{"x": template}, "secret": values.Values{"items": values.Values{"x": template}, "annotations": values.Values{"x": template}}}
 	for _, key := range []string{"notifiers", "templates", "triggers"} {
-		notifications[key] = plan.Values{key: template}
+		notifications[key] = values.Values{key: template}
 	}
-	notifications["subscriptions"] = []any{plan.Values{"recipients": []any{template}}}
-	spec := plan.Spec{ArgoCDValues: plan.Values{"notifications": notifications, "configs": plan.Values{
-		"cm": plan.Values{"x": template}, "params": plan.Values{"x": template}, "rbac": plan.Values{"policy.csv": template},
-		"secret":       plan.Values{"extra": plan.Values{"x": template}, "annotations": plan.Values{"x": template}},
-		"ssh":          plan.Values{"extraHosts": template},
-		"tls":          plan.Values{"certificates": plan.Values{"x": template}},
-		"gpg":          plan.Values{"keys": plan.Values{"x": template}},
-		"repositories": plan.Values{"x": plan.Values{"url": template}},
+	notifications["subscriptions"] = []any{values.Values{"recipients": []any{template}}}
+	spec := plan.Spec{ArgoCDValues: values.Values{"notifications": notifications, "configs": values.Values{
+		"cm": values.Values{"x": template}, "params": values.Values{"x": template}, "rbac": values.Values{"policy.csv": template},
+		"secret":       values.Values{"extra": values.Values{"x": template}, "annotations": values.Values{"x": template}},
+		"ssh":          values.Values{"extraHosts": template},
+		"tls":          values.Values{"certificates": values.Values{"x": template}},
+		"gpg":          values.Values{"keys": values.Values{"x": template}},
+		"repositories": values.Values{"x": values.Values{"url": template}},
 	}}}
 	p, err := plan.New(plan.Request{XRName: "a", Spec: spec, Claim: plan.Claim{Namespace: "team-a", Name: "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := yaml.Marshal(plan.Merge(p.Sensitive, p.ArgoCD.Values))
+	values, err := yaml.Marshal(values.Merge(p.Sensitive, p.ArgoCD.Values))
 	if err != nil {
 		t.Fatal(err)
 	}

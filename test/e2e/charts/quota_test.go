@@ -16,6 +16,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
@@ -57,7 +58,7 @@ func TestQuotaIsEnough(t *testing.T) {
 				add(host)
 				// Its subchart has to be fetched: see redisHA.
 				without := maps.Clone(p.ArgoCD.Values)
-				without["redis-ha"] = plan.Values{"enabled": false}
+				without["redis-ha"] = values.Values{"enabled": false}
 				add(rendered(t, ch, plan.ArgoCDRelease, without))
 				plain := map[string]any{"kind": "Job", "spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{}}}}}}
 				for range tc.beside {
@@ -205,7 +206,7 @@ func list(v any) []any {
 	return l
 }
 
-func rendered(t *testing.T, ch *chart.Chart, release string, values plan.Values) objects {
+func rendered(t *testing.T, ch *chart.Chart, release string, values values.Values) objects {
 	t.Helper()
 	text, err := yaml.Marshal(runtime.DeepCopyJSON(values))
 	if err != nil {

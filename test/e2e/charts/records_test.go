@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -27,7 +28,7 @@ func TestChartsAreWithinLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			values := plan.Merge(p.ArgoCD.Values, plan.Values{"crds": plan.Values{"install": true}, "redis-ha": plan.Values{"enabled": false}})
+			values := values.Merge(p.ArgoCD.Values, values.Values{"crds": values.Values{"install": true}, "redis-ha": values.Values{"enabled": false}})
 			objects, err := Render(ch, plan.ArgoCDRelease, plan.ArgoCDNamespace, values)
 			if err != nil {
 				t.Fatal(err)

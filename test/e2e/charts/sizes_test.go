@@ -7,6 +7,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestSizesOfPlans: each workload has the resources and the replicas that a plan
@@ -49,7 +50,7 @@ func TestSizesOfPlans(t *testing.T) {
 	}
 	for name, ch := range subjects(t) {
 		t.Run(name, func(t *testing.T) {
-			os := rendered(t, ch, plan.ArgoCDRelease, plan.Merge(p.ArgoCD.Values, plan.Values{"dex": plan.Values{"enabled": true}}))
+			os := rendered(t, ch, plan.ArgoCDRelease, values.Merge(p.ArgoCD.Values, values.Values{"dex": values.Values{"enabled": true}}))
 			got := map[string][]any{}
 			for key := range want {
 				got[key] = size(os, key)

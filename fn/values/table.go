@@ -1,13 +1,12 @@
-package plan
+package values
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
 
-// A Class says who may set a value of the vcluster chart.
+// A Class says who may set a value of a chart.
 type Class string
 
 // Classes of values.
@@ -18,14 +17,12 @@ const (
 	OfPlan Class = "plan"
 	// OfInput: the function's input may set it, to which the function adds its own.
 	OfInput Class = "input"
-	// Protected: the function sets it, and nobody else. What isn't in the table is
-	// protected from claims and plans; the function's input may set it.
+	// Protected: the function sets it, and nobody else.
 	Protected Class = "protected"
 )
 
-// A VClusterValue is a path of the vcluster chart's values with all that is below
-// it, and whose it is.
-type VClusterValue struct {
+// A Row is a path of a chart's values with all that is below it, and who may set it.
+type Row struct {
 	Path  string
 	Class Class
 	// Why it is not a tenant's, or what to write in its place; what it is for one
@@ -33,10 +30,16 @@ type VClusterValue struct {
 	Why string
 }
 
-// vclusterValues is the one table of whose the values of the vcluster chart are.
-// The longest path that fits decides. A value that reaches, or may reach, beyond
-// the tenant's namespace is never a tenant's.
-var vclusterValues = []VClusterValue{
+// A Table says who may set the values of a chart. The longest path that fits decides.
+type Table struct {
+	Rows []Row
+	// Otherwise is the class of what isn't in the table.
+	Otherwise Class
+}
+
+// VCluster is the table of the vcluster chart. A value that reaches, or may reach,
+// beyond the tenant's namespace is never a tenant's.
+var VCluster = Table{Otherwise: OfInput, Rows: []Row{
 	{"controlPlane.coredns.deployment.replicas", OfTenant, "the virtual cluster's DNS runs as the tenant's own pods"},
 	{"controlPlane.coredns.deployment.resources", OfTenant, "as above"},
 	{"controlPlane.statefulSet.resources.limits", OfTenant, "the size of the control plane, within the quota"},
@@ -109,107 +112,89 @@ var vclusterValues = []VClusterValue{
 	{"sync.toHost.pods.useSecretsForSATokens", Protected, "tokens belong in Secrets, not in annotations"},
 	{"sync.toHost.secrets.all", Protected, "those that pods use are synced; a tenant could fill the host's store with the rest"},
 	{"sync.toHost.serviceAccounts", Protected, "the tenant's pods run as one account, which has no rights"},
-}
+}}
 
-// VClusterValues is the table of whose the values of the vcluster chart are, in
-// order of class and path.
-func VClusterValues() []VClusterValue { return slices.Clone(vclusterValues) }
+// ArgoCD is the table of the argo-cd chart: names that the function relies on.
+var ArgoCD = Table{Otherwise: OfTenant, Rows: []Row{
+	{"fullnameOverride", Protected, ""},
+	{"nameOverride", Protected, ""},
+	{"namespaceOverride", Protected, ""},
+	{"applicationSet.name", Protected, ""},
+	{"commitServer.name", Protected, ""},
+	{"controller.name", Protected, ""},
+	{"dex.name", Protected, ""},
+	{"notifications.name", Protected, ""},
+	{"redis.name", Protected, ""},
+	{"repoServer.name", Protected, ""},
+	{"server.name", Protected, ""},
+	{"redis-ha.fullnameOverride", Protected, ""},
+	{"redis-ha.nameOverride", Protected, ""},
+}}
 
-// classOf is the row that decides about a path. A key with a dot in it is one key:
+// ClassOf returns the row that decides about a path. A key with a dot in it is one key:
 // comparing joined paths would let {"sync.toHost": ...} pass for {sync: {toHost: ...}}.
-func classOf(path []string) VClusterValue {
-	best, length := VClusterValue{Class: Protected}, 0
-	for _, row := range vclusterValues {
+func (t Table) ClassOf(path []string) Row {
+	best, length := Row{Class: t.Otherwise}, 0
+	for _, row := range t.Rows {
 		of := strings.Split(row.Path, ".")
-		if len(of) > length && below(path, of) {
+		if len(of) > length && Below(path, of) {
 			best, length = row, len(of)
 		}
 	}
 	return best
 }
 
-// below tells whether a path is the one of, or below it.
-func below(path, of []string) bool { return len(path) >= len(of) && slices.Equal(path[:len(of)], of) }
+// Below reports whether a path is the one of, or below it.
+func Below(path, of []string) bool { return len(path) >= len(of) && slices.Equal(path[:len(of)], of) }
 
-// checkClaimValues refuses the first path, in order of name, that isn't a tenant's,
-// or whose value isn't plain.
-func checkClaimValues(field string, v Values) error {
-	for _, path := range leaves(v) {
-		row := classOf(path)
-		if row.Class != OfTenant {
-			return fmt.Errorf("%s.%s is not a tenant's to set%s; near it are: %s", field, strings.Join(path, "."), row.because(), strings.Join(nearest(path), ", "))
-		}
-		value, _ := lookup(v, path...)
-		if err := checkPlain(field, path, value); err != nil {
-			return err
-		}
+// check refuses the first path of a layer, in order of name, that isn't its owner's.
+func (t Table) check(l Layer) error {
+	switch l.Owner {
+	case BuiltIn:
+		return nil
+	case Input:
+		return t.checkInput(l)
 	}
-	return nil
-}
-
-// checkPlanValues refuses the first path that is neither a plan's nor a tenant's.
-func checkPlanValues(field string, v Values) error {
-	for _, path := range leaves(v) {
-		if row := classOf(path); row.Class != OfTenant && row.Class != OfPlan {
-			return fmt.Errorf("%s.%s is protected%s: leave it out; values that no list of them names belong in the function's input", field, strings.Join(path, "."), row.because())
+	for _, path := range Leaves(l.Values) {
+		row, at := t.ClassOf(path), l.Field+"."+strings.Join(path, ".")
+		switch {
+		case row.Class == OfTenant, row.Class == OfPlan && l.Owner == Plan:
+		case t.Otherwise == OfTenant:
+			return fmt.Errorf("%s is the platform's to set: leave it out", at)
+		case l.Owner == Plan:
+			return fmt.Errorf("%s is protected%s: leave it out; values that no list of them names belong in the function's input", at, row.because())
+		default:
+			return fmt.Errorf("%s is not a tenant's to set%s; near it are: %s", at, row.because(), strings.Join(t.nearest(path), ", "))
 		}
 	}
 	return nil
 }
 
-// plain is text that can't end what it is written into. The chart writes some values
-// into its manifests as they are: a line break would begin another manifest, which
-// Helm would install on the host.
-var plain = regexp.MustCompile(`^[A-Za-z0-9._/+-]*$`)
-
-// encodings of vcluster's log.
-var encodings = []string{"console", "json"}
-
-// checkPlain refuses a value of a claim that the chart could take for more than
-// text, or a key of its path.
-func checkPlain(field string, path []string, value any) error {
-	const signs = "letters, digits and the signs . _ / + -"
-	if at := slices.IndexFunc(path, func(key string) bool { return !plain.MatchString(key) }); at >= 0 {
-		return fmt.Errorf("%s: key %.80q is not possible: write %s", strings.Join(append([]string{field}, path[:at]...), "."), path[at], signs)
-	}
-	field += "." + strings.Join(path, ".")
-	switch text, is := value.(string); {
-	case slices.Equal(path, []string{"logging", "encoding"}) && !slices.Contains(encodings, text):
-		return fmt.Errorf("%s: %.80q is unknown: write one of %s", field, fmt.Sprint(value), strings.Join(encodings, ", "))
-	case is && !plain.MatchString(text):
-		return fmt.Errorf("%s: %.80q is not possible: write %s", field, text, signs)
-	}
-	if _, list := value.([]any); list {
-		return fmt.Errorf("%s: write one value, not a list", field)
-	}
-	return nil
-}
-
-// checkInputValues refuses the first path that the function sets, or that would
-// take away a map in which it does.
-func checkInputValues(field string, v Values) error {
-	for _, row := range vclusterValues {
-		if row.Class != Protected {
+// checkInput refuses the first path that the function sets, or that would take away a
+// map in which it does. The names of Argo CD's workloads the function sets over it.
+func (t Table) checkInput(l Layer) error {
+	for _, row := range t.Rows {
+		if row.Class != Protected || t.Otherwise == OfTenant {
 			continue
 		}
-		if at := taken(v, strings.Split(row.Path, ".")); at != nil {
-			return fmt.Errorf("%s.%s is protected%s: leave it out", field, strings.Join(at, "."), row.because())
+		if at := taken(l.Values, strings.Split(row.Path, ".")); at != nil {
+			return fmt.Errorf("%s.%s is protected%s: leave it out", l.Field, strings.Join(at, "."), row.because())
 		}
 	}
 	return nil
 }
 
-func (v VClusterValue) because() string {
-	if v.Why == "" {
+func (r Row) because() string {
+	if r.Why == "" {
 		return ""
 	}
-	return " (" + v.Why + ")"
+	return " (" + r.Why + ")"
 }
 
 // nearest are the tenant's paths that share most of their beginning with path.
-func nearest(path []string) []string {
+func (t Table) nearest(path []string) []string {
 	best, out := -1, []string{}
-	for _, row := range vclusterValues {
+	for _, row := range t.Rows {
 		if row.Class != OfTenant {
 			continue
 		}
@@ -227,25 +212,5 @@ func nearest(path []string) []string {
 			out = append(out, row.Path)
 		}
 	}
-	return out
-}
-
-// leaves are the paths of everything in v that isn't a map, sorted. A map that
-// is empty sets nothing.
-func leaves(v Values) [][]string {
-	var out [][]string
-	var walk func(prefix []string, v Values)
-	walk = func(prefix []string, v Values) {
-		for key, at := range v {
-			path := append(slices.Clone(prefix), key)
-			if m, ok := at.(Values); ok {
-				walk(path, m)
-				continue
-			}
-			out = append(out, path)
-		}
-	}
-	walk(nil, v)
-	slices.SortFunc(out, slices.Compare[[]string])
 	return out
 }

@@ -14,9 +14,10 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // ttl is how long Crossplane may wait before it asks again when nothing it
@@ -67,7 +68,7 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 }
 
 // run is the pipeline: decode, plan, compose, report.
-func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed decode.Observed) error {
+func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
 	if !decode.LooksUp(req) {
 		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
 	}
@@ -77,7 +78,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed d
 		// Crossplane lets this response go, and calls again.
 		return nil
 	}
-	t := compose.Tenant{Observed: observed}
+	t := tenant.Tenant{Observed: observed}
 	was := observed.Accepted()
 	in := asked
 	if err == nil {
@@ -113,8 +114,8 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed d
 }
 
 // accept decides about a tenant.
-func accept(t *compose.Tenant, in plan.Request) (err error) {
-	if t.Plan, err = plan.New(in); err != nil {
+func accept(t *tenant.Tenant, in tenant.Given) (err error) {
+	if t.Decision, err = resolve.Tenant(in); err != nil {
 		return err
 	}
 	t.Accepted, err = in.Accepted().JSON()

@@ -13,21 +13,21 @@ import (
 	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // vclusterValues is what the vcluster Release has at a path of its values.
 func vclusterValues(e *engine, path ...string) any {
-	return field(e.observed(compose.VCluster), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
+	return field(e.observed(tenant.VClusterRelease), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
 }
 
 // quotaOf is what the tenant may have of a resource; nil when its quota doesn't say.
 func quotaOf(e *engine, name string) any {
-	return field(e.observed(compose.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()[name].AsInterface()
+	return field(e.observed(tenant.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()[name].AsInterface()
 }
 
 func argocdValue(e *engine, path ...string) any {
-	return field(e.observed(compose.ArgoCD), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
+	return field(e.observed(tenant.ArgoCDRelease), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
 }
 
 // TestExamplePlans takes a tenant of each plan that users copy to Ready.
@@ -312,7 +312,7 @@ func TestPlanOrder(t *testing.T) {
 		"pod security":       vclusterValues(e, "policies", "podSecurityStandard"),
 		"host":               e.status("argocd", "url"),
 		"class":              argocdValue(e, "server", "ingress", "ingressClassName"),
-		"pod security, host": field(e.observed(compose.Namespace), "spec", "forProvider", "manifest", "metadata", "labels").GetFields()["pod-security.kubernetes.io/enforce"].GetStringValue(),
+		"pod security, host": field(e.observed(tenant.Namespace), "spec", "forProvider", "manifest", "metadata", "labels").GetFields()["pod-security.kubernetes.io/enforce"].GetStringValue(),
 	}
 	want := map[string]any{
 		"claim over plan": "claim", "plan over input": "plan", "input": "info", "field over input": 2., "quota of the plan": "22", "quota of the input": "11",
@@ -371,7 +371,7 @@ func TestTenantKeepsItsVersions(t *testing.T) {
 		}
 	}
 	// A forged record of Helm's runs no other version.
-	e.setRecord(compose.VCluster, "0.25.0")
+	e.setRecord(tenant.VClusterRelease, "0.25.0")
 	e.spec(`{"plan":"p","kubernetes":{"version":"v1.35.4"},"vcluster":{"chartVersion":"0.25.0"}}`)
 	if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "spec.vcluster.chartVersion: plan p doesn't allow 0.25.0") {
 		t.Errorf("a version of a forged record: %q", msg)
@@ -555,7 +555,7 @@ func TestDefaultPlanMoves(t *testing.T) {
 			e.plan("a", `{}`, "plan=standard", "default-plan=true")
 			e.install()
 			store := func() map[string]any {
-				return field(e.observed(compose.VCluster), "spec", "forProvider", "values", "controlPlane").AsMap()
+				return field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "controlPlane").AsMap()
 			}
 			before := store()
 			e.plan("a", `{}`, "plan=standard")

@@ -11,7 +11,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,path=xvirtualargocds,singular=xvirtualargocd,categories={crossplane,composite}
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating, Degraded or Deleting."
+// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating or Degraded."
 // +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the claim, its plan or the platform's input can't be used. The tenant goes on as before."
 // +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
 // +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."

@@ -11,8 +11,9 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // maxItems are the bounds of lists in the schema, which counts for nothing where a
@@ -42,26 +43,26 @@ var specFields = func() map[string]bool {
 }()
 
 // spec reads what the tenant asks for.
-func spec(xr Struct) (plan.Spec, error) {
-	all, err := object("spec", xr.Value("spec"))
+func spec(xr wire.Struct) (tenant.Ask, error) {
+	all, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
-		return plan.Spec{}, err
+		return tenant.Ask{}, err
 	}
-	ours := Struct{&structpb.Struct{Fields: maps.Clone(all.GetFields())}}
-	maps.DeleteFunc(ours.s.Fields, func(name string, _ *structpb.Value) bool { return !specFields[name] })
+	ours := &structpb.Struct{Fields: maps.Clone(all.GetFields())}
+	maps.DeleteFunc(ours.Fields, func(name string, _ *structpb.Value) bool { return !specFields[name] })
 	for _, list := range maxItems {
-		if n := len(ours.Value(list.path...).GetListValue().GetValues()); n > list.most {
-			return plan.Spec{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), n, list.most)
+		if n := len(wire.Of(ours).Value(list.path...).GetListValue().GetValues()); n > list.most {
+			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), n, list.most)
 		}
 	}
-	if err := bounded("spec", ours.s, 2); err != nil {
-		return plan.Spec{}, err
+	if err := bounded("spec", ours, 2); err != nil {
+		return tenant.Ask{}, err
 	}
 	var is v1alpha1.Spec
-	if err := strict("spec", ours.s, &is, prune); err != nil {
-		return plan.Spec{}, err
+	if err := wire.Strict("spec", ours, &is, wire.Prune); err != nil {
+		return tenant.Ask{}, err
 	}
-	s := plan.Spec{
+	s := tenant.Ask{
 		Plan: is.Plan, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
 		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, DeletionProtection: is.DeletionProtection,
 	}
@@ -89,7 +90,7 @@ func bounded(field string, s *structpb.Struct, levels int) error {
 			if err := bounded(at, below, levels-1); err != nil {
 				return err
 			}
-		} else if err := bound(at, v); err != nil {
+		} else if err := wire.Bound(at, v); err != nil {
 			return err
 		}
 	}
@@ -102,10 +103,10 @@ func input(s *structpb.Struct) (inputv1alpha1.Input, error) {
 	if len(s.GetFields()) == 0 {
 		return in, nil
 	}
-	if err := bound("input", structpb.NewStructValue(s)); err != nil {
+	if err := wire.Bound("input", structpb.NewStructValue(s)); err != nil {
 		return in, err
 	}
-	if err := strict("input", s, &in); err != nil {
+	if err := wire.Strict("input", s, &in); err != nil {
 		return in, err
 	}
 	if in.APIVersion != inputv1alpha1.APIVersion || in.Kind != inputv1alpha1.Kind {

@@ -5,12 +5,12 @@ package rollout
 import (
 	"reflect"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // Next returns what a tenant is to have now, of what was accepted for it, nil for nothing,
 // and what is asked for. What its claim changes it gets at once.
-func Next(was *plan.Accepted, asked plan.Accepted) plan.Accepted {
+func Next(was *tenant.Accepted, asked tenant.Accepted) tenant.Accepted {
 	if was != nil && reflect.DeepEqual(was.Spec, asked.Spec) && !mayChange() {
 		return *was
 	}

@@ -6,17 +6,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 func TestNext(t *testing.T) {
-	accepted := func(version, plans string) plan.Accepted {
-		return plan.Accepted{Spec: plan.Spec{KubernetesVersion: version}, Plan: plan.Chosen{Name: plans}}
+	accepted := func(version, plans string) tenant.Accepted {
+		return tenant.Accepted{Spec: tenant.Ask{KubernetesVersion: version}, Plan: plan.Plan{Name: plans}}
 	}
 	was := accepted("v1.35.0", "small")
 	for name, tc := range map[string]struct {
 		reason string
-		was    *plan.Accepted
-		asked  plan.Accepted
+		was    *tenant.Accepted
+		asked  tenant.Accepted
 	}{
 		"First":           {"Nothing was accepted before.", nil, was},
 		"Same":            {"Nothing changes.", &was, was},

@@ -58,7 +58,7 @@ func (s *Stack) Add(l Layer) error {
 // Set lays settings over all layers. A claim that sets the same value is an error.
 func (s *Stack) Set(settings ...Setting) error {
 	for _, o := range settings {
-		if err := s.Reserve(Claim, o.By, Rule{Path: o.Path}); err != nil {
+		if err := s.Reserve(Claim, o.By, Rule{path: o.Path}); err != nil {
 			return err
 		}
 	}
@@ -68,24 +68,24 @@ func (s *Stack) Set(settings ...Setting) error {
 
 // A Rule is for a value that a field of the spec sets.
 type Rule struct {
-	Path []string
+	path []string
 	// May reports whether a layer may have the value all the same; nil for never.
-	May func(value any) bool
+	may func(value any) bool
 }
 
 // Be returns a rule for a value that has to be the supplied one where it is set.
 func Be(want any, path ...string) Rule {
 	// true and "true" are the same to a chart.
-	return Rule{Path: path, May: func(is any) bool { return fmt.Sprint(is) == fmt.Sprint(want) }}
+	return Rule{path: path, may: func(is any) bool { return fmt.Sprint(is) == fmt.Sprint(want) }}
 }
 
 // Not returns a rule for a value that no layer may set.
-func Not(path ...string) Rule { return Rule{Path: path} }
+func Not(path ...string) Rule { return Rule{path: path} }
 
 // In returns a rule for a map in which something is set: no layer may have something
 // else in its place.
 func In(path ...string) Rule {
-	return Rule{Path: path, May: func(is any) bool { _, ok := is.(Values); return ok }}
+	return Rule{path: path, may: func(is any) bool { _, ok := is.(Values); return ok }}
 }
 
 // Reserve returns an error where a layer, of the supplied owner or a later one, has a
@@ -97,11 +97,11 @@ func (s *Stack) Reserve(from Owner, by string, rules ...Rule) error {
 			if l.Owner < from {
 				break
 			}
-			at := taken(l.Values, r.Path)
+			at := taken(l.Values, r.path)
 			if at == nil {
 				continue
 			}
-			if is, _ := Lookup(l.Values, r.Path...); len(at) == len(r.Path) && r.May != nil && r.May(is) {
+			if is, _ := Lookup(l.Values, r.path...); len(at) == len(r.path) && r.may != nil && r.may(is) {
 				continue
 			}
 			return fmt.Errorf("%s.%s is set by %s: leave it out%s", l.Field, strings.Join(at, "."), by, otherwise(by))

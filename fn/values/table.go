@@ -34,12 +34,12 @@ type Row struct {
 type Table struct {
 	Rows []Row
 	// Otherwise is the class of what isn't in the table.
-	Otherwise Class
+	otherwise Class
 }
 
 // VCluster is the table of the vcluster chart. A value that reaches, or may reach,
 // beyond the tenant's namespace is never a tenant's.
-var VCluster = Table{Otherwise: OfInput, Rows: []Row{
+var VCluster = Table{otherwise: OfInput, Rows: []Row{
 	{"controlPlane.coredns.deployment.replicas", OfTenant, "the virtual cluster's DNS runs as the tenant's own pods"},
 	{"controlPlane.coredns.deployment.resources", OfTenant, "as above"},
 	{"controlPlane.statefulSet.resources.limits", OfTenant, "the size of the control plane, within the quota"},
@@ -115,7 +115,7 @@ var VCluster = Table{Otherwise: OfInput, Rows: []Row{
 }}
 
 // ArgoCD is the table of the argo-cd chart: names that the function relies on.
-var ArgoCD = Table{Otherwise: OfTenant, Rows: []Row{
+var ArgoCD = Table{otherwise: OfTenant, Rows: []Row{
 	{"fullnameOverride", Protected, ""},
 	{"nameOverride", Protected, ""},
 	{"namespaceOverride", Protected, ""},
@@ -134,7 +134,7 @@ var ArgoCD = Table{Otherwise: OfTenant, Rows: []Row{
 // ClassOf returns the row that decides about a path. A key with a dot in it is one key:
 // comparing joined paths would let {"sync.toHost": ...} pass for {sync: {toHost: ...}}.
 func (t Table) ClassOf(path []string) Row {
-	best, length := Row{Class: t.Otherwise}, 0
+	best, length := Row{Class: t.otherwise}, 0
 	for _, row := range t.Rows {
 		of := strings.Split(row.Path, ".")
 		if len(of) > length && Below(path, of) {
@@ -159,7 +159,7 @@ func (t Table) check(l Layer) error {
 		row, at := t.ClassOf(path), l.Field+"."+strings.Join(path, ".")
 		switch {
 		case row.Class == OfTenant, row.Class == OfPlan && l.Owner == Plan:
-		case t.Otherwise == OfTenant:
+		case t.otherwise == OfTenant:
 			return fmt.Errorf("%s is the platform's to set: leave it out", at)
 		case l.Owner == Plan:
 			return fmt.Errorf("%s is protected%s: leave it out; values that no list of them names belong in the function's input", at, row.because())
@@ -174,7 +174,7 @@ func (t Table) check(l Layer) error {
 // map in which it does. The names of Argo CD's workloads the function sets over it.
 func (t Table) checkInput(l Layer) error {
 	for _, row := range t.Rows {
-		if row.Class != Protected || t.Otherwise == OfTenant {
+		if row.Class != Protected || t.otherwise == OfTenant {
 			continue
 		}
 		if at := taken(l.Values, strings.Split(row.Path, ".")); at != nil {

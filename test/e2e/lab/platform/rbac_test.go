@@ -12,6 +12,8 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
@@ -31,11 +33,11 @@ func everything(t *testing.T, more values.Values) []*unstructured.Unstructured {
 	}
 	var all []*unstructured.Unstructured
 	for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}}} {
-		p, err := plan.New(plan.Request{XRName: "x", Plan: plan.Chosen{Data: data}})
+		p, err := resolve.Tenant(tenant.Given{XRName: "x", Plan: plan.Plan{Data: data}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, renderVCluster(t, values.Merge(p.VCluster.Values, most, more))...)
+		all = append(all, renderVCluster(t, values.Merge(p.VirtualCluster.Values, most, more))...)
 	}
 	return all
 }

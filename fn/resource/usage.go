@@ -1,0 +1,37 @@
+package resource
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+const UsageAPIVersion = "protection.crossplane.io/v1beta1"
+
+// A usageObject is a Usage or ClusterUsage of Crossplane's. Their Go types need a newer
+// crossplane-runtime than the providers' do.
+type UsageObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec UsageSpec `json:"spec"`
+}
+
+type UsageSpec struct {
+	Of             UsedResource `json:"of"`
+	Reason         string       `json:"reason"`
+	ReplayDeletion bool         `json:"replayDeletion"`
+}
+
+type UsedResource struct {
+	APIVersion  string       `json:"apiVersion"`
+	Kind        string       `json:"kind"`
+	ResourceRef resourceName `json:"resourceRef"`
+}
+
+type resourceName struct {
+	Name string `json:"name"`
+}
+
+// Used names the object that a Usage is for.
+func Used(apiVersion, kind, name string) UsedResource {
+	return UsedResource{APIVersion: apiVersion, Kind: kind, ResourceRef: resourceName{Name: name}}
+}

@@ -67,7 +67,7 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	return rsp, nil
 }
 
-// run is the pipeline: decode, plan, compose, report.
+// run is the pipeline: decode, decide, compose, report.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
 	if !decode.LooksUp(req) {
 		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")

@@ -35,7 +35,7 @@ func CheckPair(s *Reader, cert, key []byte) {
 }
 
 var (
-	// scpURL is how Git writes an SSH URL in short.
+	// SCPURL is how Git writes an SSH URL in short.
 	SCPURL = regexp.MustCompile(`^[^\s/:@]+@[^\s/:@]+:?\S*$`)
 
 	RepositoryTypes = []v1alpha1.RepositoryType{v1alpha1.RepositoryGit, v1alpha1.RepositoryHelm, v1alpha1.RepositoryOCI}

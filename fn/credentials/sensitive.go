@@ -16,7 +16,7 @@ const maxSensitive = 192 << 10
 // Sensitive collects the values that come from Secrets.
 type Sensitive struct {
 	Values values.Values
-	// before are the values as they are in use now. What a Secret that is
+	// Before are the values as they are in use now. What a Secret that is
 	// missing or broken gave before stays.
 	Before func() values.Values
 	size   int

@@ -48,8 +48,8 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 			ask(requiredSecret(name), "Secret", r.Claim.Namespace, name)
 		}
 	}
-	if host, err := ingress.Asked(r); err == nil && host != "" {
-		ask(ingress.RequiredHostname, ingress.HostnameKind, r.RecordsIn(), tenant.HostnameRecord(host))
+	if hostname, err := ingress.Asked(r); err == nil && hostname != "" {
+		ask(ingress.RequiredHostname, ingress.HostnameKind, r.RecordsIn(), tenant.HostnameRecord(hostname))
 	}
 	return len(r.Secrets) > 0
 }

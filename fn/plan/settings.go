@@ -40,9 +40,9 @@ func (c Plan) VClusterSettings() []values.Setting {
 // portsOfLoadBalancer is how many ports each LoadBalancer may have.
 const portsOfLoadBalancer = 10
 
-// A planWorkload is one of Argo CD's workloads, as the plan sizes it.
-type workload struct {
-	// key of the workload, in the plan's argocd and in the chart's values.
+// A Workload is one of Argo CD's workloads, as the plan sizes it.
+type Workload struct {
+	// Key of the workload, in the plan's argocd and in the chart's values.
 	Key  string
 	Size v1alpha1.PlanWorkload
 	// several: there are several of it with high availability.
@@ -50,12 +50,12 @@ type workload struct {
 }
 
 // Workloads are those that a plan sizes.
-func (c Plan) Workloads() []workload {
+func (c Plan) Workloads() []Workload {
 	d := c.Data.ArgoCD
 	container := func(of v1alpha1.PlanContainer) v1alpha1.PlanWorkload {
 		return v1alpha1.PlanWorkload{Resources: of.Resources}
 	}
-	return []workload{
+	return []Workload{
 		{"server", d.Server, true},
 		{"repoServer", d.RepoServer, true},
 		{"controller", d.Controller, false},

@@ -7,17 +7,17 @@ import (
 
 // A row of the table: one composed resource.
 type Row struct {
-	// name in the composition.
+	// Name in the composition.
 	Name string
-	// wanted reports whether the tenant has this resource at all.
+	// Has reports whether the tenant has this resource at all.
 	Has func(tenant.Tenant) bool
-	// waits reports whether creating it must wait. A resource that is observed
+	// Waits reports whether creating it must wait. A resource that is observed
 	// never waits: what is left out of the desired state is deleted.
 	Waits func(tenant.Tenant) bool
-	// ready reports whether it is as it should be, as far as the tenant's Ready
+	// Ready reports whether it is as it should be, as far as the tenant's Ready
 	// depends on that.
 	Ready func(tenant.Tenant) bool
-	// build makes it.
+	// Build makes it.
 	Build func(tenant.Tenant) (Object, error)
 }
 

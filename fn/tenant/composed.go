@@ -81,4 +81,4 @@ func WasReady(o Observed) bool {
 }
 
 // HostnameResource is the name in the composition of the record of a hostname.
-func HostnameResource(host string) string { return HostnamePrefix + hostnameID(host) }
+func HostnameResource(hostname string) string { return HostnamePrefix + hostnameID(hostname) }

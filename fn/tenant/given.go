@@ -16,24 +16,24 @@ type HostPolicies struct {
 	Versions map[string]int
 }
 
-// Hostnames is what is known of hosts and whose they are.
+// Hostnames is what is known of hostnames and whose they are.
 type Hostnames struct {
 	// Held are those whose records the tenant has, sorted.
 	Held []string
-	// Read reports whether Crossplane has looked for the record of the wanted host.
+	// Read reports whether Crossplane has looked for the record of the hostname that is asked for.
 	Read bool
 	// Taken reports whether that record is somebody else's.
 	Taken bool
 	// Holder is whose it is, when that is a claim of the same namespace: its name.
 	// Who uses a namespace need not know what others call theirs.
 	Holder string
-	// Serving is the host that the installed Argo CD has an Ingress for; "" for none.
+	// Serving is the hostname that the installed Argo CD has an Ingress for; "" for none.
 	Serving string
 	// Settled reports whether that is so as wanted, and not on its way to another.
 	Settled bool
 	// Synced reports whether the installed vcluster brings Ingresses to the host, or may.
 	Synced bool
-	// Allowed are the hosts that the namespace on the host is known to say are the
+	// Allowed are the hostnames that the namespace on the host is known to say are the
 	// tenant's, and NamespaceSeen whether that is known.
 	Allowed       []string
 	NamespaceSeen bool
@@ -41,7 +41,7 @@ type Hostnames struct {
 	Ingresses *int64
 }
 
-// RecordsIn is the namespace of hosts' records.
+// RecordsIn is the namespace of hostnames' records.
 func (r Given) RecordsIn() string { return r.Platform().ConnectionSecretNamespace }
 
 // Pod Security levels. The namespace on the host enforces baseline: vcluster's own
@@ -73,7 +73,7 @@ type Given struct {
 	Before func() values.Values
 	// Token of the tenant's account on the host; empty while there is none.
 	Token []byte
-	// Hosts is what is known of hosts and whose they are.
+	// Hostnames is what is known of hostnames and whose they are.
 	Hostnames Hostnames
 	// Running are the versions that were seen running.
 	Running Running

@@ -101,10 +101,10 @@ type Names struct {
 
 // HostnameRecord is the name of the object that says whose a hostname is. There is one
 // name for one hostname, so that only one tenant can have it.
-func HostnameRecord(host string) string { return "vargo-host-" + hostnameID(host) }
+func HostnameRecord(hostname string) string { return "vargo-host-" + hostnameID(hostname) }
 
-// HostID stands for a host in names.
-func hostnameID(host string) string { return hashOf(host) }
+// hostnameID stands for a hostname in names.
+func hostnameID(hostname string) string { return hashOf(hostname) }
 
 // Composed names a composed resource of the tenant.
 func (n Names) Composed(suffix string) string { return n.Tenant + "-" + suffix }

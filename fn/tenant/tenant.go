@@ -10,7 +10,7 @@ import (
 type Tenant struct {
 	*Decision
 	Observed Observed
-	// Accepted is what the plan is made from, as JSON.
+	// Accepted is what the decision follows from, as JSON.
 	Accepted []byte
 	// Refused is why that isn't what the claim, its plan and the input say now; nil when
 	// it is.

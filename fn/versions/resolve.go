@@ -20,16 +20,16 @@ type versions struct{ vcluster, argocd, kubernetes choice }
 func (v versions) resolve(running tenant.Running, listed []string) (resolved versions, held []string) {
 	for _, of := range []struct {
 		what   string
-		wanted *choice
+		chosen *choice
 		runs   string
 	}{
 		{"Chart vcluster", &v.vcluster, running.VCluster},
 		{"Chart argo-cd", &v.argocd, running.ArgoCD},
 		{"Kubernetes", &v.kubernetes, running.Kubernetes},
 	} {
-		if is := Parse(of.runs); !of.wanted.named && is != nil && Parse(of.wanted.version).LessThan(is) {
-			held = append(held, fmt.Sprintf("%s stays at %s, which runs: the platform's version, %s, is lower", of.what, of.runs, of.wanted.version))
-			of.wanted.version = of.runs
+		if is := Parse(of.runs); !of.chosen.named && is != nil && Parse(of.chosen.version).LessThan(is) {
+			held = append(held, fmt.Sprintf("%s stays at %s, which runs: the platform's version, %s, is lower", of.what, of.runs, of.chosen.version))
+			of.chosen.version = of.runs
 		}
 	}
 	if to, why := v.step(running.Kubernetes, listed); to != "" {

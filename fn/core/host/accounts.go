@@ -104,9 +104,9 @@ func ControlPlaneRows() []resource.Row {
 }
 
 // binding is the row of a RoleBinding in the tenant's namespace.
-func binding(composed string, wanted func(tenant.Tenant) bool, name, role string, subject func(tenant.Tenant) rbacv1.Subject) resource.Row {
+func binding(composed string, has func(tenant.Tenant) bool, name, role string, subject func(tenant.Tenant) rbacv1.Subject) resource.Row {
 	return resource.Row{
-		Name: composed, Has: wanted, Waits: resource.Not(NamespaceReady), Ready: resource.Exists(composed),
+		Name: composed, Has: has, Waits: resource.Not(NamespaceReady), Ready: resource.Exists(composed),
 		Build: func(t tenant.Tenant) (resource.Object, error) {
 			return resource.Object{Typed: &rbacv1.RoleBinding{
 				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},

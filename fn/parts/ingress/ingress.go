@@ -26,11 +26,11 @@ const grpcPrefix = "grpc."
 // resolve decides on the hostname and sets the values of both charts.
 func resolve(of part.Candidate) error {
 	p, r, in := of.Decision, of.Given, of.Platform
-	wanted, err := Asked(r)
+	asked, err := Asked(r)
 	if err != nil {
 		return err
 	}
-	p.Ingress = decide(wanted, r.Hostnames)
+	p.Ingress = decide(asked, r.Hostnames)
 	spec := v1alpha1.IngressSpec{}
 	if r.Spec.Ingress != nil {
 		spec = *r.Spec.Ingress
@@ -46,7 +46,7 @@ func resolve(of part.Candidate) error {
 		return err
 	}
 	hostname := p.Ingress.Hostname
-	if err := checkIngressValues(of.ArgoCD, cmp.Or(hostname, wanted)); err != nil || hostname == "" {
+	if err := checkIngressValues(of.ArgoCD, cmp.Or(hostname, asked)); err != nil || hostname == "" {
 		return err
 	}
 	ingress := values.Values{"enabled": true, "hostname": hostname}
@@ -74,28 +74,28 @@ func resolve(of part.Candidate) error {
 // behind it.
 func insecure() values.Values { return values.Values{"server.insecure": "true"} }
 
-// decide decides which hostname is in use. A host is in use once its record is seen
+// decide decides which hostname is in use. A hostname is in use once its record is seen
 // to be the tenant's: an API server has only one object of a name, so that of two
 // tenants that ask at once one gets it.
-func decide(wanted string, h tenant.Hostnames) tenant.Ingress {
-	i := tenant.Ingress{Asked: wanted, Taken: h.Taken && !slices.Contains(h.Held, wanted), Holder: h.Holder}
+func decide(asked string, h tenant.Hostnames) tenant.Ingress {
+	i := tenant.Ingress{Asked: asked, Taken: h.Taken && !slices.Contains(h.Held, asked), Holder: h.Holder}
 	switch {
-	case wanted == "":
-	case slices.Contains(h.Held, wanted), h.Serving == wanted && !i.Taken:
-		i.Hostname = wanted
-	case h.Serving != wanted:
-		// What was in use stays until the wanted host is the tenant's.
+	case asked == "":
+	case slices.Contains(h.Held, asked), h.Serving == asked && !i.Taken:
+		i.Hostname = asked
+	case h.Serving != asked:
+		// What was in use stays until the one that is asked for is the tenant's.
 		i.Hostname = h.Serving
 	}
-	if wanted != "" && (i.Hostname == wanted || h.Read && !h.Taken) {
-		i.Records = append(i.Records, wanted)
+	if asked != "" && (i.Hostname == asked || h.Read && !h.Taken) {
+		i.Records = append(i.Records, asked)
 	}
 	var own []string
 	if i.Hostname != "" {
 		own = append(own, i.Hostname)
 	}
 	for _, held := range h.Held {
-		// Argo CD's own Ingress may still have it, unless all of Argo CD is as wanted.
+		// Argo CD's own Ingress may still have it, unless all of Argo CD is as asked.
 		if held == i.Hostname || !h.Settled || h.Serving != i.Hostname {
 			own = append(own, held)
 			i.Records = append(i.Records, held)

@@ -46,15 +46,15 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) te
 	}
 	h.Settled = !release.Exists() || release.Current() && release.Deployed()
 
-	wanted, err := Asked(r)
-	if err != nil || wanted == "" {
+	asked, err := Asked(r)
+	if err != nil || asked == "" {
 		slices.Sort(h.Held)
 		return h
 	}
-	record, read := wire.RequiredObject(req, RequiredHostname, HostnameKind, r.RecordsIn(), tenant.HostnameRecord(wanted))
+	record, read := wire.RequiredObject(req, RequiredHostname, HostnameKind, r.RecordsIn(), tenant.HostnameRecord(asked))
 	if h.Read = read; record.Exists() {
 		if h.Taken = !controls(o.XR, record); !h.Taken {
-			h.Held = append(h.Held, wanted)
+			h.Held = append(h.Held, asked)
 		} else if record.String("metadata", "labels", claimNamespaceLabel) == r.Claim.Namespace {
 			h.Holder = record.String("metadata", "labels", claimNameLabel)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
+// APIServerURL is what the URL of an API server looks like.
 var APIServerURL = regexp.MustCompile(`^https://[^\s/?#@]+[^\s/?#@:](/[^\s?#]*)?$`)
 
 // CheckSecretRef checks the name of a Secret.
@@ -38,6 +39,7 @@ var (
 	// SCPURL is how Git writes an SSH URL in short.
 	SCPURL = regexp.MustCompile(`^[^\s/:@]+@[^\s/:@]+:?\S*$`)
 
+	// RepositoryTypes are the types of repositories that Argo CD knows.
 	RepositoryTypes = []v1alpha1.RepositoryType{v1alpha1.RepositoryGit, v1alpha1.RepositoryHelm, v1alpha1.RepositoryOCI}
 )
 

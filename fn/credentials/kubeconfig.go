@@ -41,11 +41,11 @@ func ReadVirtualKubeconfig(raw []byte) (*tenant.ClientCertificate, error) {
 		return nil, errors.New("its current context names a cluster or a user that isn't there")
 	}
 	for _, f := range append(NotInline(cluster, user),
-		notHere{cluster.ProxyURL != "", "cluster.proxy-url", ""},
-		notHere{cluster.TLSServerName != "", "cluster.tls-server-name", ""},
-		notHere{cluster.InsecureSkipTLSVerify, "cluster.insecure-skip-tls-verify", ""},
-		notHere{user.Token != "", "user.token", ""},
-		notHere{user.Username != "" || user.Password != "", "user.username", ""},
+		NotHere{cluster.ProxyURL != "", "cluster.proxy-url", ""},
+		NotHere{cluster.TLSServerName != "", "cluster.tls-server-name", ""},
+		NotHere{cluster.InsecureSkipTLSVerify, "cluster.insecure-skip-tls-verify", ""},
+		NotHere{user.Token != "", "user.token", ""},
+		NotHere{user.Username != "" || user.Password != "", "user.username", ""},
 	) {
 		if f.There {
 			return nil, fmt.Errorf("it has %s, which vcluster doesn't write", f.Field)
@@ -71,16 +71,16 @@ func ReadVirtualKubeconfig(raw []byte) (*tenant.ClientCertificate, error) {
 	return c, nil
 }
 
-// notHere is a field of a kubeconfig that isn't possible, and what to write instead.
-type notHere struct {
+// NotHere is a field of a kubeconfig that isn't possible, and what to write instead.
+type NotHere struct {
 	There          bool
 	Field, Instead string
 }
 
 // NotInline are the fields that need something of the machine the kubeconfig was
 // written on.
-func NotInline(c *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) []notHere {
-	return []notHere{
+func NotInline(c *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) []NotHere {
+	return []NotHere{
 		{u.Exec != nil, "user.exec", "a program can't be run where Argo CD runs: write a token or a client certificate, or use Argo CD's own form with execProviderConfig"},
 		{u.AuthProvider != nil, "user.auth-provider", "auth providers are gone from Kubernetes: write a token or a client certificate"},
 		{c.CertificateAuthority != "", "cluster.certificate-authority", "files aren't where Argo CD runs: write certificate-authority-data (kubectl config view --flatten does)"},

@@ -18,14 +18,14 @@ import (
 // and what checks a much longer one takes seconds.
 const MaxPrivateKey = 16 << 10
 
-// A problem keeps a Secret from being used. Its message names keys, never what
+// A Problem keeps a Secret from being used. Its message names keys, never what
 // stands at them.
 type Problem struct {
 	state   v1alpha1.ConnectionState
 	message string
 }
 
-// A reader of one Secret remembers the first problem.
+// A Reader of one Secret remembers the first problem.
 type Reader struct {
 	tenant.Secret
 	// what the Secret is called in messages.

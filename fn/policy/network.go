@@ -94,4 +94,5 @@ func checkPeers(field string, all []networkingv1.NetworkPolicyPeer) error {
 	return nil
 }
 
+// LabelNamespaceName is the label that Kubernetes gives each namespace, with its name.
 const LabelNamespaceName = "kubernetes.io/metadata.name"

@@ -31,13 +31,13 @@ const (
 // worth reading.
 var secretField = regexp.MustCompile(`(?i)((?:token|password|client-key-data|bearer)"?\s*[:=]\s*"?)([^\s",}]+)`)
 
-// A redactor takes secrets out of messages.
-type redactor func(message string) string
+// A Redactor takes secrets out of messages.
+type Redactor func(message string) string
 
 // New returns a redactor that takes out the connection details that are known, line by line since
 // a kubeconfig never turns up whole, what the Secrets hold that were read, and what
 // has the form of a secret. They are looked up when there is a message to look at.
-func New(o tenant.Observed) redactor {
+func New(o tenant.Observed) Redactor {
 	known := sync.OnceValue(func() []string { return secrets(o) })
 	return func(message string) string {
 		if message == "" {

@@ -5,7 +5,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// A row of the table: one composed resource.
+// A Row of the table: one composed resource.
 type Row struct {
 	// Name in the composition.
 	Name string

@@ -4,9 +4,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// UsageAPIVersion is the API version of Usages.
 const UsageAPIVersion = "protection.crossplane.io/v1beta1"
 
-// A usageObject is a Usage or ClusterUsage of Crossplane's. Their Go types need a newer
+// A UsageObject is a Usage or ClusterUsage of Crossplane's. Their Go types need a newer
 // crossplane-runtime than the providers' do.
 type UsageObject struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -15,12 +16,14 @@ type UsageObject struct {
 	Spec UsageSpec `json:"spec"`
 }
 
+// UsageSpec is what a Usage says.
 type UsageSpec struct {
 	Of             UsedResource `json:"of"`
 	Reason         string       `json:"reason"`
 	ReplayDeletion bool         `json:"replayDeletion"`
 }
 
+// UsedResource names what a Usage is for.
 type UsedResource struct {
 	APIVersion  string       `json:"apiVersion"`
 	Kind        string       `json:"kind"`

@@ -15,6 +15,7 @@ const maxTenantID = 40
 const hashLength = 16
 
 var (
+	// DNSLabel is what a DNS label looks like.
 	DNSLabel    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	hashed      = regexp.MustCompile(`-[0-9a-f]{16}$`)
 	notDNSLabel = regexp.MustCompile(`[^a-z0-9-]+`)

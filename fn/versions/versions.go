@@ -12,8 +12,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// A support is which Kubernetes minors a range of vcluster versions serves.
-type support struct {
+// A Support is which Kubernetes minors a range of vcluster versions serves.
+type Support struct {
 	// since is the first minor version of vcluster 0.x with it.
 	since uint64
 	// oldest and newest minor version of Kubernetes 1.x.
@@ -23,7 +23,7 @@ type support struct {
 // supported is the list K8SVersionMap in vcluster's config, release by release.
 // vcluster before 0.34 doesn't renew its certificates, which are valid for a year. A
 // vcluster that is newer than the last row is taken to serve as much as that one.
-var supported = []support{
+var supported = []Support{
 	{since: 34, Oldest: 30, Newest: 35},
 	{since: 35, Oldest: 30, Newest: 36},
 }
@@ -39,10 +39,10 @@ const olderThan = 34
 var Patches = map[uint64]uint64{30: 2, 31: 1, 32: 1, 33: 4, 34: 0, 35: 0, 36: 0}
 
 // SupportOf is what a version of vcluster serves.
-func SupportOf(field, vcluster string) (support, error) {
+func SupportOf(field, vcluster string) (Support, error) {
 	v, err := semver.StrictNewVersion(vcluster)
 	if err != nil {
-		return support{}, fmt.Errorf("%s: %q is not a version: write an exact one, such as 0.36.1", field, vcluster)
+		return Support{}, fmt.Errorf("%s: %q is not a version: write an exact one, such as 0.36.1", field, vcluster)
 	}
 	if v.Major() > 0 {
 		return supported[len(supported)-1], nil
@@ -56,7 +56,7 @@ func SupportOf(field, vcluster string) (support, error) {
 		}
 		return s, nil
 	}
-	return support{}, fmt.Errorf("%s: vcluster %s is not supported: write 0.%d.0 or a later version", field, vcluster, supported[0].since)
+	return Support{}, fmt.Errorf("%s: vcluster %s is not supported: write 0.%d.0 or a later version", field, vcluster, supported[0].since)
 }
 
 // chartVersion checks an exact chart version and takes a leading v off: a chart

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // ReferenceFile is the API reference for people.

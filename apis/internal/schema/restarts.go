@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -105,7 +106,7 @@ func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition
 			var bad error
 			with, err := decide(func(g *tenant.Given) { bad = json.Unmarshal([]byte(c.to), of.into(g)) })
 			if bad != nil || err != nil {
-				return fmt.Errorf("cannot change %s of the %s: %v, %w", c.field, of.name, bad, err)
+				return fmt.Errorf("cannot change %s of the %s: %w", c.field, of.name, errors.Join(bad, err))
 			}
 			answer := "no"
 			if is.VirtualCluster.Version != with.VirtualCluster.Version || !reflect.DeepEqual(is.VirtualCluster.Values, with.VirtualCluster.Values) {

@@ -48,8 +48,8 @@ func access(t tenant.Tenant, kubeconfig secretKeyOf) kconfig.ProviderConfigSpec 
 // VirtualConfig returns the name of the ProviderConfigs of the virtual cluster.
 func VirtualConfig(t tenant.Tenant) string { return t.Names.ProviderConfig }
 
-// HostConfig returns the name of those of the host.
-func HostConfig(t tenant.Tenant) string { return t.Names.HostProviderConfig }
+// OwnConfig returns the name of those of the host.
+func OwnConfig(t tenant.Tenant) string { return t.Names.HostProviderConfig }
 
 // secretKeyOf returns the name of a Secret of the tenant's and a key in it.
 type secretKeyOf func(tenant.Tenant) (name, key string)

@@ -166,6 +166,7 @@ func podPeer(s metav1.LabelSelector) networkingv1.NetworkPolicyPeer {
 	return networkingv1.NetworkPolicyPeer{PodSelector: &s}
 }
 
+// NamespacePeer returns all pods of a namespace.
 func NamespacePeer(name string) networkingv1.NetworkPolicyPeer {
 	return networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{policy.LabelNamespaceName: name}}}
 }

@@ -83,6 +83,7 @@ func Protected(p *tenant.Decision, in v1alpha1.Input) (values.Values, error) {
 	}), nil
 }
 
+// PathOfEnvironment is where the platform writes environment variables.
 var PathOfEnvironment = []string{"controlPlane", "statefulSet", "env"}
 
 // hostRequests is how many requests a second a virtual cluster sends to the host's API

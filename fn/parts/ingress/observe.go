@@ -12,8 +12,10 @@ import (
 )
 
 const (
+	// RequiredHostname is the name of the requirement for the record of a hostname.
 	RequiredHostname = "ingress-host"
-	HostnameKind     = "ConfigMap"
+	// HostnameKind is the kind of a record.
+	HostnameKind = "ConfigMap"
 
 	// Labels that Crossplane gives what it composes for a claim.
 	claimNameLabel      = "crossplane.io/claim-name"

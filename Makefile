@@ -56,7 +56,7 @@ test-unit: tools-unit ## Fast tests: unit, golden renders through the real engin
 # Fuzz targets, each with its package. TestFuzzTargets holds this list against the code. Their packages are compiled once, and all
 # run side by side. Only this module is instrumented, which go test -fuzz can't be told: what libraries do guides the fuzzer nowhere,
 # and takes most of its time.
-FUZZ := FuzzRunFunction:./fn FuzzDecode:./fn/decode FuzzMerge:./fn/plan FuzzPlan:./fn/plan
+FUZZ := FuzzRunFunction:./fn FuzzDecode:./fn/decode FuzzMerge:./fn/values FuzzPlan:./fn/resolve
 MODULE := github.com/virtual-argocd/virtual-argocd
 
 .PHONY: fuzz

@@ -14,7 +14,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // A mistake is one that somebody makes about a tenant that runs.
@@ -70,7 +70,7 @@ var mistakes = map[string]mistake{
 }
 
 // TestRefusedTenantGoesOn: under each mistake the tenant is as it was accepted. What is seen of it is told, its credentials
-// are rotated, its certificates are renewed, and it is deleted, as without.
+// are rotated and its certificates are renewed, as without. Crossplane deletes it without calling the function.
 func TestRefusedTenantGoesOn(t *testing.T) {
 	for name, m := range mistakes {
 		t.Run(name, func(t *testing.T) {
@@ -112,13 +112,13 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 				t.Errorf("it recovers, and the tenant is %s: %s", e.status("phase"), e.status("message"))
 			}
 
-			release := field(e.observed(compose.ArgoCD), "spec")
+			release := field(e.observed(tenant.ArgoCDRelease), "spec")
 			credential("second-password")
 			e.cycle(2)
-			if now := field(e.observed(compose.ArgoCD), "spec"); !proto.Equal(release, now) {
+			if now := field(e.observed(tenant.ArgoCDRelease), "spec"); !proto.Equal(release, now) {
 				t.Errorf("a rotated credential makes the Release one that is rolled out: it was %v and is %v", release, now)
 			}
-			if raw, err := base64.StdEncoding.DecodeString(field(e.observed(compose.ValuesSecret), "data").GetFields()["values.yaml"].GetStringValue()); err != nil || !strings.Contains(string(raw), "second-password") {
+			if raw, err := base64.StdEncoding.DecodeString(field(e.observed(tenant.ValuesSecret), "data").GetFields()["values.yaml"].GetStringValue()); err != nil || !strings.Contains(string(raw), "second-password") {
 				t.Errorf("the credential isn't rotated: %v", err)
 			}
 			kubeconfig := string(e.kubeconfig())
@@ -131,13 +131,6 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 			e.publish(testKubeconfig)
 			credential("first-password")
 			e.cycle(2)
-
-			twin := proto.Clone(e.xr()).(*structpb.Struct)
-			field(e.xr(), "metadata").Fields["deletionTimestamp"] = structpb.NewStringValue("2026-01-01T00:00:00Z")
-			if e.reconcile(); e.status("phase") != "Deleting" {
-				t.Errorf("the tenant is deleted, and its phase is %s", e.status("phase"))
-			}
-			e.req.Observed.Composite.Resource = twin
 
 			m.mend(e)
 			e.reconcile()
@@ -158,7 +151,7 @@ func TestRefusedTenantFollowsThePlatform(t *testing.T) {
 	e.plan("team", `{"quota":{"count/pods":"30"}}`, "plan=team")
 	e.install()
 	pods := func() string {
-		return field(e.observed(compose.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()["count/pods"].GetStringValue()
+		return field(e.observed(tenant.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()["count/pods"].GetStringValue()
 	}
 	for _, step := range []struct{ reason, spec, plan, want string }{
 		{"The claim has a mistake.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quota":{"count/pods":"30"}}`, "30"},
@@ -187,11 +180,14 @@ func TestAcceptedIsTooLarge(t *testing.T) {
 
 // What is accepted is lost, or can't be read: then it is as if nothing had been, and nothing changes.
 func TestAcceptedIsLost(t *testing.T) {
-	for name, data := range map[string]string{"Lost": "", "Damaged": base64.StdEncoding.EncodeToString([]byte(`{"Spec":`))} {
+	for name, data := range map[string]string{
+		"Lost": "", "Damaged": `{"spec":`, "OfANewerFunction": `{"version":2,"spec":{}}`, "WithAFieldOfANewerFunction": `{"version":1,"spec":{"backup":{}}}`,
+	} {
+		data := base64.StdEncoding.EncodeToString([]byte(data))
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{}`), "").install()
 			lose := func() {
-				field(e.observed(compose.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(data)
+				field(e.observed(tenant.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(data)
 			}
 			lose()
 			if e.reconcile(); refusal(e.rsp) != "" || e.status("phase") != "Ready" {
@@ -203,6 +199,40 @@ func TestAcceptedIsLost(t *testing.T) {
 				t.Errorf("want the mistake as a fatal result, by which Crossplane changes nothing, got %q", fatal(e.rsp))
 			}
 		})
+	}
+}
+
+// TestAcceptedOfAnOlderFunction: a tenant with a mistake goes on by what an older function has accepted.
+func TestAcceptedOfAnOlderFunction(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	older := base64.StdEncoding.EncodeToString([]byte(`{"Spec":{"ArgoCDValues":{"server":{"replicas":2}}},"Plan":{"Name":"standard","Data":{}},"Input":{}}`))
+	field(e.observed(tenant.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(older)
+	e.spec(`{"kubernetes":{"version":"v1.29.0"}}`)
+	if e.reconcile(); fatal(e.rsp) != "" || argocdValue(e, "server", "replicas") != 2. {
+		t.Errorf("want the values that were accepted, got %v; %s", argocdValue(e, "server", "replicas"), fatal(e.rsp))
+	}
+}
+
+// TestProtectionBesideAMistake: deletion protection is switched on and off whatever else is wrong with a claim.
+func TestProtectionBesideAMistake(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	for _, step := range []struct {
+		reason, spec string
+		want         bool
+	}{
+		{"Who asks for protection relies on it.", `{"deletionProtection":true,"kubernetes":{"version":"v1.29.0"}}`, true},
+		{"It stays while the claim has another mistake.", `{"deletionProtection":true,"argocd":{"values":[]}}`, true},
+		{"The protection itself can't be read.", `{"deletionProtection":"yes"}`, true},
+		{"The spec can't be read.", `"all"`, true},
+		{"Who ends it wants to delete.", `{"deletionProtection":false,"plan":"none"}`, false},
+		{"On again.", `{"deletionProtection":true,"plan":"none"}`, true},
+		{"It is left out.", `{"plan":"none"}`, false},
+	} {
+		e.spec(step.spec)
+		e.cycle(2)
+		if got := e.req.GetObserved().GetResources()[tenant.DeletionProtection] != nil; got != step.want || fatal(e.rsp) != "" || e.condition(v1alpha1.ConditionSpecAccepted).GetReason() != v1alpha1.ReasonInvalidSpec {
+			t.Errorf("\n%s\n%s: want protected: %v, got %v; %v", step.reason, step.spec, step.want, got, e.condition(v1alpha1.ConditionSpecAccepted))
+		}
 	}
 }
 

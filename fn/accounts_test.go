@@ -12,7 +12,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // secretKey is what stands at a key of a composed Secret.
@@ -32,10 +32,10 @@ func TestAccount(t *testing.T) {
 		m := field(o, "metadata").GetFields()
 		return m["namespace"].GetStringValue() + "/" + m["name"].GetStringValue()
 	}
-	if got := meta(e.observed(compose.InstallerAccount)); got != "crossplane-system/vargo-customer1-7rw8j" {
+	if got := meta(e.observed(tenant.InstallerAccount)); got != "crossplane-system/vargo-customer1-7rw8j" {
 		t.Errorf("the account is %s", got)
 	}
-	binding := e.observed(compose.InstallerBinding)
+	binding := e.observed(tenant.InstallerBinding)
 	subject := binding.GetFields()["subjects"].GetListValue().AsSlice()
 	if diff := cmp.Diff([]any{map[string]any{"kind": "ServiceAccount", "namespace": "crossplane-system", "name": "vargo-customer1-7rw8j"}}, subject); diff != "" {
 		t.Errorf("bound is: -want, +got:\n%s", diff)
@@ -43,23 +43,23 @@ func TestAccount(t *testing.T) {
 	if ns := field(binding, "metadata").GetFields()["namespace"].GetStringValue(); ns != "vargo-customer1-7rw8j" || field(binding, "roleRef").GetFields()["name"].GetStringValue() != "virtual-argocd:installer" {
 		t.Errorf("the account is bound in namespace %s to %v", ns, field(binding, "roleRef"))
 	}
-	for _, name := range []string{compose.HostHelmProviderConfig, compose.HostKubernetesProviderConfig} {
+	for _, name := range []string{tenant.HostHelmProviderConfig, tenant.HostKubernetesProviderConfig} {
 		ref := field(e.observed(name), "spec", "credentials", "secretRef").GetFields()
 		if ref["name"].GetStringValue() != "customer1-7rw8j-installer" || ref["namespace"].GetStringValue() != "crossplane-system" || ref["key"].GetStringValue() != "kubeconfig" {
 			t.Errorf("%s uses %v", name, ref)
 		}
 	}
-	if name := field(e.observed(compose.InstallerCredentials), "metadata", "annotations").GetFields()["kubernetes.io/service-account.name"].GetStringValue(); name != "vargo-customer1-7rw8j" {
+	if name := field(e.observed(tenant.InstallerCredentials), "metadata", "annotations").GetFields()["kubernetes.io/service-account.name"].GetStringValue(); name != "vargo-customer1-7rw8j" {
 		t.Errorf("the token is that of %s", name)
 	}
-	file, err := clientcmd.Load(e.secretKey(compose.InstallerCredentials, "kubeconfig"))
+	file, err := clientcmd.Load(e.secretKey(tenant.InstallerCredentials, "kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c, u := file.Clusters["virtual-argocd"], file.AuthInfos["virtual-argocd"]; c.Server != "https://kubernetes.default.svc" || u.Token != testToken || len(c.CertificateAuthorityData) == 0 {
 		t.Errorf("the host is reached at %s, with %q", c.Server, u.Token)
 	}
-	for name, want := range map[string]string{compose.VCluster: "host-vargo-customer1-7rw8j", compose.Quota: "host-vargo-customer1-7rw8j", compose.Namespace: "virtual-argocd-host", compose.ArgoCD: "vargo-customer1-7rw8j"} {
+	for name, want := range map[string]string{tenant.VClusterRelease: "host-vargo-customer1-7rw8j", tenant.Quota: "host-vargo-customer1-7rw8j", tenant.Namespace: "virtual-argocd-host", tenant.ArgoCDRelease: "vargo-customer1-7rw8j"} {
 		if got := field(e.observed(name), "spec", "providerConfigRef").GetFields()["name"].GetStringValue(); got != want {
 			t.Errorf("%s uses ProviderConfig %s, want %s", name, got, want)
 		}
@@ -79,7 +79,7 @@ func TestNothingIsInstalledBefore(t *testing.T) {
 	whole.reconcile()
 	whole.begin()
 	for name := range whole.req.GetObserved().GetResources() {
-		if name == compose.VCluster {
+		if name == tenant.VClusterRelease {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -91,14 +91,14 @@ func TestNothingIsInstalledBefore(t *testing.T) {
 				e.reconcile()
 			}
 			// The quota isn't there without its ProviderConfig, which this engine doesn't know.
-			needs := !slices.Contains([]string{"helm-provider-config", "kubernetes-provider-config", "host-kubernetes-provider-config", compose.KubeconfigSecret, compose.AcceptedSecret, compose.ValuesSecret}, name)
-			if _, ok := e.req.GetObserved().GetResources()[compose.VCluster]; ok == needs {
+			needs := !slices.Contains([]string{"helm-provider-config", "kubernetes-provider-config", "host-kubernetes-provider-config", tenant.KubeconfigSecret, tenant.AcceptedSecret, tenant.ValuesSecret}, name)
+			if _, ok := e.req.GetObserved().GetResources()[tenant.VClusterRelease]; ok == needs {
 				t.Errorf("without %s the virtual cluster waits: %v", name, !ok)
 			}
 			e = newEngine(t, tenantXR(`{}`), "").install()
 			delete(e.req.GetObserved().GetResources(), name)
 			e.reconcile()
-			e.observed(compose.VCluster)
+			e.observed(tenant.VClusterRelease)
 		})
 	}
 }
@@ -110,7 +110,7 @@ func TestWhatOutlives(t *testing.T) {
 	for name, o := range e.req.GetObserved().GetResources() {
 		var want string
 		switch {
-		case strings.HasPrefix(name, "installer-"), strings.HasPrefix(name, "host-"), strings.HasSuffix(name, "-binding"), name == compose.Limits, strings.HasPrefix(name, "network-policy-"):
+		case strings.HasPrefix(name, "installer-"), strings.HasPrefix(name, "host-"), strings.HasSuffix(name, "-binding"), name == tenant.Limits, strings.HasPrefix(name, "network-policy-"):
 			want = "uid-of-the-namespace"
 		}
 		var got string
@@ -122,12 +122,12 @@ func TestWhatOutlives(t *testing.T) {
 		}
 	}
 	// While nobody can look at the namespace, nothing is let go.
-	delete(field(e.observed(compose.Namespace), "status").GetFields(), "atProvider")
-	owners := field(e.call().GetDesired().GetResources()[compose.InstallerCredentials].GetResource(), "metadata").GetFields()["ownerReferences"].GetListValue().GetValues()
+	delete(field(e.observed(tenant.Namespace), "status").GetFields(), "atProvider")
+	owners := field(e.call().GetDesired().GetResources()[tenant.InstallerCredentials].GetResource(), "metadata").GetFields()["ownerReferences"].GetListValue().GetValues()
 	if len(owners) != 1 || owners[0].GetStructValue().GetFields()["uid"].GetStringValue() != "uid-of-the-namespace" {
 		t.Errorf("the credentials are owned by %v", owners)
 	}
-	if policies := field(e.observed(compose.Quota), "spec").GetFields()["managementPolicies"].GetListValue().AsSlice(); slices.Contains(policies, any("Delete")) || len(policies) == 0 {
+	if policies := field(e.observed(tenant.Quota), "spec").GetFields()["managementPolicies"].GetListValue().AsSlice(); slices.Contains(policies, any("Delete")) || len(policies) == 0 {
 		t.Errorf("the quota goes before the pods: %v", policies)
 	}
 }
@@ -150,7 +150,7 @@ func TestHostileKubeconfig(t *testing.T) {
 	if len(e.kubeconfig()) > 0 {
 		t.Error("a kubeconfig was made of it")
 	}
-	if _, ok := e.req.GetObserved().GetResources()[compose.ArgoCD]; ok {
+	if _, ok := e.req.GetObserved().GetResources()[tenant.ArgoCDRelease]; ok {
 		t.Error("something is installed by it")
 	}
 	is := e.condition(v1alpha1.ConditionVirtualClusterReady)

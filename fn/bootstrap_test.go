@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 func TestBootstrap(t *testing.T) {
@@ -57,7 +57,7 @@ func TestBootstrap(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{"bootstrap":`+tc.spec+`}`), "").install()
-			o := e.observed(compose.Bootstrap)
+			o := e.observed(tenant.Bootstrap)
 			m := field(o, "spec", "forProvider", "manifest").AsMap()
 			if m["kind"] != "Application" || !cmp.Equal(m["metadata"], map[string]any{"name": "bootstrap", "namespace": "argocd"}) {
 				t.Errorf("\n%s\nmanifest: %v", tc.reason, m)
@@ -83,7 +83,7 @@ func TestBootstrapComesLast(t *testing.T) {
 	e.begin()
 	for range 3 {
 		rsp := e.reconcile()
-		if rsp.GetDesired().GetResources()[compose.Bootstrap] != nil {
+		if rsp.GetDesired().GetResources()[tenant.Bootstrap] != nil {
 			t.Error("the Application is created before Argo CD is there")
 		}
 		if c := e.condition(v1alpha1.ConditionBootstrapSynced); c.GetReason() != v1alpha1.ReasonWaitingForArgoCD {
@@ -91,7 +91,7 @@ func TestBootstrapComesLast(t *testing.T) {
 		}
 		e.heal()
 	}
-	if rsp := e.reconcile(); rsp.GetDesired().GetResources()[compose.Bootstrap] == nil {
+	if rsp := e.reconcile(); rsp.GetDesired().GetResources()[tenant.Bootstrap] == nil {
 		t.Error("the Application isn't created once Argo CD is there")
 	}
 }
@@ -153,7 +153,7 @@ func TestBootstrapHealth(t *testing.T) {
 		"NotApplied": {
 			"The virtual cluster refuses it.",
 			func(e *engine) {
-				setCondition(e.observed(compose.Bootstrap), "Synced", "False", "ReconcileError", "no matches for kind Application")
+				setCondition(e.observed(tenant.Bootstrap), "Synced", "False", "ReconcileError", "no matches for kind Application")
 			},
 			v1alpha1.ReasonApplicationFailed, "no matches for kind",
 		},
@@ -179,7 +179,7 @@ func TestBootstrapHealth(t *testing.T) {
 	// It goes from the composition with its part of the spec, and stays in Argo CD.
 	e := newEngine(t, tenantXR(`{"bootstrap":{"repoURL":"https://git.example.org/apps"}}`), "").install()
 	e.spec(`{}`)
-	if rsp := e.reconcile(); rsp.GetDesired().GetResources()[compose.Bootstrap] != nil || e.condition(v1alpha1.ConditionBootstrapSynced).GetReason() != v1alpha1.ReasonNotInSpec {
+	if rsp := e.reconcile(); rsp.GetDesired().GetResources()[tenant.Bootstrap] != nil || e.condition(v1alpha1.ConditionBootstrapSynced).GetReason() != v1alpha1.ReasonNotInSpec {
 		t.Errorf("the part is gone from the spec: %v", e.condition(v1alpha1.ConditionBootstrapSynced))
 	}
 }

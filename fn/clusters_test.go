@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // keyPair is a certificate and its key, in PEM.
@@ -259,7 +259,7 @@ func TestClusterStays(t *testing.T) {
 func TestRotatedCredential(t *testing.T) {
 	e := withToken(t, "tok-first-1").install()
 	digest := func() string {
-		return field(e.observed(compose.ArgoCD), "metadata", "annotations").GetFields()["virtualargocd.io/values-digest"].GetStringValue()
+		return field(e.observed(tenant.ArgoCDRelease), "metadata", "annotations").GetFields()["virtualargocd.io/values-digest"].GetStringValue()
 	}
 	token := func() any {
 		v := e.secretValues()["configs"].(map[string]any)["clusterCredentials"].(map[string]any)["prod"].(map[string]any)
@@ -279,9 +279,9 @@ func TestRotatedCredential(t *testing.T) {
 		t.Error("the Release isn't told of the change")
 	}
 	// Whoever sees the digest can't find the token by trying.
-	field(e.observed(compose.ValuesSecret), "metadata").Fields["uid"] = structpb.NewStringValue("another")
+	field(e.observed(tenant.ValuesSecret), "metadata").Fields["uid"] = structpb.NewStringValue("another")
 	second := digest()
-	if rsp := e.call(); field(rsp.GetDesired().GetResources()[compose.ArgoCD].GetResource(), "metadata", "annotations").GetFields()["virtualargocd.io/values-digest"].GetStringValue() == second {
+	if rsp := e.call(); field(rsp.GetDesired().GetResources()[tenant.ArgoCDRelease].GetResource(), "metadata", "annotations").GetFields()["virtualargocd.io/values-digest"].GetStringValue() == second {
 		t.Error("the digest depends on the values alone")
 	}
 }
@@ -291,20 +291,20 @@ func TestReleaseWaitsForItsValues(t *testing.T) {
 	e := withToken(t, "tok-first-1")
 	e.reconcile()
 	e.begin()
-	if !e.has(compose.ValuesSecret) {
+	if !e.has(tenant.ValuesSecret) {
 		t.Error("the Secret comes before the virtual cluster, so that nothing waits for it later")
 	}
 	e.install()
 	reads := func() bool {
 		e.reconcile()
-		return field(e.observed(compose.ArgoCD), "spec", "forProvider").GetFields()["valuesFrom"] != nil
+		return field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider").GetFields()["valuesFrom"] != nil
 	}
 	if !reads() {
 		t.Error("the Release doesn't read its Secret")
 	}
 	// Deleted by hand, it comes back, and the Release goes on reading it.
-	delete(e.req.GetObserved().GetResources(), compose.ValuesSecret)
-	if !reads() || e.rsp.GetDesired().GetResources()[compose.ValuesSecret] == nil {
+	delete(e.req.GetObserved().GetResources(), tenant.ValuesSecret)
+	if !reads() || e.rsp.GetDesired().GetResources()[tenant.ValuesSecret] == nil {
 		t.Error("a Secret that was deleted by hand doesn't come back")
 	}
 }
@@ -329,7 +329,7 @@ func TestRefusedClusters(t *testing.T) {
 		"LabelNotOne":        {`{"clusters":[{"name":"a","labels":{"a":"b c"},` + ref + `}]}`, "", []string{"spec.clusters[0].labels", `"b c"`}},
 		"AnnotationOfHelm":   {`{"clusters":[{"name":"a","annotations":{"helm.sh/resource-policy":"keep"},` + ref + `}]}`, "", []string{"spec.clusters[0].annotations", "helm.sh/resource-policy"}},
 		"TooMany":            {`{"clusters":[` + strings.Repeat(`{"name":"a"},`, 50) + `{"name":"a"}]}`, "", []string{"spec.clusters", "51", "50"}},
-		"NotAList":           {`{"clusters":{}}`, "", []string{"spec.clusters", "a list"}},
+		"NotAList":           {`{"clusters":{"a":1}}`, "", []string{"spec.clusters", "a list"}},
 		"EntryNotAnObject":   {`{"clusters":["prod"]}`, "", []string{"spec.clusters[0]", `"prod"`, "an object"}},
 		"ValuesHaveIt":       {`{"clusters":[{"name":"a",` + ref + `}],"argocd":{"values":{"configs":{"clusterCredentials":{"a":{}}}}}}`, "", []string{"spec.argocd.values.configs.clusterCredentials.a", "spec.clusters[0]"}},
 		"ValuesTakeItAway":   {`{"clusters":[{"name":"a",` + ref + `}],"argocd":{"values":{"configs":{"clusterCredentials":null}}}}`, "", []string{"spec.argocd.values.configs.clusterCredentials", "leave it out"}},

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 func TestDeletionProtection(t *testing.T) {
@@ -32,22 +32,22 @@ func TestDeletionProtection(t *testing.T) {
 	}{
 		"Claim": {
 			"The claim is what a customer deletes; the Usage has to stand in its namespace.",
-			protected, compose.DeletionProtection, "Usage", testNamespace,
+			protected, tenant.DeletionProtection, "Usage", testNamespace,
 			resource("virtualargocd.io/v1alpha1", "VirtualArgoCD", "customer1"), itself,
 		},
 		"Namespace": {
 			"With its namespace go the claim and the Usage, so what protects the namespace stands in none.",
-			protected, compose.NamespaceProtection, "ClusterUsage", "",
+			protected, tenant.NamespaceProtection, "ClusterUsage", "",
 			resource("v1", "Namespace", testNamespace), inClaim,
 		},
 		"Composite": {
 			"With its composite resource goes all that the claim has.",
-			protected, compose.CompositeProtection, "ClusterUsage", "",
+			protected, tenant.CompositeProtection, "ClusterUsage", "",
 			composite, inClaim,
 		},
 		"NoClaim": {
 			"A composite resource without a claim.",
-			strings.Replace(protected, `"claimRef"`, `"claimOf"`, 1), compose.DeletionProtection, "ClusterUsage", "",
+			strings.Replace(protected, `"claimRef"`, `"claimOf"`, 1), tenant.DeletionProtection, "ClusterUsage", "",
 			composite, itself,
 		},
 	}
@@ -81,7 +81,7 @@ func TestDeletionProtection(t *testing.T) {
 	}
 	// One Usage is enough for a composite resource without a claim.
 	e := newEngine(t, strings.Replace(protected, `"claimRef"`, `"claimOf"`, 1), "")
-	for _, name := range []string{compose.NamespaceProtection, compose.CompositeProtection} {
+	for _, name := range []string{tenant.NamespaceProtection, tenant.CompositeProtection} {
 		if e.reconcile().GetDesired().GetResources()[name] != nil {
 			t.Errorf("a composite resource without a claim has %s", name)
 		}
@@ -92,7 +92,7 @@ func TestDeletionProtection(t *testing.T) {
 	delete(field(e.xr(), "spec").GetFields(), "claimRef")
 	checkLaws(t, e.f, proto.Clone(e.req).(*fnv1.RunFunctionRequest), whole)
 	e.reconcile()
-	if got := field(e.observed(compose.NamespaceProtection), "spec", "of", "resourceRef").GetFields()["name"].GetStringValue(); got != testNamespace {
+	if got := field(e.observed(tenant.NamespaceProtection), "spec", "of", "resourceRef").GetFields()["name"].GetStringValue(); got != testNamespace {
 		t.Errorf("without a reference to the claim, namespace %q is protected, not %q", got, testNamespace)
 	}
 	refused(t, tenantXR(`{"deletionProtection":"yes"}`), "", []string{"spec.deletionProtection", "true or false"})

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -102,7 +102,7 @@ func virtualKubeconfig(change func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo
 
 // publish writes the Secret with the kubeconfig of the virtual cluster, as vcluster does; without one it is gone.
 func (e *engine) publish(kubeconfig string) {
-	names := plan.NewNames(field(e.xr(), "metadata").GetFields()["name"].GetStringValue(), "")
+	names := tenant.NewNames(field(e.xr(), "metadata").GetFields()["name"].GetStringValue(), "")
 	key := "Secret/" + names.Namespace + "/vc-vcluster"
 	if delete(e.cluster, key); kubeconfig != "" {
 		e.cluster[key] = resource.MustStructJSON(fmt.Sprintf(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"vc-vcluster","namespace":%q},"data":{"config":%q}}`,
@@ -113,7 +113,7 @@ func (e *engine) publish(kubeconfig string) {
 // kubeconfig is what the Secret holds by which the virtual cluster is reached.
 func (e *engine) kubeconfig() []byte {
 	e.t.Helper()
-	raw, err := base64.StdEncoding.DecodeString(field(e.observed(compose.KubeconfigSecret), "data").GetFields()["kubeconfig"].GetStringValue())
+	raw, err := base64.StdEncoding.DecodeString(field(e.observed(tenant.KubeconfigSecret), "data").GetFields()["kubeconfig"].GetStringValue())
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -122,13 +122,13 @@ func (e *engine) kubeconfig() []byte {
 
 // protect gives the host the admission policies that the function asks for.
 func (e *engine) protect() {
-	for _, name := range plan.RequiredPolicies() {
+	for _, name := range host.RequiredPolicies() {
 		for kind, spec := range map[string]string{
 			"ValidatingAdmissionPolicy":        `{"failurePolicy":"Fail"}`,
 			"ValidatingAdmissionPolicyBinding": `{"policyName":"` + name + `","validationActions":["Deny"]}`,
 		} {
 			e.cluster[kind+"//"+name] = resource.MustStructJSON(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"` + kind + `","metadata":{"name":"` + name + `",
-				"labels":{"app.kubernetes.io/part-of":"virtual-argocd"},"annotations":{"virtualargocd.io/policies-version":"` + strconv.Itoa(plan.HostPoliciesVersion) + `"}},"spec":` + spec + `}`)
+				"labels":{"app.kubernetes.io/part-of":"virtual-argocd"},"annotations":{"virtualargocd.io/policies-version":"` + strconv.Itoa(host.HostPoliciesVersion) + `"}},"spec":` + spec + `}`)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func (e *engine) call() *fnv1.RunFunctionResponse {
 	return nil
 }
 
-// matches tells whether Crossplane finds an object by a selector.
+// matches reports whether Crossplane finds an object by a selector.
 func matches(s *fnv1.ResourceSelector, o *structpb.Struct) bool {
 	meta := field(o, "metadata").GetFields()
 	if o.GetFields()["kind"].GetStringValue() != s.GetKind() || meta["namespace"].GetStringValue() != s.GetNamespace() {
@@ -314,23 +314,23 @@ func (e *engine) heal() {
 		setCondition(o.GetResource(), "Synced", "True", "ReconcileSuccess", "")
 		setCondition(o.GetResource(), "Ready", "True", "Available", "")
 		switch name {
-		case compose.VCluster:
+		case tenant.VClusterRelease:
 			e.publish(testKubeconfig)
 			e.deploy(name)
-		case compose.Namespace:
+		case tenant.Namespace:
 			e.setManifest(name, `{"phase":"Active"}`)
 			field(o.GetResource(), "status", "atProvider", "manifest", "metadata").Fields["uid"] = structpb.NewStringValue("uid-of-the-namespace")
-		case compose.Ingress:
+		case tenant.IngressObject:
 			e.setIngress(`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
-		case compose.IngressCount:
+		case tenant.IngressCount:
 			all := e.ingresses
 			if argocdValues(e)["ingress"] != nil {
 				all++
 			}
 			e.setManifest(name, fmt.Sprintf(`{"used":{"count/ingresses.networking.k8s.io":"%d"}}`, all))
-		case compose.Bootstrap:
+		case tenant.Bootstrap:
 			e.setApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
-		case compose.ArgoCD:
+		case tenant.ArgoCDRelease:
 			// What a Release has read stays in its Secret while it has one.
 			spec := field(o.GetResource(), "spec").GetFields()
 			if spec["writeConnectionSecretToRef"] == nil {
@@ -339,7 +339,7 @@ func (e *engine) heal() {
 				o.ConnectionDetails = map[string][]byte{"password": []byte(testPassword)}
 			}
 			e.deploy(name)
-		case compose.Workloads:
+		case tenant.Workloads:
 			field(o.GetResource(), "status").Fields["atProvider"] = structpb.NewNullValue()
 			e.setWorkload("", nil)
 		}
@@ -369,10 +369,10 @@ func (e *engine) setToken(name, token string) {
 }
 
 // setApplication says what Argo CD reports of the first Application.
-func (e *engine) setApplication(status string) { e.setManifest(compose.Bootstrap, status) }
+func (e *engine) setApplication(status string) { e.setManifest(tenant.Bootstrap, status) }
 
 // setIngress says what the ingress controller reports of the Ingress.
-func (e *engine) setIngress(status string) { e.setManifest(compose.Ingress, status) }
+func (e *engine) setIngress(status string) { e.setManifest(tenant.IngressObject, status) }
 
 // setManifest says what status the object has that an Object is about.
 func (e *engine) setManifest(name, status string) {
@@ -392,7 +392,7 @@ func (e *engine) setReplicas(name string, available int) {
 // unless something else was said of them.
 func (e *engine) setWorkload(name string, change func(*proxy.Workload)) {
 	e.t.Helper()
-	o := e.observed(compose.Workloads)
+	o := e.observed(tenant.Workloads)
 	m := proto.Clone(field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
 	summary, err := proxy.ReadSummaryName(field(m, "metadata").GetFields()["name"].GetStringValue())
 	if err != nil {
@@ -434,7 +434,7 @@ func (e *engine) secret(name, typ string, data map[string]string) {
 	}
 	s, err := structpb.NewStruct(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": typ,
-		"metadata": map[string]any{"namespace": testNamespace, "name": name, "labels": map[string]any{plan.LabelCredentials: "true"}}, "data": encoded,
+		"metadata": map[string]any{"namespace": testNamespace, "name": name, "labels": map[string]any{tenant.LabelCredentials: "true"}}, "data": encoded,
 	})
 	if err != nil {
 		e.t.Fatal(err)
@@ -446,12 +446,12 @@ func (e *engine) secret(name, typ string, data map[string]string) {
 // for no such label.
 func (e *engine) label(name string, value any) {
 	e.t.Helper()
-	labels, err := structpb.NewStruct(map[string]any{"app": "x", plan.LabelCredentials: value})
+	labels, err := structpb.NewStruct(map[string]any{"app": "x", tenant.LabelCredentials: value})
 	if err != nil {
 		e.t.Fatal(err)
 	}
 	if value == nil {
-		delete(labels.Fields, plan.LabelCredentials)
+		delete(labels.Fields, tenant.LabelCredentials)
 	}
 	field(e.cluster["Secret/"+testNamespace+"/"+name], "metadata").Fields["labels"] = structpb.NewStructValue(labels)
 }
@@ -459,7 +459,7 @@ func (e *engine) label(name string, value any) {
 // secretValues are the chart values in the composed Secret that come from Secrets of the claim: all but the password of redis.
 func (e *engine) secretValues() map[string]any {
 	e.t.Helper()
-	values := valuesOf(e.t, e.observed(compose.ValuesSecret))
+	values := valuesOf(e.t, e.observed(tenant.ValuesSecret))
 	delete(values, "extraObjects")
 	return values
 }
@@ -488,7 +488,7 @@ func (e *engine) spec(spec string) {
 func (e *engine) begin() {
 	e.t.Helper()
 	for range 8 {
-		if _, ok := e.req.GetObserved().GetResources()[compose.VCluster]; ok {
+		if _, ok := e.req.GetObserved().GetResources()[tenant.VClusterRelease]; ok {
 			return
 		}
 		e.heal()

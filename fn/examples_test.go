@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // TestExampleClaims takes every claim that users copy to Ready, with the Secrets
@@ -87,7 +87,7 @@ func TestExampleClaims(t *testing.T) {
 				}
 				for name, s := range secrets {
 					e.secret(name, s.Type, s.StringData)
-					e.label(name, s.Metadata.Labels[plan.LabelCredentials])
+					e.label(name, s.Metadata.Labels[tenant.LabelCredentials])
 				}
 				e.install()
 				got := map[string]string{}

@@ -14,8 +14,10 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // ttl is how long Crossplane may wait before it asks again when nothing it
@@ -65,8 +67,8 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	return rsp, nil
 }
 
-// run is the pipeline: decode, plan, compose, report.
-func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed decode.Observed) error {
+// run is the pipeline: decode, decide, compose, report.
+func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
 	if !decode.LooksUp(req) {
 		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
 	}
@@ -76,16 +78,25 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed d
 		// Crossplane lets this response go, and calls again.
 		return nil
 	}
-	t := compose.Tenant{Observed: observed}
+	t := tenant.Tenant{Observed: observed}
+	was := observed.Accepted()
 	in := asked
 	if err == nil {
+		in = decode.With(req, observed, asked, rollout.Next(was, asked.Accepted()))
 		err = accept(&t, in)
 	}
-	if t.Refused = err; err != nil {
-		in, err = asAccepted(&t, req, asked)
+	if t.Refused = err; err != nil && was != nil {
+		for _, a := range decode.AsAccepted(req, observed, asked, *was) {
+			in = decode.With(req, observed, asked, rollout.Next(was, a))
+			if err = accept(&t, in); err == nil {
+				break
+			}
+		}
 	}
-	// Without anything accepted in is what was asked for: the Secrets that it names are
-	// read while its mistake is mended.
+	if err != nil {
+		// The Secrets that the spec names are read while its mistake is corrected.
+		in = decode.With(req, observed, asked, asked.Accepted())
+	}
 	if decode.Require(rsp, req, asked, in) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
 	}
@@ -102,22 +113,11 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed d
 	return status.Write(rsp, observed, composed, status.New(t, composed))
 }
 
-// accept plans a tenant.
-func accept(t *compose.Tenant, in plan.Request) (err error) {
-	if t.Plan, err = plan.New(in); err != nil {
+// accept decides about a tenant.
+func accept(t *tenant.Tenant, in tenant.Given) (err error) {
+	if t.Decision, err = resolve.Tenant(in); err != nil {
 		return err
 	}
-	t.Accepted, err = in.Accepted()
+	t.Accepted, err = in.Accepted().JSON()
 	return err
-}
-
-// asAccepted plans a tenant by what was accepted before.
-func asAccepted(t *compose.Tenant, req *fnv1.RunFunctionRequest, asked plan.Request) (plan.Request, error) {
-	tries, err := decode.AsAccepted(req, t.Observed, asked)
-	for _, in := range tries {
-		if err = accept(t, in); err == nil {
-			return in, nil
-		}
-	}
-	return asked, err
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // platformInput has a domain and defaults for every Ingress.
@@ -19,7 +18,7 @@ const platformInput = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"I
 
 // argocdValues are the values of Argo CD's Release that an Ingress decides.
 func argocdValues(e *engine) map[string]any {
-	v := field(e.observed(compose.ArgoCD), "spec", "forProvider", "values").AsMap()
+	v := field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider", "values").AsMap()
 	out := map[string]any{"domain": v["global"].(map[string]any)["domain"]}
 	if server, ok := v["server"].(map[string]any); ok && server["ingress"] != nil {
 		out["ingress"] = server["ingress"]
@@ -77,7 +76,7 @@ func TestIngress(t *testing.T) {
 			if diff := cmp.Diff(map[string]any{"domain": tc.host, "ingress": tc.want, "params": insecure}, argocdValues(e)); diff != "" {
 				t.Errorf("\n%s\nvalues: -want, +got:\n%s", tc.reason, diff)
 			}
-			if !field(e.observed(compose.VCluster), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
+			if !field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
 				t.Errorf("\n%s\nvcluster doesn't bring the Ingress to the host", tc.reason)
 			}
 			url := "https://" + tc.host
@@ -129,7 +128,7 @@ func TestHostsAreUnique(t *testing.T) {
 	if c.GetReason() != v1alpha1.ReasonHostTaken || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || c.GetMessage() != "Host argocd.example.org is in use by claim customer1: write another spec.ingress.host" {
 		t.Errorf("IngressReady of the second: %v", c)
 	}
-	if second.rsp.GetDesired().GetResources()[compose.HostName("argocd.example.org")] != nil {
+	if second.rsp.GetDesired().GetResources()[tenant.HostnameResource("argocd.example.org")] != nil {
 		t.Error("the second composes a record that the API server refuses each time")
 	}
 	if owns(first) != withGRPC("argocd.example.org") || owns(second) != "" {
@@ -175,7 +174,7 @@ func TestHostsAreUnique(t *testing.T) {
 	if c := first.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonNotInSpec {
 		t.Errorf("IngressReady of the first: %v", c)
 	}
-	if got := records(second); !slices.Equal(got, []string{"ConfigMap/crossplane-system/" + plan.HostRecord("argocd.example.org")}) {
+	if got := records(second); !slices.Equal(got, []string{"ConfigMap/crossplane-system/" + tenant.HostnameRecord("argocd.example.org")}) {
 		t.Errorf("records of hosts: %v", got)
 	}
 }
@@ -201,7 +200,7 @@ func TestHostsAtOnce(t *testing.T) {
 	// The second's request was made before the first's record was there.
 	second.reconcile()
 	second.cluster = first.cluster
-	delete(second.req.GetObserved().GetResources(), compose.HostName("argocd.example.org"))
+	delete(second.req.GetObserved().GetResources(), tenant.HostnameResource("argocd.example.org"))
 	first.install()
 	for range 8 {
 		if second.reconcile(); owns(second) != "" {
@@ -219,7 +218,7 @@ func owns(e *engine) string { return toldPolicies(e, "virtualargocd.io/ingress-h
 
 // toldPolicies is what the admission policies are told of a tenant.
 func toldPolicies(e *engine, annotation string) string {
-	return field(e.observed(compose.Namespace), "spec", "forProvider", "manifest", "metadata", "annotations").GetFields()[annotation].GetStringValue()
+	return field(e.observed(tenant.Namespace), "spec", "forProvider", "manifest", "metadata", "annotations").GetFields()[annotation].GetStringValue()
 }
 
 // withGRPC are a host and the one for gRPC that comes with it.
@@ -233,7 +232,7 @@ func TestHostMoves(t *testing.T) {
 	}
 	// Somebody deletes the record: it comes back, and the Ingress stays.
 	clear(e.cluster)
-	delete(e.req.GetObserved().GetResources(), compose.HostName("a.example.org"))
+	delete(e.req.GetObserved().GetResources(), tenant.HostnameResource("a.example.org"))
 	e.reconcile()
 	if argocdValues(e)["domain"] != "a.example.org" || len(records(e)) != 1 {
 		t.Errorf("a record was deleted by hand: %v, %v", argocdValues(e), records(e))
@@ -256,7 +255,7 @@ func TestHostMoves(t *testing.T) {
 	if v := argocdValues(e); v["ingress"] != nil || len(records(e)) != 0 {
 		t.Errorf("without an Ingress: %v, %v", v, records(e))
 	}
-	if !field(e.observed(compose.VCluster), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
+	if !field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
 		t.Error("what isn't synced any more stays on the host")
 	}
 }
@@ -268,7 +267,7 @@ func TestHostStaysWithItsIngresses(t *testing.T) {
 	e.spec(`{"ingress":{"host":"b.example.org"}}`)
 	for range 8 {
 		allowed := owns(e)
-		if e.reconcile(); e.rsp.GetDesired().GetResources()[compose.IngressCount] != nil && strings.Contains(allowed, "a.example.org") {
+		if e.reconcile(); e.rsp.GetDesired().GetResources()[tenant.IngressCount] != nil && strings.Contains(allowed, "a.example.org") {
 			t.Errorf("Ingresses are counted while the namespace allows %s", allowed)
 		}
 		e.heal()
@@ -282,7 +281,7 @@ func TestHostStaysWithItsIngresses(t *testing.T) {
 	}
 	e.ingresses = 0
 	e.cycle(3)
-	if len(records(e)) != 1 || e.rsp.GetDesired().GetResources()[compose.IngressCount] != nil {
+	if len(records(e)) != 1 || e.rsp.GetDesired().GetResources()[tenant.IngressCount] != nil {
 		t.Errorf("no Ingress has the old host: %v", records(e))
 	}
 }
@@ -290,7 +289,7 @@ func TestHostStaysWithItsIngresses(t *testing.T) {
 // TestIngressesStaySynced: vcluster takes away what it has brought to the host.
 func TestIngressesStaySynced(t *testing.T) {
 	synced := func(e *engine) bool {
-		return field(e.observed(compose.VCluster), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue()
+		return field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue()
 	}
 	if e := newEngine(t, tenantXR(`{}`), "").install(); synced(e) {
 		t.Error("a tenant without an Ingress brings some to the host")

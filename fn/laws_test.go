@@ -19,7 +19,8 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // The function's laws hold for every request; see also the fuzz targets.
@@ -69,7 +70,7 @@ func answer(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) *fnv1.RunFu
 	return rsp
 }
 
-// asksFirst tells whether the function says nothing before it has been handed the
+// asksFirst reports whether the function says nothing before it has been handed the
 // plan that it asks for: Crossplane lets such a response go.
 func asksFirst(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
 	for name := range rsp.GetRequirements().GetResources() {
@@ -103,7 +104,7 @@ func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunction
 	t.Helper()
 	for name := range req.GetObserved().GetResources() {
 		// A count is of one moment, and taken anew after each change of what is counted. Nothing but the count is deleted.
-		if name == compose.IngressCount {
+		if name == tenant.IngressCount {
 			continue
 		}
 		if _, ok := rsp.GetDesired().GetResources()[name]; !ok && kept[name] {
@@ -139,7 +140,7 @@ func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionR
 		// A secret that no connection detail tells can't be known for one.
 		text = bytes.ReplaceAll(text, []byte(testPassword), nil)
 	}
-	if len(field(req.GetObserved().GetResources()[compose.InstallerCredentials].GetResource(), "data").GetFields()["token"].GetStringValue()) == 0 {
+	if len(field(req.GetObserved().GetResources()[tenant.InstallerCredentials].GetResource(), "data").GetFields()["token"].GetStringValue()) == 0 {
 		text = bytes.ReplaceAll(text, []byte(testToken), nil)
 	}
 	for _, secret := range []string{testPassword, testToken, secretLine} {
@@ -154,13 +155,13 @@ func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionR
 // namespaces, and in the platform's those that have its name.
 func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
 	t.Helper()
-	own := plan.NewNames(field(req.GetObserved().GetComposite().GetResource(), "metadata").GetFields()["name"].GetStringValue(), "")
+	own := tenant.NewNames(field(req.GetObserved().GetComposite().GetResource(), "metadata").GetFields()["name"].GetStringValue(), "")
 	for _, s := range secretsOf(rsp) {
 		switch {
 		case s.namespace == secretsIn(req) && slices.Contains(ownSecrets(own), s.name) && strings.HasPrefix(s.name, own.Tenant+"-"):
 		case s.namespace == own.Namespace:
 		// What the argo-cd Release reads is in the virtual cluster.
-		case s.namespace == plan.ArgoCDNamespace && s.resource == compose.ArgoCD && strings.HasPrefix(s.path, ".spec.connectionDetails["):
+		case s.namespace == tenant.ArgoCDNamespace && s.resource == tenant.ArgoCDRelease && strings.HasPrefix(s.path, ".spec.connectionDetails["):
 		default:
 			t.Errorf("%s%s is about Secret %q of namespace %q", s.resource, s.path, s.name, s.namespace)
 		}
@@ -171,13 +172,13 @@ func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFun
 }
 
 // ownSecrets are the tenant's in the platform's namespace.
-func ownSecrets(own plan.Names) []string {
+func ownSecrets(own tenant.Names) []string {
 	return []string{own.InstallerSecret, own.KubeconfigSecret, own.PasswordSecret, own.ValuesSecret, own.AcceptedSecret}
 }
 
 // secretsIn is the namespace of the platform's Secrets.
 func secretsIn(req *fnv1.RunFunctionRequest) string {
-	return cmp.Or(req.GetInput().GetFields()["connectionSecretNamespace"].GetStringValue(), plan.DefaultConnectionSecretNamespace)
+	return cmp.Or(req.GetInput().GetFields()["connectionSecretNamespace"].GetStringValue(), tenant.DefaultConnectionSecretNamespace)
 }
 
 // A secretName is a place in a composed resource that names a Secret.
@@ -195,7 +196,7 @@ func secretsOf(rsp *fnv1.RunFunctionResponse) []secretName {
 			fields := v.GetStructValue().GetFields()
 			for k, e := range fields {
 				// What the chart does with its values, it does inside the virtual cluster.
-				if resource != compose.ArgoCD || k != "values" {
+				if resource != tenant.ArgoCDRelease || k != "values" {
 					walk(path+"."+k, k, e)
 				}
 			}
@@ -215,7 +216,7 @@ func secretsOf(rsp *fnv1.RunFunctionResponse) []secretName {
 // isSecretKey matches secretRef, secretKeyRef, writeConnectionSecretToRef, imagePullSecrets and the like.
 var isSecretKey = regexp.MustCompile(`(?i)secret`)
 
-// knows tells whether a secret is one of the request's connection details.
+// knows reports whether a secret is one of the request's connection details.
 func knows(req *fnv1.RunFunctionRequest, secret string) bool {
 	all := []*fnv1.Resource{req.GetObserved().GetComposite()}
 	for _, r := range req.GetObserved().GetResources() {
@@ -237,7 +238,7 @@ func tenants(t testing.TB) map[string]*engine {
 	slow := newEngine(t, tenantXR(`{}`), "")
 	slow.reconcile()
 	slow.begin()
-	slow.created(compose.VCluster, time.Hour)
+	slow.created(tenant.VClusterRelease, time.Hour)
 	slow.reconcile()
 	return map[string]*engine{"Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "Slow": slow.install()}
 }
@@ -280,11 +281,15 @@ func namesInTable(t testing.TB, req *fnv1.RunFunctionRequest) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.New(in)
+	p, err := resolve.Tenant(decode.With(req, o, in, in.Accepted()))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return compose.Names(compose.Tenant{Plan: p, Observed: o})
+	var names []string
+	for _, row := range compose.Table(tenant.Tenant{Decision: p, Observed: o}) {
+		names = append(names, row.Name)
+	}
+	return names
 }
 
 // TestLawOfSecretsSees: the tenant's Secrets are named where they are looked for.
@@ -294,7 +299,7 @@ func TestLawOfSecretsSees(t *testing.T) {
 	for _, s := range secretsOf(e.rsp) {
 		seen[s.name] = true
 	}
-	for _, name := range ownSecrets(plan.NewNames("customer1-7rw8j", "")) {
+	for _, name := range ownSecrets(tenant.NewNames("customer1-7rw8j", "")) {
 		if !seen[name] {
 			t.Errorf("Secret %s is not seen", name)
 		}

@@ -13,21 +13,21 @@ import (
 	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // vclusterValues is what the vcluster Release has at a path of its values.
 func vclusterValues(e *engine, path ...string) any {
-	return field(e.observed(compose.VCluster), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
+	return field(e.observed(tenant.VClusterRelease), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
 }
 
 // quotaOf is what the tenant may have of a resource; nil when its quota doesn't say.
 func quotaOf(e *engine, name string) any {
-	return field(e.observed(compose.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()[name].AsInterface()
+	return field(e.observed(tenant.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()[name].AsInterface()
 }
 
 func argocdValue(e *engine, path ...string) any {
-	return field(e.observed(compose.ArgoCD), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
+	return field(e.observed(tenant.ArgoCDRelease), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
 }
 
 // TestExamplePlans takes a tenant of each plan that users copy to Ready.
@@ -226,7 +226,6 @@ func TestPlanMistakes(t *testing.T) {
 		`{"quota":{"count/pods":-1}}`:                                             {`plan p: data.quota.count/pods`},
 		`{"limits":{"default":{"pods":"1"}}}`:                                     {`plan p: data.limits.default.pods: is no resource`},
 		`{"argocd":{"redis":{"resources":{"limits":{"ram":"1Gi"}}}}}`:             {`plan p: data.argocd.redis.resources.limits.ram`},
-		`{"vcluster":{"resources":{"limits":{"memory":"256Mi"}}}}`:                {`plan p: data.vcluster.resources.limits.memory: is 256Mi, and data.vcluster.resources.requests.memory, built in, is 768Mi: write at least 768Mi here, or at most 256Mi there`},
 		`{"vcluster":{"replicas":3}}`:                                             {`plan p: data.vcluster.replicas: is 3`, `vcluster.backingStore: etcd`},
 		`{"vcluster":{"backingStore":"mysql"}}`:                                   {`plan p: data.vcluster.backingStore: "mysql" is unknown`},
 		`{"vcluster":{"storage":{"size":"big"}}}`:                                 {`plan p: data.vcluster.storage.size: "big" is not an amount`},
@@ -242,12 +241,13 @@ func TestPlanMistakes(t *testing.T) {
 		`{"namespaces":["team-a","` + strings.Repeat("a", 64) + `"]}`:             {`plan p: data.namespaces[1]: "aaa`},
 		`{"namespaces":[` + strings.Repeat(`"a",`, 256) + `"team-a"]}`:            {`plan p: data.namespaces: has 257 entries: write 256 at most`},
 		`{"namespaces":"team-a"}`:                                                 {`plan p: data.namespaces: "team-a" is not a list`},
-		`{"namespaces":[1]}`:                                                      {`plan p: data.namespaces: 1 is not`},
+		`{"namespaces":[1]}`:                                                      {`plan p: data.namespaces[0]: 1 is not text`},
 		`{"vcluster":{"storage":{"size":"0"}}}`:                                   {`plan p: data.vcluster.storage.size: "0" is not an amount: write one such as 2Gi`},
 		`{"ingress":{"domain":"` + strings.Repeat("abcdefghi.", 19) + `org"}}`:    {`plan p: data.ingress.domain: has 193 characters: write one of at most 189`},
 		`{"ingress":{"hosts":["a.example.org","*.Example.org"]}}`:                 {`plan p: data.ingress.hosts[1]: "*.Example.org" is not a host name`},
-		`{"limits":{"max":{"memory":"1Gi"}}}`:                                     {`plan p: data.limits.max.memory: is 1Gi, and data.vcluster.resources.limits.memory, built in, is 2Gi`},
-		`{"quota":{"limits.memory":"1Gi"}}`:                                       {`plan p: data.quota.limits.memory: is 1Gi, and Argo CD and its virtual cluster take`},
+		`{"limits":{"max":{"memory":"1Gi"},"default":{"memory":"2Gi"}}}`:          {`plan p: data.limits.max.memory: is 1Gi, less than 2Gi of plan p: data.limits.default.memory: write at least that`},
+		`{"limits":{"default":{"memory":"32Mi"}}}`:                                {`plan p: data.limits.default.memory: is 32Mi, less than 64Mi of policies.limitRange.defaultRequest.memory, built in: write at least that`},
+		`{"limits":{"defaultRequest":{"memory":"2Gi"}}}`:                          {`plan p: data.limits.defaultRequest.memory: is 2Gi, more than 1Gi of policies.limitRange.default.memory, built in: write at most that`},
 		`{"podSecurity":"privileged"}`:                                            {`plan p: data.podSecurity: "privileged" is unknown`},
 		`{"loadBalancers":1000}`:                                                  {`plan p: data.loadBalancers: 1000`},
 		`{"runtimeClass":"g visor"}`:                                              {`plan p: data.runtimeClass: "g visor"`},
@@ -312,7 +312,7 @@ func TestPlanOrder(t *testing.T) {
 		"pod security":       vclusterValues(e, "policies", "podSecurityStandard"),
 		"host":               e.status("argocd", "url"),
 		"class":              argocdValue(e, "server", "ingress", "ingressClassName"),
-		"pod security, host": field(e.observed(compose.Namespace), "spec", "forProvider", "manifest", "metadata", "labels").GetFields()["pod-security.kubernetes.io/enforce"].GetStringValue(),
+		"pod security, host": field(e.observed(tenant.Namespace), "spec", "forProvider", "manifest", "metadata", "labels").GetFields()["pod-security.kubernetes.io/enforce"].GetStringValue(),
 	}
 	want := map[string]any{
 		"claim over plan": "claim", "plan over input": "plan", "input": "info", "field over input": 2., "quota of the plan": "22", "quota of the input": "11",
@@ -371,7 +371,7 @@ func TestTenantKeepsItsVersions(t *testing.T) {
 		}
 	}
 	// A forged record of Helm's runs no other version.
-	e.setRecord(compose.VCluster, "0.25.0")
+	e.setRecord(tenant.VClusterRelease, "0.25.0")
 	e.spec(`{"plan":"p","kubernetes":{"version":"v1.35.4"},"vcluster":{"chartVersion":"0.25.0"}}`)
 	if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "spec.vcluster.chartVersion: plan p doesn't allow 0.25.0") {
 		t.Errorf("a version of a forged record: %q", msg)
@@ -555,7 +555,7 @@ func TestDefaultPlanMoves(t *testing.T) {
 			e.plan("a", `{}`, "plan=standard", "default-plan=true")
 			e.install()
 			store := func() map[string]any {
-				return field(e.observed(compose.VCluster), "spec", "forProvider", "values", "controlPlane").AsMap()
+				return field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "controlPlane").AsMap()
 			}
 			before := store()
 			e.plan("a", `{}`, "plan=standard")

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // TestRedisPassword: redis has one from the values Secret, which stays the same and which nobody else can make.
@@ -32,20 +32,20 @@ func TestRedisPassword(t *testing.T) {
 	if on, set := values[init].(map[string]any)["enabled"]; !set || on != false || values["extraObjects"] != nil {
 		t.Errorf("want the chart's Job off, and its objects in the Secret alone: %v, %v", values[init], values["extraObjects"])
 	}
-	release, err := json.Marshal(e.observed(compose.ArgoCD).AsMap())
+	release, err := json.Marshal(e.observed(tenant.ArgoCDRelease).AsMap())
 	if err != nil || strings.Contains(string(release), first) {
 		t.Errorf("the password stands in the Release (%v)", err)
 	}
 	t.Run("OutlivesTheToken", func(t *testing.T) {
-		e.setToken(compose.InstallerCredentials, "another-token-of-the-account")
+		e.setToken(tenant.InstallerCredentials, "another-token-of-the-account")
 		e.cycle(2)
 		if got := password(t, e); got != first {
 			t.Errorf("the password changes with the account's token: %q, %q", first, got)
 		}
-		e.setToken(compose.InstallerCredentials, testToken)
+		e.setToken(tenant.InstallerCredentials, testToken)
 	})
 	t.Run("OutlivesTheSecret", func(t *testing.T) {
-		delete(e.req.GetObserved().GetResources(), compose.ValuesSecret)
+		delete(e.req.GetObserved().GetResources(), tenant.ValuesSecret)
 		e.cycle(2)
 		if got := password(t, e); got != first {
 			t.Errorf("the password changes with the Secret: %q, %q", first, got)
@@ -62,7 +62,7 @@ func TestRedisPassword(t *testing.T) {
 			if releaseValues(e)[init] != nil && strings.Contains(values, init) == false {
 				t.Errorf("the values see to redis' password themselves, and %s is %v", init, releaseValues(e)[init])
 			}
-			if e.has(compose.ValuesSecret) {
+			if e.has(tenant.ValuesSecret) {
 				t.Errorf("a password is made that nobody uses: %v", e.secretValues())
 			}
 		})
@@ -71,12 +71,12 @@ func TestRedisPassword(t *testing.T) {
 
 // releaseValues are the values in the Release of Argo CD.
 func releaseValues(e *engine) map[string]any {
-	return field(e.observed(compose.ArgoCD), "spec", "forProvider", "values").AsMap()
+	return field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider", "values").AsMap()
 }
 
 // objectsIn are the objects that the values Secret adds to the chart.
 func objectsIn(t *testing.T, e *engine) []any {
 	t.Helper()
-	objects, _ := valuesOf(t, e.observed(compose.ValuesSecret))["extraObjects"].([]any)
+	objects, _ := valuesOf(t, e.observed(tenant.ValuesSecret))["extraObjects"].([]any)
 	return objects
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // sshKey is a private key, one with a passphrase, and a line of known_hosts.
@@ -216,7 +216,7 @@ func TestRepositoryStays(t *testing.T) {
 	if got := used["configs"].(map[string]any)["ssh"].(map[string]any)["extraHosts"]; got != "own.example.org ssh-ed25519 AAAA\n# of Repository apps\n"+host+"\n# of Repository other\n"+host {
 		t.Errorf("known hosts: %s", got)
 	}
-	if v := field(e.observed(compose.ArgoCD), "spec", "forProvider", "values", "configs", "ssh").AsMap(); len(v) > 0 {
+	if v := field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider", "values", "configs", "ssh").AsMap(); len(v) > 0 {
 		t.Errorf("values of the Release would win over those in the Secret: %v", v)
 	}
 	delete(e.cluster, "Secret/"+testNamespace+"/s")
@@ -229,7 +229,7 @@ func TestRepositoryStays(t *testing.T) {
 	if diff := cmp.Diff(map[string]any{}, e.secretValues()); diff != "" {
 		t.Errorf("the entries are gone: -want, +got:\n%s", diff)
 	}
-	if got := field(e.observed(compose.ArgoCD), "spec", "forProvider", "values", "configs", "ssh").GetFields()["extraHosts"].GetStringValue(); got != "own.example.org ssh-ed25519 AAAA\n" {
+	if got := field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider", "values", "configs", "ssh").GetFields()["extraHosts"].GetStringValue(); got != "own.example.org ssh-ed25519 AAAA\n" {
 		t.Errorf("the claim's own known hosts are lost: %q", got)
 	}
 }
@@ -263,7 +263,7 @@ func TestRefusedRepositories(t *testing.T) {
 	keys, host := sshKey()
 	e = newEngine(t, tenantXR(`{"repositories":[{"name":"a","url":"git@a.b:c","secretRef":{"name":"s"}}],"argocd":{"values":{"configs":{"ssh":null}}}}`), "")
 	e.secret("s", "Opaque", map[string]string{"sshPrivateKey": keys[0], "knownHosts": host})
-	if msg := refusal(e.reconcile()); !strings.Contains(msg, "spec.argocd.values.configs.ssh is not a map") {
+	if msg := refusal(e.reconcile()); !strings.Contains(msg, "spec.argocd.values.configs.ssh is set by the known hosts of repositories") {
 		t.Errorf("known hosts have no place to go: %q", msg)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // fail does what Helm and provider-helm do with a change of a Release that fails: it is
@@ -39,12 +39,12 @@ func (e *engine) fail(name, before string) bool {
 // TestChangeThatFails is tried three times, for either chart, and then what was before stays.
 func TestChangeThatFails(t *testing.T) {
 	for release, spec := range map[string]string{
-		compose.ArgoCD:   `{"argocd":{"values":{"server":{"replicas":%}}}}`,
-		compose.VCluster: `{"vcluster":{"values":{"controlPlane":{"coredns":{"deployment":{"replicas":%}}}}}}`,
+		tenant.ArgoCDRelease:   `{"argocd":{"values":{"server":{"replicas":%}}}}`,
+		tenant.VClusterRelease: `{"vcluster":{"values":{"controlPlane":{"coredns":{"deployment":{"replicas":%}}}}}}`,
 	} {
 		t.Run(release, func(t *testing.T) {
 			const was = "10.1.1"
-			version := map[string]string{compose.ArgoCD: was, compose.VCluster: "0.36.1"}[release]
+			version := map[string]string{tenant.ArgoCDRelease: was, tenant.VClusterRelease: "0.36.1"}[release]
 			e := newEngine(t, tenantXR(`{}`), "").install()
 			try := func(replicas string) (tried int) {
 				t.Helper()
@@ -104,7 +104,7 @@ func TestVersionThatFails(t *testing.T) {
 	e.req.Input.Fields["kubernetes"].GetStructValue().Fields["version"] = structpb.NewStringValue("v1.36.0")
 	for range 6 {
 		e.reconcile()
-		e.fail(compose.VCluster, "0.36.1")
+		e.fail(tenant.VClusterRelease, "0.36.1")
 	}
 	e.reconcile()
 	if c := e.condition(v1alpha1.ConditionSpecAccepted); c.GetReason() != v1alpha1.ReasonUpgradeFailed || e.status("vcluster", "kubernetesVersion") != "v1.35.4" {

@@ -16,8 +16,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // needle stands in every secret of these tests. It is long enough that no base64 of it turns up in a certificate by
@@ -120,7 +119,7 @@ func closed(t testing.TB, rsp *fnv1.RunFunctionResponse) string {
 	if c := open.GetDesired().GetComposite(); c != nil {
 		c.ConnectionDetails = nil
 	}
-	if s := open.GetDesired().GetResources()[compose.ValuesSecret]; s != nil {
+	if s := open.GetDesired().GetResources()[tenant.ValuesSecret]; s != nil {
 		delete(s.GetResource().GetFields(), "data")
 	}
 	text, err := protojson.Marshal(open)
@@ -146,7 +145,7 @@ func TestSecretsStayInSecrets(t *testing.T) {
 			leaks(t, seed, closed(t, e.rsp))
 			e.heal()
 		}
-		if s := e.rsp.GetDesired().GetResources()[compose.ValuesSecret]; s != nil && strings.Contains(fmt.Sprint(valuesOf(t, s.GetResource())), needle) {
+		if s := e.rsp.GetDesired().GetResources()[tenant.ValuesSecret]; s != nil && strings.Contains(fmt.Sprint(valuesOf(t, s.GetResource())), needle) {
 			reached++
 		}
 		// A provider tells what it read.
@@ -156,7 +155,7 @@ func TestSecretsStayInSecrets(t *testing.T) {
 				said += " " + v + " " + b64(v)
 			}
 		}
-		setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", said)
+		setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", said)
 		e.reconcile()
 		leaks(t, seed, closed(t, e.rsp))
 		// The claim is refused for something else, while the Secrets are known.
@@ -205,7 +204,7 @@ func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 			for _, meta := range []map[string]any{
 				{"namespace": "team-b", "name": s.GetMatchName()}, {"name": s.GetMatchName()}, {"namespace": testNamespace, "name": s.GetMatchName() + "-2"},
 			} {
-				meta["labels"] = map[string]any{plan.LabelCredentials: "true"}
+				meta["labels"] = map[string]any{tenant.LabelCredentials: "true"}
 				data := map[string]any{}
 				for key, v := range secrets[s.GetMatchName()].data {
 					data[key] = b64(v)
@@ -232,7 +231,7 @@ func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 			t.Fatal(err)
 		}
 		leaks(t, seed, string(text))
-		if s := rsp.GetDesired().GetResources()[compose.ValuesSecret]; s != nil {
+		if s := rsp.GetDesired().GetResources()[tenant.ValuesSecret]; s != nil {
 			written++
 			if v := fmt.Sprint(valuesOf(t, s.GetResource())); strings.Contains(v, needle) {
 				t.Errorf("seed %d: a Secret of another namespace is used: %s", seed, v)
@@ -276,7 +275,7 @@ func TestSecretsOfClaimsAreLabelled(t *testing.T) {
 				e.label("s", value)
 				e.install()
 				c := e.condition(tc.condition)
-				_, written := e.req.GetObserved().GetResources()[compose.ValuesSecret]
+				_, written := e.req.GetObserved().GetResources()[tenant.ValuesSecret]
 				if used := written && strings.Contains(fmt.Sprint(e.secretValues()), tc.secret); used != usable {
 					t.Errorf("label %v: used: %t", value, used)
 				}

@@ -9,14 +9,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 const oidcSpec = `"issuer":"https://id.example.org/realms/acme","clientID":"argocd","clientSecretRef":{"name":"oidc"}`
 
 // configs are the values of Argo CD's Release below configs.
 func configs(e *engine) map[string]any {
-	return field(e.observed(compose.ArgoCD), "spec", "forProvider", "values", "configs").AsMap()
+	return field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider", "values", "configs").AsMap()
 }
 
 func oidcConfig(t *testing.T, e *engine) map[string]any {
@@ -138,11 +138,11 @@ func TestDisabledAdmin(t *testing.T) {
 	}
 	// Switched on again, it is as before, even when the customer has deleted the
 	// Secret that the password came from: Argo CD makes it once.
-	setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "cannot get argocd-initial-admin-secret")
+	setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", "cannot get argocd-initial-admin-secret")
 	e.reconcile()
 	e.spec(`{}`)
 	e.reconcile()
-	if reads := field(e.observed(compose.ArgoCD), "spec").GetFields()["connectionDetails"]; reads != nil {
+	if reads := field(e.observed(tenant.ArgoCDRelease), "spec").GetFields()["connectionDetails"]; reads != nil {
 		t.Errorf("the Release reads a Secret that isn't there: %v", reads)
 	}
 	e.cycle(2)

@@ -9,11 +9,11 @@ import (
 	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
-// has tells whether a resource is composed.
+// has reports whether a resource is composed.
 func (e *engine) has(name string) bool {
 	_, ok := e.req.GetObserved().GetResources()[name]
 	return ok
@@ -54,29 +54,29 @@ func TestLooksAgain(t *testing.T) {
 // TestControlPlaneThatDoesNotStart: what keeps it from starting is told after the time that it takes where nothing does.
 func TestControlPlaneThatDoesNotStart(t *testing.T) {
 	e := starting(t, `{}`)
-	e.created(compose.VCluster, 15*time.Second)
+	e.created(tenant.VClusterRelease, 15*time.Second)
 	rsp := e.reconcile()
-	if e.has(compose.ControlPlanePod) {
+	if e.has(tenant.ControlPlanePod) {
 		t.Error("the pod of a virtual cluster that starts in time is looked at")
 	}
 	if got := rsp.GetMeta().GetTtl().AsDuration(); got != 6*time.Second {
 		t.Errorf("5 s before a virtual cluster is late Crossplane asks again after %s, want 6s", got)
 	}
-	e.created(compose.VCluster, 3*time.Minute)
+	e.created(tenant.VClusterRelease, 3*time.Minute)
 	if got := e.call().GetMeta().GetTtl().AsDuration(); got != 30*time.Second {
 		t.Errorf("of a virtual cluster that lacks something Crossplane asks again after %s, want 30s", got)
 	}
-	e.created(compose.VCluster, 20*time.Second)
+	e.created(tenant.VClusterRelease, 20*time.Second)
 	e.reconcile()
 	is := func(reason, phase, words string) {
 		t.Helper()
-		e.created(compose.VCluster, 30*time.Second)
+		e.created(tenant.VClusterRelease, 30*time.Second)
 		e.reconcile()
 		if c := e.condition("VirtualClusterReady"); c.GetReason() != reason || !strings.Contains(c.GetMessage(), words) || e.status("phase") != phase {
 			t.Errorf("want phase %s, reason %s, and %q in the message, got phase %s and %v", phase, reason, words, e.status("phase"), c)
 		}
 	}
-	setCondition(e.observed(compose.ControlPlanePod), "Synced", "True", "ReconcileSuccess", "")
+	setCondition(e.observed(tenant.ControlPlanePod), "Synced", "True", "ReconcileSuccess", "")
 	for name, tc := range map[string]struct{ status, reason, phase, words string }{
 		"NoRoom":       {`{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"0/3 nodes are available: 3 Insufficient cpu."}]}`, "PodsCannotStart", "Failing", "pod vcluster-0: 0/3 nodes are available: 3 Insufficient cpu."},
 		"NoImage":      {`{"containerStatuses":[{"name":"syncer","ready":false,"state":{"waiting":{"reason":"ImagePullBackOff","message":"Back-off pulling image \"a/b\""}}}]}`, "PodsCannotStart", "Failing", `container syncer: ImagePullBackOff: Back-off pulling image "a/b"`},
@@ -86,14 +86,14 @@ func TestControlPlaneThatDoesNotStart(t *testing.T) {
 		"FreeRoomNext": {`{"conditions":[{"type":"PodScheduled","status":"True"}]}`, "Installing", "Provisioning", "Installing chart vcluster"},
 	} {
 		t.Run(name, func(*testing.T) {
-			e.setManifest(compose.ControlPlanePod, tc.status)
+			e.setManifest(tenant.ControlPlanePod, tc.status)
 			is(tc.reason, tc.phase, tc.words)
 		})
 	}
 	t.Run("QuotaIsUsedUp", func(*testing.T) {
-		e.observed(compose.ControlPlanePod).Fields["status"] = structpb.NewStructValue(resource.MustStructJSON(`{}`))
-		setCondition(e.observed(compose.ControlPlanePod), "Synced", "False", "ReconcileError", `observe failed: pods "vcluster-0" not found`)
-		e.setManifest(compose.Quota, `{"hard":{"requests.cpu":"8","count/pods":"60"},"used":{"requests.cpu":"7900m","count/pods":"3"}}`)
+		e.observed(tenant.ControlPlanePod).Fields["status"] = structpb.NewStructValue(resource.MustStructJSON(`{}`))
+		setCondition(e.observed(tenant.ControlPlanePod), "Synced", "False", "ReconcileError", `observe failed: pods "vcluster-0" not found`)
+		e.setManifest(tenant.Quota, `{"hard":{"requests.cpu":"8","count/pods":"60"},"used":{"requests.cpu":"7900m","count/pods":"3"}}`)
 		is("PodsCannotStart", "Failing", "the host has no pod vcluster-0: quota virtual-argocd is used up: requests.cpu: 7900m of 8")
 	})
 	e.heal()
@@ -103,7 +103,7 @@ func TestControlPlaneThatDoesNotStart(t *testing.T) {
 	if c := e.condition("VirtualClusterReady"); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
 		t.Errorf("the virtual cluster runs, and its condition says %v", c)
 	}
-	if !e.has(compose.ControlPlanePod) {
+	if !e.has(tenant.ControlPlanePod) {
 		t.Error("what is observed is not desired any more")
 	}
 }
@@ -113,25 +113,25 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 	const server = "argocd-server"
 	e := starting(t, `{}`)
 	for range 4 {
-		if !e.has(compose.ArgoCD) {
+		if !e.has(tenant.ArgoCDRelease) {
 			e.heal()
 			e.reconcile()
 		}
 	}
 	wait := func() bool {
-		return field(e.observed(compose.ArgoCD), "spec", "forProvider").GetFields()["wait"].GetBoolValue()
+		return field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider").GetFields()["wait"].GetBoolValue()
 	}
-	if !wait() || e.has(compose.Workloads) {
-		t.Errorf("of a new Argo CD: Helm waits: %t, workloads are looked at: %t", wait(), e.has(compose.Workloads))
+	if !wait() || e.has(tenant.Workloads) {
+		t.Errorf("of a new Argo CD: Helm waits: %t, workloads are looked at: %t", wait(), e.has(tenant.Workloads))
 	}
-	e.created(compose.ArgoCD, 25*time.Second)
+	e.created(tenant.ArgoCDRelease, 25*time.Second)
 	e.reconcile()
-	setCondition(e.observed(compose.Workloads), "Synced", "True", "ReconcileSuccess", "")
+	setCondition(e.observed(tenant.Workloads), "Synced", "True", "ReconcileSuccess", "")
 	e.setReplicas(server, 0)
 	e.setWorkload(server, func(w *proxy.Workload) { w.Why = "pod argocd-server-1: 0/3 nodes are available: 3 Insufficient cpu." })
 	told := func() {
 		t.Helper()
-		e.created(compose.ArgoCD, 30*time.Second)
+		e.created(tenant.ArgoCDRelease, 30*time.Second)
 		e.reconcile()
 		const words = "Installing chart argo-cd 10.1.1: Deployment argocd-server is not fully available, replicas wanted: 1: pod argocd-server-1: 0/3 nodes are available: 3 Insufficient cpu."
 		if c := e.condition("ArgoCDReady"); c.GetReason() != "PodsCannotStart" || c.GetMessage() != words || e.status("phase") != "Failing" {
@@ -140,18 +140,18 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 	}
 	told()
 	// Helm gives up, and provider-helm takes it back. From now on Helm waits for nothing.
-	setCondition(e.observed(compose.ArgoCD), "Synced", "True", "ReconcileSuccess", "")
-	setStatus(e.observed(compose.ArgoCD), `{"state":"failed","releaseDescription":"context deadline exceeded"}`)
-	e.observed(compose.ArgoCD).Fields["status"].GetStructValue().Fields["failed"] = structpb.NewNumberValue(1)
+	setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "True", "ReconcileSuccess", "")
+	setStatus(e.observed(tenant.ArgoCDRelease), `{"state":"failed","releaseDescription":"context deadline exceeded"}`)
+	e.observed(tenant.ArgoCDRelease).Fields["status"].GetStructValue().Fields["failed"] = structpb.NewNumberValue(1)
 	told()
 	if wait() {
 		t.Error("Helm waits again for an Argo CD that doesn't come up")
 	}
 	// It comes up, and provider-helm has looked for the password before the API server made it.
-	e.deploy(compose.ArgoCD)
+	e.deploy(tenant.ArgoCDRelease)
 	e.setReplicas(server, 1)
 	e.reconcile()
-	if a := field(e.observed(compose.ArgoCD), "metadata", "annotations").GetFields()["virtualargocd.io/server-available"].GetStringValue(); a != "true" {
+	if a := field(e.observed(tenant.ArgoCDRelease), "metadata", "annotations").GetFields()["virtualargocd.io/server-available"].GetStringValue(); a != "true" {
 		t.Error("nothing has provider-helm look for the password again")
 	}
 	e.heal()
@@ -165,7 +165,7 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 	}
 	e.spec(`{"argocd":{"values":{"server":{"replicas":2}}}}`)
 	e.reconcile()
-	if !wait() || field(e.observed(compose.ArgoCD), "spec", "forProvider").GetFields()["waitTimeout"].GetStringValue() != "5m0s" {
+	if !wait() || field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider").GetFields()["waitTimeout"].GetStringValue() != "5m0s" {
 		t.Error("Helm doesn't wait for changes of an Argo CD that was up")
 	}
 }

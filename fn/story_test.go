@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // TestStory follows a tenant that has every part through its events: one for each
@@ -112,7 +112,7 @@ func TestStory(t *testing.T) {
 	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady, v1alpha1.ConditionSpecAccepted, v1alpha1.ConditionHostProtected}, v1alpha1.OptionalConditions()), order); diff != "" {
 		t.Errorf("order of the conditions: -want, +got:\n%s", diff)
 	}
-	if parts := slices.Collect(maps.Keys(e.rsp.GetDesired().GetResources())); slices.Contains(parts, compose.Bootstrap) {
+	if parts := slices.Collect(maps.Keys(e.rsp.GetDesired().GetResources())); slices.Contains(parts, tenant.Bootstrap) {
 		t.Errorf("the parts are gone from the claim, and still composed: %v", parts)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // versions are those of the status: running and wanted.
@@ -41,8 +41,8 @@ func TestUpgrade(t *testing.T) {
 	}
 	e.spec(`{"kubernetes":{"version":"v1.36.0"},"argocd":{"chartVersion":"10.2.0"}}`)
 	e.reconcile()
-	e.rolling(compose.VCluster)
-	e.rolling(compose.ArgoCD)
+	e.rolling(tenant.VClusterRelease)
+	e.rolling(tenant.ArgoCDRelease)
 	e.reconcile()
 	if diff := cmp.Diff([]string{"v1.35.4", "v1.36.0", "10.1.1", "10.2.0"}, versions(e)); diff != "" {
 		t.Errorf("versions while a change is rolled out: -want, +got:\n%s", diff)
@@ -51,14 +51,14 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("want phase Updating while a change is rolled out, got %s: %s", e.status("phase"), e.status("message"))
 	}
 	// Meanwhile nobody can look into the virtual cluster, which is no failure.
-	setCondition(e.observed(compose.ArgoCD), "Synced", "False", "ReconcileError", "observe failed: connection refused")
+	setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", "observe failed: connection refused")
 	e.reconcile()
 	if c := e.condition(v1alpha1.ConditionArgoCDReady); c.GetReason() != v1alpha1.ReasonWaitingForVirtualCluster || e.status("phase") != "Updating" {
 		t.Errorf("want WaitingForVirtualCluster while the virtual cluster starts anew, got %v in phase %s", c, e.status("phase"))
 	}
-	setCondition(e.observed(compose.ArgoCD), "Synced", "True", "ReconcileSuccess", "")
+	setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "True", "ReconcileSuccess", "")
 	// It can't be rolled out, and is taken back.
-	setCondition(e.observed(compose.VCluster), "Synced", "False", "ReconcileError", "image not found")
+	setCondition(e.observed(tenant.VClusterRelease), "Synced", "False", "ReconcileError", "image not found")
 	e.spec(`{"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"}}`)
 	if msg := refusal(e.reconcile()); msg != "" {
 		t.Errorf("a change that failed can't be taken back: %s", msg)
@@ -69,7 +69,7 @@ func TestUpgrade(t *testing.T) {
 	// It works.
 	e.spec(`{"kubernetes":{"version":"v1.36.0"},"argocd":{"chartVersion":"10.1.1"}}`)
 	e.reconcile()
-	for _, name := range []string{compose.VCluster, compose.ArgoCD} {
+	for _, name := range []string{tenant.VClusterRelease, tenant.ArgoCDRelease} {
 		field(e.observed(name), "metadata").Fields["generation"] = structpb.NewNumberValue(1)
 	}
 	e.cycle(2)
@@ -87,7 +87,7 @@ func TestUpgrade(t *testing.T) {
 		if !strings.Contains(msg, "spec.kubernetes.version: Kubernetes v1.36.0 runs, and can't go back to v1.35.4: write a version of 1.36") {
 			t.Errorf("a downgrade is refused: %q", msg)
 		}
-		if got := field(e.observed(compose.VCluster), "spec", "forProvider", "values", "controlPlane", "distro", "k8s").GetFields()["version"].GetStringValue(); got != "v1.36.0" {
+		if got := field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "controlPlane", "distro", "k8s").GetFields()["version"].GetStringValue(); got != "v1.36.0" {
 			t.Errorf("the virtual cluster is changed to %s", got)
 		}
 		if !forget && !strings.HasPrefix(strings.Join(e.events[before:], "\n"), "InvalidSpec: spec.kubernetes.version") {
@@ -108,9 +108,9 @@ func TestDefaultsMove(t *testing.T) {
 	e := newEngine(t, tenantXR(`{}`), platform("0.36.1", "10.1.0", "v1.33.4")).install()
 	// roll reconciles, and leaves what changes as it is before the provider has seen it.
 	roll := func() []string {
-		vcluster, argocd := field(e.observed(compose.VCluster), "spec"), field(e.observed(compose.ArgoCD), "spec")
+		vcluster, argocd := field(e.observed(tenant.VClusterRelease), "spec"), field(e.observed(tenant.ArgoCDRelease), "spec")
 		e.reconcile()
-		for name, was := range map[string]*structpb.Struct{compose.VCluster: vcluster, compose.ArgoCD: argocd} {
+		for name, was := range map[string]*structpb.Struct{tenant.VClusterRelease: vcluster, tenant.ArgoCDRelease: argocd} {
 			if !proto.Equal(was, field(e.observed(name), "spec")) {
 				e.rolling(name)
 			}
@@ -140,8 +140,8 @@ func TestDefaultsMove(t *testing.T) {
 			"Kubernetes stays at v1.36.0, which runs: the platform's version, v1.33.4, is lower",
 		}},
 		{"A record of Helm's is forged, in the tenant's namespace or in its virtual cluster.", "", func() {
-			e.setRecord(compose.VCluster, "0.35.9")
-			e.setRecord(compose.ArgoCD, "99.0.0")
+			e.setRecord(tenant.VClusterRelease, "0.35.9")
+			e.setRecord(tenant.ArgoCDRelease, "99.0.0")
 		}, "v1.36.0", nil},
 		{"The platform goes on.", platform("0.36.1", "10.1.1", "v1.36.0"), e.heal, "v1.36.0", nil},
 	}
@@ -171,7 +171,7 @@ func TestDefaultsMove(t *testing.T) {
 func TestHelmWaitsForChanges(t *testing.T) {
 	e := newEngine(t, tenantXR(`{}`), platform("0.36.0", "10.1.1", "v1.35.4"))
 	waits := func() bool {
-		return field(e.observed(compose.VCluster), "spec", "forProvider").GetFields()["wait"].GetBoolValue()
+		return field(e.observed(tenant.VClusterRelease), "spec", "forProvider").GetFields()["wait"].GetBoolValue()
 	}
 	e.reconcile()
 	e.begin()

@@ -13,7 +13,9 @@ const (
 	ConditionArgoCDReady = "ArgoCDReady"
 	// ConditionSpecAccepted is True when the claim, its plan and the platform's input
 	// can be used. While they can't, the tenant goes on as it was accepted before, and
-	// the other conditions tell how it is.
+	// the other conditions tell how it is. What was accepted is kept in the Secret
+	// <tenant>-accepted. Where that is lost, damaged or of a newer function, nothing of a
+	// tenant changes until the mistake is corrected.
 	ConditionSpecAccepted = "SpecAccepted"
 	// ConditionHostProtected is True when the host has the admission policies that
 	// keep tenants from harming it. Without them no new tenant comes up; one that runs
@@ -136,6 +138,4 @@ const (
 	// values, has failed three times, and the release from before is in use (False,
 	// SpecAccepted alone). It isn't tried again; another change is.
 	ReasonUpgradeFailed = "UpgradeFailed"
-	// ReasonDeleting: the tenant is being deleted (False).
-	ReasonDeleting = "Deleting"
 )

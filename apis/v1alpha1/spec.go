@@ -11,7 +11,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,path=xvirtualargocds,singular=xvirtualargocd,categories={crossplane,composite}
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating, Degraded or Deleting."
+// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating or Degraded."
 // +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the claim, its plan or the platform's input can't be used. The tenant goes on as before."
 // +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
 // +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."
@@ -107,7 +107,8 @@ type Spec struct {
 
 	// Refuses to delete the claim, its namespace and its composite resource while this
 	// is true, whoever asks: kubectl, or a GitOps tool that prunes. It takes effect a few
-	// seconds after it is set. To delete the claim, set it to false first and wait a few
+	// seconds after it is set or unset, also where another field of the claim is refused at
+	// the same time, once the tenant has been accepted for the first time. To delete the claim, set it to false first and wait a few
 	// seconds. A namespace can be deleted once no claim in it is protected.
 	// Administrators of the host can still destroy a protected tenant: by deleting what
 	// Crossplane made for it, such as the namespace in status.namespace; by deleting the

@@ -2,7 +2,7 @@ package v1alpha1
 
 // Phase is the state of a tenant in one word.
 //
-// +kubebuilder:validation:Enum=Pending;Provisioning;Failing;Ready;Updating;Degraded;Deleting
+// +kubebuilder:validation:Enum=Pending;Provisioning;Failing;Ready;Updating;Degraded
 type Phase string
 
 // Phases of a tenant.
@@ -23,19 +23,14 @@ const (
 	// PhaseDegraded means the tenant was ready once and something is broken now.
 	// The message says what.
 	PhaseDegraded Phase = "Degraded"
-	// PhaseDeleting means the tenant is being deleted. Crossplane 2.4 doesn't call
-	// a function for an XR under deletion: there the phase stays as it was, and the
-	// condition Ready says it, False with reason Deleting.
-	PhaseDeleting Phase = "Deleting"
 )
 
 // Status is what runs, and what is being waited for.
 type Status struct {
 	// Pending, Provisioning, Failing (an installation has failed, and is tried again, or its pods can't start),
-	// Ready, Updating (was ready, and a change is being rolled out), Degraded (was
-	// ready, and something is broken now) or Deleting. A
-	// Crossplane that doesn't call functions during deletion says Deleting in the
-	// condition Ready alone, as its reason.
+	// Ready, Updating (was ready, and a change is being rolled out) or Degraded (was
+	// ready, and something is broken now). While the tenant is deleted this stays as it
+	// was, and the condition Ready is False with reason Deleting.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 

@@ -1,7 +1,8 @@
 package compose
 
 import (
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // acceptedType is the type of the Secret with what was accepted.
@@ -9,8 +10,8 @@ const acceptedType = "virtualargocd.io/accepted"
 
 // accepted composes the Secret with what was accepted. It is no ConfigMap, since a claim
 // may have values that its author should have kept in a Secret.
-func accepted(t Tenant) (Object, error) {
-	s := secret(t, t.Names.AcceptedSecret, acceptedType)
-	s.Data = map[string][]byte{decode.AcceptedKey: t.Accepted}
-	return Object{Typed: s}, nil
+func accepted(t tenant.Tenant) (resource.Object, error) {
+	s := resource.Secret(t, t.Names.AcceptedSecret, acceptedType)
+	s.Data = map[string][]byte{tenant.AcceptedKey: t.Accepted}
+	return resource.Object{Typed: s}, nil
 }

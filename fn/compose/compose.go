@@ -2,9 +2,10 @@ package compose
 
 import (
 	"fmt"
-	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // Result is the desired state of a tenant's composed resources.
@@ -17,46 +18,35 @@ type Result struct {
 	NotReady []string
 }
 
-// Ready tells whether everything that is wanted is there and ready.
+// Ready reports whether everything that is wanted is there and ready.
 func (r Result) Ready() bool { return len(r.Waiting) == 0 && len(r.NotReady) == 0 }
 
 // Compose builds the tenant's composed resources.
-func Compose(t Tenant) (Result, error) {
+func Compose(t tenant.Tenant) (Result, error) {
 	r := Result{Desired: make(map[string]*fnv1.Resource, 16)}
-	for _, row := range table(t) {
-		if !row.wanted(t) {
+	for _, row := range Table(t) {
+		if !row.Has(t) {
 			continue
 		}
-		if !t.observed(row.name).Exists() && row.waits(t) {
-			r.Waiting = append(r.Waiting, row.name)
+		if !t.Composed(row.Name).Exists() && row.Waits(t) {
+			r.Waiting = append(r.Waiting, row.Name)
 			continue
 		}
-		o, err := row.build(t)
+		o, err := row.Build(t)
 		if err != nil {
-			return Result{}, fmt.Errorf("cannot build composed resource %q: %w", row.name, err)
+			return Result{}, fmt.Errorf("cannot build composed resource %q: %w", row.Name, err)
 		}
-		s, err := o.encode()
+		s, err := o.Encode()
 		if err != nil {
-			return Result{}, fmt.Errorf("cannot encode composed resource %q: %w", row.name, err)
+			return Result{}, fmt.Errorf("cannot encode composed resource %q: %w", row.Name, err)
 		}
 		ready := fnv1.Ready_READY_FALSE
-		if row.ready(t) {
+		if row.Ready(t) {
 			ready = fnv1.Ready_READY_TRUE
 		} else {
-			r.NotReady = append(r.NotReady, row.name)
+			r.NotReady = append(r.NotReady, row.Name)
 		}
-		r.Desired[row.name] = &fnv1.Resource{Resource: s, Ready: ready}
+		r.Desired[row.Name] = &fnv1.Resource{Resource: s, Ready: ready}
 	}
 	return r, nil
-}
-
-// Names returns the names in the table of all composed resources, whether the tenant
-// has them now or not, sorted.
-func Names(t Tenant) []string {
-	var names []string
-	for _, row := range table(t) {
-		names = append(names, row.name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

@@ -1,125 +1,40 @@
 package compose
 
 import (
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// Names of composed resources in the composition. They never change: Crossplane
-// deletes a resource whose name is gone.
-const (
-	Namespace        = decode.Namespace
-	VCluster         = decode.VCluster
-	KubeconfigSecret = decode.KubeconfigSecret
-	KubeconfigKey    = decode.KubeconfigKey
-	// ProxiedKey is the key of the kubeconfig that reaches a virtual cluster through the
-	// proxy beside each provider.
-	ProxiedKey               = "proxied"
-	HelmProviderConfig       = "helm-provider-config"
-	KubernetesProviderConfig = "kubernetes-provider-config"
-	// Those of the host, with the tenant's account.
-	HostHelmProviderConfig       = "host-helm-provider-config"
-	HostKubernetesProviderConfig = "host-kubernetes-provider-config"
-	Quota                        = "quota"
-	ControlPlanePod              = "control-plane-pod"
-	Limits                       = "limits"
-	// The tenant's account on the host.
-	InstallerAccount     = "installer-account"
-	InstallerCredentials = decode.InstallerCredentials
-	InstallerBinding     = "installer-binding"
-	ControlPlaneBinding  = "control-plane-binding"
-	ArgoCD               = decode.ArgoCD
-	Usage                = "usage"
-	Bootstrap            = "bootstrap"
-	Ingress              = "ingress"
-	IngressCount         = decode.IngressCount
-	DeletionProtection   = "deletion-protection"
-	NamespaceProtection  = "namespace-protection"
-	CompositeProtection  = "composite-protection"
-	hostPrefix           = decode.HostPrefix
-	ValuesSecret         = decode.ValuesSecret
-	AcceptedSecret       = decode.AcceptedSecret
-	Workloads            = "argocd-workloads"
-)
-
-// HostName is the name in the composition of the record of a host.
-func HostName(host string) string { return hostPrefix + plan.HostID(host) }
-
-// Tenant is what composed resources are built from.
-type Tenant struct {
-	*plan.Plan
-	Observed decode.Observed
-	// Accepted is what the plan is made from, as JSON.
-	Accepted []byte
-	// Refused is why that isn't what the claim, its plan and the input say now; nil when
-	// it is.
-	Refused error
-}
-
-// observed returns the observed composed resource of that name.
-func (t Tenant) observed(name string) decode.Composed { return t.Observed.Composed[name] }
-
-// A row of the table: one composed resource.
-type row struct {
-	// name in the composition.
-	name string
-	// wanted tells whether the tenant has this resource at all.
-	wanted func(Tenant) bool
-	// waits tells whether creating it must wait. A resource that is observed
-	// never waits: what is left out of the desired state is deleted.
-	waits func(Tenant) bool
-	// ready tells whether it is as it should be, as far as the tenant's Ready
-	// depends on that.
-	ready func(Tenant) bool
-	// build makes it.
-	build func(Tenant) (Object, error)
-}
-
-// table lists every composed resource of a tenant.
-func table(t Tenant) []row {
-	rows := []row{
-		{name: AcceptedSecret, wanted: always, waits: not(hostProtected), ready: always, build: accepted},
-		{name: Namespace, wanted: always, waits: not(hostProtected), ready: isReady(Namespace), build: namespace},
+// Table lists every composed resource of a tenant, whether it has it now or not.
+func Table(t tenant.Tenant) []resource.Row {
+	rows := []resource.Row{
+		{Name: tenant.AcceptedSecret, Has: resource.Always, Waits: resource.Not(host.PoliciesInForce), Ready: resource.Always, Build: accepted},
+		{Name: tenant.Namespace, Has: resource.Always, Waits: resource.Not(host.PoliciesInForce), Ready: resource.IsReady(tenant.Namespace), Build: host.Namespace},
 	}
-	rows = append(rows, installerRows()...)
-	rows = append(rows, controlPlaneRows()...)
-	rows = append(rows, boundsRows(t)...)
+	rows = append(rows, host.InstallerRows()...)
+	rows = append(rows, host.ControlPlaneRows()...)
+	rows = append(rows, host.BoundsRows(t)...)
 	rows = append(rows,
-		row{name: HostHelmProviderConfig, wanted: always, waits: not(namespaceReady), ready: exists(HostHelmProviderConfig), build: helmProviderConfig(hostConfig, asInstaller)},
-		row{name: HostKubernetesProviderConfig, wanted: always, waits: not(namespaceReady), ready: exists(HostKubernetesProviderConfig), build: kubernetesProviderConfig(hostConfig, asInstaller)},
+		resource.Row{Name: tenant.HostHelmProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostHelmProviderConfig), Build: host.HelmProviderConfig(host.OwnConfig, host.AsInstaller)},
+		resource.Row{Name: tenant.HostKubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostKubernetesProviderConfig), Build: host.KubernetesProviderConfig(host.OwnConfig, host.AsInstaller)},
 		// Helm would create the namespace without the labels that protect the host.
-		row{name: VCluster, wanted: always, waits: vclusterWaits, ready: VClusterReady, build: vcluster},
-		row{name: ControlPlanePod, wanted: controlPlanePodWanted, waits: never, ready: always, build: controlPlanePod},
-		row{name: KubeconfigSecret, wanted: always, waits: not(namespaceReady), ready: HasKubeconfig, build: virtualKubeconfig},
-		row{name: HelmProviderConfig, wanted: always, waits: not(isPublished), ready: exists(HelmProviderConfig), build: helmProviderConfig(virtualConfig, throughProxy)},
-		row{name: KubernetesProviderConfig, wanted: always, waits: not(isPublished), ready: exists(KubernetesProviderConfig), build: kubernetesProviderConfig(virtualConfig, throughProxy)},
-		row{name: ValuesSecret, wanted: valuesSecretWanted, waits: valuesSecretWaits, ready: exists(ValuesSecret), build: valuesSecret},
+		resource.Row{Name: tenant.VClusterRelease, Has: resource.Always, Waits: vcluster.ReleaseWaits, Ready: vcluster.Ready, Build: vcluster.ComposeRelease},
+		resource.Row{Name: tenant.ControlPlanePod, Has: vcluster.HasControlPlanePod, Waits: resource.Never, Ready: resource.Always, Build: vcluster.ControlPlanePod},
+		resource.Row{Name: tenant.KubeconfigSecret, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.HasKubeconfig, Build: vcluster.VirtualKubeconfig},
+		resource.Row{Name: tenant.HelmProviderConfig, Has: resource.Always, Waits: resource.Not(vcluster.IsPublished), Ready: resource.Exists(tenant.HelmProviderConfig), Build: host.HelmProviderConfig(host.VirtualConfig, host.ThroughProxy)},
+		resource.Row{Name: tenant.KubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(vcluster.IsPublished), Ready: resource.Exists(tenant.KubernetesProviderConfig), Build: host.KubernetesProviderConfig(host.VirtualConfig, host.ThroughProxy)},
+		resource.Row{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret, Waits: argocd.ValuesSecretWaits, Ready: resource.Exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
 		// Before its kubeconfig, and the values it reads, are there a Release only
 		// fails, later and later.
-		row{name: ArgoCD, wanted: always, waits: argocdWaits, ready: ArgoCDInstalled, build: argocd},
+		resource.Row{Name: tenant.ArgoCDRelease, Has: resource.Always, Waits: argocd.ReleaseWaits, Ready: argocd.Installed, Build: argocd.ComposeRelease},
 		// Not before there is something to lose: what comes later costs less of Crossplane's attention while the tenant comes up.
-		row{name: Usage, wanted: func(t Tenant) bool { return exists(Usage)(t) || WasReady(t.Observed) }, waits: never, ready: always, build: usage},
-		row{name: DeletionProtection, wanted: deletionProtectionWanted, waits: never, ready: always, build: deletionProtection},
-		row{name: NamespaceProtection, wanted: protectedWithClaim(NamespaceProtection), waits: never, ready: always, build: namespaceProtection},
-		row{name: CompositeProtection, wanted: protectedWithClaim(CompositeProtection), waits: never, ready: always, build: compositeProtection},
+		resource.Row{Name: tenant.Usage, Has: func(t tenant.Tenant) bool { return resource.Exists(tenant.Usage)(t) || tenant.WasReady(t.Observed) }, Waits: resource.Never, Ready: resource.Always, Build: host.Usage},
 		// Before, none of them exists, and the provider would look again half a minute later.
-		row{name: Workloads, wanted: always, waits: func(t Tenant) bool { return !argoCDDeployed(t) && !isLate(t, ArgoCD) }, ready: workloadsAvailable, build: workloads},
-		row{name: Bootstrap, wanted: bootstrapWanted, waits: not(argoCDDeployed), ready: always, build: bootstrap},
-		row{name: Ingress, wanted: ingressWanted, waits: not(ingressInstalled), ready: always, build: ingress},
-		row{name: IngressCount, wanted: ingressCountWanted, waits: ingressCountWaits, ready: always, build: ingressCount})
-	for _, host := range t.Ingress.Records {
-		rows = append(rows, row{name: HostName(host), wanted: always, waits: never, ready: always, build: hostRecord(host)})
-	}
-	return rows
-}
-
-func always(Tenant) bool { return true }
-func never(Tenant) bool  { return false }
-
-func not(f func(Tenant) bool) func(Tenant) bool {
-	return func(t Tenant) bool { return !f(t) }
-}
-
-func exists(name string) func(Tenant) bool {
-	return func(t Tenant) bool { return t.observed(name).Exists() }
+		resource.Row{Name: tenant.Workloads, Has: resource.Always, Waits: func(t tenant.Tenant) bool { return !argocd.Deployed(t) && !release.IsLate(t, tenant.ArgoCDRelease) }, Ready: argocd.WorkloadsAvailable, Build: argocd.ObserveWorkloads})
+	return append(rows, parts.Rows(t)...)
 }

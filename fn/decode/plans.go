@@ -2,7 +2,6 @@ package decode
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,16 +10,18 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/request"
+	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/util/validation"
-	kjson "sigs.k8s.io/json"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // Labels of EnvironmentConfigs that are plans.
 const (
-	LabelPlan        = "virtualargocd.io/plan"
-	LabelDefaultPlan = "virtualargocd.io/default-plan"
+	labelPlan        = "virtualargocd.io/plan"
+	labelDefaultPlan = "virtualargocd.io/default-plan"
 
 	planAPIVersion = "apiextensions.crossplane.io/v1beta1"
 	planKind       = "EnvironmentConfig"
@@ -57,32 +58,36 @@ type choice struct {
 	running string
 }
 
-func choiceOf(r plan.Request) choice {
+func choiceOf(r tenant.Given) choice {
 	return choice{name: r.Spec.Plan, namespace: r.Claim.Namespace, running: r.Running.Plan}
 }
 
 // mayHave reports whether a plan is for the claim's namespace. One that the tenant
 // has already stays its own.
-func (c choice) mayHave(s Struct) (bool, error) {
+func (c choice) mayHave(s wire.Struct) (bool, error) {
 	// Nothing else is read yet: other mistakes in a plan aren't for whoever can't have it.
-	r, p := reader{}, plan.Chosen{Name: s.String("metadata", "labels", LabelPlan)}
-	p.Data.Namespaces = r.texts(s.Get("data"), "plan "+p.Name+": data.namespaces", "namespaces", plan.MaxNamespaces)
-	if r.err != nil || p.Name == c.running {
-		return r.err == nil, r.err
+	p := plan.Plan{Name: s.String("metadata", "labels", labelPlan)}
+	of := &structpb.Struct{Fields: map[string]*structpb.Value{}}
+	if v := s.Get("data").Fields()["namespaces"]; v != nil {
+		of.Fields["namespaces"] = v
 	}
-	return p.IsFor(c.namespace)
+	if err := wire.Strict("plan "+p.Name+": data", of, &p.Data); err != nil {
+		return false, err
+	}
+	ok, err := p.IsFor(c.namespace)
+	return err == nil && (ok || p.Name == c.running), err
 }
 
 // found are the EnvironmentConfigs with the plan: the one that the claim names; else
 // the one with the label of the default, or with its name.
-func (c choice) found(req *fnv1.RunFunctionRequest) ([]Struct, bool) {
+func (c choice) found(req *fnv1.RunFunctionRequest) ([]wire.Struct, bool) {
 	if c.name == "" {
-		if found, read := plansIn(req, requiredDefault, map[string]string{LabelDefaultPlan: "true"}); !read || len(found) > 0 {
+		if found, read := plansIn(req, requiredDefault, map[string]string{labelDefaultPlan: "true"}); !read || len(found) > 0 {
 			return found, read
 		}
 	}
-	name := cmp.Or(c.name, plan.DefaultPlan)
-	return plansIn(req, requiredPlan+name, map[string]string{LabelPlan: name})
+	name := cmp.Or(c.name, plan.Default)
+	return plansIn(req, requiredPlan+name, map[string]string{labelPlan: name})
 }
 
 // refused reports whether the claim has to name another plan, and needs to be told
@@ -93,7 +98,7 @@ func (c choice) refused(req *fnv1.RunFunctionRequest) bool {
 	case !read || len(found) > 1:
 		return false
 	case len(found) == 0:
-		return c.name != "" && c.name != plan.DefaultPlan
+		return c.name != "" && c.name != plan.Default
 	}
 	ok, err := c.mayHave(found[0])
 	return !ok && err == nil
@@ -101,11 +106,11 @@ func (c choice) refused(req *fnv1.RunFunctionRequest) bool {
 
 // selectors are what to ask Crossplane for, by requirement.
 func (c choice) selectors(req *fnv1.RunFunctionRequest) map[string]map[string]string {
-	name := cmp.Or(c.name, plan.DefaultPlan)
-	selectors := map[string]map[string]string{requiredPlan + name: {LabelPlan: name}}
+	name := cmp.Or(c.name, plan.Default)
+	selectors := map[string]map[string]string{requiredPlan + name: {labelPlan: name}}
 	if c.name == "" {
 		// The one with the label; else the one of that name.
-		selectors[requiredDefault] = map[string]string{LabelDefaultPlan: "true"}
+		selectors[requiredDefault] = map[string]string{labelDefaultPlan: "true"}
 	}
 	if c.refused(req) {
 		selectors[requiredPlans] = map[string]string{}
@@ -115,9 +120,9 @@ func (c choice) selectors(req *fnv1.RunFunctionRequest) map[string]map[string]st
 
 // plansIn are the EnvironmentConfigs that Crossplane has found for a requirement,
 // and whether it has looked.
-func plansIn(req *fnv1.RunFunctionRequest, requirement string, labels map[string]string) ([]Struct, bool) {
-	found, read := required(req, requirement, planAPIVersion, planKind)
-	var out []Struct
+func plansIn(req *fnv1.RunFunctionRequest, requirement string, labels map[string]string) ([]wire.Struct, bool) {
+	found, read := wire.Required(req, requirement, planAPIVersion, planKind)
+	var out []wire.Struct
 	for _, s := range found {
 		matches := true
 		for key, value := range labels {
@@ -132,45 +137,45 @@ func plansIn(req *fnv1.RunFunctionRequest, requirement string, labels map[string
 
 // chosenPlan is the plan of the tenant: the one that the claim names, the platform's
 // default, or the built-in one.
-func chosenPlan(req *fnv1.RunFunctionRequest, c choice) (plan.Chosen, error) {
+func chosenPlan(req *fnv1.RunFunctionRequest, c choice) (plan.Plan, error) {
 	if c.name != "" && len(validation.IsValidLabelValue(c.name)) > 0 {
-		return plan.Chosen{}, fmt.Errorf("spec.plan: %.80q is not the name of a plan: write one such as %s", c.name, plan.DefaultPlan)
+		return plan.Plan{}, fmt.Errorf("spec.plan: %.80q is not the name of a plan: write one such as %s", c.name, plan.Default)
 	}
 	for requirement := range c.selectors(req) {
 		if _, read := plansIn(req, requirement, nil); !read {
-			return plan.Chosen{}, ErrUnread
+			return plan.Plan{}, ErrUnread
 		}
 	}
 	found, _ := c.found(req)
 	if err := one(found, c.name); err != nil {
-		return plan.Chosen{}, err
+		return plan.Plan{}, err
 	}
 	if c.refused(req) {
-		return plan.Chosen{}, c.refusal(req, len(found) == 0)
+		return plan.Plan{}, c.refusal(req, len(found) == 0)
 	}
 	if len(found) == 0 {
-		return plan.Chosen{Name: plan.DefaultPlan}, nil
+		return plan.Plan{Name: plan.Default}, nil
 	}
 	if _, err := c.mayHave(found[0]); err != nil {
-		return plan.Chosen{}, err
+		return plan.Plan{}, err
 	}
 	return planOf(found[0])
 }
 
 // one refuses several EnvironmentConfigs with the same plan, and a default without
 // a name.
-func one(found []Struct, name string) error {
+func one(found []wire.Struct, name string) error {
 	if len(found) == 0 {
 		return nil
 	}
-	isDefault := name == "" && found[0].String("metadata", "labels", LabelDefaultPlan) == "true"
+	isDefault := name == "" && found[0].String("metadata", "labels", labelDefaultPlan) == "true"
 	switch {
 	case len(found) > 1 && isDefault:
-		return fmt.Errorf("plan: EnvironmentConfigs %s all have the label %s: leave it on one of them", names(found), LabelDefaultPlan)
+		return fmt.Errorf("plan: EnvironmentConfigs %s all have the label %s: leave it on one of them", names(found), labelDefaultPlan)
 	case len(found) > 1:
-		return fmt.Errorf("plan %s: EnvironmentConfigs %s all have that name: change the label %s of all but one", cmp.Or(name, plan.DefaultPlan), names(found), LabelPlan)
-	case found[0].String("metadata", "labels", LabelPlan) == "":
-		return fmt.Errorf("plan: EnvironmentConfig %s has the label %s and no name: give it the label %s", names(found), LabelDefaultPlan, LabelPlan)
+		return fmt.Errorf("plan %s: EnvironmentConfigs %s all have that name: change the label %s of all but one", cmp.Or(name, plan.Default), names(found), labelPlan)
+	case found[0].String("metadata", "labels", labelPlan) == "":
+		return fmt.Errorf("plan: EnvironmentConfig %s has the label %s and no name: give it the label %s", names(found), labelDefaultPlan, labelPlan)
 	}
 	return nil
 }
@@ -198,20 +203,20 @@ func (c choice) plansThere(req *fnv1.RunFunctionRequest) []string {
 	var names []string
 	builtIn := true
 	for _, s := range all {
-		name := s.String("metadata", "labels", LabelPlan)
-		builtIn = builtIn && name != plan.DefaultPlan
+		name := s.String("metadata", "labels", labelPlan)
+		builtIn = builtIn && name != plan.Default
 		if ok, err := c.mayHave(s); ok && err == nil && name != "" {
 			names = append(names, name)
 		}
 	}
 	if builtIn {
-		names = append(names, plan.DefaultPlan)
+		names = append(names, plan.Default)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-func names(of []Struct) string {
+func names(of []wire.Struct) string {
 	var out []string
 	for _, s := range of {
 		out = append(out, s.String("metadata", "name"))
@@ -220,47 +225,27 @@ func names(of []Struct) string {
 	return strings.Join(out, " and ")
 }
 
-// planOf decodes a plan strictly: a misspelt field must not pass for one that was
-// left out.
-func planOf(s Struct) (plan.Chosen, error) {
-	c := plan.Chosen{Name: s.String("metadata", "labels", LabelPlan)}
-	data := s.Value("data")
+func planOf(s wire.Struct) (plan.Plan, error) {
+	c := plan.Plan{Name: s.String("metadata", "labels", labelPlan)}
 	field := "plan " + c.Name + ": data"
-	r := reader{}
-	if r.object(s, field, "data"); r.err != nil {
-		return c, r.err
-	}
-	if err := bound(field, data.GetStructValue()); err != nil {
+	data, err := wire.Object(field, s.Value("data"))
+	if err != nil {
 		return c, err
 	}
-	m, err := goMap(data.GetStructValue())
-	if err != nil {
-		return c, fmt.Errorf("%s.%w", field, err)
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		return c, fmt.Errorf("%s: cannot be written as JSON: %w", field, err)
-	}
-	strict, err := kjson.UnmarshalStrict(raw, &c.Data)
-	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong):
-		at := strings.Split(wrong.Field, ".")
-		return c, fmt.Errorf("%s.%s: %s is not %s", field, wrong.Field, show(Struct{data.GetStructValue()}.Value(at...)), wanted(wrong))
-	case err != nil:
-		return c, fmt.Errorf("%s: %w", field, err)
-	}
-	if err := unknown(field, strict); err != nil {
+	if err := wire.Bound(field, s.Value("data")); err != nil {
 		return c, err
 	}
-	return c, noReplicas(field, Struct{data.GetStructValue()})
+	if err := wire.Strict(field, data, &c.Data); err != nil {
+		return c, err
+	}
+	return c, noReplicas(field, wire.Of(data))
 }
 
 // noReplicas refuses a plan that asks for none of something, which would pass for one
 // that doesn't say.
-func noReplicas(field string, data Struct) error {
+func noReplicas(field string, data wire.Struct) error {
 	workloads := [][]string{{"vcluster"}}
-	for _, key := range slices.Sorted(maps.Keys(data.Get("argocd").s.GetFields())) {
+	for _, key := range slices.Sorted(maps.Keys(data.Get("argocd").Fields())) {
 		workloads = append(workloads, []string{"argocd", key})
 	}
 	for _, at := range workloads {
@@ -269,33 +254,4 @@ func noReplicas(field string, data Struct) error {
 		}
 	}
 	return nil
-}
-
-// unknown names the first field that a plan doesn't have.
-func unknown(field string, strict []error) error {
-	var paths []string
-	for _, err := range strict {
-		if at, ok := err.(kjson.FieldError); ok { //nolint:errorlint // Errors in that list aren't wrapped.
-			paths = append(paths, at.FieldPath())
-		}
-	}
-	if len(paths) == 0 {
-		return errors.Join(strict...)
-	}
-	return fmt.Errorf("%s.%s: there is no such field: see the reference of plans for those there are", field, slices.Min(paths))
-}
-
-// wanted is what a field takes.
-func wanted(e *json.UnmarshalTypeError) string {
-	switch kind := e.Type.Kind().String(); {
-	case strings.HasPrefix(kind, "int"):
-		return "a whole number"
-	case kind == "bool":
-		return "true or false"
-	case kind == "string":
-		return "text"
-	case kind == "slice":
-		return "a list"
-	}
-	return "an object"
 }

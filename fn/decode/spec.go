@@ -1,33 +1,116 @@
 package decode
 
 import (
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// spec reads what the tenant asks for. The schema has checked a claim that came
-// by way of the API server; the checks here hold for a schema under another API
-// group, too. Fields that are no part of the API are left to their owners: the
-// spec of an XR has fields of Crossplane's beside ours.
-func spec(xr Struct) (plan.Spec, error) {
-	r := reader{}
-	root := r.object(xr, "spec")
-	argocd := r.object(root, "spec.argocd", "argocd")
-	kubernetes := r.object(root, "spec.kubernetes", "kubernetes")
-	vcluster := r.object(root, "spec.vcluster", "vcluster")
-	s := plan.Spec{
-		Plan:                 r.text(root, "spec.plan", "plan"),
-		ArgoCDChartVersion:   r.text(argocd, "spec.argocd.chartVersion", "chartVersion"),
-		ArgoCDValues:         r.values(argocd, "spec.argocd.values"),
-		KubernetesVersion:    r.text(kubernetes, "spec.kubernetes.version", "version"),
-		VClusterChartVersion: r.text(vcluster, "spec.vcluster.chartVersion", "chartVersion"),
-		VClusterValues:       r.values(vcluster, "spec.vcluster.values"),
-		Clusters:             r.clusters(root),
-		Repositories:         r.repositories(root),
-		CredentialTemplates:  r.credentialTemplates(root),
-		Bootstrap:            r.bootstrap(root),
-		Ingress:              r.ingress(root),
-		SSO:                  r.sso(root),
-		DeletionProtection:   r.flag(root, "spec.deletionProtection", "deletionProtection"),
+// maxItems are the bounds of lists in the schema, which counts for nothing where a
+// platform offers the kind under a schema of its own.
+var maxItems = []struct {
+	path []string
+	most int
+}{
+	{[]string{"clusters"}, 50},
+	{[]string{"repositories"}, 50},
+	{[]string{"credentialTemplates"}, 50},
+	{[]string{"bootstrap", "syncPolicy", "syncOptions"}, 20},
+	{[]string{"sso", "oidc", "scopes"}, 20},
+	{[]string{"sso", "oidc", "adminGroups"}, 50},
+	{[]string{"sso", "oidc", "readOnlyGroups"}, 50},
+}
+
+// specFields are the fields of the spec that are ours. An XR has fields of Crossplane's
+// beside them.
+var specFields = func() map[string]bool {
+	out := map[string]bool{}
+	for i, t := 0, reflect.TypeFor[v1alpha1.Spec](); i < t.NumField(); i++ {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		out[name] = true
 	}
-	return s, r.err
+	return out
+}()
+
+// spec reads what the tenant asks for.
+func spec(xr wire.Struct) (tenant.Ask, error) {
+	all, err := wire.Object("spec", xr.Value("spec"))
+	if err != nil {
+		return tenant.Ask{}, err
+	}
+	ours := &structpb.Struct{Fields: maps.Clone(all.GetFields())}
+	maps.DeleteFunc(ours.Fields, func(name string, _ *structpb.Value) bool { return !specFields[name] })
+	for _, list := range maxItems {
+		if n := len(wire.Of(ours).Value(list.path...).GetListValue().GetValues()); n > list.most {
+			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), n, list.most)
+		}
+	}
+	if err := bounded("spec", ours, 2); err != nil {
+		return tenant.Ask{}, err
+	}
+	var is v1alpha1.Spec
+	if err := wire.Strict("spec", ours, &is, wire.Prune); err != nil {
+		return tenant.Ask{}, err
+	}
+	s := tenant.Ask{
+		Plan: is.Plan, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
+		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, DeletionProtection: is.DeletionProtection,
+	}
+	if is.Kubernetes != nil {
+		s.KubernetesVersion = is.Kubernetes.Version
+	}
+	if is.ArgoCD != nil {
+		s.ArgoCDChartVersion = is.ArgoCD.ChartVersion
+		if s.ArgoCDValues, err = values.Decode("spec.argocd.values", is.ArgoCD.Values); err != nil {
+			return s, err
+		}
+	}
+	if is.VCluster != nil {
+		s.VClusterChartVersion = is.VCluster.ChartVersion
+		s.VClusterValues, err = values.Decode("spec.vcluster.values", is.VCluster.Values)
+	}
+	return s, err
+}
+
+// bounded bounds what stands so many levels below a field, one by one.
+func bounded(field string, s *structpb.Struct, levels int) error {
+	for _, name := range slices.Sorted(maps.Keys(s.GetFields())) {
+		at, v := field+"."+name, s.GetFields()[name]
+		if below := v.GetStructValue(); below != nil && levels > 1 {
+			if err := bounded(at, below, levels-1); err != nil {
+				return err
+			}
+		} else if err := wire.Bound(at, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// input decodes the platform's input. No input is an empty one.
+func input(s *structpb.Struct) (inputv1alpha1.Input, error) {
+	in := inputv1alpha1.Input{}
+	if len(s.GetFields()) == 0 {
+		return in, nil
+	}
+	if err := wire.Bound("input", structpb.NewStructValue(s)); err != nil {
+		return in, err
+	}
+	if err := wire.Strict("input", s, &in); err != nil {
+		return in, err
+	}
+	if in.APIVersion != inputv1alpha1.APIVersion || in.Kind != inputv1alpha1.Kind {
+		return in, fmt.Errorf("input: apiVersion %q, kind %q is unknown: write %s, kind %s", in.APIVersion, in.Kind, inputv1alpha1.APIVersion, inputv1alpha1.Kind)
+	}
+	return in, nil
 }

@@ -1,312 +1,58 @@
+// Package plan holds the platform's size of a tenant, an EnvironmentConfig: whom it is for,
+// and the chart values that its fields set.
 package plan
 
 import (
 	"cmp"
-	"encoding/json"
-	"fmt"
-	"slices"
+	"maps"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
-	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
-// Request is what a plan is made from.
-type Request struct {
-	// XRName is the name of the composite resource.
-	XRName string
-	// Spec is what the tenant asks for.
-	Spec Spec
-	// Plan is the plan of the tenant.
-	Plan Chosen
-	// Input is the platform's part.
-	Input inputv1alpha1.Input
-	// Claim that the tenant belongs to.
-	Claim Claim
-	// Secrets that the spec names, by name.
-	Secrets map[string]Secret
-	// Before reads the values from Secrets that are in use now. It is called only
-	// when there is need of them.
-	Before func() Values
-	// Token of the tenant's account on the host; empty while there is none.
-	Token []byte
-	// Hosts is what is known of hosts and whose they are.
-	Hosts Hosts
-	// Running are the versions that were seen running.
-	Running Running
-	// HostPolicies are the admission policies of the host.
-	HostPolicies HostPolicies
-}
+// Default is the name of the plan of claims that name none, where the platform
+// has said of no other that it is. Where there is none of that name either, it has
+// the built-in defaults.
+const Default = "standard"
 
-// Spec is what the tenant asks for, with values decoded.
-type Spec struct {
-	Plan                 string
-	ArgoCDChartVersion   string
-	ArgoCDValues         Values
-	KubernetesVersion    string
-	VClusterChartVersion string
-	VClusterValues       Values
-	Clusters             []v1alpha1.ClusterSpec
-	Repositories         []v1alpha1.RepositorySpec
-	CredentialTemplates  []v1alpha1.CredentialTemplateSpec
-	Bootstrap            *v1alpha1.BootstrapSpec
-	Ingress              *v1alpha1.IngressSpec
-	SSO                  *v1alpha1.SSOSpec
-	DeletionProtection   bool
-}
+// Stores of a virtual cluster's state.
+const (
+	StoreSQLite = "sqlite"
+	StoreEtcd   = "etcd"
+)
 
-// SecretNames are the names of the Secrets that the spec names, sorted.
-func (s Spec) SecretNames() []string {
-	var names []string
-	for _, c := range s.Clusters {
-		names = append(names, c.SecretRef.Name)
-	}
-	for _, r := range s.Repositories {
-		if r.SecretRef != nil {
-			names = append(names, r.SecretRef.Name)
-		}
-	}
-	for _, c := range s.CredentialTemplates {
-		names = append(names, c.SecretRef.Name)
-	}
-	if i := s.Ingress; i != nil && i.TLS != nil && i.TLS.SecretName != "" {
-		names = append(names, i.TLS.SecretName)
-	}
-	if s.SSO != nil && s.SSO.OIDC != nil {
-		names = append(names, s.SSO.OIDC.ClientSecretRef.Name)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
-// Plan is everything decided about a tenant.
+// A Plan is the platform's size of a tenant, an EnvironmentConfig.
 type Plan struct {
-	Names      Names
-	Host       inputv1alpha1.Host
-	SecretsIn  string
-	Kubernetes string
-	// VersionsHeld says which of the platform's versions the tenant doesn't have yet, and
-	// why.
-	VersionsHeld []string
-	// PlanName is the name of the plan in use.
-	PlanName string
-	// PodSecurity is the level that the tenant's pods are held to.
-	PodSecurity string
-	// LoadBalancers is how many Services of that type the tenant may have.
-	LoadBalancers int64
-	// Store of the virtual cluster's state, and how many control planes it has.
-	Store         Store
-	ControlPlanes int64
-	VCluster      Chart
-	ArgoCD        Chart
-	// HostProblem says which admission policies the host lacks, "" for none.
-	HostProblem string
-	// Bounds of the tenant on the host.
-	Bounds Bounds
-	// GeneratesPassword: Argo CD makes an initial admin password to publish.
-	GeneratesPassword bool
-	// AdminDisabled: nobody can log in as admin.
-	AdminDisabled bool
-	// Workloads of Argo CD to expect in the virtual cluster.
-	Workloads []Workload
-	// Sensitive are the values of the argo-cd chart that stand in a Secret alone: those
-	// from Secrets that the spec names, and the password of redis. Nil for none.
-	Sensitive Values
-	// Clusters of the spec, in its order.
-	Clusters []Connection
-	// Repositories are the repositories and credential templates of the spec.
-	Repositories []Connection
-	// Ingress is how Argo CD is reached from outside.
-	Ingress Ingress
-	// SSO is how people sign on.
-	SSO SSO
-	// Claim that the tenant belongs to.
-	Claim Claim
-	// DeletionProtection: the XR can't be deleted, nor its claim and the claim's namespace.
-	DeletionProtection bool
-	// Application is the manifest of the first Application; nil for none.
-	Application map[string]any
+	// Name of the plan.
+	Name string `json:"name"`
+	// Data of the plan.
+	Data v1alpha1.PlanData `json:"data"`
 }
 
-// Chart to install, and with which values.
-type Chart struct {
-	Repository string
-	Name       string
-	Version    string
-	Values     Values
-}
-
-// New plans a tenant.
-func New(r Request) (*Plan, error) {
-	if err := r.Plan.check(); err != nil {
-		return nil, err
+// Over lays the plan's settings over the platform's input.
+func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
+	d := c.Data
+	in.Ingress.Domain = cmp.Or(d.Ingress.Domain, in.Ingress.Domain)
+	in.Ingress.ClassName = cmp.Or(d.Ingress.ClassName, in.Ingress.ClassName)
+	in.Ingress.TLS.Issuer = cmp.Or(d.Ingress.TLS.Issuer, in.Ingress.TLS.Issuer)
+	if len(d.Ingress.Hosts) > 0 {
+		in.Ingress.Hosts = d.Ingress.Hosts
 	}
-	in := r.platform()
-	if labels := []string{CredentialsLabelRequired, CredentialsLabelIgnored}; !slices.Contains(labels, in.Credentials.Label) {
-		return nil, fmt.Errorf("input.credentials.label: %q is unknown: write one of %v", in.Credentials.Label, labels)
-	}
-	p := &Plan{
-		Names:     NewNames(r.XRName, in.Host.ClusterDomain),
-		Host:      in.Host,
-		SecretsIn: in.ConnectionSecretNamespace,
-		Claim:     r.Claim,
-
-		HostProblem:   r.HostPolicies.problem(),
-		PlanName:      r.Plan.Name,
-		LoadBalancers: r.Plan.Data.LoadBalancers,
-		PodSecurity:   cmp.Or(r.Plan.Data.PodSecurity, PodSecurityBaseline),
-		ControlPlanes: r.Plan.Data.VCluster.Replicas,
-
-		DeletionProtection: r.Spec.DeletionProtection,
-	}
-	if err := p.setVersions(r, in); err != nil {
-		return nil, err
-	}
-	if err := p.setStore(r, in); err != nil {
-		return nil, err
-	}
-	if err := checkClaimValues("spec.vcluster.values", r.Spec.VClusterValues); err != nil {
-		return nil, err
-	}
-	if err := checkArgoCDValues("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
-		return nil, err
-	}
-	if err := checkTemplates("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
-		return nil, err
-	}
-	if err := checkReplicas("spec.argocd.values", r.Spec.ArgoCDValues); err != nil {
-		return nil, err
-	}
-	if err := p.setValues(r, in); err != nil {
-		return nil, err
-	}
-	var err error
-	if p.Application, err = application(r.Spec.Bootstrap); err != nil {
-		return nil, err
-	}
-	p.GeneratesPassword = generatesPassword(p.ArgoCD.Values)
-	p.AdminDisabled = adminDisabled(p.ArgoCD.Values)
-	p.Workloads = workloads(p.ArgoCD.Values)
-	return p, nil
-}
-
-// platform is the platform's input, with the plan over it and completed.
-func (r Request) platform() inputv1alpha1.Input { return withDefaults(r.Plan.over(r.Input)) }
-
-func (p *Plan) setVersions(r Request, in inputv1alpha1.Input) error {
-	p.VCluster = Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name}
-	p.ArgoCD = Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name}
-
-	var w versions
-	for _, v := range []struct {
-		version
-		into *wanted
-	}{
-		{version{check: chartVersion, claim: "spec.vcluster.chartVersion", claims: r.Spec.VClusterChartVersion, input: "input.charts.vcluster.version", platforms: in.Charts.VCluster.Version,
-			list: "vclusterCharts", listed: r.Plan.Data.Versions.VClusterCharts, running: r.Running.VCluster}, &w.vcluster},
-		{version{check: chartVersion, claim: "spec.argocd.chartVersion", claims: r.Spec.ArgoCDChartVersion, input: "input.charts.argocd.version", platforms: in.Charts.ArgoCD.Version,
-			list: "argocdCharts", listed: r.Plan.Data.Versions.ArgoCDCharts, running: r.Running.ArgoCD, free: true}, &w.argocd},
-		{version{check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion, input: "input.kubernetes.version", platforms: in.Kubernetes.Version,
-			list: "kubernetes", listed: r.Plan.Data.Versions.Kubernetes, running: r.Running.Kubernetes}, &w.kubernetes},
-	} {
-		var err error
-		if *v.into, err = r.Plan.choose(v.version); err != nil {
-			return err
+	if len(d.Ingress.Annotations) > 0 {
+		annotations := maps.Clone(in.Ingress.Annotations)
+		if annotations == nil {
+			annotations = map[string]string{}
 		}
+		maps.Copy(annotations, d.Ingress.Annotations)
+		in.Ingress.Annotations = annotations
 	}
-	w, p.VersionsHeld = w.resolve(r.Running, r.Plan.Data.Versions.Kubernetes)
-	p.VCluster.Version, p.ArgoCD.Version, p.Kubernetes = w.vcluster.version, w.argocd.version, w.kubernetes.version
-	return checkVersions(w.vcluster, w.kubernetes, r.Running)
+	s := d.VCluster.Storage
+	in.Storage.Size = cmp.Or(string(s.Size), in.Storage.Size)
+	in.Storage.StorageClass = cmp.Or(s.StorageClass, in.Storage.StorageClass)
+	if s.Size != "" {
+		in.Storage.Ephemeral = false
+	}
+	return in
 }
 
-// setValues merges: built-in defaults < input < plan < claim < protected.
-func (p *Plan) setValues(r Request, in inputv1alpha1.Input) error {
-	ofVCluster, err := rawValues("input.charts.vcluster.values", in.Charts.VCluster.Values)
-	if err != nil {
-		return err
-	}
-	ofArgoCD, err := rawValues("input.charts.argocd.values", in.Charts.ArgoCD.Values)
-	if err != nil {
-		return err
-	}
-	if err := checkInputValues("input.charts.vcluster.values", ofVCluster); err != nil {
-		return err
-	}
-	vclusterOfPlan, argocdOfPlan, err := r.Plan.values()
-	if err != nil {
-		return err
-	}
-	onVCluster, onArgoCD := r.Plan.vclusterDecisions(), r.Plan.argocdDecisions()
-	if err := r.Plan.checkDecisions("spec.vcluster.values", r.Spec.VClusterValues, onVCluster); err != nil {
-		return err
-	}
-	if err := r.Plan.checkDecisions("spec.argocd.values", r.Spec.ArgoCDValues, onArgoCD); err != nil {
-		return err
-	}
-	vcluster := source{vclusterDefaults(), ofVCluster, vclusterOfPlan, r.Spec.VClusterValues, onVCluster, nil}.merge()
-	argocd := source{argocdDefaults(p, in), ofArgoCD, argocdOfPlan, r.Spec.ArgoCDValues, onArgoCD, nil}.merge()
-	if err := p.checkFits(r, vcluster, argocd); err != nil {
-		return err
-	}
-	p.VCluster.Values = vcluster.all
-	p.ArgoCD.Values = withRedisHA(Merge(argocd.all, argocdProtectedValues()))
-	layers := []layer{{"spec.argocd.values", r.Spec.ArgoCDValues}, {r.Plan.at("values.argocd"), argocdOfPlan}, {"input.charts.argocd.values", ofArgoCD}}
-	if err := p.setParts(r, in, layers); err != nil {
-		return err
-	}
-	p.setRedis(r)
-	sources := fit{plan: r.Plan, of: map[string]source{chartVCluster: vcluster, chartArgoCD: argocd}}
-	whose := func(path []string) string {
-		_, field := sources.whose(chartVCluster, path)
-		return field
-	}
-	if err := p.setBounds(in, whose); err != nil {
-		return err
-	}
-	// Last, since some of it depends on the parts.
-	protected, err := vclusterProtected(p, in)
-	if err != nil {
-		return err
-	}
-	p.VCluster.Values = Merge(p.VCluster.Values, protected)
-	return nil
-}
-
-// setParts sets the values of the parts of the spec: those that come from Secrets
-// apart from the others.
-func (p *Plan) setParts(r Request, in inputv1alpha1.Input, layers []layer) error {
-	names := r.Spec.SecretNames()
-	if len(names) > 0 && r.Claim.Namespace == "" {
-		return fmt.Errorf("spec: Secret %s is looked for in the namespace of the claim, and this composite resource has no claim: claim it, or leave the reference out", names[0])
-	}
-	s := &sensitive{values: Values{}, before: r.Before}
-	if err := p.setClusters(r, s, layers); err != nil {
-		return err
-	}
-	if err := p.setRepositories(r, s, layers); err != nil {
-		return err
-	}
-	if err := p.setIngress(r, in, s, layers); err != nil {
-		return err
-	}
-	if err := p.setSSO(r, s, layers); err != nil {
-		return err
-	}
-	if len(names) > 0 || len(r.Spec.Repositories) > 0 {
-		p.Sensitive = s.values
-	}
-	return nil
-}
-
-// rawValues are the values in a field of the platform's.
-func rawValues(field string, raw *runtime.RawExtension) (Values, error) {
-	if raw == nil || len(raw.Raw) == 0 {
-		return nil, nil
-	}
-	v := Values{}
-	if err := json.Unmarshal(raw.Raw, &v); err != nil {
-		return nil, fmt.Errorf("%s: write an object of chart values: %w", field, err)
-	}
-	return v, nil
-}
+// At is the path of a field of the plan.
+func (c Plan) At(field string) string { return "plan " + c.Name + ": data." + field }

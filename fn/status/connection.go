@@ -1,15 +1,9 @@
 package status
 
 import (
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
-)
-
-// Keys of a claim's connection Secret.
-const (
-	KubeconfigKey = compose.KubeconfigKey
-	URLKey        = "url"
-	UsernameKey   = "username"
-	PasswordKey   = compose.PasswordKey
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // admin is Argo CD's built-in user.
@@ -17,7 +11,7 @@ const admin = "admin"
 
 // connection are the tenant's connection details: what is published stays, even
 // while the Secret it came from can't be read.
-func connection(t compose.Tenant) map[string][]byte {
+func connection(t tenant.Tenant) map[string][]byte {
 	o := t.Observed
 	details := map[string][]byte{}
 	set := func(key string, value []byte) {
@@ -28,10 +22,10 @@ func connection(t compose.Tenant) map[string][]byte {
 			details[key] = value
 		}
 	}
-	set(KubeconfigKey, compose.Kubeconfig(t))
+	set(tenant.KubeconfigKey, resource.Kubeconfig(t))
 	var url, user []byte
-	if compose.ArgoCDInstalled(t) {
-		url, user = []byte(URL(t.Plan)), []byte(admin)
+	if argocd.Installed(t) {
+		url, user = []byte(tenant.URL(t.Decision)), []byte(admin)
 	}
 	// Crossplane takes no key out of a Secret, so what is true no more is emptied.
 	empty := func(key string) {
@@ -39,16 +33,16 @@ func connection(t compose.Tenant) map[string][]byte {
 			details[key] = []byte{}
 		}
 	}
-	set(URLKey, url)
+	set(tenant.URLKey, url)
 	if t.AdminDisabled {
-		empty(UsernameKey)
+		empty(tenant.UsernameKey)
 	} else {
-		set(UsernameKey, user)
+		set(tenant.UsernameKey, user)
 	}
 	if t.GeneratesPassword {
-		set(PasswordKey, o.Composed[compose.ArgoCD].Connection[compose.PasswordKey])
+		set(tenant.PasswordKey, o.Composed[tenant.ArgoCDRelease].Connection[tenant.PasswordKey])
 	} else {
-		empty(PasswordKey)
+		empty(tenant.PasswordKey)
 	}
 	return details
 }

@@ -2,75 +2,71 @@ package status
 
 import (
 	"slices"
-
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // Report is all that is said of a tenant.
 type Report struct {
 	Status     v1alpha1.Status
-	Conditions []Condition
+	Conditions []condition.Condition
 	Connection map[string][]byte
 	Ready      bool
 }
 
 // New reports on a tenant and the outcome of composing it.
-func New(t compose.Tenant, r compose.Result) Report {
-	deleting := t.Observed.XR.Has("metadata", "deletionTimestamp")
-	core, optional := conditions(t, deleting)
+func New(t tenant.Tenant, r compose.Result) Report {
+	core, optional := conditions(t)
 	rep := Report{
 		Conditions: append(core[:len(core):len(core)], optional...),
 		Connection: connection(t),
-		Ready:      r.Ready() && !deleting && allTrue(core),
+		Ready:      r.Ready() && allTrue(core),
 	}
 	rep.Status = v1alpha1.Status{
-		Phase:        phase(t, core, rep.Ready, deleting),
+		Phase:        phase(t, core, rep.Ready),
 		Progress:     new(progress(t, rep.Ready)),
 		Message:      message(core, optional, r),
 		Plan:         t.PlanName,
 		VersionsHeld: t.VersionsHeld,
 		Namespace:    t.Names.Namespace,
-		VCluster:     vcluster(t),
-		ArgoCD:       argocd(t),
-		Clusters:     clusters(t),
-		Repositories: repositories(t),
-		Bootstrap:    bootstrap(t),
+		VCluster:     ofVCluster(t),
+		ArgoCD:       ofArgoCD(t),
 	}
+	parts.Report(t, &rep.Status)
 	return rep
 }
 
-// awaitsNamespace tells whether nothing can be installed yet.
-func awaitsNamespace(t compose.Tenant) bool { return !t.Observed.Composed[compose.VCluster].Exists() }
-
-// rollsOut tells whether the core isn't ready for a change that is being rolled
+// rollsOut reports whether the core isn't ready for a change that is being rolled
 // out, and for nothing else.
-func rollsOut(t compose.Tenant, core []Condition) bool {
+func rollsOut(t tenant.Tenant, core []condition.Condition) bool {
 	o := t.Observed.Composed
-	if o[compose.VCluster].Current() && o[compose.ArgoCD].Current() {
+	if o[tenant.VClusterRelease].Current() && o[tenant.ArgoCDRelease].Current() {
 		return false
 	}
-	return !slices.ContainsFunc(core, func(c Condition) bool {
+	return !slices.ContainsFunc(core, func(c condition.Condition) bool {
 		return !c.True && c.Reason != v1alpha1.ReasonInstalling && c.Reason != v1alpha1.ReasonWaitingForVirtualCluster
 	})
 }
 
-func phase(t compose.Tenant, core []Condition, ready, deleting bool) v1alpha1.Phase {
+func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Phase {
 	switch {
-	case deleting:
-		return v1alpha1.PhaseDeleting
 	case ready:
 		return v1alpha1.PhaseReady
-	case compose.WasReady(t.Observed) && rollsOut(t, core):
+	case tenant.WasReady(t.Observed) && rollsOut(t, core):
 		return v1alpha1.PhaseUpdating
-	case compose.WasReady(t.Observed):
+	case tenant.WasReady(t.Observed):
 		return v1alpha1.PhaseDegraded
-	case awaitsNamespace(t):
+	case vcluster.AwaitsNamespace(t):
 		return v1alpha1.PhasePending
-	case slices.ContainsFunc(core, func(c Condition) bool {
+	case slices.ContainsFunc(core, func(c condition.Condition) bool {
 		return c.Reason == v1alpha1.ReasonInstallFailed || c.Reason == v1alpha1.ReasonPodsCannotStart
 	}):
 		return v1alpha1.PhaseFailing
@@ -89,18 +85,18 @@ const (
 	progressReady        = 100
 )
 
-func progress(t compose.Tenant, ready bool) int64 {
+func progress(t tenant.Tenant, ready bool) int64 {
 	switch {
 	case ready:
 		return progressReady
-	case awaitsNamespace(t):
+	case vcluster.AwaitsNamespace(t):
 		return 0
-	case !compose.HasKubeconfig(t):
+	case !resource.HasKubeconfig(t):
 		return progressNamespace
-	case !compose.ArgoCDInstalled(t):
+	case !argocd.Installed(t):
 		return progressVCluster
 	}
-	broken, _, unseen := workloads(t)
+	broken, _, unseen := argocd.BrokenWorkloads(t)
 	if unseen {
 		return progressArgoCD
 	}
@@ -110,7 +106,7 @@ func progress(t compose.Tenant, ready bool) int64 {
 
 // message is that of the first condition of the core that doesn't hold; when all
 // do, it names those of parts that don't.
-func message(core, optional []Condition, r compose.Result) string {
+func message(core, optional []condition.Condition, r compose.Result) string {
 	for _, c := range core {
 		if !c.True {
 			return c.Message
@@ -136,32 +132,32 @@ func message(core, optional []Condition, r compose.Result) string {
 	return "Argo CD is ready"
 }
 
-func vcluster(t compose.Tenant) *v1alpha1.VClusterStatus {
-	r := t.Observed.Composed[compose.VCluster]
+func ofVCluster(t tenant.Tenant) *v1alpha1.VClusterStatus {
+	r := t.Observed.Composed[tenant.VClusterRelease]
 	was := t.Observed.XR.Get("status", "vcluster")
 	s := &v1alpha1.VClusterStatus{
 		KubeconfigSecretName:   t.Names.KubeconfigSecret,
-		KubeconfigSecretKey:    compose.KubeconfigKey,
+		KubeconfigSecretKey:    tenant.KubeconfigKey,
 		HelmProviderName:       t.Names.ProviderConfig,
 		KubernetesProviderName: t.Names.ProviderConfig,
 		Version:                was.String("version"),
 		KubernetesVersion:      was.String("kubernetesVersion"),
 
-		DesiredVersion:           t.VCluster.Version,
+		DesiredVersion:           t.VirtualCluster.Version,
 		DesiredKubernetesVersion: t.Kubernetes,
 	}
-	if compose.HasKubeconfig(t) {
+	if resource.HasKubeconfig(t) {
 		s.Version = r.Installed(s.Version)
 	}
 	// This one runs: after the first installation Helm waits for that.
-	if compose.VClusterReady(t) && !r.TakenBack() {
+	if vcluster.Ready(t) && !r.TakenBack() {
 		s.KubernetesVersion = r.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
 	}
 	return s
 }
 
-func argocd(t compose.Tenant) *v1alpha1.ArgoCDStatus {
-	r := t.Observed.Composed[compose.ArgoCD]
+func ofArgoCD(t tenant.Tenant) *v1alpha1.ArgoCDStatus {
+	r := t.Observed.Composed[tenant.ArgoCDRelease]
 	was := t.Observed.XR.Get("status", "argocd")
 	s := &v1alpha1.ArgoCDStatus{
 		Version:      was.String("version"),
@@ -170,15 +166,11 @@ func argocd(t compose.Tenant) *v1alpha1.ArgoCDStatus {
 
 		DesiredChartVersion: t.ArgoCD.Version,
 	}
-	if v := runningVersion(t); v != "" {
+	if v := argocd.RunningVersion(t); v != "" {
 		s.Version = v
 	}
-	if compose.ArgoCDInstalled(t) {
-		s.URL = URL(t.Plan)
+	if argocd.Installed(t) {
+		s.URL = tenant.URL(t.Decision)
 	}
 	return s
 }
-
-// URL of the tenant's Argo CD: that of its Ingress, or as reached from the host
-// cluster.
-func URL(p *plan.Plan) string { return "https://" + or(p.Ingress.Host, p.Names.ArgoCDHost) }

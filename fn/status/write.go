@@ -10,17 +10,20 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/redact"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // Write puts what is composed and what is reported into the response. What
 // other functions of the pipeline desire is kept.
-func Write(rsp *fnv1.RunFunctionResponse, o decode.Observed, c compose.Result, r Report) error {
+func Write(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c compose.Result, r Report) error {
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Status)
 	if err != nil {
 		return err
 	}
-	s, err := compose.EncodeMap(m)
+	s, err := wire.EncodeMap(m)
 	if err != nil {
 		return err
 	}
@@ -64,7 +67,7 @@ func Write(rsp *fnv1.RunFunctionResponse, o decode.Observed, c compose.Result, r
 	return nil
 }
 
-func setCondition(rsp *fnv1.RunFunctionResponse, c Condition) {
+func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
 	set := response.ConditionFalse
 	if c.True {
 		set = response.ConditionTrue
@@ -74,7 +77,7 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c Condition) {
 
 // event tells of a condition that has changed since the XR's last status. The
 // same news at each reconcile would drown them all.
-func event(rsp *fnv1.RunFunctionResponse, o decode.Observed, c Condition) {
+func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Condition) {
 	was := o.XR.Condition(c.Type)
 	// That host and claim are as they should be is no news of the tenant.
 	if (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted) && c.True && was.Status == "" {
@@ -93,17 +96,17 @@ func event(rsp *fnv1.RunFunctionResponse, o decode.Observed, c Condition) {
 	}
 }
 
-// waitsForAnother tells whether a part only waits for another, whose events tell
+// waitsForAnother reports whether a part only waits for another, whose events tell
 // how far it is. Events are few: of those on one claim, Kubernetes' recorder lets
 // Crossplane have 25 in a row, and then one in five minutes.
-func waitsForAnother(c Condition) bool {
+func waitsForAnother(c condition.Condition) bool {
 	return c.Reason == v1alpha1.ReasonWaitingForArgoCD || c.Reason == v1alpha1.ReasonWaitingForVirtualCluster
 }
 
-// newsInMessage tells whether another message is another event: it names other
+// newsInMessage reports whether another message is another event: it names other
 // Secrets then, or another mistake. Messages of providers change without there being
 // news.
-func newsInMessage(c Condition) bool {
+func newsInMessage(c condition.Condition) bool {
 	return c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
 }
 
@@ -115,13 +118,13 @@ func (e errorText) Error() string { return string(e) }
 // nothing was accepted before. Crossplane changes nothing then, so the conditions keep
 // their status; reason and message say what to correct. The message is returned, for
 // the log.
-func Refuse(rsp *fnv1.RunFunctionResponse, o decode.Observed, err error) string {
-	message, reason := newRedactor(o)(err.Error()), mistakeOf(err)
+func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string {
+	message, reason := redact.New(o)(err.Error()), mistakeOf(err)
 	news := false
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
 	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" {
 		// It is not about the spec.
-		setCondition(rsp, Condition{Type: v1alpha1.ConditionHostProtected, True: was.True(), Reason: was.Reason, Message: was.Message})
+		setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionHostProtected, True: was.True(), Reason: was.Reason, Message: was.Message})
 	}
 	for _, typ := range slices.Concat(core, v1alpha1.OptionalConditions()) {
 		was := o.XR.Condition(typ)
@@ -130,9 +133,9 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o decode.Observed, err error) string 
 			continue
 		}
 		news = news || was.Reason != reason || was.Message != message
-		setCondition(rsp, Condition{Type: typ, True: was.True(), Reason: reason, Message: message})
+		setCondition(rsp, condition.Condition{Type: typ, True: was.True(), Reason: reason, Message: message})
 	}
-	setCondition(rsp, Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: reason, Message: message})
+	setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: reason, Message: message})
 	// Crossplane makes an event of a fatal result on the XR alone.
 	if news {
 		response.Warning(rsp, errorText(message)).WithReason(reason).TargetCompositeAndClaim()

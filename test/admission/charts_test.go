@@ -10,8 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -39,14 +43,14 @@ func TestChartIsLetIn(t *testing.T) {
 		"Several": {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := plan.New(plan.Request{XRName: "a", Plan: plan.Chosen{Name: "p", Data: data}})
+			p, err := resolve.Tenant(given.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			objects := render(t, ch, "vcluster", "vargo-chart", p.VCluster.Values)
+			objects := render(t, ch, "vcluster", "vargo-chart", p.VirtualCluster.Values)
 			policies, bindings := read(t)
 			s := newAPIServer(t, policies, bindings)
-			if err := s.namespaces.Add(tenant("vargo-chart", p.NamespaceAnnotations())); err != nil {
+			if err := s.namespaces.Add(tenant("vargo-chart", host.NamespaceAnnotations(p))); err != nil {
 				t.Fatal(err)
 			}
 			for _, o := range objects {
@@ -82,7 +86,7 @@ func TestArgoCDIsLetIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := plan.New(plan.Request{XRName: "a"})
+	p, err := resolve.Tenant(given.Given{XRName: "a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +143,7 @@ func copyOf(o *unstructured.Unstructured) map[string]any {
 
 // render renders a chart as Helm installs it, without what it would install for the
 // whole cluster.
-func render(t *testing.T, ch *chart.Chart, release, namespace string, values plan.Values) []*unstructured.Unstructured {
+func render(t *testing.T, ch *chart.Chart, release, namespace string, values values.Values) []*unstructured.Unstructured {
 	t.Helper()
 	rendered, err := charts.Render(ch, release, namespace, values)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	corehost "github.com/virtual-argocd/virtual-argocd/fn/core/host"
 )
 
 // What Crossplane lets a composite resource have by default before it stops following it: events at once, and for each
@@ -39,7 +39,7 @@ type crossplaneEvents struct {
 // fewEvents counts for the first claim since Crossplane started, too: that one hears once of each admission policy, and of each
 // binding, that the function asks for.
 func (c *customer) fewEvents(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	c.events.holdToBudget(ctx, t, float64(2*len(plan.RequiredPolicies())))
+	c.events.holdToBudget(ctx, t, float64(2*len(corehost.RequiredPolicies())))
 	return ctx
 }
 

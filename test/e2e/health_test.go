@@ -244,7 +244,6 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonInvalidPlan:              {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonInvalidInput:             {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonUpgradeFailed:            {claim.SpecAccepted, "False", degraded},
-		v1alpha1.ReasonDeleting:                 {claim.VirtualClusterReady, "False", progressing},
 	}
 	known := map[string]bool{}
 	for _, reason := range reasons(t) {

@@ -18,7 +18,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -260,7 +260,7 @@ func unlabelledSecret(ctx context.Context, t *testing.T, i *intrusion) {
 	own.put(ctx, t, metav1.ObjectMeta{Name: treasure}, data)
 	i.mallory.live.Patch(ctx, t, []any{map[string]any{"name": "loot", "url": "https://192.0.2.7/loot.git", "secretRef": map[string]any{"name": treasure}}}, "spec", "repositories")
 	i.mallory.live.Await(ctx, t, time.Minute, "tells that its repository's Secret lacks the label", func(s *claim.State) bool {
-		return states(s)["Repository loot"] == "SecretInvalid" && mentions(s, "Secret "+treasure+" in namespace "+claims+": doesn't have the label "+plan.LabelCredentials)
+		return states(s)["Repository loot"] == "SecretInvalid" && mentions(s, "Secret "+treasure+" in namespace "+claims+": doesn't have the label "+given.LabelCredentials)
 	})
 	secrets, err := i.mallory.cluster.Typed.CoreV1().Secrets("argocd").List(ctx, metav1.ListOptions{LabelSelector: "argocd.argoproj.io/secret-type=repository"})
 	if err != nil {

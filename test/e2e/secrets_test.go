@@ -11,7 +11,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // ownSecrets are the Secrets beside its claims that a test has made, by name. No name begins with that of a claim: such
@@ -20,7 +20,7 @@ type ownSecrets []string
 
 // forClaims is what a Secret beside the claims is called, with the label that lets them use it.
 func forClaims(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Labels: map[string]string{plan.LabelCredentials: "true"}}
+	return metav1.ObjectMeta{Name: name, Labels: map[string]string{given.LabelCredentials: "true"}}
 }
 
 // write creates a Secret that claims may use, or puts other data into it.

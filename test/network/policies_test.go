@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/networktest"
 )
 
@@ -202,7 +203,7 @@ func installed(t *testing.T) []networkingv1.NetworkPolicy {
 // policiesOfTenant are the policies of a tenant whose platform has set nothing.
 func policiesOfTenant(t *testing.T) []networkingv1.NetworkPolicy {
 	t.Helper()
-	p, err := plan.New(plan.Request{XRName: "a", Input: v1alpha1.Input{}})
+	p, err := resolve.Tenant(given.Given{XRName: "a", Input: v1alpha1.Input{}})
 	if err != nil {
 		t.Fatal(err)
 	}

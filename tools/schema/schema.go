@@ -46,7 +46,11 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{ReferenceFile: reference(xrd, in, plan)}
+	docs, err := reference(xrd, in, plan)
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{ReferenceFile: docs}
 	for _, f := range []struct {
 		path, from string
 		object     any

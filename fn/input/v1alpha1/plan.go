@@ -46,13 +46,15 @@ type PlanData struct {
 	ArgoCD PlanArgoCD `json:"argocd,omitempty"`
 
 	// What the tenant may use of the host in all: limits of a ResourceQuota, such as
-	// limits.memory: 16Gi or count/pods: "30", over the built-in ones. It has to leave
-	// the virtual cluster and Argo CD what they take themselves.
+	// limits.memory: 16Gi or count/pods: "30", over the built-in ones. Where it leaves
+	// the virtual cluster or Argo CD less than they take, their pods don't start, and the
+	// claim's status says why.
 	// +optional
 	Quota map[string]Quantity `json:"quota,omitempty"`
 
-	// What a container may use: limits of a LimitRange, over the built-in ones. Those of
-	// the control plane, of its etcd and DNS, and of Argo CD have to fit, too.
+	// What a container may use: limits of a LimitRange, over the built-in ones. Pods of the
+	// control plane, its etcd and DNS, and Argo CD that don't fit don't start, and the
+	// claim's status says why.
 	// +optional
 	Limits PlanLimits `json:"limits,omitempty"`
 

@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestValuesOfTheFunction renders the values that the function makes of a claim,
@@ -26,19 +28,19 @@ func TestValuesOfTheFunction(t *testing.T) {
 	cert, certKey := keyPair(t)
 	ssh := sshKey(t)
 	cases := map[string]struct {
-		spec    plan.Spec
-		secrets map[string]plan.Secret
+		spec    tenant.Ask
+		secrets map[string]tenant.Secret
 		want    map[string]any
 		// lines at the end of Argo CD's known hosts.
 		lines []string
 	}{
 		"Clusters": {
-			spec: plan.Spec{Clusters: []v1alpha1.ClusterSpec{
+			spec: tenant.Ask{Clusters: []v1alpha1.ClusterSpec{
 				{Name: "prod", Labels: map[string]v1alpha1.LabelValue{"env": "p"}, Annotations: map[string]v1alpha1.AnnotationValue{"team": `web: "#1"`},
 					Namespaces: []string{"2024"}, Project: "web", SecretRef: v1alpha1.SecretReference{Name: "prod"}},
 				{Name: "stage", SecretRef: v1alpha1.SecretReference{Name: "stage"}},
 			}},
-			secrets: map[string]plan.Secret{
+			secrets: map[string]tenant.Secret{
 				"prod":  secret("server", "https://[2001:db8::1]:6443/k8s", "config", `{"bearerToken":"a: {{ b }}","tlsClientConfig":{"insecure":true}}`, "shard", "2", "clusterResources", "true"),
 				"stage": secret("server", "https://stage.example.org", "config", `{"username":"u","password":"p"}`),
 			},
@@ -52,7 +54,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 			},
 		},
 		"Repositories": {
-			spec: plan.Spec{
+			spec: tenant.Ask{
 				Repositories: []v1alpha1.RepositorySpec{
 					{Name: "public", URL: "https://git.example.org/public"},
 					{Name: "apps", URL: "https://git.example.org/apps", Project: "web", SecretRef: &v1alpha1.SecretReference{Name: "apps"}},
@@ -63,9 +65,9 @@ func TestValuesOfTheFunction(t *testing.T) {
 					{Name: "manifests", URL: "oci://registry.example.org/manifests", Type: v1alpha1.RepositoryOCI, SecretRef: &v1alpha1.SecretReference{Name: "bearer"}},
 				},
 				CredentialTemplates: []v1alpha1.CredentialTemplateSpec{{Name: "server", URL: "https://git.example.org", SecretRef: v1alpha1.SecretReference{Name: "apps"}}},
-				ArgoCDValues:        plan.Values{"configs": plan.Values{"ssh": plan.Values{"extraHosts": "own.example.org ssh-ed25519 AAAA"}}},
+				ArgoCDValues:        values.Values{"configs": values.Values{"ssh": values.Values{"extraHosts": "own.example.org ssh-ed25519 AAAA"}}},
 			},
-			secrets: map[string]plan.Secret{
+			secrets: map[string]tenant.Secret{
 				"apps": secret("username", "u", "password", `p: "{{ x }}"`, "insecure", "true"),
 				"ssh":  secret("sshPrivateKey", ssh, "knownHosts", knownHost),
 				"app": secret("githubAppID", "0123456789012", "githubAppInstallationID", "9007199254740993", "githubAppPrivateKey", certKey,
@@ -91,7 +93,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 			lines: []string{"own.example.org ssh-ed25519 AAAA", "# of Repository ssh", knownHost},
 		},
 		"Ingress": {
-			spec: plan.Spec{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", ClassName: "nginx", Annotations: map[string]v1alpha1.AnnotationValue{"a/b": `{{ "c" }}`}}},
+			spec: tenant.Ask{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", ClassName: "nginx", Annotations: map[string]v1alpha1.AnnotationValue{"a/b": `{{ "c" }}`}}},
 			want: map[string]any{
 				"Ingress/argocd-server|spec|rules":                    []any{rule("argocd.example.org")},
 				"Ingress/argocd-server|spec|tls":                      []any{map[string]any{"hosts": []any{"argocd.example.org"}}},
@@ -103,26 +105,26 @@ func TestValuesOfTheFunction(t *testing.T) {
 			},
 		},
 		"IngressWithCertificate": {
-			spec:    plan.Spec{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", TLS: &v1alpha1.IngressTLS{SecretName: "cert"}}},
-			secrets: map[string]plan.Secret{"cert": secret("tls.crt", cert, "tls.key", certKey)},
+			spec:    tenant.Ask{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", TLS: &v1alpha1.IngressTLS{SecretName: "cert"}}},
+			secrets: map[string]tenant.Secret{"cert": secret("tls.crt", cert, "tls.key", certKey)},
 			want: map[string]any{
 				"Ingress/argocd-server|spec|tls": []any{map[string]any{"hosts": []any{"argocd.example.org"}, "secretName": "argocd-server-tls"}},
 				"Secret/argocd-server-tls|text":  map[string]any{"tls.crt": cert, "tls.key": certKey},
 			},
 		},
 		"IngressWithIssuer": {
-			spec: plan.Spec{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", TLS: &v1alpha1.IngressTLS{Issuer: &v1alpha1.IssuerReference{Name: "ca"}}}},
+			spec: tenant.Ask{Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org", TLS: &v1alpha1.IngressTLS{Issuer: &v1alpha1.IssuerReference{Name: "ca"}}}},
 			want: map[string]any{
 				"Ingress/argocd-server|spec|tls":             []any{map[string]any{"hosts": []any{"argocd.example.org"}, "secretName": "argocd-server-tls"}},
 				"Ingress/argocd-server|metadata|annotations": map[string]any{"cert-manager.io/cluster-issuer": "ca"},
 			},
 		},
 		"SSO": {
-			spec: plan.Spec{SSO: &v1alpha1.SSOSpec{DisableAdmin: true, OIDC: &v1alpha1.OIDCSpec{
+			spec: tenant.Ask{SSO: &v1alpha1.SSOSpec{DisableAdmin: true, OIDC: &v1alpha1.OIDCSpec{
 				Issuer: "https://id.example.org", ClientID: "argocd", ClientSecretRef: v1alpha1.SecretKeyReference{Name: "oidc"},
 				AdminGroups: []string{`a, "b"`}, RootCA: cert,
 			}}},
-			secrets: map[string]plan.Secret{"oidc": secret("clientSecret", `s: "{{ x }}"`)},
+			secrets: map[string]tenant.Secret{"oidc": secret("clientSecret", `s: "{{ x }}"`)},
 			want: map[string]any{
 				"ConfigMap/argocd-cm|data|admin.enabled":                 "false",
 				"ConfigMap/argocd-cm|data|oidc.config":                   oidcConfig(t, cert),
@@ -138,8 +140,8 @@ func TestValuesOfTheFunction(t *testing.T) {
 	for of, ch := range subjects(t) {
 		for name, tc := range cases {
 			t.Run(of+"/"+name, func(t *testing.T) {
-				p, err := plan.New(plan.Request{XRName: "a", Spec: tc.spec, Secrets: tc.secrets, Claim: plan.Claim{Namespace: "team-a", Name: "a"},
-					Hosts: plan.Hosts{Held: []string{"argocd.example.org"}}})
+				p, err := resolve.Tenant(tenant.Given{XRName: "a", Spec: tc.spec, Secrets: tc.secrets, Claim: tenant.Claim{Namespace: "team-a", Name: "a"},
+					Hostnames: tenant.Hostnames{Held: []string{"argocd.example.org"}}})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -148,11 +150,11 @@ func TestValuesOfTheFunction(t *testing.T) {
 						t.Errorf("%s: %s", c.Name, c.Message)
 					}
 				}
-				values, err := yaml.Marshal(plan.Merge(p.Sensitive, p.ArgoCD.Values))
+				values, err := yaml.Marshal(values.Merge(p.Sensitive, p.ArgoCD.Values))
 				if err != nil {
 					t.Fatal(err)
 				}
-				got, err := render(ch, plan.ArgoCDRelease, string(values))
+				got, err := render(ch, tenant.HelmArgoCD, string(values))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -178,29 +180,29 @@ func TestValuesOfTheFunction(t *testing.T) {
 // TestTemplatesOfClaims: what a claim may have braces in, the charts don't take for a template.
 func TestTemplatesOfClaims(t *testing.T) {
 	const template = `{{ fail "rendered" }}`
-	notifications := plan.Values{"context": plan.Values{"x": template}, "secret": plan.Values{"items": plan.Values{"x": template}, "annotations": plan.Values{"x": template}}}
+	notifications := values.Values{"context": values.Values{"x": template}, "secret": values.Values{"items": values.Values{"x": template}, "annotations": values.Values{"x": template}}}
 	for _, key := range []string{"notifiers", "templates", "triggers"} {
-		notifications[key] = plan.Values{key: template}
+		notifications[key] = values.Values{key: template}
 	}
-	notifications["subscriptions"] = []any{plan.Values{"recipients": []any{template}}}
-	spec := plan.Spec{ArgoCDValues: plan.Values{"notifications": notifications, "configs": plan.Values{
-		"cm": plan.Values{"x": template}, "params": plan.Values{"x": template}, "rbac": plan.Values{"policy.csv": template},
-		"secret":       plan.Values{"extra": plan.Values{"x": template}, "annotations": plan.Values{"x": template}},
-		"ssh":          plan.Values{"extraHosts": template},
-		"tls":          plan.Values{"certificates": plan.Values{"x": template}},
-		"gpg":          plan.Values{"keys": plan.Values{"x": template}},
-		"repositories": plan.Values{"x": plan.Values{"url": template}},
+	notifications["subscriptions"] = []any{values.Values{"recipients": []any{template}}}
+	spec := tenant.Ask{ArgoCDValues: values.Values{"notifications": notifications, "configs": values.Values{
+		"cm": values.Values{"x": template}, "params": values.Values{"x": template}, "rbac": values.Values{"policy.csv": template},
+		"secret":       values.Values{"extra": values.Values{"x": template}, "annotations": values.Values{"x": template}},
+		"ssh":          values.Values{"extraHosts": template},
+		"tls":          values.Values{"certificates": values.Values{"x": template}},
+		"gpg":          values.Values{"keys": values.Values{"x": template}},
+		"repositories": values.Values{"x": values.Values{"url": template}},
 	}}}
-	p, err := plan.New(plan.Request{XRName: "a", Spec: spec, Claim: plan.Claim{Namespace: "team-a", Name: "a"}})
+	p, err := resolve.Tenant(tenant.Given{XRName: "a", Spec: spec, Claim: tenant.Claim{Namespace: "team-a", Name: "a"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := yaml.Marshal(plan.Merge(p.Sensitive, p.ArgoCD.Values))
+	values, err := yaml.Marshal(values.Merge(p.Sensitive, p.ArgoCD.Values))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for of, ch := range subjects(t) {
-		got, err := render(ch, plan.ArgoCDRelease, string(values))
+		got, err := render(ch, tenant.HelmArgoCD, string(values))
 		if err != nil {
 			t.Errorf("%s: %v", of, err)
 			continue
@@ -266,8 +268,8 @@ func sshKey(t *testing.T) string {
 }
 
 // secret is a Secret that was read, of keys and values in turn.
-func secret(data ...string) plan.Secret {
-	s := plan.Secret{Read: true, Found: true, Labelled: true, Type: "Opaque", Data: map[string]string{}}
+func secret(data ...string) tenant.Secret {
+	s := tenant.Secret{Read: true, Found: true, Labelled: true, Type: "Opaque", Data: map[string]string{}}
 	for i := 0; i < len(data); i += 2 {
 		s.Data[data[i]] = data[i+1]
 	}

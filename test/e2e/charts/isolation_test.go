@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // TestChartMakesTheControlPlaneAlone renders the vcluster chart with the function's
@@ -16,13 +17,13 @@ import (
 func TestChartMakesTheControlPlaneAlone(t *testing.T) {
 	chart := vclusterChart(t)
 	cases := map[string]struct {
-		request plan.Request
+		request tenant.Given
 		want    []string
 	}{
-		"Plain": {plan.Request{}, []string{
+		"Plain": {tenant.Given{}, []string{
 			"Secret/vc-config-vcluster", "Service/vcluster", "Service/vcluster-headless", "ServiceAccount/vc-vcluster", "ServiceAccount/vc-workload-vcluster", "StatefulSet/vcluster",
 		}},
-		"HA": {plan.Request{Plan: highAvailability}, []string{
+		"HA": {tenant.Given{Plan: highAvailability}, []string{
 			"Deployment/vcluster", "Secret/vc-config-vcluster", "Service/vcluster", "Service/vcluster-etcd", "Service/vcluster-etcd-headless",
 			"ServiceAccount/vc-vcluster", "ServiceAccount/vc-workload-vcluster", "StatefulSet/vcluster-etcd",
 		}},
@@ -30,11 +31,11 @@ func TestChartMakesTheControlPlaneAlone(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			tc.request.XRName = "a"
-			p, err := plan.New(tc.request)
+			p, err := resolve.Tenant(tc.request)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := slices.Sorted(maps.Keys(rendered(t, chart, plan.VClusterRelease, p.VCluster.Values)))
+			got := slices.Sorted(maps.Keys(rendered(t, chart, tenant.HelmVCluster, p.VirtualCluster.Values)))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}

@@ -16,6 +16,9 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
@@ -28,7 +31,7 @@ const share = 0.8
 // and the defaults of the LimitRange where they have none.
 func TestQuotaIsEnough(t *testing.T) {
 	cases := map[string]struct {
-		plan plan.Chosen
+		plan plan.Plan
 		// beside are containers of pods that no chart at hand renders.
 		beside int
 	}{
@@ -42,11 +45,11 @@ func TestQuotaIsEnough(t *testing.T) {
 	for of, ch := range subjects(t) {
 		for name, tc := range cases {
 			t.Run(of+"/"+name, func(t *testing.T) {
-				p, err := plan.New(plan.Request{XRName: "a", Plan: tc.plan})
+				p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: tc.plan})
 				if err != nil {
 					t.Fatal(err)
 				}
-				host := rendered(t, vcluster, plan.VClusterRelease, p.VCluster.Values)
+				host := rendered(t, vcluster, tenant.HelmVCluster, p.VirtualCluster.Values)
 				limits := limitRange(t, p.Bounds.Limits)
 				used := corev1.ResourceList{}
 				add := func(os objects) {
@@ -57,8 +60,8 @@ func TestQuotaIsEnough(t *testing.T) {
 				add(host)
 				// Its subchart has to be fetched: see redisHA.
 				without := maps.Clone(p.ArgoCD.Values)
-				without["redis-ha"] = plan.Values{"enabled": false}
-				add(rendered(t, ch, plan.ArgoCDRelease, without))
+				without["redis-ha"] = values.Values{"enabled": false}
+				add(rendered(t, ch, tenant.HelmArgoCD, without))
 				plain := map[string]any{"kind": "Job", "spec": map[string]any{"template": map[string]any{"spec": map[string]any{"containers": []any{map[string]any{}}}}}}
 				for range tc.beside {
 					takes(t, used, plain, limits)
@@ -104,13 +107,13 @@ const (
 )
 
 // highAvailability is a plan that says no more than that.
-var highAvailability = plan.Chosen{Name: "ha", Data: v1alpha1.PlanData{
+var highAvailability = plan.Plan{Name: "ha", Data: v1alpha1.PlanData{
 	VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd},
 	ArgoCD:   v1alpha1.PlanArgoCD{HA: true},
 }}
 
 // examplePlan is a plan that users copy.
-func examplePlan(t *testing.T, name string) plan.Chosen {
+func examplePlan(t *testing.T, name string) plan.Plan {
 	t.Helper()
 	raw, err := os.ReadFile("../../../examples/plans/" + name + ".yaml")
 	if err != nil {
@@ -120,7 +123,7 @@ func examplePlan(t *testing.T, name string) plan.Chosen {
 	if err := yaml.UnmarshalStrict(raw, &p); err != nil {
 		t.Fatal(err)
 	}
-	return plan.Chosen{Name: name, Data: p.Data}
+	return plan.Plan{Name: name, Data: p.Data}
 }
 
 // takes adds what the pods of a workload take while it is rolled over.
@@ -205,7 +208,7 @@ func list(v any) []any {
 	return l
 }
 
-func rendered(t *testing.T, ch *chart.Chart, release string, values plan.Values) objects {
+func rendered(t *testing.T, ch *chart.Chart, release string, values values.Values) objects {
 	t.Helper()
 	text, err := yaml.Marshal(runtime.DeepCopyJSON(values))
 	if err != nil {

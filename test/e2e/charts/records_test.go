@@ -12,7 +12,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -23,12 +25,12 @@ func TestChartsAreWithinLimits(t *testing.T) {
 	half.Records, half.LargeValues, half.Text, half.LargeAnswer = half.Records/2, half.LargeValues/2, half.Text/2, half.LargeAnswer/2
 	for of, ch := range subjects(t) {
 		t.Run(of, func(t *testing.T) {
-			p, err := plan.New(plan.Request{XRName: "a"})
+			p, err := resolve.Tenant(tenant.Given{XRName: "a"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			values := plan.Merge(p.ArgoCD.Values, plan.Values{"crds": plan.Values{"install": true}, "redis-ha": plan.Values{"enabled": false}})
-			objects, err := Render(ch, plan.ArgoCDRelease, plan.ArgoCDNamespace, values)
+			values := values.Merge(p.ArgoCD.Values, values.Values{"crds": values.Values{"install": true}, "redis-ha": values.Values{"enabled": false}})
+			objects, err := Render(ch, tenant.HelmArgoCD, tenant.ArgoCDNamespace, values)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +48,7 @@ func TestChartsAreWithinLimits(t *testing.T) {
 			if definitions < 3 {
 				t.Fatalf("the chart has %d CustomResourceDefinitions: this shows little", definitions)
 			}
-			record, err := json.Marshal(release.Release{Name: plan.ArgoCDRelease, Chart: ch, Config: values, Manifest: manifest.String()})
+			record, err := json.Marshal(release.Release{Name: tenant.HelmArgoCD, Chart: ch, Config: values, Manifest: manifest.String()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,8 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // TestArgoCDIsRestricted asks Pod Security about each pod of the charts: a plan may
@@ -25,13 +27,13 @@ func TestArgoCDIsRestricted(t *testing.T) {
 	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	for of, ch := range subjects(t) {
 		t.Run(of, func(t *testing.T) {
-			p, err := plan.New(plan.Request{XRName: "a", Plan: plan.Chosen{Name: "p", Data: v1alpha1.PlanData{
-				PodSecurity: plan.PodSecurityRestricted, ArgoCD: v1alpha1.PlanArgoCD{HA: HasRedisHA(ch)},
+			p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{
+				PodSecurity: tenant.PodSecurityRestricted, ArgoCD: v1alpha1.PlanArgoCD{HA: HasRedisHA(ch)},
 			}}})
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, pods := rendered(t, ch, plan.ArgoCDRelease, p.ArgoCD.Values), 0
+			got, pods := rendered(t, ch, tenant.HelmArgoCD, p.ArgoCD.Values), 0
 			for _, key := range slices.Sorted(maps.Keys(got)) {
 				template, ok := at(got[key], "spec|template").(map[string]any)
 				if !ok {

@@ -7,6 +7,9 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // TestSizesOfPlans: each workload has the resources and the replicas that a plan
@@ -18,7 +21,7 @@ func TestSizesOfPlans(t *testing.T) {
 			Limits:   map[string]v1alpha1.Quantity{"memory": v1alpha1.Quantity(memory)},
 		}
 	}
-	p, err := plan.New(plan.Request{XRName: "a", Plan: plan.Chosen{Name: "p", Data: v1alpha1.PlanData{
+	p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{
 		VCluster: v1alpha1.PlanVCluster{Resources: of("701Mi")},
 		ArgoCD: v1alpha1.PlanArgoCD{
 			Server:         v1alpha1.PlanWorkload{Replicas: 2, Resources: of("702Mi")},
@@ -49,7 +52,7 @@ func TestSizesOfPlans(t *testing.T) {
 	}
 	for name, ch := range subjects(t) {
 		t.Run(name, func(t *testing.T) {
-			os := rendered(t, ch, plan.ArgoCDRelease, plan.Merge(p.ArgoCD.Values, plan.Values{"dex": plan.Values{"enabled": true}}))
+			os := rendered(t, ch, tenant.HelmArgoCD, values.Merge(p.ArgoCD.Values, values.Values{"dex": values.Values{"enabled": true}}))
 			got := map[string][]any{}
 			for key := range want {
 				got[key] = size(os, key)
@@ -59,7 +62,7 @@ func TestSizesOfPlans(t *testing.T) {
 			}
 		})
 	}
-	os := rendered(t, vclusterChart(t), plan.VClusterRelease, p.VCluster.Values)
+	os := rendered(t, vclusterChart(t), tenant.HelmVCluster, p.VirtualCluster.Values)
 	if diff := cmp.Diff([]any{1., "701Mi", "701Mi"}, size(os, "StatefulSet/vcluster")); diff != "" {
 		t.Errorf("the virtual cluster: -want, +got:\n%s", diff)
 	}

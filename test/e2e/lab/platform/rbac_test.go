@@ -12,29 +12,32 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
 // everything is what the vcluster chart installs with all that a claim, a plan or the
 // function may switch on, by the values of the function and those of more.
-func everything(t *testing.T, more plan.Values) []*unstructured.Unstructured {
+func everything(t *testing.T, more values.Values) []*unstructured.Unstructured {
 	t.Helper()
 	on := map[string]any{"enabled": true}
-	most := plan.Values{"sync": plan.Values{"toHost": plan.Values{"ingresses": on}}}
-	for _, row := range plan.VClusterValues() {
+	most := values.Values{"sync": values.Values{"toHost": values.Values{"ingresses": on}}}
+	for _, row := range values.VCluster.Rows {
 		kind, ok := strings.CutPrefix(row.Path, "sync.toHost.")
-		if kind, isSwitch := strings.CutSuffix(kind, ".enabled"); ok && isSwitch && row.Class != plan.Protected {
-			most = plan.Merge(most, plan.Values{"sync": plan.Values{"toHost": plan.Values{kind: on}}})
+		if kind, isSwitch := strings.CutSuffix(kind, ".enabled"); ok && isSwitch && row.Class != values.Protected {
+			most = values.Merge(most, values.Values{"sync": values.Values{"toHost": values.Values{kind: on}}})
 		}
 	}
 	var all []*unstructured.Unstructured
 	for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}}} {
-		p, err := plan.New(plan.Request{XRName: "x", Plan: plan.Chosen{Data: data}})
+		p, err := resolve.Tenant(tenant.Given{XRName: "x", Plan: plan.Plan{Data: data}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, renderVCluster(t, plan.Merge(p.VCluster.Values, most, more))...)
+		all = append(all, renderVCluster(t, values.Merge(p.VirtualCluster.Values, most, more))...)
 	}
 	return all
 }
@@ -70,7 +73,7 @@ func TestInstallerMayInstallVCluster(t *testing.T) {
 func TestControlPlaneMayDoItsWork(t *testing.T) {
 	rules := slices.Concat(clusterRole(t, "virtual-argocd:control-plane"), clusterRole(t, "virtual-argocd:control-plane-ingresses"), clusterRole(t, "virtual-argocd:control-plane-disruption-budgets"))
 	roles := 0
-	for _, o := range everything(t, plan.Values{"rbac": plan.Values{"role": plan.Values{"enabled": true}}}) {
+	for _, o := range everything(t, values.Values{"rbac": values.Values{"role": values.Values{"enabled": true}}}) {
 		if o.GetKind() != "Role" {
 			continue
 		}
@@ -210,7 +213,7 @@ func clusterRole(t *testing.T, name string) []rbacv1.PolicyRule {
 	return nil
 }
 
-func renderVCluster(t *testing.T, of plan.Values) []*unstructured.Unstructured {
+func renderVCluster(t *testing.T, of values.Values) []*unstructured.Unstructured {
 	t.Helper()
 	cache, err := toolchain.Default()
 	if err != nil {

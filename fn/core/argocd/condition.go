@@ -1,0 +1,99 @@
+package argocd
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// Condition returns ArgoCDReady.
+func Condition(t tenant.Tenant) condition.Condition {
+	host, release := t.Observed.Composed[tenant.VClusterRelease], t.Observed.Composed[tenant.ArgoCDRelease]
+	is := condition.Of(v1alpha1.ConditionArgoCDReady)
+	broken, why, unseen := BrokenWorkloads(t)
+	switch {
+	case !release.Exists() && !resource.HasKubeconfig(t):
+		return is.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
+	case !host.Current() && condition.Problem(host) == "" && release.Condition("Synced").False():
+		// Its control plane starts anew, and nobody can look into it meanwhile.
+		return is.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster, in which a change is being rolled out", "")
+	case !tenant.WasReady(t.Observed) && why != "":
+		return is.No(v1alpha1.ReasonPodsCannotStart, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), why)
+	case release.Deployed() && !hasPassword(t):
+		return is.No(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", condition.Problem(release))
+	case release.Deployed() && strings.HasPrefix(condition.Problem(release), "observe failed"):
+		return is.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(release))
+	case condition.Problem(release) != "":
+		return is.No(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), condition.Problem(release)+condition.After("; ", why))
+	case tenant.WasReady(t.Observed) && len(broken) > 0 && release.Current():
+		return is.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
+	case !release.Current():
+		return is.No(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
+	case !release.Healthy():
+		return is.No(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
+	case unseen:
+		// One message for as long as the first look takes: each change of the
+		// status costs as much of Crossplane's attention as a change of a workload.
+		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting to see Argo CD's workloads", "")
+	case len(broken) > 0:
+		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
+	}
+	return is.Yes("Every workload of Argo CD is available")
+}
+
+// BrokenWorkloads says of each workload that isn't available that it isn't, and of those whose
+// pods don't run what keeps them from it; and whether nobody has looked at them yet.
+func BrokenWorkloads(t tenant.Tenant) (broken []string, why string, unseen bool) {
+	if problem := workloadsProblem(t); problem != "" {
+		return []string{"Argo CD's workloads cannot be observed: " + problem}, "", false
+	}
+	all, seen := workloadHealth(t)
+	if !seen {
+		return []string{"Argo CD's workloads are not seen yet"}, "", true
+	}
+	var stuck []string
+	for _, h := range all {
+		if !h.available {
+			broken = append(broken, h.message)
+		}
+		if h.why != "" {
+			stuck = append(stuck, h.message)
+		}
+	}
+	return broken, strings.Join(stuck, "; "), false
+}
+
+// kinds of entries, as people say them.
+var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.KindCredentialTemplate: "Credential template"}
+
+// Connected is the condition of a list of connections.
+func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) condition.Condition {
+	var reason string
+	var messages []string
+	for _, c := range all {
+		if c.State == v1alpha1.StateConnected {
+			continue
+		}
+		if reason == "" {
+			reason = string(c.State)
+		}
+		messages = append(messages, condition.Or(kinds[c.Kind], "Cluster")+" "+c.Name+": "+c.Message)
+	}
+	switch {
+	case reason != "":
+		return is.No(reason, strings.Join(messages, "; "), "")
+	case !Runs(t):
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", "")
+	}
+	return is.Yes("Argo CD has the credentials of every " + what)
+}
+
+// Runs reports whether Argo CD has been installed. While a change of it is
+// rolled out, what it has been told stays told.
+func Runs(t tenant.Tenant) bool {
+	return Installed(t) || tenant.WasReady(t.Observed)
+}

@@ -1,0 +1,94 @@
+package argocd
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// The Secret with the password of Argo CD's redis, which the chart's pods read.
+const (
+	redisSecret    = "argocd-redis"
+	redisSecretKey = "auth"
+)
+
+// extraObjects is the list of the argo-cd chart that adds objects to it.
+const extraObjects = "extraObjects"
+
+// SetRedis gives redis its password. The argo-cd chart has a Job make one, a hook that
+// takes some seconds of each installation and upgrade, and for which Helm waits even
+// where it waits for nothing else. Values that see to the password themselves stay as
+// they are.
+func SetRedis(p *tenant.Decision, r tenant.Given) {
+	is := p.ArgoCD.Values
+	objects, isList := is[extraObjects].([]any)
+	if _, set := is[extraObjects]; set && !isList || setsRedisPassword(is, objects) {
+		return
+	}
+	password := redisPassword(r)
+	if password == "" {
+		return
+	}
+	p.ArgoCD.Values = values.Merge(is, values.Values{"redisSecretInit": values.Values{"enabled": false}})
+	// Helm takes a list from one place alone.
+	delete(p.ArgoCD.Values, extraObjects)
+	p.Sensitive = values.Merge(p.Sensitive, values.Values{extraObjects: append(slices.Clone(objects), values.Values{
+		"apiVersion": "v1", "kind": "Secret",
+		"metadata":   values.Values{"name": redisSecret, "namespace": tenant.ArgoCDNamespace},
+		"stringData": values.Values{redisSecretKey: password},
+	})})
+}
+
+// setsRedisPassword reports whether values bring the password of redis, or a redis of
+// their own.
+func setsRedisPassword(v values.Values, objects []any) bool {
+	if _, set := values.Lookup(v, "redisSecretInit", "enabled"); set {
+		return true
+	}
+	if host, _ := values.Lookup(v, "externalRedis", "host"); host != nil && host != "" {
+		return true
+	}
+	return slices.ContainsFunc(objects, func(o any) bool {
+		switch o := o.(type) {
+		case string:
+			return strings.Contains(o, redisSecret)
+		case values.Values:
+			return isRedisSecret(o)
+		}
+		return false
+	})
+}
+
+func isRedisSecret(o values.Values) bool {
+	name, _ := values.Lookup(o, "metadata", "name")
+	return o["kind"] == "Secret" && name == redisSecret
+}
+
+// redisPassword returns the password in use, and for a new tenant one that follows from
+// the token of its account on the host, which nobody can guess: the function has no
+// other source of what nobody knows, and answers the same request the same.
+// It returns "" while there is neither.
+func redisPassword(r tenant.Given) string {
+	if r.Before != nil {
+		objects, _ := r.Before()[extraObjects].([]any)
+		for _, o := range objects {
+			if o, ok := o.(values.Values); ok && isRedisSecret(o) {
+				if password, _ := values.Lookup(o, "stringData", redisSecretKey); password != nil && password != "" {
+					return fmt.Sprint(password)
+				}
+			}
+		}
+	}
+	if len(r.Token) == 0 {
+		return ""
+	}
+	mac := hmac.New(sha256.New, r.Token)
+	mac.Write([]byte(redisSecret))
+	return hex.EncodeToString(mac.Sum(nil))
+}

@@ -1,0 +1,85 @@
+// Package host is what a tenant has on the host cluster: its namespace, its account, its
+// bounds, and the admission policies that it needs there.
+package host
+
+import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// createdLongAgo has a provider believe at once that what it has made is gone. Without, it
+// asks for half a minute and then for up to another, in which the Object of a namespace that
+// was deleted soon after it was created stays. And where the provider was ended while it
+// created the namespace, it goes on: it would wait for a person otherwise. The name is ours,
+// so nothing can be created twice or lost.
+const createdLongAgo = "2000-01-01T00:00:00Z"
+
+// Namespace composes the tenant's namespace in the host cluster.
+func Namespace(t tenant.Tenant) (resource.Object, error) {
+	o := resource.NewObject(t, "namespace", t.Host.KubernetesProviderConfig, resource.ReadyOnceCreated)
+	// The provider looks at what it deletes after 1, 2, 4 seconds and so on, up to a minute; so it learns at once that the
+	// namespace is gone, where it runs with --enable-watches.
+	o.Spec.Watch = true
+	for _, key := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded} {
+		o.Annotations[key] = createdLongAgo
+	}
+	metadata := map[string]any{
+		"name": t.Names.Namespace,
+		"labels": map[string]any{
+			tenant.LabelTenant: t.Names.Tenant,
+			// vcluster's own pods don't run under restricted.
+			"pod-security.kubernetes.io/enforce": tenant.PodSecurityBaseline,
+		},
+	}
+	annotations := map[string]any{}
+	for key, list := range NamespaceAnnotations(t.Decision) {
+		// No Ingress comes before the virtual cluster. Its host is reserved only after the namespace is composed, and a change
+		// of the namespace at the start would count against Crossplane's circuit breaker.
+		if key != tenant.AnnotationIngressHost || resource.HasKubeconfig(t) || t.InstalledBefore(tenant.VClusterRelease) {
+			annotations[key] = list
+		}
+	}
+	metadata["annotations"] = annotations
+	manifest := map[string]any{
+		"apiVersion": corev1.SchemeGroupVersion.String(),
+		"kind":       "Namespace",
+		"metadata":   metadata,
+	}
+	return resource.Object{Typed: o, Raw: manifest, RawAt: resource.ManifestPath}, nil
+}
+
+// untilNamespaceGoes makes an object stay until the tenant's namespace on the host is
+// gone: that namespace is nobody's dependent, so nothing that Kubernetes deletes by
+// owners, in the foreground either, goes before it.
+func untilNamespaceGoes(t tenant.Tenant) []metav1.OwnerReference {
+	uid := namespaceUID(t)
+	if uid == "" {
+		return nil
+	}
+	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: t.Names.Namespace, UID: types.UID(uid)}}
+}
+
+// namespaceUID is the UID of the tenant's namespace on the host, "" while nobody has
+// seen it. While the provider can't look, the account's owner tells.
+func namespaceUID(t tenant.Tenant) string {
+	if uid := t.Composed(tenant.Namespace).String("status", "atProvider", "manifest", "metadata", "uid"); uid != "" {
+		return uid
+	}
+	for _, owner := range t.Composed(tenant.InstallerAccount).List("metadata", "ownerReferences") {
+		if owner.String("kind") == "Namespace" {
+			return owner.String("uid")
+		}
+	}
+	return ""
+}
+
+// NamespaceReady reports whether there is a namespace to compose into, and to stay as
+// long as.
+func NamespaceReady(t tenant.Tenant) bool {
+	return resource.IsReady(tenant.Namespace)(t) && namespaceUID(t) != ""
+}

@@ -1,0 +1,45 @@
+// Package vcluster is a tenant's virtual cluster: its chart values, its Release, its
+// kubeconfig and its condition.
+package vcluster
+
+import (
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// ComposeRelease composes the Release of the virtual cluster on the host.
+func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
+	r := release.New(t, tenant.VClusterRelease, tenant.HelmVCluster, t.Names.Namespace, t.VirtualCluster)
+	// The first time its kubeconfig tells when it is up, and Helm waits for nothing. So a
+	// virtual cluster that lacks something comes up as soon as that is there, and can be
+	// deleted at any moment. A change that never becomes ready has to fail, to be taken back.
+	r.Spec.ForProvider.Wait = resource.HasKubeconfig(t) && release.Changed(t.Composed(tenant.VClusterRelease), t.VirtualCluster)
+	// Helm would create the namespace without its labels, and once more if it were
+	// at work while the tenant is deleted.
+	r.Spec.ForProvider.SkipCreateNamespace = true
+	r.Spec.ProviderConfigReference = resource.ProviderConfig(t.Names.HostProviderConfig)
+	// The tenant's namespace is deleted with everything in it, and the chart makes
+	// nothing outside of it. Helm would only hold that up: it believes the records it
+	// finds there, which a tenant may have forged.
+	r.Spec.ManagementPolicies = resource.WithoutDelete
+	return resource.Object{Typed: r, Raw: t.VirtualCluster.Values, RawAt: resource.ValuesPath}, release.Retry(t, tenant.VClusterRelease, r, t.VirtualCluster)
+}
+
+// ReleaseWaits reports whether something is missing that the virtual cluster needs to
+// be installed, or that bounds the tenant.
+func ReleaseWaits(t tenant.Tenant) bool {
+	for _, name := range []string{tenant.InstallerBinding, tenant.ControlPlaneBinding, tenant.HostHelmProviderConfig} {
+		if !resource.Exists(name)(t) {
+			return true
+		}
+	}
+	return !host.NamespaceReady(t) || !host.HasCredentials(t) || !host.Bounded(t)
+}
+
+// Ready reports whether the virtual cluster is installed as wanted and can
+// be reached.
+func Ready(t tenant.Tenant) bool {
+	return resource.IsReady(tenant.VClusterRelease)(t) && resource.HasKubeconfig(t)
+}

@@ -1,0 +1,105 @@
+package vcluster
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// membersForSeveral is how many members etcd has under several control planes.
+const membersForSeveral = 3
+
+// newStore is the store of a new tenant of the plan.
+func newStore(c plan.Plan, in v1alpha1.Input) tenant.Store {
+	s := tenant.Store{Kind: cmp.Or(c.Data.VCluster.BackingStore, plan.StoreSQLite), Size: in.Storage.Size, StorageClass: in.Storage.StorageClass}
+	if in.Storage.Ephemeral {
+		s.Size, s.StorageClass = "", ""
+	}
+	if s.Kind == plan.StoreEtcd {
+		s.Members = 1
+		if c.Data.VCluster.Replicas > 1 {
+			s.Members = membersForSeveral
+		}
+	}
+	return s
+}
+
+// SetStore decides on the store. One that is there stays: what the platform changes
+// about stores is for new tenants. A claim that changes to a plan with another one
+// is refused; one that names none keeps its own when the platform's default moves.
+func SetStore(p *tenant.Decision, r tenant.Given, in v1alpha1.Input) error {
+	p.Store = newStore(r.Plan, in)
+	was := r.Running.Store
+	if was == nil || p.Store.Same(*was) {
+		return nil
+	}
+	if r.Spec.Plan == "" {
+		p.Store = *was
+		if was.Kind != plan.StoreEtcd {
+			p.ControlPlanes = 1
+		}
+		return nil
+	}
+	if r.Running.Plan == "" || r.Running.Plan == r.Plan.Name {
+		p.Store = *was
+		if r.Plan.Data.VCluster.Replicas > 1 && was.Kind != plan.StoreEtcd {
+			return fmt.Errorf("%s: is %d, and this virtual cluster was made with %s: choose another plan for this claim, or claim another Argo CD with this one", r.Plan.At("vcluster.replicas"), r.Plan.Data.VCluster.Replicas, was)
+		}
+		return nil
+	}
+	return fmt.Errorf("spec.plan: %s has %s, and this virtual cluster was made with %s: Kubernetes can't change that in place, neither grow nor shrink it; choose a plan with the same, such as %s, or claim another Argo CD with plan %s",
+		r.Plan.Name, p.Store, was, r.Running.Plan, r.Plan.Name)
+}
+
+// storeValues returns the values of the vcluster chart that make the store.
+func storeValues(s tenant.Store, replicas int64) values.Values {
+	claim := values.Values{"enabled": true, "size": s.Size,
+		// A volume that outlives its virtual cluster brings it back damaged when
+		// one of the same name is installed again.
+		"retentionPolicy": "Delete",
+	}
+	if s.StorageClass != "" {
+		claim["storageClass"] = s.StorageClass
+	}
+	none := values.Values{"enabled": false}
+	if s.Size == "" {
+		claim = none
+	}
+	v := values.Values{"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": claim}}}
+	if s.Kind == plan.StoreEtcd {
+		v = values.Values{
+			// The control plane keeps nothing itself: it is a Deployment then.
+			"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": none}, "highAvailability": values.Values{"replicas": float64(max(replicas, 1))}},
+			"backingStore": values.Values{"etcd": values.Values{"deploy": values.Values{"enabled": true, "statefulSet": values.Values{
+				"highAvailability": values.Values{"replicas": float64(s.Members)},
+				"persistence":      values.Values{"volumeClaim": claim},
+			}}}},
+		}
+	}
+	return v
+}
+
+// StoreOf returns what a Release keeps the virtual cluster's state in; nil when the Release
+// isn't there to tell.
+func StoreOf(release wire.Composed) *tenant.Store {
+	control := release.Get("spec", "forProvider", "values", "controlPlane")
+	if !control.Exists() {
+		return nil
+	}
+	s := &tenant.Store{Kind: plan.StoreSQLite}
+	claim := control.Get("statefulSet", "persistence", "volumeClaim")
+	if etcd := control.Get("backingStore", "etcd", "deploy"); etcd.Bool("enabled") {
+		s.Kind = plan.StoreEtcd
+		s.Members = etcd.Int(1, "statefulSet", "highAvailability", "replicas")
+		claim = etcd.Get("statefulSet", "persistence", "volumeClaim")
+	}
+	if claim.Bool("enabled") {
+		s.Size, s.StorageClass = claim.String("size"), claim.String("storageClass")
+	}
+	return s
+}

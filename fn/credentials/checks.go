@@ -1,0 +1,65 @@
+package credentials
+
+import (
+	"crypto/tls"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+// APIServerURL is what the URL of an API server looks like.
+var APIServerURL = regexp.MustCompile(`^https://[^\s/?#@]+[^\s/?#@:](/[^\s?#]*)?$`)
+
+// CheckSecretRef checks the name of a Secret.
+func CheckSecretRef(field string, ref v1alpha1.SecretReference) error {
+	if len(validation.IsDNS1123Subdomain(ref.Name)) > 0 {
+		return fmt.Errorf("%s.secretRef.name: %q is not the name of a Secret: write the name of a Secret in the namespace of the claim", field, ref.Name)
+	}
+	return nil
+}
+
+// CheckPair checks that a certificate and a key belong together.
+func CheckPair(s *Reader, cert, key []byte) {
+	if len(key) > MaxPrivateKey {
+		s.Fail("its key has %d bytes: write one of at most %d", len(key), MaxPrivateKey)
+		return
+	}
+	if _, err := tls.X509KeyPair(cert, key); err != nil {
+		s.Fail("its certificate and key don't belong together, or aren't PEM: write both as they were issued")
+	}
+}
+
+var (
+	// SCPURL is how Git writes an SSH URL in short.
+	SCPURL = regexp.MustCompile(`^[^\s/:@]+@[^\s/:@]+:?\S*$`)
+
+	// RepositoryTypes are the types of repositories that Argo CD knows.
+	RepositoryTypes = []v1alpha1.RepositoryType{v1alpha1.RepositoryGit, v1alpha1.RepositoryHelm, v1alpha1.RepositoryOCI}
+)
+
+// CheckRepositoryURL checks a repository's URL. One with a password in it is not
+// shown.
+func CheckRepositoryURL(field, raw string, typ v1alpha1.RepositoryType) error {
+	u, err := url.Parse(raw)
+	if err == nil && u.User != nil {
+		if _, has := u.User.Password(); has {
+			return fmt.Errorf("%s: there is a password in the URL: write it into the Secret that secretRef names", field)
+		}
+	}
+	schemes := map[v1alpha1.RepositoryType][]string{
+		v1alpha1.RepositoryGit: {"https", "http", "ssh"}, v1alpha1.RepositoryHelm: {"https", "http", "oci"}, v1alpha1.RepositoryOCI: {"oci"},
+	}[typ]
+	if typ == v1alpha1.RepositoryGit && SCPURL.MatchString(raw) {
+		return nil
+	}
+	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) || strings.ContainsAny(raw, " \t\r\n") {
+		return fmt.Errorf("%s: %q is not the URL of a repository of type %s: write one that begins with %s://", field, raw, typ, strings.Join(schemes, ":// or "))
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+// Package credentials reads the Secrets that a claim names. Messages about them name keys,
+// never what stands at them.
+package credentials
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// MaxPrivateKey bounds a private key, in bytes: one of RSA with 4,096 bits takes 3,300,
+// and what checks a much longer one takes seconds.
+const MaxPrivateKey = 16 << 10
+
+// A Problem keeps a Secret from being used. Its message names keys, never what
+// stands at them.
+type Problem struct {
+	state   v1alpha1.ConnectionState
+	message string
+}
+
+// A Reader of one Secret remembers the first problem.
+type Reader struct {
+	tenant.Secret
+	// what the Secret is called in messages.
+	what    string
+	Problem *Problem
+}
+
+// Read begins to read the Secret of that name.
+func Read(r tenant.Given, name string) *Reader {
+	s := &Reader{Secret: r.Secrets[name], what: fmt.Sprintf("Secret %s in namespace %s", name, r.Claim.Namespace)}
+	switch {
+	case !s.Read:
+		s.Problem = &Problem{v1alpha1.StateSecretMissing, s.what + " has not been read yet"}
+	case !s.Found:
+		s.Problem = &Problem{v1alpha1.StateSecretMissing, s.what + " does not exist: create it"}
+	case !s.Labelled && r.Input.Credentials.Label != tenant.CredentialsLabelIgnored:
+		s.Fail("doesn't have the label %[1]s: \"true\", without which a claim can't use it: kubectl -n %[2]s label secret %[3]s %[1]s=true", tenant.LabelCredentials, r.Claim.Namespace, name)
+		// Nothing may come of it, not even a message about a key.
+		s.Data = nil
+	case s.TooLarge:
+		s.Fail("it is too large: keep it to %d KiB, and leave out what is no credential", wire.MaxSecretSize>>10)
+	}
+	return s
+}
+
+// Fail says why the Secret can't be used.
+func (s *Reader) Fail(format string, args ...any) {
+	if s.Problem == nil {
+		s.Problem = &Problem{v1alpha1.StateSecretInvalid, s.what + ": " + fmt.Sprintf(format, args...)}
+	}
+}
+
+// Has reports whether there is something at the key.
+func (s *Reader) Has(key string) bool { return s.Data[key] != "" }
+
+// Text is what stands at the key, without space around it.
+func (s *Reader) Text(key string) string {
+	v := s.Data[key]
+	if !utf8.ValidString(v) || strings.ContainsRune(v, 0) {
+		s.Fail("key %s is not text: write it in UTF-8", key)
+		return ""
+	}
+	return strings.TrimSpace(v)
+}
+
+// Need is the text at a key that must be there.
+func (s *Reader) Need(key, why string) string {
+	v := s.Text(key)
+	if v == "" {
+		s.Fail("key %s is missing or empty: %s", key, why)
+	}
+	return v
+}
+
+// Only refuses keys that aren't known, and names those to write.
+func (s *Reader) Only(known, write []string) {
+	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+		if !slices.Contains(known, key) {
+			s.Fail("key %s is unknown: write one of %s", key, strings.Join(write, ", "))
+		}
+	}
+}

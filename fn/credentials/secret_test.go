@@ -1,0 +1,43 @@
+package credentials
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// TestReadSecret: of a Secret that claims can't use, nothing is left to read.
+func TestReadSecret(t *testing.T) {
+	for name, tc := range map[string]struct {
+		labelled bool
+		label    string
+		usable   bool
+	}{
+		"Labelled":          {labelled: true, usable: true},
+		"Unlabelled":        {},
+		"UnlabelledAsWell":  {label: tenant.CredentialsLabelRequired},
+		"UnlabelledIgnored": {label: tenant.CredentialsLabelIgnored, usable: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := Read(tenant.Given{
+				Input:   v1alpha1.Input{Credentials: v1alpha1.Credentials{Label: tc.label}},
+				Secrets: map[string]tenant.Secret{"s": {Read: true, Found: true, Labelled: tc.labelled, Data: map[string]string{"password": "x"}}},
+			}, "s")
+			if (s.Problem == nil) != tc.usable || s.Has("password") != tc.usable {
+				t.Errorf("want it usable: %t, got problem %v and data %v", tc.usable, s.Problem, s.Data)
+			}
+		})
+	}
+}
+
+// TestLongKeys: no key takes the time of the function, which is everybody's.
+func TestLongKeys(t *testing.T) {
+	long := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("A", MaxPrivateKey) + "\n-----END RSA PRIVATE KEY-----\n"
+	pair := &Reader{}
+	CheckPair(pair, []byte("c"), []byte(long))
+	if pair.Problem == nil || !strings.Contains(pair.Problem.message, "bytes: write one of at most 16384") {
+		t.Errorf("want its length refused, got %v", pair.Problem)
+	}
+}

@@ -1,0 +1,109 @@
+package repositories
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/crypto/ssh"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// extraHosts is the value of the argo-cd chart for SSH hosts beside those that
+// Argo CD knows of its own accord.
+var extraHosts = []string{"configs", "ssh", "extraHosts"}
+
+// ofEntry begins the lines of one entry of the spec, so that they can be told from
+// those of others later.
+const ofEntry = "# of "
+
+// readKnownHosts reads lines of a known_hosts file.
+func readKnownHosts(s *credentials.Reader, text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			lines = append(lines, line)
+		}
+	}
+	for _, line := range lines {
+		if _, _, _, _, _, err := ssh.ParseKnownHosts([]byte(line + "\n")); err != nil || errors.Is(err, io.EOF) {
+			s.Fail("%s has a line that is not one of a known_hosts file: write lines as ssh-keyscan prints them", knownHostsKey)
+			return ""
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// knownHosts are the lines of all entries.
+type knownHosts struct {
+	entries map[string]string
+	before  func() map[string]string
+}
+
+func newKnownHosts(s *credentials.Sensitive) *knownHosts {
+	return &knownHosts{entries: map[string]string{}, before: func() map[string]string {
+		out := map[string]string{}
+		if s.Before == nil {
+			return out
+		}
+		text, _ := values.Lookup(s.Before(), extraHosts...)
+		entry := ""
+		for line := range strings.Lines(fmt.Sprint(text)) {
+			line = strings.TrimSpace(line)
+			if name, ok := strings.CutPrefix(line, ofEntry); ok {
+				entry = name
+			} else if entry != "" {
+				out[entry] = strings.TrimPrefix(out[entry]+"\n"+line, "\n")
+			}
+		}
+		return out
+	}}
+}
+
+// add adds the lines of an entry; of one that can't be used, those from before.
+func (h *knownHosts) add(e repository, c tenant.Connection, lines string) {
+	name := e.kind + " " + e.name
+	if c.State != v1alpha1.StateConnected {
+		lines = h.before()[name]
+	}
+	if lines != "" {
+		h.entries[name] = lines
+	}
+}
+
+// setKnownHosts hands the lines to Argo CD, after those that the claim or the
+// platform sets: values that stand in the Release win over those it reads from a
+// Secret, so they move there.
+func setKnownHosts(p *tenant.Decision, h *knownHosts, s *credentials.Sensitive, argocd *values.Stack) error {
+	if len(h.entries) == 0 {
+		return nil
+	}
+	if err := argocd.Reserve(values.Input, "the known hosts of repositories", values.In("configs"), values.In("configs", "ssh")); err != nil {
+		return err
+	}
+	var lines []string
+	if own, ok := values.Lookup(p.ArgoCD.Values, extraHosts...); ok {
+		text, isText := own.(string)
+		if !isText && own != nil {
+			return fmt.Errorf("%s: %v is not text: write lines of a known_hosts file", "spec.argocd.values."+strings.Join(extraHosts, "."), own)
+		}
+		if text != "" {
+			lines = append(lines, strings.TrimRight(text, "\n"))
+		}
+		values.Remove(p.ArgoCD.Values, extraHosts...)
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.entries)) {
+		lines = append(lines, ofEntry+name, h.entries[name])
+	}
+	if !s.Put(strings.Join(lines, "\n"), extraHosts) {
+		return fmt.Errorf("spec.repositories: the known hosts of all are too large together: write only those of servers that Argo CD doesn't know")
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package repositories
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// A repository is what repositories and credential templates have in common.
+type repository struct {
+	kind string
+	// field of the entry, and the chart's key for the list it is in.
+	field, key string
+	name, url  string
+	typ        v1alpha1.RepositoryType
+	project    string
+	secretRef  *v1alpha1.SecretReference
+}
+
+// resolve registers the repositories and credential templates of the spec.
+func resolve(of part.Candidate) error {
+	p, s, argocd := of.Decision, of.Sensitive, of.ArgoCD
+	var all []repository
+	for i, e := range of.Spec.Repositories {
+		all = append(all, repository{v1alpha1.KindRepository, fmt.Sprintf("spec.repositories[%d]", i), "repositories", e.Name, e.URL, e.Type, e.Project, e.SecretRef})
+	}
+	for i, e := range of.Spec.CredentialTemplates {
+		all = append(all, repository{v1alpha1.KindCredentialTemplate, fmt.Sprintf("spec.credentialTemplates[%d]", i), "credentialTemplates", e.Name, e.URL, e.Type, "", &e.SecretRef})
+	}
+	seen := map[string]string{}
+	hosts := newKnownHosts(s)
+	for _, e := range all {
+		if e.typ == "" {
+			e.typ = v1alpha1.RepositoryGit
+		}
+		if err := e.check(); err != nil {
+			return err
+		}
+		for _, unique := range []struct{ field, id, value string }{{"name", e.key + "/" + e.name, e.name}, {"url", e.key + " " + e.url + " " + e.project, e.url}} {
+			if other, ok := seen[unique.id]; ok {
+				return fmt.Errorf("%s.%s: %q is that of %s, too: leave one of the two out", e.field, unique.field, unique.value, other)
+			}
+			seen[unique.id] = e.field
+		}
+		path := []string{"configs", e.key, e.name}
+		if err := argocd.Reserve(values.Input, e.field+", which has the same name", values.Not(path...)); err != nil {
+			return err
+		}
+		value, known, problem := e.read(of.Given)
+		c := s.Add(tenant.Connection{Kind: e.kind, Name: e.name}, problem, value, path...)
+		hosts.add(e, c, known)
+		p.Repositories = append(p.Repositories, c)
+	}
+	return setKnownHosts(p, hosts, s, argocd)
+}
+
+// check checks an entry, as the schema does.
+func (e repository) check() error {
+	if len(validation.IsDNS1123Label(e.name)) > 0 {
+		return fmt.Errorf("%s.name: %q is not a name: write a DNS label, such as apps", e.field, e.name)
+	}
+	if !slices.Contains(credentials.RepositoryTypes, e.typ) {
+		return fmt.Errorf("%s.type: %q is unknown: write one of %v", e.field, e.typ, credentials.RepositoryTypes)
+	}
+	if e.project != "" && len(validation.IsDNS1123Subdomain(e.project)) > 0 {
+		return fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", e.field, e.project)
+	}
+	if err := credentials.CheckRepositoryURL(e.field+".url", e.url, e.typ); err != nil {
+		return err
+	}
+	if e.secretRef != nil {
+		return credentials.CheckSecretRef(e.field, *e.secretRef)
+	}
+	return nil
+}
+
+// read is the entry of the chart's list, and the known hosts that go with it.
+func (e repository) read(r tenant.Given) (values.Values, string, *credentials.Problem) {
+	v := values.Values{"url": e.url, "type": string(e.typ)}
+	if e.kind == v1alpha1.KindRepository {
+		v["name"] = e.name
+	}
+	if e.project != "" {
+		v["project"] = e.project
+	}
+	// Argo CD has Helm charts in OCI registries without a scheme.
+	if host, ok := strings.CutPrefix(e.url, "oci://"); ok && e.typ == v1alpha1.RepositoryHelm {
+		v["url"], v["enableOCI"] = host, "true"
+	}
+	if e.secretRef == nil {
+		return v, "", nil
+	}
+	s := credentials.Read(r, e.secretRef.Name)
+	known := readRepository(s, isSSH(e.url), v)
+	return v, known, s.Problem
+}
+
+func isSSH(raw string) bool {
+	return strings.HasPrefix(raw, "ssh://") || !strings.Contains(raw, "://") && credentials.SCPURL.MatchString(raw)
+}

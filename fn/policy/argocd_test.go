@@ -1,0 +1,72 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// TestTemplates: provider-helm renders nothing of a claim's own.
+func TestTemplates(t *testing.T) {
+	const template = `{{ repeat 1099511627776 "a" }}`
+	cases := map[string]struct {
+		path string
+		to   any
+		free bool
+	}{
+		"Object":              {"extraObjects", []any{values.Values{"kind": "ConfigMap", "data": values.Values{"a": template}}}, false},
+		"ObjectAsText":        {"extraObjects", []any{template}, false},
+		"Key":                 {"extraObjects", []any{values.Values{template: "a"}}, false},
+		"KeyOfTheChart":       {"server.podAnnotations." + template, "a", false},
+		"Container":           {"server.extraContainers", []any{values.Values{"name": "a", "args": []any{template}}}, false},
+		"SubchartsTemplate":   {"redis-ha.haproxy.customConfig", template, false},
+		"NotificationsInits":  {"notifications.initContainers", []any{template}, false},
+		"MessageOfArgoCD":     {"notifications.templates.app", "{{ .app.metadata.name }}", true},
+		"SettingOfArgoCD":     {"configs.cm.help", "{{ x }}", true},
+		"OneBrace":            {"server.podAnnotations.a", "{ {x} }", true},
+		"LookalikeOfSettings": {"configsx.cm", template, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := values.Values{}
+			path := strings.SplitN(tc.path, ".", 3)
+			values.Insert(v, tc.to, path...)
+			err := templates("f", v)
+			if (err == nil) != tc.free {
+				t.Fatalf("want possible: %v, got %v", tc.free, err)
+			}
+			if err != nil && !strings.HasPrefix(err.Error(), "f."+path[0]) {
+				t.Errorf("the error doesn't begin with the path: %v", err)
+			}
+		})
+	}
+}
+
+// TestReplicasOfClaims: a claim's numbers take no memory of the process that renders
+// for all tenants.
+func TestReplicasOfClaims(t *testing.T) {
+	for name, tc := range map[string]struct {
+		values values.Values
+		want   string
+	}{
+		"Usual":        {values.Values{"server": values.Values{"replicas": 3., "autoscaling": values.Values{"maxReplicas": 10.}}, "redis-ha": values.Values{"enabled": true}}, ""},
+		"None":         {values.Values{"dex": values.Values{"replicas": nil}}, ""},
+		"NotTheCharts": {values.Values{"configs": values.Values{"cm": values.Values{"replicas": "many"}}}, ""},
+		"TooMany":      {values.Values{"redis-ha": values.Values{"enabled": true, "replicas": 2e9}}, "spec.argocd.values.redis-ha.replicas: "},
+		"TooManyText":  {values.Values{"redis-ha": values.Values{"replicas": "2000000000"}}, "write a number from 0 to 200"},
+		"Hexadecimal":  {values.Values{"redis-ha": values.Values{"replicas": "0x7fffffff"}}, "write a number from 0 to 200"},
+		"Proxies":      {values.Values{"redis-ha": values.Values{"haproxy": values.Values{"replicas": 1e6}}}, "spec.argocd.values.redis-ha.haproxy.replicas"},
+		"Autoscaled":   {values.Values{"server": values.Values{"autoscaling": values.Values{"maxReplicas": 1e9}}}, "maxReplicas"},
+		"NoSwitch":     {values.Values{"redis-ha": values.Values{"enabled": 0.}}, "redis-ha.enabled: \"0\" is neither true nor false"},
+		"NullSwitch":   {values.Values{"redis-ha": values.Values{"enabled": nil}}, "neither true nor false"},
+		"EmptySwitch":  {values.Values{"redis-ha": values.Values{"enabled": ""}}, "neither true nor false"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := replicas("spec.argocd.values", tc.values)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("want %q, got %v", tc.want, err)
+			}
+		})
+	}
+}

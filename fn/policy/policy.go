@@ -1,0 +1,79 @@
+// Package policy refuses what no tenant can have: a list of named checks, each of which
+// looks at one thing. What a part of a claim may say, its own package checks.
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// A Check returns an error that names the field, the value seen, and what to write
+// instead.
+type Check func(tenant.Given) error
+
+// Checks by the order in which they are made: the platform's mistakes come before a
+// claim's.
+var Checks = []struct {
+	Name  string
+	Check Check
+}{
+	{"PlanNamespaces", ofPlan(plan.Plan.CheckNamespaces)},
+	{"PlanResourceNames", ofPlan(planResourceNames)},
+	{"PlanAmounts", ofPlan(planAmounts)},
+	{"PlanStorageSize", ofPlan(planStorageSize)},
+	{"PlanObjectNames", ofPlan(planObjectNames)},
+	{"PlanReplicas", ofPlan(planReplicas)},
+	{"PlanLoadBalancers", ofPlan(planLoadBalancers)},
+	{"PlanPodSecurity", ofPlan(planPodSecurity)},
+	{"PlanStore", ofPlan(planStore)},
+	{"PlanIngress", ofPlan(planIngress)},
+	{"CredentialsLabel", credentialsLabel},
+	{"StorageSize", storageSize},
+	{"Network", func(g tenant.Given) error { return network(g.Platform()) }},
+	{"SecretsOfClaim", secretsOfClaim},
+	{"PlainValues", func(g tenant.Given) error { return plainValues("spec.vcluster.values", g.Spec.VClusterValues) }},
+	{"Templates", func(g tenant.Given) error { return templates("spec.argocd.values", g.Spec.ArgoCDValues) }},
+	{"Replicas", func(g tenant.Given) error { return replicas("spec.argocd.values", g.Spec.ArgoCDValues) }},
+}
+
+// Refuse returns what the first check finds.
+func Refuse(g tenant.Given) error {
+	for _, c := range Checks {
+		if err := c.Check(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func ofPlan(check func(plan.Plan) error) Check {
+	return func(g tenant.Given) error { return check(g.Plan) }
+}
+
+func credentialsLabel(g tenant.Given) error {
+	labels := []string{tenant.CredentialsLabelRequired, tenant.CredentialsLabelIgnored}
+	if is := g.Platform().Credentials.Label; !slices.Contains(labels, is) {
+		return fmt.Errorf("input.credentials.label: %q is unknown: write one of %v", is, labels)
+	}
+	return nil
+}
+
+func storageSize(g tenant.Given) error {
+	size := g.Platform().Storage.Size
+	if q, ok := values.ParseAmount(size); !ok || q.Sign() <= 0 {
+		return fmt.Errorf("input.storage.size: %q is not an amount: write one such as 2Gi", size)
+	}
+	return nil
+}
+
+// secretsOfClaim refuses references of a composite resource without a claim.
+func secretsOfClaim(g tenant.Given) error {
+	if len(g.SecretNames) > 0 && g.Claim.Namespace == "" {
+		return fmt.Errorf("spec: Secret %s is looked for in the namespace of the claim, and this composite resource has no claim: claim it, or leave the reference out", g.SecretNames[0])
+	}
+	return nil
+}

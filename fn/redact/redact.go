@@ -1,0 +1,157 @@
+// Package redact takes secrets out of messages.
+package redact
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+const (
+	// maxMessage bounds what a provider's error may take of a condition.
+	maxMessage = 1024
+	// minSecret is the shortest text taken for a secret: shorter ones are words
+	// that stand in any message.
+	minSecret = 6
+
+	redacted = "[redacted]"
+)
+
+// secretField is a field of a kubeconfig, or of anything like it, that holds a
+// secret. The rest of a kubeconfig, its server above all, is what makes an error
+// worth reading.
+var secretField = regexp.MustCompile(`(?i)((?:token|password|client-key-data|bearer)"?\s*[:=]\s*"?)([^\s",}]+)`)
+
+// A Redactor takes secrets out of messages.
+type Redactor func(message string) string
+
+// New returns a redactor that takes out the connection details that are known, line by line since
+// a kubeconfig never turns up whole, what the Secrets hold that were read, and what
+// has the form of a secret. They are looked up when there is a message to look at.
+func New(o tenant.Observed) Redactor {
+	known := sync.OnceValue(func() []string { return secrets(o) })
+	return func(message string) string {
+		if message == "" {
+			return ""
+		}
+		for _, secret := range known() {
+			message = strings.ReplaceAll(message, secret, redacted)
+		}
+		message = secretField.ReplaceAllString(message, "${1}"+redacted)
+		return cut(strings.ToValidUTF8(message, "?"))
+	}
+}
+
+// secrets are the texts to hide, the longest first: one may be part of another.
+func secrets(o tenant.Observed) []string {
+	var out []string
+	add := func(details map[string][]byte) {
+		for key, value := range details {
+			if key == tenant.URLKey || key == tenant.UsernameKey {
+				continue
+			}
+			for line := range bytes.Lines(value) {
+				if text := secretIn(strings.TrimSpace(string(line))); len(text) >= minSecret {
+					out = append(out, text)
+				}
+			}
+		}
+	}
+	add(o.XRConnection)
+	for _, c := range o.Composed {
+		add(c.Connection)
+	}
+	for _, s := range slices.Concat(o.Secrets, o.Credentials(), []map[string]string{o.ValuesData()}) {
+		out = append(out, secretTexts(s)...)
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+	})
+	return slices.Compact(out)
+}
+
+// publicKey is a key of a Secret, or a field of what stands in one, that holds no
+// secret. Hiding it would take from a message what makes it worth reading.
+var publicKey = regexp.MustCompile(`(?i)^(server|name|namespaces?|project|shard|clusterResources|url|type|username|insecure.*|enable.*|force.*|noProxy|githubApp(ID|InstallationID|EnterpriseBaseUrl)|.*ca\.crt|tls\.crt|tlsClientCertData|ca-?data|certificate-authority.*|cert-?data|client-certificate.*|known_?hosts|apiVersion|kind|current-context|context|cluster|user|issuer|clientID|serverName)$`)
+
+// fromSpec is a key of the values under which stands what the claim itself says. A
+// label is often the name of what it labels, and names make a message worth reading.
+var fromSpec = regexp.MustCompile(`^(labels|annotations)$`)
+
+// secretTexts are the texts to hide of a Secret that was read: whole, line by
+// line, and in base64, which is how they stand in another Secret.
+func secretTexts(data map[string]string) []string {
+	var out []string
+	hide := func(text string) {
+		if len(text) >= minSecret {
+			out = append(out, text, base64.StdEncoding.EncodeToString([]byte(text)))
+		}
+	}
+	var walk func(key string, v any)
+	walk = func(key string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			if fromSpec.MatchString(key) {
+				return
+			}
+			for key, at := range v {
+				walk(key, at)
+			}
+		case []any:
+			for _, at := range v {
+				walk(key, at)
+			}
+		case string:
+			// A URL may have a password in it.
+			if publicKey.MatchString(key) && (!strings.Contains(v, "://") || !strings.Contains(v, "@")) {
+				return
+			}
+			hide(strings.TrimSpace(v))
+			for line := range strings.Lines(v) {
+				hide(strings.TrimSpace(line))
+			}
+		}
+	}
+	for key, text := range data {
+		var nested map[string]any
+		if yaml.Unmarshal([]byte(text), &nested) == nil && nested != nil {
+			walk(key, nested)
+			hide(strings.TrimSpace(text))
+			continue
+		}
+		walk(key, text)
+	}
+	return out
+}
+
+// secretIn is the part of a line that is secret. A line of a kubeconfig is a
+// field, and most of its fields aren't.
+func secretIn(line string) string {
+	if m := secretField.FindStringSubmatch(line); m != nil {
+		return m[2]
+	}
+	if strings.Contains(line, ": ") || strings.HasSuffix(line, ":") {
+		return ""
+	}
+	return line
+}
+
+func cut(message string) string {
+	if len(message) <= maxMessage {
+		return message
+	}
+	at := maxMessage
+	for !utf8.RuneStart(message[at]) {
+		at--
+	}
+	return message[:at] + "..."
+}

@@ -1,0 +1,173 @@
+package resolve
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// TestValuesFitTheVClusterChart holds the values, and each path a tenant may
+// set, against the schema of the real chart, which refuses unknown keys.
+func TestValuesFitTheVClusterChart(t *testing.T) {
+	schema := vclusterSchema(t)
+	cases := map[string]v1alpha1.Input{
+		"Defaults": {},
+		"All": {
+			Host:    v1alpha1.Host{ClusterDomain: "cluster.local"},
+			Images:  v1alpha1.Images{Registry: "mirror.test/m"},
+			Storage: v1alpha1.Storage{Size: "2Gi", StorageClass: "fast"},
+		},
+		"Ephemeral": {Storage: v1alpha1.Storage{Ephemeral: true}},
+	}
+	cases["Ingress"] = v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}
+	for name, in := range cases {
+		t.Run(name, func(t *testing.T) {
+			p, err := Tenant(tenant.Given{XRName: "a", Input: in, Hostnames: tenant.Hostnames{Held: []string{"a.example.org"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			validate(t, schema, p.VirtualCluster.Values)
+		})
+	}
+	for name, data := range map[string]v1alpha1.PlanData{
+		"PlanWithEtcd":    {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd, Storage: v1alpha1.PlanStorage{Size: "5Gi", StorageClass: "fast"}}},
+		"PlanWithOneEtcd": {VCluster: v1alpha1.PlanVCluster{BackingStore: plan.StoreEtcd}},
+		"PlanWithAll": {
+			VCluster:      v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Requests: map[string]v1alpha1.Quantity{"cpu": "1"}, Limits: map[string]v1alpha1.Quantity{"memory": "4Gi"}}},
+			Quota:         map[string]v1alpha1.Quantity{"count/pods": "50"},
+			Limits:        v1alpha1.PlanLimits{Default: map[string]v1alpha1.Quantity{"cpu": "2"}, DefaultRequest: map[string]v1alpha1.Quantity{"cpu": "1"}, Max: map[string]v1alpha1.Quantity{"cpu": "4"}},
+			PodSecurity:   tenant.PodSecurityRestricted,
+			LoadBalancers: 1,
+			RuntimeClass:  "gvisor",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			validate(t, schema, p.VirtualCluster.Values)
+		})
+	}
+	for _, row := range values.VCluster.Rows {
+		path := row.Path
+		if row.Class != values.OfTenant {
+			continue
+		}
+		t.Run(path, func(t *testing.T) {
+			v := values.Values{}
+			var to any = true
+			switch {
+			case strings.HasSuffix(path, "resources"):
+				to = values.Values{"limits": values.Values{"memory": "1Gi"}}
+			case strings.HasSuffix(path, "limits"), strings.HasSuffix(path, "requests"):
+				to = values.Values{"memory": "1Gi"}
+			case strings.HasSuffix(path, "replicas"):
+				to = 2.
+			case strings.HasSuffix(path, "encoding"):
+				to = "json"
+			}
+			values.Insert(v, to, strings.Split(path, ".")...)
+			p, err := Tenant(tenant.Given{XRName: "a", Spec: tenant.Ask{VClusterValues: v}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			validate(t, schema, p.VirtualCluster.Values)
+		})
+	}
+	if schema.Validate(values.Values{"controlPlane": values.Values{"misspelt": true}}) == nil {
+		t.Error("the schema lets unknown keys pass: it proves nothing")
+	}
+}
+
+// TestValuesFitOlderCharts: the oldest vcluster, and those around which its values
+// have changed, take what the function sets, too.
+func TestValuesFitOlderCharts(t *testing.T) {
+	for version, kubernetes := range map[string]string{"0.34.0": "v1.34.0", "0.35.1": "v1.35.0"} {
+		t.Run(version, func(t *testing.T) {
+			schema := schemaOfVersion(t, version)
+			for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}, RuntimeClass: "gvisor", LoadBalancers: 1}} {
+				data.Versions = v1alpha1.PlanVersions{VClusterCharts: []string{version}, Kubernetes: []string{kubernetes}}
+				p, err := Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}, Spec: tenant.Ask{VClusterChartVersion: version, KubernetesVersion: kubernetes},
+					Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hostnames: tenant.Hostnames{Held: []string{"a.example.org"}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				validate(t, schema, p.VirtualCluster.Values)
+			}
+		})
+	}
+}
+
+// vclusterSchema compiles the schema of the default chart version, from its Go
+// module.
+func vclusterSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	return schemaOfVersion(t, tenant.DefaultVClusterVersion)
+}
+
+func schemaOfVersion(t *testing.T, version string) *jsonschema.Schema {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(moduleOfVersion(t, version), "chart", "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("mem:///values.schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := c.Compile("mem:///values.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schema
+}
+
+// vclusterModule is the folder of the default vcluster's Go module.
+func vclusterModule(t *testing.T) string {
+	t.Helper()
+	return moduleOfVersion(t, tenant.DefaultVClusterVersion)
+}
+
+func moduleOfVersion(t *testing.T, version string) string {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+version).Output()
+	if err != nil {
+		t.Fatalf("cannot download the vcluster module: %v", err)
+	}
+	module := struct{ Dir string }{}
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	return module.Dir
+}
+
+func validate(t *testing.T, schema *jsonschema.Schema, v values.Values) {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(doc); err != nil {
+		t.Errorf("the chart refuses the values: %v\n%s", err, raw)
+	}
+}

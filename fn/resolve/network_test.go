@@ -1,0 +1,189 @@
+package resolve
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/core/network"
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/networktest"
+)
+
+func tenantPod(l ...string) networktest.Party {
+	return networktest.Pod("vargo-a", append([]string{network.LabelManagedBy, "vcluster", network.LabelNamespace, "argocd"}, l...)...)
+}
+
+// TestNetworkPolicies asks of connections whether the policies of a tenant let
+// them through, as a network plugin would decide.
+func TestNetworkPolicies(t *testing.T) {
+	var (
+		control = networktest.Pod("vargo-a", "app", "vcluster", "release", "vcluster")
+		etcd    = networktest.Pod("vargo-a", "app", "vcluster-etcd", "release", "vcluster")
+		any1    = tenantPod()
+		// What a tenant may write itself makes none of its pods another.
+		imposter = tenantPod("app", "vcluster", "vcluster.loft.sh/label-release", "vcluster")
+		dns      = tenantPod("k8s-app", "vcluster-kube-dns")
+		server   = tenantPod("app.kubernetes.io/name", "argocd-server")
+		other    = networktest.Pod("vargo-b", network.LabelManagedBy, "vcluster", network.LabelNamespace, "argocd", "app.kubernetes.io/name", "argocd-server")
+		otherAPI = networktest.Pod("vargo-b", "app", "vcluster", "release", "vcluster")
+		provider = networktest.Pod("crossplane-system")
+		ingress  = networktest.Pod("traefik")
+		kubeDNS  = networktest.Pod("kube-system", "k8s-app", "kube-dns")
+		monitor  = networktest.Pod("monitoring", "app", "prometheus")
+		git      = networktest.Pod("git")
+		solver   = networktest.Pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
+	)
+	host := v1alpha1.Host{APIServer: v1alpha1.APIServer{CIDRs: []string{"10.244.0.1/32", "198.51.100.7/32"}}}
+	network := v1alpha1.Network{
+		InternalCIDRs: []string{"203.0.113.0/24", "2001:db8::/32"},
+		AllowFrom:     []networkingv1.NetworkPolicyPeer{network.NamespacePeer("monitoring"), {IPBlock: &networkingv1.IPBlock{CIDR: "10.243.0.0/24"}}},
+		AllowTo:       []networkingv1.NetworkPolicyPeer{network.NamespacePeer("git")},
+	}
+	cases := map[string]struct {
+		from, to networktest.Party
+		port     int
+		want     bool
+		// plain: the platform has set nothing; none: it has no ingress controllers.
+		plain, none bool
+		// balanced: the plan allows Services of type LoadBalancer.
+		balanced bool
+	}{
+		"TenantToOwnPod":            {from: any1, to: server, port: 8080, want: true},
+		"TenantToOwnDNS":            {from: any1, to: dns, port: 1053, want: true},
+		"TenantToOwnAPI":            {from: any1, to: control, port: 8443, want: true},
+		"TenantToOwnStore":          {from: any1, to: etcd, port: 2379},
+		"ImposterToStore":           {from: imposter, to: etcd, port: 2379},
+		"TenantToOtherTenant":       {from: any1, to: other, port: 8080},
+		"TenantToOtherAPI":          {from: any1, to: otherAPI, port: 8443},
+		"OtherTenantToTenant":       {from: other, to: server, port: 8080},
+		"OtherTenantToAPI":          {from: other, to: control, port: 8443},
+		"ControlToOtherAPI":         {from: control, to: otherAPI, port: 8443},
+		"TenantToKubeDNS":           {from: any1, to: kubeDNS, port: 53},
+		"DNSToKubeDNS":              {from: dns, to: kubeDNS, port: 53, want: true},
+		"DNSToKubeDNSMetrics":       {from: dns, to: kubeDNS, port: 9153},
+		"TenantToInternet":          {from: any1, to: networktest.Address("140.82.121.4"), port: 443, want: true},
+		"TenantToInternet6":         {from: any1, to: networktest.Address("2606:50c0:8000::153"), port: 22, want: true},
+		"TenantToMetadata":          {from: any1, to: networktest.Address("169.254.169.254"), port: 80},
+		"TenantToMetadata6":         {from: any1, to: networktest.Address("fd00:ec2::254"), port: 80},
+		"TenantToAzure":             {from: any1, to: networktest.Address("168.63.129.16"), port: 80},
+		"TenantToAlibaba":           {from: any1, to: networktest.Address("100.100.100.200"), port: 80},
+		"TenantToOracle":            {from: any1, to: networktest.Address("192.0.0.192"), port: 80},
+		"TenantToNode":              {from: any1, to: networktest.Address("10.244.0.1"), port: 10250},
+		"TenantToHostAPI":           {from: any1, to: networktest.Address("10.244.0.1"), port: 6443},
+		"TenantToService":           {from: any1, to: networktest.Address("10.96.0.1"), port: 443},
+		"TenantToPrivate":           {from: any1, to: networktest.Address("192.168.1.1"), port: 443},
+		"TenantToPrivate172":        {from: any1, to: networktest.Address("172.31.0.1"), port: 443},
+		"TenantToNAT64":             {from: any1, to: networktest.Address("64:ff9b::a9fe:a9fe"), port: 80},
+		"TenantToLoopback6":         {from: any1, to: networktest.Address("::1"), port: 80},
+		"TenantToInternal":          {from: any1, to: networktest.Address("203.0.113.9"), port: 443},
+		"TenantToInternal6":         {from: any1, to: networktest.Address("2001:db8::9"), port: 443},
+		"TenantToInternalPlain":     {from: any1, to: networktest.Address("203.0.113.9"), port: 443, want: true, plain: true},
+		"TenantToAllowed":           {from: any1, to: git, port: 22, want: true},
+		"TenantToUnknownPod":        {from: any1, to: monitor, port: 9090},
+		"ControlToTenant":           {from: control, to: server, port: 9443, want: true},
+		"ControlToStore":            {from: control, to: etcd, port: 2379, want: true},
+		"StoreToStore":              {from: etcd, to: etcd, port: 2380, want: true},
+		"ControlToKubeDNS":          {from: control, to: kubeDNS, port: 53, want: true},
+		"ControlToHostAPI":          {from: control, to: networktest.Address("10.244.0.1"), port: 6443, want: true},
+		"ControlToKubelet":          {from: control, to: networktest.Address("10.244.0.1"), port: 10250},
+		"ControlToElsewhere":        {from: control, to: networktest.Address("10.0.0.1"), port: 6443},
+		"ControlToElsewherePlain":   {from: control, to: networktest.Address("10.0.0.1"), port: 6443, want: true, plain: true},
+		"ControlToMetadataPlain":    {from: control, to: networktest.Address("169.254.169.254"), port: 443, plain: true},
+		"ControlToInternetPlain":    {from: control, to: networktest.Address("140.82.121.4"), port: 80, plain: true},
+		"ProviderToAPI":             {from: provider, to: control, port: 8443, want: true},
+		"ProviderToStore":           {from: provider, to: etcd, port: 2379},
+		"ProviderToTenant":          {from: provider, to: server, port: 8080},
+		"IngressToServer":           {from: ingress, to: server, port: 8080, want: true},
+		"IngressToServersOtherPort": {from: ingress, to: server, port: 8083},
+		"IngressToOtherPods":        {from: ingress, to: any1, port: 8080},
+		"IngressToAPI":              {from: ingress, to: control, port: 8443},
+		"IngressToSolver":           {from: ingress, to: solver, port: 8089, want: true},
+		"TenantToSolver":            {from: any1, to: solver, port: 8089},
+		"OtherToSolver":             {from: other, to: solver, port: 8089},
+		"NoIngressControllers":      {from: ingress, to: server, port: 8080, none: true},
+		"MonitoringToTenant":        {from: monitor, to: server, port: 8083, want: true},
+		"MonitoringToAPI":           {from: monitor, to: control, port: 8443, want: true},
+		"MonitoringToStore":         {from: monitor, to: etcd, port: 2381},
+		"MonitoringToTenantPlain":   {from: monitor, to: server, port: 8083, plain: true},
+		"AllowedAddressToAPI":       {from: networktest.Address("10.243.0.1"), to: control, port: 8443, want: true},
+		"OtherAddressToAPI":         {from: networktest.Address("10.242.0.1"), to: control, port: 8443},
+		"InternetToServer":          {from: networktest.Address("140.82.121.4"), to: server, port: 8080},
+		"InternetToBalanced":        {from: networktest.Address("140.82.121.4"), to: any1, port: 8080, balanced: true, want: true},
+		"InternetToBalancedsAPI":    {from: networktest.Address("140.82.121.4"), to: control, port: 8443, balanced: true},
+		"InternalToBalanced":        {from: networktest.Address("203.0.113.9"), to: any1, port: 8080, balanced: true},
+		"OtherTenantToBalanced":     {from: other, to: any1, port: 8080, balanced: true},
+		"TenantToPublicHostAPI":     {from: any1, to: networktest.Address("198.51.100.7"), port: 443},
+		"ControlToPublicHostAPI":    {from: control, to: networktest.Address("198.51.100.7"), port: 6443, want: true},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := tenant.Given{XRName: "a", Input: v1alpha1.Input{Host: host, Network: network}}
+			if tc.plain {
+				r.Input = v1alpha1.Input{}
+			}
+			if tc.none {
+				r.Input.Network.IngressControllers = []string{}
+			}
+			if tc.balanced {
+				r.Plan = plan.Plan{Name: "p", Data: v1alpha1.PlanData{LoadBalancers: 1}}
+			}
+			if got := networktest.Allows(policiesOf(t, r), tc.from, tc.to, tc.port); got != tc.want {
+				t.Errorf("from %v to %v, port %d: want %v, got %v", tc.from, tc.to, tc.port, tc.want, got)
+			}
+		})
+	}
+	if p := policiesOf(t, tenant.Given{XRName: "a", Input: v1alpha1.Input{Network: v1alpha1.Network{Disabled: true}}}); len(p) > 0 {
+		t.Errorf("switched off, and yet there are %d policies", len(p))
+	}
+}
+
+// TestNetworkPoliciesStay: whether a claim has a URL changes none of them, since with a change the chart restarts the
+// control plane.
+func TestNetworkPoliciesStay(t *testing.T) {
+	with := tenant.Given{XRName: "a", Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hostnames: tenant.Hostnames{Held: []string{"a.example.org"}}}
+	if diff := cmp.Diff(policiesOf(t, tenant.Given{XRName: "a"}), policiesOf(t, with)); diff != "" {
+		t.Errorf("-without a URL, +with one:\n%s", diff)
+	}
+}
+
+// policiesOf are the NetworkPolicies of a tenant.
+func policiesOf(t *testing.T, r tenant.Given) []networkingv1.NetworkPolicy {
+	t.Helper()
+	p, err := Tenant(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, policy := range p.Bounds.NetworkPolicies {
+		if policy.Namespace != "vargo-a" || policy.Kind == "" {
+			t.Errorf("policy %s is for namespace %q", policy.Name, policy.Namespace)
+		}
+	}
+	return p.Bounds.NetworkPolicies
+}
+
+// TestOneMistakeAtATime: of several mistakes the same one is told each time.
+func TestOneMistakeAtATime(t *testing.T) {
+	wrong := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Is"}}}
+	for name, r := range map[string]tenant.Given{
+		"Plan": {Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{RuntimeClass: "a b", VCluster: v1alpha1.PlanVCluster{Storage: v1alpha1.PlanStorage{StorageClass: "a b"}},
+			Ingress: v1alpha1.Ingress{ClassName: "a b"}}}},
+		"Quota": {Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{Quota: map[string]v1alpha1.Quantity{"pods": "a", "secrets": "b", "cpu": "c", "memory": "d"}}}},
+		"Peer":  {Input: v1alpha1.Input{Network: v1alpha1.Network{AllowTo: []networkingv1.NetworkPolicyPeer{{PodSelector: wrong, NamespaceSelector: wrong}}}}},
+	} {
+		r.XRName = "a"
+		_, first := Tenant(r)
+		if first == nil {
+			t.Fatalf("%s: no error", name)
+		}
+		for range 50 {
+			if _, err := Tenant(r); err == nil || err.Error() != first.Error() {
+				t.Fatalf("%s: once %v, once %v", name, first, err)
+			}
+		}
+	}
+}

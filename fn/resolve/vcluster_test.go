@@ -1,0 +1,137 @@
+package resolve
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// TestTableOfVClusterValues: each path is one of the chart's, and the function sets
+// nothing that the table doesn't protect.
+func TestTableOfVClusterValues(t *testing.T) {
+	known := schemaPaths(t)
+	seen := map[string]bool{}
+	for _, row := range values.VCluster.Rows {
+		if seen[row.Path] {
+			t.Errorf("%s is there twice", row.Path)
+		}
+		seen[row.Path] = true
+		if row.Why == "" {
+			t.Errorf("%s doesn't say why", row.Path)
+		}
+		// In the chart's template, and in no schema up to 0.36.
+		if row.Path != "controlPlane.statefulSet.runtimeClassName" && !known(strings.Split(row.Path, ".")) {
+			t.Errorf("%s is no path of the chart's values", row.Path)
+		}
+	}
+	if !slices.IsSortedFunc(values.VCluster.Rows, func(a, b values.Row) int {
+		order := []values.Class{values.OfTenant, values.OfPlan, values.OfInput, values.Protected}
+		if a.Class != b.Class {
+			return slices.Index(order, a.Class) - slices.Index(order, b.Class)
+		}
+		return strings.Compare(a.Path, b.Path)
+	}) {
+		t.Error("the table isn't in order of class and path")
+	}
+	p, err := Tenant(tenant.Given{XRName: "a", Input: v1alpha1.Input{Images: v1alpha1.Images{Registry: "mirror.test"}, Storage: v1alpha1.Storage{StorageClass: "fast"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := vcluster.Protected(p, tenant.WithDefaults(v1alpha1.Input{Images: v1alpha1.Images{Registry: "mirror.test"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range values.Leaves(ours) {
+		// TestRequestsLeaveThePlatformsOwn looks at those that it adds to.
+		if row := values.VCluster.ClassOf(path); row.Class != values.OfInput && row.Class != values.Protected || row.Path == "" {
+			t.Errorf("the function sets %s, which the table doesn't protect: the platform's would be lost in silence", strings.Join(path, "."))
+		}
+	}
+}
+
+// schemaPaths tells which paths the schema of the chart knows.
+func schemaPaths(t *testing.T) func(path []string) bool {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(vclusterModule(t), "chart", "values.schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := map[string]any{}
+	if err := json.Unmarshal(raw, &root); err != nil {
+		t.Fatal(err)
+	}
+	return func(path []string) bool {
+		at := root
+		for _, key := range path {
+			if ref, ok := at["$ref"].(string); ok {
+				at = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
+			}
+			properties, _ := at["properties"].(map[string]any)
+			next, ok := properties[key].(map[string]any)
+			if !ok {
+				return false
+			}
+			at = next
+		}
+		return true
+	}
+}
+
+// TestWhoMaySetVClusterValues holds claims, plans and the platform's input against
+// the table.
+func TestWhoMaySetVClusterValues(t *testing.T) {
+	cases := map[string]struct {
+		path                string
+		to                  any
+		claim, plan, inputs bool
+	}{
+		"Tenants":                {"controlPlane.statefulSet.resources.limits.memory", "1Gi", true, true, true},
+		"Plans":                  {"policies.resourceQuota.quota.limits_cpu", "1", false, true, true},
+		"PlansAbove":             {"policies.resourceQuota", nil, false, false, false},
+		"Protected":              {"policies.networkPolicy.enabled", true, false, false, false},
+		"ProtectedBelow":         {"exportKubeConfig.additionalSecrets", []any{}, false, false, false},
+		"ProtectedTakenAway":     {"policies", nil, false, false, false},
+		"ProtectedReplaced":      {"experimental.deploy", "", false, false, false},
+		"NetworkPoliciesSynced":  {"sync.toHost.networkPolicies.enabled", true, false, false, false},
+		"IngressesSynced":        {"sync.toHost.ingresses.enabled", true, false, false, false},
+		"Endpoints":              {"sync.toHost.endpoints.enabled", true, false, false, false},
+		"Arguments":              {"controlPlane.distro.k8s.apiServer.extraArgs", []any{"--event-ttl=30m"}, false, false, true},
+		"NoOneClassed":           {"controlPlane.statefulSet.labels.a", "b", false, false, true},
+		"NoOneKnows":             {"a.b", true, false, false, true},
+		"ManifestsOfThePlatform": {"experimental.deploy.host.manifestsTemplate", "", false, false, false},
+		"EverySecretSynced":      {"sync.toHost.secrets.all", true, false, false, false},
+		"RightsOnTheHost":        {"rbac.role.extraRules", []any{}, false, false, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			v := values.Values{}
+			values.Insert(v, tc.to, strings.Split(tc.path, ".")...)
+			add := func(of values.Owner) error {
+				return values.NewStack(values.VCluster).Add(values.Layer{Owner: of, Field: "f", Values: v})
+			}
+			for who, check := range map[string]struct {
+				err error
+				may bool
+			}{
+				"claim": {add(values.Claim), tc.claim},
+				"plan":  {add(values.Plan), tc.plan},
+				"input": {add(values.Input), tc.inputs},
+			} {
+				if (check.err == nil) != check.may {
+					t.Errorf("%s may set %s: want %v, got %v", who, tc.path, check.may, check.err)
+				}
+				if check.err != nil && !strings.HasPrefix(check.err.Error(), "f."+tc.path[:strings.IndexAny(tc.path+".", ".")]) {
+					t.Errorf("%s: the error doesn't begin with the path: %v", who, check.err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,66 @@
+package tenant
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+)
+
+// Accepted is what people have written that decides about a tenant: the claim's author,
+// and the platform's. It is kept in a Secret, so that the tenant goes on by it while what
+// they write later can't be used.
+//
+// Where it is lost, damaged or of a newer function, it is as if nothing had been accepted:
+// a tenant whose claim, plan and input can be used goes on by them, and the Secret is
+// written anew; of one with a mistake nothing is changed until that is corrected.
+type Accepted struct {
+	// Version of the format: see acceptedVersion.
+	Version int                 `json:"version"`
+	Spec    Ask                 `json:"spec"`
+	Plan    plan.Plan           `json:"plan"`
+	Input   inputv1alpha1.Input `json:"input"`
+}
+
+// acceptedVersion is the version of the format that this function writes. It reads that
+// one and those before it. A field that an older function doesn't know needs a higher
+// version: what decides about a tenant must not be left out in silence.
+const acceptedVersion = 1
+
+// maxAccepted is the size that a Secret may have, less some room, in bytes.
+const maxAccepted = 1_000_000
+
+// Accepted returns what decides about the tenant.
+func (r Given) Accepted() Accepted {
+	return Accepted{Version: acceptedVersion, Spec: r.Spec, Plan: r.Plan, Input: r.Input}
+}
+
+// JSON returns what is accepted as it is kept.
+func (a Accepted) JSON() ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	// A Secret is no web page, and an escape takes six bytes.
+	e.SetEscapeHTML(false)
+	if err := e.Encode(a); err != nil {
+		return nil, err
+	}
+	if out.Len() > maxAccepted {
+		return nil, fmt.Errorf("spec: takes %d bytes together with the plan and the input, more than the %d that a Secret can keep: write shorter values", out.Len(), maxAccepted)
+	}
+	return out.Bytes(), nil
+}
+
+// readAccepted reads what Accepted.JSON has written. It returns nil where there is nothing
+// that can be used.
+func readAccepted(raw []byte) *Accepted {
+	a := Accepted{}
+	// Numbers in chart values are float64, as in requests.
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if d.Decode(&a) != nil || a.Version > acceptedVersion {
+		return nil
+	}
+	return &a
+}

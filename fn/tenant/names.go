@@ -1,0 +1,151 @@
+package tenant
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+	"strings"
+)
+
+// maxTenantID leaves room for the longest prefix and suffix a name gets, so that
+// every name is a DNS label of 63 characters or less.
+const maxTenantID = 40
+
+// hashLength is long enough that two tenants don't meet by chance: 64 bits.
+const hashLength = 16
+
+var (
+	// DNSLabel is what a DNS label looks like.
+	DNSLabel    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	hashed      = regexp.MustCompile(`-[0-9a-f]{16}$`)
+	notDNSLabel = regexp.MustCompile(`[^a-z0-9-]+`)
+)
+
+// tenantID derives the name of a tenant from that of its XR: the same name where
+// it fits, else a part of it with a hash. A name that ends as a hashed one does
+// is hashed too, so that no two XRs get the same id.
+func tenantID(xrName string) string { return BoundedLabel(xrName, maxTenantID) }
+
+// BoundedLabel makes a DNS label of a name.
+func BoundedLabel(name string, most int) string {
+	if len(name) <= most && DNSLabel.MatchString(name) && !hashed.MatchString(name) {
+		return name
+	}
+	base := notDNSLabel.ReplaceAllString(strings.ToLower(name), "-")
+	base = base[:min(len(base), most-hashLength-1)]
+	if base = strings.Trim(base, "-"); base == "" {
+		base = "tenant"
+	}
+	return base + "-" + hashOf(name)
+}
+
+func hashOf(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// Names inside every tenant. They needn't differ between tenants: each has a
+// namespace, and a virtual cluster, of its own.
+const (
+	// VClusterRelease is the Helm release of vcluster, and the name of its
+	// Service and its StatefulSet.
+	HelmVCluster = "vcluster"
+	// KubeconfigSource is the Secret vcluster writes its kubeconfig to, under the
+	// key KubeconfigSourceKey.
+	KubeconfigSource    = "vc-" + HelmVCluster
+	KubeconfigSourceKey = "config"
+	// ControlPlaneAccount is the ServiceAccount of the virtual cluster's control
+	// plane, which the vcluster chart makes.
+	ControlPlaneAccount = "vc-" + HelmVCluster
+	// ArgoCDRelease is the Helm release of argo-cd, and the prefix of its
+	// workloads' names.
+	HelmArgoCD = "argocd"
+	// ArgoCDServer is the name of Argo CD's API server, its Service and its Ingress.
+	ArgoCDServer = HelmArgoCD + "-server"
+	// ArgoCDNamespace is Argo CD's namespace in the virtual cluster.
+	ArgoCDNamespace = "argocd"
+)
+
+// Names of one tenant's objects.
+type Names struct {
+	// Tenant is the tenant's id.
+	Tenant string
+	// Namespace of the virtual cluster in the host cluster.
+	Namespace string
+	// Installer is the tenant's account on the host: the ServiceAccount that the
+	// providers act as in the tenant's namespace. It is outside of that namespace, and
+	// has its name.
+	Installer string
+	// InstallerSecret holds the account's token, and the kubeconfig made of it.
+	InstallerSecret string
+	// HostProviderConfig is the name of both ProviderConfigs that use the account.
+	HostProviderConfig string
+	// PasswordSecret is the connection Secret of the argo-cd Release, on the control
+	// plane.
+	PasswordSecret string
+	// KubeconfigSecret holds the way into the virtual cluster, on the control plane.
+	KubeconfigSecret string
+	// AcceptedSecret holds what was accepted of the claim, its plan and the input.
+	AcceptedSecret string
+	// ValuesSecret holds the chart values that come from Secrets, on the control
+	// plane.
+	ValuesSecret string
+	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster.
+	// Its prefix keeps it apart from those of the platform, whatever an XR is named.
+	ProviderConfig string
+	// APIHosts are the names the virtual cluster's API is called by; the first
+	// is the one in the kubeconfig.
+	APIHostnames []string
+	// ArgoCDHost is the host's name of Argo CD's API server.
+	ArgoCDHostname string
+}
+
+// HostnameRecord is the name of the object that says whose a hostname is. There is one
+// name for one hostname, so that only one tenant can have it.
+func HostnameRecord(hostname string) string { return "vargo-host-" + hostnameID(hostname) }
+
+// hostnameID stands for a hostname in names.
+func hostnameID(hostname string) string { return hashOf(hostname) }
+
+// Composed names a composed resource of the tenant.
+func (n Names) Composed(suffix string) string { return n.Tenant + "-" + suffix }
+
+// NewNames names everything of the tenant whose XR has the supplied name.
+// clusterDomain may be empty.
+func NewNames(xrName, clusterDomain string) Names {
+	t := tenantID(xrName)
+	n := Names{
+		Tenant:           t,
+		Namespace:        "vargo-" + t,
+		KubeconfigSecret: t + "-kubeconfig",
+		PasswordSecret:   t + "-argocd-admin",
+		AcceptedSecret:   t + "-accepted",
+		ValuesSecret:     t + "-argocd-values",
+		ProviderConfig:   "vargo-" + t,
+	}
+	n.Installer, n.InstallerSecret = n.Namespace, t+"-installer"
+	n.HostProviderConfig = "host-" + n.Namespace
+	service := func(name string) string { return name + "." + n.Namespace + ".svc" }
+	n.APIHostnames = []string{service(HelmVCluster)}
+	// The syncer gives a Service of the virtual cluster this name on the host.
+	n.ArgoCDHostname = service(ArgoCDServer + "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster)
+	if clusterDomain != "" {
+		n.APIHostnames = []string{n.APIHostnames[0] + "." + clusterDomain, n.APIHostnames[0]}
+		n.ArgoCDHostname += "." + clusterDomain
+	}
+	return n
+}
+
+// AnnotationIngressHost stands on a tenant's namespace in the host cluster: the hosts
+// that its Ingresses may have, with commas between.
+const AnnotationIngressHost = "virtualargocd.io/ingress-host"
+
+// QuotaName is the name of the tenant's ResourceQuota, and QuotaOfIngresses what it
+// calls the number of Ingresses.
+const (
+	QuotaName        = "virtual-argocd"
+	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
+)
+
+// APIServer is the virtual cluster's URL, as reached from the host cluster.
+func (n Names) APIServer() string { return "https://" + n.APIHostnames[0] + ":443" }

@@ -1,0 +1,42 @@
+package tenant
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// TestTenantIDs: names are stable, bounded, valid, and never shared.
+func TestTenantIDs(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	seen := map[string]string{}
+	check := func(xr string) {
+		t.Helper()
+		id := tenantID(xr)
+		if len(id) > maxTenantID || !DNSLabel.MatchString(id) {
+			t.Fatalf("TenantID(%q) = %q: not a DNS label of %d characters or less", xr, id, maxTenantID)
+		}
+		if other, ok := seen[id]; ok && other != xr {
+			t.Fatalf("XRs %q and %q are both tenant %q", other, xr, id)
+		}
+		seen[id] = xr
+		n := NewNames(xr, "")
+		for _, name := range []string{n.Namespace, n.KubeconfigSecret, n.PasswordSecret, n.ValuesSecret} {
+			if len(name) > 63 || !DNSLabel.MatchString(name) {
+				t.Fatalf("XR %q: name %q isn't a DNS label", xr, name)
+			}
+		}
+	}
+	const alphabet = "abx09-."
+	for range 20000 {
+		b := make([]byte, 1+r.IntN(80))
+		for i := range b {
+			b[i] = alphabet[r.IntN(len(alphabet))]
+		}
+		check(string(b))
+		// What a hash makes of one name must not be the name of another XR.
+		check(tenantID(string(b)))
+	}
+	if got := tenantID("customer1-7rw8j"); got != "customer1-7rw8j" {
+		t.Errorf("a name that fits is kept: got %q", got)
+	}
+}

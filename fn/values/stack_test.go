@@ -1,0 +1,68 @@
+package values
+
+import (
+	"strings"
+	"testing"
+)
+
+func stackOf(t *testing.T, layers ...Layer) *Stack {
+	t.Helper()
+	s := NewStack(ArgoCD)
+	for _, l := range layers {
+		if err := s.Add(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func TestReserve(t *testing.T) {
+	claim := func(v Values) Layer { return Layer{Claim, "spec.argocd.values", v} }
+	input := Layer{Input, "input.charts.argocd.values", Values{"a": Values{"b": 1.}}}
+	cases := map[string]struct {
+		reason string
+		layers []Layer
+		from   Owner
+		rule   Rule
+		want   string
+	}{
+		"Free":          {"Nobody sets the value.", []Layer{claim(Values{"a": Values{"c": 1.}})}, Input, Not("a", "b"), ""},
+		"Set":           {"The claim sets it, too.", []Layer{claim(Values{"a": Values{"b": 1.}})}, Input, Not("a", "b"), "spec.argocd.values.a.b is set by x: leave it out"},
+		"TakenAway":     {"The claim takes the map away that it stands in.", []Layer{claim(Values{"a": nil})}, Input, Not("a", "b"), "spec.argocd.values.a is set by x"},
+		"Below":         {"The claim sets something below it.", []Layer{claim(Values{"a": Values{"b": Values{"c": 1.}}})}, Claim, Not("a", "b"), "spec.argocd.values.a.b is set by x"},
+		"Same":          {"The claim sets it to what it has to be; true and \"true\" are the same to a chart.", []Layer{claim(Values{"a": "true"})}, Claim, Be(true, "a"), ""},
+		"Other":         {"The claim sets it to something else.", []Layer{claim(Values{"a": "false"})}, Claim, Be(true, "a"), "spec.argocd.values.a is set by x"},
+		"Map":           {"Something goes into the claim's map.", []Layer{claim(Values{"a": Values{}})}, Input, In("a"), ""},
+		"NoMap":         {"Something would go into what is no map.", []Layer{claim(Values{"a": "b"})}, Input, In("a"), "spec.argocd.values.a is set by x"},
+		"PlatformMay":   {"Only claims are held to it.", []Layer{input}, Claim, Not("a", "b"), ""},
+		"PlatformsToo":  {"The platform is held to it, too.", []Layer{input}, Input, Not("a", "b"), "input.charts.argocd.values.a.b is set by x"},
+		"ClaimIsNamed":  {"Of two mistakes the claim's is told.", []Layer{input, claim(Values{"a": Values{"b": 2.}})}, Input, Not("a", "b"), "spec.argocd.values.a.b"},
+		"BuiltInsStand": {"What is built in gives way.", []Layer{{BuiltIn, "", Values{"a": 1.}}}, Input, Not("a"), ""},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := stackOf(t, tc.layers...).Reserve(tc.from, "x", tc.rule)
+			if (err == nil) != (tc.want == "") || err != nil && !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("\n%s\nReserve(...): want %q, got %v", tc.reason, tc.want, err)
+			}
+		})
+	}
+}
+
+func TestFieldNamesTheOwner(t *testing.T) {
+	s := stackOf(t, Layer{BuiltIn, "", Values{"a": 1., "b": 1., "c": 1.}}, Layer{Input, "input", Values{"b": 2.}}, Layer{Plan, "plan", Values{"c": 3.}})
+	if err := s.Set(Setting{Field: "plan p: data.d", By: "plan p (d)", Path: []string{"d"}, Value: 4.}); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]struct {
+		field string
+		of    Owner
+	}{"a": {"a, built in", BuiltIn}, "b": {"input.b", Input}, "c": {"plan.c", Plan}, "d": {"plan p: data.d", Plan}} {
+		if field, of := s.Field(path); field != want.field || of != want.of {
+			t.Errorf("%s: want %v, got %s, %d", path, want, field, of)
+		}
+	}
+	if got := s.Merged(); got["a"] != 1. || got["b"] != 2. || got["c"] != 3. || got["d"] != 4. {
+		t.Errorf("merged: %v", got)
+	}
+}

@@ -1,0 +1,139 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// A change of one field, as JSON.
+type change struct{ field, to string }
+
+// Changes of the spec, by tenant.Ask, of the input, and of a plan.
+var (
+	specChanges = []change{
+		{"argocd.chartVersion", `{"argocdChartVersion":"9.3.7"}`},
+		{"argocd.values", `{"argocdValues":{"server":{"replicas":2}}}`},
+		{"bootstrap", `{"bootstrap":{"repoURL":"https://git.example.org/a"}}`},
+		{"clusters", `{"clusters":[{"name":"a","secretRef":{"name":"a"}}]}`},
+		{"credentialTemplates", `{"credentialTemplates":[{"name":"a","url":"https://git.example.org","secretRef":{"name":"a"}}]}`},
+		{"deletionProtection", `{"deletionProtection":true}`},
+		{"ingress", `{"ingress":{"host":"a.example.org"}}`},
+		{"kubernetes.version", `{"kubernetesVersion":"v1.36.1"}`},
+		{"repositories", `{"repositories":[{"name":"a","url":"https://git.example.org/a"}]}`},
+		{"sso", `{"sso":{"disableAdmin":true}}`},
+		{"vcluster.chartVersion", `{"vclusterChartVersion":"0.36.2"}`},
+		{"vcluster.values", `{"vclusterValues":{"logging":{"encoding":"json"}}}`},
+	}
+	inputChanges = []change{
+		{"charts.argocd", `{"charts":{"argocd":{"version":"10.2.0","values":{"server":{"replicas":2}}}}}`},
+		{"charts.vcluster.values", `{"charts":{"vcluster":{"values":{"logging":{"encoding":"json"}}}}}`},
+		{"charts.vcluster.values.policies", `{"charts":{"vcluster":{"values":{"policies":{"resourceQuota":{"quota":{"count/pods":"70"}}}}}}}`},
+		{"charts.vcluster.version", `{"charts":{"vcluster":{"version":"0.36.2"}}}`},
+		{"connectionSecretNamespace", `{"connectionSecretNamespace":"secrets"}`},
+		{"credentials", `{"credentials":{"label":"Ignored"}}`},
+		{"host.apiServer", `{"host":{"apiServer":{"cidrs":["203.0.113.10/32"],"port":443}}}`},
+		{"host.clusterDomain", `{"host":{"clusterDomain":"cluster.local"}}`},
+		{"host.kubernetesProviderConfig", `{"host":{"kubernetesProviderConfig":"host"}}`},
+		{"images.registry", `{"images":{"registry":"registry.example.org"}}`},
+		{"images.vcluster", `{"images":{"vcluster":{"tag":"0.36.2"}}}`},
+		{"ingress.annotations", `{"ingress":{"annotations":{"a":"b"}}}`},
+		{"ingress.className", `{"ingress":{"className":"nginx"}}`},
+		{"ingress.domain", `{"ingress":{"domain":"example.org"}}`},
+		{"ingress.hosts", `{"ingress":{"hosts":["a.example.org"]}}`},
+		{"ingress.tls", `{"ingress":{"tls":{"issuer":{"name":"a"}}}}`},
+		{"kubernetes.version", `{"kubernetes":{"version":"v1.36.1"}}`},
+		{"network", `{"network":{"internalCIDRs":["203.0.113.0/24"],"allowTo":[{"podSelector":{}}]}}`},
+		{"storage", `{"storage":{"size":"5Gi"}}`},
+	}
+	planChanges = []change{
+		{"argocd", `{"argocd":{"ha":true,"server":{"resources":{"limits":{"memory":"1Gi"}}}}}`},
+		{"ingress.domain", `{"ingress":{"domain":"example.org"}}`},
+		{"ingress.hosts", `{"ingress":{"hosts":["a.example.org"]}}`},
+		{"limits", `{"limits":{"max":{"memory":"8Gi"}}}`},
+		{"loadBalancers", `{"loadBalancers":1}`},
+		{"namespaces", `{"namespaces":["a"]}`},
+		{"podSecurity", `{"podSecurity":"restricted"}`},
+		{"quota", `{"quota":{"count/pods":"70"}}`},
+		{"runtimeClass", `{"runtimeClass":"gvisor"}`},
+		{"values.argocd", `{"values":{"argocd":{"server":{"replicas":2}}}}`},
+		{"values.vcluster", `{"values":{"vcluster":{"logging":{"encoding":"json"}}}}`},
+		{"vcluster.replicas", `{"vcluster":{"replicas":2}}`},
+		{"vcluster.resources", `{"vcluster":{"resources":{"limits":{"memory":"3Gi"}}}}`},
+		{"vcluster.storage", `{"vcluster":{"storage":{"size":"5Gi"}}}`},
+		{"versions", `{"versions":{"argocdCharts":["~10.1"]}}`},
+	}
+)
+
+// restarts writes which changes replace the control plane of a virtual cluster.
+func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition) error {
+	b.WriteString("\n## What restarts the virtual API server\n\n" +
+		"The vcluster chart replaces the control plane of a virtual cluster when one of its values changes, or its version. With one replica the virtual API is away while the\n" +
+		"new one starts; Argo CD keeps running. A change of these fields does that to a tenant that runs. A change of `spec.plan` does what the plans differ in.\n\n" +
+		"| of | field | restarts the virtual API server |\n| --- | --- | --- |\n")
+	is, err := decide(nil)
+	if err != nil {
+		return err
+	}
+	for _, of := range []struct {
+		name    string
+		known   map[string]extv1.JSONSchemaProps
+		apart   []string
+		changes []change
+		into    func(*tenant.Given) any
+	}{
+		{"spec", schemaOf(api).Properties["spec"].Properties, []string{"plan"}, specChanges, func(g *tenant.Given) any { return &g.Spec }},
+		{"input", schemaOf(input).Properties, []string{"apiVersion", "kind", "metadata"}, inputChanges, func(g *tenant.Given) any { return &g.Input }},
+		{"plan", schemaOf(plans).Properties["data"].Properties, nil, planChanges, func(g *tenant.Given) any { return &g.Plan.Data }},
+	} {
+		for name := range of.known {
+			if !slices.Contains(of.apart, name) && !slices.ContainsFunc(of.changes, func(c change) bool { return c.field == name || strings.HasPrefix(c.field, name+".") }) {
+				return fmt.Errorf("field %s of the %s: add a change of it to restarts.go, so that docs/api.md says whether it restarts the virtual API server", name, of.name)
+			}
+		}
+		for _, c := range of.changes {
+			var bad error
+			with, err := decide(func(g *tenant.Given) { bad = json.Unmarshal([]byte(c.to), of.into(g)) })
+			if bad != nil || err != nil {
+				return fmt.Errorf("cannot change %s of the %s: %w", c.field, of.name, errors.Join(bad, err))
+			}
+			answer := "no"
+			if is.VirtualCluster.Version != with.VirtualCluster.Version || !reflect.DeepEqual(is.VirtualCluster.Values, with.VirtualCluster.Values) {
+				answer = "yes"
+			}
+			if with.Ingress.Synced && answer == "yes" {
+				answer = "yes, where the tenant had no hostname before"
+			}
+			fmt.Fprintf(b, "| %s | `%s` | %s |\n", of.name, c.field, answer)
+		}
+	}
+	return nil
+}
+
+// decide decides about a tenant that runs, after a change.
+func decide(edit func(*tenant.Given)) (*tenant.Decision, error) {
+	g := tenant.Given{
+		XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"},
+		Plan: plan.Plan{Name: "p", Data: inputv1alpha1.PlanData{
+			VCluster: inputv1alpha1.PlanVCluster{BackingStore: plan.StoreEtcd},
+			Versions: inputv1alpha1.PlanVersions{VClusterCharts: []string{"~0.36"}, Kubernetes: []string{"~1.36"}},
+		}},
+		Running:   tenant.Running{Plan: "p", Store: &tenant.Store{Kind: plan.StoreEtcd, Members: 1, Size: "1Gi"}},
+		Hostnames: tenant.Hostnames{Held: []string{"a.example.org", "a-a.example.org"}, Settled: true},
+	}
+	if edit != nil {
+		edit(&g)
+	}
+	return resolve.Tenant(g)
+}

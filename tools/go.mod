@@ -14,6 +14,7 @@ require (
 	github.com/package-url/packageurl-go v0.1.7
 	github.com/virtual-argocd/virtual-argocd v0.0.0-00010101000000-000000000000
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d
+	golang.org/x/mod v0.39.0
 	golang.org/x/sync v0.24.0
 	golang.org/x/tools v0.49.0
 	k8s.io/apiextensions-apiserver v0.35.5
@@ -96,7 +97,6 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.55.0 // indirect
 	golang.org/x/exp v0.0.0-20260112195511-716be5621a96 // indirect
-	golang.org/x/mod v0.39.0 // indirect
 	golang.org/x/net v0.58.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
 	golang.org/x/sys v0.48.0 // indirect

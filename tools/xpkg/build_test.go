@@ -171,6 +171,7 @@ func testProject(t *testing.T) Project {
 	for path, content := range map[string]string{
 		"VERSION":                      "v0.3.1\n",
 		"go.mod":                       "module example.org/function\n\ngo 1.24\n",
+		"tools/go.mod":                 "module example.org/function/tools\n\ngo 1.24\n\nrequire " + certificatesModule + " v0.1.0\n",
 		functionMain + "/main.go":      "package main\n\nvar version = \"none\"\n\nfunc main() { println(version) }\n",
 		"package/crossplane.yaml":      "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-virtual-argocd}\nspec: {}\n",
 		"crossplane.yaml":              configurationMeta(t),

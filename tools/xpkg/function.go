@@ -47,7 +47,7 @@ func (p Project) buildFunction(ctx context.Context, arch, version string) error 
 	if err := GoBuild(ctx, p.Root, functionMain, arch, version, binary); err != nil {
 		return err
 	}
-	if err := p.writeSBOM(ctx, binary, arch, version); err != nil {
+	if err := p.writeSBOM(binary, arch, version); err != nil {
 		return err
 	}
 	runtime := Runtime{

@@ -1,11 +1,9 @@
 package xpkg
 
 import (
-	"context"
 	"debug/buildinfo"
 	"fmt"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"runtime/debug"
@@ -14,6 +12,7 @@ import (
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
 	"github.com/package-url/packageurl-go"
+	"golang.org/x/mod/modfile"
 )
 
 // certificatesModule has the certificate authorities in the image. No package
@@ -31,8 +30,8 @@ func (p Project) SBOMFile(arch string) string {
 // binary, and the module of the certificate authorities.
 //
 // It has no time and no serial number: the same source makes the same file.
-func (p Project) writeSBOM(ctx context.Context, binary, arch, version string) error {
-	modules, err := p.modulesOf(ctx, binary)
+func (p Project) writeSBOM(binary, arch, version string) error {
+	modules, err := p.modulesOf(binary)
 	if err != nil {
 		return err
 	}
@@ -68,12 +67,12 @@ func (p Project) writeSBOM(ctx context.Context, binary, arch, version string) er
 }
 
 // modulesOf returns the modules in an image with this binary, sorted by path.
-func (p Project) modulesOf(ctx context.Context, binary string) ([]debug.Module, error) {
+func (p Project) modulesOf(binary string) ([]debug.Module, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the modules of %s: %w", binary, err)
 	}
-	certificates, err := p.certificatesVersion(ctx)
+	certificates, err := p.certificatesVersion()
 	if err != nil {
 		return nil, err
 	}
@@ -92,15 +91,21 @@ func (p Project) modulesOf(ctx context.Context, binary string) ([]debug.Module, 
 
 // certificatesVersion returns the version of the certificate authorities that this
 // program, a part of the module tools, writes into images.
-func (p Project) certificatesVersion(ctx context.Context) (string, error) {
-	cmd := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Version}}", certificatesModule)
-	cmd.Dir = filepath.Join(p.Root, "tools")
-	cmd.Env = append(os.Environ(), "GOFLAGS=-mod=readonly", "GOWORK=off")
-	out, err := cmd.Output()
+func (p Project) certificatesVersion() (string, error) {
+	file := filepath.Join(p.Root, "tools", "go.mod")
+	data, err := os.ReadFile(file)
 	if err != nil {
-		return "", fmt.Errorf("cannot find the version of %s: %w", certificatesModule, err)
+		return "", err
 	}
-	return strings.TrimSpace(string(out)), nil
+	mod, err := modfile.ParseLax(file, data, nil)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(mod.Require, func(r *modfile.Require) bool { return r.Mod.Path == certificatesModule })
+	if i < 0 {
+		return "", fmt.Errorf("%s doesn't require %s", file, certificatesModule)
+	}
+	return mod.Require[i].Mod.Version, nil
 }
 
 // inUse returns the module that was compiled in the place of m, or m.

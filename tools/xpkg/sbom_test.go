@@ -24,7 +24,7 @@ func TestSBOM(t *testing.T) {
 	if err := GoBuild(t.Context(), root, functionMain, runtime.GOARCH, "v0.3.1", binary); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.writeSBOM(t.Context(), binary, runtime.GOARCH, "v0.3.1"); err != nil {
+	if err := p.writeSBOM(binary, runtime.GOARCH, "v0.3.1"); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.Open(p.SBOMFile(runtime.GOARCH))

@@ -182,7 +182,7 @@ func (u *upgradeOfAll) mayDiffer(o inventory.Object) bool {
 func (u *upgradeOfAll) changed(value string) features.Func {
 	return func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 		for _, l := range u.lives() {
-			l.Patch(ctx, t, value, "spec", "argocd", "values", "configs", "cm", "example.org/changed")
+			l.Patch(ctx, t, value, "spec", "argocd", "values", "configs", "cm", "ui.bannercontent")
 		}
 		for _, l := range u.lives() {
 			virtual := open(ctx, t, l)
@@ -191,7 +191,7 @@ func (u *upgradeOfAll) changed(value string) features.Func {
 				if err != nil {
 					return false, err.Error()
 				}
-				return cm.Data["example.org/changed"] == value, fmt.Sprint(cm.Data)
+				return cm.Data["ui.bannercontent"] == value, fmt.Sprint(cm.Data)
 			})
 			l.AwaitReady(ctx, t, readyWithin)
 		}

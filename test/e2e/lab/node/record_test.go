@@ -28,7 +28,9 @@ func TestRecordSurvivesWriting(t *testing.T) {
 	}
 }
 
-func TestRunning(t *testing.T) {
+// beganOf returns when this process began, as a record has it.
+func beganOf(t *testing.T) uint64 {
+	t.Helper()
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", os.Getpid()))
 	if err != nil {
 		t.Skip("no /proc here")
@@ -37,6 +39,11 @@ func TestRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return began
+}
+
+func TestRunning(t *testing.T) {
+	began := beganOf(t)
 	cases := map[string]struct {
 		reason string
 		r      *record
@@ -58,14 +65,7 @@ func TestRunning(t *testing.T) {
 }
 
 func TestHasWeb(t *testing.T) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", os.Getpid()))
-	if err != nil {
-		t.Skip("no /proc here")
-	}
-	_, began, err := parseStat(stat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	began := beganOf(t)
 	cases := map[string]struct {
 		reason string
 		r      *record

@@ -74,7 +74,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	}
 	asked, err := decode.Request(req, observed)
 	if errors.Is(err, decode.ErrUnread) {
-		decode.Require(rsp, req, asked, asked)
+		decode.Require(rsp, req, asked, asked, nil)
 		// Crossplane lets this response go, and calls again.
 		return nil
 	}
@@ -97,7 +97,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		// The Secrets that the spec names are read while its mistake is corrected.
 		in = decode.With(req, observed, asked, asked.Accepted())
 	}
-	if decode.Require(rsp, req, asked, in) {
+	if decode.Require(rsp, req, asked, in, t.Decision) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
 	}
 	if err != nil {

@@ -107,7 +107,9 @@ func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a ten
 	r.Spec, r.Plan, r.Input = a.Spec, a.Plan, a.Input
 	r.SecretNames = parts.SecretNames(r.Spec)
 	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames)
-	r.Hostnames = ingress.Observe(req, o, r)
+	r.Hostnames = func(recordsIn, asked string) tenant.Hostnames {
+		return ingress.Observe(req, o, r.Claim.Namespace, recordsIn, asked)
+	}
 	return r
 }
 

@@ -18,9 +18,10 @@ func requiredSecret(name string) string { return "secret/" + name }
 const requiredKubeconfig = "virtual-cluster-kubeconfig"
 
 // Require asks Crossplane for the virtual cluster's kubeconfig, the plan that is asked
-// for and the objects that the spec in use names. Crossplane calls the function again
-// with them. It reports whether the spec names Secrets.
-func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, r tenant.Given) bool {
+// for, the objects that the spec in use names, and the record of the hostname that is
+// decided on; decided is nil where nothing is. Crossplane calls the function again with
+// them. It reports whether the spec names Secrets.
+func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, r tenant.Given, decided *tenant.Decision) bool {
 	selectors := map[string]*fnv1.ResourceSelector{}
 	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
 	ask := func(name, kind, namespace, of string) {
@@ -48,8 +49,8 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 			ask(requiredSecret(name), "Secret", r.Claim.Namespace, name)
 		}
 	}
-	if hostname, err := ingress.Asked(r); err == nil && hostname != "" {
-		ask(ingress.RequiredHostname, ingress.HostnameKind, r.RecordsIn(), tenant.HostnameRecord(hostname))
+	if decided != nil && decided.Ingress.Asked != "" {
+		ask(ingress.RequiredHostname, ingress.HostnameKind, decided.SecretsIn, tenant.HostnameRecord(decided.Ingress.Asked))
 	}
 	return len(r.Secrets) > 0
 }

@@ -33,7 +33,7 @@ var Checks = []struct {
 	{"PlanIngress", ofPlan(planIngress)},
 	{"CredentialsLabel", credentialsLabel},
 	{"StorageSize", storageSize},
-	{"Network", func(g tenant.Given) error { return network(g.Platform()) }},
+	{"Network", func(g tenant.Given) error { return network(g.Platform) }},
 	{"SecretsOfClaim", secretsOfClaim},
 	{"PlainValues", func(g tenant.Given) error { return plainValues("spec.vcluster.values", g.Spec.VClusterValues) }},
 	{"Templates", func(g tenant.Given) error { return templates("spec.argocd.values", g.Spec.ArgoCDValues) }},
@@ -56,14 +56,14 @@ func ofPlan(check func(plan.Plan) error) Check {
 
 func credentialsLabel(g tenant.Given) error {
 	labels := []string{tenant.CredentialsLabelRequired, tenant.CredentialsLabelIgnored}
-	if is := g.Platform().Credentials.Label; !slices.Contains(labels, is) {
+	if is := g.Platform.Credentials.Label; !slices.Contains(labels, is) {
 		return fmt.Errorf("input.credentials.label: %q is unknown: write one of %v", is, labels)
 	}
 	return nil
 }
 
 func storageSize(g tenant.Given) error {
-	size := g.Platform().Storage.Size
+	size := g.Platform.Storage.Size
 	if q, ok := values.ParseAmount(size); !ok || q.Sign() <= 0 {
 		return fmt.Errorf("input.storage.size: %q is not an amount: write one such as 2Gi", size)
 	}

@@ -46,10 +46,6 @@ type Ingress struct {
 	// Counted reports whether it is time to count the tenant's Ingresses on the host:
 	// no new one can have a hostname that is leaving.
 	Counted bool
-	// Synced reports whether the virtual cluster brings Ingresses to the host: while
-	// the tenant has a hostname and, once it has had one, for good. What isn't synced any
-	// more would stay on the host.
-	Synced bool
 }
 
 // A ClientCertificate opens a cluster.

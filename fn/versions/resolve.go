@@ -5,7 +5,6 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -76,7 +75,8 @@ func stop(minor uint64, listed []string) string {
 }
 
 // Resolve chooses the versions of a tenant.
-func Resolve(p *tenant.Decision, r tenant.Given, in v1alpha1.Input) error {
+func Resolve(p *tenant.Decision, r tenant.Given) error {
+	in := r.Platform
 	p.VirtualCluster = tenant.Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name}
 	p.ArgoCD = tenant.Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name}
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,6 +39,8 @@ var (
 	}
 	inputChanges = []change{
 		{"charts.argocd", `{"charts":{"argocd":{"version":"10.2.0","values":{"server":{"replicas":2}}}}}`},
+		{"charts.vcluster.name", `{"charts":{"vcluster":{"name":"mirrored"}}}`},
+		{"charts.vcluster.repository", `{"charts":{"vcluster":{"repository":"https://charts.example.org"}}}`},
 		{"charts.vcluster.values", `{"charts":{"vcluster":{"values":{"logging":{"encoding":"json"}}}}}`},
 		{"charts.vcluster.values.policies", `{"charts":{"vcluster":{"values":{"policies":{"resourceQuota":{"quota":{"count/pods":"70"}}}}}}}`},
 		{"charts.vcluster.version", `{"charts":{"vcluster":{"version":"0.36.2"}}}`},
@@ -59,8 +62,11 @@ var (
 	}
 	planChanges = []change{
 		{"argocd", `{"argocd":{"ha":true,"server":{"resources":{"limits":{"memory":"1Gi"}}}}}`},
+		{"ingress.annotations", `{"ingress":{"annotations":{"a":"b"}}}`},
+		{"ingress.className", `{"ingress":{"className":"nginx"}}`},
 		{"ingress.domain", `{"ingress":{"domain":"example.org"}}`},
 		{"ingress.hosts", `{"ingress":{"hosts":["a.example.org"]}}`},
+		{"ingress.tls", `{"ingress":{"tls":{"issuer":{"name":"a"}}}}`},
 		{"limits", `{"limits":{"max":{"memory":"8Gi"}}}`},
 		{"loadBalancers", `{"loadBalancers":1}`},
 		{"namespaces", `{"namespaces":["a"]}`},
@@ -69,6 +75,7 @@ var (
 		{"runtimeClass", `{"runtimeClass":"gvisor"}`},
 		{"values.argocd", `{"values":{"argocd":{"server":{"replicas":2}}}}`},
 		{"values.vcluster", `{"values":{"vcluster":{"logging":{"encoding":"json"}}}}`},
+		{"vcluster.backingStore", `{"vcluster":{"backingStore":"sqlite"}}`},
 		{"vcluster.replicas", `{"vcluster":{"replicas":2}}`},
 		{"vcluster.resources", `{"vcluster":{"resources":{"limits":{"memory":"3Gi"}}}}`},
 		{"vcluster.storage", `{"vcluster":{"storage":{"size":"5Gi"}}}`},
@@ -97,10 +104,10 @@ func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition
 		{"input", schemaOf(input).Properties, []string{"apiVersion", "kind", "metadata"}, inputChanges, func(g *tenant.Given) any { return &g.Input }},
 		{"plan", schemaOf(plans).Properties["data"].Properties, nil, planChanges, func(g *tenant.Given) any { return &g.Plan.Data }},
 	} {
-		for name := range of.known {
-			if !slices.Contains(of.apart, name) && !slices.ContainsFunc(of.changes, func(c change) bool { return c.field == name || strings.HasPrefix(c.field, name+".") }) {
-				return fmt.Errorf("field %s of the %s: add a change of it to restarts.go, so that docs/api.md says whether it restarts the virtual API server", name, of.name)
-			}
+		known := maps.Clone(of.known)
+		maps.DeleteFunc(known, func(name string, _ extv1.JSONSchemaProps) bool { return slices.Contains(of.apart, name) })
+		if field := unchanged(known, of.changes, ""); field != "" {
+			return fmt.Errorf("field %s of the %s: add a change of it to restarts.go, so that docs/api.md says whether it restarts the virtual API server", field, of.name)
 		}
 		for _, c := range of.changes {
 			var bad error
@@ -112,13 +119,28 @@ func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition
 			if is.VirtualCluster.Version != with.VirtualCluster.Version || !reflect.DeepEqual(is.VirtualCluster.Values, with.VirtualCluster.Values) {
 				answer = "yes"
 			}
-			if with.Ingress.Synced && answer == "yes" {
-				answer = "yes, where the tenant had no hostname before"
-			}
 			fmt.Fprintf(b, "| %s | `%s` | %s |\n", of.name, c.field, answer)
 		}
 	}
 	return nil
+}
+
+// unchanged returns the first of the fields below a path that no change is of, "" for none.
+// Where there are changes of parts of a field, there has to be one of each part.
+func unchanged(fields map[string]extv1.JSONSchemaProps, changes []change, path string) string {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		field := path + name
+		if slices.ContainsFunc(changes, func(c change) bool { return c.field == field }) {
+			continue
+		}
+		if !slices.ContainsFunc(changes, func(c change) bool { return strings.HasPrefix(c.field, field+".") }) {
+			return field
+		}
+		if below := unchanged(fields[name].Properties, changes, field+"."); below != "" {
+			return below
+		}
+	}
+	return ""
 }
 
 // decide decides about a tenant that runs, after a change.
@@ -130,7 +152,9 @@ func decide(edit func(*tenant.Given)) (*tenant.Decision, error) {
 			Versions: inputv1alpha1.PlanVersions{VClusterCharts: []string{"~0.36"}, Kubernetes: []string{"~1.36"}},
 		}},
 		Running:   tenant.Running{Plan: "p", Store: &tenant.Store{Kind: plan.StoreEtcd, Members: 1, Size: "1Gi"}},
-		Hostnames: tenant.Hostnames{Held: []string{"a.example.org", "a-a.example.org"}, Settled: true},
+		Hostnames: func(_, _ string) tenant.Hostnames {
+			return tenant.Hostnames{Held: []string{"a.example.org", "a-a.example.org"}, Settled: true}
+		},
 	}
 	if edit != nil {
 		edit(&g)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -15,14 +14,15 @@ import (
 const membersForSeveral = 3
 
 // newStore is the store of a new tenant of the plan.
-func newStore(c plan.Plan, in v1alpha1.Input) tenant.Store {
-	s := tenant.Store{Kind: cmp.Or(c.Data.VCluster.BackingStore, plan.StoreSQLite), Size: in.Storage.Size, StorageClass: in.Storage.StorageClass}
-	if in.Storage.Ephemeral {
+func newStore(r tenant.Given) tenant.Store {
+	of, volume := r.Plan.Data.VCluster, r.Platform.Storage
+	s := tenant.Store{Kind: cmp.Or(of.BackingStore, plan.StoreSQLite), Size: volume.Size, StorageClass: volume.StorageClass}
+	if volume.Ephemeral {
 		s.Size, s.StorageClass = "", ""
 	}
 	if s.Kind == plan.StoreEtcd {
 		s.Members = 1
-		if c.Data.VCluster.Replicas > 1 {
+		if of.Replicas > 1 {
 			s.Members = membersForSeveral
 		}
 	}
@@ -32,8 +32,8 @@ func newStore(c plan.Plan, in v1alpha1.Input) tenant.Store {
 // SetStore decides on the store. One that is there stays: what the platform changes
 // about stores is for new tenants. A claim that changes to a plan with another one
 // is refused; one that names none keeps its own when the platform's default moves.
-func SetStore(p *tenant.Decision, r tenant.Given, in v1alpha1.Input) error {
-	p.Store = newStore(r.Plan, in)
+func SetStore(p *tenant.Decision, r tenant.Given) error {
+	p.Store = newStore(r)
 	was := r.Running.Store
 	if was == nil || p.Store.Same(*was) {
 		return nil

@@ -71,8 +71,8 @@ type Given struct {
 	Before func() values.Values
 	// Token of the tenant's account on the host; empty while there is none.
 	Token []byte
-	// Hostnames returns what is known of hostnames and whose they are, where records are
-	// in a namespace and a hostname is asked for, "" for none. Nil where nothing is known.
+	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks
+	// for, "" for none, with records in a namespace. Nil where nothing is known.
 	Hostnames func(recordsIn, asked string) Hostnames
 	// Running are the versions that were seen running.
 	Running Running

@@ -15,10 +15,10 @@ func Isolation(p *tenant.Decision) values.Values {
 			"useSecretsForSATokens": true,
 		},
 		// Only what pods and Ingresses use: a tenant could fill the host's store with the rest.
-		"secrets":         values.Values{"all": false},
-		"configMaps":      values.Values{"all": false},
-		// Always, since each change of a value restarts the virtual API. Whether any come to
-		// the host is a matter of the control plane's rights: see host.ControlPlaneRows.
+		"secrets":    values.Values{"all": false},
+		"configMaps": values.Values{"all": false},
+		// Always, since each change of a value restarts the virtual API. The control plane's
+		// rights decide whether any come to the host: see host.ControlPlaneRows.
 		"ingresses":       values.Values{"enabled": true},
 		"networkPolicies": off(),
 		"serviceAccounts": off(),

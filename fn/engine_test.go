@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crossplane/function-sdk-go/logging"
+	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/proto"
@@ -53,7 +53,7 @@ type engine struct {
 
 func newEngine(t testing.TB, xr string, input string) *engine {
 	t.Helper()
-	e := &engine{t: t, f: NewFunction(logging.NewNopLogger()), cluster: map[string]*structpb.Struct{}, req: &fnv1.RunFunctionRequest{
+	e := &engine{t: t, f: NewFunction(newLog()), cluster: map[string]*structpb.Struct{}, req: &fnv1.RunFunctionRequest{
 		Meta: &fnv1.RequestMeta{Tag: "test", Capabilities: []fnv1.Capability{
 			fnv1.Capability_CAPABILITY_CAPABILITIES, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES,
 		}},
@@ -65,6 +65,35 @@ func newEngine(t testing.TB, xr string, input string) *engine {
 	}
 	e.f.now = func() time.Time { return testNow }
 	return e
+}
+
+// A testLog is a log that keeps its lines.
+type testLog struct {
+	values []any
+	lines  *[]string
+}
+
+func newLog() testLog { return testLog{lines: &[]string{}} }
+
+// Debug keeps a line.
+func (l testLog) Debug(msg string, values ...any) { l.Info(msg, values...) }
+
+// Info keeps a line. Bytes are kept as text.
+func (l testLog) Info(msg string, values ...any) {
+	*l.lines = append(*l.lines, fmt.Sprintf("%s %s", msg, slices.Concat(l.values, values)))
+}
+
+// WithValues returns the log with values that go with each line.
+func (l testLog) WithValues(values ...any) logging.Logger {
+	return testLog{slices.Concat(l.values, values), l.lines}
+}
+
+// logged returns what a function has logged so far, once.
+func logged(f *Function) string {
+	lines := f.log.(testLog).lines
+	text := strings.Join(*lines, "\n")
+	*lines = nil
+	return text
 }
 
 // testKubeconfig is what vcluster writes: see virtualKubeconfig.
@@ -220,6 +249,7 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 	if fatal(rsp) != "" {
 		return rsp
 	}
+	readyIsPhaseReady(e.t, rsp)
 	conditions := xr.Fields["status"].GetStructValue().GetFields()["conditions"]
 	xr.Fields["status"] = structpb.NewStructValue(proto.Clone(rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()).(*structpb.Struct))
 	xr.Fields["status"].GetStructValue().Fields["conditions"] = conditions

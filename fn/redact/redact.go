@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -87,13 +89,18 @@ var publicKey = regexp.MustCompile(`(?i)^(server|name|namespaces?|project|shard|
 // label is often the name of what it labels, and names make a message worth reading.
 var fromSpec = regexp.MustCompile(`^(labels|annotations)$`)
 
-// secretTexts are the texts to hide of a Secret that was read: whole, line by
-// line, and in base64, which is how they stand in another Secret.
+// secretTexts are the texts to hide of a Secret that was read: whole and line by line,
+// as they are, in base64, which is how they stand in another Secret, and as Go and JSON
+// quote them.
 func secretTexts(data map[string]string) []string {
 	var out []string
 	hide := func(text string) {
 		if len(text) >= minSecret {
-			out = append(out, text, base64.StdEncoding.EncodeToString([]byte(text)))
+			quoted := strconv.Quote(text)
+			out = append(out, text, base64.StdEncoding.EncodeToString([]byte(text)), quoted[1:len(quoted)-1])
+			if inJSON, err := json.Marshal(text); err == nil {
+				out = append(out, string(inJSON[1:len(inJSON)-1]))
+			}
 		}
 	}
 	var walk func(key string, v any)

@@ -76,7 +76,7 @@ func TestPoliciesAreInForce(t *testing.T) {
 			}
 		}
 		bound := slices.ContainsFunc(bindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
-			return b.Name == p.Name && b.Spec.PolicyName == p.Name && b.Spec.MatchResources == nil && marked(b.ObjectMeta) &&
+			return b.Name == p.Name && b.Spec.PolicyName == p.Name && b.Spec.MatchResources == nil && b.Spec.ParamRef == nil && marked(b.ObjectMeta) &&
 				slices.Equal(b.Spec.ValidationActions, []admissionv1.ValidationAction{admissionv1.Deny})
 		})
 		if !bound {

@@ -37,6 +37,9 @@ func reference(api, input, plans *extv1.CustomResourceDefinition) ([]byte, error
 	b.WriteString("\n## Plan\n\nAn `EnvironmentConfig` of Crossplane (`apiextensions.crossplane.io/v1beta1`) with the label `virtualargocd.io/plan: <name>`.\n" +
 		"The label `virtualargocd.io/default-plan: \"true\"` makes it the plan of claims that name none.\n\n")
 	fields(b, "", schemaOf(plans))
+	if err := builtIn(b); err != nil {
+		return nil, err
+	}
 	err := restarts(b, api, input, plans)
 	return b.Bytes(), err
 }

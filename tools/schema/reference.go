@@ -101,7 +101,9 @@ func kind(p extv1.JSONSchemaProps) string {
 
 // cell is a description on one line, with what the schema demands.
 func cell(p extv1.JSONSchemaProps) string {
-	text := strings.Join(strings.Fields(strings.ReplaceAll(p.Description, "|", "\\|")), " ")
+	// Markdown takes <name> for an HTML tag.
+	text := strings.NewReplacer("|", "\\|", "<", "&lt;").Replace(p.Description)
+	text = strings.Join(strings.Fields(text), " ")
 	var values []string
 	for _, e := range p.Enum {
 		values = append(values, "`"+strings.Trim(string(e.Raw), `"`)+"`")

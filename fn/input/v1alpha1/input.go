@@ -116,7 +116,7 @@ type APIServer struct {
 // connections from each other; Argo CD also accepts them from the ingress controllers.
 type Network struct {
 	// CIDRs that tenants may not reach, in addition to private ranges: public addresses of
-	// the host's nodes, pods, Services and load balancers.
+	// the host's nodes, pods, Services, load balancers and API server.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	InternalCIDRs []string `json:"internalCIDRs,omitempty"`

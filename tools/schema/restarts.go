@@ -86,8 +86,9 @@ var (
 // restarts writes which changes replace the control plane of a virtual cluster.
 func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition) error {
 	b.WriteString("\n## What restarts the virtual API server\n\n" +
-		"The vcluster chart replaces the control plane of a virtual cluster when one of its values changes, or its version. With one replica the virtual API is away while the\n" +
-		"new one starts; Argo CD keeps running. A change of these fields does that to a tenant that runs. A change of `spec.plan` does what the plans differ in.\n\n" +
+		"The vcluster chart replaces the control plane of a virtual cluster when its version or one of its values changes. With one replica, the virtual API server is\n" +
+		"unavailable until the new one has started; Argo CD keeps running. The table lists whether a change of a field does that to an existing tenant. A change of\n" +
+		"`spec.plan` has the effect of the fields in which the plans differ.\n\n" +
 		"| of | field | restarts the virtual API server |\n| --- | --- | --- |\n")
 	is, err := decide(nil)
 	if err != nil {

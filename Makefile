@@ -109,10 +109,14 @@ release-renders: tools-unit ## Write what the function renders as the renders of
 generate: ## Generate the schemas of the API and of the Input, and docs/api.md, from Go types
 	@for module in $(MODULES); do go generate -C "$$module" ./...; done
 
+# golangci-lint takes the schema of its configuration from its website, which gets it from the folder jsonschema of the same
+# version's Go module.
 .PHONY: lint
-lint: ## Run golangci-lint, including gofmt
+lint: ## Run golangci-lint, including gofmt, and verify its configuration
 	@$(LAB) build golangci-lint
-	@lint="$$($(LAB) build --list | awk '$$1 == "golangci-lint" { print $$3 }')"; \
+	@read -r _ version lint <<< "$$($(LAB) build --list | grep '^golangci-lint ')"; \
+	  source="$$(cd / && GOFLAGS= go mod download -json "github.com/golangci/golangci-lint/v2@$$version" | awk -F '"' '$$2 == "Dir" { print $$4 }')"; \
+	  "$$lint" config verify --schema "$$source/jsonschema/golangci.jsonschema.json"; \
 	  for module in $(MODULES); do (cd "$$module" && "$$lint" run ./...) || failed=1; done; [ -z "$${failed:-}" ]
 
 .PHONY: vulncheck

@@ -237,12 +237,14 @@ func leaks(t *testing.T, seed uint64, text string) {
 // claim's namespace alone, and uses nothing else that it may be handed.
 func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 	asked, written := 0, 0
+	begun := newEngine(t, tenantXR(`{}`), "")
+	begun.reconcile()
+	begun.begin()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		spec, secrets := randomTenant(r)
-		e := newEngine(t, tenantXR(spec), "")
-		e.reconcile()
-		e.begin()
+		e := begun.fork()
+		e.spec(spec)
 		rsp := e.reconcile()
 		handed := map[string]*fnv1.Resources{}
 		for key, s := range rsp.GetRequirements().GetResources() {

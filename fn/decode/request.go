@@ -1,3 +1,7 @@
+// Package decode turns a RunFunctionRequest into what the rest of the function
+// works on, and asks Crossplane for what is missing. It reads the request's protobuf
+// structs in place: turning every observed object into a Go type first costs more than
+// all the rest.
 package decode
 
 import (
@@ -5,6 +9,7 @@ import (
 	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 
@@ -61,7 +66,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		return r, err
 	}
 	r.Spec, r.Input = s, in
-	if r.Plan, err = chosenPlan(req, choiceOf(r)); err != nil {
+	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}
 	return r, nil
@@ -79,7 +84,7 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given,
 	r.Spec = was.Spec
 	var err error
 	if now.Input, err = input(req.GetInput()); err == nil {
-		if now.Plan, err = chosenPlan(req, choiceOf(r)); err == nil {
+		if now.Plan, err = chosenPlan(req, r); err == nil {
 			tries = append([]tenant.Accepted{now}, tries...)
 		}
 	}
@@ -142,4 +147,66 @@ func running(o tenant.Observed) tenant.Running {
 		r.Kubernetes = v
 	}
 	return r
+}
+
+// requiredSecret is the name of the requirement for a Secret.
+func requiredSecret(name string) string { return "secret/" + name }
+
+// requiredKubeconfig is the name of the requirement for the Secret that the virtual
+// cluster writes its kubeconfig to.
+const requiredKubeconfig = "virtual-cluster-kubeconfig"
+
+// Require asks Crossplane for the virtual cluster's kubeconfig, the plan that is asked
+// for and the objects that the spec in use names. Crossplane calls the function again
+// with them. It reports whether the spec names Secrets.
+func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, r tenant.Given) bool {
+	_, selectors, _ := findPlan(req, asked)
+	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
+	ask := func(name, kind, namespace, of string) {
+		selectors[name] = &fnv1.ResourceSelector{
+			ApiVersion: "v1", Kind: kind, Namespace: proto.String(namespace),
+			Match: &fnv1.ResourceSelector_MatchName{MatchName: of},
+		}
+	}
+	ask(requiredKubeconfig, "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
+	host.RequirePolicies(selectors)
+	// The plan has a say in the host.
+	if r.Plan.Name == "" {
+		return false
+	}
+	// A reference of an XR without a claim is refused: it has no namespace to be in.
+	if r.Claim.Namespace != "" {
+		for _, name := range r.SecretNames {
+			ask(requiredSecret(name), "Secret", r.Claim.Namespace, name)
+		}
+	}
+	if hostname, err := ingress.Asked(r); err == nil && hostname != "" {
+		ask(ingress.RequiredHostname, ingress.HostnameKind, r.RecordsIn(), tenant.HostnameRecord(hostname))
+	}
+	return len(r.Secrets) > 0
+}
+
+// published returns the kubeconfig that the virtual cluster has written, nil while there
+// is none.
+func published(req *fnv1.RunFunctionRequest, xr wire.Struct) []byte {
+	namespace := tenant.NewNames(xr.String("metadata", "name"), "").Namespace
+	s, _ := wire.RequiredObject(req, requiredKubeconfig, "Secret", namespace, tenant.KubeconfigSource)
+	return s.SecretValue(tenant.KubeconfigSourceKey)
+}
+
+// secrets are the Secrets of the claim's namespace that Crossplane has looked for.
+func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string) map[string]tenant.Secret {
+	out := make(map[string]tenant.Secret, len(names))
+	for _, name := range names {
+		o, read := wire.RequiredObject(req, requiredSecret(name), "Secret", namespace, name)
+		s := tenant.Secret{Read: read}
+		if o.Exists() {
+			s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
+			if s.Found, s.Type, s.TooLarge = true, o.String("type"), wire.TooLarge(o); !s.TooLarge {
+				s.Data = wire.SecretData(o)
+			}
+		}
+		out[name] = s
+	}
+	return out
 }

@@ -4,7 +4,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // An Object to compose: a typed object, and free-form content that goes into it
@@ -31,26 +31,10 @@ func (o Object) Encode() (*structpb.Struct, error) {
 	}
 	delete(m, "status")
 	dropEmpty(m)
-	s, err := wire.EncodeMap(m)
-	if err != nil || o.Raw == nil {
-		return s, err
+	if o.Raw != nil {
+		values.Insert(m, o.Raw, o.RawAt...)
 	}
-	raw, err := wire.EncodeMap(o.Raw)
-	if err != nil {
-		return nil, err
-	}
-	at := s
-	last := len(o.RawAt) - 1
-	for _, key := range o.RawAt[:last] {
-		next := at.GetFields()[key].GetStructValue()
-		if next == nil {
-			next = &structpb.Struct{Fields: map[string]*structpb.Value{}}
-			at.Fields[key] = structpb.NewStructValue(next)
-		}
-		at = next
-	}
-	at.Fields[o.RawAt[last]] = structpb.NewStructValue(raw)
-	return s, nil
+	return structpb.NewStruct(m)
 }
 
 // dropEmpty removes nulls, empty text and what is empty without them.

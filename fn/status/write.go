@@ -13,7 +13,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // Write puts what is composed and what is reported into the response. What
@@ -23,7 +22,7 @@ func Write(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c compose.Result, r
 	if err != nil {
 		return err
 	}
-	s, err := wire.EncodeMap(m)
+	s, err := structpb.NewStruct(m)
 	if err != nil {
 		return err
 	}

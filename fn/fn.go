@@ -112,7 +112,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if err != nil {
 		return err
 	}
-	return status.Write(rsp, observed, composed, status.New(t, composed))
+	return status.Write(rsp, t, composed)
 }
 
 // accept decides about a tenant.

@@ -56,14 +56,10 @@ const (
 type Given struct {
 	// XRName is the name of the composite resource.
 	XRName string
-	// Ask is what the tenant asks for.
-	Spec Ask
-	// Plan is the plan of the tenant.
-	Plan plan.Plan
-	// Input is the platform's part.
-	Input inputv1alpha1.Input
-	// Claim that the tenant belongs to.
-	Claim Claim
+	Spec   Ask
+	Plan   plan.Plan
+	Input  inputv1alpha1.Input
+	Claim  Claim
 	// SecretNames are the names of the Secrets that the spec names, sorted.
 	SecretNames []string
 	// Secrets that the spec names, by name.
@@ -72,12 +68,9 @@ type Given struct {
 	// when there is need of them.
 	Before func() values.Values
 	// Token of the tenant's account on the host; empty while there is none.
-	Token []byte
-	// Hostnames is what is known of hostnames and whose they are.
-	Hostnames Hostnames
-	// Running are the versions that were seen running.
-	Running Running
-	// HostPolicies are the admission policies of the host.
+	Token        []byte
+	Hostnames    Hostnames
+	Running      Running
 	HostPolicies HostPolicies
 }
 
@@ -140,8 +133,6 @@ type Running struct {
 	Kubernetes string
 	// ArgoCD is the version of its chart.
 	ArgoCD string
-	// Plan in use.
-	Plan string
-	// Store of the virtual cluster's state.
-	Store *Store
+	Plan   string
+	Store  *Store
 }

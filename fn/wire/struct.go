@@ -23,9 +23,6 @@ func Of(s *structpb.Struct) Struct { return Struct{s} }
 // Exists reports whether there is an object.
 func (o Struct) Exists() bool { return o.s != nil }
 
-// Fields returns the object's fields.
-func (o Struct) Fields() map[string]*structpb.Value { return o.s.GetFields() }
-
 // Get returns the object at the path.
 func (o Struct) Get(path ...string) Struct {
 	s := o.s
@@ -38,7 +35,7 @@ func (o Struct) Get(path ...string) Struct {
 // Value returns the value at the path, nil when there is none.
 func (o Struct) Value(path ...string) *structpb.Value {
 	last := len(path) - 1
-	return o.Get(path[:last]...).Fields()[path[last]]
+	return o.Get(path[:last]...).s.GetFields()[path[last]]
 }
 
 // String returns the text at the path.
@@ -195,7 +192,7 @@ const MaxSecretSize = 256 << 10
 // them takes many times their size.
 func TooLarge(o Struct) bool {
 	size := 0
-	for key, v := range o.Get("data").Fields() {
+	for key, v := range o.Get("data").s.GetFields() {
 		size += len(key) + base64.StdEncoding.DecodedLen(len(v.GetStringValue()))
 	}
 	return size > MaxSecretSize
@@ -204,7 +201,7 @@ func TooLarge(o Struct) bool {
 // SecretData is what stands in a Secret, decoded. What isn't base64 can't come
 // from an API server, and reads as absent.
 func SecretData(o Struct) map[string]string {
-	fields := o.Get("data").Fields()
+	fields := o.Get("data").s.GetFields()
 	out := make(map[string]string, len(fields))
 	for key := range fields {
 		if raw := o.SecretValue(key); raw != nil {

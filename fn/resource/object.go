@@ -1,0 +1,176 @@
+package resource
+
+import (
+	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
+	helmpcv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/v1beta1"
+	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+	kubernetespcv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/v1alpha1"
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// An Object to compose: a typed object, and free-form content that goes into it
+// at a path. The content skips the detour over JSON bytes that a RawExtension in
+// a typed object takes, which is most of the cost of encoding.
+type Object struct {
+	Typed any
+	Raw   map[string]any
+	RawAt []string
+}
+
+// Where the providers' types have free-form content.
+var (
+	ValuesPath   = []string{"spec", "forProvider", "values"}
+	ManifestPath = []string{"spec", "forProvider", "manifest"}
+)
+
+// Encode turns the object into the intent that Crossplane applies: no status,
+// no nulls, no empty objects that Go's types leave behind.
+func (o Object) Encode() (*structpb.Struct, error) {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Typed)
+	if err != nil {
+		return nil, err
+	}
+	delete(m, "status")
+	dropEmpty(m)
+	if o.Raw != nil {
+		values.Insert(m, o.Raw, o.RawAt...)
+	}
+	return structpb.NewStruct(m)
+}
+
+// dropEmpty removes nulls, empty text and what is empty without them.
+func dropEmpty(m map[string]any) {
+	for k, v := range m {
+		switch v := v.(type) {
+		case nil:
+			delete(m, k)
+		case string:
+			if v == "" {
+				delete(m, k)
+			}
+		case map[string]any:
+			if dropEmpty(v); len(v) == 0 {
+				delete(m, k)
+			}
+		}
+	}
+}
+
+// The providers' API family of cluster-scoped XRs: helm.crossplane.io and
+// kubernetes.crossplane.io. What is composed for namespaced XRs
+// (helm.m.crossplane.io, kubernetes.m.crossplane.io) would differ here alone.
+var (
+	ReleaseType    = metav1.TypeMeta{APIVersion: helmv1beta1.SchemeGroupVersion.String(), Kind: helmv1beta1.ReleaseKind}
+	ObjectType     = metav1.TypeMeta{APIVersion: objectv1alpha2.SchemeGroupVersion.String(), Kind: objectv1alpha2.ObjectKind}
+	HelmConfigType = metav1.TypeMeta{APIVersion: helmpcv1beta1.SchemeGroupVersion.String(), Kind: helmpcv1beta1.ProviderConfigKind}
+	KubeConfigType = metav1.TypeMeta{APIVersion: kubernetespcv1alpha1.SchemeGroupVersion.String(), Kind: kubernetespcv1alpha1.ProviderConfigKind}
+)
+
+// WithoutDelete are the management policies of what is gone with the virtual cluster
+// or with the tenant's namespace: its deletion must not wait for an API that may be
+// gone.
+var WithoutDelete = xpv1.ManagementPolicies{
+	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionUpdate, xpv1.ManagementActionLateInitialize,
+}
+
+var observeOnly = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
+
+// ProviderConfig refers to a ProviderConfig.
+func ProviderConfig(name string) *xpv1.Reference { return &xpv1.Reference{Name: name} }
+
+// ManagedMeta returns the metadata of a managed resource, with all that its provider would
+// add: each such change counts against the number of events that Crossplane's
+// circuit breaker lets a tenant have. And what a provider has seen of an Object
+// before it adds its finalizer is lost; it looks again half a minute later.
+func ManagedMeta(name, external string) metav1.ObjectMeta {
+	return metav1.ObjectMeta{
+		Name:        name,
+		Annotations: map[string]string{"crossplane.io/external-name": external},
+		Finalizers:  []string{"finalizer.managedresource.crossplane.io"},
+	}
+}
+
+// NewObject returns an Object that uses a ProviderConfig, without the manifest. Where
+// the caller sets no management policies, its provider creates, updates and deletes.
+func NewObject(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness) *objectv1alpha2.Object {
+	name := t.Names.Composed(composed)
+	return &objectv1alpha2.Object{
+		TypeMeta:   ObjectType,
+		ObjectMeta: ManagedMeta(name, name),
+		Spec: objectv1alpha2.ObjectSpec{
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: ProviderConfig(config)},
+			Readiness:    ready,
+		},
+	}
+}
+
+// ReadyOnceCreated is readiness as soon as the object exists.
+var ReadyOnceCreated = objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate}
+
+// Observer composes an Object that observes one that is there, and touches nothing.
+// The provider looks at it every --poll. It doesn't watch: a watch keeps all objects
+// of a kind in the provider's memory, and writes each change of one to the host's
+// store, and a tenant makes and changes as many as it likes.
+func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness, manifest map[string]any) Object {
+	o := NewObject(t, composed, config, ready)
+	o.Spec.ManagementPolicies = observeOnly
+	return Object{Typed: o, Raw: manifest, RawAt: ManifestPath}
+}
+
+// ReadyBy is readiness by an expression in CEL.
+func ReadyBy(cel string) objectv1alpha2.Readiness {
+	return objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: cel}
+}
+
+// Secret returns a Secret of the tenant's beside the others of the platform, without
+// data.
+func Secret(t tenant.Tenant, name string, typ corev1.SecretType) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: name, Labels: OfTenant(t)},
+		Type:       typ,
+	}
+}
+
+// OfTenant returns the labels of what is a tenant's.
+func OfTenant(t tenant.Tenant) map[string]string {
+	return map[string]string{tenant.LabelTenant: t.Names.Tenant}
+}
+
+// UsageAPIVersion is the API version of Usages.
+const UsageAPIVersion = "protection.crossplane.io/v1beta1"
+
+// A UsageObject is a Usage or ClusterUsage of Crossplane's. Their Go types need a newer
+// crossplane-runtime than the providers' do.
+type UsageObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec UsageSpec `json:"spec"`
+}
+
+// UsageSpec is what a Usage says.
+type UsageSpec struct {
+	Of             UsedResource `json:"of"`
+	Reason         string       `json:"reason"`
+	ReplayDeletion bool         `json:"replayDeletion"`
+}
+
+// UsedResource names what a Usage is for.
+type UsedResource struct {
+	APIVersion  string         `json:"apiVersion"`
+	Kind        string         `json:"kind"`
+	ResourceRef xpv1.Reference `json:"resourceRef"`
+}
+
+// Used names the object that a Usage is for.
+func Used(apiVersion, kind, name string) UsedResource {
+	return UsedResource{APIVersion: apiVersion, Kind: kind, ResourceRef: xpv1.Reference{Name: name}}
+}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/request"
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -69,7 +70,8 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 
 // run is the pipeline: decode, decide, compose, report.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
-	if !decode.LooksUp(req) {
+	// Crossplane has looked up what functions ask for since 2.2.
+	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
 		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
 	}
 	asked, err := decode.Request(req, observed)
@@ -110,7 +112,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if err != nil {
 		return err
 	}
-	return status.Write(rsp, observed, composed, status.New(t, composed))
+	return status.Write(rsp, t, composed)
 }
 
 // accept decides about a tenant.

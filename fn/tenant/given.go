@@ -51,17 +51,13 @@ const (
 type Given struct {
 	// XRName is the name of the composite resource.
 	XRName string
-	// Ask is what the tenant asks for.
-	Spec Ask
-	// Plan is the plan of the tenant.
-	Plan plan.Plan
-	// Input is the platform's part.
-	Input inputv1alpha1.Input
+	Spec   Ask
+	Plan   plan.Plan
+	Input  inputv1alpha1.Input
 	// Platform is Input with the plan over it and completed. It is set when the decision
 	// begins.
 	Platform inputv1alpha1.Input
-	// Claim that the tenant belongs to.
-	Claim Claim
+	Claim    Claim
 	// SecretNames are the names of the Secrets that the spec names, sorted.
 	SecretNames []string
 	// Secrets that the spec names, by name.
@@ -73,10 +69,8 @@ type Given struct {
 	Token []byte
 	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks
 	// for, "" for none, with records in a namespace. Nil where nothing is known.
-	Hostnames func(recordsIn, asked string) Hostnames
-	// Running are the versions that were seen running.
-	Running Running
-	// HostPolicies are the admission policies of the host.
+	Hostnames    func(recordsIn, asked string) Hostnames
+	Running      Running
 	HostPolicies HostPolicies
 }
 
@@ -136,8 +130,6 @@ type Running struct {
 	Kubernetes string
 	// ArgoCD is the version of its chart.
 	ArgoCD string
-	// Plan in use.
-	Plan string
-	// Store of the virtual cluster's state.
-	Store *Store
+	Plan   string
+	Store  *Store
 }

@@ -33,7 +33,7 @@ type Row struct {
 // A Table says who may set the values of a chart. The longest path that fits decides.
 type Table struct {
 	Rows []Row
-	// Otherwise is the class of what isn't in the table.
+	// otherwise is the class of what isn't in the table.
 	otherwise Class
 }
 

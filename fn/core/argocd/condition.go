@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -28,7 +29,7 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case release.Deployed() && strings.HasPrefix(condition.Problem(release), "observe failed"):
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(release))
 	case condition.Problem(release) != "":
-		return is.No(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), condition.Problem(release)+condition.After("; ", why))
+		return is.No(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), strings.TrimSuffix(condition.Problem(release)+"; "+why, "; "))
 	case tenant.WasReady(t.Observed) && len(broken) > 0 && release.Current():
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
 	case !release.Current():
@@ -81,7 +82,7 @@ func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what s
 		if reason == "" {
 			reason = string(c.State)
 		}
-		messages = append(messages, condition.Or(kinds[c.Kind], "Cluster")+" "+c.Name+": "+c.Message)
+		messages = append(messages, cmp.Or(kinds[c.Kind], "Cluster")+" "+c.Name+": "+c.Message)
 	}
 	switch {
 	case reason != "":

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
+	"google.golang.org/protobuf/types/known/structpb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -34,7 +35,7 @@ func Changed(release wire.Composed, c tenant.Chart) bool {
 // Differs reports whether a Release has another chart version or other values.
 func Differs(release wire.Composed, c tenant.Chart) bool {
 	is := release.Get("spec", "forProvider")
-	values, err := wire.EncodeMap(c.Values)
+	values, err := structpb.NewStruct(c.Values)
 	return is.String("chart", "version") != c.Version || err != nil || !is.Get("values").Equal(values)
 }
 

@@ -1,6 +1,7 @@
 package vcluster
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -24,7 +25,7 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case AwaitsNamespace(t):
 		// One message for all of it: each change of the status costs some of Crossplane's
 		// attention.
-		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds", condition.Or(condition.Problem(ns), condition.Problem(quota)))
+		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds", cmp.Or(condition.Problem(ns), condition.Problem(quota)))
 	case condition.Problem(release) != "":
 		return is.No(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.VirtualCluster.Name, t.VirtualCluster.Version), condition.Problem(release))
 	case !resource.HasKubeconfig(t) && controlPlaneTrouble(t) != "":

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/ssh"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
@@ -97,7 +98,7 @@ func setKnownHosts(p *tenant.Decision, h *knownHosts, s *credentials.Sensitive, 
 		if text != "" {
 			lines = append(lines, strings.TrimRight(text, "\n"))
 		}
-		values.Remove(p.ArgoCD.Values, extraHosts...)
+		unstructured.RemoveNestedField(p.ArgoCD.Values, extraHosts...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(h.entries)) {
 		lines = append(lines, ofEntry+name, h.entries[name])

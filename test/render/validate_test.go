@@ -186,7 +186,7 @@ func TestWrongObjectsAreFound(t *testing.T) {
 		"TemplateURL":    {"A prefix of a URL is one, too.", claim + "{credentialTemplates: [{name: a, url: a, secretRef: {name: s}}]}", "write how the URLs begin"},
 		"BootstrapPath":  {"Argo CD reads nothing outside the repository.", claim + "{bootstrap: {repoURL: 'https://a.b/c', path: ../x}}", "write a folder below the repository's root"},
 		"BootstrapURL":   {"An Application needs a repository.", claim + "{bootstrap: {path: x}}", "spec.bootstrap.repoURL"},
-		"IngressHost":    {"A host is no URL.", claim + "{ingress: {host: 'https://a.b'}}", "write a host name in lower case"},
+		"IngressHost":    {"A host is no URL.", claim + "{ingress: {host: 'https://a.b'}}", "write a hostname in lower case"},
 		"IngressTLS":     {"One certificate is enough.", claim + "{ingress: {tls: {secretName: a, issuer: {name: b}}}}", "write secretName or issuer, not both"},
 		"SSOIssuer":      {"Tokens come over TLS.", claim + "{sso: {oidc: {issuer: 'http://a.b', clientID: c, clientSecretRef: {name: s}}}}", "write the https URL of the provider"},
 		"PlanName":       {"A plan's name is a label's value.", claim + "{plan: 'a/b'}", "write the name of a plan"},

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -85,7 +86,7 @@ func checkPeers(field string, all []networkingv1.NetworkPolicyPeer) error {
 		for _, s := range []struct {
 			name, label string
 			*metav1.LabelSelector
-		}{{"namespaceSelector", LabelNamespaceName, peer.NamespaceSelector}, {"podSelector", "app", peer.PodSelector}} {
+		}{{"namespaceSelector", corev1.LabelMetadataName, peer.NamespaceSelector}, {"podSelector", "app", peer.PodSelector}} {
 			if _, err := metav1.LabelSelectorAsSelector(s.LabelSelector); err != nil {
 				return fmt.Errorf("%s.%s: is not a selector: %w: write one such as matchLabels: {%s: git}", at, s.name, err, s.label)
 			}
@@ -93,6 +94,3 @@ func checkPeers(field string, all []networkingv1.NetworkPolicyPeer) error {
 	}
 	return nil
 }
-
-// LabelNamespaceName is the label that Kubernetes gives each namespace, with its name.
-const LabelNamespaceName = "kubernetes.io/metadata.name"

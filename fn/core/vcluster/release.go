@@ -30,12 +30,9 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 // ReleaseWaits reports whether something is missing that the virtual cluster needs to
 // be installed, or that bounds the tenant.
 func ReleaseWaits(t tenant.Tenant) bool {
-	for _, name := range []string{tenant.InstallerBinding, tenant.ControlPlaneBinding, tenant.HostHelmProviderConfig} {
-		if !resource.Exists(name)(t) {
-			return true
-		}
-	}
-	return !host.NamespaceReady(t) || !host.HasCredentials(t) || !host.Bounded(t)
+	missing := func(name string) bool { return !t.Composed(name).Exists() }
+	return !host.NamespaceReady(t) || !host.HasCredentials(t) || !host.Bounded(t) ||
+		missing(tenant.InstallerBinding) || missing(tenant.ControlPlaneBinding) || missing(tenant.HostHelmProviderConfig)
 }
 
 // Ready reports whether the virtual cluster is installed as wanted and can

@@ -70,18 +70,17 @@ func storeValues(s tenant.Store, replicas int64) values.Values {
 	if s.Size == "" {
 		claim = none
 	}
-	v := values.Values{"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": claim}}}
-	if s.Kind == plan.StoreEtcd {
-		v = values.Values{
-			// The control plane keeps nothing itself: it is a Deployment then.
-			"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": none}, "highAvailability": values.Values{"replicas": float64(max(replicas, 1))}},
-			"backingStore": values.Values{"etcd": values.Values{"deploy": values.Values{"enabled": true, "statefulSet": values.Values{
-				"highAvailability": values.Values{"replicas": float64(s.Members)},
-				"persistence":      values.Values{"volumeClaim": claim},
-			}}}},
-		}
+	if s.Kind != plan.StoreEtcd {
+		return values.Values{"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": claim}}}
 	}
-	return v
+	return values.Values{
+		// The control plane keeps nothing itself: it is a Deployment then.
+		"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": none}, "highAvailability": values.Values{"replicas": float64(max(replicas, 1))}},
+		"backingStore": values.Values{"etcd": values.Values{"deploy": values.Values{"enabled": true, "statefulSet": values.Values{
+			"highAvailability": values.Values{"replicas": float64(s.Members)},
+			"persistence":      values.Values{"volumeClaim": claim},
+		}}}},
+	}
 }
 
 // StoreOf returns what a Release keeps the virtual cluster's state in; nil when the Release

@@ -1,3 +1,4 @@
+// Package sso is the part of a claim that says how people sign on.
 package sso
 
 import (
@@ -11,11 +12,26 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
+
+// Part is spec.sso.
+var Part = part.Part{
+	Field: "spec.sso", Secrets: secrets, Resolve: resolve,
+	Condition: v1alpha1.ConditionSSOReady, Has: func(t tenant.Tenant) bool { return t.SSO.On }, Observe: observe,
+}
+
+func secrets(s tenant.Ask) []string {
+	if s.SSO == nil || s.SSO.OIDC == nil {
+		return nil
+	}
+	return []string{s.SSO.OIDC.ClientSecretRef.Name}
+}
 
 const (
 	ofOIDC = "spec.sso.oidc"
@@ -151,4 +167,19 @@ func groupPolicy(o v1alpha1.OIDCSpec) string {
 	}
 	w.Flush()
 	return b.String()
+}
+
+func observe(t tenant.Tenant, is condition.Of) condition.Condition {
+	release, secret := t.Observed.Composed[tenant.ArgoCDRelease], t.SSO.ClientSecret
+	switch {
+	case secret != nil && secret.State != v1alpha1.StateConnected:
+		return is.No(string(secret.State), "Client secret", secret.Message)
+	case !release.Exists() || !argocd.Runs(t):
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, "Signing on waits for Argo CD", "")
+	case !release.Current():
+		return is.No(v1alpha1.ReasonInstalling, "Rolling out how people sign on", "")
+	case t.SSO.Provider == "":
+		return is.Yes("The local user admin is switched off")
+	}
+	return is.Yes("People sign on with " + t.SSO.Provider + "; its redirect URL is " + tenant.URL(t.Decision) + "/auth/callback")
 }

@@ -116,10 +116,8 @@ func (s *Sensitive) Add(c tenant.Connection, p *Problem, value any, path ...stri
 		return c
 	}
 	c.State, c.Message = p.state, p.message
-	if s.Before != nil {
-		if old, ok := values.Lookup(s.Before(), path...); ok && s.Put(old, path) {
-			c.Message += "; what it gave before stays in use"
-		}
+	if old, ok := values.Lookup(s.Before(), path...); ok && s.Put(old, path) {
+		c.Message += "; what it gave before stays in use"
 	}
 	return c
 }

@@ -24,8 +24,8 @@ func templates(field string, v values.Values) error {
 		if slices.ContainsFunc(argocdUntemplated, func(free []string) bool { return values.Below(path, free) }) {
 			continue
 		}
-		value, _ := values.Lookup(v, path...)
-		if slices.ContainsFunc(path, isTemplate) || hasTemplate(value) {
+		// In maps and lists as they are printed no brace stands but in keys and texts.
+		if value, _ := values.Lookup(v, path...); strings.Contains(fmt.Sprint(path, value), "{{") {
 			return fmt.Errorf("%s.%s: templates ({{ }}) aren't rendered for claims: write what it is to be, or have spec.bootstrap bring the object", field, strings.Join(path, "."))
 		}
 	}
@@ -59,25 +59,6 @@ func replicas(field string, v values.Values) error {
 		}
 	}
 	return nil
-}
-
-func isTemplate(s string) bool { return strings.Contains(s, "{{") }
-
-// hasTemplate looks for a template in a value that isn't a map of the chart's own.
-func hasTemplate(value any) bool {
-	switch value := value.(type) {
-	case string:
-		return isTemplate(value)
-	case []any:
-		return slices.ContainsFunc(value, hasTemplate)
-	case values.Values:
-		for key, at := range value {
-			if isTemplate(key) || hasTemplate(at) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // plain is text that can't end what it is written into. The chart writes some values

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
@@ -33,25 +32,26 @@ const initialPassword = "argocd-initial-admin-secret"
 
 // ComposeRelease composes the Release of Argo CD in the virtual cluster.
 func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
-	r := release.New(t, tenant.ArgoCDRelease, tenant.HelmArgoCD, tenant.ArgoCDNamespace, t.ArgoCD)
-	r.Spec.ProviderConfigReference = resource.ProviderConfig(t.Names.ProviderConfig)
-	r.Spec.ManagementPolicies = resource.WithoutDelete
+	r := release.New(t, tenant.ArgoCDRelease, tenant.HelmArgoCD, tenant.ArgoCDNamespace, t.Names.ProviderConfig, t.ArgoCD)
 	published := t.GeneratesPassword || keepsPassword(t)
 	if published {
 		r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.PasswordSecret}
 	}
 	if published && readsPassword(t) {
-		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{
+		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{{
+			ObjectReference:       corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: tenant.ArgoCDNamespace, Name: initialPassword, FieldPath: "data.password"},
+			ToConnectionSecretKey: tenant.PasswordKey,
 			// Argo CD writes this Secret, not Helm: it has no mark of the release.
-			secretKey(tenant.ArgoCDNamespace, initialPassword, "password", tenant.PasswordKey),
-		}
+			SkipPartOfReleaseCheck: true,
+		}}
 	}
-	if published && Deployed(t) && !publishedPassword(t) && serverAvailable(t) {
+	if published && Deployed(t) && !publishedPassword(t) && server(t).available {
 		r.Annotations[annotationAvailable] = "true"
 	}
 	readValues(t, r)
 	waits(t, r)
-	return resource.Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: resource.ValuesPath}, release.Retry(t, tenant.ArgoCDRelease, r, t.ArgoCD)
+	release.Retry(t, tenant.ArgoCDRelease, r, t.ArgoCD)
+	return resource.Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: resource.ValuesPath}, nil
 }
 
 // waits sets how long Helm waits for Argo CD. The first time it sees sooner than
@@ -71,11 +71,6 @@ func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 		return
 	}
 	r.Spec.ForProvider.WaitTimeout = &metav1.Duration{Duration: release.FirstWait}
-}
-
-func serverAvailable(t tenant.Tenant) bool {
-	all, _ := workloadHealth(t)
-	return slices.ContainsFunc(all, func(h health) bool { return h.component == tenant.ComponentServer && h.available })
 }
 
 // readsPassword reports whether the Release reads the admin's initial password.
@@ -103,28 +98,16 @@ func publishedPassword(t tenant.Tenant) bool {
 }
 
 // hasPassword reports whether the admin's password is published, or none will be.
-func hasPassword(t tenant.Tenant) bool {
-	return !t.GeneratesPassword || publishedPassword(t)
-}
+func hasPassword(t tenant.Tenant) bool { return !t.GeneratesPassword || publishedPassword(t) }
 
 // Installed reports whether the argo-cd chart is installed as wanted and the
 // admin's password published.
 func Installed(t tenant.Tenant) bool {
-	return resource.IsReady(tenant.ArgoCDRelease)(t) && hasPassword(t)
+	return t.Composed(tenant.ArgoCDRelease).Healthy() && hasPassword(t)
 }
 
 // Deployed reports whether Helm has installed the argo-cd chart once.
 func Deployed(t tenant.Tenant) bool { return t.Composed(tenant.ArgoCDRelease).Deployed() }
-
-func secretKey(namespace, name, key, toKey string) helmv1beta1.ConnectionDetail {
-	return helmv1beta1.ConnectionDetail{
-		ObjectReference: corev1.ObjectReference{
-			APIVersion: "v1", Kind: "Secret", Namespace: namespace, Name: name, FieldPath: "data." + key,
-		},
-		ToConnectionSecretKey:  toKey,
-		SkipPartOfReleaseCheck: true,
-	}
-}
 
 // HasValuesSecret reports whether values come from Secrets. Where they once did
 // the Secret stays, empty: Crossplane deletes a resource before it changes another,
@@ -176,11 +159,10 @@ func readValues(t tenant.Tenant, r *helmv1beta1.Release) {
 		NamespacedName: helmv1beta1.NamespacedName{Namespace: t.SecretsIn, Name: t.Names.ValuesSecret},
 		Key:            tenant.ValuesKey,
 	}}}
-	digest := t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", release.AnnotationDigest)
+	r.Annotations[release.AnnotationDigest] = t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", release.AnnotationDigest)
 	if s := t.Composed(tenant.ValuesSecret); s.Exists() {
-		digest = digestOf(s)
+		r.Annotations[release.AnnotationDigest] = digestOf(s)
 	}
-	r.Annotations[release.AnnotationDigest] = digest
 }
 
 // digestOf is a digest of a Secret's values. The Secret's UID, which only those

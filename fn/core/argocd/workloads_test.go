@@ -154,17 +154,3 @@ func TestOldSummary(t *testing.T) {
 func observed(s *structpb.Struct) tenant.Observed {
 	return tenant.Observed{Composed: map[string]wire.Composed{tenant.Workloads: {Struct: wire.Of(s)}}}
 }
-
-func TestTag(t *testing.T) {
-	for image, want := range map[string]string{
-		"quay.io/argoproj/argocd:v3.2.6":           "v3.2.6",
-		"10.0.0.1:5000/argoproj/argocd:v3.2.6":     "v3.2.6",
-		"10.0.0.1:5000/argoproj/argocd":            "",
-		"quay.io/argoproj/argocd:v3@sha256:abc":    "v3",
-		"quay.io/argoproj/argocd@sha256:abcdef123": "",
-	} {
-		if got := tag(image); got != want {
-			t.Errorf("tag(%q): want %q, got %q", image, want, got)
-		}
-	}
-}

@@ -16,9 +16,7 @@ import (
 
 // Ports of pods in a tenant's namespace.
 const (
-	// virtualAPIPort is the virtual API server's.
-	virtualAPIPort = 8443
-	// argocdServerPort is that of Argo CD's API server.
+	virtualAPIPort   = 8443
 	argocdServerPort = 8080
 	acmeSolverPort   = 8089
 	dnsPort          = 53

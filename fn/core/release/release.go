@@ -46,12 +46,13 @@ func Differs(release wire.Composed, c tenant.Chart) bool {
 	return is.String("chart", "version") != c.Version || err != nil || !is.Get("values").Equal(values)
 }
 
-// New returns what the Releases of a tenant have in common.
-func New(t tenant.Tenant, name, helmName, namespace string, c tenant.Chart) *helmv1beta1.Release {
+// New returns what the Releases of a tenant have in common, for a ProviderConfig.
+func New(t tenant.Tenant, name, helmName, namespace, config string, c tenant.Chart) *helmv1beta1.Release {
 	return &helmv1beta1.Release{
 		TypeMeta:   resource.ReleaseType,
 		ObjectMeta: resource.ManagedMeta(t.Names.Composed(name), helmName),
 		Spec: helmv1beta1.ReleaseSpec{
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: resource.ProviderConfig(config), ManagementPolicies: resource.WithoutDelete},
 			ForProvider: helmv1beta1.ReleaseParameters{
 				Chart:       helmv1beta1.ChartSpec{Repository: c.Repository, Name: c.Name, Version: c.Version},
 				Namespace:   namespace,
@@ -113,12 +114,9 @@ var keepsRelease = xpv1.ManagementPolicies{
 // never installed and rolls back what was, and then looks again in ten minutes or when
 // the Release changes. At the limit it leaves alone the change that failed last: the
 // limit must never be reached before the last rollback.
-func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) error {
+func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) {
 	failed := Failed(t, name)
-	change, before, err := change(t, name, r, c)
-	if err != nil {
-		return err
-	}
+	change, before := change(t, name, r, c)
 	is, limit := t.Composed(name), failed+attempts
 	switch givenUp := before == gaveUp || failed >= before+attempts; {
 	case !t.InstalledBefore(name):
@@ -132,12 +130,10 @@ func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart)
 		before, r.Spec.ManagementPolicies = gaveUp, keepsRelease
 	}
 	r.Annotations[annotationChange] = fmt.Sprintf("%s:%d", change, before)
-	bounded := int32(min(limit, math.MaxInt32))
-	r.Spec.RollbackRetriesLimit = &bounded
+	r.Spec.RollbackRetriesLimit = new(int32(min(limit, math.MaxInt32)))
 	if failed > 0 {
 		r.Annotations[annotationFailed] = strconv.FormatInt(failed, 10)
 	}
-	return nil
 }
 
 // Failed is how often provider-helm has taken a Release back since it was last as wanted.
@@ -148,18 +144,16 @@ func Failed(t tenant.Tenant, name string) int64 {
 // change returns a digest of what the Release is to have, and how often it had been
 // taken back when that was tried for the first time; gaveUp for a change that isn't tried
 // any more.
-func change(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) (digest string, before int64, err error) {
-	values, err := json.Marshal(c.Values)
-	if err != nil {
-		return "", 0, fmt.Errorf("cannot write the values of chart %s: %w", c.Name, err)
-	}
+func change(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) (digest string, before int64) {
+	// Values that can't be written are an error where the Release is encoded.
+	values, _ := json.Marshal(c.Values)
 	sum := sha256.Sum256([]byte(strings.Join([]string{c.Repository, c.Name, c.Version, r.Annotations[AnnotationDigest], string(values)}, "\n")))
 	digest = hex.EncodeToString(sum[:8])
 	was, since, _ := strings.Cut(t.Composed(name).String("metadata", "annotations", annotationChange), ":")
 	if n, err := strconv.ParseInt(since, 10, 64); was == digest && err == nil && n >= gaveUp {
-		return digest, min(n, Failed(t, name)), nil
+		return digest, min(n, Failed(t, name))
 	}
-	return digest, Failed(t, name), nil
+	return digest, Failed(t, name)
 }
 
 // TakenBack says which chart has a change that was tried in vain, "" for none.

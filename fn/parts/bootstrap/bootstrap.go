@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
@@ -17,6 +17,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
@@ -40,9 +41,6 @@ func rows(tenant.Tenant) []resource.Row {
 // applicationName is the name of the first Application.
 const applicationName = "bootstrap"
 
-// inClusterURL is the virtual cluster, as Argo CD in it calls it.
-const inClusterURL = "https://kubernetes.default.svc"
-
 // manifest returns the first Application; nil when the spec has none.
 func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 	const field = "spec.bootstrap"
@@ -55,13 +53,10 @@ func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 	if strings.HasPrefix(b.Path, "/") || slices.Contains(strings.Split(b.Path, "/"), "..") {
 		return nil, fmt.Errorf("%s.path: %q is not a folder of the repository: write one below its root, such as customers/acme", field, b.Path)
 	}
-	if b.Project != "" && len(validation.IsDNS1123Subdomain(b.Project)) > 0 {
-		return nil, fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", field, b.Project)
+	if err := credentials.CheckProject(field, b.Project); err != nil {
+		return nil, err
 	}
-	policy := v1alpha1.SyncPolicy{}
-	if b.SyncPolicy != nil {
-		policy = *b.SyncPolicy
-	}
+	policy := ptr.Deref(b.SyncPolicy, v1alpha1.SyncPolicy{})
 	for _, option := range policy.SyncOptions {
 		if name, value, ok := strings.Cut(option, "="); !ok || name == "" || value == "" {
 			return nil, fmt.Errorf("%s.syncPolicy.syncOptions: %q is not an option: write one such as CreateNamespace=true", field, option)
@@ -72,7 +67,8 @@ func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 		"source": map[string]any{
 			"repoURL": b.RepoURL, "path": cmp.Or(b.Path, "."), "targetRevision": cmp.Or(b.TargetRevision, "HEAD"),
 		},
-		"destination": map[string]any{"server": inClusterURL, "namespace": tenant.ArgoCDNamespace},
+		// The virtual cluster, as Argo CD in it calls it.
+		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": tenant.ArgoCDNamespace},
 	}
 	if p := syncPolicy(policy); len(p) > 0 {
 		spec["syncPolicy"] = p
@@ -87,18 +83,14 @@ func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 
 func syncPolicy(p v1alpha1.SyncPolicy) map[string]any {
 	out := map[string]any{}
-	on := func(v *bool) bool { return v == nil || *v }
-	automated := v1alpha1.AutomatedSync{}
-	if p.Automated != nil {
-		automated = *p.Automated
-	}
+	automated := ptr.Deref(p.Automated, v1alpha1.AutomatedSync{})
 	// Left out, and not switched off in Argo CD's own way, which is newer than
 	// some of its versions.
-	if on(automated.Enabled) {
-		out["automated"] = map[string]any{"prune": on(automated.Prune), "selfHeal": on(automated.SelfHeal)}
+	if ptr.Deref(automated.Enabled, true) {
+		out["automated"] = map[string]any{"prune": ptr.Deref(automated.Prune, true), "selfHeal": ptr.Deref(automated.SelfHeal, true)}
 	}
 	if len(p.SyncOptions) > 0 {
-		options := make([]any, 0, len(p.SyncOptions))
+		var options []any
 		for _, o := range p.SyncOptions {
 			options = append(options, o)
 		}
@@ -126,12 +118,10 @@ const (
 )
 
 // errorConditions are the types of an Application's conditions that are errors.
-var errorConditions = map[string]bool{
-	"ComparisonError": true, "InvalidSpecError": true, "SyncError": true, "UnknownError": true, "DeletionError": true,
-}
+var errorConditions = []string{"ComparisonError", "InvalidSpecError", "SyncError", "UnknownError", "DeletionError"}
 
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
-	o := t.Observed.Composed[tenant.Bootstrap]
+	o := t.Composed(tenant.Bootstrap)
 	s := applicationStatus(t)
 	what := "Application " + applicationName
 	switch {
@@ -157,8 +147,7 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 
 // syncedBy says who is to sync an Application that isn't.
 func syncedBy(t tenant.Tenant) string {
-	policy, _ := t.Application["spec"].(map[string]any)["syncPolicy"].(map[string]any)
-	if policy["automated"] == nil {
+	if _, automated := values.Lookup(t.Application, "spec", "syncPolicy", "automated"); !automated {
 		return "spec.bootstrap.syncPolicy leaves that to people, in Argo CD"
 	}
 	return "Argo CD is to do that automatically"
@@ -172,7 +161,7 @@ func report(t tenant.Tenant, to *v1alpha1.Status) {
 }
 
 func applicationStatus(t tenant.Tenant) v1alpha1.BootstrapStatus {
-	app := t.Observed.Composed[tenant.Bootstrap].Get("status", "atProvider", "manifest", "status")
+	app := t.Composed(tenant.Bootstrap).Get("status", "atProvider", "manifest", "status")
 	s := v1alpha1.BootstrapStatus{
 		Health:   app.String("health", "status"),
 		Sync:     app.String("sync", "status"),
@@ -187,7 +176,7 @@ func applicationStatus(t tenant.Tenant) v1alpha1.BootstrapStatus {
 // applicationError is what Argo CD says is wrong, "" when it says nothing.
 func applicationError(app wire.Struct) string {
 	for _, c := range app.List("conditions") {
-		if errorConditions[c.String("type")] {
+		if slices.Contains(errorConditions, c.String("type")) {
 			return c.String("message")
 		}
 	}

@@ -2,6 +2,7 @@
 package clusters
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,8 +54,7 @@ const inCluster = "in-cluster"
 
 // resolve registers the clusters of the spec.
 func resolve(of part.Candidate) error {
-	servers := map[string]string{}
-	seen := map[string]bool{}
+	servers, seen := map[string]string{}, map[string]bool{}
 	for i, c := range of.Spec.Clusters {
 		field := fmt.Sprintf("spec.clusters[%d]", i)
 		if err := checkCluster(field, c); err != nil {
@@ -70,7 +70,7 @@ func resolve(of part.Candidate) error {
 		}
 		secret := credentials.Read(of.Given, c.SecretRef.Name)
 		value := clusterValue(c, secret)
-		server, _ := value["server"].(string)
+		server := values.At[string](value, "server")
 		if other, ok := servers[strings.TrimRight(server, "/")]; ok && secret.Problem == nil {
 			secret.Fail("its API server %s is that of cluster %s, too, and Argo CD tells clusters apart by it: leave one of the two out", server, other)
 		}
@@ -97,8 +97,8 @@ func checkCluster(field string, c v1alpha1.ClusterSpec) error {
 			return fmt.Errorf("%s.namespaces: %q is not a namespace: write a DNS label", field, namespace)
 		}
 	}
-	if c.Project != "" && len(validation.IsDNS1123Subdomain(c.Project)) > 0 {
-		return fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", field, c.Project)
+	if err := credentials.CheckProject(field, c.Project); err != nil {
+		return err
 	}
 	if c.Server != "" && !credentials.APIServerURL.MatchString(c.Server) {
 		return fmt.Errorf("%s.server: %q is not the URL of an API server: write one such as https://203.0.113.7:6443", field, c.Server)
@@ -136,12 +136,9 @@ func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 	read := readCluster(c, s)
 	v["server"], v["config"] = read.server, read.config
 
-	namespaces, project := c.Namespaces, c.Project
+	namespaces := c.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = read.namespaces
-	}
-	if project == "" {
-		project = read.project
 	}
 	if len(namespaces) > 0 {
 		v["namespaces"] = listOfNamespaces(namespaces)
@@ -149,7 +146,7 @@ func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 			v["clusterResources"] = "true"
 		}
 	}
-	if project != "" {
+	if project := cmp.Or(c.Project, read.project); project != "" {
 		v["project"] = project
 	}
 	if read.shard != "" {

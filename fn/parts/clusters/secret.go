@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
@@ -152,15 +152,11 @@ func tokenCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) clusterSecret {
 // toClusterSecret makes Argo CD's form of what was read from another.
 func toClusterSecret(s *credentials.Reader, server string, config clusterConfig) clusterSecret {
 	checkClusterConfig(s, server, config)
-	out := clusterSecret{server: server}
-	raw, err := json.Marshal(config)
-	if err == nil {
-		err = json.Unmarshal(raw, &out.config)
-	}
+	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&config)
 	if err != nil {
 		s.Fail("its credentials can't be written as JSON: write them in UTF-8")
 	}
-	return out
+	return clusterSecret{server: server, config: out}
 }
 
 // checkClusterConfig finds what no client could use.
@@ -206,7 +202,12 @@ func kubeconfigCluster(s *credentials.Reader) clusterSecret {
 		s.Fail("key %s: the current context names a cluster or a user that isn't in the file: write both", kubeconfigKey)
 		return clusterSecret{}
 	}
-	checkInline(s, cluster, user)
+	// What a kubeconfig takes from the machine it was written on.
+	for _, f := range credentials.NotInline(cluster, user) {
+		if f.There {
+			s.Fail("key %s: %s is not possible here: %s", kubeconfigKey, f.Field, f.Instead)
+		}
+	}
 	return toClusterSecret(s, cluster.Server, clusterConfig{
 		Username: user.Username, Password: user.Password, BearerToken: user.Token,
 		ProxyURL: cluster.ProxyURL, DisableCompression: cluster.DisableCompression,
@@ -215,13 +216,4 @@ func kubeconfigCluster(s *credentials.Reader) clusterSecret {
 			CAData: cluster.CertificateAuthorityData, CertData: user.ClientCertificateData, KeyData: user.ClientKeyData,
 		},
 	})
-}
-
-// checkInline refuses what a kubeconfig takes from the machine it was written on.
-func checkInline(s *credentials.Reader, c *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
-	for _, f := range credentials.NotInline(c, u) {
-		if f.There {
-			s.Fail("key %s: %s is not possible here: %s", kubeconfigKey, f.Field, f.Instead)
-		}
-	}
 }

@@ -71,7 +71,7 @@ func resolve(of part.Candidate) error {
 		all = append(all, repository{v1alpha1.KindCredentialTemplate, fmt.Sprintf("spec.credentialTemplates[%d]", i), "credentialTemplates", e.Name, e.URL, e.Type, "", &e.SecretRef})
 	}
 	seen := map[string]string{}
-	hosts := newKnownHosts(s)
+	hosts := map[string]string{}
 	for _, e := range all {
 		if e.typ == "" {
 			e.typ = v1alpha1.RepositoryGit
@@ -91,8 +91,14 @@ func resolve(of part.Candidate) error {
 		}
 		value, known, problem := e.read(of.Given)
 		c := s.Add(tenant.Connection{Kind: e.kind, Name: e.name}, problem, value, path...)
-		hosts.add(e, c, known)
 		p.Repositories = append(p.Repositories, c)
+		name := e.kind + " " + e.name
+		if c.State != v1alpha1.StateConnected {
+			known = knownHostsInUse(s)[name]
+		}
+		if known != "" {
+			hosts[name] = known
+		}
 	}
 	return setKnownHosts(p, hosts, s, argocd)
 }
@@ -105,8 +111,8 @@ func (e repository) check() error {
 	if !slices.Contains(credentials.RepositoryTypes, e.typ) {
 		return fmt.Errorf("%s.type: %q is unknown: write one of %v", e.field, e.typ, credentials.RepositoryTypes)
 	}
-	if e.project != "" && len(validation.IsDNS1123Subdomain(e.project)) > 0 {
-		return fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", e.field, e.project)
+	if err := credentials.CheckProject(e.field, e.project); err != nil {
+		return err
 	}
 	if err := credentials.CheckRepositoryURL(e.field+".url", e.url, e.typ); err != nil {
 		return err

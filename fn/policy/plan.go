@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,16 +71,15 @@ func planNumbers(c plan.Plan) error {
 	return nil
 }
 
-func planPodSecurity(c plan.Plan) error {
-	return oneOf(c.At("podSecurity"), c.Data.PodSecurity, tenant.PodSecurityBaseline, tenant.PodSecurityRestricted)
+func planChoices(c plan.Plan) error {
+	return cmp.Or(
+		oneOf(c.At("podSecurity"), c.Data.PodSecurity, tenant.PodSecurityBaseline, tenant.PodSecurityRestricted),
+		oneOf(c.At("vcluster.backingStore"), c.Data.VCluster.BackingStore, plan.StoreSQLite, plan.StoreEtcd),
+	)
 }
 
 func planStore(c plan.Plan) error {
-	v := c.Data.VCluster
-	if err := oneOf(c.At("vcluster.backingStore"), v.BackingStore, plan.StoreSQLite, plan.StoreEtcd); err != nil {
-		return err
-	}
-	if v.Replicas > 1 && v.BackingStore != plan.StoreEtcd {
+	if v := c.Data.VCluster; v.Replicas > 1 && v.BackingStore != plan.StoreEtcd {
 		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", c.At("vcluster.replicas"), v.Replicas, plan.StoreEtcd)
 	}
 	return nil
@@ -134,10 +134,7 @@ func planResourceNames(c plan.Plan) error {
 
 func planIngress(c plan.Plan) error {
 	i := c.Data.Ingress
-	if err := CheckDomain(c.At("ingress.domain"), i.Domain); err != nil {
-		return err
-	}
-	if err := oneOf(c.At("ingress.tls.issuer.kind"), i.TLS.Issuer.Kind, "ClusterIssuer", "Issuer"); err != nil {
+	if err := cmp.Or(CheckDomain(c.At("ingress.domain"), i.Domain), oneOf(c.At("ingress.tls.issuer.kind"), i.TLS.Issuer.Kind, "ClusterIssuer", "Issuer")); err != nil {
 		return err
 	}
 	if i.TLS.Issuer != (v1alpha1.Issuer{}) && i.TLS.Issuer.Name == "" {

@@ -22,7 +22,7 @@ var checks = []func(tenant.Given) error{
 	ofPlan(planAmounts),
 	ofPlan(planObjectNames),
 	ofPlan(planNumbers),
-	ofPlan(planPodSecurity),
+	ofPlan(planChoices),
 	ofPlan(planStore),
 	ofPlan(planIngress),
 	credentialsLabel,

@@ -15,18 +15,8 @@ import (
 
 // HostPoliciesVersion is the oldest version of the admission policies that this
 // function accepts. Each policy and each binding of examples/install has its version
-// in the annotation AnnotationPoliciesVersion.
+// in the annotation virtualargocd.io/policies-version.
 const HostPoliciesVersion = 1
-
-// Annotation and label of the admission policies and their bindings.
-const (
-	annotationPoliciesVersion = "virtualargocd.io/policies-version"
-	labelPartOf               = "app.kubernetes.io/part-of"
-	partOf                    = "virtual-argocd"
-)
-
-// applyPolicies is how the platform installs the admission policies.
-const applyPolicies = "kubectl apply -f examples/install/tenants.yaml -f examples/install/confinement.yaml -f examples/install/claims.yaml, of this release"
 
 // RequiredPolicies are the names of the ValidatingAdmissionPolicies of examples/install
 // without which no new tenant comes up, sorted. Each has a binding of the same name.
@@ -62,7 +52,8 @@ func Problem(h tenant.HostPolicies) string {
 	if len(is) == 0 {
 		return ""
 	}
-	return "Admission policies of the host are " + strings.Join(is, "; and ") + ". No new tenant comes up without them: " + applyPolicies
+	return "Admission policies of the host are " + strings.Join(is, "; and ") + ". No new tenant comes up without them: " +
+		"kubectl apply -f examples/install/tenants.yaml -f examples/install/confinement.yaml -f examples/install/claims.yaml, of this release"
 }
 
 // PoliciesInForce reports whether the host has the admission policies that no new
@@ -89,7 +80,7 @@ const (
 
 // RequirePolicies asks Crossplane for the admission policies of the host.
 func RequirePolicies(selectors map[string]*fnv1.ResourceSelector) {
-	labels := &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{labelPartOf: partOf}}}
+	labels := &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{"app.kubernetes.io/part-of": "virtual-argocd"}}}
 	selectors[requirementPolicies] = &fnv1.ResourceSelector{ApiVersion: policyAPIVersion, Kind: policyKind, Match: labels}
 	selectors[requirementBindings] = &fnv1.ResourceSelector{ApiVersion: policyAPIVersion, Kind: bindingKind, Match: labels}
 }
@@ -117,7 +108,7 @@ func InForce(req *fnv1.RunFunctionRequest) tenant.HostPolicies {
 }
 
 func policiesVersion(s wire.Struct) int {
-	n, err := strconv.Atoi(s.String("metadata", "annotations", annotationPoliciesVersion))
+	n, err := strconv.Atoi(s.String("metadata", "annotations", "virtualargocd.io/policies-version"))
 	if err != nil {
 		return 0
 	}

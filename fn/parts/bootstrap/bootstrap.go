@@ -38,7 +38,6 @@ func rows(tenant.Tenant) []resource.Row {
 	return []resource.Row{{Name: tenant.Bootstrap, Has: has, Waits: resource.Not(argocd.Deployed), Ready: resource.Always, Build: application}}
 }
 
-// applicationName is the name of the first Application.
 const applicationName = "bootstrap"
 
 // manifest returns the first Application; nil when the spec has none.
@@ -47,14 +46,11 @@ func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 	if b == nil {
 		return nil, nil
 	}
-	if err := credentials.CheckRepositoryURL(field+".repoURL", b.RepoURL, v1alpha1.RepositoryGit); err != nil {
+	if err := cmp.Or(credentials.CheckRepositoryURL(field+".repoURL", b.RepoURL, v1alpha1.RepositoryGit), credentials.CheckProject(field, b.Project)); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(b.Path, "/") || slices.Contains(strings.Split(b.Path, "/"), "..") {
 		return nil, fmt.Errorf("%s.path: %q is not a folder of the repository: write one below its root, such as customers/acme", field, b.Path)
-	}
-	if err := credentials.CheckProject(field, b.Project); err != nil {
-		return nil, err
 	}
 	policy := ptr.Deref(b.SyncPolicy, v1alpha1.SyncPolicy{})
 	for _, option := range policy.SyncOptions {

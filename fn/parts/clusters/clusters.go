@@ -86,19 +86,16 @@ func resolve(of part.Candidate) error {
 // checkCluster checks what a cluster is called, as the schema does, and what
 // Kubernetes would refuse later.
 func checkCluster(field string, c v1alpha1.ClusterSpec) error {
-	if len(c.Name) > 63 || !tenant.DNSLabel.MatchString(c.Name) || c.Name[0] < 'a' || c.Name == inCluster || slices.Contains(notText, c.Name) {
+	if len(validation.IsDNS1035Label(c.Name)) > 0 || c.Name == inCluster || slices.Contains(notText, c.Name) {
 		return fmt.Errorf("%s.name: %q can't be the name of a cluster: write a DNS label that begins with a letter, such as production; not %s, and none of %s", field, c.Name, inCluster, strings.Join(notText, ", "))
 	}
-	if err := credentials.CheckSecretRef(field, c.SecretRef); err != nil {
+	if err := cmp.Or(credentials.CheckSecretRef(field, c.SecretRef), credentials.CheckProject(field, c.Project)); err != nil {
 		return err
 	}
 	for _, namespace := range c.Namespaces {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
 			return fmt.Errorf("%s.namespaces: %q is not a namespace: write a DNS label", field, namespace)
 		}
-	}
-	if err := credentials.CheckProject(field, c.Project); err != nil {
-		return err
 	}
 	if c.Server != "" && !credentials.APIServerURL.MatchString(c.Server) {
 		return fmt.Errorf("%s.server: %q is not the URL of an API server: write one such as https://203.0.113.7:6443", field, c.Server)
@@ -129,13 +126,11 @@ func reserved(key string, prefixes ...string) bool {
 // clusterValue is an entry of the argo-cd chart's configs.clusterCredentials,
 // read from the cluster's Secret.
 func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
-	v := values.Values{}
 	if s.Problem != nil {
-		return v
+		return nil
 	}
 	read := readCluster(c, s)
-	v["server"], v["config"] = read.server, read.config
-
+	v := values.Values{"server": read.server, "config": read.config, "project": cmp.Or(c.Project, read.project), "shard": read.shard}
 	namespaces := c.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = read.namespaces
@@ -146,18 +141,13 @@ func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 			v["clusterResources"] = "true"
 		}
 	}
-	if project := cmp.Or(c.Project, read.project); project != "" {
-		v["project"] = project
-	}
-	if read.shard != "" {
-		v["shard"] = read.shard
-	}
 	if len(c.Labels) > 0 {
 		v["labels"] = texts(c.Labels)
 	}
 	if len(c.Annotations) > 0 {
 		v["annotations"] = texts(c.Annotations)
 	}
+	maps.DeleteFunc(v, func(_ string, at any) bool { return at == "" })
 	return v
 }
 

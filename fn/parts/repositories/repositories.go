@@ -3,6 +3,7 @@
 package repositories
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -105,22 +106,17 @@ func resolve(of part.Candidate) error {
 
 // check checks an entry, as the schema does.
 func (e repository) check() error {
-	if len(validation.IsDNS1123Label(e.name)) > 0 {
+	switch {
+	case len(validation.IsDNS1123Label(e.name)) > 0:
 		return fmt.Errorf("%s.name: %q is not a name: write a DNS label, such as apps", e.field, e.name)
-	}
-	if !slices.Contains(credentials.RepositoryTypes, e.typ) {
+	case !slices.Contains(credentials.RepositoryTypes, e.typ):
 		return fmt.Errorf("%s.type: %q is unknown: write one of %v", e.field, e.typ, credentials.RepositoryTypes)
+	case e.secretRef != nil:
+		if err := credentials.CheckSecretRef(e.field, *e.secretRef); err != nil {
+			return err
+		}
 	}
-	if err := credentials.CheckProject(e.field, e.project); err != nil {
-		return err
-	}
-	if err := credentials.CheckRepositoryURL(e.field+".url", e.url, e.typ); err != nil {
-		return err
-	}
-	if e.secretRef != nil {
-		return credentials.CheckSecretRef(e.field, *e.secretRef)
-	}
-	return nil
+	return cmp.Or(credentials.CheckProject(e.field, e.project), credentials.CheckRepositoryURL(e.field+".url", e.url, e.typ))
 }
 
 // read is the entry of the chart's list, and the known hosts that go with it.

@@ -20,8 +20,8 @@ func Table(t tenant.Tenant) []resource.Row {
 	rows = append(rows, host.ControlPlaneRows()...)
 	rows = append(rows, host.BoundsRows(t)...)
 	rows = append(rows,
-		resource.Row{Name: tenant.HostHelmProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostHelmProviderConfig), Build: host.HostProviderConfig(resource.HelmConfigType)},
-		resource.Row{Name: tenant.HostKubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostKubernetesProviderConfig), Build: host.HostProviderConfig(resource.KubeConfigType)},
+		resource.Row{Name: tenant.HostHelmProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostHelmProviderConfig), Build: host.ProviderConfig(resource.HelmConfigType)},
+		resource.Row{Name: tenant.HostKubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostKubernetesProviderConfig), Build: host.ProviderConfig(resource.KubeConfigType)},
 		// Helm would create the namespace without the labels that protect the host.
 		resource.Row{Name: tenant.VClusterRelease, Has: resource.Always, Waits: vcluster.ReleaseWaits, Ready: vcluster.Ready, Build: vcluster.ComposeRelease},
 		resource.Row{Name: tenant.ControlPlanePod, Has: vcluster.HasControlPlanePod, Waits: resource.Never, Ready: resource.Always, Build: vcluster.ControlPlanePod},

@@ -10,11 +10,11 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// HostProviderConfig composes the ProviderConfig of that type for the host, with the
+// ProviderConfig composes the ProviderConfig of that type for the host, with the
 // installer's kubeconfig. It is needed until the namespace is gone.
-func HostProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Object, error) {
+func ProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Object, error) {
 	return func(t tenant.Tenant) (resource.Object, error) {
-		c := providerConfig(t, typ, t.Names.HostProviderConfig, t.Names.InstallerSecret, tenant.KubeconfigKey)
+		c := newProviderConfig(t, typ, t.Names.HostProviderConfig, t.Names.InstallerSecret, tenant.KubeconfigKey)
 		c.OwnerReferences = untilNamespaceGoes(t)
 		return resource.Object{Typed: c}, nil
 	}
@@ -24,13 +24,13 @@ func HostProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Objec
 // which is reached through the proxy.
 func VirtualProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Object, error) {
 	return func(t tenant.Tenant) (resource.Object, error) {
-		return resource.Object{Typed: providerConfig(t, typ, t.Names.ProviderConfig, t.Names.KubeconfigSecret, tenant.ProxiedKey)}, nil
+		return resource.Object{Typed: newProviderConfig(t, typ, t.Names.ProviderConfig, t.Names.KubeconfigSecret, tenant.ProxiedKey)}, nil
 	}
 }
 
-// providerConfig returns a ProviderConfig with a kubeconfig that the function has
+// newProviderConfig returns a ProviderConfig with a kubeconfig that the function has
 // written. Those of both providers have the same fields.
-func providerConfig(t tenant.Tenant, typ metav1.TypeMeta, name, secret, key string) *kubernetespcv1alpha1.ProviderConfig {
+func newProviderConfig(t tenant.Tenant, typ metav1.TypeMeta, name, secret, key string) *kubernetespcv1alpha1.ProviderConfig {
 	return &kubernetespcv1alpha1.ProviderConfig{
 		TypeMeta:   typ,
 		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"in-use.crossplane.io"}},

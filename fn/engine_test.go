@@ -161,7 +161,7 @@ func (e *engine) kubeconfig() []byte {
 
 // protect gives the host the admission policies that the function asks for.
 func (e *engine) protect() {
-	for _, name := range host.RequiredPolicies() {
+	for _, name := range host.RequiredPolicies {
 		for kind, spec := range map[string]string{
 			"ValidatingAdmissionPolicy":        `{"failurePolicy":"Fail"}`,
 			"ValidatingAdmissionPolicyBinding": `{"policyName":"` + name + `","validationActions":["Deny"]}`,

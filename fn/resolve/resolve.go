@@ -24,6 +24,9 @@ import (
 // Tenant decides about a tenant.
 func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	g.SecretNames = parts.SecretNames(g.Spec)
+	if g.Before == nil {
+		g.Before = func() values.Values { return nil }
+	}
 	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Input))
 	in := g.Platform
 	if err := policy.Refuse(g); err != nil {

@@ -56,6 +56,13 @@ func Lookup(v Values, path ...string) (any, bool) {
 	return at, ok
 }
 
+// At returns the value at the path; T's zero value where there is none of that type.
+func At[T any](v Values, path ...string) T {
+	at, _ := Lookup(v, path...)
+	is, _ := at.(T)
+	return is
+}
+
 // Enabled reads a switch as a Helm template would: false, "", 0 and null are off.
 func Enabled(v Values, otherwise bool, path ...string) bool {
 	switch at, ok := Lookup(v, path...); at := at.(type) {

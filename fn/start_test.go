@@ -9,6 +9,7 @@ import (
 	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
@@ -147,12 +148,24 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 	if wait() {
 		t.Error("Helm waits again for an Argo CD that doesn't come up")
 	}
-	// It comes up, and provider-helm has looked for the password before the API server made it.
+	// It comes up, and provider-helm has read the password before the API server made another: that of the API server of the first
+	// installation, which is still to be seen, too.
+	seen := func() string {
+		e.reconcile()
+		return field(e.observed(tenant.ArgoCDRelease), "metadata", "annotations").GetFields()["virtualargocd.io/server-available"].GetStringValue()
+	}
 	e.deploy(tenant.ArgoCDRelease)
+	if is := seen(); is != "" {
+		t.Errorf("no API server is available, and provider-helm reads its password: %q", is)
+	}
 	e.setReplicas(server, 1)
-	e.reconcile()
-	if a := field(e.observed(tenant.ArgoCDRelease), "metadata", "annotations").GetFields()["virtualargocd.io/server-available"].GetStringValue(); a != "true" {
-		t.Error("nothing has provider-helm look for the password again")
+	first := seen()
+	if c := e.condition("ArgoCDReady"); c.GetReason() != v1alpha1.ReasonWaitingForPassword {
+		t.Errorf("the first password is taken for that of the second API server: %v", c)
+	}
+	e.setWorkload(server, func(w *proxy.Workload) { w.UID = "another" })
+	if second := seen(); first == "" || second == first {
+		t.Errorf("nothing has provider-helm read the password of the second API server: %q, then %q", first, second)
 	}
 	e.heal()
 	e.reconcile()

@@ -61,6 +61,8 @@ type Workload struct {
 	// Kind is Deployment or StatefulSet.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	// UID of the workload: one that was deleted and created again has another.
+	UID string `json:"uid,omitempty"`
 	// Missing: there is none of that name.
 	Missing bool `json:"missing,omitempty"`
 	// Replicas that are wanted.
@@ -197,6 +199,7 @@ type workload struct {
 
 // describe completes what a summary tells of the workload.
 func (is *workload) describe(w *Workload) {
+	w.UID = podtrouble.Short(string(is.UID))
 	w.Replicas = 1
 	if is.Spec.Replicas != nil {
 		w.Replicas = *is.Spec.Replicas

@@ -22,9 +22,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// annotationAvailable has provider-helm look at the Release, and at the password, once
-// Argo CD's API server is up, which makes it: where Helm hasn't waited for that, it would
-// look ten minutes later.
+// annotationAvailable has provider-helm read the password once Argo CD's API server is
+// available, which makes it. Otherwise provider-helm reads it ten minutes later, where Helm
+// hasn't waited for the API server. See serverSeen for its values.
 const annotationAvailable = "virtualargocd.io/server-available"
 
 // initialPassword is the Secret that Argo CD makes, with its admin's password.
@@ -45,8 +45,8 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 			SkipPartOfReleaseCheck: true,
 		}}
 	}
-	if published && Deployed(t) && !publishedPassword(t) && server(t).available {
-		r.Annotations[annotationAvailable] = "true"
+	if seen := serverSeen(t); published && seen != "" {
+		r.Annotations[annotationAvailable] = seen
 	}
 	readValues(t, r)
 	waits(t, r)
@@ -93,12 +93,42 @@ func keepsPassword(t tenant.Tenant) bool {
 	return t.AdminDisabled && publishedPassword(t) && t.Composed(tenant.ArgoCDRelease).Get("spec").Has("writeConnectionSecretToRef")
 }
 
+// serverSeen returns the value of annotationAvailable, "" for none. After a first installation
+// that was taken back it stands for the API server that is available: the Secret with the
+// password outlives the installation, and its next API server replaces the password.
+func serverSeen(t tenant.Tenant) string {
+	available := Deployed(t) && server(t).available
+	switch {
+	case available && startedAnew(t):
+		sum := sha256.Sum256([]byte(server(t).uid))
+		return hex.EncodeToString(sum[:8])
+	case startedAnew(t):
+		return seenBefore(t)
+	case available && !publishedPassword(t):
+		return "true"
+	}
+	return ""
+}
+
+func seenBefore(t tenant.Tenant) string {
+	return t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", annotationAvailable)
+}
+
+// startedAnew reports whether provider-helm has taken the first installation back, and the
+// chart and its values are still the same: Helm has waited for nothing since.
+func startedAnew(t tenant.Tenant) bool {
+	is := t.Composed(tenant.ArgoCDRelease).Get("spec", "forProvider")
+	return is.String("waitTimeout") == release.FirstWait.String() && !is.Bool("wait")
+}
+
 func publishedPassword(t tenant.Tenant) bool {
 	return len(t.Observed.XRConnection[tenant.PasswordKey]) > 0 || len(t.Composed(tenant.ArgoCDRelease).Connection[tenant.PasswordKey]) > 0
 }
 
 // hasPassword reports whether the admin's password is published, or none will be.
-func hasPassword(t tenant.Tenant) bool { return !t.GeneratesPassword || publishedPassword(t) }
+func hasPassword(t tenant.Tenant) bool {
+	return !t.GeneratesPassword || publishedPassword(t) && (!startedAnew(t) || seenBefore(t) != "")
+}
 
 // Installed reports whether the argo-cd chart is installed as wanted and the
 // admin's password published.

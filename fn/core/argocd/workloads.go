@@ -114,6 +114,8 @@ type health struct {
 	why string
 	// image of the container that has the component's name; "" where there is none.
 	image string
+	// uid of the workload; "" where there is none.
+	uid string
 }
 
 // workloadsProblem says why Argo CD's workloads can't be observed; "" where they can.
@@ -156,7 +158,7 @@ func WorkloadsAvailable(t tenant.Tenant) bool {
 
 func healthOf(w tenant.Workload, is proxy.Workload) health {
 	what := w.Kind + " " + w.Name
-	h := health{component: w.Component}
+	h := health{component: w.Component, uid: is.UID}
 	switch {
 	case is.Missing:
 		h.message = what + " does not exist"

@@ -126,6 +126,9 @@ func (s *simulation) checkResult(was State, result Result) {
 	if broken >= s.degraded() && is.Halted == nil && !s.channel.Paused {
 		s.failf("%d broken, and no halt", broken)
 	}
+	if !same && is.Halted != nil && broken < s.degraded() {
+		s.failf("the edit doesn't end the halt")
+	}
 	if same && is.Percent > was.Percent {
 		for _, step := range s.channel.Rollout.Steps {
 			d, _ := time.ParseDuration(string(step.Soak))

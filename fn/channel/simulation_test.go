@@ -466,7 +466,8 @@ func (s *simulation) people(each time.Duration) {
 // operator mends what halts: a bad offer by another, and what isn't the offer's fault by
 // going on.
 func (s *simulation) operator() {
-	s.after(time.Hour+s.upTo(12*time.Hour), func() {
+	// Sometimes it is quick.
+	s.after([]time.Duration{5 * time.Minute, 12 * time.Hour}[s.random.IntN(2)]+s.upTo(time.Hour), func() {
 		switch {
 		case s.channel.Paused:
 			s.channel.Paused = false

@@ -70,9 +70,6 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	}
 	s := begin(c, was, records, now)
 	at := u.at(s.Percent)
-	if s.Offer != was.Offer {
-		at = 0
-	}
 	t := look(u, &s, records, now)
 
 	switch {

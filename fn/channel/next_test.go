@@ -1,6 +1,7 @@
 package channel
 
 import (
+	stdcmp "cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -99,6 +100,7 @@ func admits(tenant, offer string, until time.Duration) func(*State) {
 
 func halted(s *State) { s.Halted = &Halt{At: ago(time.Hour), Message: "acme/x broke"} }
 
+// By position the order of the offer "new" is z, e, d, y, x, a, b, c.
 func TestNext(t *testing.T) {
 	const day = 24 * time.Hour
 	rollout := v1alpha1.ChannelRollout{Steps: steps(10, 50, 100), MaxUpdating: 4, HaltAfter: v1alpha1.ChannelHalt{Degraded: 2}}
@@ -120,11 +122,12 @@ func TestNext(t *testing.T) {
 		named      string // those that are, where their order is of interest
 		percent    int
 		conditions []string // beginnings of those of interest
+		complete   string   // the offer that was complete last, where it isn't "old" or none
 		again      time.Duration
 	}{
 		"Empty": {
 			reason: "A channel without tenants has nothing to wait for.", rollout: rollout, was: State{},
-			percent: 100, conditions: []string{"Progressing=false Complete", "Complete=true Complete: all 0 tenants"},
+			percent: 100, conditions: []string{"Progressing=false Complete", "Complete=true Complete: all 0 tenants"}, complete: "new",
 		},
 		"Begin": {
 			reason: "10 percent of 10 tenants are one.", rollout: rollout, was: State{Offer: "old", Percent: 100, Complete: "old"},
@@ -177,7 +180,19 @@ func TestNext(t *testing.T) {
 		"Complete": {
 			reason: "All have it, and the last soak is over.", rollout: rollout, was: state(100),
 			records: tenantsNamed("a b", updated("new", day)), percent: 100,
-			conditions: []string{"Progressing=false Complete", "Halted=false", "Complete=true Complete: all 2 tenants have the offer"},
+			conditions: []string{"Progressing=false Complete", "Halted=false", "Complete=true Complete: all 2 tenants have the offer"}, complete: "new",
+		},
+		"HaltedAtTheEnd": {
+			reason: "An offer that has halted isn't one for new tenants.", rollout: rollout, was: state(100, halted),
+			records: tenantsNamed("a b", updated("new", day)), percent: 100, conditions: []string{"Progressing=false Halted", "Complete=false"},
+		},
+		"LastStepOfOne": {
+			reason: "Nor is one that isn't for all, though the only tenant has it.", rollout: half, was: state(50),
+			records: tenantsNamed("a", updated("new", day)), percent: 50, conditions: []string{"Complete=false LastStep: 1 of 1 tenants"},
+		},
+		"FirstIsTriedAgain": {
+			reason: "While one that didn't begin is tried again, the others go on.", rollout: withFirst, was: state(10, admits("x", "new", inForce), func(s *State) { s.Admitted[0].Tries = 1 }),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 1, percent: 10, again: inForce + settle,
 		},
 		"LastStep": {
 			reason: "Nothing goes on by itself after a last step of 50 percent.", rollout: half, was: state(50),
@@ -211,7 +226,7 @@ func TestNext(t *testing.T) {
 		"BrokenLater": {
 			reason: "Those that break after the longest soak don't, either.", rollout: rollout, was: state(100),
 			records: tenantsNamed("a b", updated("new", 3*day), in(v1alpha1.PhaseDegraded, 2*day)), percent: 100,
-			conditions: []string{"Halted=false TenantsWell: ", "Complete=true"},
+			conditions: []string{"Halted=false TenantsWell: ", "Complete=true"}, complete: "new",
 		},
 		"BrokenInItsSoak": {
 			reason: "Within the longest soak they do.", rollout: rollout, was: state(100),
@@ -232,8 +247,8 @@ func TestNext(t *testing.T) {
 		},
 		"EditEndsAHalt": {
 			reason: "Another offer begins anew, with the tenants that the last one broke.", rollout: rollout, was: State{Offer: "bad", Percent: 50, Halted: &Halt{}},
-			records: append(tenantsNamed("a b c d e f g h"), tenantsNamed("y z", updating("bad", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute))...),
-			named:   "y z", percent: 10, again: inForce + settle, conditions: []string{"Progressing=true UpdatingTenants", "Halted=false"},
+			records: append(tenantsNamed("a d e x y z"), tenantsNamed("b c", updating("bad", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute))...),
+			named:   "b c", percent: 10, again: inForce + settle, conditions: []string{"Progressing=true UpdatingTenants", "Halted=false"},
 		},
 		"PausedWithdraws": {
 			reason: "Who was admitted may begin no more, and may have begun.", rollout: rollout, paused: true, was: state(10, admits("a", "new", 20*time.Minute)),
@@ -297,8 +312,8 @@ func TestNext(t *testing.T) {
 			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: admitted and didn't begin: acme/b", "Complete=false Incomplete: 1 of 2 tenants have the offer; admitted and didn't begin: acme/b"},
 		},
 		"SilentIsLast": {
-			reason: "It comes after all others.", rollout: rollout, was: state(10, admits("a", "new", -retry)),
-			records: tenantsNamed("a z"), named: "z", percent: 10, again: inForce + settle,
+			reason: "It comes after all others.", rollout: rollout, was: state(10, admits("a", "new", -retry), admits("b", "new", -retry), admits("z", "new", -retry)),
+			records: tenantsNamed("a b c z"), named: "c", percent: 10, again: inForce + settle,
 		},
 		"SilentIsTriedAgain": {
 			reason: "After an hour it is tried again.", rollout: rollout, was: state(100, admits("b", "new", -retry)),
@@ -306,7 +321,7 @@ func TestNext(t *testing.T) {
 		},
 		"NotReadyIsLast": {
 			reason: "Those that aren't Ready come after those that are.", rollout: rollout, was: state(10),
-			records: append(tenantsNamed("a b c", in(v1alpha1.PhaseDegraded, time.Hour), func(r *Record) { r.Before = v1alpha1.PhaseDegraded }), tenant("z")), named: "z", percent: 10, again: inForce + settle,
+			records: append(tenantsNamed("a b z", in(v1alpha1.PhaseDegraded, time.Hour), func(r *Record) { r.Before = v1alpha1.PhaseDegraded }), tenant("c")), named: "c", percent: 10, again: inForce + settle,
 		},
 		"Unaffected": {
 			reason: "Those for which it changes nothing are in no step: 10 percent of the other two are one.", rollout: rollout, was: state(10),
@@ -344,6 +359,9 @@ func TestNext(t *testing.T) {
 			switch want := strings.Fields(tc.named); {
 			case tc.named != "" && len(named) > 0 && !subset(named, want), len(want) == 0 && len(named) != tc.admitted, len(want) > 0 && len(named) == 0:
 				t.Errorf("%s\nadmits %v, want %d of %q", tc.reason, named, tc.admitted, tc.named)
+			}
+			if want := stdcmp.Or(tc.complete, tc.was.Complete); result.State.Complete != want {
+				t.Errorf("%s\n%q is complete, want %q", tc.reason, result.State.Complete, want)
 			}
 			if result.State.Percent != tc.percent {
 				t.Errorf("%s\n%d percent, want %d", tc.reason, result.State.Percent, tc.percent)

@@ -115,7 +115,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	if has && r.Before == "" && !unseen {
 		return
 	}
-	waits := !has && state != maintenance.Frozen && !silent
+	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
 	case selected && (unseen && a.Tries == 0 || underWay || waits):
 		t.first++

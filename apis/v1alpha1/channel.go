@@ -99,7 +99,8 @@ type ChannelKubernetes struct {
 type ChannelRollout struct {
 	// Labels of claims that get an offer before all others, such as those of the
 	// platform's own. They are counted in no percentage. All others wait until each of
-	// them has the offer and is Ready, but for those that are frozen. Default: none.
+	// them has the offer and is Ready, but for those that are frozen or don't answer.
+	// Default: none.
 	// +optional
 	// +nullable
 	First *metav1.LabelSelector `json:"first,omitempty"`
@@ -113,9 +114,10 @@ type ChannelRollout struct {
 	// +kubebuilder:validation:MaxItems=20
 	Steps []ChannelStep `json:"steps,omitempty"`
 
-	// How many tenants change at the same time, at most. Until as many as this have the
-	// offer and are Ready, it is fewer: as many as have it and are Ready, and at first as
-	// many as haltAfter.degraded. Default: 20.
+	// How many tenants change at the same time, at most. An offer begins with fewer: with as
+	// many as haltAfter.degraded, and then with as many as have it and are Ready, until that
+	// is more than this. So an offer that breaks every tenant breaks no more than
+	// haltAfter.degraded. Default: 20.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=500
@@ -131,7 +133,8 @@ type ChannelRollout struct {
 // ChannelStep is a step of a rollout.
 type ChannelStep struct {
 	// Share of the channel's tenants that may have the offer in this step, in percent and
-	// rounded up. 0 is for those that first selects alone.
+	// rounded up. Those for which the offer changes nothing aren't counted. 0 is for those
+	// that first selects alone.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	Percent int32 `json:"percent"`
@@ -144,10 +147,10 @@ type ChannelStep struct {
 
 // ChannelHalt says when a rollout halts.
 type ChannelHalt struct {
-	// How many tenants the offer may break before the rollout halts: at this many it
-	// does. A tenant counts when it was Ready before it got the offer and is Degraded
-	// since, or takes longer than stuckFor. Once it was Ready with the offer for the longest soak
-	// of the steps, and at least for stuckFor, it counts no more. Default: 1.
+	// How many tenants have to be broken by the offer for the rollout to halt. A tenant
+	// counts when it was Ready before it got the offer, and is Degraded since or takes
+	// longer than stuckFor. Once it was Ready with the offer for the longest soak of the
+	// steps, and at least for stuckFor, it counts no more. Default: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=500

@@ -65,10 +65,14 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	if t.first > 0 || room > 0 {
 		t.look(t.opens)
 	}
-	next := t.allowed(u, s.Offer, room)
 	free, all := t.slots(u)
+	if free <= 0 {
+		return
+	}
+	next := t.allowed(u, s.Offer, room)
 	n := min(free, len(next))
-	if n <= 0 || n < len(next) && 2*free < all {
+	// Each change of the state wakes tenants: it is made for several at once.
+	if n == 0 || n < len(next) && 2*free < all {
 		return
 	}
 	for _, c := range next[:n] {

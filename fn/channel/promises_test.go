@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"strings"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -68,6 +69,10 @@ func (s *simulation) checkResult(was State, result Result) {
 	}
 	if same && was.Halted != nil && is.Halted == nil && !s.channel.Paused {
 		s.failf("the halt is over, and nobody has ended it")
+	}
+
+	if c := result.Conditions[0]; c.True && (result.Again.IsZero() || strings.Contains(c.Message, "0001-")) {
+		s.failf("nobody will look again: %+v", result)
 	}
 
 	stuckFor, proof := s.stuckFor(), s.stuckFor()

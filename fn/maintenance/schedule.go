@@ -19,11 +19,11 @@ import (
 
 // A Schedule says when changes may begin. The zero Schedule is all the time.
 type Schedule struct {
-	Window Window
+	Window Window `json:"window,omitzero"`
 	// Thaws is the end of the freeze; the zero time for none.
-	Thaws time.Time
+	Thaws time.Time `json:"thaws,omitzero"`
 	// Reason of the freeze.
-	Reason string
+	Reason string `json:"reason,omitempty"`
 }
 
 // A State is whether changes may begin.

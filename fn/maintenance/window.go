@@ -20,11 +20,12 @@ const (
 type Window struct {
 	// Begin of the window in seconds of the day, and how many it is open for changes to
 	// begin; 0 for a window that is always open.
-	Begin, Open int64
+	Begin int64 `json:"begin,omitempty"`
+	Open  int64 `json:"open,omitempty"`
 	// Offset from UTC of the window's days, in seconds.
-	Offset int64
+	Offset int64 `json:"offset,omitempty"`
 	// Days on which it begins, one bit each, Sunday the lowest.
-	Days uint8
+	Days uint8 `json:"days,omitempty"`
 }
 
 // every day of the week.

@@ -43,11 +43,13 @@ func (a *Admission) unseen(accepted string, now time.Time) bool {
 	return accepted != a.Offer && now.Before(a.Until.Add(settle))
 }
 
-// withdraw ends an admission before its time.
-func (a *Admission) withdraw(now time.Time) {
-	if now.Before(a.Until) {
-		a.Until, a.Withdrawn = now, true
+// withdraw ends an admission before its time, and reports whether there was time left.
+func (a *Admission) withdraw(now time.Time) bool {
+	if !now.Before(a.Until) {
+		return false
 	}
+	a.Until, a.Withdrawn = now, true
+	return true
 }
 
 // silent reports whether the tenant didn't begin in its time.

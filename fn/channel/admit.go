@@ -52,7 +52,7 @@ func (t *tenants) slots(u rules) (free, all int) {
 // withdraw ends all admissions.
 func (t *tenants) withdraw(s *State, now time.Time) {
 	for i := range s.Admitted {
-		s.Admitted[i].withdraw(now)
+		t.changed = s.Admitted[i].withdraw(now) || t.changed
 		if until := s.Admitted[i].Until.Add(settle); until.After(now) {
 			t.look(until)
 		}
@@ -62,7 +62,7 @@ func (t *tenants) withdraw(s *State, now time.Time) {
 // admit admits tenants to the offer.
 func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	room := max(0, t.room(in))
-	if t.first > 0 || room > 0 {
+	if room > 0 {
 		t.look(t.opens)
 	}
 	free, all := t.slots(u)
@@ -84,6 +84,7 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 		s.Admitted = append(s.Admitted, a)
 		t.updating.add(c.Record)
 	}
+	t.changed = true
 	t.look(now.Add(inForce + settle))
 }
 

@@ -99,6 +99,10 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	default:
 		t.admit(u, &s, step, now)
 	}
+	if !t.changed {
+		// What has no meaning any more is taken out with the next change.
+		s.Admitted = was.Admitted
+	}
 	if soaking && !stopped {
 		t.look(t.soaked(step))
 	}

@@ -275,6 +275,10 @@ func TestNext(t *testing.T) {
 			reason: "Not for one that is frozen.", rollout: withFirst, was: state(10),
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, frozen)...), admitted: 1, percent: 10, again: inForce + settle,
 		},
+		"FirstThaws": {
+			reason: "It gets the offer after its freeze, also where the others have it.", rollout: withFirst, was: state(100),
+			records: append(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", internal, frozen)...), percent: 100, again: 7 * day,
+		},
 		"FirstSilent": {
 			reason: "Nor for one that doesn't begin.", rollout: withFirst, was: state(10, admits("x", "new", -settle)),
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 1, percent: 10, again: inForce + settle,

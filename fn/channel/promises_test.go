@@ -101,7 +101,7 @@ func (s *simulation) checkResult(was State, result Result) {
 		}
 		bad = bad && r.Before == v1alpha1.PhaseReady
 		a, admitted := waiting[r.Tenant]
-		admitted = admitted && r.Accepted != a.Offer
+		admitted = admitted && !has && r.Accepted != a.Offer
 		switch {
 		case has && bad:
 			broken++
@@ -115,7 +115,7 @@ func (s *simulation) checkResult(was State, result Result) {
 			last = r.Ready
 		}
 		switch {
-		case has && r.Before == "" && !admitted:
+		case has && r.Before == "":
 		case s.isFirst(r):
 			lacks := !has && s.now.After(r.Schedule.Thaws) && !silentIn(is, r.Tenant, s.now)
 			if taken || lacks || admitted && a.Tries == 0 {

@@ -33,9 +33,11 @@ type tenants struct {
 	// settled is when the last change to the offer was over.
 	settled time.Time
 
+	// changed: tenants were admitted, or admissions withdrawn.
+	changed bool
 	// ready to be admitted.
 	ready []candidate
-	// opens is when the next one that waits now can be admitted.
+	// opens is when the next one that waits now can be admitted, where the step has room.
 	opens time.Time
 	// again is when to look again.
 	again time.Time
@@ -72,11 +74,11 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	has := r.Accepted == s.Offer
 	selected := u.selects(r)
 	state, next := r.Schedule.At(now)
-	if a != nil && (has || state != maintenance.Open || a.Offer != s.Offer) {
-		a.withdraw(now)
+	if a != nil && !has && (state != maintenance.Open || a.Offer != s.Offer) && a.withdraw(now) {
+		t.changed = true
 	}
 
-	unseen := a != nil && a.unseen(r.Accepted, now)
+	unseen := a != nil && !has && a.unseen(r.Accepted, now)
 	silent := a != nil && a.silent(s.Offer, r.Accepted, now)
 	underWay, until := u.underWay(r, now)
 	broken := u.broken(r, now)
@@ -96,13 +98,13 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 		case unseen || underWay:
 		case state == maintenance.Frozen:
 			t.frozen.add(r)
-			t.opens = sooner(t.opens, next)
+			t.waits(selected, next)
 		case state == maintenance.Closed:
 			t.closed.add(r)
-			t.opens = sooner(t.opens, next)
+			t.waits(selected, next)
 		case silent && now.Before(a.retry()):
 			t.silent.add(r)
-			t.opens = sooner(t.opens, a.retry())
+			t.waits(selected, a.retry())
 		default:
 			if silent {
 				t.silent.add(r)
@@ -112,7 +114,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 
 	// A tenant for which the offer changes nothing is in no step.
-	if has && r.Before == "" && !unseen {
+	if has && r.Before == "" {
 		return
 	}
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
@@ -159,6 +161,16 @@ func (t *tenants) soaked(s step) time.Time { return t.settled.Add(s.soak) }
 
 // look says when to look again.
 func (t *tenants) look(at time.Time) { t.again = sooner(t.again, at) }
+
+// waits says when a tenant can be admitted that can't now.
+func (t *tenants) waits(selected bool, until time.Time) {
+	if selected {
+		// It needs no room.
+		t.look(until)
+	} else {
+		t.opens = sooner(t.opens, until)
+	}
+}
 
 // sooner is the earlier of two times; the zero time is none.
 func sooner(a, b time.Time) time.Time {

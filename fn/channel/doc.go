@@ -41,8 +41,8 @@
 // is paused, halts or is edited, or when the window closes. Since a tenant may have begun
 // and its record be on its way, the slot is free five minutes later. A tenant that didn't
 // begin in that time, such as one whose composite resource is paused, is tried again after
-// all others, and at most once an hour. New ones are admitted once half of the slots are
-// free, so that the state doesn't change with each tenant.
+// all others: an hour later, then two, and so on up to sixteen. New ones are admitted once
+// half of the slots are free, so that the state doesn't change with each tenant.
 //
 // # Halt
 //

@@ -412,6 +412,20 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// TestStateStays: the state is as it was where a tenant that was admitted has begun. Each
+// change of it wakes tenants.
+func TestStateStays(t *testing.T) {
+	was := state(100, admits("a", "new", 20*time.Minute), admits("gone", "new", 20*time.Minute))
+	records := append(tenantsNamed("a", updating("new", time.Minute)), tenantsNamed("b c")...)
+	result, err := Next(Channel{Offer: "new"}, was, records, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(was, result.State); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
 // TestOrder: the same records in another order have the same result, and another offer
 // begins with others.
 func TestOrder(t *testing.T) {

@@ -54,9 +54,12 @@ func rulesOf(r v1alpha1.ChannelRollout) (rules, error) {
 		degraded:    int(cmp.Or(r.HaltAfter.Degraded, defaultDegraded)),
 		stuckFor:    defaultStuckFor,
 	}
-	for field, n := range map[string]int{"maxUpdating": u.maxUpdating, "haltAfter.degraded": u.degraded} {
-		if n < 1 || n > most {
-			return u, fmt.Errorf("spec.rollout.%s: %d is not possible: write a number from 1 to %d, or leave it out", field, n, most)
+	for _, of := range []struct {
+		field string
+		n     int
+	}{{"maxUpdating", u.maxUpdating}, {"haltAfter.degraded", u.degraded}} {
+		if of.n < 1 || of.n > most {
+			return u, fmt.Errorf("spec.rollout.%s: %d is not possible: write a number from 1 to %d, or leave it out", of.field, of.n, most)
 		}
 	}
 	if of := r.HaltAfter.StuckFor; of != "" {

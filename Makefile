@@ -1,28 +1,28 @@
-# Virtual Argo CD. `make` alone lists what there is.
+# Virtual Argo CD. `make` without a target lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-# As the function is compiled for its package, so that nothing is compiled twice.
+# The same settings as for the function's package, so that nothing is compiled twice.
 export GOFLAGS := -mod=readonly -trimpath -buildvcs=false
 export CGO_ENABLED := 0
 export GOWORK := off
 
-# The product, what builds it, and what tries it are Go modules of their own: the product's go.mod has what the product needs.
-# `go test ./...` and the like don't cross modules.
+# The product, its build tools and its tests are separate Go modules, so that the product's go.mod lists only what the product needs.
+# Commands such as `go test ./...` don't cross modules.
 MODULES := . tools test
 
 LAB  := go build -C test -o ../_output/lab ./e2e/cmd/lab && _output/lab
 XPKG := go build -C tools -o ../_output/xpkg ./cmd/xpkg && _output/xpkg
 
-# Runs the end-to-end tests, and repeats at the end what the failed ones said: tests run beside each other for half an hour.
+# Runs the end-to-end tests, and repeats the output of failed tests at the end: tests run in parallel for half an hour.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format standard-verbose
 
 # The programs that the fast tests need.
 UNIT_TOOLS := crossplane crossplane-cli
 
-# End-to-end tests need a cluster: one of the caller's, or root on Linux to run one. Tests that did not run are no
-# success, so this fails without, unless the caller has said E2E=skip.
+# End-to-end tests need a cluster: the caller's, or root on Linux to run one. Without either this fails, because tests that didn't run
+# are no success, unless the caller sets E2E=skip.
 define run-e2e
 if [ "$${E2E:-}" = skip ]; then \
   echo "END-TO-END TESTS ARE SKIPPED: E2E=skip IS SET"; \
@@ -36,31 +36,33 @@ endef
 ## Try it
 
 .PHONY: demo
-demo: ## One customer's Argo CD on a cluster of its own on this machine (root), or on the cluster of KUBECONFIG
+demo: ## Create one customer's Argo CD, on an embedded cluster on this machine (root) or on the cluster of KUBECONFIG
 	@echo "Compiling the lab, which takes a minute the first time ..."
 	@$(LAB) demo
 
 .PHONY: demo-down
-demo-down: ## Remove the demo's cluster with everything in it; builds are kept
+demo-down: ## Remove the embedded cluster with everything in it, and keep what was built
 	@$(LAB) down
 
 ## Test
 
 .PHONY: test
-test: test-unit e2e ## All tests. Where the end-to-end tests can't run, this fails, unless E2E=skip
+test: test-unit e2e ## Run the fast tests, then the end-to-end tests; fails where these can't run, unless E2E=skip is set
 
+# Compilers and tests take less time when they collect less garbage; none needs much memory.
 .PHONY: test-unit
-test-unit: tools-unit ## Fast tests: unit, golden renders through the real engine, schema validation
+test-unit: export GOGC := 400
+test-unit: tools-unit ## Run the fast tests: unit tests, golden renders with Crossplane's engine, schema validation
 	@for module in $(MODULES); do echo "go test -C $$module ./..."; go test -C "$$module" ./... || failed=1; done; [ -z "$${failed:-}" ]
 
-# Fuzz targets, each with its package. TestFuzzTargets holds this list against the code. Their packages are compiled once, and all
-# run side by side. Only this module is instrumented, which go test -fuzz can't be told: what libraries do guides the fuzzer nowhere,
-# and takes most of its time.
+# Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
+# run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the
+# fuzzer's time and doesn't guide it.
 FUZZ := FuzzRunFunction:./fn FuzzDecode:./fn/decode FuzzMerge:./fn/values FuzzPlan:./fn/resolve
 MODULE := github.com/virtual-argocd/virtual-argocd
 
 .PHONY: fuzz
-fuzz: ## Feed the function what nobody would write, FUZZTIME (default 1m) for each target
+fuzz: ## Run the fuzz tests of the function, FUZZTIME (default 1m) for each target
 	@go test -c -gcflags='$(MODULE)/...=-d=libfuzzer' -o _output/fuzz/ $(sort $(foreach target,$(FUZZ),$(lastword $(subst :, ,$(target)))))
 	@printf '%s\n' $(FUZZ) | xargs -P $(words $(FUZZ)) -I '{}' bash -o pipefail -c ' \
 	  target="{}" package="$${target##*:./}" out="$$PWD/_output/fuzz" cache="$$(go env GOCACHE)/fuzz/$(MODULE)"; cd "$$package"; \
@@ -68,11 +70,11 @@ fuzz: ## Feed the function what nobody would write, FUZZTIME (default 1m) for ea
 	  -test.fuzztime $(or $(FUZZTIME),1m) -test.fuzzminimizetime 1s 2>&1 | sed -u "s/^/$${target%%:*}: /"'
 
 .PHONY: e2e
-e2e: ## End-to-end tests of each feature's essential path, on the embedded cluster (root) or on the cluster of KUBECONFIG
+e2e: ## Run the essential end-to-end tests, on the embedded cluster (root) or on the cluster of KUBECONFIG
 	@$(call run-e2e)
 
 .PHONY: e2e-full
-e2e-full: ## All end-to-end tests: outages, other versions, the web interface and the like, too
+e2e-full: ## Run all end-to-end tests, including outages, other versions and the web interface
 	@export E2E_FULL=1; $(call run-e2e)
 ifdef KUBECONFIG
 	@echo "THE OLDEST CROSSPLANE AND THE UPGRADE FROM THE LAST RELEASE ARE NOT TRIED: THEY NEED CLUSTERS OF THEIR OWN" >&2
@@ -82,45 +84,49 @@ else
 endif
 
 .PHONY: cluster
-cluster: ## The embedded cluster with everything installed, ready for claims, or the same on the cluster of KUBECONFIG
+cluster: ## Install everything, ready for claims, on the embedded cluster (root) or on the cluster of KUBECONFIG
 	@$(LAB) install
 
 .PHONY: bench
-bench: ## Benchmarks of the function, and of a tenant's way to Ready
+bench: ## Run benchmarks of the function, and of the time until a tenant is Ready
 	go test -run '^$$' -bench . -benchmem ./fn/...
 	@export BENCH=1; $(call run-e2e,-run '^TestBenchmark')
 
 ## Build
 
 .PHONY: xpkg
-xpkg: ## Build the Function and Configuration packages into _output/ (INPUT=file puts your defaults in, ARCH=native saves time)
+xpkg: ## Build the Function and Configuration packages into _output/ (INPUT=file sets your defaults, ARCH=native saves time)
 	@$(XPKG) build $(if $(INPUT),--input=$(INPUT)) $(if $(ARCH),--arch=$(ARCH))
 
 .PHONY: push
 push: ## Push what `make xpkg` built to REGISTRY=host/org
-	@$(if $(REGISTRY),,echo "Where to? Set REGISTRY to a host and an organisation: make push REGISTRY=ghcr.io/acme" >&2; exit 2)
+	@$(if $(REGISTRY),,echo "REGISTRY is not set: write a host and an organisation, such as make push REGISTRY=ghcr.io/acme" >&2; exit 2)
 	@$(XPKG) push --registry=$(REGISTRY)
 
 .PHONY: release-renders
-release-renders: tools-unit ## Keep what the function renders today as that of the release in VERSION, see RELEASING.md
+release-renders: tools-unit ## Write what the function renders as the renders of the release in VERSION: see RELEASING.md
 	go test -C test ./render -run '^TestLastRelease$$' -count=1 -write-release
 
 .PHONY: generate
-generate: ## Generate the API's and the Input's schemas from their Go types
+generate: ## Generate the schemas of the API and of the Input, and docs/api.md, from Go types
 	@for module in $(MODULES); do go generate -C "$$module" ./...; done
 
+# golangci-lint takes the schema of its configuration from its website, which gets it from the folder jsonschema of the same
+# version's Go module.
 .PHONY: lint
-lint: ## gofmt, golangci-lint
+lint: ## Run golangci-lint, including gofmt, and verify its configuration
 	@$(LAB) build golangci-lint
-	@lint="$$($(LAB) build --list | awk '$$1 == "golangci-lint" { print $$3 }')"; \
+	@read -r _ version lint <<< "$$($(LAB) build --list | grep '^golangci-lint ')"; \
+	  source="$$(cd / && GOFLAGS= go mod download -json "github.com/golangci/golangci-lint/v2@$$version" | awk -F '"' '$$2 == "Dir" { print $$4 }')"; \
+	  "$$lint" config verify --schema "$$source/jsonschema/golangci.jsonschema.json"; \
 	  for module in $(MODULES); do (cd "$$module" && "$$lint" run ./...) || failed=1; done; [ -z "$${failed:-}" ]
 
 .PHONY: vulncheck
-vulncheck: ## Look for known vulnerabilities in what the function is compiled from: asks vuln.go.dev, so it isn't in CI
+vulncheck: ## Look for known vulnerabilities in the function's modules; it queries vuln.go.dev, so CI doesn't run it
 	go run golang.org/x/vuln/cmd/govulncheck@v1.9.0 ./fn/... ./proxy/...
 
 .PHONY: tools
-tools: ## Build every program that the embedded cluster runs
+tools: ## Build all programs that the embedded cluster needs
 	@$(LAB) build
 
 .PHONY: tools-unit

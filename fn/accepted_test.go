@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/resource"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
@@ -81,7 +82,7 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 			}
 			credential("first-password")
 			e.install()
-			before := e.desired()
+			before, conditions := e.desired(), e.conditions()
 
 			m.make(e)
 			e.events = nil
@@ -99,14 +100,23 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 			if diff := cmp.Diff(before, e.desired()); diff != "" {
 				t.Errorf("the mistake changes what is composed: -before, +now:\n%s", diff)
 			}
+			if diff := cmp.Diff(conditions, e.conditions()); diff != "" {
+				t.Errorf("the mistake changes conditions: -before, +now:\n%s", diff)
+			}
 			if e.reconcile(); len(e.events) != 1 {
 				t.Errorf("the same is told again: %v", e.events)
 			}
 
 			e.setReplicas("argocd-server", 0)
+			delete(e.cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
 			if e.reconcile(); e.status("phase") != "Degraded" || e.condition(v1alpha1.ConditionArgoCDReady).GetReason() != v1alpha1.ReasonWorkloadsUnavailable {
 				t.Errorf("a workload breaks, and the tenant is %s: %v", e.status("phase"), e.condition(v1alpha1.ConditionArgoCDReady))
 			}
+			conditions[v1alpha1.ConditionArgoCDReady], conditions[v1alpha1.ConditionHostProtected] = false, false
+			if diff := cmp.Diff(conditions, e.conditions()); diff != "" {
+				t.Errorf("a workload breaks, and a policy is gone: conditions: -want, +got:\n%s", diff)
+			}
+			e.protect()
 			e.heal()
 			if e.reconcile(); e.status("phase") != "Ready" {
 				t.Errorf("it recovers, and the tenant is %s: %s", e.status("phase"), e.status("message"))
@@ -193,10 +203,17 @@ func TestAcceptedIsLost(t *testing.T) {
 			if e.reconcile(); refusal(e.rsp) != "" || e.status("phase") != "Ready" {
 				t.Errorf("a claim without a mistake is %s: %s", e.status("phase"), refusal(e.rsp))
 			}
+			e.setReplicas("argocd-server", 0)
+			delete(e.cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
+			e.reconcile()
+			conditions := e.conditions()
 			lose()
 			e.spec(`{"kubernetes":{"version":"v1.29.0"}}`)
 			if e.reconcile(); !strings.HasPrefix(fatal(e.rsp), "spec.kubernetes.version") {
 				t.Errorf("want the mistake as a fatal result, by which Crossplane changes nothing, got %q", fatal(e.rsp))
+			}
+			if diff := cmp.Diff(conditions, e.conditions()); diff != "" || conditions[v1alpha1.ConditionArgoCDReady] || conditions[v1alpha1.ConditionHostProtected] {
+				t.Errorf("conditions: -before, +now:\n%s", diff)
 			}
 		})
 	}
@@ -234,6 +251,17 @@ func TestProtectionBesideAMistake(t *testing.T) {
 			t.Errorf("\n%s\n%s: want protected: %v, got %v; %v", step.reason, step.spec, step.want, got, e.condition(v1alpha1.ConditionSpecAccepted))
 		}
 	}
+}
+
+// conditions are those that were told last, but SpecAccepted, and whether they are True.
+func (e *engine) conditions() map[string]bool {
+	out := map[string]bool{}
+	for _, c := range e.rsp.GetConditions() {
+		if c.GetType() != v1alpha1.ConditionSpecAccepted {
+			out[c.GetType()] = c.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE
+		}
+	}
+	return out
 }
 
 // desired is what is composed, by name.

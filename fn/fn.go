@@ -9,6 +9,7 @@ import (
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/request"
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -69,12 +70,13 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 
 // run is the pipeline: decode, decide, compose, report.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
-	if !decode.LooksUp(req) {
+	// Crossplane has looked up what functions ask for since 2.2.
+	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
 		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
 	}
 	asked, err := decode.Request(req, observed)
 	if errors.Is(err, decode.ErrUnread) {
-		decode.Require(rsp, req, asked, asked)
+		decode.Require(rsp, req, asked, asked, nil)
 		// Crossplane lets this response go, and calls again.
 		return nil
 	}
@@ -97,7 +99,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		// The Secrets that the spec names are read while its mistake is corrected.
 		in = decode.With(req, observed, asked, asked.Accepted())
 	}
-	if decode.Require(rsp, req, asked, in) {
+	if decode.Require(rsp, req, asked, in, t.Decision) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
 	}
 	if err != nil {
@@ -110,7 +112,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if err != nil {
 		return err
 	}
-	return status.Write(rsp, observed, composed, status.New(t, composed))
+	return status.Write(rsp, t, composed)
 }
 
 // accept decides about a tenant.

@@ -59,6 +59,9 @@ func TestInstallation(t *testing.T) {
 		if diff := cmp.Diff([]string{string(s.phase), s.vc, s.argocd}, got); diff != "" {
 			t.Errorf("\n%s\nphase, reasons: -want, +got:\n%s", s.reason, diff)
 		}
+		if got := e.status("vcluster", "version"); (got != "") != (s.progress >= 50) {
+			t.Errorf("\n%s\nstatus.vcluster.version: %q, with progress %v", s.reason, got, s.progress)
+		}
 		if got := field(e.xr(), "status").GetFields()["progress"].GetNumberValue(); got != s.progress {
 			t.Errorf("\n%s\nprogress: want %v, got %v", s.reason, s.progress, got)
 		}

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -19,7 +18,7 @@ func FuzzRunFunction(f *testing.F) {
 	young := newEngine(f, tenantXR(`{}`), "")
 	young.reconcile()
 	bases := []*fnv1.RunFunctionRequest{withEverything(f).install().req, young.req}
-	fn := NewFunction(logging.NewNopLogger())
+	fn := NewFunction(newLog())
 	f.Add(`{}`, `{}`, "customer1", `{}`, uint64(0))
 	f.Add(`{"argocd":{"chartVersion":"9.3.7","values":{"redis-ha":{"enabled":true}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`, "a.b", `{}`, uint64(7))
 	f.Add(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`, "", `{}`, uint64(3))

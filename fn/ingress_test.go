@@ -8,6 +8,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -76,8 +77,8 @@ func TestIngress(t *testing.T) {
 			if diff := cmp.Diff(map[string]any{"domain": tc.host, "ingress": tc.want, "params": insecure}, argocdValues(e)); diff != "" {
 				t.Errorf("\n%s\nvalues: -want, +got:\n%s", tc.reason, diff)
 			}
-			if !field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
-				t.Errorf("\n%s\nvcluster doesn't bring the Ingress to the host", tc.reason)
+			if !e.has(tenant.IngressesBinding) {
+				t.Errorf("\n%s\nvcluster may not bring the Ingress to the host", tc.reason)
 			}
 			url := "https://" + tc.host
 			if got := string(e.rsp.GetDesired().GetComposite().GetConnectionDetails()["url"]); got != url || e.status("argocd", "url") != url {
@@ -255,8 +256,8 @@ func TestHostMoves(t *testing.T) {
 	if v := argocdValues(e); v["ingress"] != nil || len(records(e)) != 0 {
 		t.Errorf("without an Ingress: %v, %v", v, records(e))
 	}
-	if !field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue() {
-		t.Error("what isn't synced any more stays on the host")
+	if !e.has(tenant.IngressesBinding) {
+		t.Error("what vcluster may not delete any more stays on the host")
 	}
 }
 
@@ -286,23 +287,37 @@ func TestHostStaysWithItsIngresses(t *testing.T) {
 	}
 }
 
-// TestIngressesStaySynced: vcluster takes away what it has brought to the host.
-func TestIngressesStaySynced(t *testing.T) {
-	synced := func(e *engine) bool {
-		return field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "sync", "toHost", "ingresses").GetFields()["enabled"].GetBoolValue()
+// TestWhoMayWriteIngresses: a virtual cluster may bring Ingresses to the host once the tenant has a hostname, and takes
+// away what it has brought there.
+func TestWhoMayWriteIngresses(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	if e.has(tenant.IngressesBinding) {
+		t.Error("a tenant without a hostname may write Ingresses")
 	}
-	if e := newEngine(t, tenantXR(`{}`), "").install(); synced(e) {
-		t.Error("a tenant without an Ingress brings some to the host")
+	taken := newEngine(t, strings.NewReplacer("customer1", "customer2", "1f0d7d2c", "another").Replace(tenantXR(`{"ingress":{"host":"a.example.org"}}`)), "").install()
+	e.cluster = taken.cluster
+	e.spec(`{"ingress":{"host":"a.example.org"}}`)
+	e.cycle(3)
+	if e.condition(v1alpha1.ConditionIngressReady).GetReason() != v1alpha1.ReasonHostTaken || e.has(tenant.IngressesBinding) {
+		t.Errorf("a tenant whose hostname is another's may write Ingresses: %v", e.condition(v1alpha1.ConditionIngressReady))
 	}
-	e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	before := field(e.observed(tenant.VClusterRelease), "spec", "forProvider")
+	e.spec(`{"ingress":{"host":"b.example.org"}}`)
+	e.cycle(3)
+	if !e.has(tenant.IngressesBinding) {
+		t.Error("a tenant with a hostname may not write Ingresses")
+	}
+	if diff := cmp.Diff(before, field(e.observed(tenant.VClusterRelease), "spec", "forProvider"), protocmp.Transform()); diff != "" {
+		t.Errorf("the first hostname changes the virtual cluster's Release, which restarts the virtual API: -without, +with:\n%s", diff)
+	}
 	e.spec(`{}`)
 	e.reconcile()
-	if !synced(e) {
-		t.Error("vcluster stops before the Ingress is gone")
+	if !e.has(tenant.IngressesBinding) {
+		t.Error("vcluster loses its rights before the Ingress is gone")
 	}
 	e.cycle(3)
-	if argocdValues(e)["ingress"] != nil || !synced(e) {
-		t.Errorf("the Ingress is gone, vcluster is to bring more to the host: %v, %t", argocdValues(e)["ingress"], synced(e))
+	if argocdValues(e)["ingress"] != nil || !e.has(tenant.IngressesBinding) {
+		t.Errorf("the Ingress is gone, vcluster is to delete others, too: %v, %t", argocdValues(e)["ingress"], e.has(tenant.IngressesBinding))
 	}
 }
 

@@ -17,10 +17,12 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // The function's laws hold for every request; see also the fuzz targets.
@@ -48,6 +50,7 @@ func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, kept kee
 		if n := len(rsp.GetDesired().GetResources()); n > 0 {
 			t.Errorf("a refusal comes with %d resources: nothing is half done", n)
 		}
+		refusalMakesNothingTrue(t, req, rsp)
 	} else if accepted = !asksFirst(req, rsp); accepted {
 		// What is observed can decide whether a spec is refused, such as one with a version that is lower than what runs. Then
 		// another one is in use.
@@ -55,9 +58,10 @@ func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, kept kee
 			neverDrop(t, req, rsp, kept.names)
 		}
 		onlyOwnSecrets(t, req, rsp)
+		readyIsPhaseReady(t, rsp)
 	}
 	sameBytes(t, f, req, rsp)
-	noSecret(t, req, rsp)
+	noSecret(t, req, rsp, logged(f))
 	return accepted
 }
 
@@ -131,22 +135,57 @@ func sameBytes(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, first *f
 	}
 }
 
-// noSecret: connection details leave as connection details alone. See
+// noSecret: connection details leave as such and in Secrets alone, and aren't logged. See
 // TestSecretsStayInSecrets for the secrets of the claim.
-func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
+func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, logged string) {
 	t.Helper()
-	text := []byte(closed(t, rsp))
+	text := closed(t, rsp) + unescaped(logged)
 	if !knows(req, testPassword) {
 		// A secret that no connection detail tells can't be known for one.
-		text = bytes.ReplaceAll(text, []byte(testPassword), nil)
+		text = strings.ReplaceAll(text, testPassword, "")
 	}
 	if len(field(req.GetObserved().GetResources()[tenant.InstallerCredentials].GetResource(), "data").GetFields()["token"].GetStringValue()) == 0 {
-		text = bytes.ReplaceAll(text, []byte(testToken), nil)
+		text = strings.ReplaceAll(text, testToken, "")
 	}
+	xr := req.GetObserved().GetComposite().GetResource().String()
 	for _, secret := range []string{testPassword, testToken, secretLine} {
 		// A tenant that writes a secret in its own values has published it.
-		if bytes.Contains(text, []byte(secret)) && !strings.Contains(req.GetObserved().GetComposite().GetResource().String(), secret) {
-			t.Errorf("secret %q is outside of connection details", secret)
+		if form := formIn(text, secret); form != "" && !strings.Contains(xr, secret) && !strings.Contains(xr, form) {
+			t.Errorf("secret %q is outside of connection details, as %q", secret, form)
+		}
+	}
+}
+
+// readyIsPhaseReady: the composite resource is Ready in phase Ready and in no other, and
+// then so are the virtual cluster and Argo CD. Where the function says nothing, Crossplane
+// would decide.
+func readyIsPhaseReady(t testing.TB, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	xr := rsp.GetDesired().GetComposite()
+	phase, want := field(xr.GetResource(), "status").GetFields()["phase"].GetStringValue(), fnv1.Ready_READY_FALSE
+	if phase == string(v1alpha1.PhaseReady) {
+		want = fnv1.Ready_READY_TRUE
+	}
+	if xr.GetReady() != want {
+		t.Errorf("in phase %s the composite resource is %s", phase, xr.GetReady())
+	}
+	for _, c := range rsp.GetConditions() {
+		if (c.GetType() == v1alpha1.ConditionVirtualClusterReady || c.GetType() == v1alpha1.ConditionArgoCDReady) &&
+			want == fnv1.Ready_READY_TRUE && c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+			t.Errorf("in phase Ready there is condition %v", c)
+		}
+	}
+}
+
+// refusalMakesNothingTrue: with a fatal result Crossplane changes nothing, so every condition
+// but SpecAccepted is as it was.
+func refusalMakesNothingTrue(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
+	for _, c := range rsp.GetConditions() {
+		was := xr.Condition(c.GetType()).True() && c.GetType() != v1alpha1.ConditionSpecAccepted
+		if is := c.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE; is != was {
+			t.Errorf("a refusal makes condition %s, which was %t, %t", c.GetType(), was, is)
 		}
 	}
 }
@@ -165,8 +204,8 @@ func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFun
 		default:
 			t.Errorf("%s%s is about Secret %q of namespace %q", s.resource, s.path, s.name, s.namespace)
 		}
-		if strings.Contains(s.path, ".manifest") {
-			t.Errorf("%s%s: an Object is about a Secret, which would show in its status", s.resource, s.path)
+		if rsp.GetDesired().GetResources()[s.resource].GetResource().GetFields()["kind"].GetStringValue() == "Object" {
+			t.Errorf("%s%s: an Object reads a Secret, which would show in its spec or status", s.resource, s.path)
 		}
 	}
 }

@@ -3,18 +3,21 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/signal"
-	"runtime/debug"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
 	function "github.com/crossplane/function-sdk-go"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
@@ -56,7 +59,15 @@ func (c *Serve) Run(cli *CLI) error {
 	defer cancel()
 
 	served := make(chan error, 1)
-	go func() { served <- c.serve(d, healthy) }()
+	go func() {
+		served <- function.Serve(d,
+			function.Listen(c.Network, c.Address),
+			function.MTLSCertificates(c.TLSCertsDir),
+			function.Insecure(c.Insecure),
+			function.MaxRecvMessageSize(c.MaxRecvMessageSize<<20),
+			function.WithHealthServer(healthy),
+			function.WithMetricsServer(c.MetricsAddress))
+	}()
 	select {
 	case err := <-served:
 		return err
@@ -71,15 +82,27 @@ func (c *Serve) Run(cli *CLI) error {
 
 const answersLeave = 200 * time.Millisecond
 
-func (c *Serve) serve(f fnv1.FunctionRunnerServiceServer, healthy *health.Server) error {
-	return function.Serve(f,
-		function.Listen(c.Network, c.Address),
-		function.MTLSCertificates(c.TLSCertsDir),
-		function.Insecure(c.Insecure),
-		function.MaxRecvMessageSize(c.MaxRecvMessageSize<<20),
-		function.WithHealthServer(healthy),
-		function.WithMetricsServer(c.MetricsAddress))
+// A drainer lets calls that are under way be answered before the process ends.
+// Crossplane tries a refused call again.
+type drainer struct {
+	fnv1.FunctionRunnerServiceServer
+
+	// calls is locked for reading by each call, and for writing for good once the function
+	// stops.
+	calls sync.RWMutex
 }
+
+// RunFunction passes the call on, unless the function is stopping.
+func (d *drainer) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	if !d.calls.TryRLock() {
+		return nil, status.Error(codes.Unavailable, "the function is stopping: call it again")
+	}
+	defer d.calls.RUnlock()
+	return d.FunctionRunnerServiceServer.RunFunction(ctx, req)
+}
+
+// drain refuses further calls and returns when none is under way.
+func (d *drainer) drain() { d.calls.Lock() }
 
 // Proxy has no flags: the kubeconfigs that the function writes have its address.
 type Proxy struct{}
@@ -95,22 +118,12 @@ func (*Proxy) Run(cli *CLI) error {
 	return proxy.New(proxy.DefaultLimits, log).Serve(stop)
 }
 
-func buildVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		return info.Main.Version
-	}
-	return "unknown"
-}
-
 func main() {
 	cli := &CLI{}
 	ctx := kong.Parse(cli,
 		kong.Name("function-virtual-argocd"),
 		kong.Description("A Crossplane composition function that gives each claim an Argo CD of its own, in a virtual cluster of its own."),
-		kong.Vars{"version": buildVersion()})
+		kong.Vars{"version": cmp.Or(version, "unknown")})
 	if err := ctx.Run(cli); err != nil {
 		ctx.Errorf("%s", err)
 		os.Exit(1)

@@ -38,7 +38,7 @@ func TestRedisPassword(t *testing.T) {
 	}
 	t.Run("OutlivesTheToken", func(t *testing.T) {
 		e.setToken(tenant.InstallerCredentials, "another-token-of-the-account")
-		e.cycle(2)
+		e.reconcile()
 		if got := password(t, e); got != first {
 			t.Errorf("the password changes with the account's token: %q, %q", first, got)
 		}
@@ -49,6 +49,32 @@ func TestRedisPassword(t *testing.T) {
 		e.cycle(2)
 		if got := password(t, e); got != first {
 			t.Errorf("the password changes with the Secret: %q, %q", first, got)
+		}
+	})
+	t.Run("IsNoneWithoutTheLastSecret", func(t *testing.T) {
+		const own = `"argocd":{"values":{"redisSecretInit":{"enabled":true}}}`
+		e := withToken(t, "tok-first-1")
+		e.spec(`{` + own + `,` + tokenSpec[1:])
+		e.install()
+		if password(t, e) != "" || len(e.secretValues()) == 0 {
+			t.Fatalf("want the cluster's credentials and no password, got %v", e.secretValues())
+		}
+		// A Release that misses the Secret it has read can't be looked at any more: it stays, and comes back where it is deleted.
+		e.spec(`{` + own + `}`)
+		for range 2 {
+			e.cycle(2)
+			if got := valuesOf(t, e.observed(tenant.ValuesSecret)); len(got) > 0 || field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider").GetFields()["valuesFrom"] == nil || e.status("phase") != "Ready" {
+				t.Errorf("want an empty Secret that the Release reads, in phase Ready, got %v in phase %s", got, e.status("phase"))
+			}
+			delete(e.req.GetObserved().GetResources(), tenant.ValuesSecret)
+		}
+		// Then the function is to make one, which stays.
+		e.spec(`{}`)
+		e.cycle(2)
+		made := password(t, e)
+		e.setToken(tenant.InstallerCredentials, "another-token-of-the-account")
+		if e.reconcile(); len(made) < 32 || password(t, e) != made {
+			t.Errorf("want one long password, got %q, and then %q", made, password(t, e))
 		}
 	})
 	for name, values := range map[string]string{

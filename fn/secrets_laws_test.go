@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,8 +23,8 @@ import (
 )
 
 // needle stands in every secret of these tests. It is long enough that no base64 of it turns up in a certificate by
-// chance.
-const needle = "n33dle-in-a-haystack"
+// chance, and is written otherwise in JSON, and in base64 for URLs.
+const needle = "n33dle&~~~in-a-haystack"
 
 // A testSecret is a Secret of the claim's namespace.
 type testSecret struct {
@@ -32,7 +35,7 @@ type testSecret struct {
 // randomTenant is a spec with references of every kind, and the Secrets it names.
 func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 	secrets = map[string]testSecret{}
-	s := map[string]any{"clusters": randomClusters(r, secrets), "repositories": randomRepositories(r, secrets), "credentialTemplates": []any{
+	s := map[string]any{"clusters": randomClusters(r, secrets), "bootstrap": map[string]any{"repoURL": "https://git.example.org/apps"}, "repositories": randomRepositories(r, secrets), "credentialTemplates": []any{
 		map[string]any{"name": "t", "url": "https://t.example.org", "secretRef": map[string]any{"name": "repository-0"}}}}
 	if r.IntN(2) == 0 {
 		s["ingress"] = map[string]any{"host": "argocd.example.org", "tls": map[string]any{"secretName": "cert"}}
@@ -99,35 +102,69 @@ func randomRepositories(r *rand.Rand, secrets map[string]testSecret) []any {
 	return all
 }
 
-// forms are the ways in which a needle may turn up: as it is, and in base64 at
-// each of the three places where it can begin.
-func forms() []string {
-	out := []string{needle}
-	for pad := range 3 {
-		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("_", pad) + needle))
-		// The characters at both ends depend on what is around.
-		out = append(out, text[4*((pad+2)/3):len(text)-4])
+// formsOf are the ways in which a secret may turn up, but for backslashes: as it is and as in JSON, either in hexadecimal
+// and base64, or in base64 twice, as a key in the kubeconfig in the data of a Secret.
+func formsOf(secret string) []string {
+	var out []string
+	for _, text := range []string{secret, inJSON(secret)} {
+		inHex := hex.EncodeToString([]byte(text))
+		out = append(out, unescaped(text), inHex, strings.ToUpper(inHex))
+		out = append(out, inBase64(base64.URLEncoding, text)...)
+		for _, once := range inBase64(base64.StdEncoding, text) {
+			out = append(append(out, once), inBase64(base64.StdEncoding, once)...)
+		}
 	}
 	return out
 }
 
-// closed is a response without the places where secrets may be: connection
-// details and the composed Secret of values.
+// inJSON is a text as it stands between the quotes of JSON.
+func inJSON(text string) string {
+	quoted, _ := json.Marshal(text)
+	return string(quoted[1 : len(quoted)-1])
+}
+
+// inBase64 is a text in base64, at each of the three places where it can begin.
+func inBase64(of *base64.Encoding, text string) []string {
+	var out []string
+	for pad := range 3 {
+		encoded := of.EncodeToString([]byte(strings.Repeat("_", pad) + text))
+		// The characters at both ends depend on what is around.
+		out = append(out, encoded[4*((pad+2)/3):len(encoded)-4])
+	}
+	return out
+}
+
+// formIn is the form in which a secret stands in a text without backslashes; "" where it doesn't.
+func formIn(text, secret string) string {
+	for _, form := range formsOf(secret) {
+		if strings.Contains(text, form) {
+			return form
+		}
+	}
+	return ""
+}
+
+// closed is a response without the places where secrets may be, connection details and Secrets, and without backslashes.
 func closed(t testing.TB, rsp *fnv1.RunFunctionResponse) string {
 	t.Helper()
 	open := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
 	if c := open.GetDesired().GetComposite(); c != nil {
 		c.ConnectionDetails = nil
 	}
-	if s := open.GetDesired().GetResources()[tenant.ValuesSecret]; s != nil {
-		delete(s.GetResource().GetFields(), "data")
+	for _, r := range open.GetDesired().GetResources() {
+		if o := r.GetResource().GetFields(); o["kind"].GetStringValue() == "Secret" && o["apiVersion"].GetStringValue() == "v1" {
+			delete(o, "data")
+		}
 	}
 	text, err := protojson.Marshal(open)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return unescaped(string(text))
 }
+
+// unescaped is a text without backslashes: JSON in JSON has several in the place of one.
+func unescaped(text string) string { return strings.ReplaceAll(text, `\`, "") }
 
 // TestSecretsStayInSecrets: whatever is in the claim's Secrets, and whatever
 // providers say of it, reaches the composed Secret and nothing else.
@@ -140,7 +177,7 @@ func TestSecretsStayInSecrets(t *testing.T) {
 		for name, s := range secrets {
 			e.secret(name, s.typ, s.data)
 		}
-		for range 8 {
+		for range 10 {
 			e.reconcile()
 			leaks(t, seed, closed(t, e.rsp))
 			e.heal()
@@ -148,23 +185,38 @@ func TestSecretsStayInSecrets(t *testing.T) {
 		if s := e.rsp.GetDesired().GetResources()[tenant.ValuesSecret]; s != nil && strings.Contains(fmt.Sprint(valuesOf(t, s.GetResource())), needle) {
 			reached++
 		}
-		// A provider tells what it read.
-		said := "cannot apply:"
-		for _, s := range secrets {
-			for _, v := range s.data {
-				said += " " + v + " " + b64(v)
+		// A provider tells what it read, and so does Argo CD.
+		said := "cannot apply: " + testPassword + " " + testToken + " " + testKubeconfig
+		for _, name := range slices.Sorted(maps.Keys(secrets)) {
+			for _, key := range slices.Sorted(maps.Keys(secrets[name].data)) {
+				// What is public would only make the message longer than it may be.
+				if v := secrets[name].data[key]; strings.Contains(v, "n33dle") {
+					said += " " + v + " " + b64(v) + " " + inJSON(v) + " " + strconv.Quote(v)
+				}
 			}
 		}
 		setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", said)
+		e.setApplication(`{"sync":{"status":"Unknown"},"conditions":[{"type":"ComparisonError","message":"` + inJSON(said) + `"}]}`)
 		e.reconcile()
 		leaks(t, seed, closed(t, e.rsp))
+		if !strings.Contains(e.status("bootstrap", "message"), "[redacted]") {
+			t.Errorf("seed %d: status.bootstrap.message: %q", seed, e.status("bootstrap", "message"))
+		}
 		// The claim is refused for something else, while the Secrets are known.
 		e.spec(strings.Replace(spec, "{", `{"argocd":{"chartVersion":"latest"},`, 1))
 		if e.reconcile(); refusal(e.rsp) == "" {
 			t.Error("a bad version is refused")
 		}
 		leaks(t, seed, closed(t, e.rsp))
-		leaks(t, seed, strings.Join(e.events, "\n"))
+		// What was accepted is lost, and the claim is refused for what its author should not have put there.
+		delete(e.req.GetObserved().GetResources(), tenant.AcceptedSecret)
+		e.spec(strings.Replace(spec, "{", `{"argocd":{"chartVersion":"`+testToken+`"},`, 1))
+		if e.reconcile(); fatal(e.rsp) == "" {
+			t.Error("a bad version is refused where nothing was accepted")
+		}
+		leaks(t, seed, closed(t, e.rsp))
+		leaks(t, seed, unescaped(strings.Join(e.events, "\n")))
+		leaks(t, seed, unescaped(logged(e.f)))
 	}
 	if reached < 25 {
 		t.Errorf("secrets reached the composed Secret in %d of 100 tenants: too little was tested", reached)
@@ -173,8 +225,9 @@ func TestSecretsStayInSecrets(t *testing.T) {
 
 func leaks(t *testing.T, seed uint64, text string) {
 	t.Helper()
-	for _, form := range forms() {
-		if at := strings.Index(text, form); at >= 0 {
+	for _, secret := range []string{needle, testPassword, testToken, secretLine} {
+		if form := formIn(text, secret); form != "" {
+			at := strings.Index(text, form)
 			t.Fatalf("seed %d: a secret is outside of Secrets, as %q: ...%s...", seed, form, text[max(0, at-120):min(len(text), at+60)])
 		}
 	}
@@ -184,12 +237,14 @@ func leaks(t *testing.T, seed uint64, text string) {
 // claim's namespace alone, and uses nothing else that it may be handed.
 func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 	asked, written := 0, 0
+	begun := newEngine(t, tenantXR(`{}`), "")
+	begun.reconcile()
+	begun.begin()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 12))
 		spec, secrets := randomTenant(r)
-		e := newEngine(t, tenantXR(spec), "")
-		e.reconcile()
-		e.begin()
+		e := begun.fork()
+		e.spec(spec)
 		rsp := e.reconcile()
 		handed := map[string]*fnv1.Resources{}
 		for key, s := range rsp.GetRequirements().GetResources() {
@@ -230,7 +285,9 @@ func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		leaks(t, seed, string(text))
+		if form := formIn(unescaped(string(text)), needle); form != "" {
+			t.Errorf("seed %d: a Secret of another namespace is in the response, as %q", seed, form)
+		}
 		if s := rsp.GetDesired().GetResources()[tenant.ValuesSecret]; s != nil {
 			written++
 			if v := fmt.Sprint(valuesOf(t, s.GetResource())); strings.Contains(v, needle) {
@@ -330,6 +387,50 @@ func TestUnlabelledSecretTellsNothing(t *testing.T) {
 			}
 			if msg := e.condition(v1alpha1.ConditionRepositoriesConnected).GetMessage(); strings.Contains(msg, needle) || strings.Contains(msg, "too large") || !strings.Contains(msg, "doesn't have the label") {
 				t.Errorf("the condition says %q", msg)
+			}
+		})
+	}
+}
+
+// TestBrokenSecretTellsNothing: whatever stands at a key of a Secret that a claim may use, no message about it shows that.
+func TestBrokenSecretTellsNothing(t *testing.T) {
+	cert, key := keyPair()
+	keys, host := sshKey()
+	text := secretText(rand.New(rand.NewPCG(1, 14)))
+	texts := []string{text, "https://u:" + text + "@a.b", `{"bearerToken":["` + text + `"]}`, `{"tlsClientConfig":{"caData":"` + text + `"}}`, "users: {token: " + text, "-----BEGIN " + text}
+	const cluster, repository = `{"clusters":[{"name":"a","secretRef":{"name":"s"}}]}`, `{"repositories":[{"name":"a","url":"%s","secretRef":{"name":"s"}}]}`
+	https, overSSH := fmt.Sprintf(repository, "https://git.example.org/a"), fmt.Sprintf(repository, "git@git.example.org:a")
+	for name, tc := range map[string]struct {
+		spec string
+		data map[string]string
+	}{
+		"Declarative": {cluster, map[string]string{"server": "https://a.b", "config": `{"bearerToken":"x"}`, "namespaces": "a", "clusterResources": "true", "project": "a", "shard": "1"}},
+		"Kubeconfig":  {cluster, map[string]string{"kubeconfig": ""}},
+		"Token":       {strings.Replace(cluster, `"name":"a"`, `"name":"a","server":"https://a.b"`, 1), map[string]string{"token": "x", "ca.crt": cert}},
+		"Password": {https, map[string]string{"username": "u", "password": "x", "insecure": "true", "enableLfs": "true", "forceHttpBasicAuth": "true", "insecureOCIForceHttp": "true",
+			"proxy": "http://a.b", "noProxy": "a", "tlsClientCertData": cert, "tlsClientCertKey": key}},
+		"App":         {https, map[string]string{"githubAppID": "1", "githubAppInstallationID": "2", "githubAppPrivateKey": keys[0], "githubAppEnterpriseBaseUrl": "https://a.b"}},
+		"SSH":         {overSSH, map[string]string{"sshPrivateKey": keys[0], "knownHosts": host}},
+		"Bearer":      {https, map[string]string{"bearerToken": "x"}},
+		"Certificate": {`{"ingress":{"host":"a.example.org","tls":{"secretName":"s"}}}`, map[string]string{"tls.crt": cert, "tls.key": key}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(tc.spec), "")
+			invalid := 0
+			for at := range tc.data {
+				for _, text := range texts {
+					data := maps.Clone(tc.data)
+					data[at] = text
+					e.secret("s", "Opaque", data)
+					e.reconcile()
+					leaks(t, 0, closed(t, e.rsp))
+					if strings.Contains(fmt.Sprint(e.rsp.GetConditions()), v1alpha1.ReasonSecretInvalid) {
+						invalid++
+					}
+				}
+			}
+			if name != "Bearer" && invalid == 0 {
+				t.Error("no message is about a Secret: too little was tested")
 			}
 		})
 	}

@@ -17,6 +17,7 @@ import (
 // versions are those of the status: running and wanted.
 func versions(e *engine) []string {
 	return []string{e.status("vcluster", "kubernetesVersion"), e.status("vcluster", "desiredKubernetesVersion"),
+		e.status("vcluster", "version"), e.status("vcluster", "desiredVersion"),
 		e.status("argocd", "chartVersion"), e.status("argocd", "desiredChartVersion")}
 }
 
@@ -33,18 +34,18 @@ func (e *engine) rolling(name string) {
 // TestUpgrade follows an upgrade that works, one that fails and is taken back, and
 // one that can't be.
 func TestUpgrade(t *testing.T) {
-	e := newEngine(t, tenantXR(`{"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"}}`), "")
-	e.plan("a", `{"versions":{"kubernetes":["~1.35","~1.36"]}}`, "plan=standard")
+	e := newEngine(t, tenantXR(`{"kubernetes":{"version":"v1.35.4"},"vcluster":{"chartVersion":"0.36.0"},"argocd":{"chartVersion":"10.1.1"}}`), "")
+	e.plan("a", `{"versions":{"kubernetes":["~1.35","~1.36"],"vclusterCharts":["~0.36"]}}`, "plan=standard")
 	e.install()
-	if diff := cmp.Diff([]string{"v1.35.4", "v1.35.4", "10.1.1", "10.1.1"}, versions(e)); diff != "" {
+	if diff := cmp.Diff([]string{"v1.35.4", "v1.35.4", "0.36.0", "0.36.0", "10.1.1", "10.1.1"}, versions(e)); diff != "" {
 		t.Errorf("versions: -want, +got:\n%s", diff)
 	}
-	e.spec(`{"kubernetes":{"version":"v1.36.0"},"argocd":{"chartVersion":"10.2.0"}}`)
+	e.spec(`{"kubernetes":{"version":"v1.36.0"},"vcluster":{"chartVersion":"0.36.1"},"argocd":{"chartVersion":"10.2.0"}}`)
 	e.reconcile()
 	e.rolling(tenant.VClusterRelease)
 	e.rolling(tenant.ArgoCDRelease)
 	e.reconcile()
-	if diff := cmp.Diff([]string{"v1.35.4", "v1.36.0", "10.1.1", "10.2.0"}, versions(e)); diff != "" {
+	if diff := cmp.Diff([]string{"v1.35.4", "v1.36.0", "0.36.0", "0.36.1", "10.1.1", "10.2.0"}, versions(e)); diff != "" {
 		t.Errorf("versions while a change is rolled out: -want, +got:\n%s", diff)
 	}
 	if e.status("phase") != "Updating" {
@@ -59,7 +60,7 @@ func TestUpgrade(t *testing.T) {
 	setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "True", "ReconcileSuccess", "")
 	// It can't be rolled out, and is taken back.
 	setCondition(e.observed(tenant.VClusterRelease), "Synced", "False", "ReconcileError", "image not found")
-	e.spec(`{"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"}}`)
+	e.spec(`{"kubernetes":{"version":"v1.35.4"},"vcluster":{"chartVersion":"0.36.0"},"argocd":{"chartVersion":"10.1.1"}}`)
 	if msg := refusal(e.reconcile()); msg != "" {
 		t.Errorf("a change that failed can't be taken back: %s", msg)
 	}
@@ -67,13 +68,13 @@ func TestUpgrade(t *testing.T) {
 		t.Errorf("want phase Degraded after a change that failed, got %s: %s", e.status("phase"), e.status("message"))
 	}
 	// It works.
-	e.spec(`{"kubernetes":{"version":"v1.36.0"},"argocd":{"chartVersion":"10.1.1"}}`)
+	e.spec(`{"kubernetes":{"version":"v1.36.0"},"vcluster":{"chartVersion":"0.36.1"},"argocd":{"chartVersion":"10.1.1"}}`)
 	e.reconcile()
 	for _, name := range []string{tenant.VClusterRelease, tenant.ArgoCDRelease} {
 		field(e.observed(name), "metadata").Fields["generation"] = structpb.NewNumberValue(1)
 	}
 	e.cycle(2)
-	if diff := cmp.Diff([]string{"v1.36.0", "v1.36.0", "10.1.1", "10.1.1"}, versions(e)); diff != "" || e.status("phase") != "Ready" {
+	if diff := cmp.Diff([]string{"v1.36.0", "v1.36.0", "0.36.1", "0.36.1", "10.1.1", "10.1.1"}, versions(e)); diff != "" || e.status("phase") != "Ready" {
 		t.Errorf("versions after the upgrade, in phase %s: -want, +got:\n%s", e.status("phase"), diff)
 	}
 	// Now there is no way back, whether the status remembers it or not.

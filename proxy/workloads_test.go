@@ -137,7 +137,8 @@ func TestSummaryIsNotChanged(t *testing.T) {
 // TestUnavailable: of a workload that isn't available a provider is told why its pods
 // don't run.
 func TestUnavailable(t *testing.T) {
-	old, young := metav1.NewTime(time.Now().Add(-time.Hour)), metav1.NewTime(time.Now())
+	// Young stays young, however long the tests take.
+	old, young := metav1.NewTime(time.Now().Add(-time.Hour)), metav1.NewTime(time.Now().Add(time.Hour))
 	pod := func(name string, created metav1.Time, status corev1.PodStatus) corev1.Pod {
 		return corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: created}, Status: status}
 	}

@@ -1,10 +1,10 @@
 package v1alpha1
 
-// BootstrapSpec is the first Application of this Argo CD, which may bring all
+// BootstrapSpec is the first Application of this Argo CD, which may create all
 // others (app of apps).
 type BootstrapSpec struct {
 	// URL of the Git repository: https://host/path, ssh://user@host/path or
-	// user@host:path. No password in it: credentials come from spec.repositories or
+	// user@host:path, without a password. Credentials come from spec.repositories or
 	// spec.credentialTemplates.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
@@ -12,9 +12,9 @@ type BootstrapSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh)://[^ ]+|[^ /:@]+@[^ /:@]+:[^ ]+)$')",message="write the URL of a Git repository, such as https://git.example.org/team/apps.git, ssh://git@git.example.org/team/apps.git or git@git.example.org:team/apps.git"
 	RepoURL string `json:"repoURL"`
 
-	// Folder in the repository, such as customers/acme: manifests right in it, not in
-	// folders below, or a kustomization, or a Helm chart. Default: ".", the
-	// repository's root.
+	// Folder in the repository, such as customers/acme. It contains manifests, a
+	// kustomization or a Helm chart; manifests in subfolders are not read. Default:
+	// ".", the root of the repository.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",message="write a folder below the repository's root, such as customers/acme"
@@ -31,8 +31,7 @@ type BootstrapSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of an Argo CD project: lower case letters, digits, dots and dashes"
 	Project string `json:"project,omitempty"`
 
-	// How the Application is synced. Default: automatically, deleting what is gone
-	// from Git (prune) and undoing changes made by hand (selfHeal).
+	// How the Application is synced. Default: automatically, with prune and selfHeal.
 	// +optional
 	// +nullable
 	SyncPolicy *SyncPolicy `json:"syncPolicy,omitempty"`
@@ -40,13 +39,12 @@ type BootstrapSpec struct {
 
 // SyncPolicy says how an Application is synced.
 type SyncPolicy struct {
-	// Automatic syncing.
+	// How the Application is synced automatically.
 	// +optional
 	// +nullable
 	Automated *AutomatedSync `json:"automated,omitempty"`
 
-	// Options of a sync, as in Argo CD: CreateNamespace=true, for instance. At
-	// most 20.
+	// Sync options of Argo CD, such as CreateNamespace=true. At most 20.
 	// +optional
 	// +nullable
 	// +listType=set
@@ -57,36 +55,37 @@ type SyncPolicy struct {
 
 // AutomatedSync says how an Application is synced automatically.
 type AutomatedSync struct {
-	// Whether it is synced automatically at all; false leaves that to people.
-	// Default: true.
+	// Whether the Application is synced automatically. Default: true.
 	// +optional
 	Enabled *bool `json:"enabled,omitempty"`
 
-	// Whether what is gone from Git is deleted. Default: true.
+	// Whether resources that are no longer in Git are deleted. Default: true.
 	// +optional
 	Prune *bool `json:"prune,omitempty"`
 
-	// Whether changes made by hand are undone. Default: true.
+	// Whether changes made in the cluster are reverted to what is in Git. Default:
+	// true.
 	// +optional
 	SelfHeal *bool `json:"selfHeal,omitempty"`
 }
 
-// BootstrapStatus is what Argo CD says of the first Application.
+// BootstrapStatus is what Argo CD reports about the first Application.
 type BootstrapStatus struct {
-	// Health: Healthy, Progressing, Degraded, Suspended, Missing or Unknown; empty
-	// before Argo CD has looked.
+	// Health of the Application: Healthy, Progressing, Degraded, Suspended, Missing or
+	// Unknown; empty before Argo CD has checked it.
 	// +optional
 	Health string `json:"health,omitempty"`
 
-	// Sync: Synced, OutOfSync or Unknown; empty before Argo CD has looked.
+	// Sync status of the Application: Synced, OutOfSync or Unknown; empty before Argo
+	// CD has checked it.
 	// +optional
 	Sync string `json:"sync,omitempty"`
 
-	// Commit that it was compared with.
+	// Commit that Argo CD has compared the Application with.
 	// +optional
 	Revision string `json:"revision,omitempty"`
 
-	// What Argo CD says is wrong, empty when nothing is.
+	// What is wrong, in Argo CD's words; empty when nothing is.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -1,8 +1,8 @@
 package v1alpha1
 
-// SecretReference names a Secret in the namespace of the claim. There is no
-// field for another namespace: a claim reaches only the Secrets beside it, and of
-// those only the ones that have the label virtualargocd.io/credentials: "true".
+// SecretReference names a Secret in the namespace of the claim. It has no field for a
+// namespace: a claim can use only Secrets of its own namespace, and of those only the
+// ones with the label virtualargocd.io/credentials: "true".
 type SecretReference struct {
 	// Name of the Secret, in the namespace of the claim. It needs the label
 	// virtualargocd.io/credentials: "true".
@@ -25,33 +25,33 @@ type AnnotationValue string
 // ClusterSpec is a cluster that Argo CD deploys to. Its credentials are in a
 // Secret, never here.
 type ClusterSpec struct {
-	// Name of the cluster in Argo CD, unique in the claim: what an Application
-	// writes in spec.destination.name. A DNS label that begins with a letter, 63
-	// characters at most; not in-cluster, which is the virtual cluster, and no
-	// word that YAML takes for something else than text, such as true.
+	// Name of the cluster in Argo CD, unique in the claim. Applications refer to it in
+	// spec.destination.name. A DNS label of at most 63 characters that begins with a
+	// letter; not in-cluster, which is the virtual cluster, and not a word that YAML
+	// doesn't read as a string, such as true.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="write a DNS label that begins with a letter, such as production"
 	// +kubebuilder:validation:XValidation:rule="!(self in ['in-cluster', 'true', 'false', 'null', 'yes', 'no', 'on', 'off', 'y', 'n'])",message="write another name: in-cluster is the virtual cluster itself, and true, false, null, yes, no, on, off, y and n are not text in YAML"
 	Name string `json:"name"`
 
-	// Labels of the cluster in Argo CD, for the cluster generator of
-	// ApplicationSets. Those that begin with app.kubernetes.io/ or helm.sh/, and
-	// argocd.argoproj.io/secret-type, are not yours to set.
+	// Labels of the cluster in Argo CD, for the cluster generator of ApplicationSets.
+	// argocd.argoproj.io/secret-type and labels that begin with app.kubernetes.io/ or
+	// helm.sh/ are reserved.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:MaxProperties=32
 	Labels map[string]LabelValue `json:"labels,omitempty"`
 
 	// Annotations of the cluster in Argo CD. Those that begin with helm.sh/ or
-	// meta.helm.sh/ are not yours to set.
+	// meta.helm.sh/ are reserved.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:MaxProperties=32
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
-	// Namespaces of the cluster that Argo CD watches and deploys to, at most 100.
-	// Default: those that the Secret names; where it names none, all of them, and
+	// Namespaces of the cluster that Argo CD watches and deploys to. At most 100.
+	// Default: those that the Secret names; if it names none, all namespaces and
 	// cluster-scoped resources.
 	// +optional
 	// +nullable
@@ -60,15 +60,15 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// Argo CD project that alone may use the cluster. Default: every project may.
+	// The only Argo CD project that may use the cluster. Default: every project may.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of an Argo CD project: lower case letters, digits, dots and dashes"
 	Project string `json:"project,omitempty"`
 
-	// URL of the cluster's API server, such as https://203.0.113.7:6443. Only for
-	// a Secret with the token of a ServiceAccount, which doesn't know it; the
-	// other forms of Secret have it in them.
+	// URL of the cluster's API server, such as https://203.0.113.7:6443. Required for a
+	// Secret with the token of a ServiceAccount. The other forms of Secrets contain the
+	// URL, and this field must be empty.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^https://[^ /?#@]+(/[^ ?#]*)?$')",message="write the https URL of an API server, such as https://203.0.113.7:6443, without user, query or fragment"
@@ -76,19 +76,18 @@ type ClusterSpec struct {
 
 	// Secret with the cluster's credentials, in one of these forms:
 	//
-	// Argo CD's own declarative cluster Secret: keys server and config (JSON).
-	// Its namespaces, clusterResources, project and shard are used where the claim
-	// sets none.
+	// Argo CD's declarative cluster Secret: keys server and config (JSON). Its
+	// namespaces, clusterResources, project and shard apply where the claim doesn't set
+	// them.
 	//
-	// A kubeconfig: key kubeconfig. The current context counts. Credentials must
-	// stand in it: a program to run (exec), an auth provider or the name of a file
-	// would mean nothing where Argo CD runs.
+	// A kubeconfig: key kubeconfig. The current context is used. The credentials must be
+	// inline: exec plugins, auth providers and file names are refused.
 	//
 	// The token of a ServiceAccount: keys token and ca.crt, as in a Secret of type
-	// kubernetes.io/service-account-token. It needs the field server, too.
+	// kubernetes.io/service-account-token. It also needs the field server.
 	//
-	// A change of the Secret is in use within a minute or so. While the Secret is
-	// missing or can't be used, the claim's condition ClustersConnected says so,
-	// and the credentials from before stay in use.
+	// A change of the Secret takes effect within a minute or so. While the Secret is
+	// missing or can't be used, the claim's condition ClustersConnected is False, and
+	// the previous credentials stay in use.
 	SecretRef SecretReference `json:"secretRef"`
 }

@@ -2,31 +2,30 @@ package v1alpha1
 
 import "slices"
 
-// Types of the conditions that stand on the XR and on the claim beside
-// Crossplane's own Ready and Synced.
+// Types of the conditions of claims and XRs, in addition to Crossplane's Ready and
+// Synced.
 const (
-	// ConditionVirtualClusterReady is True when the virtual cluster is installed
-	// as wanted and its kubeconfig is published.
+	// ConditionVirtualClusterReady is True when the desired virtual cluster is installed
+	// and its kubeconfig is published.
 	ConditionVirtualClusterReady = "VirtualClusterReady"
-	// ConditionArgoCDReady is True when the argo-cd chart is installed as wanted
-	// and each of its workloads is seen available.
+	// ConditionArgoCDReady is True when the desired argo-cd chart is installed and each of
+	// its workloads is observed to be available.
 	ConditionArgoCDReady = "ArgoCDReady"
-	// ConditionSpecAccepted is True when the claim, its plan and the platform's input
-	// can be used. While they can't, the tenant goes on as it was accepted before, and
-	// the other conditions tell how it is. What was accepted is kept in the Secret
-	// <tenant>-accepted. Where that is lost, damaged or of a newer function, nothing of a
+	// ConditionSpecAccepted is True when the claim, its plan and the function's input can
+	// be used. While they can't, the tenant keeps what was accepted before, and the other
+	// conditions describe its state. The Secret <tenant>-accepted holds what was accepted.
+	// Where that Secret is lost, damaged or written by a newer function, nothing of the
 	// tenant changes until the mistake is corrected.
 	ConditionSpecAccepted = "SpecAccepted"
-	// ConditionHostProtected is True when the host has the admission policies that
-	// keep tenants from harming it. Without them no new tenant comes up; one that runs
-	// goes on, and its Ready doesn't depend on this.
+	// ConditionHostProtected is True when the host has the admission policies that protect
+	// it from tenants. Without them no new tenant is created. Existing tenants keep running,
+	// and their Ready doesn't depend on this condition.
 	ConditionHostProtected = "HostProtected"
-	// ConditionClustersConnected is True when the credentials of every cluster of
-	// the spec are well formed and handed to Argo CD.
+	// ConditionClustersConnected is True when the credentials of every cluster in the spec
+	// are well formed and passed to Argo CD.
 	ConditionClustersConnected = "ClustersConnected"
-	// ConditionRepositoriesConnected is True when the credentials of every
-	// repository and credential template of the spec are well formed and handed to
-	// Argo CD.
+	// ConditionRepositoriesConnected is True when the credentials of every repository and
+	// credential template in the spec are well formed and passed to Argo CD.
 	ConditionRepositoriesConnected = "RepositoriesConnected"
 	// ConditionBootstrapSynced is True when the Application of spec.bootstrap is
 	// Synced and Healthy.
@@ -34,17 +33,17 @@ const (
 	// ConditionIngressReady is True when an ingress controller has given Argo CD's
 	// Ingress an address.
 	ConditionIngressReady = "IngressReady"
-	// ConditionSSOReady is True when Argo CD is set up for signing on as the spec
-	// says. Whether the provider plays its part, a person who signs on sees.
+	// ConditionSSOReady is True when Argo CD is configured for single sign-on as the spec
+	// says. It doesn't tell whether the provider accepts a login.
 	ConditionSSOReady = "SSOReady"
 )
 
-// Conditions of parts that a spec may have or not: there only when it has. The
-// tenant's Ready doesn't wait for them.
+// optionalConditions exist only while the spec has their part. The tenant's Ready
+// doesn't depend on them.
 var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady}
 
-// OptionalConditions are the types of the conditions of parts that a spec may
-// have or not.
+// OptionalConditions returns the types of the conditions of the optional parts of a
+// spec.
 func OptionalConditions() []string { return slices.Clone(optionalConditions) }
 
 // EventVersionHeld is the reason of the event that says why a tenant doesn't have the
@@ -55,78 +54,77 @@ const EventVersionHeld = "VersionHeld"
 const (
 	// ReasonAvailable: it runs (True).
 	ReasonAvailable = "Available"
-	// ReasonInstalling: it is being installed, or a change is rolled out (False).
+	// ReasonInstalling: it is being installed, or a change is being rolled out (False).
 	ReasonInstalling = "Installing"
-	// ReasonInstallFailed: the provider reports an error; it is tried again (False). A
-	// change of what runs is tried three times: see ReasonUpgradeFailed.
+	// ReasonInstallFailed: the provider reports an error and retries (False). A change of an
+	// installed chart is tried three times: see ReasonUpgradeFailed.
 	ReasonInstallFailed = "InstallFailed"
-	// ReasonPodsCannotStart: pods of an installation don't run for want of something: room
-	// on the host, an image, a volume, quota (False). The message has the words of the
-	// scheduler or the kubelet. It goes on by itself once that is there.
+	// ReasonPodsCannotStart: pods of an installation don't start because room on the host,
+	// an image, a volume or quota is missing (False). The message quotes the scheduler or
+	// the kubelet. The installation goes on by itself once that is there.
 	ReasonPodsCannotStart = "PodsCannotStart"
-	// ReasonWaitingForNamespace: the host namespace isn't there yet (False,
-	// VirtualClusterReady alone).
+	// ReasonWaitingForNamespace: the namespace on the host, or its accounts or bounds, don't
+	// exist yet (False, only VirtualClusterReady).
 	ReasonWaitingForNamespace = "WaitingForNamespace"
-	// ReasonPoliciesMissing: the host lacks admission policies, or has older ones
-	// than the function needs (False). The message names them.
+	// ReasonPoliciesMissing: admission policies of the host are missing, not in force, or
+	// older than the function needs (False). The message names them.
 	ReasonPoliciesMissing = "PoliciesMissing"
-	// ReasonKubeconfigInvalid: the kubeconfig that the virtual cluster has written is
-	// not one that vcluster writes, and isn't used (False, VirtualClusterReady alone).
-	// The one from before stays in use.
+	// ReasonKubeconfigInvalid: the kubeconfig of the virtual cluster isn't what vcluster
+	// writes, and isn't used (False, only VirtualClusterReady). The previous one stays in
+	// use.
 	ReasonKubeconfigInvalid = "KubeconfigInvalid"
-	// ReasonWaitingForVirtualCluster: there is no virtual cluster to install
-	// into yet (False, ArgoCDReady alone).
+	// ReasonWaitingForVirtualCluster: there is no virtual cluster to install into yet
+	// (False, only ArgoCDReady).
 	ReasonWaitingForVirtualCluster = "WaitingForVirtualCluster"
-	// ReasonWaitingForWorkloads: the chart is installed, workloads are not yet
-	// seen available (False, ArgoCDReady alone).
+	// ReasonWaitingForWorkloads: the chart is installed, and workloads are not yet observed
+	// to be available (False, only ArgoCDReady).
 	ReasonWaitingForWorkloads = "WaitingForWorkloads"
-	// ReasonWaitingForPassword: the admin's initial password isn't published
-	// yet (False, ArgoCDReady alone).
+	// ReasonWaitingForPassword: the admin's initial password isn't published yet (False,
+	// only ArgoCDReady).
 	ReasonWaitingForPassword = "WaitingForPassword"
-	// ReasonWorkloadsUnavailable: workloads that were available are not now
-	// (False, ArgoCDReady alone).
+	// ReasonWorkloadsUnavailable: workloads that were available aren't now, or can't be
+	// observed (False, only ArgoCDReady).
 	ReasonWorkloadsUnavailable = "WorkloadsUnavailable"
-	// ReasonWaitingForArgoCD: Argo CD isn't installed yet, or hasn't looked yet
-	// (False).
+	// ReasonWaitingForArgoCD: Argo CD isn't installed yet, or hasn't checked the
+	// Application yet (False).
 	ReasonWaitingForArgoCD = "WaitingForArgoCD"
-	// ReasonSecretMissing: a Secret that the spec names isn't in the claim's
-	// namespace (False). What it gave before stays in use.
+	// ReasonSecretMissing: the claim's namespace doesn't contain a Secret that the spec
+	// names (False). Its previous content stays in use.
 	ReasonSecretMissing = "SecretMissing"
-	// ReasonSecretInvalid: a Secret that the spec names can't be used: it isn't
-	// labelled as one that claims may use, or what is in it is of no known form
-	// (False). What it gave before stays in use.
+	// ReasonSecretInvalid: a Secret that the spec names can't be used, because it lacks the
+	// label for claims or has no known form (False). Its previous content stays in use.
 	ReasonSecretInvalid = "SecretInvalid"
-	// ReasonApplicationFailed: the Application can't be created or observed, or
-	// Argo CD can't sync it (False, BootstrapSynced alone).
+	// ReasonApplicationFailed: the Application can't be created or observed, or Argo CD
+	// can't sync it (False, only BootstrapSynced).
 	ReasonApplicationFailed = "ApplicationFailed"
-	// ReasonOutOfSync: the Application differs from Git, or Argo CD can't tell
-	// (False, BootstrapSynced alone).
+	// ReasonOutOfSync: the Application differs from Git, or Argo CD can't compare them
+	// (False, only BootstrapSynced).
 	ReasonOutOfSync = "OutOfSync"
-	// ReasonProgressing: the Application is synced, and not healthy yet (False,
-	// BootstrapSynced alone).
+	// ReasonProgressing: the Application is synced, but not healthy yet (False, only
+	// BootstrapSynced).
 	ReasonProgressing = "Progressing"
-	// ReasonSuspended: the Application is synced, and something in it is suspended
-	// (False, BootstrapSynced alone).
+	// ReasonSuspended: the Application is synced, and something in it is suspended (False,
+	// only BootstrapSynced).
 	ReasonSuspended = "Suspended"
-	// ReasonUnhealthy: the Application is synced, and not healthy (False,
-	// BootstrapSynced alone).
+	// ReasonUnhealthy: the Application is synced, but not healthy (False, only
+	// BootstrapSynced).
 	ReasonUnhealthy = "Unhealthy"
-	// ReasonHostTaken: another claim has the host (False, IngressReady alone).
+	// ReasonHostTaken: another claim has the hostname (False, only IngressReady).
 	ReasonHostTaken = "HostTaken"
-	// ReasonWaitingForHost: it isn't known yet whether the host is free (False,
-	// IngressReady alone).
+	// ReasonWaitingForHost: it isn't known yet whether the hostname is free (False, only
+	// IngressReady).
 	ReasonWaitingForHost = "WaitingForHost"
-	// ReasonWaitingForAddress: no ingress controller has given the Ingress an
-	// address (False, IngressReady alone).
+	// ReasonWaitingForAddress: no ingress controller has given the Ingress an address
+	// (False, only IngressReady).
 	ReasonWaitingForAddress = "WaitingForAddress"
-	// ReasonNotInSpec: the spec had this part once and has it no more (True).
+	// ReasonNotInSpec: this part was removed from the spec (True).
 	ReasonNotInSpec = "NotInSpec"
-	// ReasonAccepted: the claim, its plan and the input are in use (True, SpecAccepted
-	// alone).
+	// ReasonAccepted: the claim, its plan and the input are in use (True, only
+	// SpecAccepted).
 	ReasonAccepted = "Accepted"
-	// ReasonInvalidSpec: the claim can't be used, and its author has to correct it
-	// (False, SpecAccepted). Of a tenant that was never accepted each condition has this
-	// reason, or one of the next two.
+	// ReasonInvalidSpec: the claim can't be used, and its author has to correct it (False,
+	// SpecAccepted). While a tenant was never accepted, all its conditions but
+	// HostProtected have this reason or one of the next two.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonInvalidPlan: the claim's plan can't be used, and the platform has to correct
 	// it (False, SpecAccepted).
@@ -134,8 +132,8 @@ const (
 	// ReasonInvalidInput: the function's input can't be used, and the platform has to
 	// correct it (False, SpecAccepted).
 	ReasonInvalidInput = "InvalidInput"
-	// ReasonUpgradeFailed: a change of the vcluster or argo-cd chart, of its version or its
-	// values, has failed three times, and the release from before is in use (False,
-	// SpecAccepted alone). It isn't tried again; another change is.
+	// ReasonUpgradeFailed: a change of the version or the values of the vcluster or argo-cd
+	// chart has failed three times and was rolled back (False, only SpecAccepted). It isn't
+	// tried again; another change is.
 	ReasonUpgradeFailed = "UpgradeFailed"
 )

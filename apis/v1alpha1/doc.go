@@ -1,16 +1,16 @@
-// Package v1alpha1 holds the types of the VirtualArgoCD API: the spec a tenant
-// writes in a claim, and the status the composition function reports.
+// Package v1alpha1 holds the types of the VirtualArgoCD API: the spec that users
+// write in a claim, and the status that the composition function reports.
 //
-// The types are the one source of the API: the CompositeResourceDefinition in
-// apis/xvirtualargocds.yaml is generated from them (go generate ./apis/...).
+// The CompositeResourceDefinition in apis/xvirtualargocds.yaml is generated from these
+// types (go generate ./apis/...).
 //
 // +kubebuilder:object:generate=true
 // +groupName=virtualargocd.io
 // +versionName=v1alpha1
 package v1alpha1
 
-// Group, Version and the kinds of the API. The composition function doesn't
-// look at the group: the same kinds may be offered under another one.
+// Group, Version and the kinds of the API. The composition function ignores the group:
+// the same kinds may be offered under another one.
 const (
 	Group     = "virtualargocd.io"
 	Version   = "v1alpha1"

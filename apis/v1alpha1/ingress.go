@@ -1,68 +1,66 @@
 package v1alpha1
 
-// IngressSpec says how Argo CD is reached from outside. Its Ingress is served by
-// the host cluster's ingress controller, where TLS ends; the URL is always https.
+// IngressSpec describes how Argo CD is reached from outside the host. The host's
+// ingress controller serves its Ingress and terminates TLS; the URL is always https.
 type IngressSpec struct {
-	// Host name, such as argocd.acme.example.org. Default, where the platform has a
-	// domain for it: <claim>-<namespace>.<domain>. A host belongs to the first claim
-	// that asks for it: another one gets IngressReady False with reason HostTaken,
-	// and what it had before stays.
+	// Hostname, such as argocd.acme.example.org. It belongs to the first claim that
+	// names it: another claim gets the condition IngressReady False with reason HostTaken
+	// and keeps the hostname that it had before. Default: <claim>-<namespace>.<domain>,
+	// with the platform's domain; where the platform has none, this field is required.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
-	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="write a host name in lower case, such as argocd.acme.example.org, without https:// and without a path"
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="write a hostname in lower case, such as argocd.acme.example.org, without https:// and without a path"
 	Host string `json:"host,omitempty"`
 
-	// IngressClass of the host cluster, such as nginx. Default: the platform's, or
-	// the cluster's default class.
+	// IngressClass of the host, such as nginx. Default: the platform's, or the host's
+	// default class.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of an IngressClass, such as nginx"
 	ClassName string `json:"className,omitempty"`
 
-	// Annotations of the Ingress, for its controller. They are merged over the
-	// platform's. The host refuses an Ingress with one that the platform doesn't let
-	// tenants have.
+	// Annotations of the Ingress, merged over the platform's. The host refuses an
+	// Ingress with an annotation that the platform doesn't allow tenants.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:MaxProperties=64
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
-	// Where the certificate comes from. Default: the platform's issuer, or the
-	// ingress controller's own certificate.
+	// Where the certificate comes from. Default: the platform's issuer, or the default
+	// certificate of the ingress controller.
 	// +optional
 	// +nullable
 	TLS *IngressTLS `json:"tls,omitempty"`
 }
 
-// IngressTLS says where the certificate of the host comes from: a Secret or an
-// issuer, not both.
+// IngressTLS says where the certificate comes from: a Secret or an issuer, not both.
 //
 // +kubebuilder:validation:XValidation:rule="!(has(self.secretName) && size(self.secretName) > 0 && has(self.issuer))",message="write secretName or issuer, not both"
 type IngressTLS struct {
-	// Secret with the certificate, in the namespace of the claim: keys tls.crt and
-	// tls.key in PEM, as in a Secret of type kubernetes.io/tls. It needs the label
-	// virtualargocd.io/credentials: "true". While it is missing or can't be used, the
-	// claim's condition IngressReady says so, and the certificate from before stays
-	// in use.
+	// Name of the Secret with the certificate, in the namespace of the claim: keys
+	// tls.crt and tls.key in PEM, as in a Secret of type kubernetes.io/tls. It needs the
+	// label virtualargocd.io/credentials: "true". While the Secret is missing or can't be
+	// used, the claim's condition IngressReady is False, and the previous certificate
+	// stays in use.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of a Secret in the namespace of the claim"
 	SecretName string `json:"secretName,omitempty"`
 
-	// Issuer of cert-manager on the host cluster that makes the certificate.
+	// Issuer of cert-manager on the host that issues the certificate.
 	// +optional
 	Issuer *IssuerReference `json:"issuer,omitempty"`
 }
 
-// IssuerReference names an issuer of cert-manager on the host cluster.
+// IssuerReference names an issuer of cert-manager on the host.
 type IssuerReference struct {
 	// Name of the issuer.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Kind of the issuer: ClusterIssuer, or Issuer for one in the namespace of the
-	// virtual cluster on the host. Default: ClusterIssuer.
+	// Kind of the issuer: ClusterIssuer, or Issuer for one in the tenant's namespace on
+	// the host. Default: ClusterIssuer.
 	// +optional
 	// +kubebuilder:validation:Enum=ClusterIssuer;Issuer
 	Kind string `json:"kind,omitempty"`

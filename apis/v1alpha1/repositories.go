@@ -9,7 +9,7 @@ type RepositoryType string
 const (
 	// RepositoryGit holds manifests in Git.
 	RepositoryGit RepositoryType = "git"
-	// RepositoryHelm holds Helm charts: an index, or an OCI registry.
+	// RepositoryHelm holds Helm charts, with an index or in an OCI registry.
 	RepositoryHelm RepositoryType = "helm"
 	// RepositoryOCI holds manifests in an OCI registry.
 	RepositoryOCI RepositoryType = "oci"
@@ -18,35 +18,34 @@ const (
 // RepositorySpec is a repository that Applications come from. Its credentials are
 // in a Secret, never here.
 type RepositorySpec struct {
-	// Name of the repository, unique among the repositories of the claim. A DNS
-	// label, 63 characters at most.
+	// Name of the repository, unique among the repositories of the claim. A DNS label of
+	// at most 63 characters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="write a DNS label, such as apps"
 	Name string `json:"name"`
 
-	// URL of the repository, as Applications write it: https://host/path,
-	// ssh://user@host/path or user@host:path for Git, https://host/path or
-	// oci://host/path for Helm charts, oci://host/path for OCI. No password in it.
+	// URL of the repository, as Applications write it, without a password. For Git:
+	// https://host/path, ssh://user@host/path or user@host:path. For Helm charts:
+	// https://host/path or oci://host/path. For OCI: oci://host/path.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z0-9+.-]+://[^/@]*:[^/@]*@')",message="write the URL without a password: it goes into the Secret that secretRef names"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh|oci)://[^ ]+|[^ /:@]+@[^ /:@]+:[^ ]+)$')",message="write a URL such as https://git.example.org/team/apps.git, ssh://git@git.example.org/team/apps.git or git@git.example.org:team/apps.git"
 	URL string `json:"url"`
 
-	// git, helm or oci. Default: git.
+	// Type of the repository: git, helm or oci. Default: git.
 	// +optional
 	Type RepositoryType `json:"type,omitempty"`
 
-	// Argo CD project that the repository belongs to. Default: every project may
-	// use it.
+	// Argo CD project that the repository belongs to. Default: every project may use it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of an Argo CD project: lower case letters, digits, dots and dashes"
 	Project string `json:"project,omitempty"`
 
-	// Secret with the credentials; a public repository needs none. It has the keys
-	// of Argo CD's own repository Secrets, for one of these ways in:
+	// Secret with the credentials; a public repository needs none. It has the keys of
+	// Argo CD's own repository Secrets, for one of these methods:
 	//
 	// username and password (a token goes into password);
 	//
@@ -55,49 +54,47 @@ type RepositorySpec struct {
 	// sshPrivateKey, for an SSH URL, without a passphrase;
 	//
 	// githubAppID, githubAppInstallationID and githubAppPrivateKey, with
-	// githubAppEnterpriseBaseUrl for a GitHub Enterprise;
+	// githubAppEnterpriseBaseUrl for GitHub Enterprise;
 	//
-	// tlsClientCertData and tlsClientCertKey, also beside another way in.
+	// tlsClientCertData and tlsClientCertKey, also in addition to another method.
 	//
 	// Secrets of the types kubernetes.io/basic-auth, kubernetes.io/ssh-auth and
-	// kubernetes.io/tls do as well, with their own keys. Options: insecure,
-	// enableLfs, forceHttpBasicAuth and insecureOCIForceHttp ("true" or "false"),
-	// proxy and noProxy; and knownHosts, lines as in a known_hosts file, for an SSH
-	// server that Argo CD doesn't know. The authority of an https server with a
-	// certificate that not everybody trusts goes into
-	// spec.argocd.values.configs.tls.certificates, under the server's name.
+	// kubernetes.io/tls, with their own keys, are accepted, too. Options: insecure,
+	// enableLfs, forceHttpBasicAuth and insecureOCIForceHttp ("true" or "false"), proxy,
+	// noProxy, and knownHosts with lines of a known_hosts file, for an SSH server that
+	// Argo CD doesn't know. The CA certificate of an https server with a private CA goes
+	// into spec.argocd.values.configs.tls.certificates, under the name of the server.
 	//
-	// A change of the Secret is in use within a minute or so. While the Secret is
-	// missing or can't be used, the claim's condition RepositoriesConnected says
-	// so, and the credentials from before stay in use.
+	// A change of the Secret takes effect within a minute or so. While the Secret is
+	// missing or can't be used, the claim's condition RepositoriesConnected is False, and
+	// the previous credentials stay in use.
 	// +optional
 	// +nullable
 	SecretRef *SecretReference `json:"secretRef,omitempty"`
 }
 
-// CredentialTemplateSpec are credentials for every repository whose URL begins in
-// one way.
+// CredentialTemplateSpec are credentials for all repositories with the same URL prefix.
 type CredentialTemplateSpec struct {
-	// Name of the template, unique among the credential templates of the claim. A
-	// DNS label, 63 characters at most.
+	// Name of the template, unique among the credential templates of the claim. A DNS
+	// label of at most 63 characters.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",message="write a DNS label, such as git-server"
 	Name string `json:"name"`
 
-	// How the URLs of the repositories begin, such as
-	// https://git.example.org/team or git@git.example.org:team. The longest that
-	// fits counts. No password in it.
+	// Prefix of the URLs of the repositories, such as https://git.example.org/team or
+	// git@git.example.org:team, without a password. The longest prefix that matches a
+	// URL applies.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z0-9+.-]+://[^/@]*:[^/@]*@')",message="write the URL without a password: it goes into the Secret that secretRef names"
 	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh|oci)://[^ ]+|[^ /:@]+@[^ /:@]+:?[^ ]*)$')",message="write how the URLs begin, such as https://git.example.org/team, ssh://git@git.example.org or git@git.example.org:team"
 	URL string `json:"url"`
 
-	// git, helm or oci. Default: git.
+	// Type of the repositories: git, helm or oci. Default: git.
 	// +optional
 	Type RepositoryType `json:"type,omitempty"`
 
-	// Secret with the credentials, with the same keys as that of a repository.
+	// Secret with the credentials. It has the same keys as the Secret of a repository.
 	SecretRef SecretReference `json:"secretRef"`
 }

@@ -5,62 +5,63 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// XVirtualArgoCD is an Argo CD of a customer's own, in a virtual cluster of its
-// own. Customers claim one with a VirtualArgoCD in their namespace.
+// XVirtualArgoCD is one customer's Argo CD in its own virtual cluster. Customers
+// claim one with a VirtualArgoCD in their namespace.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,path=xvirtualargocds,singular=xvirtualargocd,categories={crossplane,composite}
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating or Degraded."
-// +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the claim, its plan or the platform's input can't be used. The tenant goes on as before."
-// +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="How far the installation is, in percent."
+// +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the claim, its plan or the function's input can't be used. The tenant keeps what was accepted before."
+// +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="Progress of the installation, in percent."
 // +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."
 // +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."
 // +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",description="The Kubernetes version of the virtual cluster."
-// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="Where Argo CD is reached."
+// +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="The URL of Argo CD."
 type XVirtualArgoCD struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// What you want. Every part is optional: `spec: {}` gives a working Argo CD
-	// of the platform's default versions.
+	// Desired state. Every field is optional: `spec: {}` gives a working Argo CD of the
+	// platform's default version.
 	// +optional
 	Spec Spec `json:"spec,omitempty"`
 
-	// What is there.
+	// Observed state.
 	// +optional
 	Status Status `json:"status,omitempty"`
 }
 
-// Spec is what a tenant asks for.
+// Spec is the desired state of a tenant.
 type Spec struct {
-	// Plan of the platform's, such as small: what the virtual cluster and Argo CD have
-	// and what they may use. Changing it resizes in place. One that isn't for the
-	// claim's namespace is refused, with those that are. Default: the platform's.
-	// `kubectl get environmentconfig -L virtualargocd.io/plan` lists them.
+	// Name of a plan of the platform, such as small. It sets the size of the virtual
+	// cluster and of Argo CD, and what they may use. A change resizes the tenant in place.
+	// A plan that isn't for the claim's namespace is refused; the message lists those that
+	// are. `kubectl get environmentconfig -L virtualargocd.io/plan` lists all plans.
+	// Default: the platform's default plan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="write the name of a plan, such as standard"
 	Plan string `json:"plan,omitempty"`
 
-	// The Argo CD.
+	// Argo CD.
 	// +optional
 	// +nullable
 	ArgoCD *ArgoCDSpec `json:"argocd,omitempty"`
 
-	// The Kubernetes of the virtual cluster that Argo CD runs in.
+	// Kubernetes of the virtual cluster.
 	// +optional
 	// +nullable
 	Kubernetes *KubernetesSpec `json:"kubernetes,omitempty"`
 
-	// The virtual cluster itself.
+	// vcluster, which runs the virtual cluster.
 	// +optional
 	// +nullable
 	VCluster *VClusterSpec `json:"vcluster,omitempty"`
 
-	// Clusters that this Argo CD deploys to, beside the virtual cluster it runs
-	// in (which it calls in-cluster). At most 50. An entry that is taken out
-	// takes the cluster out of Argo CD; what was deployed there stays.
+	// Clusters that Argo CD deploys to, in addition to the virtual cluster that it runs
+	// in (in-cluster). At most 50. Removing an entry removes the cluster from Argo CD;
+	// what was deployed there stays.
 	// +optional
 	// +nullable
 	// +listType=map
@@ -76,8 +77,7 @@ type Spec struct {
 	// +kubebuilder:validation:MaxItems=50
 	Repositories []RepositorySpec `json:"repositories,omitempty"`
 
-	// Credentials for every repository whose URL begins in one way, so that each
-	// needn't be listed. At most 50.
+	// Credentials for all repositories with the same URL prefix. At most 50.
 	// +optional
 	// +nullable
 	// +listType=map
@@ -85,56 +85,55 @@ type Spec struct {
 	// +kubebuilder:validation:MaxItems=50
 	CredentialTemplates []CredentialTemplateSpec `json:"credentialTemplates,omitempty"`
 
-	// The first Application, named bootstrap: created in Argo CD's namespace once
-	// Argo CD runs, and kept as it is described here. Its health is in the status.
-	// When this is taken out again, the Application stays as it was.
+	// First Application, named bootstrap. It is created in Argo CD's namespace once Argo
+	// CD runs, and kept as described here. Its health is in the status. Removing this
+	// field leaves the Application as it is.
 	// +optional
 	// +nullable
 	Bootstrap *BootstrapSpec `json:"bootstrap,omitempty"`
 
-	// How Argo CD is reached from outside the host cluster. Default: where the
-	// platform has a domain for it, at https://<claim>-<namespace>.<domain>; where it
-	// has none, not at all.
+	// How Argo CD is reached from outside the host. Default: where the platform has a
+	// domain, at https://<claim>-<namespace>.<domain>; where it has none, Argo CD has no
+	// Ingress.
 	// +optional
 	// +nullable
 	Ingress *IngressSpec `json:"ingress,omitempty"`
 
-	// How people sign on. Default: as the local user admin, with the password in
-	// the connection Secret.
+	// Single sign-on. Default: only the local user admin, with the password in the
+	// connection Secret.
 	// +optional
 	// +nullable
 	SSO *SSOSpec `json:"sso,omitempty"`
 
-	// Refuses to delete the claim, its namespace and its composite resource while this
-	// is true, whoever asks: kubectl, or a GitOps tool that prunes. It takes effect a few
-	// seconds after it is set or unset, also where another field of the claim is refused at
-	// the same time, once the tenant has been accepted for the first time. To delete the claim, set it to false first and wait a few
-	// seconds. A namespace can be deleted once no claim in it is protected.
+	// Whether the deletion of the claim, its namespace and its composite resource is
+	// refused, by kubectl and by GitOps tools that prune. To delete the claim, set this to
+	// false and wait a few seconds. A namespace can be deleted once no claim in it is
+	// protected. A change takes effect within a few seconds, also while another field of
+	// the claim is refused, but not before the tenant was accepted for the first time.
 	// Administrators of the host can still destroy a protected tenant: by deleting what
-	// Crossplane made for it, such as the namespace in status.namespace; by deleting the
-	// CustomResourceDefinition of claims or of composite resources, or in the foreground
-	// the CompositeResourceDefinition, since Kubernetes then deletes all of them without
-	// asking; and by first removing the label crossplane.io/in-use or the Usages and
-	// ClusterUsages that refuse, until Crossplane puts them back within a minute.
-	// Default: false.
+	// Crossplane composed for it, such as the namespace in status.namespace; by deleting
+	// the CustomResourceDefinition of claims or composite resources, or the
+	// CompositeResourceDefinition with foreground deletion; or by removing the label
+	// crossplane.io/in-use or the Usages and ClusterUsages, which Crossplane restores
+	// within a minute. Default: false.
 	// +optional
 	DeletionProtection bool `json:"deletionProtection,omitempty"`
 }
 
-// ArgoCDSpec says which Argo CD is installed, and how.
+// ArgoCDSpec describes the installation of Argo CD.
 type ArgoCDSpec struct {
-	// Version of the argo-cd Helm chart, such as 10.1.1: any, or where the plan lists
-	// some, one of those, the platform's, or the one that runs. Default: the platform's, or
-	// the one that runs where that is higher. Argo CD's own notes on upgrading say what
-	// to look at before raising it.
+	// Version of the argo-cd Helm chart, such as 10.1.1. Any version; where the plan lists
+	// versions, one of those, the platform's version, or the one that is installed. Read
+	// Argo CD's upgrade notes before you raise it. Default: the platform's version, or the
+	// installed one if that is higher.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the argo-cd chart, such as 10.1.1, not a range"
 	ChartVersion string `json:"chartVersion,omitempty"`
 
-	// Values of the argo-cd Helm chart. They are merged over the platform's, map
-	// by map; lists replace. Names of the chart's workloads (fullnameOverride and
-	// the like) are the platform's to set, and so is what the plan sets.
+	// Values of the argo-cd Helm chart, merged over the platform's: maps are merged, lists
+	// are replaced. Names of the chart's workloads, such as fullnameOverride, and values
+	// that the plan sets are refused.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:Type=object
@@ -142,34 +141,34 @@ type ArgoCDSpec struct {
 	Values *runtime.RawExtension `json:"values,omitempty"`
 }
 
-// KubernetesSpec says which Kubernetes the virtual cluster serves.
+// KubernetesSpec describes the Kubernetes of the virtual cluster.
 type KubernetesSpec struct {
-	// Kubernetes version of the virtual cluster, such as v1.36.0: the platform's, the
-	// one that runs, or one that the plan lists. vcluster 0.36.1 and later serve 1.30
-	// to 1.36; each older one serves fewer. Raising it upgrades, one minor version at a
-	// time; going back to an older minor version is refused, with the versions that are
-	// possible. Default: the platform's. A tenant goes there one minor version after the
-	// other, and stays at what it runs where that is higher.
+	// Kubernetes version of the virtual cluster, such as v1.36.0: the platform's version,
+	// the one that runs, or one that the plan lists. vcluster 0.36.1 and later support
+	// 1.30 to 1.36, older versions fewer. An upgrade that skips a minor version and a
+	// downgrade to an older one are refused; the message lists the possible versions.
+	// Default: the platform's version, to which a tenant is upgraded one minor version at a
+	// time, or the one that runs if that is higher.
 	// +optional
 	// +kubebuilder:validation:MaxLength=32
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?[0-9]+[.][0-9]+[.][0-9]+$')",message="write a whole Kubernetes version, such as v1.36.0"
 	Version string `json:"version,omitempty"`
 }
 
-// VClusterSpec says which virtual cluster is installed, and how.
+// VClusterSpec describes the installation of vcluster.
 type VClusterSpec struct {
-	// Version of the vcluster Helm chart, such as 0.36.1: the platform's, the one that
-	// runs, or one that the plan lists; 0.25.0 is the oldest. Going back to an older
-	// minor version is refused. Default: the platform's, or the one that runs where that
-	// is higher.
+	// Version of the vcluster Helm chart, such as 0.36.1: the platform's version, the one
+	// that is installed, or one that the plan lists; 0.25.0 or later. A downgrade to an
+	// older minor version is refused. Default: the platform's version, or the installed
+	// one if that is higher.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the vcluster chart, such as 0.36.1, not a range"
 	ChartVersion string `json:"chartVersion,omitempty"`
 
-	// Values of the vcluster Helm chart. Only some paths are a tenant's to set,
-	// such as controlPlane.statefulSet.resources, unless the plan sets them; any
-	// other is refused with an error that names it.
+	// Values of the vcluster Helm chart. A claim may set only some, such as
+	// controlPlane.statefulSet.resources, and only where the plan doesn't set them. Any
+	// other value is refused with an error that names its path.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:Type=object

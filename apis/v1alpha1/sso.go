@@ -1,44 +1,44 @@
 package v1alpha1
 
-// SSOSpec says how people sign on to Argo CD.
+// SSOSpec describes single sign-on to Argo CD.
 type SSOSpec struct {
-	// An OpenID Connect provider. Register <status.argocd.url>/auth/callback with it
-	// as redirect URL, and http://localhost:8085/auth/callback for the argocd CLI.
+	// OpenID Connect provider. Register <status.argocd.url>/auth/callback with it as
+	// redirect URL, and http://localhost:8085/auth/callback for the argocd CLI.
 	// +optional
 	// +nullable
 	OIDC *OIDCSpec `json:"oidc,omitempty"`
 
-	// Switches the local user admin off: no password is published then. Somebody
-	// who can sign on must have the role admin, or nobody has it. Default: false.
+	// Disables the local user admin and publishes no password. Give the role admin to
+	// somebody who can sign on, or nobody has it. Default: false.
 	// +optional
 	DisableAdmin bool `json:"disableAdmin,omitempty"`
 }
 
 // OIDCSpec is an OpenID Connect provider.
 type OIDCSpec struct {
-	// What the button says: "Log in via <name>". Default: SSO.
+	// Name of the provider, for the button "Log in via <name>". Default: SSO.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name,omitempty"`
 
-	// URL of the provider, as it calls itself in its tokens, such as
+	// URL of the provider, equal to the claim iss of its tokens, such as
 	// https://id.example.org/realms/acme.
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self.matches('^https://[^ /?#@]+(/[^ ?#]*)?$')",message="write the https URL of the provider, such as https://id.example.org/realms/acme, without query or fragment"
 	Issuer string `json:"issuer"`
 
-	// Id of this Argo CD at the provider.
+	// Client ID of this Argo CD at the provider.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=256
 	ClientID string `json:"clientID"`
 
-	// Secret with the client secret, in the namespace of the claim. While it is
-	// missing or can't be used, the claim's condition SSOReady says so, and the one
-	// from before stays in use.
+	// Secret with the client secret, in the namespace of the claim. While it is missing
+	// or can't be used, the claim's condition SSOReady is False, and the previous client
+	// secret stays in use.
 	ClientSecretRef SecretKeyReference `json:"clientSecretRef"`
 
-	// Scopes to ask for. Default: openid, profile, email, groups. openid must be
-	// among them. At most 20.
+	// Scopes to request. They must include openid. At most 20. Default: openid, profile,
+	// email, groups.
 	// +optional
 	// +nullable
 	// +listType=set
@@ -46,8 +46,8 @@ type OIDCSpec struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	Scopes []string `json:"scopes,omitempty"`
 
-	// Groups whose members have Argo CD's role admin. A group is a value of the
-	// claim groups in the provider's tokens. At most 50.
+	// Groups whose members have Argo CD's role admin, as in the claim groups of the
+	// provider's tokens. At most 50.
 	// +optional
 	// +nullable
 	// +listType=set
@@ -55,8 +55,8 @@ type OIDCSpec struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	AdminGroups []string `json:"adminGroups,omitempty"`
 
-	// Groups whose members have Argo CD's role readonly. At most 50. Finer rights
-	// are values of the chart: spec.argocd.values.configs.rbac.
+	// Groups whose members have Argo CD's role readonly. At most 50. Other rights are set
+	// by values of the chart: spec.argocd.values.configs.rbac.
 	// +optional
 	// +nullable
 	// +listType=set
@@ -64,7 +64,8 @@ type OIDCSpec struct {
 	// +kubebuilder:validation:items:MaxLength=256
 	ReadOnlyGroups []string `json:"readOnlyGroups,omitempty"`
 
-	// Certificate of the CA that issued the provider's certificate, in PEM. Default: those that Argo CD's image trusts.
+	// Certificate of the CA that issued the provider's certificate, in PEM. Default: the
+	// CAs that Argo CD's image trusts.
 	// +optional
 	// +kubebuilder:validation:MaxLength=65536
 	RootCA string `json:"rootCA,omitempty"`

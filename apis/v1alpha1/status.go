@@ -7,119 +7,119 @@ type Phase string
 
 // Phases of a tenant.
 const (
-	// PhasePending means the tenant has no namespace on the host yet, so that
-	// nothing can be installed.
+	// PhasePending means that the tenant has no namespace on the host yet, so nothing can
+	// be installed.
 	PhasePending Phase = "Pending"
-	// PhaseProvisioning means the tenant is being installed.
+	// PhaseProvisioning means that the tenant is being installed.
 	PhaseProvisioning Phase = "Provisioning"
-	// PhaseFailing means an installation of the tenant has failed, and is tried again, or
-	// that its pods can't start. The message says why.
+	// PhaseFailing means that the installation has failed and is retried, or that its pods
+	// can't start. The message says why.
 	PhaseFailing Phase = "Failing"
-	// PhaseReady means every workload of Argo CD is available.
+	// PhaseReady means that every workload of Argo CD is available.
 	PhaseReady Phase = "Ready"
-	// PhaseUpdating means the tenant was ready once, and a change is being rolled
+	// PhaseUpdating means that the tenant was ready before, and a change is being rolled
 	// out: an upgrade, a value, a credential.
 	PhaseUpdating Phase = "Updating"
-	// PhaseDegraded means the tenant was ready once and something is broken now.
+	// PhaseDegraded means that the tenant was ready before, and something is broken now.
 	// The message says what.
 	PhaseDegraded Phase = "Degraded"
 )
 
-// Status is what runs, and what is being waited for.
+// Status is the observed state of a tenant.
 type Status struct {
-	// Pending, Provisioning, Failing (an installation has failed, and is tried again, or its pods can't start),
-	// Ready, Updating (was ready, and a change is being rolled out) or Degraded (was
-	// ready, and something is broken now). While the tenant is deleted this stays as it
-	// was, and the condition Ready is False with reason Deleting.
+	// Phase of the tenant: Pending, Provisioning, Failing (the installation has failed and
+	// is retried, or its pods can't start), Ready, Updating (was ready before, and a change
+	// is being rolled out) or Degraded (was ready before, and something is broken now).
+	// While the tenant is being deleted, the phase stays as it was, and the condition Ready
+	// is False with reason Deleting.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 
-	// How far the installation is, in percent.
+	// Progress of the installation, in percent.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	Progress *int64 `json:"progress,omitempty"`
 
-	// What is being waited for, or what is wrong. When Argo CD is ready and a part
-	// beside it isn't, it names that part's condition.
+	// What the tenant waits for, or what is wrong. When Argo CD is ready but an optional
+	// part isn't, the message names the condition of that part.
 	// +optional
 	Message string `json:"message,omitempty"`
 
-	// The plan in use: the one of the spec, or the platform's default; standard where
-	// the platform has none. What it sets may still be on its way.
+	// Plan in use: the one in the spec, or the platform's default plan; standard where the
+	// platform has none. A change to it may still be in progress.
 	// +optional
 	Plan string `json:"plan,omitempty"`
 
-	// The platform's versions that this tenant doesn't have yet, though its claim names
-	// no others, and why: no version goes back by itself, and Kubernetes goes one minor
-	// version at a time. The claim gets an event of each, with reason VersionHeld.
+	// Versions of the platform that the tenant doesn't have yet although its claim names
+	// none, and why: nothing is downgraded automatically, and Kubernetes is upgraded one
+	// minor version at a time. For each, the claim gets an event with reason VersionHeld.
 	// +optional
 	VersionsHeld []string `json:"versionsHeld,omitempty"`
 
-	// Namespace of the virtual cluster in the host cluster.
+	// Namespace of the tenant on the host.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
-	// The virtual cluster.
+	// Virtual cluster.
 	// +optional
 	VCluster *VClusterStatus `json:"vcluster,omitempty"`
 
-	// The Argo CD.
+	// Argo CD.
 	// +optional
 	ArgoCD *ArgoCDStatus `json:"argocd,omitempty"`
 
-	// Each cluster of the spec, and whether its credentials are there.
+	// State of the credentials of each cluster in the spec.
 	// +optional
 	// +listType=atomic
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 
-	// Each repository and credential template of the spec, and whether its
-	// credentials are there.
+	// State of the credentials of each repository and credential template in the spec.
 	// +optional
 	// +listType=atomic
 	Repositories []RepositoryStatus `json:"repositories,omitempty"`
 
-	// The first Application.
+	// First Application.
 	// +optional
 	Bootstrap *BootstrapStatus `json:"bootstrap,omitempty"`
 }
 
-// ConnectionState says whether credentials are there.
+// ConnectionState is the state of credentials.
 //
 // +kubebuilder:validation:Enum=Connected;SecretMissing;SecretInvalid
 type ConnectionState string
 
 // States of credentials.
 const (
-	// StateConnected means that Argo CD gets the credentials, and that they are
-	// well formed. Whether the other side accepts them, Argo CD says.
+	// StateConnected means that the credentials are well formed and Argo CD gets them.
+	// Argo CD shows whether the cluster or repository accepts them.
 	StateConnected ConnectionState = "Connected"
-	// StateSecretMissing means that the Secret isn't in the claim's namespace.
+	// StateSecretMissing means that the claim's namespace doesn't contain the Secret.
 	StateSecretMissing ConnectionState = "SecretMissing"
 	// StateSecretInvalid means that the Secret can't be used. The message says why.
 	StateSecretInvalid ConnectionState = "SecretInvalid"
 )
 
-// ClusterStatus is what became of a cluster of the spec.
+// ClusterStatus is the state of a cluster in the spec.
 type ClusterStatus struct {
 	// Name of the cluster in the spec.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Connected (the credentials are well formed, and Argo CD gets them),
+	// State of the credentials: Connected (well formed, and Argo CD gets them),
 	// SecretMissing or SecretInvalid.
 	// +optional
 	State ConnectionState `json:"state,omitempty"`
 
-	// What is wrong and what to do, empty when nothing is.
+	// What is wrong and what to do about it; empty when nothing is wrong.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
 
-// VClusterStatus is what runs of the virtual cluster, and how to reach it.
+// VClusterStatus is the observed state of the virtual cluster.
 type VClusterStatus struct {
-	// Secret with the kubeconfig of the virtual cluster, in the namespace of
-	// Crossplane's connection Secrets.
+	// Secret with the kubeconfig of the virtual cluster, in the namespace that
+	// connectionSecretNamespace of the function's input names.
 	// +optional
 	KubeconfigSecretName string `json:"kubeconfigSecretName,omitempty"`
 
@@ -135,45 +135,44 @@ type VClusterStatus struct {
 	// +optional
 	KubernetesProviderName string `json:"kubernetesProviderName,omitempty"`
 
-	// Version of the vcluster chart that is installed; empty before it is.
+	// Installed version of the vcluster chart; empty before it is installed.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Version of the vcluster chart that is wanted. It differs from version while a
-	// change is rolled out, or can't be.
+	// Desired version of the vcluster chart. It differs from version while a change is
+	// being rolled out or can't be rolled out.
 	// +optional
 	DesiredVersion string `json:"desiredVersion,omitempty"`
 
-	// Kubernetes version the virtual cluster serves; empty before it does.
+	// Kubernetes version that the virtual cluster runs; empty before it runs.
 	// +optional
 	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
 
-	// Kubernetes version that is wanted. It differs from kubernetesVersion while a
-	// change is rolled out, or can't be.
+	// Desired Kubernetes version. It differs from kubernetesVersion while a change is being
+	// rolled out or can't be rolled out.
 	// +optional
 	DesiredKubernetesVersion string `json:"desiredKubernetesVersion,omitempty"`
 }
 
-// ArgoCDStatus is what runs of Argo CD, and where it is reached.
+// ArgoCDStatus is the observed state of Argo CD.
 type ArgoCDStatus struct {
-	// Version of Argo CD, read from the image its API server runs; empty before
-	// it does.
+	// Version of Argo CD, read from the image of its API server; empty before that runs.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Version of the argo-cd chart that is installed; empty before it is.
+	// Installed version of the argo-cd chart; empty before it is installed.
 	// +optional
 	ChartVersion string `json:"chartVersion,omitempty"`
 
-	// Version of the argo-cd chart that is wanted. It differs from chartVersion
-	// while a change is rolled out, or can't be.
+	// Desired version of the argo-cd chart. It differs from chartVersion while a change is
+	// being rolled out or can't be rolled out.
 	// +optional
 	DesiredChartVersion string `json:"desiredChartVersion,omitempty"`
 
-	// URL of Argo CD's web interface and API: with an Ingress its host's, without
-	// one that of its Service on the host cluster, to be reached by port-forward or
-	// from what the platform's network.allowFrom lists; empty before Argo CD is
-	// installed.
+	// URL of Argo CD's web interface and API; empty before Argo CD is installed. With an
+	// Ingress, it has the hostname of the Ingress. Otherwise it is the URL of a Service on
+	// the host, for port-forwarding and for the peers in network.allowFrom of the
+	// function's input.
 	// +optional
 	URL string `json:"url,omitempty"`
 }
@@ -184,10 +183,9 @@ const (
 	KindCredentialTemplate = "CredentialTemplate"
 )
 
-// RepositoryStatus is what became of a repository or a credential template of the
-// spec.
+// RepositoryStatus is the state of a repository or a credential template in the spec.
 type RepositoryStatus struct {
-	// Repository or CredentialTemplate.
+	// Kind of the entry: Repository or CredentialTemplate.
 	// +optional
 	// +kubebuilder:validation:Enum=Repository;CredentialTemplate
 	Kind string `json:"kind,omitempty"`
@@ -196,12 +194,12 @@ type RepositoryStatus struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Connected (the credentials are well formed, and Argo CD gets them, or none
-	// are needed), SecretMissing or SecretInvalid.
+	// State of the credentials: Connected (well formed, and Argo CD gets them, or none are
+	// needed), SecretMissing or SecretInvalid.
 	// +optional
 	State ConnectionState `json:"state,omitempty"`
 
-	// What is wrong and what to do, empty when nothing is.
+	// What is wrong and what to do about it; empty when nothing is wrong.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -20,14 +20,14 @@ func Table(t tenant.Tenant) []resource.Row {
 	rows = append(rows, host.ControlPlaneRows()...)
 	rows = append(rows, host.BoundsRows(t)...)
 	rows = append(rows,
-		resource.Row{Name: tenant.HostHelmProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostHelmProviderConfig), Build: host.HelmProviderConfig(host.OwnConfig, host.AsInstaller)},
-		resource.Row{Name: tenant.HostKubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostKubernetesProviderConfig), Build: host.KubernetesProviderConfig(host.OwnConfig, host.AsInstaller)},
+		resource.Row{Name: tenant.HostHelmProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostHelmProviderConfig), Build: host.ProviderConfig(resource.HelmConfigType)},
+		resource.Row{Name: tenant.HostKubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostKubernetesProviderConfig), Build: host.ProviderConfig(resource.KubeConfigType)},
 		// Helm would create the namespace without the labels that protect the host.
 		resource.Row{Name: tenant.VClusterRelease, Has: resource.Always, Waits: vcluster.ReleaseWaits, Ready: vcluster.Ready, Build: vcluster.ComposeRelease},
 		resource.Row{Name: tenant.ControlPlanePod, Has: vcluster.HasControlPlanePod, Waits: resource.Never, Ready: resource.Always, Build: vcluster.ControlPlanePod},
 		resource.Row{Name: tenant.KubeconfigSecret, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.HasKubeconfig, Build: vcluster.VirtualKubeconfig},
-		resource.Row{Name: tenant.HelmProviderConfig, Has: resource.Always, Waits: resource.Not(vcluster.IsPublished), Ready: resource.Exists(tenant.HelmProviderConfig), Build: host.HelmProviderConfig(host.VirtualConfig, host.ThroughProxy)},
-		resource.Row{Name: tenant.KubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(vcluster.IsPublished), Ready: resource.Exists(tenant.KubernetesProviderConfig), Build: host.KubernetesProviderConfig(host.VirtualConfig, host.ThroughProxy)},
+		resource.Row{Name: tenant.HelmProviderConfig, Has: resource.Always, Waits: resource.Not(vcluster.IsPublished), Ready: resource.Exists(tenant.HelmProviderConfig), Build: host.VirtualProviderConfig(resource.HelmConfigType)},
+		resource.Row{Name: tenant.KubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(vcluster.IsPublished), Ready: resource.Exists(tenant.KubernetesProviderConfig), Build: host.VirtualProviderConfig(resource.KubeConfigType)},
 		resource.Row{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret, Waits: argocd.ValuesSecretWaits, Ready: resource.Exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
 		// Before its kubeconfig, and the values it reads, are there a Release only
 		// fails, later and later.

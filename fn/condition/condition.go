@@ -2,6 +2,8 @@
 package condition
 
 import (
+	"cmp"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -14,23 +16,15 @@ type Condition struct {
 	Message string
 }
 
-// After returns text behind a prefix, and nothing where there is no text.
-func After(prefix, text string) string {
-	if text == "" {
-		return ""
-	}
-	return prefix + text
-}
-
 // Problem is what a provider says is wrong with a resource, "" when it says
 // nothing.
 func Problem(c wire.Composed) string {
 	if synced := c.Condition("Synced"); synced.False() {
-		return Or(synced.Message, synced.Reason)
+		return cmp.Or(synced.Message, synced.Reason)
 	}
 	at := c.Get("status", "atProvider")
 	if at.String("state") == "failed" {
-		return Or(at.String("releaseDescription"), "the Helm release failed")
+		return cmp.Or(at.String("releaseDescription"), "the Helm release failed")
 	}
 	if ready := c.Condition("Ready"); ready.False() {
 		return ready.Message
@@ -38,15 +32,7 @@ func Problem(c wire.Composed) string {
 	return ""
 }
 
-// Or returns text, or otherwise where there is none.
-func Or(text, otherwise string) string {
-	if text != "" {
-		return text
-	}
-	return otherwise
-}
-
-// Of is the type of a condition, which makes the condition.
+// Of is the type of a condition to return.
 type Of string
 
 // Yes returns the condition as one that holds.

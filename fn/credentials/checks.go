@@ -24,6 +24,14 @@ func CheckSecretRef(field string, ref v1alpha1.SecretReference) error {
 	return nil
 }
 
+// CheckProject checks the name of a project of Argo CD's, where there is one.
+func CheckProject(field, project string) error {
+	if project != "" && len(validation.IsDNS1123Subdomain(project)) > 0 {
+		return fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", field, project)
+	}
+	return nil
+}
+
 // CheckPair checks that a certificate and a key belong together.
 func CheckPair(s *Reader, cert, key []byte) {
 	if len(key) > MaxPrivateKey {
@@ -47,7 +55,7 @@ var (
 // shown.
 func CheckRepositoryURL(field, raw string, typ v1alpha1.RepositoryType) error {
 	u, err := url.Parse(raw)
-	if err == nil && u.User != nil {
+	if err == nil {
 		if _, has := u.User.Password(); has {
 			return fmt.Errorf("%s: there is a password in the URL: write it into the Secret that secretRef names", field)
 		}

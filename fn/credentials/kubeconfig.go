@@ -87,6 +87,6 @@ func NotInline(c *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) []NotHere {
 		{u.ClientCertificate != "", "user.client-certificate", "files aren't where Argo CD runs: write client-certificate-data (kubectl config view --flatten does)"},
 		{u.ClientKey != "", "user.client-key", "files aren't where Argo CD runs: write client-key-data (kubectl config view --flatten does)"},
 		{u.TokenFile != "", "user.tokenFile", "files aren't where Argo CD runs: write token"},
-		{u.Impersonate != "" || u.ImpersonateUID != "" || len(u.ImpersonateGroups) > 0, "user.as", "Argo CD can't impersonate that way: use credentials of the user itself"},
+		{u.Impersonate != "" || u.ImpersonateUID != "" || len(u.ImpersonateGroups)+len(u.ImpersonateUserExtra) > 0, "user.as", "Argo CD can't impersonate that way: use credentials of the user itself"},
 	}
 }

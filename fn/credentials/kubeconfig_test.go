@@ -54,8 +54,8 @@ func TestReadVirtualKubeconfig(t *testing.T) {
 			c.CertificateAuthorityData, c.InsecureSkipTLSVerify = nil, true
 		}, "cluster.insecure-skip-tls-verify"},
 		"Token": {"vcluster writes a certificate.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) { u.Token = "t" }, "user.token"},
-		"Password": {"vcluster writes a certificate.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
-			u.Username, u.Password = "a", "b"
+		"UserName": {"vcluster writes a certificate.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.Username = "a"
 		}, "user.username"},
 		"NoCA": {"The server can't be verified.", func(_ *clientcmdapi.Config, c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			c.CertificateAuthorityData = nil
@@ -67,6 +67,27 @@ func TestReadVirtualKubeconfig(t *testing.T) {
 		"KeyAsCertificate": {"Nothing can be opened.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 			u.ClientCertificateData = u.ClientKeyData
 		}, "user.client-certificate-data is no certificate"},
+		"FileWithCertificate": {"The provider would read it.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.ClientCertificate = "/tls.crt"
+		}, "user.client-certificate,"},
+		"ImpersonationOfAUID": {"vcluster writes none.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.ImpersonateUID = "0"
+		}, "user.as"},
+		"ImpersonationOfGroups": {"vcluster writes none.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.ImpersonateGroups = []string{"system:masters"}
+		}, "user.as"},
+		"ImpersonationWithMore": {"vcluster writes none.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.ImpersonateUserExtra = map[string][]string{"scopes": {"all"}}
+		}, "user.as"},
+		"Password": {"vcluster writes a certificate.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.Password = "b"
+		}, "user.username"},
+		"LongCertificate": {"Whoever connects with it would take long.", func(_ *clientcmdapi.Config, _ *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+			u.ClientCertificateData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, maxCertificateSize)})
+		}, "user.client-certificate-data has"},
+		"LongCA": {"Whoever connects with it would take long.", func(_ *clientcmdapi.Config, c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			c.CertificateAuthorityData = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: make([]byte, maxCertificateSize)})
+		}, "cluster.certificate-authority-data has"},
 		"NoContext": {"Nothing is chosen.", func(f *clientcmdapi.Config, _ *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			f.CurrentContext = "x"
 		}, "current-context"},

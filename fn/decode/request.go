@@ -1,3 +1,7 @@
+// Package decode turns a RunFunctionRequest into what the rest of the function
+// works on, and asks Crossplane for what is missing. It reads the request's protobuf
+// structs in place: turning every observed object into a Go type first costs more than
+// all the rest.
 package decode
 
 import (
@@ -5,7 +9,7 @@ import (
 	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
@@ -36,17 +40,21 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 			}
 		}
 	}
-	if raw := published(req, o.XR); len(raw) > 0 {
+	// Where the virtual cluster has written its kubeconfig.
+	namespace := tenant.NewNames(o.XR.String("metadata", "name"), "").Namespace
+	kubeconfig, _ := wire.RequiredObject(req, requiredKubeconfig, "Secret", namespace, tenant.KubeconfigSource)
+	if raw := kubeconfig.SecretValue(tenant.KubeconfigSourceKey); len(raw) > 0 {
 		o.Published, o.PublishedProblem = credentials.ReadVirtualKubeconfig(raw)
 	}
+	o.Running = running(o)
 	return o
 }
 
-// Request reads what a plan is made from. What can't be used is left out of it, and is
-// an error. With ErrUnread it is enough to Require the rest.
+// Request returns what is given of a tenant. What can't be used is left out of it, and is
+// an error. After ErrUnread, Require the rest.
 func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, error) {
 	r := tenant.Given{
-		XRName: o.XR.String("metadata", "name"), Claim: claim(o.XR), Before: sync.OnceValue(o.ValuesInUse), Running: running(o),
+		XRName: o.XR.String("metadata", "name"), Claim: claim(o.XR), Before: sync.OnceValue(o.ValuesInUse), Running: o.Running,
 		HostPolicies: host.InForce(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 	}
 	if r.XRName == "" {
@@ -61,7 +69,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		return r, err
 	}
 	r.Spec, r.Input = s, in
-	if r.Plan, err = chosenPlan(req, choiceOf(r)); err != nil {
+	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}
 	return r, nil
@@ -79,7 +87,7 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given,
 	r.Spec = was.Spec
 	var err error
 	if now.Input, err = input(req.GetInput()); err == nil {
-		if now.Plan, err = chosenPlan(req, choiceOf(r)); err == nil {
+		if now.Plan, err = chosenPlan(req, r); err == nil {
 			tries = append([]tenant.Accepted{now}, tries...)
 		}
 	}
@@ -89,25 +97,21 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given,
 // protects reads spec.deletionProtection by itself. It counts whatever else is wrong with
 // a claim: who asks for protection relies on it, and who ends it wants to delete.
 func protects(xr wire.Struct) (on, ok bool) {
-	if _, isObject := xr.Value("spec").GetKind().(*structpb.Value_StructValue); !isObject {
-		return false, false
-	}
-	switch v := xr.Value("spec", "deletionProtection").GetKind().(type) {
-	case nil, *structpb.Value_NullValue:
-		return false, true
-	case *structpb.Value_BoolValue:
-		return v.BoolValue, true
-	}
-	return false, false
+	spec, isObject := xr.Value("spec").AsInterface().(map[string]any)
+	is := spec["deletionProtection"]
+	on, isBool := is.(bool)
+	return on, isObject && (isBool || is == nil)
 }
 
-// With returns the request of a tenant that is to have what is accepted, with the objects
+// With returns what is given of a tenant that is to have what is accepted, with the objects
 // that its spec names.
 func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a tenant.Accepted) tenant.Given {
 	r.Spec, r.Plan, r.Input = a.Spec, a.Plan, a.Input
 	r.SecretNames = parts.SecretNames(r.Spec)
 	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames)
-	r.Hostnames = ingress.Observe(req, o, r)
+	r.Hostnames = func(recordsIn, asked string) tenant.Hostnames {
+		return ingress.Observe(req, o, r.Claim.Namespace, recordsIn, asked)
+	}
 	return r
 }
 
@@ -142,4 +146,60 @@ func running(o tenant.Observed) tenant.Running {
 		r.Kubernetes = v
 	}
 	return r
+}
+
+const (
+	// requiredSecret begins the name of the requirement for a Secret.
+	requiredSecret = "secret/"
+	// requiredKubeconfig is the name of the requirement for the Secret that the virtual
+	// cluster writes its kubeconfig to.
+	requiredKubeconfig = "virtual-cluster-kubeconfig"
+)
+
+// Require asks Crossplane for the virtual cluster's kubeconfig, the plan that is asked
+// for, the objects that the spec in use names, and the record of the hostname that is
+// decided on; decided is nil where nothing is. Crossplane calls the function again with
+// them. It reports whether the spec names Secrets.
+func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, r tenant.Given, decided *tenant.Decision) bool {
+	_, selectors, _ := findPlan(req, asked)
+	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
+	ask := func(name, kind, namespace, of string) {
+		selectors[name] = &fnv1.ResourceSelector{
+			ApiVersion: "v1", Kind: kind, Namespace: proto.String(namespace),
+			Match: &fnv1.ResourceSelector_MatchName{MatchName: of},
+		}
+	}
+	ask(requiredKubeconfig, "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
+	host.RequirePolicies(selectors)
+	// The plan has a say in the host.
+	if r.Plan.Name == "" {
+		return false
+	}
+	// A reference of an XR without a claim is refused: it has no namespace to be in.
+	if r.Claim.Namespace != "" {
+		for _, name := range r.SecretNames {
+			ask(requiredSecret+name, "Secret", r.Claim.Namespace, name)
+		}
+	}
+	if decided != nil && decided.Ingress.Asked != "" {
+		ask(ingress.RequiredHostname, ingress.HostnameKind, decided.SecretsIn, tenant.HostnameRecord(decided.Ingress.Asked))
+	}
+	return len(r.Secrets) > 0
+}
+
+// secrets are the Secrets of the claim's namespace that Crossplane has looked for.
+func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string) map[string]tenant.Secret {
+	out := make(map[string]tenant.Secret, len(names))
+	for _, name := range names {
+		o, read := wire.RequiredObject(req, requiredSecret+name, "Secret", namespace, name)
+		s := tenant.Secret{Read: read}
+		if o.Exists() {
+			s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
+			if s.Found, s.Type, s.TooLarge = true, o.String("type"), wire.TooLarge(o); !s.TooLarge {
+				s.Data = wire.SecretData(o)
+			}
+		}
+		out[name] = s
+	}
+	return out
 }

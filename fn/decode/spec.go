@@ -44,22 +44,23 @@ var specFields = func() map[string]bool {
 
 // spec reads what the tenant asks for.
 func spec(xr wire.Struct) (tenant.Ask, error) {
-	all, err := wire.Object("spec", xr.Value("spec"))
+	ours, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
 		return tenant.Ask{}, err
 	}
-	ours := &structpb.Struct{Fields: maps.Clone(all.GetFields())}
-	maps.DeleteFunc(ours.Fields, func(name string, _ *structpb.Value) bool { return !specFields[name] })
+	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
 	for _, list := range maxItems {
-		if n := len(wire.Of(ours).Value(list.path...).GetListValue().GetValues()); n > list.most {
-			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), n, list.most)
+		at, _ := values.Lookup(ours, list.path...)
+		if items, _ := at.([]any); len(items) > list.most {
+			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), len(items), list.most)
 		}
 	}
 	if err := bounded("spec", ours, 2); err != nil {
 		return tenant.Ask{}, err
 	}
 	var is v1alpha1.Spec
-	if err := wire.Strict("spec", ours, &is, wire.Prune); err != nil {
+	wire.Prune(ours)
+	if err := wire.Strict("spec", ours, &is); err != nil {
 		return tenant.Ask{}, err
 	}
 	s := tenant.Ask{
@@ -83,14 +84,14 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 }
 
 // bounded bounds what stands so many levels below a field, one by one.
-func bounded(field string, s *structpb.Struct, levels int) error {
-	for _, name := range slices.Sorted(maps.Keys(s.GetFields())) {
-		at, v := field+"."+name, s.GetFields()[name]
-		if below := v.GetStructValue(); below != nil && levels > 1 {
+func bounded(field string, object map[string]any, levels int) error {
+	for _, name := range slices.Sorted(maps.Keys(object)) {
+		at := field + "." + name
+		if below, ok := object[name].(map[string]any); ok && levels > 1 {
 			if err := bounded(at, below, levels-1); err != nil {
 				return err
 			}
-		} else if err := wire.Bound(at, v); err != nil {
+		} else if err := wire.Bound(at, object[name]); err != nil {
 			return err
 		}
 	}
@@ -103,10 +104,11 @@ func input(s *structpb.Struct) (inputv1alpha1.Input, error) {
 	if len(s.GetFields()) == 0 {
 		return in, nil
 	}
-	if err := wire.Bound("input", structpb.NewStructValue(s)); err != nil {
+	given := s.AsMap()
+	if err := wire.Bound("input", given); err != nil {
 		return in, err
 	}
-	if err := wire.Strict("input", s, &in); err != nil {
+	if err := wire.Strict("input", given, &in); err != nil {
 		return in, err
 	}
 	if in.APIVersion != inputv1alpha1.APIVersion || in.Kind != inputv1alpha1.Kind {

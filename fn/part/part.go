@@ -5,7 +5,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
-	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -33,8 +32,6 @@ type Part struct {
 // A Candidate is a tenant about which a decision is being made.
 type Candidate struct {
 	tenant.Given
-	// Platform is the platform's input, with the plan over it and completed.
-	Platform inputv1alpha1.Input
 	// Decision about the tenant, to which the parts add.
 	Decision *tenant.Decision
 	// Sensitive are the values that come from Secrets.

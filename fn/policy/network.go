@@ -1,10 +1,11 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
-	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -16,35 +17,34 @@ import (
 // network refuses what no NetworkPolicy can be made of: Helm would only say
 // so once it installs a tenant.
 func network(in v1alpha1.Input) error {
-	for _, list := range []struct {
-		field string
-		cidrs []string
-	}{
-		{"input.network.internalCIDRs", in.Network.InternalCIDRs},
-		{"input.host.apiServer.cidrs", in.Host.APIServer.CIDRs},
-	} {
-		for i, cidr := range list.cidrs {
-			if err := checkCIDR(fmt.Sprintf("%s[%d]", list.field, i), cidr); err != nil {
-				return err
-			}
-		}
-	}
 	if port := in.Host.APIServer.Port; port < 1 || port > 65535 {
 		return fmt.Errorf("input.host.apiServer.port: %d is not a port: write a number from 1 to 65535, such as %d", port, tenant.DefaultAPIServerPort)
 	}
-	for i, name := range append(slices.Clone(in.Network.IngressControllers), in.Network.ProvidersNamespace) {
-		if len(validation.IsDNS1123Label(name)) > 0 {
-			field := fmt.Sprintf("input.network.ingressControllers[%d]", i)
-			if i == len(in.Network.IngressControllers) {
-				field = "input.network.providersNamespace"
-			}
-			return fmt.Errorf("%s: %q is not the name of a namespace: write one such as ingress-nginx", field, name)
+	return cmp.Or(
+		each("input.network.internalCIDRs", in.Network.InternalCIDRs, checkCIDR),
+		each("input.host.apiServer.cidrs", in.Host.APIServer.CIDRs, checkCIDR),
+		each("input.network.ingressControllers", in.Network.IngressControllers, checkNamespace),
+		checkNamespace("input.network.providersNamespace", in.Network.ProvidersNamespace),
+		each("input.network.allowFrom", in.Network.AllowFrom, checkPeer),
+		each("input.network.allowTo", in.Network.AllowTo, checkPeer),
+	)
+}
+
+// each returns what the check finds first in a list.
+func each[T any](field string, list []T, check func(field string, item T) error) error {
+	for i, item := range list {
+		if err := check(fmt.Sprintf("%s[%d]", field, i), item); err != nil {
+			return err
 		}
 	}
-	if err := checkPeers("input.network.allowFrom", in.Network.AllowFrom); err != nil {
-		return err
+	return nil
+}
+
+func checkNamespace(field, name string) error {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return fmt.Errorf("%s: %q is not the name of a namespace: write one such as ingress-nginx", field, name)
 	}
-	return checkPeers("input.network.allowTo", in.Network.AllowTo)
+	return nil
 }
 
 func checkCIDR(field, cidr string) error {
@@ -58,41 +58,35 @@ func checkCIDR(field, cidr string) error {
 	return nil
 }
 
-// checkPeers refuses a peer that is nobody, or everybody.
-func checkPeers(field string, all []networkingv1.NetworkPolicyPeer) error {
-	for i, peer := range all {
-		at := fmt.Sprintf("%s[%d]", field, i)
-		switch block := peer.IPBlock; {
-		case block == nil && peer.NamespaceSelector == nil && peer.PodSelector == nil:
-			return fmt.Errorf("%s: is empty: write ipBlock, namespaceSelector or podSelector", at)
-		case block != nil && (peer.NamespaceSelector != nil || peer.PodSelector != nil):
-			return fmt.Errorf("%s: has ipBlock and a selector: write one of them", at)
-		case block != nil:
-			within, err := netip.ParsePrefix(block.CIDR)
-			if err != nil || within.Masked() != within {
-				return fmt.Errorf("%s.ipBlock.cidr: %q is not a range of addresses: write one such as 203.0.113.0/24 or 2001:db8::/32", at, block.CIDR)
-			}
-			for j, except := range block.Except {
-				field := fmt.Sprintf("%s.ipBlock.except[%d]", at, j)
-				if err := checkCIDR(field, except); err != nil {
-					return err
-				}
-				if p := netip.MustParsePrefix(except); p.Bits() <= within.Bits() || !within.Contains(p.Addr()) {
-					return fmt.Errorf("%s: %s is no part of cidr %s: write a narrower range within it", field, except, block.CIDR)
-				}
-			}
+// checkPeer refuses a peer that is nobody, or everybody.
+func checkPeer(field string, peer networkingv1.NetworkPolicyPeer) error {
+	switch block := peer.IPBlock; {
+	case block == nil && peer.NamespaceSelector == nil && peer.PodSelector == nil:
+		return fmt.Errorf("%s: is empty: write ipBlock, namespaceSelector or podSelector", field)
+	case block != nil && (peer.NamespaceSelector != nil || peer.PodSelector != nil):
+		return fmt.Errorf("%s: has ipBlock and a selector: write one of them", field)
+	case block != nil:
+		within, err := netip.ParsePrefix(block.CIDR)
+		if err != nil || within.Masked() != within {
+			return fmt.Errorf("%s.ipBlock.cidr: %q is not a range of addresses: write one such as 203.0.113.0/24 or 2001:db8::/32", field, block.CIDR)
 		}
-		for _, s := range []struct {
-			name, label string
-			*metav1.LabelSelector
-		}{{"namespaceSelector", LabelNamespaceName, peer.NamespaceSelector}, {"podSelector", "app", peer.PodSelector}} {
-			if _, err := metav1.LabelSelectorAsSelector(s.LabelSelector); err != nil {
-				return fmt.Errorf("%s.%s: is not a selector: %w: write one such as matchLabels: {%s: git}", at, s.name, err, s.label)
+		return each(field+".ipBlock.except", block.Except, func(field, except string) error {
+			if err := checkCIDR(field, except); err != nil {
+				return err
 			}
+			if p := netip.MustParsePrefix(except); p.Bits() <= within.Bits() || !within.Contains(p.Addr()) {
+				return fmt.Errorf("%s: %s is no part of cidr %s: write a narrower range within it", field, except, block.CIDR)
+			}
+			return nil
+		})
+	}
+	for _, s := range []struct {
+		name, label string
+		*metav1.LabelSelector
+	}{{"namespaceSelector", corev1.LabelMetadataName, peer.NamespaceSelector}, {"podSelector", "app", peer.PodSelector}} {
+		if _, err := metav1.LabelSelectorAsSelector(s.LabelSelector); err != nil {
+			return fmt.Errorf("%s.%s: is not a selector: %w: write one such as matchLabels: {%s: git}", field, s.name, err, s.label)
 		}
 	}
 	return nil
 }
-
-// LabelNamespaceName is the label that Kubernetes gives each namespace, with its name.
-const LabelNamespaceName = "kubernetes.io/metadata.name"

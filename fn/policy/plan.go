@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,13 +23,16 @@ func planAmounts(c plan.Plan) error {
 			}
 		}
 	}
+	if size := string(c.Data.VCluster.Storage.Size); size != "" {
+		return volumeSize(c.At("vcluster.storage.size"), size)
+	}
 	return nil
 }
 
-func planStorageSize(c plan.Plan) error {
-	size := string(c.Data.VCluster.Storage.Size)
-	if q, ok := values.ParseAmount(size); size != "" && (!ok || q.Sign() <= 0) {
-		return fmt.Errorf("%s: %q is not an amount: write one such as 2Gi", c.At("vcluster.storage.size"), size)
+// volumeSize refuses what no volume can have.
+func volumeSize(field, size string) error {
+	if q, ok := values.ParseAmount(size); !ok || q.Sign() <= 0 {
+		return fmt.Errorf("%s: %q is not an amount: write one such as 2Gi", field, size)
 	}
 	return nil
 }
@@ -48,39 +52,34 @@ func planObjectNames(c plan.Plan) error {
 	return nil
 }
 
-// planReplicas refuses numbers that no workload can have; 0 is none that is written.
-func planReplicas(c plan.Plan) error {
-	check := func(field string, n, most int64) error {
-		if n < 0 || n > most {
-			return fmt.Errorf("%s: %d is not possible: write a number from 1 to %d", c.At(field), n, most)
-		}
-		return nil
+// planNumbers refuses numbers of replicas that no workload can have, where 0 is none that
+// is written, and of LoadBalancers.
+func planNumbers(c plan.Plan) error {
+	type number struct {
+		field          string
+		is, from, most int64
 	}
+	all := []number{{"vcluster.replicas", c.Data.VCluster.Replicas, 1, 7}, {"loadBalancers", c.Data.LoadBalancers, 0, 100}}
 	for _, w := range c.Workloads() {
-		if err := check("argocd."+w.Key+".replicas", w.Size.Replicas, 50); err != nil {
-			return err
-		}
+		all = append(all, number{"argocd." + w.Key + ".replicas", w.Size.Replicas, 1, 50})
 	}
-	return check("vcluster.replicas", c.Data.VCluster.Replicas, 7)
-}
-
-func planLoadBalancers(c plan.Plan) error {
-	if n := c.Data.LoadBalancers; n < 0 || n > 100 {
-		return fmt.Errorf("%s: %d is not possible: write a number from 0 to 100", c.At("loadBalancers"), n)
+	for _, n := range all {
+		if n.is < 0 || n.is > n.most {
+			return fmt.Errorf("%s: %d is not possible: write a number from %d to %d", c.At(n.field), n.is, n.from, n.most)
+		}
 	}
 	return nil
 }
 
-func planPodSecurity(c plan.Plan) error {
-	return oneOf(c.At("podSecurity"), c.Data.PodSecurity, tenant.PodSecurityBaseline, tenant.PodSecurityRestricted)
+func planChoices(c plan.Plan) error {
+	return cmp.Or(
+		oneOf(c.At("podSecurity"), c.Data.PodSecurity, tenant.PodSecurityBaseline, tenant.PodSecurityRestricted),
+		oneOf(c.At("vcluster.backingStore"), c.Data.VCluster.BackingStore, plan.StoreSQLite, plan.StoreEtcd),
+	)
 }
 
 func planStore(c plan.Plan) error {
-	v := c.Data.VCluster
-	if err := oneOf(c.At("vcluster.backingStore"), v.BackingStore, plan.StoreSQLite, plan.StoreEtcd); err != nil {
-		return err
-	}
-	if v.Replicas > 1 && v.BackingStore != plan.StoreEtcd {
+	if v := c.Data.VCluster; v.Replicas > 1 && v.BackingStore != plan.StoreEtcd {
 		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", c.At("vcluster.replicas"), v.Replicas, plan.StoreEtcd)
 	}
 	return nil
@@ -107,30 +106,27 @@ var containerNames = []string{"cpu", "ephemeral-storage", "memory"}
 // planResourceNames refuses resources that Kubernetes doesn't know: Helm would only say so
 // once it changes a tenant.
 func planResourceNames(c plan.Plan) error {
-	check := func(field string, of map[string]v1alpha1.Quantity, known []string) error {
-		for _, name := range slices.Sorted(maps.Keys(of)) {
-			if !slices.Contains(known, name) && (!strings.Contains(name, "/") || len(validation.IsQualifiedName(name)) > 0) {
-				return fmt.Errorf("%s.%s: is no resource: write one of %s, or one with a slash in it", c.At(field), name, strings.Join(known, ", "))
-			}
-		}
-		return nil
-	}
 	d := c.Data
-	if err := check("quota", d.Quota, quotaNames); err != nil {
-		return err
-	}
-	type named struct {
+	type resources struct {
 		field string
-		names map[string]v1alpha1.Quantity
+		of    map[string]v1alpha1.Quantity
 	}
-	all := []named{{"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
-		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits}}
+	all := []resources{
+		{"quota", d.Quota}, {"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
+		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits},
+	}
 	for _, w := range c.Workloads() {
-		all = append(all, named{"argocd." + w.Key + ".resources.requests", w.Size.Resources.Requests}, named{"argocd." + w.Key + ".resources.limits", w.Size.Resources.Limits})
+		all = append(all, resources{"argocd." + w.Key + ".resources.requests", w.Size.Resources.Requests}, resources{"argocd." + w.Key + ".resources.limits", w.Size.Resources.Limits})
 	}
-	for _, of := range all {
-		if err := check(of.field, of.names, containerNames); err != nil {
-			return err
+	for _, r := range all {
+		known := containerNames
+		if r.field == "quota" {
+			known = quotaNames
+		}
+		for _, name := range slices.Sorted(maps.Keys(r.of)) {
+			if !slices.Contains(known, name) && (!strings.Contains(name, "/") || len(validation.IsQualifiedName(name)) > 0) {
+				return fmt.Errorf("%s.%s: is no resource: write one of %s, or one with a slash in it", c.At(r.field), name, strings.Join(known, ", "))
+			}
 		}
 	}
 	return nil
@@ -138,10 +134,7 @@ func planResourceNames(c plan.Plan) error {
 
 func planIngress(c plan.Plan) error {
 	i := c.Data.Ingress
-	if err := CheckDomain(c.At("ingress.domain"), i.Domain); err != nil {
-		return err
-	}
-	if err := oneOf(c.At("ingress.tls.issuer.kind"), i.TLS.Issuer.Kind, "ClusterIssuer", "Issuer"); err != nil {
+	if err := cmp.Or(CheckDomain(c.At("ingress.domain"), i.Domain), oneOf(c.At("ingress.tls.issuer.kind"), i.TLS.Issuer.Kind, "ClusterIssuer", "Issuer")); err != nil {
 		return err
 	}
 	if i.TLS.Issuer != (v1alpha1.Issuer{}) && i.TLS.Issuer.Name == "" {

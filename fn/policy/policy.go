@@ -5,69 +5,59 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// A Check returns an error that names the field, the value seen, and what to write
+// checks by the order in which they are made: the platform's mistakes come before a
+// claim's. Each returns an error that names the field, the value seen, and what to write
 // instead.
-type Check func(tenant.Given) error
-
-// Checks by the order in which they are made: the platform's mistakes come before a
-// claim's.
-var Checks = []struct {
-	Name  string
-	Check Check
-}{
-	{"PlanNamespaces", ofPlan(plan.Plan.CheckNamespaces)},
-	{"PlanResourceNames", ofPlan(planResourceNames)},
-	{"PlanAmounts", ofPlan(planAmounts)},
-	{"PlanStorageSize", ofPlan(planStorageSize)},
-	{"PlanObjectNames", ofPlan(planObjectNames)},
-	{"PlanReplicas", ofPlan(planReplicas)},
-	{"PlanLoadBalancers", ofPlan(planLoadBalancers)},
-	{"PlanPodSecurity", ofPlan(planPodSecurity)},
-	{"PlanStore", ofPlan(planStore)},
-	{"PlanIngress", ofPlan(planIngress)},
-	{"CredentialsLabel", credentialsLabel},
-	{"StorageSize", storageSize},
-	{"Network", func(g tenant.Given) error { return network(g.Platform()) }},
-	{"SecretsOfClaim", secretsOfClaim},
-	{"PlainValues", func(g tenant.Given) error { return plainValues("spec.vcluster.values", g.Spec.VClusterValues) }},
-	{"Templates", func(g tenant.Given) error { return templates("spec.argocd.values", g.Spec.ArgoCDValues) }},
-	{"Replicas", func(g tenant.Given) error { return replicas("spec.argocd.values", g.Spec.ArgoCDValues) }},
+var checks = []func(tenant.Given) error{
+	ofPlan(plan.Plan.CheckNamespaces),
+	ofPlan(planResourceNames),
+	ofPlan(planAmounts),
+	ofPlan(planObjectNames),
+	ofPlan(planNumbers),
+	ofPlan(planChoices),
+	ofPlan(planStore),
+	ofPlan(planIngress),
+	credentialsLabel,
+	storageSize,
+	func(g tenant.Given) error { return network(g.Platform) },
+	secretsOfClaim,
+	func(g tenant.Given) error { return plainValues("spec.vcluster.values", g.Spec.VClusterValues) },
+	func(g tenant.Given) error { return templates("spec.argocd.values", g.Spec.ArgoCDValues) },
+	func(g tenant.Given) error { return replicas("spec.argocd.values", g.Spec.ArgoCDValues) },
 }
 
 // Refuse returns what the first check finds.
 func Refuse(g tenant.Given) error {
-	for _, c := range Checks {
-		if err := c.Check(g); err != nil {
+	for _, check := range checks {
+		if err := check(g); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func ofPlan(check func(plan.Plan) error) Check {
+func ofPlan(check func(plan.Plan) error) func(tenant.Given) error {
 	return func(g tenant.Given) error { return check(g.Plan) }
 }
 
 func credentialsLabel(g tenant.Given) error {
 	labels := []string{tenant.CredentialsLabelRequired, tenant.CredentialsLabelIgnored}
-	if is := g.Platform().Credentials.Label; !slices.Contains(labels, is) {
+	if is := g.Platform.Credentials.Label; !slices.Contains(labels, is) {
 		return fmt.Errorf("input.credentials.label: %q is unknown: write one of %v", is, labels)
 	}
 	return nil
 }
 
 func storageSize(g tenant.Given) error {
-	size := g.Platform().Storage.Size
-	if q, ok := values.ParseAmount(size); !ok || q.Sign() <= 0 {
-		return fmt.Errorf("input.storage.size: %q is not an amount: write one such as 2Gi", size)
-	}
-	return nil
+	return volumeSize("input.storage.size", g.Platform.Storage.Size)
 }
 
 // secretsOfClaim refuses references of a composite resource without a claim.
@@ -76,4 +66,27 @@ func secretsOfClaim(g tenant.Given) error {
 		return fmt.Errorf("spec: Secret %s is looked for in the namespace of the claim, and this composite resource has no claim: claim it, or leave the reference out", g.SecretNames[0])
 	}
 	return nil
+}
+
+// maxDomain leaves a name and a dot before a domain what a hostname may have.
+const maxDomain = validation.DNS1123SubdomainMaxLength - validation.DNS1123LabelMaxLength - 1
+
+// CheckDomain refuses a domain, where there is one, that no Argo CD can be below.
+func CheckDomain(field, domain string) error {
+	switch {
+	case domain == "":
+		return nil
+	case len(domain) > maxDomain:
+		return fmt.Errorf("%s: has %d characters: write one of at most %d", field, len(domain), maxDomain)
+	case !IsHostname(domain):
+		return fmt.Errorf("%s: %q is not a domain: write one in lower case, such as argocd.example.org", field, domain)
+	}
+	return nil
+}
+
+// IsHostname reports whether text is a hostname.
+func IsHostname(hostname string) bool {
+	return len(validation.IsDNS1123Subdomain(hostname)) == 0 && !slices.ContainsFunc(strings.Split(hostname, "."), func(label string) bool {
+		return len(validation.IsDNS1123Label(label)) > 0
+	})
 }

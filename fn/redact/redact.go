@@ -2,18 +2,19 @@
 package redact
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/json"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 const (
@@ -31,13 +32,10 @@ const (
 // worth reading.
 var secretField = regexp.MustCompile(`(?i)((?:token|password|client-key-data|bearer)"?\s*[:=]\s*"?)([^\s",}]+)`)
 
-// A Redactor takes secrets out of messages.
-type Redactor func(message string) string
-
-// New returns a redactor that takes out the connection details that are known, line by line since
-// a kubeconfig never turns up whole, what the Secrets hold that were read, and what
-// has the form of a secret. They are looked up when there is a message to look at.
-func New(o tenant.Observed) Redactor {
+// New returns a function that takes secrets out of messages: the connection details that
+// are known, what the Secrets hold that were read, and what has the form of a secret. They
+// are looked up when there is a message to look at.
+func New(o tenant.Observed) func(message string) string {
 	known := sync.OnceValue(func() []string { return secrets(o) })
 	return func(message string) string {
 		if message == "" {
@@ -47,31 +45,35 @@ func New(o tenant.Observed) Redactor {
 			message = strings.ReplaceAll(message, secret, redacted)
 		}
 		message = secretField.ReplaceAllString(message, "${1}"+redacted)
-		return cut(strings.ToValidUTF8(message, "?"))
+		message = strings.ToValidUTF8(message, "?")
+		if len(message) > maxMessage {
+			// Without the part of a character at the end.
+			message = strings.ToValidUTF8(message[:maxMessage], "") + "..."
+		}
+		return message
 	}
 }
 
 // secrets are the texts to hide, the longest first: one may be part of another.
 func secrets(o tenant.Observed) []string {
-	var out []string
+	all := slices.Clone(o.Secrets)
+	for _, name := range []string{tenant.KubeconfigSecret, tenant.InstallerCredentials, tenant.ValuesSecret} {
+		all = append(all, wire.SecretData(o.Composed[name].Struct))
+	}
 	add := func(details map[string][]byte) {
+		data := map[string]string{}
 		for key, value := range details {
-			if key == tenant.URLKey || key == tenant.UsernameKey {
-				continue
-			}
-			for line := range bytes.Lines(value) {
-				if text := secretIn(strings.TrimSpace(string(line))); len(text) >= minSecret {
-					out = append(out, text)
-				}
-			}
+			data[key] = string(value)
 		}
+		all = append(all, data)
 	}
 	add(o.XRConnection)
 	for _, c := range o.Composed {
 		add(c.Connection)
 	}
-	for _, s := range slices.Concat(o.Secrets, o.Credentials(), []map[string]string{o.ValuesData()}) {
-		out = append(out, secretTexts(s)...)
+	var out []string
+	for _, data := range all {
+		out = append(out, secretTexts(data)...)
 	}
 	slices.SortFunc(out, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -87,13 +89,18 @@ var publicKey = regexp.MustCompile(`(?i)^(server|name|namespaces?|project|shard|
 // label is often the name of what it labels, and names make a message worth reading.
 var fromSpec = regexp.MustCompile(`^(labels|annotations)$`)
 
-// secretTexts are the texts to hide of a Secret that was read: whole, line by
-// line, and in base64, which is how they stand in another Secret.
+// secretTexts are the texts to hide of a Secret that was read: whole and line by line,
+// as they are, in base64, which is how they stand in another Secret, and as Go and JSON
+// quote them.
 func secretTexts(data map[string]string) []string {
 	var out []string
 	hide := func(text string) {
 		if len(text) >= minSecret {
-			out = append(out, text, base64.StdEncoding.EncodeToString([]byte(text)))
+			quoted := strconv.Quote(text)
+			out = append(out, text, base64.StdEncoding.EncodeToString([]byte(text)), quoted[1:len(quoted)-1])
+			if inJSON, err := json.Marshal(text); err == nil {
+				out = append(out, string(inJSON[1:len(inJSON)-1]))
+			}
 		}
 	}
 	var walk func(key string, v any)
@@ -131,27 +138,4 @@ func secretTexts(data map[string]string) []string {
 		walk(key, text)
 	}
 	return out
-}
-
-// secretIn is the part of a line that is secret. A line of a kubeconfig is a
-// field, and most of its fields aren't.
-func secretIn(line string) string {
-	if m := secretField.FindStringSubmatch(line); m != nil {
-		return m[2]
-	}
-	if strings.Contains(line, ": ") || strings.HasSuffix(line, ":") {
-		return ""
-	}
-	return line
-}
-
-func cut(message string) string {
-	if len(message) <= maxMessage {
-		return message
-	}
-	at := maxMessage
-	for !utf8.RuneStart(message[at]) {
-		at--
-	}
-	return message[:at] + "..."
 }

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 
@@ -39,14 +40,16 @@ func TestRedact(t *testing.T) {
 
 func TestRedactValues(t *testing.T) {
 	values := `{"configs": {"clusterCredentials": {"production": {"server": "https://10.0.0.1", "labels": {"environment": "production"},
-"annotations": {"example.org/site": "hamburg"}, "config": {"bearerToken": "hunter22", "tlsClientConfig": {"serverName": "production.example.org"}}}}}}`
+"annotations": {"example.org/site": "hamburg"}, "config": {"bearerToken": "hunter\"2&2", "tlsClientConfig": {"serverName": "production.example.org"}}}}}}`
 	o := tenant.Observed{Composed: map[string]wire.Composed{
 		tenant.ValuesSecret: {Struct: wire.Of(resource.MustStructObject(&corev1.Secret{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"}, Data: map[string][]byte{tenant.ValuesKey: []byte(values)},
 		}))},
 	}}
-	const in, want = "cluster production in hamburg at production.example.org refuses hunter22", "cluster production in hamburg at production.example.org refuses [redacted]"
-	if got := New(o)(in); got != want {
-		t.Errorf("redact(%q): want %q, got %q", in, want, got)
+	for _, token := range []string{`hunter"2&2`, base64.StdEncoding.EncodeToString([]byte(`hunter"2&2`)), `hunter\"2&2`, `hunter\"2\u00262`} {
+		in, want := "cluster production in hamburg at production.example.org refuses "+token, "cluster production in hamburg at production.example.org refuses [redacted]"
+		if got := New(o)(in); got != want {
+			t.Errorf("redact(%q): want %q, got %q", in, want, got)
+		}
 	}
 }

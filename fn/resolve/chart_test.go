@@ -33,7 +33,7 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 	cases["Ingress"] = v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}
 	for name, in := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, err := Tenant(tenant.Given{XRName: "a", Input: in, Hostnames: tenant.Hostnames{Held: []string{"a.example.org"}}})
+			p, err := Tenant(tenant.Given{XRName: "a", Input: in, Hostnames: held})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,7 @@ func TestValuesFitOlderCharts(t *testing.T) {
 			for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}, RuntimeClass: "gvisor", LoadBalancers: 1}} {
 				data.Versions = v1alpha1.PlanVersions{VClusterCharts: []string{version}, Kubernetes: []string{kubernetes}}
 				p, err := Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}, Spec: tenant.Ask{VClusterChartVersion: version, KubernetesVersion: kubernetes},
-					Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hostnames: tenant.Hostnames{Held: []string{"a.example.org"}}})
+					Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hostnames: held})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -24,10 +24,14 @@ import (
 // Tenant decides about a tenant.
 func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	g.SecretNames = parts.SecretNames(g.Spec)
+	if g.Before == nil {
+		g.Before = func() values.Values { return nil }
+	}
+	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Input))
+	in := g.Platform
 	if err := policy.Refuse(g); err != nil {
 		return nil, err
 	}
-	in := g.Platform()
 	d := &tenant.Decision{
 		Names:     tenant.NewNames(g.XRName, in.Host.ClusterDomain),
 		Host:      in.Host,
@@ -40,11 +44,11 @@ func Tenant(g tenant.Given) (*tenant.Decision, error) {
 		PodSecurity:   cmp.Or(g.Plan.Data.PodSecurity, tenant.PodSecurityBaseline),
 		ControlPlanes: g.Plan.Data.VCluster.Replicas,
 	}
-	c := part.Candidate{Given: g, Platform: in, Decision: d, Sensitive: &credentials.Sensitive{Values: values.Values{}, Before: g.Before}}
-	if err := versions.Resolve(d, g, in); err != nil {
+	c := part.Candidate{Given: g, Decision: d, Sensitive: &credentials.Sensitive{Values: values.Values{}, Before: g.Before}}
+	if err := versions.Resolve(d, g); err != nil {
 		return nil, err
 	}
-	if err := vcluster.SetStore(d, g, in); err != nil {
+	if err := vcluster.SetStore(d, g); err != nil {
 		return nil, err
 	}
 	if err := setValues(c); err != nil {
@@ -81,7 +85,7 @@ func setValues(c part.Candidate) error {
 	if err := host.SetBounds(d, in, ofVCluster); err != nil {
 		return err
 	}
-	// Last, since some of it depends on the parts.
+	// After the bounds, which are written where the protected values switch the chart's off.
 	protected, err := vcluster.Protected(d, in)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	plans "github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -57,6 +58,46 @@ func TestTableOfVClusterValues(t *testing.T) {
 	}
 }
 
+// TestIsolation: these values, of which none may go, keep a tenant apart from others and from the host.
+func TestIsolation(t *testing.T) {
+	for plan, level := range map[string]string{"": "baseline", "baseline": "baseline", "restricted": "restricted"} {
+		want := map[string]any{
+			"policies.resourceQuota.enabled":         false,
+			"policies.limitRange.enabled":            false,
+			"policies.networkPolicy.enabled":         false,
+			"policies.podSecurityStandard":           level,
+			"rbac.role.enabled":                      false,
+			"rbac.clusterRole.enabled":               false,
+			"sync.toHost.pods.enabled":               true,
+			"sync.toHost.pods.useSecretsForSATokens": true,
+			"sync.toHost.secrets.all":                false,
+			"sync.toHost.configMaps.all":             false,
+			"sync.toHost.networkPolicies.enabled":    false,
+			"sync.toHost.serviceAccounts.enabled":    false,
+			"sync.toHost.endpoints.enabled":          false,
+			"sync.toHost.endpointSlices.enabled":     false,
+		}
+		p, err := Tenant(tenant.Given{XRName: "a", Plan: plans.Plan{Data: v1alpha1.PlanData{PodSecurity: plan}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for path, to := range want {
+			if got, set := values.Lookup(p.VirtualCluster.Values, strings.Split(path, ".")...); !set || got != to {
+				t.Errorf("Pod Security %q: %s: want %v, got %v", plan, path, to, got)
+			}
+			if row := values.VCluster.ClassOf(strings.Split(path, ".")); row.Class != values.Protected {
+				t.Errorf("%s is of class %s, want it protected", path, row.Class)
+			}
+		}
+		for _, path := range values.Leaves(vcluster.Isolation(p)) {
+			// Whether Ingresses reach the host depends on more than the plan.
+			if path := strings.Join(path, "."); want[path] == nil && path != "sync.toHost.ingresses.enabled" {
+				t.Errorf("%s is missing in the list of this test", path)
+			}
+		}
+	}
+}
+
 // schemaPaths tells which paths the schema of the chart knows.
 func schemaPaths(t *testing.T) func(path []string) bool {
 	t.Helper()
@@ -82,6 +123,36 @@ func schemaPaths(t *testing.T) func(path []string) bool {
 			at = next
 		}
 		return true
+	}
+}
+
+// TestPathsOfTenants: a claim may set these values of the vcluster chart, with what is below them, and no others of the
+// table; a plan may set those, and the ones of its class.
+func TestPathsOfTenants(t *testing.T) {
+	tenants := []string{
+		"controlPlane.coredns.deployment.replicas", "controlPlane.coredns.deployment.resources",
+		"controlPlane.statefulSet.resources.limits", "controlPlane.statefulSet.resources.requests",
+		"logging.encoding", "sync.toHost.persistentVolumeClaims.enabled",
+	}
+	seen := 0
+	for _, row := range values.VCluster.Rows {
+		path := strings.Split(row.Path, ".")
+		for _, path := range [][]string{path, append(path, "below")} {
+			v := values.Values{}
+			values.Insert(v, true, path...)
+			for owner, may := range map[values.Owner]bool{values.Claim: slices.Contains(tenants, row.Path), values.Plan: row.Class == values.OfTenant || row.Class == values.OfPlan} {
+				err := values.NewStack(values.VCluster).Add(values.Layer{Owner: owner, Field: "f", Values: v})
+				if (err == nil) != may || err != nil && !strings.HasPrefix(err.Error(), "f."+row.Path) {
+					t.Errorf("owner %d may set %s: want %t, got %v", owner, strings.Join(path, "."), may, err)
+				}
+			}
+		}
+		if slices.Contains(tenants, row.Path) {
+			seen++
+		}
+	}
+	if seen != len(tenants) {
+		t.Errorf("%d of %d paths are in the table", seen, len(tenants))
 	}
 }
 

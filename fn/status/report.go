@@ -1,6 +1,9 @@
+// Package status tells users how their tenant is: status fields, conditions,
+// events and connection details, all from what is observed.
 package status
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -8,31 +11,20 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
+	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// Report is all that is said of a tenant.
-type Report struct {
-	Status     v1alpha1.Status
-	Conditions []condition.Condition
-	Connection map[string][]byte
-	Ready      bool
-}
-
-// New reports on a tenant and the outcome of composing it.
-func New(t tenant.Tenant, r compose.Result) Report {
-	core, optional := conditions(t)
-	rep := Report{
-		Conditions: append(core[:len(core):len(core)], optional...),
-		Connection: connection(t),
-		Ready:      r.Ready() && allTrue(core),
-	}
-	rep.Status = v1alpha1.Status{
-		Phase:        phase(t, core, rep.Ready),
-		Progress:     new(progress(t, rep.Ready)),
+// report returns the status of a tenant that has been composed.
+func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condition, ready bool) v1alpha1.Status {
+	s := v1alpha1.Status{
+		Phase:        phase(t, core, ready),
+		Progress:     new(progress(t, ready)),
 		Message:      message(core, optional, r),
 		Plan:         t.PlanName,
 		VersionsHeld: t.VersionsHeld,
@@ -40,8 +32,8 @@ func New(t tenant.Tenant, r compose.Result) Report {
 		VCluster:     ofVCluster(t),
 		ArgoCD:       ofArgoCD(t),
 	}
-	parts.Report(t, &rep.Status)
-	return rep
+	parts.Report(t, &s)
+	return s
 }
 
 // rollsOut reports whether the core isn't ready for a change that is being rolled
@@ -133,44 +125,106 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 }
 
 func ofVCluster(t tenant.Tenant) *v1alpha1.VClusterStatus {
-	r := t.Observed.Composed[tenant.VClusterRelease]
-	was := t.Observed.XR.Get("status", "vcluster")
-	s := &v1alpha1.VClusterStatus{
+	return &v1alpha1.VClusterStatus{
 		KubeconfigSecretName:   t.Names.KubeconfigSecret,
 		KubeconfigSecretKey:    tenant.KubeconfigKey,
 		HelmProviderName:       t.Names.ProviderConfig,
 		KubernetesProviderName: t.Names.ProviderConfig,
-		Version:                was.String("version"),
-		KubernetesVersion:      was.String("kubernetesVersion"),
+		Version:                t.Observed.Running.VCluster,
+		KubernetesVersion:      t.Observed.Running.Kubernetes,
 
 		DesiredVersion:           t.VirtualCluster.Version,
 		DesiredKubernetesVersion: t.Kubernetes,
 	}
-	if resource.HasKubeconfig(t) {
-		s.Version = r.Installed(s.Version)
-	}
-	// This one runs: after the first installation Helm waits for that.
-	if vcluster.Ready(t) && !r.TakenBack() {
-		s.KubernetesVersion = r.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
-	}
-	return s
 }
 
 func ofArgoCD(t tenant.Tenant) *v1alpha1.ArgoCDStatus {
-	r := t.Observed.Composed[tenant.ArgoCDRelease]
 	was := t.Observed.XR.Get("status", "argocd")
 	s := &v1alpha1.ArgoCDStatus{
-		Version:      was.String("version"),
-		ChartVersion: r.Installed(was.String("chartVersion")),
+		Version:      cmp.Or(argocd.RunningVersion(t), was.String("version")),
+		ChartVersion: t.Observed.Running.ArgoCD,
 		URL:          was.String("url"),
 
 		DesiredChartVersion: t.ArgoCD.Version,
-	}
-	if v := argocd.RunningVersion(t); v != "" {
-		s.Version = v
 	}
 	if argocd.Installed(t) {
 		s.URL = tenant.URL(t.Decision)
 	}
 	return s
+}
+
+// connection returns the tenant's connection details: what is published stays, even
+// while the Secret it came from can't be read.
+func connection(t tenant.Tenant) map[string][]byte {
+	o := t.Observed
+	now := map[string][]byte{
+		tenant.KubeconfigKey: resource.Kubeconfig(t),
+		tenant.PasswordKey:   o.Composed[tenant.ArgoCDRelease].Connection[tenant.PasswordKey],
+	}
+	if argocd.Installed(t) {
+		now[tenant.URLKey], now[tenant.UsernameKey] = []byte(tenant.URL(t.Decision)), []byte("admin")
+	}
+	details := map[string][]byte{}
+	for _, key := range []string{tenant.KubeconfigKey, tenant.URLKey, tenant.UsernameKey, tenant.PasswordKey} {
+		was, published := o.XRConnection[key]
+		switch {
+		case key == tenant.UsernameKey && t.AdminDisabled, key == tenant.PasswordKey && !t.GeneratesPassword:
+			// Crossplane takes no key out of a Secret, so what is true no more is emptied.
+			if published {
+				details[key] = []byte{}
+			}
+		case len(now[key]) > 0:
+			details[key] = now[key]
+		case len(was) > 0:
+			details[key] = was
+		}
+	}
+	return details
+}
+
+// ownWords are the conditions whose messages are ours alone: nothing of a Secret or
+// a provider's error is in them, and names such as edge-token stay readable.
+var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true}
+
+// conditions are those of the core, which Ready waits for, and those of the parts
+// that the spec has beside it.
+func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
+	core = []condition.Condition{vcluster.Condition(t), argocd.Condition(t)}
+	optional = append([]condition.Condition{specAccepted(t), host.Condition(t)}, parts.Conditions(t)...)
+	redact := redact.New(t.Observed)
+	for _, conditions := range [][]condition.Condition{core, optional} {
+		for i := range conditions {
+			if c := conditions[i]; !c.True && !ownWords[c.Type] {
+				conditions[i].Message = redact(conditions[i].Message)
+			}
+		}
+	}
+	return core, optional
+}
+
+func allTrue(conditions []condition.Condition) bool {
+	return !slices.ContainsFunc(conditions, func(c condition.Condition) bool { return !c.True })
+}
+
+// specAccepted is the condition of what people have written.
+func specAccepted(t tenant.Tenant) condition.Condition {
+	is := condition.Of(v1alpha1.ConditionSpecAccepted)
+	if t.Refused == nil {
+		if failed := release.TakenBack(t); failed != "" {
+			return is.No(v1alpha1.ReasonUpgradeFailed, failed, "")
+		}
+		return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonAccepted, Message: "The claim, its plan and the platform's input are in use"}
+	}
+	return is.No(mistakeOf(t.Refused), t.Refused.Error(), "")
+}
+
+// mistakeOf tells from the field that an error begins with who has to correct it.
+func mistakeOf(err error) string {
+	switch message := err.Error(); {
+	case strings.HasPrefix(message, "input"):
+		return v1alpha1.ReasonInvalidInput
+	case strings.HasPrefix(message, "plan "):
+		return v1alpha1.ReasonInvalidPlan
+	}
+	return v1alpha1.ReasonInvalidSpec
 }

@@ -1,6 +1,9 @@
 package status
 
 import (
+	"cmp"
+	"errors"
+	"maps"
 	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -13,53 +16,47 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// Write puts what is composed and what is reported into the response. What
+// Write puts what is composed of a tenant, and a report on it, into the response. What
 // other functions of the pipeline desire is kept.
-func Write(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c compose.Result, r Report) error {
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&r.Status)
+func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) error {
+	o := t.Observed
+	core, optional := conditions(t)
+	ready := c.Ready() && allTrue(core)
+	is := report(t, c, core, optional, ready)
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
 	if err != nil {
 		return err
 	}
-	s, err := wire.EncodeMap(m)
+	// Crossplane wants to know what it applies a status to.
+	m = map[string]any{"apiVersion": o.XR.String("apiVersion"), "kind": o.XR.String("kind"), "status": m}
+	s, err := structpb.NewStruct(m)
 	if err != nil {
 		return err
 	}
-	if rsp.Desired == nil {
-		rsp.Desired = &fnv1.State{}
-	}
-	d := rsp.GetDesired()
+	d := cmp.Or(rsp.GetDesired(), &fnv1.State{})
+	rsp.Desired = d
 	if d.Resources == nil {
 		d.Resources = make(map[string]*fnv1.Resource, len(c.Desired))
 	}
-	for name, resource := range c.Desired {
-		d.Resources[name] = resource
+	maps.Copy(d.Resources, c.Desired)
+	d.Composite = cmp.Or(d.GetComposite(), &fnv1.Resource{})
+	if fields := d.GetComposite().GetResource().GetFields(); fields != nil {
+		maps.Copy(fields, s.GetFields())
+	} else {
+		d.Composite.Resource = s
 	}
-	xr := d.GetComposite()
-	if xr == nil {
-		xr = &fnv1.Resource{}
-		d.Composite = xr
+	d.Composite.ConnectionDetails = connection(t)
+	d.Composite.Ready = fnv1.Ready_READY_FALSE
+	if ready {
+		d.Composite.Ready = fnv1.Ready_READY_TRUE
 	}
-	if xr.Resource == nil {
-		xr.Resource = &structpb.Struct{Fields: map[string]*structpb.Value{}}
-	}
-	// Crossplane wants to know what it applies a status to.
-	for _, key := range []string{"apiVersion", "kind"} {
-		xr.Resource.Fields[key] = structpb.NewStringValue(o.XR.String(key))
-	}
-	xr.Resource.Fields["status"] = structpb.NewStructValue(s)
-	xr.ConnectionDetails = r.Connection
-	xr.Ready = fnv1.Ready_READY_FALSE
-	if r.Ready {
-		xr.Ready = fnv1.Ready_READY_TRUE
-	}
-	for _, condition := range r.Conditions {
+	for _, condition := range slices.Concat(core, optional) {
 		setCondition(rsp, condition)
 		event(rsp, o, condition)
 	}
-	for _, held := range r.Status.VersionsHeld {
+	for _, held := range is.VersionsHeld {
 		if !slices.Contains(o.XR.Strings("status", "versionsHeld"), held) {
 			response.Normal(rsp, held).WithReason(v1alpha1.EventVersionHeld).TargetCompositeAndClaim()
 		}
@@ -90,7 +87,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
 		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonKubeconfigInvalid,
 		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidInput:
-		response.Warning(rsp, errorText(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
+		response.Warning(rsp, errors.New(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:
 		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()
 	}
@@ -109,10 +106,6 @@ func waitsForAnother(c condition.Condition) bool {
 func newsInMessage(c condition.Condition) bool {
 	return c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
 }
-
-type errorText string
-
-func (e errorText) Error() string { return string(e) }
 
 // Refuse reports a claim, a plan or an input that can't be used, of a tenant for which
 // nothing was accepted before. Crossplane changes nothing then, so the conditions keep
@@ -138,8 +131,8 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string 
 	setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: reason, Message: message})
 	// Crossplane makes an event of a fatal result on the XR alone.
 	if news {
-		response.Warning(rsp, errorText(message)).WithReason(reason).TargetCompositeAndClaim()
+		response.Warning(rsp, errors.New(message)).WithReason(reason).TargetCompositeAndClaim()
 	}
-	response.Fatal(rsp, errorText(message))
+	response.Fatal(rsp, errors.New(message))
 	return message
 }

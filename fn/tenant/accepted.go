@@ -7,6 +7,7 @@ import (
 
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // Accepted is what people have written that decides about a tenant: the claim's author,
@@ -39,28 +40,21 @@ func (r Given) Accepted() Accepted {
 
 // JSON returns what is accepted as it is kept.
 func (a Accepted) JSON() ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	// A Secret is no web page, and an escape takes six bytes.
-	e.SetEscapeHTML(false)
-	if err := e.Encode(a); err != nil {
-		return nil, err
+	out, err := wire.JSON(a)
+	if err == nil && len(out) > maxAccepted {
+		err = fmt.Errorf("spec: takes %d bytes together with the plan and the input, more than the %d that a Secret can keep: write shorter values", len(out), maxAccepted)
 	}
-	if out.Len() > maxAccepted {
-		return nil, fmt.Errorf("spec: takes %d bytes together with the plan and the input, more than the %d that a Secret can keep: write shorter values", out.Len(), maxAccepted)
-	}
-	return out.Bytes(), nil
+	return out, err
 }
 
-// readAccepted reads what Accepted.JSON has written. It returns nil where there is nothing
-// that can be used.
-func readAccepted(raw []byte) *Accepted {
-	a := Accepted{}
+// Accepted returns what was accepted last; nil where nothing was, or can be used.
+func (o Observed) Accepted() *Accepted {
+	a := &Accepted{}
 	// Numbers in chart values are float64, as in requests.
-	d := json.NewDecoder(bytes.NewReader(raw))
+	d := json.NewDecoder(bytes.NewReader(o.Composed[AcceptedSecret].SecretValue(AcceptedKey)))
 	d.DisallowUnknownFields()
-	if d.Decode(&a) != nil || a.Version > acceptedVersion {
+	if d.Decode(a) != nil || a.Version > acceptedVersion {
 		return nil
 	}
-	return &a
+	return a
 }

@@ -2,12 +2,14 @@ package tenant
 
 import (
 	"cmp"
+	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
@@ -46,10 +48,6 @@ type Ingress struct {
 	// Counted reports whether it is time to count the tenant's Ingresses on the host:
 	// no new one can have a hostname that is leaving.
 	Counted bool
-	// Synced reports whether the virtual cluster brings Ingresses to the host: while
-	// the tenant has a hostname and, once it has had one, for good. What isn't synced any
-	// more would stay on the host.
-	Synced bool
 }
 
 // A ClientCertificate opens a cluster.
@@ -80,8 +78,7 @@ type Decision struct {
 	ArgoCD         Chart
 	// HostProblem says which admission policies the host lacks, "" for none.
 	HostProblem string
-	// Bounds of the tenant on the host.
-	Bounds Bounds
+	Bounds      Bounds
 	// GeneratesPassword: Argo CD makes an initial admin password to publish.
 	GeneratesPassword bool
 	// AdminDisabled: nobody can log in as admin.
@@ -95,12 +92,9 @@ type Decision struct {
 	Clusters []Connection
 	// Repositories are the repositories and credential templates of the spec.
 	Repositories []Connection
-	// Ingress is how Argo CD is reached from outside.
-	Ingress Ingress
-	// SSO is how people sign on.
-	SSO SSO
-	// Claim that the tenant belongs to.
-	Claim Claim
+	Ingress      Ingress
+	SSO          SSO
+	Claim        Claim
 	// DeletionProtection: the XR can't be deleted, nor its claim and the claim's namespace.
 	DeletionProtection bool
 	// Application is the manifest of the first Application; nil for none.
@@ -153,3 +147,40 @@ const ComponentServer = "server"
 // URL of the tenant's Argo CD: that of its Ingress, or as reached from the host
 // cluster.
 func URL(p *Decision) string { return "https://" + cmp.Or(p.Ingress.Hostname, p.Names.ArgoCDHostname) }
+
+// A Store is where a virtual cluster keeps its state. It stays as it was made.
+type Store struct {
+	// Kind is StoreSQLite or StoreEtcd.
+	Kind string
+	// Members of etcd.
+	Members int64
+	// Size and StorageClass of the volume, or of each member's; no size for one that
+	// goes with the pod.
+	Size         string
+	StorageClass string
+}
+
+// Same reports whether two stores are the same to Kubernetes.
+func (s Store) Same(other Store) bool {
+	size := func(s Store) int64 {
+		q, _ := values.ParseAmount(s.Size)
+		return q.Value()
+	}
+	return s.Kind == other.Kind && s.Members == other.Members && s.StorageClass == other.StorageClass && size(s) == size(other)
+}
+
+// String reads like "etcd with 3 members on volumes of 5Gi, class fast".
+func (s Store) String() string {
+	text, volume := s.Kind, " on a volume"
+	if s.Kind == plan.StoreEtcd && s.Members != 1 {
+		text, volume = fmt.Sprintf("etcd with %d members", s.Members), " on volumes"
+	}
+	if s.Size == "" {
+		return text + " without a volume"
+	}
+	text += volume + " of " + s.Size
+	if s.StorageClass != "" {
+		text += ", class " + s.StorageClass
+	}
+	return text
+}

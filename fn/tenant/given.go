@@ -31,8 +31,6 @@ type Hostnames struct {
 	Serving string
 	// Settled reports whether that is so as wanted, and not on its way to another.
 	Settled bool
-	// Synced reports whether the installed vcluster brings Ingresses to the host, or may.
-	Synced bool
 	// Allowed are the hostnames that the namespace on the host is known to say are the
 	// tenant's, and NamespaceSeen whether that is known.
 	Allowed       []string
@@ -40,9 +38,6 @@ type Hostnames struct {
 	// Ingresses is how many the tenant has on the host; nil while nobody has counted.
 	Ingresses *int64
 }
-
-// RecordsIn is the namespace of hostnames' records.
-func (r Given) RecordsIn() string { return r.Platform().ConnectionSecretNamespace }
 
 // Pod Security levels. The namespace on the host enforces baseline: vcluster's own
 // pods don't run under restricted. A plan can have restricted enforced on the
@@ -56,14 +51,13 @@ const (
 type Given struct {
 	// XRName is the name of the composite resource.
 	XRName string
-	// Ask is what the tenant asks for.
-	Spec Ask
-	// Plan is the plan of the tenant.
-	Plan plan.Plan
-	// Input is the platform's part.
-	Input inputv1alpha1.Input
-	// Claim that the tenant belongs to.
-	Claim Claim
+	Spec   Ask
+	Plan   plan.Plan
+	Input  inputv1alpha1.Input
+	// Platform is Input with the plan over it and completed. It is set when the decision
+	// begins.
+	Platform inputv1alpha1.Input
+	Claim    Claim
 	// SecretNames are the names of the Secrets that the spec names, sorted.
 	SecretNames []string
 	// Secrets that the spec names, by name.
@@ -73,11 +67,10 @@ type Given struct {
 	Before func() values.Values
 	// Token of the tenant's account on the host; empty while there is none.
 	Token []byte
-	// Hostnames is what is known of hostnames and whose they are.
-	Hostnames Hostnames
-	// Running are the versions that were seen running.
-	Running Running
-	// HostPolicies are the admission policies of the host.
+	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks
+	// for, "" for none, with records in a namespace. Nil where nothing is known.
+	Hostnames    func(recordsIn, asked string) Hostnames
+	Running      Running
 	HostPolicies HostPolicies
 }
 
@@ -97,9 +90,6 @@ type Ask struct {
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
 }
-
-// Platform returns the platform's input, with the plan over it and completed.
-func (r Given) Platform() inputv1alpha1.Input { return WithDefaults(r.Plan.Over(r.Input)) }
 
 // A Claim that a tenant belongs to; the zero Claim where there is none.
 type Claim struct {
@@ -140,8 +130,6 @@ type Running struct {
 	Kubernetes string
 	// ArgoCD is the version of its chart.
 	ArgoCD string
-	// Plan in use.
-	Plan string
-	// Store of the virtual cluster's state.
-	Store *Store
+	Plan   string
+	Store  *Store
 }

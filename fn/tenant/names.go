@@ -47,7 +47,7 @@ func hashOf(s string) string {
 // Names inside every tenant. They needn't differ between tenants: each has a
 // namespace, and a virtual cluster, of its own.
 const (
-	// VClusterRelease is the Helm release of vcluster, and the name of its
+	// HelmVCluster is the Helm release of vcluster, and the name of its
 	// Service and its StatefulSet.
 	HelmVCluster = "vcluster"
 	// KubeconfigSource is the Secret vcluster writes its kubeconfig to, under the
@@ -57,7 +57,7 @@ const (
 	// ControlPlaneAccount is the ServiceAccount of the virtual cluster's control
 	// plane, which the vcluster chart makes.
 	ControlPlaneAccount = "vc-" + HelmVCluster
-	// ArgoCDRelease is the Helm release of argo-cd, and the prefix of its
+	// HelmArgoCD is the Helm release of argo-cd, and the prefix of its
 	// workloads' names.
 	HelmArgoCD = "argocd"
 	// ArgoCDServer is the name of Argo CD's API server, its Service and its Ingress.
@@ -93,19 +93,16 @@ type Names struct {
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster.
 	// Its prefix keeps it apart from those of the platform, whatever an XR is named.
 	ProviderConfig string
-	// APIHosts are the names the virtual cluster's API is called by; the first
+	// APIHostnames are the names the virtual cluster's API is called by; the first
 	// is the one in the kubeconfig.
 	APIHostnames []string
-	// ArgoCDHost is the host's name of Argo CD's API server.
+	// ArgoCDHostname is the host's name of Argo CD's API server.
 	ArgoCDHostname string
 }
 
 // HostnameRecord is the name of the object that says whose a hostname is. There is one
 // name for one hostname, so that only one tenant can have it.
-func HostnameRecord(hostname string) string { return "vargo-host-" + hostnameID(hostname) }
-
-// hostnameID stands for a hostname in names.
-func hostnameID(hostname string) string { return hashOf(hostname) }
+func HostnameRecord(hostname string) string { return "vargo-host-" + hashOf(hostname) }
 
 // Composed names a composed resource of the tenant.
 func (n Names) Composed(suffix string) string { return n.Tenant + "-" + suffix }
@@ -149,3 +146,71 @@ const (
 
 // APIServer is the virtual cluster's URL, as reached from the host cluster.
 func (n Names) APIServer() string { return "https://" + n.APIHostnames[0] + ":443" }
+
+// Names of composed resources in the composition. They never change: Crossplane
+// deletes a resource whose name is gone.
+const (
+	Namespace = "namespace"
+	// The tenant's account on the host, and the Secret with its credentials.
+	InstallerAccount     = "installer-account"
+	InstallerCredentials = "installer-credentials"
+	InstallerBinding     = "installer-binding"
+	ControlPlaneBinding  = "control-plane-binding"
+	// IngressesBinding lets the control plane write Ingresses on the host.
+	IngressesBinding = "control-plane-ingresses-binding"
+	Quota            = "quota"
+	Limits           = "limits"
+	// ProviderConfigs of the host, with the tenant's account.
+	HostHelmProviderConfig       = "host-helm-provider-config"
+	HostKubernetesProviderConfig = "host-kubernetes-provider-config"
+
+	VClusterRelease = "vcluster"
+	ControlPlanePod = "control-plane-pod"
+	// KubeconfigSecret has the way into the virtual cluster.
+	KubeconfigSecret         = "kubeconfig"
+	HelmProviderConfig       = "helm-provider-config"
+	KubernetesProviderConfig = "kubernetes-provider-config"
+
+	ArgoCDRelease = "argocd"
+	// ValuesSecret has the chart values that come from Secrets.
+	ValuesSecret = "values-secret"
+	Workloads    = "argocd-workloads"
+	// AcceptedSecret has what was accepted.
+	AcceptedSecret = "accepted"
+	Usage          = "usage"
+
+	Bootstrap     = "bootstrap"
+	IngressObject = "ingress"
+	// IngressCount counts the tenant's Ingresses on the host.
+	IngressCount        = "ingress-count"
+	DeletionProtection  = "deletion-protection"
+	NamespaceProtection = "namespace-protection"
+	CompositeProtection = "composite-protection"
+	// HostnamePrefix begins the names of the records of hostnames.
+	HostnamePrefix = "ingress-host-"
+)
+
+// Keys of composed Secrets, and of the record of a hostname.
+const (
+	// KubeconfigKey is the key of a kubeconfig in Secrets. The ProviderConfigs read it.
+	KubeconfigKey = "kubeconfig"
+	// ProxiedKey is the key of the kubeconfig that reaches a virtual cluster through the
+	// proxy beside each provider.
+	ProxiedKey  = "proxied"
+	ValuesKey   = "values.yaml"
+	AcceptedKey = "accepted.json"
+	HostnameKey = "host"
+)
+
+// Keys of a claim's connection Secret, beside KubeconfigKey.
+const (
+	URLKey      = "url"
+	UsernameKey = "username"
+	PasswordKey = "password"
+)
+
+// LabelTenant stands on a tenant's namespace in the host cluster.
+const LabelTenant = "virtualargocd.io/tenant"
+
+// HostnameResource is the name in the composition of the record of a hostname.
+func HostnameResource(hostname string) string { return HostnamePrefix + hashOf(hostname) }

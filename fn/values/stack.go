@@ -69,7 +69,7 @@ func (s *Stack) Set(settings ...Setting) error {
 // A Rule is for a value that a field of the spec sets.
 type Rule struct {
 	path []string
-	// May reports whether a layer may have the value all the same; nil for never.
+	// may reports whether a layer may have the value all the same; nil for never.
 	may func(value any) bool
 }
 
@@ -136,15 +136,15 @@ func (s *Stack) Field(path ...string) (field string, of Owner) {
 
 // Merged returns the values of all layers and settings.
 func (s *Stack) Merged() Values {
-	out := Values{}
+	var all []Values
 	for _, l := range s.layers {
-		mergeInto(out, l.Values)
+		all = append(all, l.Values)
 	}
 	set := Values{}
 	for _, o := range s.settings {
 		Insert(set, o.Value, o.Path...)
 	}
-	return Merge(out, set)
+	return Merge(append(all, set)...)
 }
 
 // taken is the path at which v sets what stands at path, or takes away a map

@@ -33,7 +33,7 @@ type Row struct {
 // A Table says who may set the values of a chart. The longest path that fits decides.
 type Table struct {
 	Rows []Row
-	// Otherwise is the class of what isn't in the table.
+	// otherwise is the class of what isn't in the table.
 	otherwise Class
 }
 
@@ -105,12 +105,12 @@ var VCluster = Table{otherwise: OfInput, Rows: []Row{
 	{"sync.toHost.configMaps.all", Protected, "those that pods use are synced; a tenant could fill the host's store with the rest"},
 	{"sync.toHost.endpointSlices", Protected, "a Service with addresses of a tenant's choice leads the host's ingress controller anywhere"},
 	{"sync.toHost.endpoints", Protected, "a Service with addresses of a tenant's choice leads the host's ingress controller anywhere"},
-	{"sync.toHost.ingresses", Protected, "on where the claim has a host, by spec.ingress or the platform's domain"},
+	{"sync.toHost.ingresses", Protected, "always on: the control plane may write Ingresses on the host once the claim has a host, by spec.ingress or the platform's domain"},
 	{"sync.toHost.namespaces", Protected, "a tenant has one namespace of the host"},
 	{"sync.toHost.networkPolicies", Protected, "policies add up: one of a tenant's would open what the platform's close"},
 	{"sync.toHost.pods.enabled", Protected, "Argo CD runs as the tenant's pods"},
 	{"sync.toHost.pods.useSecretsForSATokens", Protected, "tokens belong in Secrets, not in annotations"},
-	{"sync.toHost.secrets.all", Protected, "those that pods use are synced; a tenant could fill the host's store with the rest"},
+	{"sync.toHost.secrets.all", Protected, "those that pods and Ingresses use are synced; a tenant could fill the host's store with the rest"},
 	{"sync.toHost.serviceAccounts", Protected, "the tenant's pods run as one account, which has no rights"},
 }}
 

@@ -7,7 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
@@ -47,17 +51,16 @@ func mergeInto(dst, src Values) {
 
 // Lookup returns the value at the path.
 func Lookup(v Values, path ...string) (any, bool) {
-	var at any = v
-	for _, key := range path {
-		m, ok := at.(Values)
-		if !ok {
-			return nil, false
-		}
-		if at, ok = m[key]; !ok {
-			return nil, false
-		}
-	}
-	return at, true
+	// What stands below something else than a map isn't there.
+	at, ok, _ := unstructured.NestedFieldNoCopy(v, path...)
+	return at, ok
+}
+
+// At returns the value at the path; T's zero value where there is none of that type.
+func At[T any](v Values, path ...string) T {
+	at, _ := Lookup(v, path...)
+	is, _ := at.(T)
+	return is
 }
 
 // Enabled reads a switch as a Helm template would: false, "", 0 and null are off.
@@ -110,15 +113,6 @@ func Insert(v Values, value any, path ...string) {
 	v[path[last]] = value
 }
 
-// Remove takes the value at the path away.
-func Remove(v Values, path ...string) {
-	last := len(path) - 1
-	for _, key := range path[:last] {
-		v, _ = v[key].(Values)
-	}
-	delete(v, path[last])
-}
-
 // Decode are the values in a field of the platform's.
 func Decode(field string, raw *runtime.RawExtension) (Values, error) {
 	if raw == nil || len(raw.Raw) == 0 {
@@ -129,4 +123,28 @@ func Decode(field string, raw *runtime.RawExtension) (Values, error) {
 		return nil, fmt.Errorf("%s: write an object of chart values: %w", field, err)
 	}
 	return v, nil
+}
+
+// Bounds of the text of an amount. Kubernetes reads 1e99999999, too, which takes
+// minutes and gigabytes to compare with another or to add to one.
+const (
+	maxAmount   = 40
+	maxExponent = len("e+99")
+)
+
+// ParseAmount reads an amount of a resource, and reports whether it is one.
+func ParseAmount(text string) (resource.Quantity, bool) {
+	if e := strings.IndexAny(text, "eE"); len(text) > maxAmount || e >= 0 && len(text)-e > maxExponent {
+		return resource.Quantity{}, false
+	}
+	q, err := resource.ParseQuantity(text)
+	return q, err == nil
+}
+
+// AmountText returns an amount of chart values, which may be a number there, as text.
+func AmountText(v any) string {
+	if n, ok := v.(float64); ok {
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
+	return fmt.Sprint(v)
 }

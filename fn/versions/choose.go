@@ -8,10 +8,12 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // A version to choose: of a chart, or of Kubernetes.
 type version struct {
+	what string
 	// check refuses what is no such version, and writes it in one way.
 	check func(field, version string) (string, error)
 	// claims is the claim's; "" for none. claim is its field.
@@ -25,41 +27,79 @@ type version struct {
 	running string
 	// free: where the plan lists none, a claim may name any.
 	free bool
+
+	// chosen is the one that the tenant gets, and field where it comes from.
+	chosen, field string
 }
 
-// choose is the version that the tenant gets: the claim's, if it may name that one,
-// or the platform's.
+// Resolve chooses the versions of a tenant. Those that the claim doesn't name are ones that
+// the tenant can go to from what it runs, whatever the platform's are by now: none below
+// what runs, and Kubernetes one minor version at a time.
+func Resolve(p *tenant.Decision, r tenant.Given) error {
+	in := r.Platform
+	listed := r.Plan.Data.Versions
+	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: "spec.vcluster.chartVersion", claims: r.Spec.VClusterChartVersion,
+		input: "input.charts.vcluster.version", platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: r.Running.VCluster}
+	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: "spec.argocd.chartVersion", claims: r.Spec.ArgoCDChartVersion,
+		input: "input.charts.argocd.version", platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
+	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion,
+		input: "input.kubernetes.version", platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
+	all := []*version{vcluster, argocd, kubernetes}
+	for _, v := range all {
+		if err := v.choose(r.Plan); err != nil {
+			return err
+		}
+	}
+	for _, v := range all {
+		if is := Parse(v.running); v.claims == "" && is != nil && Parse(v.chosen).LessThan(is) {
+			p.VersionsHeld = append(p.VersionsHeld, fmt.Sprintf("%s stays at %s, which runs: the platform's version, %s, is lower", v.what, v.running, v.chosen))
+			v.chosen = v.running
+		}
+	}
+	if to, why := step(vcluster, kubernetes); to != "" {
+		p.VersionsHeld = append(p.VersionsHeld, why)
+		kubernetes.chosen = to
+	}
+	p.VirtualCluster = tenant.Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name, Version: vcluster.chosen}
+	p.ArgoCD = tenant.Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name, Version: argocd.chosen}
+	p.Kubernetes = kubernetes.chosen
+	return checkUpgrade(vcluster, kubernetes)
+}
+
+// choose chooses the claim's version, if it may name that one, or the platform's.
 //
 // What vcluster and Kubernetes run, they run with an account of the host's, so a
 // claim may name the platform's version, the one that runs already, and those that
 // the plan lists. Argo CD runs inside the virtual cluster: there any version will do
 // where the plan lists none.
-func choose(c plan.Plan, v version) (choice, error) {
-	ranges := make([]*semver.Constraints, 0, len(v.listed))
+func (v *version) choose(c plan.Plan) (err error) {
+	var ranges []*semver.Constraints
 	for i, text := range v.listed {
 		r, err := semver.NewConstraint(text)
 		if err != nil {
-			return choice{}, fmt.Errorf("%s[%d]: %q is neither a version nor a range: write one such as 1.35.4, ~1.35 or \">=9.3.0 <10\"", c.At("versions."+v.list), i, text)
+			return fmt.Errorf("%s[%d]: %q is neither a version nor a range: write one such as 1.35.4, ~1.35 or \">=9.3.0 <10\"", c.At("versions."+v.list), i, text)
 		}
 		ranges = append(ranges, r)
 	}
 	if v.claims == "" {
-		is, err := v.check(v.input, v.platforms)
-		return choice{field: v.input, version: is}, err
+		v.field = v.input
+		v.chosen, err = v.check(v.input, v.platforms)
+		return err
 	}
-	is, err := v.check(v.claim, v.claims)
-	if err != nil {
-		return choice{}, err
+	v.field = v.claim
+	if v.chosen, err = v.check(v.claim, v.claims); err != nil {
+		return err
 	}
-	listed := slices.ContainsFunc(ranges, func(r *semver.Constraints) bool { return r.Check(Parse(is)) })
-	if listed || v.free && len(ranges) == 0 || sameVersion(is, v.platforms) || sameVersion(is, v.running) {
-		return choice{v.claim, is, true}, nil
+	is := Parse(v.chosen)
+	listed := slices.ContainsFunc(ranges, func(r *semver.Constraints) bool { return r.Check(is) })
+	if listed || v.free && len(ranges) == 0 || sameVersion(v.chosen, v.platforms) || sameVersion(v.chosen, v.running) {
+		return nil
 	}
-	return choice{}, fmt.Errorf("%s: plan %s doesn't allow %s: %s", v.claim, c.Name, is, v.possible())
+	return fmt.Errorf("%s: plan %s doesn't allow %s: %s", v.claim, c.Name, v.chosen, v.possible())
 }
 
 // possible says what a claim may write.
-func (v version) possible() string {
+func (v *version) possible() string {
 	var ways []string
 	if len(v.listed) > 0 {
 		ways = append(ways, "a version of "+strings.Join(v.listed, ", "))
@@ -74,12 +114,73 @@ func (v version) possible() string {
 	if len(v.listed) > 0 {
 		return "write " + strings.Join(ways, " or ") + ", or choose another plan"
 	}
-	return "write " + strings.Join(append(ways, "leave it out"), " or ") + fmt.Sprintf("; the platform can list more in the plan, in versions.%s", v.list)
+	return "write " + strings.Join(append(ways, "leave it out"), " or ") + "; the platform can list more in the plan, in versions." + v.list
 }
 
-// sameVersion reports whether two texts are the same version, with a leading v or
-// without.
-func sameVersion(a, b string) bool {
-	x, y := Parse(a), Parse(b)
-	return x != nil && y != nil && x.String() == y.String()
+// step returns the version of Kubernetes at which a tenant stops on its way from what
+// runs to the platform's version, and why; "" where it can go there at once.
+func step(vcluster, kubernetes *version) (to, why string) {
+	is, platforms := Parse(kubernetes.running), Parse(kubernetes.chosen)
+	serves, err := SupportOf(vcluster.field, vcluster.chosen)
+	// What vcluster can't do at all, checkUpgrade says.
+	if err != nil || kubernetes.claims != "" || is == nil || platforms.Major() != is.Major() || platforms.Minor() <= is.Minor() {
+		return "", ""
+	}
+	switch next := is.Minor() + 1; {
+	case next > serves.Newest:
+		return kubernetes.running, fmt.Sprintf("Kubernetes stays at %s, which runs: the platform's version is %s, and vcluster %s serves no later minor version", kubernetes.running, kubernetes.chosen, vcluster.chosen)
+	case next < platforms.Minor():
+		to = stop(next, kubernetes.listed)
+		return to, fmt.Sprintf("Kubernetes goes to %s first: the platform's version is %s, and no minor version can be left out", to, kubernetes.chosen)
+	}
+	return "", ""
+}
+
+// stop returns a version of a minor of Kubernetes that exists: the highest that the plan
+// lists by itself, not in a range, or the one in vcluster's own list.
+func stop(minor uint64, listed []string) string {
+	var highest *semver.Version
+	for _, text := range listed {
+		v := Parse(text)
+		if v == nil || v.Major() != 1 || v.Minor() != minor || v.Prerelease() != "" || v.Metadata() != "" {
+			continue
+		}
+		if highest == nil || v.GreaterThan(highest) {
+			highest = v
+		}
+	}
+	if highest == nil {
+		highest = semver.New(1, minor, Patches[minor], "", "")
+	}
+	return "v" + highest.String()
+}
+
+// checkUpgrade refuses what vcluster or Kubernetes can't do: a Kubernetes that the
+// vcluster doesn't serve, a way back, and a minor version of Kubernetes left out.
+// What was seen running counts, not what was asked for: a change that failed can be
+// taken back. Patch versions may go either way: they keep their data alike.
+func checkUpgrade(vcluster, kubernetes *version) error {
+	serves, err := SupportOf(vcluster.field, vcluster.chosen)
+	if err != nil {
+		return err
+	}
+	v, is := Parse(vcluster.chosen), Parse(vcluster.running)
+	if is != nil && (v.Major() < is.Major() || v.Major() == is.Major() && v.Minor() < is.Minor()) {
+		return fmt.Errorf("%s: vcluster %s runs, and can't go back to %s: write %d.%d.0 or a later version", vcluster.field, vcluster.running, vcluster.chosen, is.Major(), is.Minor())
+	}
+	v, is = Parse(kubernetes.chosen), Parse(kubernetes.running)
+	if v.Major() != 1 || v.Minor() < serves.Oldest || v.Minor() > serves.Newest {
+		return fmt.Errorf("%s: Kubernetes %q is not supported by vcluster %s: write a version of %s", kubernetes.field, kubernetes.chosen, vcluster.chosen, minors(serves.Oldest, serves.Newest, ", "))
+	}
+	if is == nil {
+		return nil
+	}
+	allowed := "write a version of " + minors(is.Minor(), max(is.Minor(), min(is.Minor()+1, serves.Newest)), " or ")
+	switch {
+	case v.Minor() < is.Minor():
+		return fmt.Errorf("%s: Kubernetes %s runs, and can't go back to %s: %s", kubernetes.field, kubernetes.running, kubernetes.chosen, allowed)
+	case v.Minor() > is.Minor()+1:
+		return fmt.Errorf("%s: Kubernetes %s runs, and can't leave out a minor version on its way to %s: %s first", kubernetes.field, kubernetes.running, kubernetes.chosen, allowed)
+	}
+	return nil
 }

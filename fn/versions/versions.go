@@ -86,3 +86,16 @@ func minors(from, to uint64, between string) string {
 	}
 	return strings.Join(out, between)
 }
+
+// Parse reads a version that has been checked; nil for what is none.
+func Parse(version string) *semver.Version {
+	v, _ := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
+	return v
+}
+
+// sameVersion reports whether two texts are the same version, with a leading v or
+// without.
+func sameVersion(a, b string) bool {
+	x, y := Parse(a), Parse(b)
+	return x != nil && y != nil && x.String() == y.String()
+}

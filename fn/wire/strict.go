@@ -15,70 +15,115 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
+// Bounds of free-form values. Helm keeps a release, values included, in a
+// Secret of at most 1 MiB.
+const (
+	MaxValuesDepth = 32
+	maxValuesSize  = 256 << 10
+)
+
+// Bound refuses a value that is too deep or too large to be anyone's. It counts about
+// as many bytes as the value has in JSON.
+func Bound(field string, v any) error {
+	left := maxValuesSize
+	var walk func(v any, depth int) error
+	walk = func(v any, depth int) error {
+		if depth > MaxValuesDepth {
+			return fmt.Errorf("%s: values are nested deeper than %d levels: write flatter values", field, MaxValuesDepth)
+		}
+		left -= 4
+		switch v := v.(type) {
+		case string:
+			left -= len(v)
+		case map[string]any:
+			for key, at := range v {
+				left -= len(key)
+				if err := walk(at, depth+1); err != nil {
+					return err
+				}
+			}
+		case []any:
+			for _, at := range v {
+				if err := walk(at, depth+1); err != nil {
+					return err
+				}
+			}
+		}
+		if left < 0 {
+			return fmt.Errorf("%s: values are larger than %d KiB: keep large data in a ConfigMap or Secret of the virtual cluster", field, maxValuesSize>>10)
+		}
+		return nil
+	}
+	return walk(v, 0)
+}
+
+// Object returns the object that a field holds, a copy; nil where there is none.
+func Object(field string, v *structpb.Value) (map[string]any, error) {
+	is := v.AsInterface()
+	object, ok := is.(map[string]any)
+	if !ok && is != nil {
+		return nil, typeError(field, is, reflect.TypeOf(object))
+	}
+	return object, nil
+}
+
 // Strict decodes an object into one of the API's Go types. A field that the type doesn't
-// have is an error: a misspelt one must not pass for one that was left out. Each edit
-// may change what is decoded.
-func Strict(field string, s *structpb.Struct, into any, edits ...func(map[string]any)) error {
-	m, err := goMap(s)
+// have is an error: a misspelt one must not pass for one that was left out.
+func Strict(field string, object map[string]any, into any) error {
+	raw, err := JSON(object)
 	if err != nil {
-		return fmt.Errorf("%s.%w", field, err)
-	}
-	for _, edit := range edits {
-		edit(m)
-	}
-	var raw bytes.Buffer
-	e := json.NewEncoder(&raw)
-	// An escape takes six bytes, and values are kept as they are written here.
-	e.SetEscapeHTML(false)
-	if err := e.Encode(m); err != nil {
 		return fmt.Errorf("%s: cannot be written as JSON: %w", field, err)
 	}
-	unknown, err := kjson.UnmarshalStrict(raw.Bytes(), into)
+	unknown, err := kjson.UnmarshalStrict(raw, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
-		at, is := misfit(structpb.NewStructValue(s), strings.Split(wrong.Field, "."), field, wrong.Type)
+		at, is := misfit(object, strings.Split(wrong.Field, "."), field, wrong.Type)
 		return typeError(at, is, wrong.Type)
 	case err != nil:
 		return fmt.Errorf("%s: %w", field, err)
 	}
-	var paths []string
-	for _, err := range unknown {
-		if at, ok := err.(kjson.FieldError); ok { //nolint:errorlint // Errors in that list aren't wrapped.
-			paths = append(paths, at.FieldPath())
-		}
+	var first kjson.FieldError
+	if errors.As(errors.Join(unknown...), &first) {
+		return fmt.Errorf("%s.%s: there is no such field: see docs/api.md for those there are", field, first.FieldPath())
 	}
-	if len(paths) > 0 {
-		return fmt.Errorf("%s.%s: there is no such field: see docs/api.md for those there are", field, slices.Min(paths))
-	}
-	return errors.Join(unknown...)
+	return nil
 }
 
-// Object returns the object that a field holds; nil where there is none.
-func Object(field string, v *structpb.Value) (*structpb.Struct, error) {
-	if t := reflect.TypeFor[map[string]any](); !fits(v, t) {
-		return nil, typeError(field, v, t)
-	}
-	return v.GetStructValue(), nil
+// JSON returns a value as JSON, without the escapes that are for web pages alone: each
+// takes six bytes.
+func JSON(v any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return out.Bytes(), err
 }
 
-func typeError(field string, is *structpb.Value, want reflect.Type) error {
-	return fmt.Errorf("%s: %s is not %s: write %[3]s", field, show(is), typeName(want))
+func typeError(field string, is any, want reflect.Type) error {
+	seen := fmt.Sprint(is)
+	switch is.(type) {
+	case string:
+		seen = fmt.Sprintf("%.60q", is)
+	case []any, map[string]any:
+		seen = typeName(reflect.TypeOf(is))
+	}
+	return fmt.Errorf("%s: %s is not %s: write %[3]s", field, seen, typeName(want))
 }
 
 // misfit finds the value that isn't of a type, and its path: that of a decoding error has
 // neither the places in lists nor the keys of maps.
-func misfit(v *structpb.Value, path []string, at string, want reflect.Type) (string, *structpb.Value) {
-	if list := v.GetListValue(); list != nil && (len(path) > 0 || want.Kind() != reflect.Slice) {
-		for i, item := range list.GetValues() {
+func misfit(v any, path []string, at string, want reflect.Type) (string, any) {
+	if list, ok := v.([]any); ok && (len(path) > 0 || want.Kind() != reflect.Slice) {
+		for i, item := range list {
 			if at, is := misfit(item, path, fmt.Sprintf("%s[%d]", at, i), want); is != nil {
 				return at, is
 			}
 		}
 	}
-	of := v.GetStructValue().GetFields()
+	of, isObject := v.(map[string]any)
 	switch {
-	case len(path) > 0 && path[0] != "" && of != nil:
+	case len(path) > 0 && path[0] != "" && isObject:
 		return misfit(of[path[0]], path[1:], at+"."+path[0], want)
 	case len(path) > 0 && path[0] != "" || fits(v, want):
 		return at, nil
@@ -91,30 +136,13 @@ func misfit(v *structpb.Value, path []string, at string, want reflect.Type) (str
 	return at, v
 }
 
-func fits(v *structpb.Value, want reflect.Type) bool {
-	switch k := v.GetKind().(type) {
-	case nil, *structpb.Value_NullValue:
-		return true
-	case *structpb.Value_StructValue:
-		return typeName(want) == anObject
-	case *structpb.Value_ListValue:
-		return want.Kind() == reflect.Slice
-	case *structpb.Value_StringValue:
-		return want.Kind() == reflect.String
-	case *structpb.Value_BoolValue:
-		return want.Kind() == reflect.Bool
-	case *structpb.Value_NumberValue:
-		return typeName(want) == aNumber && k.NumberValue == math.Trunc(k.NumberValue)
-	}
-	return false
+// fits reports whether a value of JSON can be decoded into a type.
+func fits(v any, want reflect.Type) bool {
+	n, _ := v.(float64)
+	return v == nil || typeName(reflect.TypeOf(v)) == typeName(want) && n == math.Trunc(n)
 }
 
-// What fields take.
-const (
-	anObject = "an object"
-	aNumber  = "a whole number"
-)
-
+// typeName is what errors call a type, of Go's API types or of JSON.
 func typeName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -123,10 +151,10 @@ func typeName(t reflect.Type) string {
 		return "text"
 	case reflect.Slice:
 		return "a list"
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return aNumber
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+		return "a whole number"
 	}
-	return anObject
+	return "an object"
 }
 
 // Prune removes objects without fields, which are as good as none, but for those in chart
@@ -148,54 +176,5 @@ func Prune(m map[string]any) {
 				}
 			}
 		}
-	}
-}
-
-// goMap is Struct.AsMap, but refuses numbers that JSON can't carry.
-func goMap(s *structpb.Struct) (map[string]any, error) {
-	out := make(map[string]any, len(s.GetFields()))
-	for key, v := range s.GetFields() {
-		at, err := goValue(v)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", key, err)
-		}
-		out[key] = at
-	}
-	return out, nil
-}
-
-func goValue(v *structpb.Value) (any, error) {
-	switch k := v.GetKind().(type) {
-	case *structpb.Value_StructValue:
-		return goMap(k.StructValue)
-	case *structpb.Value_ListValue:
-		out := make([]any, 0, len(k.ListValue.GetValues()))
-		for _, at := range k.ListValue.GetValues() {
-			g, err := goValue(at)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, g)
-		}
-		return out, nil
-	case *structpb.Value_NumberValue:
-		if math.IsNaN(k.NumberValue) || math.IsInf(k.NumberValue, 0) {
-			return nil, fmt.Errorf("%v is not a number of JSON: write a finite number", k.NumberValue)
-		}
-	}
-	return v.AsInterface(), nil
-}
-
-// show prints a short form of a value for an error.
-func show(v *structpb.Value) string {
-	switch is := v.AsInterface().(type) {
-	case string:
-		return fmt.Sprintf("%.60q", is)
-	case []any:
-		return "a list"
-	case map[string]any:
-		return anObject
-	default:
-		return fmt.Sprint(is)
 	}
 }

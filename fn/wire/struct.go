@@ -4,8 +4,11 @@
 package wire
 
 import (
+	"encoding/base64"
 	"encoding/json"
+	"slices"
 
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 )
@@ -20,9 +23,6 @@ func Of(s *structpb.Struct) Struct { return Struct{s} }
 // Exists reports whether there is an object.
 func (o Struct) Exists() bool { return o.s != nil }
 
-// Fields returns the object's fields.
-func (o Struct) Fields() map[string]*structpb.Value { return o.s.GetFields() }
-
 // Get returns the object at the path.
 func (o Struct) Get(path ...string) Struct {
 	s := o.s
@@ -35,7 +35,7 @@ func (o Struct) Get(path ...string) Struct {
 // Value returns the value at the path, nil when there is none.
 func (o Struct) Value(path ...string) *structpb.Value {
 	last := len(path) - 1
-	return o.Get(path[:last]...).Fields()[path[last]]
+	return o.Get(path[:last]...).s.GetFields()[path[last]]
 }
 
 // String returns the text at the path.
@@ -112,4 +112,111 @@ func (o Struct) Condition(typ string) Condition {
 		}
 	}
 	return Condition{}
+}
+
+// Composed is an observed composed resource.
+type Composed struct {
+	Struct
+	// Connection are its connection details: never to leave but as such.
+	Connection map[string][]byte
+}
+
+// Deployed reports whether Helm's last change of a Release has succeeded.
+func (c Composed) Deployed() bool { return c.String("status", "atProvider", "state") == "deployed" }
+
+// Installed returns the version of a Release's chart that Helm has installed: the one in
+// its spec, once Helm's record says the same, and otherwise the one from before. The
+// record alone proves nothing: it is within the tenant's reach.
+func (c Composed) Installed(before string) string {
+	if v := c.String("spec", "forProvider", "chart", "version"); c.Deployed() && c.String("status", "atProvider", "version") == v && v != "" {
+		return v
+	}
+	return before
+}
+
+// Current reports whether the provider has seen the newest spec: while it rolls
+// out a change, the conditions are about what was before. Providers that don't
+// say which generation they saw are believed.
+func (c Composed) Current() bool {
+	seen := c.Condition("Synced").ObservedGeneration
+	return seen == 0 || seen >= c.Int(0, "metadata", "generation")
+}
+
+// TakenBack reports whether a Release stays as it was before a change that failed: its
+// provider may make it, and may not change it.
+func (c Composed) TakenBack() bool {
+	policies := c.Strings("spec", "managementPolicies")
+	return slices.Contains(policies, "Create") && !slices.Contains(policies, "Update")
+}
+
+// Healthy reports whether a provider reports a resource synced and ready, as it
+// is wanted now.
+func (c Composed) Healthy() bool {
+	synced := c.Condition("Synced")
+	// After an upgrade provider-helm leaves Ready as it was found before, False, until it
+	// looks again: ten minutes later.
+	upgraded := synced.True() && c.Deployed()
+	return (upgraded || c.Condition("Ready").True()) && !synced.False() && c.Current()
+}
+
+// Required returns the objects of a kind that Crossplane has found for a
+// requirement, and whether it has looked.
+func Required(req *fnv1.RunFunctionRequest, requirement, apiVersion, kind string) ([]Struct, bool) {
+	resources, read := req.GetRequiredResources()[requirement]
+	var out []Struct
+	for _, r := range resources.GetItems() {
+		// A Composition may hand over resources under any name it likes.
+		if s := (Struct{r.GetResource()}); s.String("apiVersion") == apiVersion && s.String("kind") == kind {
+			out = append(out, s)
+		}
+	}
+	return out, read
+}
+
+// RequiredObject returns the object of API version v1 with that kind, namespace and name
+// that Crossplane has found for a requirement, and whether it has looked.
+func RequiredObject(req *fnv1.RunFunctionRequest, requirement, kind, namespace, name string) (Struct, bool) {
+	found, read := Required(req, requirement, "v1", kind)
+	for _, o := range found {
+		if namespace != "" && o.String("metadata", "namespace") == namespace && o.String("metadata", "name") == name {
+			return o, read
+		}
+	}
+	return Struct{}, read
+}
+
+// MaxSecretSize bounds a Secret of credentials, in bytes.
+const MaxSecretSize = 256 << 10
+
+// TooLarge reports whether a Secret holds more than credentials would. What reads
+// them takes many times their size.
+func TooLarge(o Struct) bool {
+	size := 0
+	for key, v := range o.Get("data").s.GetFields() {
+		size += len(key) + base64.StdEncoding.DecodedLen(len(v.GetStringValue()))
+	}
+	return size > MaxSecretSize
+}
+
+// SecretData is what stands in a Secret, decoded. What isn't base64 can't come
+// from an API server, and reads as absent.
+func SecretData(o Struct) map[string]string {
+	fields := o.Get("data").s.GetFields()
+	out := make(map[string]string, len(fields))
+	for key := range fields {
+		if raw := o.SecretValue(key); raw != nil {
+			out[key] = string(raw)
+		}
+	}
+	return out
+}
+
+// SecretValue returns the decoded value at a key of a Secret: empty where there is
+// none, nil for what isn't base64.
+func (o Struct) SecretValue(key string) []byte {
+	raw, err := base64.StdEncoding.DecodeString(o.String("data", key))
+	if err != nil {
+		return nil
+	}
+	return raw
 }

@@ -36,7 +36,7 @@ var files = []string{"tenants.yaml", "confinement.yaml", "claims.yaml"}
 // apiServer decides about requests as the API server does: its own dispatcher goes
 // through match constraints, bindings, match conditions and validations of policies.
 type apiServer struct {
-	hooks      []validating.PolicyHook
+	policies   []*policy
 	namespaces cache.Indexer
 	dispatcher generic.Dispatcher[validating.PolicyHook]
 }
@@ -70,29 +70,26 @@ func read(t *testing.T) ([]*admissionv1.ValidatingAdmissionPolicy, []*admissionv
 	return policies, bindings
 }
 
-// newAPIServer has the policies and bindings, and tenant a's namespace beside others.
-func newAPIServer(t *testing.T, policies []*admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) *apiServer {
+// compiled are the policies as they are in the files, with their bindings. To compile them takes seconds.
+var compiled struct {
+	once     sync.Once
+	policies []*policy
+}
+
+// newAPIServer has the policies as they are in the files, and tenant a's namespace beside others.
+func newAPIServer(t *testing.T) *apiServer {
 	t.Helper()
-	s := &apiServer{namespaces: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})}
-	matcher := matching.NewMatcher(listersv1.NewNamespaceLister(s.namespaces), nil)
-	s.dispatcher = validating.NewDispatcher(nil, generic.NewPolicyMatcher(matcher))
-	for _, p := range policies {
-		p = p.DeepCopy()
-		setDefaults(p.Spec.MatchConstraints)
-		hook := validating.PolicyHook{Policy: p, Evaluator: compile(t, p)}
-		for _, b := range bindings {
-			if b.Spec.PolicyName == p.Name {
-				b = b.DeepCopy()
-				if b.Spec.MatchResources != nil {
-					setDefaults(b.Spec.MatchResources)
-				}
-				hook.Bindings = append(hook.Bindings, b)
+	compiled.once.Do(func() {
+		policies, bindings := read(t)
+		for _, p := range policies {
+			if c := compile(t, p, bindings); len(c.bindings) > 0 {
+				compiled.policies = append(compiled.policies, c)
 			}
 		}
-		if len(hook.Bindings) > 0 {
-			s.hooks = append(s.hooks, hook)
-		}
-	}
+	})
+	s := &apiServer{policies: compiled.policies, namespaces: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})}
+	matcher := matching.NewMatcher(listersv1.NewNamespaceLister(s.namespaces), nil)
+	s.dispatcher = validating.NewDispatcher(nil, generic.NewPolicyMatcher(matcher))
 	for _, ns := range []*corev1.Namespace{
 		tenant("vargo-a", map[string]string{
 			"virtualargocd.io/ingress-host":      "a.example.org,b.example.org",
@@ -142,20 +139,6 @@ func setDefaults(m *admissionv1.MatchResources) {
 	}
 }
 
-// inForce has the policies as they are in the files.
-var inForce = sync.OnceValue(func() func(*testing.T) *apiServer {
-	var once sync.Once
-	var s *apiServer
-	return func(t *testing.T) *apiServer {
-		t.Helper()
-		once.Do(func() {
-			policies, bindings := read(t)
-			s = newAPIServer(t, policies, bindings)
-		})
-		return s
-	}
-})
-
 // A request to the API server.
 type request struct {
 	// by is a username.
@@ -175,6 +158,35 @@ type request struct {
 
 // decide is why a request is refused, policy by policy; "" when it isn't.
 func (s *apiServer) decide(t *testing.T, r request) string {
+	t.Helper()
+	a := attributes(t, r)
+	var refusals []string
+	for _, p := range s.policies {
+		if refusal := s.ask(t, a, p.hook()); refusal != "" {
+			refusals = append(refusals, refusal)
+		}
+	}
+	return strings.Join(refusals, "; ")
+}
+
+// ask is why one policy refuses a request; "" when it doesn't. One at a time, since the dispatcher tells the first refusal alone.
+func (s *apiServer) ask(t *testing.T, a admission.Attributes, hook validating.PolicyHook) string {
+	t.Helper()
+	err := s.dispatcher.Dispatch(t.Context(), a, interfaces, []validating.PolicyHook{hook})
+	if err == nil {
+		return ""
+	}
+	status := &apierrors.StatusError{}
+	if !errors.As(err, &status) || len(status.ErrStatus.Details.Causes) == 0 {
+		t.Fatalf("want a refusal, got %v", err)
+	}
+	return status.ErrStatus.Details.Causes[0].Message
+}
+
+var interfaces = admission.NewObjectInterfacesFromScheme(runtime.NewScheme())
+
+// attributes are a request as the API server hands it to admission.
+func attributes(t *testing.T, r request) admission.Attributes {
 	t.Helper()
 	gvr, subresource := resourceOf(r.resource)
 	gvk := gvr.GroupVersion().WithKind(kinds[gvr.Resource])
@@ -197,21 +209,7 @@ func (s *apiServer) decide(t *testing.T, r request) string {
 	if r.name == "-" {
 		r.name = ""
 	}
-	attributes := admission.NewAttributesRecord(object, old, gvk, r.namespace, r.name, gvr, subresource, r.operation, r.options, r.dryRun, &user.DefaultInfo{Name: r.by})
-	// One policy at a time, since the dispatcher tells the first refusal alone.
-	var refusals []string
-	for i := range s.hooks {
-		err := s.dispatcher.Dispatch(t.Context(), attributes, admission.NewObjectInterfacesFromScheme(runtime.NewScheme()), s.hooks[i:i+1])
-		if err == nil {
-			continue
-		}
-		status := &apierrors.StatusError{}
-		if !errors.As(err, &status) || len(status.ErrStatus.Details.Causes) == 0 {
-			t.Fatalf("want a refusal, got %v", err)
-		}
-		refusals = append(refusals, status.ErrStatus.Details.Causes[0].Message)
-	}
-	return strings.Join(refusals, "; ")
+	return admission.NewAttributesRecord(object, old, gvk, r.namespace, r.name, gvr, subresource, r.operation, r.options, r.dryRun, &user.DefaultInfo{Name: r.by})
 }
 
 // parse is nil, and not an interface with a nil pointer in it, for no text.
@@ -262,8 +260,35 @@ func resourceOf(name string) (schema.GroupVersionResource, string) {
 // oldest is what the first API server with these policies, 1.30, takes for new ones.
 var oldest = version.MajorMinor(1, 29)
 
-// compile does what the API server does with a policy.
-func compile(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy) validating.Validator {
+// A policy that is compiled, and its bindings.
+type policy struct {
+	*admissionv1.ValidatingAdmissionPolicy
+	bindings []*admissionv1.ValidatingAdmissionPolicyBinding
+	// The parts of a validator.
+	matcher                       matchconditions.Matcher
+	validations, audits, messages cel.ConditionEvaluator
+}
+
+// hook is what the dispatcher goes by.
+func (p *policy) hook() validating.PolicyHook {
+	validator := validating.NewValidator(p.validations, p.matcher, p.audits, p.messages, p.Spec.FailurePolicy)
+	return validating.PolicyHook{Policy: p.ValidatingAdmissionPolicy, Bindings: p.bindings, Evaluator: validator}
+}
+
+// compile does what the API server does with a policy and its bindings.
+func compile(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy, bindings []*admissionv1.ValidatingAdmissionPolicyBinding) *policy {
+	t.Helper()
+	out := &policy{ValidatingAdmissionPolicy: p.DeepCopy()}
+	setDefaults(out.Spec.MatchConstraints)
+	for _, b := range bindings {
+		if b.Spec.PolicyName == p.Name {
+			b = b.DeepCopy()
+			if b.Spec.MatchResources != nil {
+				setDefaults(b.Spec.MatchResources)
+			}
+			out.bindings = append(out.bindings, b)
+		}
+	}
 	t.Helper()
 	compiler, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(oldest))
 	if err != nil {
@@ -290,11 +315,12 @@ func compile(t *testing.T, p *admissionv1.ValidatingAdmissionPolicy) validating.
 	condition := func(of []cel.ExpressionAccessor, vars cel.OptionalVariableDeclarations) cel.ConditionEvaluator {
 		return compiler.CompileCondition(of, vars, environment.NewExpressions)
 	}
-	var matcher matchconditions.Matcher
 	if len(conditions) > 0 {
-		matcher = matchconditions.NewMatcher(condition(conditions, vars), p.Spec.FailurePolicy, "policy", "validate", p.Name)
+		out.matcher = matchconditions.NewMatcher(condition(conditions, vars), p.Spec.FailurePolicy, "policy", "validate", p.Name)
 	}
-	return validating.NewValidator(condition(validations, vars), matcher, condition(nil, vars), condition(messages, cel.OptionalVariableDeclarations{}), p.Spec.FailurePolicy)
+	out.validations, out.audits = condition(validations, vars), condition(nil, vars)
+	out.messages = condition(messages, cel.OptionalVariableDeclarations{})
+	return out
 }
 
 // A verdict about a request: want is part of the refusal, "" for none.
@@ -320,7 +346,7 @@ func (v verdict) wrong(got string) string {
 // ask holds the policies in force to the verdicts.
 func ask(t *testing.T, cases map[string]verdict) {
 	t.Helper()
-	s := inForce()(t)
+	s := newAPIServer(t)
 	for name, v := range cases {
 		t.Run(name, func(t *testing.T) {
 			if wrong := v.wrong(s.decide(t, v.request)); wrong != "" {

@@ -48,8 +48,7 @@ func TestChartIsLetIn(t *testing.T) {
 				t.Fatal(err)
 			}
 			objects := render(t, ch, "vcluster", "vargo-chart", p.VirtualCluster.Values)
-			policies, bindings := read(t)
-			s := newAPIServer(t, policies, bindings)
+			s := newAPIServer(t)
 			if err := s.namespaces.Add(tenant("vargo-chart", host.NamespaceAnnotations(p))); err != nil {
 				t.Fatal(err)
 			}
@@ -91,7 +90,7 @@ func TestArgoCDIsLetIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]int{}
-	s := inForce()(t)
+	s := newAPIServer(t)
 	for _, o := range render(t, ch, "argocd", "argocd", p.ArgoCD.Values) {
 		if template, found, _ := unstructured.NestedMap(o.Object, "spec", "template"); found {
 			o = &unstructured.Unstructured{Object: template}

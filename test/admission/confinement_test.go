@@ -85,7 +85,7 @@ func confined() map[string]verdict {
 func TestAccounts(t *testing.T) { ask(t, accounts()) }
 
 func accounts() map[string]verdict {
-	const other, unlabelled = "writes in no other", "without the label virtualargocd.io/tenant"
+	const other, unlabelled = "may write only in that tenant's namespace", "without the label virtualargocd.io/tenant"
 	do := func(by, namespace string) request {
 		return request{by: by, resource: "serviceaccounts", namespace: namespace, name: "vc-vcluster", object: `{}`}
 	}

@@ -64,10 +64,10 @@ func againstItself() map[string]verdict {
 		"ConfigurationRemoved": {remove("secrets", "vc-config-vcluster", `{data: {config.yaml: YQ==}}`), "its own configuration"},
 		"ConfigurationNoted":   {change("secrets", "vc-config-vcluster", `{data: {config.yaml: YQ==}}`, `{metadata: {annotations: {vcluster.loft.sh/store: a}}, data: {config.yaml: YQ==}}`), ""},
 		"ConfigurationFrozen":  {change("secrets", "vc-config-vcluster", `{data: {config.yaml: YQ==}}`, `{immutable: true, data: {config.yaml: YQ==}}`), "its own configuration"},
-		"ConfigurationsOwner":  {change("secrets", "vc-config-vcluster", `{data: {config.yaml: YQ==}}`, `{metadata: {ownerReferences: [{kind: Pod, name: x, uid: y}]}, data: {config.yaml: YQ==}}`), "owners of its control plane"},
-		"WorkloadsOwner":       {change("apps/statefulsets", "vcluster", set, strings.Replace(set, "{spec", "{metadata: {ownerReferences: [{kind: Pod, name: x, uid: y}]}, spec", 1)), "owners of its control plane"},
+		"ConfigurationsOwner":  {change("secrets", "vc-config-vcluster", `{data: {config.yaml: YQ==}}`, `{metadata: {ownerReferences: [{kind: Pod, name: x, uid: y}]}, data: {config.yaml: YQ==}}`), "may not change the owner references"},
+		"WorkloadsOwner":       {change("apps/statefulsets", "vcluster", set, strings.Replace(set, "{spec", "{metadata: {ownerReferences: [{kind: Pod, name: x, uid: y}]}, spec", 1)), "may not change the owner references"},
 		"StatusOfItsPod":       {change("pods/status", "vcluster-0", `{metadata: {labels: {app: vcluster}}, spec: {containers: []}, status: {podIP: 10.0.0.1}}`, `{metadata: {labels: {app: vcluster}}, spec: {containers: []}, status: {}}`), "leaves the pods of its control plane alone"},
-		"NextRecord":           {change("secrets", "sh.helm.release.v1.vcluster.v7", "", `{type: Opaque}`), "no record of Helm's"},
+		"NextRecord":           {change("secrets", "sh.helm.release.v1.vcluster.v7", "", `{type: Opaque}`), "may not be a Helm release record"},
 		"LabelsOfItsPod":       {change("pods", "vcluster-0", `{metadata: {labels: {app: vcluster, release: vcluster}}, spec: {containers: []}}`, `{metadata: {labels: {app: vcluster, release: vcluster, x: y}}, spec: {containers: []}}`), "leaves the labels of the pods"},
 		"ServiceRange":         {change("services", "vcluster", service, `{metadata: {annotations: {vcluster.loft.sh/service-cidr: 10.96.0.0/12}}, spec: {selector: {app: vcluster, release: vcluster}}}`), ""},
 		"ServiceLeadsAway":     {change("services", "vcluster", service, `{spec: {selector: {app: mine}}}`), "leaves the Services of its control plane alone"},
@@ -76,10 +76,10 @@ func againstItself() map[string]verdict {
 		"CopysService":         {change("services", "a-x-default-x-vcluster", service, `{spec: {selector: {app: mine}}}`), ""},
 		"EntersACopy":          {enter("pods/exec", "a-x-default-x-vcluster"), ""},
 		"EntersALongName":      {enter("pods/attach", strings.Repeat("a", 52)+"-0123456789"), ""},
-		"EntersItself":         {enter("pods/exec", "vcluster-0"), "enters no pods"},
-		"AttachesToEtcd":       {enter("pods/attach", "vcluster-etcd-0"), "enters no pods"},
-		"ForwardsFromItself":   {enter("pods/portforward", "vcluster-5d4f8c7b9-abcde"), "enters no pods"},
-		"ProxiesItself":        {enter("pods/proxy", "vcluster-0"), "enters no pods"},
+		"EntersItself":         {enter("pods/exec", "vcluster-0"), "may connect only to pods that it copied"},
+		"AttachesToEtcd":       {enter("pods/attach", "vcluster-etcd-0"), "may connect only to pods that it copied"},
+		"ForwardsFromItself":   {enter("pods/portforward", "vcluster-5d4f8c7b9-abcde"), "may connect only to pods that it copied"},
+		"ProxiesItself":        {enter("pods/proxy", "vcluster-0"), "may connect only to pods that it copied"},
 	}
 }
 

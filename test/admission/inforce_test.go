@@ -1,15 +1,21 @@
 package admission
 
 import (
+	"cmp"
+	"context"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/cel-go/common/types"
+	admissionapi "k8s.io/api/admission/v1"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/admission/plugin/cel"
 )
 
 // required are the policies without which the function installs nothing.
@@ -76,7 +82,7 @@ func TestPoliciesAreInForce(t *testing.T) {
 			}
 		}
 		bound := slices.ContainsFunc(bindings, func(b *admissionv1.ValidatingAdmissionPolicyBinding) bool {
-			return b.Name == p.Name && b.Spec.PolicyName == p.Name && b.Spec.MatchResources == nil && marked(b.ObjectMeta) &&
+			return b.Name == p.Name && b.Spec.PolicyName == p.Name && b.Spec.MatchResources == nil && b.Spec.ParamRef == nil && marked(b.ObjectMeta) &&
 				slices.Equal(b.Spec.ValidationActions, []admissionv1.ValidationAction{admissionv1.Deny})
 		})
 		if !bound {
@@ -94,21 +100,19 @@ func TestPoliciesAreInForce(t *testing.T) {
 // TestBrokenPoliciesAreNoticed changes what each policy is for, in the ways in which
 // a slip would, and wants a verdict of the tables above to be wrong then.
 func TestBrokenPoliciesAreNoticed(t *testing.T) {
-	s := inForce()(t)
+	s := newAPIServer(t)
 	// Each policy decides by itself, so that the others say of a request what they said before.
 	type said struct {
 		verdict
-		by []string
+		attributes admission.Attributes
+		by         []string
 	}
-	var all []said
-	alone := func(hook validating.PolicyHook) *apiServer {
-		return &apiServer{hooks: []validating.PolicyHook{hook}, namespaces: s.namespaces, dispatcher: s.dispatcher}
-	}
+	var all []*said
 	for table, cases := range tables() {
 		for name, v := range cases {
-			one := said{verdict: v}
-			for _, hook := range s.hooks {
-				one.by = append(one.by, alone(hook).decide(t, v.request))
+			one := &said{verdict: v, attributes: attributes(t, v.request)}
+			for _, p := range s.policies {
+				one.by = append(one.by, s.ask(t, one.attributes, p.hook()))
 			}
 			if wrong := v.wrong(strings.Join(one.by, "")); wrong != "" {
 				t.Fatalf("%s/%s: %s", table, name, wrong)
@@ -116,19 +120,18 @@ func TestBrokenPoliciesAreNoticed(t *testing.T) {
 			all = append(all, one)
 		}
 	}
-	for i, hook := range s.hooks {
-		for name, change := range slips(hook.Policy) {
-			t.Run(hook.Policy.Name+"/"+name, func(t *testing.T) {
-				p := hook.Policy.DeepCopy()
-				change(p)
-				evaluator := hook.Evaluator
-				if strings.HasPrefix(name, allowsAll) {
-					evaluator = compile(t, p)
-				}
-				broken := alone(validating.PolicyHook{Policy: p, Bindings: hook.Bindings, Evaluator: evaluator})
+	for i, p := range s.policies {
+		// What the policy refuses comes first: that is where a change shows.
+		slices.SortStableFunc(all, func(a, b *said) int { return cmp.Compare(min(len(b.by[i]), 1), min(len(a.by[i]), 1)) })
+		for name, change := range slips(p) {
+			t.Run(p.Name+"/"+name, func(t *testing.T) {
+				broken := *p
+				broken.ValidatingAdmissionPolicy = p.DeepCopy()
+				change(&broken)
+				hook := broken.hook()
 				for _, one := range all {
 					by := slices.Clone(one.by)
-					if by[i] = broken.decide(t, one.request); one.wrong(strings.Join(by, "")) != "" {
+					if by[i] = s.ask(t, one.attributes, hook); one.wrong(strings.Join(by, "")) != "" {
 						return
 					}
 				}
@@ -138,36 +141,48 @@ func TestBrokenPoliciesAreNoticed(t *testing.T) {
 	}
 }
 
-// allowsAll begins the names of slips that change an expression.
-const allowsAll = "AllowsAll/"
+// allowing is the validations of a policy, of which one has the expression "true".
+type allowing struct {
+	cel.ConditionEvaluator
+	index int
+}
+
+// ForInput evaluates the validations.
+func (a allowing) ForInput(ctx context.Context, attributes *admission.VersionedAttributes, request *admissionapi.AdmissionRequest, vars cel.OptionalVariableBindings, namespace *corev1.Namespace, budget int64) ([]cel.EvaluationResult, int64, error) {
+	results, budget, err := a.ConditionEvaluator.ForInput(ctx, attributes, request, vars, namespace, budget)
+	if err == nil {
+		results[a.index].EvalResult, results[a.index].Error = types.True, nil
+	}
+	return results, budget, err
+}
 
 // slips are changes of a policy that leave it valid, and less than it was.
-func slips(p *admissionv1.ValidatingAdmissionPolicy) map[string]func(*admissionv1.ValidatingAdmissionPolicy) {
-	all := map[string]func(*admissionv1.ValidatingAdmissionPolicy){}
+func slips(p *policy) map[string]func(*policy) {
+	all := map[string]func(*policy){}
 	if p.Spec.MatchConstraints.NamespaceSelector != nil && len(p.Spec.MatchConstraints.NamespaceSelector.MatchExpressions) > 0 {
-		all["DoesNotExist"] = func(p *admissionv1.ValidatingAdmissionPolicy) {
+		all["DoesNotExist"] = func(p *policy) {
 			p.Spec.MatchConstraints.NamespaceSelector.MatchExpressions[0].Operator = metav1.LabelSelectorOpDoesNotExist
 		}
 	}
 	for i, validation := range p.Spec.Validations {
-		all[allowsAll+validation.Message+strconv.Itoa(i)] = func(p *admissionv1.ValidatingAdmissionPolicy) { p.Spec.Validations[i].Expression = "true" }
+		all["AllowsAll/"+validation.Message+strconv.Itoa(i)] = func(p *policy) { p.validations = allowing{p.validations, i} }
 	}
 	for i, rule := range p.Spec.MatchConstraints.ResourceRules {
-		of := func(p *admissionv1.ValidatingAdmissionPolicy) *admissionv1.NamedRuleWithOperations {
+		of := func(p *policy) *admissionv1.NamedRuleWithOperations {
 			return &p.Spec.MatchConstraints.ResourceRules[i]
 		}
 		for j, operation := range rule.Operations {
-			all["No"+string(operation)+strconv.Itoa(i)] = func(p *admissionv1.ValidatingAdmissionPolicy) {
+			all["No"+string(operation)+strconv.Itoa(i)] = func(p *policy) {
 				of(p).Operations = slices.Delete(of(p).Operations, j, j+1)
 			}
 		}
 		for j, resource := range rule.Resources {
 			if resource == "*/*" {
-				all["NoSubresources"+strconv.Itoa(i)] = func(p *admissionv1.ValidatingAdmissionPolicy) { of(p).Resources[j] = "*" }
+				all["NoSubresources"+strconv.Itoa(i)] = func(p *policy) { of(p).Resources[j] = "*" }
 				continue
 			}
-			all["Misspelt/"+resource] = func(p *admissionv1.ValidatingAdmissionPolicy) { of(p).Resources[j] += "x" }
-			all["Status/"+resource] = func(p *admissionv1.ValidatingAdmissionPolicy) { of(p).Resources[j] = resource + "/status" }
+			all["Misspelt/"+resource] = func(p *policy) { of(p).Resources[j] += "x" }
+			all["Status/"+resource] = func(p *policy) { of(p).Resources[j] = resource + "/status" }
 		}
 	}
 	return all

@@ -77,7 +77,7 @@ func installs() map[string]verdict {
 		"ConfigMap":          {create("configmaps", "vcluster"), not},
 		"OtherKinds":         {create("example.org/widgets", "vcluster"), not},
 		"AccountOfAnyPlace":  {ofAnother, ""},
-		"OtherTenantsObject": {elsewhere, "writes in no other"},
+		"OtherTenantsObject": {elsewhere, "may write only in that tenant's namespace"},
 	}
 }
 
@@ -92,7 +92,7 @@ func charted() map[string]verdict {
 		etcd = `{spec: {template: {metadata: {labels: {app: vcluster-etcd, release: vcluster}}, spec: {serviceAccountName: vc-vcluster, containers: [{name: etcd, image: "` + imageOfEtcd +
 			`", command: [etcd, --data-dir=/var/lib/etcd, "--advertise-client-urls=https://$(NAME).vcluster-etcd-headless.vargo-a:2379", ` +
 			`"--initial-cluster=vcluster-etcd-0=https://vcluster-etcd-0.vcluster-etcd-headless.vargo-a:2380,vcluster-etcd-1=https://vcluster-etcd-1.vcluster-etcd-headless.vargo-a:2380"]}]}}}}`
-		images, commands, run = "runs no images but", "are the vcluster chart's, with its commands", "nothing is run in the containers"
+		images, commands, run = "runs no images but", "are the vcluster chart's, with its commands", "may have no lifecycle hooks and no exec probes"
 		account, service      = "run as vc-vcluster", `{spec: {type: ClusterIP, selector: {app: vcluster, release: vcluster}}}`
 	)
 	do := func(resource, name, object string) request {
@@ -171,11 +171,11 @@ func charted() map[string]verdict {
 		"ServiceWithout":      {do("services", "vcluster", `{spec: {}}`), "lead to its own pods"},
 		"EtcdLeadsAway":       {do("services", "vcluster-etcd", service), "lead to its own pods"},
 		"ServicesOrders":      {serviceBut("{spec", "{metadata: {annotations: {tailscale.com/expose: a}}, spec"), "no annotations for controllers"},
-		"CloudRole":           {named, "no rights of the cloud's"},
-		"CloudLabel":          {do("serviceaccounts", "vc-workload-vcluster", `{metadata: {labels: {azure.workload.identity/use: "true"}}}`), "no rights of the cloud's"},
+		"CloudRole":           {named, "may not have an identity of a cloud"},
+		"CloudLabel":          {do("serviceaccounts", "vc-workload-vcluster", `{metadata: {labels: {azure.workload.identity/use: "true"}}}`), "may not have an identity of a cloud"},
 		"PlatformsAnnotation": {do("serviceaccounts", "vc-vcluster", `{metadata: {annotations: {example.org/a: b}}}`), ""},
-		"TokenAsConfig":       {secret, "is its configuration, or a record of Helm's"},
-		"TokenAsRecord":       {do("secrets", "sh.helm.release.v1.vcluster.v1", `{type: kubernetes.io/service-account-token}`), "is its configuration, or a record of Helm's"},
+		"TokenAsConfig":       {secret, "may write only vcluster's configuration and Helm release records as Secrets"},
+		"TokenAsRecord":       {do("secrets", "sh.helm.release.v1.vcluster.v1", `{type: kubernetes.io/service-account-token}`), "may write only vcluster's configuration and Helm release records as Secrets"},
 	}
 }
 
@@ -210,6 +210,6 @@ func quotas() map[string]verdict {
 		"QuotasStatus":  {do("resourcequotas/status", "virtual-argocd", kubernetes), not},
 		"LimitRange":    {do("limitranges", "virtual-argocd", kubernetes), not},
 		"NetworkPolicy": {do("networking.k8s.io/networkpolicies", "virtual-argocd-tenant", kubernetes), not},
-		"OtherTenants":  {elsewhere, "writes in no other"},
+		"OtherTenants":  {elsewhere, "may write only in that tenant's namespace"},
 	}
 }

@@ -19,7 +19,7 @@ const (
 func TestObjectsOfTenants(t *testing.T) { ask(t, objects()) }
 
 func objects() map[string]verdict {
-	const helm, noHelm, noLabel, noAnnotation = "owner: helm", "no record of Helm's", "may not have the label ", "may not have the annotation "
+	const helm, noHelm, noLabel, noAnnotation = "owner: helm", "may not be a Helm release record", "may not have the label ", "may not have the annotation "
 	labels := func(text string) string { return "{metadata: {" + owned + ", labels: {" + text + "}}, spec: {}}" }
 	annotations := func(text string) string {
 		return "{metadata: {" + owned + ", " + copied + ", annotations: {" + text + "}}, spec: {}}"
@@ -69,9 +69,9 @@ func objects() map[string]verdict {
 
 		"LabelsOfArgoCD":      {do("services", `{metadata: {`+owned+`, labels: {app.kubernetes.io/name: argocd-server, app.kubernetes.io/instance: argocd, helm.sh/chart: argo-cd-9.3.7, argocd.argoproj.io/secret-type: repository}, annotations: {argocd.argoproj.io/tracking-id: "a:apps/Deployment:b/c"}}, spec: {}}`), ""},
 		"LabelsOfWorkloads":   {change("persistentvolumeclaims", plain, labels("pod-template-hash: a, controller-revision-hash: b, statefulset.kubernetes.io/pod-name: c, apps.kubernetes.io/pod-index: '0', batch.kubernetes.io/job-name: d, job-name: d, rollouts-pod-template-hash: e, acme.cert-manager.io/http01-solver: 'true', io.kompose.service: f, vcluster.loft.sh/managed-by: vcluster")), ""},
-		"TrackedWithoutOwner": {do("configmaps", `{metadata: {labels: {app.kubernetes.io/instance: platform}}}`), "has an owner"},
-		"TrackedByAnnotation": {do("configmaps", `{metadata: {annotations: {argocd.argoproj.io/tracking-id: "platform:/ConfigMap:vargo-a/x-x-default-x-vcluster"}}}`), "has an owner"},
-		"LosesItsOwner":       {change("configmaps", labels("app.kubernetes.io/instance: argocd"), `{metadata: {labels: {app.kubernetes.io/instance: argocd}}}`), "has an owner"},
+		"TrackedWithoutOwner": {do("configmaps", `{metadata: {labels: {app.kubernetes.io/instance: platform}}}`), "must have an owner reference"},
+		"TrackedByAnnotation": {do("configmaps", `{metadata: {annotations: {argocd.argoproj.io/tracking-id: "platform:/ConfigMap:vargo-a/x-x-default-x-vcluster"}}}`), "must have an owner reference"},
+		"LosesItsOwner":       {change("configmaps", labels("app.kubernetes.io/instance: argocd"), `{metadata: {labels: {app.kubernetes.io/instance: argocd}}}`), "must have an owner reference"},
 		"GrafanasDashboard":   {do("configmaps", labels("grafana_dashboard: '1'")), noLabel + "grafana_dashboard"},
 		"GrafanasSource":      {change("secrets", plain, labels("grafana_datasource: '1'")), noLabel + "grafana_datasource"},
 		"MeshByLabel":         {do("configmaps", labels("sidecar.istio.io/inject: 'true'")), noLabel + "sidecar.istio.io/inject"},

@@ -197,9 +197,9 @@ func volumes() map[string]verdict {
 	return map[string]verdict{
 		"Volume":             {do(`{spec: {accessModes: [ReadWriteOnce], storageClassName: fast, dataSourceRef: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: a-x-default-x-vcluster}}}`), ""},
 		"StoresVolume":       {byHost, ""},
-		"VolumeOfOthers":     {do(`{spec: {volumeName: pv-1}}`), "names no volume"},
-		"VolumeBySelector":   {do(`{spec: {selector: {}}}`), "selects no volume"},
-		"StaticVolume":       {do(`{spec: {storageClassName: ""}}`), "has a StorageClass"},
+		"VolumeOfOthers":     {do(`{spec: {volumeName: pv-1}}`), "may not name an existing volume"},
+		"VolumeBySelector":   {do(`{spec: {selector: {}}}`), "may not select an existing volume"},
+		"StaticVolume":       {do(`{spec: {storageClassName: ""}}`), "may not be empty: name a StorageClass"},
 		"CopyOfOthers":       {do(`{spec: {dataSourceRef: {kind: PersistentVolumeClaim, name: a-x-b-x-vcluster, namespace: vargo-b}}}`), "another namespace"},
 		"CopyOfItsOwn":       {do(`{spec: {dataSource: {kind: PersistentVolumeClaim, name: a-x-default-x-vcluster}, dataSourceRef: {kind: PersistentVolumeClaim, name: a-x-default-x-vcluster}}}`), ""},
 		"CopyOfALongName":    {do(`{spec: {dataSource: {kind: PersistentVolumeClaim, name: ` + hashed + `}}}`), ""},
@@ -209,7 +209,7 @@ func volumes() map[string]verdict {
 		"LongSnapshot":       {do(`{spec: {dataSource: {apiGroup: snapshot.storage.k8s.io, kind: VolumeSnapshot, name: ` + hashed + `}}}`), foreign},
 		"CopyOfOtherKinds":   {do(`{spec: {dataSourceRef: {apiGroup: example.org, kind: Populator, name: a-x-default-x-vcluster}}}`), foreign},
 		"Grows":              {change(syncer, `{spec: {volumeName: pv-1, resources: {requests: {storage: 1Gi}}}}`, `{spec: {volumeName: pv-1, resources: {requests: {storage: 2Gi}}}}`), ""},
-		"VolumeLater":        {change(syncer, `{spec: {}}`, `{spec: {volumeName: pv-1}}`), "names no volume"},
+		"VolumeLater":        {change(syncer, `{spec: {}}`, `{spec: {volumeName: pv-1}}`), "may not name an existing volume"},
 		"BoundByTheHost":     {change(binder, `{spec: {}}`, `{spec: {volumeName: pv-1}}`), ""},
 		"StaticByNote":       {request{by: controller, resource: "persistentvolumeclaims", namespace: "vargo-a", object: `{metadata: {annotations: {volume.beta.kubernetes.io/storage-class: ""}}, spec: {}}`}, "not in an annotation"},
 	}

@@ -113,7 +113,7 @@ func services() map[string]verdict {
 		"ExternalName":         {do(`{spec: {type: ExternalName, externalName: argocd-server.vargo-b.svc}}`), "ExternalName"},
 		"NodePort":             {do(`{spec: {type: NodePort}}`), "NodePort"},
 		"NodePortLater":        {change(`{spec: {type: ClusterIP}}`, `{spec: {type: NodePort}}`), "NodePort"},
-		"DNSNameByAnybody":     {byAdmin, "no DNS names"},
+		"DNSNameByAnybody":     {byAdmin, "may not have annotations of external-dns"},
 		"ManyPorts":            {do(`{spec: {ports: [` + many(32, "{port: 1%d}") + `]}}`), ""},
 		"TooManyPorts":         {do(`{spec: {ports: [` + many(33, "{port: 1%d}") + `]}}`), "at most 32 ports"},
 		"LosesAFinalizer":      {change(`{`+leaving+`, spec: {externalIPs: [192.0.2.1]}}`, `{`+leaving+`, spec: {externalIPs: [192.0.2.1]}}`), ""},

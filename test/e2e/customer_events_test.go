@@ -39,7 +39,7 @@ type crossplaneEvents struct {
 // fewEvents counts for the first claim since Crossplane started, too: that one hears once of each admission policy, and of each
 // binding, that the function asks for.
 func (c *customer) fewEvents(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	c.events.holdToBudget(ctx, t, float64(2*len(corehost.RequiredPolicies())))
+	c.events.holdToBudget(ctx, t, float64(2*len(corehost.RequiredPolicies)))
 	return ctx
 }
 

@@ -72,7 +72,7 @@ func claimTakesOver(ctx context.Context, t *testing.T, i *intrusion) {
 		words string
 	}{
 		"resourceRef":             {ref, "spec.resourceRef is Crossplane's to write"},
-		"compositionUpdatePolicy": {"Manual", "spec.compositionUpdatePolicy is Automatic"},
+		"compositionUpdatePolicy": {"Manual", "spec.compositionUpdatePolicy must be Automatic"},
 		"compositionRef":          {map[string]any{"name": "another"}, "spec.compositionRef is the platform's to choose"},
 		"compositionRevisionRef":  {map[string]any{"name": "another"}, "spec.compositionRevisionRef is the platform's to choose"},
 	} {

@@ -27,7 +27,7 @@ const (
 	precious = "precious"
 
 	// noRecord is the refusal of Helm's records.
-	noRecord = "an object of a tenant is no record of Helm's"
+	noRecord = "an object of a tenant may not be a Helm release record"
 )
 
 // forceSync has vcluster copy an object that no pod uses.

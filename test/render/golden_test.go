@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,23 +59,39 @@ var wholeTenants = map[string]struct {
 // with its golden file. Objects are valid at every stage, kept or not.
 func TestWholeTenants(t *testing.T) {
 	setUp(t)
-	for name, tc := range wholeTenants {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			te := newTenant(t, tc.claim, tc.xrd, tc.composition, tc.input)
-			if tc.plan != "" {
-				te.required = append(te.required, read(t, filepath.Join(root, tc.plan))...)
-			}
-			at := func(stage string) {
-				t.Helper()
-				if tc.stages == nil || tc.stages[stage] {
-					golden(t, tc.reason, filepath.Join(name, stage+".yaml"), manifests(t, te.rendered))
+	var mu sync.Mutex
+	// objects of all stages, and where each is from.
+	var objects []*object
+	var places []string
+	// Returns when all tenants are through.
+	t.Run("Tenants", func(t *testing.T) {
+		for name, tc := range wholeTenants {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				te := newTenant(t, tc.claim, tc.xrd, tc.composition, tc.input)
+				if tc.plan != "" {
+					te.required = append(te.required, read(t, filepath.Join(root, tc.plan))...)
 				}
-				te.valid()
-			}
-			te.bringUp(at)
-			te.breakDown(at)
-		})
+				at := func(stage string) {
+					t.Helper()
+					if tc.stages == nil || tc.stages[stage] {
+						golden(t, tc.reason, filepath.Join(name, stage+".yaml"), manifests(t, te.rendered))
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					for _, o := range te.written() {
+						objects, places = append(objects, o), append(places, name+"/"+stage)
+					}
+				}
+				te.bringUp(at)
+				te.breakDown(at)
+			})
+		}
+	})
+	for i, wrong := range validate(t, objects) {
+		if wrong != "" {
+			t.Errorf("%s: %s doesn't fit its schema: %s", places[i], objects[i].GetName(), wrong)
+		}
 	}
 }
 

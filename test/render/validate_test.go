@@ -1,8 +1,11 @@
 package render
 
 import (
-	"context"
+	"encoding/json"
+	"fmt"
 	"io/fs"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,23 +37,81 @@ func extensions() (string, error) {
 	), ","), nil
 }
 
-// validate holds the objects of a file against their schemas. An object without
-// a schema is an error.
-func validate(ctx context.Context, path string) (string, error) {
-	schemas, err := extensions()
-	if err != nil {
-		return "", err
+// validate holds objects against their schemas, and returns what is wrong with each, in their order: "" for nothing. An
+// object without a schema is wrong. Call it for many objects at once: to read the schemas takes most of the time.
+func validate(t testing.TB, objects []*object) []string {
+	t.Helper()
+	// Most of a tenant's objects are the same at each stage.
+	var distinct []*object
+	index, places := map[string]int{}, make([]int, len(objects))
+	for i, o := range objects {
+		text := string(manifests(t, []*object{o}))
+		if _, ok := index[text]; !ok {
+			index[text] = len(distinct)
+			distinct = append(distinct, o)
+		}
+		places[i] = index[text]
 	}
-	out, err := crossplane(ctx, "resource", "validate", schemas, path,
+	schemas, err := extensions()
+	check(t, err)
+	file := filepath.Join(t.TempDir(), "objects.yaml")
+	check(t, os.WriteFile(file, manifests(t, distinct), 0o600))
+	// Its error says no more than its output: that objects are wrong.
+	out, failed := crossplane(t.Context(), "resource", "validate", schemas, file,
 		// No image to take schemas from: all are given.
-		"--crossplane-image=", "--cache-dir="+filepath.Join(env.home, "schemas"),
-		"--error-on-missing-schemas", "--skip-success-results")
-	return string(out), err
+		"--crossplane-image=", "--cache-dir="+filepath.Join(env.home, "schemas"), "--error-on-missing-schemas", "--output=json")
+	var answer struct {
+		Resources []struct {
+			APIVersion, Kind, Status string
+			Errors                   []struct{ Message string }
+		}
+	}
+	answers := 0
+	for _, o := range distinct {
+		answers += 1 + inputs(o)
+	}
+	if err := json.Unmarshal(out, &answer); err != nil || len(answer.Resources) != answers {
+		t.Fatalf("want %d answers about objects, got %d: %v, %v\n%s", answers, len(answer.Resources), failed, err, out)
+	}
+	wrong := make([]string, len(distinct))
+	for i, o := range distinct {
+		of := 1 + inputs(o)
+		for _, r := range answer.Resources[:of] {
+			if r.Status == "valid" {
+				continue
+			}
+			wrong[i] += fmt.Sprintf("%s %s is %s", r.APIVersion, r.Kind, r.Status)
+			for _, e := range r.Errors {
+				wrong[i] += "; " + e.Message
+			}
+		}
+		answer.Resources = answer.Resources[of:]
+	}
+	if failed != nil && !slices.ContainsFunc(wrong, func(s string) bool { return s != "" }) {
+		t.Fatalf("no object is wrong, and yet: %v\n%s", failed, out)
+	}
+	of := make([]string, len(objects))
+	for i, place := range places {
+		of[i] = wrong[place]
+	}
+	return of
 }
 
-// valid holds the last reconcile's outcome against the schemas: the composite
-// resource, the composed ones, and the manifests the providers will apply.
-func (te *tenant) valid() {
+// inputs returns how many inputs of functions stand in a Composition: they are held against their schemas, too, before it.
+func inputs(o *object) int {
+	n := 0
+	steps, _, _ := unstructured.NestedSlice(o.Object, "spec", "pipeline")
+	for _, s := range steps {
+		if _, ok := s.(map[string]any)["input"]; ok {
+			n++
+		}
+	}
+	return n
+}
+
+// written returns the objects that the last reconcile writes: the composite resource,
+// the composed ones, and the manifests that the providers will apply.
+func (te *tenant) written() []*object {
 	te.t.Helper()
 	objects := append([]*object{te.rendered[0]}, te.composed()...)
 	for _, o := range te.composed() {
@@ -61,9 +122,7 @@ func (te *tenant) valid() {
 			objects = append(objects, &object{Object: m})
 		}
 	}
-	if out, err := validate(te.t.Context(), te.file("rendered.yaml", objects...)); err != nil {
-		te.t.Errorf("rendered objects don't fit their schemas: %v\n%s", err, out)
-	}
+	return objects
 }
 
 // TestExamplesFitTheirSchemas holds everything that users copy, and the
@@ -81,12 +140,6 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 					t.Errorf("%s: key %q: %s", path, key, wrong[0])
 				}
 			}
-			steps, _, _ := unstructured.NestedSlice(o.Object, "spec", "pipeline")
-			for _, s := range steps {
-				if in, ok := s.(map[string]any)["input"].(map[string]any); ok {
-					objects = append(objects, &object{Object: in})
-				}
-			}
 		}
 	}
 	check(t, filepath.WalkDir(filepath.Join(root, "examples"), func(path string, d fs.DirEntry, err error) error {
@@ -101,9 +154,10 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 	add(filepath.Join(root, xrd))
 	add(filepath.Join("testdata", "input.yaml"))
 
-	te := &tenant{t: t, dir: t.TempDir()}
-	if out, err := validate(t.Context(), te.file("examples.yaml", objects...)); err != nil {
-		t.Errorf("examples don't fit their schemas: %v\n%s", err, out)
+	for i, wrong := range validate(t, objects) {
+		if wrong != "" {
+			t.Errorf("example %s doesn't fit its schema: %s", objects[i].GetName(), wrong)
+		}
 	}
 }
 
@@ -132,7 +186,7 @@ func TestWrongObjectsAreFound(t *testing.T) {
 		"TemplateURL":    {"A prefix of a URL is one, too.", claim + "{credentialTemplates: [{name: a, url: a, secretRef: {name: s}}]}", "write how the URLs begin"},
 		"BootstrapPath":  {"Argo CD reads nothing outside the repository.", claim + "{bootstrap: {repoURL: 'https://a.b/c', path: ../x}}", "write a folder below the repository's root"},
 		"BootstrapURL":   {"An Application needs a repository.", claim + "{bootstrap: {path: x}}", "spec.bootstrap.repoURL"},
-		"IngressHost":    {"A host is no URL.", claim + "{ingress: {host: 'https://a.b'}}", "write a host name in lower case"},
+		"IngressHost":    {"A host is no URL.", claim + "{ingress: {host: 'https://a.b'}}", "write a hostname in lower case"},
 		"IngressTLS":     {"One certificate is enough.", claim + "{ingress: {tls: {secretName: a, issuer: {name: b}}}}", "write secretName or issuer, not both"},
 		"SSOIssuer":      {"Tokens come over TLS.", claim + "{sso: {oidc: {issuer: 'http://a.b', clientID: c, clientSecretRef: {name: s}}}}", "write the https URL of the provider"},
 		"PlanName":       {"A plan's name is a label's value.", claim + "{plan: 'a/b'}", "write the name of a plan"},
@@ -140,12 +194,15 @@ func TestWrongObjectsAreFound(t *testing.T) {
 		"InputField":     {"The function's input has a schema like everything else.", "apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\nmetadata: {name: wrong}\nstorage: {class: fast}", "storage.class"},
 		"ManifestField":  {"So have Kubernetes' own kinds.", "apiVersion: v1\nkind: Namespace\nmetadata: {name: wrong, label: {a: b}}", "metadata.label"},
 	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			te := &tenant{t: t, dir: t.TempDir()}
-			out, err := validate(t.Context(), te.file("wrong.yaml", parse(t, []byte(tc.object))...))
-			if err == nil || !strings.Contains(out, tc.want) {
-				t.Errorf("\n%s\nvalidate(...): want an error that names %q, got %v\n%s", tc.reason, tc.want, err, out)
+	names := slices.Sorted(maps.Keys(cases))
+	var objects []*object
+	for _, name := range names {
+		objects = append(objects, parse(t, []byte(cases[name].object))[0])
+	}
+	for i, wrong := range validate(t, objects) {
+		t.Run(names[i], func(t *testing.T) {
+			if tc := cases[names[i]]; wrong == "" || !strings.Contains(wrong, tc.want) {
+				t.Errorf("\n%s\nvalidate(...): want an error that names %q, got %q", tc.reason, tc.want, wrong)
 			}
 		})
 	}

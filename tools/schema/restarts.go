@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,6 +39,8 @@ var (
 	}
 	inputChanges = []change{
 		{"charts.argocd", `{"charts":{"argocd":{"version":"10.2.0","values":{"server":{"replicas":2}}}}}`},
+		{"charts.vcluster.name", `{"charts":{"vcluster":{"name":"mirrored"}}}`},
+		{"charts.vcluster.repository", `{"charts":{"vcluster":{"repository":"https://charts.example.org"}}}`},
 		{"charts.vcluster.values", `{"charts":{"vcluster":{"values":{"logging":{"encoding":"json"}}}}}`},
 		{"charts.vcluster.values.policies", `{"charts":{"vcluster":{"values":{"policies":{"resourceQuota":{"quota":{"count/pods":"70"}}}}}}}`},
 		{"charts.vcluster.version", `{"charts":{"vcluster":{"version":"0.36.2"}}}`},
@@ -59,8 +62,11 @@ var (
 	}
 	planChanges = []change{
 		{"argocd", `{"argocd":{"ha":true,"server":{"resources":{"limits":{"memory":"1Gi"}}}}}`},
+		{"ingress.annotations", `{"ingress":{"annotations":{"a":"b"}}}`},
+		{"ingress.className", `{"ingress":{"className":"nginx"}}`},
 		{"ingress.domain", `{"ingress":{"domain":"example.org"}}`},
 		{"ingress.hosts", `{"ingress":{"hosts":["a.example.org"]}}`},
+		{"ingress.tls", `{"ingress":{"tls":{"issuer":{"name":"a"}}}}`},
 		{"limits", `{"limits":{"max":{"memory":"8Gi"}}}`},
 		{"loadBalancers", `{"loadBalancers":1}`},
 		{"namespaces", `{"namespaces":["a"]}`},
@@ -69,6 +75,7 @@ var (
 		{"runtimeClass", `{"runtimeClass":"gvisor"}`},
 		{"values.argocd", `{"values":{"argocd":{"server":{"replicas":2}}}}`},
 		{"values.vcluster", `{"values":{"vcluster":{"logging":{"encoding":"json"}}}}`},
+		{"vcluster.backingStore", `{"vcluster":{"backingStore":"sqlite"}}`},
 		{"vcluster.replicas", `{"vcluster":{"replicas":2}}`},
 		{"vcluster.resources", `{"vcluster":{"resources":{"limits":{"memory":"3Gi"}}}}`},
 		{"vcluster.storage", `{"vcluster":{"storage":{"size":"5Gi"}}}`},
@@ -79,8 +86,9 @@ var (
 // restarts writes which changes replace the control plane of a virtual cluster.
 func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition) error {
 	b.WriteString("\n## What restarts the virtual API server\n\n" +
-		"The vcluster chart replaces the control plane of a virtual cluster when one of its values changes, or its version. With one replica the virtual API is away while the\n" +
-		"new one starts; Argo CD keeps running. A change of these fields does that to a tenant that runs. A change of `spec.plan` does what the plans differ in.\n\n" +
+		"The vcluster chart replaces the control plane of a virtual cluster when its version or one of its values changes. With one replica, the virtual API server is\n" +
+		"unavailable until the new one has started; Argo CD keeps running. The table lists whether a change of a field does that to an existing tenant. A change of\n" +
+		"`spec.plan` has the effect of the fields in which the plans differ.\n\n" +
 		"| of | field | restarts the virtual API server |\n| --- | --- | --- |\n")
 	is, err := decide(nil)
 	if err != nil {
@@ -97,10 +105,10 @@ func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition
 		{"input", schemaOf(input).Properties, []string{"apiVersion", "kind", "metadata"}, inputChanges, func(g *tenant.Given) any { return &g.Input }},
 		{"plan", schemaOf(plans).Properties["data"].Properties, nil, planChanges, func(g *tenant.Given) any { return &g.Plan.Data }},
 	} {
-		for name := range of.known {
-			if !slices.Contains(of.apart, name) && !slices.ContainsFunc(of.changes, func(c change) bool { return c.field == name || strings.HasPrefix(c.field, name+".") }) {
-				return fmt.Errorf("field %s of the %s: add a change of it to restarts.go, so that docs/api.md says whether it restarts the virtual API server", name, of.name)
-			}
+		known := maps.Clone(of.known)
+		maps.DeleteFunc(known, func(name string, _ extv1.JSONSchemaProps) bool { return slices.Contains(of.apart, name) })
+		if field := unchanged(known, of.changes, ""); field != "" {
+			return fmt.Errorf("field %s of the %s: add a change of it to restarts.go, so that docs/api.md says whether it restarts the virtual API server", field, of.name)
 		}
 		for _, c := range of.changes {
 			var bad error
@@ -112,13 +120,28 @@ func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition
 			if is.VirtualCluster.Version != with.VirtualCluster.Version || !reflect.DeepEqual(is.VirtualCluster.Values, with.VirtualCluster.Values) {
 				answer = "yes"
 			}
-			if with.Ingress.Synced && answer == "yes" {
-				answer = "yes, where the tenant had no hostname before"
-			}
 			fmt.Fprintf(b, "| %s | `%s` | %s |\n", of.name, c.field, answer)
 		}
 	}
 	return nil
+}
+
+// unchanged returns the first of the fields below a path that no change is of, "" for none.
+// Where there are changes of parts of a field, there has to be one of each part.
+func unchanged(fields map[string]extv1.JSONSchemaProps, changes []change, path string) string {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		field := path + name
+		if slices.ContainsFunc(changes, func(c change) bool { return c.field == field }) {
+			continue
+		}
+		if !slices.ContainsFunc(changes, func(c change) bool { return strings.HasPrefix(c.field, field+".") }) {
+			return field
+		}
+		if below := unchanged(fields[name].Properties, changes, field+"."); below != "" {
+			return below
+		}
+	}
+	return ""
 }
 
 // decide decides about a tenant that runs, after a change.
@@ -129,8 +152,10 @@ func decide(edit func(*tenant.Given)) (*tenant.Decision, error) {
 			VCluster: inputv1alpha1.PlanVCluster{BackingStore: plan.StoreEtcd},
 			Versions: inputv1alpha1.PlanVersions{VClusterCharts: []string{"~0.36"}, Kubernetes: []string{"~1.36"}},
 		}},
-		Running:   tenant.Running{Plan: "p", Store: &tenant.Store{Kind: plan.StoreEtcd, Members: 1, Size: "1Gi"}},
-		Hostnames: tenant.Hostnames{Held: []string{"a.example.org", "a-a.example.org"}, Settled: true},
+		Running: tenant.Running{Plan: "p", Store: &tenant.Store{Kind: plan.StoreEtcd, Members: 1, Size: "1Gi"}},
+		Hostnames: func(_, _ string) tenant.Hostnames {
+			return tenant.Hostnames{Held: []string{"a.example.org", "a-a.example.org"}, Settled: true}
+		},
 	}
 	if edit != nil {
 		edit(&g)

@@ -60,6 +60,38 @@ func TestSchemaMatchesGoTypes(t *testing.T) {
 	match(t, "input", *c.Spec.Versions[0].Schema.OpenAPIV3Schema, reflect.TypeFor[inputv1alpha1.Input]())
 }
 
+// TestUnchanged: a field of which no change is listed is found, however deep it is.
+func TestUnchanged(t *testing.T) {
+	below := func(names ...string) extv1.JSONSchemaProps {
+		p := extv1.JSONSchemaProps{Properties: map[string]extv1.JSONSchemaProps{}}
+		for _, name := range names {
+			p.Properties[name] = extv1.JSONSchemaProps{}
+		}
+		return p
+	}
+	fields := map[string]extv1.JSONSchemaProps{"quota": below("a"), "vcluster": below("backingStore", "replicas")}
+	for name, tc := range map[string]struct {
+		reason  string
+		changes []string
+		want    string
+	}{
+		"Whole":  {"A change of a field stands for all below it.", []string{"quota", "vcluster"}, ""},
+		"Parts":  {"So do changes of all below it.", []string{"quota", "vcluster.backingStore", "vcluster.replicas"}, ""},
+		"Absent": {"No change of it or below it.", []string{"vcluster"}, "quota"},
+		"Below":  {"Changes of a part alone.", []string{"quota", "vcluster.replicas"}, "vcluster.backingStore"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var changes []change
+			for _, field := range tc.changes {
+				changes = append(changes, change{field: field})
+			}
+			if got := unchanged(fields, changes, ""); got != tc.want {
+				t.Errorf("\n%s\nunchanged(...): want %q, got %q", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
 func read(t *testing.T, path string, into any) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(root, path))

@@ -1,7 +1,7 @@
 package argocd
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -12,7 +12,8 @@ import (
 
 // Condition returns ArgoCDReady.
 func Condition(t tenant.Tenant) condition.Condition {
-	host, release := t.Observed.Composed[tenant.VClusterRelease], t.Observed.Composed[tenant.ArgoCDRelease]
+	host, release := t.Composed(tenant.VClusterRelease), t.Composed(tenant.ArgoCDRelease)
+	chart := "chart " + t.ArgoCD.Name + " " + t.ArgoCD.Version
 	is := condition.Of(v1alpha1.ConditionArgoCDReady)
 	broken, why, unseen := BrokenWorkloads(t)
 	switch {
@@ -22,19 +23,19 @@ func Condition(t tenant.Tenant) condition.Condition {
 		// Its control plane starts anew, and nobody can look into it meanwhile.
 		return is.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster, in which a change is being rolled out", "")
 	case !tenant.WasReady(t.Observed) && why != "":
-		return is.No(v1alpha1.ReasonPodsCannotStart, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), why)
+		return is.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart, why)
 	case release.Deployed() && !hasPassword(t):
 		return is.No(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", condition.Problem(release))
 	case release.Deployed() && strings.HasPrefix(condition.Problem(release), "observe failed"):
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(release))
 	case condition.Problem(release) != "":
-		return is.No(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), condition.Problem(release)+condition.After("; ", why))
+		return is.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, strings.TrimSuffix(condition.Problem(release)+"; "+why, "; "))
 	case tenant.WasReady(t.Observed) && len(broken) > 0 && release.Current():
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
 	case !release.Current():
-		return is.No(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
+		return is.No(v1alpha1.ReasonInstalling, "Rolling out a change of "+chart, "")
 	case !release.Healthy():
-		return is.No(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s", t.ArgoCD.Name, t.ArgoCD.Version), "")
+		return is.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
 	case unseen:
 		// One message for as long as the first look takes: each change of the
 		// status costs as much of Crossplane's attention as a change of a workload.
@@ -81,7 +82,7 @@ func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what s
 		if reason == "" {
 			reason = string(c.State)
 		}
-		messages = append(messages, condition.Or(kinds[c.Kind], "Cluster")+" "+c.Name+": "+c.Message)
+		messages = append(messages, cmp.Or(kinds[c.Kind], "Cluster")+" "+c.Name+": "+c.Message)
 	}
 	switch {
 	case reason != "":

@@ -12,11 +12,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// The Secret with the password of Argo CD's redis, which the chart's pods read.
-const (
-	redisSecret    = "argocd-redis"
-	redisSecretKey = "auth"
-)
+// redisSecret is the Secret with the password of Argo CD's redis, which the chart's pods
+// read at key auth.
+const redisSecret = "argocd-redis"
 
 // extraObjects is the list of the argo-cd chart that adds objects to it.
 const extraObjects = "extraObjects"
@@ -41,7 +39,7 @@ func SetRedis(p *tenant.Decision, r tenant.Given) {
 	p.Sensitive = values.Merge(p.Sensitive, values.Values{extraObjects: append(slices.Clone(objects), values.Values{
 		"apiVersion": "v1", "kind": "Secret",
 		"metadata":   values.Values{"name": redisSecret, "namespace": tenant.ArgoCDNamespace},
-		"stringData": values.Values{redisSecretKey: password},
+		"stringData": values.Values{"auth": password},
 	})})
 }
 
@@ -66,8 +64,7 @@ func setsRedisPassword(v values.Values, objects []any) bool {
 }
 
 func isRedisSecret(o values.Values) bool {
-	name, _ := values.Lookup(o, "metadata", "name")
-	return o["kind"] == "Secret" && name == redisSecret
+	return o["kind"] == "Secret" && values.At[string](o, "metadata", "name") == redisSecret
 }
 
 // redisPassword returns the password in use, and for a new tenant one that follows from
@@ -75,13 +72,10 @@ func isRedisSecret(o values.Values) bool {
 // other source of what nobody knows, and answers the same request the same.
 // It returns "" while there is neither.
 func redisPassword(r tenant.Given) string {
-	if r.Before != nil {
-		objects, _ := r.Before()[extraObjects].([]any)
-		for _, o := range objects {
-			if o, ok := o.(values.Values); ok && isRedisSecret(o) {
-				if password, _ := values.Lookup(o, "stringData", redisSecretKey); password != nil && password != "" {
-					return fmt.Sprint(password)
-				}
+	for _, o := range values.At[[]any](r.Before(), extraObjects) {
+		if o, ok := o.(values.Values); ok && isRedisSecret(o) {
+			if password, _ := values.Lookup(o, "stringData", "auth"); password != nil && password != "" {
+				return fmt.Sprint(password)
 			}
 		}
 	}
@@ -91,4 +85,31 @@ func redisPassword(r tenant.Given) string {
 	mac := hmac.New(sha256.New, r.Token)
 	mac.Write([]byte(redisSecret))
 	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// WithRedisHA completes the values of an Argo CD whose redis has high availability. Pods
+// of redis-ha are to come and go sooner. Each waits for the one before it, when they come
+// and when they are replaced, and all of them have to be done before Helm gives up. By the
+// chart's values it takes one more than a minute to be ready. To go it takes the whole
+// grace period, a minute: one of its containers doesn't listen. They are taken for dead
+// after no less than by the chart's values.
+func WithRedisHA(v values.Values) values.Values {
+	if !redisHA(v) {
+		return v
+	}
+	probe := func(delay, failures, successes float64) values.Values {
+		return values.Values{"initialDelaySeconds": delay, "periodSeconds": 3., "failureThreshold": failures, "successThreshold": successes}
+	}
+	defaults := values.Values{"redis-ha": values.Values{
+		"redis":    values.Values{"startupProbe": probe(3, 34, 1), "readinessProbe": probe(1, 25, 1), "terminationGracePeriodSeconds": 20.},
+		"sentinel": values.Values{"startupProbe": probe(3, 12, 1), "readinessProbe": probe(1, 25, 3)},
+	}}
+	at := []string{"redis-ha", "haproxy", "deploymentStrategy"}
+	if _, set := values.Lookup(v, at...); !set {
+		// On three nodes there is no place for a fourth proxy beside the three that are
+		// replaced, each on a node of its own: by Kubernetes' default no proxy would go
+		// before it is there.
+		values.Insert(defaults, values.Values{"type": "RollingUpdate", "rollingUpdate": values.Values{"maxSurge": 0., "maxUnavailable": 1.}}, at...)
+	}
+	return values.Merge(defaults, v)
 }

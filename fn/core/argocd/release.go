@@ -3,17 +3,23 @@
 package argocd
 
 import (
-	"slices"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"strings"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // annotationAvailable has provider-helm look at the Release, and at the password, once
@@ -26,25 +32,26 @@ const initialPassword = "argocd-initial-admin-secret"
 
 // ComposeRelease composes the Release of Argo CD in the virtual cluster.
 func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
-	r := release.New(t, tenant.ArgoCDRelease, tenant.HelmArgoCD, tenant.ArgoCDNamespace, t.ArgoCD)
-	r.Spec.ProviderConfigReference = resource.ProviderConfig(t.Names.ProviderConfig)
-	r.Spec.ManagementPolicies = resource.WithoutDelete
+	r := release.New(t, tenant.ArgoCDRelease, tenant.HelmArgoCD, tenant.ArgoCDNamespace, t.Names.ProviderConfig, t.ArgoCD)
 	published := t.GeneratesPassword || keepsPassword(t)
 	if published {
 		r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.PasswordSecret}
 	}
 	if published && readsPassword(t) {
-		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{
+		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{{
+			ObjectReference:       corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: tenant.ArgoCDNamespace, Name: initialPassword, FieldPath: "data.password"},
+			ToConnectionSecretKey: tenant.PasswordKey,
 			// Argo CD writes this Secret, not Helm: it has no mark of the release.
-			secretKey(tenant.ArgoCDNamespace, initialPassword, "password", tenant.PasswordKey),
-		}
+			SkipPartOfReleaseCheck: true,
+		}}
 	}
-	if published && Deployed(t) && !publishedPassword(t) && serverAvailable(t) {
+	if published && Deployed(t) && !publishedPassword(t) && server(t).available {
 		r.Annotations[annotationAvailable] = "true"
 	}
 	readValues(t, r)
 	waits(t, r)
-	return resource.Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: resource.ValuesPath}, release.Retry(t, tenant.ArgoCDRelease, r, t.ArgoCD)
+	release.Retry(t, tenant.ArgoCDRelease, r, t.ArgoCD)
+	return resource.Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: resource.ValuesPath}, nil
 }
 
 // waits sets how long Helm waits for Argo CD. The first time it sees sooner than
@@ -64,11 +71,6 @@ func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 		return
 	}
 	r.Spec.ForProvider.WaitTimeout = &metav1.Duration{Duration: release.FirstWait}
-}
-
-func serverAvailable(t tenant.Tenant) bool {
-	all, _ := workloadHealth(t)
-	return slices.ContainsFunc(all, func(h health) bool { return h.component == tenant.ComponentServer && h.available })
 }
 
 // readsPassword reports whether the Release reads the admin's initial password.
@@ -96,25 +98,77 @@ func publishedPassword(t tenant.Tenant) bool {
 }
 
 // hasPassword reports whether the admin's password is published, or none will be.
-func hasPassword(t tenant.Tenant) bool {
-	return !t.GeneratesPassword || publishedPassword(t)
-}
+func hasPassword(t tenant.Tenant) bool { return !t.GeneratesPassword || publishedPassword(t) }
 
 // Installed reports whether the argo-cd chart is installed as wanted and the
 // admin's password published.
 func Installed(t tenant.Tenant) bool {
-	return resource.IsReady(tenant.ArgoCDRelease)(t) && hasPassword(t)
+	return t.Composed(tenant.ArgoCDRelease).Healthy() && hasPassword(t)
 }
 
 // Deployed reports whether Helm has installed the argo-cd chart once.
 func Deployed(t tenant.Tenant) bool { return t.Composed(tenant.ArgoCDRelease).Deployed() }
 
-func secretKey(namespace, name, key, toKey string) helmv1beta1.ConnectionDetail {
-	return helmv1beta1.ConnectionDetail{
-		ObjectReference: corev1.ObjectReference{
-			APIVersion: "v1", Kind: "Secret", Namespace: namespace, Name: name, FieldPath: "data." + key,
-		},
-		ToConnectionSecretKey:  toKey,
-		SkipPartOfReleaseCheck: true,
+// HasValuesSecret reports whether values come from Secrets. Where they once did
+// the Secret stays, empty: Crossplane deletes a resource before it changes another,
+// and the Release would miss it in between.
+func HasValuesSecret(t tenant.Tenant) bool {
+	return t.Sensitive != nil || resource.Exists(tenant.ValuesSecret)(t) || readsValues(t)
+}
+
+// ValuesSecretWaits reports whether a value isn't known yet: the password of redis follows
+// from the account's token.
+func ValuesSecretWaits(t tenant.Tenant) bool {
+	return !host.NamespaceReady(t) || !host.HasCredentials(t)
+}
+
+// readsValues reports whether the Release of argo-cd reads that Secret already.
+func readsValues(t tenant.Tenant) bool {
+	return len(t.Composed(tenant.ArgoCDRelease).List("spec", "forProvider", "valuesFrom")) > 0
+}
+
+// ValuesSecret composes the Secret with the values of argo-cd that come from
+// Secrets. They stand nowhere else.
+func ValuesSecret(t tenant.Tenant) (resource.Object, error) {
+	values, err := yaml.Marshal(values.Merge(t.Sensitive))
+	if err != nil {
+		return resource.Object{}, fmt.Errorf("cannot write the values from Secrets: %w", err)
 	}
+	return resource.Object{Typed: &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.ValuesSecret},
+		Type:       corev1.SecretTypeOpaque,
+		Data:       map[string][]byte{tenant.ValuesKey: values},
+	}}, nil
+}
+
+// ReleaseWaits reports whether the Release of argo-cd can't be installed yet.
+func ReleaseWaits(t tenant.Tenant) bool {
+	return !resource.HasKubeconfig(t) || !resource.Exists(tenant.HelmProviderConfig)(t) || HasValuesSecret(t) && !resource.Exists(tenant.ValuesSecret)(t)
+}
+
+// readValues has the Release read the values in the Secret. The digest is that of
+// what is observed, not of what is composed now: told before the Secret has
+// changed, provider-helm would find nothing new in it, and not look again for ten
+// minutes.
+func readValues(t tenant.Tenant, r *helmv1beta1.Release) {
+	if !resource.Exists(tenant.ValuesSecret)(t) && !readsValues(t) {
+		return
+	}
+	r.Spec.ForProvider.ValuesFrom = []helmv1beta1.ValueFromSource{{SecretKeyRef: &helmv1beta1.DataKeySelector{
+		NamespacedName: helmv1beta1.NamespacedName{Namespace: t.SecretsIn, Name: t.Names.ValuesSecret},
+		Key:            tenant.ValuesKey,
+	}}}
+	r.Annotations[release.AnnotationDigest] = t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", release.AnnotationDigest)
+	if s := t.Composed(tenant.ValuesSecret); s.Exists() {
+		r.Annotations[release.AnnotationDigest] = digestOf(s)
+	}
+}
+
+// digestOf is a digest of a Secret's values. The Secret's UID, which only those
+// who may read the Secret know, keeps others from finding a weak password by
+// trying.
+func digestOf(s wire.Composed) string {
+	sum := sha256.Sum256([]byte(s.String("metadata", "uid") + "\n" + s.String("data", tenant.ValuesKey)))
+	return hex.EncodeToString(sum[:16])
 }

@@ -98,9 +98,14 @@ func ControlPlaneRows() []resource.Row {
 	}
 	return []resource.Row{
 		binding(tenant.ControlPlaneBinding, resource.Always, "virtual-argocd-control-plane", roleControlPlane, subject),
-		binding(tenant.IngressesBinding, func(t tenant.Tenant) bool { return t.Ingress.Synced }, "virtual-argocd-control-plane-ingresses", roleIngresses, subject),
+		binding(tenant.IngressesBinding, hadHostname, "virtual-argocd-control-plane-ingresses", roleIngresses, subject),
 		binding("control-plane-budgets-binding", func(t tenant.Tenant) bool { return syncsDisruptionBudgets(t.Decision) }, "virtual-argocd-control-plane-disruption-budgets", roleBudgets, subject),
 	}
+}
+
+// hadHostname reports whether the tenant has a hostname or once had one: vcluster takes away what it has brought to the host.
+func hadHostname(t tenant.Tenant) bool {
+	return t.Ingress.Hostname != "" || resource.Exists(tenant.IngressesBinding)(t)
 }
 
 // binding is the row of a RoleBinding in the tenant's namespace.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,55 +16,50 @@ import (
 // admission policies of examples/install/tenants.yaml know what is the tenant's. Each
 // is a list with commas between.
 func NamespaceAnnotations(p *tenant.Decision) map[string]string {
-	control := [][]string{{"controlPlane", "statefulSet"}, {"controlPlane", "backingStore", "etcd", "deploy", "statefulSet"}}
-	var tolerated, priorities, env []string
-	for _, at := range control {
-		tolerated = append(tolerated, texts(p, "key", append(slices.Clone(at), "scheduling", "tolerations")...)...)
-		env = append(env, texts(p, "name", append(slices.Clone(at), "env")...)...)
-		if class, _ := values.Lookup(p.VirtualCluster.Values, append(slices.Clone(at), "scheduling", "priorityClassName")...); class != nil {
+	v := p.VirtualCluster.Values
+	pods := values.At[values.Values](v, "sync", "toHost", "pods")
+	env := texts(v, "name", "controlPlane", "distro", "k8s", "env")
+	var tolerated, priorities []string
+	for _, path := range [][]string{{"controlPlane", "statefulSet"}, {"controlPlane", "backingStore", "etcd", "deploy", "statefulSet"}} {
+		control := values.At[values.Values](v, path...)
+		tolerated = append(tolerated, texts(control, "key", "scheduling", "tolerations")...)
+		env = append(env, texts(control, "name", "env")...)
+		if class, _ := values.Lookup(control, "scheduling", "priorityClassName"); class != nil {
 			priorities = append(priorities, values.AmountText(class))
 		}
 	}
-	env = append(env, texts(p, "name", "controlPlane", "distro", "k8s", "env")...)
-	out := map[string]string{}
-	for key, list := range map[string][]string{
-		tenant.AnnotationIngressHost: p.Ingress.Own,
+	out := map[string]string{
+		tenant.AnnotationIngressHost: strings.Join(p.Ingress.Own, ","),
 		// Keys of taints that the tenant's pods tolerate, and their PriorityClass.
-		"virtualargocd.io/tolerations":    toleratedBy(p),
-		"virtualargocd.io/priority-class": ofPods(p, "priorityClassName"),
+		"virtualargocd.io/tolerations":    strings.Join(toleratedBy(pods), ","),
+		"virtualargocd.io/priority-class": values.At[string](pods, "priorityClassName"),
 		// What keeps their containers from the host's kernel.
-		"virtualargocd.io/runtime-class": ofPods(p, "runtimeClassName"),
+		"virtualargocd.io/runtime-class": values.At[string](pods, "runtimeClassName"),
 		// Extended resources that they may have.
-		"virtualargocd.io/extended-resources": extendedResources(p),
+		"virtualargocd.io/extended-resources": sorted(extendedResources(p)),
 		// Repositories of the images that the vcluster chart's own pods run, the names of
 		// their environment variables, and where they run.
-		"virtualargocd.io/images":                       images(p),
+		"virtualargocd.io/images":                       sorted(images(p)),
 		"virtualargocd.io/control-plane-env":            sorted(env),
 		"virtualargocd.io/control-plane-tolerations":    sorted(tolerated),
 		"virtualargocd.io/control-plane-priority-class": sorted(priorities),
-	} {
-		if len(list) > 0 {
-			out[key] = strings.Join(list, ",")
-		}
 	}
+	maps.DeleteFunc(out, func(_, list string) bool { return list == "" })
 	return out
 }
 
-// sorted returns each entry of a list once, in order.
-func sorted(list []string) []string {
+// sorted returns each entry of a list once, in order, with commas between.
+func sorted(list []string) string {
 	slices.Sort(list)
-	return slices.Compact(list)
+	return strings.Join(slices.Compact(list), ",")
 }
 
-// texts are what stands at a key of each entry of a list in the values of the vcluster
-// chart; "*" where there is nothing.
-func texts(p *tenant.Decision, key string, path ...string) []string {
-	at, _ := values.Lookup(p.VirtualCluster.Values, path...)
-	list, _ := at.([]any)
+// texts returns what stands at a key of each entry of a list; "*" where there is nothing.
+func texts(v values.Values, key string, path ...string) []string {
 	var out []string
-	for _, entry := range list {
+	for _, entry := range values.At[[]any](v, path...) {
 		of, _ := entry.(values.Values)
-		text, _ := of[key].(string)
+		text := values.At[string](of, key)
 		if text == "" || strings.Contains(text, ",") {
 			text = "*"
 		}
@@ -73,11 +69,9 @@ func texts(p *tenant.Decision, key string, path ...string) []string {
 }
 
 // toleratedBy returns the keys of taints that the platform has the tenant's pods tolerate.
-func toleratedBy(p *tenant.Decision) []string {
-	enforced, _ := values.Lookup(p.VirtualCluster.Values, "sync", "toHost", "pods", "enforceTolerations")
-	list, _ := enforced.([]any)
+func toleratedBy(pods values.Values) []string {
 	var keys []string
-	for _, one := range list {
+	for _, one := range values.At[[]any](pods, "enforceTolerations") {
 		// As in `kubectl taint`: key=value:effect, key:effect or key.
 		text, _ := one.(string)
 		if key, _, _ := strings.Cut(strings.ReplaceAll(text, "=", ":"), ":"); key != "" && !strings.Contains(key, ",") {
@@ -87,17 +81,8 @@ func toleratedBy(p *tenant.Decision) []string {
 	return keys
 }
 
-// ofPods is what the platform gives each of the tenant's pods at a key, if it does.
-func ofPods(p *tenant.Decision, key string) []string {
-	name, _ := values.Lookup(p.VirtualCluster.Values, "sync", "toHost", "pods", key)
-	if class, _ := name.(string); class != "" {
-		return []string{class}
-	}
-	return nil
-}
-
 // extendedResources returns the names of resources, such as nvidia.com/gpu, that
-// the quota allows the tenant, sorted. Kubernetes bounds only what a quota names, so
+// the quota allows the tenant. Kubernetes bounds only what a quota names, so
 // the host's admission policies refuse pods that ask for others.
 func extendedResources(p *tenant.Decision) []string {
 	var out []string
@@ -107,69 +92,55 @@ func extendedResources(p *tenant.Decision) []string {
 			out = append(out, of)
 		}
 	}
-	return sorted(out)
+	return out
 }
 
 // images returns the repositories, with their registries, of the images that the
-// vcluster chart's own pods run, sorted. The host's admission policies allow the
-// control plane no others.
+// vcluster chart's own pods run. The host's admission policies allow the control plane
+// no others.
 func images(p *tenant.Decision) []string {
-	images := []string{
-		image(p, "controlPlane", "statefulSet", "image"),
-		image(p, "controlPlane", "distro", "k8s", "image"),
+	v := p.VirtualCluster.Values
+	// The defaults are those of the chart (_helper.tpl, values.yaml).
+	out := []string{
+		image(v, tenant.DefaultVClusterRegistry, tenant.DefaultVClusterImage, "controlPlane", "statefulSet", "image"),
+		image(v, "ghcr.io", "loft-sh/kubernetes", "controlPlane", "distro", "k8s", "image"),
 	}
 	if p.Store.Kind == plan.StoreEtcd {
-		images = append(images, image(p, "controlPlane", "backingStore", "etcd", "deploy", "statefulSet", "image"))
+		out = append(out, image(v, "registry.k8s.io", "etcd", "controlPlane", "backingStore", "etcd", "deploy", "statefulSet", "image"))
 	}
 	// Containers that the platform's input adds.
 	for _, key := range []string{"initContainers", "sidecarContainers"} {
-		at, _ := values.Lookup(p.VirtualCluster.Values, "controlPlane", "statefulSet", key)
-		list, _ := at.([]any)
-		for _, c := range list {
+		for _, c := range values.At[[]any](v, "controlPlane", "statefulSet", key) {
 			container, _ := c.(values.Values)
-			if image, _ := container["image"].(string); image != "" {
-				images = append(images, repositoryOf(image))
+			if repository, _ := SplitImage(values.At[string](container, "image")); repository != "" {
+				out = append(out, repository)
 			}
 		}
 	}
-	return sorted(images)
-}
-
-// chartImages are the vcluster chart's default images, by their paths in its values
-// (_helper.tpl, values.yaml).
-var chartImages = map[string]struct{ registry, repository string }{
-	"controlPlane.distro.k8s.image":                           {"ghcr.io", "loft-sh/kubernetes"},
-	"controlPlane.backingStore.etcd.deploy.statefulSet.image": {"registry.k8s.io", "etcd"},
-	"controlPlane.statefulSet.image":                          {tenant.DefaultVClusterRegistry, tenant.DefaultVClusterImage},
+	return out
 }
 
 // image returns the repository, with its registry, of the image at a path of the
 // vcluster chart's values.
-func image(p *tenant.Decision, path ...string) string {
-	is := chartImages[strings.Join(path, ".")]
-	text := func(otherwise string, at ...string) string {
-		v, ok := values.Lookup(p.VirtualCluster.Values, at...)
-		if s, is := v.(string); ok && is {
-			return s
+func image(v values.Values, registry, repository string, path ...string) string {
+	for key, part := range map[string]*string{"registry": &registry, "repository": &repository} {
+		if is, ok := values.At[values.Values](v, path...)[key].(string); ok {
+			*part = is
 		}
-		return otherwise
 	}
-	registry := text(is.registry, append(slices.Clone(path), "registry")...)
-	if all := text("", "controlPlane", "advanced", "defaultImageRegistry"); all != "" {
+	if all := values.At[string](v, "controlPlane", "advanced", "defaultImageRegistry"); all != "" {
 		registry = all
 	}
-	repository := text(is.repository, append(slices.Clone(path), "repository")...)
-	if registry == "" {
-		return repository
-	}
-	return registry + "/" + repository
+	return strings.TrimPrefix(registry+"/"+repository, "/")
 }
 
-// repositoryOf takes tag and digest off an image.
-func repositoryOf(image string) string {
+// SplitImage returns the repository of an image, and its tag; "" for none. A digest is
+// left out.
+func SplitImage(image string) (repository, tag string) {
 	image, _, _ = strings.Cut(image, "@")
+	// A colon before the last slash belongs to the registry's port.
 	if at := strings.LastIndex(image, ":"); at > strings.LastIndex(image, "/") {
-		image = image[:at]
+		return image[:at], image[at+1:]
 	}
-	return image
+	return image, ""
 }

@@ -4,14 +4,97 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	kresource "k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/network"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
+
+// BoundsRows are the rows of what bounds a tenant on the host: quota, limits and
+// NetworkPolicies. They must exist before the virtual cluster is installed, and are
+// deleted with the namespace, of which Kubernetes (since 1.33) deletes the pods
+// first.
+func BoundsRows(t tenant.Tenant) []resource.Row {
+	rows := []resource.Row{
+		{Name: tenant.Quota, Has: resource.Always, Waits: quotaWaits, Ready: resource.IsReady(tenant.Quota), Build: quota},
+		{Name: tenant.Limits, Has: resource.Always, Waits: resource.Not(NamespaceReady), Ready: resource.Exists(tenant.Limits), Build: limits},
+	}
+	for _, p := range t.Bounds.NetworkPolicies {
+		name := "network-policy-" + p.Name
+		rows = append(rows, resource.Row{
+			Name: name, Has: resource.Always, Waits: resource.Not(NamespaceReady), Ready: resource.Exists(name),
+			Build: func(t tenant.Tenant) (resource.Object, error) {
+				p.ObjectMeta = inNamespace(t, p.Name)
+				return resource.Object{Typed: &p}, nil
+			},
+		})
+	}
+	return rows
+}
+
+func quotaWaits(t tenant.Tenant) bool {
+	return !NamespaceReady(t) || !HasCredentials(t) || !resource.Exists(tenant.InstallerBinding)(t)
+}
+
+// quota composes an Object that makes the tenant's ResourceQuota. If the quota itself
+// were composed, Crossplane would reconcile the tenant at each change of its status,
+// which is at each change of what it counts.
+func quota(t tenant.Tenant) (resource.Object, error) {
+	o := resource.NewObject(t, "quota", t.Names.HostProviderConfig, resource.ReadyOnceCreated)
+	o.Spec.ManagementPolicies = resource.WithoutDelete
+	hard := map[string]any{}
+	for name, q := range t.Bounds.Quota {
+		hard[string(name)] = q.String()
+	}
+	return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: map[string]any{
+		"apiVersion": "v1",
+		"kind":       "ResourceQuota",
+		"metadata":   map[string]any{"namespace": t.Names.Namespace, "name": tenant.QuotaName},
+		"spec":       map[string]any{"hard": hard},
+	}}, nil
+}
+
+// limits composes the tenant's LimitRange.
+func limits(t tenant.Tenant) (resource.Object, error) {
+	return resource.Object{Typed: &corev1.LimitRange{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "LimitRange"},
+		ObjectMeta: inNamespace(t, tenant.QuotaName),
+		Spec:       corev1.LimitRangeSpec{Limits: []corev1.LimitRangeItem{t.Bounds.Limits}},
+	}}, nil
+}
+
+// Bounded reports whether everything that bounds the tenant exists on the host.
+func Bounded(t tenant.Tenant) bool {
+	return !slices.ContainsFunc(BoundsRows(t), func(r resource.Row) bool { return !r.Ready(t) })
+}
+
+// QuotaUsedUp names the resources of the tenant's quota of which nine tenths are used.
+func QuotaUsedUp(t tenant.Tenant) string {
+	status := t.Composed(tenant.Quota).Get("status", "atProvider", "manifest", "status")
+	var quota corev1.ResourceQuotaStatus
+	if status.Into(&quota) != nil {
+		return ""
+	}
+	var out []string
+	for name, hard := range quota.Hard {
+		used := quota.Used[name]
+		if most := kresource.NewMilliQuantity(hard.MilliValue()/10*9, hard.Format); !hard.IsZero() && used.Cmp(*most) >= 0 {
+			out = append(out, fmt.Sprintf("%s: %s of %s", name, used.String(), hard.String()))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	slices.Sort(out)
+	return "quota " + tenant.QuotaName + " is used up: " + strings.Join(out, ", ")
+}
 
 // PathOfPolicies is the path in the values of the vcluster chart at which plans and
 // the input write quota and limits. The chart doesn't get them.
@@ -62,9 +145,8 @@ func SetBounds(p *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
 		return err
 	}
 	delete(p.VirtualCluster.Values, PathOfPolicies)
-	var err error
-	p.Bounds.NetworkPolicies, err = network.Policies(p, in)
-	return err
+	p.Bounds.NetworkPolicies = network.Policies(p, in)
+	return nil
 }
 
 // checkLimits refuses a LimitRange that Kubernetes refuses: Crossplane applies nothing of
@@ -92,4 +174,53 @@ func checkLimits(l corev1.LimitRangeItem, of *values.Stack) error {
 		}
 	}
 	return nil
+}
+
+// defaultQuota is what a tenant may use of the host, all its pods together: enough
+// for a virtual cluster and an Argo CD with high availability while every workload
+// of them is rolled over at once, by the charts' own sizes and the defaults below.
+// TestQuotaIsEnough adds that up.
+func defaultQuota() values.Values {
+	return values.Values{
+		"count/pods":                 "60",
+		"requests.cpu":               "8",
+		"requests.memory":            "16Gi",
+		"limits.cpu":                 "80",
+		"limits.memory":              "64Gi",
+		"requests.ephemeral-storage": "20Gi",
+		"limits.ephemeral-storage":   "240Gi",
+
+		"count/persistentvolumeclaims": "10",
+		"requests.storage":             "50Gi",
+
+		// vcluster makes one for each node that a pod of the tenant runs on, too.
+		"count/services":         "150",
+		"services.nodeports":     "0",
+		"services.loadbalancers": "0",
+		// Made by the host for Services.
+		"count/endpoints":                       "150",
+		"count/endpointslices.discovery.k8s.io": "300",
+		tenant.QuotaOfIngresses:                 "10",
+		"count/leases.coordination.k8s.io":      "5",
+
+		// Each of up to 256 KiB: see examples/install/tenants.yaml.
+		"count/secrets":    "100",
+		"count/configmaps": "100",
+	}
+}
+
+// DefaultCPU is the request of a container that names none.
+const DefaultCPU = "10m"
+
+// DefaultBounds returns the values that bound a tenant, where neither the platform nor a plan
+// says otherwise. The requests of a container that names none are about what a workload
+// of Argo CD takes when it is idle.
+func DefaultBounds() values.Values {
+	return values.Values{
+		"resourceQuota": values.Values{"quota": defaultQuota()},
+		"limitRange": values.Values{
+			"default":        values.Values{"cpu": "1", "memory": "1Gi", "ephemeral-storage": "4Gi"},
+			"defaultRequest": values.Values{"cpu": DefaultCPU, "memory": "64Mi", "ephemeral-storage": "32Mi"},
+		},
+	}
 }

@@ -4,7 +4,6 @@ package host
 
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -28,14 +27,6 @@ func Namespace(t tenant.Tenant) (resource.Object, error) {
 	for _, key := range []string{meta.AnnotationKeyExternalCreatePending, meta.AnnotationKeyExternalCreateSucceeded} {
 		o.Annotations[key] = createdLongAgo
 	}
-	metadata := map[string]any{
-		"name": t.Names.Namespace,
-		"labels": map[string]any{
-			tenant.LabelTenant: t.Names.Tenant,
-			// vcluster's own pods don't run under restricted.
-			"pod-security.kubernetes.io/enforce": tenant.PodSecurityBaseline,
-		},
-	}
 	annotations := map[string]any{}
 	for key, list := range NamespaceAnnotations(t.Decision) {
 		// No Ingress comes before the virtual cluster. Its host is reserved only after the namespace is composed, and a change
@@ -44,13 +35,19 @@ func Namespace(t tenant.Tenant) (resource.Object, error) {
 			annotations[key] = list
 		}
 	}
-	metadata["annotations"] = annotations
-	manifest := map[string]any{
-		"apiVersion": corev1.SchemeGroupVersion.String(),
+	return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: map[string]any{
+		"apiVersion": "v1",
 		"kind":       "Namespace",
-		"metadata":   metadata,
-	}
-	return resource.Object{Typed: o, Raw: manifest, RawAt: resource.ManifestPath}, nil
+		"metadata": map[string]any{
+			"name": t.Names.Namespace,
+			"labels": map[string]any{
+				tenant.LabelTenant: t.Names.Tenant,
+				// vcluster's own pods don't run under restricted.
+				"pod-security.kubernetes.io/enforce": tenant.PodSecurityBaseline,
+			},
+			"annotations": annotations,
+		},
+	}}, nil
 }
 
 // untilNamespaceGoes makes an object stay until the tenant's namespace on the host is
@@ -82,4 +79,20 @@ func namespaceUID(t tenant.Tenant) string {
 // long as.
 func NamespaceReady(t tenant.Tenant) bool {
 	return resource.IsReady(tenant.Namespace)(t) && namespaceUID(t) != ""
+}
+
+// Usage composes the Usage that refuses to delete the tenant's namespace by hand. When
+// the tenant is deleted the Usage goes, too, and Kubernetes tries to delete the namespace
+// again until that succeeds.
+func Usage(t tenant.Tenant) (resource.Object, error) {
+	return resource.Object{Typed: &resource.UsageObject{
+		TypeMeta:   metav1.TypeMeta{APIVersion: resource.UsageAPIVersion, Kind: "ClusterUsage"},
+		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed("namespace"), Finalizers: []string{"usage.apiextensions.crossplane.io"}},
+		Spec: resource.UsageSpec{
+			Of:     resource.Used(resource.ObjectType.APIVersion, resource.ObjectType.Kind, t.Names.Composed("namespace")),
+			Reason: "The namespace holds the virtual cluster. Delete the claim: both go.",
+			// Nothing that was refused stays behind.
+			ReplayDeletion: true,
+		},
+	}}, nil
 }

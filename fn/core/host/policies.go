@@ -2,40 +2,30 @@ package host
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // HostPoliciesVersion is the oldest version of the admission policies that this
 // function accepts. Each policy and each binding of examples/install has its version
-// in the annotation AnnotationPoliciesVersion.
+// in the annotation virtualargocd.io/policies-version.
 const HostPoliciesVersion = 1
 
-// Annotation and label of the admission policies and their bindings.
-const (
-	annotationPoliciesVersion = "virtualargocd.io/policies-version"
-	labelPartOf               = "app.kubernetes.io/part-of"
-	partOf                    = "virtual-argocd"
-)
-
-// applyPolicies is how the platform installs the admission policies.
-const applyPolicies = "kubectl apply -f examples/install/tenants.yaml -f examples/install/confinement.yaml -f examples/install/claims.yaml, of this release"
-
-// requiredPolicies are the names of the ValidatingAdmissionPolicies of
-// examples/install. Each has a binding of the same name.
-var requiredPolicies = []string{
+// RequiredPolicies are the names of the ValidatingAdmissionPolicies of examples/install
+// without which no new tenant comes up, sorted. Each has a binding of the same name.
+var RequiredPolicies = []string{
 	"virtual-argocd-accounts", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
 	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-providers", "virtual-argocd-services",
 	"virtual-argocd-volumes",
 }
-
-// RequiredPolicies returns the names of the admission policies without which no new
-// tenant comes up, sorted.
-func RequiredPolicies() []string { return slices.Clone(requiredPolicies) }
 
 // Problem returns which policies are missing or too old and what to apply, "" when
 // none is.
@@ -44,7 +34,7 @@ func Problem(h tenant.HostPolicies) string {
 		return "The admission policies of the host have not been read yet"
 	}
 	var missing, old []string
-	for _, name := range requiredPolicies {
+	for _, name := range RequiredPolicies {
 		switch version, ok := h.Versions[name]; {
 		case !ok:
 			missing = append(missing, name)
@@ -62,7 +52,8 @@ func Problem(h tenant.HostPolicies) string {
 	if len(is) == 0 {
 		return ""
 	}
-	return "Admission policies of the host are " + strings.Join(is, "; and ") + ". No new tenant comes up without them: " + applyPolicies
+	return "Admission policies of the host are " + strings.Join(is, "; and ") + ". No new tenant comes up without them: " +
+		"kubectl apply -f examples/install/tenants.yaml -f examples/install/confinement.yaml -f examples/install/claims.yaml, of this release"
 }
 
 // PoliciesInForce reports whether the host has the admission policies that no new
@@ -76,4 +67,50 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.No(v1alpha1.ReasonPoliciesMissing, t.HostProblem, "")
 	}
 	return is.Yes("The host has the admission policies that this function needs")
+}
+
+const (
+	policyAPIVersion = "admissionregistration.k8s.io/v1"
+	policyKind       = "ValidatingAdmissionPolicy"
+	bindingKind      = "ValidatingAdmissionPolicyBinding"
+
+	requirementPolicies = "host-policies"
+	requirementBindings = "host-policy-bindings"
+)
+
+// RequirePolicies asks Crossplane for the admission policies of the host.
+func RequirePolicies(selectors map[string]*fnv1.ResourceSelector) {
+	labels := &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{"app.kubernetes.io/part-of": "virtual-argocd"}}}
+	selectors[requirementPolicies] = &fnv1.ResourceSelector{ApiVersion: policyAPIVersion, Kind: policyKind, Match: labels}
+	selectors[requirementBindings] = &fnv1.ResourceSelector{ApiVersion: policyAPIVersion, Kind: bindingKind, Match: labels}
+}
+
+// InForce reads which admission policies are in force on the host: those that
+// fail closed, and that a binding has refuse what they find everywhere.
+func InForce(req *fnv1.RunFunctionRequest) tenant.HostPolicies {
+	policies, read := wire.Required(req, requirementPolicies, policyAPIVersion, policyKind)
+	bindings, bound := wire.Required(req, requirementBindings, policyAPIVersion, bindingKind)
+	h := tenant.HostPolicies{Read: read && bound, Versions: map[string]int{}}
+	inForce := map[string]int{}
+	for _, b := range bindings {
+		if slices.Contains(b.Strings("spec", "validationActions"), "Deny") && !b.Has("spec", "matchResources") && !b.Has("spec", "paramRef") {
+			name := b.String("spec", "policyName")
+			inForce[name] = max(inForce[name], policiesVersion(b))
+		}
+	}
+	for _, p := range policies {
+		name := p.String("metadata", "name")
+		if version, ok := inForce[name]; ok && p.String("spec", "failurePolicy") != "Ignore" {
+			h.Versions[name] = min(version, policiesVersion(p))
+		}
+	}
+	return h
+}
+
+func policiesVersion(s wire.Struct) int {
+	n, err := strconv.Atoi(s.String("metadata", "annotations", "virtualargocd.io/policies-version"))
+	if err != nil {
+		return 0
+	}
+	return n
 }

@@ -2,9 +2,18 @@
 package release
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
 	"time"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	"google.golang.org/protobuf/types/known/structpb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -34,16 +43,17 @@ func Changed(release wire.Composed, c tenant.Chart) bool {
 // Differs reports whether a Release has another chart version or other values.
 func Differs(release wire.Composed, c tenant.Chart) bool {
 	is := release.Get("spec", "forProvider")
-	values, err := wire.EncodeMap(c.Values)
+	values, err := structpb.NewStruct(c.Values)
 	return is.String("chart", "version") != c.Version || err != nil || !is.Get("values").Equal(values)
 }
 
-// New returns what the Releases of a tenant have in common.
-func New(t tenant.Tenant, name, helmName, namespace string, c tenant.Chart) *helmv1beta1.Release {
+// New returns what the Releases of a tenant have in common, for a ProviderConfig.
+func New(t tenant.Tenant, name, helmName, namespace, config string, c tenant.Chart) *helmv1beta1.Release {
 	return &helmv1beta1.Release{
 		TypeMeta:   resource.ReleaseType,
 		ObjectMeta: resource.ManagedMeta(t.Names.Composed(name), helmName),
 		Spec: helmv1beta1.ReleaseSpec{
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: resource.ProviderConfig(config), ManagementPolicies: resource.WithoutDelete},
 			ForProvider: helmv1beta1.ReleaseParameters{
 				Chart:       helmv1beta1.ChartSpec{Repository: c.Repository, Name: c.Name, Version: c.Version},
 				Namespace:   namespace,
@@ -54,3 +64,113 @@ func New(t tenant.Tenant, name, helmName, namespace string, c tenant.Chart) *hel
 		},
 	}
 }
+
+// StartsWithin is how long the installation of a Release's chart takes where nothing is
+// missing. After that the function looks for what keeps its pods from running: sooner
+// would cost every tenant some more of Crossplane's attention.
+var StartsWithin = map[string]time.Duration{tenant.VClusterRelease: 20 * time.Second, tenant.ArgoCDRelease: 25 * time.Second}
+
+// IsLate reports whether a Release has been there for longer than an installation takes.
+func IsLate(t tenant.Tenant, release string) bool {
+	return resource.Exists(release)(t) && Age(t, release) >= StartsWithin[release]
+}
+
+// Age is how long ago a composed resource was created, 0 where nobody knows.
+func Age(t tenant.Tenant, name string) time.Duration { return AgeOf(t, t.Composed(name).Struct) }
+
+// AgeOf is Age of an object.
+func AgeOf(t tenant.Tenant, o wire.Struct) time.Duration {
+	created, err := time.Parse(time.RFC3339, o.String("metadata", "creationTimestamp"))
+	if err != nil {
+		return 0
+	}
+	return t.Observed.Now.Sub(created)
+}
+
+// attempts is how often a change of a chart is tried before the release from before it
+// stays. A first installation is tried without end, so that it goes on once what it
+// lacked is there.
+const attempts = 3
+
+const (
+	// annotationFailed holds how often provider-helm has taken the Release back.
+	annotationFailed = "virtualargocd.io/failed"
+	// annotationChange holds a digest of the chart and values that are tried, and how often
+	// the Release had been taken back when they were tried for the first time, or gaveUp.
+	annotationChange = "virtualargocd.io/change"
+)
+
+// gaveUp stands for a change that isn't tried any more. Once a Release may not be
+// changed, provider-helm takes it for as wanted, and begins to count anew.
+const gaveUp = -1
+
+// keepsRelease are the management policies of a Release that stays as it was before a
+// change that failed.
+var keepsRelease = xpv1.ManagementPolicies{
+	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionLateInitialize,
+}
+
+// Retry has provider-helm try a chart again that has failed. Without a limit of retries
+// it leaves a release alone that failed or was cut short; with one, it uninstalls what was
+// never installed and rolls back what was, and then looks again in ten minutes or when
+// the Release changes. At the limit it leaves alone the change that failed last: the
+// limit must never be reached before the last rollback.
+func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) {
+	failed := Failed(t, name)
+	change, before := change(t, name, r, c)
+	is, limit := t.Composed(name), failed+attempts
+	switch givenUp := before == gaveUp || failed >= before+attempts; {
+	case !t.InstalledBefore(name):
+		before = 0
+	case !givenUp:
+		limit = before + attempts
+	case is.TakenBack() && is.Current() && is.String("status", "atProvider", "state") == "failed":
+		// It was tried once more after all, and is to be taken back once more.
+		before, limit = gaveUp, failed+1
+	default:
+		before, r.Spec.ManagementPolicies = gaveUp, keepsRelease
+	}
+	r.Annotations[annotationChange] = fmt.Sprintf("%s:%d", change, before)
+	bounded := int32(min(limit, math.MaxInt32))
+	r.Spec.RollbackRetriesLimit = &bounded
+	if failed > 0 {
+		r.Annotations[annotationFailed] = strconv.FormatInt(failed, 10)
+	}
+}
+
+// Failed is how often provider-helm has taken a Release back since it was last as wanted.
+func Failed(t tenant.Tenant, name string) int64 {
+	return max(0, t.Composed(name).Int(0, "status", "failed"))
+}
+
+// change returns a digest of what the Release is to have, and how often it had been
+// taken back when that was tried for the first time; gaveUp for a change that isn't tried
+// any more.
+func change(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) (digest string, before int64) {
+	// Values that can't be written are an error where the Release is encoded.
+	values, _ := json.Marshal(c.Values)
+	sum := sha256.Sum256([]byte(strings.Join([]string{c.Repository, c.Name, c.Version, r.Annotations[AnnotationDigest], string(values)}, "\n")))
+	digest = hex.EncodeToString(sum[:8])
+	was, since, _ := strings.Cut(t.Composed(name).String("metadata", "annotations", annotationChange), ":")
+	if n, err := strconv.ParseInt(since, 10, 64); was == digest && err == nil && n >= gaveUp {
+		return digest, min(n, Failed(t, name))
+	}
+	return digest, Failed(t, name)
+}
+
+// TakenBack says which chart has a change that was tried in vain, "" for none.
+func TakenBack(t tenant.Tenant) string {
+	for _, release := range []struct {
+		name  string
+		chart tenant.Chart
+	}{{tenant.VClusterRelease, t.VirtualCluster}, {tenant.ArgoCDRelease, t.ArgoCD}} {
+		if r := t.Composed(release.name); r.TakenBack() {
+			return fmt.Sprintf("chart %s %s has failed %d times with what is wanted now, and the release from before is in use; the events say why. Correct what is wrong with it: each change is tried", release.chart.Name, release.chart.Version, attempts)
+		}
+	}
+	return ""
+}
+
+// AnnotationDigest stands on the Release of argo-cd, so that provider-helm looks
+// at the Secret of its values as soon as that has changed.
+const AnnotationDigest = "virtualargocd.io/values-digest"

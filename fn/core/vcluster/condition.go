@@ -1,22 +1,30 @@
 package vcluster
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/podtrouble"
 )
 
 // Condition returns VirtualClusterReady.
 func Condition(t tenant.Tenant) condition.Condition {
-	release := t.Observed.Composed[tenant.VClusterRelease]
+	release := t.Composed(tenant.VClusterRelease)
 	is := condition.Of(v1alpha1.ConditionVirtualClusterReady)
-	ns, quota := t.Observed.Composed[tenant.Namespace], t.Observed.Composed[tenant.Quota]
+	chart := "chart " + t.VirtualCluster.Name + " " + t.VirtualCluster.Version
 	switch {
-	case kubeconfigProblem(t) != "":
-		return is.No(v1alpha1.ReasonKubeconfigInvalid, "The kubeconfig that the virtual cluster has written is not used", kubeconfigProblem(t))
+	case t.Observed.PublishedProblem != nil:
+		return is.No(v1alpha1.ReasonKubeconfigInvalid, "The kubeconfig that the virtual cluster has written is not used", t.Observed.PublishedProblem.Error())
 	case Ready(t):
 		return is.Yes("The virtual cluster runs")
 	case !release.Exists() && t.HostProblem != "":
@@ -24,18 +32,62 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case AwaitsNamespace(t):
 		// One message for all of it: each change of the status costs some of Crossplane's
 		// attention.
-		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds", condition.Or(condition.Problem(ns), condition.Problem(quota)))
+		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds",
+			cmp.Or(condition.Problem(t.Composed(tenant.Namespace)), condition.Problem(t.Composed(tenant.Quota))))
 	case condition.Problem(release) != "":
-		return is.No(v1alpha1.ReasonInstallFailed, fmt.Sprintf("Cannot install chart %s %s", t.VirtualCluster.Name, t.VirtualCluster.Version), condition.Problem(release))
+		return is.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, condition.Problem(release))
 	case !resource.HasKubeconfig(t) && controlPlaneTrouble(t) != "":
-		return is.No(v1alpha1.ReasonPodsCannotStart, fmt.Sprintf("Installing chart %s %s with Kubernetes %s", t.VirtualCluster.Name, t.VirtualCluster.Version, t.Kubernetes), controlPlaneTrouble(t))
+		return is.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart+" with Kubernetes "+t.Kubernetes, controlPlaneTrouble(t))
 	case !release.Current() && resource.HasKubeconfig(t):
-		return is.No(v1alpha1.ReasonInstalling, fmt.Sprintf("Rolling out a change of chart %s %s", t.VirtualCluster.Name, t.VirtualCluster.Version), "")
+		return is.No(v1alpha1.ReasonInstalling, "Rolling out a change of "+chart, "")
 	}
-	return is.No(v1alpha1.ReasonInstalling, fmt.Sprintf("Installing chart %s %s with Kubernetes %s", t.VirtualCluster.Name, t.VirtualCluster.Version, t.Kubernetes), "")
+	return is.No(v1alpha1.ReasonInstalling, "Installing "+chart+" with Kubernetes "+t.Kubernetes, "")
 }
 
 // AwaitsNamespace reports whether nothing can be installed yet.
 func AwaitsNamespace(t tenant.Tenant) bool {
-	return !t.Observed.Composed[tenant.VClusterRelease].Exists()
+	return !t.Composed(tenant.VClusterRelease).Exists()
+}
+
+// HasControlPlanePod reports whether there is, or was once, need to look at the pod
+// that the virtual cluster waits for. Without a volume Kubernetes makes up its name.
+func HasControlPlanePod(t tenant.Tenant) bool {
+	return resource.Exists(tenant.ControlPlanePod)(t) || !resource.HasKubeconfig(t) && release.IsLate(t, tenant.VClusterRelease) && t.Store.Size != ""
+}
+
+// podOf is that pod: the first of those that keep the virtual cluster's state.
+func podOf(t tenant.Tenant) string {
+	if t.Store.Kind == plan.StoreEtcd {
+		return tenant.HelmVCluster + "-etcd-0"
+	}
+	return tenant.HelmVCluster + "-0"
+}
+
+// ControlPlanePod composes an Object that observes the pod that the virtual cluster waits for.
+func ControlPlanePod(t tenant.Tenant) (resource.Object, error) {
+	return resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, resource.ReadyBy("has(object.status.containerStatuses) && object.status.containerStatuses.all(c, c.ready)"), map[string]any{
+		"apiVersion": "v1",
+		"kind":       "Pod",
+		"metadata":   map[string]any{"name": podOf(t), "namespace": t.Names.Namespace},
+	}), nil
+}
+
+// controlPlaneTrouble says why the virtual cluster's control plane doesn't run, in the
+// words of the scheduler and the kubelet; "" when it does, and when nobody has looked.
+func controlPlaneTrouble(t tenant.Tenant) string {
+	o := t.Composed(tenant.ControlPlanePod)
+	if synced := o.Condition("Synced"); synced.False() {
+		if quota := host.QuotaUsedUp(t); strings.Contains(synced.Message, "not found") && quota != "" {
+			return fmt.Sprintf("the host has no pod %s: %s", podOf(t), quota)
+		}
+		return ""
+	}
+	var pod corev1.Pod
+	if o.Get("status", "atProvider", "manifest").Into(&pod) != nil {
+		return ""
+	}
+	if why := podtrouble.Of(pod); why != "" {
+		return "pod " + pod.Name + ": " + why
+	}
+	return ""
 }

@@ -14,10 +14,12 @@ func Isolation(p *tenant.Decision) values.Values {
 			// The default puts tokens of the virtual cluster in host pods' annotations.
 			"useSecretsForSATokens": true,
 		},
-		// Only what pods use: a tenant could fill the host's store with the rest.
-		"secrets":         values.Values{"all": false},
-		"configMaps":      values.Values{"all": false},
-		"ingresses":       values.Values{"enabled": p.Ingress.Synced},
+		// Only what pods and Ingresses use: a tenant could fill the host's store with the rest.
+		"secrets":    values.Values{"all": false},
+		"configMaps": values.Values{"all": false},
+		// Always, since each change of a value restarts the virtual API. The control plane's
+		// rights decide whether any come to the host: see host.ControlPlaneRows.
+		"ingresses":       values.Values{"enabled": true},
 		"networkPolicies": off(),
 		"serviceAccounts": off(),
 		"endpoints":       off(),

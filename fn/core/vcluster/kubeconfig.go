@@ -13,15 +13,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
-// kubeconfigProblem returns why the kubeconfig that the virtual cluster has published
-// isn't used; "" when it is used, or when there is none yet.
-func kubeconfigProblem(t tenant.Tenant) string {
-	if err := t.Observed.PublishedProblem; err != nil {
-		return err.Error()
-	}
-	return ""
-}
-
 // VirtualKubeconfig composes the Secret with the kubeconfig of the virtual cluster, for
 // the claim, and one that reaches it through the proxy beside each provider, for both
 // providers. The server is always the tenant's own Service. While the published

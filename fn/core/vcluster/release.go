@@ -9,9 +9,12 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// ComposeRelease composes the Release of the virtual cluster on the host.
+// ComposeRelease composes the Release of the virtual cluster on the host. It isn't
+// uninstalled: the tenant's namespace is deleted with everything in it, and the chart makes
+// nothing outside of it. Helm would only hold that up: it believes the records it
+// finds there, which a tenant may have forged.
 func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
-	r := release.New(t, tenant.VClusterRelease, tenant.HelmVCluster, t.Names.Namespace, t.VirtualCluster)
+	r := release.New(t, tenant.VClusterRelease, tenant.HelmVCluster, t.Names.Namespace, t.Names.HostProviderConfig, t.VirtualCluster)
 	// The first time its kubeconfig tells when it is up, and Helm waits for nothing. So a
 	// virtual cluster that lacks something comes up as soon as that is there, and can be
 	// deleted at any moment. A change that never becomes ready has to fail, to be taken back.
@@ -19,23 +22,16 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	// Helm would create the namespace without its labels, and once more if it were
 	// at work while the tenant is deleted.
 	r.Spec.ForProvider.SkipCreateNamespace = true
-	r.Spec.ProviderConfigReference = resource.ProviderConfig(t.Names.HostProviderConfig)
-	// The tenant's namespace is deleted with everything in it, and the chart makes
-	// nothing outside of it. Helm would only hold that up: it believes the records it
-	// finds there, which a tenant may have forged.
-	r.Spec.ManagementPolicies = resource.WithoutDelete
-	return resource.Object{Typed: r, Raw: t.VirtualCluster.Values, RawAt: resource.ValuesPath}, release.Retry(t, tenant.VClusterRelease, r, t.VirtualCluster)
+	release.Retry(t, tenant.VClusterRelease, r, t.VirtualCluster)
+	return resource.Object{Typed: r, Raw: t.VirtualCluster.Values, RawAt: resource.ValuesPath}, nil
 }
 
 // ReleaseWaits reports whether something is missing that the virtual cluster needs to
 // be installed, or that bounds the tenant.
 func ReleaseWaits(t tenant.Tenant) bool {
-	for _, name := range []string{tenant.InstallerBinding, tenant.ControlPlaneBinding, tenant.HostHelmProviderConfig} {
-		if !resource.Exists(name)(t) {
-			return true
-		}
-	}
-	return !host.NamespaceReady(t) || !host.HasCredentials(t) || !host.Bounded(t)
+	missing := func(name string) bool { return !t.Composed(name).Exists() }
+	return !host.NamespaceReady(t) || !host.HasCredentials(t) || !host.Bounded(t) ||
+		missing(tenant.InstallerBinding) || missing(tenant.ControlPlaneBinding) || missing(tenant.HostHelmProviderConfig)
 }
 
 // Ready reports whether the virtual cluster is installed as wanted and can

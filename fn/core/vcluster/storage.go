@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -15,14 +14,15 @@ import (
 const membersForSeveral = 3
 
 // newStore is the store of a new tenant of the plan.
-func newStore(c plan.Plan, in v1alpha1.Input) tenant.Store {
-	s := tenant.Store{Kind: cmp.Or(c.Data.VCluster.BackingStore, plan.StoreSQLite), Size: in.Storage.Size, StorageClass: in.Storage.StorageClass}
-	if in.Storage.Ephemeral {
+func newStore(r tenant.Given) tenant.Store {
+	of, volume := r.Plan.Data.VCluster, r.Platform.Storage
+	s := tenant.Store{Kind: cmp.Or(of.BackingStore, plan.StoreSQLite), Size: volume.Size, StorageClass: volume.StorageClass}
+	if volume.Ephemeral {
 		s.Size, s.StorageClass = "", ""
 	}
 	if s.Kind == plan.StoreEtcd {
 		s.Members = 1
-		if c.Data.VCluster.Replicas > 1 {
+		if of.Replicas > 1 {
 			s.Members = membersForSeveral
 		}
 	}
@@ -32,28 +32,26 @@ func newStore(c plan.Plan, in v1alpha1.Input) tenant.Store {
 // SetStore decides on the store. One that is there stays: what the platform changes
 // about stores is for new tenants. A claim that changes to a plan with another one
 // is refused; one that names none keeps its own when the platform's default moves.
-func SetStore(p *tenant.Decision, r tenant.Given, in v1alpha1.Input) error {
-	p.Store = newStore(r.Plan, in)
+func SetStore(p *tenant.Decision, r tenant.Given) error {
+	p.Store = newStore(r)
 	was := r.Running.Store
-	if was == nil || p.Store.Same(*was) {
-		return nil
-	}
-	if r.Spec.Plan == "" {
+	switch {
+	case was == nil || p.Store.Same(*was):
+	case r.Spec.Plan == "":
 		p.Store = *was
 		if was.Kind != plan.StoreEtcd {
 			p.ControlPlanes = 1
 		}
-		return nil
-	}
-	if r.Running.Plan == "" || r.Running.Plan == r.Plan.Name {
+	case r.Running.Plan == "" || r.Running.Plan == r.Plan.Name:
 		p.Store = *was
 		if r.Plan.Data.VCluster.Replicas > 1 && was.Kind != plan.StoreEtcd {
 			return fmt.Errorf("%s: is %d, and this virtual cluster was made with %s: choose another plan for this claim, or claim another Argo CD with this one", r.Plan.At("vcluster.replicas"), r.Plan.Data.VCluster.Replicas, was)
 		}
-		return nil
+	default:
+		return fmt.Errorf("spec.plan: %s has %s, and this virtual cluster was made with %s: Kubernetes can't change that in place, neither grow nor shrink it; choose a plan with the same, such as %s, or claim another Argo CD with plan %s",
+			r.Plan.Name, p.Store, was, r.Running.Plan, r.Plan.Name)
 	}
-	return fmt.Errorf("spec.plan: %s has %s, and this virtual cluster was made with %s: Kubernetes can't change that in place, neither grow nor shrink it; choose a plan with the same, such as %s, or claim another Argo CD with plan %s",
-		r.Plan.Name, p.Store, was, r.Running.Plan, r.Plan.Name)
+	return nil
 }
 
 // storeValues returns the values of the vcluster chart that make the store.
@@ -70,18 +68,17 @@ func storeValues(s tenant.Store, replicas int64) values.Values {
 	if s.Size == "" {
 		claim = none
 	}
-	v := values.Values{"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": claim}}}
-	if s.Kind == plan.StoreEtcd {
-		v = values.Values{
-			// The control plane keeps nothing itself: it is a Deployment then.
-			"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": none}, "highAvailability": values.Values{"replicas": float64(max(replicas, 1))}},
-			"backingStore": values.Values{"etcd": values.Values{"deploy": values.Values{"enabled": true, "statefulSet": values.Values{
-				"highAvailability": values.Values{"replicas": float64(s.Members)},
-				"persistence":      values.Values{"volumeClaim": claim},
-			}}}},
-		}
+	if s.Kind != plan.StoreEtcd {
+		return values.Values{"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": claim}}}
 	}
-	return v
+	return values.Values{
+		// The control plane keeps nothing itself: it is a Deployment then.
+		"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": none}, "highAvailability": values.Values{"replicas": float64(max(replicas, 1))}},
+		"backingStore": values.Values{"etcd": values.Values{"deploy": values.Values{"enabled": true, "statefulSet": values.Values{
+			"highAvailability": values.Values{"replicas": float64(s.Members)},
+			"persistence":      values.Values{"volumeClaim": claim},
+		}}}},
+	}
 }
 
 // StoreOf returns what a Release keeps the virtual cluster's state in; nil when the Release

@@ -1,5 +1,5 @@
-// Package v1alpha1 holds the input of the composition function, which a
-// platform team writes in the Composition's pipeline step.
+// Package v1alpha1 holds the types of the composition function's input, which the
+// platform writes in the Composition's pipeline step, and of plans.
 //
 // +kubebuilder:object:generate=true
 // +groupName=input.virtualargocd.io
@@ -18,8 +18,8 @@ const (
 	Kind       = "Input"
 )
 
-// Input is the platform's part of every tenant. Each field is optional; an
-// unknown one is an error.
+// Input holds the platform's settings for all tenants. Each field is optional; an
+// unknown field is an error.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:storageversion
@@ -28,141 +28,140 @@ type Input struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// The cluster that virtual clusters are installed on.
+	// Cluster that virtual clusters are installed on.
 	// +optional
 	Host Host `json:"host,omitempty"`
 
-	// Namespace of the connection Secrets that the providers write on the control
-	// plane. Default: crossplane-system.
+	// Namespace of the tenants' installers and of the Secrets that the function and the
+	// providers write about tenants. Default: crossplane-system.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ConnectionSecretNamespace string `json:"connectionSecretNamespace,omitempty"`
 
-	// The Helm charts that are installed.
+	// Helm charts that are installed for each tenant.
 	// +optional
 	Charts Charts `json:"charts,omitempty"`
 
-	// The virtual clusters' Kubernetes.
+	// Kubernetes of the virtual clusters.
 	// +optional
 	Kubernetes Kubernetes `json:"kubernetes,omitempty"`
 
-	// Where container images come from.
+	// Sources of container images.
 	// +optional
 	Images Images `json:"images,omitempty"`
 
-	// Storage of the virtual clusters' state.
+	// Volume of the virtual clusters' state.
 	// +optional
 	Storage Storage `json:"storage,omitempty"`
 
-	// How the Argo CDs are reached from outside the host cluster.
+	// How the Argo CDs are reached from outside the host.
 	// +optional
 	Ingress Ingress `json:"ingress,omitempty"`
 
-	// What tenants reach on the network, and from where they are reached.
+	// Connections that tenants may open and accept.
 	// +optional
 	Network Network `json:"network,omitempty"`
 
-	// The Secrets that claims may use.
+	// Secrets that claims may use.
 	// +optional
 	Credentials Credentials `json:"credentials,omitempty"`
 }
 
-// Host is the cluster that virtual clusters are installed on: the one that
-// Crossplane runs on.
+// Host is the cluster that virtual clusters are installed on: the one that Crossplane
+// runs on.
 type Host struct {
-	// ProviderConfig of provider-kubernetes for the host, which makes and removes
-	// the tenants' namespaces. What is in them the providers write with an account of
-	// the tenant's own. Default: virtual-argocd-host.
+	// ProviderConfig of provider-kubernetes that creates and deletes the tenants'
+	// namespaces on the host. In these namespaces the providers write as the tenant's
+	// installer. Default: virtual-argocd-host.
 	// +optional
 	KubernetesProviderConfig string `json:"kubernetesProviderConfig,omitempty"`
 
-	// DNS domain of the host cluster, such as cluster.local. When set, addresses
-	// of Services end in it; without it they end in .svc, which resolves inside
-	// the host cluster whatever its domain.
+	// DNS domain of the host, such as cluster.local, with which hostnames of Services
+	// end. Default: none, and they end with .svc, which resolves in any cluster.
 	// +optional
 	ClusterDomain string `json:"clusterDomain,omitempty"`
 
-	// The host's API server, which the virtual clusters' control planes call.
+	// API server of the host, which the control planes of virtual clusters call.
 	// +optional
 	APIServer APIServer `json:"apiServer,omitempty"`
 }
 
 // APIServer is where the host's API server is.
 type APIServer struct {
-	// Addresses of the API server behind the Service kubernetes, as in `kubectl get
-	// endpointslices -l kubernetes.io/service-name=kubernetes`: ranges such as
-	// 203.0.113.10/32. With them a virtual cluster's control plane reaches nothing
-	// else outside its namespace but DNS and what network.allowTo lists. Default:
-	// without any, it also reaches ports 443 and 6443 of everything but link-local
-	// addresses.
+	// CIDRs of the API server's addresses behind the Service kubernetes, such as
+	// 203.0.113.10/32. `kubectl get endpointslices -n default -l
+	// kubernetes.io/service-name=kubernetes` lists the addresses. With this field, the
+	// control plane of a virtual cluster reaches only these addresses, DNS and what
+	// network.allowTo lists outside its namespace. Default: none, and it also reaches
+	// ports 443 and 6443 of every address except link-local ones and those of clouds'
+	// metadata services.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	CIDRs []string `json:"cidrs,omitempty"`
 
-	// Port of those addresses. Default: 6443.
+	// Port of the API server at these addresses. Default: 6443.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
 }
 
-// Network says what tenants reach, and from where they are reached. Each tenant's
-// namespace has NetworkPolicies: nothing comes in or goes out but what is listed
-// here. The host's network plugin has to enforce NetworkPolicies.
+// Network lists the connections that tenants may open and accept. NetworkPolicies in
+// each tenant's namespace refuse all others. The host's network plugin must enforce
+// NetworkPolicies.
 //
-// A tenant's pods reach each other, their own virtual API, and the internet: every
-// address but private, shared, link-local, loopback, multicast and reserved ranges
-// and those of clouds' metadata services. They are reached by each other, and Argo CD
-// by the ingress controllers, too.
+// A tenant's pods may open connections to each other, to their own virtual API server
+// and to the internet: every address except private, shared, link-local, loopback,
+// multicast and reserved ranges and those of clouds' metadata services. They accept
+// connections from each other; Argo CD also accepts them from the ingress controllers.
 type Network struct {
-	// Ranges that are no tenant's to reach beside those that are private: public
-	// addresses of the host's nodes, pods, Services, or of its API server.
+	// CIDRs that tenants may not reach, in addition to private ranges: public addresses of
+	// the host's nodes, pods, Services, load balancers and API server.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	InternalCIDRs []string `json:"internalCIDRs,omitempty"`
 
-	// Namespaces of the ingress controllers. A controller on its nodes' own network
-	// is named in allowFrom instead, by the nodes' addresses. Default: ingress-nginx
-	// and traefik.
+	// Namespaces of the ingress controllers. For a controller that uses the host network,
+	// list the addresses of its nodes in allowFrom instead. Default: ingress-nginx and
+	// traefik.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	IngressControllers []string `json:"ingressControllers,omitempty"`
 
-	// Namespace of Crossplane's providers, which call the virtual APIs. Default: the
+	// Namespace of Crossplane's providers, which call the virtual API servers. Default: the
 	// connectionSecretNamespace.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ProvidersNamespace string `json:"providersNamespace,omitempty"`
 
-	// Who else reaches the virtual APIs and the tenants' pods, such as a monitoring
-	// system.
+	// Further peers that may connect to the virtual API servers and to the tenants' pods,
+	// such as a monitoring system.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	AllowFrom []networkingv1.NetworkPolicyPeer `json:"allowFrom,omitempty"`
 
-	// What else tenants reach: a Git server or a cluster with a private address, a
-	// proxy, a DNS server other than the pods k8s-app=kube-dns of kube-system.
+	// Further peers that tenants may connect to: a Git server or a cluster with a private
+	// address, a proxy, or a DNS server other than the pods k8s-app=kube-dns in kube-system.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	AllowTo []networkingv1.NetworkPolicyPeer `json:"allowTo,omitempty"`
 
-	// Disabled makes no NetworkPolicies: tenants then reach each other and the host,
-	// unless something else keeps them apart.
+	// Whether tenants have no NetworkPolicies. Then they reach each other and the host,
+	// unless something else isolates them. Default: false.
 	// +optional
 	Disabled bool `json:"disabled,omitempty"`
 }
 
-// Charts are the Helm charts that are installed.
+// Charts are the Helm charts that are installed for each tenant.
 type Charts struct {
-	// The vcluster chart. Defaults: repository https://charts.loft.sh, name
-	// vcluster, version 0.36.1.
+	// vcluster chart. Defaults: repository https://charts.loft.sh, name vcluster, version
+	// 0.36.1.
 	// +optional
 	VCluster Chart `json:"vcluster,omitempty"`
 
-	// The argo-cd chart. Defaults: repository
-	// https://argoproj.github.io/argo-helm, name argo-cd, version 10.1.1, and
-	// readiness probes each three seconds where the chart has ten, so that an
-	// installation ends sooner.
+	// argo-cd chart. Defaults: repository https://argoproj.github.io/argo-helm, name
+	// argo-cd, version 10.1.1, and readiness probes every 3 seconds instead of the chart's
+	// 10, so that an installation is ready sooner.
 	// +optional
 	ArgoCD Chart `json:"argocd,omitempty"`
 }
@@ -177,13 +176,13 @@ type Chart struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Version of the chart, where the claim names none. Tenants that run a higher one
-	// keep it.
+	// Version of the chart for claims that name none. Tenants with a higher version keep
+	// it.
 	// +optional
 	Version string `json:"version,omitempty"`
 
-	// Values of the chart for every tenant: merged over the built-in ones and
-	// under the claim's.
+	// Values of the chart for all tenants. They override the built-in values; plans and
+	// claims override them.
 	// +optional
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
@@ -192,22 +191,21 @@ type Chart struct {
 
 // Kubernetes of the virtual clusters.
 type Kubernetes struct {
-	// Version where the claim names none. Tenants that run a higher one keep it. Those
-	// that run a lower one get there one minor version after the other. In between they
-	// run the highest patch version that their plan lists by itself, in
-	// versions.kubernetes, and where it lists only ranges or none, the one in vcluster's
-	// own list, such as v1.35.0: a mirror of its images needs that one, too. Default:
-	// v1.36.0.
+	// Kubernetes version for claims that name none. Tenants with a higher version keep it.
+	// Those with a lower one are upgraded one minor version at a time. The patch version of
+	// each step is the highest exact one in versions.kubernetes of the plan, or, where it
+	// has only ranges or none, the one that vcluster lists, such as v1.35.0. A mirror needs
+	// the images of these versions, too. Default: v1.36.0.
 	// +optional
 	Version string `json:"version,omitempty"`
 }
 
 // Credentials says which Secrets claims may use.
 type Credentials struct {
-	// Whether a Secret needs the label virtualargocd.io/credentials: "true" before a
-	// claim of its namespace can use it. Required: a Secret without it gives nothing,
-	// and the claim's condition says so. Ignored: whoever may write claims in a
-	// namespace can read every Secret there by way of an Argo CD. Default: Required.
+	// Whether claims can use only Secrets with the label virtualargocd.io/credentials:
+	// "true". Required: a Secret without it isn't used, and a condition of the claim says
+	// so. Ignored: claims can use every Secret of their namespace, so whoever may write
+	// claims there can read all of its Secrets through an Argo CD. Default: Required.
 	// +optional
 	// +kubebuilder:validation:Enum=Required;Ignored
 	Label string `json:"label,omitempty"`
@@ -215,9 +213,9 @@ type Credentials struct {
 
 // Images says where container images come from.
 type Images struct {
-	// Registry, with a path if there is one, that mirrors every image of vcluster
-	// and of Argo CD under the path it has upstream: registry.example.com/mirror
-	// serves registry.example.com/mirror/argoproj/argocd. Default: upstream's.
+	// Registry, optionally with a path, that mirrors all images of vcluster and Argo CD
+	// under their upstream paths: with registry.example.com/mirror, Argo CD's image is
+	// registry.example.com/mirror/argoproj/argocd. Default: the upstream registries.
 	// +optional
 	Registry string `json:"registry,omitempty"`
 
@@ -229,11 +227,11 @@ type Images struct {
 
 // Image of a container.
 type Image struct {
-	// Registry host. images.registry wins over it.
+	// Registry of the image. images.registry takes precedence.
 	// +optional
 	Registry string `json:"registry,omitempty"`
 
-	// Repository in the registry.
+	// Repository of the image in the registry.
 	// +optional
 	Repository string `json:"repository,omitempty"`
 
@@ -242,7 +240,7 @@ type Image struct {
 	Tag string `json:"tag,omitempty"`
 }
 
-// Storage of a virtual cluster's state.
+// Storage is the volume of a virtual cluster's state.
 type Storage struct {
 	// Size of the volume. Default: 1Gi.
 	// +optional
@@ -252,50 +250,48 @@ type Storage struct {
 	// +optional
 	StorageClass string `json:"storageClass,omitempty"`
 
-	// Ephemeral keeps the state in the pod alone: it is lost with the pod, and
-	// with it everything in the virtual cluster. For throw-away tenants.
+	// Whether the state is kept in the pod and not in a volume. Everything in the virtual
+	// cluster is then lost when the pod is: for test tenants only. Default: false.
 	// +optional
 	Ephemeral bool `json:"ephemeral,omitempty"`
 }
 
-// Ingress says how the Argo CDs are reached from outside the host cluster.
+// Ingress describes how the Argo CDs are reached from outside the host.
 type Ingress struct {
-	// DNS domain of the Argo CDs, such as argocd.example.org, of which every name
-	// leads to the ingress controller. When set, each claim that names no host gets
-	// <claim>-<namespace>.<domain>. Default: none, and only claims with a host have
-	// an Ingress.
+	// DNS domain of the Argo CDs, such as argocd.example.org, with a wildcard record for the
+	// ingress controller. A claim that names no host gets <claim>-<namespace>.<domain>.
+	// Default: none, and only claims that name a host have an Ingress.
 	// +optional
 	// +kubebuilder:validation:MaxLength=189
 	Domain string `json:"domain,omitempty"`
 
-	// Hosts that claims may name: host names, and *.example.org for those right below
-	// a domain. Default: every host that no other claim has, be it one that something
-	// else on the host cluster is served at.
+	// Hostnames that claims may name; *.example.org stands for all names directly below
+	// example.org. Default: every hostname that no other claim has, even one at which
+	// something else is served on the host.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	Hosts []string `json:"hosts,omitempty"`
 
-	// IngressClass where the claim names none. Default: the host cluster's default
-	// class.
+	// IngressClass for claims that name none. Default: the host's default class.
 	// +optional
 	ClassName string `json:"className,omitempty"`
 
-	// Annotations of each Ingress, under the claim's. Where examples/install/tenants.yaml
-	// is installed, the host refuses an Ingress with one that isn't listed there, or with
-	// a value of other signs than it allows: list there what stands here.
+	// Annotations of each Ingress; a claim's annotations override them. The admission
+	// policies in examples/install/tenants.yaml refuse an Ingress with annotations that they
+	// don't list: add those that you set here.
 	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
-	// Where certificates come from when the claim says nothing. Default: the
-	// ingress controller's own certificate.
+	// Where certificates come from for claims that don't say so. Default: the default
+	// certificate of the ingress controller.
 	// +optional
 	TLS IngressTLS `json:"tls,omitempty"`
 }
 
 // IngressTLS says where certificates come from.
 type IngressTLS struct {
-	// Issuer of cert-manager on the host cluster. An issuer with an HTTP-01 solver
-	// must set serviceType ClusterIP there: tenants have no NodePort.
+	// Issuer of cert-manager on the host. An issuer with an HTTP-01 solver must set its
+	// serviceType to ClusterIP, since tenants may have no NodePort.
 	// +optional
 	Issuer Issuer `json:"issuer,omitempty"`
 }
@@ -306,8 +302,8 @@ type Issuer struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Kind of the issuer: ClusterIssuer, or Issuer for one in the namespace of each
-	// virtual cluster. Default: ClusterIssuer.
+	// Kind of the issuer: ClusterIssuer, or Issuer for one in each tenant's namespace.
+	// Default: ClusterIssuer.
 	// +optional
 	// +kubebuilder:validation:Enum=ClusterIssuer;Issuer
 	Kind string `json:"kind,omitempty"`

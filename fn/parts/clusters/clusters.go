@@ -1,6 +1,8 @@
+// Package clusters is the part of a claim with the clusters that its Argo CD deploys to.
 package clusters
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -9,11 +11,39 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
+
+// Part is spec.clusters.
+var Part = part.Part{
+	Field: "spec.clusters", Secrets: secrets, Resolve: resolve,
+	Condition: v1alpha1.ConditionClustersConnected, Has: has, Observe: observe, Report: report,
+}
+
+func secrets(s tenant.Ask) []string {
+	var names []string
+	for _, c := range s.Clusters {
+		names = append(names, c.SecretRef.Name)
+	}
+	return names
+}
+
+func has(t tenant.Tenant) bool { return len(t.Clusters) > 0 }
+
+func observe(t tenant.Tenant, is condition.Of) condition.Condition {
+	return argocd.Connected(t, is, t.Clusters, "cluster")
+}
+
+func report(t tenant.Tenant, s *v1alpha1.Status) {
+	for _, c := range t.Clusters {
+		s.Clusters = append(s.Clusters, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, Message: c.Message})
+	}
+}
 
 // notText are the names that YAML, as Helm's templates write it, takes for
 // something else than text.
@@ -24,8 +54,7 @@ const inCluster = "in-cluster"
 
 // resolve registers the clusters of the spec.
 func resolve(of part.Candidate) error {
-	servers := map[string]string{}
-	seen := map[string]bool{}
+	servers, seen := map[string]string{}, map[string]bool{}
 	for i, c := range of.Spec.Clusters {
 		field := fmt.Sprintf("spec.clusters[%d]", i)
 		if err := checkCluster(field, c); err != nil {
@@ -41,7 +70,7 @@ func resolve(of part.Candidate) error {
 		}
 		secret := credentials.Read(of.Given, c.SecretRef.Name)
 		value := clusterValue(c, secret)
-		server, _ := value["server"].(string)
+		server := values.At[string](value, "server")
 		if other, ok := servers[strings.TrimRight(server, "/")]; ok && secret.Problem == nil {
 			secret.Fail("its API server %s is that of cluster %s, too, and Argo CD tells clusters apart by it: leave one of the two out", server, other)
 		}
@@ -57,19 +86,16 @@ func resolve(of part.Candidate) error {
 // checkCluster checks what a cluster is called, as the schema does, and what
 // Kubernetes would refuse later.
 func checkCluster(field string, c v1alpha1.ClusterSpec) error {
-	if len(c.Name) > 63 || !tenant.DNSLabel.MatchString(c.Name) || c.Name[0] < 'a' || c.Name == inCluster || slices.Contains(notText, c.Name) {
+	if len(validation.IsDNS1035Label(c.Name)) > 0 || c.Name == inCluster || slices.Contains(notText, c.Name) {
 		return fmt.Errorf("%s.name: %q can't be the name of a cluster: write a DNS label that begins with a letter, such as production; not %s, and none of %s", field, c.Name, inCluster, strings.Join(notText, ", "))
 	}
-	if err := credentials.CheckSecretRef(field, c.SecretRef); err != nil {
+	if err := cmp.Or(credentials.CheckSecretRef(field, c.SecretRef), credentials.CheckProject(field, c.Project)); err != nil {
 		return err
 	}
 	for _, namespace := range c.Namespaces {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
 			return fmt.Errorf("%s.namespaces: %q is not a namespace: write a DNS label", field, namespace)
 		}
-	}
-	if c.Project != "" && len(validation.IsDNS1123Subdomain(c.Project)) > 0 {
-		return fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", field, c.Project)
 	}
 	if c.Server != "" && !credentials.APIServerURL.MatchString(c.Server) {
 		return fmt.Errorf("%s.server: %q is not the URL of an API server: write one such as https://203.0.113.7:6443", field, c.Server)
@@ -100,19 +126,14 @@ func reserved(key string, prefixes ...string) bool {
 // clusterValue is an entry of the argo-cd chart's configs.clusterCredentials,
 // read from the cluster's Secret.
 func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
-	v := values.Values{}
 	if s.Problem != nil {
-		return v
+		return nil
 	}
 	read := readCluster(c, s)
-	v["server"], v["config"] = read.server, read.config
-
-	namespaces, project := c.Namespaces, c.Project
+	v := values.Values{"server": read.server, "config": read.config, "project": cmp.Or(c.Project, read.project), "shard": read.shard}
+	namespaces := c.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = read.namespaces
-	}
-	if project == "" {
-		project = read.project
 	}
 	if len(namespaces) > 0 {
 		v["namespaces"] = listOfNamespaces(namespaces)
@@ -120,18 +141,13 @@ func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 			v["clusterResources"] = "true"
 		}
 	}
-	if project != "" {
-		v["project"] = project
-	}
-	if read.shard != "" {
-		v["shard"] = read.shard
-	}
 	if len(c.Labels) > 0 {
 		v["labels"] = texts(c.Labels)
 	}
 	if len(c.Annotations) > 0 {
 		v["annotations"] = texts(c.Annotations)
 	}
+	maps.DeleteFunc(v, func(_ string, at any) bool { return at == "" })
 	return v
 }
 

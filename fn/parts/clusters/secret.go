@@ -7,7 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
@@ -150,15 +152,11 @@ func tokenCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) clusterSecret {
 // toClusterSecret makes Argo CD's form of what was read from another.
 func toClusterSecret(s *credentials.Reader, server string, config clusterConfig) clusterSecret {
 	checkClusterConfig(s, server, config)
-	out := clusterSecret{server: server}
-	raw, err := json.Marshal(config)
-	if err == nil {
-		err = json.Unmarshal(raw, &out.config)
-	}
+	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&config)
 	if err != nil {
 		s.Fail("its credentials can't be written as JSON: write them in UTF-8")
 	}
-	return out
+	return clusterSecret{server: server, config: out}
 }
 
 // checkClusterConfig finds what no client could use.
@@ -184,4 +182,38 @@ func checkClusterConfig(s *credentials.Reader, server string, c clusterConfig) {
 	if c.BearerToken == "" && c.Username == "" && len(c.TLS.CertData) == 0 && c.AWSAuthConfig == nil && c.ExecProviderConfig == nil {
 		s.Fail("it has no credentials: write a token, a client certificate, or a user name and password")
 	}
+}
+
+// kubeconfigCluster reads the current context of a kubeconfig.
+func kubeconfigCluster(s *credentials.Reader) clusterSecret {
+	file, err := clientcmd.Load([]byte(s.Need(kubeconfigKey, "write a kubeconfig")))
+	if err != nil {
+		// The parser's message would show what stands in the file.
+		s.Fail("key %s is not a kubeconfig: it can't be read as YAML of kind Config; write what kubectl config view --flatten --minify prints", kubeconfigKey)
+		return clusterSecret{}
+	}
+	context := file.Contexts[file.CurrentContext]
+	if context == nil {
+		s.Fail("key %s: current-context names no context of the file: write the one to use", kubeconfigKey)
+		return clusterSecret{}
+	}
+	cluster, user := file.Clusters[context.Cluster], file.AuthInfos[context.AuthInfo]
+	if cluster == nil || user == nil {
+		s.Fail("key %s: the current context names a cluster or a user that isn't in the file: write both", kubeconfigKey)
+		return clusterSecret{}
+	}
+	// What a kubeconfig takes from the machine it was written on.
+	for _, f := range credentials.NotInline(cluster, user) {
+		if f.There {
+			s.Fail("key %s: %s is not possible here: %s", kubeconfigKey, f.Field, f.Instead)
+		}
+	}
+	return toClusterSecret(s, cluster.Server, clusterConfig{
+		Username: user.Username, Password: user.Password, BearerToken: user.Token,
+		ProxyURL: cluster.ProxyURL, DisableCompression: cluster.DisableCompression,
+		TLS: tlsClientConfig{
+			Insecure: cluster.InsecureSkipTLSVerify, ServerName: cluster.TLSServerName,
+			CAData: cluster.CertificateAuthorityData, CertData: user.ClientCertificateData, KeyData: user.ClientKeyData,
+		},
+	})
 }

@@ -1,6 +1,7 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -57,7 +58,7 @@ func class(t tenant.Tenant) string {
 // address is where the ingress controller serves an Ingress.
 func address(o wire.Composed) string {
 	for _, at := range o.List("status", "atProvider", "manifest", "status", "loadBalancer", "ingress") {
-		if a := condition.Or(at.String("ip"), at.String("hostname")); a != "" {
+		if a := cmp.Or(at.String("ip"), at.String("hostname")); a != "" {
 			return a
 		}
 	}

@@ -12,18 +12,18 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// Asked returns the hostname that the claim asks for, or that the platform's domain
+// askedHostname returns the hostname that the claim asks for, or that the platform's domain
 // gives it; "" for none.
-func Asked(r tenant.Given) (string, error) {
+func askedHostname(r tenant.Given) (string, error) {
 	if err := checkPatterns(r); err != nil {
 		return "", err
 	}
-	hostname, domain := "", r.Platform().Ingress.Domain
+	asked, domain := "", r.Platform.Ingress.Domain
 	if r.Spec.Ingress != nil {
-		hostname = r.Spec.Ingress.Host
+		asked = r.Spec.Ingress.Host
 	}
 	switch {
-	case hostname != "":
+	case asked != "":
 	case domain != "":
 		// A claim that makes an Ingress of its own by values gets no second one.
 		if _, own := values.Lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
@@ -36,25 +36,25 @@ func Asked(r tenant.Given) (string, error) {
 		if r.Claim.Name != "" {
 			name = r.Claim.Name + "-" + r.Claim.Namespace
 		}
-		hostname = tenant.BoundedLabel(name, validation.DNS1123LabelMaxLength) + "." + domain
+		asked = tenant.BoundedLabel(name, validation.DNS1123LabelMaxLength) + "." + domain
 	case r.Spec.Ingress != nil:
 		return "", fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a host name, such as argocd.example.org", ofIngress)
 	default:
 		return "", nil
 	}
-	if !policy.IsHostname(hostname) {
-		return "", fmt.Errorf("%s.host: %q is not a host name: write one in lower case, such as argocd.acme.example.org", ofIngress, hostname)
+	if !policy.IsHostname(asked) {
+		return "", fmt.Errorf("%s.host: %q is not a host name: write one in lower case, such as argocd.acme.example.org", ofIngress, asked)
 	}
-	if of, below := strings.CutPrefix(hostname, grpcPrefix); below {
-		return "", fmt.Errorf("%s.host: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", ofIngress, hostname, of, grpcPrefix)
+	if of, below := strings.CutPrefix(asked, grpcPrefix); below {
+		return "", fmt.Errorf("%s.host: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", ofIngress, asked, of, grpcPrefix)
 	}
-	return hostname, checkAllowed(r)
+	return asked, checkAllowed(r)
 }
 
 // checkPatterns refuses what no host can be, where the platform says which hostnames claims
 // may name.
 func checkPatterns(r tenant.Given) error {
-	for i, pattern := range r.Platform().Ingress.Hosts {
+	for i, pattern := range r.Platform.Ingress.Hosts {
 		if !policy.IsHostname(strings.TrimPrefix(pattern, "*.")) {
 			field := fmt.Sprintf("input.ingress.hosts[%d]", i)
 			if len(r.Plan.Data.Ingress.Hosts) > 0 {
@@ -68,7 +68,7 @@ func checkPatterns(r tenant.Given) error {
 
 // checkAllowed refuses a hostname of the claim's that the platform lets none name.
 func checkAllowed(r tenant.Given) error {
-	allowed := r.Platform().Ingress.Hosts
+	allowed := r.Platform.Ingress.Hosts
 	if r.Spec.Ingress == nil || r.Spec.Ingress.Host == "" || len(allowed) == 0 {
 		return nil
 	}

@@ -19,21 +19,25 @@ import (
 
 const ofIngress = "spec.ingress"
 
-// grpcHost begins the hostname of an Ingress for gRPC alone, as the argo-cd chart makes
+// grpcPrefix begins the hostname of an Ingress for gRPC alone, as the argo-cd chart makes
 // it with server.ingressGrpc: who has a hostname has that one, too.
 const grpcPrefix = "grpc."
 
-// resolve decides on the hostname and sets the values of both charts.
+// resolve decides on the hostname, and sets the values of the argo-cd chart.
 func resolve(of part.Candidate) error {
-	p, r, in := of.Decision, of.Given, of.Platform
-	asked, err := Asked(r)
+	p, in := of.Decision, of.Platform
+	asked, err := askedHostname(of.Given)
 	if err != nil {
 		return err
 	}
-	p.Ingress = decide(asked, r.Hostnames)
+	known := tenant.Hostnames{}
+	if of.Hostnames != nil {
+		known = of.Hostnames(p.SecretsIn, asked)
+	}
+	p.Ingress = decide(asked, known)
 	spec := v1alpha1.IngressSpec{}
-	if r.Spec.Ingress != nil {
-		spec = *r.Spec.Ingress
+	if of.Spec.Ingress != nil {
+		spec = *of.Spec.Ingress
 	}
 	if p.Ingress.Asked == "" {
 		return nil
@@ -114,7 +118,6 @@ func decide(asked string, h tenant.Hostnames) tenant.Ingress {
 	i.Records = append(i.Records, i.Leaving...)
 	slices.Sort(i.Records)
 	i.Records = slices.Compact(i.Records)
-	i.Synced = i.Hostname != "" || h.Synced
 	return i
 }
 

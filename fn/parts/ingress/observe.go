@@ -22,8 +22,9 @@ const (
 	claimNamespaceLabel = "crossplane.io/claim-namespace"
 )
 
-// Observe reads whose the hostnames are.
-func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) tenant.Hostnames {
+// Observe reads whose the hostnames are: those of the tenant, and the one that it asks
+// for, "" for none. namespace is the claim's.
+func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, recordsIn, asked string) tenant.Hostnames {
 	var h tenant.Hostnames
 	for name, c := range o.Composed {
 		if hostname := c.String("data", tenant.HostnameKey); strings.HasPrefix(name, tenant.HostnamePrefix) && hostname != "" {
@@ -34,8 +35,6 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) te
 	if in := release.Get("spec", "forProvider", "values", "server", "ingress"); in.Bool("enabled") {
 		h.Serving = in.String("hostname")
 	}
-	h.Synced = o.Composed[tenant.VClusterRelease].Get("spec", "forProvider", "values", "sync", "toHost", "ingresses").Bool("enabled") ||
-		o.Composed[tenant.IngressesBinding].Exists()
 	if ns := o.Composed[tenant.Namespace]; ns.Current() && ns.Condition("Synced").True() {
 		h.NamespaceSeen = true
 		h.Allowed = strings.Split(ns.Get("spec", "forProvider", "manifest", "metadata", "annotations").String(tenant.AnnotationIngressHost), ",")
@@ -48,16 +47,12 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) te
 	}
 	h.Settled = !release.Exists() || release.Current() && release.Deployed()
 
-	asked, err := Asked(r)
-	if err != nil || asked == "" {
-		slices.Sort(h.Held)
-		return h
-	}
-	record, read := wire.RequiredObject(req, RequiredHostname, HostnameKind, r.RecordsIn(), tenant.HostnameRecord(asked))
+	// No hostname has no record.
+	record, read := wire.RequiredObject(req, RequiredHostname, HostnameKind, recordsIn, tenant.HostnameRecord(asked))
 	if h.Read = read; record.Exists() {
 		if h.Taken = !controls(o.XR, record); !h.Taken {
 			h.Held = append(h.Held, asked)
-		} else if record.String("metadata", "labels", claimNamespaceLabel) == r.Claim.Namespace {
+		} else if record.String("metadata", "labels", claimNamespaceLabel) == namespace {
 			h.Holder = record.String("metadata", "labels", claimNameLabel)
 		}
 	}

@@ -1,16 +1,14 @@
 package repositories
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -28,61 +26,38 @@ const ofEntry = "# of "
 func readKnownHosts(s *credentials.Reader, text string) string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			lines = append(lines, line)
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
+			continue
 		}
-	}
-	for _, line := range lines {
-		if _, _, _, _, _, err := ssh.ParseKnownHosts([]byte(line + "\n")); err != nil || errors.Is(err, io.EOF) {
+		if _, _, _, _, _, err := ssh.ParseKnownHosts([]byte(line + "\n")); err != nil {
 			s.Fail("%s has a line that is not one of a known_hosts file: write lines as ssh-keyscan prints them", knownHostsKey)
 			return ""
 		}
+		lines = append(lines, line)
 	}
 	return strings.Join(lines, "\n")
 }
 
-// knownHosts are the lines of all entries.
-type knownHosts struct {
-	entries map[string]string
-	before  func() map[string]string
-}
-
-func newKnownHosts(s *credentials.Sensitive) *knownHosts {
-	return &knownHosts{entries: map[string]string{}, before: func() map[string]string {
-		out := map[string]string{}
-		if s.Before == nil {
-			return out
+// knownHostsInUse returns those of each entry.
+func knownHostsInUse(s *credentials.Sensitive) map[string]string {
+	out := map[string]string{}
+	entry := ""
+	for line := range strings.Lines(values.At[string](s.Before(), extraHosts...)) {
+		line = strings.TrimSpace(line)
+		if name, ok := strings.CutPrefix(line, ofEntry); ok {
+			entry = name
+		} else if entry != "" {
+			out[entry] = strings.TrimPrefix(out[entry]+"\n"+line, "\n")
 		}
-		text, _ := values.Lookup(s.Before(), extraHosts...)
-		entry := ""
-		for line := range strings.Lines(fmt.Sprint(text)) {
-			line = strings.TrimSpace(line)
-			if name, ok := strings.CutPrefix(line, ofEntry); ok {
-				entry = name
-			} else if entry != "" {
-				out[entry] = strings.TrimPrefix(out[entry]+"\n"+line, "\n")
-			}
-		}
-		return out
-	}}
+	}
+	return out
 }
 
-// add adds the lines of an entry; of one that can't be used, those from before.
-func (h *knownHosts) add(e repository, c tenant.Connection, lines string) {
-	name := e.kind + " " + e.name
-	if c.State != v1alpha1.StateConnected {
-		lines = h.before()[name]
-	}
-	if lines != "" {
-		h.entries[name] = lines
-	}
-}
-
-// setKnownHosts hands the lines to Argo CD, after those that the claim or the
+// setKnownHosts hands the lines of all entries to Argo CD, after those that the claim or the
 // platform sets: values that stand in the Release win over those it reads from a
 // Secret, so they move there.
-func setKnownHosts(p *tenant.Decision, h *knownHosts, s *credentials.Sensitive, argocd *values.Stack) error {
-	if len(h.entries) == 0 {
+func setKnownHosts(p *tenant.Decision, known map[string]string, s *credentials.Sensitive, argocd *values.Stack) error {
+	if len(known) == 0 {
 		return nil
 	}
 	if err := argocd.Reserve(values.Input, "the known hosts of repositories", values.In("configs"), values.In("configs", "ssh")); err != nil {
@@ -97,10 +72,10 @@ func setKnownHosts(p *tenant.Decision, h *knownHosts, s *credentials.Sensitive, 
 		if text != "" {
 			lines = append(lines, strings.TrimRight(text, "\n"))
 		}
-		values.Remove(p.ArgoCD.Values, extraHosts...)
+		unstructured.RemoveNestedField(p.ArgoCD.Values, extraHosts...)
 	}
-	for _, name := range slices.Sorted(maps.Keys(h.entries)) {
-		lines = append(lines, ofEntry+name, h.entries[name])
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		lines = append(lines, ofEntry+name, known[name])
 	}
 	if !s.Put(strings.Join(lines, "\n"), extraHosts) {
 		return fmt.Errorf("spec.repositories: the known hosts of all are too large together: write only those of servers that Argo CD doesn't know")

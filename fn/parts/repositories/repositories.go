@@ -1,6 +1,9 @@
+// Package repositories is the part of a claim with the repositories of its Argo CD, and
+// with templates of credentials for them.
 package repositories
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,11 +11,44 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
+
+// Part is spec.repositories with spec.credentialTemplates.
+var Part = part.Part{
+	Field: "spec.repositories or spec.credentialTemplates", Secrets: secrets, Resolve: resolve,
+	Condition: v1alpha1.ConditionRepositoriesConnected, Has: has, Observe: observe, Report: report,
+}
+
+func secrets(s tenant.Ask) []string {
+	var names []string
+	for _, r := range s.Repositories {
+		if r.SecretRef != nil {
+			names = append(names, r.SecretRef.Name)
+		}
+	}
+	for _, c := range s.CredentialTemplates {
+		names = append(names, c.SecretRef.Name)
+	}
+	return names
+}
+
+func has(t tenant.Tenant) bool { return len(t.Repositories) > 0 }
+
+func observe(t tenant.Tenant, is condition.Of) condition.Condition {
+	return argocd.Connected(t, is, t.Repositories, "repository")
+}
+
+func report(t tenant.Tenant, s *v1alpha1.Status) {
+	for _, c := range t.Repositories {
+		s.Repositories = append(s.Repositories, v1alpha1.RepositoryStatus{Kind: c.Kind, Name: c.Name, State: c.State, Message: c.Message})
+	}
+}
 
 // A repository is what repositories and credential templates have in common.
 type repository struct {
@@ -36,7 +72,7 @@ func resolve(of part.Candidate) error {
 		all = append(all, repository{v1alpha1.KindCredentialTemplate, fmt.Sprintf("spec.credentialTemplates[%d]", i), "credentialTemplates", e.Name, e.URL, e.Type, "", &e.SecretRef})
 	}
 	seen := map[string]string{}
-	hosts := newKnownHosts(s)
+	hosts := map[string]string{}
 	for _, e := range all {
 		if e.typ == "" {
 			e.typ = v1alpha1.RepositoryGit
@@ -56,30 +92,31 @@ func resolve(of part.Candidate) error {
 		}
 		value, known, problem := e.read(of.Given)
 		c := s.Add(tenant.Connection{Kind: e.kind, Name: e.name}, problem, value, path...)
-		hosts.add(e, c, known)
 		p.Repositories = append(p.Repositories, c)
+		name := e.kind + " " + e.name
+		if c.State != v1alpha1.StateConnected {
+			known = knownHostsInUse(s)[name]
+		}
+		if known != "" {
+			hosts[name] = known
+		}
 	}
 	return setKnownHosts(p, hosts, s, argocd)
 }
 
 // check checks an entry, as the schema does.
 func (e repository) check() error {
-	if len(validation.IsDNS1123Label(e.name)) > 0 {
+	switch {
+	case len(validation.IsDNS1123Label(e.name)) > 0:
 		return fmt.Errorf("%s.name: %q is not a name: write a DNS label, such as apps", e.field, e.name)
-	}
-	if !slices.Contains(credentials.RepositoryTypes, e.typ) {
+	case !slices.Contains(credentials.RepositoryTypes, e.typ):
 		return fmt.Errorf("%s.type: %q is unknown: write one of %v", e.field, e.typ, credentials.RepositoryTypes)
+	case e.secretRef != nil:
+		if err := credentials.CheckSecretRef(e.field, *e.secretRef); err != nil {
+			return err
+		}
 	}
-	if e.project != "" && len(validation.IsDNS1123Subdomain(e.project)) > 0 {
-		return fmt.Errorf("%s.project: %q is not the name of a project: write lower case letters, digits, dots and dashes", e.field, e.project)
-	}
-	if err := credentials.CheckRepositoryURL(e.field+".url", e.url, e.typ); err != nil {
-		return err
-	}
-	if e.secretRef != nil {
-		return credentials.CheckSecretRef(e.field, *e.secretRef)
-	}
-	return nil
+	return cmp.Or(credentials.CheckProject(e.field, e.project), credentials.CheckRepositoryURL(e.field+".url", e.url, e.typ))
 }
 
 // read is the entry of the chart's list, and the known hosts that go with it.

@@ -1,3 +1,4 @@
+// Package sso is the part of a claim that says how people sign on.
 package sso
 
 import (
@@ -11,24 +12,35 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
+// Part is spec.sso.
+var Part = part.Part{
+	Field: "spec.sso", Secrets: secrets, Resolve: resolve,
+	Condition: v1alpha1.ConditionSSOReady, Has: func(t tenant.Tenant) bool { return t.SSO.On }, Observe: observe,
+}
+
+func secrets(s tenant.Ask) []string {
+	if s.SSO == nil || s.SSO.OIDC == nil {
+		return nil
+	}
+	return []string{s.SSO.OIDC.ClientSecretRef.Name}
+}
+
 const (
 	ofOIDC = "spec.sso.oidc"
 	// clientSecretKey is the key of the client secret in Argo CD's own Secret.
 	clientSecretKey = "oidc.clientSecret"
-	// defaultClientSecretKey is its key in the claim's.
-	defaultClientSecretKey = "clientSecret"
 	// groupPolicies is the key of our policies in Argo CD's RBAC settings. Argo CD
 	// reads every policy.*.csv beside policy.csv, which is the claim's own.
 	groupPolicies = "policy.virtualargocd.csv"
 )
-
-var defaultScopes = []string{"openid", "profile", "email", "groups"}
 
 // resolve sets the values for signing on.
 func resolve(of part.Candidate) error {
@@ -74,7 +86,7 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 		return err
 	}
 	secret := credentials.Read(of.Given, o.ClientSecretRef.Name)
-	key := cmp.Or(o.ClientSecretRef.Key, defaultClientSecretKey)
+	key := cmp.Or(o.ClientSecretRef.Key, "clientSecret")
 	value := secret.Need(key, "write the client secret that the provider has for this Argo CD")
 	c := s.Add(tenant.Connection{Name: o.ClientSecretRef.Name}, secret.Problem, value, path...)
 	p.SSO.ClientSecret = &c
@@ -91,7 +103,7 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 		"requestedScopes": o.Scopes,
 	}
 	if len(o.Scopes) == 0 {
-		config["requestedScopes"] = defaultScopes
+		config["requestedScopes"] = []string{"openid", "profile", "email", "groups"}
 	}
 	if o.RootCA != "" {
 		config["rootCA"] = o.RootCA
@@ -105,20 +117,17 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 }
 
 func checkOIDC(o v1alpha1.OIDCSpec) error {
-	if !credentials.APIServerURL.MatchString(o.Issuer) {
+	switch {
+	case !credentials.APIServerURL.MatchString(o.Issuer):
 		return fmt.Errorf("%s.issuer: %q is not the URL of a provider: write one such as https://id.example.org/realms/acme", ofOIDC, o.Issuer)
-	}
-	if o.ClientID == "" || strings.HasPrefix(o.ClientID, "$") {
+	case o.ClientID == "" || strings.HasPrefix(o.ClientID, "$"):
 		return fmt.Errorf("%s.clientID: %q is not an id: write the one that the provider has for this Argo CD", ofOIDC, o.ClientID)
-	}
-	if err := credentials.CheckSecretRef(ofOIDC+".clientSecretRef", v1alpha1.SecretReference{Name: o.ClientSecretRef.Name}); err != nil {
-		return err
-	}
-	if len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid") {
+	case len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid"):
 		return fmt.Errorf("%s.scopes: openid is missing: write it, too", ofOIDC)
-	}
-	if strings.HasPrefix(o.Name, "$") {
+	case strings.HasPrefix(o.Name, "$"):
 		return fmt.Errorf("%s.name: %q begins with $, which Argo CD takes for the name of a secret: write another", ofOIDC, o.Name)
+	case o.RootCA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(o.RootCA)):
+		return fmt.Errorf("%s.rootCA: is not a PEM certificate: write one that begins with -----BEGIN CERTIFICATE-----", ofOIDC)
 	}
 	for _, list := range []struct {
 		field string
@@ -130,10 +139,7 @@ func checkOIDC(o v1alpha1.OIDCSpec) error {
 			}
 		}
 	}
-	if o.RootCA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(o.RootCA)) {
-		return fmt.Errorf("%s.rootCA: is not a PEM certificate: write one that begins with -----BEGIN CERTIFICATE-----", ofOIDC)
-	}
-	return nil
+	return credentials.CheckSecretRef(ofOIDC+".clientSecretRef", v1alpha1.SecretReference{Name: o.ClientSecretRef.Name})
 }
 
 // groupPolicy gives groups their roles.
@@ -151,4 +157,19 @@ func groupPolicy(o v1alpha1.OIDCSpec) string {
 	}
 	w.Flush()
 	return b.String()
+}
+
+func observe(t tenant.Tenant, is condition.Of) condition.Condition {
+	release, secret := t.Composed(tenant.ArgoCDRelease), t.SSO.ClientSecret
+	switch {
+	case secret != nil && secret.State != v1alpha1.StateConnected:
+		return is.No(string(secret.State), "Client secret", secret.Message)
+	case !release.Exists() || !argocd.Runs(t):
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, "Signing on waits for Argo CD", "")
+	case !release.Current():
+		return is.No(v1alpha1.ReasonInstalling, "Rolling out how people sign on", "")
+	case t.SSO.Provider == "":
+		return is.Yes("The local user admin is switched off")
+	}
+	return is.Yes("People sign on with " + t.SSO.Provider + "; its redirect URL is " + tenant.URL(t.Decision) + "/auth/callback")
 }

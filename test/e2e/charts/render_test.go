@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"helm.sh/helm/v3/pkg/chart"
@@ -17,23 +18,27 @@ import (
 // objects are rendered objects by "Kind/name".
 type objects map[string]map[string]any
 
-// argoCD loads the test chart with the manifests of the toolchain's Argo CD.
+// argoCD returns the test chart with the manifests of the toolchain's Argo CD.
 func argoCD(t *testing.T) *chart.Chart {
 	t.Helper()
-	cache, err := toolchain.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir, err := cache.ModuleDir(context.Background(), "argocd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ch, err := ArgoCD(os.DirFS(dir))
+	ch, err := loadArgoCD()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return ch
 }
+
+var loadArgoCD = sync.OnceValues(func() (*chart.Chart, error) {
+	cache, err := toolchain.Default()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := cache.ModuleDir(context.Background(), "argocd")
+	if err != nil {
+		return nil, err
+	}
+	return ArgoCD(os.DirFS(dir))
+})
 
 // render renders a chart in namespace argocd, with values in YAML.
 func render(ch *chart.Chart, release, values string) (objects, error) {

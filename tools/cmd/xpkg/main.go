@@ -19,10 +19,10 @@ import (
 )
 
 type cli struct {
-	Out string `help:"Folder of the package files, in the project." default:"_output" placeholder:"DIR"`
+	Out string `help:"Directory of the package files, relative to the project." default:"_output" placeholder:"DIR"`
 
-	Build buildCmd `cmd:"" help:"Build the Function and the Configuration."`
-	Push  pushCmd  `cmd:"" help:"Push what build has made."`
+	Build buildCmd `cmd:"" help:"Build the Function and Configuration packages."`
+	Push  pushCmd  `cmd:"" help:"Push the packages that build has written."`
 }
 
 func main() {
@@ -37,8 +37,8 @@ func main() {
 }
 
 type buildCmd struct {
-	Input string   `help:"File with the function's Input to put into the Composition: your platform's defaults." type:"existingfile" placeholder:"FILE"`
-	Arch  []string `help:"Platforms to build the Function for: amd64, arm64, or native for this machine's. Default: all." placeholder:"ARCH"`
+	Input string   `help:"File with the function's Input for the Composition, with your defaults." type:"existingfile" placeholder:"FILE"`
+	Arch  []string `help:"Architectures to build the Function for: amd64, arm64, or native for that of this machine. Default: all." placeholder:"ARCH"`
 }
 
 func (b *buildCmd) Run(ctx context.Context, p xpkg.Project) error {
@@ -80,7 +80,7 @@ func (c *pushCmd) Run(ctx context.Context, p xpkg.Project) error {
 		fmt.Println(ref)
 	}
 	if c.Registry != xpkg.PublishedRegistry {
-		fmt.Fprintf(os.Stderr, "\nTo let Crossplane take them from there, apply:\n\n%s", xpkg.RewriteManifest(c.Registry))
+		fmt.Fprintf(os.Stderr, "\nTo make Crossplane pull them from there, apply:\n\n%s", xpkg.RewriteManifest(c.Registry))
 	}
 	return nil
 }

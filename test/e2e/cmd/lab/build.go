@@ -8,7 +8,7 @@ import (
 )
 
 type buildCmd struct {
-	List  bool     `help:"List the tools, their versions and where they are, and build nothing."`
+	List  bool     `help:"List the tools with their versions and paths, and build nothing."`
 	Tools []string `arg:"" optional:"" help:"Tools to build. Default: all that the embedded cluster needs."`
 }
 

@@ -5,10 +5,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
-// clusterFlags say which embedded cluster is meant.
+// clusterFlags select an embedded cluster.
 type clusterFlags struct {
 	Name  string `env:"VARGO_CLUSTER" default:"default" help:"Name of the cluster."`
-	Index int    `env:"VARGO_CLUSTER_INDEX" default:"0" help:"Number from 0 to 255 that sets the cluster's addresses: another one for each cluster that runs on the machine."`
+	Index int    `env:"VARGO_CLUSTER_INDEX" default:"0" help:"Number from 0 to 255 that determines the cluster's addresses, unique on the machine."`
 }
 
 func (f clusterFlags) config() (node.Config, error) {

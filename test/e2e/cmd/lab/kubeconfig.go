@@ -8,7 +8,7 @@ import (
 type kubeconfigCmd struct {
 	clusterFlags `embed:""`
 
-	Print bool `help:"Print the file itself and not its path."`
+	Print bool `help:"Print the content of the file instead of its path."`
 }
 
 func (k *kubeconfigCmd) Run() error {
@@ -18,7 +18,7 @@ func (k *kubeconfigCmd) Run() error {
 	}
 	b, err := os.ReadFile(cfg.Kubeconfig())
 	if err != nil {
-		return fmt.Errorf("cluster %s does not run, start it with `lab up`: %w", cfg.Name, err)
+		return fmt.Errorf("cluster %s does not run: start it with `lab up`: %w", cfg.Name, err)
 	}
 	if k.Print {
 		fmt.Print(string(b))

@@ -1,6 +1,6 @@
-// Command lab runs Virtual Argo CD on real parts on one bare Linux machine: it
-// builds every program from its Go module, starts a single-node Kubernetes in
-// namespaces of its own, and installs Crossplane, the providers and this project.
+// Command lab runs Virtual Argo CD on a Linux machine: it builds every program from its
+// Go module, starts a single-node Kubernetes in its own Linux namespaces, and installs
+// Crossplane, the providers and this project.
 package main
 
 import (
@@ -13,14 +13,14 @@ import (
 )
 
 type cli struct {
-	Build buildCmd `cmd:"" help:"Build the programs that the cluster runs, from their Go modules."`
+	Build buildCmd `cmd:"" help:"Build the programs that the cluster needs, from their Go modules."`
 
-	Demo    demoCmd    `cmd:"" help:"Bring up everything, and one customer's Argo CD."`
-	Install installCmd `cmd:"" help:"Bring up everything, ready for claims."`
+	Demo    demoCmd    `cmd:"" help:"Start a cluster, install everything and create one customer's Argo CD."`
+	Install installCmd `cmd:"" help:"Start a cluster and install everything, ready for claims."`
 
-	Up         upCmd         `cmd:"" help:"Start a single-node Kubernetes cluster on this machine."`
-	Down       downCmd       `cmd:"" help:"End the cluster and remove everything but what was built."`
-	Kubeconfig kubeconfigCmd `cmd:"" help:"Print where the cluster's kubeconfig is."`
+	Up         upCmd         `cmd:"" help:"Start a single-node Kubernetes cluster on this machine, and install nothing."`
+	Down       downCmd       `cmd:"" help:"Stop the cluster and remove everything except what was built."`
+	Kubeconfig kubeconfigCmd `cmd:"" help:"Print the path of the cluster's kubeconfig."`
 }
 
 func main() {
@@ -29,7 +29,7 @@ func main() {
 
 	app := kong.Parse(&cli{},
 		kong.Name("lab"),
-		kong.Description("Virtual Argo CD on real parts, on this machine."),
+		kong.Description("Runs Virtual Argo CD on a single-node cluster on this machine."),
 		kong.UsageOnError(),
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	app.FatalIfErrorf(app.Run())

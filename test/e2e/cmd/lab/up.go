@@ -13,8 +13,8 @@ import (
 type upCmd struct {
 	clusterFlags `embed:""`
 
-	ArgoCDChart string `name:"argocd-chart" env:"ARGOCD_CHART" help:"Folder or archive of a real argo-cd chart to serve in place of the test chart."`
-	Upstream    bool   `env:"UPSTREAM" help:"Let the cluster reach the machine's network, and take images from the public registries."`
+	ArgoCDChart string `name:"argocd-chart" env:"ARGOCD_CHART" help:"Folder or archive of an argo-cd chart to serve instead of the test chart."`
+	Upstream    bool   `env:"UPSTREAM" help:"Give the cluster access to the machine's network, and pull images from the public registries."`
 }
 
 func (u *upCmd) Run(ctx context.Context) error {
@@ -22,7 +22,7 @@ func (u *upCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// Before the long part.
+	// Check this before the builds, which take long.
 	if err := node.Possible(); err != nil {
 		return err
 	}

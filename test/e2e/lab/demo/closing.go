@@ -34,25 +34,25 @@ Talk to the cluster:
 
 What to try next:
 
-  kubectl get virtualargocd                   # is it up, what runs there, where
+  kubectl get virtualargocd                   # phase, versions, conditions
   kubectl describe virtualargocd {{ .Claim }}
-  kubectl explain virtualargocd.spec          # what a claim can say
+  kubectl explain virtualargocd.spec          # the fields of a claim
   kubectl apply -f examples/claims/customer2.yaml
 
-Into the customer's own cluster{{ if .Forward }}, from a pod{{ end }}:
+To look into the customer's virtual cluster{{ if .Forward }}, from a pod{{ end }}:
 
   kubectl -n {{ .Namespace }} get secret {{ .Secret }} -o jsonpath='{.data.kubeconfig}' | base64 -d > {{ .Claim }}.kubeconfig
   kubectl --kubeconfig {{ .Claim }}.kubeconfig {{ .ToVirtual }}get pods -A
 
-When you have seen enough:
+To clean up:
 
-  kubectl delete virtualargocd {{ .Claim }}      # and nothing is left of it
+  kubectl delete virtualargocd {{ .Claim }}      # removes the tenant
   {{- if .Paths }}
-  make demo-down                              # and nothing of the cluster
+  make demo-down                              # removes the cluster
   {{- end }}
 {{- if .Ways }}
 
-To its Argo CD:
+To open its Argo CD:
 {{ range .Ways }}
   {{ . }}{{ end }}
 {{- end }}
@@ -78,7 +78,7 @@ type closingData struct {
 	ToVirtual string
 }
 
-// closing tells what to do next, and how to reach the customer's Argo CD.
+// closing prints what to do next, and how to reach the customer's Argo CD.
 func closing(ctx context.Context, out io.Writer, o platform.Options, cluster platform.Cluster, claim *unstructured.Unstructured) error {
 	d := closingData{Claim: claim.GetName(), Namespace: claim.GetNamespace(), Kubeconfig: cluster.Kubeconfig}
 	d.Version, _, _ = unstructured.NestedString(claim.Object, "status", "argocd", "version")

@@ -6,10 +6,62 @@ import (
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	kubernetespcv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/v1alpha1"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	"google.golang.org/protobuf/types/known/structpb"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
+
+// An Object to compose: a typed object, and free-form content that goes into it
+// at a path. The content skips the detour over JSON bytes that a RawExtension in
+// a typed object takes, which is most of the cost of encoding.
+type Object struct {
+	Typed any
+	Raw   map[string]any
+	RawAt []string
+}
+
+// Where the providers' types have free-form content.
+var (
+	ValuesPath   = []string{"spec", "forProvider", "values"}
+	ManifestPath = []string{"spec", "forProvider", "manifest"}
+)
+
+// Encode turns the object into the intent that Crossplane applies: no status,
+// no nulls, no empty objects that Go's types leave behind.
+func (o Object) Encode() (*structpb.Struct, error) {
+	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(o.Typed)
+	if err != nil {
+		return nil, err
+	}
+	delete(m, "status")
+	dropEmpty(m)
+	if o.Raw != nil {
+		values.Insert(m, o.Raw, o.RawAt...)
+	}
+	return structpb.NewStruct(m)
+}
+
+// dropEmpty removes nulls, empty text and what is empty without them.
+func dropEmpty(m map[string]any) {
+	for k, v := range m {
+		switch v := v.(type) {
+		case nil:
+			delete(m, k)
+		case string:
+			if v == "" {
+				delete(m, k)
+			}
+		case map[string]any:
+			if dropEmpty(v); len(v) == 0 {
+				delete(m, k)
+			}
+		}
+	}
+}
 
 // The providers' API family of cluster-scoped XRs: helm.crossplane.io and
 // kubernetes.crossplane.io. What is composed for namespaced XRs
@@ -75,4 +127,50 @@ func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Rea
 // ReadyBy is readiness by an expression in CEL.
 func ReadyBy(cel string) objectv1alpha2.Readiness {
 	return objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicyDeriveFromCelQuery, CelQuery: cel}
+}
+
+// Secret returns a Secret of the tenant's beside the others of the platform, without
+// data.
+func Secret(t tenant.Tenant, name string, typ corev1.SecretType) *corev1.Secret {
+	return &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: name, Labels: OfTenant(t)},
+		Type:       typ,
+	}
+}
+
+// OfTenant returns the labels of what is a tenant's.
+func OfTenant(t tenant.Tenant) map[string]string {
+	return map[string]string{tenant.LabelTenant: t.Names.Tenant}
+}
+
+// UsageAPIVersion is the API version of Usages.
+const UsageAPIVersion = "protection.crossplane.io/v1beta1"
+
+// A UsageObject is a Usage or ClusterUsage of Crossplane's. Their Go types need a newer
+// crossplane-runtime than the providers' do.
+type UsageObject struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec UsageSpec `json:"spec"`
+}
+
+// UsageSpec is what a Usage says.
+type UsageSpec struct {
+	Of             UsedResource `json:"of"`
+	Reason         string       `json:"reason"`
+	ReplayDeletion bool         `json:"replayDeletion"`
+}
+
+// UsedResource names what a Usage is for.
+type UsedResource struct {
+	APIVersion  string         `json:"apiVersion"`
+	Kind        string         `json:"kind"`
+	ResourceRef xpv1.Reference `json:"resourceRef"`
+}
+
+// Used names the object that a Usage is for.
+func Used(apiVersion, kind, name string) UsedResource {
+	return UsedResource{APIVersion: apiVersion, Kind: kind, ResourceRef: xpv1.Reference{Name: name}}
 }

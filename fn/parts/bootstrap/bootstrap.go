@@ -1,0 +1,184 @@
+// Package bootstrap is the part of a claim with the first Application of its Argo CD.
+package bootstrap
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/redact"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// Part is spec.bootstrap.
+var Part = part.Part{
+	Field: "spec.bootstrap", Resolve: resolve, Rows: rows,
+	Condition: v1alpha1.ConditionBootstrapSynced, Has: has, Observe: observe, Report: report,
+}
+
+func resolve(of part.Candidate) (err error) {
+	of.Decision.Application, err = manifest(of.Spec.Bootstrap)
+	return err
+}
+
+func has(t tenant.Tenant) bool { return t.Application != nil }
+
+func rows(tenant.Tenant) []resource.Row {
+	return []resource.Row{{Name: tenant.Bootstrap, Has: has, Waits: resource.Not(argocd.Deployed), Ready: resource.Always, Build: application}}
+}
+
+const applicationName = "bootstrap"
+
+// manifest returns the first Application; nil when the spec has none.
+func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
+	const field = "spec.bootstrap"
+	if b == nil {
+		return nil, nil
+	}
+	if err := cmp.Or(credentials.CheckRepositoryURL(field+".repoURL", b.RepoURL, v1alpha1.RepositoryGit), credentials.CheckProject(field, b.Project)); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(b.Path, "/") || slices.Contains(strings.Split(b.Path, "/"), "..") {
+		return nil, fmt.Errorf("%s.path: %q is not a folder of the repository: write one below its root, such as customers/acme", field, b.Path)
+	}
+	policy := ptr.Deref(b.SyncPolicy, v1alpha1.SyncPolicy{})
+	for _, option := range policy.SyncOptions {
+		if name, value, ok := strings.Cut(option, "="); !ok || name == "" || value == "" {
+			return nil, fmt.Errorf("%s.syncPolicy.syncOptions: %q is not an option: write one such as CreateNamespace=true", field, option)
+		}
+	}
+	spec := map[string]any{
+		"project": cmp.Or(b.Project, "default"),
+		"source": map[string]any{
+			"repoURL": b.RepoURL, "path": cmp.Or(b.Path, "."), "targetRevision": cmp.Or(b.TargetRevision, "HEAD"),
+		},
+		// The virtual cluster, as Argo CD in it calls it.
+		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": tenant.ArgoCDNamespace},
+	}
+	if p := syncPolicy(policy); len(p) > 0 {
+		spec["syncPolicy"] = p
+	}
+	return map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1",
+		"kind":       "Application",
+		"metadata":   map[string]any{"name": applicationName, "namespace": tenant.ArgoCDNamespace},
+		"spec":       spec,
+	}, nil
+}
+
+func syncPolicy(p v1alpha1.SyncPolicy) map[string]any {
+	out := map[string]any{}
+	automated := ptr.Deref(p.Automated, v1alpha1.AutomatedSync{})
+	// Left out, and not switched off in Argo CD's own way, which is newer than
+	// some of its versions.
+	if ptr.Deref(automated.Enabled, true) {
+		out["automated"] = map[string]any{"prune": ptr.Deref(automated.Prune, true), "selfHeal": ptr.Deref(automated.SelfHeal, true)}
+	}
+	if len(p.SyncOptions) > 0 {
+		var options []any
+		for _, o := range p.SyncOptions {
+			options = append(options, o)
+		}
+		out["syncOptions"] = options
+	}
+	return out
+}
+
+// applicationReady is the readiness of the first Application, in CEL: until then
+// provider-kubernetes looks again each half minute.
+const applicationReady = `has(object.status) && has(object.status.sync) && object.status.sync.status == 'Synced'
+ && has(object.status.health) && has(object.status.health.status) && object.status.health.status == 'Healthy'`
+
+// application composes the first Application in the virtual cluster.
+func application(t tenant.Tenant) (resource.Object, error) {
+	o := resource.NewObject(t, "bootstrap", t.Names.ProviderConfig, resource.ReadyBy(applicationReady))
+	o.Spec.ManagementPolicies = resource.WithoutDelete
+	return resource.Object{Typed: o, Raw: t.Application, RawAt: resource.ManifestPath}, nil
+}
+
+// What Argo CD says of an Application.
+const (
+	synced  = "Synced"
+	healthy = "Healthy"
+)
+
+// errorConditions are the types of an Application's conditions that are errors.
+var errorConditions = []string{"ComparisonError", "InvalidSpecError", "SyncError", "UnknownError", "DeletionError"}
+
+func observe(t tenant.Tenant, is condition.Of) condition.Condition {
+	o := t.Composed(tenant.Bootstrap)
+	s := applicationStatus(t)
+	what := "Application " + applicationName
+	switch {
+	case !o.Exists():
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, what+" waits for Argo CD", "")
+	case o.Condition("Synced").False():
+		return is.No(v1alpha1.ReasonApplicationFailed, what+" cannot be applied or observed", condition.Problem(o))
+	case s.Sync == synced && s.Health == healthy:
+		return is.Yes(what + " is synced and healthy")
+	case s.Message != "":
+		return is.No(v1alpha1.ReasonApplicationFailed, what+" has failed", s.Message)
+	case s.Sync == "":
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, what+" waits for Argo CD to compare it with Git", "")
+	case s.Sync != synced:
+		return is.No(v1alpha1.ReasonOutOfSync, what+" is not synced ("+s.Sync+"): "+syncedBy(t), "")
+	case s.Health == "Progressing" || s.Health == "":
+		return is.No(v1alpha1.ReasonProgressing, what+" is synced, and not healthy yet", "")
+	case s.Health == "Suspended":
+		return is.No(v1alpha1.ReasonSuspended, what+" is synced, and something in it is suspended until somebody resumes it", "")
+	}
+	return is.No(v1alpha1.ReasonUnhealthy, what+" is synced, and its health is "+s.Health+": Argo CD shows what in it", "")
+}
+
+// syncedBy says who is to sync an Application that isn't.
+func syncedBy(t tenant.Tenant) string {
+	if _, automated := values.Lookup(t.Application, "spec", "syncPolicy", "automated"); !automated {
+		return "spec.bootstrap.syncPolicy leaves that to people, in Argo CD"
+	}
+	return "Argo CD is to do that automatically"
+}
+
+// report writes what Argo CD says of the first Application, once it has said anything.
+func report(t tenant.Tenant, to *v1alpha1.Status) {
+	if s := applicationStatus(t); has(t) && s != (v1alpha1.BootstrapStatus{}) {
+		to.Bootstrap = &s
+	}
+}
+
+func applicationStatus(t tenant.Tenant) v1alpha1.BootstrapStatus {
+	app := t.Composed(tenant.Bootstrap).Get("status", "atProvider", "manifest", "status")
+	s := v1alpha1.BootstrapStatus{
+		Health:   app.String("health", "status"),
+		Sync:     app.String("sync", "status"),
+		Revision: app.String("sync", "revision"),
+	}
+	if s.Sync != synced || s.Health != healthy {
+		s.Message = redact.New(t.Observed)(applicationError(app))
+	}
+	return s
+}
+
+// applicationError is what Argo CD says is wrong, "" when it says nothing.
+func applicationError(app wire.Struct) string {
+	for _, c := range app.List("conditions") {
+		if slices.Contains(errorConditions, c.String("type")) {
+			return c.String("message")
+		}
+	}
+	switch app.String("operationState", "phase") {
+	case "Failed", "Error":
+		return app.String("operationState", "message")
+	}
+	return ""
+}

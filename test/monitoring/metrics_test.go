@@ -14,6 +14,7 @@ import (
 	"k8s.io/kube-state-metrics/v2/pkg/customresourcestate"
 	"k8s.io/kube-state-metrics/v2/pkg/metric"
 	"sigs.k8s.io/yaml"
+	goyaml "sigs.k8s.io/yaml/goyaml.v3"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
@@ -217,12 +218,21 @@ func metrics(t *testing.T, kind string, object map[string]any) []string {
 func factories(t *testing.T) []customresource.RegistryFactory {
 	t.Helper()
 	var config struct {
-		Kind string                          `json:"kind"`
-		Spec customresourcestate.MetricsSpec `json:"spec"`
+		Kind string                          `json:"kind" yaml:"kind"`
+		Spec customresourcestate.MetricsSpec `json:"spec" yaml:"spec"`
 	}
 	readStrict(t, filepath.Join(examples, "kube-state-metrics.yaml"), &config)
+	raw, err := os.ReadFile(filepath.Join(examples, "kube-state-metrics.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Spec = customresourcestate.MetricsSpec{}
+	if err := goyaml.Unmarshal(raw, &config); err != nil {
+		t.Fatal(err)
+	}
 	var out []customresource.RegistryFactory
 	for _, r := range config.Spec.Resources {
+		// As its function FromConfig does, which needs a cluster.
 		for i := range r.Metrics {
 			r.Metrics[i].Each.Type = metric.Type(strings.ToLower(string(r.Metrics[i].Each.Type)))
 		}

@@ -89,6 +89,9 @@ func TestRules(t *testing.T) {
 					t.Errorf("at %s: %s:\ngot  %s\nwant %s", e.EvalTime, e.Expr, g, w)
 				}
 				name := alertname(t, e.Expr)
+				if name == "" {
+					continue
+				}
 				for _, a := range p.firing(name) {
 					namesCustomer(t, a)
 				}
@@ -213,7 +216,7 @@ func decode(t *testing.T, path string, raw []byte, into any) {
 	}
 }
 
-// alertname returns the alert that a test's expression is about.
+// alertname returns the alert that a test's expression is about, if any.
 func alertname(t *testing.T, expr string) string {
 	t.Helper()
 	e, err := parser.ParseExpr(expr)
@@ -231,9 +234,6 @@ func alertname(t *testing.T, expr string) string {
 		}
 		return nil
 	})
-	if name == "" {
-		t.Fatalf("%s: want ALERTS with an alertname", expr)
-	}
 	return name
 }
 

@@ -100,12 +100,12 @@ func (p *prometheus) evaluate(ctx context.Context, t *testing.T, groups []rulefm
 func (p *prometheus) record(name string, v promql.Vector, at time.Time) {
 	seen := map[string]bool{}
 	for _, s := range v {
-		l := labels.NewBuilder(s.Metric).Set(labels.MetricName, name).Labels()
+		l := labels.NewBuilder(s.Metric).Set(model.MetricNameLabel, name).Labels()
 		seen[l.String()] = true
 		p.append(l, at, s.F)
 	}
 	for key, s := range p.series {
-		if s.labels.Get(labels.MetricName) == name && !seen[key] {
+		if s.labels.Get(model.MetricNameLabel) == name && !seen[key] {
 			p.append(s.labels, at, math.Float64frombits(value.StaleNaN))
 		}
 	}
@@ -129,7 +129,7 @@ func (p *prometheus) alert(ctx context.Context, t *testing.T, r rulefmt.Rule, v 
 			}
 			return out
 		}
-		b := labels.NewBuilder(s.Metric).Del(labels.MetricName).Set(labels.AlertName, r.Alert)
+		b := labels.NewBuilder(s.Metric).Del(model.MetricNameLabel).Set(labels.AlertName, r.Alert)
 		for name, text := range r.Labels {
 			b.Set(name, expand(text))
 		}
@@ -275,7 +275,7 @@ func metricsOf(query string) ([]string, error) {
 		if v, ok := n.(*parser.VectorSelector); ok {
 			name := v.Name
 			for _, m := range v.LabelMatchers {
-				if m.Name == labels.MetricName && m.Type == labels.MatchEqual {
+				if m.Name == model.MetricNameLabel && m.Type == labels.MatchEqual {
 					name = m.Value
 				}
 			}

@@ -72,11 +72,12 @@ type TenantChannel struct {
 	// +optional
 	Accepted string `json:"accepted,omitempty"`
 
-	// Whether the channel offers something that the tenant doesn't have yet.
+	// Whether the platform offers a change that the tenant doesn't have yet.
 	// +optional
-	UpdateAvailable bool `json:"updateAvailable,omitempty"`
+	UpdateAvailable bool `json:"updateAvailable"`
 
-	// What it waits for, such as its window; empty when it doesn't.
+	// What the tenant waits for, such as its window, and what would change; empty when it
+	// waits for nothing.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -27,8 +27,8 @@ type Admission struct {
 	Tries int `json:"tries,omitempty"`
 }
 
-// valid reports whether a tenant may begin by the admission.
-func (a *Admission) valid(offer string, now time.Time) bool {
+// Valid reports whether a tenant may begin by the admission.
+func (a *Admission) Valid(offer string, now time.Time) bool {
 	return a != nil && !a.Withdrawn && a.Offer == offer && now.Before(a.Until)
 }
 

@@ -76,7 +76,7 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 		return wait("the channel is paused")
 	case state != maintenance.Open:
 		return Verdict{Offer: has, Message: t.Schedule.Waits(now), Again: next}
-	case !g.Admission.valid(g.Offer, now):
+	case !g.Admission.Valid(g.Offer, now):
 		return wait("waits for its turn")
 	}
 	return Verdict{Offer: g.Offer}

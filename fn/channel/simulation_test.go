@@ -236,7 +236,7 @@ func newIn(was, is State, now time.Time) []Admission {
 	}
 	var out []Admission
 	for _, a := range is.Admitted {
-		if !old[a] && a.valid(is.Offer, now) {
+		if !old[a] && a.Valid(is.Offer, now) {
 			out = append(out, a)
 		}
 	}

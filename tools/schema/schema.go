@@ -53,7 +53,7 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := reference(xrd, in, plan)
+	docs, err := reference(xrd, channel, in, plan)
 	if err != nil {
 		return nil, err
 	}

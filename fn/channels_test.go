@@ -15,6 +15,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // A world is a host with several tenants and channels, which see each other's objects.
@@ -281,4 +282,281 @@ func TestChannelBadOffer(t *testing.T) {
 	w.want(map[string]int{"10.2.1": 7})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "")
+}
+
+// TestChannelFirst: those that first selects have the offer before all others.
+func TestChannelFirst(t *testing.T) {
+	w := newWorld(t)
+	const rollout = `{"first":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":0,"soak":"1h"},{"percent":100}]}`
+	w.offer("stable", offer("10.1.1", rollout))
+	for i, tier := range []string{"internal", "customer", "customer"} {
+		w.claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{"tier":"`+tier+`","crossplane.io/claim-name":"c"}`)
+	}
+	w.settle(16, time.Minute)
+	w.settle(2, time.Hour)
+	w.offer("stable", offer("10.2.0", rollout))
+	w.settle(6, time.Minute)
+	w.want(map[string]int{"10.1.1": 2, "10.2.0": 1})
+	if got := w.version("c0"); got != "10.2.0" {
+		t.Errorf("want the internal tenant first, it has %s", got)
+	}
+	w.settle(20, 10*time.Minute)
+	w.want(map[string]int{"10.2.0": 3})
+}
+
+// TestChannelWindows: a tenant takes the offer in its window, and after its freeze.
+func TestChannelWindows(t *testing.T) {
+	w := fleet(t, 3, `{}`)
+	w.now = testNow.Add(24 * time.Hour)
+	w.spec("c0", `{"channel":"stable","maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
+	w.spec("c1", `{"channel":"stable","maintenance":{"freeze":{"until":"2026-01-06","reason":"audit"}}}`)
+	w.step(time.Minute)
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.1.1": 2, "10.2.0": 1})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their windows: team-a/c0; frozen: team-a/c1")
+	for name, want := range map[string]string{"c0": "waits for its window, Saturday 2026-01-03 22:00 +0100; would change: chart argo-cd 10.1.1 to 10.2.0", "c1": "is frozen until 2026-01-06: audit; would"} {
+		if got := w.tenants[name].status("channel", "message"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: want message %q, got %q", name, want, got)
+		}
+	}
+	w.now = time.Date(2026, 1, 3, 21, 0, 0, 0, time.UTC)
+	w.settle(5, time.Minute)
+	if got := w.version("c0"); got != "10.2.0" {
+		t.Errorf("in its window c0 has %s", got)
+	}
+	w.now = time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC)
+	w.settle(5, time.Minute)
+	w.want(map[string]int{"10.2.0": 3})
+	if ttl := w.tenants["c0"].rsp.GetMeta().GetTtl().AsDuration(); ttl > time.Minute {
+		t.Errorf("ttl is %s", ttl)
+	}
+}
+
+// TestWindowWithoutChannel: a tenant without a channel takes the platform's changes in its
+// window, and its claim's at once.
+func TestWindowWithoutChannel(t *testing.T) {
+	w := newWorld(t)
+	w.claim("c0", `{"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`, `{}`)
+	w.claim("c1", `{}`, `{}`)
+	w.settle(14, time.Minute)
+	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}}`)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1})
+	if e := w.tenants["c0"]; !strings.HasPrefix(e.status("channel", "message"), "waits for its window") || e.status("phase") != "Ready" {
+		t.Errorf("c0 is %s and says %q", e.status("phase"), e.status("channel", "message"))
+	}
+	if field(w.tenants["c1"].xr(), "status", "channel") != nil {
+		t.Error("a tenant without a channel that waits for nothing says something of channels")
+	}
+	w.spec("c0", `{"argocd":{"chartVersion":"10.1.5"},"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
+	w.step(time.Minute)
+	if got := w.version("c0"); got != "10.1.5" {
+		t.Errorf("the claim's own change waits: it has %s", got)
+	}
+	w.spec("c0", `{"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
+	w.now = time.Date(2026, 1, 3, 21, 0, 0, 0, time.UTC)
+	w.settle(3, time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
+}
+
+// TestChannelPlansAndInput: edits of a plan and of the input pass the same gate, and reach
+// nobody by themselves.
+func TestChannelPlansAndInput(t *testing.T) {
+	w := fleet(t, 5, inSteps)
+	withPlan := func() (n int) {
+		for _, e := range w.tenants {
+			if strings.Contains(field(e.observed(tenant.Quota), "spec").String(), `"77"`) {
+				n++
+			}
+		}
+		return n
+	}
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard")
+	// The tenants see it before the channel does.
+	for _, e := range w.tenants {
+		e.reconcile()
+	}
+	if n := withPlan(); n != 0 {
+		t.Errorf("%d tenants have the plan's edit before the channel offers it", n)
+	}
+	w.settle(6, time.Minute)
+	if n := withPlan(); n != 1 {
+		t.Errorf("%d tenants have the plan's edit in the first step, want 1", n)
+	}
+	w.settle(30, 10*time.Minute)
+	if n := withPlan(); n != 5 {
+		t.Errorf("%d tenants have the plan's edit in the end", n)
+	}
+	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"server":{"replicas":2}}}}}`)
+	withInput := func() (n int) {
+		for _, e := range w.tenants {
+			if values.At[float64](field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider", "values").AsMap(), "server", "replicas") == 2 {
+				n++
+			}
+		}
+		return n
+	}
+	w.settle(6, time.Minute)
+	if n := withInput(); n != 1 {
+		t.Errorf("%d tenants have the input's edit in the first step, want 1", n)
+	}
+	w.settle(30, 10*time.Minute)
+	if n := withInput(); n != 5 {
+		t.Errorf("%d tenants have the input's edit in the end", n)
+	}
+	// A plan that nobody has changes nothing.
+	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
+	w.settle(8, time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 5")
+}
+
+// TestChannelClaims: a claim may pin a version, move, name a channel that isn't there, and
+// outlive its channel.
+func TestChannelClaims(t *testing.T) {
+	w := fleet(t, 4, `{"maxUpdating":1}`)
+	w.offer("fast", offer("10.3.0", `{}`))
+	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	w.settle(3, time.Minute)
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(20, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 3})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
+
+	// It keeps what it has until the other channel updates it.
+	w.spec("c1", `{"channel":"fast"}`)
+	w.tenants["c1"].reconcile()
+	if got := w.version("c1"); got != "10.2.0" {
+		t.Errorf("a claim that moves has %s at once", got)
+	}
+	w.settle(6, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2, "10.3.0": 1})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 3")
+	w.wantCondition("fast", v1alpha1.ConditionComplete, true, "all 1")
+
+	// Its claim's mistake leaves it as it is.
+	w.spec("c2", `{"channel":"slow"}`)
+	w.settle(2, time.Minute)
+	if got := refusal(w.tenants["c2"].rsp); got != `spec.channel: "slow" is unknown: write one of fast, stable` || w.version("c2") != "10.2.0" {
+		t.Errorf("a channel that isn't there: %q, the tenant has %s", got, w.version("c2"))
+	}
+	w.claim("new", `{"channel":"slow"}`, `{}`)
+	w.step(time.Minute)
+	if got := fatal(w.tenants["new"].rsp); got != `spec.channel: "slow" is unknown: write one of fast, stable` {
+		t.Errorf("a new tenant of a channel that isn't there: %q", got)
+	}
+	delete(w.tenants, "new")
+	w.spec("c2", `{"channel":"stable"}`)
+
+	w.remove("stable")
+	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.9.0"}}}`)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2, "10.3.0": 1})
+	if e := w.tenants["c3"]; e.status("phase") != "Ready" || refusal(e.rsp) != "" || e.status("channel", "message") != "channel stable doesn't exist: the tenant keeps what it has of the platform's" {
+		t.Errorf("without its channel a tenant is %s, %q: %s", e.status("phase"), refusal(e.rsp), e.status("channel", "message"))
+	}
+	// Leaving is the claim's own change. The record goes with the channel.
+	w.spec("c3", `{}`)
+	w.settle(3, time.Minute)
+	if got := w.version("c3"); got != "10.9.0" {
+		t.Errorf("a claim that leaves its channel has %s", got)
+	}
+	if w.tenants["c3"].req.GetObserved().GetResources()[tenant.ChannelRecord] != nil {
+		t.Error("it still has a record")
+	}
+	// A channel of the same name goes on from what the records say.
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(12, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1, "10.3.0": 1, "10.9.0": 1})
+}
+
+// TestChannelOfPlan: a plan may set channel and maintenance, and a claim can name no other
+// channel then.
+func TestChannelOfPlan(t *testing.T) {
+	w := newWorld(t)
+	w.offer("stable", offer("10.2.0", `{}`))
+	e := w.claim("c0", `{}`, `{}`)
+	e.plan("standard", `{"channel":"stable","maintenance":{"freeze":{"until":"2027-01-01"}}}`, "plan=standard")
+	w.settle(14, time.Minute)
+	w.want(map[string]int{"10.2.0": 1})
+	w.spec("c0", `{"channel":"fast"}`)
+	w.step(time.Minute)
+	if got := refusal(e.rsp); got != "spec.channel: channel stable is set by plan standard: leave it out, or choose another plan" {
+		t.Errorf("another channel than the plan's: %q", got)
+	}
+	w.spec("c0", `{}`)
+	w.offer("stable", offer("10.3.0", `{}`))
+	w.settle(5, time.Minute)
+	w.want(map[string]int{"10.2.0": 1})
+	if got := e.status("channel", "message"); !strings.HasPrefix(got, "is frozen until 2027-01-01") {
+		t.Errorf("the plan's freeze says %q", got)
+	}
+	// The platform ends its freeze at once.
+	e.plan("standard", `{"channel":"stable"}`, "plan=standard")
+	w.settle(8, time.Minute)
+	w.want(map[string]int{"10.3.0": 1})
+}
+
+// TestChannelPaused: while it is paused, a channel says whom the offer would change, and no
+// tenant changes.
+func TestChannelPaused(t *testing.T) {
+	w := fleet(t, 3, `{}`)
+	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	w.step(time.Minute)
+	w.offer("stable", strings.TrimSuffix(offer("10.2.0", `{}`), "}")+`,"paused":true}`)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 3})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 2 of 3 tenants: team-a/c1, team-a/c2")
+	if got := w.tenants["c1"].status("channel", "message"); got != "the channel is paused; would change: chart argo-cd 10.1.1 to 10.2.0" {
+		t.Errorf("a tenant says what would change: %q", got)
+	}
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2})
+}
+
+// TestChannelMistakes: a mistake in a channel is said there, and its tenants keep what they
+// have.
+func TestChannelMistakes(t *testing.T) {
+	w := fleet(t, 2, `{}`)
+	for name, tc := range map[string]struct{ spec, want string }{
+		"UnknownField":      {`{"offer":{"argocd":{"version":"1"}}}`, "spec.offer.argocd.version: there is no such field"},
+		"ImpossibleVersion": {`{"offer":{"vcluster":{"chartVersion":"0.1.0"}}}`, "spec.offer.vcluster.chartVersion: vcluster 0.1.0 is not supported"},
+		"Range":             {`{"offer":{"argocd":{"chartVersion":"*"}}}`, "spec.offer.argocd.chartVersion"},
+		"KubernetesTooNew":  {`{"offer":{"kubernetes":{"version":"v1.99.0"}}}`, "spec.offer.kubernetes.version"},
+		"ProtectedValue":    {`{"offer":{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}}`, "spec.offer.vcluster.values.policies.networkPolicy"},
+		"Rollout":           {`{"rollout":{"steps":[{"percent":50},{"percent":20}]}}`, "spec.rollout.steps[1].percent"},
+		"NotAnObject":       {`{"offer":"all"}`, "spec.offer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			events := len(w.seen)
+			w.offer("stable", tc.spec)
+			w.settle(3, time.Minute)
+			if got := fatal(w.channels["stable"].rsp); !strings.HasPrefix(got, tc.want) {
+				t.Errorf("want a mistake at %q, got %q", tc.want, got)
+			}
+			w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, false, tc.want)
+			w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
+			if got := w.seen[events:]; len(got) != 1 || !strings.HasPrefix(got[0], "InvalidSpec: "+tc.want) {
+				t.Errorf("want one event, got %v", got)
+			}
+			w.want(map[string]int{"10.1.1": 2})
+			for name, e := range w.tenants {
+				if e.status("phase") != "Ready" || refusal(e.rsp) != "" {
+					t.Errorf("%s is %s: %s", name, e.status("phase"), refusal(e.rsp))
+				}
+			}
+		})
+	}
+	w.t = t
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
+	// What one tenant can't have, only that one lacks.
+	w.spec("c0", `{"channel":"stable","argocd":{"values":{"server":{"replicas":2}}}}`)
+	w.offer("stable", `{"offer":{"argocd":{"chartVersion":"10.2.0"},"vcluster":{"chartVersion":"0.35.0"}}}`)
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
 }

@@ -40,7 +40,7 @@ func (l names) String() string {
 // conditions of a channel that is at a step.
 func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) []Condition {
 	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete}
-	complete.Message = fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing, t.total)
+	complete.Message = fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing.n, t.total)
 	halted := Condition{Type: v1alpha1.ConditionHalted, Reason: v1alpha1.ReasonTenantsWell}
 	if t.broken.n > 0 {
 		halted.Message = fmt.Sprintf("broken by the offer: %s; halts at %d", t.broken, u.degraded)
@@ -59,12 +59,12 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 		halted.Message = fmt.Sprintf("%s: edit the offer; to go on with it, mend them, then set paused to true and back to false", s.Halted.Message)
 		progresses(false, v1alpha1.ReasonHalted, where+"halted since "+s.Halted.At.UTC().Format(time.RFC3339))
 	case c.Paused:
-		progresses(false, v1alpha1.ReasonPaused, where+"paused, set paused to false to go on")
+		progresses(false, v1alpha1.ReasonPaused, where+"paused, set paused to false to go on"+t.affected())
 	case t.updating.n > 0:
 		progresses(true, v1alpha1.ReasonUpdatingTenants, where+"change or may begin to: "+t.updating.String())
 	case soaking:
 		progresses(true, v1alpha1.ReasonSoaking, where+"soaks until "+t.soaked(step).UTC().Format(time.RFC3339))
-	case t.missing == 0 && step.percent == 100:
+	case t.missing.n == 0 && step.percent == 100:
 		complete = Condition{Type: v1alpha1.ConditionComplete, True: true, Reason: v1alpha1.ReasonComplete, Message: fmt.Sprintf("all %d tenants have the offer", t.total)}
 		progresses(false, v1alpha1.ReasonComplete, "")
 	case t.over(step) && step.percent < 100:
@@ -79,6 +79,15 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 		complete.Message += "; " + waiting
 	}
 	return []Condition{progressing, halted, complete}
+}
+
+// affected says whom the offer would change, once each tenant has looked: one for which it
+// changes nothing has it then.
+func (t *tenants) affected() string {
+	if t.missing.n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the offer would change %d of %d tenants: %s", t.missing.n, t.total, t.missing)
 }
 
 // waiting says which tenants without the offer can't get it now.

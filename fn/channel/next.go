@@ -87,7 +87,7 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	s.Percent = step.percent
 	over := t.over(step)
 	soaking := over && now.Before(t.soaked(step))
-	if over && !soaking && !stopped && t.missing == 0 && step.percent == 100 {
+	if over && !soaking && !stopped && t.missing.n == 0 && step.percent == 100 {
 		s.Complete = s.Offer
 	}
 

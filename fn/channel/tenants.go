@@ -11,7 +11,7 @@ import (
 type tenants struct {
 	total int
 	// missing are those that don't have the offer.
-	missing int
+	missing names
 	// updated have the offer, and have ended their change.
 	updated int
 	// updating take a slot: they change, or may have begun to.
@@ -93,7 +93,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	if has {
 		t.addUpdated(u, r, underWay, broken)
 	} else {
-		t.missing++
+		t.missing.add(r)
 		switch {
 		case unseen || underWay:
 		case state == maintenance.Frozen:

@@ -22,6 +22,7 @@ func extensions() (string, error) {
 	own := []string{
 		filepath.Join(root, "package", "input"),
 		filepath.Join(root, xrd),
+		filepath.Join(root, channelXRD),
 		filepath.Join(root, "examples", "demo-group", "definition.yaml"),
 	}
 	for _, path := range own {
@@ -155,6 +156,7 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 		return nil
 	}))
 	add(filepath.Join(root, composition))
+	add(filepath.Join(root, channelComposition))
 	add(filepath.Join(root, xrd))
 	add(filepath.Join("testdata", "input.yaml"))
 

@@ -271,6 +271,12 @@ func TestChannelBadOffer(t *testing.T) {
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 
+	// Nor does it end with the edit of a plan, which has nothing to do with it.
+	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
+	w.settle(20, 10*time.Minute)
+	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+
 	// New tenants don't get what has halted.
 	w.claim("late", `{"channel":"stable"}`, `{}`)
 	w.settle(14, time.Minute)
@@ -452,7 +458,7 @@ func TestChannelClaims(t *testing.T) {
 	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.9.0"}}}`)
 	w.settle(4, time.Minute)
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2, "10.3.0": 1})
-	if e := w.tenants["c3"]; e.status("phase") != "Ready" || refusal(e.rsp) != "" || e.status("channel", "message") != "channel stable doesn't exist: the tenant keeps what it has of the platform's" {
+	if e := w.tenants["c3"]; e.status("phase") != "Ready" || refusal(e.rsp) != "" || e.status("channel", "message") != "channel stable doesn't exist; the tenant keeps what it has of the platform's" {
 		t.Errorf("without its channel a tenant is %s, %q: %s", e.status("phase"), refusal(e.rsp), e.status("channel", "message"))
 	}
 	// Leaving is the claim's own change. The record goes with the channel.

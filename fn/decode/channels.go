@@ -29,12 +29,11 @@ const (
 // channelName returns the channel of a tenant: the plan's or the claim's; "" for none.
 func channelName(a tenant.Accepted) string { return cmp.Or(a.Plan.Data.Channel, a.Spec.Channel) }
 
-// Gate returns what is known of the channel of a tenant. Of one that can't be read it is
-// that it is missing.
+// Gate returns what is known of the channel of a tenant, or why nothing is.
 func Gate(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted) tenant.Gate {
 	g, err := findChannel(req, xrName, a)
-	if err != nil {
-		return tenant.Gate{Name: channelName(a), Missing: true}
+	if err != nil && g.Problem == "" {
+		g.Problem = err.Error()
 	}
 	return g
 }
@@ -65,6 +64,7 @@ func findChannel(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted)
 		if !read {
 			return g, ErrUnread
 		}
+		g.Problem = "channel " + g.Name + " doesn't exist"
 		return g, fmt.Errorf("%s: %q is unknown: %s", field, g.Name, possibleChannels(all))
 	}
 	data, err := found[0].Get("data").JSON()

@@ -46,8 +46,12 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now tim
 		return err
 	}
 	now = now.UTC().Truncate(time.Second)
-	was := c.memory
-	r, err := channel.Next(channel.Channel{Offer: c.digest, Rollout: c.spec.Rollout, Paused: c.spec.Paused}, was.State, c.records, now)
+	was := c.memory.State
+	if was.Halted != nil && c.sameOffer() {
+		// A plan or an input has changed, which need not have to do with the halt.
+		was.Offer, was.Percent = c.digest, 0
+	}
+	r, err := channel.Next(channel.Channel{Offer: c.digest, Rollout: c.spec.Rollout, Paused: c.spec.Paused}, was, c.records, now)
 	if err != nil {
 		refuse(rsp, xr, err)
 		return err
@@ -60,6 +64,11 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now tim
 		return fail(rsp, err)
 	}
 	return fail(rsp, report(rsp, xr, c, r))
+}
+
+// sameOffer reports whether only what goes with the offer has changed, if anything.
+func (c *request) sameOffer() bool {
+	return c.memory.State.Offer != c.digest && channel.Fingerprint(c.memory.Published.Offer) == channel.Fingerprint(c.spec.Offer)
 }
 
 func fail(rsp *fnv1.RunFunctionResponse, err error) error {

@@ -39,9 +39,9 @@ func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepte
 		next = alone(was, asked, m, &s)
 	case was == nil:
 		next = begin(asked, m, &s)
-	case m.Gate.Missing:
+	case m.Gate.Problem != "":
 		next = kept(*was, asked)
-		s.Message = "channel " + m.Gate.Name + " doesn't exist: the tenant keeps what it has of the platform's"
+		s.Message = m.Gate.Problem + "; the tenant keeps what it has of the platform's"
 	default:
 		next = inTurn(*was, asked, m, &s)
 	}

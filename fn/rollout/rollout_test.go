@@ -110,7 +110,7 @@ func TestNext(t *testing.T) {
 		"OwnChange":     {"A claim that names the version now has all that is offered.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), version("3.0.0")), gate(first, nil), with(in("stable"), offer("2.0.2"), version("3.0.0")), ""},
 		"Enters":        {"A tenant that had no channel keeps what it has.", new(with()), with(in("stable")), gate(one, nil), with(in("stable")), "waits for its turn"},
 		"Leaves":        {"One that leaves its channel has changed that itself.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(window(closed)), tenant.Gate{}, with(window(closed)), ""},
-		"Deleted":       {"Without the channel that it had a tenant keeps what it has.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0"), version("3.0.0")), tenant.Gate{Name: "stable", Missing: true}, with(in("stable"), offer("2.0.1"), version("3.0.0")), "doesn't exist"},
+		"Deleted":       {"Without the channel that it had a tenant keeps what it has.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0"), version("3.0.0")), tenant.Gate{Name: "stable", Problem: "channel stable doesn't exist"}, with(in("stable"), offer("2.0.1"), version("3.0.0")), "doesn't exist"},
 		"PlanUnseen":    {"A plan's edit that the channel hasn't seen waits.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(one, nil), with(in("stable"), offer("2.0.1")), "doesn't offer yet what the platform has changed in the plan"},
 		"InputUnseen":   {"So does the input's.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0")), gate(one, nil), with(in("stable"), offer("2.0.1")), "changed in the function's input"},
 		"PlanWaits":     {"One that it has seen waits for its turn.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(planEdited, nil), with(in("stable"), offer("2.0.1")), "waits for its turn"},
@@ -124,7 +124,7 @@ func TestNext(t *testing.T) {
 			if !strings.Contains(s.Message, tc.message) || (tc.message == "") != (s.Message == "") {
 				t.Errorf("\n%s\nwant a message with %q, got %q", tc.reason, tc.message, s.Message)
 			}
-			if s.Accepted != got.Offer.Digest || s.UpdateAvailable != (tc.message != "") && !tc.gate.Missing {
+			if s.Accepted != got.Offer.Digest || s.UpdateAvailable != (tc.message != "") && tc.gate.Problem == "" {
 				t.Errorf("\n%s\nthe standing doesn't fit: %+v", tc.reason, s)
 			}
 		})

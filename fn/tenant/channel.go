@@ -44,8 +44,8 @@ func (o Offer) Or(value, field, otherwise string) string {
 type Gate struct {
 	// Name of the channel; empty for none.
 	Name string
-	// Missing says that there is no such channel.
-	Missing bool
+	// Problem is why nothing is known of it; empty where something is.
+	Problem string
 	// Published is what the channel says to all of its tenants.
 	Published channel.Published
 	// Admission of the tenant; nil for none.

@@ -272,15 +272,25 @@ func TestChannelBadOffer(t *testing.T) {
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 
 	// Nor does it end with the edit of a plan, which has nothing to do with it.
+	events := len(w.seen)
 	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
 	w.settle(20, 10*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 
+	if len(w.seen) > events {
+		t.Errorf("the halt isn't the same: %v", w.seen[events:])
+	}
+	for key := range w.cluster {
+		if strings.Contains(key, "vargo-admission-") {
+			t.Errorf("while it is halted somebody is admitted: %s", key)
+		}
+	}
+
 	// New tenants don't get what has halted.
 	w.claim("late", `{"channel":"stable"}`, `{}`)
 	w.settle(14, time.Minute)
-	if got := w.version("late"); got != "10.1.1" {
+	if got := w.version("late"); got != "10.1.1" || w.tenants["late"].status("channel", "accepted") == "" {
 		t.Errorf("a new tenant begins with %s while the offer is halted", got)
 	}
 	w.offer("stable", offer("10.2.1", inSteps))

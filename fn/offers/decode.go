@@ -73,11 +73,7 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 		return nil, err
 	}
 	c.secretsIn = tenant.WithDefaults(in).ConnectionSecretNamespace
-	state := wire.Of(req.GetObserved().GetResources()[composedState].GetResource()).String("data", channel.StateKey)
-	if json.Unmarshal([]byte(state), &c.memory) != nil {
-		// It goes on from what the records say.
-		c.memory = memory{}
-	}
+	c.memory = remembered(req)
 	if c.spec, err = spec(xr); err != nil {
 		return c, err
 	}
@@ -91,6 +87,22 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 	c.setWith(environments, compositions)
 	c.digest, err = channel.Digest(c.spec.Offer, c.with)
 	return c, err
+}
+
+// remembered returns what the channel remembers. Where its state is lost, it goes on from
+// what the records say, and from what it has published.
+func remembered(req *fnv1.RunFunctionRequest) memory {
+	observed := req.GetObserved().GetResources()
+	m := memory{}
+	if json.Unmarshal([]byte(wire.Of(observed[composedState].GetResource()).String("data", channel.StateKey)), &m) == nil {
+		return m
+	}
+	m = memory{}
+	if data, err := wire.Of(observed[composedOffer].GetResource()).Get("data").JSON(); err != nil || json.Unmarshal(data, &m.Published) != nil {
+		return memory{}
+	}
+	m.State.Complete = m.Published.Complete.Digest
+	return m
 }
 
 // spec reads what the platform wants of the channel. An XR has fields of Crossplane's beside

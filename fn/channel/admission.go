@@ -6,9 +6,9 @@ const (
 	// inForce is how long an admission is in force. Within it a tenant looks, also where
 	// nothing but the passing of time makes it.
 	inForce = 30 * time.Minute
-	// settle is how long what one side has written may take to be seen by the other, and
+	// Settle is how long what one side has written may take to be seen by the other, and
 	// the answer to be seen in turn.
-	settle = 5 * time.Minute
+	Settle = 5 * time.Minute
 	// retry is how long a tenant that didn't begin isn't tried again. It doubles each time,
 	// up to as often as maxDoubled.
 	retry      = time.Hour
@@ -40,7 +40,7 @@ func (a *Admission) matters(offer, accepted string, now time.Time) bool {
 // unseen reports whether the tenant may begin by the admission, or may have begun and
 // nobody has seen it yet.
 func (a *Admission) unseen(accepted string, now time.Time) bool {
-	return accepted != a.Offer && now.Before(a.Until.Add(settle))
+	return accepted != a.Offer && now.Before(a.Until.Add(Settle))
 }
 
 // withdraw ends an admission before its time, and reports whether there was time left.

@@ -53,7 +53,7 @@ func (t *tenants) slots(u rules) (free, all int) {
 func (t *tenants) withdraw(s *State, now time.Time) {
 	for i := range s.Admitted {
 		t.changed = s.Admitted[i].withdraw(now) || t.changed
-		if until := s.Admitted[i].Until.Add(settle); until.After(now) {
+		if until := s.Admitted[i].Until.Add(Settle); until.After(now) {
 			t.look(until)
 		}
 	}
@@ -85,7 +85,7 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 		t.updating.add(c.Record)
 	}
 	t.changed = true
-	t.look(now.Add(inForce + settle))
+	t.look(now.Add(inForce + Settle))
 }
 
 // allowed are the candidates that the step allows to begin, in order.

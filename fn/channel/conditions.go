@@ -60,6 +60,8 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 		progresses(false, v1alpha1.ReasonHalted, where+"halted since "+s.Halted.At.UTC().Format(time.RFC3339))
 	case c.Paused:
 		progresses(false, v1alpha1.ReasonPaused, where+"paused, set paused to false to go on"+t.affected())
+	case c.Unread:
+		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"reads the labels of the claims, since rollout.first looks at others")
 	case t.updating.n > 0:
 		progresses(true, v1alpha1.ReasonUpdatingTenants, where+"change or may begin to: "+t.updating.String())
 	case soaking:

@@ -12,6 +12,8 @@ type Channel struct {
 	Offer   string
 	Rollout v1alpha1.ChannelRollout
 	Paused  bool
+	// Unread says that the tenants' records don't tell yet whom rollout.first selects.
+	Unread bool
 }
 
 // A State is what a channel remembers from one time to the next. The zero State is that of
@@ -78,7 +80,7 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	case t.broken.n < u.degraded && c.Paused:
 		s.Halted = nil
 	}
-	stopped := c.Paused || s.Halted != nil
+	stopped := c.Paused || c.Unread || s.Halted != nil
 
 	for !stopped && at+1 < len(u.steps) && t.over(u.steps[at]) && !now.Before(t.soaked(u.steps[at])) {
 		at++
@@ -125,7 +127,7 @@ func begin(c Channel, was State, records []Record, now time.Time) State {
 		for i := range records {
 			// These have been in a channel, and this one doesn't remember it.
 			if records[i].Accepted != "" {
-				s.NotBefore = now.Add(settle)
+				s.NotBefore = now.Add(Settle)
 			}
 		}
 	}

@@ -131,24 +131,24 @@ func TestNext(t *testing.T) {
 		},
 		"Begin": {
 			reason: "10 percent of 10 tenants are one.", rollout: rollout, was: State{Offer: "old", Percent: 100, Complete: "old"},
-			records: tenantsNamed("a b c d e f g h i j"), admitted: 1, percent: 10, again: inForce + settle,
+			records: tenantsNamed("a b c d e f g h i j"), admitted: 1, percent: 10, again: inForce + Settle,
 			conditions: []string{"Progressing=true UpdatingTenants: step 1 of 3, 10 percent: change or may begin to: acme/", "Halted=false", "Complete=false Incomplete: 0 of 10 tenants have the offer"},
 		},
 		"RoundsUp": {
 			reason: "10 percent of 11 are two.", rollout: rollout, was: state(10),
-			records: tenantsNamed("a b c d e f g h i j k"), admitted: 2, percent: 10, again: inForce + settle,
+			records: tenantsNamed("a b c d e f g h i j k"), admitted: 2, percent: 10, again: inForce + Settle,
 		},
 		"AtOnce": {
 			reason: "Without steps all may have it, though no more begin than may break.", rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 3}}, was: state(0),
-			records: tenantsNamed("a b c d e f g h i j"), admitted: 3, percent: 100, again: inForce + settle,
+			records: tenantsNamed("a b c d e f g h i j"), admitted: 3, percent: 100, again: inForce + Settle,
 		},
 		"GrowsWithProof": {
 			reason: "Three have proved it, so three may change.", rollout: rollout, was: state(100),
-			records: append(tenantsNamed("a b c", updated("new", day)), tenantsNamed("d e f g h i j")...), admitted: 3, percent: 100, again: inForce + settle,
+			records: append(tenantsNamed("a b c", updated("new", day)), tenantsNamed("d e f g h i j")...), admitted: 3, percent: 100, again: inForce + Settle,
 		},
 		"MaxUpdating": {
 			reason: "Five have proved it, and four may change.", rollout: rollout, was: state(100),
-			records: append(tenantsNamed("a b c d e", updated("new", day)), tenantsNamed("f g h i j")...), admitted: 4, percent: 100, again: inForce + settle,
+			records: append(tenantsNamed("a b c d e", updated("new", day)), tenantsNamed("f g h i j")...), admitted: 4, percent: 100, again: inForce + Settle,
 		},
 		"WaitsForHalf": {
 			reason: "One of four slots is free: it isn't used before another is.", rollout: rollout, was: state(100),
@@ -166,7 +166,7 @@ func TestNext(t *testing.T) {
 		},
 		"Unseen": {
 			reason: "One that was admitted a moment before the edit may have begun.", rollout: rollout, was: State{Offer: "old", Percent: 100, Admitted: []Admission{{Tenant: "a", Offer: "old", Until: start.Add(time.Minute)}, {Tenant: "b", Offer: "old", Until: start.Add(time.Minute)}}},
-			records: tenantsNamed("a b c d e f g h i j", updated("older", day)), percent: 10, again: settle,
+			records: tenantsNamed("a b c d e f g h i j", updated("older", day)), percent: 10, again: Settle,
 		},
 		"Soaks": {
 			reason: "The last tenant of the step was Ready 23 hours ago.", rollout: rollout, was: state(10),
@@ -175,7 +175,7 @@ func TestNext(t *testing.T) {
 		},
 		"Soaked": {
 			reason: "24 hours ago: the next step begins.", rollout: rollout, was: state(10),
-			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d e f g h i j")...), admitted: 2, percent: 50, again: inForce + settle,
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d e f g h i j")...), admitted: 2, percent: 50, again: inForce + Settle,
 		},
 		"Complete": {
 			reason: "All have it, and the last soak is over.", rollout: rollout, was: state(100),
@@ -192,7 +192,7 @@ func TestNext(t *testing.T) {
 		},
 		"FirstIsTriedAgain": {
 			reason: "While one that didn't begin is tried again, the others go on.", rollout: withFirst, was: state(10, admits("x", "new", inForce), func(s *State) { s.Admitted[0].Tries = 1 }),
-			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 1, percent: 10, again: inForce + settle,
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 1, percent: 10, again: inForce + Settle,
 		},
 		"LastStep": {
 			reason: "Nothing goes on by itself after a last step of 50 percent.", rollout: half, was: state(50),
@@ -201,7 +201,7 @@ func TestNext(t *testing.T) {
 		},
 		"StepsEdited": {
 			reason: "A percentage doesn't go down when steps are taken out.", rollout: half, was: state(10),
-			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d e f g h i j")...), admitted: 2, percent: 50, again: inForce + settle,
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d e f g h i j")...), admitted: 2, percent: 50, again: inForce + Settle,
 		},
 		"Halts": {
 			reason: "Two were Ready before, and are Degraded since.", rollout: rollout, was: state(10),
@@ -248,19 +248,19 @@ func TestNext(t *testing.T) {
 		"EditEndsAHalt": {
 			reason: "Another offer begins anew, with the tenants that the last one broke.", rollout: rollout, was: State{Offer: "bad", Percent: 50, Halted: &Halt{}},
 			records: append(tenantsNamed("a d e x y z"), tenantsNamed("b c", updating("bad", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute))...),
-			named:   "b c", percent: 10, again: inForce + settle, conditions: []string{"Progressing=true UpdatingTenants", "Halted=false"},
+			named:   "b c", percent: 10, again: inForce + Settle, conditions: []string{"Progressing=true UpdatingTenants", "Halted=false"},
 		},
 		"PausedWithdraws": {
 			reason: "Who was admitted may begin no more, and may have begun.", rollout: rollout, paused: true, was: state(10, admits("a", "new", 20*time.Minute)),
-			records: tenantsNamed("a b c d"), percent: 10, again: settle, conditions: []string{"Progressing=false Paused: step 1 of 3, 10 percent: paused"},
+			records: tenantsNamed("a b c d"), percent: 10, again: Settle, conditions: []string{"Progressing=false Paused: step 1 of 3, 10 percent: paused"},
 		},
 		"FirstFirst": {
 			reason: "Those that first selects come before all others, and are in no percentage.", rollout: withFirst, was: state(10),
-			records: append(tenantsNamed("a b c"), tenantsNamed("x y z", internal)...), named: "x y z", percent: 10, again: inForce + settle,
+			records: append(tenantsNamed("a b c"), tenantsNamed("x y z", internal)...), named: "x y z", percent: 10, again: inForce + Settle,
 		},
 		"OthersAfterFirst": {
 			reason: "Then comes the step's share of the others.", rollout: withFirst, was: state(10),
-			records: append(tenantsNamed("a b c"), tenantsNamed("x y z", internal, updated("new", time.Hour))...), admitted: 1, percent: 10, again: inForce + settle,
+			records: append(tenantsNamed("a b c"), tenantsNamed("x y z", internal, updated("new", time.Hour))...), admitted: 1, percent: 10, again: inForce + Settle,
 		},
 		"FirstChanges": {
 			reason: "The others wait until they are Ready.", rollout: withFirst, was: state(10),
@@ -273,15 +273,15 @@ func TestNext(t *testing.T) {
 		},
 		"FirstFrozen": {
 			reason: "Not for one that is frozen.", rollout: withFirst, was: state(10),
-			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, frozen)...), admitted: 1, percent: 10, again: inForce + settle,
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, frozen)...), admitted: 1, percent: 10, again: inForce + Settle,
 		},
 		"FirstThaws": {
 			reason: "It gets the offer after its freeze, also where the others have it.", rollout: withFirst, was: state(100),
 			records: append(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", internal, frozen)...), percent: 100, again: 7 * day,
 		},
 		"FirstSilent": {
-			reason: "Nor for one that doesn't begin.", rollout: withFirst, was: state(10, admits("x", "new", -settle)),
-			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 1, percent: 10, again: inForce + settle,
+			reason: "Nor for one that doesn't begin.", rollout: withFirst, was: state(10, admits("x", "new", -Settle)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 1, percent: 10, again: inForce + Settle,
 		},
 		"FirstAlone": {
 			reason: "A step of 0 percent is for them alone.", rollout: zero, was: state(0),
@@ -290,11 +290,11 @@ func TestNext(t *testing.T) {
 		},
 		"NoneFirst": {
 			reason: "Where there are none it is over.", rollout: zero, was: state(0),
-			records: tenantsNamed("a b c"), admitted: 2, percent: 100, again: inForce + settle,
+			records: tenantsNamed("a b c"), admitted: 2, percent: 100, again: inForce + Settle,
 		},
 		"Overtaken": {
 			reason: "Who waits for a window is overtaken.", rollout: rollout, was: state(10),
-			records: append(tenantsNamed("a b c d e f g h i", closed), tenantsNamed("z")...), named: "z", percent: 10, again: inForce + settle,
+			records: append(tenantsNamed("a b c d e f g h i", closed), tenantsNamed("z")...), named: "z", percent: 10, again: inForce + Settle,
 		},
 		"WindowsAreWaitedFor": {
 			reason: "A step waits for windows.", rollout: rollout, was: state(10),
@@ -311,43 +311,43 @@ func TestNext(t *testing.T) {
 			records: tenantsNamed("a b c d", frozen), percent: 10, again: 7 * day, conditions: []string{"Progressing=true WaitingForTenants"},
 		},
 		"Silent": {
-			reason: "One that didn't begin isn't tried again at once, and holds up no step.", rollout: rollout, was: state(50, admits("b", "new", -settle)),
-			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 100, again: retry - settle,
+			reason: "One that didn't begin isn't tried again at once, and holds up no step.", rollout: rollout, was: state(50, admits("b", "new", -Settle)),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 100, again: retry - Settle,
 			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: admitted and didn't begin: acme/b", "Complete=false Incomplete: 1 of 2 tenants have the offer; admitted and didn't begin: acme/b"},
 		},
 		"SilentIsLast": {
 			reason: "It comes after all others.", rollout: rollout, was: state(10, admits("a", "new", -retry), admits("b", "new", -retry), admits("z", "new", -retry)),
-			records: tenantsNamed("a b c z"), named: "c", percent: 10, again: inForce + settle,
+			records: tenantsNamed("a b c z"), named: "c", percent: 10, again: inForce + Settle,
 		},
 		"SilentIsTriedAgain": {
 			reason: "After an hour it is tried again.", rollout: rollout, was: state(100, admits("b", "new", -retry)),
-			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), named: "b", percent: 100, again: inForce + settle,
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), named: "b", percent: 100, again: inForce + Settle,
 		},
 		"NotReadyIsLast": {
 			reason: "Those that aren't Ready come after those that are.", rollout: rollout, was: state(10),
-			records: append(tenantsNamed("a b z", in(v1alpha1.PhaseDegraded, time.Hour), func(r *Record) { r.Before = v1alpha1.PhaseDegraded }), tenant("c")), named: "c", percent: 10, again: inForce + settle,
+			records: append(tenantsNamed("a b z", in(v1alpha1.PhaseDegraded, time.Hour), func(r *Record) { r.Before = v1alpha1.PhaseDegraded }), tenant("c")), named: "c", percent: 10, again: inForce + Settle,
 		},
 		"Unaffected": {
 			reason: "Those for which it changes nothing are in no step: 10 percent of the other two are one.", rollout: rollout, was: state(10),
-			records: append(tenantsNamed("a b c d e f g h i j", unaffected("new")), tenantsNamed("y z")...), admitted: 1, percent: 10, again: inForce + settle,
+			records: append(tenantsNamed("a b c d e f g h i j", unaffected("new")), tenantsNamed("y z")...), admitted: 1, percent: 10, again: inForce + Settle,
 			conditions: []string{"Complete=false Incomplete: 10 of 12 tenants have the offer"},
 		},
 		"LostState": {
 			reason: "Where state is lost nobody is admitted for a while, and what tenants have counts.", rollout: rollout, was: State{},
-			records: append(tenantsNamed("a", updated("new", 23*time.Hour)), tenantsNamed("b c d e f g h i j")...), percent: 10, again: settle,
+			records: append(tenantsNamed("a", updated("new", 23*time.Hour)), tenantsNamed("b c d e f g h i j")...), percent: 10, again: Settle,
 			conditions: []string{"Progressing=true Soaking"},
 		},
 		"LostStateWaits": {
-			reason: "It says so.", rollout: rollout, was: State{}, records: tenantsNamed("a b"), percent: 10, again: settle,
+			reason: "It says so.", rollout: rollout, was: State{}, records: tenantsNamed("a b"), percent: 10, again: Settle,
 			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: goes on at 2026-11-23T09:05:00Z"},
 		},
 		"LostStateOfSeveralSteps": {
 			reason: "Steps whose tenants have soaked are passed at once.", rollout: rollout, was: State{},
-			records: append(tenantsNamed("a b c d e", updated("new", day)), tenantsNamed("f g h i j")...), percent: 100, again: settle,
+			records: append(tenantsNamed("a b c d e", updated("new", day)), tenantsNamed("f g h i j")...), percent: 100, again: Settle,
 		},
 		"Gone": {
 			reason: "Admissions of tenants that are gone are forgotten.", rollout: rollout, was: state(10, admits("x", "new", 20*time.Minute), admits("y", "new", 20*time.Minute)),
-			records: tenantsNamed("a b c d"), admitted: 1, percent: 10, again: inForce + settle,
+			records: tenantsNamed("a b c d"), admitted: 1, percent: 10, again: inForce + Settle,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -83,7 +83,7 @@ func (s *simulation) checkResult(was State, result Result) {
 	}
 	waiting := map[string]Admission{}
 	for _, a := range is.Admitted {
-		if s.now.Before(a.Until.Add(settle)) {
+		if s.now.Before(a.Until.Add(Settle)) {
 			waiting[a.Tenant] = a
 		}
 	}

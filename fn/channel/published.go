@@ -29,8 +29,11 @@ type Published struct {
 	// Complete is what every tenant had last; its Digest is empty before there was one.
 	Complete Completed `json:"complete,omitzero"`
 	With
-	Paused bool `json:"paused,omitempty"`
-	Halted bool `json:"halted,omitempty"`
+	// Labels are the keys of those that rollout.first looks at. Tenants record no others: a
+	// claim may have any number.
+	Labels []string `json:"labels,omitempty"`
+	Paused bool     `json:"paused,omitempty"`
+	Halted bool     `json:"halted,omitempty"`
 }
 
 // With is what goes with an offer.

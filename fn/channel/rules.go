@@ -3,6 +3,8 @@ package channel
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,6 +40,19 @@ func (u rules) selects(r *Record) bool { return u.first.Matches(labels.Set(r.Lab
 type step struct {
 	percent int
 	soak    time.Duration
+}
+
+// Labels returns the keys of the labels that rollout.first looks at, sorted.
+func Labels(rollout v1alpha1.ChannelRollout) []string {
+	if rollout.First == nil {
+		return nil
+	}
+	keys := slices.Collect(maps.Keys(rollout.First.MatchLabels))
+	for _, of := range rollout.First.MatchExpressions {
+		keys = append(keys, of.Key)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }
 
 // Check returns an error where a rollout can't be used: it names the field, and says what to

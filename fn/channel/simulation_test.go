@@ -29,10 +29,10 @@ var (
 )
 
 // The longest that a channel's state, and a tenant's record, take to be seen. Together they
-// are what settle allows.
+// are what Settle allows.
 const (
-	gateLag   = settle / 2
-	recordLag = settle/2 - time.Second
+	gateLag   = Settle / 2
+	recordLag = Settle/2 - time.Second
 )
 
 // A simOffer is what is offered, and what it does to tenants.
@@ -116,7 +116,7 @@ func newSimulation(t *testing.T, seed uint64, rollout v1alpha1.ChannelRollout) *
 	s := &simulation{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
 		channel: Channel{Rollout: rollout}, offers: map[string]simOffer{}, byName: map[string]*simTenant{}, began: map[string]int{},
-		every: settle,
+		every: Settle,
 	}
 	return s
 }
@@ -519,7 +519,7 @@ func TestSimulation(t *testing.T) {
 		seed := *seedFlag + uint64(i)
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			s := newSimulation(t, seed, simRollout(rand.New(rand.NewPCG(seed, 2))))
-			s.every = []time.Duration{0, time.Minute, settle}[s.random.IntN(3)]
+			s.every = []time.Duration{0, time.Minute, Settle}[s.random.IntN(3)]
 			for range 3 + s.random.IntN(120) {
 				s.add(false)
 			}
@@ -570,7 +570,7 @@ func TestSimulationOfTenThousand(t *testing.T) {
 		Steps:       []v1alpha1.ChannelStep{{Percent: 1, Soak: "24h"}, {Percent: 10, Soak: "24h"}, {Percent: 50, Soak: "24h"}, {Percent: 100}},
 		MaxUpdating: 100, HaltAfter: v1alpha1.ChannelHalt{Degraded: 8},
 	})
-	s.every = 2 * settle
+	s.every = 2 * Settle
 	const size = 10_000
 	for range size {
 		s.add(false)

@@ -85,7 +85,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	switch {
 	case unseen:
 		t.updating.add(r)
-		t.look(a.Until.Add(settle))
+		t.look(a.Until.Add(Settle))
 	case underWay:
 		t.updating.add(r)
 		t.look(until)

@@ -72,10 +72,12 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}
-	_, err = findChannel(req, r.XRName, r.Accepted())
-	if was := o.Accepted(); err != nil && !errors.Is(err, ErrUnread) && was != nil && channelName(*was) == channelName(r.Accepted()) {
+	if _, err = findChannel(req, r.XRName, r.Accepted()); err == nil || errors.Is(err, ErrUnread) {
+		return r, err
+	}
+	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) {
 		// A tenant goes on without the channel that it had.
-		err = nil
+		return r, nil
 	}
 	return r, err
 }

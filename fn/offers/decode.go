@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
@@ -60,6 +61,8 @@ type memory struct {
 	State channel.State `json:"state"`
 	// Published is what its tenants were told last.
 	Published channel.Published `json:"published"`
+	// LabelsAt is when the tenants' records have the labels that rollout.first looks at.
+	LabelsAt time.Time `json:"labelsAt,omitzero"`
 }
 
 // decode returns what is given of a channel; nil where not even its name can be used.

@@ -9,6 +9,7 @@ package offers
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -51,10 +52,17 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now tim
 		// A plan or an input has changed, which need not have to do with the halt.
 		was.Offer, was.Percent = c.digest, 0
 	}
-	r, err := channel.Next(channel.Channel{Offer: c.digest, Rollout: c.spec.Rollout, Paused: c.spec.Paused}, was, c.records, now)
+	if len(c.records) > 0 && !slices.Equal(channel.Labels(c.spec.Rollout), c.memory.Published.Labels) {
+		c.memory.LabelsAt = now.Add(channel.Settle)
+	}
+	unread := now.Before(c.memory.LabelsAt)
+	r, err := channel.Next(channel.Channel{Offer: c.digest, Rollout: c.spec.Rollout, Paused: c.spec.Paused, Unread: unread}, was, c.records, now)
 	if err != nil {
 		refuse(rsp, xr, err)
 		return err
+	}
+	if unread && (r.Again.IsZero() || c.memory.LabelsAt.Before(r.Again)) {
+		r.Again = c.memory.LabelsAt
 	}
 	if !r.Again.IsZero() {
 		soon := max(time.Second, r.Again.Sub(now))

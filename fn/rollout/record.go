@@ -2,8 +2,6 @@ package rollout
 
 import (
 	"encoding/json"
-	"maps"
-	"strings"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -26,7 +24,7 @@ func RecordOf(o tenant.Observed) channel.Record {
 func Record(t tenant.Tenant, phase v1alpha1.Phase) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
-	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR), t.Standing.Schedule
+	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR, t.Standing.Labels), t.Standing.Schedule
 	if t.Claim.Name != "" {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
 	}
@@ -48,18 +46,18 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase) channel.Record {
 	return r.See(phase, now)
 }
 
-// labels returns those of the claim, which Crossplane copies to the composite resource.
-func labels(xr wire.Struct) map[string]string {
-	is, _ := xr.Value("metadata", "labels").AsInterface().(map[string]any)
-	out := map[string]string{}
-	for key, value := range is {
-		if text, ok := value.(string); ok {
-			out[key] = text
+// labels returns those of the claim with some keys. Crossplane copies a claim's labels to the
+// composite resource.
+func labels(xr wire.Struct, keys []string) map[string]string {
+	var out map[string]string
+	for _, key := range keys {
+		if !xr.Has("metadata", "labels", key) {
+			continue
 		}
-	}
-	maps.DeleteFunc(out, func(key, _ string) bool { return strings.HasPrefix(key, "crossplane.io/") })
-	if len(out) == 0 {
-		return nil
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[key] = xr.String("metadata", "labels", key)
 	}
 	return out
 }

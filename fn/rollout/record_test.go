@@ -47,7 +47,7 @@ func TestRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			chart := tenant.Chart{Version: "2.0.0", Values: map[string]any{}}
-			xr := resource.MustStructJSON(`{"metadata":{"name":"a","labels":{"tier":"internal","crossplane.io/claim-name":"a"}}}`)
+			xr := resource.MustStructJSON(`{"metadata":{"name":"a","labels":{"tier":"internal","other":"a"}}}`)
 			encoded, err := json.Marshal(map[string]any{"data": map[string]any{channel.RecordKey: string(text)}})
 			if err != nil {
 				t.Fatal(err)
@@ -59,7 +59,7 @@ func TestRecord(t *testing.T) {
 					tenant.ChannelRecord: {Struct: wire.Of(record)}, tenant.VClusterRelease: release("2.0.0", ""), tenant.ArgoCDRelease: release(tc.running, tc.policies),
 				}},
 			}
-			te.Standing.Accepted, te.Standing.Unaffected = tc.accepted, tc.unaffected
+			te.Standing.Accepted, te.Standing.Unaffected, te.Standing.Labels = tc.accepted, tc.unaffected, []string{"tier", "zone"}
 			r := Record(te, tc.seen)
 			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)

@@ -98,7 +98,7 @@ func alone(was *tenant.Accepted, asked tenant.Accepted, m Moment, s *tenant.Stan
 // lost.
 func begin(asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted {
 	p := m.Gate.Published
-	s.Offer = p.Digest
+	s.Offer, s.Labels = p.Digest, p.Labels
 	v := p.Gate(m.Gate.Admission).Decide(channel.Facts{New: !m.Installed, Accepted: m.Record.Accepted, Schedule: s.Schedule}, m.Now)
 	content, known := p.Content(v.Offer)
 	if !known && m.Installed {
@@ -119,7 +119,7 @@ func begin(asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted 
 // admits it.
 func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted {
 	p := m.Gate.Published
-	s.Offer = p.Digest
+	s.Offer, s.Labels = p.Digest, p.Labels
 	keep, offered := kept(was, asked), asked
 	offered.Offer = tenant.Offer{Channel: m.Gate.Name, Digest: p.Digest, ChannelOffer: p.Offer}
 	ofPlan, ofInput := p.Covers(asked.Plan.Name, asked.Spec.Plan != "", channel.Fingerprint(asked.Plan.Data), channel.Fingerprint(asked.Input))

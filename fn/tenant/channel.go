@@ -58,6 +58,8 @@ type Standing struct {
 	// Took says that the tenant takes an offer now, and Unaffected that it changes nothing
 	// that runs.
 	Took, Unaffected bool
+	// Labels are the keys of those that the channel is to know of.
+	Labels []string
 	// Schedule says when the platform's changes may begin.
 	Schedule maintenance.Schedule
 	// Again is when the tenant may stand elsewhere though nothing changes; the zero time for

@@ -191,7 +191,7 @@ func TestAcceptedIsTooLarge(t *testing.T) {
 // What is accepted is lost, or can't be read: then it is as if nothing had been, and nothing changes.
 func TestAcceptedIsLost(t *testing.T) {
 	for name, data := range map[string]string{
-		"Lost": "", "Damaged": `{"spec":`, "OfANewerFunction": `{"version":2,"spec":{}}`, "WithAFieldOfANewerFunction": `{"version":1,"spec":{"backup":{}}}`,
+		"Lost": "", "Damaged": `{"spec":`, "OfANewerFunction": `{"version":3,"spec":{}}`, "WithAFieldOfANewerFunction": `{"version":1,"spec":{"backup":{}}}`,
 	} {
 		data := base64.StdEncoding.EncodeToString([]byte(data))
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/offers"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
@@ -29,7 +30,8 @@ const ttl = time.Minute
 // Secrets; others look at them when they ask again.
 const ttlOfReferences = 30 * time.Second
 
-// Function composes one tenant from one VirtualArgoCD.
+// Function composes one tenant from one VirtualArgoCD, and what a channel tells its tenants
+// from one XArgoCDChannel.
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
@@ -56,6 +58,13 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	log = log.WithValues("tag", req.GetMeta().GetTag())
 	rsp = response.To(req, ttl)
 
+	if offers.Is(req) {
+		if err := answerChannel(req, rsp, f.now()); err != nil {
+			log.Info("refused", "channel", req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), "error", err.Error())
+		}
+		return rsp, nil
+	}
+
 	observed := decode.Observe(req)
 	observed.Now = f.now()
 	log = log.WithValues("xr", observed.XR.String("metadata", "name"))
@@ -68,11 +77,22 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	return rsp, nil
 }
 
+// errOld says that Crossplane is too old. It has looked up what functions ask for since 2.2.
+var errOld = errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
+
+// answerChannel answers a request about a channel.
+func answerChannel(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now time.Time) error {
+	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
+		response.Fatal(rsp, errOld)
+		return errOld
+	}
+	return offers.Answer(req, rsp, now)
+}
+
 // run is the pipeline: decode, decide, compose, report.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
-	// Crossplane has looked up what functions ask for since 2.2.
 	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
-		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
+		return errOld
 	}
 	asked, err := decode.Request(req, observed)
 	if errors.Is(err, decode.ErrUnread) {
@@ -84,12 +104,12 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	was := observed.Accepted()
 	in := asked
 	if err == nil {
-		in = decode.With(req, observed, asked, rollout.Next(was, asked.Accepted()))
+		in = next(req, &t, asked, was, asked.Accepted())
 		err = accept(&t, in)
 	}
 	if t.Refused = err; err != nil && was != nil {
 		for _, a := range decode.AsAccepted(req, observed, asked, *was) {
-			in = decode.With(req, observed, asked, rollout.Next(was, a))
+			in = next(req, &t, asked, was, a)
 			if err = accept(&t, in); err == nil {
 				break
 			}
@@ -108,11 +128,26 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if in, ok := compose.LooksAgainIn(t); ok {
 		rsp.GetMeta().Ttl = durationpb.New(in)
 	}
+	if again := t.Standing.Again; !again.IsZero() {
+		soon := max(time.Second, again.Sub(observed.Now))
+		rsp.GetMeta().Ttl = durationpb.New(min(soon, rsp.GetMeta().GetTtl().AsDuration()))
+	}
 	composed, err := compose.Compose(t)
 	if err != nil {
 		return err
 	}
 	return status.Write(rsp, t, composed)
+}
+
+// next returns what is given of a tenant that is to have now what it may have of a.
+func next(req *fnv1.RunFunctionRequest, t *tenant.Tenant, asked tenant.Given, was *tenant.Accepted, a tenant.Accepted) tenant.Given {
+	with := func(a tenant.Accepted) tenant.Given { return decode.With(req, t.Observed, asked, a) }
+	a, t.Standing = rollout.Next(was, a, rollout.Moment{
+		Now: t.Observed.Now, Gate: decode.Gate(req, asked.XRName, a), Record: rollout.RecordOf(t.Observed),
+		Installed: asked.Running != (tenant.Running{}) || t.Composed(tenant.VClusterRelease).Exists(),
+		Decide:    func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(with(a)) },
+	})
+	return with(a)
 }
 
 // accept decides about a tenant.

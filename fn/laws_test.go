@@ -78,7 +78,7 @@ func answer(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) *fnv1.RunFu
 // plan that it asks for: Crossplane lets such a response go.
 func asksFirst(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
 	for name := range rsp.GetRequirements().GetResources() {
-		if _, read := req.GetRequiredResources()[name]; !read && strings.Contains(name, "plan") {
+		if _, read := req.GetRequiredResources()[name]; !read && (strings.Contains(name, "plan") || strings.HasPrefix(name, "channel/")) {
 			return len(rsp.GetDesired().GetResources()) == 0
 		}
 	}
@@ -279,7 +279,10 @@ func tenants(t testing.TB) map[string]*engine {
 	slow.begin()
 	slow.created(tenant.VClusterRelease, time.Hour)
 	slow.reconcile()
-	return map[string]*engine{"Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "Slow": slow.install()}
+	updating := fleet(t, 2, `{}`)
+	updating.offer("stable", offer("10.2.0", `{}`))
+	updating.settle(2, time.Minute)
+	return map[string]*engine{"InChannel": updating.tenants["c0"].install(), "UpdatingInChannel": updating.tenants["c1"].install(), "Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "Slow": slow.install()}
 }
 
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.
@@ -396,8 +399,9 @@ func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {
 		req.Observed.Composite.ConnectionDetails = nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(req.GetRequiredResources())) {
-		// Without its plan another one is in use, which may ask for less.
-		if r.IntN(3) == 0 && !strings.Contains(name, "plan") {
+		// Without its plan another one is in use, which may ask for less. Without its channel, a tenant of which nothing is known any
+		// more is refused.
+		if r.IntN(3) == 0 && !strings.Contains(name, "plan") && !strings.HasPrefix(name, "channel/") {
 			req.RequiredResources[name] = &fnv1.Resources{}
 		}
 	}

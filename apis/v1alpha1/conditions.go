@@ -50,6 +50,14 @@ func OptionalConditions() []string { return slices.Clone(optionalConditions) }
 // platform's version yet. See status.versionsHeld.
 const EventVersionHeld = "VersionHeld"
 
+// Reasons of events about what the platform offers. See status.channel.
+const (
+	// EventUpdateAvailable: there is something that the tenant doesn't have yet.
+	EventUpdateAvailable = "UpdateAvailable"
+	// EventUpdateTaken: the tenant begins to change to it.
+	EventUpdateTaken = "UpdateTaken"
+)
+
 // Reasons of conditions.
 const (
 	// ReasonAvailable: it runs (True).
@@ -124,11 +132,14 @@ const (
 	ReasonAccepted = "Accepted"
 	// ReasonInvalidSpec: the claim can't be used, and its author has to correct it (False,
 	// SpecAccepted). While a tenant was never accepted, all its conditions but
-	// HostProtected have this reason or one of the next two.
+	// HostProtected have this reason or one of the next three.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonInvalidPlan: the claim's plan can't be used, and the platform has to correct
 	// it (False, SpecAccepted).
 	ReasonInvalidPlan = "InvalidPlan"
+	// ReasonInvalidChannel: what the claim's channel offers can't be used for a tenant that
+	// was never accepted, and the platform has to correct it (False, SpecAccepted).
+	ReasonInvalidChannel = "InvalidChannel"
 	// ReasonInvalidInput: the function's input can't be used, and the platform has to
 	// correct it (False, SpecAccepted).
 	ReasonInvalidInput = "InvalidInput"

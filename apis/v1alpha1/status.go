@@ -57,6 +57,11 @@ type Status struct {
 	// +optional
 	VersionsHeld []string `json:"versionsHeld,omitempty"`
 
+	// Where the tenant stands in its channel. Without a channel, this is here only while a
+	// change of the platform's waits for maintenance.
+	// +optional
+	Channel *TenantChannel `json:"channel,omitempty"`
+
 	// Namespace of the tenant on the host.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`

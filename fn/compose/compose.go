@@ -3,13 +3,19 @@
 package compose
 
 import (
+	"encoding/json"
 	"fmt"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -54,6 +60,27 @@ func Compose(t tenant.Tenant) (Result, error) {
 		r.Desired[row.Name] = &fnv1.Resource{Resource: s, Ready: ready}
 	}
 	return r, nil
+}
+
+// AddRecord adds what the tenant's channel is to know of it, which stands in no table: the
+// phase follows from all that does.
+func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase) error {
+	if t.Standing.Name == "" {
+		return nil
+	}
+	record, err := json.Marshal(rollout.Record(t, phase))
+	if err != nil {
+		return err
+	}
+	labels := resource.OfTenant(t)
+	labels[channel.Label] = t.Standing.Name
+	s, err := resource.Object{Typed: &corev1.ConfigMap{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.ChannelRecord, Labels: labels},
+		Data:       map[string]string{channel.RecordKey: string(record)},
+	}}.Encode()
+	r.Desired[tenant.ChannelRecord] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+	return err
 }
 
 // acceptedType is the type of the Secret with what was accepted.

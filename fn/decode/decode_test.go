@@ -99,7 +99,7 @@ func TestInput(t *testing.T) {
 			if err := s.UnmarshalJSON([]byte(tc.input)); err != nil {
 				t.Fatal(err)
 			}
-			_, err := input(s)
+			_, err := Input(s)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("want error with %q, got: %v", tc.want, err)
 			}

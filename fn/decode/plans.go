@@ -61,10 +61,7 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 	read := true
 	// Without labels, all are found.
 	find := func(requirement string, labels map[string]string) []wire.Struct {
-		selectors[requirement] = &fnv1.ResourceSelector{
-			ApiVersion: planAPIVersion, Kind: planKind,
-			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
-		}
+		selectors[requirement] = labelled(labels)
 		found, looked := wire.Required(req, requirement, planAPIVersion, planKind)
 		read = read && looked
 		return slices.DeleteFunc(found, func(s wire.Struct) bool {
@@ -122,6 +119,14 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 	return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: write one of %s", what, strings.Join(there, ", "))
 }
 
+// labelled selects EnvironmentConfigs by labels; without labels, all.
+func labelled(labels map[string]string) *fnv1.ResourceSelector {
+	return &fnv1.ResourceSelector{
+		ApiVersion: planAPIVersion, Kind: planKind,
+		Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
+	}
+}
+
 // mayHave reports whether a plan is for the claim's namespace. One that the tenant
 // has already stays its own.
 func mayHave(r tenant.Given, s wire.Struct) (bool, error) {
@@ -151,6 +156,32 @@ func plansFor(r tenant.Given, all []wire.Struct) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// Plans returns the plans that EnvironmentConfigs hold, by name, and the names of those that
+// can't be used; and the name of the plan of claims that name none.
+func Plans(all []wire.Struct) (usable map[string]plan.Plan, bad []string, byDefault string) {
+	usable = map[string]plan.Plan{}
+	byDefault = plan.Default
+	for _, s := range all {
+		name := nameOf(s)
+		if name == "" {
+			continue
+		}
+		if s.String("metadata", "labels", labelDefaultPlan) == "true" {
+			byDefault = name
+		}
+		p, err := planOf(s)
+		if _, twice := usable[name]; twice || err != nil {
+			bad = append(bad, name)
+			continue
+		}
+		usable[name] = p
+	}
+	for _, name := range bad {
+		delete(usable, name)
+	}
+	return usable, bad, byDefault
 }
 
 func nameOf(s wire.Struct) string { return s.String("metadata", "labels", labelPlan) }

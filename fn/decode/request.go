@@ -60,7 +60,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if r.XRName == "" {
 		return r, errors.New("metadata.name: the composite resource has no name: it is called by Crossplane alone, which gives one")
 	}
-	in, err := input(req.GetInput())
+	in, err := Input(req.GetInput())
 	if err != nil {
 		return r, err
 	}
@@ -72,7 +72,14 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}
-	return r, nil
+	if _, err = findChannel(req, r.XRName, r.Accepted()); err == nil || errors.Is(err, ErrUnread) {
+		return r, err
+	}
+	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) {
+		// A tenant goes on without the channel that it had.
+		return r, nil
+	}
+	return r, err
 }
 
 // AsAccepted returns what to try, one after the other, for a tenant whose claim, plan or
@@ -86,7 +93,7 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given,
 	now := was
 	r.Spec = was.Spec
 	var err error
-	if now.Input, err = input(req.GetInput()); err == nil {
+	if now.Input, err = Input(req.GetInput()); err == nil {
 		if now.Plan, err = chosenPlan(req, r); err == nil {
 			tries = append([]tenant.Accepted{now}, tries...)
 		}
@@ -106,7 +113,7 @@ func protects(xr wire.Struct) (on, ok bool) {
 // With returns what is given of a tenant that is to have what is accepted, with the objects
 // that its spec names.
 func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a tenant.Accepted) tenant.Given {
-	r.Spec, r.Plan, r.Input = a.Spec, a.Plan, a.Input
+	r.Spec, r.Plan, r.Input, r.Offer = a.Spec, a.Plan, a.Input, a.Offer
 	r.SecretNames = parts.SecretNames(r.Spec)
 	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames)
 	r.Hostnames = func(recordsIn, asked string) tenant.Hostnames {
@@ -171,6 +178,8 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 	}
 	ask(requiredKubeconfig, "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
 	host.RequirePolicies(selectors)
+	requireChannel(req, selectors, asked.XRName, asked.Accepted())
+	requireChannel(req, selectors, asked.XRName, r.Accepted())
 	// The plan has a say in the host.
 	if r.Plan.Name == "" {
 		return false

@@ -22,6 +22,7 @@ var maxItems = []struct {
 	path []string
 	most int
 }{
+	{[]string{"maintenance", "days"}, 7},
 	{[]string{"clusters"}, 50},
 	{[]string{"repositories"}, 50},
 	{[]string{"credentialTemplates"}, 50},
@@ -64,7 +65,7 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 		return tenant.Ask{}, err
 	}
 	s := tenant.Ask{
-		Plan: is.Plan, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
+		Plan: is.Plan, Channel: is.Channel, Maintenance: is.Maintenance, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
 		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, DeletionProtection: is.DeletionProtection,
 	}
 	if is.Kubernetes != nil {
@@ -98,13 +99,28 @@ func bounded(field string, object map[string]any, levels int) error {
 	return nil
 }
 
-// input decodes the platform's input. No input is an empty one.
-func input(s *structpb.Struct) (inputv1alpha1.Input, error) {
+// Input decodes the platform's input. No input is an empty one.
+func Input(s *structpb.Struct) (inputv1alpha1.Input, error) {
 	in := inputv1alpha1.Input{}
 	if len(s.GetFields()) == 0 {
 		return in, nil
 	}
-	given := s.AsMap()
+	return inputFrom(s.AsMap())
+}
+
+// InputOf returns the function's input in a step of a Composition. It reports false for
+// another function's, and for one that can't be used. A step without one has an empty one.
+func InputOf(step wire.Struct) (inputv1alpha1.Input, bool) {
+	given, err := wire.Object("input", step.Value("input"))
+	if err != nil || len(given) == 0 {
+		return inputv1alpha1.Input{}, err == nil
+	}
+	in, err := inputFrom(given)
+	return in, err == nil
+}
+
+func inputFrom(given map[string]any) (inputv1alpha1.Input, error) {
+	in := inputv1alpha1.Input{}
 	if err := wire.Bound("input", given); err != nil {
 		return in, err
 	}

@@ -14,7 +14,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/policy"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -27,7 +26,7 @@ func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	if g.Before == nil {
 		g.Before = func() values.Values { return nil }
 	}
-	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Input))
+	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Offer.Over(g.Input)))
 	in := g.Platform
 	if err := policy.Refuse(g); err != nil {
 		return nil, err
@@ -60,15 +59,15 @@ func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	return d, nil
 }
 
-// setValues merges: built-in defaults < input < plan < claim < settings of the plan <
+// setValues merges: built-in defaults < input < channel < plan < claim < settings of the plan <
 // parts < protected.
 func setValues(c part.Candidate) error {
 	d, g, in := c.Decision, c.Given, c.Platform
-	ofVCluster, err := stack(values.VCluster, vcluster.Defaults(), "vcluster", in.Charts.VCluster.Values, g.Plan.Data.Values.VCluster, g.Spec.VClusterValues, g.Plan, g.Plan.VClusterSettings())
+	ofVCluster, err := stack(values.VCluster, vcluster.Defaults(), "vcluster", layers{in.Charts.VCluster.Values, g.Offer.VCluster.Values, g.Plan.Data.Values.VCluster, g.Spec.VClusterValues}, g, g.Plan.VClusterSettings())
 	if err != nil {
 		return err
 	}
-	ofArgoCD, err := stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", in.Charts.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues, g.Plan, g.Plan.ArgoCDSettings())
+	ofArgoCD, err := stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", layers{in.Charts.ArgoCD.Values, g.Offer.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
 	if err != nil {
 		return err
 	}
@@ -94,21 +93,37 @@ func setValues(c part.Candidate) error {
 	return nil
 }
 
+// layers of the values of a chart, by who has written them.
+type layers struct {
+	ofInput, ofChannel, ofPlan *runtime.RawExtension
+	ofClaim                    values.Values
+}
+
 // stack returns the values of a chart in the order in which they merge.
-func stack(table values.Table, builtIn values.Values, chart string, ofInput, ofPlan *runtime.RawExtension, ofClaim values.Values, p plan.Plan, settings []values.Setting) (*values.Stack, error) {
+func stack(table values.Table, builtIn values.Values, chart string, of layers, g tenant.Given, settings []values.Setting) (*values.Stack, error) {
 	s := values.NewStack(table)
-	input, plans := values.Layer{Owner: values.Input, Field: "input.charts." + chart + ".values"}, values.Layer{Owner: values.Plan, Field: p.At("values." + chart)}
-	var err error
-	if input.Values, err = values.Decode(input.Field, ofInput); err != nil {
+	if err := s.Add(values.Layer{Owner: values.BuiltIn, Values: builtIn}); err != nil {
 		return nil, err
 	}
-	if plans.Values, err = values.Decode(plans.Field, ofPlan); err != nil {
-		return nil, err
-	}
-	for _, l := range []values.Layer{{Owner: values.BuiltIn, Values: builtIn}, input, plans, {Owner: values.Claim, Field: "spec." + chart + ".values", Values: ofClaim}} {
-		if err := s.Add(l); err != nil {
+	for _, platforms := range []struct {
+		owner values.Owner
+		field string
+		raw   *runtime.RawExtension
+	}{
+		{values.Input, "input.charts." + chart + ".values", of.ofInput},
+		{values.Channel, g.Offer.At(chart + ".values"), of.ofChannel},
+		{values.Plan, g.Plan.At("values." + chart), of.ofPlan},
+	} {
+		v, err := values.Decode(platforms.field, platforms.raw)
+		if err != nil {
 			return nil, err
 		}
+		if err := s.Add(values.Layer{Owner: platforms.owner, Field: platforms.field, Values: v}); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.Add(values.Layer{Owner: values.Claim, Field: "spec." + chart + ".values", Values: of.ofClaim}); err != nil {
+		return nil, err
 	}
 	return s, s.Set(settings...)
 }

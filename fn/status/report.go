@@ -32,6 +32,9 @@ func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condit
 		VCluster:     ofVCluster(t),
 		ArgoCD:       ofArgoCD(t),
 	}
+	if t.Standing.TenantChannel != (v1alpha1.TenantChannel{}) {
+		s.Channel = &t.Standing.TenantChannel
+	}
 	parts.Report(t, &s)
 	return s
 }
@@ -225,6 +228,8 @@ func mistakeOf(err error) string {
 		return v1alpha1.ReasonInvalidInput
 	case strings.HasPrefix(message, "plan "):
 		return v1alpha1.ReasonInvalidPlan
+	case strings.HasPrefix(message, "channel "):
+		return v1alpha1.ReasonInvalidChannel
 	}
 	return v1alpha1.ReasonInvalidSpec
 }

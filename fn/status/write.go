@@ -3,6 +3,7 @@ package status
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -25,6 +26,9 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) err
 	core, optional := conditions(t)
 	ready := c.Ready() && allTrue(core)
 	is := report(t, c, core, optional, ready)
+	if err := c.AddRecord(t, is.Phase); err != nil {
+		return err
+	}
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
 	if err != nil {
 		return err
@@ -56,12 +60,24 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) err
 		setCondition(rsp, condition)
 		event(rsp, o, condition)
 	}
+	updateEvents(rsp, t)
 	for _, held := range is.VersionsHeld {
 		if !slices.Contains(o.XR.Strings("status", "versionsHeld"), held) {
 			response.Normal(rsp, held).WithReason(v1alpha1.EventVersionHeld).TargetCompositeAndClaim()
 		}
 	}
 	return nil
+}
+
+// updateEvents tell of what the platform offers, once, and of what the tenant takes of it.
+func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
+	s := t.Standing
+	switch {
+	case s.Took && !s.Unaffected:
+		response.Normal(rsp, fmt.Sprintf("Updating to offer %s of channel %s", s.Offer, s.Name)).WithReason(v1alpha1.EventUpdateTaken).TargetCompositeAndClaim()
+	case s.UpdateAvailable && !t.Observed.XR.Bool("status", "channel", "updateAvailable"):
+		response.Normal(rsp, "An update is available: "+s.Message).WithReason(v1alpha1.EventUpdateAvailable).TargetCompositeAndClaim()
+	}
 }
 
 func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
@@ -86,7 +102,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	switch c.Reason {
 	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
 		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonKubeconfigInvalid,
-		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidInput:
+		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidChannel, v1alpha1.ReasonInvalidInput:
 		response.Warning(rsp, errors.New(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:
 		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()

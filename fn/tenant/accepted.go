@@ -23,28 +23,42 @@ type Accepted struct {
 	Spec    Ask                 `json:"spec"`
 	Plan    plan.Plan           `json:"plan"`
 	Input   inputv1alpha1.Input `json:"input"`
+	Offer   Offer               `json:"channel,omitzero"`
 }
 
-// acceptedVersion is the version of the format that this function writes. It reads that
-// one and those before it. A field that an older function doesn't know needs a higher
-// version: what decides about a tenant must not be left out in silence.
-const acceptedVersion = 1
+// acceptedVersion is the newest version of the format. This function reads that one and
+// those before it, and writes the first that has all that was accepted, so that older
+// functions can go on with tenants that use nothing new. A field that an older function
+// doesn't know needs a higher version: what decides about a tenant must not be left out in
+// silence.
+const (
+	acceptedVersion = 2
+	withoutChannel  = 1
+)
 
 // maxAccepted is the size that a Secret may have, less some room, in bytes.
 const maxAccepted = 1_000_000
 
 // Accepted returns what decides about the tenant.
 func (r Given) Accepted() Accepted {
-	return Accepted{Version: acceptedVersion, Spec: r.Spec, Plan: r.Plan, Input: r.Input}
+	return Accepted{Version: acceptedVersion, Spec: r.Spec, Plan: r.Plan, Input: r.Input, Offer: r.Offer}
 }
 
 // JSON returns what is accepted as it is kept.
 func (a Accepted) JSON() ([]byte, error) {
+	if !a.usesChannel() {
+		a.Version = withoutChannel
+	}
 	out, err := wire.JSON(a)
 	if err == nil && len(out) > maxAccepted {
 		err = fmt.Errorf("spec: takes %d bytes together with the plan and the input, more than the %d that a Secret can keep: write shorter values", len(out), maxAccepted)
 	}
 	return out, err
+}
+
+// usesChannel reports whether there is anything of channels or maintenance in it.
+func (a Accepted) usesChannel() bool {
+	return a.Offer.Channel != "" || a.Spec.Channel != "" || a.Plan.Data.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Data.Maintenance != nil
 }
 
 // Accepted returns what was accepted last; nil where nothing was, or can be used.

@@ -54,7 +54,9 @@ type Given struct {
 	Spec   Ask
 	Plan   plan.Plan
 	Input  inputv1alpha1.Input
-	// Platform is Input with the plan over it and completed. It is set when the decision
+	// Offer of the tenant's channel.
+	Offer Offer
+	// Platform is Input with the offer and the plan over it and completed. It is set when the decision
 	// begins.
 	Platform inputv1alpha1.Input
 	Claim    Claim
@@ -77,6 +79,8 @@ type Given struct {
 // Ask is what the tenant asks for, with values decoded.
 type Ask struct {
 	Plan                 string                            `json:"plan,omitempty"`
+	Channel              string                            `json:"channel,omitempty"`
+	Maintenance          *v1alpha1.MaintenanceSpec         `json:"maintenance,omitempty"`
 	ArgoCDChartVersion   string                            `json:"argocdChartVersion,omitempty"`
 	ArgoCDValues         values.Values                     `json:"argocdValues,omitempty"`
 	KubernetesVersion    string                            `json:"kubernetesVersion,omitempty"`

@@ -90,6 +90,8 @@ type Names struct {
 	// ValuesSecret holds the chart values that come from Secrets, on the control
 	// plane.
 	ValuesSecret string
+	// ChannelRecord is the ConfigMap with what the tenant's channel is to know of it.
+	ChannelRecord string
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster.
 	// Its prefix keeps it apart from those of the platform, whatever an XR is named.
 	ProviderConfig string
@@ -103,6 +105,15 @@ type Names struct {
 // HostnameRecord is the name of the object that says whose a hostname is. There is one
 // name for one hostname, so that only one tenant can have it.
 func HostnameRecord(hostname string) string { return "vargo-host-" + hashOf(hostname) }
+
+// AdmissionName is the name of the object by which a channel admits a tenant to its offer.
+// Each channel has its own, since a tenant may move from one to another.
+func AdmissionName(channel, xrName string) string {
+	return "vargo-admission-" + hashOf(channel+"/"+xrName)
+}
+
+// ChannelState is the name of the object in which a channel keeps its state.
+func ChannelState(channel string) string { return "vargo-channel-" + hashOf(channel) }
 
 // Composed names a composed resource of the tenant.
 func (n Names) Composed(suffix string) string { return n.Tenant + "-" + suffix }
@@ -118,6 +129,7 @@ func NewNames(xrName, clusterDomain string) Names {
 		PasswordSecret:   t + "-argocd-admin",
 		AcceptedSecret:   t + "-accepted",
 		ValuesSecret:     t + "-argocd-values",
+		ChannelRecord:    t + "-channel",
 		ProviderConfig:   "vargo-" + t,
 	}
 	n.Installer, n.InstallerSecret = n.Namespace, t+"-installer"
@@ -178,6 +190,8 @@ const (
 	// AcceptedSecret has what was accepted.
 	AcceptedSecret = "accepted"
 	Usage          = "usage"
+	// ChannelRecord is what the tenant's channel is to know of it.
+	ChannelRecord = "channel-record"
 
 	Bootstrap     = "bootstrap"
 	IngressObject = "ingress"

@@ -18,6 +18,8 @@ type Tenant struct {
 	Observed Observed
 	// Accepted is what the decision follows from, as JSON.
 	Accepted []byte
+	// Standing is where the tenant stands with what the platform offers.
+	Standing Standing
 	// Refused is why that isn't what the claim, its plan and the input say now; nil when
 	// it is.
 	Refused error

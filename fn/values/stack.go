@@ -13,6 +13,7 @@ type Owner int
 const (
 	BuiltIn Owner = iota
 	Input
+	Channel
 	Plan
 	Claim
 )

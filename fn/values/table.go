@@ -152,7 +152,8 @@ func (t Table) check(l Layer) error {
 	switch l.Owner {
 	case BuiltIn:
 		return nil
-	case Input:
+	// What a channel offers is the platform's, as the input is.
+	case Input, Channel:
 		return t.checkInput(l)
 	}
 	for _, path := range Leaves(l.Values) {

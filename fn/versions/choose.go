@@ -39,11 +39,11 @@ func Resolve(p *tenant.Decision, r tenant.Given) error {
 	in := r.Platform
 	listed := r.Plan.Data.Versions
 	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: "spec.vcluster.chartVersion", claims: r.Spec.VClusterChartVersion,
-		input: "input.charts.vcluster.version", platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: r.Running.VCluster}
+		input: r.Offer.Or(r.Offer.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: r.Running.VCluster}
 	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: "spec.argocd.chartVersion", claims: r.Spec.ArgoCDChartVersion,
-		input: "input.charts.argocd.version", platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
+		input: r.Offer.Or(r.Offer.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
 	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion,
-		input: "input.kubernetes.version", platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
+		input: r.Offer.Or(r.Offer.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
 	all := []*version{vcluster, argocd, kubernetes}
 	for _, v := range all {
 		if err := v.choose(r.Plan); err != nil {

@@ -61,6 +61,9 @@ func (o Struct) Into(v any) error {
 	return json.Unmarshal(data, v)
 }
 
+// JSON returns the object as JSON.
+func (o Struct) JSON() ([]byte, error) { return o.s.MarshalJSON() }
+
 // Equal reports whether the object has these fields, and no others.
 func (o Struct) Equal(s *structpb.Struct) bool { return proto.Equal(o.s, s) }
 

@@ -14,6 +14,9 @@ import (
 const (
 	xrd         = "apis/xvirtualargocds.yaml"
 	composition = "compositions/virtual-argocd.yaml"
+
+	channelXRD         = "apis/xargocdchannels.yaml"
+	channelComposition = "compositions/virtual-argocd-channel.yaml"
 )
 
 // wholeTenants are the tenants that are rendered from nothing to Ready.

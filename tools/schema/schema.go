@@ -14,12 +14,15 @@ import (
 	"sigs.k8s.io/controller-tools/pkg/loader"
 	"sigs.k8s.io/controller-tools/pkg/markers"
 	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
 // Generated files, below the project's root.
 const (
-	XRDFile      = "apis/xvirtualargocds.yaml"
-	InputCRDFile = "package/input/input.virtualargocd.io_inputs.yaml"
+	XRDFile        = "apis/xvirtualargocds.yaml"
+	ChannelXRDFile = "apis/xargocdchannels.yaml"
+	InputCRDFile   = "package/input/input.virtualargocd.io_inputs.yaml"
 	// GroupFile offers the same kinds under another API group.
 	GroupFile = "examples/demo-group/definition.yaml"
 )
@@ -34,7 +37,11 @@ const groupHeader = `# The same kinds under an API group of your own: the functi
 
 // Files generates every file, by its path below the project's root.
 func Files(root string) (map[string][]byte, error) {
-	xrd, err := ofType(root, "./apis/v1alpha1", "XVirtualArgoCD")
+	xrd, err := ofType(root, "./apis/v1alpha1", v1alpha1.Kind)
+	if err != nil {
+		return nil, err
+	}
+	channel, err := ofType(root, "./apis/v1alpha1", v1alpha1.ChannelKind)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +53,7 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	docs, err := reference(xrd, in, plan)
+	docs, err := reference(xrd, channel, in, plan)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +62,8 @@ func Files(root string) (map[string][]byte, error) {
 		path, from string
 		object     any
 	}{
-		{XRDFile, "apis/v1alpha1", definition(xrd)},
+		{XRDFile, "apis/v1alpha1", tenants(xrd)},
+		{ChannelXRDFile, "apis/v1alpha1", channels(channel)},
 		{InputCRDFile, "fn/input/v1alpha1", in},
 	} {
 		data, err := write(f.object)
@@ -64,7 +72,7 @@ func Files(root string) (map[string][]byte, error) {
 		}
 		files[f.path] = append(fmt.Appendf(nil, header, f.from), data...)
 	}
-	data, err := write(inGroup(definition(xrd), "demo.example.org", "demo"))
+	data, err := write(inGroup(tenants(xrd), "demo.example.org", "demo"))
 	if err != nil {
 		return nil, fmt.Errorf("cannot write %s: %w", GroupFile, err)
 	}

@@ -49,6 +49,12 @@ func TestSchemaMatchesGoTypes(t *testing.T) {
 	match(t, "spec", schema.Properties["spec"], reflect.TypeFor[v1alpha1.Spec]())
 	match(t, "status", schema.Properties["status"], reflect.TypeFor[v1alpha1.Status]())
 
+	channel := xrd{}
+	read(t, ChannelXRDFile, &channel)
+	schema = channel.Spec.Versions[0].Schema.Schema
+	match(t, "spec", schema.Properties["spec"], reflect.TypeFor[v1alpha1.ChannelSpec]())
+	match(t, "status", schema.Properties["status"], reflect.TypeFor[v1alpha1.ChannelStatus]())
+
 	c := extv1.CustomResourceDefinition{}
 	read(t, InputCRDFile, &c)
 	match(t, "input", *c.Spec.Versions[0].Schema.OpenAPIV3Schema, reflect.TypeFor[inputv1alpha1.Input]())
@@ -162,11 +168,15 @@ func goFields(typ reflect.Type) map[string]reflect.Type {
 // TestAPIServersAcceptTheSchema holds the schema against what an API server
 // demands of one: that it is structural, and that no rule in it can take too long.
 func TestAPIServersAcceptTheSchema(t *testing.T) {
+	for _, file := range []string{ChannelXRDFile, XRDFile} {
+		x := xrd{}
+		read(t, file, &x)
+		if errs := validate(t, x); len(errs) > 0 {
+			t.Errorf("%s: %v", file, errs.ToAggregate())
+		}
+	}
 	x := xrd{}
 	read(t, XRDFile, &x)
-	if errs := validate(t, x); len(errs) > 0 {
-		t.Errorf("%s: %v", XRDFile, errs.ToAggregate())
-	}
 	// A list without a bound makes every rule in it too costly.
 	clusters := x.Spec.Versions[0].Schema.Schema.Properties["spec"].Properties["clusters"]
 	clusters.MaxItems = nil
@@ -176,15 +186,20 @@ func TestAPIServersAcceptTheSchema(t *testing.T) {
 	}
 }
 
-// validate checks the CRD of the claim, as Crossplane derives it from the XRD.
+// validate checks the CRD of the claim, or of the composite resource where there is no
+// claim, as Crossplane derives it from the XRD.
 func validate(t *testing.T, x xrd) field.ErrorList {
 	t.Helper()
 	v := x.Spec.Versions[0]
 	schema := v.Schema.Schema
+	names, scope := x.Spec.Names, extv1.ClusterScoped
+	if x.Spec.ClaimNames != nil {
+		names, scope = *x.Spec.ClaimNames, extv1.NamespaceScoped
+	}
 	crd := &extv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: x.Spec.ClaimNames.Plural + "." + x.Spec.Group},
+		ObjectMeta: metav1.ObjectMeta{Name: names.Plural + "." + x.Spec.Group},
 		Spec: extv1.CustomResourceDefinitionSpec{
-			Group: x.Spec.Group, Names: x.Spec.ClaimNames, Scope: extv1.NamespaceScoped,
+			Group: x.Spec.Group, Names: names, Scope: scope,
 			Versions: []extv1.CustomResourceDefinitionVersion{{
 				Name: v.Name, Served: true, Storage: true,
 				Schema:       &extv1.CustomResourceValidation{OpenAPIV3Schema: &schema},

@@ -20,13 +20,13 @@ type metadata struct {
 }
 
 type xrdSpec struct {
-	Group                        string                              `json:"group"`
-	Names                        extv1.CustomResourceDefinitionNames `json:"names"`
-	ClaimNames                   extv1.CustomResourceDefinitionNames `json:"claimNames"`
-	ConnectionSecretKeys         []string                            `json:"connectionSecretKeys"`
-	DefaultCompositionRef        metadata                            `json:"defaultCompositionRef"`
-	DefaultCompositeDeletePolicy string                              `json:"defaultCompositeDeletePolicy"`
-	Versions                     []xrdVersion                        `json:"versions"`
+	Group                        string                               `json:"group"`
+	Names                        extv1.CustomResourceDefinitionNames  `json:"names"`
+	ClaimNames                   *extv1.CustomResourceDefinitionNames `json:"claimNames,omitempty"`
+	ConnectionSecretKeys         []string                             `json:"connectionSecretKeys,omitempty"`
+	DefaultCompositionRef        metadata                             `json:"defaultCompositionRef"`
+	DefaultCompositeDeletePolicy string                               `json:"defaultCompositeDeletePolicy,omitempty"`
+	Versions                     []xrdVersion                         `json:"versions"`
 }
 
 type xrdVersion struct {
@@ -43,7 +43,7 @@ type openAPI struct {
 
 // definition makes the XRD of a CRD. Crossplane adds what is its own: the
 // metadata, its part of spec and status, and the columns SYNCED, READY and AGE.
-func definition(c *extv1.CustomResourceDefinition) xrd {
+func definition(c *extv1.CustomResourceDefinition, short, composition string) xrd {
 	version := c.Spec.Versions[0]
 	schema := *version.Schema.OpenAPIV3Schema
 	schema.Properties = map[string]extv1.JSONSchemaProps{
@@ -60,21 +60,9 @@ func definition(c *extv1.CustomResourceDefinition) xrd {
 			Group: c.Spec.Group,
 			Names: extv1.CustomResourceDefinitionNames{
 				Kind: c.Spec.Names.Kind, Plural: c.Spec.Names.Plural, Singular: c.Spec.Names.Singular,
-				ListKind: c.Spec.Names.ListKind, ShortNames: []string{"xvargo"},
+				ListKind: c.Spec.Names.ListKind, ShortNames: []string{short},
 			},
-			ClaimNames: extv1.CustomResourceDefinitionNames{
-				Kind: v1alpha1.ClaimKind, Plural: "virtualargocds", Singular: "virtualargocd",
-				ListKind: v1alpha1.ClaimKind + "List", ShortNames: []string{"vargo"},
-				// Crossplane adds the category "claim".
-				Categories: []string{"crossplane"},
-			},
-			ConnectionSecretKeys:  []string{"kubeconfig", "url", "username", "password"},
-			DefaultCompositionRef: metadata{Name: "virtual-argocd"},
-			// In the background the garbage collector can leave a tenant's namespace
-			// alone until its virtual cluster is uninstalled; foreground deletion
-			// marks both at once, and the Usage of the namespace then costs half a
-			// minute.
-			DefaultCompositeDeletePolicy: "Background",
+			DefaultCompositionRef: metadata{Name: composition},
 			Versions: []xrdVersion{{
 				Name: version.Name, Served: true, Referenceable: true,
 				PrinterColumns: version.AdditionalPrinterColumns,
@@ -82,6 +70,29 @@ func definition(c *extv1.CustomResourceDefinition) xrd {
 			}},
 		},
 	}
+}
+
+// tenants makes the XRD of tenants, which people claim.
+func tenants(c *extv1.CustomResourceDefinition) xrd {
+	x := definition(c, "xvargo", "virtual-argocd")
+	x.Spec.ClaimNames = &extv1.CustomResourceDefinitionNames{
+		Kind: v1alpha1.ClaimKind, Plural: "virtualargocds", Singular: "virtualargocd",
+		ListKind: v1alpha1.ClaimKind + "List", ShortNames: []string{"vargo"},
+		// Crossplane adds the category "claim".
+		Categories: []string{"crossplane"},
+	}
+	x.Spec.ConnectionSecretKeys = []string{"kubeconfig", "url", "username", "password"}
+	// In the background the garbage collector can leave a tenant's namespace
+	// alone until its virtual cluster is uninstalled; foreground deletion
+	// marks both at once, and the Usage of the namespace then costs half a
+	// minute.
+	x.Spec.DefaultCompositeDeletePolicy = "Background"
+	return x
+}
+
+// channels makes the XRD of channels, which are the platform's own.
+func channels(c *extv1.CustomResourceDefinition) xrd {
+	return definition(c, "vargochannel", "virtual-argocd-channel")
 }
 
 // inGroup is the same definition under another group, whose short names and

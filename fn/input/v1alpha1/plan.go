@@ -5,6 +5,8 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
 // Plan is what the function reads from an EnvironmentConfig of Crossplane with the label
@@ -35,6 +37,17 @@ type PlanData struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	Namespaces []string `json:"namespaces,omitempty"`
+
+	// Channel of the plan's tenants, such as stable. Default: the one that the claim names,
+	// or none.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Channel string `json:"channel,omitempty"`
+
+	// When changes of the platform's may reach the plan's tenants. A claim's own time window
+	// replaces the plan's; a freeze holds for every tenant of the plan. Default: at any time.
+	// +optional
+	Maintenance *apiv1alpha1.MaintenanceSpec `json:"maintenance,omitempty"`
 
 	// Size of the virtual cluster.
 	// +optional

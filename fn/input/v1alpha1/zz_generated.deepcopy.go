@@ -5,6 +5,7 @@
 package v1alpha1
 
 import (
+	apisv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -345,6 +346,11 @@ func (in *PlanData) DeepCopyInto(out *PlanData) {
 		in, out := &in.Namespaces, &out.Namespaces
 		*out = make([]string, len(*in))
 		copy(*out, *in)
+	}
+	if in.Maintenance != nil {
+		in, out := &in.Maintenance, &out.Maintenance
+		*out = new(apisv1alpha1.MaintenanceSpec)
+		(*in).DeepCopyInto(*out)
 	}
 	in.VCluster.DeepCopyInto(&out.VCluster)
 	in.ArgoCD.DeepCopyInto(&out.ArgoCD)

@@ -1,0 +1,83 @@
+package v1alpha1
+
+// MaintenanceSpec says when what the platform changes may reach a tenant. What its claim
+// changes it gets at once.
+type MaintenanceSpec struct {
+	// Hours in which a change of the platform's may begin. Default: all.
+	// +optional
+	// +nullable
+	TimeWindow *TimeWindow `json:"timeWindow,omitempty"`
+
+	// Days on which the time window begins, in its own offset from UTC: with Sun a window
+	// from 220000+0100 to 030000+0100 ends on Monday. Default: every day.
+	// +optional
+	// +nullable
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=7
+	Days []Weekday `json:"days,omitempty"`
+
+	// A time without changes.
+	// +optional
+	// +nullable
+	Freeze *Freeze `json:"freeze,omitempty"`
+}
+
+// Weekday is a day of the week.
+//
+// +kubebuilder:validation:Enum=Mon;Tue;Wed;Thu;Fri;Sat;Sun
+type Weekday string
+
+// TimeWindow is a part of the day of at least 30 minutes and less than 24 hours. A change
+// begins in it, and no later than 15 minutes before its end. How long it takes nobody can
+// say before.
+type TimeWindow struct {
+	// When it begins: hours, minutes, seconds, and the offset from UTC, such as
+	// 220000+0100. The offset is the same in summer and winter.
+	// +kubebuilder:validation:MaxLength=11
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9][+-](0[0-9]|1[0-4])[0-5][0-9]$')",message="write hours, minutes, seconds and the offset from UTC, such as 220000+0100"
+	Begin string `json:"begin"`
+
+	// When it ends, such as 030000+0100. An end that isn't after the begin is on the next
+	// day.
+	// +kubebuilder:validation:MaxLength=11
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9][+-](0[0-9]|1[0-4])[0-5][0-9]$')",message="write hours, minutes, seconds and the offset from UTC, such as 030000+0100"
+	End string `json:"end"`
+}
+
+// Freeze is a time without changes. It has an end, so that nobody is forgotten.
+type Freeze struct {
+	// Date from which changes may come again, such as 2027-01-10: from the beginning of
+	// that day in the time window's offset, in UTC where there is no window.
+	// +kubebuilder:validation:MaxLength=10
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}$')",message="write a date, such as 2027-01-10"
+	Until string `json:"until"`
+
+	// Why, for those who wait for it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Reason string `json:"reason,omitempty"`
+}
+
+// TenantChannel is where a tenant stands in its channel.
+type TenantChannel struct {
+	// Name of the channel; empty for none.
+	// +optional
+	Name string `json:"name,omitempty"`
+
+	// Digest of what the channel offers.
+	// +optional
+	Offer string `json:"offer,omitempty"`
+
+	// Digest of the offer that the tenant has; empty before it has one.
+	// +optional
+	Accepted string `json:"accepted,omitempty"`
+
+	// Whether the platform offers a change that the tenant doesn't have yet.
+	// +optional
+	UpdateAvailable bool `json:"updateAvailable"`
+
+	// What the tenant waits for, such as its window, and what would change; empty when it
+	// waits for nothing.
+	// +optional
+	Message string `json:"message,omitempty"`
+}

@@ -1,0 +1,111 @@
+package channel
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+// A candidate is a tenant that can be admitted now.
+type candidate struct {
+	*Record
+	rank     rank
+	position uint64
+}
+
+// A rank is what goes before the order by position.
+type rank int
+
+const (
+	// rankFirst: selected by rollout.first.
+	rankFirst rank = iota
+	// rankBroken: an earlier offer has broken it.
+	rankBroken
+	rankReady
+	rankNotReady
+	// rankSilent: it was admitted and didn't begin.
+	rankSilent
+)
+
+func rankOf(r *Record, selected, broken, silent bool) rank {
+	switch {
+	case silent:
+		return rankSilent
+	case selected:
+		return rankFirst
+	case broken:
+		return rankBroken
+	case r.Phase == v1alpha1.PhaseReady:
+		return rankReady
+	}
+	return rankNotReady
+}
+
+// slots are how many more tenants may begin, and how many there are in all.
+func (t *tenants) slots(u rules) (free, all int) {
+	all = min(u.maxUpdating, max(u.degraded, t.proved)-t.broken.n)
+	return all - t.updating.n, all
+}
+
+// withdraw ends all admissions.
+func (t *tenants) withdraw(s *State, now time.Time) {
+	for i := range s.Admitted {
+		t.changed = s.Admitted[i].withdraw(now) || t.changed
+		if until := s.Admitted[i].Until.Add(Settle); until.After(now) {
+			t.look(until)
+		}
+	}
+}
+
+// admit admits tenants to the offer.
+func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
+	room := max(0, t.room(in))
+	if room > 0 {
+		t.look(t.opens)
+	}
+	free, all := t.slots(u)
+	if free <= 0 {
+		return
+	}
+	next := t.allowed(u, s.Offer, room)
+	n := min(free, len(next))
+	// Each change of the state wakes tenants: it is made for several at once.
+	if n == 0 || n < len(next) && 2*free < all {
+		return
+	}
+	for _, c := range next[:n] {
+		a := Admission{Tenant: c.Tenant, Offer: s.Offer, Until: now.Add(inForce)}
+		if i := slices.IndexFunc(s.Admitted, func(a Admission) bool { return a.Tenant == c.Tenant }); i >= 0 {
+			a.Tries = s.Admitted[i].Tries + 1
+			s.Admitted = slices.Delete(s.Admitted, i, i+1)
+		}
+		s.Admitted = append(s.Admitted, a)
+		t.updating.add(c.Record)
+	}
+	t.changed = true
+	t.look(now.Add(inForce + Settle))
+}
+
+// allowed are the candidates that the step allows to begin, in order.
+func (t *tenants) allowed(u rules, offer string, room int) []candidate {
+	selected := func(c candidate) bool { return u.selects(c.Record) }
+	candidates := t.ready
+	if t.first > 0 || room == 0 {
+		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return !selected(c) })
+	}
+	for i := range candidates {
+		candidates[i].position = position(candidates[i].Tenant, offer)
+	}
+	slices.SortFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.position, b.position), cmp.Compare(a.Tenant, b.Tenant))
+	})
+	return slices.DeleteFunc(candidates, func(c candidate) bool {
+		if selected(c) {
+			return false
+		}
+		room--
+		return room < 0
+	})
+}

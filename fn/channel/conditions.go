@@ -1,0 +1,107 @@
+package channel
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+// few is how many tenants a message names.
+const few = 3
+
+// names are tenants for people: the first few of them by name, and how many there are.
+type names struct {
+	n   int
+	few []string
+}
+
+func (l *names) add(r *Record) {
+	l.n++
+	name := r.name()
+	if len(l.few) == few && name > l.few[few-1] {
+		return
+	}
+	at, _ := slices.BinarySearch(l.few, name)
+	l.few = slices.Insert(l.few, at, name)
+	l.few = l.few[:min(few, len(l.few))]
+}
+
+func (l names) String() string {
+	text := strings.Join(l.few, ", ")
+	if more := l.n - len(l.few); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// conditions of a channel that is at a step.
+func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) []Condition {
+	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete}
+	complete.Message = fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing.n, t.total)
+	halted := Condition{Type: v1alpha1.ConditionHalted, Reason: v1alpha1.ReasonTenantsWell}
+	if t.broken.n > 0 {
+		halted.Message = fmt.Sprintf("broken by the offer: %s; halts at %d", t.broken, u.degraded)
+	}
+	progressing := Condition{Type: v1alpha1.ConditionProgressing}
+	progresses := func(is bool, reason, message string) {
+		progressing.True, progressing.Reason, progressing.Message = is, reason, message
+	}
+
+	step := u.steps[at]
+	where := fmt.Sprintf("step %d of %d, %d percent: ", at+1, len(u.steps), step.percent)
+	waiting := t.waiting()
+	switch {
+	case s.Halted != nil:
+		halted.True, halted.Reason = true, v1alpha1.ReasonTenantsBroken
+		halted.Message = fmt.Sprintf("%s: edit the offer; to go on with it, mend them, then set paused to true and back to false", s.Halted.Message)
+		progresses(false, v1alpha1.ReasonHalted, where+"halted since "+s.Halted.At.UTC().Format(time.RFC3339))
+	case c.Paused:
+		progresses(false, v1alpha1.ReasonPaused, where+"paused, set paused to false to go on"+t.affected())
+	case c.Unread:
+		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"reads the labels of the claims, since rollout.first looks at others")
+	case t.updating.n > 0:
+		progresses(true, v1alpha1.ReasonUpdatingTenants, where+"change or may begin to: "+t.updating.String())
+	case soaking:
+		progresses(true, v1alpha1.ReasonSoaking, where+"soaks until "+t.soaked(step).UTC().Format(time.RFC3339))
+	case t.missing.n == 0 && step.percent == 100:
+		complete = Condition{Type: v1alpha1.ConditionComplete, True: true, Reason: v1alpha1.ReasonComplete, Message: fmt.Sprintf("all %d tenants have the offer", t.total)}
+		progresses(false, v1alpha1.ReasonComplete, "")
+	case t.over(step) && step.percent < 100:
+		complete.Reason = v1alpha1.ReasonLastStep
+		progresses(false, v1alpha1.ReasonLastStep, where+"this is the last step: add one of 100 percent to go on")
+	case waiting == "":
+		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"goes on at "+s.NotBefore.UTC().Format(time.RFC3339)+", since it is not known who was admitted before")
+	default:
+		progresses(true, v1alpha1.ReasonWaitingForTenants, where+waiting)
+	}
+	if waiting != "" && !complete.True {
+		complete.Message += "; " + waiting
+	}
+	return []Condition{progressing, halted, complete}
+}
+
+// affected says whom the offer would change, once each tenant has looked: one for which it
+// changes nothing has it then.
+func (t *tenants) affected() string {
+	if t.missing.n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the offer would change %d of %d tenants: %s", t.missing.n, t.total, t.missing)
+}
+
+// waiting says which tenants without the offer can't get it now.
+func (t *tenants) waiting() string {
+	var out []string
+	for _, of := range []struct {
+		what string
+		names
+	}{{"wait for their windows", t.closed}, {"frozen", t.frozen}, {"admitted and didn't begin", t.silent}} {
+		if of.n > 0 {
+			out = append(out, of.what+": "+of.names.String())
+		}
+	}
+	return strings.Join(out, "; ")
+}

@@ -1,0 +1,493 @@
+package channel
+
+import (
+	stdcmp "cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+)
+
+// start is a Monday.
+var start = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
+
+// ago is a time before start.
+func ago(d time.Duration) time.Time { return start.Add(-d) }
+
+// tenant returns the record of one that runs with the offer "old".
+func tenant(name string, edits ...func(*Record)) Record {
+	r := Record{
+		Tenant: name, Claim: "acme/" + name, Phase: v1alpha1.PhaseReady, Since: ago(100 * 24 * time.Hour),
+		Accepted: "old", Changed: ago(100 * 24 * time.Hour), Before: v1alpha1.PhaseReady, Ready: ago(100 * 24 * time.Hour),
+	}
+	for _, edit := range edits {
+		edit(&r)
+	}
+	return r
+}
+
+// tenantsNamed returns the records of some, with the same edits.
+func tenantsNamed(names string, edits ...func(*Record)) []Record {
+	var out []Record
+	for _, name := range strings.Fields(names) {
+		out = append(out, tenant(name, edits...))
+	}
+	return out
+}
+
+// updating has a tenant change to an offer.
+func updating(offer string, since time.Duration) func(*Record) {
+	return func(r *Record) { *r = r.Accept(offer, false, ago(since)) }
+}
+
+// in has it seen in a phase.
+func in(phase v1alpha1.Phase, since time.Duration) func(*Record) {
+	return func(r *Record) { *r = r.See(phase, ago(since)) }
+}
+
+// updated has it changed to an offer, and Ready since.
+func updated(offer string, since time.Duration) func(*Record) {
+	return func(r *Record) {
+		updating(offer, since+time.Minute)(r)
+		in(v1alpha1.PhaseReady, since)(r)
+	}
+}
+
+func unaffected(offer string) func(*Record) {
+	return func(r *Record) { *r = r.Accept(offer, true, ago(0)) }
+}
+
+func internal(r *Record) { r.Labels = map[string]string{"tier": "internal"} }
+
+// frozen and closed have it change in a week, and tomorrow.
+func frozen(r *Record) { r.Schedule.Thaws = start.Add(7 * 24 * time.Hour) }
+func closed(r *Record) {
+	r.Schedule.Window = maintenance.Window{Begin: 8 * 3600, Open: 1800, Days: 1<<7 - 1}
+}
+
+func steps(percents ...int32) []v1alpha1.ChannelStep {
+	var out []v1alpha1.ChannelStep
+	for _, percent := range percents {
+		out = append(out, v1alpha1.ChannelStep{Percent: percent, Soak: "24h"})
+	}
+	return out
+}
+
+var internalFirst = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}}
+
+// state of a channel that offers "new".
+func state(percent int, edits ...func(*State)) State {
+	s := State{Offer: "new", Percent: percent, Complete: "old"}
+	for _, edit := range edits {
+		edit(&s)
+	}
+	return s
+}
+
+// admits has a tenant admitted to an offer until a time from start.
+func admits(tenant, offer string, until time.Duration) func(*State) {
+	return func(s *State) {
+		s.Admitted = append(s.Admitted, Admission{Tenant: tenant, Offer: offer, Until: start.Add(until)})
+	}
+}
+
+func halted(s *State) { s.Halted = &Halt{At: ago(time.Hour), Message: "acme/x broke"} }
+
+// By position the order of the offer "new" is z, e, d, y, x, a, b, c.
+func TestNext(t *testing.T) {
+	const day = 24 * time.Hour
+	rollout := v1alpha1.ChannelRollout{Steps: steps(10, 50, 100), MaxUpdating: 4, HaltAfter: v1alpha1.ChannelHalt{Degraded: 2}}
+	withFirst := rollout
+	withFirst.First = internalFirst
+	zero := withFirst
+	zero.Steps = steps(0, 100)
+	half := rollout
+	half.Steps = steps(50)
+
+	for name, tc := range map[string]struct {
+		reason  string
+		rollout v1alpha1.ChannelRollout
+		paused  bool
+		was     State
+		records []Record
+
+		admitted   int    // how many are admitted now
+		named      string // those that are, where their order is of interest
+		percent    int
+		conditions []string // beginnings of those of interest
+		complete   string   // the offer that was complete last, where it isn't "old" or none
+		again      time.Duration
+	}{
+		"Empty": {
+			reason: "A channel without tenants has nothing to wait for.", rollout: rollout, was: State{},
+			percent: 100, conditions: []string{"Progressing=false Complete", "Complete=true Complete: all 0 tenants"}, complete: "new",
+		},
+		"Begin": {
+			reason: "10 percent of 10 tenants are one.", rollout: rollout, was: State{Offer: "old", Percent: 100, Complete: "old"},
+			records: tenantsNamed("a b c d e f g h i j"), admitted: 1, percent: 10, again: inForce + Settle,
+			conditions: []string{"Progressing=true UpdatingTenants: step 1 of 3, 10 percent: change or may begin to: acme/", "Halted=false", "Complete=false Incomplete: 0 of 10 tenants have the offer"},
+		},
+		"RoundsUp": {
+			reason: "10 percent of 11 are two.", rollout: rollout, was: state(10),
+			records: tenantsNamed("a b c d e f g h i j k"), admitted: 2, percent: 10, again: inForce + Settle,
+		},
+		"AtOnce": {
+			reason: "Without steps all may have it, though no more begin than may break.", rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 3}}, was: state(0),
+			records: tenantsNamed("a b c d e f g h i j"), admitted: 3, percent: 100, again: inForce + Settle,
+		},
+		"GrowsWithProof": {
+			reason: "Three have proved it, so three may change.", rollout: rollout, was: state(100),
+			records: append(tenantsNamed("a b c", updated("new", day)), tenantsNamed("d e f g h i j")...), admitted: 3, percent: 100, again: inForce + Settle,
+		},
+		"MaxUpdating": {
+			reason: "Five have proved it, and four may change.", rollout: rollout, was: state(100),
+			records: append(tenantsNamed("a b c d e", updated("new", day)), tenantsNamed("f g h i j")...), admitted: 4, percent: 100, again: inForce + Settle,
+		},
+		"WaitsForHalf": {
+			reason: "One of four slots is free: it isn't used before another is.", rollout: rollout, was: state(100),
+			records: slices.Concat(tenantsNamed("a b c d e", updated("new", day)), tenantsNamed("f g h", updating("new", time.Minute)), tenantsNamed("i j")),
+			percent: 100, again: defaultStuckFor - time.Minute,
+		},
+		"LastOne": {
+			reason: "It is, where no other waits.", rollout: rollout, was: state(100),
+			records:  slices.Concat(tenantsNamed("a b c d e", updated("new", day)), tenantsNamed("f g h", updating("new", time.Minute)), tenantsNamed("i")),
+			admitted: 1, percent: 100, again: defaultStuckFor - time.Minute,
+		},
+		"OldOffersTakeSlots": {
+			reason: "Those that still change to an earlier offer take theirs.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a b", updating("old2", time.Minute)), tenantsNamed("c d e f g h i j")...), percent: 10, again: defaultStuckFor - time.Minute,
+		},
+		"Unseen": {
+			reason: "One that was admitted a moment before the edit may have begun.", rollout: rollout, was: State{Offer: "old", Percent: 100, Admitted: []Admission{{Tenant: "a", Offer: "old", Until: start.Add(time.Minute)}, {Tenant: "b", Offer: "old", Until: start.Add(time.Minute)}}},
+			records: tenantsNamed("a b c d e f g h i j", updated("older", day)), percent: 10, again: Settle,
+		},
+		"Soaks": {
+			reason: "The last tenant of the step was Ready 23 hours ago.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a", updated("new", 23*time.Hour)), tenantsNamed("b c d e f g h i j")...), percent: 10, again: time.Hour,
+			conditions: []string{"Progressing=true Soaking: step 1 of 3, 10 percent: soaks until 2026-11-23T10:00:00Z"},
+		},
+		"Soaked": {
+			reason: "24 hours ago: the next step begins.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d e f g h i j")...), admitted: 2, percent: 50, again: inForce + Settle,
+		},
+		"Complete": {
+			reason: "All have it, and the last soak is over.", rollout: rollout, was: state(100),
+			records: tenantsNamed("a b", updated("new", day)), percent: 100,
+			conditions: []string{"Progressing=false Complete", "Halted=false", "Complete=true Complete: all 2 tenants have the offer"}, complete: "new",
+		},
+		"HaltedAtTheEnd": {
+			reason: "An offer that has halted isn't one for new tenants.", rollout: rollout, was: state(100, halted),
+			records: tenantsNamed("a b", updated("new", day)), percent: 100, conditions: []string{"Progressing=false Halted", "Complete=false"},
+		},
+		"LastStepOfOne": {
+			reason: "Nor is one that isn't for all, though the only tenant has it.", rollout: half, was: state(50),
+			records: tenantsNamed("a", updated("new", day)), percent: 50, conditions: []string{"Complete=false LastStep: 1 of 1 tenants"},
+		},
+		"FirstIsTriedAgain": {
+			reason: "While one that didn't begin is tried again, the others go on.", rollout: withFirst, was: state(10, admits("x", "new", inForce), func(s *State) { s.Admitted[0].Tries = 1 }),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 1, percent: 10, again: inForce + Settle,
+		},
+		"LastStep": {
+			reason: "Nothing goes on by itself after a last step of 50 percent.", rollout: half, was: state(50),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 50,
+			conditions: []string{"Progressing=false LastStep: step 1 of 1, 50 percent: this is the last step: add one of 100 percent to go on", "Complete=false LastStep: 1 of 2 tenants have the offer"},
+		},
+		"StepsEdited": {
+			reason: "A percentage doesn't go down when steps are taken out.", rollout: half, was: state(10),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d e f g h i j")...), admitted: 2, percent: 50, again: inForce + Settle,
+		},
+		"Halts": {
+			reason: "Two were Ready before, and are Degraded since.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a b", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10,
+			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a, acme/b broke: edit the offer; to go on with it"},
+		},
+		"Stuck": {
+			reason: "So does one that takes too long.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a b", updating("new", defaultStuckFor)), tenantsNamed("c d e f")...), percent: 10,
+			conditions: []string{"Halted=true TenantsBroken: acme/a, acme/b broke"},
+		},
+		"OneIsPutUpWith": {
+			reason: "One may be broken: the step soaks from then on.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: day - time.Minute,
+			conditions: []string{"Progressing=true Soaking", "Halted=false TenantsWell: broken by the offer: acme/a; halts at 2"},
+		},
+		"BrokenBefore": {
+			reason: "Those that were Degraded before don't count against the offer.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a b", in(v1alpha1.PhaseDegraded, 2*time.Hour), updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: day - time.Minute,
+			conditions: []string{"Halted=false TenantsWell: "},
+		},
+		"BrokenLater": {
+			reason: "Those that break after the longest soak don't, either.", rollout: rollout, was: state(100),
+			records: tenantsNamed("a b", updated("new", 3*day), in(v1alpha1.PhaseDegraded, 2*day)), percent: 100,
+			conditions: []string{"Halted=false TenantsWell: ", "Complete=true"}, complete: "new",
+		},
+		"BrokenInItsSoak": {
+			reason: "Within the longest soak they do.", rollout: rollout, was: state(100),
+			records: tenantsNamed("a b", updated("new", 3*day), in(v1alpha1.PhaseDegraded, 2*day+time.Minute)), percent: 100,
+			conditions: []string{"Halted=true"},
+		},
+		"StaysHalted": {
+			reason: "It doesn't go on by itself when they recover.", rollout: rollout, was: state(10, halted),
+			records: tenantsNamed("a b c d"), percent: 10, conditions: []string{"Progressing=false Halted: step 1 of 3, 10 percent: halted since 2026-11-23T08:00:00Z", "Halted=true TenantsBroken: acme/x broke: edit"},
+		},
+		"PausedEndsAHalt": {
+			reason: "Whoever pauses and goes on says that it may.", rollout: rollout, paused: true, was: state(10, halted),
+			records: tenantsNamed("a b c d"), percent: 10, conditions: []string{"Progressing=false Paused", "Halted=false"},
+		},
+		"PausedWhileBroken": {
+			reason: "Not while as many are broken.", rollout: rollout, paused: true, was: state(10, halted),
+			records: tenantsNamed("a b", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), percent: 10, conditions: []string{"Halted=true TenantsBroken: acme/x"},
+		},
+		"EditEndsAHalt": {
+			reason: "Another offer begins anew, with the tenants that the last one broke.", rollout: rollout, was: State{Offer: "bad", Percent: 50, Halted: &Halt{}},
+			records: append(tenantsNamed("a d e x y z"), tenantsNamed("b c", updating("bad", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute))...),
+			named:   "b c", percent: 10, again: inForce + Settle, conditions: []string{"Progressing=true UpdatingTenants", "Halted=false"},
+		},
+		"PausedWithdraws": {
+			reason: "Who was admitted may begin no more, and may have begun.", rollout: rollout, paused: true, was: state(10, admits("a", "new", 20*time.Minute)),
+			records: tenantsNamed("a b c d"), percent: 10, again: Settle, conditions: []string{"Progressing=false Paused: step 1 of 3, 10 percent: paused"},
+		},
+		"FirstFirst": {
+			reason: "Those that first selects come before all others, and are in no percentage.", rollout: withFirst, was: state(10),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x y z", internal)...), named: "x y z", percent: 10, again: inForce + Settle,
+		},
+		"OthersAfterFirst": {
+			reason: "Then comes the step's share of the others.", rollout: withFirst, was: state(10),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x y z", internal, updated("new", time.Hour))...), admitted: 1, percent: 10, again: inForce + Settle,
+		},
+		"FirstChanges": {
+			reason: "The others wait until they are Ready.", rollout: withFirst, was: state(10),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updating("new", time.Minute))...), percent: 10, again: defaultStuckFor - time.Minute,
+		},
+		"FirstWaits": {
+			reason: "And for their windows.", rollout: withFirst, was: state(10),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, closed)...), percent: 10, again: 23 * time.Hour,
+			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their windows: acme/x"},
+		},
+		"FirstFrozen": {
+			reason: "Not for one that is frozen.", rollout: withFirst, was: state(10),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, frozen)...), admitted: 1, percent: 10, again: inForce + Settle,
+		},
+		"FirstThaws": {
+			reason: "It gets the offer after its freeze, also where the others have it.", rollout: withFirst, was: state(100),
+			records: append(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", internal, frozen)...), percent: 100, again: 7 * day,
+		},
+		"FirstSilent": {
+			reason: "Nor for one that doesn't begin.", rollout: withFirst, was: state(10, admits("x", "new", -Settle)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 1, percent: 10, again: inForce + Settle,
+		},
+		"FirstAlone": {
+			reason: "A step of 0 percent is for them alone.", rollout: zero, was: state(0),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updated("new", time.Hour))...), percent: 0, again: 23 * time.Hour,
+			conditions: []string{"Progressing=true Soaking: step 1 of 2, 0 percent"},
+		},
+		"NoneFirst": {
+			reason: "Where there are none it is over.", rollout: zero, was: state(0),
+			records: tenantsNamed("a b c"), admitted: 2, percent: 100, again: inForce + Settle,
+		},
+		"Overtaken": {
+			reason: "Who waits for a window is overtaken.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a b c d e f g h i", closed), tenantsNamed("z")...), named: "z", percent: 10, again: inForce + Settle,
+		},
+		"WindowsAreWaitedFor": {
+			reason: "A step waits for windows.", rollout: rollout, was: state(10),
+			records: tenantsNamed("a b c d", closed), percent: 10, again: 23 * time.Hour,
+			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their windows: acme/a, acme/b, acme/c and 1 more"},
+		},
+		"FrozenAreNot": {
+			reason: "It doesn't wait for those that are frozen, if it has one.", rollout: rollout, was: state(50),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d", frozen)...), percent: 100, again: 7 * day,
+			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: frozen: acme/b, acme/c, acme/d"},
+		},
+		"AllFrozen": {
+			reason: "Without one it waits.", rollout: rollout, was: state(10),
+			records: tenantsNamed("a b c d", frozen), percent: 10, again: 7 * day, conditions: []string{"Progressing=true WaitingForTenants"},
+		},
+		"Silent": {
+			reason: "One that didn't begin isn't tried again at once, and holds up no step.", rollout: rollout, was: state(50, admits("b", "new", -Settle)),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 100, again: retry - Settle,
+			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: admitted and didn't begin: acme/b", "Complete=false Incomplete: 1 of 2 tenants have the offer; admitted and didn't begin: acme/b"},
+		},
+		"SilentIsLast": {
+			reason: "It comes after all others.", rollout: rollout, was: state(10, admits("a", "new", -retry), admits("b", "new", -retry), admits("z", "new", -retry)),
+			records: tenantsNamed("a b c z"), named: "c", percent: 10, again: inForce + Settle,
+		},
+		"SilentIsTriedAgain": {
+			reason: "After an hour it is tried again.", rollout: rollout, was: state(100, admits("b", "new", -retry)),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), named: "b", percent: 100, again: inForce + Settle,
+		},
+		"NotReadyIsLast": {
+			reason: "Those that aren't Ready come after those that are.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a b z", in(v1alpha1.PhaseDegraded, time.Hour), func(r *Record) { r.Before = v1alpha1.PhaseDegraded }), tenant("c")), named: "c", percent: 10, again: inForce + Settle,
+		},
+		"Unaffected": {
+			reason: "Those for which it changes nothing are in no step: 10 percent of the other two are one.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a b c d e f g h i j", unaffected("new")), tenantsNamed("y z")...), admitted: 1, percent: 10, again: inForce + Settle,
+			conditions: []string{"Complete=false Incomplete: 10 of 12 tenants have the offer"},
+		},
+		"LostState": {
+			reason: "Where state is lost nobody is admitted for a while, and what tenants have counts.", rollout: rollout, was: State{},
+			records: append(tenantsNamed("a", updated("new", 23*time.Hour)), tenantsNamed("b c d e f g h i j")...), percent: 10, again: Settle,
+			conditions: []string{"Progressing=true Soaking"},
+		},
+		"LostStateWaits": {
+			reason: "It says so.", rollout: rollout, was: State{}, records: tenantsNamed("a b"), percent: 10, again: Settle,
+			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: goes on at 2026-11-23T09:05:00Z"},
+		},
+		"LostStateOfSeveralSteps": {
+			reason: "Steps whose tenants have soaked are passed at once.", rollout: rollout, was: State{},
+			records: append(tenantsNamed("a b c d e", updated("new", day)), tenantsNamed("f g h i j")...), percent: 100, again: Settle,
+		},
+		"Gone": {
+			reason: "Admissions of tenants that are gone are forgotten.", rollout: rollout, was: state(10, admits("x", "new", 20*time.Minute), admits("y", "new", 20*time.Minute)),
+			records: tenantsNamed("a b c d"), admitted: 1, percent: 10, again: inForce + Settle,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := Next(Channel{Offer: "new", Rollout: tc.rollout, Paused: tc.paused}, tc.was, tc.records, start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var named []string
+			for _, a := range newIn(tc.was, result.State, start) {
+				named = append(named, a.Tenant)
+			}
+			slices.Sort(named)
+			switch want := strings.Fields(tc.named); {
+			case tc.named != "" && len(named) > 0 && !subset(named, want), len(want) == 0 && len(named) != tc.admitted, len(want) > 0 && len(named) == 0:
+				t.Errorf("%s\nadmits %v, want %d of %q", tc.reason, named, tc.admitted, tc.named)
+			}
+			if want := stdcmp.Or(tc.complete, tc.was.Complete); result.State.Complete != want {
+				t.Errorf("%s\n%q is complete, want %q", tc.reason, result.State.Complete, want)
+			}
+			if result.State.Percent != tc.percent {
+				t.Errorf("%s\n%d percent, want %d", tc.reason, result.State.Percent, tc.percent)
+			}
+			var again time.Duration
+			if !result.Again.IsZero() {
+				again = result.Again.Sub(start)
+			}
+			if again != tc.again {
+				t.Errorf("%s\nlook again in %s, want %s", tc.reason, again, tc.again)
+			}
+			var conditions []string
+			for _, c := range result.Conditions {
+				conditions = append(conditions, fmt.Sprintf("%s=%t %s: %s", c.Type, c.True, c.Reason, c.Message))
+			}
+			for _, want := range tc.conditions {
+				if !slices.ContainsFunc(conditions, func(c string) bool { return strings.HasPrefix(c, want) }) {
+					t.Errorf("%s\nno condition begins with %q:\n%s", tc.reason, want, strings.Join(conditions, "\n"))
+				}
+			}
+		})
+	}
+}
+
+// subset reports whether all of a list are in another.
+func subset(of, all []string) bool {
+	return !slices.ContainsFunc(of, func(s string) bool { return !slices.Contains(all, s) })
+}
+
+func TestCounts(t *testing.T) {
+	records := slices.Concat(
+		tenantsNamed("a b", updated("new", time.Hour)), tenantsNamed("c", updating("new", time.Minute)),
+		tenantsNamed("d", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)),
+		tenantsNamed("e", unaffected("new")), tenantsNamed("f g", closed), tenantsNamed("h", frozen), tenantsNamed("i j"),
+	)
+	was := state(100, admits("i", "new", 20*time.Minute))
+	result, err := Next(Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 2}}}, was, records, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := v1alpha1.ChannelTenants{Total: 10, Updated: 4, Updating: 2, Degraded: 1, WaitingForWindow: 2, Frozen: 1}
+	if diff := cmp.Diff(want, result.Tenants); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestStateStays: the state is as it was where a tenant that was admitted has begun. Each
+// change of it wakes tenants.
+func TestStateStays(t *testing.T) {
+	was := state(100, admits("a", "new", 20*time.Minute), admits("gone", "new", 20*time.Minute))
+	records := append(tenantsNamed("a", updating("new", time.Minute)), tenantsNamed("b c")...)
+	result, err := Next(Channel{Offer: "new"}, was, records, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(was, result.State); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestOrder: the same records in another order have the same result, and another offer
+// begins with others.
+func TestOrder(t *testing.T) {
+	records := tenantsNamed("a b c d e f g h i j k l m n o p q r s t u v w x y z")
+	firsts := map[string]bool{}
+	for _, offer := range []string{"1", "2", "3", "4", "5"} {
+		c := Channel{Offer: offer, Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 3}}}
+		one, err := Next(c, State{Offer: "old"}, records, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slices.Reverse(records)
+		two, err := Next(c, State{Offer: "old"}, records, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(one, two); diff != "" {
+			t.Errorf("the order of records counts: -one, +two:\n%s", diff)
+		}
+		firsts[one.State.Admitted[0].Tenant] = true
+	}
+	if len(firsts) < 3 {
+		t.Errorf("five offers begin with %v", firsts)
+	}
+}
+
+func TestRetryLasts(t *testing.T) {
+	var got []time.Duration
+	for tries := range 6 {
+		a := Admission{Until: start, Tries: tries}
+		got = append(got, a.retry().Sub(start))
+	}
+	if diff := cmp.Diff([]time.Duration{1 * retry, 2 * retry, 4 * retry, 8 * retry, 16 * retry, 16 * retry}, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rollout v1alpha1.ChannelRollout
+		want    string
+	}{
+		"Nothing":    {v1alpha1.ChannelRollout{}, ""},
+		"Descending": {v1alpha1.ChannelRollout{Steps: steps(50, 10)}, "spec.rollout.steps[1].percent: 10 is not more than the step before has, 50: write the steps in ascending order"},
+		"Twice":      {v1alpha1.ChannelRollout{Steps: steps(50, 50)}, "spec.rollout.steps[1].percent: 50 is not more than the step before has, 50: write the steps in ascending order"},
+		"Above":      {v1alpha1.ChannelRollout{Steps: steps(101)}, "spec.rollout.steps[0].percent: 101 is not possible: write a number from 0 to 100"},
+		"Many":       {v1alpha1.ChannelRollout{Steps: make([]v1alpha1.ChannelStep, 21)}, "spec.rollout.steps: there are 21: write 20 at most"},
+		"Soak":       {v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 1, Soak: "1d"}}}, `spec.rollout.steps[0].soak: "1d" is no duration: write hours, minutes or seconds, such as 24h or 30m`},
+		"Backwards":  {v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 1, Soak: "-1h"}}}, `spec.rollout.steps[0].soak: "-1h" is no duration: write hours, minutes or seconds, such as 24h or 30m`},
+		"Max":        {v1alpha1.ChannelRollout{MaxUpdating: 501}, "spec.rollout.maxUpdating: 501 is not possible: write a number from 1 to 500, or leave it out"},
+		"Degraded":   {v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: -1}}, "spec.rollout.haltAfter.degraded: -1 is not possible: write a number from 1 to 500, or leave it out"},
+		"StuckFor":   {v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{StuckFor: "0s"}}, "spec.rollout.haltAfter.stuckFor: 0s leaves no tenant the time to change: write how long that may take, such as 30m"},
+		"Everybody":  {v1alpha1.ChannelRollout{First: &metav1.LabelSelector{}}, "spec.rollout.first: selects every claim: write labels of claims, such as matchLabels: {tier: internal}, or leave it out"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Check(tc.rollout)
+			if err == nil && tc.want != "" || err != nil && err.Error() != tc.want {
+				t.Errorf("want %q, got %v", tc.want, err)
+			}
+			if _, nextErr := Next(Channel{Rollout: tc.rollout}, State{}, nil, start); (nextErr == nil) != (err == nil) {
+				t.Errorf("Next says %v", nextErr)
+			}
+		})
+	}
+}

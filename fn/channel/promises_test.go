@@ -1,0 +1,204 @@
+package channel
+
+import (
+	"strings"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+)
+
+// The promises of the package, held against a simulation. They are written out again here,
+// in other words than those of the product.
+
+// checkBegin checks what is true of a tenant that begins to change.
+func (s *simulation) checkBegin(t *simTenant, offer simOffer, isNew bool) {
+	s.t.Helper()
+	switch name := t.record.Tenant; {
+	case isNew || t.spare:
+	case offer.number <= t.number:
+		s.failf("%s goes back from offer %d to %d", name, t.number, offer.number)
+	case !opened(t.record.Schedule, s.now):
+		s.failf("%s changes outside its window, or while it is frozen: %+v", name, t.record.Schedule)
+	case s.holding >= s.maxUpdating():
+		s.failf("%s is one more than %d that change", name, s.maxUpdating())
+	}
+}
+
+func (s *simulation) maxUpdating() int {
+	if n := s.channel.Rollout.MaxUpdating; n > 0 {
+		return int(n)
+	}
+	return 20
+}
+
+func (s *simulation) degraded() int { return max(1, int(s.channel.Rollout.HaltAfter.Degraded)) }
+
+func (s *simulation) isFirst(r Record) bool {
+	return s.channel.Rollout.First != nil && r.Labels["tier"] == "internal"
+}
+
+// opened says whether a schedule lets a change begin, by the calendar.
+func opened(of maintenance.Schedule, now time.Time) bool {
+	if now.Before(of.Thaws) {
+		return false
+	}
+	w := of.Window
+	if w.Open == 0 {
+		return true
+	}
+	local := now.In(time.FixedZone("", int(w.Offset)))
+	for _, ago := range []int{0, 1} {
+		day := time.Date(local.Year(), local.Month(), local.Day()-ago, 0, 0, 0, 0, local.Location())
+		begin := day.Add(time.Duration(w.Begin) * time.Second)
+		end := begin.Add(time.Duration(w.Open) * time.Second)
+		if w.Days>>day.Weekday()&1 == 1 && !local.Before(begin) && local.Before(end) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkResult checks a call of the channel.
+func (s *simulation) checkResult(was State, result Result) {
+	s.t.Helper()
+	is := result.State
+	same := was.Offer == is.Offer
+	if same && is.Percent < was.Percent {
+		s.failf("from %d to %d percent", was.Percent, is.Percent)
+	}
+	if same && was.Halted != nil && is.Halted == nil && !s.channel.Paused {
+		s.failf("the halt is over, and nobody has ended it")
+	}
+
+	if c := result.Conditions[0]; c.True && (result.Again.IsZero() || strings.Contains(c.Message, "0001-")) {
+		s.failf("nobody will look again: %+v", result)
+	}
+
+	stuckFor, proof := s.stuckFor(), s.stuckFor()
+	for _, step := range s.channel.Rollout.Steps {
+		if d, err := time.ParseDuration(string(step.Soak)); err == nil {
+			proof = max(proof, d)
+		}
+	}
+	waiting := map[string]Admission{}
+	for _, a := range is.Admitted {
+		if s.now.Before(a.Until.Add(Settle)) {
+			waiting[a.Tenant] = a
+		}
+	}
+	var broken, proved, changing, of, have, firsts int
+	var last time.Time
+	for _, r := range s.records {
+		has := r.Accepted == is.Offer
+		bad, taken := false, false
+		if r.Before != "" && r.Ready.IsZero() {
+			late := s.now.Sub(r.Changed) >= stuckFor
+			taken = r.Phase != v1alpha1.PhaseDegraded && !late
+			bad = !taken
+		} else if r.Before != "" && r.Phase == v1alpha1.PhaseDegraded {
+			bad = r.Since.Sub(r.Ready) < proof
+		}
+		bad = bad && r.Before == v1alpha1.PhaseReady
+		a, admitted := waiting[r.Tenant]
+		admitted = admitted && !has && r.Accepted != a.Offer
+		switch {
+		case has && bad:
+			broken++
+		case has && r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero():
+			proved++
+		}
+		if taken || admitted {
+			changing++
+		}
+		if has && r.Before != "" && r.Ready.After(last) {
+			last = r.Ready
+		}
+		switch {
+		case has && r.Before == "":
+		case s.isFirst(r):
+			lacks := !has && s.now.After(r.Schedule.Thaws) && !silentIn(is, r.Tenant, s.now)
+			if taken || lacks || admitted && a.Tries == 0 {
+				firsts++
+			}
+		default:
+			of++
+			if has || admitted {
+				have++
+			}
+		}
+	}
+	if broken >= s.degraded() && is.Halted == nil && !s.channel.Paused {
+		s.failf("%d broken, and no halt", broken)
+	}
+	if !same && is.Halted != nil && broken < s.degraded() {
+		s.failf("the edit doesn't end the halt")
+	}
+	if same && is.Percent > was.Percent {
+		for _, step := range s.channel.Rollout.Steps {
+			d, _ := time.ParseDuration(string(step.Soak))
+			if int(step.Percent) >= was.Percent && int(step.Percent) < is.Percent && s.now.Before(last.Add(d)) {
+				s.failf("from %d to %d percent, %s after the last tenant was Ready", was.Percent, is.Percent, s.now.Sub(last))
+			}
+		}
+	}
+
+	begun := newIn(was, is, s.now)
+	if len(begun) == 0 {
+		return
+	}
+	if is.Halted != nil || s.channel.Paused || is.Offer != s.channel.Offer {
+		s.failf("admits %v while halted or paused", begun)
+	}
+	others := 0
+	for _, a := range begun {
+		t := s.byName[a.Tenant]
+		r := s.records[t.seen]
+		if !opened(r.Schedule, s.now) {
+			s.failf("admits %s, whose window is closed", a.Tenant)
+		}
+		if !s.isFirst(r) {
+			others++
+		}
+	}
+	if changing > s.maxUpdating() || changing+broken > max(s.degraded(), proved) {
+		s.failf("%d change and %d are broken, where %d have proved the offer", changing, broken, proved)
+	}
+	if most := (of*is.Percent + 99) / 100; others > 0 && have > most {
+		s.failf("%d of %d have the offer, or may have it: %d percent are %d", have, of, is.Percent, most)
+	}
+	if others > 0 && firsts > 0 {
+		s.failf("admits others while %d that come first haven't the offer", firsts)
+	}
+}
+
+func silentIn(s State, tenant string, now time.Time) bool {
+	for _, a := range s.Admitted {
+		if a.Tenant == tenant && (a.Tries > 0 || !a.Withdrawn && now.After(a.Until)) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkEnd checks that all has come to its end.
+func (s *simulation) checkEnd() {
+	s.t.Helper()
+	for digest, n := range s.began {
+		if s.offers[digest].breaks == 1 && s.offers[digest].late == 0 && n > s.degraded() {
+			s.failf("an offer that breaks every tenant was begun by %d, want at most %d", n, s.degraded())
+		}
+	}
+	// Since then every window has been open.
+	since := s.now.Add(-8 * 24 * time.Hour)
+	mute := false
+	for _, t := range s.tenants {
+		mute = mute || t.mute && !t.gone
+		if !t.gone && !t.mute && t.record.Accepted != s.offer.digest && since.After(t.record.Schedule.Thaws) {
+			s.failf("%s hasn't the offer: %+v\n%+v", t.record.Tenant, t.record, s.result.Conditions)
+		}
+	}
+	if complete := s.result.Conditions[2]; !mute && (!complete.True || s.state.Complete != s.offer.digest) {
+		s.failf("not complete: %+v", s.result.Conditions)
+	}
+}

@@ -1,0 +1,107 @@
+package channel
+
+import (
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+)
+
+// A Record is what a channel knows of a tenant. The tenant writes it, and it changes only
+// when the tenant accepts an offer or its phase changes.
+type Record struct {
+	// Tenant is the name of the composite resource.
+	Tenant string `json:"tenant"`
+	// Claim is the namespace and name of the claim, for people; empty where there is none.
+	Claim string `json:"claim,omitempty"`
+	// Labels of the claim.
+	Labels map[string]string `json:"labels,omitempty"`
+	// Schedule says when the tenant may change.
+	Schedule maintenance.Schedule `json:"schedule,omitzero"`
+
+	// Accepted is the digest of the offer that the tenant has; empty before it has one.
+	Accepted string `json:"accepted,omitempty"`
+	// Changed is when it accepted that.
+	Changed time.Time `json:"changed,omitzero"`
+	// Before is the phase in which it was then; empty where the offer changed nothing that
+	// ran: the tenant was new, or had all of it already.
+	Before v1alpha1.Phase `json:"before,omitempty"`
+	// Ready is when it was seen Ready for the first time since then.
+	Ready time.Time `json:"ready,omitzero"`
+
+	// Phase of the tenant, as seen since it accepted the offer, and since when.
+	Phase v1alpha1.Phase `json:"phase"`
+	Since time.Time      `json:"since"`
+}
+
+// Accept returns the record of a tenant that accepts an offer. It is Updating from then on,
+// until it is seen otherwise with the offer in place: what is observed before that is about
+// what it had. unaffected says that the offer changes nothing that runs.
+func (r Record) Accept(offer string, unaffected bool, now time.Time) Record {
+	r.Accepted = offer
+	switch {
+	case unaffected && r.Before != "" && r.Ready.IsZero():
+		// It still changes to what it accepted before, which is the same for it.
+	case unaffected || r.Phase == "":
+		r.Changed, r.Before = now, ""
+	default:
+		r.Changed, r.Before, r.Ready = now, r.Phase, time.Time{}
+		r.Phase, r.Since = v1alpha1.PhaseUpdating, now
+	}
+	return r
+}
+
+// See returns the record of a tenant that is seen in a phase.
+func (r Record) See(phase v1alpha1.Phase, now time.Time) Record {
+	if r.Phase != phase {
+		r.Phase, r.Since = phase, now
+	}
+	if phase == v1alpha1.PhaseReady && r.Ready.IsZero() {
+		r.Ready = now
+	}
+	return r
+}
+
+// name of the tenant for people.
+func (r *Record) name() string {
+	if r.Claim != "" {
+		return r.Claim
+	}
+	return r.Tenant
+}
+
+// failed reports whether something is wrong with the tenant that was seen.
+func (r *Record) failed() bool {
+	return r.Phase == v1alpha1.PhaseDegraded || r.Phase == v1alpha1.PhaseFailing
+}
+
+// underWay reports whether the tenant is changing to the offer that it has accepted, and
+// until when it counts as that.
+func (u rules) underWay(r *Record, now time.Time) (bool, time.Time) {
+	until := r.Changed.Add(u.stuckFor)
+	return r.Before != "" && r.Ready.IsZero() && !r.failed() && now.Before(until), until
+}
+
+// broken reports whether the offer that the tenant has accepted has broken it.
+func (u rules) broken(r *Record, now time.Time) bool {
+	if r.Before != v1alpha1.PhaseReady {
+		return false
+	}
+	if r.Ready.IsZero() {
+		underWay, _ := u.underWay(r, now)
+		return !underWay
+	}
+	return r.failed() && r.Since.Before(r.Ready.Add(u.proved))
+}
+
+// settled is when the tenant's change was over, for better or worse; the zero time where it
+// changed nothing.
+func (u rules) settled(r *Record) time.Time {
+	switch {
+	case r.Before == "" || !r.Ready.IsZero():
+		return r.Ready
+	case r.failed():
+		return r.Since
+	}
+	return r.Changed.Add(u.stuckFor)
+}

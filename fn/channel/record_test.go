@@ -1,0 +1,51 @@
+package channel
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+// TestRecord follows a tenant, one record after the other.
+func TestRecord(t *testing.T) {
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	r := Record{Tenant: "a"}
+	for _, tc := range []struct {
+		reason string
+		next   Record
+		want   Record
+	}{
+		{"A new tenant has accepted what changed nothing that ran.", r.Accept("1", false, at(0)), Record{Tenant: "a", Accepted: "1", Changed: at(0)}},
+		{"It is being installed.", r.See(v1alpha1.PhaseProvisioning, at(1)), Record{Tenant: "a", Phase: "Provisioning", Since: at(1)}},
+	} {
+		if diff := cmp.Diff(tc.want, tc.next); diff != "" {
+			t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+		}
+	}
+	r = r.See(v1alpha1.PhaseReady, at(1)).Accept("2", false, at(2))
+	want := Record{Tenant: "a", Accepted: "2", Changed: at(2), Before: "Ready", Phase: "Updating", Since: at(2)}
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("It changes.\n-want, +got:\n%s", diff)
+	}
+	if diff := cmp.Diff(func() Record { r := r; r.Accepted = "3"; return r }(), r.Accept("3", true, at(3))); diff != "" {
+		t.Errorf("An offer that is the same for it leaves it in its change.\n-want, +got:\n%s", diff)
+	}
+	r = r.See(v1alpha1.PhaseReady, at(4)).See(v1alpha1.PhaseDegraded, at(5)).See(v1alpha1.PhaseDegraded, at(6)).See(v1alpha1.PhaseReady, at(7))
+	want.Phase, want.Since, want.Ready = "Ready", at(7), at(4)
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("The first time that it was Ready stays.\n-want, +got:\n%s", diff)
+	}
+	r = r.Accept("3", true, at(8))
+	want.Accepted, want.Changed, want.Before = "3", at(8), ""
+	if diff := cmp.Diff(want, r); diff != "" {
+		t.Errorf("What changes nothing leaves it Ready.\n-want, +got:\n%s", diff)
+	}
+	raw, err := json.Marshal(tenant("customer-with-a-long-name-7k2jd", updated("7d4c91af0b", time.Hour)))
+	if err != nil || len(raw) > 400 {
+		t.Errorf("a record takes %d bytes, want at most 400: %s (%v)", len(raw), raw, err)
+	}
+}

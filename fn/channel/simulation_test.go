@@ -1,0 +1,596 @@
+package channel
+
+import (
+	"container/heap"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+)
+
+// A simulation runs a channel and its tenants for weeks of simulated time: each tenant
+// acts by Gate.Decide, on what it saw of the channel some minutes ago, and the channel by
+// Next, on records that are minutes old. Tenants break, come, go, don't answer, wait for
+// windows; the platform edits, pauses and forgets. At each event the promises of the package
+// are held against what truly is.
+//
+//	go test ./fn/channel -run 'TestSimulation$' -seed 7 -runs 1   # that one again
+//	go test ./fn/channel -run 'TestSimulation$' -runs 1000        # many more
+var (
+	seedFlag = flag.Uint64("seed", 1, "seed of the first simulation")
+	runsFlag = flag.Int("runs", 40, "how many simulations with few tenants, each with the next seed")
+)
+
+// The longest that a channel's state, and a tenant's record, take to be seen. Together they
+// are what Settle allows.
+const (
+	gateLag   = Settle / 2
+	recordLag = Settle/2 - time.Second
+)
+
+// A simOffer is what is offered, and what it does to tenants.
+type simOffer struct {
+	digest string
+	number int
+	// breaks is the share of tenants that it breaks; late those of them that it breaks hours
+	// later.
+	breaks, late float64
+}
+
+type simTenant struct {
+	record  Record // as the tenant knows it
+	seen    int    // index of what the channel knows of it; -1 before
+	shown   time.Time
+	number  int // of the offer that it has
+	gone    bool
+	mute    bool // it doesn't act
+	spare   bool // offers change nothing for it
+	sick    bool // it is never Ready
+	change  int  // counts its changes
+	holding bool // it takes a slot
+}
+
+type event struct {
+	at time.Time
+	n  int
+	do func()
+}
+
+type events []event
+
+func (e events) Len() int { return len(e) }
+func (e events) Less(i, j int) bool {
+	return e[i].at.Before(e[j].at) || e[i].at.Equal(e[j].at) && e[i].n < e[j].n
+}
+func (e events) Swap(i, j int) { e[i], e[j] = e[j], e[i] }
+func (e *events) Push(x any)   { *e = append(*e, x.(event)) }
+func (e *events) Pop() any {
+	last := (*e)[len(*e)-1]
+	*e = (*e)[:len(*e)-1]
+	return last
+}
+
+type simulation struct {
+	t      *testing.T
+	random *rand.Rand
+	now    time.Time
+	queue  events
+	n      int
+
+	channel Channel
+	offer   simOffer
+	offers  map[string]simOffer
+	state   State
+	result  Result
+	// every is how long the channel takes to look after a record has changed, at most.
+	every  time.Duration
+	called bool // a call is on its way
+	again  time.Time
+
+	tenants []*simTenant
+	byName  map[string]*simTenant
+	records []Record     // as the channel sees them
+	owners  []*simTenant // of records
+
+	// calm: tenants have no trouble of their own any more, all look at once, and nobody
+	// comes or goes.
+	calm bool
+
+	holding, edits, changes, halts int
+	// states counts the changes of the state, each of which wakes tenants.
+	states int
+	// began counts, by offer, the tenants that were Ready and began to change to it, and
+	// are still there.
+	began map[string]int
+}
+
+func newSimulation(t *testing.T, seed uint64, rollout v1alpha1.ChannelRollout) *simulation {
+	t.Helper()
+	s := &simulation{
+		t: t, random: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
+		channel: Channel{Rollout: rollout}, offers: map[string]simOffer{}, byName: map[string]*simTenant{}, began: map[string]int{},
+		every: Settle,
+	}
+	return s
+}
+
+func (s *simulation) String() string {
+	return fmt.Sprintf("%d tenants, %d changes, %d offers, %d halts, %d states of the channel, %v: %s", len(s.tenants), s.changes, s.edits, s.halts, s.states, s.channel.Rollout, s.result.Conditions[0].Message)
+}
+
+func (s *simulation) chance(p float64) bool { return s.random.Float64() < p }
+
+// upTo is a random time up to a longest one.
+func (s *simulation) upTo(d time.Duration) time.Duration {
+	return time.Duration(s.random.Int64N(int64(d) + 1))
+}
+
+func (s *simulation) after(d time.Duration, do func()) {
+	s.n++
+	heap.Push(&s.queue, event{s.now.Add(d), s.n, do})
+}
+
+func (s *simulation) run(d time.Duration) {
+	end := s.now.Add(d)
+	for len(s.queue) > 0 && !s.queue[0].at.After(end) && !s.t.Failed() {
+		e := heap.Pop(&s.queue).(event)
+		s.now = e.at
+		e.do()
+	}
+	s.now = end
+}
+
+func (s *simulation) failf(format string, args ...any) {
+	s.t.Helper()
+	s.t.Fatalf("%s: %s", s.now.Format(time.RFC3339), fmt.Sprintf(format, args...))
+}
+
+// edit offers something else.
+func (s *simulation) edit(breaks, late float64) {
+	s.edits++
+	digest, err := Digest(v1alpha1.ChannelOffer{Kubernetes: v1alpha1.ChannelKubernetes{Version: fmt.Sprintf("v1.36.%d", s.edits)}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.offer = simOffer{digest, s.edits, breaks, late}
+	s.offers[digest], s.channel.Offer = s.offer, digest
+	s.call(0)
+	for _, t := range s.tenants {
+		if t.spare {
+			s.wake(t, s.upTo(2*gateLag))
+		}
+	}
+}
+
+// call has the channel looked at.
+func (s *simulation) call(in time.Duration) {
+	if s.called {
+		return
+	}
+	s.called = true
+	s.after(in, func() {
+		s.called = false
+		s.next()
+	})
+}
+
+// next is a call of the channel.
+func (s *simulation) next() {
+	was := s.state
+	result, err := Next(s.channel, was, s.records, s.now)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.checkResult(was, result)
+	raw, err := json.Marshal(result.State)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.result, s.state = result, State{}
+	if err := json.Unmarshal(raw, &s.state); err != nil {
+		s.t.Fatal(err)
+	}
+	if before, _ := json.Marshal(was); string(before) != string(raw) {
+		s.states++
+	}
+	if s.state.Halted != nil && was.Halted == nil {
+		s.halts++
+	}
+	for _, a := range newIn(was, s.state, s.now) {
+		// A tenant that looks at once sees it, and may act on it though it changes meanwhile.
+		t := s.byName[a.Tenant]
+		delay := s.upTo(gateLag)
+		if !s.calm && s.chance(0.02) {
+			// It looks later, also when it is too late.
+			delay = s.upTo(inForce + 10*time.Minute)
+		}
+		s.wake(t, delay)
+	}
+	if again := result.Again; !again.IsZero() {
+		if again.Before(s.now) {
+			s.failf("look again at %s, which is past", again)
+		}
+		if !again.Equal(s.again) || again.Equal(s.now) {
+			s.again = again
+			s.after(max(again.Sub(s.now), time.Second), func() {
+				if s.again.Equal(again) {
+					s.call(0)
+				}
+			})
+		}
+	}
+}
+
+// newIn are the admissions that a call of the channel has made.
+func newIn(was, is State, now time.Time) []Admission {
+	old := map[Admission]bool{}
+	for _, a := range was.Admitted {
+		old[a] = true
+	}
+	var out []Admission
+	for _, a := range is.Admitted {
+		if !old[a] && a.Valid(is.Offer, now) {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// wake has a tenant look at the channel: at the state that there is some time before it
+// acts.
+func (s *simulation) wake(t *simTenant, in time.Duration) {
+	stale := min(in, s.upTo(gateLag))
+	s.after(in-stale, func() {
+		gate := s.state.Gate(t.record.Tenant, s.channel.Paused)
+		if gate.Admission != nil {
+			a := *gate.Admission
+			gate.Admission = &a
+		}
+		s.after(stale, func() { s.act(t, gate) })
+	})
+}
+
+func (s *simulation) act(t *simTenant, gate Gate) {
+	if t.gone || t.mute || gate.Offer == "" {
+		return
+	}
+	isNew := t.record.Phase == ""
+	v := gate.Decide(Facts{New: isNew, Accepted: t.record.Accepted, Unaffected: t.spare, Schedule: t.record.Schedule}, s.now)
+	if v.Offer == t.record.Accepted && !isNew {
+		return
+	}
+	offer := s.offers[v.Offer]
+	s.checkBegin(t, offer, isNew)
+	t.number = offer.number
+	t.record = t.record.Accept(v.Offer, t.spare, s.now)
+	s.changes++
+	switch {
+	case isNew:
+		t.record = t.record.See(v1alpha1.PhaseProvisioning, s.now)
+		phase := v1alpha1.PhaseReady
+		if t.sick {
+			phase = v1alpha1.PhaseFailing
+		}
+		s.later(t, s.upTo(time.Hour), phase)
+	case !t.spare:
+		if t.record.Before == v1alpha1.PhaseReady {
+			s.began[v.Offer]++
+		}
+		s.begin(t, offer)
+	}
+	s.show(t)
+}
+
+// begin is a tenant's change to an offer.
+func (s *simulation) begin(t *simTenant, offer simOffer) {
+	s.hold(t, true)
+	t.change++
+	change := t.change
+	s.after(s.stuckFor(), func() {
+		if t.change == change && t.record.Ready.IsZero() {
+			s.hold(t, false)
+		}
+	})
+	took := time.Minute + s.upTo(15*time.Minute)
+	switch {
+	case t.sick:
+		s.later(t, took, v1alpha1.PhaseDegraded)
+	case s.chance(offer.breaks) && s.chance(offer.late):
+		s.later(t, took, v1alpha1.PhaseReady)
+		s.later(t, took+time.Hour+s.upTo(10*time.Hour), v1alpha1.PhaseDegraded)
+	case s.chance(offer.breaks) && offer.late == 0 || offer.breaks == 1 && offer.late == 0:
+		if s.chance(0.5) {
+			s.later(t, took, v1alpha1.PhaseDegraded)
+		} // Else it is stuck.
+	case s.chance(0.001):
+		s.later(t, s.stuckFor()+took, v1alpha1.PhaseReady)
+	default:
+		s.later(t, took, v1alpha1.PhaseReady)
+	}
+}
+
+func (s *simulation) stuckFor() time.Duration {
+	u, err := rulesOf(s.channel.Rollout)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return u.stuckFor
+}
+
+func (s *simulation) hold(t *simTenant, is bool) {
+	switch {
+	case is && !t.holding:
+		s.holding++
+	case !is && t.holding:
+		s.holding--
+	}
+	t.holding = is
+}
+
+// later has a tenant seen in a phase, unless it changes again before.
+func (s *simulation) later(t *simTenant, in time.Duration, phase v1alpha1.Phase) {
+	change := t.change
+	s.after(in, func() {
+		if t.gone || t.change != change {
+			return
+		}
+		s.hold(t, false)
+		t.record = t.record.See(phase, s.now)
+		s.show(t)
+	})
+}
+
+// show sends a tenant's record to the channel.
+func (s *simulation) show(t *simTenant) {
+	record, gone := t.record, t.gone
+	at := s.now.Add(s.upTo(recordLag))
+	if at.Before(t.shown) {
+		at = t.shown
+	}
+	t.shown = at
+	s.after(at.Sub(s.now), func() {
+		switch {
+		case gone && t.seen < 0:
+		case gone:
+			last := len(s.records) - 1
+			s.records[t.seen], s.owners[t.seen] = s.records[last], s.owners[last]
+			s.owners[t.seen].seen = t.seen
+			s.records, s.owners = s.records[:last], s.owners[:last]
+			t.seen = -1
+		case t.seen < 0:
+			t.seen = len(s.records)
+			s.records, s.owners = append(s.records, record), append(s.owners, t)
+		default:
+			s.records[t.seen] = record
+		}
+		s.call(s.upTo(s.every))
+	})
+}
+
+// add adds a tenant: one that runs, with what it has of another channel or of none, or a new
+// one.
+func (s *simulation) add(isNew bool) {
+	name := fmt.Sprintf("tenant-%d", len(s.tenants))
+	t := &simTenant{seen: -1, record: Record{Tenant: name, Claim: "acme/" + name, Schedule: s.schedule()}}
+	if s.chance(0.03) {
+		t.record.Labels = map[string]string{"tier": "internal"}
+		t.record.Schedule = maintenance.Schedule{}
+	}
+	t.mute, t.spare, t.sick = s.chance(0.01), s.chance(0.05), s.chance(0.02)
+	s.tenants = append(s.tenants, t)
+	s.byName[name] = t
+	if isNew {
+		t.mute = false
+		s.act(t, s.state.Gate(name, s.channel.Paused))
+		return
+	}
+	phase := v1alpha1.PhaseReady
+	if t.sick {
+		phase = v1alpha1.PhaseDegraded
+	}
+	if s.chance(0.5) {
+		t.record = t.record.Accept("elsewhere", false, s.now)
+	}
+	t.record = t.record.See(phase, s.now)
+	s.show(t)
+	if t.spare {
+		s.wake(t, s.upTo(2*gateLag))
+	}
+}
+
+func (s *simulation) remove(t *simTenant) {
+	if t.gone = true; t.record.Before == v1alpha1.PhaseReady {
+		s.began[t.record.Accepted]--
+	}
+	s.hold(t, false)
+	s.show(t)
+}
+
+// schedule is that of a random tenant: most have none.
+func (s *simulation) schedule() maintenance.Schedule {
+	spec := v1alpha1.MaintenanceSpec{}
+	if s.chance(0.3) {
+		offset := s.random.IntN(25) - 11
+		spec.TimeWindow = &v1alpha1.TimeWindow{
+			Begin: fmt.Sprintf("%02d0000%+03d00", s.random.IntN(24), offset),
+			End:   fmt.Sprintf("%02d3000%+03d00", s.random.IntN(24), offset),
+		}
+		for _, day := range []v1alpha1.Weekday{"Mon", "Wed", "Sat", "Sun"} {
+			if s.chance(0.3) {
+				spec.Days = append(spec.Days, day)
+			}
+		}
+	}
+	if s.chance(0.05) {
+		spec.Freeze = &v1alpha1.Freeze{Until: s.now.Add(s.upTo(20 * 24 * time.Hour)).Format(time.DateOnly)}
+	}
+	schedule, err := maintenance.Parse("spec.maintenance", &spec)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return schedule
+}
+
+// trouble has tenants break for other reasons than an offer, and change what is theirs.
+func (s *simulation) trouble(each time.Duration) {
+	s.after(s.upTo(2*each), func() {
+		if s.calm {
+			return
+		}
+		t := s.tenants[s.random.IntN(len(s.tenants))]
+		if !t.gone && !t.mute && t.record.Phase == v1alpha1.PhaseReady {
+			phase := v1alpha1.PhaseUpdating
+			if s.chance(0.3) {
+				phase = v1alpha1.PhaseDegraded
+			}
+			t.record = t.record.See(phase, s.now)
+			s.show(t)
+			s.later(t, s.upTo(6*time.Hour), v1alpha1.PhaseReady)
+		}
+		s.trouble(each)
+	})
+}
+
+// people come and go.
+func (s *simulation) people(each time.Duration) {
+	s.after(s.upTo(2*each), func() {
+		if s.calm {
+			return
+		}
+		switch t := s.tenants[s.random.IntN(len(s.tenants))]; {
+		case s.chance(0.4):
+			s.add(true)
+		case s.chance(0.5):
+			s.add(false)
+		case !t.gone:
+			s.remove(t)
+		}
+		s.people(each)
+	})
+}
+
+// operator mends what halts: a bad offer by another, and what isn't the offer's fault by
+// going on.
+func (s *simulation) operator() {
+	// Sometimes it is quick.
+	s.after([]time.Duration{5 * time.Minute, 12 * time.Hour}[s.random.IntN(2)]+s.upTo(time.Hour), func() {
+		switch {
+		case s.channel.Paused:
+			s.channel.Paused = false
+			s.call(0)
+		case s.state.Halted == nil:
+		case s.offer.breaks > 0:
+			s.edit(0, 0)
+		default:
+			s.channel.Paused = true
+			s.call(0)
+		}
+		s.operator()
+	})
+}
+
+func simRollout(random *rand.Rand) v1alpha1.ChannelRollout {
+	pick := func(of ...int32) int32 { return of[random.IntN(len(of))] }
+	r := v1alpha1.ChannelRollout{MaxUpdating: pick(0, 1, 2, 5, 30), HaltAfter: v1alpha1.ChannelHalt{Degraded: pick(0, 1, 2, 3)}}
+	for _, percent := range []int32{0, 1, 10, 50, 100} {
+		if percent == 100 || random.IntN(3) > 0 {
+			r.Steps = append(r.Steps, v1alpha1.ChannelStep{Percent: percent, Soak: []v1alpha1.Duration{"", "1h", "24h"}[random.IntN(3)]})
+		}
+	}
+	if random.IntN(4) == 0 {
+		r.Steps = nil
+	}
+	if random.IntN(2) == 0 {
+		r.First = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}}
+	}
+	return r
+}
+
+// TestSimulation runs many channels of few tenants.
+func TestSimulation(t *testing.T) {
+	for i := range *runsFlag {
+		seed := *seedFlag + uint64(i)
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			s := newSimulation(t, seed, simRollout(rand.New(rand.NewPCG(seed, 2))))
+			s.every = []time.Duration{0, time.Minute, Settle}[s.random.IntN(3)]
+			for range 3 + s.random.IntN(120) {
+				s.add(false)
+			}
+			s.trouble(6 * time.Hour)
+			s.people(24 * time.Hour)
+			s.operator()
+			s.edit(0, 0)
+			for range s.random.IntN(6) {
+				s.run(s.upTo(4 * 24 * time.Hour))
+				switch s.random.IntN(6) {
+				case 0:
+					s.edit(1, 0)
+				case 1:
+					s.edit(0.3, 0)
+				case 2:
+					s.edit(0.5, 1)
+				case 3:
+					s.edit(0, 0)
+				case 4:
+					s.channel.Paused = true
+					s.call(0)
+				case 5:
+					s.state = State{}
+					s.call(0)
+				}
+			}
+			s.run(4 * 24 * time.Hour)
+			if s.offer.breaks > 0 {
+				s.edit(0, 0)
+			}
+			s.run(10 * 24 * time.Hour)
+			s.calm = true
+			s.run(50 * 24 * time.Hour)
+			s.checkEnd()
+			t.Log(s)
+		})
+	}
+}
+
+// TestSimulationOfTenThousand runs a channel of ten thousand tenants for thirty days.
+func TestSimulationOfTenThousand(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	seed := *seedFlag
+	s := newSimulation(t, seed, v1alpha1.ChannelRollout{
+		First:       &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}},
+		Steps:       []v1alpha1.ChannelStep{{Percent: 1, Soak: "24h"}, {Percent: 10, Soak: "24h"}, {Percent: 50, Soak: "24h"}, {Percent: 100}},
+		MaxUpdating: 100, HaltAfter: v1alpha1.ChannelHalt{Degraded: 8},
+	})
+	s.every = 2 * Settle
+	const size = 10_000
+	for range size {
+		s.add(false)
+	}
+	s.trouble(2 * time.Hour)
+	s.people(4 * time.Hour)
+	s.operator()
+	s.edit(0, 0)
+	s.run(3 * 24 * time.Hour)
+	s.edit(1, 0)
+	s.run(2 * 24 * time.Hour)
+	s.edit(0.2, 1)
+	s.run(2 * 24 * time.Hour)
+	s.edit(0, 0)
+	s.run(14 * 24 * time.Hour)
+	s.calm = true
+	s.run(9 * 24 * time.Hour)
+	s.checkEnd()
+	t.Logf("seed %d: %s", seed, s)
+	if s.states > s.changes/10 {
+		t.Errorf("seed %d: the state changed %d times for %d changes of tenants", seed, s.states, s.changes)
+	}
+}

@@ -1,0 +1,188 @@
+package channel
+
+import (
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+)
+
+// tenants of a channel, as one look at all records finds them.
+type tenants struct {
+	total int
+	// missing are those that don't have the offer.
+	missing names
+	// updated have the offer, and have ended their change.
+	updated int
+	// updating take a slot: they change, or may have begun to.
+	updating names
+	// broken by the offer.
+	broken names
+	// proved have the offer, were Ready before and with it, and aren't broken.
+	proved int
+	// closed and frozen lack the offer, and wait for their window or the end of a freeze.
+	closed, frozen names
+	// silent were admitted and didn't begin.
+	silent names
+
+	// first are those that rollout.first selects and that hold up all others.
+	first int
+	// base are those that a step's percentage is of; has those of them that have the offer
+	// or may have it; left those that can still get it.
+	base, has, left int
+	// settled is when the last change to the offer was over.
+	settled time.Time
+
+	// changed: tenants were admitted, or admissions withdrawn.
+	changed bool
+	// ready to be admitted.
+	ready []candidate
+	// opens is when the next one that waits now can be admitted, where the step has room.
+	opens time.Time
+	// again is when to look again.
+	again time.Time
+}
+
+// look counts tenants, and ends the admissions that are over.
+func look(u rules, s *State, records []Record, now time.Time) *tenants {
+	t := &tenants{total: len(records)}
+	admissions := make(map[string]*Admission, len(s.Admitted))
+	for i := range s.Admitted {
+		admissions[s.Admitted[i].Tenant] = &s.Admitted[i]
+	}
+	keep := make(map[string]bool, len(s.Admitted))
+	for i := range records {
+		r := &records[i]
+		a := admissions[r.Tenant]
+		t.add(u, s, r, a, now)
+		if a != nil && a.matters(s.Offer, r.Accepted, now) {
+			keep[r.Tenant] = true
+		}
+	}
+	kept := s.Admitted[:0]
+	for _, a := range s.Admitted {
+		if keep[a.Tenant] {
+			kept = append(kept, a)
+		}
+	}
+	s.Admitted = kept
+	return t
+}
+
+// add counts a tenant.
+func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time) {
+	has := r.Accepted == s.Offer
+	selected := u.selects(r)
+	state, next := r.Schedule.At(now)
+	if a != nil && !has && (state != maintenance.Open || a.Offer != s.Offer) && a.withdraw(now) {
+		t.changed = true
+	}
+
+	unseen := a != nil && !has && a.unseen(r.Accepted, now)
+	silent := a != nil && a.silent(s.Offer, r.Accepted, now)
+	underWay, until := u.underWay(r, now)
+	broken := u.broken(r, now)
+	switch {
+	case unseen:
+		t.updating.add(r)
+		t.look(a.Until.Add(Settle))
+	case underWay:
+		t.updating.add(r)
+		t.look(until)
+	}
+	if has {
+		t.addUpdated(u, r, underWay, broken)
+	} else {
+		t.missing.add(r)
+		switch {
+		case unseen || underWay:
+		case state == maintenance.Frozen:
+			t.frozen.add(r)
+			t.waits(selected, next)
+		case state == maintenance.Closed:
+			t.closed.add(r)
+			t.waits(selected, next)
+		case silent && now.Before(a.retry()):
+			t.silent.add(r)
+			t.waits(selected, a.retry())
+		default:
+			if silent {
+				t.silent.add(r)
+			}
+			t.ready = append(t.ready, candidate{Record: r, rank: rankOf(r, selected, broken, silent)})
+		}
+	}
+
+	// A tenant for which the offer changes nothing is in no step.
+	if has && r.Before == "" {
+		return
+	}
+	waits := !has && !unseen && !silent && state != maintenance.Frozen
+	switch {
+	case selected && (unseen && a.Tries == 0 || underWay || waits):
+		t.first++
+	case selected:
+	default:
+		t.base++
+		if has || unseen {
+			t.has++
+		} else if waits {
+			t.left++
+		}
+	}
+}
+
+// addUpdated counts a tenant that has the offer.
+func (t *tenants) addUpdated(u rules, r *Record, underWay, broken bool) {
+	if !underWay {
+		t.updated++
+	}
+	if broken {
+		t.broken.add(r)
+	} else if r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() {
+		t.proved++
+	}
+	if at := u.settled(r); r.Before != "" && !underWay && at.After(t.settled) {
+		t.settled = at
+	}
+}
+
+// room is how many more tenants the step allows to have the offer, beside those that first
+// selects.
+func (t *tenants) room(s step) int { return (t.base*s.percent+99)/100 - t.has }
+
+// over reports whether a step has nobody left to wait for but by its soak.
+func (t *tenants) over(s step) bool {
+	return t.updating.n == 0 && t.first == 0 && (t.room(s) <= 0 || t.has > 0 && t.left == 0)
+}
+
+// soaked is when a step that is over has been watched for long enough.
+func (t *tenants) soaked(s step) time.Time { return t.settled.Add(s.soak) }
+
+// look says when to look again.
+func (t *tenants) look(at time.Time) { t.again = sooner(t.again, at) }
+
+// waits says when a tenant can be admitted that can't now.
+func (t *tenants) waits(selected bool, until time.Time) {
+	if selected {
+		// It needs no room.
+		t.look(until)
+	} else {
+		t.opens = sooner(t.opens, until)
+	}
+}
+
+// sooner is the earlier of two times; the zero time is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+func (t *tenants) counts() v1alpha1.ChannelTenants {
+	return v1alpha1.ChannelTenants{
+		Total: int64(t.total), Updated: int64(t.updated), Updating: int64(t.updating.n), Degraded: int64(t.broken.n),
+		WaitingForWindow: int64(t.closed.n), Frozen: int64(t.frozen.n),
+	}
+}

@@ -1,0 +1,592 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/resource"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// A world is a host with several tenants and channels, which see each other's objects.
+type world struct {
+	t        testing.TB
+	now      time.Time
+	cluster  map[string]*structpb.Struct
+	tenants  map[string]*engine
+	channels map[string]*engine
+	// broken says that a version of the argo-cd chart doesn't start.
+	broken map[string]bool
+	// seen are the events of all channels.
+	seen []string
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, now: testNow, tenants: map[string]*engine{}, channels: map[string]*engine{}, broken: map[string]bool{}}
+	w.cluster = newEngine(t, tenantXR(`{}`), "").cluster
+	w.input(`{}`)
+	return w
+}
+
+// input is the function's input in the Composition of tenants.
+func (w *world) input(input string) {
+	w.cluster["Composition//virtual-argocd"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
+		"metadata":{"name":"virtual-argocd"},"spec":{"pipeline":[{"step":"a","input":` + input + `}]}}`)
+	for _, e := range w.tenants {
+		e.req.Input = resource.MustStructJSON(input)
+	}
+}
+
+func (w *world) engine(xr string) *engine {
+	e := newEngine(w.t, xr, "")
+	e.cluster = w.cluster
+	e.f.now = func() time.Time { return w.now }
+	return e
+}
+
+// claim claims a tenant; labels are the claim's, as JSON.
+func (w *world) claim(name, spec, labels string) *engine {
+	w.t.Helper()
+	xr := strings.NewReplacer(`"name":"customer1"`, `"name":"`+name+`"`, `"name":"customer1-7rw8j"`, `"labels":`+labels+`,"name":"`+name+`"`, "1f0d7d2c", "uid-"+name).Replace(tenantXR(spec))
+	w.tenants[name] = w.engine(xr)
+	return w.tenants[name]
+}
+
+// spec changes what a claim says.
+func (w *world) spec(name, spec string) {
+	w.t.Helper()
+	e := w.tenants[name]
+	e.spec(spec)
+	field(e.xr(), "spec", "claimRef").Fields["name"] = structpb.NewStringValue(name)
+}
+
+// offer makes a channel, or changes its spec.
+func (w *world) offer(name, spec string) {
+	w.t.Helper()
+	xr := `{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XArgoCDChannel","metadata":{"name":"` + name + `","uid":"uid-` + name + `"},"spec":` + spec + `}`
+	if w.channels[name] == nil {
+		w.channels[name] = w.engine(xr)
+		return
+	}
+	w.channels[name].xr().Fields["spec"] = resource.MustStructJSON(xr).GetFields()["spec"]
+}
+
+// remove deletes a channel with all that is composed for it.
+func (w *world) remove(name string) {
+	for _, o := range w.channels[name].req.GetObserved().GetResources() {
+		delete(w.cluster, key(o.GetResource()))
+	}
+	delete(w.channels, name)
+}
+
+func key(o *structpb.Struct) string {
+	meta := field(o, "metadata").GetFields()
+	return o.GetFields()["kind"].GetStringValue() + "/" + meta["namespace"].GetStringValue() + "/" + meta["name"].GetStringValue()
+}
+
+// reconcileChannel does what Crossplane does with a channel.
+func (w *world) reconcileChannel(e *engine) {
+	w.t.Helper()
+	rsp := e.call()
+	e.rsp = rsp
+	for _, c := range rsp.GetConditions() {
+		setCondition(e.xr(), c.GetType(), map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True"}[c.GetStatus()], c.GetReason(), c.GetMessage())
+	}
+	for _, r := range rsp.GetResults() {
+		if r.GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
+			w.seen = append(w.seen, r.GetReason()+": "+r.GetMessage())
+		}
+	}
+	if fatal(rsp) != "" {
+		return
+	}
+	conditions := field(e.xr(), "status").GetFields()["conditions"]
+	e.xr().Fields["status"] = structpb.NewStructValue(proto.Clone(field(rsp.GetDesired().GetComposite().GetResource(), "status")).(*structpb.Struct))
+	field(e.xr(), "status").Fields["conditions"] = conditions
+	observed := e.req.GetObserved().GetResources()
+	for name, o := range observed {
+		if rsp.GetDesired().GetResources()[name] == nil {
+			delete(w.cluster, key(o.GetResource()))
+			delete(observed, name)
+		}
+	}
+	for name, d := range rsp.GetDesired().GetResources() {
+		o := proto.Clone(d.GetResource()).(*structpb.Struct)
+		observed[name] = &fnv1.Resource{Resource: o}
+		w.cluster[key(o)] = o
+	}
+}
+
+// step lets everybody work once, and time pass.
+func (w *world) step(d time.Duration) {
+	w.t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(w.channels)) {
+		w.reconcileChannel(w.channels[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.tenants)) {
+		e := w.tenants[name]
+		e.reconcile()
+		k := "ConfigMap/crossplane-system/" + name + "-channel"
+		delete(w.cluster, k)
+		if r := e.req.GetObserved().GetResources()[tenant.ChannelRecord]; r != nil {
+			o := proto.Clone(r.GetResource()).(*structpb.Struct)
+			field(o, "metadata").Fields["ownerReferences"] = jsonValue(`[{"uid":"uid-` + name + `","controller":true}]`)
+			w.cluster[k] = o
+		}
+		if w.heals(e); w.broken[w.version(name)] {
+			e.setReplicas("argocd-server", 0)
+		}
+	}
+	w.now = w.now.Add(d)
+}
+
+// heals does the providers' work on a tenant.
+func (w *world) heals(e *engine) { e.heal() }
+
+// settle lets everybody work until enough has passed.
+func (w *world) settle(steps int, d time.Duration) {
+	w.t.Helper()
+	for range steps {
+		w.step(d)
+	}
+}
+
+// version of the argo-cd chart that a tenant is to run.
+func (w *world) version(name string) string {
+	o := w.tenants[name].req.GetObserved().GetResources()[tenant.ArgoCDRelease].GetResource()
+	return field(o, "spec", "forProvider", "chart").GetFields()["version"].GetStringValue()
+}
+
+// versions is how many tenants are to run each version.
+func (w *world) versions() map[string]int {
+	n := map[string]int{}
+	for name := range w.tenants {
+		n[w.version(name)]++
+	}
+	return n
+}
+
+// replicas of Argo CD's API server that a tenant is to have.
+func replicas(e *engine) float64 {
+	return values.At[float64](field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider", "values").AsMap(), "server", "replicas")
+}
+
+// is returns a condition of a channel.
+func (w *world) is(channel, typ string) (status bool, reason, message string) {
+	for _, c := range field(w.channels[channel].xr(), "status").GetFields()["conditions"].GetListValue().GetValues() {
+		if of := c.GetStructValue().GetFields(); of["type"].GetStringValue() == typ {
+			return of["status"].GetStringValue() == "True", of["reason"].GetStringValue(), of["message"].GetStringValue()
+		}
+	}
+	return false, "", ""
+}
+
+func (w *world) want(versions map[string]int) {
+	w.t.Helper()
+	if got := w.versions(); !maps.Equal(got, versions) {
+		w.t.Errorf("want tenants with these versions of the chart: %v, got %v", versions, got)
+	}
+}
+
+func (w *world) wantCondition(channel, typ string, status bool, message string) {
+	w.t.Helper()
+	if is, reason, text := w.is(channel, typ); is != status || !strings.Contains(text, message) {
+		w.t.Errorf("channel %s: want %s=%t with %q, got %t, %s: %s", channel, typ, status, message, is, reason, text)
+	}
+}
+
+func offer(version, rollout string) string {
+	return `{"offer":{"argocd":{"chartVersion":"` + version + `"}},"rollout":` + rollout + `}`
+}
+
+const inSteps = `{"steps":[{"percent":20,"soak":"1h"},{"percent":100}],"maxUpdating":2,"haltAfter":{"degraded":2}}`
+
+// fleet is a world with Ready tenants in channel stable, which have what it offers.
+func fleet(t testing.TB, n int, rollout string) *world {
+	w := newWorld(t)
+	w.offer("stable", offer("10.1.1", rollout))
+	w.step(time.Second)
+	for i := range n {
+		w.claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{"tier":"customer"}`)
+	}
+	w.settle(14, time.Minute)
+	w.settle(2, time.Hour)
+	for name, e := range w.tenants {
+		if e.status("phase") != "Ready" {
+			t.Fatalf("tenant %s is %s: %s", name, e.status("phase"), e.status("message"))
+		}
+	}
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all")
+	return w
+}
+
+// TestChannelGoodOffer: a good offer reaches some first, and all in the end.
+func TestChannelGoodOffer(t *testing.T) {
+	w := fleet(t, 5, inSteps)
+	w.offer("stable", offer("10.2.0", inSteps))
+	w.settle(6, time.Minute)
+	w.want(map[string]int{"10.1.1": 4, "10.2.0": 1})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "soaks")
+	for name, e := range w.tenants {
+		if has := w.version(name) == "10.2.0"; field(e.xr(), "status", "channel").GetFields()["updateAvailable"].GetBoolValue() == has {
+			t.Errorf("%s with %s says of its channel: %v", name, w.version(name), field(e.xr(), "status", "channel"))
+		}
+	}
+	w.settle(30, 10*time.Minute)
+	w.want(map[string]int{"10.2.0": 5})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 5 tenants have the offer")
+	if updated := field(w.channels["stable"].xr(), "status", "tenants").GetFields()["updated"].GetNumberValue(); updated != 5 {
+		t.Errorf("want 5 tenants updated, got %v", updated)
+	}
+}
+
+// TestChannelBadOffer: a bad offer breaks as many as haltAfter says, nobody else is touched,
+// and the halt outlives lost state. An edit goes on.
+func TestChannelBadOffer(t *testing.T) {
+	w := fleet(t, 6, inSteps)
+	before := map[string]*structpb.Struct{}
+	for name, e := range w.tenants {
+		before[name] = proto.Clone(field(e.observed(tenant.ArgoCDRelease), "spec")).(*structpb.Struct)
+	}
+	w.broken["10.2.0"] = true
+	w.offer("stable", offer("10.2.0", inSteps))
+	w.settle(60, 10*time.Minute)
+	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+	for name, e := range w.tenants {
+		if w.version(name) == "10.1.1" && !proto.Equal(before[name], field(e.observed(tenant.ArgoCDRelease), "spec")) {
+			t.Errorf("%s was touched", name)
+		}
+	}
+	if !slices.ContainsFunc(w.seen, func(e string) bool { return strings.HasPrefix(e, v1alpha1.ReasonTenantsBroken+": ") }) {
+		t.Errorf("want an event of the halt, got %v", w.seen)
+	}
+	delete(w.channels["stable"].req.Observed.Resources, "state")
+	w.settle(20, 10*time.Minute)
+	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+
+	// Nor does it end with the edit of a plan, which has nothing to do with it.
+	events := len(w.seen)
+	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
+	w.settle(20, 10*time.Minute)
+	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+
+	if len(w.seen) > events {
+		t.Errorf("the halt isn't the same: %v", w.seen[events:])
+	}
+	for key := range w.cluster {
+		if strings.Contains(key, "vargo-admission-") {
+			t.Errorf("while it is halted somebody is admitted: %s", key)
+		}
+	}
+
+	// New tenants don't get what has halted.
+	w.claim("late", `{"channel":"stable"}`, `{}`)
+	w.settle(14, time.Minute)
+	if got := w.version("late"); got != "10.1.1" || w.tenants["late"].status("channel", "accepted") == "" {
+		t.Errorf("a new tenant begins with %s while the offer is halted", got)
+	}
+	w.offer("stable", offer("10.2.1", inSteps))
+	w.settle(60, 10*time.Minute)
+	w.want(map[string]int{"10.2.1": 7})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "")
+}
+
+// TestChannelFirst: those that first selects have the offer before all others.
+func TestChannelFirst(t *testing.T) {
+	w := newWorld(t)
+	const rollout = `{"first":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":0,"soak":"1h"},{"percent":100}]}`
+	w.offer("stable", offer("10.1.1", rollout))
+	for i, tier := range []string{"internal", "customer", "customer"} {
+		w.claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{"tier":"`+tier+`","crossplane.io/claim-name":"c"}`)
+	}
+	w.settle(16, time.Minute)
+	w.settle(2, time.Hour)
+	w.offer("stable", offer("10.2.0", rollout))
+	w.settle(6, time.Minute)
+	w.want(map[string]int{"10.1.1": 2, "10.2.0": 1})
+	if got := w.version("c0"); got != "10.2.0" {
+		t.Errorf("want the internal tenant first, it has %s", got)
+	}
+	w.settle(20, 10*time.Minute)
+	w.want(map[string]int{"10.2.0": 3})
+
+	// Others are selected together with another offer: nobody begins before that is known.
+	w.tenants["c2"].xr().Fields["metadata"].GetStructValue().Fields["labels"] = jsonValue(`{"ring":"zero"}`)
+	w.offer("stable", offer("10.3.0", `{"first":{"matchExpressions":[{"key":"ring","operator":"In","values":["zero"]}]},"steps":[{"percent":0,"soak":"1h"},{"percent":100}]}`))
+	w.settle(12, time.Minute)
+	w.want(map[string]int{"10.2.0": 2, "10.3.0": 1})
+	if got := w.version("c2"); got != "10.3.0" {
+		t.Errorf("want the tenant first that is selected now, it has %s", got)
+	}
+}
+
+// TestChannelWindows: a tenant takes the offer in its window, and after its freeze.
+func TestChannelWindows(t *testing.T) {
+	w := fleet(t, 3, `{}`)
+	w.now = testNow.Add(24 * time.Hour)
+	w.spec("c0", `{"channel":"stable","maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
+	w.spec("c1", `{"channel":"stable","maintenance":{"freeze":{"until":"2026-01-06","reason":"audit"}}}`)
+	w.step(time.Minute)
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.1.1": 2, "10.2.0": 1})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their windows: team-a/c0; frozen: team-a/c1")
+	for name, want := range map[string]string{"c0": "waits for its window, Saturday 2026-01-03 22:00 +0100; would change: chart argo-cd 10.1.1 to 10.2.0", "c1": "is frozen until 2026-01-06: audit; would"} {
+		if got := w.tenants[name].status("channel", "message"); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: want message %q, got %q", name, want, got)
+		}
+	}
+	w.now = time.Date(2026, 1, 3, 21, 0, 0, 0, time.UTC)
+	w.settle(5, time.Minute)
+	if got := w.version("c0"); got != "10.2.0" {
+		t.Errorf("in its window c0 has %s", got)
+	}
+	w.now = time.Date(2026, 1, 6, 0, 0, 0, 0, time.UTC)
+	w.settle(5, time.Minute)
+	w.want(map[string]int{"10.2.0": 3})
+}
+
+// TestWindowWithoutChannel: a tenant without a channel takes the platform's changes in its
+// window, and its claim's at once.
+func TestWindowWithoutChannel(t *testing.T) {
+	w := newWorld(t)
+	w.claim("c0", `{"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`, `{}`)
+	w.claim("c1", `{}`, `{}`)
+	w.settle(14, time.Minute)
+	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}}`)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1})
+	if e := w.tenants["c0"]; !strings.HasPrefix(e.status("channel", "message"), "waits for its window") || e.status("phase") != "Ready" {
+		t.Errorf("c0 is %s and says %q", e.status("phase"), e.status("channel", "message"))
+	}
+	if field(w.tenants["c1"].xr(), "status", "channel") != nil {
+		t.Error("a tenant without a channel that waits for nothing says something of channels")
+	}
+	w.spec("c0", `{"argocd":{"values":{"server":{"replicas":2}}},"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
+	w.step(time.Minute)
+	if got := replicas(w.tenants["c0"]); got != 2 || w.version("c0") != "10.1.1" {
+		t.Errorf("the claim's own change waits, or brings the platform's: it has %v replicas of %s", got, w.version("c0"))
+	}
+	w.now = time.Date(2026, 1, 3, 20, 59, 50, 0, time.UTC)
+	w.step(10 * time.Second)
+	if ttl := w.tenants["c0"].rsp.GetMeta().GetTtl().AsDuration(); ttl != 10*time.Second {
+		t.Errorf("its window opens in 10 s, and it looks again in %s", ttl)
+	}
+	w.settle(3, time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
+}
+
+// TestChannelPlansAndInput: edits of a plan and of the input pass the same gate, and reach
+// nobody by themselves.
+func TestChannelPlansAndInput(t *testing.T) {
+	w := fleet(t, 5, inSteps)
+	withPlan := func() (n int) {
+		for _, e := range w.tenants {
+			if strings.Contains(field(e.observed(tenant.Quota), "spec").String(), `"77"`) {
+				n++
+			}
+		}
+		return n
+	}
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard")
+	// The tenants see it before the channel does.
+	for _, e := range w.tenants {
+		e.reconcile()
+	}
+	if n := withPlan(); n != 0 {
+		t.Errorf("%d tenants have the plan's edit before the channel offers it", n)
+	}
+	w.settle(6, time.Minute)
+	if n := withPlan(); n != 1 {
+		t.Errorf("%d tenants have the plan's edit in the first step, want 1", n)
+	}
+	w.settle(30, 10*time.Minute)
+	if n := withPlan(); n != 5 {
+		t.Errorf("%d tenants have the plan's edit in the end", n)
+	}
+	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"server":{"replicas":2}}}}}`)
+	withInput := func() (n int) {
+		for _, e := range w.tenants {
+			if replicas(e) == 2 {
+				n++
+			}
+		}
+		return n
+	}
+	w.settle(6, time.Minute)
+	if n := withInput(); n != 1 {
+		t.Errorf("%d tenants have the input's edit in the first step, want 1", n)
+	}
+	w.settle(30, 10*time.Minute)
+	if n := withInput(); n != 5 {
+		t.Errorf("%d tenants have the input's edit in the end", n)
+	}
+	// A plan that nobody has changes nothing.
+	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
+	w.settle(8, time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 5")
+}
+
+// TestChannelClaims: a claim may pin a version, move, name a channel that isn't there, and
+// outlive its channel.
+func TestChannelClaims(t *testing.T) {
+	w := fleet(t, 4, `{"maxUpdating":1}`)
+	w.offer("fast", offer("10.3.0", `{}`))
+	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	w.settle(3, time.Minute)
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(20, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 3})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
+
+	// It keeps what it has until the other channel updates it.
+	w.spec("c1", `{"channel":"fast"}`)
+	w.tenants["c1"].reconcile()
+	if got := w.version("c1"); got != "10.2.0" {
+		t.Errorf("a claim that moves has %s at once", got)
+	}
+	w.settle(6, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2, "10.3.0": 1})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 3")
+	w.wantCondition("fast", v1alpha1.ConditionComplete, true, "all 1")
+
+	// Its claim's mistake leaves it as it is.
+	w.spec("c2", `{"channel":"slow"}`)
+	w.settle(2, time.Minute)
+	if got := refusal(w.tenants["c2"].rsp); got != `spec.channel: "slow" is unknown: write one of fast, stable` || w.version("c2") != "10.2.0" {
+		t.Errorf("a channel that isn't there: %q, the tenant has %s", got, w.version("c2"))
+	}
+	w.claim("new", `{"channel":"slow"}`, `{}`)
+	w.step(time.Minute)
+	if got := fatal(w.tenants["new"].rsp); got != `spec.channel: "slow" is unknown: write one of fast, stable` {
+		t.Errorf("a new tenant of a channel that isn't there: %q", got)
+	}
+	delete(w.tenants, "new")
+	w.spec("c2", `{"channel":"stable"}`)
+
+	w.remove("stable")
+	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.9.0"}}}`)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2, "10.3.0": 1})
+	if e := w.tenants["c3"]; e.status("phase") != "Ready" || refusal(e.rsp) != "" || e.status("channel", "message") != "channel stable doesn't exist; the tenant keeps what it has of the platform's" {
+		t.Errorf("without its channel a tenant is %s, %q: %s", e.status("phase"), refusal(e.rsp), e.status("channel", "message"))
+	}
+	// Leaving is the claim's own change. The record goes with the channel.
+	w.spec("c3", `{}`)
+	w.settle(3, time.Minute)
+	if got := w.version("c3"); got != "10.9.0" {
+		t.Errorf("a claim that leaves its channel has %s", got)
+	}
+	if w.tenants["c3"].req.GetObserved().GetResources()[tenant.ChannelRecord] != nil {
+		t.Error("it still has a record")
+	}
+	// A channel of the same name goes on from what the records say.
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(12, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1, "10.3.0": 1, "10.9.0": 1})
+}
+
+// TestChannelOfPlan: a plan may set channel and maintenance, and a claim can name no other
+// channel then.
+func TestChannelOfPlan(t *testing.T) {
+	w := newWorld(t)
+	w.offer("stable", offer("10.2.0", `{}`))
+	e := w.claim("c0", `{}`, `{}`)
+	e.plan("standard", `{"channel":"stable","maintenance":{"freeze":{"until":"2027-01-01"}}}`, "plan=standard")
+	w.settle(14, time.Minute)
+	w.want(map[string]int{"10.2.0": 1})
+	w.spec("c0", `{"channel":"fast"}`)
+	w.step(time.Minute)
+	if got := refusal(e.rsp); got != "spec.channel: channel stable is set by plan standard: leave it out, or choose another plan" {
+		t.Errorf("another channel than the plan's: %q", got)
+	}
+	w.spec("c0", `{}`)
+	w.offer("stable", offer("10.3.0", `{}`))
+	w.settle(5, time.Minute)
+	w.want(map[string]int{"10.2.0": 1})
+	if got := e.status("channel", "message"); !strings.HasPrefix(got, "is frozen until 2027-01-01") {
+		t.Errorf("the plan's freeze says %q", got)
+	}
+	// The platform ends its freeze at once.
+	e.plan("standard", `{"channel":"stable"}`, "plan=standard")
+	w.settle(8, time.Minute)
+	w.want(map[string]int{"10.3.0": 1})
+}
+
+// TestChannelPaused: while it is paused, a channel says whom the offer would change, and no
+// tenant changes.
+func TestChannelPaused(t *testing.T) {
+	w := fleet(t, 3, `{}`)
+	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	w.step(time.Minute)
+	w.offer("stable", strings.TrimSuffix(offer("10.2.0", `{}`), "}")+`,"paused":true}`)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 3})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 2 of 3 tenants: team-a/c1, team-a/c2")
+	if got := w.tenants["c1"].status("channel", "message"); got != "the channel is paused; would change: chart argo-cd 10.1.1 to 10.2.0" {
+		t.Errorf("a tenant says what would change: %q", got)
+	}
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2})
+}
+
+// TestChannelMistakes: a mistake in a channel is said there, and its tenants keep what they
+// have.
+func TestChannelMistakes(t *testing.T) {
+	w := fleet(t, 2, `{}`)
+	for name, tc := range map[string]struct{ spec, want string }{
+		"UnknownField":      {`{"offer":{"argocd":{"version":"1"}}}`, "spec.offer.argocd.version: there is no such field"},
+		"ImpossibleVersion": {`{"offer":{"vcluster":{"chartVersion":"0.1.0"}}}`, "spec.offer.vcluster.chartVersion: vcluster 0.1.0 is not supported"},
+		"Range":             {`{"offer":{"argocd":{"chartVersion":"*"}}}`, "spec.offer.argocd.chartVersion"},
+		"KubernetesTooNew":  {`{"offer":{"kubernetes":{"version":"v1.99.0"}}}`, "spec.offer.kubernetes.version"},
+		"ProtectedValue":    {`{"offer":{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}}`, "spec.offer.vcluster.values.policies.networkPolicy"},
+		"Rollout":           {`{"rollout":{"steps":[{"percent":50},{"percent":20}]}}`, "spec.rollout.steps[1].percent"},
+		"NotAnObject":       {`{"offer":"all"}`, "spec.offer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			events := len(w.seen)
+			w.offer("stable", tc.spec)
+			w.settle(3, time.Minute)
+			if got := fatal(w.channels["stable"].rsp); !strings.HasPrefix(got, tc.want) {
+				t.Errorf("want a mistake at %q, got %q", tc.want, got)
+			}
+			w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, false, tc.want)
+			w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
+			if got := w.seen[events:]; len(got) != 1 || !strings.HasPrefix(got[0], "InvalidSpec: "+tc.want) {
+				t.Errorf("want one event, got %v", got)
+			}
+			w.want(map[string]int{"10.1.1": 2})
+			for name, e := range w.tenants {
+				if e.status("phase") != "Ready" || refusal(e.rsp) != "" {
+					t.Errorf("%s is %s: %s", name, e.status("phase"), refusal(e.rsp))
+				}
+			}
+		})
+	}
+	w.t = t
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
+	// What one tenant can't have, only that one lacks.
+	w.spec("c0", `{"channel":"stable","argocd":{"values":{"server":{"replicas":2}}}}`)
+	w.offer("stable", `{"offer":{"argocd":{"chartVersion":"10.2.0"},"vcluster":{"chartVersion":"0.35.0"}}}`)
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
+}

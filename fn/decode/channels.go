@@ -1,0 +1,119 @@
+package decode
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// Names of the requirements for a channel.
+const (
+	// requiredChannel begins that of what a channel says to all of its tenants.
+	requiredChannel = "channel/"
+	// requiredAdmission begins that of what it says to this one. Crossplane 2.4 finds the
+	// composite resources that a changed object concerns by name, or by trying the selectors
+	// of all (composite/dependency/tracker.go): so an object by name wakes this tenant alone.
+	requiredAdmission = "admission/"
+)
+
+// channelName returns the channel of a tenant: the plan's or the claim's; "" for none.
+func channelName(a tenant.Accepted) string { return cmp.Or(a.Plan.Data.Channel, a.Spec.Channel) }
+
+// Gate returns what is known of the channel of a tenant, or why nothing is.
+func Gate(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted) tenant.Gate {
+	g, err := findChannel(req, xrName, a)
+	if err != nil && g.Problem == "" {
+		g.Problem = err.Error()
+	}
+	return g
+}
+
+// findChannel returns what is known of the channel of a tenant, and an error where it can't
+// be read.
+func findChannel(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted) (tenant.Gate, error) {
+	g := tenant.Gate{Name: channelName(a)}
+	if g.Name == "" {
+		return g, nil
+	}
+	field := "spec.channel"
+	if a.Plan.Data.Channel != "" {
+		field = a.Plan.At("channel")
+	}
+	if len(validation.IsValidLabelValue(g.Name)) > 0 {
+		return g, fmt.Errorf("%s: %.80q is not the name of a channel: write one such as stable", field, g.Name)
+	}
+	found, read := wire.Required(req, requiredChannel+g.Name, planAPIVersion, planKind)
+	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return s.String("metadata", "labels", channel.Label) != g.Name })
+	switch {
+	case !read:
+		return g, ErrUnread
+	case len(found) > 1:
+		return g, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that the channel has", field, names(found), channel.Label, g.Name)
+	case len(found) == 0:
+		all, read := wire.Required(req, requiredPlans, planAPIVersion, planKind)
+		if !read {
+			return g, ErrUnread
+		}
+		g.Problem = "channel " + g.Name + " doesn't exist"
+		return g, fmt.Errorf("%s: %q is unknown: %s", field, g.Name, possibleChannels(all))
+	}
+	data, err := found[0].Get("data").JSON()
+	if err == nil {
+		err = json.Unmarshal(data, &g.Published)
+	}
+	if err != nil || g.Published.Digest == "" {
+		return g, fmt.Errorf("%s: EnvironmentConfig %s is not what channel %s writes: see the channel's conditions", field, names(found), g.Name)
+	}
+	admission, _ := wire.RequiredObject(req, requiredAdmission+g.Name, "ConfigMap", secretsIn(a), tenant.AdmissionName(g.Name, xrName))
+	if of := admission.String("data", channel.AdmissionKey); of != "" {
+		g.Admission = &channel.Admission{}
+		if json.Unmarshal([]byte(of), g.Admission) != nil || g.Admission.Tenant != xrName {
+			g.Admission = nil
+		}
+	}
+	return g, nil
+}
+
+// possibleChannels says what to write in place of a channel that doesn't exist.
+func possibleChannels(all []wire.Struct) string {
+	var there []string
+	for _, s := range all {
+		if name := s.String("metadata", "labels", channel.Label); name != "" {
+			there = append(there, name)
+		}
+	}
+	if slices.Sort(there); len(there) == 0 {
+		return "there is no channel: leave it out"
+	}
+	return "write one of " + strings.Join(slices.Compact(there), ", ")
+}
+
+// requireChannel asks Crossplane for the channel of a tenant, and for the tenant's admission.
+func requireChannel(req *fnv1.RunFunctionRequest, selectors map[string]*fnv1.ResourceSelector, xrName string, a tenant.Accepted) {
+	name := channelName(a)
+	if name == "" || len(validation.IsValidLabelValue(name)) > 0 {
+		return
+	}
+	selectors[requiredChannel+name] = labelled(map[string]string{channel.Label: name})
+	selectors[requiredAdmission+name] = &fnv1.ResourceSelector{
+		ApiVersion: "v1", Kind: "ConfigMap", Namespace: proto.String(secretsIn(a)),
+		Match: &fnv1.ResourceSelector_MatchName{MatchName: tenant.AdmissionName(name, xrName)},
+	}
+	if found, read := wire.Required(req, requiredChannel+name, planAPIVersion, planKind); read && len(found) == 0 {
+		selectors[requiredPlans] = labelled(nil)
+	}
+}
+
+func secretsIn(a tenant.Accepted) string {
+	return tenant.WithDefaults(a.Input).ConnectionSecretNamespace
+}

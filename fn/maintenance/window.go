@@ -1,0 +1,114 @@
+package maintenance
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+const (
+	// shortest is how long a window is at least, and lastBegin how long before its end a
+	// change begins at the latest. Gardener's users know both.
+	shortest  = 30 * time.Minute
+	lastBegin = 15 * time.Minute
+
+	secondsOfDay = 24 * 60 * 60
+)
+
+// A Window is a part of some days of the week. The zero Window is all the time.
+type Window struct {
+	// Begin of the window in seconds of the day, and how many it is open for changes to
+	// begin; 0 for a window that is always open.
+	Begin int64 `json:"begin,omitempty"`
+	Open  int64 `json:"open,omitempty"`
+	// Offset from UTC of the window's days, in seconds.
+	Offset int64 `json:"offset,omitempty"`
+	// Days on which it begins, one bit each, Sunday the lowest.
+	Days uint8 `json:"days,omitempty"`
+}
+
+// every day of the week.
+const every = 1<<7 - 1
+
+// weekdays by their names in the API.
+var weekdays = map[v1alpha1.Weekday]time.Weekday{
+	"Sun": time.Sunday, "Mon": time.Monday, "Tue": time.Tuesday, "Wed": time.Wednesday,
+	"Thu": time.Thursday, "Fri": time.Friday, "Sat": time.Saturday,
+}
+
+// parseWindow reads the window of a spec. field is the spec's path.
+func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
+	if spec.TimeWindow == nil {
+		if len(spec.Days) > 0 {
+			return Window{}, fmt.Errorf("%s.days: there is no time window: write %[1]s.timeWindow, too", field)
+		}
+		return Window{}, nil
+	}
+	begin, err := timeOfDay(field+".timeWindow.begin", spec.TimeWindow.Begin)
+	if err != nil {
+		return Window{}, err
+	}
+	end, err := timeOfDay(field+".timeWindow.end", spec.TimeWindow.End)
+	if err != nil {
+		return Window{}, err
+	}
+	length := end.Sub(begin) % (24 * time.Hour)
+	if length < 0 {
+		length += 24 * time.Hour
+	}
+	if length < shortest {
+		return Window{}, fmt.Errorf("%s.timeWindow: from %s to %s is shorter than %s: write a later end, or no window for all hours", field, spec.TimeWindow.Begin, spec.TimeWindow.End, shortest)
+	}
+	_, offset := begin.Zone()
+	w := Window{
+		Begin:  int64(begin.Hour()*3600 + begin.Minute()*60 + begin.Second()),
+		Open:   int64((length - lastBegin).Seconds()),
+		Offset: int64(offset),
+	}
+	for i, name := range spec.Days {
+		day, ok := weekdays[name]
+		if !ok {
+			return Window{}, fmt.Errorf("%s.days[%d]: %.20q is no day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun", field, i, name)
+		}
+		w.Days |= 1 << day
+	}
+	if w.Days == 0 {
+		w.Days = every
+	}
+	return w, nil
+}
+
+func timeOfDay(field, text string) (time.Time, error) {
+	t, err := time.Parse("150405-0700", text)
+	if err != nil {
+		return t, fmt.Errorf("%s: %.20q is no time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100", field, text)
+	}
+	return t, nil
+}
+
+// Next returns when a change may begin: at a time itself where the window is open then,
+// else when it opens next.
+func (w Window) Next(at time.Time) time.Time {
+	if w.Open == 0 {
+		return at
+	}
+	local := at.Unix() + w.Offset
+	// The window may have begun yesterday. Within a week from today it begins on each day.
+	for day := local/secondsOfDay - 1; ; day++ {
+		// The first day of Unix time was a Thursday.
+		if weekday := (day + int64(time.Thursday)) % 7; w.Days&(1<<weekday) == 0 {
+			continue
+		}
+		begin := day*secondsOfDay + w.Begin
+		switch {
+		case local < begin:
+			return time.Unix(begin-w.Offset, 0).In(w.zone())
+		case local < begin+w.Open:
+			return at
+		}
+	}
+}
+
+// zone is the window's own.
+func (w Window) zone() *time.Location { return time.FixedZone("", int(w.Offset)) }

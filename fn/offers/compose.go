@@ -1,0 +1,81 @@
+package offers
+
+import (
+	"encoding/json"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// compose puts what the channel tells its tenants, and its memory, into the response.
+func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now time.Time) error {
+	p := c.published(r.State)
+	composed := map[string]resource.Object{}
+	configMap := func(composedName, name, key string, v any) error {
+		text, err := json.Marshal(v)
+		composed[composedName] = resource.Object{Typed: &corev1.ConfigMap{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: c.secretsIn, Name: name},
+			Data:       map[string]string{key: string(text)},
+		}}
+		return err
+	}
+	if err := configMap(composedState, tenant.ChannelState(c.name), channel.StateKey, memory{State: r.State, Published: p, LabelsAt: c.memory.LabelsAt}); err != nil {
+		return err
+	}
+	for _, a := range r.State.Admitted {
+		name := tenant.AdmissionName(c.name, a.Tenant)
+		if !a.Valid(c.digest, now) {
+			continue
+		}
+		if err := configMap(composedAdmission+name, name, channel.AdmissionKey, a); err != nil {
+			return err
+		}
+	}
+	data := map[string]any{}
+	text, err := json.Marshal(p)
+	if err == nil {
+		err = json.Unmarshal(text, &data)
+	}
+	if err != nil {
+		return err
+	}
+	composed[composedOffer] = resource.Object{
+		Typed: &metav1.PartialObjectMetadata{
+			TypeMeta:   metav1.TypeMeta{APIVersion: environmentAPIVersion, Kind: environmentKind},
+			ObjectMeta: metav1.ObjectMeta{Name: "virtual-argocd-channel-" + c.name, Labels: map[string]string{channel.Label: c.name}},
+		},
+		Raw: data, RawAt: []string{"data"},
+	}
+	if rsp.Desired == nil {
+		rsp.Desired = &fnv1.State{}
+	}
+	if rsp.Desired.Resources == nil {
+		rsp.Desired.Resources = make(map[string]*fnv1.Resource, len(composed))
+	}
+	for name, o := range composed {
+		s, err := o.Encode()
+		if err != nil {
+			return err
+		}
+		rsp.Desired.Resources[name] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+	}
+	return nil
+}
+
+// published is what the channel says to all of its tenants in a state.
+func (c *request) published(s channel.State) channel.Published {
+	p := channel.Published{Digest: c.digest, Offer: c.spec.Offer, With: c.with, Labels: channel.Labels(c.spec.Rollout), Paused: c.spec.Paused, Halted: s.Halted != nil}
+	if s.Complete == c.digest {
+		p.Complete = channel.Completed{Digest: c.digest, Offer: c.spec.Offer}
+	} else if content, known := c.memory.Published.Content(s.Complete); known && s.Complete != "" {
+		p.Complete = channel.Completed{Digest: s.Complete, Offer: content}
+	}
+	return p
+}

@@ -1,0 +1,206 @@
+package offers
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	requests "github.com/virtual-argocd/virtual-argocd/fn/decode"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// Names of the requirements, and of the composed resources.
+const (
+	requiredRecords      = "records"
+	requiredEnvironments = "environment-configs"
+	requiredCompositions = "compositions"
+
+	composedState     = "state"
+	composedOffer     = "offer"
+	composedAdmission = "admission-"
+
+	environmentAPIVersion = "apiextensions.crossplane.io/v1beta1"
+	environmentKind       = "EnvironmentConfig"
+	compositionAPIVersion = "apiextensions.crossplane.io/v1"
+	compositionKind       = "Composition"
+)
+
+// errUnread says that Crossplane hasn't looked up yet what decides about the channel.
+var errUnread = errors.New("what the channel depends on is not read yet")
+
+// A request is what is given of a channel.
+type request struct {
+	name      string
+	secretsIn string
+	spec      v1alpha1.ChannelSpec
+	records   []channel.Record
+	// inputs of all Compositions.
+	inputs []inputv1alpha1.Input
+	// with is what goes with the offer, and digest that of both.
+	with   channel.With
+	digest string
+	memory memory
+}
+
+// memory is what a channel remembers.
+type memory struct {
+	State channel.State `json:"state"`
+	// Published is what its tenants were told last.
+	Published channel.Published `json:"published"`
+	// LabelsAt is when the tenants' records have the labels that rollout.first looks at.
+	LabelsAt time.Time `json:"labelsAt,omitzero"`
+}
+
+// decode returns what is given of a channel; nil where not even its name can be used.
+func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
+	c := &request{name: xr.String("metadata", "name")}
+	if c.name == "" || len(validation.IsValidLabelValue(c.name)) > 0 {
+		return nil, fmt.Errorf("metadata.name: %.80q can't be the value of a label, which claims' channels are found by: write a shorter name", c.name)
+	}
+	in, err := requests.Input(req.GetInput())
+	if err != nil {
+		return nil, err
+	}
+	c.secretsIn = tenant.WithDefaults(in).ConnectionSecretNamespace
+	c.memory = remembered(req)
+	if c.spec, err = spec(xr); err != nil {
+		return c, err
+	}
+	records, read := wire.Required(req, requiredRecords, "v1", "ConfigMap")
+	environments, read2 := wire.Required(req, requiredEnvironments, environmentAPIVersion, environmentKind)
+	compositions, read3 := wire.Required(req, requiredCompositions, compositionAPIVersion, compositionKind)
+	if !read || !read2 || !read3 {
+		return c, errUnread
+	}
+	c.setRecords(records)
+	c.setWith(environments, compositions)
+	c.digest, err = channel.Digest(c.spec.Offer, c.with)
+	return c, err
+}
+
+// remembered returns what the channel remembers. Where its state is lost, it goes on from
+// what the records say, and from what it has published.
+func remembered(req *fnv1.RunFunctionRequest) memory {
+	observed := req.GetObserved().GetResources()
+	m := memory{}
+	if json.Unmarshal([]byte(wire.Of(observed[composedState].GetResource()).String("data", channel.StateKey)), &m) == nil {
+		return m
+	}
+	m = memory{}
+	if data, err := wire.Of(observed[composedOffer].GetResource()).Get("data").JSON(); err != nil || json.Unmarshal(data, &m.Published) != nil {
+		return memory{}
+	}
+	m.State.Complete = m.Published.Complete.Digest
+	return m
+}
+
+// spec reads what the platform wants of the channel. An XR has fields of Crossplane's beside
+// ours.
+func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
+	all, err := wire.Object("spec", xr.Value("spec"))
+	if err != nil {
+		return s, err
+	}
+	ours := map[string]any{}
+	for _, name := range []string{"offer", "rollout", "paused"} {
+		if v, ok := all[name]; ok {
+			ours[name] = v
+		}
+	}
+	if err := wire.Bound("spec", ours); err != nil {
+		return s, err
+	}
+	wire.Prune(ours)
+	return s, wire.Strict("spec", ours, &s)
+}
+
+// setRecords reads the records of the channel's tenants. One that can't be read is of a
+// tenant that writes it again.
+func (c *request) setRecords(found []wire.Struct) {
+	for _, s := range found {
+		if s.String("metadata", "labels", channel.Label) != c.name || s.String("metadata", "namespace") != c.secretsIn {
+			continue
+		}
+		r := channel.Record{}
+		if json.Unmarshal([]byte(s.String("data", channel.RecordKey)), &r) == nil && r.Tenant != "" {
+			c.records = append(c.records, r)
+		}
+	}
+	slices.SortFunc(c.records, func(a, b channel.Record) int { return cmp.Compare(a.Tenant, b.Tenant) })
+	c.records = slices.CompactFunc(c.records, func(a, b channel.Record) bool { return a.Tenant == b.Tenant })
+}
+
+// setWith reads what goes with the offer: the platform's plans and inputs.
+func (c *request) setWith(environments, compositions []wire.Struct) {
+	plans, bad, byDefault := requests.Plans(environments)
+	c.with = channel.With{Plans: map[string]string{}, DefaultPlan: byDefault}
+	for name, p := range plans {
+		c.with.Plans[name] = channel.Fingerprint(p.Data)
+	}
+	// While a plan has a mistake, its tenants keep what they have of it.
+	for _, name := range bad {
+		if was, ok := c.memory.Published.Plans[name]; ok {
+			c.with.Plans[name] = was
+		}
+	}
+	inputs := map[string]inputv1alpha1.Input{}
+	for _, s := range compositions {
+		for _, step := range s.List("spec", "pipeline") {
+			if in, ok := requests.InputOf(step); ok {
+				inputs[channel.Fingerprint(in)] = in
+			}
+		}
+	}
+	c.with.Inputs = slices.Sorted(maps.Keys(inputs))
+	for _, digest := range c.with.Inputs {
+		c.inputs = append(c.inputs, inputs[digest])
+	}
+}
+
+// check refuses what no tenant can have. What a single one can't have is said there.
+func (c *request) check() error {
+	if err := channel.Check(c.spec.Rollout); err != nil {
+		return err
+	}
+	offer := tenant.Offer{Channel: c.name, ChannelOffer: c.spec.Offer}
+	for _, in := range append([]inputv1alpha1.Input{{}}, c.inputs...) {
+		_, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: in, Offer: offer})
+		if err != nil && strings.HasPrefix(err.Error(), offer.At("")) {
+			return errors.New(strings.TrimPrefix(err.Error(), "channel "+c.name+": "))
+		}
+	}
+	return nil
+}
+
+// require asks Crossplane for what decides about a channel.
+func require(rsp *fnv1.RunFunctionResponse, c *request) {
+	all := func(apiVersion, kind, namespace string, labels map[string]string) *fnv1.ResourceSelector {
+		s := &fnv1.ResourceSelector{
+			ApiVersion: apiVersion, Kind: kind,
+			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
+		}
+		if namespace != "" {
+			s.Namespace = proto.String(namespace)
+		}
+		return s
+	}
+	rsp.Requirements = &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
+		requiredRecords:      all("v1", "ConfigMap", c.secretsIn, map[string]string{channel.Label: c.name}),
+		requiredEnvironments: all(environmentAPIVersion, environmentKind, "", nil),
+		requiredCompositions: all(compositionAPIVersion, compositionKind, "", nil),
+	}}
+}

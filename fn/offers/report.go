@@ -1,0 +1,70 @@
+package offers
+
+import (
+	"cmp"
+	"errors"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// report puts the channel's status, its conditions and the events of their changes into the
+// response.
+func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel.Result) error {
+	is := v1alpha1.ChannelStatus{Offer: c.digest, Step: new(int64(r.Step)), Percent: new(int64(r.State.Percent)), Tenants: r.Tenants}
+	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
+	if err != nil {
+		return err
+	}
+	s, err := structpb.NewStruct(map[string]any{"apiVersion": xr.String("apiVersion"), "kind": xr.String("kind"), "status": status})
+	if err != nil {
+		return err
+	}
+	rsp.Desired.Composite = cmp.Or(rsp.Desired.GetComposite(), &fnv1.Resource{})
+	rsp.Desired.Composite.Resource, rsp.Desired.Composite.Ready = s, fnv1.Ready_READY_TRUE
+	accepted := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, True: true, Reason: v1alpha1.ReasonAccepted, Message: "The channel's spec is in use"}
+	for _, is := range append([]channel.Condition{accepted}, r.Conditions...) {
+		setCondition(rsp, is)
+		was := xr.Condition(is.Type)
+		first := was.Status == "" && (is.Type == accepted.Type || !is.True)
+		if first || was.Reason == is.Reason && was.True() == is.True {
+			continue
+		}
+		if is.Type == v1alpha1.ConditionHalted && is.True {
+			response.Warning(rsp, errors.New(is.Message)).WithReason(is.Reason).TargetComposite()
+		} else {
+			response.Normal(rsp, cmp.Or(is.Message, is.Type+" is "+is.Reason)).WithReason(is.Reason).TargetComposite()
+		}
+	}
+	return nil
+}
+
+func setCondition(rsp *fnv1.RunFunctionResponse, c channel.Condition) {
+	set := response.ConditionFalse
+	if c.True {
+		set = response.ConditionTrue
+	}
+	set(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetComposite()
+}
+
+// refuse reports a channel that can't be used. Crossplane changes nothing then, so the other
+// conditions stay as they are.
+func refuse(rsp *fnv1.RunFunctionResponse, xr wire.Struct, err error) {
+	is := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
+	setCondition(rsp, is)
+	for _, typ := range []string{v1alpha1.ConditionProgressing, v1alpha1.ConditionHalted, v1alpha1.ConditionComplete} {
+		if was := xr.Condition(typ); was.Status != "" {
+			setCondition(rsp, channel.Condition{Type: typ, True: was.True(), Reason: was.Reason, Message: was.Message})
+		}
+	}
+	if was := xr.Condition(is.Type); was.Reason != is.Reason || was.Message != is.Message {
+		response.Warning(rsp, err).WithReason(is.Reason).TargetComposite()
+	}
+	response.Fatal(rsp, err)
+}

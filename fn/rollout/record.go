@@ -1,0 +1,63 @@
+package rollout
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// RecordOf returns what a tenant's channel knew of it last; the zero Record for nothing.
+func RecordOf(o tenant.Observed) channel.Record {
+	r := channel.Record{}
+	if json.Unmarshal([]byte(o.Composed[tenant.ChannelRecord].String("data", channel.RecordKey)), &r) != nil {
+		return channel.Record{}
+	}
+	return r
+}
+
+// Record returns what a tenant's channel is to know of it, when it is seen in a phase.
+func Record(t tenant.Tenant, phase v1alpha1.Phase) channel.Record {
+	now := t.Observed.Now.UTC().Truncate(time.Second)
+	r := RecordOf(t.Observed)
+	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR, t.Standing.Labels), t.Standing.Schedule
+	if t.Claim.Name != "" {
+		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
+	}
+	if r.Accepted != t.Standing.Accepted {
+		began := r.Phase != "" && !t.Standing.Unaffected
+		if r = r.Accept(t.Standing.Accepted, t.Standing.Unaffected, now); began {
+			return r
+		}
+	}
+	changing := r.Before != "" && r.Ready.IsZero()
+	switch {
+	case release.TakenBack(t) != "":
+		// What runs is what was before the offer.
+		return r.See(v1alpha1.PhaseDegraded, now)
+	case changing && (release.Differs(t.Composed(tenant.VClusterRelease), t.VirtualCluster) || release.Differs(t.Composed(tenant.ArgoCDRelease), t.ArgoCD)):
+		// What is observed is about what was before the offer.
+		return r
+	}
+	return r.See(phase, now)
+}
+
+// labels returns those of the claim with some keys. Crossplane copies a claim's labels to the
+// composite resource.
+func labels(xr wire.Struct, keys []string) map[string]string {
+	var out map[string]string
+	for _, key := range keys {
+		if !xr.Has("metadata", "labels", key) {
+			continue
+		}
+		if out == nil {
+			out = map[string]string{}
+		}
+		out[key] = xr.String("metadata", "labels", key)
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package rollout
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/resource"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// TestRecord: a tenant is seen with what it has accepted, and not with what it had before.
+func TestRecord(t *testing.T) {
+	release := func(version, policies string) wire.Composed {
+		return wire.Composed{Struct: wire.Of(resource.MustStructJSON(`{"spec":{"managementPolicies":[` + policies + `],"forProvider":{"chart":{"version":"` + version + `"},"values":{}}}}`))}
+	}
+	long := testNow.Add(-time.Hour)
+	ready := channel.Record{Tenant: "a", Claim: "n/a", Accepted: "old", Changed: long, Before: v1alpha1.PhaseReady, Ready: long, Phase: v1alpha1.PhaseReady, Since: long}
+	changing := ready.Accept("new", false, long)
+	for name, tc := range map[string]struct {
+		reason             string
+		was                channel.Record
+		accepted           string
+		unaffected         bool
+		running, policies  string
+		seen               v1alpha1.Phase
+		phase, before      v1alpha1.Phase
+		proved, hasChanged bool
+	}{
+		"New":         {"A new tenant has changed nothing.", channel.Record{}, "new", false, "", "", v1alpha1.PhasePending, v1alpha1.PhasePending, "", false, true},
+		"Same":        {"Nothing happens.", ready, "old", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
+		"Takes":       {"What is observed is about what it had.", ready, "new", false, "1.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseReady, false, true},
+		"NotYet":      {"The Release isn't as wanted yet.", changing, "new", false, "1.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseReady, false, false},
+		"InPlace":     {"It is.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
+		"Breaks":      {"And it breaks the tenant.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
+		"RolledBack":  {"It failed, and what was before runs.", changing, "new", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
+		"Unaffected":  {"The offer changes nothing for it.", ready, "new", true, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, true},
+		"LaterBroken": {"It breaks later.", ready, "old", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(tc.was)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chart := tenant.Chart{Version: "2.0.0", Values: map[string]any{}}
+			xr := resource.MustStructJSON(`{"metadata":{"name":"a","labels":{"tier":"internal","other":"a"}}}`)
+			encoded, err := json.Marshal(map[string]any{"data": map[string]any{channel.RecordKey: string(text)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			record := resource.MustStructJSON(string(encoded))
+			te := tenant.Tenant{
+				Decision: &tenant.Decision{Claim: tenant.Claim{Namespace: "n", Name: "a"}, VirtualCluster: chart, ArgoCD: chart},
+				Observed: tenant.Observed{Now: testNow, XR: wire.Of(xr), Composed: map[string]wire.Composed{
+					tenant.ChannelRecord: {Struct: wire.Of(record)}, tenant.VClusterRelease: release("2.0.0", ""), tenant.ArgoCDRelease: release(tc.running, tc.policies),
+				}},
+			}
+			te.Standing.Accepted, te.Standing.Unaffected, te.Standing.Labels = tc.accepted, tc.unaffected, []string{"tier", "zone"}
+			r := Record(te, tc.seen)
+			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
+				t.Errorf("\n%s\ngot %+v", tc.reason, r)
+			}
+			if r.Tenant != "a" || r.Claim != "n/a" || len(r.Labels) != 1 || r.Labels["tier"] != "internal" {
+				t.Errorf("\n%s\nthe record isn't the tenant's: %+v", tc.reason, r)
+			}
+		})
+	}
+}

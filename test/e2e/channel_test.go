@@ -1,0 +1,200 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+const (
+	channelName = "e2e-careful"
+	// haltedWithin is longer than stuckFor of the channel.
+	haltedWithin = 10 * time.Minute
+	// offeredWithin is how long a good offer may take to reach four tenants, one after the other at first.
+	offeredWithin = 15 * time.Minute
+)
+
+// channelTenants are four customers in a channel.
+type channelTenants struct {
+	channel dynamic.ResourceInterface
+	lives   []*claim.Live
+	// before are the Releases of argo-cd before the bad offer, by claim.
+	before map[string]*unstructured.Unstructured
+	broken string
+}
+
+// TestChannel offers four tenants a broken image, and then a mended offer. It has the cluster to itself: each plan that another test
+// installs is another offer.
+func TestChannel(t *testing.T) {
+	onlyInFull(t)
+	c := &channelTenants{before: map[string]*unstructured.Unstructured{}}
+	t.Cleanup(func() {
+		ctx := context.Background()
+		cleanUp(ctx, t, c.lives...)
+		if c.channel == nil || t.Failed() && keep {
+			return
+		}
+		if err := c.channel.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	})
+	testenv.Test(t, features.New("channel").
+		Setup(c.install).
+		Assess("PausedSaysWhomTheOfferWouldChange", c.paused).
+		Assess("ABadOfferBreaksOneAndHalts", c.halts).
+		Assess("TheOthersAreUntouched", c.untouched).
+		Assess("AMendedOfferReachesAll", c.mended).
+		Assess("ADeletedChannelLeavesThemAsTheyAre", c.deleted).
+		Feature())
+}
+
+func (c *channelTenants) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	channel := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"offer": map[string]any{},
+		"rollout": map[string]any{
+			"steps":     []any{map[string]any{"percent": int64(25), "soak": "20s"}, map[string]any{"percent": int64(100)}},
+			"haltAfter": map[string]any{"degraded": int64(1), "stuckFor": "4m"},
+		},
+	}}}
+	channel.SetGroupVersionKind(schema.GroupVersionKind{Group: "virtualargocd.io", Version: "v1alpha1", Kind: v1alpha1.ChannelKind})
+	channel.SetName(channelName)
+	var err error
+	if c.channel, err = host.Resource(channel.GroupVersionKind(), ""); err != nil {
+		t.Fatal(err)
+	}
+	createObject(ctx, t, channel)
+	c.await(ctx, t, 2*time.Minute, v1alpha1.ConditionSpecAccepted, "True", "")
+	for i := range 4 {
+		c.lives = append(c.lives, claim.Create(ctx, t, host, newClaim(fmt.Sprintf("channel-%d", i)).Set(channelName, "spec", "channel")))
+	}
+	for _, l := range c.lives {
+		l.AwaitReady(ctx, t, readyWithin)
+	}
+	c.await(ctx, t, 5*time.Minute, v1alpha1.ConditionComplete, "True", "all 4 tenants")
+	for _, l := range c.lives {
+		c.before[l.Name] = releaseOf(ctx, t, l)
+	}
+	return ctx
+}
+
+// patch merges fields into the channel's spec.
+func (c *channelTenants) patch(ctx context.Context, t *testing.T, spec string) {
+	t.Helper()
+	if _, err := c.channel.Patch(ctx, channelName, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await waits for a condition of the channel, and returns its message.
+func (c *channelTenants) await(ctx context.Context, t *testing.T, within time.Duration, typ, status, words string) (message string) {
+	t.Helper()
+	took := eventually.True(ctx, t, within, fmt.Sprintf("channel: %s is %s with %q", typ, status, words), func(ctx context.Context) (bool, string) {
+		o, err := c.channel.Get(ctx, channelName, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+		for _, is := range conditions {
+			if of := is.(map[string]any); of["type"] == typ {
+				message, _ = of["message"].(string)
+				return of["status"] == status && strings.Contains(message, words), fmt.Sprint(o.Object["status"])
+			}
+		}
+		return false, fmt.Sprint(o.Object["status"])
+	})
+	t.Logf("after %s %s is %s: %s", took, typ, status, message)
+	return message
+}
+
+func (c *channelTenants) paused(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.patch(ctx, t, `{"paused":true,"offer":{"argocd":{"values":{"redis":{"image":{"tag":"no-such-tag"}}}}}}`)
+	c.await(ctx, t, 3*time.Minute, v1alpha1.ConditionProgressing, "False", "would change 4 of 4 tenants")
+	c.lives[0].Await(ctx, t, 3*time.Minute, "says what would change", func(s *claim.State) bool {
+		is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
+		available, _, _ := unstructured.NestedBool(s.Object.Object, "status", "channel", "updateAvailable")
+		return is == "the channel is paused; would change: values of argo-cd" && available
+	})
+	return ctx
+}
+
+func (c *channelTenants) halts(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.patch(ctx, t, `{"paused":false}`)
+	message := c.await(ctx, t, haltedWithin, v1alpha1.ConditionHalted, "True", "broke")
+	for _, l := range c.lives {
+		if strings.Contains(message, l.Namespace+"/"+l.Name+" ") {
+			c.broken += l.Name
+		}
+	}
+	if !slices.ContainsFunc(c.lives, func(l *claim.Live) bool { return l.Name == c.broken }) {
+		t.Fatalf("want one tenant named, got %q: %s", c.broken, message)
+	}
+	return ctx
+}
+
+// untouched looks for a while: nobody else begins.
+func (c *channelTenants) untouched(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	time.Sleep(2 * time.Minute)
+	for _, l := range c.lives {
+		if l.Name == c.broken {
+			continue
+		}
+		s, err := l.State(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Phase != "Ready" || !s.True(claim.Ready) {
+			t.Errorf("claim %s is %s: %s", l.Name, s.Phase, s.Message)
+		}
+		if before, is := c.before[l.Name].GetGeneration(), releaseOf(ctx, t, l).GetGeneration(); is != before {
+			t.Errorf("the Release of claim %s has changed: generation %d, before %d", l.Name, is, before)
+		}
+	}
+	return ctx
+}
+
+func (c *channelTenants) mended(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.patch(ctx, t, `{"offer":{"argocd":{"values":{"redis":null,"configs":{"cm":{"statusbadge.enabled":"true"}}}}}}`)
+	c.await(ctx, t, offeredWithin, v1alpha1.ConditionComplete, "True", "all 4 tenants")
+	c.await(ctx, t, time.Minute, v1alpha1.ConditionHalted, "False", "")
+	for _, l := range c.lives {
+		l.AwaitReady(ctx, t, readyWithin)
+		badge, _, _ := unstructured.NestedString(releaseOf(ctx, t, l).Object, "spec", "forProvider", "values", "configs", "cm", "statusbadge.enabled")
+		if badge != "true" {
+			t.Errorf("claim %s doesn't have the offer", l.Name)
+		}
+	}
+	return ctx
+}
+
+func (c *channelTenants) deleted(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	before := releaseOf(ctx, t, c.lives[0]).GetGeneration()
+	if err := c.channel.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c.lives[0].Await(ctx, t, 3*time.Minute, "says that its channel is gone", func(s *claim.State) bool {
+		is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
+		return strings.Contains(is, "doesn't exist") && s.Phase == "Ready"
+	})
+	if is := releaseOf(ctx, t, c.lives[0]).GetGeneration(); is != before {
+		t.Errorf("its Release has changed: generation %d, before %d", is, before)
+	}
+	return ctx
+}

@@ -1,0 +1,279 @@
+package monitoring
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/prometheus/model/labels"
+	"github.com/prometheus/prometheus/promql/parser"
+)
+
+// dashboard has of a Grafana dashboard what is held to rules.
+type dashboard struct {
+	Title         string  `json:"title"`
+	UID           string  `json:"uid"`
+	ID            *int    `json:"id"`
+	SchemaVersion int     `json:"schemaVersion"`
+	Panels        []panel `json:"panels"`
+	Templating    struct {
+		List []variable `json:"list"`
+	} `json:"templating"`
+}
+
+type variable struct {
+	Name       string          `json:"name"`
+	Type       string          `json:"type"`
+	Query      json.RawMessage `json:"query"`
+	Refresh    int             `json:"refresh"`
+	Datasource datasource      `json:"datasource"`
+}
+
+type datasource struct {
+	Type string `json:"type"`
+	UID  string `json:"uid"`
+}
+
+type panel struct {
+	ID          int        `json:"id"`
+	Type        string     `json:"type"`
+	Title       string     `json:"title"`
+	Description string     `json:"description"`
+	Datasource  datasource `json:"datasource"`
+	GridPos     struct {
+		X int `json:"x"`
+		Y int `json:"y"`
+		W int `json:"w"`
+		H int `json:"h"`
+	} `json:"gridPos"`
+	Targets []struct {
+		RefID      string     `json:"refId"`
+		Expr       string     `json:"expr"`
+		Format     string     `json:"format"`
+		Datasource datasource `json:"datasource"`
+	} `json:"targets"`
+	FieldConfig struct {
+		Defaults struct {
+			Unit string `json:"unit"`
+		} `json:"defaults"`
+	} `json:"fieldConfig"`
+	Panels []panel `json:"panels"`
+}
+
+// units are those of Grafana's that the dashboards use.
+var units = []string{"short", "s", "percent", "percentunit", "bytes", "reqps", "none"}
+
+// intervals puts values in place of Grafana's own variables.
+var intervals = strings.NewReplacer("$__rate_interval", "5m", "$__range_s", "3600", "$__range", "1h")
+
+// TestDashboards holds the dashboards to what Grafana's own dashboard-linter asks, as far as it fits them. The linter is no
+// module that the Go module proxy has. Not asked: variables job and instance, since a dashboard here is of tenants.
+func TestDashboards(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(examples, "dashboards", "*.json"))
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	uids := map[string]bool{}
+	known := knownMetrics(t)
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var d dashboard
+		if err := json.Unmarshal(raw, &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		uids[d.UID] = true
+		t.Run(d.UID, func(t *testing.T) {
+			t.Parallel()
+			// With an id, Grafana would take it for another dashboard that has this id.
+			if d.Title == "" || d.ID != nil || d.SchemaVersion < 39 {
+				t.Errorf("title %q, id %v, schema %d", d.Title, d.ID, d.SchemaVersion)
+			}
+			variables := d.variables(t, known)
+			ids := map[int]bool{}
+			for i, p := range d.Panels {
+				if ids[p.ID] {
+					t.Errorf("%s: another panel has the id %d", p.Title, p.ID)
+				}
+				ids[p.ID] = true
+				if p.GridPos.X+p.GridPos.W > 24 || p.GridPos.W == 0 || p.GridPos.H == 0 {
+					t.Errorf("%s: outside of the page: %+v", p.Title, p.GridPos)
+				}
+				for _, o := range d.Panels[:i] {
+					a, b := p.GridPos, o.GridPos
+					if a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H {
+						t.Errorf("%s is over %s", p.Title, o.Title)
+					}
+				}
+				p.lint(t, variables, known)
+			}
+		})
+	}
+	// The dashboards link to each other by these.
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range regexp.MustCompile(`"/d/([a-z-]+)`).FindAllStringSubmatch(string(raw), -1) {
+			if !uids[link[1]] {
+				t.Errorf("%s links to %s, which isn't there", file, link[1])
+			}
+		}
+	}
+}
+
+// TestPanelsShowSomething evaluates each query of the dashboards over two tenants with every trouble that panels are for.
+func TestPanelsShowSomething(t *testing.T) {
+	t.Parallel()
+	var fleet ruleTest
+	readStrict(t, filepath.Join("testdata", "fleet.yaml"), &fleet)
+	p := newPrometheus()
+	for _, s := range fleet.InputSeries {
+		if err := p.load(s.Series, s.Values, time.Duration(fleet.Interval)); err != nil {
+			t.Fatalf("%s: %v", s.Series, err)
+		}
+	}
+	now, groups := time.Unix(0, 0), readRules(t)
+	for range 59 {
+		now = now.Add(time.Minute)
+		p.evaluate(t.Context(), t, groups, now)
+	}
+	chosen := strings.NewReplacer("$claim_namespace", "acme", "$claim", "shop", "$namespace", "vargo-shop-x1", "$plan", ".*", "$channel", ".*")
+	for _, name := range []string{"fleet", "tenant"} {
+		var d dashboard
+		raw, err := os.ReadFile(filepath.Join(examples, "dashboards", name+".json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &d); err != nil {
+			t.Fatal(err)
+		}
+		for _, panel := range d.Panels {
+			for _, target := range panel.Targets {
+				if panel.Type == "logs" {
+					continue
+				}
+				query := chosen.Replace(intervals.Replace(target.Expr))
+				got, err := p.query(t.Context(), query, now)
+				if err != nil || len(got) == 0 {
+					t.Errorf("%s: %s shows nothing: %v\n%s", name, panel.Title, err, query)
+				}
+			}
+		}
+	}
+}
+
+// variables holds the dashboard's variables to rules, and returns their names.
+func (d *dashboard) variables(t *testing.T, known map[string]string) []string {
+	t.Helper()
+	var names []string
+	for _, v := range d.Templating.List {
+		names = append(names, v.Name)
+		if v.Type != "query" {
+			continue
+		}
+		var q struct {
+			Query string `json:"query"`
+		}
+		if err := json.Unmarshal(v.Query, &q); err != nil {
+			t.Errorf("$%s: %v", v.Name, err)
+		}
+		m := regexp.MustCompile(`^label_values\((.+), [a-z_]+\)$`).FindStringSubmatch(q.Query)
+		if m == nil || v.Datasource.UID != "${datasource}" || v.Refresh != 2 {
+			t.Errorf("$%s: want label_values, of the chosen datasource, made anew when the time range changes: %s", v.Name, q.Query)
+			continue
+		}
+		check(t, "$"+v.Name, m[1], names, known)
+	}
+	if len(names) == 0 || names[0] != "datasource" || d.Templating.List[0].Type != "datasource" {
+		t.Error("want a first variable datasource, by which Prometheus is chosen")
+	}
+	return names
+}
+
+// lint holds a panel to rules.
+func (p *panel) lint(t *testing.T, variables []string, known map[string]string) {
+	t.Helper()
+	if p.Type == "row" {
+		if p.Title == "" || len(p.Panels) > 0 {
+			t.Errorf("row %d: want a title, and its panels beside it", p.ID)
+		}
+		return
+	}
+	if p.Title == "" || p.Description == "" || len(p.Targets) == 0 {
+		t.Errorf("panel %d: want a title, a description and a query: %q, %q, %d", p.ID, p.Title, p.Description, len(p.Targets))
+	}
+	if unit := p.FieldConfig.Defaults.Unit; p.Type != "logs" && !slices.Contains(units, unit) {
+		t.Errorf("%s: unit %q is not one of %v", p.Title, unit, units)
+	}
+	refs := map[string]bool{}
+	for _, target := range p.Targets {
+		if refs[target.RefID] || target.RefID == "" {
+			t.Errorf("%s: query %q is there twice", p.Title, target.RefID)
+		}
+		refs[target.RefID] = true
+		want := datasource{"prometheus", "${datasource}"}
+		if p.Type == "logs" {
+			want = datasource{"loki", "${logs}"}
+		}
+		if p.Datasource != want || target.Datasource != want {
+			t.Errorf("%s: want the datasource %v, got %v and %v", p.Title, want, p.Datasource, target.Datasource)
+		}
+		if (p.Type == "table") != (target.Format == "table") {
+			t.Errorf("%s: a %s has the format %q", p.Title, p.Type, target.Format)
+		}
+		if p.Type == "logs" {
+			if target.Expr != `{namespace="$namespace"}` {
+				t.Errorf("%s: %s", p.Title, target.Expr)
+			}
+			continue
+		}
+		check(t, p.Title, target.Expr, variables, known)
+		// Grafana chooses a range that has enough samples. A range of hours is one that the panel's title names.
+		if strings.Contains(target.Expr, "rate(") && !strings.Contains(target.Expr, "[$__rate_interval]") {
+			t.Errorf("%s: want [$__rate_interval] in %s", p.Title, target.Expr)
+		}
+	}
+}
+
+// check parses a query as Prometheus does, once Grafana has put values in place of variables, and looks at its metrics.
+func check(t *testing.T, where, query string, variables []string, known map[string]string) {
+	t.Helper()
+	query = intervals.Replace(query)
+	for _, v := range regexp.MustCompile(`\$([a-z_]+)`).FindAllStringSubmatch(query, -1) {
+		if !slices.Contains(variables, v[1]) {
+			t.Errorf("%s: no variable %s", where, v[0])
+		}
+		query = strings.ReplaceAll(query, v[0]+`"`, `x"`)
+	}
+	names, err := metricsOf(query)
+	if err != nil {
+		t.Errorf("%s: %v\n%s", where, err, query)
+	}
+	for _, name := range names {
+		if known[name] == "" {
+			t.Errorf("%s: nothing is known to export %s", where, name)
+		}
+	}
+	// Without one, any program that is scraped could add to what tenants' Argo CDs say.
+	expr, err := parser.ParseExpr(query)
+	if err != nil {
+		return
+	}
+	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+		v, ok := n.(*parser.VectorSelector)
+		if ok && strings.HasPrefix(v.Name, "argocd_") && !slices.ContainsFunc(v.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "job" }) {
+			t.Errorf("%s: want the job in %s", where, v)
+		}
+		return nil
+	})
+}

@@ -100,7 +100,7 @@ func monitoringObjects(root string, change func(name, content string) string) ([
 	}
 	folder := filepath.Join(root, "examples", "monitoring")
 	files := map[string]string{}
-	for name, edit := range map[string]func([]byte) (string, error){KubeStateMetricsFile: unchanged, ScrapeConfigsFile: boundSeries, RulesFile: specOf} {
+	for name, edit := range map[string]func([]byte) (string, error){KubeStateMetricsFile: unchanged, ScrapeConfigsFile: boundTenants, RulesFile: specOf} {
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			return nil, err
@@ -149,8 +149,8 @@ func monitoringObjects(root string, change func(name, content string) string) ([
 
 func unchanged(data []byte) (string, error) { return string(data), nil }
 
-// boundSeries bounds the series of tenants' targets, as the README recommends for VictoriaMetrics.
-func boundSeries(data []byte) (string, error) {
+// boundTenants bounds tenants' series and answers by what the README recommends for VictoriaMetrics.
+func boundTenants(data []byte) (string, error) {
 	file := map[string]any{}
 	if err := yaml.Unmarshal(data, &file); err != nil {
 		return "", err
@@ -161,7 +161,7 @@ func boundSeries(data []byte) (string, error) {
 	}
 	for _, job := range jobs[:2] {
 		if job, ok := job.(map[string]any); ok {
-			job["series_limit"] = 5000
+			job["series_limit"], job["max_scrape_size"] = 5000, "8MB"
 		}
 	}
 	out, err := yaml.Marshal(file)

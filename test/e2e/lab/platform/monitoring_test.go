@@ -59,14 +59,15 @@ func TestMonitoringObjects(t *testing.T) {
 			JobName     string `json:"job_name"`
 			SampleLimit int    `json:"sample_limit"`
 			SeriesLimit int    `json:"series_limit"`
+			MaxSize     string `json:"max_scrape_size"`
 		} `json:"scrape_configs"`
 	}
 	if err := yaml.Unmarshal([]byte(files[ScrapeConfigsFile]), &scrapes); err != nil {
 		t.Fatal(err)
 	}
 	for _, s := range scrapes.ScrapeConfigs {
-		if (s.SampleLimit > 0) != (s.SeriesLimit > 0) {
-			t.Errorf("job %s has a limit of %d samples and of %d series: tenants' jobs have both, others none", s.JobName, s.SampleLimit, s.SeriesLimit)
+		if tenants := s.SampleLimit > 0; tenants != (s.SeriesLimit > 0) || tenants != (s.MaxSize != "") {
+			t.Errorf("job %s has a limit of %d samples, of %d series and of %q bytes: tenants' jobs have all, others none", s.JobName, s.SampleLimit, s.SeriesLimit, s.MaxSize)
 		}
 	}
 

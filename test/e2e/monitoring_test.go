@@ -300,7 +300,7 @@ func (m *monitored) untouched(ctx context.Context, t *testing.T) {
 // page opens the fleet as people see it who have no Grafana. E2E_PICTURE=docs/fleet.png makes a picture of it.
 func (m *monitored) page(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	b := browser.Open(t, browser.Options{Width: 1280, Height: 800})
-	b.Visit(t, string(m.metrics)+"/vmui/#/dashboards", pageWithin, "Now", "Tenants", "Degraded", "Phases")
+	b.Visit(t, string(m.metrics)+"/vmui/#/dashboards", pageWithin, "Now", "Phases", "Degraded", "Time to Ready", "What they run")
 	if file := os.Getenv("E2E_PICTURE"); file != "" {
 		b.Picture(t, filepath.Join(project, file))
 	}

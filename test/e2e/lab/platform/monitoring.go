@@ -195,15 +195,15 @@ type page struct {
 }
 
 type pageRow struct {
-	Title  string       `json:"title,omitempty"`
-	Panels []pageGraphs `json:"panels"`
+	Title  string      `json:"title"`
+	Panels []pageGraph `json:"panels"`
 }
 
-type pageGraphs struct {
+type pageGraph struct {
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
 	Expr        []string `json:"expr"`
-	Alias       []string `json:"alias,omitempty"`
+	Alias       []string `json:"alias"`
 	ShowLegend  bool     `json:"showLegend"`
 	Width       int      `json:"width"`
 }
@@ -211,45 +211,54 @@ type pageGraphs struct {
 // chosen puts what the page shows in place of what people choose in Grafana.
 var chosen = strings.NewReplacer("$plan", ".*", "$channel", ".*", "$__rate_interval", "5m", "$__range_s", "86400", "$__range", "1d")
 
-// pageOf makes a page of a dashboard for Grafana, for those who have none.
+// grafana has what a page shows of a dashboard for Grafana.
+type grafana struct {
+	Title  string         `json:"title"`
+	Panels []grafanaPanel `json:"panels"`
+}
+
+type grafanaPanel struct {
+	Type, Title, Description string
+	GridPos                  struct{ W int }
+	Targets                  []struct{ Expr, LegendFormat string }
+}
+
+// pageOf makes a page of a dashboard for Grafana, for those who have none. Figures beside each other become one graph, and
+// tables are left out.
 func pageOf(dashboard []byte) (string, error) {
-	var d struct {
-		Title  string `json:"title"`
-		Panels []struct {
-			Type, Title, Description string
-			GridPos                  struct{ W int }
-			Targets                  []struct{ Expr, LegendFormat string }
-		} `json:"panels"`
-	}
+	var d grafana
 	if err := json.Unmarshal(dashboard, &d); err != nil {
 		return "", err
 	}
 	p := page{Title: d.Title}
+	var before string
 	for _, panel := range d.Panels {
-		if panel.Type == "row" {
+		switch {
+		case panel.Type == "row":
 			p.Rows = append(p.Rows, pageRow{Title: panel.Title})
-			continue
-		}
-		if panel.Type == "table" || len(panel.Targets) == 0 {
-			continue
-		}
-		if len(p.Rows) == 0 {
-			p.Rows = append(p.Rows, pageRow{})
-		}
-		g := pageGraphs{Title: panel.Title, Description: panel.Description, Width: max(3, panel.GridPos.W/2)}
-		for _, target := range panel.Targets {
-			legend := target.LegendFormat
-			// Grafana's name for a query with one line.
-			if legend == "__auto" {
-				legend = ""
+		case len(p.Rows) == 0 || len(panel.Targets) == 0:
+			return "", fmt.Errorf("panel %q is in no row, or has no query", panel.Title)
+		case panel.Type == "stat":
+			row := &p.Rows[len(p.Rows)-1]
+			if before != panel.Type {
+				row.Panels = append(row.Panels, pageGraph{Title: row.Title, ShowLegend: true, Width: 6})
 			}
-			g.Expr, g.Alias, g.ShowLegend = append(g.Expr, chosen.Replace(target.Expr)), append(g.Alias, legend), g.ShowLegend || legend != ""
+			row.Panels[len(row.Panels)-1].add(panel.Targets[0].Expr, panel.Title)
+		case panel.Type != "table":
+			row := &p.Rows[len(p.Rows)-1]
+			g := pageGraph{Title: panel.Title, Description: panel.Description, ShowLegend: true, Width: panel.GridPos.W / 2}
+			for _, target := range panel.Targets {
+				g.add(target.Expr, target.LegendFormat)
+			}
+			row.Panels = append(row.Panels, g)
 		}
-		last := &p.Rows[len(p.Rows)-1]
-		last.Panels = append(last.Panels, g)
+		before = panel.Type
 	}
-	// A row of tables alone would be empty.
-	p.Rows = slices.DeleteFunc(p.Rows, func(r pageRow) bool { return len(r.Panels) == 0 })
 	out, err := json.Marshal(p)
 	return string(out), err
+}
+
+// add draws what a query finds, with the name that its lines have.
+func (g *pageGraph) add(expr, name string) {
+	g.Expr, g.Alias = append(g.Expr, chosen.Replace(expr)), append(g.Alias, name)
 }

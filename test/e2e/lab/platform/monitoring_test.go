@@ -136,7 +136,7 @@ func TestPageOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows []string
-	var phases pageGraphs
+	graphs := map[string]pageGraph{}
 	for _, r := range p.Rows {
 		rows = append(rows, r.Title)
 		if len(r.Panels) == 0 {
@@ -146,15 +146,20 @@ func TestPageOf(t *testing.T) {
 			if strings.Contains(strings.Join(g.Expr, " "), "$") || slices.Contains(g.Alias, "__auto") {
 				t.Errorf("%s is in Grafana's words: %v, %v", g.Title, g.Expr, g.Alias)
 			}
-			if g.Title == "Phases" {
-				phases = g
+			if len(g.Expr) == 0 || len(g.Expr) != len(g.Alias) {
+				t.Errorf("%s has %d queries with %d names", g.Title, len(g.Expr), len(g.Alias))
 			}
+			graphs[g.Title] = g
 		}
 	}
 	if diff := cmp.Diff([]string{"Now", "What they run", "Time to Ready", "Clusters and deployments", "Channels", "Crossplane"}, rows); diff != "" {
 		t.Errorf("rows: -want, +got:\n%s", diff)
 	}
-	if !phases.ShowLegend || phases.Width != 6 || !slices.Equal(phases.Alias, []string{"{{phase}}"}) {
-		t.Errorf("the phases are shown as %+v", phases)
+	if g := graphs["Phases"]; g.Width != 6 || !slices.Equal(g.Alias, []string{"{{phase}}"}) {
+		t.Errorf("the phases are shown as %+v", g)
+	}
+	now := []string{"Tenants", "Ready", "Degraded", "Updating", "Coming up", "Clusters connected", "Clusters failed", "Deployments, one day"}
+	if diff := cmp.Diff(now, graphs["Now"].Alias); diff != "" {
+		t.Errorf("the figures of the moment: -want, +got:\n%s", diff)
 	}
 }

@@ -100,14 +100,16 @@ func monitoringObjects(root string, change func(name, content string) string) ([
 	}
 	folder := filepath.Join(root, "examples", "monitoring")
 	files := map[string]string{}
-	for name, edit := range map[string]func([]byte) (string, error){KubeStateMetricsFile: unchanged, ScrapeConfigsFile: boundTenants, RulesFile: specOf} {
+	for name, edit := range map[string]func([]byte) (string, error){KubeStateMetricsFile: nil, ScrapeConfigsFile: boundTenants, RulesFile: specOf} {
 		data, err := os.ReadFile(filepath.Join(folder, name))
 		if err != nil {
 			return nil, err
 		}
-		content, err := edit(data)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+		content := string(data)
+		if edit != nil {
+			if content, err = edit(data); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
 		}
 		files[name] = change(name, content)
 	}
@@ -146,8 +148,6 @@ func monitoringObjects(root string, change func(name, content string) string) ([
 	configs := []*unstructured.Unstructured{configMap("files", files), configMap("dashboards", map[string]string{"fleet.json": page})}
 	return slices.Concat(own[:1], configs, examples, own[1:]), nil
 }
-
-func unchanged(data []byte) (string, error) { return string(data), nil }
 
 // boundTenants bounds tenants' series and answers by what the README recommends for VictoriaMetrics.
 func boundTenants(data []byte) (string, error) {

@@ -36,7 +36,7 @@ endef
 ## Try it
 
 .PHONY: demo
-demo: ## Create one customer's Argo CD, on an embedded cluster on this machine (root) or on the cluster of KUBECONFIG
+demo: ## Create one customer's Argo CD, on an embedded cluster on this machine (root; MONITORING=1 shows all tenants, too) or on the cluster of KUBECONFIG
 	@echo "Compiling the lab, which takes a minute the first time ..."
 	@$(LAB) demo
 

@@ -23,6 +23,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -267,6 +268,7 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 		return rsp
 	}
 	readyIsPhaseReady(e.t, rsp)
+	setReady(xr, rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE, e.f.now())
 	conditions := xr.Fields["status"].GetStructValue().GetFields()["conditions"]
 	xr.Fields["status"] = structpb.NewStructValue(proto.Clone(rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()).(*structpb.Struct))
 	xr.Fields["status"].GetStructValue().Fields["conditions"] = conditions
@@ -629,6 +631,23 @@ func setCondition(s *structpb.Struct, typ, status, reason, message string) {
 	}
 	c, _ := structpb.NewStruct(map[string]any{"type": typ, "status": status, "reason": reason, "message": message})
 	st.Fields["conditions"] = structpb.NewListValue(&structpb.ListValue{Values: append(kept, structpb.NewStructValue(c))})
+}
+
+// setReady sets Crossplane's own condition, with the time at which it changed.
+func setReady(xr *structpb.Struct, ready bool, now time.Time) {
+	status, at := "False", now.UTC().Format(time.RFC3339)
+	if ready {
+		status = "True"
+	}
+	if was := wire.Of(xr).Condition("Ready"); was.Status == status {
+		at = was.LastTransitionTime
+	}
+	setCondition(xr, "Ready", status, "", "")
+	for _, c := range field(xr, "status").GetFields()["conditions"].GetListValue().GetValues() {
+		if s := c.GetStructValue(); s.GetFields()["type"].GetStringValue() == "Ready" {
+			s.Fields["lastTransitionTime"] = structpb.NewStringValue(at)
+		}
+	}
 }
 
 // fatal returns the message of the response's fatal result, "" when there is none.

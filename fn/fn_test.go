@@ -255,6 +255,7 @@ func TestRefusal(t *testing.T) {
 		"InputPeerIsNobody":         {`{}`, input + `,"network":{"allowFrom":[{}]}}`, []string{"input.network.allowFrom[0]", "ipBlock"}},
 		"InputPeerIsBoth":           {`{}`, input + `,"network":{"allowTo":[{"ipBlock":{"cidr":"10.0.0.0/8"},"podSelector":{}}]}}`, []string{"input.network.allowTo[0]", "one of them"}},
 		"InputPeerSelector":         {`{}`, input + `,"network":{"allowTo":[{"podSelector":{"matchExpressions":[{"key":"a","operator":"Is"}]}}]}}`, []string{"input.network.allowTo[0].podSelector", "Is", "write one such as matchLabels: {app: git}"}},
+		"InputMetricsFromNobody":    {`{}`, input + `,"network":{"metricsFrom":[{}]}}`, []string{"input.network.metricsFrom[0]", "ipBlock"}},
 		"InputNamespaceSelector":    {`{}`, input + `,"network":{"allowFrom":[{"namespaceSelector":{"matchLabels":{"a b":"c"}}}]}}`, []string{"input.network.allowFrom[0].namespaceSelector", "a b", "write one such as matchLabels: {kubernetes.io/metadata.name: git}"}},
 		"InputExceptElsewhere":      {`{}`, input + `,"network":{"allowTo":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.1.0.0/16","11.0.0.0/16"]}}]}}`, []string{"input.network.allowTo[0].ipBlock.except[1]: 11.0.0.0/16 is no part of cidr 10.0.0.0/8: write a narrower range within it"}},
 		"InputExceptAll":            {`{}`, input + `,"network":{"allowTo":[{"ipBlock":{"cidr":"10.0.0.0/8","except":["10.0.0.0/8"]}}]}}`, []string{"input.network.allowTo[0].ipBlock.except[0]", "narrower"}},

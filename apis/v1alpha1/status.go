@@ -41,6 +41,11 @@ type Status struct {
 	// +kubebuilder:validation:Maximum=100
 	Progress *int64 `json:"progress,omitempty"`
 
+	// When the tenant became Ready for the first time. It never changes afterwards.
+	// +optional
+	// +kubebuilder:validation:Format=date-time
+	ReadyAt string `json:"readyAt,omitempty"`
+
 	// What the tenant waits for, or what is wrong. When Argo CD is ready but an optional
 	// part isn't, the message names the condition of that part.
 	// +optional
@@ -139,6 +144,12 @@ type VClusterStatus struct {
 	// ProviderConfig of provider-kubernetes for the virtual cluster.
 	// +optional
 	KubernetesProviderName string `json:"kubernetesProviderName,omitempty"`
+
+	// When the first of the certificates in that kubeconfig expires: the client certificate
+	// or that of the CA. The virtual cluster renews the former in time.
+	// +optional
+	// +kubebuilder:validation:Format=date-time
+	CertificatesExpireAt string `json:"certificatesExpireAt,omitempty"`
 
 	// Installed version of the vcluster chart; empty before it is installed.
 	// +optional

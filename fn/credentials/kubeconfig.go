@@ -1,10 +1,12 @@
 package credentials
 
 import (
+	"crypto/x509"
 	"encoding/pem"
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -68,7 +70,23 @@ func ReadVirtualKubeconfig(raw []byte) (*tenant.ClientCertificate, error) {
 			return nil, fmt.Errorf("its %s has %d bytes, more than %d", part.field, len(part.data), part.most)
 		}
 	}
+	c.Expires = expires(c.CA, c.Certificate)
 	return c, nil
+}
+
+// expires returns when the first of some certificates in PEM expires; the zero time where
+// none can be read.
+func expires(files ...[]byte) time.Time {
+	var first time.Time
+	for _, file := range files {
+		for block, rest := pem.Decode(file); block != nil; block, rest = pem.Decode(rest) {
+			c, err := x509.ParseCertificate(block.Bytes)
+			if err == nil && (first.IsZero() || c.NotAfter.Before(first)) {
+				first = c.NotAfter
+			}
+		}
+	}
+	return first
 }
 
 // NotHere is a field of a kubeconfig that isn't possible, and what to write instead.

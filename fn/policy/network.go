@@ -26,6 +26,7 @@ func network(in v1alpha1.Input) error {
 		each("input.network.ingressControllers", in.Network.IngressControllers, checkNamespace),
 		checkNamespace("input.network.providersNamespace", in.Network.ProvidersNamespace),
 		each("input.network.allowFrom", in.Network.AllowFrom, checkPeer),
+		each("input.network.metricsFrom", in.Network.MetricsFrom, checkPeer),
 		each("input.network.allowTo", in.Network.AllowTo, checkPeer),
 	)
 }

@@ -36,12 +36,20 @@ func TestNetworkPolicies(t *testing.T) {
 		kubeDNS  = networktest.Pod("kube-system", "k8s-app", "kube-dns")
 		monitor  = networktest.Pod("monitoring", "app", "prometheus")
 		git      = networktest.Pod("git")
-		solver   = networktest.Pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
+		scraper  = networktest.Pod("metrics", "app.kubernetes.io/name", "prometheus")
+		stranger = networktest.Pod("metrics", "app.kubernetes.io/name", "grafana")
+		workload = networktest.Pod("vargo-a", network.LabelManagedBy, "vcluster", network.LabelNamespace, "shop", "app.kubernetes.io/name", "argocd-server")
+		// It has the scraper's labels, and none of its namespace.
+		lookalike = networktest.Pod("vargo-b", network.LabelManagedBy, "vcluster", "app.kubernetes.io/name", "prometheus")
+		solver    = networktest.Pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
 	)
+	metrics := network.NamespacePeer("metrics")
+	metrics.PodSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": "prometheus"}}
 	host := v1alpha1.Host{APIServer: v1alpha1.APIServer{CIDRs: []string{"10.244.0.1/32", "198.51.100.7/32"}}}
 	network := v1alpha1.Network{
 		InternalCIDRs: []string{"203.0.113.0/24", "2001:db8::/32"},
 		AllowFrom:     []networkingv1.NetworkPolicyPeer{network.NamespacePeer("monitoring"), {IPBlock: &networkingv1.IPBlock{CIDR: "10.243.0.0/24"}}},
+		MetricsFrom:   []networkingv1.NetworkPolicyPeer{metrics},
 		AllowTo:       []networkingv1.NetworkPolicyPeer{network.NamespacePeer("git")},
 	}
 	cases := map[string]struct {
@@ -110,6 +118,17 @@ func TestNetworkPolicies(t *testing.T) {
 		"MonitoringToAPI":           {from: monitor, to: control, port: 8443, want: true},
 		"MonitoringToStore":         {from: monitor, to: etcd, port: 2381},
 		"MonitoringToTenantPlain":   {from: monitor, to: server, port: 8083, plain: true},
+		"ScraperToController":       {from: scraper, to: server, port: 8082, want: true},
+		"ScraperToServersMetrics":   {from: scraper, to: server, port: 8083, want: true},
+		"ScraperToRepoServer":       {from: scraper, to: server, port: 8084, want: true},
+		"ScraperToServersAPI":       {from: scraper, to: server, port: 8080},
+		"ScraperToWorkload":         {from: scraper, to: workload, port: 8082},
+		"ScraperToAPI":              {from: scraper, to: control, port: 8443},
+		"ScraperToStore":            {from: scraper, to: etcd, port: 8082},
+		"ScraperToServerPlain":      {from: scraper, to: server, port: 8083, plain: true},
+		"NeighbourOfScraper":        {from: stranger, to: server, port: 8083},
+		"LookalikeOfScraper":        {from: lookalike, to: server, port: 8083},
+		"TenantToScraper":           {from: server, to: scraper, port: 9090},
 		"AllowedAddressToAPI":       {from: networktest.Address("10.243.0.1"), to: control, port: 8443, want: true},
 		"OtherAddressToAPI":         {from: networktest.Address("10.242.0.1"), to: control, port: 8443},
 		"InternetToServer":          {from: networktest.Address("140.82.121.4"), to: server, port: 8080},

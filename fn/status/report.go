@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
@@ -25,6 +26,7 @@ func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condit
 	s := v1alpha1.Status{
 		Phase:        phase(t, core, ready),
 		Progress:     new(progress(t, ready)),
+		ReadyAt:      readyAt(t),
 		Message:      message(core, optional, r),
 		Plan:         t.PlanName,
 		VersionsHeld: t.VersionsHeld,
@@ -68,6 +70,17 @@ func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Pha
 	default:
 		return v1alpha1.PhaseProvisioning
 	}
+}
+
+// readyAt returns when the tenant became Ready for the first time. Crossplane's condition
+// says it at the reconcile after that, and the status remembers it.
+func readyAt(t tenant.Tenant) string {
+	xr := t.Observed.XR
+	at := xr.String("status", "readyAt")
+	if ready := xr.Condition("Ready"); at == "" && ready.True() {
+		at = ready.LastTransitionTime
+	}
+	return at
 }
 
 // Progress at each step of an installation, in percent: about the share of the
@@ -128,11 +141,17 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 }
 
 func ofVCluster(t tenant.Tenant) *v1alpha1.VClusterStatus {
+	// While no kubeconfig can be read, the one from before stays in use.
+	expire := t.Observed.XR.String("status", "vcluster", "certificatesExpireAt")
+	if c := t.Observed.Published; c != nil && !c.Expires.IsZero() {
+		expire = c.Expires.UTC().Format(time.RFC3339)
+	}
 	return &v1alpha1.VClusterStatus{
 		KubeconfigSecretName:   t.Names.KubeconfigSecret,
 		KubeconfigSecretKey:    tenant.KubeconfigKey,
 		HelmProviderName:       t.Names.ProviderConfig,
 		KubernetesProviderName: t.Names.ProviderConfig,
+		CertificatesExpireAt:   expire,
 		Version:                t.Observed.Running.VCluster,
 		KubernetesVersion:      t.Observed.Running.Kubernetes,
 

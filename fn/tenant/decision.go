@@ -3,6 +3,7 @@ package tenant
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -54,6 +55,9 @@ type Ingress struct {
 type ClientCertificate struct {
 	// CA of the server's certificate, Certificate of the client and its Key, in PEM.
 	CA, Certificate, Key []byte
+	// Expires is when the first of both certificates expires; zero where neither can be
+	// read.
+	Expires time.Time
 }
 
 // Decision is everything decided about a tenant.

@@ -97,6 +97,8 @@ func (o Struct) Strings(path ...string) []string {
 // A Condition of an observed object.
 type Condition struct {
 	Status, Reason, Message string
+	// LastTransitionTime is when the status changed last, as the object has it.
+	LastTransitionTime string
 	// ObservedGeneration of the object; 0 when the condition doesn't say.
 	ObservedGeneration int64
 }
@@ -111,7 +113,10 @@ func (c Condition) False() bool { return c.Status == "False" }
 func (o Struct) Condition(typ string) Condition {
 	for _, c := range o.Value("status", "conditions").GetListValue().GetValues() {
 		if s := (Struct{c.GetStructValue()}); s.String("type") == typ {
-			return Condition{Status: s.String("status"), Reason: s.String("reason"), Message: s.String("message"), ObservedGeneration: s.Int(0, "observedGeneration")}
+			return Condition{
+				Status: s.String("status"), Reason: s.String("reason"), Message: s.String("message"),
+				LastTransitionTime: s.String("lastTransitionTime"), ObservedGeneration: s.Int(0, "observedGeneration"),
+			}
 		}
 	}
 	return Condition{}

@@ -90,7 +90,7 @@ func TestKubeStateMetrics(t *testing.T) {
 		want, refused []string
 	}{
 		"Claim": {
-			kind: "VirtualArgoCD", object: claim(t, "everything/5-ready"),
+			kind: "VirtualArgoCD", object: with(claim(t, "everything/5-ready"), "2024-01-01T00:01:30Z", "status", "readyAt"),
 			want: []string{
 				`virtualargocd_claim_info{argocd_chart_desired="10.1.1",argocd_chart_version="10.1.1",argocd_version="v3.4.4",claim="everything",claim_namespace="team-a",composite="everything-7rw8j",` +
 					`kubernetes_desired="v1.36.0",kubernetes_version="v1.36.0",plan="standard",tenant_namespace="vargo-everything-7rw8j",vcluster_desired="0.36.1",vcluster_version="0.36.1"} 1`,
@@ -101,6 +101,8 @@ func TestKubeStateMetrics(t *testing.T) {
 				`virtualargocd_claim_condition{claim="everything",claim_namespace="team-a",reason="Available",type="Ready"} 1`,
 				`virtualargocd_claim_condition{claim="everything",claim_namespace="team-a",reason="SecretMissing",type="ClustersConnected"} 0`,
 				`virtualargocd_claim_condition_changed_timestamp_seconds{claim="everything",claim_namespace="team-a",type="Ready"} 1.7040672e+09`,
+				`virtualargocd_claim_ready_timestamp_seconds{claim="everything",claim_namespace="team-a"} 1.70406729e+09`,
+				`virtualargocd_claim_certificates_expire_timestamp_seconds{claim="everything",claim_namespace="team-a"} 4.948922756e+09`,
 			},
 			refused: []string{"deletion_timestamp", "update_available", "victim", "git.example.org"},
 		},

@@ -38,6 +38,7 @@ func TestPrometheusReachesWhatItScrapes(t *testing.T) {
 	other := networktest.Pod(system, "pkg.crossplane.io/provider", "provider-aws", "pkg.crossplane.io/revision", "z")
 	controller := networktest.Pod(host, "vcluster.loft.sh/managed-by", "vcluster", "vcluster.loft.sh/namespace", "argocd",
 		"app.kubernetes.io/name", "argocd-application-controller").At("10.244.0.20")
+	api := networktest.Pod(host, "app", "vcluster", "release", "vcluster").At("10.244.0.22")
 	neighbour := networktest.Pod("vargo-b", "vcluster.loft.sh/managed-by", "vcluster", "app.kubernetes.io/name", "prometheus").At("10.244.0.21")
 	cases := map[string]struct {
 		policies []networkingv1.NetworkPolicy
@@ -54,6 +55,8 @@ func TestPrometheusReachesWhatItScrapes(t *testing.T) {
 		"OtherProviderStaysOpen":    {policies, stranger, other, 9443, true},
 		"Controller":                {open.Bounds.NetworkPolicies, prometheus, controller, 8082, true},
 		"RepoServer":                {open.Bounds.NetworkPolicies, prometheus, controller, 8084, true},
+		"ControllersOtherPort":      {open.Bounds.NetworkPolicies, prometheus, controller, 8080, false},
+		"VirtualAPI":                {open.Bounds.NetworkPolicies, prometheus, api, 8443, false},
 		"ControllerFromGrafana":     {open.Bounds.NetworkPolicies, grafana, controller, 8082, false},
 		"ControllerFromElsewhere":   {open.Bounds.NetworkPolicies, stranger, controller, 8082, false},
 		"ControllerFromOtherTenant": {open.Bounds.NetworkPolicies, neighbour, controller, 8082, false},

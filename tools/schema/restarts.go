@@ -59,7 +59,7 @@ var (
 		{"ingress.hosts", `{"ingress":{"hosts":["a.example.org"]}}`},
 		{"ingress.tls", `{"ingress":{"tls":{"issuer":{"name":"a"}}}}`},
 		{"kubernetes.version", `{"kubernetes":{"version":"v1.36.1"}}`},
-		{"network", `{"network":{"internalCIDRs":["203.0.113.0/24"],"allowTo":[{"podSelector":{}}]}}`},
+		{"network", `{"network":{"internalCIDRs":["203.0.113.0/24"],"allowTo":[{"podSelector":{}}],"metricsFrom":[{"podSelector":{}}]}}`},
 		{"storage", `{"storage":{"size":"5Gi"}}`},
 	}
 	planChanges = []change{

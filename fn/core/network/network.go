@@ -22,6 +22,10 @@ const (
 	dnsPort          = 53
 )
 
+// metricsPorts are those at which Argo CD's application controller, API server and
+// repository server serve their metrics.
+var metricsPorts = []int32{8082, 8083, 8084}
+
 // Labels that vcluster puts on the pods it makes for a tenant. A tenant's own label
 // of such a key becomes another one on the host, and none of its pods is without
 // (pkg/util/translate in vcluster, HostLabelsMap).
@@ -102,6 +106,16 @@ func Policies(p *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 			PodSelector: tenants,
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: internet(in)}},
+		}))
+	}
+	// A rule with no peers would let all in.
+	if len(n.MetricsFrom) > 0 {
+		argocd := tenants
+		argocd.MatchLabels = map[string]string{LabelNamespace: tenant.ArgoCDNamespace}
+		policies = append(policies, named("virtual-argocd-metrics", networkingv1.NetworkPolicySpec{
+			PodSelector: argocd,
+			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: n.MetricsFrom, Ports: ports(corev1.ProtocolTCP, metricsPorts...)}},
 		}))
 	}
 	for i := range policies {

@@ -134,11 +134,19 @@ type Network struct {
 	// +kubebuilder:validation:MaxLength=63
 	ProvidersNamespace string `json:"providersNamespace,omitempty"`
 
-	// Further peers that may connect to the virtual API servers and to the tenants' pods,
-	// such as a monitoring system.
+	// Further peers that may connect to the virtual API servers and to every port of the
+	// tenants' pods.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	AllowFrom []networkingv1.NetworkPolicyPeer `json:"allowFrom,omitempty"`
+
+	// Peers that may connect to the metrics of the tenants' Argo CDs, such as Prometheus:
+	// ports 8082 (application controller), 8083 (API server) and 8084 (repository server)
+	// of the pods in the virtual clusters' namespace argocd, and nothing else. Default:
+	// none.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	MetricsFrom []networkingv1.NetworkPolicyPeer `json:"metricsFrom,omitempty"`
 
 	// Further peers that tenants may connect to: a Git server or a cluster with a private
 	// address, a proxy, or a DNS server other than the pods k8s-app=kube-dns in kube-system.

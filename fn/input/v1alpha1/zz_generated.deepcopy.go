@@ -256,6 +256,13 @@ func (in *Network) DeepCopyInto(out *Network) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.MetricsFrom != nil {
+		in, out := &in.MetricsFrom, &out.MetricsFrom
+		*out = make([]v1.NetworkPolicyPeer, len(*in))
+		for i := range *in {
+			(*in)[i].DeepCopyInto(&(*out)[i])
+		}
+	}
 	if in.AllowTo != nil {
 		in, out := &in.AllowTo, &out.AllowTo
 		*out = make([]v1.NetworkPolicyPeer, len(*in))

@@ -29,7 +29,7 @@ func build(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose,
 			return fmt.Errorf("cannot build image %s: %w", r.Name, err)
 		}
 	}
-	// What only tests need stays for the next of them.
+	// What not every cluster needs stays for the next one that does.
 	return s.keep(append(names, testImages()...))
 }
 

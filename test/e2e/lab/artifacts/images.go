@@ -44,7 +44,19 @@ func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpos
 			all = append(all, k.kubernetes(suffix))
 		}
 	}
+	if slices.Contains(purposes, toolchain.Monitoring) {
+		all = append(all, k.monitoring()...)
+	}
 	return all, k.err
+}
+
+// monitoring makes the images of what monitors tenants.
+func (k *kit) monitoring() []recipe {
+	return []recipe{
+		static(VictoriaMetricsImage(), k.binary("victoria-metrics"), "/victoria-metrics-prod"),
+		static(VMAlertImage(), k.binary("vmalert"), "/vmalert-prod"),
+		static(KubeStateMetricsImage(), k.binary("kube-state-metrics"), "/kube-state-metrics"),
+	}
 }
 
 // node makes the images of the cluster itself.

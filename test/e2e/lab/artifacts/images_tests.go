@@ -10,9 +10,9 @@ import (
 // tests run in virtual clusters.
 var otherKubernetes = []string{"-1.36", "-1.33"}
 
-// testImages are the names of the images that only end-to-end tests need.
+// testImages are the names of the images that not every cluster needs.
 func testImages() []string {
-	images := []string{DexImage(), HAProxyImage, ServersImage}
+	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage()}
 	for _, suffix := range otherKubernetes {
 		images = append(images, kubernetesImage(suffix))
 	}

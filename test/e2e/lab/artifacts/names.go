@@ -30,6 +30,21 @@ func TraefikImage() string {
 	return "docker.io/library/traefik:" + toolchain.Version("traefik")
 }
 
+// VictoriaMetricsImage scrapes and stores metrics, in place of Prometheus.
+func VictoriaMetricsImage() string {
+	return "docker.io/victoriametrics/victoria-metrics:" + toolchain.Version("victoria-metrics")
+}
+
+// VMAlertImage evaluates the rules for alerts.
+func VMAlertImage() string {
+	return "docker.io/victoriametrics/vmalert:" + toolchain.Version("vmalert")
+}
+
+// KubeStateMetricsImage makes metrics of Kubernetes' objects.
+func KubeStateMetricsImage() string {
+	return "registry.k8s.io/kube-state-metrics/kube-state-metrics:" + toolchain.Version("kube-state-metrics")
+}
+
 // DexImage is an OIDC provider, for end-to-end tests.
 func DexImage() string {
 	return "docker.io/virtual-argocd/e2e-dex:" + toolchain.Version("dex")

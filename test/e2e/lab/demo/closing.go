@@ -50,6 +50,14 @@ To clean up:
   {{- if .Paths }}
   make demo-down                              # removes the cluster
   {{- end }}
+{{- if .Monitoring }}
+
+To see all tenants, as the platform does:
+
+  {{ .Monitoring }}/vmui/#/dashboards     # the fleet, in the web interface of the metrics
+  {{ .Monitoring }}/vmalert/groups        # the rules, and the alerts that fire
+  Grafana shows more: add {{ .Monitoring }} as a Prometheus datasource, and import examples/monitoring/dashboards.
+{{- end }}
 {{- if .Ways }}
 
 To open its Argo CD:
@@ -74,13 +82,15 @@ type closingData struct {
 	Ways []string
 	// Kubeconfig of the embedded cluster, and Paths of the programs that it has been built with.
 	Kubeconfig, Paths string
+	// Monitoring is the address of what monitors tenants, where that is installed.
+	Monitoring string
 	// ToVirtual are kubectl's flags to reach the virtual cluster from here.
 	ToVirtual string
 }
 
 // closing prints what to do next, and how to reach the customer's Argo CD.
 func closing(ctx context.Context, out io.Writer, o platform.Options, cluster platform.Cluster, claim *unstructured.Unstructured) error {
-	d := closingData{Claim: claim.GetName(), Namespace: claim.GetNamespace(), Kubeconfig: cluster.Kubeconfig}
+	d := closingData{Claim: claim.GetName(), Namespace: claim.GetNamespace(), Kubeconfig: cluster.Kubeconfig, Monitoring: cluster.Monitoring}
 	d.Version, _, _ = unstructured.NestedString(claim.Object, "status", "argocd", "version")
 	d.Secret, _, _ = unstructured.NestedString(claim.Object, "spec", "writeConnectionSecretToRef", "name")
 	if cluster.Embedded {

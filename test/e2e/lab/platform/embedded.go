@@ -82,5 +82,8 @@ func (o Options) purposes(web bool) []toolchain.Purpose {
 	if o.Full {
 		out = append(out, toolchain.Full)
 	}
+	if o.Full || o.Monitoring {
+		out = append(out, toolchain.Monitoring)
+	}
 	return out
 }

@@ -23,6 +23,7 @@ import (
 //	PUSH=1        build the packages and push them there first
 //	UPSTREAM=1    charts and images from the public registries
 //	ARGOCD_CHART  folder or archive of a real argo-cd chart for the embedded cluster
+//	MONITORING=1  install what monitors tenants on the embedded cluster, too
 //	CROSSPLANE=oldest  the oldest Crossplane that is tested, on an embedded cluster of its own
 //	VARGO_CACHE   folder of everything that is built once
 //	VARGO_CLUSTER, VARGO_CLUSTER_INDEX  another embedded cluster than the default one
@@ -41,6 +42,7 @@ func FromEnvironment() (Options, error) {
 		Registry:    os.Getenv("REGISTRY"),
 		Push:        on("PUSH"),
 		Upstream:    on("UPSTREAM"),
+		Monitoring:  on("MONITORING"),
 		ArgoCDChart: os.Getenv("ARGOCD_CHART"),
 		Crossplane:  toolchain.Crossplane,
 	}
@@ -70,6 +72,9 @@ func FromEnvironment() (Options, error) {
 	if o.Kubeconfig != "" {
 		if o.ArgoCDChart != "" {
 			return Options{}, errors.New("ARGOCD_CHART is for the embedded cluster: with KUBECONFIG set, name a chart repository in the function's input instead")
+		}
+		if o.Monitoring {
+			return Options{}, errors.New("MONITORING is for the embedded cluster: with KUBECONFIG set, do what examples/monitoring/README.md says instead")
 		}
 		return o, reachable(o.Kubeconfig)
 	}

@@ -41,6 +41,8 @@ type Options struct {
 	Tests bool
 	// Full adds what the tests need that take long, and the web interface.
 	Full bool
+	// Monitoring installs what shows a platform its tenants: see InstallMonitoring.
+	Monitoring bool
 	// Progress is told what happens.
 	Progress Progress
 }
@@ -60,6 +62,8 @@ type Cluster struct {
 	Registry string
 	// Ingress is where the embedded cluster's ingress controller is.
 	Ingress Ingress
+	// Monitoring is the address of the metrics' API and web interface; empty where they aren't installed.
+	Monitoring string
 }
 
 // Ingress is an ingress controller as clients see it.
@@ -115,7 +119,13 @@ func Ensure(ctx context.Context, o Options) (Cluster, error) {
 		out.Embedded, out.Registry = true, a.Registry
 		out.Ingress = Ingress{Address: a.Ingress, Domain: a.Domain, CA: i.embedded.ingressCA()}
 	}
-	return out, nil
+	if i.Monitoring {
+		err = i.Progress.Step("Install what monitors tenants, from examples/monitoring", func(note func(string)) error {
+			out.Monitoring, err = InstallMonitoring(ctx, i.client, i.Root, nil, note)
+			return err
+		})
+	}
+	return out, err
 }
 
 func (i *installer) buildTools(ctx context.Context, names ...string) error {

@@ -112,6 +112,23 @@ func TestCertificateIsForEachNameOfTheDomain(t *testing.T) {
 	}
 }
 
+// TestPurposesOfMonitoring: what monitors tenants takes minutes to build, so that only those who ask for it do.
+func TestPurposesOfMonitoring(t *testing.T) {
+	for name, tc := range map[string]struct {
+		options Options
+		want    bool
+	}{
+		"Demo":               {Options{}, false},
+		"DemoWithMonitoring": {Options{Monitoring: true}, true},
+		"Tests":              {Options{Tests: true}, false},
+		"AllTests":           {Options{Tests: true, Full: true}, true},
+	} {
+		if got := slices.Contains(tc.options.purposes(false), toolchain.Monitoring); got != tc.want {
+			t.Errorf("%s: builds what monitors tenants %t, want %t", name, got, tc.want)
+		}
+	}
+}
+
 func TestMissingPackages(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

@@ -62,6 +62,8 @@ const (
 	Tests Purpose = "tests"
 	// Full is what all end-to-end tests need beside that, those that take long, too.
 	Full Purpose = "full"
+	// Monitoring is what shows a platform its tenants, for MONITORING=1 and the tests that Full is for.
+	Monitoring Purpose = "monitoring"
 	// Lint is what no cluster needs.
 	Lint Purpose = "lint"
 )
@@ -85,6 +87,8 @@ const (
 	// oldKubernetes needs vcluster 0.36.1 or later on the host's Kubernetes.
 	oldKubernetes = "v1.33.4"
 	argocdVersion = "v3.2.6"
+
+	victoriaMetricsVersion = "v1.128.0"
 )
 
 // modules is the one list of what the lab builds. Exact versions only: the
@@ -154,6 +158,13 @@ var modules = []module{
 		tools:   map[string]string{"dex": "cmd/dex"},
 		ldflags: []string{"-X main.version=v0.244.0"},
 	},
+	{
+		// In place of Prometheus, which takes ten times as long to build.
+		path: "github.com/VictoriaMetrics/VictoriaMetrics", version: victoriaMetricsVersion, purpose: Monitoring,
+		tools:   map[string]string{"victoria-metrics": "app/victoria-metrics", "vmalert": "app/vmalert"},
+		ldflags: []string{"-X github.com/VictoriaMetrics/VictoriaMetrics/lib/buildinfo.Version=" + victoriaMetricsVersion},
+	},
+	{path: "k8s.io/kube-state-metrics/v2", version: "v2.19.1", purpose: Monitoring, tools: map[string]string{"kube-state-metrics": ""}},
 	{path: "github.com/golangci/golangci-lint/v2", version: "v2.9.0", purpose: Lint, tools: map[string]string{"golangci-lint": "cmd/golangci-lint"}, ldflags: []string{"-X main.version=2.9.0"}},
 }
 

@@ -146,18 +146,18 @@ func TestWantedModules(t *testing.T) {
 }
 
 func TestPurposes(t *testing.T) {
-	cluster, all := For(Cluster, Web), For(Cluster, Web, Unit, Tests, Full, Lint)
+	cluster, all := For(Cluster, Web), For(Cluster, Web, Unit, Tests, Full, Monitoring, Lint)
 	if !slices.Equal(all, Names()) {
 		t.Errorf("every tool must be for something that For knows: want %q, got %q", Names(), all)
 	}
-	for _, n := range []string{"argocd-headless", "crossplane-cli", "dex", "golangci-lint", "kube-apiserver-1.36"} {
+	for _, n := range []string{"argocd-headless", "crossplane-cli", "dex", "golangci-lint", "kube-apiserver-1.36", "kube-state-metrics", "victoria-metrics"} {
 		if slices.Contains(cluster, n) {
 			t.Errorf("a demo must build nothing that only tests need, such as %s", n)
 		}
 	}
 	for _, n := range For(Cluster, Tests) {
-		if n == "argocd" || n == "argocd-ui" {
-			t.Errorf("make e2e must build nothing of the web interface, such as %s", n)
+		if slices.Contains([]string{"argocd", "argocd-ui", "kube-state-metrics", "victoria-metrics", "vmalert"}, n) {
+			t.Errorf("make e2e must build nothing of the web interface or of monitoring, such as %s", n)
 		}
 	}
 	for _, n := range cluster {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -70,7 +72,7 @@ func ExpectedWorkloads(v values.Values) []tenant.Workload {
 
 // workloadsReady is the readiness of the summary of Argo CD's workloads, in CEL.
 // provider-kubernetes looks again after half a minute at an Object that isn't ready, and
-// after its --poll interval at one that is. A workload that has no replicas though the
+// when the proxy tells of a change, or after its --poll interval, at one that is. A workload that has no replicas though the
 // values don't ask for that was scaled down by hand.
 func workloadsReady(t tenant.Tenant) string {
 	return fmt.Sprintf("object.data[%q] == '' && object.data[%q] == %q", proxy.SummaryUnavailable, proxy.SummaryStopped,
@@ -78,13 +80,16 @@ func workloadsReady(t tenant.Tenant) string {
 }
 
 // ObserveWorkloads composes an Object that observes a summary of Argo CD's workloads, which the
-// proxy makes. It reads no Secret, so that none shows up in a status.
+// proxy makes. It reads no Secret, so that none shows up in a status. The provider watches
+// it: of what the provider watches in a virtual cluster, the proxy tells nothing else.
 func ObserveWorkloads(t tenant.Tenant) (resource.Object, error) {
-	return resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)), map[string]any{
+	o := resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)), map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
 		"metadata":   map[string]any{"name": summaryName(t), "namespace": tenant.ArgoCDNamespace},
-	}), nil
+	})
+	o.Typed.(*objectv1alpha2.Object).Spec.Watch = true
+	return o, nil
 }
 
 func summaryName(t tenant.Tenant) string {

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
-
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -80,16 +78,13 @@ func workloadsReady(t tenant.Tenant) string {
 }
 
 // ObserveWorkloads composes an Object that observes a summary of Argo CD's workloads, which the
-// proxy makes. It reads no Secret, so that none shows up in a status. The provider watches
-// it: of what the provider watches in a virtual cluster, the proxy tells nothing else.
+// proxy makes. It reads no Secret, so that none shows up in a status.
 func ObserveWorkloads(t tenant.Tenant) (resource.Object, error) {
-	o := resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)), map[string]any{
+	return resource.Watched(resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)), map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
 		"metadata":   map[string]any{"name": summaryName(t), "namespace": tenant.ArgoCDNamespace},
-	})
-	o.Typed.(*objectv1alpha2.Object).Spec.Watch = true
-	return o, nil
+	})), nil
 }
 
 func summaryName(t tenant.Tenant) string {

@@ -237,6 +237,7 @@ func TestGoneIsAChange(t *testing.T) {
 			told := informer(t, c.client)
 			c.sees()
 			told.want(t, "added", "once it is asked for")
+			told.none(t, 10*brisk.look, "after that")
 			start := time.Now()
 			gone(c, true)
 			if name == "Gone" {
@@ -395,6 +396,7 @@ func TestWatchOfProvider(t *testing.T) {
 		e, rest := first(metav1.ListOptions{ResourceVersion: version})
 		if is, ok := e.Object.(*metav1.Status); e.Type != watch.Error || !ok || is.Code != http.StatusGone {
 			t.Errorf("with version %s of another proxy: got %v", version, e)
+			continue
 		}
 		if _, more := <-rest; more {
 			t.Error("such a watch goes on")
@@ -545,5 +547,31 @@ func TestDigests(t *testing.T) {
 	if digestOf(a) == digestOf(b) || digestOf(nil) == (digest{}) {
 		raw, _ := json.Marshal(a)
 		t.Errorf("digests don't tell %s from others", raw)
+	}
+}
+
+// TestLeftAloneWhileWatched: the proxy doesn't ask a virtual API server, either, that is left alone.
+func TestLeftAloneWhileWatched(t *testing.T) {
+	within := roomy()
+	within.Read, within.Rest = 200*time.Millisecond, time.Hour
+	c := argocdRuns(t, within, brisk)
+	told := informer(t, c.client)
+	c.sees()
+	told.want(t, "added", "once it is asked for")
+	c.hangs.Store(true)
+	for range MaxFailures {
+		if _, err := summary(t, c.virtualAPI, apiServer); err == nil {
+			t.Fatal("a virtual API server answers that hangs")
+		}
+	}
+	c.hangs.Store(false)
+	// What is under way ends, and watches with it.
+	time.Sleep(2 * within.Read)
+	c.closeAll()
+	time.Sleep(within.Read)
+	asked := c.asked.Load()
+	time.Sleep(2 * brisk.grace)
+	if now := c.asked.Load(); now != asked {
+		t.Errorf("it is asked %d times", now-asked)
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/crossplane/function-sdk-go/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 

@@ -50,6 +50,8 @@ type engine struct {
 	events []string
 	// cluster holds what Crossplane may be asked for, by kind/namespace/name.
 	cluster map[string]*structpb.Struct
+	// unwatched: Crossplane doesn't watch what the function asks for, as before 2.4.
+	unwatched bool
 	// ingresses are those of the tenant's own making on the host.
 	ingresses int
 }
@@ -189,9 +191,13 @@ func tenantXR(spec string) string {
 
 // call calls the function as Crossplane does: again and again, with what it has
 // asked for, until it asks for nothing else. What it asked for in the call before is
-// handed over at once: most calls are the only one then.
+// handed over at once, as Crossplane 2.4 does: most calls are the only one then.
 func (e *engine) call() *fnv1.RunFunctionResponse {
 	e.t.Helper()
+	e.req.Context = nil
+	if e.unwatched {
+		e.asked, e.req.RequiredResources = nil, nil
+	}
 	for range 6 {
 		if e.asked != nil {
 			e.hand()
@@ -203,7 +209,7 @@ func (e *engine) call() *fnv1.RunFunctionResponse {
 		if fatal(rsp) != "" || proto.Equal(e.asked, rsp.GetRequirements()) {
 			return rsp
 		}
-		e.asked = rsp.GetRequirements()
+		e.asked, e.req.Context = rsp.GetRequirements(), rsp.GetContext()
 	}
 	e.t.Fatal("the function never stops asking for more")
 	return nil

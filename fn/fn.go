@@ -22,13 +22,17 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// ttl is how long Crossplane may wait before it asks again when nothing it
-// watches changes.
-const ttl = time.Minute
-
-// ttlOfReferences is ttl for a tenant whose spec names Secrets. Crossplane 2.4 watches
-// Secrets; others look at them when they ask again.
-const ttlOfReferences = 30 * time.Second
+// How long Crossplane may wait before it asks again when nothing it watches changes.
+const (
+	ttl = time.Minute
+	// ttlOfReferences is ttl for a tenant whose spec names Secrets that Crossplane doesn't
+	// watch.
+	ttlOfReferences = 30 * time.Second
+	// ttlAtRest is ttl for a tenant that is ready, where Crossplane watches all that the
+	// function reads: nothing of such a tenant depends on the time. Each time it asks, it
+	// applies every composed resource.
+	ttlAtRest = 15 * time.Minute
+)
 
 // Function composes one tenant from one VirtualArgoCD, and what a channel tells its tenants
 // from one XArgoCDChannel.
@@ -94,6 +98,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
 		return errOld
 	}
+	watched := decode.Watched(req, rsp)
 	asked, err := decode.Request(req, observed)
 	if errors.Is(err, decode.ErrUnread) {
 		decode.Require(rsp, req, asked, asked, nil)
@@ -119,7 +124,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		// The Secrets that the spec names are read while its mistake is corrected.
 		in = decode.With(req, observed, asked, asked.Accepted())
 	}
-	if decode.Require(rsp, req, asked, in, t.Decision) {
+	if decode.Require(rsp, req, asked, in, t.Decision) && !watched {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
 	}
 	if err != nil {
@@ -136,7 +141,13 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if err != nil {
 		return err
 	}
-	return status.Write(rsp, t, composed)
+	if err := status.Write(rsp, t, composed); err != nil {
+		return err
+	}
+	if watched && status.Rests(rsp, t) {
+		rsp.GetMeta().Ttl = durationpb.New(ttlAtRest)
+	}
+	return nil
 }
 
 // next returns what is given of a tenant that is to have now what it may have of a.

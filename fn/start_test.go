@@ -49,7 +49,7 @@ func TestLooksAgain(t *testing.T) {
 	e.begin()
 	after(10 * time.Second)
 	e.install()
-	after(ttl)
+	after(ttlAtRest)
 }
 
 // TestControlPlaneThatDoesNotStart: what keeps it from starting is told after the time that it takes where nothing does.

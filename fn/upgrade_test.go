@@ -192,8 +192,8 @@ func TestHelmWaitsForChanges(t *testing.T) {
 	if rsp = e.reconcile(); waits() {
 		t.Error("the Release of a virtual cluster that has come up changes")
 	}
-	if got := rsp.GetMeta().GetTtl().AsDuration(); got != ttl {
-		t.Errorf("Crossplane asks again after %s, want %s", got, ttl)
+	if got := rsp.GetMeta().GetTtl().AsDuration(); got != ttlAtRest {
+		t.Errorf("Crossplane asks again after %s, want %s", got, ttlAtRest)
 	}
 	e.req.Input = resource.MustStructJSON(platform("0.36.1", "10.1.1", "v1.36.0"))
 	for range 3 {

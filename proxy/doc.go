@@ -10,4 +10,8 @@
 //
 // It also sums up Argo CD's workloads as one object, with why one isn't available: nothing
 // that a provider can observe by name has that.
+//
+// And it watches that object, the first Application and Argo CD's Ingress for
+// provider-kubernetes, which would otherwise have to ask all the time, or to hold whatever
+// a tenant has of these kinds.
 package proxy

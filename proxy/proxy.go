@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
@@ -91,13 +92,27 @@ type Proxy struct {
 	log    logging.Logger
 	dial   dialer
 
+	pace pace
+	// looks has a value for each look into a virtual cluster that is under way.
+	looks chan struct{}
+	// version is the last resource version of an object that is watched. It goes on from the time, so that a
+	// proxy knows those of another one from before.
+	version atomic.Int64
+
 	mu      sync.Mutex
 	servers *cache.LRUExpireCache
+	// follows are the objects that providers watch or may watch.
+	follows map[followKey]*followed
 }
 
 // New returns a proxy.
 func New(limits Limits, log logging.Logger) *Proxy {
-	return &Proxy{limits: limits, log: log, servers: cache.NewLRUExpireCache(maxServers)}
+	p := &Proxy{
+		limits: limits, log: log, pace: defaultPace, looks: make(chan struct{}, maxLooks),
+		servers: cache.NewLRUExpireCache(maxServers), follows: map[followKey]*followed{},
+	}
+	p.version.Store(time.Now().UnixMicro())
+	return p
 }
 
 // ServeHTTP passes a request on to the virtual API server that its token names, and the
@@ -106,6 +121,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s, err := p.server(r.Header.Get("Authorization"))
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusUnauthorized)
+		return
+	}
+	if kind := watchableAt(r); kind != nil {
+		p.serveWatch(w, r, s, kind)
 		return
 	}
 	done, err := s.breaker.Allow()
@@ -178,7 +197,7 @@ func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request) (written
 	if err != nil {
 		return false, late(ctx, err, within)
 	}
-	send(w, answer.Header.Get("Content-Type"), answer.StatusCode, body)
+	send(w, answer.Header.Get("Content-Type"), answer.StatusCode, p.shown(s, r, answer.StatusCode, body))
 	return true, nil
 }
 

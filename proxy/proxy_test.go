@@ -51,9 +51,13 @@ type virtualAPI struct {
 	answer http.HandlerFunc
 	asked  atomic.Int32
 	client *kubernetes.Clientset
+	proxy  *Proxy
+	front  string
 	token  string
-	gone   atomic.Bool
-	lost   atomic.Bool
+	// closeAll ends the connections to the virtual API server, and hangUp those to the proxy.
+	closeAll, hangUp func()
+	gone             atomic.Bool
+	lost             atomic.Bool
 	// nameless: its name can't be looked up.
 	nameless atomic.Bool
 }
@@ -97,6 +101,9 @@ func serveWithin(t *testing.T, limits Limits, answer http.HandlerFunc) *virtualA
 	}
 	front := httptest.NewServer(p)
 	t.Cleanup(front.Close)
+	// A watch ends with its connection.
+	t.Cleanup(front.CloseClientConnections)
+	v.proxy, v.front, v.closeAll, v.hangUp = p, front.URL, server.CloseClientConnections, front.CloseClientConnections
 	// The same pair is the client's, as far as this server asks.
 	v.token, err = Credentials{Server: "https://" + service, CA: certificate, Certificate: certificate, Key: key}.Token()
 	if err != nil {

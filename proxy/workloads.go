@@ -148,10 +148,21 @@ func (p *Proxy) summarize(ctx context.Context, s *server, r *http.Request, names
 	case r.Method != http.MethodGet:
 		return nil, errors.New("a summary of workloads can't be changed")
 	}
-	summary, err := ReadSummaryName(name)
+	workloads, err := ReadSummaryName(name)
 	if err != nil {
 		return nil, err
 	}
+	if out.Data, err = p.summary(ctx, s, namespace, workloads); err != nil {
+		p.saw(s, workloadSummaries, target{namespace, name}, digest{})
+		return nil, err
+	}
+	p.saw(s, workloadSummaries, target{namespace, name}, digestOf(out.Data))
+	return json.Marshal(out)
+}
+
+// summary returns the data of the summary of these workloads.
+func (p *Proxy) summary(ctx context.Context, s *server, namespace string, workloads []Workload) (map[string]string, error) {
+	summary := slices.Clone(workloads)
 	explaining, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
 	for i := range summary {
@@ -167,10 +178,7 @@ func (p *Proxy) summarize(ctx context.Context, s *server, r *http.Request, names
 			w.Why = p.why(explaining, s, namespace, is)
 		}
 	}
-	if out.Data, err = Summary(summary); err != nil {
-		return nil, err
-	}
-	return json.Marshal(out)
+	return Summary(summary)
 }
 
 // A workload is what Deployments and StatefulSets have in common.
@@ -214,9 +222,14 @@ func (is *workload) describe(w *Workload) {
 	}
 }
 
+// workloadsPath is the path of the workloads of a kind.
+func workloadsPath(namespace, kind string) string {
+	return "/apis/apps/v1/namespaces/" + namespace + "/" + strings.ToLower(kind) + "s"
+}
+
 // workload asks for one, within the proxy's limits; nil when there is none.
 func (p *Proxy) workload(ctx context.Context, s *server, namespace string, w Workload) (*workload, error) {
-	path := "/apis/apps/v1/namespaces/" + namespace + "/" + strings.ToLower(w.Kind) + "s/" + w.Name
+	path := workloadsPath(namespace, w.Kind) + "/" + w.Name
 	answer, err := get(ctx, s, path)
 	if err != nil {
 		return nil, err
@@ -241,10 +254,16 @@ func (p *Proxy) workload(ctx context.Context, s *server, namespace string, w Wor
 // get asks the virtual API server for something itself, and returns an answer of a form
 // that may be read. The caller closes it.
 func get(ctx context.Context, s *server, uri string) (*http.Response, error) {
+	return getAs(ctx, s, uri, mediaJSON)
+}
+
+// getAs asks in the same way, for one of these media types.
+func getAs(ctx context.Context, s *server, uri, accept string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
 	if err != nil {
 		return nil, err
 	}
+	r.Header.Set("Accept", accept)
 	answer, err := s.ask(ctx, r)
 	if err != nil {
 		return nil, err

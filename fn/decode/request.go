@@ -6,10 +6,12 @@ package decode
 
 import (
 	"errors"
+	"maps"
 	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
@@ -194,6 +196,31 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 		ask(ingress.RequiredHostname, ingress.HostnameKind, decided.SecretsIn, tenant.HostnameRecord(decided.Ingress.Asked))
 	}
 	return len(r.Secrets) > 0
+}
+
+// contextWatched is the key of the pipeline's context that remembers between the calls of
+// one reconcile whether Crossplane watches what the function requires.
+const contextWatched = "virtualargocd.io/watched"
+
+// Watched reports whether Crossplane watches the objects that the function requires, and
+// remembers it for the next call. No capability says so. But a Crossplane that watches
+// them (2.4 with realtime compositions) knows from the last reconcile which they are, and
+// has them in the first call of a reconcile; others look for them when the function has
+// asked, and call again. After a restart of Crossplane that takes one reconcile.
+func Watched(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
+	before := req.GetContext().GetFields()
+	if was, called := before[contextWatched]; called {
+		return was.GetBoolValue()
+	}
+	_, known := req.GetRequiredResources()[requiredKubeconfig]
+	// A copy: the response shares the request's context.
+	fields := maps.Clone(before)
+	if fields == nil {
+		fields = map[string]*structpb.Value{}
+	}
+	fields[contextWatched] = structpb.NewBoolValue(known)
+	rsp.Context = &structpb.Struct{Fields: fields}
+	return known
 }
 
 // secrets are the Secrets of the claim's namespace that Crossplane has looked for.

@@ -115,13 +115,19 @@ func NewObject(t tenant.Tenant, composed, config string, ready objectv1alpha2.Re
 var ReadyOnceCreated = objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate}
 
 // Observer composes an Object that observes one that is there, and touches nothing.
-// The provider looks at it every --poll. It doesn't watch: a watch keeps all objects
-// of a kind in the provider's memory, and writes each change of one to the host's
-// store, and a tenant makes and changes as many as it likes.
+// The provider looks at it every --poll, or each half minute while it isn't ready.
 func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness, manifest map[string]any) Object {
 	o := NewObject(t, composed, config, ready)
 	o.Spec.ManagementPolicies = observeOnly
 	return Object{Typed: o, Raw: manifest, RawAt: ManifestPath}
+}
+
+// Watched has the provider look at an Object in a virtual cluster as soon as it changes.
+// That is for what the proxy watches in the provider's place: a watch of the provider's own
+// keeps all objects of a kind in its memory, and a tenant makes as many as it likes.
+func Watched(o Object) Object {
+	o.Typed.(*objectv1alpha2.Object).Spec.Watch = true
+	return o
 }
 
 // ReadyBy is readiness by an expression in CEL.

@@ -80,6 +80,15 @@ func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
 	}
 }
 
+// Rests reports whether a tenant that has been written is ready, as it was before, has no
+// change that is refused, and has Crossplane's attention: its circuit breaker drops changes
+// of a tenant that has had too many.
+func Rests(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) bool {
+	return rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE && t.Refused == nil &&
+		v1alpha1.Phase(t.Observed.XR.String("status", "phase")) == v1alpha1.PhaseReady &&
+		!t.Observed.XR.Condition("Responsive").False()
+}
+
 func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
 	set := response.ConditionFalse
 	if c.True {

@@ -17,6 +17,7 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -29,7 +30,7 @@ const (
 	projectRoot = "../.."
 	// upgradeCluster is the embedded cluster on which packages are replaced: nothing else can be tested there meanwhile.
 	upgradeCluster = "release"
-	// polledWithin is more than what Crossplane and its providers take to look at everything once.
+	// polledWithin is more than what Crossplane and its providers take to look at everything once that changes.
 	polledWithin = 150 * time.Second
 )
 
@@ -130,6 +131,21 @@ func (u *upgradeOfAll) back(ctx context.Context, t *testing.T, _ *envconf.Config
 // settle waits until everything was looked at, and fails when a claim is refused meanwhile. In the end the tenants are Ready.
 func (u *upgradeOfAll) settle(ctx context.Context, t *testing.T) {
 	t.Helper()
+	// Crossplane leaves tenants at rest alone for a quarter of an hour, whatever function there is.
+	for _, l := range u.lives() {
+		xr, err := l.XR(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		xrs, err := host.Resource(xr.GroupVersionKind(), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := fmt.Sprintf(`{"metadata":{"annotations":{"crossplane.io/reconcile-requested-at":%q}}}`, time.Now().Format(time.RFC3339))
+		if _, err := xrs.Patch(ctx, xr.GetName(), types.MergePatchType, []byte(asked), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for end := time.Now().Add(polledWithin); time.Now().Before(end); time.Sleep(5 * time.Second) {
 		for _, l := range u.lives() {
 			s, err := l.State(ctx)

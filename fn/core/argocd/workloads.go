@@ -70,7 +70,7 @@ func ExpectedWorkloads(v values.Values) []tenant.Workload {
 
 // workloadsReady is the readiness of the summary of Argo CD's workloads, in CEL.
 // provider-kubernetes looks again after half a minute at an Object that isn't ready, and
-// after its --poll interval at one that is. A workload that has no replicas though the
+// when the proxy tells of a change, or after its --poll interval, at one that is. A workload that has no replicas though the
 // values don't ask for that was scaled down by hand.
 func workloadsReady(t tenant.Tenant) string {
 	return fmt.Sprintf("object.data[%q] == '' && object.data[%q] == %q", proxy.SummaryUnavailable, proxy.SummaryStopped,
@@ -80,11 +80,11 @@ func workloadsReady(t tenant.Tenant) string {
 // ObserveWorkloads composes an Object that observes a summary of Argo CD's workloads, which the
 // proxy makes. It reads no Secret, so that none shows up in a status.
 func ObserveWorkloads(t tenant.Tenant) (resource.Object, error) {
-	return resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)), map[string]any{
+	return resource.Watched(resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)), map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ConfigMap",
 		"metadata":   map[string]any{"name": summaryName(t), "namespace": tenant.ArgoCDNamespace},
-	}), nil
+	})), nil
 }
 
 func summaryName(t tenant.Tenant) string {

@@ -104,7 +104,7 @@ const applicationReady = `has(object.status) && has(object.status.sync) && objec
 func application(t tenant.Tenant) (resource.Object, error) {
 	o := resource.NewObject(t, "bootstrap", t.Names.ProviderConfig, resource.ReadyBy(applicationReady))
 	o.Spec.ManagementPolicies = resource.WithoutDelete
-	return resource.Object{Typed: o, Raw: t.Application, RawAt: resource.ManifestPath}, nil
+	return resource.Watched(resource.Object{Typed: o, Raw: t.Application, RawAt: resource.ManifestPath}), nil
 }
 
 // What Argo CD says of an Application.

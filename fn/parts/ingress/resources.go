@@ -43,9 +43,10 @@ func counted(t tenant.Tenant) bool { return len(t.Ingress.Leaving) > 0 }
 func countWaits(t tenant.Tenant) bool { return !t.Ingress.Counted }
 
 // count composes an Object that observes the tenant's ResourceQuota on the
-// host, which counts its Ingresses there.
+// host, which counts its Ingresses there. It is there while a hostname is leaving, and never
+// ready, so that the provider looks each half minute.
 func count(t tenant.Tenant) (resource.Object, error) {
-	return resource.Observer(t, "ingress-count", t.Names.HostProviderConfig, resource.ReadyOnceCreated, map[string]any{
+	return resource.Observer(t, "ingress-count", t.Names.HostProviderConfig, resource.ReadyBy("false"), map[string]any{
 		"apiVersion": "v1",
 		"kind":       "ResourceQuota",
 		"metadata":   map[string]any{"name": tenant.QuotaName, "namespace": t.Names.Namespace},
@@ -59,9 +60,9 @@ const addressed = `has(object.status) && has(object.status.loadBalancer) && has(
 // observer composes an Object that observes Argo CD's Ingress in the virtual
 // cluster, which has the status of the one on the host.
 func observer(t tenant.Tenant) (resource.Object, error) {
-	return resource.Observer(t, "argocd-ingress", t.Names.ProviderConfig, resource.ReadyBy(addressed), map[string]any{
+	return resource.Watched(resource.Observer(t, "argocd-ingress", t.Names.ProviderConfig, resource.ReadyBy(addressed), map[string]any{
 		"apiVersion": "networking.k8s.io/v1",
 		"kind":       "Ingress",
 		"metadata":   map[string]any{"name": tenant.ArgoCDServer, "namespace": tenant.ArgoCDNamespace},
-	}), nil
+	})), nil
 }

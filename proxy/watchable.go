@@ -1,0 +1,247 @@
+package proxy
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/podtrouble"
+)
+
+// A watchable is a kind of object of which provider-kubernetes watches one in a virtual
+// cluster. The provider lists and watches all objects of the kind, in all namespaces. The
+// proxy answers with the one that the provider has asked for by its name, so that nothing
+// else of a tenant's is kept in the provider's memory or has the provider look.
+type watchable struct {
+	metav1.TypeMeta
+
+	// path is that of all objects of the kind, and one matches that of one of them.
+	path string
+	one  *regexp.Regexp
+	// bells returns the paths and queries of what to watch in the virtual cluster to hear of
+	// changes.
+	bells func(target) []string
+	// look returns a digest of what a provider would see, and whether that stays as it is
+	// until something is heard. Where it isn't to see the whole, it only sees whether the
+	// virtual API server answers.
+	look func(ctx context.Context, p *Proxy, s *server, t target, whole bool) (sees digest, settled bool, err error)
+	// prune removes from an object what changes without there being news.
+	prune func(object map[string]any)
+}
+
+// A target is the object that is watched.
+type target struct{ namespace, name string }
+
+// A digest tells one state of an object from another; the zero digest is that of none,
+// because the virtual API server doesn't answer.
+type digest [sha256.Size]byte
+
+var watchables = []*watchable{workloadSummaries, applications, ingresses}
+
+// watchableAt returns what is listed or watched by a request; nil for other requests.
+func watchableAt(r *http.Request) *watchable {
+	for _, k := range watchables {
+		if r.Method == http.MethodGet && r.URL.Path == k.path {
+			return k
+		}
+	}
+	return nil
+}
+
+var workloadSummaries = &watchable{
+	TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+	path:     "/api/v1/configmaps",
+	one:      summaries,
+	bells: func(t target) []string {
+		workloads, _ := ReadSummaryName(t.name)
+		paths, has := []string{}, map[string]bool{}
+		for _, w := range workloads {
+			if path := workloadsPath(t.namespace, w.Kind); !has[path] {
+				paths, has[path] = append(paths, path), true
+			}
+		}
+		return paths
+	},
+	look: func(ctx context.Context, p *Proxy, s *server, t target, whole bool) (digest, bool, error) {
+		workloads, err := ReadSummaryName(t.name)
+		if err != nil {
+			return digest{}, true, err
+		}
+		if !whole {
+			_, err := p.workload(ctx, s, t.namespace, workloads[0])
+			return digest{}, true, err
+		}
+		data, err := p.summary(ctx, s, t.namespace, workloads)
+		return digestOf(data), data[SummaryUnavailable] == "", err
+	},
+}
+
+// digestOf is the digest of a summary.
+func digestOf(data map[string]string) digest {
+	// A map of texts can always be written.
+	raw, _ := json.Marshal(data)
+	return sha256.Sum256(raw)
+}
+
+var (
+	applications = objects(metav1.TypeMeta{APIVersion: "argoproj.io/v1alpha1", Kind: "Application"}, "applications", pruneApplication)
+	ingresses    = objects(metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"}, "ingresses", pruneMetadata)
+)
+
+// objects returns a kind of object that there really is.
+func objects(of metav1.TypeMeta, plural string, prune func(map[string]any)) *watchable {
+	group := "/apis/" + of.APIVersion
+	k := &watchable{
+		TypeMeta: of, prune: prune, path: group + "/" + plural,
+		one: regexp.MustCompile(`^` + regexp.QuoteMeta(group) + `/namespaces/([^/]+)/` + plural + `/([^/]+)$`),
+		bells: func(t target) []string {
+			return []string{group + "/namespaces/" + t.namespace + "/" + plural + "?" + url.Values{"fieldSelector": {"metadata.name=" + t.name}}.Encode()}
+		},
+	}
+	k.look = func(ctx context.Context, p *Proxy, s *server, t target, whole bool) (digest, bool, error) {
+		// The summary's look tells whether the virtual API server answers.
+		if !whole {
+			return digest{}, true, nil
+		}
+		path := group + "/namespaces/" + t.namespace + "/" + plural + "/" + t.name
+		answer, err := get(ctx, s, path)
+		if err != nil {
+			return digest{}, true, err
+		}
+		defer func() { _ = answer.Body.Close() }()
+		body, err := p.read(answer, path)
+		if err != nil {
+			return digest{}, true, err
+		}
+		sees := digestOfAnswer(answer.StatusCode, body, prune)
+		if sees == (digest{}) {
+			return sees, true, fmt.Errorf("it answers with status %d: %s", answer.StatusCode, podtrouble.Short(string(body)))
+		}
+		return sees, true, nil
+	}
+	return k
+}
+
+// digestOfAnswer is the digest of an object, or of there being none; the zero digest for
+// other answers.
+func digestOfAnswer(status int, body []byte, prune func(map[string]any)) digest {
+	object := map[string]any{}
+	switch {
+	case status == http.StatusNotFound:
+		return sha256.Sum256(nil)
+	case status != http.StatusOK || json.Unmarshal(body, &object) != nil:
+		return digest{}
+	}
+	prune(object)
+	raw, err := json.Marshal(object)
+	if err != nil {
+		return digest{}
+	}
+	return sha256.Sum256(raw)
+}
+
+// pruneMetadata removes what the API server counts.
+func pruneMetadata(object map[string]any) {
+	if meta, ok := object["metadata"].(map[string]any); ok {
+		delete(meta, "managedFields")
+		delete(meta, "resourceVersion")
+		delete(meta, "generation")
+	}
+}
+
+// pruneApplication leaves of an Application's status what a claim tells. Argo CD writes
+// down each time it has compared one.
+func pruneApplication(object map[string]any) {
+	pruneMetadata(object)
+	was, _ := object["status"].(map[string]any)
+	is := map[string]any{}
+	keep := func(field string, of ...string) {
+		if from, ok := was[field].(map[string]any); ok {
+			to := map[string]any{}
+			for _, key := range of {
+				if v, ok := from[key]; ok {
+					to[key] = v
+				}
+			}
+			is[field] = to
+		}
+	}
+	keep("sync", "status", "revision")
+	keep("health", "status")
+	keep("operationState", "phase", "message")
+	conditions := []any{}
+	list, _ := was["conditions"].([]any)
+	for _, c := range list {
+		if c, ok := c.(map[string]any); ok {
+			conditions = append(conditions, map[string]any{"type": c["type"], "message": c["message"]})
+		}
+	}
+	if len(conditions) > 0 {
+		is["conditions"] = conditions
+	}
+	if was != nil {
+		object["status"] = is
+	}
+}
+
+// lean returns an Application as a provider is to see it: without what changes when there
+// is no news, which the provider would write to the host each time. Of the fields'
+// managers it needs itself alone.
+func lean(application []byte) []byte {
+	object := map[string]any{}
+	if utiljson.Unmarshal(application, &object) != nil {
+		return application
+	}
+	meta, _ := object["metadata"].(map[string]any)
+	managers, _ := meta["managedFields"].([]any)
+	pruneApplication(object)
+	managers = slices.DeleteFunc(managers, func(is any) bool {
+		of, _ := is.(map[string]any)
+		name, _ := of["manager"].(string)
+		return !strings.HasPrefix(name, "provider-kubernetes/")
+	})
+	if len(managers) > 0 {
+		meta["managedFields"] = managers
+	}
+	out, err := json.Marshal(object)
+	if err != nil {
+		return application
+	}
+	return out
+}
+
+// shown returns an answer as a provider is to see it, and takes note of it if it is an
+// object of a kind that the provider may watch.
+func (p *Proxy) shown(s *server, r *http.Request, status int, body []byte) []byte {
+	for _, k := range []*watchable{applications, ingresses} {
+		match := k.one.FindStringSubmatch(r.URL.Path)
+		if match == nil {
+			continue
+		}
+		if r.Method == http.MethodGet {
+			p.saw(s, k, target{match[1], match[2]}, digestOfAnswer(status, body, k.prune))
+		}
+		if k == applications && status < http.StatusBadRequest {
+			return lean(body)
+		}
+	}
+	return body
+}
+
+// watching returns a path and query as those of a watch.
+func watching(bell string, seconds int) string {
+	sign := "?"
+	if strings.Contains(bell, "?") {
+		sign = "&"
+	}
+	return fmt.Sprintf("%s%swatch=true&timeoutSeconds=%d", bell, sign, seconds)
+}

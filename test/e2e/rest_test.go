@@ -1,0 +1,207 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+// What a tenant at rest may cost: requests that write, a minute, and reconciles of its composite resource.
+const (
+	writesAMinute   = 3
+	reconcilesEvery = 10 * time.Minute
+	// settled is longer than what follows on Ready: the Usage, and a last look of everything.
+	settled = 3 * time.Minute
+	// quiet is as long as Crossplane leaves a tenant alone at most, so that what it does then is in it.
+	quiet = 17 * time.Minute
+)
+
+// atRest are two tenants that nobody changes.
+type atRest struct {
+	lives   []*claim.Live
+	secrets ownSecrets
+}
+
+// TestAtRest is about what a Ready tenant costs, and what is seen of it all the same. It runs with no other test beside it,
+// since it counts the requests of the whole cluster.
+func TestAtRest(t *testing.T) {
+	onlyInFull(t)
+	r := &atRest{}
+	testenv.Test(t, features.New("at rest").
+		Setup(r.create).
+		Assess("CostsLittle", r.costsLittle).
+		Assess("RotatedSecretIsInUse", r.rotates).
+		Assess("BrokenWorkloadIsSeen", r.breaks).
+		Assess("LostVirtualClusterIsSeen", r.loses).
+		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			cleanUp(ctx, t, r.lives...)
+			r.secrets.deleteAll(ctx, t)
+			return ctx
+		}).Feature())
+}
+
+const rotated = "credential-at-rest"
+
+func (r *atRest) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	r.secrets.write(ctx, t, rotated, map[string]string{"username": "a", "password": "first"})
+	repositories := []any{map[string]any{"name": "private", "url": "https://192.0.2.7/private.git", "secretRef": map[string]any{"name": rotated}}}
+	for _, name := range []string{"rest1", "rest2"} {
+		r.lives = append(r.lives, claim.Create(ctx, t, host, newClaim(name).Set(repositories, "spec", "repositories")))
+	}
+	for _, l := range r.lives {
+		l.AwaitReady(ctx, t, readyWithin)
+	}
+	time.Sleep(settled)
+	return ctx
+}
+
+func (r *atRest) costsLittle(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	writes, reconciles, start := hostWrites(ctx, t), tenantReconciles(ctx, t), time.Now()
+	time.Sleep(quiet)
+	took, tenants := time.Since(start), float64(len(r.lives))
+	sum := 0.0
+	after := hostWrites(ctx, t)
+	for _, what := range slices.Sorted(maps.Keys(after)) {
+		if n := after[what] - writes[what]; n > 0 {
+			sum += n
+			t.Logf("%6.2f %s", n/tenants/took.Minutes(), what)
+		}
+	}
+	each := (tenantReconciles(ctx, t) - reconciles) / tenants
+	t.Logf("a tenant costs %.2f writes a minute, and its composite resource is reconciled %.1f times in %s", sum/tenants/took.Minutes(), each, took.Round(time.Second))
+	if sum/tenants/took.Minutes() > writesAMinute {
+		t.Errorf("a tenant costs %.2f writes a minute, want at most %d", sum/tenants/took.Minutes(), writesAMinute)
+	}
+	if most := took.Seconds() / reconcilesEvery.Seconds(); each > most {
+		t.Errorf("the composite resource of a tenant is reconciled %.1f times in %s, want at most %.1f times", each, took, most)
+	}
+	return ctx
+}
+
+// hostWrites are the requests so far that write on the host, by verb and resource, without leases, events and questions.
+func hostWrites(ctx context.Context, t *testing.T) map[string]float64 {
+	t.Helper()
+	data, err := host.Typed.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		t.Fatalf("cannot read the API server's metrics: %v", err)
+	}
+	// The whole is large, and that of admission has names that the parser doesn't need.
+	var lines [][]byte
+	for line := range bytes.Lines(data) {
+		if bytes.Contains(line, []byte("apiserver_request_total")) {
+			lines = append(lines, line)
+		}
+	}
+	out := map[string]float64{}
+	for _, m := range metricOf(t, bytes.Join(lines, nil), "apiserver_request_total") {
+		of := labelsOf(m)
+		switch {
+		case of["verb"] == "GET" || of["verb"] == "LIST" || of["verb"] == "WATCH" || of["verb"] == "CONNECT",
+			of["resource"] == "leases" || of["resource"] == "events" || strings.HasSuffix(of["resource"], "reviews"),
+			of["dry_run"] != "":
+		default:
+			out[fmt.Sprintf("%s %s.%s %s", of["verb"], of["resource"], of["group"], of["subresource"])] += m.GetCounter().GetValue()
+		}
+	}
+	return out
+}
+
+func labelsOf(m *dto.Metric) map[string]string {
+	out := map[string]string{}
+	for _, l := range m.GetLabel() {
+		out[l.GetName()] = l.GetValue()
+	}
+	return out
+}
+
+// tenantReconciles is how often Crossplane has reconciled a tenant's composite resource so far.
+func tenantReconciles(ctx context.Context, t *testing.T) (n float64) {
+	t.Helper()
+	found := false
+	for _, m := range crossplaneMetrics(ctx, t, "controller_runtime_reconcile_total") {
+		if strings.HasPrefix(labelsOf(m)["controller"], "composite/") {
+			found = true
+			n += m.GetCounter().GetValue()
+		}
+	}
+	if !found {
+		t.Fatal("Crossplane doesn't tell how often it has reconciled composite resources")
+	}
+	return n
+}
+
+func (r *atRest) rotates(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	secrets := open(ctx, t, r.lives[0]).Typed.CoreV1().Secrets("argocd")
+	start := time.Now()
+	r.secrets.write(ctx, t, rotated, map[string]string{"username": "a", "password": "second"})
+	eventually.True(ctx, t, time.Minute, "Argo CD has the rotated password", func(ctx context.Context) (bool, string) {
+		list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: "argocd.argoproj.io/secret-type=repository"})
+		if err != nil || len(list.Items) != 1 {
+			return false, fmt.Sprint(len(list.Items), " repositories: ", err)
+		}
+		return string(list.Items[0].Data["password"]) == "second", "it has the password from before"
+	})
+	measured.add("at rest: rotated Secret to in use", time.Since(start))
+	for _, l := range r.lives {
+		l.AwaitReady(ctx, t, readyWithin)
+	}
+	return ctx
+}
+
+// breaks takes Argo CD's API server away, and waits for the claim to say so.
+func (r *atRest) breaks(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	const name = "argocd-server"
+	l := r.lives[0]
+	deployments := open(ctx, t, l).Typed.AppsV1().Deployments("argocd")
+	time.Sleep(settled)
+	start := time.Now()
+	scale(ctx, t, deployments, name, 0)
+	l.Await(ctx, t, 10*time.Second, "is Degraded", func(s *claim.State) bool {
+		return s.Phase == "Degraded" && strings.Contains(s.Message, name) && !s.True(claim.ArgoCDReady)
+	})
+	measured.add("at rest: argocd-server gone to Degraded", time.Since(start))
+	start = time.Now()
+	scale(ctx, t, deployments, name, 1)
+	l.AwaitReady(ctx, t, 5*time.Minute)
+	measured.add("at rest: argocd-server back to Ready", time.Since(start))
+	return ctx
+}
+
+// loses takes a virtual cluster away, and waits for the claim to say so, and for that of the other to be as it was.
+func (r *atRest) loses(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	l := r.lives[1]
+	s, err := l.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sets := host.Typed.AppsV1().StatefulSets(s.Namespace)
+	start := time.Now()
+	scale(ctx, t, sets, "vcluster", 0)
+	l.Await(ctx, t, 2*time.Minute, "is Degraded", func(s *claim.State) bool {
+		return s.Phase == "Degraded" && !s.True(claim.ArgoCDReady)
+	})
+	measured.add("at rest: virtual cluster gone to Degraded", time.Since(start))
+	if s, err := r.lives[0].State(ctx); err != nil || !s.True(claim.Ready) {
+		t.Errorf("the other tenant: %v, %v", s, err)
+	}
+	start = time.Now()
+	scale(ctx, t, sets, "vcluster", 1)
+	l.AwaitReady(ctx, t, 5*time.Minute)
+	measured.add("at rest: virtual cluster back to Ready", time.Since(start))
+	return ctx
+}

@@ -33,7 +33,7 @@ func newRecords(typed kubernetes.Interface, namespace string, most int) *storage
 }
 
 // install does what `helm install` and `helm upgrade` do, depending on the last release, which may be nil.
-func (h helm) install(ctx context.Context, last *release.Release, chart *chart.Chart, values map[string]any) error {
+func (h helm) install(ctx context.Context, last *release.Release, chart *chart.Chart, values map[string]any) (*release.Release, error) {
 	if last == nil {
 		return h.release(ctx, 1, chart, values, release.StatusPendingInstall, "Install complete")
 	}
@@ -41,10 +41,10 @@ func (h helm) install(ctx context.Context, last *release.Release, chart *chart.C
 }
 
 // rollback does what `helm rollback` does: it installs again what was deployed before.
-func (h helm) rollback(ctx context.Context, last *release.Release) error {
+func (h helm) rollback(ctx context.Context, last *release.Release) (*release.Release, error) {
 	before, err := h.records.Get(h.name, last.Version-1)
 	if err != nil {
-		return fmt.Errorf("cannot read the release before: %w", err)
+		return nil, fmt.Errorf("cannot read the release before: %w", err)
 	}
 	return h.release(ctx, last.Version+1, before.Chart, before.Config, release.StatusPendingRollback, fmt.Sprintf("Rollback to %d", before.Version))
 }
@@ -64,31 +64,31 @@ func (h helm) uninstall() error {
 }
 
 // release makes a new revision.
-func (h helm) release(ctx context.Context, version int, chart *chart.Chart, values map[string]any, pending release.Status, complete string) error {
+func (h helm) release(ctx context.Context, version int, chart *chart.Chart, values map[string]any, pending release.Status, complete string) (*release.Release, error) {
 	now := helmtime.Now()
 	next := &release.Release{
 		Name: h.name, Namespace: h.namespace, Version: version, Chart: chart, Config: values, Manifest: incompressible(h.size),
 		Info: &release.Info{FirstDeployed: now, LastDeployed: now, Status: pending, Description: string(pending)},
 	}
 	if err := h.records.Create(next); err != nil {
-		return fmt.Errorf("cannot write the record of the release: %w", err)
+		return nil, fmt.Errorf("cannot write the record of the release: %w", err)
 	}
 	if err := h.ready(ctx); err != nil {
 		next.SetStatus(release.StatusFailed, fmt.Sprintf("Release %q failed: %s", h.name, err))
-		return errors.Join(err, h.records.Update(next))
+		return nil, errors.Join(err, h.records.Update(next))
 	}
 	deployed, err := h.records.DeployedAll(h.name)
 	if err != nil && !errors.Is(err, driver.ErrNoDeployedReleases) {
-		return fmt.Errorf("cannot read the deployed releases: %w", err)
+		return nil, fmt.Errorf("cannot read the deployed releases: %w", err)
 	}
 	for _, r := range deployed {
 		r.SetStatus(release.StatusSuperseded, r.Info.Description)
 		if err := h.records.Update(r); err != nil {
-			return fmt.Errorf("cannot mark revision %d as superseded: %w", r.Version, err)
+			return nil, fmt.Errorf("cannot mark revision %d as superseded: %w", r.Version, err)
 		}
 	}
 	next.SetStatus(release.StatusDeployed, complete)
-	return h.records.Update(next)
+	return next, h.records.Update(next)
 }
 
 // wait returns after takes, or with Helm's error after most.

@@ -37,21 +37,6 @@ const (
 // setUpObjects adds the controller of Objects.
 func (s *simulation) setUpObjects(_ context.Context, mgr ctrl.Manager, o controller.Options) error {
 	name := managed.ControllerName(v1alpha2.ObjectGroupKind)
-	r := managed.NewReconciler(mgr, resource.ManagedKind(v1alpha2.ObjectGroupVersionKind),
-		managed.WithTypedExternalConnector(&objects{
-			simulation: s, local: mgr.GetClient(), onHost: newHostObjects(s.host),
-			usage: resource.NewLegacyProviderConfigUsageTracker(mgr.GetClient(), &kubernetesv1alpha1.ProviderConfigUsage{}),
-		}),
-		managed.WithPollInterval(o.PollInterval),
-		managed.WithPollIntervalHook(func(mg resource.Managed, poll time.Duration) time.Duration {
-			if mg.GetCondition(xpv1.TypeReady).Status != corev1.ConditionTrue {
-				poll = notReadyPoll
-			}
-			return time.Duration(float64(poll) * (1 + pollJitter*(2*rand.Float64()-1))) //nolint:gosec // No secret depends on it.
-		}),
-		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // The real provider uses it.
-		managed.WithManagementPolicies(),
-		managed.WithDeterministicExternalName(true))
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(&v1alpha2.Object{}, builder.WithPredicates(resource.DesiredStateChanged())).
@@ -64,7 +49,25 @@ func (s *simulation) setUpObjects(_ context.Context, mgr ctrl.Manager, o control
 			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: id + "-" + tenant.Namespace}}}
 		})).
 		WithOptions(o.ForControllerRuntime()).
-		Complete(ratelimiter.NewReconciler(name, r, o.GlobalRateLimiter))
+		Complete(ratelimiter.NewReconciler(name, s.objectReconciler(mgr, name, o.PollInterval), o.GlobalRateLimiter))
+}
+
+func (s *simulation) objectReconciler(mgr ctrl.Manager, name string, poll time.Duration) *managed.Reconciler {
+	return managed.NewReconciler(mgr, resource.ManagedKind(v1alpha2.ObjectGroupVersionKind),
+		managed.WithTypedExternalConnector(&objects{
+			simulation: s, local: mgr.GetClient(), onHost: newHostObjects(s.host),
+			usage: resource.NewLegacyProviderConfigUsageTracker(mgr.GetClient(), &kubernetesv1alpha1.ProviderConfigUsage{}),
+		}),
+		managed.WithPollInterval(poll),
+		managed.WithPollIntervalHook(func(mg resource.Managed, poll time.Duration) time.Duration {
+			if mg.GetCondition(xpv1.TypeReady).Status != corev1.ConditionTrue {
+				poll = notReadyPoll
+			}
+			return time.Duration(float64(poll) * (1 + pollJitter*(2*rand.Float64()-1))) //nolint:gosec // No secret depends on it.
+		}),
+		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // The real provider uses it.
+		managed.WithManagementPolicies(),
+		managed.WithDeterministicExternalName(true))
 }
 
 // objects connects to where the manifests of Objects are.

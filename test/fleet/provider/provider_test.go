@@ -120,7 +120,8 @@ func TestHelm(t *testing.T) {
 		}
 	}
 	install := func(before *release.Release, value string) error {
-		return h.install(t.Context(), before, chart, map[string]any{"key": value})
+		_, err := h.install(t.Context(), before, chart, map[string]any{"key": value})
+		return err
 	}
 	if err := install(nil, "a"); err != nil {
 		t.Fatal(err)
@@ -136,7 +137,7 @@ func TestHelm(t *testing.T) {
 	}
 	is("failed", 3, release.StatusFailed, "c")
 	problem = nil
-	if err := h.rollback(t.Context(), last()); err != nil {
+	if _, err := h.rollback(t.Context(), last()); err != nil {
 		t.Fatal(err)
 	}
 	is("rolled back", 4, release.StatusDeployed, "b")

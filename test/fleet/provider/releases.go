@@ -33,22 +33,25 @@ const helmTimeout = 10 * time.Minute
 // setUpReleases adds the controller of Releases.
 func (s *simulation) setUpReleases(_ context.Context, mgr ctrl.Manager, o controller.Options) error {
 	name := managed.ControllerName(v1beta1.ReleaseGroupKind)
-	r := managed.NewReconciler(mgr, resource.ManagedKind(v1beta1.ReleaseGroupVersionKind),
-		managed.WithTypedExternalConnector(&releases{
-			simulation: s, local: mgr.GetClient(),
-			usage: resource.NewLegacyProviderConfigUsageTracker(mgr.GetClient(), &helmv1beta1.ProviderConfigUsage{}),
-		}),
-		managed.WithPollInterval(o.PollInterval),
-		managed.WithTimeout(helmTimeout),
-		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // The real provider uses it.
-		managed.WithManagementPolicies(),
-		managed.WithDeterministicExternalName(true))
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(&v1beta1.Release{}).
 		WithOptions(o.ForControllerRuntime()).
 		WithEventFilter(resource.DesiredStateChanged()).
-		Complete(r)
+		Complete(s.releaseReconciler(mgr, name, o.PollInterval))
+}
+
+func (s *simulation) releaseReconciler(mgr ctrl.Manager, name string, poll time.Duration) *managed.Reconciler {
+	return managed.NewReconciler(mgr, resource.ManagedKind(v1beta1.ReleaseGroupVersionKind),
+		managed.WithTypedExternalConnector(&releases{
+			simulation: s, local: mgr.GetClient(),
+			usage: resource.NewLegacyProviderConfigUsageTracker(mgr.GetClient(), &helmv1beta1.ProviderConfigUsage{}),
+		}),
+		managed.WithPollInterval(poll),
+		managed.WithTimeout(helmTimeout),
+		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // The real provider uses it.
+		managed.WithManagementPolicies(),
+		managed.WithDeterministicExternalName(true))
 }
 
 // releases connects to Helm.
@@ -109,9 +112,7 @@ func (e *externalRelease) Observe(ctx context.Context, cr *v1beta1.Release) (man
 		return managed.ExternalObservation{}, fmt.Errorf("failed to get last helm release: %w", err)
 	}
 	e.last = last
-	cr.Status.AtProvider = v1beta1.ReleaseObservation{
-		State: last.Info.Status, ReleaseDescription: last.Info.Description, Revision: last.Version, Version: last.Chart.Metadata.Version,
-	}
+	cr.Status.AtProvider = observation(last)
 	if meta.WasDeleted(cr) {
 		return managed.ExternalObservation{ResourceExists: true}, nil
 	}
@@ -139,9 +140,11 @@ func (e *externalRelease) Observe(ctx context.Context, cr *v1beta1.Release) (man
 
 // Create implements managed.TypedExternalClient.
 func (e *externalRelease) Create(ctx context.Context, cr *v1beta1.Release) (managed.ExternalCreation, error) {
-	if err := e.helm.install(ctx, nil, chartOf(cr), e.values); err != nil {
+	deployed, err := e.helm.install(ctx, nil, chartOf(cr), e.values)
+	if err != nil {
 		return managed.ExternalCreation{}, fmt.Errorf("failed to install release: %w", err)
 	}
+	cr.Status.AtProvider = observation(deployed)
 	return managed.ExternalCreation{}, nil
 }
 
@@ -155,14 +158,18 @@ func (e *externalRelease) Update(ctx context.Context, cr *v1beta1.Release) (mana
 		if e.last.Version == 1 {
 			return managed.ExternalUpdate{}, e.helm.uninstall()
 		}
-		return managed.ExternalUpdate{}, e.helm.rollback(ctx, e.last)
+		_, err := e.helm.rollback(ctx, e.last)
+		return managed.ExternalUpdate{}, err
 	}
 	if e.onHost {
 		e.restart(cr.Spec.ForProvider.Namespace)
 	}
-	if err := e.helm.install(ctx, e.last, chartOf(cr), e.values); err != nil {
+	deployed, err := e.helm.install(ctx, e.last, chartOf(cr), e.values)
+	if err != nil {
 		return managed.ExternalUpdate{}, fmt.Errorf("failed to upgrade release: %w", err)
 	}
+	// It is Ready only when it is observed the next time, as with the real provider.
+	cr.Status.AtProvider = observation(deployed)
 	return managed.ExternalUpdate{}, nil
 }
 
@@ -214,6 +221,13 @@ func (e *externalRelease) composed(ctx context.Context, cr *v1beta1.Release) (ma
 		values = chartutil.MergeTables(values, more)
 	}
 	return values, nil
+}
+
+// observation is what a Release says of a revision.
+func observation(r *release.Release) v1beta1.ReleaseObservation {
+	return v1beta1.ReleaseObservation{
+		State: r.Info.Status, ReleaseDescription: r.Info.Description, Revision: r.Version, Version: r.Chart.Metadata.Version,
+	}
 }
 
 func chartOf(cr *v1beta1.Release) *chart.Chart {

@@ -41,12 +41,13 @@ func (h helm) install(ctx context.Context, last *release.Release, chart *chart.C
 }
 
 // rollback does what `helm rollback` does: it installs again what was deployed before.
-func (h helm) rollback(ctx context.Context, last *release.Release) (*release.Release, error) {
+func (h helm) rollback(ctx context.Context, last *release.Release) error {
 	before, err := h.records.Get(h.name, last.Version-1)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the release before: %w", err)
+		return fmt.Errorf("cannot read the release before: %w", err)
 	}
-	return h.release(ctx, last.Version+1, before.Chart, before.Config, release.StatusPendingRollback, fmt.Sprintf("Rollback to %d", before.Version))
+	_, err = h.release(ctx, last.Version+1, before.Chart, before.Config, release.StatusPendingRollback, fmt.Sprintf("Rollback to %d", before.Version))
+	return err
 }
 
 // uninstall removes all records.

@@ -137,13 +137,16 @@ func TestHelm(t *testing.T) {
 	}
 	is("failed", 3, release.StatusFailed, "c")
 	problem = nil
-	if _, err := h.rollback(t.Context(), last()); err != nil {
+	if err := h.rollback(t.Context(), last()); err != nil {
 		t.Fatal(err)
 	}
 	is("rolled back", 4, release.StatusDeployed, "b")
 	history, err := h.records.History(h.name)
 	if err != nil || len(history) != 3 {
 		t.Errorf("%d revisions are kept, want 3: %v", len(history), err)
+	}
+	if deployed, err := h.records.DeployedAll(h.name); err != nil || len(deployed) != 1 {
+		t.Errorf("%d revisions are deployed, want 1: %v", len(deployed), err)
 	}
 	if err := h.uninstall(); err != nil {
 		t.Fatal(err)

@@ -183,7 +183,7 @@ func TestControlPlane(t *testing.T) {
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}})
 	s.Faults.Give(NeverStarts, "a")
 	settle(t, s.releaseReconciler(mgr, "releases", s.Helm.Poll), release.Name, s.Helm.Poll)
-	if s.answers(t.Context(), mgr.client, "vargo-a") == nil {
+	if s.publish(t.Context(), "vargo-a") == nil || s.answers(t.Context(), mgr.client, "vargo-a") == nil {
 		t.Fatal("a virtual cluster that never starts has published its kubeconfig")
 	}
 	s.Faults.Heal("a")

@@ -158,8 +158,7 @@ func (e *externalRelease) Update(ctx context.Context, cr *v1beta1.Release) (mana
 		if e.last.Version == 1 {
 			return managed.ExternalUpdate{}, e.helm.uninstall()
 		}
-		_, err := e.helm.rollback(ctx, e.last)
-		return managed.ExternalUpdate{}, err
+		return managed.ExternalUpdate{}, e.helm.rollback(ctx, e.last)
 	}
 	if e.onHost {
 		e.restart(cr.Spec.ForProvider.Namespace)

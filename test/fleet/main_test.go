@@ -62,7 +62,11 @@ func run(m *testing.M) (int, error) {
 	simulated := provider.Defaults()
 	simulated.Faults = faults
 	running, ended := sync.WaitGroup{}, error(nil)
-	running.Go(func() { ended = provider.Run(ctx, c.Config, simulated) })
+	running.Go(func() {
+		if ended = provider.Run(ctx, c.Config, simulated); ended != nil {
+			fmt.Println("The simulated providers have ended:", ended)
+		}
+	})
 	code := m.Run()
 	stop()
 	running.Wait()

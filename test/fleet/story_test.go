@@ -4,11 +4,15 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/story"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
 )
@@ -34,11 +38,13 @@ func TestStory(t *testing.T) {
 // deleteClaim deletes a claim and waits until its tenant is gone.
 func deleteClaim(ctx context.Context, t *testing.T, l *claim.Live) {
 	t.Helper()
-	id := l.XRName(ctx, t)
+	namespaces := watch(ctx, t, namespaceKind, "", "virtualargocd.io/tenant="+l.XRName(ctx, t))
 	l.Delete(ctx, t)
-	namespaces := watch(ctx, t, namespaceKind, "", "virtualargocd.io/tenant="+id)
 	namespaces.awaitNone(ctx, t, 2*time.Minute)
-	watch(ctx, t, claimKind, l.Namespace, "").awaitNone(ctx, t, 2*time.Minute)
+	eventually.True(ctx, t, 2*time.Minute, "claim "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
+		s, err := l.State(ctx)
+		return kerrors.IsNotFound(err), fmt.Sprint(s, err)
+	})
 }
 
 // TestFaults has a tenant with one fault after the other: what goes wrong is on its claim, and heals.

@@ -30,13 +30,13 @@ type Durations struct {
 	ArgoCD time.Duration
 }
 
-// Defaults are the flags of examples/install/runtime.yaml, the providers' own where that sets none, and durations as on
-// a machine that isn't busy.
+// Defaults are the flags of examples/install/runtime.yaml, the providers' own where that sets none, and durations as in
+// make e2e on two cores.
 func Defaults() Options {
 	return Options{
 		Helm:       Flags{Poll: 10 * time.Minute, MaxReconcileRate: 100},
 		Kubernetes: Flags{Poll: 50 * time.Second, MaxReconcileRate: 100},
-		Durations:  Durations{ControlPlane: 15 * time.Second, Restart: 10 * time.Second, ArgoCD: 15 * time.Second},
+		Durations:  Durations{ControlPlane: 20 * time.Second, Restart: 10 * time.Second, ArgoCD: 15 * time.Second},
 		RecordSize: 100 << 10,
 		Faults:     NewFaults(1),
 	}

@@ -29,7 +29,7 @@ if [ "$${E2E:-}" = skip ]; then \
 elif [ -z "$${KUBECONFIG:-}" ] && { [ "$$(uname -s)" != Linux ] || [ "$$(id -u)" != 0 ]; }; then \
   echo "END-TO-END TESTS CAN'T RUN HERE: THEY NEED ROOT ON LINUX, OR KUBECONFIG SET TO A CLUSTER. SET E2E=skip TO GO WITHOUT." >&2; exit 1; \
 else \
-  (cd test && $(GOTESTSUM) -- -tags e2e -count=1 -timeout=90m $(1) ./e2e); \
+  (cd test && $(GOTESTSUM) -- -tags e2e -count=1 -timeout=$(or $(3),90m) $(1) $(or $(2),./e2e)); \
 fi
 endef
 
@@ -82,6 +82,11 @@ else
 	@export E2E_FULL=1 CROSSPLANE=oldest VARGO_CLUSTER=oldest VARGO_CLUSTER_INDEX=7; trap '$(LAB) down' EXIT; $(call run-e2e,-run '^TestCustomer$$')
 	@export E2E_FULL=1 VARGO_CLUSTER=release VARGO_CLUSTER_INDEX=6; trap '$(LAB) down' EXIT; $(call run-e2e,-run '^TestRelease$$')
 endif
+
+# A fleet has a cluster of its own, on which the providers' packages run no pods.
+.PHONY: fleet
+fleet: ## Measure TENANTS (default 30) simulated tenants, at rest for QUIET (default 1m), on an embedded cluster of their own (root)
+	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,,./fleet,4h)
 
 .PHONY: cluster
 cluster: ## Install everything, ready for claims, on the embedded cluster (root) or on the cluster of KUBECONFIG

@@ -60,6 +60,11 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	if err := usePushedProxy(objects, pushed); err != nil {
 		return err
 	}
+	if i.SimulatedProviders {
+		if err := withoutPods(objects); err != nil {
+			return err
+		}
+	}
 	for _, r := range rewrites {
 		// Before the Configuration, or Crossplane would look in vain first.
 		objects = append([]*unstructured.Unstructured{r.imageConfig()}, objects...)

@@ -104,3 +104,16 @@ func usePushedProxy(objects []*unstructured.Unstructured, pushed []xpkg.Pushed) 
 	}
 	return nil
 }
+
+// withoutPods has the providers run no pods.
+func withoutPods(objects []*unstructured.Unstructured) error {
+	for _, o := range objects {
+		if o.GetKind() != "DeploymentRuntimeConfig" || !strings.Contains(o.GetName(), "provider") {
+			continue
+		}
+		if err := unstructured.SetNestedField(o.Object, int64(0), "spec", "deploymentTemplate", "spec", "replicas"); err != nil {
+			return err
+		}
+	}
+	return nil
+}

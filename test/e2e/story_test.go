@@ -1,0 +1,38 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/story"
+)
+
+// TestStory tells of a real tenant what TestStory of test/fleet tells of a simulated one: its claim says the same. If this
+// fails after a change, the simulation isn't true any more.
+func TestStory(t *testing.T) {
+	onlyInFull(t)
+	t.Parallel()
+	scaleRepoServer := func(replicas int32) func(context.Context, *testing.T, *claim.Live) {
+		return func(ctx context.Context, t *testing.T, l *claim.Live) {
+			t.Helper()
+			scale(ctx, t, open(ctx, t, l).Typed.AppsV1().Deployments("argocd"), "argocd-repo-server", replicas)
+		}
+	}
+	testenv.Test(t, features.New("story").
+		Assess("TheSameAsSimulated", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			seen := story.Tell(ctx, t, host, newClaim("story"), story.Hands{
+				Stop: scaleRepoServer(0), Start: scaleRepoServer(1),
+				Delete: func(ctx context.Context, t *testing.T, l *claim.Live) { deleteAndAwait(ctx, t, l, readyWithin) },
+			})
+			if err := story.Hold(seen); err != nil {
+				t.Error(err)
+			}
+			return ctx
+		}).Feature())
+}

@@ -1,0 +1,35 @@
+package story
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestHold(t *testing.T) {
+	pending, installing, ready, degraded := State{Phase: "Pending"}, State{Phase: "Provisioning"}, State{Phase: "Ready"}, State{Phase: "Degraded"}
+	defer func(was []station) { way = was }(way)
+	way = []station{{pending, true}, {installing, false}, {ready, false}, {degraded, false}, {ready, false}, {State{}, true}}
+	for name, c := range map[string]struct {
+		seen []State
+		want string
+	}{
+		"Whole":           {[]State{pending, installing, ready, degraded, ready, {}}, ""},
+		"PassingUnseen":   {[]State{installing, ready, degraded, ready}, ""},
+		"Missing":         {[]State{pending, ready, degraded, ready}, "was not seen as\nProvisioning"},
+		"MissingAtTheEnd": {[]State{pending, installing, ready, degraded}, "was never seen as\nReady"},
+		"Foreign":         {[]State{installing, ready, degraded, ready, {Phase: "Updating"}}, "comes nowhere"},
+		"Backwards":       {[]State{installing, pending, ready, degraded, ready}, "was not seen as\nReady"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Hold(c.seen)
+			if got := ""; err != nil {
+				got = strings.Join(strings.Fields(err.Error()), " ")
+				if c.want == "" || !strings.Contains(got, strings.Join(strings.Fields(c.want), " ")) {
+					t.Errorf("%s; want %q", got, c.want)
+				}
+			} else if c.want != "" {
+				t.Errorf("no error, want %q", c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,36 @@
+package story
+
+// What Crossplane and the product say, as stateOf writes it.
+const (
+	success, waiting, available, deleting = "True ReconcileSuccess", "False Waiting", "True Available", "False Deleting"
+	accepted                              = "True Accepted"
+
+	installing           = "False Installing"
+	waitingForNamespace  = "False WaitingForNamespace"
+	waitingForVirtual    = "False WaitingForVirtualCluster"
+	waitingForWorkloads  = "False WaitingForWorkloads"
+	workloadsUnavailable = "False WorkloadsUnavailable"
+)
+
+// way is what a tenant's claim says from its creation to its end.
+var way = []station{
+	// It comes up.
+	{State{}, true},
+	{State{Synced: success, Ready: waiting}, true},
+	{State{"Pending", success, waiting, waitingForNamespace, waitingForVirtual, accepted}, false},
+	{State{"Provisioning", success, waiting, installing, waitingForVirtual, accepted}, false},
+	{State{"Provisioning", success, waiting, available, installing, accepted}, false},
+	{State{"Provisioning", success, waiting, available, waitingForWorkloads, accepted}, true},
+	{State{"Ready", success, available, available, available, accepted}, false},
+
+	// A value changes.
+	{State{"Updating", success, waiting, available, installing, accepted}, false},
+	{State{"Ready", success, available, available, available, accepted}, false},
+
+	// A workload breaks and heals.
+	{State{"Degraded", success, waiting, available, workloadsUnavailable, accepted}, false},
+	{State{"Ready", success, available, available, available, accepted}, false},
+
+	// It is deleted.
+	{State{"Ready", success, deleting, available, available, accepted}, true},
+}

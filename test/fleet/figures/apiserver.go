@@ -1,0 +1,80 @@
+package figures
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"k8s.io/client-go/rest"
+)
+
+// APIServer is what an API server has counted since it was started.
+type APIServer struct {
+	// Requests by verb, without watches, and etcd's by operation.
+	Requests, Etcd map[string]float64
+	// DBSize of etcd, in bytes.
+	DBSize float64
+}
+
+// ReadAPIServer reads the metrics of an API server.
+func ReadAPIServer(ctx context.Context, client rest.Interface) (APIServer, error) {
+	data, err := client.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return APIServer{}, fmt.Errorf("cannot read the metrics of the API server: %w", err)
+	}
+	return parseAPIServer(data)
+}
+
+func parseAPIServer(data []byte) (APIServer, error) {
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(data))
+	if err != nil {
+		return APIServer{}, fmt.Errorf("cannot parse the metrics of the API server: %w", err)
+	}
+	out := APIServer{
+		Requests: sums(families["apiserver_request_total"], "verb"),
+		Etcd:     sums(families["etcd_requests_total"], "operation"),
+	}
+	for _, v := range sums(families["apiserver_storage_size_bytes"], "storage_cluster_id") {
+		out.DBSize += v
+	}
+	delete(out.Requests, "WATCH")
+	delete(out.Requests, "CONNECT")
+	return out, nil
+}
+
+// sums adds up the values of a metric for each value of a label.
+func sums(family *dto.MetricFamily, label string) map[string]float64 {
+	out := map[string]float64{}
+	for _, m := range family.GetMetric() {
+		key := ""
+		for _, l := range m.GetLabel() {
+			if l.GetName() == label {
+				key = l.GetValue()
+			}
+		}
+		out[key] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+	}
+	return out
+}
+
+// Since returns what was counted since before. The size is the one now.
+func (a APIServer) Since(before APIServer) APIServer {
+	return APIServer{Requests: minus(a.Requests, before.Requests), Etcd: minus(a.Etcd, before.Etcd), DBSize: a.DBSize}
+}
+
+func minus(a, b map[string]float64) map[string]float64 {
+	out := map[string]float64{}
+	for key, value := range a {
+		if d := value - b[key]; d > 0 {
+			out[key] = d
+		}
+	}
+	return out
+}
+
+// Writes are etcd's operations that change something.
+func (a APIServer) Writes() float64 { return a.Etcd["create"] + a.Etcd["update"] + a.Etcd["delete"] }

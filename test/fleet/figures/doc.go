@@ -1,0 +1,2 @@
+// Package figures measures what a cluster uses.
+package figures

@@ -1,0 +1,82 @@
+package figures
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const metrics = `# TYPE apiserver_request_total counter
+apiserver_request_total{code="200",resource="pods",verb="GET"} 7
+apiserver_request_total{code="404",resource="pods",verb="GET"} 2
+apiserver_request_total{code="200",resource="pods",verb="PATCH"} 5
+apiserver_request_total{code="0",resource="pods",verb="WATCH"} 90
+# TYPE etcd_requests_total counter
+etcd_requests_total{operation="get",type="pods"} 11
+etcd_requests_total{operation="update",type="pods"} 3
+etcd_requests_total{operation="create",type="pods"} 2
+# TYPE apiserver_storage_size_bytes gauge
+apiserver_storage_size_bytes{storage_cluster_id="a"} 4096
+`
+
+func TestAPIServer(t *testing.T) {
+	now, err := parseAPIServer([]byte(metrics))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := APIServer{Requests: map[string]float64{"GET": 9, "PATCH": 1}, Etcd: map[string]float64{"update": 1}}
+	got := now.Since(before)
+	want := APIServer{
+		Requests: map[string]float64{"PATCH": 4}, Etcd: map[string]float64{"get": 11, "update": 2, "create": 2}, DBSize: 4096,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if w := got.Writes(); w != 4 {
+		t.Errorf("%v writes to etcd, want 4", w)
+	}
+}
+
+func TestProgramOf(t *testing.T) {
+	for args, want := range map[string]string{
+		"/usr/local/bin/crossplane core start --circuit-breaker-burst=500": "Crossplane",
+		"/usr/local/bin/crossplane rbac start":                             "",
+		"/function":                                                        "function",
+		"/function proxy":                                                  "",
+		"/cache/kube-apiserver/v1.35.4/kube-apiserver --bind-address=::":   "API server",
+		"/cache/etcd/v3.7.3/etcd --name=vargo":                             "etcd",
+		"/pause":                                                           "",
+	} {
+		if got := programOf(strings.Fields(args)); got != want {
+			t.Errorf("%s is %q, want %q", args, got, want)
+		}
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	times := []time.Duration{4, 1, 3, 2}
+	for percent, want := range map[int]time.Duration{50: 2, 95: 4, 100: 4, 25: 1, 1: 1} {
+		if got := Percentile(times, percent); got != want {
+			t.Errorf("%d %%: %d, want %d", percent, got, want)
+		}
+	}
+	if got := Percentile(nil, 50); got != 0 {
+		t.Errorf("none: %d, want 0", got)
+	}
+}
+
+func TestTable(t *testing.T) {
+	table := NewTable("30 tenants")
+	table.AddTimes("until Ready", []time.Duration{time.Second, 2 * time.Second})
+	table.Add("memory", "%s", MiB(3<<20))
+	out := &strings.Builder{}
+	if err := table.Print(out); err != nil {
+		t.Fatal(err)
+	}
+	const want = "| | 30 tenants |\n| --- | --- |\n| until Ready | 1.0 s / 2.0 s / 2.0 s |\n| memory | 3 MiB |\n"
+	if d := cmp.Diff(want, out.String()); d != "" {
+		t.Error(d)
+	}
+}

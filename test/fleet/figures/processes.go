@@ -1,0 +1,77 @@
+package figures
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/procfs"
+)
+
+// A Process is what a program has used.
+type Process struct {
+	// CPU time in seconds since its start, and resident memory in bytes.
+	CPU, Memory float64
+}
+
+// ReadProcesses reads what the programs of an embedded cluster use, by the name of its cgroup on this machine, and this
+// process as the simulated providers.
+func ReadProcesses(cgroup string) (map[string]Process, error) {
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the processes of the machine: %w", err)
+	}
+	out := map[string]Process{}
+	for _, p := range all {
+		name := nameOf(p, cgroup)
+		if name == "" {
+			continue
+		}
+		stat, err := p.Stat()
+		if err != nil {
+			continue // It is gone.
+		}
+		was := out[name]
+		out[name] = Process{CPU: was.CPU + stat.CPUTime(), Memory: was.Memory + float64(stat.ResidentMemory())}
+	}
+	return out, nil
+}
+
+// nameOf returns the name of a process that is measured, "" for others.
+func nameOf(p procfs.Proc, cgroup string) string {
+	if p.PID == os.Getpid() {
+		return "providers (simulated, with the test)"
+	}
+	groups, err := p.Cgroups()
+	if err != nil {
+		return ""
+	}
+	inside := false
+	for _, g := range groups {
+		inside = inside || g.Path == "/"+cgroup || strings.HasPrefix(g.Path, "/"+cgroup+"/")
+	}
+	args, err := p.CmdLine()
+	if err != nil || !inside || len(args) == 0 {
+		return ""
+	}
+	return programOf(args)
+}
+
+// programOf returns what a program is called here, by its command line; "" for others.
+func programOf(args []string) string {
+	switch program := filepath.Base(args[0]); {
+	case program == "crossplane" && slices.Contains(args, "core"):
+		return "Crossplane"
+	case program == "function" && !slices.Contains(args, "proxy"):
+		return "function"
+	case program == "kube-apiserver":
+		return "API server"
+	case program == "kube-controller-manager":
+		return "controller manager"
+	case program == "etcd":
+		return "etcd"
+	}
+	return ""
+}

@@ -1,0 +1,167 @@
+//go:build e2e
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/prometheus/procfs"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
+)
+
+// namespace is where the fleet's claims are, and plan the name of their plan.
+const (
+	namespace = "fleet"
+	plan      = "fleet"
+)
+
+// toldWithin is the promise for a workload that breaks: provider-kubernetes looks every 50 seconds, give or take a tenth.
+const toldWithin = 90 * time.Second
+
+// TestFleet measures a fleet: TENANTS of them, at rest for QUIET.
+func TestFleet(t *testing.T) {
+	n := setting(t, "TENANTS", 30, strconv.Atoi)
+	quiet := setting(t, "QUIET", time.Minute, time.ParseDuration)
+	ctx := t.Context()
+	createNamespace(ctx, t, namespace)
+	createPlan(ctx, t)
+
+	claims := watch(ctx, t, claimKind, namespace, "")
+	composites := watch(ctx, t, compositeKind, "", "crossplane.io/claim-namespace="+namespace)
+	releases := watch(ctx, t, releaseKind, "", "crossplane.io/claim-namespace="+namespace)
+	namespaces := watch(ctx, t, namespaceKind, "", "virtualargocd.io/tenant")
+	table := figures.NewTable(fmt.Sprintf("%d tenants", n))
+	each := 10*time.Minute + time.Duration(n)*5*time.Second
+
+	before := readAPIServer(ctx, t)
+	began := time.Now()
+	for i := range n {
+		if _, err := claim.Submit(ctx, host, claim.New(fmt.Sprintf("tenant%04d", i)).In(namespace).Set(plan, "spec", "plan")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() { deleteAll(context.WithoutCancel(ctx), t) })
+	table.Add("all claims created within", "%.1f s", time.Since(began).Seconds())
+	table.AddTimes("from the first claim to Ready, median / 95 % / all", claims.await(ctx, t, began, each, n, "come up", isReady))
+	spent := readAPIServer(ctx, t).Since(before)
+	table.Add("writes to etcd until all are Ready", "%.0f, %.0f a tenant", spent.Writes(), spent.Writes()/float64(n))
+	table.Add("size of etcd", "%s", figures.MiB(spent.DBSize))
+
+	atRest(ctx, t, table, n, quiet)
+
+	broken := composites.store.List()[n/2].(*unstructured.Unstructured) //nolint:forcetypeassert // The informer is dynamic.
+	began = time.Now()
+	faults.Break(broken.GetName(), proxy.Workload{Name: "argocd-repo-server", Replicas: 1, Why: "container repo-server: OOMKilled: "})
+	name, _, _ := unstructured.NestedString(broken.Object, "spec", "claimRef", "name")
+	degraded := claims.await(ctx, t, began, 10*time.Minute, 1, "tell a break", func(o *unstructured.Unstructured) bool {
+		return o.GetName() == name && phaseOf(o) == "Degraded"
+	})
+	table.Add("from a break to its claim", "%.1f s", degraded[0].Seconds())
+	if degraded[0] > toldWithin {
+		t.Errorf("a broken workload is on its claim after %s, want %s", degraded[0], toldWithin)
+	}
+	faults.Heal(broken.GetName())
+
+	before, began = readAPIServer(ctx, t), time.Now()
+	editPlan(ctx, t)
+	table.AddTimes("from an edit of the plan to its second revision of Argo CD, median / 95 % / all", releases.await(ctx, t, began, each, n, "get the edit", isSecondRevision))
+	claims.await(ctx, t, began, each, n, "are Ready after the edit", isReady)
+	table.Add("from an edit of the plan to all Ready", "%.1f s", time.Since(began).Seconds())
+	table.Add("writes to etcd by an edit of the plan", "%.0f a tenant", readAPIServer(ctx, t).Since(before).Writes()/float64(n))
+
+	began = time.Now()
+	deleteAll(ctx, t)
+	claims.awaitNone(ctx, t, goneWithin)
+	table.Add("from the deletion to the last claim gone", "%.1f s", time.Since(began).Seconds())
+	composites.awaitNone(ctx, t, goneWithin)
+	namespaces.awaitNone(ctx, t, goneWithin)
+	table.Add("from the deletion to the last namespace gone", "%.1f s", time.Since(began).Seconds())
+
+	fmt.Println()
+	if err := table.Print(os.Stdout); err != nil {
+		t.Error(err)
+	}
+	fmt.Println("\n" + conditions(n, quiet))
+}
+
+// atRest measures what a fleet costs at which nobody does anything.
+func atRest(ctx context.Context, t *testing.T, table *figures.Table, n int, quiet time.Duration) {
+	t.Helper()
+	processes := func() map[string]figures.Process {
+		p, err := figures.ReadProcesses(cluster)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	// Until what all have been Ready for is over: the last writes of their installations.
+	time.Sleep(min(quiet, time.Minute))
+	before, used := readAPIServer(ctx, t), processes()
+	time.Sleep(quiet)
+	spent, after := readAPIServer(ctx, t).Since(before), processes()
+	tenantMinutes := float64(n) * quiet.Minutes()
+	for _, verb := range slices.Sorted(maps.Keys(spent.Requests)) {
+		table.Add("at rest: "+verb+" requests", "%.1f a second, %.2f a tenant and minute", spent.Requests[verb]/quiet.Seconds(), spent.Requests[verb]/tenantMinutes)
+	}
+	table.Add("at rest: writes to etcd", "%.1f a second, %.2f a tenant and minute", spent.Writes()/quiet.Seconds(), spent.Writes()/tenantMinutes)
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		table.Add("at rest: "+name, "%.2f CPU, %s", (after[name].CPU-used[name].CPU)/quiet.Seconds(), figures.MiB(after[name].Memory))
+	}
+}
+
+func readAPIServer(ctx context.Context, t *testing.T) figures.APIServer {
+	t.Helper()
+	out, err := figures.ReadAPIServer(ctx, host.Typed.CoreV1().RESTClient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// conditions say where and when the figures were measured, and how.
+func conditions(n int, quiet time.Duration) string {
+	memory := "memory of unknown size"
+	if fs, err := procfs.NewDefaultFS(); err == nil {
+		if info, err := fs.Meminfo(); err == nil && info.MemTotal != nil {
+			memory = figures.MiB(float64(*info.MemTotal)*1024) + " of memory"
+		}
+	}
+	return fmt.Sprintf("Measured on a machine with %d cores and %s, %s, by `make fleet TENANTS=%d QUIET=%s`.",
+		runtime.NumCPU(), memory, time.Now().Format(time.DateOnly), n, quiet)
+}
+
+func isSecondRevision(o *unstructured.Unstructured) bool {
+	status, _, _ := unstructured.NestedMap(o.Object, "status", "atProvider")
+	revision, _ := status["revision"].(int64)
+	return o.GetAnnotations()["crossplane.io/external-name"] == "argocd" && revision > 1 && status["state"] == "deployed"
+}
+
+func deleteAll(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if err := host.Dynamic.Resource(claimKind).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// editPlan changes a value of Argo CD's chart.
+func editPlan(ctx context.Context, t *testing.T) {
+	t.Helper()
+	const patch = `{"data":{"values":{"argocd":{"configs":{"params":{"controller.status.processors":"21"}}}}}}`
+	if _, err := host.Dynamic.Resource(planKind).Patch(ctx, planObject, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,91 @@
+//go:build e2e
+
+// Package fleet tries the product with many tenants, whose virtual clusters are simulated: on a real API server with a
+// real Crossplane and the product's packages, the package provider plays the part of both providers.
+//
+//	make fleet               30 tenants, which are at rest for a minute
+//	make fleet TENANTS=1000 QUIET=15m
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
+)
+
+var (
+	host   *kube.Cluster
+	faults = provider.NewFaults(1)
+	// cluster is the name of the embedded cluster's cgroup.
+	cluster string
+)
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Println("FAILED:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	options, err := platform.FromEnvironment()
+	if err != nil {
+		return 0, err
+	}
+	// Only on the embedded cluster is nobody else whose providers would have to stop.
+	options.Kubeconfig, options.Tests, options.SimulatedProviders = "", true, true
+	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
+	c, err := platform.Ensure(ctx, options)
+	if err != nil {
+		return 0, err
+	}
+	config, err := node.FromEnvironment(options.Cache)
+	if err != nil {
+		return 0, err
+	}
+	cluster = "vargo-" + config.Name
+	if host, err = kube.New(c.Config); err != nil {
+		return 0, err
+	}
+	simulated := provider.Defaults()
+	simulated.Faults = faults
+	running, ended := sync.WaitGroup{}, error(nil)
+	running.Go(func() {
+		if ended = provider.Run(ctx, c.Config, simulated); ended != nil {
+			fmt.Println("The simulated providers have ended:", ended)
+		}
+	})
+	code := m.Run()
+	stop()
+	running.Wait()
+	return code, ended
+}
+
+// setting reads a variable of the environment.
+func setting[T any](t *testing.T, name string, byDefault T, parse func(string) (T, error)) T {
+	t.Helper()
+	v := os.Getenv(name)
+	if v == "" {
+		return byDefault
+	}
+	out, err := parse(v)
+	if err != nil {
+		t.Fatalf("cannot use %s=%s: %v", name, v, err)
+	}
+	return out
+}
+
+// goneWithin is the time that many tenants have to be deleted.
+const goneWithin = 30 * time.Minute

@@ -1,0 +1,98 @@
+package provider
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
+)
+
+// newKubeconfig makes the data of the Secret that vcluster writes its kubeconfig to.
+func newKubeconfig() (map[string][]byte, error) {
+	ca, err := certs.NewAuthority("kubernetes")
+	if err != nil {
+		return nil, err
+	}
+	pair, err := ca.Sign(certs.Identity{Name: "kubernetes-super-admin", Group: "system:masters"})
+	if err != nil {
+		return nil, err
+	}
+	key, err := pair.KeyPEM()
+	if err != nil {
+		return nil, err
+	}
+	const name = "my-vcluster"
+	config, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: "https://localhost:8443", CertificateAuthorityData: ca.CertPEM()}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {ClientCertificateData: pair.CertPEM(), ClientKeyData: key}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot write a kubeconfig: %w", err)
+	}
+	return map[string][]byte{
+		tenant.KubeconfigSourceKey: config,
+		"certificate-authority":    ca.CertPEM(), "client-certificate": pair.CertPEM(), "client-key": key,
+	}, nil
+}
+
+// start has the control plane in a namespace publish its kubeconfig when it has started, unless it has already.
+func (s *simulation) start(ctx context.Context, local client.Client, namespace string, installed time.Time) {
+	if s.answers(ctx, local, namespace) == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starting[namespace] {
+		return
+	}
+	s.starting[namespace] = true
+	// Control planes run whether the providers do or not.
+	ctx = context.WithoutCancel(ctx)
+	go func() {
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.starting, namespace)
+		}()
+		time.Sleep(time.Until(installed.Add(s.Faults.takes(tenantOf(namespace), s.Durations.ControlPlane))))
+		for {
+			err := s.publish(ctx, namespace)
+			if err == nil || kerrors.IsAlreadyExists(err) || kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+				return
+			}
+			time.Sleep(time.Second)
+		}
+	}()
+}
+
+// publish writes the kubeconfig.
+func (s *simulation) publish(ctx context.Context, namespace string) error {
+	if err := s.host.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{}); err != nil {
+		return err
+	}
+	if s.Faults.Has(NeverStarts, tenantOf(namespace)) {
+		return fmt.Errorf("the control plane in %s doesn't start", namespace)
+	}
+	return s.host.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tenant.KubeconfigSource},
+		Data:       s.kubeconfig,
+	})
+}
+
+// restart has the virtual cluster in a namespace not answer for a while.
+func (s *simulation) restart(namespace string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restarting[namespace] = time.Now().Add(s.Faults.takes(tenantOf(namespace), s.Durations.Restart))
+}

@@ -1,0 +1,106 @@
+package provider
+
+import (
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+)
+
+// A Fault is something that goes wrong for a share of all tenants.
+type Fault string
+
+const (
+	// NeverStarts keeps the pod of the control plane from being scheduled.
+	NeverStarts Fault = "NeverStarts"
+	// UpgradeFails has a change of argo-cd not become ready until Helm gives up. Then the provider rolls it back.
+	UpgradeFails Fault = "UpgradeFails"
+	// UpgradeDegrades has Argo CD's API server fail after a change of argo-cd that Helm found ready.
+	UpgradeDegrades Fault = "UpgradeDegrades"
+	// Slow makes everything in a virtual cluster take SlowBy times as long.
+	Slow Fault = "Slow"
+)
+
+// SlowBy is how many times as long it takes for tenants that have the fault Slow.
+const SlowBy = 4
+
+// Faults say what goes wrong, and for whom. They can be changed at any time; the providers notice when they look at a
+// resource the next time. The same seed means the same tenants.
+type Faults struct {
+	seed uint64
+
+	mu     sync.RWMutex
+	shares map[Fault]float64
+	// given are faults that single tenants have.
+	given map[string]map[Fault]bool
+	// broken are workloads that are other than they should be, by tenant and name.
+	broken map[string]map[string]proxy.Workload
+}
+
+// NewFaults returns faults that nobody has yet.
+func NewFaults(seed uint64) *Faults {
+	return &Faults{seed: seed, shares: map[Fault]float64{}, given: map[string]map[Fault]bool{}, broken: map[string]map[string]proxy.Workload{}}
+}
+
+// Set gives a fault to a share of all tenants, from 0 to 1.
+func (f *Faults) Set(fault Fault, share float64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.shares[fault] = share
+}
+
+// Give gives a fault to one tenant.
+func (f *Faults) Give(fault Fault, tenant string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.given[tenant] == nil {
+		f.given[tenant] = map[Fault]bool{}
+	}
+	f.given[tenant][fault] = true
+}
+
+// Has reports whether a tenant has a fault. Who has it at a share has it at each higher one.
+func (f *Faults) Has(fault Fault, tenant string) bool {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%d/%s/%s", f.seed, fault, tenant)
+	// FNV spreads the end of its input over the lower bits.
+	return f.given[tenant][fault] || float64(h.Sum64()&math.MaxUint16)/(math.MaxUint16+1) < f.shares[fault]
+}
+
+// Break has one of a tenant's workloads be as given, whatever else holds: unavailable, missing or without replicas.
+func (f *Faults) Break(tenant string, w proxy.Workload) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken[tenant] == nil {
+		f.broken[tenant] = map[string]proxy.Workload{}
+	}
+	f.broken[tenant][w.Name] = w
+}
+
+// Heal undoes each Break of a tenant, and takes from it what Give gave.
+func (f *Faults) Heal(tenant string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.broken, tenant)
+	delete(f.given, tenant)
+}
+
+func (f *Faults) brokenOf(tenant string) map[string]proxy.Workload {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return maps.Clone(f.broken[tenant])
+}
+
+// takes returns how long something takes for a tenant that takes d for others.
+func (f *Faults) takes(tenant string, d time.Duration) time.Duration {
+	if f.Has(Slow, tenant) {
+		return SlowBy * d
+	}
+	return d
+}

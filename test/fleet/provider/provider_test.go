@@ -1,0 +1,201 @@
+package provider
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+)
+
+func TestFaults(t *testing.T) {
+	count := func(f *Faults, fault Fault) (n int) {
+		for i := range 1000 {
+			if f.Has(fault, fmt.Sprintf("tenant%04d-abcde", i)) {
+				n++
+			}
+		}
+		return n
+	}
+	f := NewFaults(1)
+	if n := count(f, Slow); n != 0 {
+		t.Errorf("%d of 1000 have a fault that nobody was given", n)
+	}
+	f.Set(Slow, 0.1)
+	if n := count(f, Slow); n < 70 || n > 130 {
+		t.Errorf("%d of 1000 have a fault that a tenth was given", n)
+	}
+	if n := count(f, NeverStarts); n != 0 {
+		t.Errorf("%d of 1000 have a fault in place of another", n)
+	}
+	again, other := NewFaults(1), NewFaults(2)
+	again.Set(Slow, 0.1)
+	other.Set(Slow, 0.1)
+	differ := 0
+	for i := range 1000 {
+		id := fmt.Sprintf("tenant%04d-abcde", i)
+		if f.Has(Slow, id) != again.Has(Slow, id) {
+			t.Fatalf("the same seed means something else for %s", id)
+		}
+		if f.Has(Slow, id) != other.Has(Slow, id) {
+			differ++
+		}
+	}
+	if differ == 0 {
+		t.Error("another seed means the same tenants")
+	}
+	f.Set(Slow, 1)
+	if n := count(f, Slow); n != 1000 {
+		t.Errorf("%d of 1000 have a fault that all were given", n)
+	}
+	if got := f.takes("tenant", time.Second); got != SlowBy*time.Second {
+		t.Errorf("a slow tenant takes %s", got)
+	}
+}
+
+func TestBreak(t *testing.T) {
+	f := NewFaults(1)
+	f.Break("a", proxy.Workload{Name: "argocd-server", Why: "broken"})
+	f.Give(Slow, "a")
+	if got := f.brokenOf("a")["argocd-server"].Why; got != "broken" {
+		t.Errorf("the broken workload is %q", got)
+	}
+	if got := f.brokenOf("b"); len(got) != 0 {
+		t.Errorf("another tenant's workloads are broken: %v", got)
+	}
+	if !f.Has(Slow, "a") || f.Has(Slow, "b") || f.Has(NeverStarts, "a") {
+		t.Error("not just the fault that was given to one tenant")
+	}
+	f.Heal("a")
+	if got := f.brokenOf("a"); len(got) != 0 {
+		t.Errorf("healed workloads are broken: %v", got)
+	}
+	if f.Has(Slow, "a") {
+		t.Error("a healed tenant has a fault")
+	}
+}
+
+// TestKubeconfig has the function read what a simulated virtual cluster publishes.
+func TestKubeconfig(t *testing.T) {
+	data, err := newKubeconfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := credentials.ReadVirtualKubeconfig(data[tenant.KubeconfigSourceKey]); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHelm leads a release through its life.
+func TestHelm(t *testing.T) {
+	broken := errors.New("timed out")
+	var problem error
+	h := helm{
+		records: storage.Init(driver.NewMemory()), name: "argocd", namespace: "argocd", size: 10,
+		ready: func(context.Context) error { return problem },
+	}
+	h.records.MaxHistory = 3
+	chart := &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0", APIVersion: chart.APIVersionV2}}
+	last := func() *release.Release {
+		r, err := h.records.Last(h.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	is := func(what string, revision int, status release.Status, value string) {
+		t.Helper()
+		r := last()
+		if r.Version != revision || r.Info.Status != status || r.Config["key"] != value {
+			t.Errorf("%s: revision %d, %s, %v; want %d, %s, %s", what, r.Version, r.Info.Status, r.Config["key"], revision, status, value)
+		}
+	}
+	install := func(before *release.Release, value string) error {
+		_, err := h.install(t.Context(), before, chart, map[string]any{"key": value})
+		return err
+	}
+	if err := install(nil, "a"); err != nil {
+		t.Fatal(err)
+	}
+	is("installed", 1, release.StatusDeployed, "a")
+	if err := install(last(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	is("upgraded", 2, release.StatusDeployed, "b")
+	problem = broken
+	if err := install(last(), "c"); !errors.Is(err, broken) {
+		t.Fatalf("a broken upgrade: %v", err)
+	}
+	is("failed", 3, release.StatusFailed, "c")
+	problem = nil
+	if err := h.rollback(t.Context(), last()); err != nil {
+		t.Fatal(err)
+	}
+	is("rolled back", 4, release.StatusDeployed, "b")
+	history, err := h.records.History(h.name)
+	if err != nil || len(history) != 3 {
+		t.Errorf("%d revisions are kept, want 3: %v", len(history), err)
+	}
+	if deployed, err := h.records.DeployedAll(h.name); err != nil || len(deployed) != 1 {
+		t.Errorf("%d revisions are deployed, want 1: %v", len(deployed), err)
+	}
+	if err := h.uninstall(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.records.Last(h.name); !errors.Is(err, driver.ErrReleaseNotFound) {
+		t.Errorf("uninstalled: %v", err)
+	}
+}
+
+func TestWait(t *testing.T) {
+	if err := wait(t.Context(), time.Millisecond, time.Minute); err != nil {
+		t.Error(err)
+	}
+	if err := wait(t.Context(), time.Minute, time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("longer than Helm waits: %v", err)
+	}
+}
+
+func TestReady(t *testing.T) {
+	const query = `object.data["unavailable"] == ''`
+	for value, want := range map[string]bool{"": true, "deployment.argocd-server": false} {
+		got, err := ready(query, map[string]any{"data": map[string]any{"unavailable": value}})
+		if err != nil || got != want {
+			t.Errorf("with %q it is ready: %t, %v", value, got, err)
+		}
+	}
+	if _, err := ready(query, map[string]any{}); err == nil {
+		t.Error("what can't be evaluated is no error")
+	}
+	if _, err := ready("object.", nil); err == nil {
+		t.Error("what can't be compiled is no error")
+	}
+}
+
+func TestSame(t *testing.T) {
+	manifest := map[string]any{"spec": map[string]any{"hard": map[string]any{"cpu": "1000m"}}}
+	is := func(cpu string) map[string]any {
+		return map[string]any{"spec": map[string]any{"hard": map[string]any{"cpu": cpu}}, "status": "of " + cpu}
+	}
+	for name, c := range map[string]struct {
+		a, b map[string]any
+		want bool
+	}{
+		"WrittenInAnotherWay": {is("1"), is("1"), true},
+		"Different":           {is("1"), is("2"), false},
+		"Missing":             {map[string]any{}, is("1"), false},
+	} {
+		if got := same(manifest, c.a, c.b); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

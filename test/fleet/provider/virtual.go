@@ -1,0 +1,130 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+	"helm.sh/helm/v3/pkg/release"
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+)
+
+// virtualObjects are Objects of one virtual cluster, and the pod of its control plane. What has been created there is
+// known from the status of the Object.
+type virtualObjects struct {
+	*simulation
+	local     client.Client
+	namespace string
+}
+
+func (v virtualObjects) get(ctx context.Context, o *v1alpha2.Object, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	is := manifest.DeepCopy()
+	switch manifest.GetKind() {
+	case "ConfigMap":
+		data, err := v.summary(ctx, manifest.GetName())
+		if err != nil {
+			return nil, err
+		}
+		return is, unstructured.SetNestedStringMap(is.Object, data, "data")
+	case "Ingress":
+		return is, unstructured.SetNestedSlice(is.Object, []any{map[string]any{"ip": "192.0.2.1"}}, "status", "loadBalancer", "ingress")
+	case "Pod":
+		return is, v.pod(ctx, is)
+	}
+	raw := o.Status.AtProvider.Manifest.Raw
+	if raw == nil {
+		return nil, kerrors.NewNotFound(schema.GroupResource{Resource: manifest.GetKind()}, manifest.GetName())
+	}
+	return is, json.Unmarshal(raw, &is.Object)
+}
+
+func (v virtualObjects) desired(_ context.Context, _ *v1alpha2.Object, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	return manifest, nil
+}
+
+func (v virtualObjects) apply(_ context.Context, _ *v1alpha2.Object, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	is := manifest.DeepCopy()
+	if manifest.GetKind() != "Application" {
+		return is, nil
+	}
+	return is, unstructured.SetNestedMap(is.Object, map[string]any{
+		"sync":   map[string]any{"status": "Synced", "revision": "0000000000000000000000000000000000000000"},
+		"health": map[string]any{"status": "Healthy"},
+	}, "status")
+}
+
+// remove does nothing: what is in a virtual cluster goes with it.
+func (v virtualObjects) remove(context.Context, *v1alpha2.Object, *unstructured.Unstructured) error {
+	return nil
+}
+
+// pod writes the status of the control plane's pod.
+func (v virtualObjects) pod(ctx context.Context, pod *unstructured.Unstructured) error {
+	status := map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{"name": "syncer", "ready": true}}}
+	if v.answers(ctx, v.local, v.namespace) != nil {
+		status = map[string]any{"phase": "Pending"}
+		if v.Faults.Has(NeverStarts, tenantOf(v.namespace)) {
+			status["conditions"] = []any{map[string]any{
+				"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available: 1 Insufficient cpu.",
+			}}
+		}
+	}
+	return unstructured.SetNestedMap(pod.Object, status, "status")
+}
+
+// summary is what the proxy says of Argo CD's workloads.
+func (v virtualObjects) summary(ctx context.Context, name string) (map[string]string, error) {
+	workloads, err := proxy.ReadSummaryName(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the name of the summary: %w", err)
+	}
+	status, revision, err := v.installed(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id := tenantOf(v.namespace)
+	broken := v.Faults.brokenOf(id)
+	for i := range workloads {
+		w := &workloads[i]
+		if is, ok := broken[w.Name]; ok {
+			kind := w.Kind
+			*w = is
+			w.Kind = kind
+			continue
+		}
+		if w.Missing = status == ""; w.Missing {
+			continue
+		}
+		w.Replicas, w.Available, w.Images = 1, true, map[string]string{"server": "quay.io/argoproj/argocd:simulated"}
+		if w.Name != tenant.ArgoCDServer {
+			continue
+		}
+		// Helm waits for it, and what fails is one workload of those that a change replaces.
+		if w.Available = status == release.StatusDeployed; status == release.StatusFailed || revision > 1 && v.Faults.Has(UpgradeDegrades, id) {
+			w.Available, w.Why = false, `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
+		}
+	}
+	return proxy.Summary(workloads)
+}
+
+// installed returns status and revision of Argo CD's last Helm release, none if there is none. It reads them from the
+// provider's cache, not to put load on the host that is the virtual cluster's otherwise.
+func (v virtualObjects) installed(ctx context.Context) (status release.Status, revision int, err error) {
+	records := &corev1.SecretList{}
+	err = v.local.List(ctx, records, client.InNamespace(v.namespace), client.MatchingLabels{"owner": "helm", "name": tenant.HelmArgoCD})
+	for _, r := range records.Items {
+		if n, err := strconv.Atoi(r.Labels["version"]); err == nil && n > revision {
+			status, revision = release.Status(r.Labels["status"]), n
+		}
+	}
+	return status, revision, err
+}

@@ -1,0 +1,72 @@
+//go:build e2e
+
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/story"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
+)
+
+// TestStory tells of a simulated tenant what make e2e-full tells of a real one: its claim says the same.
+func TestStory(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	createNamespace(ctx, t, namespace)
+	seen := story.Tell(ctx, t, host, claim.New("story").In(namespace), story.Hands{
+		Stop: func(ctx context.Context, t *testing.T, l *claim.Live) {
+			// None of its pods is missing, since it is to have none.
+			faults.Break(l.XRName(ctx, t), proxy.Workload{Name: "argocd-repo-server", Available: true})
+		},
+		Start:  func(ctx context.Context, t *testing.T, l *claim.Live) { faults.Heal(l.XRName(ctx, t)) },
+		Delete: deleteClaim,
+	})
+	if err := story.Hold(seen); err != nil {
+		t.Error(err)
+	}
+}
+
+// deleteClaim deletes a claim and waits until its tenant is gone.
+func deleteClaim(ctx context.Context, t *testing.T, l *claim.Live) {
+	t.Helper()
+	namespaces := watch(ctx, t, namespaceKind, "", "virtualargocd.io/tenant="+l.XRName(ctx, t))
+	l.Delete(ctx, t)
+	namespaces.awaitNone(ctx, t, 2*time.Minute)
+	eventually.True(ctx, t, 2*time.Minute, "claim "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
+		s, err := l.State(ctx)
+		return kerrors.IsNotFound(err), fmt.Sprint(s, err)
+	})
+}
+
+// TestFaults has a tenant with one fault after the other: what goes wrong is on its claim, and heals.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	createNamespace(ctx, t, namespace)
+	l := claim.Create(ctx, t, host, claim.New("faults").In(namespace))
+	id := l.XRName(ctx, t)
+
+	faults.Give(provider.NeverStarts, id)
+	l.Await(ctx, t, 5*time.Minute, "says that its control plane finds no node", func(s *claim.State) bool {
+		return s.Phase == "Failing" && s.Condition(claim.VirtualClusterReady).Reason == "PodsCannotStart"
+	})
+	faults.Heal(id)
+	l.AwaitReady(ctx, t, 5*time.Minute)
+
+	faults.Give(provider.UpgradeDegrades, id)
+	l.Patch(ctx, t, "true", "spec", "argocd", "values", "configs", "cm", "statusbadge.enabled")
+	l.Await(ctx, t, 5*time.Minute, "is Degraded by a change", func(s *claim.State) bool { return s.Phase == "Degraded" })
+	faults.Heal(id)
+	l.AwaitReady(ctx, t, 5*time.Minute)
+
+	deleteClaim(ctx, t, l)
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,6 +52,15 @@ func onlyInFull(t *testing.T) {
 	t.Helper()
 	if !full {
 		t.Skip("NOT TRIED HERE: THIS TAKES LONG, AND IS FOR make e2e-full")
+	}
+}
+
+// onlyOn skips what needs an embedded cluster of its own, which make e2e-full starts under this name, and says why.
+func onlyOn(t *testing.T, cluster, why string) {
+	t.Helper()
+	onlyInFull(t)
+	if os.Getenv("VARGO_CLUSTER") != cluster {
+		t.Skip("NOT TRIED HERE: " + why + ", AND IS FOR THE CLUSTER OF ITS OWN THAT make e2e-full STARTS")
 	}
 }
 

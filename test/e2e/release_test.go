@@ -28,8 +28,6 @@ import (
 
 const (
 	projectRoot = "../.."
-	// upgradeCluster is the embedded cluster on which packages are replaced: nothing else can be tested there meanwhile.
-	upgradeCluster = "release"
 	// polledWithin is more than what Crossplane and its providers take to look at everything once that changes.
 	polledWithin = 150 * time.Second
 )
@@ -48,10 +46,7 @@ type upgradeOfAll struct {
 
 // TestRelease runs on an embedded cluster of its own, by make e2e-full.
 func TestRelease(t *testing.T) {
-	onlyInFull(t)
-	if os.Getenv("VARGO_CLUSTER") != upgradeCluster {
-		t.Skip("NOT TRIED HERE: THIS REPLACES PACKAGES, AND IS FOR THE CLUSTER OF ITS OWN THAT make e2e-full STARTS")
-	}
+	onlyOn(t, "release", "THIS REPLACES PACKAGES")
 	u := &upgradeOfAll{had: map[*claim.Live]inventory.Listing{}}
 	testenv.Test(t, features.New("from the last release").
 		Setup(u.install).

@@ -37,10 +37,10 @@ type atRest struct {
 	secrets ownSecrets
 }
 
-// TestAtRest is about what a Ready tenant costs, and what is seen of it all the same. It runs with no other test beside it,
-// since it counts the requests of the whole cluster.
+// TestAtRest is about what a Ready tenant costs, and what is seen of it all the same. It runs on an embedded cluster of its
+// own, since it counts the requests of the whole cluster.
 func TestAtRest(t *testing.T) {
-	onlyInFull(t)
+	onlyOn(t, "rest", "THIS COUNTS EVERYBODY'S REQUESTS FOR A QUARTER OF AN HOUR")
 	r := &atRest{}
 	testenv.Test(t, features.New("at rest").
 		Setup(r.create).

@@ -1,0 +1,295 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+const (
+	// awayFor is how long Crossplane, its providers and the function don't run.
+	awayFor = 30 * time.Minute
+	// syncedWithin is longer than Argo CD takes by default to look at a Git repository again, which is three minutes at most.
+	syncedWithin = 6 * time.Minute
+	// backFor is long enough for Crossplane and its providers to look at everything once they run again.
+	backFor = 5 * time.Minute
+
+	awayNamespace = "e2e-away"
+	awaySecret    = "away-password"
+)
+
+// away are two tenants whose Argo CDs deploy from Git while nothing of the platform's control plane runs.
+type away struct {
+	lives   []*claim.Live
+	git     *gitserver.Private
+	secrets ownSecrets
+
+	// deployments are those of the control plane, as they were.
+	deployments []appsv1.Deployment
+	// running are the pods and composed resources of each tenant.
+	running map[*claim.Live]map[string]types.UID
+	// tenants is who wrote what in the tenants while the control plane was away: none of them is the control plane.
+	tenants sets.Set[string]
+	stopped time.Time
+}
+
+// TestControlPlaneAway runs on an embedded cluster of its own: it stops what is everybody's, and takes three quarters of an hour.
+func TestControlPlaneAway(t *testing.T) {
+	onlyOn(t, "away", "THIS STOPS CROSSPLANE FOR HALF AN HOUR")
+	a := &away{running: map[*claim.Live]map[string]types.UID{}}
+	testenv.Test(t, features.New("control plane away").
+		Setup(a.create).
+		Assess("CommitsAreSyncedMeanwhile", a.syncs).
+		Assess("ItsReturnWritesToNoTenant", a.returns).
+		Assess("ChangesReachTenantsAgain", a.changes).
+		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			a.start(ctx, t)
+			cleanUp(ctx, t, a.lives...)
+			a.secrets.deleteAll(ctx, t)
+			deleteNamespace(ctx, t, awayNamespace)
+			return ctx
+		}).Feature())
+}
+
+func (a *away) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	if _, err := createNamespace(awayNamespace)(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	a.git = gitserver.RunPrivate(ctx, t, host, awayNamespace, func(string) map[string]string { return map[string]string{"deployment.yaml": webManifest} })
+	a.secrets.write(ctx, t, awaySecret, map[string]string{"username": gitserver.Username, "password": a.git.Password()})
+	repositories := []any{map[string]any{"name": "web", "url": a.git.HTTPS(), "secretRef": map[string]any{"name": awaySecret}}}
+	certificates := map[string]any{a.git.Host(): string(a.git.CA)}
+	for _, name := range []string{"away1", "away2"} {
+		a.lives = append(a.lives, claim.Create(ctx, t, host, newClaim(name).Set(repositories, "spec", "repositories").
+			Set(certificates, "spec", "argocd", "values", "configs", "tls", "certificates")))
+	}
+	for _, l := range a.lives {
+		l.AwaitReady(ctx, t, readyWithin)
+		api := loggedIn(ctx, t, l)
+		eventually.True(ctx, t, 3*time.Minute, "Argo CD of "+l.Name+" accepts the Application", func(ctx context.Context) (bool, string) {
+			err := api.Create(ctx, "web", a.git.HTTPS())
+			return err == nil, fmt.Sprint(err)
+		})
+		awaitHealthy(ctx, t, api, "web")
+	}
+	// What follows on Ready, such as the Usage, comes before the control plane goes.
+	time.Sleep(settled)
+	for _, l := range a.lives {
+		a.running[l] = identities(ctx, t, l)
+	}
+	return ctx
+}
+
+// stop takes the whole control plane away. Crossplane goes first: it restores its packages' Deployments.
+func (a *away) stop(ctx context.Context, t *testing.T) {
+	t.Helper()
+	list, err := host.Typed.AppsV1().Deployments(crossplane).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list.Items) < 5 {
+		t.Fatalf("namespace %s has %d Deployments: want Crossplane, its RBAC manager, two providers and the function", crossplane, len(list.Items))
+	}
+	slices.SortFunc(list.Items, func(x, y appsv1.Deployment) int { return x.CreationTimestamp.Compare(y.CreationTimestamp.Time) })
+	a.deployments = list.Items
+	for _, d := range a.deployments {
+		scale(ctx, t, host.Typed.AppsV1().Deployments(crossplane), d.Name, 0)
+		awaitPods(ctx, t, d, func(n int) bool { return n == 0 })
+	}
+	// API servers note the second of a write: the next one has none of the control plane's.
+	time.Sleep(time.Second)
+	a.stopped = time.Now()
+}
+
+// start gives each Deployment the replicas that it had.
+func (a *away) start(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, d := range a.deployments {
+		scale(ctx, t, host.Typed.AppsV1().Deployments(crossplane), d.Name, *d.Spec.Replicas)
+	}
+	for _, d := range a.deployments {
+		awaitPods(ctx, t, d, func(n int) bool { return n > 0 })
+	}
+}
+
+// awaitPods waits until as many pods of a Deployment are ready as wanted.
+func awaitPods(ctx context.Context, t *testing.T, d appsv1.Deployment, wanted func(ready int) bool) {
+	t.Helper()
+	selector := metav1.FormatLabelSelector(d.Spec.Selector)
+	eventually.True(ctx, t, 3*time.Minute, "the pods of Deployment "+d.Name+" come or go", func(ctx context.Context) (bool, string) {
+		pods, err := host.Typed.CoreV1().Pods(d.Namespace).List(ctx, metav1.ListOptions{LabelSelector: selector})
+		if err != nil {
+			return false, err.Error()
+		}
+		n := 0
+		for _, p := range pods.Items {
+			if ready(p) {
+				n++
+			}
+		}
+		return wanted(n), fmt.Sprintf("%d pods of %d are ready", n, len(pods.Items))
+	})
+}
+
+// syncs commits soon after the control plane is gone, and again shortly before it comes back.
+func (a *away) syncs(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	a.stop(ctx, t)
+	before := a.objects(ctx, t)
+	a.commit(ctx, t, "early")
+	time.Sleep(time.Until(a.stopped.Add(awayFor - syncedWithin)))
+	a.commit(ctx, t, "late")
+	time.Sleep(time.Until(a.stopped.Add(awayFor)))
+
+	a.tenants = sets.New[string]()
+	for _, w := range writesSince(before, a.objects(ctx, t), a.stopped) {
+		a.tenants.Insert(w.who...)
+	}
+	t.Log("While the control plane was away, these wrote in the tenants: ", strings.Join(sets.List(a.tenants), ", "))
+	return ctx
+}
+
+// commit changes what is deployed, and waits until every tenant has it.
+func (a *away) commit(ctx context.Context, t *testing.T, what string) {
+	t.Helper()
+	hash := a.git.Commit(ctx, t, map[string]string{"what.yaml": fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: what\ndata:\n  what: %s\n", what)})
+	start := time.Now()
+	for _, l := range a.lives {
+		api, configs := loggedIn(ctx, t, l), open(ctx, t, l).Typed.CoreV1().ConfigMaps("web")
+		eventually.True(ctx, t, syncedWithin, "Argo CD of "+l.Name+" syncs the "+what+" commit by itself", func(ctx context.Context) (bool, string) {
+			app, err := api.Get(ctx, "web")
+			if err != nil {
+				return false, err.Error()
+			}
+			made, err := configs.Get(ctx, "what", metav1.GetOptions{})
+			return app.Status.Sync.Revision == hash && err == nil && made.Data["what"] == what, fmt.Sprint(app, err)
+		})
+		measured.add(fmt.Sprintf("control plane away: %s commit to synced by %s", what, l.Name), time.Since(start))
+	}
+}
+
+// returns starts the control plane. Whoever writes in a tenant then has written there before, without it.
+func (a *away) returns(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	before, began := a.objects(ctx, t), time.Now()
+	a.start(ctx, t)
+	time.Sleep(backFor)
+	for _, l := range a.lives {
+		l.AwaitReady(ctx, t, readyWithin)
+	}
+	for _, w := range writesSince(before, a.objects(ctx, t), began) {
+		if who := sets.New(w.who...).Difference(a.tenants); len(who) > 0 || len(w.who) == 0 {
+			t.Errorf("the return of the control plane has %s, by %v", w.what, sets.List(who))
+		}
+	}
+	for _, l := range a.lives {
+		for name, uid := range identities(ctx, t, l) {
+			if had := a.running[l][name]; had != uid && !strings.HasPrefix(name, "Pod web-") {
+				t.Errorf("claim %s: %s was %q and is %q", l.Name, name, had, uid)
+			}
+		}
+	}
+	return ctx
+}
+
+// changes shows that the control plane is at work again.
+func (a *away) changes(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	l := a.lives[0]
+	l.Patch(ctx, t, "true", "spec", "argocd", "values", "configs", "cm", "statusbadge.enabled")
+	api := loggedIn(ctx, t, l)
+	eventually.True(ctx, t, 3*time.Minute, "a change of the claim reaches Argo CD", func(ctx context.Context) (bool, string) {
+		settings, err := api.Settings(ctx)
+		return settings["statusBadgeEnabled"] == true, fmt.Sprint(settings["statusBadgeEnabled"], err)
+	})
+	return ctx
+}
+
+// known are objects of the tenants by where they are, with what the API server knows of their writers.
+type known map[string]metav1.PartialObjectMetadata
+
+// objects of both tenants: everything in their namespaces on the host and in Argo CD's in their virtual clusters.
+func (a *away) objects(ctx context.Context, t *testing.T) known {
+	t.Helper()
+	out := known{}
+	for _, l := range a.lives {
+		out.add(ctx, t, host, tenantNamespace(ctx, l), "")
+		out.add(ctx, t, open(ctx, t, l), "argocd", l.Name+": ")
+	}
+	return out
+}
+
+func (k known) add(ctx context.Context, t *testing.T, c *kube.Cluster, namespace, where string) {
+	t.Helper()
+	kinds, err := inventory.Kinds(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range kinds {
+		if inventory.Ignored[kind.GroupResource()] {
+			continue
+		}
+		list, err := c.Metadata.Resource(kind).Namespace(namespace).List(ctx, metav1.ListOptions{})
+		if kerrors.IsNotFound(err) || kerrors.IsMethodNotSupported(err) {
+			continue // A kind without namespaces, or without objects.
+		}
+		if err != nil {
+			t.Fatalf("cannot list %s: %v", kind, err)
+		}
+		for _, o := range list.Items {
+			k[fmt.Sprintf("%s%s %s/%s", where, kind.GroupResource(), o.Namespace, o.Name)] = o
+		}
+	}
+}
+
+// A write is what became of an object, and who wrote it.
+type write struct {
+	what string
+	who  []string
+}
+
+// writesSince are the writes between two looks, the first of which was at a time.
+func writesSince(before, after known, since time.Time) (out []write) {
+	for name, now := range after {
+		then, was := before[name]
+		switch {
+		case !was || then.UID != now.UID:
+			out = append(out, write{"created " + name, writers(now, since)})
+		case then.ResourceVersion != now.ResourceVersion:
+			out = append(out, write{"changed " + name, writers(now, since)})
+		}
+	}
+	for name, then := range before {
+		if _, is := after[name]; !is {
+			// Nobody knows who has deleted it. Its last writer is who keeps it, such as Argo CD's controller a cache.
+			out = append(out, write{"deleted " + name, writers(then, time.Time{})})
+		}
+	}
+	return out
+}
+
+// writers are the field managers that have written an object since a time. API servers note seconds.
+func writers(o metav1.PartialObjectMetadata, since time.Time) (out []string) {
+	for _, f := range o.ManagedFields {
+		if f.Time != nil && !f.Time.Time.Before(since.Truncate(time.Second)) {
+			out = append(out, f.Manager)
+		}
+	}
+	return out
+}

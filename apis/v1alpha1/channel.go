@@ -148,8 +148,8 @@ type ChannelStep struct {
 // ChannelHalt says when a rollout halts.
 type ChannelHalt struct {
 	// How many tenants have to be broken by the offer for the rollout to halt. A tenant
-	// counts when it was Ready before it got the offer, and is Degraded since or takes
-	// longer than stuckFor. Once it was Ready with the offer for the longest soak of the
+	// counts when it was Ready before it got the offer, and then is Degraded or Failing for
+	// a minute or takes longer than stuckFor. Once it was Ready with the offer for the longest soak of the
 	// steps, and at least for stuckFor, it counts no more. Default: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1

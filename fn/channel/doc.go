@@ -47,7 +47,7 @@
 // # Halt
 //
 // A tenant is broken by the offer when it was Ready before it took it, and then is Degraded
-// or takes longer than stuckFor. Later trouble isn't the offer's: once it was Ready with the
+// or Failing for a minute (Grace), or takes longer than stuckFor. Later trouble isn't the offer's: once it was Ready with the
 // offer for the longest soak of all steps, and for stuckFor at least, a tenant isn't broken
 // by it any more. Neither is one that wasn't Ready before. When as many are broken as
 // haltAfter.degraded says, the channel halts, and stays so though they recover. An edited

@@ -92,11 +92,13 @@ func (s *simulation) checkResult(was State, result Result) {
 	for _, r := range s.records {
 		has := r.Accepted == is.Offer
 		bad, taken := false, false
+		degraded := r.Phase == v1alpha1.PhaseDegraded
+		counts := degraded && s.now.Sub(r.Since) >= time.Minute
 		if r.Before != "" && r.Ready.IsZero() {
 			late := s.now.Sub(r.Changed) >= stuckFor
-			taken = r.Phase != v1alpha1.PhaseDegraded && !late
+			taken = !counts && !late
 			bad = !taken
-		} else if r.Before != "" && r.Phase == v1alpha1.PhaseDegraded {
+		} else if r.Before != "" && counts {
 			bad = r.Since.Sub(r.Ready) < proof
 		}
 		bad = bad && r.Before == v1alpha1.PhaseReady
@@ -105,7 +107,7 @@ func (s *simulation) checkResult(was State, result Result) {
 		switch {
 		case has && bad:
 			broken++
-		case has && r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero():
+		case has && r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !degraded:
 			proved++
 		}
 		if taken || admitted {

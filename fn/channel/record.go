@@ -70,16 +70,29 @@ func (r *Record) name() string {
 	return r.Tenant
 }
 
-// failed reports whether something is wrong with the tenant that was seen.
-func (r *Record) failed() bool {
-	return r.Phase == v1alpha1.PhaseDegraded || r.Phase == v1alpha1.PhaseFailing
+// Grace is for how long a tenant must be Degraded or Failing before it counts as that. Pods
+// that are replaced can make a workload unavailable for some seconds.
+const Grace = time.Minute
+
+// failing reports whether the tenant is Degraded or Failing, and when it counts as that.
+func (r *Record) failing() (bool, time.Time) {
+	return r.Phase == v1alpha1.PhaseDegraded || r.Phase == v1alpha1.PhaseFailing, r.Since.Add(Grace)
+}
+
+// failed reports whether the tenant has been Degraded or Failing for longer than Grace.
+func (r *Record) failed(now time.Time) bool {
+	failing, counts := r.failing()
+	return failing && !now.Before(counts)
 }
 
 // underWay reports whether the tenant is changing to the offer that it has accepted, and
 // until when it counts as that.
 func (u rules) underWay(r *Record, now time.Time) (bool, time.Time) {
 	until := r.Changed.Add(u.stuckFor)
-	return r.Before != "" && r.Ready.IsZero() && !r.failed() && now.Before(until), until
+	if failing, counts := r.failing(); failing {
+		until = sooner(until, counts)
+	}
+	return r.Before != "" && r.Ready.IsZero() && now.Before(until), until
 }
 
 // broken reports whether the offer that the tenant has accepted has broken it.
@@ -91,7 +104,7 @@ func (u rules) broken(r *Record, now time.Time) bool {
 		underWay, _ := u.underWay(r, now)
 		return !underWay
 	}
-	return r.failed() && r.Since.Before(r.Ready.Add(u.proved))
+	return r.failed(now) && r.Since.Before(r.Ready.Add(u.proved))
 }
 
 // settled is when the tenant's change was over, for better or worse; the zero time where it
@@ -100,7 +113,8 @@ func (u rules) settled(r *Record) time.Time {
 	switch {
 	case r.Before == "" || !r.Ready.IsZero():
 		return r.Ready
-	case r.failed():
+	}
+	if failing, _ := r.failing(); failing {
 		return r.Since
 	}
 	return r.Changed.Add(u.stuckFor)

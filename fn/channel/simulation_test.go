@@ -311,6 +311,15 @@ func (s *simulation) begin(t *simTenant, offer simOffer) {
 		} // Else it is stuck.
 	case s.chance(0.001):
 		s.later(t, s.stuckFor()+took, v1alpha1.PhaseReady)
+	case s.chance(0.1):
+		// A workload is away for some seconds: while its pods are replaced, or later.
+		away := took
+		if s.chance(0.5) {
+			s.later(t, took, v1alpha1.PhaseReady)
+			away += s.upTo(time.Hour)
+		}
+		s.later(t, away, v1alpha1.PhaseDegraded)
+		s.later(t, away+s.upTo(55*time.Second), v1alpha1.PhaseReady)
 	default:
 		s.later(t, took, v1alpha1.PhaseReady)
 	}

@@ -90,8 +90,12 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 		t.updating.add(r)
 		t.look(until)
 	}
+	failing, counts := r.failing()
+	if failing && now.Before(counts) {
+		t.look(counts)
+	}
 	if has {
-		t.addUpdated(u, r, underWay, broken)
+		t.addUpdated(u, r, underWay, broken, failing)
 	} else {
 		t.missing.add(r)
 		switch {
@@ -133,13 +137,13 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 }
 
 // addUpdated counts a tenant that has the offer.
-func (t *tenants) addUpdated(u rules, r *Record, underWay, broken bool) {
+func (t *tenants) addUpdated(u rules, r *Record, underWay, broken, failing bool) {
 	if !underWay {
 		t.updated++
 	}
 	if broken {
 		t.broken.add(r)
-	} else if r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() {
+	} else if r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !failing {
 		t.proved++
 	}
 	if at := u.settled(r); r.Before != "" && !underWay && at.After(t.settled) {

@@ -97,14 +97,14 @@ func keepsPassword(t tenant.Tenant) bool {
 // that was taken back it stands for the API server that is available: the Secret with the
 // password outlives the installation, and its next API server replaces the password.
 func serverSeen(t tenant.Tenant) string {
-	available := Deployed(t) && server(t).available
+	available := func() bool { return Deployed(t) && server(t).available }
 	switch {
-	case available && startedAnew(t):
+	case startedAnew(t) && available():
 		sum := sha256.Sum256([]byte(server(t).uid))
 		return hex.EncodeToString(sum[:8])
 	case startedAnew(t):
 		return seenBefore(t)
-	case available && !publishedPassword(t):
+	case !publishedPassword(t) && available():
 		return "true"
 	}
 	return ""

@@ -30,10 +30,10 @@ func (r Result) Ready() bool { return len(r.Waiting) == 0 && len(r.NotReady) == 
 func Compose(t tenant.Tenant) (Result, error) {
 	r := Result{Desired: make(map[string]*fnv1.Resource, 16)}
 	for _, row := range Table(t) {
-		if !row.Has(t) {
+		if !row.Has {
 			continue
 		}
-		if !t.Composed(row.Name).Exists() && row.Waits(t) {
+		if !t.Composed(row.Name).Exists() && row.Waits {
 			r.Waiting = append(r.Waiting, row.Name)
 			continue
 		}
@@ -46,7 +46,7 @@ func Compose(t tenant.Tenant) (Result, error) {
 			return Result{}, fmt.Errorf("cannot encode composed resource %q: %w", row.Name, err)
 		}
 		ready := fnv1.Ready_READY_FALSE
-		if row.Ready(t) {
+		if row.Ready {
 			ready = fnv1.Ready_READY_TRUE
 		} else {
 			r.NotReady = append(r.NotReady, row.Name)
@@ -87,7 +87,7 @@ func LooksAgainIn(t tenant.Tenant) (time.Duration, bool) {
 	}
 	since := release.AgeOf(t, t.Observed.XR)
 	for _, name := range []string{tenant.VClusterRelease, tenant.ArgoCDRelease} {
-		if resource.Exists(name)(t) {
+		if t.Composed(name).Exists() {
 			since = release.Age(t, name)
 		}
 	}
@@ -95,7 +95,7 @@ func LooksAgainIn(t tenant.Tenant) (time.Duration, bool) {
 	switch {
 	case since > stuckAfter:
 		return looksAgainLater, true
-	case !resource.Exists(tenant.VClusterRelease)(t):
+	case !t.Composed(tenant.VClusterRelease).Exists():
 		return looksAgainSoon, true
 	}
 	for name, within := range release.StartsWithin {

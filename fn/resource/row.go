@@ -1,43 +1,26 @@
 // Package resource has what composed resources are built with.
 package resource
 
-import "github.com/virtual-argocd/virtual-argocd/fn/tenant"
+import (
+	"sigs.k8s.io/yaml"
 
-// A Row of the table: one composed resource.
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// A Row of a tenant's table: one composed resource.
 type Row struct {
 	// Name in the composition.
 	Name string
 	// Has reports whether the tenant has this resource at all.
-	Has func(tenant.Tenant) bool
+	Has bool
 	// Waits reports whether creating it must wait. A resource that is observed
 	// never waits: what is left out of the desired state is deleted.
-	Waits func(tenant.Tenant) bool
+	Waits bool
 	// Ready reports whether it is as it should be, as far as the tenant's Ready
 	// depends on that.
-	Ready func(tenant.Tenant) bool
+	Ready bool
 	// Build makes it.
 	Build func(tenant.Tenant) (Object, error)
-}
-
-// Always is true of every tenant.
-func Always(tenant.Tenant) bool { return true }
-
-// Never is true of no tenant.
-func Never(tenant.Tenant) bool { return false }
-
-// Not negates a condition.
-func Not(f func(tenant.Tenant) bool) func(tenant.Tenant) bool {
-	return func(t tenant.Tenant) bool { return !f(t) }
-}
-
-// Exists returns a condition: the resource of that name is observed.
-func Exists(name string) func(tenant.Tenant) bool {
-	return func(t tenant.Tenant) bool { return t.Composed(name).Exists() }
-}
-
-// IsReady returns a condition: the resource of that name is healthy.
-func IsReady(name string) func(tenant.Tenant) bool {
-	return func(t tenant.Tenant) bool { return t.Composed(name).Healthy() }
 }
 
 // Kubeconfig returns the kubeconfig of the virtual cluster, nil when there is none yet.
@@ -49,4 +32,14 @@ func Kubeconfig(t tenant.Tenant) []byte {
 // cluster.
 func HasKubeconfig(t tenant.Tenant) bool {
 	return len(t.Composed(tenant.KubeconfigSecret).SecretValue(tenant.ProxiedKey)) > 0
+}
+
+// FromYAML returns what a file that is embedded in the program holds. It panics if the file
+// is not YAML of that type.
+func FromYAML[T any](file string) T {
+	var v T
+	if err := yaml.UnmarshalStrict([]byte(file), &v); err != nil {
+		panic(err)
+	}
+	return v
 }

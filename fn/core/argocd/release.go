@@ -143,7 +143,7 @@ func Deployed(t tenant.Tenant) bool { return t.Composed(tenant.ArgoCDRelease).De
 // the Secret stays, empty: Crossplane deletes a resource before it changes another,
 // and the Release would miss it in between.
 func HasValuesSecret(t tenant.Tenant) bool {
-	return t.Sensitive != nil || resource.Exists(tenant.ValuesSecret)(t) || readsValues(t)
+	return t.Sensitive != nil || t.Composed(tenant.ValuesSecret).Exists() || readsValues(t)
 }
 
 // ValuesSecretWaits reports whether a value isn't known yet: the password of redis follows
@@ -174,7 +174,7 @@ func ValuesSecret(t tenant.Tenant) (resource.Object, error) {
 
 // ReleaseWaits reports whether the Release of argo-cd can't be installed yet.
 func ReleaseWaits(t tenant.Tenant) bool {
-	return !resource.HasKubeconfig(t) || !resource.Exists(tenant.HelmProviderConfig)(t) || HasValuesSecret(t) && !resource.Exists(tenant.ValuesSecret)(t)
+	return !resource.HasKubeconfig(t) || !t.Composed(tenant.HelmProviderConfig).Exists() || HasValuesSecret(t) && !t.Composed(tenant.ValuesSecret).Exists()
 }
 
 // readValues has the Release read the values in the Secret. The digest is that of
@@ -182,7 +182,7 @@ func ReleaseWaits(t tenant.Tenant) bool {
 // changed, provider-helm would find nothing new in it, and not look again for ten
 // minutes.
 func readValues(t tenant.Tenant, r *helmv1beta1.Release) {
-	if !resource.Exists(tenant.ValuesSecret)(t) && !readsValues(t) {
+	if !t.Composed(tenant.ValuesSecret).Exists() && !readsValues(t) {
 		return
 	}
 	r.Spec.ForProvider.ValuesFrom = []helmv1beta1.ValueFromSource{{SecretKeyRef: &helmv1beta1.DataKeySelector{

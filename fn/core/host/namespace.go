@@ -78,7 +78,7 @@ func namespaceUID(t tenant.Tenant) string {
 // NamespaceReady reports whether there is a namespace to compose into, and to stay as
 // long as.
 func NamespaceReady(t tenant.Tenant) bool {
-	return resource.IsReady(tenant.Namespace)(t) && namespaceUID(t) != ""
+	return t.Composed(tenant.Namespace).Healthy() && namespaceUID(t) != ""
 }
 
 // Usage composes the Usage that refuses to delete the tenant's namespace by hand. When

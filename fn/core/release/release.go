@@ -72,7 +72,7 @@ var StartsWithin = map[string]time.Duration{tenant.VClusterRelease: 20 * time.Se
 
 // IsLate reports whether a Release has been there for longer than an installation takes.
 func IsLate(t tenant.Tenant, release string) bool {
-	return resource.Exists(release)(t) && Age(t, release) >= StartsWithin[release]
+	return t.Composed(release).Exists() && Age(t, release) >= StartsWithin[release]
 }
 
 // Age is how long ago a composed resource was created, 0 where nobody knows.

@@ -52,7 +52,7 @@ func AwaitsNamespace(t tenant.Tenant) bool {
 // HasControlPlanePod reports whether there is, or was once, need to look at the pod
 // that the virtual cluster waits for. Without a volume Kubernetes makes up its name.
 func HasControlPlanePod(t tenant.Tenant) bool {
-	return resource.Exists(tenant.ControlPlanePod)(t) || !resource.HasKubeconfig(t) && release.IsLate(t, tenant.VClusterRelease) && t.Store.Size != ""
+	return t.Composed(tenant.ControlPlanePod).Exists() || !resource.HasKubeconfig(t) && release.IsLate(t, tenant.VClusterRelease) && t.Store.Size != ""
 }
 
 // podOf is that pod: the first of those that keep the virtual cluster's state.

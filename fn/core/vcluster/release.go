@@ -37,5 +37,5 @@ func ReleaseWaits(t tenant.Tenant) bool {
 // Ready reports whether the virtual cluster is installed as wanted and can
 // be reached.
 func Ready(t tenant.Tenant) bool {
-	return resource.IsReady(tenant.VClusterRelease)(t) && resource.HasKubeconfig(t)
+	return t.Composed(tenant.VClusterRelease).Healthy() && resource.HasKubeconfig(t)
 }

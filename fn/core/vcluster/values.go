@@ -2,44 +2,35 @@ package vcluster
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/versions"
 )
 
-// Defaults returns the values of the vcluster chart a platform or, where it
-// is allowed, a tenant may change.
-func Defaults() values.Values {
-	return values.Values{
-		"controlPlane": values.Values{
-			"statefulSet": values.Values{
-				// The chart's request of 256Mi is far below real use (about 560Mi), so
-				// that the scheduler would overfill nodes.
-				"resources": values.Values{
-					"requests": values.Values{"cpu": "200m", "memory": "768Mi", "ephemeral-storage": "256Mi"},
-					"limits":   values.Values{"cpu": "4", "memory": "2Gi", "ephemeral-storage": "10Gi"},
-				},
-			},
-			"distro": values.Values{"k8s": values.Values{
-				// An init container copies 300 MB of binaries; the chart's limit of a
-				// tenth of a core makes each start slow.
-				"resources": values.Values{"limits": values.Values{"cpu": "2", "memory": "512Mi"}},
-			}},
-		},
-		"sync": values.Values{"toHost": values.Values{"pods": values.Values{
-			// Otherwise every StatefulSet pod gets an init container of another image,
-			// for names Argo CD doesn't need.
-			"rewriteHosts": values.Values{"enabled": false},
-		}}},
-		"policies":  host.DefaultBounds(),
-		"telemetry": values.Values{"enabled": false},
-	}
+var (
+	//go:embed defaults.yaml
+	defaultsYAML string
+	defaults     = resource.FromYAML[values.Values](defaultsYAML)
+
+	//go:embed isolation.yaml
+	isolationYAML string
+	isolation     = resource.FromYAML[values.Values](isolationYAML)
+)
+
+// Defaults returns the values of the vcluster chart that a platform or, where it is allowed,
+// a tenant may change.
+func Defaults() values.Values { return values.Merge(defaults) }
+
+// Isolation returns the values that keep a tenant apart from others and from the host.
+func Isolation(p *tenant.Decision) values.Values {
+	return values.Merge(isolation, values.Values{"policies": values.Values{"podSecurityStandard": p.PodSecurity}})
 }
 
 // Protected returns the values the function, and the tenants' isolation,
@@ -120,40 +111,12 @@ const (
 )
 
 // requestsPolicy gives containers of the virtual cluster that name neither requests
-// nor limits a request, DefaultCPU. It is of one API version in all of
-// Kubernetes 1.35 to 1.39: vcluster deletes what it has applied in another one, and
-// its control plane ends where the API server doesn't serve that any more.
-const podRequestsPolicy = `apiVersion: admissionregistration.k8s.io/v1beta1
-kind: MutatingAdmissionPolicy
-metadata:
-  name: virtual-argocd-requests
-spec:
-  failurePolicy: Ignore
-  reinvocationPolicy: IfNeeded
-  matchConstraints:
-    resourceRules:
-      - apiGroups: [""]
-        apiVersions: [v1]
-        operations: [CREATE]
-        resources: [pods]
-  matchConditions:
-    - name: requests-nothing
-      expression: 'object.spec.containers.exists(c, !has(c.resources) || !has(c.resources.requests))'
-  mutations:
-    - patchType: ApplyConfiguration
-      applyConfiguration:
-        expression: >-
-          Object{spec: Object.spec{containers: object.spec.containers
-          .filter(c, !has(c.resources) || !has(c.resources.requests))
-          .map(c, Object.spec.containers{name: c.name, resources: Object.spec.containers.resources{requests: {"cpu": "%s"}}})}}
----
-apiVersion: admissionregistration.k8s.io/v1beta1
-kind: MutatingAdmissionPolicyBinding
-metadata:
-  name: virtual-argocd-requests
-spec:
-  policyName: virtual-argocd-requests
-`
+// nor limits a request, that of limitRange.defaultRequest in defaults.yaml. It is of one API
+// version in all of Kubernetes 1.35 to 1.39: vcluster deletes what it has applied in another
+// one, and its control plane ends where the API server doesn't serve that any more.
+//
+//go:embed requests-policy.yaml
+var requestsPolicy string
 
 // Values of the vcluster chart that the platform's input may set, too.
 var (
@@ -175,7 +138,7 @@ func podRequests(kubernetes string, platforms values.Values) (values.Values, err
 		if before != "" {
 			before += "\n---\n"
 		}
-		values.Insert(out, before+fmt.Sprintf(podRequestsPolicy, host.DefaultCPU), pathOfManifests...)
+		values.Insert(out, before+requestsPolicy, pathOfManifests...)
 	}
 	if len(arguments) > 0 {
 		before, err := platformsList(platforms, pathOfArguments, "[--event-ttl=30m]")

@@ -34,8 +34,8 @@ func resolve(of part.Candidate) (err error) {
 
 func has(t tenant.Tenant) bool { return t.Application != nil }
 
-func rows(tenant.Tenant) []resource.Row {
-	return []resource.Row{{Name: tenant.Bootstrap, Has: has, Waits: resource.Not(argocd.Deployed), Ready: resource.Always, Build: application}}
+func rows(t tenant.Tenant) []resource.Row {
+	return []resource.Row{{Name: tenant.Bootstrap, Has: has(t), Waits: !argocd.Deployed(t), Ready: true, Build: application}}
 }
 
 const applicationName = "bootstrap"

@@ -23,12 +23,14 @@ func secrets(s tenant.Ask) []string {
 }
 
 func rows(t tenant.Tenant) []resource.Row {
+	// What is observed stays while it isn't known whose the hostname is.
+	observed := t.Ingress.Hostname != "" || t.Ingress.Asked != "" && !t.Ingress.Taken && t.Composed(tenant.IngressObject).Exists()
 	out := []resource.Row{
-		{Name: tenant.IngressObject, Has: observed, Waits: resource.Not(installed), Ready: resource.Always, Build: observer},
-		{Name: tenant.IngressCount, Has: counted, Waits: countWaits, Ready: resource.Always, Build: count},
+		{Name: tenant.IngressObject, Has: observed, Waits: !installed(t), Ready: true, Build: observer},
+		{Name: tenant.IngressCount, Has: len(t.Ingress.Leaving) > 0, Waits: !t.Ingress.Counted, Ready: true, Build: count},
 	}
 	for _, hostname := range t.Ingress.Records {
-		out = append(out, resource.Row{Name: tenant.HostnameResource(hostname), Has: resource.Always, Waits: resource.Never, Ready: resource.Always, Build: record(hostname)})
+		out = append(out, resource.Row{Name: tenant.HostnameResource(hostname), Has: true, Ready: true, Build: record(hostname)})
 	}
 	return out
 }

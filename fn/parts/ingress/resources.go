@@ -26,21 +26,12 @@ func record(hostname string) func(t tenant.Tenant) (resource.Object, error) {
 	}
 }
 
-func observed(t tenant.Tenant) bool {
-	// What is observed stays while it isn't known whose the hostname is.
-	return t.Ingress.Hostname != "" || t.Ingress.Asked != "" && !t.Ingress.Taken && resource.Exists(tenant.IngressObject)(t)
-}
-
 // installed reports whether the argo-cd chart is installed with an Ingress:
 // an Object that observes nothing is an error, tried again ever later.
 func installed(t tenant.Tenant) bool {
 	r := t.Composed(tenant.ArgoCDRelease)
 	return argocd.Deployed(t) && r.Current() && r.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 }
-
-func counted(t tenant.Tenant) bool { return len(t.Ingress.Leaving) > 0 }
-
-func countWaits(t tenant.Tenant) bool { return !t.Ingress.Counted }
 
 // count composes an Object that observes the tenant's ResourceQuota on the
 // host, which counts its Ingresses there.
@@ -52,7 +43,7 @@ func count(t tenant.Tenant) (resource.Object, error) {
 	}), nil
 }
 
-// ingressReady is the readiness of the observed Ingress, in CEL.
+// addressed is the readiness of the observed Ingress, in CEL.
 const addressed = `has(object.status) && has(object.status.loadBalancer) && has(object.status.loadBalancer.ingress)
  && size(object.status.loadBalancer.ingress) > 0`
 

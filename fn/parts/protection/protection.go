@@ -43,19 +43,14 @@ func rows(t tenant.Tenant) []resource.Row {
 	ofComposite := usage(t, tenant.CompositeProtection, xr, inClaim)
 
 	hasClaim := t.Claim.Name != "" && t.Claim.Namespace != ""
-	row := func(name string, beside bool, u *resource.UsageObject) resource.Row {
-		return resource.Row{
-			Name: name, Waits: resource.Never, Ready: resource.Always,
-			Has: func(t tenant.Tenant) bool {
-				return t.DeletionProtection && (!beside || hasClaim || resource.Exists(name)(t))
-			},
-			Build: func(tenant.Tenant) (resource.Object, error) { return resource.Object{Typed: u}, nil },
-		}
+	row := func(name string, has bool, u *resource.UsageObject) resource.Row {
+		has = t.DeletionProtection && (has || t.Composed(name).Exists())
+		return resource.Row{Name: name, Has: has, Ready: true, Build: func(tenant.Tenant) (resource.Object, error) { return resource.Object{Typed: u}, nil }}
 	}
 	return []resource.Row{
-		row(tenant.DeletionProtection, false, ofClaim),
-		row(tenant.NamespaceProtection, true, ofNamespace),
-		row(tenant.CompositeProtection, true, ofComposite),
+		row(tenant.DeletionProtection, true, ofClaim),
+		row(tenant.NamespaceProtection, hasClaim, ofNamespace),
+		row(tenant.CompositeProtection, hasClaim, ofComposite),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -80,8 +81,6 @@ var WithoutDelete = xpv1.ManagementPolicies{
 	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionUpdate, xpv1.ManagementActionLateInitialize,
 }
 
-var observeOnly = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
-
 // ProviderConfig refers to a ProviderConfig.
 func ProviderConfig(name string) *xpv1.Reference { return &xpv1.Reference{Name: name} }
 
@@ -118,10 +117,14 @@ var ReadyOnceCreated = objectv1alpha2.Readiness{Policy: objectv1alpha2.Readiness
 // The provider looks at it every --poll. It doesn't watch: a watch keeps all objects
 // of a kind in the provider's memory, and writes each change of one to the host's
 // store, and a tenant makes and changes as many as it likes.
-func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness, manifest map[string]any) Object {
+func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness, of corev1.ObjectReference) Object {
 	o := NewObject(t, composed, config, ready)
-	o.Spec.ManagementPolicies = observeOnly
-	return Object{Typed: o, Raw: manifest, RawAt: ManifestPath}
+	o.Spec.ManagementPolicies = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
+	return Object{Typed: o, RawAt: ManifestPath, Raw: map[string]any{
+		"apiVersion": of.APIVersion,
+		"kind":       of.Kind,
+		"metadata":   map[string]any{"namespace": of.Namespace, "name": of.Name},
+	}}
 }
 
 // ReadyBy is readiness by an expression in CEL.
@@ -144,33 +147,24 @@ func OfTenant(t tenant.Tenant) map[string]string {
 	return map[string]string{tenant.LabelTenant: t.Names.Tenant}
 }
 
-// UsageAPIVersion is the API version of Usages.
-const UsageAPIVersion = "protection.crossplane.io/v1beta1"
-
-// A UsageObject is a Usage or ClusterUsage of Crossplane's. Their Go types need a newer
-// crossplane-runtime than the providers' do.
-type UsageObject struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec UsageSpec `json:"spec"`
-}
-
-// UsageSpec is what a Usage says.
-type UsageSpec struct {
-	Of             UsedResource `json:"of"`
-	Reason         string       `json:"reason"`
-	ReplayDeletion bool         `json:"replayDeletion"`
-}
-
-// UsedResource names what a Usage is for.
-type UsedResource struct {
-	APIVersion  string         `json:"apiVersion"`
-	Kind        string         `json:"kind"`
-	ResourceRef xpv1.Reference `json:"resourceRef"`
-}
-
-// Used names the object that a Usage is for.
-func Used(apiVersion, kind, name string) UsedResource {
-	return UsedResource{APIVersion: apiVersion, Kind: kind, ResourceRef: xpv1.Reference{Name: name}}
+// Usage composes the Usage that keeps an object from being deleted; a ClusterUsage where the
+// object is in no namespace. Whoever is refused reads the reason. replay says whether a
+// deletion that was refused is made up for once the Usage is gone. Crossplane's own Go types
+// of Usages need a newer crossplane-runtime than the providers' do.
+func Usage(name string, of corev1.ObjectReference, reason string, replay bool) *unstructured.Unstructured {
+	kind := "ClusterUsage"
+	if of.Namespace != "" {
+		// It may only name what is in its own namespace.
+		kind = "Usage"
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "protection.crossplane.io/v1beta1",
+		"kind":       kind,
+		"metadata":   map[string]any{"namespace": of.Namespace, "name": name},
+		"spec": map[string]any{
+			"of":             map[string]any{"apiVersion": of.APIVersion, "kind": of.Kind, "resourceRef": map[string]any{"name": of.Name}},
+			"reason":         reason,
+			"replayDeletion": replay,
+		},
+	}}
 }

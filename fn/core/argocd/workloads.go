@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -80,11 +82,8 @@ func workloadsReady(t tenant.Tenant) string {
 // ObserveWorkloads composes an Object that observes a summary of Argo CD's workloads, which the
 // proxy makes. It reads no Secret, so that none shows up in a status.
 func ObserveWorkloads(t tenant.Tenant) (resource.Object, error) {
-	return resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)), map[string]any{
-		"apiVersion": "v1",
-		"kind":       "ConfigMap",
-		"metadata":   map[string]any{"name": summaryName(t), "namespace": tenant.ArgoCDNamespace},
-	}), nil
+	return resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)),
+		corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: tenant.ArgoCDNamespace, Name: summaryName(t)}), nil
 }
 
 func summaryName(t tenant.Tenant) string {

@@ -4,6 +4,7 @@ package host
 
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -85,14 +86,8 @@ func NamespaceReady(t tenant.Tenant) bool {
 // the tenant is deleted the Usage goes, too, and Kubernetes tries to delete the namespace
 // again until that succeeds.
 func Usage(t tenant.Tenant) (resource.Object, error) {
-	return resource.Object{Typed: &resource.UsageObject{
-		TypeMeta:   metav1.TypeMeta{APIVersion: resource.UsageAPIVersion, Kind: "ClusterUsage"},
-		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed("namespace"), Finalizers: []string{"usage.apiextensions.crossplane.io"}},
-		Spec: resource.UsageSpec{
-			Of:     resource.Used(resource.ObjectType.APIVersion, resource.ObjectType.Kind, t.Names.Composed("namespace")),
-			Reason: "The namespace holds the virtual cluster. Delete the claim: both go.",
-			// Nothing that was refused stays behind.
-			ReplayDeletion: true,
-		},
-	}}, nil
+	object := corev1.ObjectReference{APIVersion: resource.ObjectType.APIVersion, Kind: resource.ObjectType.Kind, Name: t.Names.Composed("namespace")}
+	u := resource.Usage(object.Name, object, "The namespace holds the virtual cluster. Delete the claim: both go.", true)
+	u.SetFinalizers([]string{"usage.apiextensions.crossplane.io"})
+	return resource.Object{Typed: u}, nil
 }

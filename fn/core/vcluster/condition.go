@@ -65,11 +65,8 @@ func podOf(t tenant.Tenant) string {
 
 // ControlPlanePod composes an Object that observes the pod that the virtual cluster waits for.
 func ControlPlanePod(t tenant.Tenant) (resource.Object, error) {
-	return resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, resource.ReadyBy("has(object.status.containerStatuses) && object.status.containerStatuses.all(c, c.ready)"), map[string]any{
-		"apiVersion": "v1",
-		"kind":       "Pod",
-		"metadata":   map[string]any{"name": podOf(t), "namespace": t.Names.Namespace},
-	}), nil
+	return resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, resource.ReadyBy("has(object.status.containerStatuses) && object.status.containerStatuses.all(c, c.ready)"),
+		corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: t.Names.Namespace, Name: podOf(t)}), nil
 }
 
 // controlPlaneTrouble says why the virtual cluster's control plane doesn't run, in the

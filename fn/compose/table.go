@@ -15,7 +15,9 @@ import (
 // Table lists every composed resource of a tenant, whether it has it now or not.
 func Table(t tenant.Tenant) []resource.Row {
 	exists := func(name string) bool { return t.Composed(name).Exists() }
-	noNamespace, published := !host.NamespaceReady(t), vcluster.IsPublished(t)
+	noNamespace := !host.NamespaceReady(t)
+	// Whether the virtual cluster has published a kubeconfig that is used.
+	published := !noNamespace && (t.Observed.Published != nil || resource.HasKubeconfig(t))
 	return slices.Concat([]resource.Row{
 		{Name: tenant.AcceptedSecret, Has: true, Waits: t.HostProblem != "", Ready: true, Build: accepted},
 		{Name: tenant.Namespace, Has: true, Waits: t.HostProblem != "", Ready: t.Composed(tenant.Namespace).Healthy(), Build: host.Namespace},
@@ -26,9 +28,10 @@ func Table(t tenant.Tenant) []resource.Row {
 		{Name: tenant.VClusterRelease, Has: true, Waits: vcluster.ReleaseWaits(t), Ready: vcluster.Ready(t), Build: vcluster.ComposeRelease},
 		{Name: tenant.ControlPlanePod, Has: vcluster.HasControlPlanePod(t), Ready: true, Build: vcluster.ControlPlanePod},
 		{Name: tenant.KubeconfigSecret, Has: true, Waits: noNamespace, Ready: resource.HasKubeconfig(t), Build: vcluster.VirtualKubeconfig},
-		{Name: tenant.HelmProviderConfig, Has: true, Waits: !published, Ready: exists(tenant.HelmProviderConfig), Build: host.VirtualProviderConfig(resource.HelmConfigType)},
-		{Name: tenant.KubernetesProviderConfig, Has: true, Waits: !published, Ready: exists(tenant.KubernetesProviderConfig), Build: host.VirtualProviderConfig(resource.KubeConfigType)},
-		{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret(t), Waits: argocd.ValuesSecretWaits(t), Ready: exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
+		{Name: tenant.HelmProviderConfig, Has: true, Waits: !published, Ready: exists(tenant.HelmProviderConfig), Build: vcluster.ProviderConfig(resource.HelmConfigType)},
+		{Name: tenant.KubernetesProviderConfig, Has: true, Waits: !published, Ready: exists(tenant.KubernetesProviderConfig), Build: vcluster.ProviderConfig(resource.KubeConfigType)},
+		// The password of redis follows from the token of the tenant's account.
+		{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret(t), Waits: noNamespace || !host.HasCredentials(t), Ready: exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
 		// Before its kubeconfig, and the values it reads, are there a Release only
 		// fails, later and later.
 		{Name: tenant.ArgoCDRelease, Has: true, Waits: argocd.ReleaseWaits(t), Ready: argocd.Installed(t), Build: argocd.ComposeRelease},

@@ -5,6 +5,7 @@ import (
 	helmpcv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/v1beta1"
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	kubernetespcv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/v1alpha1"
+	kconfig "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/config"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
@@ -81,9 +82,6 @@ var WithoutDelete = xpv1.ManagementPolicies{
 	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionUpdate, xpv1.ManagementActionLateInitialize,
 }
 
-// ProviderConfig refers to a ProviderConfig.
-func ProviderConfig(name string) *xpv1.Reference { return &xpv1.Reference{Name: name} }
-
 // ManagedMeta returns the metadata of a managed resource, with all that its provider would
 // add: each such change counts against the number of events that Crossplane's
 // circuit breaker lets a tenant have. And what a provider has seen of an Object
@@ -96,6 +94,22 @@ func ManagedMeta(name, external string) metav1.ObjectMeta {
 	}
 }
 
+// NewProviderConfig returns a ProviderConfig with a kubeconfig that the function has
+// written. Those of both providers have the same fields.
+func NewProviderConfig(t tenant.Tenant, typ metav1.TypeMeta, name, secret, key string) *kubernetespcv1alpha1.ProviderConfig {
+	return &kubernetespcv1alpha1.ProviderConfig{
+		TypeMeta:   typ,
+		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"in-use.crossplane.io"}},
+		Spec: kconfig.ProviderConfigSpec{Credentials: kconfig.ProviderCredentials{
+			Source: xpv1.CredentialsSourceSecret,
+			CommonCredentialSelectors: xpv1.CommonCredentialSelectors{SecretRef: &xpv1.SecretKeySelector{
+				SecretReference: xpv1.SecretReference{Namespace: t.SecretsIn, Name: secret},
+				Key:             key,
+			}},
+		}},
+	}
+}
+
 // NewObject returns an Object that uses a ProviderConfig, without the manifest. Where
 // the caller sets no management policies, its provider creates, updates and deletes.
 func NewObject(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness) *objectv1alpha2.Object {
@@ -104,7 +118,7 @@ func NewObject(t tenant.Tenant, composed, config string, ready objectv1alpha2.Re
 		TypeMeta:   ObjectType,
 		ObjectMeta: ManagedMeta(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
-			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: ProviderConfig(config)},
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: &xpv1.Reference{Name: config}},
 			Readiness:    ready,
 		},
 	}

@@ -23,11 +23,6 @@ type Row struct {
 	Build func(tenant.Tenant) (Object, error)
 }
 
-// Kubeconfig returns the kubeconfig of the virtual cluster, nil when there is none yet.
-func Kubeconfig(t tenant.Tenant) []byte {
-	return t.Composed(tenant.KubeconfigSecret).SecretValue(tenant.KubeconfigKey)
-}
-
 // HasKubeconfig reports whether the providers have a kubeconfig of the virtual
 // cluster.
 func HasKubeconfig(t tenant.Tenant) bool {

@@ -22,6 +22,7 @@ import (
 
 // report returns the status of a tenant that has been composed.
 func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condition, ready bool) v1alpha1.Status {
+	was := t.Observed.XR.Get("status", "argocd")
 	s := v1alpha1.Status{
 		Phase:        phase(t, core, ready),
 		Progress:     new(progress(t, ready)),
@@ -29,8 +30,27 @@ func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condit
 		Plan:         t.PlanName,
 		VersionsHeld: t.VersionsHeld,
 		Namespace:    t.Names.Namespace,
-		VCluster:     ofVCluster(t),
-		ArgoCD:       ofArgoCD(t),
+		VCluster: &v1alpha1.VClusterStatus{
+			KubeconfigSecretName:   t.Names.KubeconfigSecret,
+			KubeconfigSecretKey:    tenant.KubeconfigKey,
+			HelmProviderName:       t.Names.ProviderConfig,
+			KubernetesProviderName: t.Names.ProviderConfig,
+			Version:                t.Observed.Running.VCluster,
+			KubernetesVersion:      t.Observed.Running.Kubernetes,
+
+			DesiredVersion:           t.VirtualCluster.Version,
+			DesiredKubernetesVersion: t.Kubernetes,
+		},
+		ArgoCD: &v1alpha1.ArgoCDStatus{
+			Version:      cmp.Or(argocd.RunningVersion(t), was.String("version")),
+			ChartVersion: t.Observed.Running.ArgoCD,
+			URL:          was.String("url"),
+
+			DesiredChartVersion: t.ArgoCD.Version,
+		},
+	}
+	if argocd.Installed(t) {
+		s.ArgoCD.URL = tenant.URL(t.Decision)
 	}
 	parts.Report(t, &s)
 	return s
@@ -124,41 +144,12 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 	return "Argo CD is ready"
 }
 
-func ofVCluster(t tenant.Tenant) *v1alpha1.VClusterStatus {
-	return &v1alpha1.VClusterStatus{
-		KubeconfigSecretName:   t.Names.KubeconfigSecret,
-		KubeconfigSecretKey:    tenant.KubeconfigKey,
-		HelmProviderName:       t.Names.ProviderConfig,
-		KubernetesProviderName: t.Names.ProviderConfig,
-		Version:                t.Observed.Running.VCluster,
-		KubernetesVersion:      t.Observed.Running.Kubernetes,
-
-		DesiredVersion:           t.VirtualCluster.Version,
-		DesiredKubernetesVersion: t.Kubernetes,
-	}
-}
-
-func ofArgoCD(t tenant.Tenant) *v1alpha1.ArgoCDStatus {
-	was := t.Observed.XR.Get("status", "argocd")
-	s := &v1alpha1.ArgoCDStatus{
-		Version:      cmp.Or(argocd.RunningVersion(t), was.String("version")),
-		ChartVersion: t.Observed.Running.ArgoCD,
-		URL:          was.String("url"),
-
-		DesiredChartVersion: t.ArgoCD.Version,
-	}
-	if argocd.Installed(t) {
-		s.URL = tenant.URL(t.Decision)
-	}
-	return s
-}
-
 // connection returns the tenant's connection details: what is published stays, even
 // while the Secret it came from can't be read.
 func connection(t tenant.Tenant) map[string][]byte {
 	o := t.Observed
 	now := map[string][]byte{
-		tenant.KubeconfigKey: resource.Kubeconfig(t),
+		tenant.KubeconfigKey: t.Composed(tenant.KubeconfigSecret).SecretValue(tenant.KubeconfigKey),
 		tenant.PasswordKey:   o.Composed[tenant.ArgoCDRelease].Connection[tenant.PasswordKey],
 	}
 	if argocd.Installed(t) {

@@ -80,7 +80,15 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	if (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted) && c.True && was.Status == "" {
 		return
 	}
-	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !newsInMessage(c)) || waitsForAnother(c) {
+	// Another message is another event where it names other Secrets, or another mistake. The
+	// messages of providers change without there being news.
+	news := c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
+	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !news) {
+		return
+	}
+	// The events of what it waits for tell how far that is. Of the events of one claim, Kubernetes'
+	// recorder lets Crossplane have 25 in a row, and then one in five minutes.
+	if c.Reason == v1alpha1.ReasonWaitingForArgoCD || c.Reason == v1alpha1.ReasonWaitingForVirtualCluster {
 		return
 	}
 	switch c.Reason {
@@ -91,20 +99,6 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	default:
 		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()
 	}
-}
-
-// waitsForAnother reports whether a part only waits for another, whose events tell
-// how far it is. Events are few: of those on one claim, Kubernetes' recorder lets
-// Crossplane have 25 in a row, and then one in five minutes.
-func waitsForAnother(c condition.Condition) bool {
-	return c.Reason == v1alpha1.ReasonWaitingForArgoCD || c.Reason == v1alpha1.ReasonWaitingForVirtualCluster
-}
-
-// newsInMessage reports whether another message is another event: it names other
-// Secrets then, or another mistake. Messages of providers change without there being
-// news.
-func newsInMessage(c condition.Condition) bool {
-	return c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
 }
 
 // Refuse reports a claim, a plan or an input that can't be used, of a tenant for which

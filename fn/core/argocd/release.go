@@ -14,12 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // annotationAvailable has provider-helm read the password once Argo CD's API server is
@@ -146,12 +144,6 @@ func HasValuesSecret(t tenant.Tenant) bool {
 	return t.Sensitive != nil || t.Composed(tenant.ValuesSecret).Exists() || readsValues(t)
 }
 
-// ValuesSecretWaits reports whether a value isn't known yet: the password of redis follows
-// from the account's token.
-func ValuesSecretWaits(t tenant.Tenant) bool {
-	return !host.NamespaceReady(t) || !host.HasCredentials(t)
-}
-
 // readsValues reports whether the Release of argo-cd reads that Secret already.
 func readsValues(t tenant.Tenant) bool {
 	return len(t.Composed(tenant.ArgoCDRelease).List("spec", "forProvider", "valuesFrom")) > 0
@@ -164,12 +156,10 @@ func ValuesSecret(t tenant.Tenant) (resource.Object, error) {
 	if err != nil {
 		return resource.Object{}, fmt.Errorf("cannot write the values from Secrets: %w", err)
 	}
-	return resource.Object{Typed: &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.ValuesSecret},
-		Type:       corev1.SecretTypeOpaque,
-		Data:       map[string][]byte{tenant.ValuesKey: values},
-	}}, nil
+	s := resource.Secret(t, t.Names.ValuesSecret, corev1.SecretTypeOpaque)
+	s.Labels = nil
+	s.Data = map[string][]byte{tenant.ValuesKey: values}
+	return resource.Object{Typed: s}, nil
 }
 
 // ReleaseWaits reports whether the Release of argo-cd can't be installed yet.
@@ -191,14 +181,9 @@ func readValues(t tenant.Tenant, r *helmv1beta1.Release) {
 	}}}
 	r.Annotations[release.AnnotationDigest] = t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", release.AnnotationDigest)
 	if s := t.Composed(tenant.ValuesSecret); s.Exists() {
-		r.Annotations[release.AnnotationDigest] = digestOf(s)
+		// The Secret's UID, which only those who may read the Secret know, keeps others from
+		// finding a weak password by trying.
+		sum := sha256.Sum256([]byte(s.String("metadata", "uid") + "\n" + s.String("data", tenant.ValuesKey)))
+		r.Annotations[release.AnnotationDigest] = hex.EncodeToString(sum[:16])
 	}
-}
-
-// digestOf is a digest of a Secret's values. The Secret's UID, which only those
-// who may read the Secret know, keeps others from finding a weak password by
-// trying.
-func digestOf(s wire.Composed) string {
-	sum := sha256.Sum256([]byte(s.String("metadata", "uid") + "\n" + s.String("data", tenant.ValuesKey)))
-	return hex.EncodeToString(sum[:16])
 }

@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/json"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -78,12 +77,9 @@ func installerCredentials(t tenant.Tenant) (resource.Object, error) {
 	if len(token) == 0 || len(ca) == 0 {
 		return resource.Object{Typed: s}, nil
 	}
-	file, err := json.Marshal(NewKubeconfig(hostAPI, ca, clientcmdapiv1.AuthInfo{Token: string(token)}))
-	if err != nil {
-		return resource.Object{}, fmt.Errorf("cannot write the kubeconfig of account %s: %w", t.Names.Installer, err)
-	}
+	file, err := NewKubeconfig(hostAPI, ca, clientcmdapiv1.AuthInfo{Token: string(token)})
 	s.Data = map[string][]byte{tenant.KubeconfigKey: file}
-	return resource.Object{Typed: s}, nil
+	return resource.Object{Typed: s}, err
 }
 
 // HasCredentials reports whether the installer's kubeconfig is written.
@@ -91,14 +87,24 @@ func HasCredentials(t tenant.Tenant) bool {
 	return len(t.Composed(tenant.InstallerCredentials).SecretValue(tenant.KubeconfigKey)) > 0
 }
 
-// NewKubeconfig returns a kubeconfig with one cluster and one user.
-func NewKubeconfig(server string, ca []byte, user clientcmdapiv1.AuthInfo) clientcmdapiv1.Config {
+// NewKubeconfig returns a kubeconfig with one cluster and one user, as JSON.
+func NewKubeconfig(server string, ca []byte, user clientcmdapiv1.AuthInfo) ([]byte, error) {
 	const name = "virtual-argocd"
-	return clientcmdapiv1.Config{
+	return json.Marshal(clientcmdapiv1.Config{
 		APIVersion: "v1", Kind: "Config", CurrentContext: name,
 		Clusters:  []clientcmdapiv1.NamedCluster{{Name: name, Cluster: clientcmdapiv1.Cluster{Server: server, CertificateAuthorityData: ca}}},
 		AuthInfos: []clientcmdapiv1.NamedAuthInfo{{Name: name, AuthInfo: user}},
 		Contexts:  []clientcmdapiv1.NamedContext{{Name: name, Context: clientcmdapiv1.Context{Cluster: name, AuthInfo: name}}},
+	})
+}
+
+// ProviderConfig composes the ProviderConfig of that type for the host, with the
+// installer's kubeconfig. It is needed until the namespace is gone.
+func ProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Object, error) {
+	return func(t tenant.Tenant) (resource.Object, error) {
+		c := resource.NewProviderConfig(t, typ, t.Names.HostProviderConfig, t.Names.InstallerSecret, tenant.KubeconfigKey)
+		c.OwnerReferences = untilNamespaceGoes(t)
+		return resource.Object{Typed: c}, nil
 	}
 }
 

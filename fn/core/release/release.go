@@ -53,7 +53,7 @@ func New(t tenant.Tenant, name, helmName, namespace, config string, c tenant.Cha
 		TypeMeta:   resource.ReleaseType,
 		ObjectMeta: resource.ManagedMeta(t.Names.Composed(name), helmName),
 		Spec: helmv1beta1.ReleaseSpec{
-			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: resource.ProviderConfig(config), ManagementPolicies: resource.WithoutDelete},
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: &xpv1.Reference{Name: config}, ManagementPolicies: resource.WithoutDelete},
 			ForProvider: helmv1beta1.ReleaseParameters{
 				Chart:       helmv1beta1.ChartSpec{Repository: c.Repository, Name: c.Name, Version: c.Version},
 				Namespace:   namespace,
@@ -104,12 +104,6 @@ const (
 // changed, provider-helm takes it for as wanted, and begins to count anew.
 const gaveUp = -1
 
-// keepsRelease are the management policies of a Release that stays as it was before a
-// change that failed.
-var keepsRelease = xpv1.ManagementPolicies{
-	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionLateInitialize,
-}
-
 // Retry has provider-helm try a chart again that has failed. Without a limit of retries
 // it leaves a release alone that failed or was cut short; with one, it uninstalls what was
 // never installed and rolls back what was, and then looks again in ten minutes or when
@@ -128,11 +122,14 @@ func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart)
 		// It was tried once more after all, and is to be taken back once more.
 		before, limit = gaveUp, failed+1
 	default:
-		before, r.Spec.ManagementPolicies = gaveUp, keepsRelease
+		// The release stays as it was before the change.
+		before = gaveUp
+		r.Spec.ManagementPolicies = xpv1.ManagementPolicies{
+			xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionLateInitialize,
+		}
 	}
 	r.Annotations[annotationChange] = fmt.Sprintf("%s:%d", change, before)
-	bounded := int32(min(limit, math.MaxInt32))
-	r.Spec.RollbackRetriesLimit = &bounded
+	r.Spec.RollbackRetriesLimit = new(int32(min(limit, math.MaxInt32)))
 	if failed > 0 {
 		r.Annotations[annotationFailed] = strconv.FormatInt(failed, 10)
 	}

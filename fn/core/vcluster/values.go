@@ -127,9 +127,14 @@ var (
 // podRequests are the values that keep Argo CD from that panic, after what the
 // platform's values have in the same place.
 func podRequests(kubernetes string, platforms values.Values) (values.Values, error) {
-	arguments, policy := podRequestsIn(versions.Parse(kubernetes).Minor())
 	out := values.Values{}
-	if policy {
+	arguments := []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}
+	switch minor := versions.Parse(kubernetes).Minor(); {
+	case minor < resizeSince:
+		return out, nil
+	case minor < resizeLocked:
+		arguments = []any{"--feature-gates=InPlacePodVerticalScaling=false"}
+	default:
 		at, _ := values.Lookup(platforms, pathOfManifests...)
 		before, ok := at.(string)
 		if at != nil && !ok {
@@ -140,13 +145,11 @@ func podRequests(kubernetes string, platforms values.Values) (values.Values, err
 		}
 		values.Insert(out, before+requestsPolicy, pathOfManifests...)
 	}
-	if len(arguments) > 0 {
-		before, err := platformsList(platforms, pathOfArguments, "[--event-ttl=30m]")
-		if err != nil {
-			return nil, err
-		}
-		values.Insert(out, slices.Concat(before, arguments), pathOfArguments...)
+	before, err := platformsList(platforms, pathOfArguments, "[--event-ttl=30m]")
+	if err != nil {
+		return nil, err
 	}
+	values.Insert(out, slices.Concat(before, arguments), pathOfArguments...)
 	return out, nil
 }
 
@@ -158,16 +161,4 @@ func platformsList(platforms values.Values, path []string, example string) ([]an
 		return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not a list: write one such as %s", strings.Join(path, "."), example)
 	}
 	return list, nil
-}
-
-// podRequestsIn are the arguments of the API server that it takes in a minor version of
-// Kubernetes 1.x, and whether it takes the policy.
-func podRequestsIn(minor uint64) (arguments []any, policy bool) {
-	switch {
-	case minor < resizeSince:
-		return nil, false
-	case minor < resizeLocked:
-		return []any{"--feature-gates=InPlacePodVerticalScaling=false"}, false
-	}
-	return []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}, true
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,11 +22,10 @@ const (
 	serverKey     = "server"
 	configKey     = "config"
 	kubeconfigKey = "kubeconfig"
-	tokenKey      = "token"
-	caKey         = "ca.crt"
-
+	tokenKey      = corev1.ServiceAccountTokenKey
+	caKey         = corev1.ServiceAccountRootCAKey
 	// tokenType is the type of a Secret that Kubernetes fills with a token.
-	tokenType = "kubernetes.io/service-account-token"
+	tokenType = string(corev1.SecretTypeServiceAccountToken)
 )
 
 // clusterSecret is what a Secret tells of a cluster.
@@ -127,10 +127,10 @@ func dropNulls(v values.Values) {
 
 // kindOf says what kind of mistake there is in JSON, and nothing that stands in it.
 func kindOf(err error) string {
-	if t, ok := err.(*json.UnmarshalTypeError); ok { //nolint:errorlint // The decoder wraps nothing.
-		return "field " + t.Field + " has the wrong type"
-	}
-	if _, ok := err.(*json.SyntaxError); ok { //nolint:errorlint // As above.
+	switch err := err.(type) { //nolint:errorlint // The decoder wraps nothing.
+	case *json.UnmarshalTypeError:
+		return "field " + err.Field + " has the wrong type"
+	case *json.SyntaxError:
 		return "it is no JSON object"
 	}
 	return "caData, certData and keyData are base64"

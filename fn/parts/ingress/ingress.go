@@ -67,16 +67,13 @@ func resolve(of part.Candidate) error {
 		ingress["extraTls"] = []any{values.Values{"hosts": []any{hostname}}}
 	}
 	p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, values.Values{
-		"global":  values.Values{"domain": hostname},
-		"server":  values.Values{"ingress": ingress},
-		"configs": values.Values{"params": insecure()},
+		"global": values.Values{"domain": hostname},
+		"server": values.Values{"ingress": ingress},
+		// TLS ends at the ingress controller, so Argo CD speaks plain HTTP behind it.
+		"configs": values.Values{"params": values.Values{"server.insecure": "true"}},
 	})
 	return nil
 }
-
-// insecure: TLS ends at the ingress controller, so Argo CD speaks plain HTTP
-// behind it.
-func insecure() values.Values { return values.Values{"server.insecure": "true"} }
 
 // decide decides which hostname is in use. A hostname is in use once its record is seen
 // to be the tenant's: an API server has only one object of a name, so that of two
@@ -112,21 +109,14 @@ func decide(asked string, h tenant.Hostnames) tenant.Ingress {
 		i.Own = append(i.Own, hostname, grpcPrefix+hostname)
 	}
 	i.Counted = len(i.Leaving) > 0 && h.NamespaceSeen && !slices.ContainsFunc(i.Leaving, func(hostname string) bool { return slices.Contains(h.Allowed, hostname) })
-	if i.Counted && h.Ingresses != nil && *h.Ingresses <= ofArgoCD(i) {
+	if i.Counted && h.Ingresses != nil && (*h.Ingresses <= 0 || *h.Ingresses == 1 && i.Hostname != "") {
+		// The tenant has no Ingress but Argo CD's.
 		i.Leaving = nil
 	}
 	i.Records = append(i.Records, i.Leaving...)
 	slices.Sort(i.Records)
 	i.Records = slices.Compact(i.Records)
 	return i
-}
-
-// ofArgoCD is how many Ingresses the tenant has that aren't of its own making.
-func ofArgoCD(i tenant.Ingress) int64 {
-	if i.Hostname == "" {
-		return 0
-	}
-	return 1
 }
 
 // ingressParts are the annotations of the Ingress, and whether it names the

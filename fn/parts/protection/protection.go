@@ -13,11 +13,13 @@ import (
 )
 
 // Part is spec.deletionProtection.
-var Part = part.Part{Field: "spec.deletionProtection", Resolve: resolve, Rows: rows}
-
-func resolve(of part.Candidate) error {
-	of.Decision.DeletionProtection = of.Spec.DeletionProtection
-	return nil
+var Part = part.Part{
+	Field: "spec.deletionProtection",
+	Resolve: func(of part.Candidate) error {
+		of.Decision.DeletionProtection = of.Spec.DeletionProtection
+		return nil
+	},
+	Rows: rows,
 }
 
 // rows are the rows of the Usages. An attempt to delete that was refused isn't made up for

@@ -67,10 +67,9 @@ func accepted(t tenant.Tenant) (resource.Object, error) {
 	return resource.Object{Typed: s}, nil
 }
 
-// looksAgain is how often the function looks at a tenant that is being installed,
-// looksAgainSoon at one whose namespace is being prepared, and looksAgainLater at one for
-// which something has been missing for stuckAfter: there may be hundreds. Only Crossplane
-// 2.4 watches the Secret that the virtual cluster writes its kubeconfig to.
+// How often the function looks at a tenant that is being installed: looksAgainSoon while its
+// namespace is being prepared, looksAgainLater once something has been missing for stuckAfter.
+// Only Crossplane 2.4 watches the Secret that the virtual cluster writes its kubeconfig to.
 const (
 	looksAgain      = 10 * time.Second
 	looksAgainSoon  = 4 * time.Second

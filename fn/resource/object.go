@@ -82,10 +82,9 @@ var WithoutDelete = xpv1.ManagementPolicies{
 	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionUpdate, xpv1.ManagementActionLateInitialize,
 }
 
-// ManagedMeta returns the metadata of a managed resource, with all that its provider would
-// add: each such change counts against the number of events that Crossplane's
-// circuit breaker lets a tenant have. And what a provider has seen of an Object
-// before it adds its finalizer is lost; it looks again half a minute later.
+// ManagedMeta returns the metadata of a managed resource, with all that its provider would add:
+// each addition counts as an event for Crossplane's circuit breaker. And what a provider observes
+// of an Object before it adds its finalizer is lost; it looks again half a minute later.
 func ManagedMeta(name, external string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:        name,
@@ -127,10 +126,10 @@ func NewObject(t tenant.Tenant, composed, config string, ready objectv1alpha2.Re
 // ReadyOnceCreated is readiness as soon as the object exists.
 var ReadyOnceCreated = objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate}
 
-// Observer composes an Object that observes one that is there, and touches nothing.
-// The provider looks at it every --poll. It doesn't watch: a watch keeps all objects
-// of a kind in the provider's memory, and writes each change of one to the host's
-// store, and a tenant makes and changes as many as it likes.
+// Observer composes an Object that observes an existing object, and never changes it. The
+// provider looks at it every --poll. It doesn't watch: a watch keeps all objects of a kind in
+// the provider's memory, and writes each change of one to the host's store, and tenants create
+// and change as many as they like.
 func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness, of corev1.ObjectReference) Object {
 	o := NewObject(t, composed, config, ready)
 	o.Spec.ManagementPolicies = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}

@@ -76,7 +76,7 @@ func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Pha
 		return v1alpha1.PhaseUpdating
 	case tenant.WasReady(t.Observed):
 		return v1alpha1.PhaseDegraded
-	case vcluster.AwaitsNamespace(t):
+	case !t.Composed(tenant.VClusterRelease).Exists():
 		return v1alpha1.PhasePending
 	case slices.ContainsFunc(core, func(c condition.Condition) bool {
 		return c.Reason == v1alpha1.ReasonInstallFailed || c.Reason == v1alpha1.ReasonPodsCannotStart
@@ -101,7 +101,7 @@ func progress(t tenant.Tenant, ready bool) int64 {
 	switch {
 	case ready:
 		return progressReady
-	case vcluster.AwaitsNamespace(t):
+	case !t.Composed(tenant.VClusterRelease).Exists():
 		return 0
 	case !resource.HasKubeconfig(t):
 		return progressNamespace

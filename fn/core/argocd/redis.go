@@ -23,10 +23,9 @@ const redisSecret = "argocd-redis"
 // extraObjects is the list of the argo-cd chart that adds objects to it.
 const extraObjects = "extraObjects"
 
-// SetRedis gives redis its password. The argo-cd chart has a Job make one, a hook that
-// takes some seconds of each installation and upgrade, and for which Helm waits even
-// where it waits for nothing else. Values that see to the password themselves stay as
-// they are.
+// SetRedis sets the password of redis. Otherwise the argo-cd chart makes one in a hook, for
+// which Helm always waits: some seconds of each installation and upgrade. Values that set the
+// password themselves stay as they are.
 func SetRedis(p *tenant.Decision, r tenant.Given) {
 	is := p.ArgoCD.Values
 	objects, isList := is[extraObjects].([]any)
@@ -71,9 +70,8 @@ func isRedisSecret(o values.Values) bool {
 	return o["kind"] == "Secret" && values.At[string](o, "metadata", "name") == redisSecret
 }
 
-// redisPassword returns the password in use, and for a new tenant one that follows from
-// the token of its account on the host, which nobody can guess: the function has no
-// other source of what nobody knows, and answers the same request the same.
+// redisPassword returns the password in use. That of a new tenant is derived from the token of
+// its account on the host, which nobody can guess, so that the same request has the same answer.
 // It returns "" while there is neither.
 func redisPassword(r tenant.Given) string {
 	for _, o := range values.At[[]any](r.Before(), extraObjects) {

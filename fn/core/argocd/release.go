@@ -31,7 +31,9 @@ const initialPassword = "argocd-initial-admin-secret"
 // ComposeRelease composes the Release of Argo CD in the virtual cluster.
 func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	r := release.New(t, tenant.ArgoCDRelease, tenant.HelmArgoCD, tenant.ArgoCDNamespace, t.Names.ProviderConfig, t.ArgoCD)
-	published := t.GeneratesPassword || keepsPassword(t)
+	// The password of an admin that is switched off is kept, for when it is switched on again.
+	kept := t.AdminDisabled && publishedPassword(t) && t.Composed(tenant.ArgoCDRelease).Get("spec").Has("writeConnectionSecretToRef")
+	published := t.GeneratesPassword || kept
 	if published {
 		r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.PasswordSecret}
 	}
@@ -52,11 +54,11 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	return resource.Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: resource.ValuesPath}, nil
 }
 
-// waits sets how long Helm waits for Argo CD. The first time it sees sooner than
-// provider-kubernetes that Argo CD is up. When it isn't up by then, something is missing that
-// may take long to come: the next time Helm waits for nothing. That stays until the chart or
-// its values change, since a Release with another spec is one that is rolled out: a rotated
-// credential doesn't make it one.
+// waits sets how long Helm waits for Argo CD. In the first installation it notices sooner than
+// provider-kubernetes that Argo CD is up. If that takes longer than FirstWait, something is missing
+// that may take long to come, and the next attempt doesn't wait. A change of these fields rolls the
+// Release out again: so they stay until the chart or its values change, for which credentials
+// don't count.
 func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 	is := t.Composed(tenant.ArgoCDRelease)
 	was := is.Get("spec", "forProvider")
@@ -71,10 +73,9 @@ func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 	r.Spec.ForProvider.WaitTimeout = &metav1.Duration{Duration: release.FirstWait}
 }
 
-// readsPassword reports whether the Release reads the admin's initial password.
-// Argo CD tells its users to delete that Secret once they have a password of
-// their own, and without it provider-helm can't observe the Release any more. So
-// one that misses it stops reading what is published already.
+// readsPassword reports whether the Release reads the admin's initial password. Argo CD tells its
+// users to delete that Secret once they have set a password, and provider-helm can't observe a
+// Release whose Secret is missing. So it is read no more once it is missing and published.
 func readsPassword(t tenant.Tenant) bool {
 	r := t.Composed(tenant.ArgoCDRelease)
 	if !r.Exists() || !publishedPassword(t) {
@@ -83,12 +84,6 @@ func readsPassword(t tenant.Tenant) bool {
 	synced := r.Condition("Synced")
 	missed := synced.False() && strings.Contains(synced.Message, initialPassword)
 	return r.Get("spec").Has("connectionDetails") && !missed
-}
-
-// keepsPassword reports whether the Release goes on reading the password of an admin
-// that is switched off, so that it is there when the admin is switched on again.
-func keepsPassword(t tenant.Tenant) bool {
-	return t.AdminDisabled && publishedPassword(t) && t.Composed(tenant.ArgoCDRelease).Get("spec").Has("writeConnectionSecretToRef")
 }
 
 // serverSeen returns the value of annotationAvailable, "" for none. After a first installation
@@ -167,10 +162,9 @@ func ReleaseWaits(t tenant.Tenant) bool {
 	return !resource.HasKubeconfig(t) || !t.Composed(tenant.HelmProviderConfig).Exists() || HasValuesSecret(t) && !t.Composed(tenant.ValuesSecret).Exists()
 }
 
-// readValues has the Release read the values in the Secret. The digest is that of
-// what is observed, not of what is composed now: told before the Secret has
-// changed, provider-helm would find nothing new in it, and not look again for ten
-// minutes.
+// readValues has the Release read the values in the Secret. The digest is that of the observed
+// Secret, not of the composed one: if it changed before the Secret does, provider-helm would find
+// the old values, and not look again for ten minutes.
 func readValues(t tenant.Tenant, r *helmv1beta1.Release) {
 	if !t.Composed(tenant.ValuesSecret).Exists() && !readsValues(t) {
 		return

@@ -12,11 +12,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// createdLongAgo has a provider believe at once that what it has made is gone. Without, it
-// asks for half a minute and then for up to another, in which the Object of a namespace that
-// was deleted soon after it was created stays. And where the provider was ended while it
-// created the namespace, it goes on: it would wait for a person otherwise. The name is ours,
-// so nothing can be created twice or lost.
+// createdLongAgo tells the provider that it created the namespace long ago. In the first half
+// minute after a creation it doesn't believe that the namespace is gone, and keeps the Object for
+// up to a minute when the tenant is deleted. And a provider that was ended while it created the
+// namespace would wait for a person. Nothing can be created twice: the name is fixed.
 const createdLongAgo = "2000-01-01T00:00:00Z"
 
 // Namespace composes the tenant's namespace in the host cluster.

@@ -34,12 +34,6 @@ const (
 	maxHistory = 3
 )
 
-// Changed reports whether the chart version or the values of a Release change now, or
-// have changed since it was created: then its wait is true already.
-func Changed(release wire.Composed, c tenant.Chart) bool {
-	return release.Get("spec", "forProvider").Bool("wait") || Differs(release, c)
-}
-
 // Differs reports whether a Release has another chart version or other values.
 func Differs(release wire.Composed, c tenant.Chart) bool {
 	is := release.Get("spec", "forProvider")
@@ -104,11 +98,10 @@ const (
 // changed, provider-helm takes it for as wanted, and begins to count anew.
 const gaveUp = -1
 
-// Retry has provider-helm try a chart again that has failed. Without a limit of retries
-// it leaves a release alone that failed or was cut short; with one, it uninstalls what was
-// never installed and rolls back what was, and then looks again in ten minutes or when
-// the Release changes. At the limit it leaves alone the change that failed last: the
-// limit must never be reached before the last rollback.
+// Retry has provider-helm try a failed chart again. Without a limit of retries it leaves a
+// release alone that failed or was cut short. With one, it uninstalls what was never installed,
+// rolls back what was, and looks again in ten minutes or when the Release changes. At the limit
+// it leaves the failed change in place: the limit must not be reached before the last rollback.
 func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) {
 	failed := Failed(t, name)
 	change, before := change(t, name, r, c)

@@ -29,7 +29,7 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.Yes("The virtual cluster runs")
 	case !release.Exists() && t.HostProblem != "":
 		return is.No(v1alpha1.ReasonPoliciesMissing, t.HostProblem, "")
-	case AwaitsNamespace(t):
+	case !release.Exists():
 		// One message for all of it: each change of the status costs some of Crossplane's
 		// attention.
 		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds",
@@ -42,11 +42,6 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.No(v1alpha1.ReasonInstalling, "Rolling out a change of "+chart, "")
 	}
 	return is.No(v1alpha1.ReasonInstalling, "Installing "+chart+" with Kubernetes "+t.Kubernetes, "")
-}
-
-// AwaitsNamespace reports whether nothing can be installed yet.
-func AwaitsNamespace(t tenant.Tenant) bool {
-	return !t.Composed(tenant.VClusterRelease).Exists()
 }
 
 // HasControlPlanePod reports whether there is, or was once, need to look at the pod

@@ -13,11 +13,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
-// VirtualKubeconfig composes the Secret with the kubeconfig of the virtual cluster, for
-// the claim, and one that reaches it through the proxy beside each provider, for both
-// providers. The server is always the tenant's own Service. While the published
-// kubeconfig is missing or can't be used, the Secret keeps what it has: nothing at
-// first.
+// VirtualKubeconfig composes the Secret with two kubeconfigs of the virtual cluster: one for the
+// claim, and one for both providers, which goes through the proxy beside each of them. The server
+// is always the tenant's own Service. While the published kubeconfig is missing or can't be
+// used, the Secret keeps what it has: nothing at first.
 func VirtualKubeconfig(t tenant.Tenant) (resource.Object, error) {
 	s := resource.Secret(t, t.Names.KubeconfigSecret, corev1.SecretTypeOpaque)
 	c := t.Observed.Published

@@ -18,7 +18,10 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	// The first time its kubeconfig tells when it is up, and Helm waits for nothing. So a
 	// virtual cluster that lacks something comes up as soon as that is there, and can be
 	// deleted at any moment. A change that never becomes ready has to fail, to be taken back.
-	r.Spec.ForProvider.Wait = resource.HasKubeconfig(t) && release.Changed(t.Composed(tenant.VClusterRelease), t.VirtualCluster)
+	// Once the chart or its values have changed, wait stays true.
+	is := t.Composed(tenant.VClusterRelease)
+	changed := is.Get("spec", "forProvider").Bool("wait") || release.Differs(is, t.VirtualCluster)
+	r.Spec.ForProvider.Wait = resource.HasKubeconfig(t) && changed
 	// Helm would create the namespace without its labels, and once more if it were
 	// at work while the tenant is deleted.
 	r.Spec.ForProvider.SkipCreateNamespace = true

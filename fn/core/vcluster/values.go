@@ -98,11 +98,10 @@ func environment(platforms values.Values) ([]any, error) {
 	return append(slices.Clone(env), values.Values{"name": name, "value": hostRequests}), nil
 }
 
-// Argo CD's application controller ends with a panic when it sees a pod with a
-// container that requests nothing, while its status says that it has something
-// (kubernetes/kubernetes#136534, in kubectl's code up to 1.35). In a virtual cluster
-// each such pod is one: the host's LimitRange gives it requests, and vcluster brings
-// the host's status back.
+// Argo CD's application controller panics at a pod with a container that requests nothing while
+// its status has requests (kubernetes/kubernetes#136534, in kubectl's code up to 1.35). In a
+// virtual cluster each container without requests is such a one: the host's LimitRange gives it
+// some, and vcluster copies the host's status.
 const (
 	// resizeSince is the first minor version of Kubernetes 1.x whose API server keeps
 	// a container's resources in the status, and resizeLocked the first that can't be

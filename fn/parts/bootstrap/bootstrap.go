@@ -132,21 +132,17 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case s.Sync == "":
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, what+" waits for Argo CD to compare it with Git", "")
 	case s.Sync != synced:
-		return is.No(v1alpha1.ReasonOutOfSync, what+" is not synced ("+s.Sync+"): "+syncedBy(t), "")
+		by := "Argo CD is to do that automatically"
+		if _, automated := values.Lookup(t.Application, "spec", "syncPolicy", "automated"); !automated {
+			by = "spec.bootstrap.syncPolicy leaves that to people, in Argo CD"
+		}
+		return is.No(v1alpha1.ReasonOutOfSync, what+" is not synced ("+s.Sync+"): "+by, "")
 	case s.Health == "Progressing" || s.Health == "":
 		return is.No(v1alpha1.ReasonProgressing, what+" is synced, and not healthy yet", "")
 	case s.Health == "Suspended":
 		return is.No(v1alpha1.ReasonSuspended, what+" is synced, and something in it is suspended until somebody resumes it", "")
 	}
 	return is.No(v1alpha1.ReasonUnhealthy, what+" is synced, and its health is "+s.Health+": Argo CD shows what in it", "")
-}
-
-// syncedBy says who is to sync an Application that isn't.
-func syncedBy(t tenant.Tenant) string {
-	if _, automated := values.Lookup(t.Application, "spec", "syncPolicy", "automated"); !automated {
-		return "spec.bootstrap.syncPolicy leaves that to people, in Argo CD"
-	}
-	return "Argo CD is to do that automatically"
 }
 
 // report writes what Argo CD says of the first Application, once it has said anything.

@@ -123,20 +123,18 @@ func reserved(key string, prefixes ...string) bool {
 // clusterValue is an entry of the argo-cd chart's configs.clusterCredentials,
 // read from the cluster's Secret.
 func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
+	v := readCluster(c, s)
 	if s.Problem != nil {
 		return nil
 	}
-	read := readCluster(c, s)
-	v := values.Values{"server": read.server, "config": read.config, "project": cmp.Or(c.Project, read.project), "shard": read.shard}
-	namespaces := c.Namespaces
-	if len(namespaces) == 0 {
-		namespaces = read.namespaces
+	if c.Project != "" {
+		v["project"] = c.Project
 	}
-	if len(namespaces) > 0 {
-		v["namespaces"] = listOfNamespaces(namespaces)
-		if read.clusterResources {
-			v["clusterResources"] = "true"
-		}
+	if len(c.Namespaces) > 0 {
+		v["namespaces"] = listOfNamespaces(c.Namespaces)
+	}
+	if values.At[string](v, "namespaces") == "" {
+		delete(v, "clusterResources")
 	}
 	if len(c.Labels) > 0 {
 		v["labels"] = texts(c.Labels)
@@ -148,12 +146,12 @@ func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 	return v
 }
 
-// listOfNamespaces is how Argo CD keeps them. The chart writes the list without
+// listOfNamespaces is how Argo CD keeps them; "" for none. The chart writes the list without
 // quotes, so that a single namespace such as 2024 would become a number: it is
 // named twice then, which is the same to Argo CD.
 func listOfNamespaces(namespaces []string) string {
-	if only := namespaces[0]; len(namespaces) == 1 && (only[0] <= '9' || slices.Contains(notText, only)) {
-		namespaces = []string{only, only}
+	if len(namespaces) == 1 && (namespaces[0][0] <= '9' || slices.Contains(notText, namespaces[0])) {
+		namespaces = slices.Repeat(namespaces, 2)
 	}
 	return strings.Join(namespaces, ",")
 }

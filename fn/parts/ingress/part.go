@@ -36,8 +36,11 @@ func secrets(s tenant.Ask) []string {
 func rows(t tenant.Tenant) []resource.Row {
 	// What is observed stays while it isn't known whose the hostname is.
 	observed := t.Ingress.Hostname != "" || t.Ingress.Asked != "" && !t.Ingress.Taken && t.Composed(tenant.IngressObject).Exists()
+	// An Object that observes nothing is an error, tried again ever later.
+	release := t.Composed(tenant.ArgoCDRelease)
+	installed := release.Deployed() && release.Current() && release.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 	out := []resource.Row{
-		{Name: tenant.IngressObject, Has: observed, Waits: !installed(t), Ready: true, Build: observer},
+		{Name: tenant.IngressObject, Has: observed, Waits: !installed, Ready: true, Build: observer},
 		{Name: tenant.IngressCount, Has: len(t.Ingress.Leaving) > 0, Waits: !t.Ingress.Counted, Ready: true, Build: count},
 	}
 	for _, hostname := range t.Ingress.Records {
@@ -58,13 +61,6 @@ func record(hostname string) func(t tenant.Tenant) (resource.Object, error) {
 			Data:       map[string]string{tenant.HostnameKey: hostname},
 		}}, nil
 	}
-}
-
-// installed reports whether the argo-cd chart is installed with an Ingress:
-// an Object that observes nothing is an error, tried again ever later.
-func installed(t tenant.Tenant) bool {
-	r := t.Composed(tenant.ArgoCDRelease)
-	return argocd.Deployed(t) && r.Current() && r.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 }
 
 // count composes an Object that observes the tenant's ResourceQuota on the

@@ -71,9 +71,7 @@ func resolve(of part.Candidate) error {
 	seen := map[string]string{}
 	hosts := map[string]string{}
 	for _, e := range all {
-		if e.typ == "" {
-			e.typ = v1alpha1.RepositoryGit
-		}
+		e.typ = cmp.Or(e.typ, v1alpha1.RepositoryGit)
 		if err := e.check(); err != nil {
 			return err
 		}

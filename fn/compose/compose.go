@@ -23,9 +23,6 @@ type Result struct {
 	NotReady []string
 }
 
-// Ready reports whether everything that is wanted is there and ready.
-func (r Result) Ready() bool { return len(r.Waiting) == 0 && len(r.NotReady) == 0 }
-
 // Compose builds the tenant's composed resources.
 func Compose(t tenant.Tenant) (Result, error) {
 	r := Result{Desired: make(map[string]*fnv1.Resource, 16)}

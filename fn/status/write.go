@@ -23,7 +23,7 @@ import (
 func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) error {
 	o := t.Observed
 	core, optional := conditions(t)
-	ready := c.Ready() && allTrue(core)
+	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && allTrue(core)
 	is := report(t, c, core, optional, ready)
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
 	if err != nil {

@@ -32,12 +32,12 @@ func Table(t tenant.Tenant) []resource.Row {
 		{Name: tenant.KubernetesProviderConfig, Has: true, Waits: !published, Ready: exists(tenant.KubernetesProviderConfig), Build: vcluster.ProviderConfig(resource.KubeConfigType)},
 		// The password of redis follows from the token of the tenant's account.
 		{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret(t), Waits: noNamespace || !host.HasCredentials(t), Ready: exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
-		// Before its kubeconfig, and the values it reads, are there a Release only
-		// fails, later and later.
+		// Without the kubeconfig and the values that it reads, the Release would fail, and be
+		// tried again at growing intervals.
 		{Name: tenant.ArgoCDRelease, Has: true, Waits: argocd.ReleaseWaits(t), Ready: argocd.Installed(t), Build: argocd.ComposeRelease},
-		// Not before there is something to lose: what comes later costs less of Crossplane's attention while the tenant comes up.
+		// Not while the tenant is installed, to spare events for Crossplane's circuit breaker.
 		{Name: tenant.Usage, Has: exists(tenant.Usage) || tenant.WasReady(t.Observed), Ready: true, Build: host.Usage},
-		// Before, none of them exists, and the provider would look again half a minute later.
+		// Before Helm has made the workloads, the provider would find none, and look again half a minute later.
 		{Name: tenant.Workloads, Has: true, Waits: !argocd.Deployed(t) && !release.IsLate(t, tenant.ArgoCDRelease), Ready: argocd.WorkloadsAvailable(t), Build: argocd.ObserveWorkloads},
 	}, parts.Rows(t))
 }

@@ -160,7 +160,7 @@ func connection(t tenant.Tenant) map[string][]byte {
 		was, published := o.XRConnection[key]
 		switch {
 		case key == tenant.UsernameKey && t.AdminDisabled, key == tenant.PasswordKey && !t.GeneratesPassword:
-			// Crossplane takes no key out of a Secret, so what is true no more is emptied.
+			// Crossplane removes no key from a Secret, so what isn't true any more is emptied.
 			if published {
 				details[key] = []byte{}
 			}

@@ -72,11 +72,11 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
 	set(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetCompositeAndClaim()
 }
 
-// event tells of a condition that has changed since the XR's last status. The
-// same news at each reconcile would drown them all.
+// event emits an event for a condition that has changed since the XR's last status: events at
+// each reconcile would hide the others.
 func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Condition) {
 	was := o.XR.Condition(c.Type)
-	// That host and claim are as they should be is no news of the tenant.
+	// A host and a claim that were right from the start are no news.
 	if (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted) && c.True && was.Status == "" {
 		return
 	}
@@ -110,12 +110,12 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string 
 	news := false
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
 	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" {
-		// It is not about the spec.
+		// This condition isn't about the spec.
 		setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionHostProtected, True: was.True(), Reason: was.Reason, Message: was.Message})
 	}
 	for _, typ := range slices.Concat(core, v1alpha1.OptionalConditions()) {
 		was := o.XR.Condition(typ)
-		// One that is there and not told here would become Unknown.
+		// A condition that exists and isn't returned would become Unknown.
 		if was.Status == "" && !slices.Contains(core, typ) {
 			continue
 		}

@@ -37,7 +37,7 @@ func SetRedis(p *tenant.Decision, r tenant.Given) {
 		return
 	}
 	p.ArgoCD.Values = values.Merge(is, values.Values{"redisSecretInit": values.Values{"enabled": false}})
-	// Helm takes a list from one place alone.
+	// Helm doesn't merge lists, and values of the Release win over those of a Secret.
 	delete(p.ArgoCD.Values, extraObjects)
 	p.Sensitive = values.Merge(p.Sensitive, values.Values{extraObjects: append(slices.Clone(objects), values.Values{
 		"apiVersion": "v1", "kind": "Secret",

@@ -41,7 +41,7 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{{
 			ObjectReference:       corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: tenant.ArgoCDNamespace, Name: initialPassword, FieldPath: "data.password"},
 			ToConnectionSecretKey: tenant.PasswordKey,
-			// Argo CD writes this Secret, not Helm: it has no mark of the release.
+			// Argo CD creates this Secret, so it doesn't have the labels of the Helm release.
 			SkipPartOfReleaseCheck: true,
 		}}
 	}
@@ -144,8 +144,7 @@ func readsValues(t tenant.Tenant) bool {
 	return len(t.Composed(tenant.ArgoCDRelease).List("spec", "forProvider", "valuesFrom")) > 0
 }
 
-// ValuesSecret composes the Secret with the values of argo-cd that come from
-// Secrets. They stand nowhere else.
+// ValuesSecret composes the Secret with the values of argo-cd that come from Secrets.
 func ValuesSecret(t tenant.Tenant) (resource.Object, error) {
 	values, err := yaml.Marshal(values.Merge(t.Sensitive))
 	if err != nil {

@@ -125,8 +125,8 @@ func workloadsProblem(t tenant.Tenant) string {
 	return ""
 }
 
-// workloadHealth judges each of Argo CD's workloads. It reports false where the provider
-// has not looked at all of them yet, or can't: old news isn't the truth.
+// workloadHealth judges each of Argo CD's workloads. It reports false where the provider hasn't
+// observed all of them yet, or can't observe them now.
 func workloadHealth(t tenant.Tenant) ([]health, bool) {
 	m := t.Composed(tenant.Workloads).Get("status", "atProvider", "manifest")
 	var data map[string]string
@@ -164,7 +164,8 @@ func healthOf(w tenant.Workload, is proxy.Workload) health {
 	case is.Replicas == 0 && !w.Idle:
 		h.message = what + " is scaled to no replicas"
 	case !is.Available:
-		// Without the numbers that change: a message that doesn't is one change less.
+		// Without how many are available: each change of the status counts as an event for
+		// Crossplane's circuit breaker.
 		h.message, h.why = fmt.Sprintf("%s is not fully available, replicas wanted: %d", what, is.Replicas), is.Why
 		if is.Why != "" {
 			h.message += ": " + is.Why

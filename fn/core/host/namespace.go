@@ -50,9 +50,9 @@ func Namespace(t tenant.Tenant) (resource.Object, error) {
 	}}, nil
 }
 
-// untilNamespaceGoes makes an object stay until the tenant's namespace on the host is
-// gone: that namespace is nobody's dependent, so nothing that Kubernetes deletes by
-// owners, in the foreground either, goes before it.
+// untilNamespaceGoes returns the owner reference that keeps an object until the tenant's
+// namespace on the host is gone. The namespace has no owner, so no cascading deletion, not even
+// one in the foreground, deletes the object before.
 func untilNamespaceGoes(t tenant.Tenant) []metav1.OwnerReference {
 	uid := namespaceUID(t)
 	if uid == "" {
@@ -61,8 +61,8 @@ func untilNamespaceGoes(t tenant.Tenant) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: t.Names.Namespace, UID: types.UID(uid)}}
 }
 
-// namespaceUID is the UID of the tenant's namespace on the host, "" while nobody has
-// seen it. While the provider can't look, the account's owner tells.
+// namespaceUID returns the UID of the tenant's namespace on the host, "" while it is unknown.
+// While the provider can't observe the namespace, the account's owner reference has the UID.
 func namespaceUID(t tenant.Tenant) string {
 	if uid := t.Composed(tenant.Namespace).String("status", "atProvider", "manifest", "metadata", "uid"); uid != "" {
 		return uid
@@ -75,8 +75,7 @@ func namespaceUID(t tenant.Tenant) string {
 	return ""
 }
 
-// NamespaceReady reports whether there is a namespace to compose into, and to stay as
-// long as.
+// NamespaceReady reports whether the namespace exists, and its UID is known.
 func NamespaceReady(t tenant.Tenant) bool {
 	return t.Composed(tenant.Namespace).Healthy() && namespaceUID(t) != ""
 }

@@ -60,8 +60,8 @@ func New(t tenant.Tenant, name, helmName, namespace, config string, c tenant.Cha
 }
 
 // StartsWithin is how long the installation of a Release's chart takes where nothing is
-// missing. After that the function looks for what keeps its pods from running: sooner
-// would cost every tenant some more of Crossplane's attention.
+// missing. After that the function looks for what keeps its pods from running: not sooner, to
+// spare events for Crossplane's circuit breaker.
 var StartsWithin = map[string]time.Duration{tenant.VClusterRelease: 20 * time.Second, tenant.ArgoCDRelease: 25 * time.Second}
 
 // IsLate reports whether a Release has been there for longer than an installation takes.
@@ -81,9 +81,8 @@ func AgeOf(t tenant.Tenant, o wire.Struct) time.Duration {
 	return t.Observed.Now.Sub(created)
 }
 
-// attempts is how often a change of a chart is tried before the release from before it
-// stays. A first installation is tried without end, so that it goes on once what it
-// lacked is there.
+// attempts is how often a change of a chart is tried before the release from before it stays. A
+// first installation is tried without limit, so that it goes on once what it lacked is there.
 const attempts = 3
 
 const (
@@ -94,8 +93,8 @@ const (
 	annotationChange = "virtualargocd.io/change"
 )
 
-// gaveUp stands for a change that isn't tried any more. Once a Release may not be
-// changed, provider-helm takes it for as wanted, and begins to count anew.
+// gaveUp stands for a change that isn't tried any more: provider-helm counts anew for a Release
+// that it may not change.
 const gaveUp = -1
 
 // Retry has provider-helm try a failed chart again. Without a limit of retries it leaves a

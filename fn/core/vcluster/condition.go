@@ -30,8 +30,8 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case !release.Exists() && t.HostProblem != "":
 		return is.No(v1alpha1.ReasonPoliciesMissing, t.HostProblem, "")
 	case !release.Exists():
-		// One message for all of it: each change of the status costs some of Crossplane's
-		// attention.
+		// The message stays the same until then: each change of the status counts as an event for
+		// Crossplane's circuit breaker.
 		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds",
 			cmp.Or(condition.Problem(t.Composed(tenant.Namespace)), condition.Problem(t.Composed(tenant.Quota))))
 	case condition.Problem(release) != "":
@@ -44,8 +44,8 @@ func Condition(t tenant.Tenant) condition.Condition {
 	return is.No(v1alpha1.ReasonInstalling, "Installing "+chart+" with Kubernetes "+t.Kubernetes, "")
 }
 
-// HasControlPlanePod reports whether there is, or was once, need to look at the pod
-// that the virtual cluster waits for. Without a volume Kubernetes makes up its name.
+// HasControlPlanePod reports whether the pod that the virtual cluster waits for is observed: once
+// the installation is late. Without a volume the name of that pod is random.
 func HasControlPlanePod(t tenant.Tenant) bool {
 	return t.Composed(tenant.ControlPlanePod).Exists() || !resource.HasKubeconfig(t) && release.IsLate(t, tenant.VClusterRelease) && t.Store.Size != ""
 }

@@ -72,7 +72,7 @@ func storeValues(s tenant.Store, replicas int64) values.Values {
 		return values.Values{"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": claim}}}
 	}
 	return values.Values{
-		// The control plane keeps nothing itself: it is a Deployment then.
+		// The control plane has no volume of its own, and is a Deployment.
 		"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": none}, "highAvailability": values.Values{"replicas": float64(max(replicas, 1))}},
 		"backingStore": values.Values{"etcd": values.Values{"deploy": values.Values{"enabled": true, "statefulSet": values.Values{
 			"highAvailability": values.Values{"replicas": float64(s.Members)},

@@ -66,7 +66,7 @@ func Protected(p *tenant.Decision, in v1alpha1.Input) (values.Values, error) {
 			},
 			"env": env,
 		},
-		// The certificate has no .svc name of its own accord.
+		// By default vcluster's certificate has no .svc names.
 		"proxy": values.Values{"extraSANs": sans},
 	}
 	if in.Images.Registry != "" {
@@ -104,8 +104,8 @@ func environment(platforms values.Values) ([]any, error) {
 // some, and vcluster copies the host's status.
 const (
 	// resizeSince is the first minor version of Kubernetes 1.x whose API server keeps
-	// a container's resources in the status, and resizeLocked the first that can't be
-	// told not to.
+	// a container's resources in the status, and resizeLocked the first in which that can't
+	// be switched off.
 	resizeSince, resizeLocked = 33, 35
 )
 

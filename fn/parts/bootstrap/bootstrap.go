@@ -80,8 +80,7 @@ func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 func syncPolicy(p v1alpha1.SyncPolicy) map[string]any {
 	out := map[string]any{}
 	automated := ptr.Deref(p.Automated, v1alpha1.AutomatedSync{})
-	// Left out, and not switched off in Argo CD's own way, which is newer than
-	// some of its versions.
+	// Not by automated.enabled, which older versions of Argo CD don't have.
 	if ptr.Deref(automated.Enabled, true) {
 		out["automated"] = map[string]any{"prune": ptr.Deref(automated.Prune, true), "selfHeal": ptr.Deref(automated.SelfHeal, true)}
 	}

@@ -122,7 +122,7 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 	}
 	h.Settled = !release.Exists() || release.Current() && release.Deployed()
 
-	// No hostname has no record.
+	// Without a hostname that is asked for there is no record.
 	record, read := wire.RequiredObject(req, RequiredHostname, HostnameKind, recordsIn, tenant.HostnameRecord(asked))
 	if h.Read = read; record.Exists() {
 		if h.Taken = !controls(o.XR, record); !h.Taken {

@@ -36,7 +36,7 @@ func secrets(s tenant.Ask) []string {
 func rows(t tenant.Tenant) []resource.Row {
 	// What is observed stays while it isn't known whose the hostname is.
 	observed := t.Ingress.Hostname != "" || t.Ingress.Asked != "" && !t.Ingress.Taken && t.Composed(tenant.IngressObject).Exists()
-	// An Object that observes nothing is an error, tried again ever later.
+	// An Object that finds nothing to observe fails, and is tried again at growing intervals.
 	release := t.Composed(tenant.ArgoCDRelease)
 	installed := release.Deployed() && release.Current() && release.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 	out := []resource.Row{

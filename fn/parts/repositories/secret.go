@@ -92,7 +92,7 @@ func checkWaysIn(s *credentials.Reader, read map[string]string, overSSH bool) {
 	checkPrivateKey(s, "githubAppPrivateKey", read)
 }
 
-// checkPrivateKey checks a key, and ends it as files of keys end.
+// checkPrivateKey checks a key, and ends it with a newline.
 func checkPrivateKey(s *credentials.Reader, key string, read map[string]string) {
 	if read[key] == "" {
 		return

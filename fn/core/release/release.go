@@ -121,7 +121,8 @@ func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart)
 		}
 	}
 	r.Annotations[annotationChange] = fmt.Sprintf("%s:%d", change, before)
-	r.Spec.RollbackRetriesLimit = new(int32(min(limit, math.MaxInt32)))
+	bounded := int32(min(limit, math.MaxInt32))
+	r.Spec.RollbackRetriesLimit = &bounded
 	if failed > 0 {
 		r.Annotations[annotationFailed] = strconv.FormatInt(failed, 10)
 	}

@@ -18,26 +18,33 @@ func Table(t tenant.Tenant) []resource.Row {
 	noNamespace := !host.NamespaceReady(t)
 	// Whether the virtual cluster has published a kubeconfig that is used.
 	published := !noNamespace && (t.Observed.Published != nil || resource.HasKubeconfig(t))
+	providerConfig := func(name string, waits bool, build func(tenant.Tenant) (resource.Object, error)) resource.Row {
+		return resource.Row{Name: name, Has: true, Waits: waits, Ready: exists(name), Build: build}
+	}
 	return slices.Concat([]resource.Row{
 		{Name: tenant.AcceptedSecret, Has: true, Waits: t.HostProblem != "", Ready: true, Build: accepted},
-		{Name: tenant.Namespace, Has: true, Waits: t.HostProblem != "", Ready: t.Composed(tenant.Namespace).Healthy(), Build: host.Namespace},
+		{Name: tenant.Namespace, Has: true, Waits: t.HostProblem != "", Ready: t.Composed(tenant.Namespace).Healthy(),
+			Build: host.Namespace},
 	}, host.AccountRows(t), host.BoundsRows(t), []resource.Row{
-		{Name: tenant.HostHelmProviderConfig, Has: true, Waits: noNamespace, Ready: exists(tenant.HostHelmProviderConfig), Build: host.ProviderConfig(resource.HelmConfigType)},
-		{Name: tenant.HostKubernetesProviderConfig, Has: true, Waits: noNamespace, Ready: exists(tenant.HostKubernetesProviderConfig), Build: host.ProviderConfig(resource.KubeConfigType)},
+		providerConfig(tenant.HostHelmProviderConfig, noNamespace, host.ProviderConfig(resource.HelmConfigType)),
+		providerConfig(tenant.HostKubernetesProviderConfig, noNamespace, host.ProviderConfig(resource.KubeConfigType)),
 		// Helm would create the namespace without the labels that protect the host.
-		{Name: tenant.VClusterRelease, Has: true, Waits: vcluster.ReleaseWaits(t), Ready: vcluster.Ready(t), Build: vcluster.ComposeRelease},
+		{Name: tenant.VClusterRelease, Has: true, Waits: vcluster.ReleaseWaits(t), Ready: vcluster.Ready(t),
+			Build: vcluster.ComposeRelease},
 		{Name: tenant.ControlPlanePod, Has: vcluster.HasControlPlanePod(t), Ready: true, Build: vcluster.ControlPlanePod},
 		{Name: tenant.KubeconfigSecret, Has: true, Waits: noNamespace, Ready: resource.HasKubeconfig(t), Build: vcluster.VirtualKubeconfig},
-		{Name: tenant.HelmProviderConfig, Has: true, Waits: !published, Ready: exists(tenant.HelmProviderConfig), Build: vcluster.ProviderConfig(resource.HelmConfigType)},
-		{Name: tenant.KubernetesProviderConfig, Has: true, Waits: !published, Ready: exists(tenant.KubernetesProviderConfig), Build: vcluster.ProviderConfig(resource.KubeConfigType)},
+		providerConfig(tenant.HelmProviderConfig, !published, vcluster.ProviderConfig(resource.HelmConfigType)),
+		providerConfig(tenant.KubernetesProviderConfig, !published, vcluster.ProviderConfig(resource.KubeConfigType)),
 		// The password of redis follows from the token of the tenant's account.
-		{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret(t), Waits: noNamespace || !host.HasCredentials(t), Ready: exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
+		{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret(t), Waits: noNamespace || !host.HasCredentials(t),
+			Ready: exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
 		// Without the kubeconfig and the values that it reads, the Release would fail, and be
 		// tried again at growing intervals.
 		{Name: tenant.ArgoCDRelease, Has: true, Waits: argocd.ReleaseWaits(t), Ready: argocd.Installed(t), Build: argocd.ComposeRelease},
 		// Not while the tenant is installed, to spare events for Crossplane's circuit breaker.
 		{Name: tenant.Usage, Has: exists(tenant.Usage) || tenant.WasReady(t.Observed), Ready: true, Build: host.Usage},
 		// Before Helm has made the workloads, the provider would find none, and look again half a minute later.
-		{Name: tenant.Workloads, Has: true, Waits: !argocd.Deployed(t) && !release.IsLate(t, tenant.ArgoCDRelease), Ready: argocd.WorkloadsAvailable(t), Build: argocd.ObserveWorkloads},
+		{Name: tenant.Workloads, Has: true, Waits: !argocd.Deployed(t) && !release.IsLate(t, tenant.ArgoCDRelease),
+			Ready: argocd.WorkloadsAvailable(t), Build: argocd.ObserveWorkloads},
 	}, parts.Rows(t))
 }

@@ -158,7 +158,8 @@ func ValuesSecret(t tenant.Tenant) (resource.Object, error) {
 
 // ReleaseWaits reports whether the Release of argo-cd can't be installed yet.
 func ReleaseWaits(t tenant.Tenant) bool {
-	return !resource.HasKubeconfig(t) || !t.Composed(tenant.HelmProviderConfig).Exists() || HasValuesSecret(t) && !t.Composed(tenant.ValuesSecret).Exists()
+	return !resource.HasKubeconfig(t) || !t.Composed(tenant.HelmProviderConfig).Exists() ||
+		HasValuesSecret(t) && !t.Composed(tenant.ValuesSecret).Exists()
 }
 
 // readValues has the Release read the values in the Secret. The digest is that of the observed

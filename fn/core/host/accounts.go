@@ -33,7 +33,8 @@ func AccountRows(t tenant.Tenant) []resource.Row {
 	return []resource.Row{
 		{Name: tenant.InstallerAccount, Has: true, Waits: t.HostProblem != "", Ready: account, Build: installerAccount},
 		// Kubernetes makes no token for an account that doesn't exist.
-		{Name: tenant.InstallerCredentials, Has: true, Waits: !NamespaceReady(t) || !account, Ready: HasCredentials(t), Build: installerCredentials},
+		{Name: tenant.InstallerCredentials, Has: true, Waits: !NamespaceReady(t) || !account,
+			Ready: HasCredentials(t), Build: installerCredentials},
 		binding(t, tenant.InstallerBinding, "installer", installer, true),
 		binding(t, tenant.ControlPlaneBinding, "control-plane", controlPlane, true),
 		binding(t, tenant.IngressesBinding, "control-plane-ingresses", controlPlane, ingresses),

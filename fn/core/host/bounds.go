@@ -25,7 +25,8 @@ func BoundsRows(t tenant.Tenant) []resource.Row {
 	exists := func(name string) bool { return t.Composed(name).Exists() }
 	waits := !NamespaceReady(t)
 	rows := []resource.Row{
-		{Name: tenant.Quota, Has: true, Waits: waits || !HasCredentials(t) || !exists(tenant.InstallerBinding), Ready: t.Composed(tenant.Quota).Healthy(), Build: quota},
+		{Name: tenant.Quota, Has: true, Waits: waits || !HasCredentials(t) || !exists(tenant.InstallerBinding),
+			Ready: t.Composed(tenant.Quota).Healthy(), Build: quota},
 		{Name: tenant.Limits, Has: true, Waits: waits, Ready: exists(tenant.Limits), Build: limits},
 	}
 	for _, p := range t.Bounds.NetworkPolicies {

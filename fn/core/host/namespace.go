@@ -84,8 +84,9 @@ func NamespaceReady(t tenant.Tenant) bool {
 // the tenant is deleted the Usage goes, too, and Kubernetes tries to delete the namespace
 // again until that succeeds.
 func Usage(t tenant.Tenant) (resource.Object, error) {
-	object := corev1.ObjectReference{APIVersion: resource.ObjectType.APIVersion, Kind: resource.ObjectType.Kind, Name: t.Names.Composed("namespace")}
-	u := resource.Usage(object.Name, object, "The namespace holds the virtual cluster. Delete the claim: both go.", true)
+	name := t.Names.Composed("namespace")
+	object := corev1.ObjectReference{APIVersion: resource.ObjectType.APIVersion, Kind: resource.ObjectType.Kind, Name: name}
+	u := resource.Usage(name, object, "The namespace holds the virtual cluster. Delete the claim: both go.", true)
 	u.SetFinalizers([]string{"usage.apiextensions.crossplane.io"})
 	return resource.Object{Typed: u}, nil
 }

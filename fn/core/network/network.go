@@ -72,7 +72,8 @@ func Policies(p *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 func namespaces(names ...string) []networkingv1.NetworkPolicyPeer {
 	var out []networkingv1.NetworkPolicyPeer
 	for _, name := range names {
-		out = append(out, networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: name}}})
+		selector := &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: name}}
+		out = append(out, networkingv1.NetworkPolicyPeer{NamespaceSelector: selector})
 	}
 	return out
 }

@@ -60,7 +60,8 @@ func podOf(t tenant.Tenant) string {
 
 // ControlPlanePod composes an Object that observes the pod that the virtual cluster waits for.
 func ControlPlanePod(t tenant.Tenant) (resource.Object, error) {
-	return resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, resource.ReadyBy("has(object.status.containerStatuses) && object.status.containerStatuses.all(c, c.ready)"),
+	ready := resource.ReadyBy("has(object.status.containerStatuses) && object.status.containerStatuses.all(c, c.ready)")
+	return resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, ready,
 		corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: t.Names.Namespace, Name: podOf(t)}), nil
 }
 

@@ -25,7 +25,8 @@ var Part = part.Part{
 // rows are the rows of the Usages. An attempt to delete that was refused isn't made up for
 // once the protection ends.
 func rows(t tenant.Tenant) []resource.Row {
-	xr := corev1.ObjectReference{APIVersion: t.Observed.XR.String("apiVersion"), Kind: t.Observed.XR.String("kind"), Name: t.Observed.XR.String("metadata", "name")}
+	o := t.Observed.XR
+	xr := corev1.ObjectReference{APIVersion: o.String("apiVersion"), Kind: o.String("kind"), Name: o.String("metadata", "name")}
 	claim := xr
 	if t.Claim.Name != "" {
 		claim = corev1.ObjectReference{APIVersion: t.Claim.APIVersion, Kind: t.Claim.Kind, Namespace: t.Claim.Namespace, Name: t.Claim.Name}

@@ -169,7 +169,7 @@ func OfTenant(t tenant.Tenant) map[string]string {
 func Usage(name string, of corev1.ObjectReference, reason string, replay bool) *unstructured.Unstructured {
 	kind := "ClusterUsage"
 	if of.Namespace != "" {
-		// It may only name what is in its own namespace.
+		// A Usage may only name an object of its own namespace.
 		kind = "Usage"
 	}
 	return &unstructured.Unstructured{Object: map[string]any{

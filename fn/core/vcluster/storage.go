@@ -10,9 +10,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// membersForSeveral is how many members etcd has under several control planes.
-const membersForSeveral = 3
-
 // newStore is the store of a new tenant of the plan.
 func newStore(r tenant.Given) tenant.Store {
 	of, volume := r.Plan.Data.VCluster, r.Platform.Storage
@@ -23,7 +20,7 @@ func newStore(r tenant.Given) tenant.Store {
 	if s.Kind == plan.StoreEtcd {
 		s.Members = 1
 		if of.Replicas > 1 {
-			s.Members = membersForSeveral
+			s.Members = 3
 		}
 	}
 	return s

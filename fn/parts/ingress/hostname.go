@@ -24,10 +24,6 @@ const (
 	RequiredHostname = "ingress-host"
 	// HostnameKind is the kind of a record.
 	HostnameKind = "ConfigMap"
-
-	// Labels that Crossplane gives what it composes for a claim.
-	claimNameLabel      = "crossplane.io/claim-name"
-	claimNamespaceLabel = "crossplane.io/claim-namespace"
 )
 
 // askedHostname returns the hostname that the claim asks for, or that the platform's domain
@@ -125,10 +121,12 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 	// Without a hostname that is asked for there is no record.
 	record, read := wire.RequiredObject(req, RequiredHostname, HostnameKind, recordsIn, tenant.HostnameRecord(asked))
 	if h.Read = read; record.Exists() {
+		// Crossplane labels what it composes for a claim.
+		labels := record.Get("metadata", "labels")
 		if h.Taken = !controls(o.XR, record); !h.Taken {
 			h.Held = append(h.Held, asked)
-		} else if record.String("metadata", "labels", claimNamespaceLabel) == namespace {
-			h.Holder = record.String("metadata", "labels", claimNameLabel)
+		} else if labels.String("crossplane.io/claim-namespace") == namespace {
+			h.Holder = labels.String("crossplane.io/claim-name")
 		}
 	}
 	slices.Sort(h.Held)

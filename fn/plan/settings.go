@@ -10,26 +10,27 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// haReplicas are those of Argo CD's workloads with high availability, as the
-// chart's documentation has it.
+// haReplicas is the number of replicas with high availability of the workloads that can have
+// several, from the documentation of the argo-cd chart.
 const haReplicas = 2
 
-// VClusterSettings are the values of the vcluster chart that the plan sets.
-// Replicas, store and volume are protected: see storage.
+// VClusterSettings returns the values of the vcluster chart that the plan sets, except those
+// that are protected: replicas, store and volume.
 func (c Plan) VClusterSettings() []values.Setting {
 	d := c.Data
-	out := c.resources("vcluster.resources", d.VCluster.Resources, "controlPlane", "statefulSet")
-	out = append(out, c.quantities("quota", d.Quota, "policies", "resourceQuota", "quota")...)
-	out = append(out, c.quantities("limits.default", d.Limits.Default, "policies", "limitRange", "default")...)
-	out = append(out, c.quantities("limits.defaultRequest", d.Limits.DefaultRequest, "policies", "limitRange", "defaultRequest")...)
-	out = append(out, c.quantities("limits.max", d.Limits.Max, "policies", "limitRange", "max")...)
+	out := slices.Concat(
+		c.resources("vcluster.resources", d.VCluster.Resources, "controlPlane", "statefulSet"),
+		c.quantities("quota", d.Quota, "policies", "resourceQuota", "quota"),
+		c.quantities("limits.default", d.Limits.Default, "policies", "limitRange", "default"),
+		c.quantities("limits.defaultRequest", d.Limits.DefaultRequest, "policies", "limitRange", "defaultRequest"),
+		c.quantities("limits.max", d.Limits.Max, "policies", "limitRange", "max"))
 	if n := d.LoadBalancers; n > 0 {
-		quota := []string{"policies", "resourceQuota", "quota"}
+		// Kubernetes counts the node ports that a LoadBalancer takes. Admission refuses Services of
+		// type NodePort.
+		ports := strconv.FormatInt(n*portsOfLoadBalancer, 10)
 		out = append(out,
-			c.setting("loadBalancers", strconv.FormatInt(n, 10), append(slices.Clone(quota), "services.loadbalancers")...),
-			// Kubernetes counts the node ports that a LoadBalancer takes. Services of type
-			// NodePort are refused by admission.
-			c.setting("loadBalancers", strconv.FormatInt(n*portsOfLoadBalancer, 10), append(slices.Clone(quota), "services.nodeports")...))
+			c.setting("loadBalancers", strconv.FormatInt(n, 10), "policies", "resourceQuota", "quota", "services.loadbalancers"),
+			c.setting("loadBalancers", ports, "policies", "resourceQuota", "quota", "services.nodeports"))
 	}
 	if d.RuntimeClass != "" {
 		out = append(out, c.setting("runtimeClass", d.RuntimeClass, "sync", "toHost", "pods", "runtimeClassName"))
@@ -40,16 +41,16 @@ func (c Plan) VClusterSettings() []values.Setting {
 // portsOfLoadBalancer is how many ports each LoadBalancer may have.
 const portsOfLoadBalancer = 10
 
-// A Workload is one of Argo CD's workloads, as the plan sizes it.
+// A Workload is one of Argo CD's workloads, with its size in the plan.
 type Workload struct {
 	// Key of the workload, in the plan's argocd and in the chart's values.
 	Key  string
 	Size v1alpha1.PlanWorkload
-	// several: there are several of it with high availability.
+	// several reports whether the workload has several replicas with high availability.
 	several bool
 }
 
-// Workloads are those that a plan sizes.
+// Workloads returns the workloads whose size a plan can set.
 func (c Plan) Workloads() []Workload {
 	d := c.Data.ArgoCD
 	container := func(of v1alpha1.PlanContainer) v1alpha1.PlanWorkload {
@@ -66,7 +67,7 @@ func (c Plan) Workloads() []Workload {
 	}
 }
 
-// ArgoCDSettings are the values of the argo-cd chart that the plan sets.
+// ArgoCDSettings returns the values of the argo-cd chart that the plan sets.
 func (c Plan) ArgoCDSettings() []values.Setting {
 	var out []values.Setting
 	d := c.Data.ArgoCD
@@ -84,8 +85,8 @@ func (c Plan) ArgoCDSettings() []values.Setting {
 		out = append(out, c.resources("argocd."+w.Key+".resources", w.Size.Resources, w.Key)...)
 	}
 	if d.HA {
-		for _, at := range [][]string{{"redis-ha", "redis"}, {"redis-ha", "sentinel"}, {"redis-ha", "haproxy"}} {
-			out = append(out, c.resources("argocd.redis.resources", d.Redis.Resources, at...)...)
+		for _, container := range []string{"redis", "sentinel", "haproxy"} {
+			out = append(out, c.resources("argocd.redis.resources", d.Redis.Resources, "redis-ha", container)...)
 		}
 	}
 	return out

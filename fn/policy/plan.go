@@ -15,12 +15,33 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
+// quotaNames are the limits that a ResourceQuota may have without a slash in their
+// names.
+var quotaNames = []string{
+	"configmaps", "cpu", "ephemeral-storage", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "memory", "persistentvolumeclaims", "pods",
+	"requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage", "secrets", "services", "services.loadbalancers", "services.nodeports",
+}
+
+// containerNames are the resources of a container without a slash in their names.
+var containerNames = []string{"cpu", "ephemeral-storage", "memory"}
+
+// planAmounts refuses resources that Kubernetes doesn't know, and amounts that no resource
+// can have: Helm would only report them when it changes a tenant.
 func planAmounts(c plan.Plan) error {
 	for _, set := range slices.Concat(c.VClusterSettings(), c.ArgoCDSettings()) {
-		if text, ok := set.Value.(string); ok && set.Field != c.At("runtimeClass") {
-			if q, ok := values.ParseAmount(text); !ok || q.Sign() < 0 {
-				return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", set.Field, text)
-			}
+		text, ok := set.Value.(string)
+		if !ok || set.Field == c.At("runtimeClass") {
+			continue
+		}
+		known, name := containerNames, set.Path[len(set.Path)-1]
+		if set.Path[1] == "resourceQuota" {
+			known = quotaNames
+		}
+		if !slices.Contains(known, name) && (!strings.Contains(name, "/") || len(validation.IsQualifiedName(name)) > 0) {
+			return fmt.Errorf("%s: is no resource: write one of %s, or one with a slash in it", set.Field, strings.Join(known, ", "))
+		}
+		if q, ok := values.ParseAmount(text); !ok || q.Sign() < 0 {
+			return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", set.Field, text)
 		}
 	}
 	if size := string(c.Data.VCluster.Storage.Size); size != "" {
@@ -89,45 +110,6 @@ func planStore(c plan.Plan) error {
 func oneOf(field, is string, known ...string) error {
 	if is != "" && !slices.Contains(known, is) {
 		return fmt.Errorf("%s: %q is unknown: write %s", field, is, strings.Join(known, " or "))
-	}
-	return nil
-}
-
-// quotaNames are the limits that a ResourceQuota may have without a slash in their
-// names.
-var quotaNames = []string{
-	"configmaps", "cpu", "ephemeral-storage", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "memory", "persistentvolumeclaims", "pods",
-	"requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage", "secrets", "services", "services.loadbalancers", "services.nodeports",
-}
-
-// containerNames are the resources of a container without a slash in their names.
-var containerNames = []string{"cpu", "ephemeral-storage", "memory"}
-
-// planResourceNames refuses resources that Kubernetes doesn't know: Helm would only say so
-// once it changes a tenant.
-func planResourceNames(c plan.Plan) error {
-	d := c.Data
-	type resources struct {
-		field string
-		of    map[string]v1alpha1.Quantity
-	}
-	all := []resources{
-		{"quota", d.Quota}, {"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
-		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits},
-	}
-	for _, w := range c.Workloads() {
-		all = append(all, resources{"argocd." + w.Key + ".resources.requests", w.Size.Resources.Requests}, resources{"argocd." + w.Key + ".resources.limits", w.Size.Resources.Limits})
-	}
-	for _, r := range all {
-		known := containerNames
-		if r.field == "quota" {
-			known = quotaNames
-		}
-		for _, name := range slices.Sorted(maps.Keys(r.of)) {
-			if !slices.Contains(known, name) && (!strings.Contains(name, "/") || len(validation.IsQualifiedName(name)) > 0) {
-				return fmt.Errorf("%s.%s: is no resource: write one of %s, or one with a slash in it", c.At(r.field), name, strings.Join(known, ", "))
-			}
-		}
 	}
 	return nil
 }

@@ -17,8 +17,6 @@ import (
 // claim's. Each returns an error that names the field, the value seen, and what to write
 // instead.
 var checks = []func(tenant.Given) error{
-	ofPlan(plan.Plan.CheckNamespaces),
-	ofPlan(planResourceNames),
 	ofPlan(planAmounts),
 	ofPlan(planObjectNames),
 	ofPlan(planNumbers),
@@ -29,9 +27,9 @@ var checks = []func(tenant.Given) error{
 	storageSize,
 	func(g tenant.Given) error { return network(g.Platform) },
 	secretsOfClaim,
-	func(g tenant.Given) error { return plainValues("spec.vcluster.values", g.Spec.VClusterValues) },
-	func(g tenant.Given) error { return templates("spec.argocd.values", g.Spec.ArgoCDValues) },
-	func(g tenant.Given) error { return replicas("spec.argocd.values", g.Spec.ArgoCDValues) },
+	func(g tenant.Given) error { return leaves("spec.vcluster.values", g.Spec.VClusterValues, plainValue) },
+	func(g tenant.Given) error { return leaves("spec.argocd.values", g.Spec.ArgoCDValues, templates) },
+	func(g tenant.Given) error { return leaves("spec.argocd.values", g.Spec.ArgoCDValues, replicas) },
 }
 
 // Refuse returns what the first check finds.

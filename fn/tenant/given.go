@@ -1,6 +1,8 @@
 package tenant
 
 import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/reference"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -57,7 +59,8 @@ type Given struct {
 	// Platform is Input with the plan over it and completed. It is set when the decision
 	// begins.
 	Platform inputv1alpha1.Input
-	Claim    Claim
+	// Claim is empty for a composite resource without one.
+	Claim Claim
 	// SecretNames are the names of the Secrets that the spec names, sorted.
 	SecretNames []string
 	// Secrets that the spec names, by name.
@@ -91,13 +94,8 @@ type Ask struct {
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
 }
 
-// A Claim that a tenant belongs to; the zero Claim where there is none.
-type Claim struct {
-	APIVersion string
-	Kind       string
-	Namespace  string
-	Name       string
-}
+// Claim refers to the claim that a tenant belongs to.
+type Claim = reference.Claim
 
 // LabelCredentials is the label of Secrets that claims may use, with the value "true".
 const LabelCredentials = "virtualargocd.io/credentials"

@@ -9,41 +9,40 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// HostPolicies are the admission policies that are in force on the host: those that
-// fail closed, with a binding that denies everywhere.
+// HostPolicies are the admission policies that are in force on the host: those that refuse
+// what they can't evaluate, with a binding that denies everywhere.
 type HostPolicies struct {
-	// Read reports whether Crossplane has answered.
+	// Read reports whether Crossplane has looked for them.
 	Read bool
 	// Versions of the policies in force, by name.
 	Versions map[string]int
 }
 
-// Hostnames is what is known of hostnames and whose they are.
+// Hostnames is what is known of hostnames and the tenants that have them.
 type Hostnames struct {
-	// Held are those whose records the tenant has, sorted.
+	// Held are the hostnames whose records the tenant has, sorted.
 	Held []string
 	// Read reports whether Crossplane has looked for the record of the hostname that is asked for.
 	Read bool
-	// Taken reports whether that record is somebody else's.
+	// Taken reports whether another tenant has that record.
 	Taken bool
-	// Holder is whose it is, when that is a claim of the same namespace: its name.
-	// Who uses a namespace need not know what others call theirs.
+	// Holder is the name of that tenant's claim, if it is in the same namespace. Names in other
+	// namespaces aren't shown.
 	Holder string
-	// Serving is the hostname that the installed Argo CD has an Ingress for; "" for none.
+	// Serving is the hostname of the installed Argo CD's Ingress; "" for none.
 	Serving string
-	// Settled reports whether that is so as wanted, and not on its way to another.
+	// Settled reports whether the Release with that Ingress is as it is wanted.
 	Settled bool
-	// Allowed are the hostnames that the namespace on the host is known to say are the
-	// tenant's, and NamespaceSeen whether that is known.
+	// Allowed are the hostnames in the annotation of the namespace on the host, and
+	// NamespaceSeen reports whether that is known.
 	Allowed       []string
 	NamespaceSeen bool
-	// Ingresses is how many the tenant has on the host; nil while nobody has counted.
+	// Ingresses is the number of the tenant's Ingresses on the host; nil for unknown.
 	Ingresses *int64
 }
 
-// Pod Security levels. The namespace on the host enforces baseline: vcluster's own
-// pods don't run under restricted. A plan can have restricted enforced on the
-// tenant's pods, which vcluster does before they get to the host.
+// Pod Security levels. The namespace on the host enforces baseline, because vcluster's own
+// pods don't run under restricted. vcluster enforces the level of the plan on the tenant's pods.
 const (
 	PodSecurityBaseline   = "baseline"
 	PodSecurityRestricted = "restricted"
@@ -56,8 +55,7 @@ type Given struct {
 	Spec   Ask
 	Plan   plan.Plan
 	Input  inputv1alpha1.Input
-	// Platform is Input with the plan over it and completed. It is set when the decision
-	// begins.
+	// Platform is Input with the plan's settings and defaults. The decision sets it.
 	Platform inputv1alpha1.Input
 	// Claim is empty for a composite resource without one.
 	Claim Claim
@@ -65,13 +63,13 @@ type Given struct {
 	SecretNames []string
 	// Secrets that the spec names, by name.
 	Secrets map[string]Secret
-	// Before reads the values from Secrets that are in use now. It is called only
-	// when there is need of them.
+	// Before returns the values from Secrets that are in use now. It decodes them when it is
+	// called first.
 	Before func() values.Values
-	// Token of the tenant's account on the host; empty while there is none.
+	// Token of the tenant's installer; empty for none.
 	Token []byte
 	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks
-	// for, "" for none, with records in a namespace. Nil where nothing is known.
+	// for, "" for none, with records in the namespace recordsIn. It may be nil.
 	Hostnames    func(recordsIn, asked string) Hostnames
 	Running      Running
 	HostPolicies HostPolicies
@@ -100,7 +98,7 @@ type Claim = reference.Claim
 // LabelCredentials is the label of Secrets that claims may use, with the value "true".
 const LabelCredentials = "virtualargocd.io/credentials"
 
-// What the input may say of that label.
+// Values of the input's field credentials.label.
 const (
 	CredentialsLabelRequired = "Required"
 	CredentialsLabelIgnored  = "Ignored"
@@ -112,9 +110,9 @@ type Secret struct {
 	Read bool
 	// Found reports whether it is there.
 	Found bool
-	// Labelled: it has LabelCredentials.
+	// Labelled reports whether it has LabelCredentials.
 	Labelled bool
-	// TooLarge: it holds more than MaxSecretSize, and has not been decoded.
+	// TooLarge reports whether it is larger than MaxSecretSize. It then has no Data.
 	TooLarge bool
 	// Type of the Secret, such as kubernetes.io/tls.
 	Type string
@@ -122,12 +120,11 @@ type Secret struct {
 	Data map[string]string
 }
 
-// Running is what was seen running; empty before.
+// Running is what was seen running; empty for nothing.
 type Running struct {
-	VCluster   string
-	Kubernetes string
-	// ArgoCD is the version of its chart.
-	ArgoCD string
-	Plan   string
-	Store  *Store
+	// Versions of the charts and of Kubernetes.
+	VCluster, ArgoCD, Kubernetes string
+
+	Plan  string
+	Store *Store
 }

@@ -27,7 +27,8 @@ var containerNames = []string{"cpu", "ephemeral-storage", "memory"}
 
 // planAmounts refuses resources that Kubernetes doesn't know, and amounts that no resource
 // can have: Helm would only report them when it changes a tenant.
-func planAmounts(c plan.Plan) error {
+func planAmounts(g tenant.Given) error {
+	c := g.Plan
 	for _, set := range slices.Concat(c.VClusterSettings(), c.ArgoCDSettings()) {
 		text, ok := set.Value.(string)
 		if !ok || set.Field == c.At("runtimeClass") {
@@ -58,8 +59,8 @@ func volumeSize(field, size string) error {
 	return nil
 }
 
-func planObjectNames(c plan.Plan) error {
-	d := c.Data
+func planObjectNames(g tenant.Given) error {
+	d := g.Plan.Data
 	for _, n := range []struct{ field, name string }{
 		{"vcluster.storage.storageClass", d.VCluster.Storage.StorageClass},
 		{"runtimeClass", d.RuntimeClass},
@@ -67,15 +68,16 @@ func planObjectNames(c plan.Plan) error {
 		{"ingress.tls.issuer.name", d.Ingress.TLS.Issuer.Name},
 	} {
 		if n.name != "" && len(validation.IsDNS1123Subdomain(n.name)) > 0 {
-			return fmt.Errorf("%s: %q is not the name of an object: write one such as standard", c.At(n.field), n.name)
+			return fmt.Errorf("%s: %q is not the name of an object: write one such as standard", g.Plan.At(n.field), n.name)
 		}
 	}
 	return nil
 }
 
-// planNumbers refuses numbers of replicas that no workload can have, where 0 is none that
-// is written, and of LoadBalancers.
-func planNumbers(c plan.Plan) error {
+// planNumbers refuses numbers of replicas and of LoadBalancers that are out of range. 0
+// replicas are none that are set.
+func planNumbers(g tenant.Given) error {
+	c := g.Plan
 	type number struct {
 		field          string
 		is, from, most int64
@@ -92,21 +94,21 @@ func planNumbers(c plan.Plan) error {
 	return nil
 }
 
-func planChoices(c plan.Plan) error {
-	return cmp.Or(
-		oneOf(c.At("podSecurity"), c.Data.PodSecurity, tenant.PodSecurityBaseline, tenant.PodSecurityRestricted),
-		oneOf(c.At("vcluster.backingStore"), c.Data.VCluster.BackingStore, plan.StoreSQLite, plan.StoreEtcd),
-	)
-}
-
-func planStore(c plan.Plan) error {
-	if v := c.Data.VCluster; v.Replicas > 1 && v.BackingStore != plan.StoreEtcd {
-		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", c.At("vcluster.replicas"), v.Replicas, plan.StoreEtcd)
+func planChoices(g tenant.Given) error {
+	at, d := g.Plan.At, g.Plan.Data
+	if err := cmp.Or(
+		oneOf(at("podSecurity"), d.PodSecurity, tenant.PodSecurityBaseline, tenant.PodSecurityRestricted),
+		oneOf(at("vcluster.backingStore"), d.VCluster.BackingStore, plan.StoreSQLite, plan.StoreEtcd),
+	); err != nil {
+		return err
+	}
+	if v := d.VCluster; v.Replicas > 1 && v.BackingStore != plan.StoreEtcd {
+		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", at("vcluster.replicas"), v.Replicas, plan.StoreEtcd)
 	}
 	return nil
 }
 
-// oneOf refuses text that is set, and none of those that are known.
+// oneOf refuses text that is neither empty nor known.
 func oneOf(field, is string, known ...string) error {
 	if is != "" && !slices.Contains(known, is) {
 		return fmt.Errorf("%s: %q is unknown: write %s", field, is, strings.Join(known, " or "))
@@ -114,8 +116,8 @@ func oneOf(field, is string, known ...string) error {
 	return nil
 }
 
-func planIngress(c plan.Plan) error {
-	i := c.Data.Ingress
+func planIngress(g tenant.Given) error {
+	c, i := g.Plan, g.Plan.Data.Ingress
 	if err := cmp.Or(CheckDomain(c.At("ingress.domain"), i.Domain), oneOf(c.At("ingress.tls.issuer.kind"), i.TLS.Issuer.Kind, "ClusterIssuer", "Issuer")); err != nil {
 		return err
 	}

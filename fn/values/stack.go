@@ -35,34 +35,28 @@ type Setting struct {
 	Value any
 }
 
-// A Stack is the values of one chart, in layers of increasing precedence.
+// A Stack is the values of one chart, in layers of increasing precedence, and settings over
+// all of them.
 type Stack struct {
-	table    Table
 	layers   []Layer
 	settings []Setting
 }
 
-// NewStack returns a stack whose layers may set what a table allows.
-func NewStack(of Table) *Stack { return &Stack{table: of} }
-
-// Add adds a layer over the others. A value that its owner may not set is an error.
-func (s *Stack) Add(l Layer) error {
-	if err := s.table.check(l); err != nil {
-		return err
-	}
-	s.layers = append(s.layers, l)
-	return nil
-}
-
-// Set adds settings over all layers. A claim that sets the same value is an error.
-func (s *Stack) Set(settings ...Setting) error {
-	for _, o := range settings {
-		if err := s.Reserve(Claim, o.By, Rule{path: o.Path}); err != nil {
-			return err
+// NewStack returns a stack. It is an error if a layer has a value that its owner may not set,
+// or a claim a value that is a setting.
+func NewStack(t Table, layers []Layer, settings []Setting) (*Stack, error) {
+	s := &Stack{layers: layers, settings: settings}
+	for _, l := range layers {
+		if err := t.check(l); err != nil {
+			return nil, err
 		}
 	}
-	s.settings = append(s.settings, settings...)
-	return nil
+	for _, o := range settings {
+		if err := s.Reserve(Claim, o.By, Not(o.Path...)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // A Rule says which value layers may have at a path that something else sets.

@@ -80,23 +80,18 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		return nil
 	}
 	t := tenant.Tenant{Observed: observed}
-	was := observed.Accepted()
-	in := asked
+	in := decode.With(req, observed, asked, asked.Accepted())
 	if err == nil {
-		in = decode.With(req, observed, asked, asked.Accepted())
 		err = accept(&t, in)
 	}
-	if t.Refused = err; err != nil && was != nil {
-		for _, a := range decode.AsAccepted(req, observed, asked, *was) {
-			in = decode.With(req, observed, asked, a)
-			if err = accept(&t, in); err == nil {
+	if t.Refused = err; err != nil {
+		for _, a := range decode.AsAccepted(req, observed, asked) {
+			was := decode.With(req, observed, asked, a)
+			if err = accept(&t, was); err == nil {
+				in = was
 				break
 			}
 		}
-	}
-	if err != nil {
-		// Crossplane keeps reading the Secrets that the spec names.
-		in = decode.With(req, observed, asked, asked.Accepted())
 	}
 	if decode.Require(rsp, req, asked, in, t.Decision) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)

@@ -74,8 +74,12 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 
 // AsAccepted returns what to try in turn for a tenant whose claim, plan or input has a mistake:
 // the accepted spec with the plan and the input of now, if they can be used, and everything
-// as it was accepted.
-func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, was tenant.Accepted) []tenant.Accepted {
+// as it was accepted; nil where nothing was.
+func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) []tenant.Accepted {
+	was := o.Accepted()
+	if was == nil {
+		return nil
+	}
 	// spec.deletionProtection applies whatever else is wrong with a claim: its author relies on
 	// the protection, or ends it to delete the claim.
 	if spec, ok := o.XR.Value("spec").AsInterface().(map[string]any); ok {
@@ -84,15 +88,15 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given,
 			was.Spec.DeletionProtection = on
 		}
 	}
-	now := was
+	now := *was
 	r.Spec = was.Spec
 	var err error
 	if now.Input, err = input(req.GetInput()); err == nil {
 		if now.Plan, err = chosenPlan(req, r); err == nil {
-			return []tenant.Accepted{now, was}
+			return []tenant.Accepted{now, *was}
 		}
 	}
-	return []tenant.Accepted{was}
+	return []tenant.Accepted{*was}
 }
 
 // With returns what is given of a tenant with what is to be accepted, and with the objects

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/utils/ptr"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -16,8 +17,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// maxItems are the bounds of lists in the schema, which counts for nothing where a
-// platform offers the kind under a schema of its own.
+// maxItems are the maximum lengths of lists in the schema of the claim, which a platform may
+// replace by one of its own.
 var maxItems = []struct {
 	path []string
 	most int
@@ -31,8 +32,7 @@ var maxItems = []struct {
 	{[]string{"sso", "oidc", "readOnlyGroups"}, 50},
 }
 
-// specFields are the fields of the spec that are ours. An XR has fields of Crossplane's
-// beside them.
+// specFields are the fields of the spec, without those that Crossplane adds.
 var specFields = func() map[string]bool {
 	out := map[string]bool{}
 	for i, t := 0, reflect.TypeFor[v1alpha1.Spec](); i < t.NumField(); i++ {
@@ -42,7 +42,7 @@ var specFields = func() map[string]bool {
 	return out
 }()
 
-// spec reads what the tenant asks for.
+// spec decodes the spec of an XR.
 func spec(xr wire.Struct) (tenant.Ask, error) {
 	ours, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
@@ -63,27 +63,21 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 	if err := wire.Strict("spec", ours, &is); err != nil {
 		return tenant.Ask{}, err
 	}
+	argocd, vcluster := ptr.Deref(is.ArgoCD, v1alpha1.ArgoCDSpec{}), ptr.Deref(is.VCluster, v1alpha1.VClusterSpec{})
 	s := tenant.Ask{
 		Plan: is.Plan, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
 		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, DeletionProtection: is.DeletionProtection,
+		KubernetesVersion:  ptr.Deref(is.Kubernetes, v1alpha1.KubernetesSpec{}).Version,
+		ArgoCDChartVersion: argocd.ChartVersion, VClusterChartVersion: vcluster.ChartVersion,
 	}
-	if is.Kubernetes != nil {
-		s.KubernetesVersion = is.Kubernetes.Version
+	if s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values); err != nil {
+		return s, err
 	}
-	if is.ArgoCD != nil {
-		s.ArgoCDChartVersion = is.ArgoCD.ChartVersion
-		if s.ArgoCDValues, err = values.Decode("spec.argocd.values", is.ArgoCD.Values); err != nil {
-			return s, err
-		}
-	}
-	if is.VCluster != nil {
-		s.VClusterChartVersion = is.VCluster.ChartVersion
-		s.VClusterValues, err = values.Decode("spec.vcluster.values", is.VCluster.Values)
-	}
+	s.VClusterValues, err = values.Decode("spec.vcluster.values", vcluster.Values)
 	return s, err
 }
 
-// bounded bounds what stands so many levels below a field, one by one.
+// bounded bounds each value that is a number of levels below a field.
 func bounded(field string, object map[string]any, levels int) error {
 	for _, name := range slices.Sorted(maps.Keys(object)) {
 		at := field + "." + name

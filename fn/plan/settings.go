@@ -53,17 +53,14 @@ type Workload struct {
 // Workloads returns the workloads whose size a plan can set.
 func (c Plan) Workloads() []Workload {
 	d := c.Data.ArgoCD
-	container := func(of v1alpha1.PlanContainer) v1alpha1.PlanWorkload {
-		return v1alpha1.PlanWorkload{Resources: of.Resources}
-	}
 	return []Workload{
 		{"server", d.Server, true},
 		{"repoServer", d.RepoServer, true},
 		{"controller", d.Controller, false},
 		{"applicationSet", d.ApplicationSet, true},
-		{"notifications", container(d.Notifications), false},
-		{"redis", container(d.Redis), false},
-		{"dex", container(d.Dex), false},
+		{"notifications", v1alpha1.PlanWorkload{PlanContainer: d.Notifications}, false},
+		{"redis", v1alpha1.PlanWorkload{PlanContainer: d.Redis}, false},
+		{"dex", v1alpha1.PlanWorkload{PlanContainer: d.Dex}, false},
 	}
 }
 

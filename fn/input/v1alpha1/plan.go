@@ -156,8 +156,7 @@ type PlanWorkload struct {
 	// +kubebuilder:validation:Maximum=50
 	Replicas int64 `json:"replicas,omitempty"`
 
-	// Resources of the container.
-	Resources Resources `json:"resources,omitempty"`
+	PlanContainer `json:",inline"`
 }
 
 // PlanContainer is the size of a workload whose replicas a plan can't set.

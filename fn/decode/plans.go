@@ -53,7 +53,7 @@ func chosenPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (plan.Plan, error)
 	if err != nil {
 		return p, err
 	}
-	if err := wire.Bound(field, data); err != nil {
+	if err := wire.Bound(field, data, 0); err != nil {
 		return p, err
 	}
 	if err := wire.Strict(field, data, &p.Data); err != nil {

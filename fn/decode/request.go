@@ -181,12 +181,10 @@ func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string) map
 	out := make(map[string]tenant.Secret, len(names))
 	for _, name := range names {
 		o, read := wire.RequiredObject(req, requiredSecret+name, "Secret", namespace, name)
-		s := tenant.Secret{Read: read}
-		if o.Exists() {
-			s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
-			if s.Found, s.Type, s.TooLarge = true, o.String("type"), wire.TooLarge(o); !s.TooLarge {
-				s.Data = wire.SecretData(o)
-			}
+		s := tenant.Secret{Read: read, Found: o.Exists(), Type: o.String("type"), TooLarge: wire.TooLarge(o)}
+		s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
+		if !s.TooLarge {
+			s.Data = wire.SecretData(o)
 		}
 		out[name] = s
 	}

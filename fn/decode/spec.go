@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -55,7 +54,7 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), len(items), list.most)
 		}
 	}
-	if err := bounded("spec", ours, 2); err != nil {
+	if err := wire.Bound("spec", ours, 2); err != nil {
 		return tenant.Ask{}, err
 	}
 	var is v1alpha1.Spec
@@ -77,21 +76,6 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 	return s, err
 }
 
-// bounded bounds each value that is a number of levels below a field.
-func bounded(field string, object map[string]any, levels int) error {
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		at := field + "." + name
-		if below, ok := object[name].(map[string]any); ok && levels > 1 {
-			if err := bounded(at, below, levels-1); err != nil {
-				return err
-			}
-		} else if err := wire.Bound(at, object[name]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // input decodes the platform's input. No input is an empty one.
 func input(s *structpb.Struct) (inputv1alpha1.Input, error) {
 	in := inputv1alpha1.Input{}
@@ -99,7 +83,7 @@ func input(s *structpb.Struct) (inputv1alpha1.Input, error) {
 		return in, nil
 	}
 	given := s.AsMap()
-	if err := wire.Bound("input", given); err != nil {
+	if err := wire.Bound("input", given, 0); err != nil {
 		return in, err
 	}
 	if err := wire.Strict("input", given, &in); err != nil {

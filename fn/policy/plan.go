@@ -77,18 +77,20 @@ func planObjectNames(g tenant.Given) error {
 // planNumbers refuses numbers of replicas and of LoadBalancers that are out of range. 0
 // replicas are none that are set.
 func planNumbers(g tenant.Given) error {
-	c := g.Plan
 	type number struct {
 		field          string
 		is, from, most int64
 	}
-	all := []number{{"vcluster.replicas", c.Data.VCluster.Replicas, 1, 7}, {"loadBalancers", c.Data.LoadBalancers, 0, 100}}
-	for _, w := range c.Workloads() {
-		all = append(all, number{"argocd." + w.Key + ".replicas", w.Size.Replicas, 1, 50})
+	at, d := g.Plan.At, g.Plan.Data
+	all := []number{{at("vcluster.replicas"), d.VCluster.Replicas, 1, 7}, {at("loadBalancers"), d.LoadBalancers, 0, 100}}
+	for _, set := range g.Plan.ArgoCDSettings() {
+		if replicas, ok := set.Value.(float64); ok {
+			all = append(all, number{set.Field, int64(replicas), 1, 50})
+		}
 	}
 	for _, n := range all {
 		if n.is < 0 || n.is > n.most {
-			return fmt.Errorf("%s: %d is not possible: write a number from %d to %d", c.At(n.field), n.is, n.from, n.most)
+			return fmt.Errorf("%s: %d is not possible: write a number from %d to %d", n.field, n.is, n.from, n.most)
 		}
 	}
 	return nil

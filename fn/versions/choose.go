@@ -135,11 +135,9 @@ func step(vcluster, kubernetes *version) (to, why string) {
 func stop(minor uint64, listed []string) string {
 	var highest *semver.Version
 	for _, text := range listed {
-		v := Parse(text)
-		if v == nil || v.Major() != 1 || v.Minor() != minor || v.Prerelease() != "" || v.Metadata() != "" {
-			continue
-		}
-		if highest == nil || v.GreaterThan(highest) {
+		exact, err := kubernetesVersion("", text)
+		v := Parse(exact)
+		if err == nil && v.Major() == 1 && v.Minor() == minor && (highest == nil || v.GreaterThan(highest)) {
 			highest = v
 		}
 	}

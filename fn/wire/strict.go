@@ -22,8 +22,16 @@ const (
 )
 
 // Bound refuses a value that is nested too deep or too large. It counts about as many bytes
-// as the value has in JSON.
-func Bound(field string, v any) error {
+// as the value has in JSON. It looks at each value that is a number of levels below the field.
+func Bound(field string, v any, levels int) error {
+	if object, ok := v.(map[string]any); ok && levels > 0 {
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if err := Bound(field+"."+name, object[name], levels-1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	left := maxValuesSize
 	var walk func(v any, depth int) error
 	walk = func(v any, depth int) error {

@@ -65,11 +65,7 @@ func (o Struct) Into(v any) error {
 func (o Struct) Equal(s *structpb.Struct) bool { return proto.Equal(o.s, s) }
 
 // Has reports whether there is a value at the path that isn't null.
-func (o Struct) Has(path ...string) bool {
-	v := o.Value(path...)
-	_, null := v.GetKind().(*structpb.Value_NullValue)
-	return v != nil && !null
-}
+func (o Struct) Has(path ...string) bool { return o.Value(path...).AsInterface() != nil }
 
 // List returns the objects in the list at the path.
 func (o Struct) List(path ...string) []Struct {

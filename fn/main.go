@@ -17,7 +17,6 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
@@ -48,7 +47,6 @@ type Serve struct {
 // Run serves until ctx is done, and then waits for the calls that are in progress.
 func (c *Serve) Run(ctx context.Context, log logging.Logger) error {
 	healthy := health.NewServer()
-	healthy.SetServingStatus("", grpc_health_v1.HealthCheckResponse_SERVING)
 	d := &drainer{FunctionRunnerServiceServer: NewFunction(log)}
 	served := make(chan error, 1)
 	go func() {

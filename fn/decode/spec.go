@@ -49,9 +49,8 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 	}
 	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
 	for _, list := range maxItems {
-		at, _ := values.Lookup(ours, list.path...)
-		if items, _ := at.([]any); len(items) > list.most {
-			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), len(items), list.most)
+		if n := len(values.At[[]any](ours, list.path...)); n > list.most {
+			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), n, list.most)
 		}
 	}
 	if err := wire.Bound("spec", ours, 2); err != nil {

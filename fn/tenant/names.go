@@ -3,7 +3,7 @@ package tenant
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,10 +36,7 @@ func BoundedLabel(name string, most int) string {
 	return cmp.Or(strings.Trim(base, "-"), "tenant") + "-" + hashOf(name)
 }
 
-func hashOf(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])[:hashLength]
-}
+func hashOf(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:hashLength] }
 
 // Names that are the same in every tenant's namespace or virtual cluster.
 const (

@@ -3,7 +3,6 @@ package versions
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
@@ -64,7 +63,7 @@ func kubernetesVersion(field, version string) (string, error) {
 func minors(from, to uint64, between string) string {
 	var out []string
 	for m := from; m <= to; m++ {
-		out = append(out, "1."+strconv.FormatUint(m, 10))
+		out = append(out, fmt.Sprintf("1.%d", m))
 	}
 	return strings.Join(out, between)
 }

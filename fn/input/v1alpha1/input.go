@@ -22,7 +22,6 @@ const (
 // unknown field is an error.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:storageversion
 // +kubebuilder:resource:categories=crossplane
 type Input struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -158,7 +157,6 @@ type Chart struct {
 
 	// Values of the chart for all tenants. They override the built-in values; plans and
 	// claims override them.
-	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Values *runtime.RawExtension `json:"values,omitempty"`
 }

@@ -206,12 +206,10 @@ type PlanVersions struct {
 // PlanValues are values of the charts.
 type PlanValues struct {
 	// Values of the vcluster chart, of the classes tenant and plan.
-	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	VCluster *runtime.RawExtension `json:"vcluster,omitempty"`
 
 	// Values of the argo-cd chart.
-	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ArgoCD *runtime.RawExtension `json:"argocd,omitempty"`
 }

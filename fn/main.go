@@ -63,19 +63,19 @@ func (c *Serve) Run(ctx context.Context, log logging.Logger) error {
 		return err
 	case <-ctx.Done():
 		healthy.Shutdown()
-		d.drain()
+		d.calls.Lock()
 		// The SDK's server can't be stopped. Wait until its last responses are sent.
 		time.Sleep(200 * time.Millisecond)
 		return nil
 	}
 }
 
-// A drainer refuses calls once the function stops, and waits for those in progress.
-// Crossplane tries a refused call again.
+// A drainer refuses calls once the function stops. Crossplane tries a refused call again.
 type drainer struct {
 	fnv1.FunctionRunnerServiceServer
 
-	// calls is locked for reading during each call, and for writing when the function stops.
+	// calls is locked for reading during each call, and for writing when the function stops: that
+	// refuses further calls, and waits for those in progress.
 	calls sync.RWMutex
 }
 
@@ -87,9 +87,6 @@ func (d *drainer) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest)
 	defer d.calls.RUnlock()
 	return d.FunctionRunnerServiceServer.RunFunction(ctx, req)
 }
-
-// drain refuses further calls and returns when none is in progress.
-func (d *drainer) drain() { d.calls.Lock() }
 
 // Proxy has no flags: the kubeconfigs that the function writes have its address.
 type Proxy struct{}

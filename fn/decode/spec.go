@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -18,17 +19,14 @@ import (
 
 // maxItems are the maximum lengths of lists in the schema of the claim, which a platform may
 // replace by one of its own.
-var maxItems = []struct {
-	path []string
-	most int
-}{
-	{[]string{"clusters"}, 50},
-	{[]string{"repositories"}, 50},
-	{[]string{"credentialTemplates"}, 50},
-	{[]string{"bootstrap", "syncPolicy", "syncOptions"}, 20},
-	{[]string{"sso", "oidc", "scopes"}, 20},
-	{[]string{"sso", "oidc", "adminGroups"}, 50},
-	{[]string{"sso", "oidc", "readOnlyGroups"}, 50},
+var maxItems = map[string]int{
+	"clusters":                         50,
+	"repositories":                     50,
+	"credentialTemplates":              50,
+	"bootstrap.syncPolicy.syncOptions": 20,
+	"sso.oidc.scopes":                  20,
+	"sso.oidc.adminGroups":             50,
+	"sso.oidc.readOnlyGroups":          50,
 }
 
 // specFields are the fields of the spec, without those that Crossplane adds.
@@ -48,9 +46,9 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 		return tenant.Ask{}, err
 	}
 	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
-	for _, list := range maxItems {
-		if n := len(values.At[[]any](ours, list.path...)); n > list.most {
-			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), n, list.most)
+	for _, list := range slices.Sorted(maps.Keys(maxItems)) {
+		if n := len(values.At[[]any](ours, strings.Split(list, ".")...)); n > maxItems[list] {
+			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", list, n, maxItems[list])
 		}
 	}
 	if err := wire.Bound("spec", ours, 2); err != nil {

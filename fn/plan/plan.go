@@ -44,9 +44,7 @@ func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 	s := d.VCluster.Storage
 	in.Storage.Size = cmp.Or(string(s.Size), in.Storage.Size)
 	in.Storage.StorageClass = cmp.Or(s.StorageClass, in.Storage.StorageClass)
-	if s.Size != "" {
-		in.Storage.Ephemeral = false
-	}
+	in.Storage.Ephemeral = in.Storage.Ephemeral && s.Size == ""
 	return in
 }
 

@@ -124,15 +124,14 @@ func (s *Stack) Field(path ...string) (field string, of Owner) {
 
 // Merged returns the values of all layers and settings.
 func (s *Stack) Merged() Values {
-	var all []Values
+	out := Values{}
 	for _, l := range s.layers {
-		all = append(all, l.Values)
+		out = Merge(out, l.Values)
 	}
-	set := Values{}
 	for _, o := range s.settings {
-		Insert(set, o.Value, o.Path...)
+		Insert(out, o.Value, o.Path...)
 	}
-	return Merge(append(all, set)...)
+	return out
 }
 
 // taken returns the path at which v sets the value at path, or something other than a map

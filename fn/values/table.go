@@ -81,13 +81,20 @@ func (t Table) ClassOf(path []string) Row {
 // Below reports whether a path is at or below another.
 func Below(path, of []string) bool { return len(path) >= len(of) && slices.Equal(path[:len(of)], of) }
 
-// check refuses the first path of a layer, in order of name, that its owner may not set.
+// check refuses the first value of a layer that its owner may not set. The function's input
+// may set neither a protected value nor something other than a map above one, except in the
+// argo-cd chart, where the function overrides them.
 func (t Table) check(l Layer) error {
-	switch l.Owner {
-	case BuiltIn:
+	for _, row := range t.Rows {
+		if l.Owner != Input || row.Class != Protected || t.otherwise == OfTenant {
+			continue
+		}
+		if at := taken(l.Values, strings.Split(row.Path, ".")); at != nil {
+			return fmt.Errorf("%s.%s is protected%s: leave it out", l.Field, strings.Join(at, "."), row.because())
+		}
+	}
+	if l.Owner < Plan {
 		return nil
-	case Input:
-		return t.checkInput(l)
 	}
 	for _, path := range Leaves(l.Values) {
 		row, at := t.ClassOf(path), l.Field+"."+strings.Join(path, ".")
@@ -99,21 +106,6 @@ func (t Table) check(l Layer) error {
 			return fmt.Errorf("%s is protected%s: leave it out; values that no list of them names belong in the function's input", at, row.because())
 		default:
 			return fmt.Errorf("%s is not a tenant's to set%s; near it are: %s", at, row.because(), strings.Join(t.nearest(path), ", "))
-		}
-	}
-	return nil
-}
-
-// checkInput refuses the first protected path that the function's input sets, or whose
-// parent it replaces by something other than a map. The protected values of the argo-cd
-// chart aren't checked: the function overrides them.
-func (t Table) checkInput(l Layer) error {
-	for _, row := range t.Rows {
-		if row.Class != Protected || t.otherwise == OfTenant {
-			continue
-		}
-		if at := taken(l.Values, strings.Split(row.Path, ".")); at != nil {
-			return fmt.Errorf("%s.%s is protected%s: leave it out", l.Field, strings.Join(at, "."), row.because())
 		}
 	}
 	return nil

@@ -77,13 +77,11 @@ func (v *version) choose(c plan.Plan) (err error) {
 		}
 		ranges = append(ranges, r)
 	}
-	if v.claims == "" {
-		v.field = v.input
-		v.chosen, err = v.check(v.input, v.platforms)
-		return err
+	asked := v.platforms
+	if v.field = v.input; v.claims != "" {
+		v.field, asked = v.claim, v.claims
 	}
-	v.field = v.claim
-	if v.chosen, err = v.check(v.claim, v.claims); err != nil {
+	if v.chosen, err = v.check(v.field, asked); err != nil || v.claims == "" {
 		return err
 	}
 	is := Parse(v.chosen)

@@ -77,10 +77,8 @@ func Object(field string, v *structpb.Value) (map[string]any, error) {
 // Strict decodes an object into one of the API's Go types. A field that the type doesn't
 // have, such as a misspelt one, is an error.
 func Strict(field string, object map[string]any, into any) error {
-	raw, err := json.Marshal(object)
-	if err != nil {
-		return fmt.Errorf("%s: cannot be written as JSON: %w", field, err)
-	}
+	// What is decoded from protobuf can always be encoded.
+	raw, _ := json.Marshal(object)
 	unknown, err := kjson.UnmarshalStrict(raw, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -121,10 +119,11 @@ func misfit(v any, path []string, at string, want reflect.Type) (string, any) {
 		}
 	}
 	of, isObject := v.(map[string]any)
+	n, _ := v.(float64)
 	switch {
 	case len(path) > 0 && path[0] != "" && isObject:
 		return misfit(of[path[0]], path[1:], at+"."+path[0], want)
-	case len(path) > 0 && path[0] != "" || fits(v, want):
+	case len(path) > 0 && path[0] != "", v == nil, typeName(reflect.TypeOf(v)) == typeName(want) && n == math.Trunc(n):
 		return at, nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -133,12 +132,6 @@ func misfit(v any, path []string, at string, want reflect.Type) (string, any) {
 		}
 	}
 	return at, v
-}
-
-// fits reports whether a value of JSON can be decoded into a type.
-func fits(v any, want reflect.Type) bool {
-	n, _ := v.(float64)
-	return v == nil || typeName(reflect.TypeOf(v)) == typeName(want) && n == math.Trunc(n)
 }
 
 // typeName returns the name of a type in errors.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -151,20 +152,16 @@ func mayHave(r tenant.Given, s wire.Struct) (bool, error) {
 
 // plansFor returns the names of the plans that the claim may have.
 func plansFor(r tenant.Given, all []wire.Struct) []string {
-	var names []string
-	builtIn := true
+	names := sets.New[string]()
+	if !slices.ContainsFunc(all, func(s wire.Struct) bool { return nameOf(s) == plan.Default }) {
+		names.Insert(plan.Default)
+	}
 	for _, s := range all {
-		name := nameOf(s)
-		builtIn = builtIn && name != plan.Default
-		if ok, err := mayHave(r, s); ok && err == nil && name != "" {
-			names = append(names, name)
+		if ok, err := mayHave(r, s); ok && err == nil && nameOf(s) != "" {
+			names.Insert(nameOf(s))
 		}
 	}
-	if builtIn {
-		names = append(names, plan.Default)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return sets.List(names)
 }
 
 func nameOf(s wire.Struct) string { return s.String("metadata", "labels", labelPlan) }

@@ -120,18 +120,14 @@ func NewNames(xrName, clusterDomain string) Names {
 	}
 }
 
-// Labels and annotations of a tenant's namespace on the host.
+// Labels and annotations of a tenant's namespace on the host, and names of its ResourceQuota.
 const (
 	LabelTenant = "virtualargocd.io/tenant"
 	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses may have, with
 	// commas between them.
 	AnnotationIngressHost = "virtualargocd.io/ingress-host"
-)
 
-const (
-	// QuotaName is the name of the tenant's ResourceQuota.
-	QuotaName = "virtual-argocd"
-	// QuotaOfIngresses is the name of the number of Ingresses in a ResourceQuota.
+	QuotaName        = "virtual-argocd"
 	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
 )
 
@@ -177,7 +173,7 @@ const (
 	HostnamePrefix = "ingress-host-"
 )
 
-// Keys of composed Secrets, and of the record of a hostname.
+// Keys of composed Secrets, of the record of a hostname, and of a claim's connection Secret.
 const (
 	KubeconfigKey = "kubeconfig"
 	// ProxiedKey is for the kubeconfig that reaches a virtual cluster through the proxy
@@ -186,10 +182,6 @@ const (
 	ValuesKey   = "values.yaml"
 	AcceptedKey = "accepted.json"
 	HostnameKey = "host"
-)
-
-// Keys of a claim's connection Secret, beside KubeconfigKey.
-const (
 	URLKey      = "url"
 	UsernameKey = "username"
 	PasswordKey = "password"

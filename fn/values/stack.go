@@ -90,10 +90,8 @@ func (s *Stack) Reserve(from Owner, by string, rules ...Rule) error {
 				break
 			}
 			at := taken(l.Values, r.path)
-			if at == nil {
-				continue
-			}
-			if is, _ := Lookup(l.Values, r.path...); len(at) == len(r.path) && r.may != nil && r.may(is) {
+			is, _ := Lookup(l.Values, r.path...)
+			if at == nil || len(at) == len(r.path) && r.may != nil && r.may(is) {
 				continue
 			}
 			advice := "leave it out"

@@ -156,7 +156,8 @@ type PlanWorkload struct {
 	// +kubebuilder:validation:Maximum=50
 	Replicas int64 `json:"replicas,omitempty"`
 
-	PlanContainer `json:",inline"`
+	// Resources of the container.
+	Resources Resources `json:"resources,omitempty"`
 }
 
 // PlanContainer is the size of a workload whose replicas a plan can't set.

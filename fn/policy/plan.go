@@ -15,8 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// quotaNames are the limits that a ResourceQuota may have without a slash in their
-// names.
+// quotaNames are the limits of a ResourceQuota that have no slash in their names.
 var quotaNames = []string{
 	"configmaps", "cpu", "ephemeral-storage", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "memory", "persistentvolumeclaims", "pods",
 	"requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage", "secrets", "services", "services.loadbalancers", "services.nodeports",

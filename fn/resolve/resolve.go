@@ -67,13 +67,12 @@ func setValues(c part.Candidate) error {
 	if err != nil {
 		return err
 	}
-	ofArgoCD, err := stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", in.Charts.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues, g.Plan, g.Plan.ArgoCDSettings())
+	c.ArgoCD, err = stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", in.Charts.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues, g.Plan, g.Plan.ArgoCDSettings())
 	if err != nil {
 		return err
 	}
 	d.VirtualCluster.Values = ofVCluster.Merged()
-	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(ofArgoCD.Merged(), argocd.Protected()))
-	c.ArgoCD = ofArgoCD
+	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
 	if err := parts.Resolve(c); err != nil {
 		return err
 	}

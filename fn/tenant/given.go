@@ -50,7 +50,6 @@ const (
 
 // Given is what is known of a tenant when a decision is made about it.
 type Given struct {
-	// XRName is the name of the composite resource.
 	XRName string
 	Spec   Ask
 	Plan   plan.Plan
@@ -108,7 +107,6 @@ const (
 type Secret struct {
 	// Read reports whether Crossplane has looked for it.
 	Read bool
-	// Found reports whether it is there.
 	Found bool
 	// Labelled reports whether it has LabelCredentials.
 	Labelled bool

@@ -58,7 +58,6 @@ const (
 
 // Names of one tenant's objects. Those of Secrets are on the control plane.
 type Names struct {
-	// Tenant is the tenant's id.
 	Tenant string
 	// Namespace of the virtual cluster on the host.
 	Namespace string
@@ -176,8 +175,7 @@ const (
 // Keys of composed Secrets, of the record of a hostname, and of a claim's connection Secret.
 const (
 	KubeconfigKey = "kubeconfig"
-	// ProxiedKey is for the kubeconfig that reaches a virtual cluster through the proxy
-	// in the pod of each provider.
+	// ProxiedKey is for the kubeconfig with the address of the proxy in the providers' pods.
 	ProxiedKey  = "proxied"
 	ValuesKey   = "values.yaml"
 	AcceptedKey = "accepted.json"

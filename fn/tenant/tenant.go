@@ -27,8 +27,7 @@ type Tenant struct {
 // Composed returns the observed composed resource of that name.
 func (t Tenant) Composed(name string) wire.Composed { return t.Observed.Composed[name] }
 
-// InstalledBefore reports whether a Release was installed once, so that the status has its
-// version.
+// InstalledBefore reports whether a Release was installed once: the status has its version.
 func (t Tenant) InstalledBefore(release string) bool {
 	if release == ArgoCDRelease {
 		return t.Observed.XR.String("status", "argocd", "chartVersion") != ""

@@ -90,7 +90,7 @@ func (t Table) check(l Layer) error {
 			continue
 		}
 		if at := taken(l.Values, strings.Split(row.Path, ".")); at != nil {
-			return fmt.Errorf("%s.%s is protected%s: leave it out", l.Field, strings.Join(at, "."), row.because())
+			return fmt.Errorf("%s.%s is protected (%s): leave it out", l.Field, strings.Join(at, "."), row.Why)
 		}
 	}
 	if l.Owner < Plan {
@@ -98,24 +98,21 @@ func (t Table) check(l Layer) error {
 	}
 	for _, path := range Leaves(l.Values) {
 		row, at := t.ClassOf(path), l.Field+"."+strings.Join(path, ".")
+		why := ""
+		if row.Why != "" {
+			why = " (" + row.Why + ")"
+		}
 		switch {
 		case row.Class == OfTenant, row.Class == OfPlan && l.Owner == Plan:
 		case t.otherwise == OfTenant:
 			return fmt.Errorf("%s is the platform's to set: leave it out", at)
 		case l.Owner == Plan:
-			return fmt.Errorf("%s is protected%s: leave it out; values that no list of them names belong in the function's input", at, row.because())
+			return fmt.Errorf("%s is protected%s: leave it out; values that no list of them names belong in the function's input", at, why)
 		default:
-			return fmt.Errorf("%s is not a tenant's to set%s; near it are: %s", at, row.because(), strings.Join(t.nearest(path), ", "))
+			return fmt.Errorf("%s is not a tenant's to set%s; near it are: %s", at, why, strings.Join(t.nearest(path), ", "))
 		}
 	}
 	return nil
-}
-
-func (r Row) because() string {
-	if r.Why == "" {
-		return ""
-	}
-	return " (" + r.Why + ")"
 }
 
 // nearest returns the tenant's paths that share most of their beginning with path.

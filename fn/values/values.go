@@ -40,7 +40,7 @@ func Merge(layers ...Values) Values {
 
 // Lookup returns the value at the path.
 func Lookup(v Values, path ...string) (any, bool) {
-	// What stands below something else than a map isn't there.
+	// It is an error if a value above it isn't a map.
 	at, ok, _ := unstructured.NestedFieldNoCopy(v, path...)
 	return at, ok
 }

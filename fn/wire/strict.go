@@ -107,9 +107,8 @@ func typeError(field string, is any, want reflect.Type) error {
 	return fmt.Errorf("%s: %s is not %s: write %[3]s", field, seen, typeName(want))
 }
 
-// misfit returns the path and the value of the first value, at or below the fields in path,
-// that isn't of a type. The path in a decoding error lacks the indexes of lists and the keys of
-// maps.
+// misfit returns the path of the first value that isn't of a type, and the value. It looks at
+// and below path, from a decoding error, which lacks the indexes of lists and keys of maps.
 func misfit(v any, path []string, at string, want reflect.Type) (string, any) {
 	if list, ok := v.([]any); ok && (len(path) > 0 || want.Kind() != reflect.Slice) {
 		for i, item := range list {

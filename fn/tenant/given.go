@@ -106,7 +106,7 @@ const (
 // A Secret that the spec names, in the namespace of the claim.
 type Secret struct {
 	// Read reports whether Crossplane has looked for it.
-	Read bool
+	Read  bool
 	Found bool
 	// Labelled reports whether it has LabelCredentials.
 	Labelled bool

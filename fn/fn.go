@@ -16,18 +16,18 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
-	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// ttl is how long Crossplane may wait before it asks again when nothing it
-// watches changes.
-const ttl = time.Minute
-
-// ttlOfReferences is ttl for a tenant whose spec names Secrets. Crossplane 2.4 watches
-// Secrets; others look at them when they ask again.
-const ttlOfReferences = 30 * time.Second
+const (
+	// ttl is how long Crossplane may wait before it calls the function again, if nothing
+	// that it watches changes.
+	ttl = time.Minute
+	// ttlOfReferences is the ttl of a tenant whose spec names Secrets. Crossplane watches
+	// Secrets since 2.4; before, it reads them only for each call.
+	ttlOfReferences = 30 * time.Second
+)
 
 // Function composes one tenant from one VirtualArgoCD.
 type Function struct {
@@ -40,12 +40,12 @@ type Function struct {
 // NewFunction returns a function that logs to log.
 func NewFunction(log logging.Logger) *Function { return &Function{log: log, now: time.Now} }
 
-// RunFunction answers one request. What is wrong with the claim, its plan or the input
-// leaves a tenant as it was accepted before. For one that never was, it is a Fatal
-// result: Crossplane then changes nothing.
+// RunFunction answers one request. A tenant whose claim, plan or input has a mistake stays
+// as it was accepted before. If it never was accepted, the mistake is a Fatal result, with
+// which Crossplane changes nothing.
 func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
-	log := f.log
-	// One tenant that trips over an error of ours must not take the others' pod down.
+	log := f.log.WithValues("tag", req.GetMeta().GetTag())
+	// A panic for one tenant must not stop the pod that serves all of them.
 	defer func() {
 		if p := recover(); p != nil {
 			log.Info("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -53,7 +53,6 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 			response.Fatal(rsp, fmt.Errorf("the function failed on this resource: please report it, with the function's log"))
 		}
 	}()
-	log = log.WithValues("tag", req.GetMeta().GetTag())
 	rsp = response.To(req, ttl)
 
 	observed := decode.Observe(req)
@@ -68,36 +67,31 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	return rsp, nil
 }
 
-// run is the pipeline: decode, decide, compose, report.
+// run decodes the request, decides about the tenant, composes its resources and reports.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
-	// Crossplane has looked up what functions ask for since 2.2.
+	// Crossplane looks up the resources that functions require since 2.2.
 	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
 		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
 	}
 	asked, err := decode.Request(req, observed)
 	if errors.Is(err, decode.ErrUnread) {
+		// Crossplane ignores the rest of this response, and calls the function again.
 		decode.Require(rsp, req, asked, asked, nil)
-		// Crossplane lets this response go, and calls again.
 		return nil
 	}
 	t := tenant.Tenant{Observed: observed}
-	was := observed.Accepted()
-	in := asked
+	in := decode.With(req, observed, asked, asked.Accepted())
 	if err == nil {
-		in = decode.With(req, observed, asked, rollout.Next(was, asked.Accepted()))
 		err = accept(&t, in)
 	}
-	if t.Refused = err; err != nil && was != nil {
-		for _, a := range decode.AsAccepted(req, observed, asked, *was) {
-			in = decode.With(req, observed, asked, rollout.Next(was, a))
-			if err = accept(&t, in); err == nil {
+	if t.Refused = err; err != nil {
+		for _, a := range decode.AsAccepted(req, observed, asked) {
+			was := decode.With(req, observed, asked, a)
+			if err = accept(&t, was); err == nil {
+				in = was
 				break
 			}
 		}
-	}
-	if err != nil {
-		// The Secrets that the spec names are read while its mistake is corrected.
-		in = decode.With(req, observed, asked, asked.Accepted())
 	}
 	if decode.Require(rsp, req, asked, in, t.Decision) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)

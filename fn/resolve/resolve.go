@@ -1,6 +1,5 @@
-// Package resolve decides about a tenant: names, versions, chart values and what to expect
-// of them, from what is given. It is pure, and every error it returns names the field, the
-// value seen and what to write instead.
+// Package resolve decides about a tenant: names, versions, chart values and the workloads that
+// they result in. Its errors name the field, the value and what to write instead.
 package resolve
 
 import (
@@ -68,13 +67,12 @@ func setValues(c part.Candidate) error {
 	if err != nil {
 		return err
 	}
-	ofArgoCD, err := stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", in.Charts.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues, g.Plan, g.Plan.ArgoCDSettings())
+	c.ArgoCD, err = stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", in.Charts.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues, g.Plan, g.Plan.ArgoCDSettings())
 	if err != nil {
 		return err
 	}
 	d.VirtualCluster.Values = ofVCluster.Merged()
-	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(ofArgoCD.Merged(), argocd.Protected()))
-	c.ArgoCD = ofArgoCD
+	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
 	if err := parts.Resolve(c); err != nil {
 		return err
 	}
@@ -85,7 +83,7 @@ func setValues(c part.Candidate) error {
 	if err := host.SetBounds(d, in, ofVCluster); err != nil {
 		return err
 	}
-	// After the bounds, which are written where the protected values switch the chart's off.
+	// Last, because the protected values disable the chart's own bounds.
 	protected, err := vcluster.Protected(d, in)
 	if err != nil {
 		return err
@@ -96,19 +94,19 @@ func setValues(c part.Candidate) error {
 
 // stack returns the values of a chart in the order in which they merge.
 func stack(table values.Table, builtIn values.Values, chart string, ofInput, ofPlan *runtime.RawExtension, ofClaim values.Values, p plan.Plan, settings []values.Setting) (*values.Stack, error) {
-	s := values.NewStack(table)
-	input, plans := values.Layer{Owner: values.Input, Field: "input.charts." + chart + ".values"}, values.Layer{Owner: values.Plan, Field: p.At("values." + chart)}
-	var err error
-	if input.Values, err = values.Decode(input.Field, ofInput); err != nil {
+	inputField, planField := "input.charts."+chart+".values", p.At("values."+chart)
+	input, err := values.Decode(inputField, ofInput)
+	if err != nil {
 		return nil, err
 	}
-	if plans.Values, err = values.Decode(plans.Field, ofPlan); err != nil {
+	plans, err := values.Decode(planField, ofPlan)
+	if err != nil {
 		return nil, err
 	}
-	for _, l := range []values.Layer{{Owner: values.BuiltIn, Values: builtIn}, input, plans, {Owner: values.Claim, Field: "spec." + chart + ".values", Values: ofClaim}} {
-		if err := s.Add(l); err != nil {
-			return nil, err
-		}
-	}
-	return s, s.Set(settings...)
+	return values.NewStack(table, []values.Layer{
+		{Owner: values.BuiltIn, Values: builtIn},
+		{Owner: values.Input, Field: inputField, Values: input},
+		{Owner: values.Plan, Field: planField, Values: plans},
+		{Owner: values.Claim, Field: "spec." + chart + ".values", Values: ofClaim},
+	}, settings)
 }

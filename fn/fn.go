@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -80,13 +81,14 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		return nil
 	}
 	t := tenant.Tenant{Observed: observed}
-	in := decode.With(req, observed, asked, asked.Accepted())
+	had := observed.Accepted()
+	in := decode.With(req, observed, asked, rollout.Next(had, asked.Accepted()))
 	if err == nil {
 		err = accept(&t, in)
 	}
 	if t.Refused = err; err != nil {
 		for _, a := range decode.AsAccepted(req, observed, asked) {
-			was := decode.With(req, observed, asked, a)
+			was := decode.With(req, observed, asked, rollout.Next(had, a))
 			if err = accept(&t, was); err == nil {
 				in = was
 				break

@@ -58,7 +58,7 @@ test: test-unit e2e ## Run the fast tests, then the end-to-end tests; fails wher
 .PHONY: test-unit
 test-unit: export GOGC := 400
 test-unit: tools-unit ## Run the fast tests: unit tests, golden renders with Crossplane's engine, schema validation
-	@for module in $(MODULES); do echo "go test -C $$module ./..."; go test -C "$$module" ./... || failed=1; done; [ -z "$${failed:-}" ]
+	@printf '%s\n' $(MODULES) | xargs -P 3 -t -I '{}' go test -C '{}' ./...
 
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the

@@ -22,15 +22,16 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// How long Crossplane may wait before it asks again when nothing it watches changes.
 const (
+	// ttl is how long Crossplane may wait before it calls the function again, if nothing
+	// that it watches changes.
 	ttl = time.Minute
-	// ttlOfReferences is ttl for a tenant whose spec names Secrets that Crossplane doesn't
-	// watch.
+	// ttlOfReferences is the ttl of a tenant whose spec names Secrets that Crossplane doesn't
+	// watch: it watches Secrets since 2.4, and before it reads them only for each call.
 	ttlOfReferences = 30 * time.Second
-	// ttlAtRest is ttl for a tenant that is ready, where Crossplane watches all that the
-	// function reads: nothing of such a tenant depends on the time. Each time it asks, it
-	// applies every composed resource.
+	// ttlAtRest is the ttl of a tenant that is ready, where Crossplane watches all that the
+	// function reads: nothing of such a tenant depends on the time. Each time Crossplane calls
+	// the function, it applies every composed resource.
 	ttlAtRest = 15 * time.Minute
 )
 
@@ -46,12 +47,12 @@ type Function struct {
 // NewFunction returns a function that logs to log.
 func NewFunction(log logging.Logger) *Function { return &Function{log: log, now: time.Now} }
 
-// RunFunction answers one request. What is wrong with the claim, its plan or the input
-// leaves a tenant as it was accepted before. For one that never was, it is a Fatal
-// result: Crossplane then changes nothing.
+// RunFunction answers one request. A tenant whose claim, plan or input has a mistake stays
+// as it was accepted before. If it never was accepted, the mistake is a Fatal result, with
+// which Crossplane changes nothing.
 func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
-	log := f.log
-	// One tenant that trips over an error of ours must not take the others' pod down.
+	log := f.log.WithValues("tag", req.GetMeta().GetTag())
+	// A panic for one tenant must not stop the pod that serves all of them.
 	defer func() {
 		if p := recover(); p != nil {
 			log.Info("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
@@ -59,7 +60,6 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 			response.Fatal(rsp, fmt.Errorf("the function failed on this resource: please report it, with the function's log"))
 		}
 	}()
-	log = log.WithValues("tag", req.GetMeta().GetTag())
 	rsp = response.To(req, ttl)
 
 	if offers.Is(req) {
@@ -81,7 +81,8 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	return rsp, nil
 }
 
-// errOld says that Crossplane is too old. It has looked up what functions ask for since 2.2.
+// errOld says that Crossplane is too old: it looks up the resources that functions require
+// since 2.2.
 var errOld = errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
 
 // answerChannel answers a request about a channel.
@@ -93,7 +94,7 @@ func answerChannel(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, 
 	return offers.Answer(req, rsp, now)
 }
 
-// run is the pipeline: decode, decide, compose, report.
+// run decodes the request, decides about the tenant, composes its resources and reports.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
 	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
 		return errOld
@@ -101,28 +102,25 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	watched := decode.Watched(req, rsp)
 	asked, err := decode.Request(req, observed)
 	if errors.Is(err, decode.ErrUnread) {
+		// Crossplane ignores the rest of this response, and calls the function again.
 		decode.Require(rsp, req, asked, asked, nil)
-		// Crossplane lets this response go, and calls again.
 		return nil
 	}
 	t := tenant.Tenant{Observed: observed}
-	was := observed.Accepted()
-	in := asked
+	had := observed.Accepted()
+	in := decode.With(req, observed, asked, asked.Accepted())
 	if err == nil {
-		in = next(req, &t, asked, was, asked.Accepted())
+		in = next(req, &t, asked, had, asked.Accepted())
 		err = accept(&t, in)
 	}
-	if t.Refused = err; err != nil && was != nil {
-		for _, a := range decode.AsAccepted(req, observed, asked, *was) {
-			in = next(req, &t, asked, was, a)
-			if err = accept(&t, in); err == nil {
+	if t.Refused = err; err != nil {
+		for _, a := range decode.AsAccepted(req, observed, asked) {
+			was := next(req, &t, asked, had, a)
+			if err = accept(&t, was); err == nil {
+				in = was
 				break
 			}
 		}
-	}
-	if err != nil {
-		// The Secrets that the spec names are read while its mistake is corrected.
-		in = decode.With(req, observed, asked, asked.Accepted())
 	}
 	if decode.Require(rsp, req, asked, in, t.Decision) && !watched {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
@@ -133,10 +131,6 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if in, ok := compose.LooksAgainIn(t); ok {
 		rsp.GetMeta().Ttl = durationpb.New(in)
 	}
-	if again := t.Standing.Again; !again.IsZero() {
-		soon := max(time.Second, again.Sub(observed.Now))
-		rsp.GetMeta().Ttl = durationpb.New(min(soon, rsp.GetMeta().GetTtl().AsDuration()))
-	}
 	composed, err := compose.Compose(t)
 	if err != nil {
 		return err
@@ -146,6 +140,10 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	}
 	if watched && status.Rests(rsp, t) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlAtRest)
+	}
+	if again := t.Standing.Again; !again.IsZero() {
+		soon := max(time.Second, again.Sub(observed.Now))
+		rsp.GetMeta().Ttl = durationpb.New(min(soon, rsp.GetMeta().GetTtl().AsDuration()))
 	}
 	return nil
 }

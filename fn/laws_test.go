@@ -217,7 +217,7 @@ func ownSecrets(own tenant.Names) []string {
 
 // secretsIn is the namespace of the platform's Secrets.
 func secretsIn(req *fnv1.RunFunctionRequest) string {
-	return cmp.Or(req.GetInput().GetFields()["connectionSecretNamespace"].GetStringValue(), tenant.DefaultConnectionSecretNamespace)
+	return cmp.Or(req.GetInput().GetFields()["connectionSecretNamespace"].GetStringValue(), "crossplane-system")
 }
 
 // A secretName is a place in a composed resource that names a Secret.

@@ -13,10 +13,10 @@ import (
 
 	"github.com/alecthomas/kong"
 	function "github.com/crossplane/function-sdk-go"
+	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
@@ -25,39 +25,29 @@ import (
 // version is set by the linker, from the file VERSION.
 var version string
 
-// CLI are the program's commands and flags.
+// CLI defines the program's commands and flags.
 type CLI struct {
 	Debug   bool             `help:"Log each call." short:"d"`
-	Version kong.VersionFlag `help:"Print the version and end."`
+	Version kong.VersionFlag `help:"Print the version and exit."`
 
-	Serve Serve `cmd:"" default:"withargs" help:"Be the composition function. This is the default."`
-	Proxy Proxy `cmd:"" help:"Stand between a provider of Crossplane and the API servers of virtual clusters, in the provider's pod."`
+	Serve Serve `cmd:"" default:"withargs" help:"Run the composition function. This is the default."`
+	Proxy Proxy `cmd:"" help:"Run the proxy between a provider of Crossplane and the API servers of virtual clusters, in the provider's pod."`
 }
 
-// Serve are the function's flags.
+// Serve defines the function's flags.
 type Serve struct {
 	Network            string `default:"tcp" help:"Network to listen on for gRPC connections."`
 	Address            string `default:":9443" help:"Address to listen on for gRPC connections."`
 	TLSCertsDir        string `env:"TLS_SERVER_CERTS_DIR" help:"Folder with the server's certificate (tls.crt, tls.key) and the CA of its clients (ca.crt)."`
-	Insecure           bool   `help:"Serve without mTLS, for 'crossplane composition render'. --tls-certs-dir is ignored then."`
-	MaxRecvMessageSize int    `default:"16" help:"Largest request, in MiB."`
+	Insecure           bool   `help:"Serve without mTLS and ignore --tls-certs-dir, for 'crossplane composition render'."`
+	MaxRecvMessageSize int    `default:"16" help:"Maximum size of a request, in MiB."`
 	MetricsAddress     string `default:":8080" help:"Address of the metrics (path /metrics); empty for none."`
 }
 
-// Run serves until the process is told to end; calls that are under way are
-// answered first.
-func (c *Serve) Run(cli *CLI) error {
-	log, err := function.NewLogger(cli.Debug)
-	if err != nil {
-		return err
-	}
+// Run serves until ctx is done, and then waits for the calls that are in progress.
+func (c *Serve) Run(ctx context.Context, log logging.Logger) error {
 	healthy := health.NewServer()
-	healthy.SetServingStatus("", grpc_health_v1.HealthCheckResponse_SERVING)
-
 	d := &drainer{FunctionRunnerServiceServer: NewFunction(log)}
-	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-
 	served := make(chan error, 1)
 	go func() {
 		served <- function.Serve(d,
@@ -71,28 +61,25 @@ func (c *Serve) Run(cli *CLI) error {
 	select {
 	case err := <-served:
 		return err
-	case <-stop.Done():
+	case <-ctx.Done():
 		healthy.Shutdown()
-		d.drain()
-		// The SDK's server can't be stopped; give its last answers time to leave.
-		time.Sleep(answersLeave)
+		d.calls.Lock()
+		// The SDK's server can't be stopped. Wait until its last responses are sent.
+		time.Sleep(200 * time.Millisecond)
 		return nil
 	}
 }
 
-const answersLeave = 200 * time.Millisecond
-
-// A drainer lets calls that are under way be answered before the process ends.
-// Crossplane tries a refused call again.
+// A drainer refuses calls once the function stops. Crossplane tries a refused call again.
 type drainer struct {
 	fnv1.FunctionRunnerServiceServer
 
-	// calls is locked for reading by each call, and for writing for good once the function
-	// stops.
+	// calls is locked for reading during each call, and for writing when the function stops: that
+	// refuses further calls, and waits for those in progress.
 	calls sync.RWMutex
 }
 
-// RunFunction passes the call on, unless the function is stopping.
+// RunFunction calls the function, unless it is stopping.
 func (d *drainer) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	if !d.calls.TryRLock() {
 		return nil, status.Error(codes.Unavailable, "the function is stopping: call it again")
@@ -101,31 +88,25 @@ func (d *drainer) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest)
 	return d.FunctionRunnerServiceServer.RunFunction(ctx, req)
 }
 
-// drain refuses further calls and returns when none is under way.
-func (d *drainer) drain() { d.calls.Lock() }
-
 // Proxy has no flags: the kubeconfigs that the function writes have its address.
 type Proxy struct{}
 
-// Run serves until the process is told to end.
-func (*Proxy) Run(cli *CLI) error {
-	log, err := function.NewLogger(cli.Debug)
-	if err != nil {
-		return err
-	}
-	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	return proxy.New(proxy.DefaultLimits, log).Serve(stop)
+// Run serves until ctx is done.
+func (*Proxy) Run(ctx context.Context, log logging.Logger) error {
+	return proxy.New(proxy.DefaultLimits, log).Serve(ctx)
 }
 
 func main() {
 	cli := &CLI{}
-	ctx := kong.Parse(cli,
+	command := kong.Parse(cli,
 		kong.Name("function-virtual-argocd"),
 		kong.Description("A Crossplane composition function that gives each claim an Argo CD of its own, in a virtual cluster of its own."),
 		kong.Vars{"version": cmp.Or(version, "unknown")})
-	if err := ctx.Run(cli); err != nil {
-		ctx.Errorf("%s", err)
-		os.Exit(1)
-	}
+	log, err := function.NewLogger(cli.Debug)
+	command.FatalIfErrorf(err)
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	command.BindTo(ctx, (*context.Context)(nil))
+	command.BindTo(log, (*logging.Logger)(nil))
+	command.FatalIfErrorf(command.Run())
 }

@@ -182,7 +182,7 @@ func TestDrain(t *testing.T) {
 		t.Fatalf("a function that doesn't stop refuses a call: %v", err)
 	}
 	go func() {
-		d.drain()
+		d.calls.Lock()
 		close(drained)
 	}()
 	for began := time.Now(); status.Code(call()) != codes.Unavailable; {

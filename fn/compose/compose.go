@@ -29,17 +29,14 @@ type Result struct {
 	NotReady []string
 }
 
-// Ready reports whether everything that is wanted is there and ready.
-func (r Result) Ready() bool { return len(r.Waiting) == 0 && len(r.NotReady) == 0 }
-
 // Compose builds the tenant's composed resources.
 func Compose(t tenant.Tenant) (Result, error) {
 	r := Result{Desired: make(map[string]*fnv1.Resource, 16)}
 	for _, row := range Table(t) {
-		if !row.Has(t) {
+		if !row.Has {
 			continue
 		}
-		if !t.Composed(row.Name).Exists() && row.Waits(t) {
+		if !t.Composed(row.Name).Exists() && row.Waits {
 			r.Waiting = append(r.Waiting, row.Name)
 			continue
 		}
@@ -52,7 +49,7 @@ func Compose(t tenant.Tenant) (Result, error) {
 			return Result{}, fmt.Errorf("cannot encode composed resource %q: %w", row.Name, err)
 		}
 		ready := fnv1.Ready_READY_FALSE
-		if row.Ready(t) {
+		if row.Ready {
 			ready = fnv1.Ready_READY_TRUE
 		} else {
 			r.NotReady = append(r.NotReady, row.Name)
@@ -83,21 +80,17 @@ func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase) error {
 	return err
 }
 
-// acceptedType is the type of the Secret with what was accepted.
-const acceptedType = "virtualargocd.io/accepted"
-
 // accepted composes the Secret with what was accepted. It is no ConfigMap, since a claim
 // may have values that its author should have kept in a Secret.
 func accepted(t tenant.Tenant) (resource.Object, error) {
-	s := resource.Secret(t, t.Names.AcceptedSecret, acceptedType)
+	s := resource.Secret(t, t.Names.AcceptedSecret, "virtualargocd.io/accepted")
 	s.Data = map[string][]byte{tenant.AcceptedKey: t.Accepted}
 	return resource.Object{Typed: s}, nil
 }
 
-// looksAgain is how often the function looks at a tenant that is being installed,
-// looksAgainSoon at one whose namespace is being prepared, and looksAgainLater at one for
-// which something has been missing for stuckAfter: there may be hundreds. Only Crossplane
-// 2.4 watches the Secret that the virtual cluster writes its kubeconfig to.
+// How often the function looks at a tenant that is being installed: looksAgainSoon while its
+// namespace is being prepared, looksAgainLater once something has been missing for stuckAfter.
+// Only Crossplane 2.4 watches the Secret that the virtual cluster writes its kubeconfig to.
 const (
 	looksAgain      = 10 * time.Second
 	looksAgainSoon  = 4 * time.Second
@@ -114,7 +107,7 @@ func LooksAgainIn(t tenant.Tenant) (time.Duration, bool) {
 	}
 	since := release.AgeOf(t, t.Observed.XR)
 	for _, name := range []string{tenant.VClusterRelease, tenant.ArgoCDRelease} {
-		if resource.Exists(name)(t) {
+		if t.Composed(name).Exists() {
 			since = release.Age(t, name)
 		}
 	}
@@ -122,7 +115,7 @@ func LooksAgainIn(t tenant.Tenant) (time.Duration, bool) {
 	switch {
 	case since > stuckAfter:
 		return looksAgainLater, true
-	case !resource.Exists(tenant.VClusterRelease)(t):
+	case !t.Composed(tenant.VClusterRelease).Exists():
 		return looksAgainSoon, true
 	}
 	for name, within := range release.StartsWithin {

@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"slices"
+
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
@@ -12,29 +14,37 @@ import (
 
 // Table lists every composed resource of a tenant, whether it has it now or not.
 func Table(t tenant.Tenant) []resource.Row {
-	rows := []resource.Row{
-		{Name: tenant.AcceptedSecret, Has: resource.Always, Waits: resource.Not(host.PoliciesInForce), Ready: resource.Always, Build: accepted},
-		{Name: tenant.Namespace, Has: resource.Always, Waits: resource.Not(host.PoliciesInForce), Ready: resource.IsReady(tenant.Namespace), Build: host.Namespace},
+	exists := func(name string) bool { return t.Composed(name).Exists() }
+	noNamespace := !host.NamespaceReady(t)
+	// Whether the virtual cluster has published a kubeconfig that is used.
+	published := !noNamespace && (t.Observed.Published != nil || resource.HasKubeconfig(t))
+	providerConfig := func(name string, waits bool, build func(tenant.Tenant) (resource.Object, error)) resource.Row {
+		return resource.Row{Name: name, Has: true, Waits: waits, Ready: exists(name), Build: build}
 	}
-	rows = append(rows, host.InstallerRows()...)
-	rows = append(rows, host.ControlPlaneRows()...)
-	rows = append(rows, host.BoundsRows(t)...)
-	rows = append(rows,
-		resource.Row{Name: tenant.HostHelmProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostHelmProviderConfig), Build: host.ProviderConfig(resource.HelmConfigType)},
-		resource.Row{Name: tenant.HostKubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.Exists(tenant.HostKubernetesProviderConfig), Build: host.ProviderConfig(resource.KubeConfigType)},
+	return slices.Concat([]resource.Row{
+		{Name: tenant.AcceptedSecret, Has: true, Waits: t.HostProblem != "", Ready: true, Build: accepted},
+		{Name: tenant.Namespace, Has: true, Waits: t.HostProblem != "", Ready: t.Composed(tenant.Namespace).Healthy(),
+			Build: host.Namespace},
+	}, host.AccountRows(t), host.BoundsRows(t), []resource.Row{
+		providerConfig(tenant.HostHelmProviderConfig, noNamespace, host.ProviderConfig(resource.HelmConfigType)),
+		providerConfig(tenant.HostKubernetesProviderConfig, noNamespace, host.ProviderConfig(resource.KubeConfigType)),
 		// Helm would create the namespace without the labels that protect the host.
-		resource.Row{Name: tenant.VClusterRelease, Has: resource.Always, Waits: vcluster.ReleaseWaits, Ready: vcluster.Ready, Build: vcluster.ComposeRelease},
-		resource.Row{Name: tenant.ControlPlanePod, Has: vcluster.HasControlPlanePod, Waits: resource.Never, Ready: resource.Always, Build: vcluster.ControlPlanePod},
-		resource.Row{Name: tenant.KubeconfigSecret, Has: resource.Always, Waits: resource.Not(host.NamespaceReady), Ready: resource.HasKubeconfig, Build: vcluster.VirtualKubeconfig},
-		resource.Row{Name: tenant.HelmProviderConfig, Has: resource.Always, Waits: resource.Not(vcluster.IsPublished), Ready: resource.Exists(tenant.HelmProviderConfig), Build: host.VirtualProviderConfig(resource.HelmConfigType)},
-		resource.Row{Name: tenant.KubernetesProviderConfig, Has: resource.Always, Waits: resource.Not(vcluster.IsPublished), Ready: resource.Exists(tenant.KubernetesProviderConfig), Build: host.VirtualProviderConfig(resource.KubeConfigType)},
-		resource.Row{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret, Waits: argocd.ValuesSecretWaits, Ready: resource.Exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
-		// Before its kubeconfig, and the values it reads, are there a Release only
-		// fails, later and later.
-		resource.Row{Name: tenant.ArgoCDRelease, Has: resource.Always, Waits: argocd.ReleaseWaits, Ready: argocd.Installed, Build: argocd.ComposeRelease},
-		// Not before there is something to lose: what comes later costs less of Crossplane's attention while the tenant comes up.
-		resource.Row{Name: tenant.Usage, Has: func(t tenant.Tenant) bool { return resource.Exists(tenant.Usage)(t) || tenant.WasReady(t.Observed) }, Waits: resource.Never, Ready: resource.Always, Build: host.Usage},
-		// Before, none of them exists, and the provider would look again half a minute later.
-		resource.Row{Name: tenant.Workloads, Has: resource.Always, Waits: func(t tenant.Tenant) bool { return !argocd.Deployed(t) && !release.IsLate(t, tenant.ArgoCDRelease) }, Ready: argocd.WorkloadsAvailable, Build: argocd.ObserveWorkloads})
-	return append(rows, parts.Rows(t)...)
+		{Name: tenant.VClusterRelease, Has: true, Waits: vcluster.ReleaseWaits(t), Ready: vcluster.Ready(t),
+			Build: vcluster.ComposeRelease},
+		{Name: tenant.ControlPlanePod, Has: vcluster.HasControlPlanePod(t), Ready: true, Build: vcluster.ControlPlanePod},
+		{Name: tenant.KubeconfigSecret, Has: true, Waits: noNamespace, Ready: resource.HasKubeconfig(t), Build: vcluster.VirtualKubeconfig},
+		providerConfig(tenant.HelmProviderConfig, !published, vcluster.ProviderConfig(resource.HelmConfigType)),
+		providerConfig(tenant.KubernetesProviderConfig, !published, vcluster.ProviderConfig(resource.KubeConfigType)),
+		// The password of redis follows from the token of the tenant's account.
+		{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret(t), Waits: noNamespace || !host.HasCredentials(t),
+			Ready: exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
+		// Without the kubeconfig and the values that it reads, the Release would fail, and be
+		// tried again at growing intervals.
+		{Name: tenant.ArgoCDRelease, Has: true, Waits: argocd.ReleaseWaits(t), Ready: argocd.Installed(t), Build: argocd.ComposeRelease},
+		// Not while the tenant is installed, to spare events for Crossplane's circuit breaker.
+		{Name: tenant.Usage, Has: exists(tenant.Usage) || tenant.WasReady(t.Observed), Ready: true, Build: host.Usage},
+		// Before Helm has made the workloads, the provider would find none, and look again half a minute later.
+		{Name: tenant.Workloads, Has: true, Waits: !argocd.Deployed(t) && !release.IsLate(t, tenant.ArgoCDRelease),
+			Ready: argocd.WorkloadsAvailable(t), Build: argocd.ObserveWorkloads},
+	}, parts.Rows(t))
 }

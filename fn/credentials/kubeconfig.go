@@ -22,10 +22,10 @@ const (
 	maxKeySize         = 4 << 10
 )
 
-// ReadVirtualKubeconfig takes the certificates out of the kubeconfig that a virtual
-// cluster has written. Whoever reads it must take it for the tenant's: a kubeconfig
-// can name programs to run, files to send, and proxies. One with anything else in it
-// than a client certificate is an error that shows nothing of it.
+// ReadVirtualKubeconfig takes the certificates out of the kubeconfig that a virtual cluster has
+// written. The tenant may have forged it, and a kubeconfig can name programs to run, files to
+// send, and proxies. So anything else than a client certificate is an error, which shows nothing
+// of the kubeconfig.
 func ReadVirtualKubeconfig(raw []byte) (*tenant.ClientCertificate, error) {
 	if len(raw) > maxKubeconfigSize {
 		return nil, fmt.Errorf("it has %d bytes, more than %d", len(raw), maxKubeconfigSize)

@@ -1,5 +1,5 @@
-// Package credentials reads the Secrets that a claim names. Messages about them name keys,
-// never what stands at them.
+// Package credentials reads the Secrets that a claim names. Messages about them name keys, never
+// their contents.
 package credentials
 
 import (
@@ -20,8 +20,7 @@ import (
 // and what checks a much longer one takes seconds.
 const MaxPrivateKey = 16 << 10
 
-// A Problem keeps a Secret from being used. Its message names keys, never what
-// stands at them.
+// A Problem keeps a Secret from being used.
 type Problem struct {
 	state   v1alpha1.ConnectionState
 	message string

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -27,58 +28,77 @@ const (
 
 // Names of the requirements for plans.
 const (
-	// requiredPlan begins that of a plan's name. What Crossplane has from the last time
-	// is for another name then, and not for this one.
+	// requiredPlan is the prefix for a plan with a name. The name is in it so that what
+	// Crossplane has found for another name isn't taken for this one.
 	requiredPlan = "plan/"
-	// requiredDefault is the plan of claims that name none.
+	// requiredDefault is for the plan of claims that name none.
 	requiredDefault = "default-plan"
-	// requiredPlans are all, for a claim that can't have the one it names.
+	// requiredPlans is for all plans, when a claim can't have the one that it names.
 	requiredPlans = "plans"
 )
 
-// ErrUnread says that Crossplane hasn't been asked yet for what decides about the
-// tenant. It asks again with that: nothing can be said before.
+// ErrUnread means that the plan must be required from Crossplane first, which then calls the
+// function again.
 var ErrUnread = errors.New("the plan is not read yet")
 
-// chosenPlan is the plan of the tenant: the one that the claim names, the platform's
+// chosenPlan returns the plan of the tenant: the one that the claim names, the platform's
 // default, or the built-in one.
 func chosenPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (plan.Plan, error) {
 	found, _, err := findPlan(req, r)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if !found.Exists() {
-		return plan.Plan{Name: plan.Default}, nil
-	}
 	return planOf(found)
+}
+
+// planOf decodes the plan that an EnvironmentConfig has; that of none is the built-in one.
+func planOf(s wire.Struct) (plan.Plan, error) {
+	p := plan.Plan{Name: cmp.Or(nameOf(s), plan.Default)}
+	field := "plan " + p.Name + ": data"
+	data, err := wire.Object(field, s.Value("data"))
+	if err != nil {
+		return p, err
+	}
+	if err := wire.Bound(field, data, 0); err != nil {
+		return p, err
+	}
+	if err := wire.Strict(field, data, &p.Data); err != nil {
+		return p, err
+	}
+	// Once decoded, 0 replicas are the same as none that are set.
+	for _, path := range values.Leaves(data) {
+		if value, _ := values.Lookup(data, path...); path[0] != "values" && path[len(path)-1] == "replicas" && value == 0. {
+			return p, fmt.Errorf("%s.%s: 0 is not possible: write 1 or more, or leave it out", field, strings.Join(path, "."))
+		}
+	}
+	return p, nil
 }
 
 // findPlan returns the EnvironmentConfig with the plan of the tenant: the one that the claim
 // names; else the one with the label of the default, or with its name; none for the built-in
-// plan. selectors are what to ask Crossplane for, by requirement.
+// plan. selectors are the resources to require from Crossplane, by requirement.
 func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, selectors map[string]*fnv1.ResourceSelector, _ error) {
 	selectors = map[string]*fnv1.ResourceSelector{}
 	read := true
-	// Without labels, all are found.
-	find := func(requirement string, labels map[string]string) []wire.Struct {
+	// Without a label, it finds all.
+	find := func(requirement string, label, value string) []wire.Struct {
+		labels := map[string]string{}
+		if label != "" {
+			labels[label] = value
+		}
 		selectors[requirement] = labelled(labels)
 		found, looked := wire.Required(req, requirement, planAPIVersion, planKind)
 		read = read && looked
 		return slices.DeleteFunc(found, func(s wire.Struct) bool {
-			for key, value := range labels {
-				if s.String("metadata", "labels", key) != value {
-					return true
-				}
-			}
-			return false
+			return label != "" && s.String("metadata", "labels", label) != value
 		})
 	}
 	asked := r.Spec.Plan
 	name := cmp.Or(asked, plan.Default)
-	found := find(requiredPlan+name, map[string]string{labelPlan: name})
+	found := find(requiredPlan+name, labelPlan, name)
 	isDefault := false
 	if asked == "" {
-		if defaults := find(requiredDefault, map[string]string{labelDefaultPlan: "true"}); len(defaults) > 0 {
+		if defaults := find(requiredDefault, labelDefaultPlan, "true"); len(defaults) > 0 {
 			found, isDefault = defaults, true
 		}
 	}
@@ -107,8 +127,8 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 			what = "is missing, and the platform's default plan is not for claims of namespace " + r.Claim.Namespace
 		}
 	}
-	// Plans of others are none of the claim's author's business.
-	all := find(requiredPlans, nil)
+	// The error lists only the plans that the claim may have.
+	all := find(requiredPlans, "", "")
 	if !read {
 		return wire.Struct{}, selectors, ErrUnread
 	}
@@ -127,11 +147,11 @@ func labelled(labels map[string]string) *fnv1.ResourceSelector {
 	}
 }
 
-// mayHave reports whether a plan is for the claim's namespace. One that the tenant
-// has already stays its own.
+// mayHave reports whether the tenant may have a plan: one for the claim's namespace, or the one
+// that it has already.
 func mayHave(r tenant.Given, s wire.Struct) (bool, error) {
 	p := plan.Plan{Name: nameOf(s)}
-	// Nothing else is read yet: other mistakes in a plan aren't for whoever can't have it.
+	// Other mistakes in the plan are no error for a tenant that can't have it.
 	data := map[string]any{"namespaces": s.Value("data", "namespaces").AsInterface()}
 	if err := wire.Strict("plan "+p.Name+": data", data, &p.Data); err != nil {
 		return false, err
@@ -142,20 +162,16 @@ func mayHave(r tenant.Given, s wire.Struct) (bool, error) {
 
 // plansFor returns the names of the plans that the claim may have.
 func plansFor(r tenant.Given, all []wire.Struct) []string {
-	var names []string
-	builtIn := true
+	names := sets.New[string]()
+	if !slices.ContainsFunc(all, func(s wire.Struct) bool { return nameOf(s) == plan.Default }) {
+		names.Insert(plan.Default)
+	}
 	for _, s := range all {
-		name := nameOf(s)
-		builtIn = builtIn && name != plan.Default
-		if ok, err := mayHave(r, s); ok && err == nil && name != "" {
-			names = append(names, name)
+		if ok, err := mayHave(r, s); ok && err == nil && nameOf(s) != "" {
+			names.Insert(nameOf(s))
 		}
 	}
-	if builtIn {
-		names = append(names, plan.Default)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return sets.List(names)
 }
 
 // Plans returns the plans that EnvironmentConfigs hold, by name, and the names of those that
@@ -193,31 +209,4 @@ func names(of []wire.Struct) string {
 	}
 	slices.Sort(out)
 	return strings.Join(out, " and ")
-}
-
-func planOf(s wire.Struct) (plan.Plan, error) {
-	p := plan.Plan{Name: nameOf(s)}
-	field := "plan " + p.Name + ": data"
-	data, err := wire.Object(field, s.Value("data"))
-	if err != nil {
-		return p, err
-	}
-	if err := wire.Bound(field, data); err != nil {
-		return p, err
-	}
-	if err := wire.Strict(field, data, &p.Data); err != nil {
-		return p, err
-	}
-	return p, noReplicas(field, data)
-}
-
-// noReplicas refuses a plan that asks for none of something, which would pass for one
-// that doesn't say.
-func noReplicas(field string, data map[string]any) error {
-	for _, path := range values.Leaves(data) {
-		if value, _ := values.Lookup(data, path...); path[0] != "values" && path[len(path)-1] == "replicas" && value == 0. {
-			return fmt.Errorf("%s.%s: 0 is not possible: write 1 or more, or leave it out", field, strings.Join(path, "."))
-		}
-	}
-	return nil
 }

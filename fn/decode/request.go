@@ -1,7 +1,5 @@
-// Package decode turns a RunFunctionRequest into what the rest of the function
-// works on, and asks Crossplane for what is missing. It reads the request's protobuf
-// structs in place: turning every observed object into a Go type first costs more than
-// all the rest.
+// Package decode decodes a RunFunctionRequest, and requires missing resources from
+// Crossplane.
 package decode
 
 import (
@@ -23,8 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// Observe reads what exists. It can't fail: whatever is malformed reads as
-// absent.
+// Observe returns what exists. What is malformed is taken as absent.
 func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 	xr := req.GetObserved().GetComposite()
 	o := tenant.Observed{
@@ -42,7 +39,6 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 			}
 		}
 	}
-	// Where the virtual cluster has written its kubeconfig.
 	namespace := tenant.NewNames(o.XR.String("metadata", "name"), "").Namespace
 	kubeconfig, _ := wire.RequiredObject(req, requiredKubeconfig, "Secret", namespace, tenant.KubeconfigSource)
 	if raw := kubeconfig.SecretValue(tenant.KubeconfigSourceKey); len(raw) > 0 {
@@ -52,13 +48,16 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 	return o
 }
 
-// Request returns what is given of a tenant. What can't be used is left out of it, and is
-// an error. After ErrUnread, Require the rest.
+// Request returns what is given of a tenant, as far as it can be used, and an error for the
+// rest.
 func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, error) {
 	r := tenant.Given{
-		XRName: o.XR.String("metadata", "name"), Claim: claim(o.XR), Before: sync.OnceValue(o.ValuesInUse), Running: o.Running,
+		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Running: o.Running,
 		HostPolicies: host.InForce(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 	}
+	// Crossplane overwrites this field of the spec, so the author of the claim can't set it. What
+	// is malformed is taken as absent.
+	_ = o.XR.Get("spec", "claimRef").Into(&r.Claim)
 	if r.XRName == "" {
 		return r, errors.New("metadata.name: the composite resource has no name: it is called by Crossplane alone, which gives one")
 	}
@@ -84,35 +83,34 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	return r, err
 }
 
-// AsAccepted returns what to try, one after the other, for a tenant whose claim, plan or
-// input can't be used. What was accepted before takes their place: the claim's part alone
-// at first, since a claim with a mistake is held to what the platform says now.
-func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, was tenant.Accepted) []tenant.Accepted {
-	if on, ok := protects(o.XR); ok {
-		was.Spec.DeletionProtection = on
+// AsAccepted returns what to try in turn for a tenant whose claim, plan or input has a mistake:
+// the accepted spec with the plan and the input of now, if they can be used, and everything
+// as it was accepted; nil where nothing was.
+func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) []tenant.Accepted {
+	was := o.Accepted()
+	if was == nil {
+		return nil
 	}
-	tries := []tenant.Accepted{was}
-	now := was
+	// spec.deletionProtection applies whatever else is wrong with a claim: its author relies on
+	// the protection, or ends it to delete the claim.
+	if spec, ok := o.XR.Value("spec").AsInterface().(map[string]any); ok {
+		on, isBool := spec["deletionProtection"].(bool)
+		if isBool || spec["deletionProtection"] == nil {
+			was.Spec.DeletionProtection = on
+		}
+	}
+	now := *was
 	r.Spec = was.Spec
 	var err error
 	if now.Input, err = Input(req.GetInput()); err == nil {
 		if now.Plan, err = chosenPlan(req, r); err == nil {
-			tries = append([]tenant.Accepted{now}, tries...)
+			return []tenant.Accepted{now, *was}
 		}
 	}
-	return tries
+	return []tenant.Accepted{*was}
 }
 
-// protects reads spec.deletionProtection by itself. It counts whatever else is wrong with
-// a claim: who asks for protection relies on it, and who ends it wants to delete.
-func protects(xr wire.Struct) (on, ok bool) {
-	spec, isObject := xr.Value("spec").AsInterface().(map[string]any)
-	is := spec["deletionProtection"]
-	on, isBool := is.(bool)
-	return on, isObject && (isBool || is == nil)
-}
-
-// With returns what is given of a tenant that is to have what is accepted, with the objects
+// With returns what is given of a tenant with what is to be accepted, and with the objects
 // that its spec names.
 func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a tenant.Accepted) tenant.Given {
 	r.Spec, r.Plan, r.Input, r.Offer = a.Spec, a.Plan, a.Input, a.Offer
@@ -124,15 +122,8 @@ func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a ten
 	return r
 }
 
-// claim is what Crossplane says of the XR's claim. A claim's author has no say in
-// it: Crossplane overwrites that field.
-func claim(xr wire.Struct) tenant.Claim {
-	ref := xr.Get("spec", "claimRef")
-	return tenant.Claim{APIVersion: ref.String("apiVersion"), Kind: ref.String("kind"), Namespace: ref.String("namespace"), Name: ref.String("name")}
-}
-
-// running are the versions that were seen running: those of a Release that is as it is
-// wanted, and else what the status remembers.
+// running returns the versions that were seen running: those of the Releases, once they are
+// current, and those in the status before.
 func running(o tenant.Observed) tenant.Running {
 	was, release, argocd := o.XR.Get("status", "vcluster"), o.Composed[tenant.VClusterRelease], o.Composed[tenant.ArgoCDRelease]
 	r := tenant.Running{
@@ -142,7 +133,7 @@ func running(o tenant.Observed) tenant.Running {
 	if r.VCluster != "" || release.Deployed() {
 		r.Store = vcluster.StoreOf(release)
 	}
-	// Helm doesn't wait for the first one to run.
+	// Helm doesn't wait until the first installation runs.
 	if len(o.Composed[tenant.KubeconfigSecret].SecretValue(tenant.KubeconfigKey)) == 0 {
 		return r
 	}
@@ -158,17 +149,17 @@ func running(o tenant.Observed) tenant.Running {
 }
 
 const (
-	// requiredSecret begins the name of the requirement for a Secret.
+	// requiredSecret is the prefix of requirements for Secrets.
 	requiredSecret = "secret/"
-	// requiredKubeconfig is the name of the requirement for the Secret that the virtual
-	// cluster writes its kubeconfig to.
+	// requiredKubeconfig is the requirement for the Secret that the virtual cluster writes its
+	// kubeconfig to.
 	requiredKubeconfig = "virtual-cluster-kubeconfig"
 )
 
-// Require asks Crossplane for the virtual cluster's kubeconfig, the plan that is asked
+// Require requires from Crossplane the virtual cluster's kubeconfig, the plan that is asked
 // for, the objects that the spec in use names, and the record of the hostname that is
-// decided on; decided is nil where nothing is. Crossplane calls the function again with
-// them. It reports whether the spec names Secrets.
+// decided on; decided is nil where nothing is. Crossplane then calls the function again. It
+// reports whether the spec names Secrets.
 func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, r tenant.Given, decided *tenant.Decision) bool {
 	_, selectors, _ := findPlan(req, asked)
 	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
@@ -182,11 +173,11 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 	host.RequirePolicies(selectors)
 	requireChannel(req, selectors, asked.XRName, asked.Accepted())
 	requireChannel(req, selectors, asked.XRName, r.Accepted())
-	// The plan has a say in the host.
+	// Nothing is decided without a plan.
 	if r.Plan.Name == "" {
 		return false
 	}
-	// A reference of an XR without a claim is refused: it has no namespace to be in.
+	// Without a claim, references to Secrets are refused.
 	if r.Claim.Namespace != "" {
 		for _, name := range r.SecretNames {
 			ask(requiredSecret+name, "Secret", r.Claim.Namespace, name)
@@ -223,17 +214,15 @@ func Watched(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
 	return known
 }
 
-// secrets are the Secrets of the claim's namespace that Crossplane has looked for.
+// secrets returns Secrets of the claim's namespace, by name.
 func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string) map[string]tenant.Secret {
 	out := make(map[string]tenant.Secret, len(names))
 	for _, name := range names {
 		o, read := wire.RequiredObject(req, requiredSecret+name, "Secret", namespace, name)
-		s := tenant.Secret{Read: read}
-		if o.Exists() {
-			s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
-			if s.Found, s.Type, s.TooLarge = true, o.String("type"), wire.TooLarge(o); !s.TooLarge {
-				s.Data = wire.SecretData(o)
-			}
+		s := tenant.Secret{Read: read, Found: o.Exists(), Type: o.String("type"), TooLarge: wire.TooLarge(o)}
+		s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
+		if !s.TooLarge {
+			s.Data = wire.SecretData(o)
 		}
 		out[name] = s
 	}

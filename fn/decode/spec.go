@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"google.golang.org/protobuf/types/known/structpb"
+	"k8s.io/utils/ptr"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -16,24 +17,20 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// maxItems are the bounds of lists in the schema, which counts for nothing where a
-// platform offers the kind under a schema of its own.
-var maxItems = []struct {
-	path []string
-	most int
-}{
-	{[]string{"maintenance", "days"}, 7},
-	{[]string{"clusters"}, 50},
-	{[]string{"repositories"}, 50},
-	{[]string{"credentialTemplates"}, 50},
-	{[]string{"bootstrap", "syncPolicy", "syncOptions"}, 20},
-	{[]string{"sso", "oidc", "scopes"}, 20},
-	{[]string{"sso", "oidc", "adminGroups"}, 50},
-	{[]string{"sso", "oidc", "readOnlyGroups"}, 50},
+// maxItems are the maximum lengths of lists in the schema of the claim, which a platform may
+// replace by one of its own.
+var maxItems = map[string]int{
+	"clusters":                         50,
+	"repositories":                     50,
+	"credentialTemplates":              50,
+	"maintenance.days":                 7,
+	"bootstrap.syncPolicy.syncOptions": 20,
+	"sso.oidc.scopes":                  20,
+	"sso.oidc.adminGroups":             50,
+	"sso.oidc.readOnlyGroups":          50,
 }
 
-// specFields are the fields of the spec that are ours. An XR has fields of Crossplane's
-// beside them.
+// specFields are the fields of the spec, without those that Crossplane adds.
 var specFields = func() map[string]bool {
 	out := map[string]bool{}
 	for i, t := 0, reflect.TypeFor[v1alpha1.Spec](); i < t.NumField(); i++ {
@@ -43,20 +40,19 @@ var specFields = func() map[string]bool {
 	return out
 }()
 
-// spec reads what the tenant asks for.
+// spec decodes the spec of an XR.
 func spec(xr wire.Struct) (tenant.Ask, error) {
 	ours, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
 		return tenant.Ask{}, err
 	}
 	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
-	for _, list := range maxItems {
-		at, _ := values.Lookup(ours, list.path...)
-		if items, _ := at.([]any); len(items) > list.most {
-			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", strings.Join(list.path, "."), len(items), list.most)
+	for _, list := range slices.Sorted(maps.Keys(maxItems)) {
+		if n := len(values.At[[]any](ours, strings.Split(list, ".")...)); n > maxItems[list] {
+			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", list, n, maxItems[list])
 		}
 	}
-	if err := bounded("spec", ours, 2); err != nil {
+	if err := wire.Bound("spec", ours, 2); err != nil {
 		return tenant.Ask{}, err
 	}
 	var is v1alpha1.Spec
@@ -64,39 +60,18 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 	if err := wire.Strict("spec", ours, &is); err != nil {
 		return tenant.Ask{}, err
 	}
+	argocd, vcluster := ptr.Deref(is.ArgoCD, v1alpha1.ArgoCDSpec{}), ptr.Deref(is.VCluster, v1alpha1.VClusterSpec{})
 	s := tenant.Ask{
 		Plan: is.Plan, Channel: is.Channel, Maintenance: is.Maintenance, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
 		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, DeletionProtection: is.DeletionProtection,
+		KubernetesVersion:  ptr.Deref(is.Kubernetes, v1alpha1.KubernetesSpec{}).Version,
+		ArgoCDChartVersion: argocd.ChartVersion, VClusterChartVersion: vcluster.ChartVersion,
 	}
-	if is.Kubernetes != nil {
-		s.KubernetesVersion = is.Kubernetes.Version
+	if s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values); err != nil {
+		return s, err
 	}
-	if is.ArgoCD != nil {
-		s.ArgoCDChartVersion = is.ArgoCD.ChartVersion
-		if s.ArgoCDValues, err = values.Decode("spec.argocd.values", is.ArgoCD.Values); err != nil {
-			return s, err
-		}
-	}
-	if is.VCluster != nil {
-		s.VClusterChartVersion = is.VCluster.ChartVersion
-		s.VClusterValues, err = values.Decode("spec.vcluster.values", is.VCluster.Values)
-	}
+	s.VClusterValues, err = values.Decode("spec.vcluster.values", vcluster.Values)
 	return s, err
-}
-
-// bounded bounds what stands so many levels below a field, one by one.
-func bounded(field string, object map[string]any, levels int) error {
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		at := field + "." + name
-		if below, ok := object[name].(map[string]any); ok && levels > 1 {
-			if err := bounded(at, below, levels-1); err != nil {
-				return err
-			}
-		} else if err := wire.Bound(at, object[name]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Input decodes the platform's input. No input is an empty one.
@@ -121,7 +96,7 @@ func InputOf(step wire.Struct) (inputv1alpha1.Input, bool) {
 
 func inputFrom(given map[string]any) (inputv1alpha1.Input, error) {
 	in := inputv1alpha1.Input{}
-	if err := wire.Bound("input", given); err != nil {
+	if err := wire.Bound("input", given, 0); err != nil {
 		return in, err
 	}
 	if err := wire.Strict("input", given, &in); err != nil {

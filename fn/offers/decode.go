@@ -121,7 +121,7 @@ func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 			ours[name] = v
 		}
 	}
-	if err := wire.Bound("spec", ours); err != nil {
+	if err := wire.Bound("spec", ours, 0); err != nil {
 		return s, err
 	}
 	wire.Prune(ours)

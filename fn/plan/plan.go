@@ -8,14 +8,12 @@ import (
 	"maps"
 	"path"
 	"regexp"
-	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
-// Default is the name of the plan of claims that name none, where the platform
-// has said of no other that it is. Where there is none of that name either, it has
-// the built-in defaults.
+// Default is the name of the plan for claims that name none, unless the platform has marked
+// another one as the default. Without a plan of that name, the built-in defaults apply.
 const Default = "standard"
 
 // Stores of a virtual cluster's state.
@@ -30,7 +28,7 @@ type Plan struct {
 	Data v1alpha1.PlanData `json:"data"`
 }
 
-// Over lays the plan's settings over the platform's input.
+// Over returns the platform's input with the settings of the plan over its own.
 func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 	d := c.Data
 	in.Ingress.Domain = cmp.Or(d.Ingress.Domain, in.Ingress.Domain)
@@ -39,20 +37,14 @@ func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 	if len(d.Ingress.Hosts) > 0 {
 		in.Ingress.Hosts = d.Ingress.Hosts
 	}
-	if len(d.Ingress.Annotations) > 0 {
-		annotations := maps.Clone(in.Ingress.Annotations)
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		maps.Copy(annotations, d.Ingress.Annotations)
-		in.Ingress.Annotations = annotations
-	}
+	annotations := map[string]string{}
+	maps.Copy(annotations, in.Ingress.Annotations)
+	maps.Copy(annotations, d.Ingress.Annotations)
+	in.Ingress.Annotations = annotations
 	s := d.VCluster.Storage
 	in.Storage.Size = cmp.Or(string(s.Size), in.Storage.Size)
 	in.Storage.StorageClass = cmp.Or(s.StorageClass, in.Storage.StorageClass)
-	if s.Size != "" {
-		in.Storage.Ephemeral = false
-	}
+	in.Storage.Ephemeral = in.Storage.Ephemeral && s.Size == ""
 	return in
 }
 
@@ -65,28 +57,21 @@ const maxNamespaces = 256
 // namespacePattern is a namespace in which each * stands for any characters.
 var namespacePattern = regexp.MustCompile(`^[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])?$`)
 
-// IsFor reports whether claims of a namespace may have the plan. An XR without a
-// claim has no namespace, and may have any plan.
+// IsFor reports whether claims of a namespace may have the plan. A composite resource
+// without a claim has no namespace, and may have any plan.
 func (c Plan) IsFor(namespace string) (bool, error) {
-	if err := c.CheckNamespaces(); err != nil {
-		return false, err
+	patterns := c.Data.Namespaces
+	if len(patterns) > maxNamespaces {
+		return false, fmt.Errorf("%s: has %d entries: write %d at most", c.At("namespaces"), len(patterns), maxNamespaces)
 	}
-	return namespace == "" || len(c.Data.Namespaces) == 0 || slices.ContainsFunc(c.Data.Namespaces, func(pattern string) bool {
-		// A pattern that has been checked has nothing special but *, and a namespace no slash.
-		ok, err := path.Match(pattern, namespace)
-		return ok && err == nil
-	}), nil
-}
-
-// CheckNamespaces refuses what no namespace can be.
-func (c Plan) CheckNamespaces() error {
-	if n := len(c.Data.Namespaces); n > maxNamespaces {
-		return fmt.Errorf("%s: has %d entries: write %d at most", c.At("namespaces"), n, maxNamespaces)
-	}
-	for i, pattern := range c.Data.Namespaces {
+	is := namespace == "" || len(patterns) == 0
+	for i, pattern := range patterns {
 		if !namespacePattern.MatchString(pattern) {
-			return fmt.Errorf("%s: %.80q is neither a namespace nor a pattern: write one such as team-a or premium-*, in lower case letters, digits, dashes and *", c.At(fmt.Sprintf("namespaces[%d]", i)), pattern)
+			return false, fmt.Errorf("%s: %.80q is neither a namespace nor a pattern: write one such as team-a or premium-*, in lower case letters, digits, dashes and *", c.At(fmt.Sprintf("namespaces[%d]", i)), pattern)
 		}
+		// Only a malformed pattern is an error of Match, and these have no special character but *.
+		matches, _ := path.Match(pattern, namespace)
+		is = is || matches
 	}
-	return nil
+	return is, nil
 }

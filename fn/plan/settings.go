@@ -1,110 +1,93 @@
 package plan
 
 import (
-	"fmt"
-	"maps"
+	"encoding/json"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// haReplicas are those of Argo CD's workloads with high availability, as the
-// chart's documentation has it.
-const haReplicas = 2
+const (
+	// haReplicas is the number of replicas, with high availability, of the workloads that can
+	// have several, from the documentation of the argo-cd chart.
+	haReplicas = 2
+	// portsOfLoadBalancer is the number of ports that each LoadBalancer may have.
+	portsOfLoadBalancer = 10
+)
 
-// VClusterSettings are the values of the vcluster chart that the plan sets.
-// Replicas, store and volume are protected: see storage.
+// A place is the path at which a chart has the values at and below a field of the plan.
+type place struct {
+	field string
+	path  []string
+}
+
+// VClusterSettings returns the values of the vcluster chart that the plan sets, except those
+// that are protected: replicas, store and volume.
 func (c Plan) VClusterSettings() []values.Setting {
-	d := c.Data
-	out := c.resources("vcluster.resources", d.VCluster.Resources, "controlPlane", "statefulSet")
-	out = append(out, c.quantities("quota", d.Quota, "policies", "resourceQuota", "quota")...)
-	out = append(out, c.quantities("limits.default", d.Limits.Default, "policies", "limitRange", "default")...)
-	out = append(out, c.quantities("limits.defaultRequest", d.Limits.DefaultRequest, "policies", "limitRange", "defaultRequest")...)
-	out = append(out, c.quantities("limits.max", d.Limits.Max, "policies", "limitRange", "max")...)
-	if n := d.LoadBalancers; n > 0 {
-		quota := []string{"policies", "resourceQuota", "quota"}
+	quota := []string{"policies", "resourceQuota", "quota"}
+	out := c.settings(
+		place{"vcluster.resources", []string{"controlPlane", "statefulSet", "resources"}},
+		place{"quota", quota},
+		place{"limits", []string{"policies", "limitRange"}},
+		place{"runtimeClass", []string{"sync", "toHost", "pods", "runtimeClassName"}})
+	if n := c.Data.LoadBalancers; n > 0 {
+		// Kubernetes counts the node ports that a LoadBalancer takes. Admission refuses Services of
+		// type NodePort.
+		ports := strconv.FormatInt(n*portsOfLoadBalancer, 10)
 		out = append(out,
-			c.setting("loadBalancers", strconv.FormatInt(n, 10), append(slices.Clone(quota), "services.loadbalancers")...),
-			// Kubernetes counts the node ports that a LoadBalancer takes. Services of type
-			// NodePort are refused by admission.
-			c.setting("loadBalancers", strconv.FormatInt(n*portsOfLoadBalancer, 10), append(slices.Clone(quota), "services.nodeports")...))
-	}
-	if d.RuntimeClass != "" {
-		out = append(out, c.setting("runtimeClass", d.RuntimeClass, "sync", "toHost", "pods", "runtimeClassName"))
+			c.setting("loadBalancers", strconv.FormatInt(n, 10), slices.Concat(quota, []string{"services.loadbalancers"})),
+			c.setting("loadBalancers", ports, slices.Concat(quota, []string{"services.nodeports"})))
 	}
 	return out
 }
 
-// portsOfLoadBalancer is how many ports each LoadBalancer may have.
-const portsOfLoadBalancer = 10
-
-// A Workload is one of Argo CD's workloads, as the plan sizes it.
-type Workload struct {
-	// Key of the workload, in the plan's argocd and in the chart's values.
-	Key  string
-	Size v1alpha1.PlanWorkload
-	// several: there are several of it with high availability.
-	several bool
-}
-
-// Workloads are those that a plan sizes.
-func (c Plan) Workloads() []Workload {
-	d := c.Data.ArgoCD
-	container := func(of v1alpha1.PlanContainer) v1alpha1.PlanWorkload {
-		return v1alpha1.PlanWorkload{Resources: of.Resources}
-	}
-	return []Workload{
-		{"server", d.Server, true},
-		{"repoServer", d.RepoServer, true},
-		{"controller", d.Controller, false},
-		{"applicationSet", d.ApplicationSet, true},
-		{"notifications", container(d.Notifications), false},
-		{"redis", container(d.Redis), false},
-		{"dex", container(d.Dex), false},
-	}
-}
-
-// ArgoCDSettings are the values of the argo-cd chart that the plan sets.
+// ArgoCDSettings returns the values of the argo-cd chart that the plan sets. The fields of
+// workloads have the same paths there.
 func (c Plan) ArgoCDSettings() []values.Setting {
-	var out []values.Setting
 	d := c.Data.ArgoCD
-	if d.HA {
-		out = append(out, c.setting("argocd.ha", true, "redis-ha", "enabled"))
+	out := c.settings(place{"argocd.ha", []string{"redis-ha", "enabled"}}, place{"argocd", nil})
+	if !d.HA {
+		return out
 	}
-	for _, w := range c.Workloads() {
-		n, field := w.Size.Replicas, "argocd."+w.Key+".replicas"
-		if n == 0 && w.several && d.HA {
-			n, field = haReplicas, "argocd.ha"
+	for _, w := range []struct {
+		key      string
+		replicas int64
+	}{{"server", d.Server.Replicas}, {"repoServer", d.RepoServer.Replicas}, {"applicationSet", d.ApplicationSet.Replicas}} {
+		if w.replicas == 0 {
+			out = append(out, c.setting("argocd.ha", float64(haReplicas), []string{w.key, "replicas"}))
 		}
-		if n > 0 {
-			out = append(out, c.setting(field, float64(n), w.Key, "replicas"))
-		}
-		out = append(out, c.resources("argocd."+w.Key+".resources", w.Size.Resources, w.Key)...)
 	}
-	if d.HA {
-		for _, at := range [][]string{{"redis-ha", "redis"}, {"redis-ha", "sentinel"}, {"redis-ha", "haproxy"}} {
-			out = append(out, c.resources("argocd.redis.resources", d.Redis.Resources, at...)...)
-		}
+	for _, container := range []string{"redis", "sentinel", "haproxy"} {
+		out = append(out, c.settings(place{"argocd.redis.resources", []string{"redis-ha", container, "resources"}})...)
 	}
 	return out
 }
 
-func (c Plan) resources(field string, r v1alpha1.Resources, path ...string) []values.Setting {
-	at := func(kind string) []string { return append(slices.Clone(path), "resources", kind) }
-	return append(c.quantities(field+".requests", r.Requests, at("requests")...), c.quantities(field+".limits", r.Limits, at("limits")...)...)
-}
-
-func (c Plan) quantities(field string, of map[string]v1alpha1.Quantity, path ...string) []values.Setting {
+// settings returns a setting for each value of the plan at or below the field of a place, the
+// first one that matches.
+func (c Plan) settings(places ...place) []values.Setting {
 	var out []values.Setting
-	for _, name := range slices.Sorted(maps.Keys(of)) {
-		out = append(out, c.setting(field+"."+name, string(of[name]), append(slices.Clone(path), name)...))
+	fields, data := c.Data, values.Values{}
+	fields.Values = v1alpha1.PlanValues{}
+	// Without values, which can be anything, this can't fail.
+	raw, _ := json.Marshal(fields)
+	_ = json.Unmarshal(raw, &data)
+	for _, path := range values.Leaves(data) {
+		for _, p := range places {
+			if field := strings.Split(p.field, "."); values.Below(path, field) {
+				value, _ := values.Lookup(data, path...)
+				out = append(out, c.setting(strings.Join(path, "."), value, slices.Concat(p.path, path[len(field):])))
+				break
+			}
+		}
 	}
 	return out
 }
 
 // setting returns a value of a chart that a field of the plan sets.
-func (c Plan) setting(field string, value any, path ...string) values.Setting {
-	return values.Setting{Field: c.At(field), By: fmt.Sprintf("plan %s (%s)", c.Name, field), Path: path, Value: value}
+func (c Plan) setting(field string, value any, path []string) values.Setting {
+	return values.Setting{Field: c.At(field), By: "plan " + c.Name + " (" + field + ")", Path: path, Value: value}
 }

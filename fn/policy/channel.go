@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -21,7 +20,7 @@ func maintenanceOfClaim(g tenant.Given) error {
 	return err
 }
 
-func planMaintenance(p plan.Plan) error {
-	_, err := maintenance.Parse(p.At("maintenance"), p.Data.Maintenance)
+func planMaintenance(g tenant.Given) error {
+	_, err := maintenance.Parse(g.Plan.At("maintenance"), g.Plan.Data.Maintenance)
 	return err
 }

@@ -14,8 +14,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// network refuses what no NetworkPolicy can be made of: Helm would only say
-// so once it installs a tenant.
+// network refuses settings that can't be in a NetworkPolicy.
 func network(in v1alpha1.Input) error {
 	if port := in.Host.APIServer.Port; port < 1 || port > 65535 {
 		return fmt.Errorf("input.host.apiServer.port: %d is not a port: write a number from 1 to 65535, such as %d", port, tenant.DefaultAPIServerPort)
@@ -31,7 +30,7 @@ func network(in v1alpha1.Input) error {
 	)
 }
 
-// each returns what the check finds first in a list.
+// each returns the first error of a check of the items of a list.
 func each[T any](field string, list []T, check func(field string, item T) error) error {
 	for i, item := range list {
 		if err := check(fmt.Sprintf("%s[%d]", field, i), item); err != nil {
@@ -59,7 +58,7 @@ func checkCIDR(field, cidr string) error {
 	return nil
 }
 
-// checkPeer refuses a peer that is nobody, or everybody.
+// checkPeer refuses a peer that isn't valid in a NetworkPolicy.
 func checkPeer(field string, peer networkingv1.NetworkPolicyPeer) error {
 	switch block := peer.IPBlock; {
 	case block == nil && peer.NamespaceSelector == nil && peer.PodSelector == nil:

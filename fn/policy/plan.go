@@ -15,12 +15,33 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-func planAmounts(c plan.Plan) error {
+// quotaNames are the limits of a ResourceQuota that have no slash in their names.
+var quotaNames = []string{
+	"configmaps", "cpu", "ephemeral-storage", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "memory", "persistentvolumeclaims", "pods",
+	"requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage", "secrets", "services", "services.loadbalancers", "services.nodeports",
+}
+
+// containerNames are the resources of a container without a slash in their names.
+var containerNames = []string{"cpu", "ephemeral-storage", "memory"}
+
+// planAmounts refuses resources that Kubernetes doesn't know, and amounts that no resource
+// can have: Helm would only report them when it changes a tenant.
+func planAmounts(g tenant.Given) error {
+	c := g.Plan
 	for _, set := range slices.Concat(c.VClusterSettings(), c.ArgoCDSettings()) {
-		if text, ok := set.Value.(string); ok && set.Field != c.At("runtimeClass") {
-			if q, ok := values.ParseAmount(text); !ok || q.Sign() < 0 {
-				return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", set.Field, text)
-			}
+		text, ok := set.Value.(string)
+		if !ok || set.Field == c.At("runtimeClass") {
+			continue
+		}
+		known, name := containerNames, set.Path[len(set.Path)-1]
+		if set.Path[1] == "resourceQuota" {
+			known = quotaNames
+		}
+		if !slices.Contains(known, name) && (!strings.Contains(name, "/") || len(validation.IsQualifiedName(name)) > 0) {
+			return fmt.Errorf("%s: is no resource: write one of %s, or one with a slash in it", set.Field, strings.Join(known, ", "))
+		}
+		if q, ok := values.ParseAmount(text); !ok || q.Sign() < 0 {
+			return fmt.Errorf("%s: %q is not an amount: write one such as 500m or 2Gi", set.Field, text)
 		}
 	}
 	if size := string(c.Data.VCluster.Storage.Size); size != "" {
@@ -37,8 +58,8 @@ func volumeSize(field, size string) error {
 	return nil
 }
 
-func planObjectNames(c plan.Plan) error {
-	d := c.Data
+func planObjectNames(g tenant.Given) error {
+	d := g.Plan.Data
 	for _, n := range []struct{ field, name string }{
 		{"vcluster.storage.storageClass", d.VCluster.Storage.StorageClass},
 		{"runtimeClass", d.RuntimeClass},
@@ -46,46 +67,49 @@ func planObjectNames(c plan.Plan) error {
 		{"ingress.tls.issuer.name", d.Ingress.TLS.Issuer.Name},
 	} {
 		if n.name != "" && len(validation.IsDNS1123Subdomain(n.name)) > 0 {
-			return fmt.Errorf("%s: %q is not the name of an object: write one such as standard", c.At(n.field), n.name)
+			return fmt.Errorf("%s: %q is not the name of an object: write one such as standard", g.Plan.At(n.field), n.name)
 		}
 	}
 	return nil
 }
 
-// planNumbers refuses numbers of replicas that no workload can have, where 0 is none that
-// is written, and of LoadBalancers.
-func planNumbers(c plan.Plan) error {
+// planNumbers refuses numbers of replicas and of LoadBalancers that are out of range. 0
+// replicas are none that are set.
+func planNumbers(g tenant.Given) error {
 	type number struct {
 		field          string
 		is, from, most int64
 	}
-	all := []number{{"vcluster.replicas", c.Data.VCluster.Replicas, 1, 7}, {"loadBalancers", c.Data.LoadBalancers, 0, 100}}
-	for _, w := range c.Workloads() {
-		all = append(all, number{"argocd." + w.Key + ".replicas", w.Size.Replicas, 1, 50})
+	at, d := g.Plan.At, g.Plan.Data
+	all := []number{{at("vcluster.replicas"), d.VCluster.Replicas, 1, 7}, {at("loadBalancers"), d.LoadBalancers, 0, 100}}
+	for _, set := range g.Plan.ArgoCDSettings() {
+		if replicas, ok := set.Value.(float64); ok {
+			all = append(all, number{set.Field, int64(replicas), 1, 50})
+		}
 	}
 	for _, n := range all {
 		if n.is < 0 || n.is > n.most {
-			return fmt.Errorf("%s: %d is not possible: write a number from %d to %d", c.At(n.field), n.is, n.from, n.most)
+			return fmt.Errorf("%s: %d is not possible: write a number from %d to %d", n.field, n.is, n.from, n.most)
 		}
 	}
 	return nil
 }
 
-func planChoices(c plan.Plan) error {
-	return cmp.Or(
-		oneOf(c.At("podSecurity"), c.Data.PodSecurity, tenant.PodSecurityBaseline, tenant.PodSecurityRestricted),
-		oneOf(c.At("vcluster.backingStore"), c.Data.VCluster.BackingStore, plan.StoreSQLite, plan.StoreEtcd),
-	)
-}
-
-func planStore(c plan.Plan) error {
-	if v := c.Data.VCluster; v.Replicas > 1 && v.BackingStore != plan.StoreEtcd {
-		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", c.At("vcluster.replicas"), v.Replicas, plan.StoreEtcd)
+func planChoices(g tenant.Given) error {
+	at, d := g.Plan.At, g.Plan.Data
+	if err := cmp.Or(
+		oneOf(at("podSecurity"), d.PodSecurity, tenant.PodSecurityBaseline, tenant.PodSecurityRestricted),
+		oneOf(at("vcluster.backingStore"), d.VCluster.BackingStore, plan.StoreSQLite, plan.StoreEtcd),
+	); err != nil {
+		return err
+	}
+	if v := d.VCluster; v.Replicas > 1 && v.BackingStore != plan.StoreEtcd {
+		return fmt.Errorf("%s: is %d, and several replicas need a store that they share: write vcluster.backingStore: %s", at("vcluster.replicas"), v.Replicas, plan.StoreEtcd)
 	}
 	return nil
 }
 
-// oneOf refuses text that is set, and none of those that are known.
+// oneOf refuses text that is neither empty nor known.
 func oneOf(field, is string, known ...string) error {
 	if is != "" && !slices.Contains(known, is) {
 		return fmt.Errorf("%s: %q is unknown: write %s", field, is, strings.Join(known, " or "))
@@ -93,47 +117,8 @@ func oneOf(field, is string, known ...string) error {
 	return nil
 }
 
-// quotaNames are the limits that a ResourceQuota may have without a slash in their
-// names.
-var quotaNames = []string{
-	"configmaps", "cpu", "ephemeral-storage", "limits.cpu", "limits.ephemeral-storage", "limits.memory", "memory", "persistentvolumeclaims", "pods",
-	"requests.cpu", "requests.ephemeral-storage", "requests.memory", "requests.storage", "secrets", "services", "services.loadbalancers", "services.nodeports",
-}
-
-// containerNames are the resources of a container without a slash in their names.
-var containerNames = []string{"cpu", "ephemeral-storage", "memory"}
-
-// planResourceNames refuses resources that Kubernetes doesn't know: Helm would only say so
-// once it changes a tenant.
-func planResourceNames(c plan.Plan) error {
-	d := c.Data
-	type resources struct {
-		field string
-		of    map[string]v1alpha1.Quantity
-	}
-	all := []resources{
-		{"quota", d.Quota}, {"limits.default", d.Limits.Default}, {"limits.defaultRequest", d.Limits.DefaultRequest}, {"limits.max", d.Limits.Max},
-		{"vcluster.resources.requests", d.VCluster.Resources.Requests}, {"vcluster.resources.limits", d.VCluster.Resources.Limits},
-	}
-	for _, w := range c.Workloads() {
-		all = append(all, resources{"argocd." + w.Key + ".resources.requests", w.Size.Resources.Requests}, resources{"argocd." + w.Key + ".resources.limits", w.Size.Resources.Limits})
-	}
-	for _, r := range all {
-		known := containerNames
-		if r.field == "quota" {
-			known = quotaNames
-		}
-		for _, name := range slices.Sorted(maps.Keys(r.of)) {
-			if !slices.Contains(known, name) && (!strings.Contains(name, "/") || len(validation.IsQualifiedName(name)) > 0) {
-				return fmt.Errorf("%s.%s: is no resource: write one of %s, or one with a slash in it", c.At(r.field), name, strings.Join(known, ", "))
-			}
-		}
-	}
-	return nil
-}
-
-func planIngress(c plan.Plan) error {
-	i := c.Data.Ingress
+func planIngress(g tenant.Given) error {
+	c, i := g.Plan, g.Plan.Data.Ingress
 	if err := cmp.Or(CheckDomain(c.At("ingress.domain"), i.Domain), oneOf(c.At("ingress.tls.issuer.kind"), i.TLS.Issuer.Kind, "ClusterIssuer", "Issuer")); err != nil {
 		return err
 	}

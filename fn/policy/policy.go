@@ -1,5 +1,5 @@
-// Package policy refuses what no tenant can have: a list of named checks, each of which
-// looks at one thing. What a part of a claim may say, its own package checks.
+// Package policy refuses what no tenant can have, as a list of named checks. The packages of
+// the optional parts of a claim have checks of their own.
 package policy
 
 import (
@@ -9,35 +9,30 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// checks by the order in which they are made: the platform's mistakes come before a
-// claim's. Each returns an error that names the field, the value seen, and what to write
-// instead.
+// checks in order: those of the platform's settings come before those of a claim's. Each
+// returns an error that names the field, the value, and what to write instead.
 var checks = []func(tenant.Given) error{
-	ofPlan(plan.Plan.CheckNamespaces),
-	ofPlan(planResourceNames),
-	ofPlan(planAmounts),
-	ofPlan(planObjectNames),
-	ofPlan(planNumbers),
-	ofPlan(planChoices),
-	ofPlan(planStore),
-	ofPlan(planIngress),
-	ofPlan(planMaintenance),
+	planAmounts,
+	planObjectNames,
+	planNumbers,
+	planChoices,
+	planIngress,
+	planMaintenance,
 	credentialsLabel,
-	storageSize,
+	func(g tenant.Given) error { return volumeSize("input.storage.size", g.Platform.Storage.Size) },
 	func(g tenant.Given) error { return network(g.Platform) },
 	secretsOfClaim,
 	channelOfClaim,
 	maintenanceOfClaim,
-	func(g tenant.Given) error { return plainValues("spec.vcluster.values", g.Spec.VClusterValues) },
-	func(g tenant.Given) error { return templates("spec.argocd.values", g.Spec.ArgoCDValues) },
-	func(g tenant.Given) error { return replicas("spec.argocd.values", g.Spec.ArgoCDValues) },
+	func(g tenant.Given) error { return leaves("spec.vcluster.values", g.Spec.VClusterValues, plainValue) },
+	func(g tenant.Given) error { return leaves("spec.argocd.values", g.Spec.ArgoCDValues, templates) },
+	func(g tenant.Given) error { return leaves("spec.argocd.values", g.Spec.ArgoCDValues, replicas) },
 }
 
-// Refuse returns what the first check finds.
+// Refuse returns the error of the first check that fails.
 func Refuse(g tenant.Given) error {
 	for _, check := range checks {
 		if err := check(g); err != nil {
@@ -45,10 +40,6 @@ func Refuse(g tenant.Given) error {
 		}
 	}
 	return nil
-}
-
-func ofPlan(check func(plan.Plan) error) func(tenant.Given) error {
-	return func(g tenant.Given) error { return check(g.Plan) }
 }
 
 func credentialsLabel(g tenant.Given) error {
@@ -59,11 +50,7 @@ func credentialsLabel(g tenant.Given) error {
 	return nil
 }
 
-func storageSize(g tenant.Given) error {
-	return volumeSize("input.storage.size", g.Platform.Storage.Size)
-}
-
-// secretsOfClaim refuses references of a composite resource without a claim.
+// secretsOfClaim refuses references to Secrets in a composite resource without a claim.
 func secretsOfClaim(g tenant.Given) error {
 	if len(g.SecretNames) > 0 && g.Claim.Namespace == "" {
 		return fmt.Errorf("spec: Secret %s is looked for in the namespace of the claim, and this composite resource has no claim: claim it, or leave the reference out", g.SecretNames[0])
@@ -71,10 +58,10 @@ func secretsOfClaim(g tenant.Given) error {
 	return nil
 }
 
-// maxDomain leaves a name and a dot before a domain what a hostname may have.
+// maxDomain is the maximum length of a domain before which a label and a dot fit.
 const maxDomain = validation.DNS1123SubdomainMaxLength - validation.DNS1123LabelMaxLength - 1
 
-// CheckDomain refuses a domain, where there is one, that no Argo CD can be below.
+// CheckDomain refuses a domain that can't have hostnames of Argo CDs. It may be empty.
 func CheckDomain(field, domain string) error {
 	switch {
 	case domain == "":

@@ -4,18 +4,29 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/core/network"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/networktest"
 )
 
+// Labels that vcluster puts on the pods that it creates for a tenant.
+const (
+	labelManagedBy = "vcluster.loft.sh/managed-by"
+	labelNamespace = "vcluster.loft.sh/namespace"
+)
+
+// allPodsOf returns all pods of a namespace.
+func allPodsOf(namespace string) networkingv1.NetworkPolicyPeer {
+	return networkingv1.NetworkPolicyPeer{NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}}}
+}
+
 func tenantPod(l ...string) networktest.Party {
-	return networktest.Pod("vargo-a", append([]string{network.LabelManagedBy, "vcluster", network.LabelNamespace, "argocd"}, l...)...)
+	return networktest.Pod("vargo-a", append([]string{labelManagedBy, "vcluster", labelNamespace, "argocd"}, l...)...)
 }
 
 // TestNetworkPolicies asks of connections whether the policies of a tenant let
@@ -29,7 +40,7 @@ func TestNetworkPolicies(t *testing.T) {
 		imposter = tenantPod("app", "vcluster", "vcluster.loft.sh/label-release", "vcluster")
 		dns      = tenantPod("k8s-app", "vcluster-kube-dns")
 		server   = tenantPod("app.kubernetes.io/name", "argocd-server")
-		other    = networktest.Pod("vargo-b", network.LabelManagedBy, "vcluster", network.LabelNamespace, "argocd", "app.kubernetes.io/name", "argocd-server")
+		other    = networktest.Pod("vargo-b", labelManagedBy, "vcluster", labelNamespace, "argocd", "app.kubernetes.io/name", "argocd-server")
 		otherAPI = networktest.Pod("vargo-b", "app", "vcluster", "release", "vcluster")
 		provider = networktest.Pod("crossplane-system")
 		ingress  = networktest.Pod("traefik")
@@ -38,19 +49,19 @@ func TestNetworkPolicies(t *testing.T) {
 		git      = networktest.Pod("git")
 		scraper  = networktest.Pod("metrics", "app.kubernetes.io/name", "prometheus")
 		stranger = networktest.Pod("metrics", "app.kubernetes.io/name", "grafana")
-		workload = networktest.Pod("vargo-a", network.LabelManagedBy, "vcluster", network.LabelNamespace, "shop", "app.kubernetes.io/name", "argocd-server")
+		workload = networktest.Pod("vargo-a", labelManagedBy, "vcluster", labelNamespace, "shop", "app.kubernetes.io/name", "argocd-server")
 		// It has the scraper's labels, and none of its namespace.
-		lookalike = networktest.Pod("vargo-b", network.LabelManagedBy, "vcluster", "app.kubernetes.io/name", "prometheus")
+		lookalike = networktest.Pod("vargo-b", labelManagedBy, "vcluster", "app.kubernetes.io/name", "prometheus")
 		solver    = networktest.Pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
 	)
-	metrics := network.NamespacePeer("metrics")
+	metrics := allPodsOf("metrics")
 	metrics.PodSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": "prometheus"}}
 	host := v1alpha1.Host{APIServer: v1alpha1.APIServer{CIDRs: []string{"10.244.0.1/32", "198.51.100.7/32"}}}
 	network := v1alpha1.Network{
 		InternalCIDRs: []string{"203.0.113.0/24", "2001:db8::/32"},
-		AllowFrom:     []networkingv1.NetworkPolicyPeer{network.NamespacePeer("monitoring"), {IPBlock: &networkingv1.IPBlock{CIDR: "10.243.0.0/24"}}},
+		AllowFrom:     []networkingv1.NetworkPolicyPeer{allPodsOf("monitoring"), {IPBlock: &networkingv1.IPBlock{CIDR: "10.243.0.0/24"}}},
 		MetricsFrom:   []networkingv1.NetworkPolicyPeer{metrics},
-		AllowTo:       []networkingv1.NetworkPolicyPeer{network.NamespacePeer("git")},
+		AllowTo:       []networkingv1.NetworkPolicyPeer{allPodsOf("git")},
 	}
 	cases := map[string]struct {
 		from, to networktest.Party

@@ -1,6 +1,5 @@
-// Package resolve decides about a tenant: names, versions, chart values and what to expect
-// of them, from what is given. It is pure, and every error it returns names the field, the
-// value seen and what to write instead.
+// Package resolve decides about a tenant: names, versions, chart values and the workloads that
+// they result in. Its errors name the field, the value and what to write instead.
 package resolve
 
 import (
@@ -67,13 +66,12 @@ func setValues(c part.Candidate) error {
 	if err != nil {
 		return err
 	}
-	ofArgoCD, err := stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", layers{in.Charts.ArgoCD.Values, g.Offer.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
+	c.ArgoCD, err = stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", layers{in.Charts.ArgoCD.Values, g.Offer.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
 	if err != nil {
 		return err
 	}
 	d.VirtualCluster.Values = ofVCluster.Merged()
-	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(ofArgoCD.Merged(), argocd.Protected()))
-	c.ArgoCD = ofArgoCD
+	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
 	if err := parts.Resolve(c); err != nil {
 		return err
 	}
@@ -84,7 +82,7 @@ func setValues(c part.Candidate) error {
 	if err := host.SetBounds(d, in, ofVCluster); err != nil {
 		return err
 	}
-	// After the bounds, which are written where the protected values switch the chart's off.
+	// Last, because the protected values disable the chart's own bounds.
 	protected, err := vcluster.Protected(d, in)
 	if err != nil {
 		return err
@@ -101,29 +99,18 @@ type layers struct {
 
 // stack returns the values of a chart in the order in which they merge.
 func stack(table values.Table, builtIn values.Values, chart string, of layers, g tenant.Given, settings []values.Setting) (*values.Stack, error) {
-	s := values.NewStack(table)
-	if err := s.Add(values.Layer{Owner: values.BuiltIn, Values: builtIn}); err != nil {
-		return nil, err
+	all := []values.Layer{
+		{Owner: values.BuiltIn, Values: builtIn},
+		{Owner: values.Input, Field: "input.charts." + chart + ".values"},
+		{Owner: values.Channel, Field: g.Offer.At(chart + ".values")},
+		{Owner: values.Plan, Field: g.Plan.At("values." + chart)},
+		{Owner: values.Claim, Field: "spec." + chart + ".values", Values: of.ofClaim},
 	}
-	for _, platforms := range []struct {
-		owner values.Owner
-		field string
-		raw   *runtime.RawExtension
-	}{
-		{values.Input, "input.charts." + chart + ".values", of.ofInput},
-		{values.Channel, g.Offer.At(chart + ".values"), of.ofChannel},
-		{values.Plan, g.Plan.At("values." + chart), of.ofPlan},
-	} {
-		v, err := values.Decode(platforms.field, platforms.raw)
-		if err != nil {
-			return nil, err
-		}
-		if err := s.Add(values.Layer{Owner: platforms.owner, Field: platforms.field, Values: v}); err != nil {
+	for i, raw := range []*runtime.RawExtension{of.ofInput, of.ofChannel, of.ofPlan} {
+		var err error
+		if all[i+1].Values, err = values.Decode(all[i+1].Field, raw); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.Add(values.Layer{Owner: values.Claim, Field: "spec." + chart + ".values", Values: of.ofClaim}); err != nil {
-		return nil, err
-	}
-	return s, s.Set(settings...)
+	return values.NewStack(table, all, settings)
 }

@@ -82,10 +82,7 @@ func TestSupportedKubernetes(t *testing.T) {
 	if diff := cmp.Diff(got, versions.Patches); diff != "" {
 		t.Errorf("Kubernetes that vcluster %s serves: -its own list, +the table:\n%s", tenant.DefaultVClusterVersion, diff)
 	}
-	s, err := versions.SupportOf("", tenant.DefaultVClusterVersion)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := versions.SupportOf(versions.Parse(tenant.DefaultVClusterVersion))
 	if minors := slices.Sorted(maps.Keys(got)); s.Oldest != minors[0] || s.Newest != minors[len(minors)-1] {
 		t.Errorf("vcluster %s serves Kubernetes 1.%d to 1.%d, the table says %v", tenant.DefaultVClusterVersion, minors[0], minors[len(minors)-1], s)
 	}

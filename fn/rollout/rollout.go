@@ -1,18 +1,18 @@
-// Package rollout decides when a tenant gets a change. It is the only place that says "not
-// yet". What a claim changes it gets at once. What the platform changes, which is the offer
-// of its channel, its plan and the function's input, it gets together: in its turn where it
-// has a channel, and in its maintenance window.
+// Package rollout decides when a tenant gets a change. No other package delays changes. What a
+// claim changes it gets at once. What the platform changes, which is the offer of its channel,
+// its plan and the function's input, it gets together: in its turn where it has a channel, and
+// in its maintenance window.
 package rollout
 
 import (
 	"bytes"
+	"encoding/json"
 	"reflect"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // A Moment is what the answer depends on, beside what was accepted and what is asked for.
@@ -192,7 +192,7 @@ func same(a, b tenant.Accepted) bool {
 
 // equal compares as JSON: of chart values there are several forms in memory.
 func equal(a, b any) bool {
-	x, err := wire.JSON(a)
-	y, err2 := wire.JSON(b)
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
 	return err == nil && err2 == nil && bytes.Equal(x, y)
 }

@@ -23,6 +23,7 @@ import (
 
 // report returns the status of a tenant that has been composed.
 func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condition, ready bool) v1alpha1.Status {
+	was := t.Observed.XR.Get("status", "argocd")
 	s := v1alpha1.Status{
 		Phase:        phase(t, core, ready),
 		Progress:     new(progress(t, ready)),
@@ -31,14 +32,43 @@ func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condit
 		Plan:         t.PlanName,
 		VersionsHeld: t.VersionsHeld,
 		Namespace:    t.Names.Namespace,
-		VCluster:     ofVCluster(t),
-		ArgoCD:       ofArgoCD(t),
+		VCluster: &v1alpha1.VClusterStatus{
+			KubeconfigSecretName:   t.Names.KubeconfigSecret,
+			KubeconfigSecretKey:    tenant.KubeconfigKey,
+			HelmProviderName:       t.Names.ProviderConfig,
+			KubernetesProviderName: t.Names.ProviderConfig,
+			Version:                t.Observed.Running.VCluster,
+			KubernetesVersion:      t.Observed.Running.Kubernetes,
+			CertificatesExpireAt:   certificatesExpireAt(t),
+
+			DesiredVersion:           t.VirtualCluster.Version,
+			DesiredKubernetesVersion: t.Kubernetes,
+		},
+		ArgoCD: &v1alpha1.ArgoCDStatus{
+			Version:      cmp.Or(argocd.RunningVersion(t), was.String("version")),
+			ChartVersion: t.Observed.Running.ArgoCD,
+			URL:          was.String("url"),
+
+			DesiredChartVersion: t.ArgoCD.Version,
+		},
+	}
+	if argocd.Installed(t) {
+		s.ArgoCD.URL = tenant.URL(t.Decision)
 	}
 	if t.Standing.TenantChannel != (v1alpha1.TenantChannel{}) {
 		s.Channel = &t.Standing.TenantChannel
 	}
 	parts.Report(t, &s)
 	return s
+}
+
+// certificatesExpireAt returns the end of the virtual cluster's certificates. While its
+// kubeconfig can't be read, the one from before stays in use.
+func certificatesExpireAt(t tenant.Tenant) string {
+	if c := t.Observed.Published; c != nil && !c.Expires.IsZero() {
+		return c.Expires.UTC().Format(time.RFC3339)
+	}
+	return t.Observed.XR.String("status", "vcluster", "certificatesExpireAt")
 }
 
 // rollsOut reports whether the core isn't ready for a change that is being rolled
@@ -61,7 +91,7 @@ func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Pha
 		return v1alpha1.PhaseUpdating
 	case tenant.WasReady(t.Observed):
 		return v1alpha1.PhaseDegraded
-	case vcluster.AwaitsNamespace(t):
+	case !t.Composed(tenant.VClusterRelease).Exists():
 		return v1alpha1.PhasePending
 	case slices.ContainsFunc(core, func(c condition.Condition) bool {
 		return c.Reason == v1alpha1.ReasonInstallFailed || c.Reason == v1alpha1.ReasonPodsCannotStart
@@ -97,7 +127,7 @@ func progress(t tenant.Tenant, ready bool) int64 {
 	switch {
 	case ready:
 		return progressReady
-	case vcluster.AwaitsNamespace(t):
+	case !t.Composed(tenant.VClusterRelease).Exists():
 		return 0
 	case !resource.HasKubeconfig(t):
 		return progressNamespace
@@ -140,47 +170,12 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 	return "Argo CD is ready"
 }
 
-func ofVCluster(t tenant.Tenant) *v1alpha1.VClusterStatus {
-	// While no kubeconfig can be read, the one from before stays in use.
-	expire := t.Observed.XR.String("status", "vcluster", "certificatesExpireAt")
-	if c := t.Observed.Published; c != nil && !c.Expires.IsZero() {
-		expire = c.Expires.UTC().Format(time.RFC3339)
-	}
-	return &v1alpha1.VClusterStatus{
-		KubeconfigSecretName:   t.Names.KubeconfigSecret,
-		KubeconfigSecretKey:    tenant.KubeconfigKey,
-		HelmProviderName:       t.Names.ProviderConfig,
-		KubernetesProviderName: t.Names.ProviderConfig,
-		CertificatesExpireAt:   expire,
-		Version:                t.Observed.Running.VCluster,
-		KubernetesVersion:      t.Observed.Running.Kubernetes,
-
-		DesiredVersion:           t.VirtualCluster.Version,
-		DesiredKubernetesVersion: t.Kubernetes,
-	}
-}
-
-func ofArgoCD(t tenant.Tenant) *v1alpha1.ArgoCDStatus {
-	was := t.Observed.XR.Get("status", "argocd")
-	s := &v1alpha1.ArgoCDStatus{
-		Version:      cmp.Or(argocd.RunningVersion(t), was.String("version")),
-		ChartVersion: t.Observed.Running.ArgoCD,
-		URL:          was.String("url"),
-
-		DesiredChartVersion: t.ArgoCD.Version,
-	}
-	if argocd.Installed(t) {
-		s.URL = tenant.URL(t.Decision)
-	}
-	return s
-}
-
 // connection returns the tenant's connection details: what is published stays, even
 // while the Secret it came from can't be read.
 func connection(t tenant.Tenant) map[string][]byte {
 	o := t.Observed
 	now := map[string][]byte{
-		tenant.KubeconfigKey: resource.Kubeconfig(t),
+		tenant.KubeconfigKey: t.Composed(tenant.KubeconfigSecret).SecretValue(tenant.KubeconfigKey),
 		tenant.PasswordKey:   o.Composed[tenant.ArgoCDRelease].Connection[tenant.PasswordKey],
 	}
 	if argocd.Installed(t) {
@@ -191,7 +186,7 @@ func connection(t tenant.Tenant) map[string][]byte {
 		was, published := o.XRConnection[key]
 		switch {
 		case key == tenant.UsernameKey && t.AdminDisabled, key == tenant.PasswordKey && !t.GeneratesPassword:
-			// Crossplane takes no key out of a Secret, so what is true no more is emptied.
+			// Crossplane removes no key from a Secret, so what isn't true any more is emptied.
 			if published {
 				details[key] = []byte{}
 			}

@@ -24,7 +24,7 @@ import (
 func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) error {
 	o := t.Observed
 	core, optional := conditions(t)
-	ready := c.Ready() && allTrue(core)
+	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && allTrue(core)
 	is := report(t, c, core, optional, ready)
 	if err := c.AddRecord(t, is.Phase); err != nil {
 		return err
@@ -97,15 +97,23 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
 	set(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetCompositeAndClaim()
 }
 
-// event tells of a condition that has changed since the XR's last status. The
-// same news at each reconcile would drown them all.
+// event emits an event for a condition that has changed since the XR's last status: events at
+// each reconcile would hide the others.
 func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Condition) {
 	was := o.XR.Condition(c.Type)
-	// That host and claim are as they should be is no news of the tenant.
+	// A host and a claim that were right from the start are no news.
 	if (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted) && c.True && was.Status == "" {
 		return
 	}
-	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !newsInMessage(c)) || waitsForAnother(c) {
+	// Another message is another event where it names other Secrets, or another mistake. The
+	// messages of providers change without there being news.
+	news := c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
+	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !news) {
+		return
+	}
+	// The events of what it waits for tell how far that is. Of the events of one claim, Kubernetes'
+	// recorder lets Crossplane have 25 in a row, and then one in five minutes.
+	if c.Reason == v1alpha1.ReasonWaitingForArgoCD || c.Reason == v1alpha1.ReasonWaitingForVirtualCluster {
 		return
 	}
 	switch c.Reason {
@@ -118,20 +126,6 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	}
 }
 
-// waitsForAnother reports whether a part only waits for another, whose events tell
-// how far it is. Events are few: of those on one claim, Kubernetes' recorder lets
-// Crossplane have 25 in a row, and then one in five minutes.
-func waitsForAnother(c condition.Condition) bool {
-	return c.Reason == v1alpha1.ReasonWaitingForArgoCD || c.Reason == v1alpha1.ReasonWaitingForVirtualCluster
-}
-
-// newsInMessage reports whether another message is another event: it names other
-// Secrets then, or another mistake. Messages of providers change without there being
-// news.
-func newsInMessage(c condition.Condition) bool {
-	return c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
-}
-
 // Refuse reports a claim, a plan or an input that can't be used, of a tenant for which
 // nothing was accepted before. Crossplane changes nothing then, so the conditions keep
 // their status; reason and message say what to correct. The message is returned, for
@@ -141,12 +135,12 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string 
 	news := false
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
 	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" {
-		// It is not about the spec.
+		// This condition isn't about the spec.
 		setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionHostProtected, True: was.True(), Reason: was.Reason, Message: was.Message})
 	}
 	for _, typ := range slices.Concat(core, v1alpha1.OptionalConditions()) {
 		was := o.XR.Condition(typ)
-		// One that is there and not told here would become Unknown.
+		// A condition that exists and isn't returned would become Unknown.
 		if was.Status == "" && !slices.Contains(core, typ) {
 			continue
 		}

@@ -14,10 +14,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// Bounds are what a tenant may use of the host, and reach there: objects of its
-// namespace that outlive its pods. They aren't values of the vcluster chart, because
-// Helm would delete them before the pods, and because each change of a value restarts
-// the virtual API.
+// Bounds limit what a tenant uses of the host, and reaches there. They aren't values of the
+// vcluster chart, because Helm would delete them before the pods, and because each change of
+// a value restarts the virtual API server.
 type Bounds struct {
 	Quota           corev1.ResourceList
 	Limits          corev1.LimitRangeItem
@@ -28,32 +27,31 @@ type Bounds struct {
 type Ingress struct {
 	// Asked is the hostname that is asked for; "" for none.
 	Asked string
-	// Hostname in use: the one that is asked for once its record is the tenant's, until
-	// then the one from before; "" for none.
+	// Hostname in use: Asked once the tenant has its record, and the one before until then;
+	// "" for none.
 	Hostname string
-	// Taken reports whether Asked is somebody else's. Holder is whose, if that is a claim
-	// of the same namespace.
+	// Taken reports whether another tenant has the record of Asked. Holder is the name of its
+	// claim, if that is in the same namespace.
 	Taken  bool
 	Holder string
-	// Certificate is what became of the Secret with the certificate, if there is one.
+	// Certificate is the state of the Secret with the certificate; nil for none.
 	Certificate *Connection
 	// Records are the hostnames whose records the tenant has or asks for.
 	Records []string
-	// Own are the hostnames that are the tenant's, sorted, each with the one for gRPC
-	// after it: its Ingresses on the host may have these, and no other.
+	// Own are the hostnames that the tenant's Ingresses may have, sorted, each followed by the
+	// one for gRPC.
 	Own []string
-	// Leaving are the hostnames that aren't in use any more and not given up yet: the
-	// tenant may have Ingresses of its own for them, which would serve whoever has
-	// the hostname next.
+	// Leaving are the hostnames that aren't in use any more, and whose records the tenant keeps
+	// as long as it may have Ingresses for them.
 	Leaving []string
-	// Counted reports whether it is time to count the tenant's Ingresses on the host:
-	// no new one can have a hostname that is leaving.
+	// Counted reports whether the tenant's Ingresses on the host are to be counted, because
+	// no new one can have a hostname in Leaving.
 	Counted bool
 }
 
-// A ClientCertificate opens a cluster.
+// A ClientCertificate has the CA of a cluster's API server, the certificate of a client and
+// its key, in PEM.
 type ClientCertificate struct {
-	// CA of the server's certificate, Certificate of the client and its Key, in PEM.
 	CA, Certificate, Key []byte
 	// Expires is when the first of both certificates expires; zero where neither can be
 	// read.
@@ -66,31 +64,29 @@ type Decision struct {
 	Host       inputv1alpha1.Host
 	SecretsIn  string
 	Kubernetes string
-	// VersionsHeld says which of the platform's versions the tenant doesn't have yet, and
-	// why.
+	// VersionsHeld are messages about the platform's versions that the tenant doesn't have yet.
 	VersionsHeld []string
-	// PlanName is the name of the plan in use.
-	PlanName string
-	// PodSecurity is the level that the tenant's pods are held to.
+	PlanName     string
+	// PodSecurity is the level that applies to the tenant's pods.
 	PodSecurity string
-	// LoadBalancers is how many Services of that type the tenant may have.
+	// LoadBalancers is the number of Services of type LoadBalancer that the tenant may have.
 	LoadBalancers int64
-	// Store of the virtual cluster's state, and how many control planes it has.
-	Store          Store
+	Store         Store
+	// ControlPlanes is the number of replicas of the control plane; 0 for the default.
 	ControlPlanes  int64
 	VirtualCluster Chart
 	ArgoCD         Chart
-	// HostProblem says which admission policies the host lacks, "" for none.
+	// HostProblem is a message about admission policies that the host lacks, "" for none.
 	HostProblem string
 	Bounds      Bounds
-	// GeneratesPassword: Argo CD makes an initial admin password to publish.
+	// GeneratesPassword reports whether Argo CD generates an initial admin password.
 	GeneratesPassword bool
-	// AdminDisabled: nobody can log in as admin.
+	// AdminDisabled reports whether nobody can log in as admin.
 	AdminDisabled bool
-	// Workloads of Argo CD to expect in the virtual cluster.
+	// Workloads of Argo CD that are expected in the virtual cluster.
 	Workloads []Workload
-	// Sensitive are the values of the argo-cd chart that stand in a Secret alone: those
-	// from Secrets that the spec names, and the password of redis. Nil for none.
+	// Sensitive are the values of the argo-cd chart that are only in a Secret: those from
+	// Secrets that the spec names, and the password of redis. Nil for none.
 	Sensitive values.Values
 	// Clusters of the spec, in its order.
 	Clusters []Connection
@@ -99,13 +95,13 @@ type Decision struct {
 	Ingress      Ingress
 	SSO          SSO
 	Claim        Claim
-	// DeletionProtection: the XR can't be deleted, nor its claim and the claim's namespace.
+	// DeletionProtection of the XR, its claim and the claim's namespace.
 	DeletionProtection bool
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
 }
 
-// Chart to install, and with which values.
+// Chart to install, with its values.
 type Chart struct {
 	Repository string
 	Name       string
@@ -113,23 +109,22 @@ type Chart struct {
 	Values     values.Values
 }
 
-// A Connection is what became of one Secret that the spec names.
+// A Connection is the state of a Secret that the spec names.
 type Connection struct {
-	// Kind tells lists of connections apart that share a list in the status.
+	// Kind of the entry in a list of the status that has several kinds.
 	Kind    string
 	Name    string
 	State   v1alpha1.ConnectionState
 	Message string
 }
 
-// SSO is how people sign on.
+// SSO is the single sign-on of an Argo CD.
 type SSO struct {
-	// On reports whether the spec has anything of it.
+	// On reports whether the spec has any settings of it.
 	On bool
 	// Provider is the name of the provider; "" for none.
 	Provider string
-	// ClientSecret is what became of the Secret with the client secret, if there
-	// is a provider.
+	// ClientSecret is the state of the Secret with the client secret; nil without a provider.
 	ClientSecret *Connection
 }
 
@@ -141,39 +136,37 @@ type Workload struct {
 	Kind string
 	// Name of the workload in ArgoCDNamespace.
 	Name string
-	// Idle: the values ask for no replicas of it.
+	// Idle reports whether the values set its replicas to 0.
 	Idle bool
 }
 
-// ComponentServer is Argo CD's API server: its image tells the version that runs.
+// ComponentServer is Argo CD's API server.
 const ComponentServer = "server"
 
-// URL of the tenant's Argo CD: that of its Ingress, or as reached from the host
-// cluster.
+// URL returns the URL of the tenant's Argo CD: that of its Ingress, or of its Service on the
+// host.
 func URL(p *Decision) string { return "https://" + cmp.Or(p.Ingress.Hostname, p.Names.ArgoCDHostname) }
 
-// A Store is where a virtual cluster keeps its state. It stays as it was made.
+// A Store keeps a virtual cluster's state. It can't be changed.
 type Store struct {
 	// Kind is StoreSQLite or StoreEtcd.
 	Kind string
-	// Members of etcd.
+	// Members is the number of members of etcd.
 	Members int64
-	// Size and StorageClass of the volume, or of each member's; no size for one that
-	// goes with the pod.
+	// Size of the volume, or of that of each member; "" for none.
 	Size         string
 	StorageClass string
 }
 
-// Same reports whether two stores are the same to Kubernetes.
+// Same reports whether two stores are the same to Kubernetes, for which 1Gi is 1024Mi.
 func (s Store) Same(other Store) bool {
-	size := func(s Store) int64 {
-		q, _ := values.ParseAmount(s.Size)
-		return q.Value()
-	}
-	return s.Kind == other.Kind && s.Members == other.Members && s.StorageClass == other.StorageClass && size(s) == size(other)
+	a, _ := values.ParseAmount(s.Size)
+	b, _ := values.ParseAmount(other.Size)
+	s.Size, other.Size = "", ""
+	return s == other && a.Value() == b.Value()
 }
 
-// String reads like "etcd with 3 members on volumes of 5Gi, class fast".
+// String returns text such as "etcd with 3 members on volumes of 5Gi, class fast".
 func (s Store) String() string {
 	text, volume := s.Kind, " on a volume"
 	if s.Kind == plan.StoreEtcd && s.Members != 1 {

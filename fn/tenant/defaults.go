@@ -6,10 +6,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
-// Built-in defaults that others name, too: see WithDefaults for all.
+// Defaults that are used elsewhere, too. WithDefaults has all.
 const (
-	DefaultConnectionSecretNamespace = "crossplane-system"
-
 	DefaultVClusterVersion   = "0.36.1"
 	DefaultKubernetesVersion = "v1.36.0"
 
@@ -21,11 +19,11 @@ const (
 	DefaultAPIServerPort = 6443
 )
 
-// WithDefaults completes the platform's input. Versions are the current ones upstream.
+// WithDefaults completes the platform's input. The versions are the current ones upstream.
 func WithDefaults(in v1alpha1.Input) v1alpha1.Input {
 	or := func(field *string, def string) { *field = cmp.Or(*field, def) }
 
-	or(&in.ConnectionSecretNamespace, DefaultConnectionSecretNamespace)
+	or(&in.ConnectionSecretNamespace, "crossplane-system")
 	or(&in.Host.KubernetesProviderConfig, "virtual-argocd-host")
 	or(&in.Charts.VCluster.Repository, "https://charts.loft.sh")
 	or(&in.Charts.VCluster.Name, "vcluster")

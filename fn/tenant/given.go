@@ -1,47 +1,48 @@
 package tenant
 
 import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/reference"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// HostPolicies are the admission policies that are in force on the host: those that
-// fail closed, with a binding that denies everywhere.
+// HostPolicies are the admission policies that are in force on the host: those that refuse
+// what they can't evaluate, with a binding that denies everywhere.
 type HostPolicies struct {
-	// Read reports whether Crossplane has answered.
+	// Read reports whether Crossplane has looked for them.
 	Read bool
 	// Versions of the policies in force, by name.
 	Versions map[string]int
 }
 
-// Hostnames is what is known of hostnames and whose they are.
+// Hostnames is what is known of hostnames and the tenants that have them.
 type Hostnames struct {
-	// Held are those whose records the tenant has, sorted.
+	// Held are the hostnames whose records the tenant has, sorted.
 	Held []string
 	// Read reports whether Crossplane has looked for the record of the hostname that is asked for.
 	Read bool
-	// Taken reports whether that record is somebody else's.
+	// Taken reports whether another tenant has that record.
 	Taken bool
-	// Holder is whose it is, when that is a claim of the same namespace: its name.
-	// Who uses a namespace need not know what others call theirs.
+	// Holder is the name of that tenant's claim, if it is in the same namespace. Names in other
+	// namespaces aren't shown.
 	Holder string
-	// Serving is the hostname that the installed Argo CD has an Ingress for; "" for none.
+	// Serving is the hostname of the installed Argo CD's Ingress; "" for none.
 	Serving string
-	// Settled reports whether that is so as wanted, and not on its way to another.
+	// Settled reports whether the Release with that Ingress is as it is wanted.
 	Settled bool
-	// Allowed are the hostnames that the namespace on the host is known to say are the
-	// tenant's, and NamespaceSeen whether that is known.
+	// Allowed are the hostnames in the annotation of the namespace on the host, and
+	// NamespaceSeen reports whether that is known.
 	Allowed       []string
 	NamespaceSeen bool
-	// Ingresses is how many the tenant has on the host; nil while nobody has counted.
+	// Ingresses is the number of the tenant's Ingresses on the host; nil for unknown.
 	Ingresses *int64
 }
 
-// Pod Security levels. The namespace on the host enforces baseline: vcluster's own
-// pods don't run under restricted. A plan can have restricted enforced on the
-// tenant's pods, which vcluster does before they get to the host.
+// Pod Security levels. The namespace on the host enforces baseline, because vcluster's own
+// pods don't run under restricted. vcluster enforces the level of the plan on the tenant's pods.
 const (
 	PodSecurityBaseline   = "baseline"
 	PodSecurityRestricted = "restricted"
@@ -49,28 +50,28 @@ const (
 
 // Given is what is known of a tenant when a decision is made about it.
 type Given struct {
-	// XRName is the name of the composite resource.
 	XRName string
 	Spec   Ask
 	Plan   plan.Plan
 	Input  inputv1alpha1.Input
 	// Offer of the tenant's channel.
 	Offer Offer
-	// Platform is Input with the offer and the plan over it and completed. It is set when the decision
-	// begins.
+	// Platform is Input with the settings of the offer and the plan, and defaults. The decision
+	// sets it.
 	Platform inputv1alpha1.Input
-	Claim    Claim
+	// Claim is empty for a composite resource without one.
+	Claim Claim
 	// SecretNames are the names of the Secrets that the spec names, sorted.
 	SecretNames []string
 	// Secrets that the spec names, by name.
 	Secrets map[string]Secret
-	// Before reads the values from Secrets that are in use now. It is called only
-	// when there is need of them.
+	// Before returns the values from Secrets that are in use now. It decodes them when it is
+	// called first.
 	Before func() values.Values
-	// Token of the tenant's account on the host; empty while there is none.
+	// Token of the tenant's installer; empty for none.
 	Token []byte
 	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks
-	// for, "" for none, with records in a namespace. Nil where nothing is known.
+	// for, "" for none, with records in the namespace recordsIn. It may be nil.
 	Hostnames    func(recordsIn, asked string) Hostnames
 	Running      Running
 	HostPolicies HostPolicies
@@ -95,18 +96,13 @@ type Ask struct {
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
 }
 
-// A Claim that a tenant belongs to; the zero Claim where there is none.
-type Claim struct {
-	APIVersion string
-	Kind       string
-	Namespace  string
-	Name       string
-}
+// Claim refers to the claim that a tenant belongs to.
+type Claim = reference.Claim
 
 // LabelCredentials is the label of Secrets that claims may use, with the value "true".
 const LabelCredentials = "virtualargocd.io/credentials"
 
-// What the input may say of that label.
+// Values of the input's field credentials.label.
 const (
 	CredentialsLabelRequired = "Required"
 	CredentialsLabelIgnored  = "Ignored"
@@ -115,12 +111,11 @@ const (
 // A Secret that the spec names, in the namespace of the claim.
 type Secret struct {
 	// Read reports whether Crossplane has looked for it.
-	Read bool
-	// Found reports whether it is there.
+	Read  bool
 	Found bool
-	// Labelled: it has LabelCredentials.
+	// Labelled reports whether it has LabelCredentials.
 	Labelled bool
-	// TooLarge: it holds more than MaxSecretSize, and has not been decoded.
+	// TooLarge reports whether it is larger than MaxSecretSize. It then has no Data.
 	TooLarge bool
 	// Type of the Secret, such as kubernetes.io/tls.
 	Type string
@@ -128,12 +123,11 @@ type Secret struct {
 	Data map[string]string
 }
 
-// Running is what was seen running; empty before.
+// Running is what was seen running; empty for nothing.
 type Running struct {
-	VCluster   string
-	Kubernetes string
-	// ArgoCD is the version of its chart.
-	ArgoCD string
-	Plan   string
-	Store  *Store
+	// Versions of the charts and of Kubernetes.
+	VCluster, ArgoCD, Kubernetes string
+
+	Plan  string
+	Store *Store
 }

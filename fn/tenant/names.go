@@ -1,109 +1,95 @@
 package tenant
 
 import (
+	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 )
 
-// maxTenantID leaves room for the longest prefix and suffix a name gets, so that
-// every name is a DNS label of 63 characters or less.
-const maxTenantID = 40
-
-// hashLength is long enough that two tenants don't meet by chance: 64 bits.
-const hashLength = 16
+const (
+	// maxTenantID is the maximum length of a tenant's id, so that all names that are made from
+	// it have 63 characters or less.
+	maxTenantID = 40
+	// hashLength is the number of hexadecimal digits of a hash: 64 bits, too many for two
+	// tenants to have the same by chance.
+	hashLength = 16
+)
 
 var (
-	// DNSLabel is what a DNS label looks like.
-	DNSLabel    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+	dnsLabel    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	hashed      = regexp.MustCompile(`-[0-9a-f]{16}$`)
 	notDNSLabel = regexp.MustCompile(`[^a-z0-9-]+`)
 )
 
-// tenantID derives the name of a tenant from that of its XR: the same name where
-// it fits, else a part of it with a hash. A name that ends as a hashed one does
-// is hashed too, so that no two XRs get the same id.
-func tenantID(xrName string) string { return BoundedLabel(xrName, maxTenantID) }
-
-// BoundedLabel makes a DNS label of a name.
+// BoundedLabel returns a DNS label for a name: the name itself, or a part of it and its hash
+// if it is longer or no DNS label. It also hashes a name that ends like one with a hash, so
+// that no two names have the same label.
 func BoundedLabel(name string, most int) string {
-	if len(name) <= most && DNSLabel.MatchString(name) && !hashed.MatchString(name) {
+	if len(name) <= most && dnsLabel.MatchString(name) && !hashed.MatchString(name) {
 		return name
 	}
 	base := notDNSLabel.ReplaceAllString(strings.ToLower(name), "-")
 	base = base[:min(len(base), most-hashLength-1)]
-	if base = strings.Trim(base, "-"); base == "" {
-		base = "tenant"
-	}
-	return base + "-" + hashOf(name)
+	return cmp.Or(strings.Trim(base, "-"), "tenant") + "-" + hashOf(name)
 }
 
-func hashOf(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])[:hashLength]
-}
+func hashOf(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:hashLength] }
 
-// Names inside every tenant. They needn't differ between tenants: each has a
-// namespace, and a virtual cluster, of its own.
+// Names that are the same in every tenant's namespace or virtual cluster.
 const (
-	// HelmVCluster is the Helm release of vcluster, and the name of its
-	// Service and its StatefulSet.
+	// HelmVCluster is the Helm release of vcluster, its Service and its StatefulSet.
 	HelmVCluster = "vcluster"
-	// KubeconfigSource is the Secret vcluster writes its kubeconfig to, under the
-	// key KubeconfigSourceKey.
+	// KubeconfigSource is the Secret that vcluster writes its kubeconfig to, under the key
+	// KubeconfigSourceKey.
 	KubeconfigSource    = "vc-" + HelmVCluster
 	KubeconfigSourceKey = "config"
-	// ControlPlaneAccount is the ServiceAccount of the virtual cluster's control
-	// plane, which the vcluster chart makes.
+	// ControlPlaneAccount is the ServiceAccount of the control plane, from the vcluster chart.
 	ControlPlaneAccount = "vc-" + HelmVCluster
-	// HelmArgoCD is the Helm release of argo-cd, and the prefix of its
-	// workloads' names.
+	// HelmArgoCD is the Helm release of argo-cd, and the prefix of its workloads' names.
 	HelmArgoCD = "argocd"
-	// ArgoCDServer is the name of Argo CD's API server, its Service and its Ingress.
+	// ArgoCDServer is Argo CD's API server, its Service and its Ingress.
 	ArgoCDServer = HelmArgoCD + "-server"
 	// ArgoCDNamespace is Argo CD's namespace in the virtual cluster.
 	ArgoCDNamespace = "argocd"
 )
 
-// Names of one tenant's objects.
+// Names of one tenant's objects. Those of Secrets are on the control plane.
 type Names struct {
-	// Tenant is the tenant's id.
 	Tenant string
-	// Namespace of the virtual cluster in the host cluster.
+	// Namespace of the virtual cluster on the host.
 	Namespace string
-	// Installer is the tenant's account on the host: the ServiceAccount that the
-	// providers act as in the tenant's namespace. It is outside of that namespace, and
-	// has its name.
+	// Installer is the ServiceAccount that the providers use in the tenant's namespace. It is
+	// in another namespace.
 	Installer string
-	// InstallerSecret holds the account's token, and the kubeconfig made of it.
+	// InstallerSecret has the token of the installer, and the kubeconfig with it.
 	InstallerSecret string
-	// HostProviderConfig is the name of both ProviderConfigs that use the account.
+	// HostProviderConfig is the name of both ProviderConfigs with the installer's kubeconfig.
 	HostProviderConfig string
-	// PasswordSecret is the connection Secret of the argo-cd Release, on the control
-	// plane.
+	// PasswordSecret is the connection Secret of the argo-cd Release.
 	PasswordSecret string
-	// KubeconfigSecret holds the way into the virtual cluster, on the control plane.
+	// KubeconfigSecret has the kubeconfig of the virtual cluster.
 	KubeconfigSecret string
-	// AcceptedSecret holds what was accepted of the claim, its plan and the input.
+	// AcceptedSecret has what was accepted of the claim, its plan and the input.
 	AcceptedSecret string
-	// ValuesSecret holds the chart values that come from Secrets, on the control
-	// plane.
+	// ValuesSecret has the chart values that come from Secrets.
 	ValuesSecret string
 	// ChannelRecord is the ConfigMap with what the tenant's channel is to know of it.
 	ChannelRecord string
-	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster.
-	// Its prefix keeps it apart from those of the platform, whatever an XR is named.
+	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster. With its
+	// prefix, no name of an XR makes it one of the platform's.
 	ProviderConfig string
-	// APIHostnames are the names the virtual cluster's API is called by; the first
-	// is the one in the kubeconfig.
+	// APIHostnames are the hostnames of the virtual cluster's API server on the host; the
+	// first is in the kubeconfig.
 	APIHostnames []string
-	// ArgoCDHostname is the host's name of Argo CD's API server.
+	// ArgoCDHostname is the hostname of Argo CD's API server on the host.
 	ArgoCDHostname string
 }
 
-// HostnameRecord is the name of the object that says whose a hostname is. There is one
-// name for one hostname, so that only one tenant can have it.
+// HostnameRecord returns the name of the object that records which tenant has a hostname.
+// It depends only on the hostname, so that one tenant at most can have it.
 func HostnameRecord(hostname string) string { return "vargo-host-" + hashOf(hostname) }
 
 // AdmissionName is the name of the object by which a channel admits a tenant to its offer.
@@ -115,55 +101,54 @@ func AdmissionName(channel, xrName string) string {
 // ChannelState is the name of the object in which a channel keeps its state.
 func ChannelState(channel string) string { return "vargo-channel-" + hashOf(channel) }
 
-// Composed names a composed resource of the tenant.
+// Composed returns the name of a composed resource of the tenant.
 func (n Names) Composed(suffix string) string { return n.Tenant + "-" + suffix }
 
-// NewNames names everything of the tenant whose XR has the supplied name.
+// NewNames returns the names of the tenant whose XR has the supplied name.
 // clusterDomain may be empty.
 func NewNames(xrName, clusterDomain string) Names {
-	t := tenantID(xrName)
-	n := Names{
-		Tenant:           t,
-		Namespace:        "vargo-" + t,
-		KubeconfigSecret: t + "-kubeconfig",
-		PasswordSecret:   t + "-argocd-admin",
-		AcceptedSecret:   t + "-accepted",
-		ValuesSecret:     t + "-argocd-values",
-		ChannelRecord:    t + "-channel",
-		ProviderConfig:   "vargo-" + t,
-	}
-	n.Installer, n.InstallerSecret = n.Namespace, t+"-installer"
-	n.HostProviderConfig = "host-" + n.Namespace
-	service := func(name string) string { return name + "." + n.Namespace + ".svc" }
-	n.APIHostnames = []string{service(HelmVCluster)}
-	// The syncer gives a Service of the virtual cluster this name on the host.
-	n.ArgoCDHostname = service(ArgoCDServer + "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster)
+	t := BoundedLabel(xrName, maxTenantID)
+	namespace, domain := "vargo-"+t, ""
 	if clusterDomain != "" {
-		n.APIHostnames = []string{n.APIHostnames[0] + "." + clusterDomain, n.APIHostnames[0]}
-		n.ArgoCDHostname += "." + clusterDomain
+		domain = "." + clusterDomain
 	}
-	return n
+	service := HelmVCluster + "." + namespace + ".svc"
+	return Names{
+		Tenant:             t,
+		Namespace:          namespace,
+		Installer:          namespace,
+		InstallerSecret:    t + "-installer",
+		HostProviderConfig: "host-" + namespace,
+		KubeconfigSecret:   t + "-kubeconfig",
+		PasswordSecret:     t + "-argocd-admin",
+		AcceptedSecret:     t + "-accepted",
+		ValuesSecret:       t + "-argocd-values",
+		ChannelRecord:      t + "-channel",
+		ProviderConfig:     namespace,
+		APIHostnames:       slices.Compact([]string{service + domain, service}),
+		// The syncer gives a Service of the virtual cluster this name on the host.
+		ArgoCDHostname: ArgoCDServer + "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster + "." + namespace + ".svc" + domain,
+	}
 }
 
-// AnnotationIngressHost stands on a tenant's namespace in the host cluster: the hosts
-// that its Ingresses may have, with commas between.
-const AnnotationIngressHost = "virtualargocd.io/ingress-host"
-
-// QuotaName is the name of the tenant's ResourceQuota, and QuotaOfIngresses what it
-// calls the number of Ingresses.
+// Labels and annotations of a tenant's namespace on the host, and names of its ResourceQuota.
 const (
+	LabelTenant = "virtualargocd.io/tenant"
+	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses may have, with
+	// commas between them.
+	AnnotationIngressHost = "virtualargocd.io/ingress-host"
+
 	QuotaName        = "virtual-argocd"
 	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
 )
 
-// APIServer is the virtual cluster's URL, as reached from the host cluster.
+// APIServer returns the URL of the virtual cluster on the host.
 func (n Names) APIServer() string { return "https://" + n.APIHostnames[0] + ":443" }
 
 // Names of composed resources in the composition. They never change: Crossplane
 // deletes a resource whose name is gone.
 const (
-	Namespace = "namespace"
-	// The tenant's account on the host, and the Secret with its credentials.
+	Namespace            = "namespace"
 	InstallerAccount     = "installer-account"
 	InstallerCredentials = "installer-credentials"
 	InstallerBinding     = "installer-binding"
@@ -172,22 +157,19 @@ const (
 	IngressesBinding = "control-plane-ingresses-binding"
 	Quota            = "quota"
 	Limits           = "limits"
-	// ProviderConfigs of the host, with the tenant's account.
+
 	HostHelmProviderConfig       = "host-helm-provider-config"
 	HostKubernetesProviderConfig = "host-kubernetes-provider-config"
 
-	VClusterRelease = "vcluster"
-	ControlPlanePod = "control-plane-pod"
-	// KubeconfigSecret has the way into the virtual cluster.
+	VClusterRelease          = "vcluster"
+	ControlPlanePod          = "control-plane-pod"
 	KubeconfigSecret         = "kubeconfig"
 	HelmProviderConfig       = "helm-provider-config"
 	KubernetesProviderConfig = "kubernetes-provider-config"
 
-	ArgoCDRelease = "argocd"
-	// ValuesSecret has the chart values that come from Secrets.
-	ValuesSecret = "values-secret"
-	Workloads    = "argocd-workloads"
-	// AcceptedSecret has what was accepted.
+	ArgoCDRelease  = "argocd"
+	ValuesSecret   = "values-secret"
+	Workloads      = "argocd-workloads"
 	AcceptedSecret = "accepted"
 	Usage          = "usage"
 	// ChannelRecord is what the tenant's channel is to know of it.
@@ -200,31 +182,22 @@ const (
 	DeletionProtection  = "deletion-protection"
 	NamespaceProtection = "namespace-protection"
 	CompositeProtection = "composite-protection"
-	// HostnamePrefix begins the names of the records of hostnames.
+	// HostnamePrefix is the prefix of records of hostnames.
 	HostnamePrefix = "ingress-host-"
 )
 
-// Keys of composed Secrets, and of the record of a hostname.
+// Keys of composed Secrets, of the record of a hostname, and of a claim's connection Secret.
 const (
-	// KubeconfigKey is the key of a kubeconfig in Secrets. The ProviderConfigs read it.
 	KubeconfigKey = "kubeconfig"
-	// ProxiedKey is the key of the kubeconfig that reaches a virtual cluster through the
-	// proxy beside each provider.
+	// ProxiedKey is for the kubeconfig with the address of the proxy in the providers' pods.
 	ProxiedKey  = "proxied"
 	ValuesKey   = "values.yaml"
 	AcceptedKey = "accepted.json"
 	HostnameKey = "host"
-)
-
-// Keys of a claim's connection Secret, beside KubeconfigKey.
-const (
 	URLKey      = "url"
 	UsernameKey = "username"
 	PasswordKey = "password"
 )
 
-// LabelTenant stands on a tenant's namespace in the host cluster.
-const LabelTenant = "virtualargocd.io/tenant"
-
-// HostnameResource is the name in the composition of the record of a hostname.
+// HostnameResource returns the name in the composition of the record of a hostname.
 func HostnameResource(hostname string) string { return HostnamePrefix + hashOf(hostname) }

@@ -11,8 +11,8 @@ func TestTenantIDs(t *testing.T) {
 	seen := map[string]string{}
 	check := func(xr string) {
 		t.Helper()
-		id := tenantID(xr)
-		if len(id) > maxTenantID || !DNSLabel.MatchString(id) {
+		id := BoundedLabel(xr, maxTenantID)
+		if len(id) > maxTenantID || !dnsLabel.MatchString(id) {
 			t.Fatalf("TenantID(%q) = %q: not a DNS label of %d characters or less", xr, id, maxTenantID)
 		}
 		if other, ok := seen[id]; ok && other != xr {
@@ -21,7 +21,7 @@ func TestTenantIDs(t *testing.T) {
 		seen[id] = xr
 		n := NewNames(xr, "")
 		for _, name := range []string{n.Namespace, n.KubeconfigSecret, n.PasswordSecret, n.ValuesSecret} {
-			if len(name) > 63 || !DNSLabel.MatchString(name) {
+			if len(name) > 63 || !dnsLabel.MatchString(name) {
 				t.Fatalf("XR %q: name %q isn't a DNS label", xr, name)
 			}
 		}
@@ -34,9 +34,9 @@ func TestTenantIDs(t *testing.T) {
 		}
 		check(string(b))
 		// What a hash makes of one name must not be the name of another XR.
-		check(tenantID(string(b)))
+		check(BoundedLabel(string(b), maxTenantID))
 	}
-	if got := tenantID("customer1-7rw8j"); got != "customer1-7rw8j" {
+	if got := BoundedLabel("customer1-7rw8j", maxTenantID); got != "customer1-7rw8j" {
 		t.Errorf("a name that fits is kept: got %q", got)
 	}
 }

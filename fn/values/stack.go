@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Owner says who has written values. Those of a later owner win.
+// Owner says who has written values. Those of a later owner take precedence.
 type Owner int
 
-// Owners of values.
+// Owners of values, in order.
 const (
 	BuiltIn Owner = iota
 	Input
@@ -18,7 +18,7 @@ const (
 	Claim
 )
 
-// A Layer is a set of chart values that somebody has written.
+// A Layer is the chart values of one owner.
 type Layer struct {
 	Owner Owner
 	// Field that holds the values, such as spec.argocd.values.
@@ -26,71 +26,63 @@ type Layer struct {
 	Values Values
 }
 
-// A Setting is one value that a field of its own sets, such as quota of a plan.
+// A Setting is one value that a field of a plan sets, such as quota.
 type Setting struct {
 	// Field, such as "plan small: data.quota.count/pods".
 	Field string
-	// By is what the error calls the field where a claim sets the value, too.
+	// By is the field as errors name it, such as "plan small (quota.count/pods)".
 	By    string
 	Path  []string
 	Value any
 }
 
-// A Stack is the values of one chart, in layers of increasing precedence.
+// A Stack is the values of one chart, in layers of increasing precedence, and settings over
+// all of them.
 type Stack struct {
-	table    Table
 	layers   []Layer
 	settings []Setting
 }
 
-// NewStack returns a stack that holds its layers to a table.
-func NewStack(of Table) *Stack { return &Stack{table: of} }
-
-// Add lays values over those that are there. A value that isn't its owner's to set is
-// an error.
-func (s *Stack) Add(l Layer) error {
-	if err := s.table.check(l); err != nil {
-		return err
-	}
-	s.layers = append(s.layers, l)
-	return nil
-}
-
-// Set lays settings over all layers. A claim that sets the same value is an error.
-func (s *Stack) Set(settings ...Setting) error {
-	for _, o := range settings {
-		if err := s.Reserve(Claim, o.By, Rule{path: o.Path}); err != nil {
-			return err
+// NewStack returns a stack. It is an error if a layer has a value that its owner may not set,
+// or a claim a value that is a setting.
+func NewStack(t Table, layers []Layer, settings []Setting) (*Stack, error) {
+	s := &Stack{layers: layers, settings: settings}
+	for _, l := range layers {
+		if err := t.check(l); err != nil {
+			return nil, err
 		}
 	}
-	s.settings = append(s.settings, settings...)
-	return nil
+	for _, o := range settings {
+		if err := s.Reserve(Claim, o.By, Not(o.Path...)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
-// A Rule is for a value that a field of the spec sets.
+// A Rule says which value layers may have at a path that something else sets.
 type Rule struct {
 	path []string
-	// may reports whether a layer may have the value all the same; nil for never.
+	// may reports whether a layer may have the value; nil for never.
 	may func(value any) bool
 }
 
-// Be returns a rule for a value that has to be the supplied one where it is set.
+// Be returns a rule that allows only the supplied value.
 func Be(want any, path ...string) Rule {
 	// true and "true" are the same to a chart.
 	return Rule{path: path, may: func(is any) bool { return fmt.Sprint(is) == fmt.Sprint(want) }}
 }
 
-// Not returns a rule for a value that no layer may set.
+// Not returns a rule that allows no value.
 func Not(path ...string) Rule { return Rule{path: path} }
 
-// In returns a rule for a map in which something is set: no layer may have something
-// else in its place.
+// In returns a rule that allows only maps.
 func In(path ...string) Rule {
 	return Rule{path: path, may: func(is any) bool { _, ok := is.(Values); return ok }}
 }
 
 // Reserve returns an error where a layer, of the supplied owner or a later one, has a
-// value that a rule doesn't allow, or takes away a map that the value stands in. by is
+// value that a rule doesn't allow, or something other than a map above that value. by is
 // what sets the value instead.
 func (s *Stack) Reserve(from Owner, by string, rules ...Rule) error {
 	for _, r := range rules {
@@ -99,27 +91,21 @@ func (s *Stack) Reserve(from Owner, by string, rules ...Rule) error {
 				break
 			}
 			at := taken(l.Values, r.path)
-			if at == nil {
+			is, _ := Lookup(l.Values, r.path...)
+			if at == nil || len(at) == len(r.path) && r.may != nil && r.may(is) {
 				continue
 			}
-			if is, _ := Lookup(l.Values, r.path...); len(at) == len(r.path) && r.may != nil && r.may(is) {
-				continue
+			advice := "leave it out"
+			if strings.HasPrefix(by, "plan ") {
+				advice += ", or choose another plan"
 			}
-			return fmt.Errorf("%s.%s is set by %s: leave it out%s", l.Field, strings.Join(at, "."), by, otherwise(by))
+			return fmt.Errorf("%s.%s is set by %s: %s", l.Field, strings.Join(at, "."), by, advice)
 		}
 	}
 	return nil
 }
 
-// otherwise is what the author of a claim may do about a value of the plan.
-func otherwise(by string) string {
-	if strings.HasPrefix(by, "plan ") {
-		return ", or choose another plan"
-	}
-	return ""
-}
-
-// Field returns the field that sets the value at a path, and who has written it.
+// Field returns the field that sets the value at a path, and its owner.
 func (s *Stack) Field(path ...string) (field string, of Owner) {
 	for _, o := range s.settings {
 		if slices.Equal(o.Path, path) {
@@ -137,28 +123,26 @@ func (s *Stack) Field(path ...string) (field string, of Owner) {
 
 // Merged returns the values of all layers and settings.
 func (s *Stack) Merged() Values {
-	var all []Values
+	out := Values{}
 	for _, l := range s.layers {
-		all = append(all, l.Values)
+		out = Merge(out, l.Values)
 	}
-	set := Values{}
 	for _, o := range s.settings {
-		Insert(set, o.Value, o.Path...)
+		Insert(out, o.Value, o.Path...)
 	}
-	return Merge(append(all, set)...)
+	return out
 }
 
-// taken is the path at which v sets what stands at path, or takes away a map
-// that it stands in; nil when it does neither.
+// taken returns the path at which v sets the value at path, or something other than a map
+// above it; nil when v does neither.
 func taken(v Values, path []string) []string {
-	var at any = v
 	for i, key := range path {
-		m, ok := at.(Values)
+		below, ok := v[key]
 		if !ok {
-			return path[:i]
-		}
-		if at, ok = m[key]; !ok {
 			return nil
+		}
+		if v, ok = below.(Values); !ok {
+			return path[:i+1]
 		}
 	}
 	return path

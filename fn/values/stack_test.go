@@ -5,13 +5,11 @@ import (
 	"testing"
 )
 
-func stackOf(t *testing.T, layers ...Layer) *Stack {
+func stackOf(t *testing.T, layers []Layer, settings ...Setting) *Stack {
 	t.Helper()
-	s := NewStack(ArgoCD)
-	for _, l := range layers {
-		if err := s.Add(l); err != nil {
-			t.Fatal(err)
-		}
+	s, err := NewStack(ArgoCD, layers, settings)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return s
 }
@@ -41,7 +39,7 @@ func TestReserve(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := stackOf(t, tc.layers...).Reserve(tc.from, "x", tc.rule)
+			err := stackOf(t, tc.layers).Reserve(tc.from, "x", tc.rule)
 			if (err == nil) != (tc.want == "") || err != nil && !strings.HasPrefix(err.Error(), tc.want) {
 				t.Errorf("\n%s\nReserve(...): want %q, got %v", tc.reason, tc.want, err)
 			}
@@ -50,10 +48,8 @@ func TestReserve(t *testing.T) {
 }
 
 func TestFieldNamesTheOwner(t *testing.T) {
-	s := stackOf(t, Layer{BuiltIn, "", Values{"a": 1., "b": 1., "c": 1.}}, Layer{Input, "input", Values{"b": 2.}}, Layer{Plan, "plan", Values{"c": 3.}})
-	if err := s.Set(Setting{Field: "plan p: data.d", By: "plan p (d)", Path: []string{"d"}, Value: 4.}); err != nil {
-		t.Fatal(err)
-	}
+	s := stackOf(t, []Layer{{BuiltIn, "", Values{"a": 1., "b": 1., "c": 1.}}, {Input, "input", Values{"b": 2.}}, {Plan, "plan", Values{"c": 3.}}},
+		Setting{Field: "plan p: data.d", By: "plan p (d)", Path: []string{"d"}, Value: 4.})
 	for path, want := range map[string]struct {
 		field string
 		of    Owner

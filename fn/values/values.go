@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,39 +20,27 @@ import (
 type Values = map[string]any
 
 // Merge lays each set of values over those before it, as Helm does: maps merge
-// key by key, anything else replaces. A map with no value in it, however deep,
-// replaces nothing: checks of whose a value is don't see it. Nothing that is passed
-// in is changed.
+// key by key, anything else replaces. A map without leaves replaces nothing, because the
+// checks of who may set a value look only at leaves. The layers aren't changed.
 func Merge(layers ...Values) Values {
 	out := Values{}
 	for _, layer := range layers {
-		mergeInto(out, layer)
+		for key, v := range layer {
+			under, there := out[key]
+			base, isMap := under.(Values)
+			if over, ok := v.(Values); !ok {
+				out[key] = v
+			} else if isMap || !there || len(Leaves(over)) > 0 {
+				out[key] = Merge(base, over)
+			}
+		}
 	}
 	return out
 }
 
-func mergeInto(dst, src Values) {
-	for k, v := range src {
-		over, ok := v.(Values)
-		if !ok {
-			dst[k] = v
-			continue
-		}
-		// A map in dst may belong to a layer, so it is copied before it is written to.
-		merged := Values{}
-		if under, ok := dst[k].(Values); ok {
-			maps.Copy(merged, under)
-		} else if _, there := dst[k]; there && len(Leaves(over)) == 0 {
-			continue
-		}
-		mergeInto(merged, over)
-		dst[k] = merged
-	}
-}
-
 // Lookup returns the value at the path.
 func Lookup(v Values, path ...string) (any, bool) {
-	// What stands below something else than a map isn't there.
+	// It is an error if a value above it isn't a map.
 	at, ok, _ := unstructured.NestedFieldNoCopy(v, path...)
 	return at, ok
 }
@@ -63,39 +52,29 @@ func At[T any](v Values, path ...string) T {
 	return is
 }
 
-// Enabled reads a switch as a Helm template would: false, "", 0 and null are off.
+// Enabled reads a switch as a Helm template does: false, "", 0, null and empty lists are off.
 func Enabled(v Values, otherwise bool, path ...string) bool {
-	switch at, ok := Lookup(v, path...); at := at.(type) {
-	case bool:
-		return at
-	case string:
-		return at != ""
-	case float64:
-		return at != 0
-	case nil:
-		return otherwise && !ok
-	default:
-		return true
+	at, ok := Lookup(v, path...)
+	if !ok {
+		return otherwise
 	}
+	on, _ := template.IsTrue(at)
+	return on
 }
 
-// Leaves are the paths of everything in v that isn't a map, sorted. A map that
-// is empty sets nothing.
+// Leaves returns the paths of everything in v that isn't a map, sorted.
 func Leaves(v Values) [][]string {
 	var out [][]string
-	var walk func(prefix []string, v Values)
-	walk = func(prefix []string, v Values) {
-		for key, at := range v {
-			path := append(slices.Clone(prefix), key)
-			if m, ok := at.(Values); ok {
-				walk(path, m)
-				continue
-			}
-			out = append(out, path)
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		below, ok := v[key].(Values)
+		if !ok {
+			out = append(out, []string{key})
+			continue
+		}
+		for _, path := range Leaves(below) {
+			out = append(out, append([]string{key}, path...))
 		}
 	}
-	walk(nil, v)
-	slices.SortFunc(out, slices.Compare[[]string])
 	return out
 }
 

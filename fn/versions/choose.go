@@ -14,27 +14,27 @@ import (
 // A version to choose: of a chart, or of Kubernetes.
 type version struct {
 	what string
-	// check refuses what is no such version, and writes it in one way.
+	// check checks a version, and returns it as it is written.
 	check func(field, version string) (string, error)
-	// claims is the claim's; "" for none. claim is its field.
+	// claims is the claim's version, "" for none, in the field claim.
 	claims, claim string
-	// platforms is the one of claims that name none. input is its field.
+	// platforms is the version of claims that name none, in the field input.
 	platforms, input string
-	// listed are those that the plan lists, in field versions.<list>.
+	// listed are the versions that the plan lists, in the field versions.<list>.
 	listed []string
 	list   string
-	// running is the one that was seen running; "" before.
+	// running is the version that was seen running; "" for none.
 	running string
-	// free: where the plan lists none, a claim may name any.
+	// free reports whether a claim may name any version where the plan lists none.
 	free bool
 
-	// chosen is the one that the tenant gets, and field where it comes from.
+	// chosen is the version that the tenant gets, and field the one that it comes from.
 	chosen, field string
 }
 
-// Resolve chooses the versions of a tenant. Those that the claim doesn't name are ones that
-// the tenant can go to from what it runs, whatever the platform's are by now: none below
-// what runs, and Kubernetes one minor version at a time.
+// Resolve chooses the versions of a tenant. A version that the claim doesn't name is the
+// platform's or, where the tenant can't go there, the nearest one that it can: never one
+// below what runs, and of Kubernetes at most the next minor version.
 func Resolve(p *tenant.Decision, r tenant.Given) error {
 	in := r.Platform
 	listed := r.Plan.Data.Versions
@@ -44,13 +44,10 @@ func Resolve(p *tenant.Decision, r tenant.Given) error {
 		input: r.Offer.Or(r.Offer.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
 	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion,
 		input: r.Offer.Or(r.Offer.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
-	all := []*version{vcluster, argocd, kubernetes}
-	for _, v := range all {
+	for _, v := range []*version{vcluster, argocd, kubernetes} {
 		if err := v.choose(r.Plan); err != nil {
 			return err
 		}
-	}
-	for _, v := range all {
 		if is := Parse(v.running); v.claims == "" && is != nil && Parse(v.chosen).LessThan(is) {
 			p.VersionsHeld = append(p.VersionsHeld, fmt.Sprintf("%s stays at %s, which runs: the platform's version, %s, is lower", v.what, v.running, v.chosen))
 			v.chosen = v.running
@@ -66,12 +63,11 @@ func Resolve(p *tenant.Decision, r tenant.Given) error {
 	return checkUpgrade(vcluster, kubernetes)
 }
 
-// choose chooses the claim's version, if it may name that one, or the platform's.
+// choose chooses the claim's version, if the claim may name it, or the platform's.
 //
-// What vcluster and Kubernetes run, they run with an account of the host's, so a
-// claim may name the platform's version, the one that runs already, and those that
-// the plan lists. Argo CD runs inside the virtual cluster: there any version will do
-// where the plan lists none.
+// vcluster and Kubernetes run with an account of the host, so a claim may name only the
+// platform's version, the one that runs, and those that the plan lists. Argo CD runs
+// inside the virtual cluster: a claim may name any version where the plan lists none.
 func (v *version) choose(c plan.Plan) (err error) {
 	var ranges []*semver.Constraints
 	for i, text := range v.listed {
@@ -81,13 +77,11 @@ func (v *version) choose(c plan.Plan) (err error) {
 		}
 		ranges = append(ranges, r)
 	}
-	if v.claims == "" {
-		v.field = v.input
-		v.chosen, err = v.check(v.input, v.platforms)
-		return err
+	asked := v.platforms
+	if v.field = v.input; v.claims != "" {
+		v.field, asked = v.claim, v.claims
 	}
-	v.field = v.claim
-	if v.chosen, err = v.check(v.claim, v.claims); err != nil {
+	if v.chosen, err = v.check(v.field, asked); err != nil || v.claims == "" {
 		return err
 	}
 	is := Parse(v.chosen)
@@ -98,7 +92,7 @@ func (v *version) choose(c plan.Plan) (err error) {
 	return fmt.Errorf("%s: plan %s doesn't allow %s: %s", v.claim, c.Name, v.chosen, v.possible())
 }
 
-// possible says what a claim may write.
+// possible returns what a claim may write, as the end of an error.
 func (v *version) possible() string {
 	var ways []string
 	if len(v.listed) > 0 {
@@ -121,13 +115,11 @@ func (v *version) possible() string {
 // runs to the platform's version, and why; "" where it can go there at once.
 func step(vcluster, kubernetes *version) (to, why string) {
 	is, platforms := Parse(kubernetes.running), Parse(kubernetes.chosen)
-	serves, err := SupportOf(vcluster.field, vcluster.chosen)
-	// What vcluster can't do at all, checkUpgrade says.
-	if err != nil || kubernetes.claims != "" || is == nil || platforms.Major() != is.Major() || platforms.Minor() <= is.Minor() {
+	if kubernetes.claims != "" || is == nil || platforms.Major() != is.Major() || platforms.Minor() <= is.Minor() {
 		return "", ""
 	}
 	switch next := is.Minor() + 1; {
-	case next > serves.Newest:
+	case next > SupportOf(Parse(vcluster.chosen)).Newest:
 		return kubernetes.running, fmt.Sprintf("Kubernetes stays at %s, which runs: the platform's version is %s, and vcluster %s serves no later minor version", kubernetes.running, kubernetes.chosen, vcluster.chosen)
 	case next < platforms.Minor():
 		to = stop(next, kubernetes.listed)
@@ -136,16 +128,14 @@ func step(vcluster, kubernetes *version) (to, why string) {
 	return "", ""
 }
 
-// stop returns a version of a minor of Kubernetes that exists: the highest that the plan
-// lists by itself, not in a range, or the one in vcluster's own list.
+// stop returns a version of Kubernetes of the supplied minor version: the highest exact one
+// that the plan lists, or the one in vcluster's own list.
 func stop(minor uint64, listed []string) string {
 	var highest *semver.Version
 	for _, text := range listed {
-		v := Parse(text)
-		if v == nil || v.Major() != 1 || v.Minor() != minor || v.Prerelease() != "" || v.Metadata() != "" {
-			continue
-		}
-		if highest == nil || v.GreaterThan(highest) {
+		exact, err := kubernetesVersion("", text)
+		v := Parse(exact)
+		if err == nil && v.Major() == 1 && v.Minor() == minor && (highest == nil || v.GreaterThan(highest)) {
 			highest = v
 		}
 	}
@@ -155,16 +145,16 @@ func stop(minor uint64, listed []string) string {
 	return "v" + highest.String()
 }
 
-// checkUpgrade refuses what vcluster or Kubernetes can't do: a Kubernetes that the
-// vcluster doesn't serve, a way back, and a minor version of Kubernetes left out.
-// What was seen running counts, not what was asked for: a change that failed can be
-// taken back. Patch versions may go either way: they keep their data alike.
+// checkUpgrade refuses what vcluster or Kubernetes can't do: a Kubernetes that vcluster
+// doesn't serve, a lower minor version, and an upgrade of Kubernetes by several minor
+// versions. It compares with what was seen running, so that a change that failed can be
+// taken back. A lower patch version is possible, because it reads the same data.
 func checkUpgrade(vcluster, kubernetes *version) error {
-	serves, err := SupportOf(vcluster.field, vcluster.chosen)
-	if err != nil {
-		return err
-	}
 	v, is := Parse(vcluster.chosen), Parse(vcluster.running)
+	if v.Major() == 0 && v.Minor() < oldestVCluster {
+		return fmt.Errorf("%s: vcluster %s is not supported: write 0.%d.0 or a later version", vcluster.field, vcluster.chosen, oldestVCluster)
+	}
+	serves := SupportOf(v)
 	if is != nil && (v.Major() < is.Major() || v.Major() == is.Major() && v.Minor() < is.Minor()) {
 		return fmt.Errorf("%s: vcluster %s runs, and can't go back to %s: write %d.%d.0 or a later version", vcluster.field, vcluster.running, vcluster.chosen, is.Major(), is.Minor())
 	}

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,9 +21,17 @@ const (
 	maxValuesSize  = 256 << 10
 )
 
-// Bound refuses a value that is too deep or too large to be anyone's. It counts about
-// as many bytes as the value has in JSON.
-func Bound(field string, v any) error {
+// Bound refuses a value that is nested too deep or too large. It counts about as many bytes
+// as the value has in JSON. It looks at each value that is a number of levels below the field.
+func Bound(field string, v any, levels int) error {
+	if object, ok := v.(map[string]any); ok && levels > 0 {
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			if err := Bound(field+"."+name, object[name], levels-1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 	left := maxValuesSize
 	var walk func(v any, depth int) error
 	walk = func(v any, depth int) error {
@@ -32,32 +39,32 @@ func Bound(field string, v any) error {
 			return fmt.Errorf("%s: values are nested deeper than %d levels: write flatter values", field, MaxValuesDepth)
 		}
 		left -= 4
+		var below []any
 		switch v := v.(type) {
 		case string:
 			left -= len(v)
-		case map[string]any:
-			for key, at := range v {
-				left -= len(key)
-				if err := walk(at, depth+1); err != nil {
-					return err
-				}
-			}
 		case []any:
-			for _, at := range v {
-				if err := walk(at, depth+1); err != nil {
-					return err
-				}
+			below = v
+		case map[string]any:
+			for key, value := range v {
+				left -= len(key)
+				below = append(below, value)
 			}
 		}
 		if left < 0 {
 			return fmt.Errorf("%s: values are larger than %d KiB: keep large data in a ConfigMap or Secret of the virtual cluster", field, maxValuesSize>>10)
+		}
+		for _, value := range below {
+			if err := walk(value, depth+1); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
 	return walk(v, 0)
 }
 
-// Object returns the object that a field holds, a copy; nil where there is none.
+// Object returns a copy of the object in a field; nil where there is none.
 func Object(field string, v *structpb.Value) (map[string]any, error) {
 	is := v.AsInterface()
 	object, ok := is.(map[string]any)
@@ -68,12 +75,10 @@ func Object(field string, v *structpb.Value) (map[string]any, error) {
 }
 
 // Strict decodes an object into one of the API's Go types. A field that the type doesn't
-// have is an error: a misspelt one must not pass for one that was left out.
+// have, such as a misspelt one, is an error.
 func Strict(field string, object map[string]any, into any) error {
-	raw, err := JSON(object)
-	if err != nil {
-		return fmt.Errorf("%s: cannot be written as JSON: %w", field, err)
-	}
+	// What is decoded from protobuf can always be encoded.
+	raw, _ := json.Marshal(object)
 	unknown, err := kjson.UnmarshalStrict(raw, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -90,16 +95,7 @@ func Strict(field string, object map[string]any, into any) error {
 	return nil
 }
 
-// JSON returns a value as JSON, without the escapes that are for web pages alone: each
-// takes six bytes.
-func JSON(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return out.Bytes(), err
-}
-
+// typeError returns the error of a field with a value that isn't of the type that it has.
 func typeError(field string, is any, want reflect.Type) error {
 	seen := fmt.Sprint(is)
 	switch is.(type) {
@@ -111,8 +107,8 @@ func typeError(field string, is any, want reflect.Type) error {
 	return fmt.Errorf("%s: %s is not %s: write %[3]s", field, seen, typeName(want))
 }
 
-// misfit finds the value that isn't of a type, and its path: that of a decoding error has
-// neither the places in lists nor the keys of maps.
+// misfit returns the path of the first value that isn't of a type, and the value. It looks at
+// and below path, from a decoding error, which lacks the indexes of lists and keys of maps.
 func misfit(v any, path []string, at string, want reflect.Type) (string, any) {
 	if list, ok := v.([]any); ok && (len(path) > 0 || want.Kind() != reflect.Slice) {
 		for i, item := range list {
@@ -122,10 +118,11 @@ func misfit(v any, path []string, at string, want reflect.Type) (string, any) {
 		}
 	}
 	of, isObject := v.(map[string]any)
+	n, _ := v.(float64)
 	switch {
 	case len(path) > 0 && path[0] != "" && isObject:
 		return misfit(of[path[0]], path[1:], at+"."+path[0], want)
-	case len(path) > 0 && path[0] != "" || fits(v, want):
+	case len(path) > 0 && path[0] != "", v == nil, typeName(reflect.TypeOf(v)) == typeName(want) && n == math.Trunc(n):
 		return at, nil
 	}
 	for _, key := range slices.Sorted(maps.Keys(of)) {
@@ -136,13 +133,7 @@ func misfit(v any, path []string, at string, want reflect.Type) (string, any) {
 	return at, v
 }
 
-// fits reports whether a value of JSON can be decoded into a type.
-func fits(v any, want reflect.Type) bool {
-	n, _ := v.(float64)
-	return v == nil || typeName(reflect.TypeOf(v)) == typeName(want) && n == math.Trunc(n)
-}
-
-// typeName is what errors call a type, of Go's API types or of JSON.
+// typeName returns the name of a type in errors.
 func typeName(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Bool:
@@ -157,24 +148,19 @@ func typeName(t reflect.Type) string {
 	return "an object"
 }
 
-// Prune removes objects without fields, which are as good as none, but for those in chart
-// values.
+// Prune removes fields that are empty objects, except in chart values: they set nothing.
 func Prune(m map[string]any) {
-	for key, v := range m {
+	maps.DeleteFunc(m, func(key string, v any) bool {
 		if key == "values" {
-			continue
+			return false
 		}
-		switch v := v.(type) {
-		case map[string]any:
-			if Prune(v); len(v) == 0 {
-				delete(m, key)
-			}
-		case []any:
-			for _, item := range v {
-				if of, ok := item.(map[string]any); ok {
-					Prune(of)
-				}
-			}
+		items, _ := v.([]any)
+		for _, item := range items {
+			object, _ := item.(map[string]any)
+			Prune(object)
 		}
-	}
+		object, ok := v.(map[string]any)
+		Prune(object)
+		return ok && len(object) == 0
+	})
 }

@@ -1,6 +1,6 @@
-// Package wire reads and writes the protobuf of Crossplane's requests: their objects in
-// place, since turning each into a Go type first costs more than all the rest, and what
-// people have written strictly into the API's Go types.
+// Package wire reads the protobuf messages of Crossplane's requests. It reads their objects in
+// place, because converting each to a Go type takes longer than the rest of a call, and
+// decodes what people have written strictly.
 package wire
 
 import (
@@ -13,8 +13,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 )
 
-// A Struct is read-only access to an object of the request. The zero Struct is
-// an object with no fields, and reading what isn't there gives zero values.
+// A Struct is read-only access to an object of the request. Reading a field that it doesn't
+// have, or that has another type, returns the zero value.
 type Struct struct{ s *structpb.Struct }
 
 // Of returns read-only access to an object.
@@ -38,7 +38,7 @@ func (o Struct) Value(path ...string) *structpb.Value {
 	return o.Get(path[:last]...).s.GetFields()[path[last]]
 }
 
-// String returns the text at the path.
+// String returns the string at the path.
 func (o Struct) String(path ...string) string { return o.Value(path...).GetStringValue() }
 
 // Int returns the number at the path, or otherwise when there is none.
@@ -49,10 +49,10 @@ func (o Struct) Int(otherwise int64, path ...string) int64 {
 	return otherwise
 }
 
-// Bool returns the boolean at the path.
+// Bool returns the Boolean at the path.
 func (o Struct) Bool(path ...string) bool { return o.Value(path...).GetBoolValue() }
 
-// Into decodes the object into a pointer to one of Go's types, as from JSON.
+// Into decodes the object from JSON into a pointer.
 func (o Struct) Into(v any) error {
 	data, err := o.s.MarshalJSON()
 	if err != nil {
@@ -64,58 +64,52 @@ func (o Struct) Into(v any) error {
 // JSON returns the object as JSON.
 func (o Struct) JSON() ([]byte, error) { return o.s.MarshalJSON() }
 
-// Equal reports whether the object has these fields, and no others.
+// Equal reports whether the object has the same fields as another.
 func (o Struct) Equal(s *structpb.Struct) bool { return proto.Equal(o.s, s) }
 
 // Has reports whether there is a value at the path that isn't null.
-func (o Struct) Has(path ...string) bool {
-	v := o.Value(path...)
-	_, null := v.GetKind().(*structpb.Value_NullValue)
-	return v != nil && !null
-}
+func (o Struct) Has(path ...string) bool { return o.Value(path...).AsInterface() != nil }
 
 // List returns the objects in the list at the path.
 func (o Struct) List(path ...string) []Struct {
-	values := o.Value(path...).GetListValue().GetValues()
-	out := make([]Struct, 0, len(values))
-	for _, v := range values {
+	var out []Struct
+	for _, v := range o.Value(path...).GetListValue().GetValues() {
 		out = append(out, Struct{v.GetStructValue()})
 	}
 	return out
 }
 
-// Strings returns the texts in the list at the path.
+// Strings returns the strings in the list at the path.
 func (o Struct) Strings(path ...string) []string {
-	values := o.Value(path...).GetListValue().GetValues()
-	out := make([]string, 0, len(values))
-	for _, v := range values {
+	var out []string
+	for _, v := range o.Value(path...).GetListValue().GetValues() {
 		out = append(out, v.GetStringValue())
 	}
 	return out
 }
 
-// A Condition of an observed object.
+// A Condition of an observed object; the zero Condition where it has none of that type.
 type Condition struct {
 	Status, Reason, Message string
 	// LastTransitionTime is when the status changed last, as the object has it.
 	LastTransitionTime string
-	// ObservedGeneration of the object; 0 when the condition doesn't say.
+	// ObservedGeneration of the object; 0 for unknown.
 	ObservedGeneration int64
 }
 
-// True reports whether the condition holds.
+// True reports whether the condition is true.
 func (c Condition) True() bool { return c.Status == "True" }
 
-// False reports whether the condition is known not to hold.
+// False reports whether the condition is known to be false.
 func (c Condition) False() bool { return c.Status == "False" }
 
 // Condition returns the condition of the supplied type.
 func (o Struct) Condition(typ string) Condition {
-	for _, c := range o.Value("status", "conditions").GetListValue().GetValues() {
-		if s := (Struct{c.GetStructValue()}); s.String("type") == typ {
+	for _, c := range o.List("status", "conditions") {
+		if c.String("type") == typ {
 			return Condition{
-				Status: s.String("status"), Reason: s.String("reason"), Message: s.String("message"),
-				LastTransitionTime: s.String("lastTransitionTime"), ObservedGeneration: s.Int(0, "observedGeneration"),
+				Status: c.String("status"), Reason: c.String("reason"), Message: c.String("message"),
+				LastTransitionTime: c.String("lastTransitionTime"), ObservedGeneration: c.Int(0, "observedGeneration"),
 			}
 		}
 	}
@@ -125,16 +119,16 @@ func (o Struct) Condition(typ string) Condition {
 // Composed is an observed composed resource.
 type Composed struct {
 	Struct
-	// Connection are its connection details: never to leave but as such.
+	// Connection are its connection details, which are secret.
 	Connection map[string][]byte
 }
 
-// Deployed reports whether Helm's last change of a Release has succeeded.
+// Deployed reports whether Helm's last change of a Release succeeded.
 func (c Composed) Deployed() bool { return c.String("status", "atProvider", "state") == "deployed" }
 
 // Installed returns the version of a Release's chart that Helm has installed: the one in
-// its spec, once Helm's record says the same, and otherwise the one from before. The
-// record alone proves nothing: it is within the tenant's reach.
+// its spec, once Helm's record has it too, and otherwise before. The record alone isn't
+// enough, because the tenant may be able to write it.
 func (c Composed) Installed(before string) string {
 	if v := c.String("spec", "forProvider", "chart", "version"); c.Deployed() && c.String("status", "atProvider", "version") == v && v != "" {
 		return v
@@ -142,38 +136,36 @@ func (c Composed) Installed(before string) string {
 	return before
 }
 
-// Current reports whether the provider has seen the newest spec: while it rolls
-// out a change, the conditions are about what was before. Providers that don't
-// say which generation they saw are believed.
+// Current reports whether the provider has seen the newest spec, so that the conditions are
+// about it. A provider that doesn't report a generation is taken to have seen it.
 func (c Composed) Current() bool {
 	seen := c.Condition("Synced").ObservedGeneration
 	return seen == 0 || seen >= c.Int(0, "metadata", "generation")
 }
 
-// TakenBack reports whether a Release stays as it was before a change that failed: its
-// provider may make it, and may not change it.
+// TakenBack reports whether a Release stays as it was before a change that failed, so that
+// its provider may create it, and not update it.
 func (c Composed) TakenBack() bool {
 	policies := c.Strings("spec", "managementPolicies")
 	return slices.Contains(policies, "Create") && !slices.Contains(policies, "Update")
 }
 
-// Healthy reports whether a provider reports a resource synced and ready, as it
-// is wanted now.
+// Healthy reports whether a resource is synced and ready with its newest spec.
 func (c Composed) Healthy() bool {
 	synced := c.Condition("Synced")
-	// After an upgrade provider-helm leaves Ready as it was found before, False, until it
-	// looks again: ten minutes later.
+	// After an upgrade, provider-helm leaves Ready False until it reads the Release again, ten
+	// minutes later.
 	upgraded := synced.True() && c.Deployed()
 	return (upgraded || c.Condition("Ready").True()) && !synced.False() && c.Current()
 }
 
-// Required returns the objects of a kind that Crossplane has found for a
-// requirement, and whether it has looked.
+// Required returns the objects of a kind that Crossplane has found for a requirement, and
+// whether it has looked for them.
 func Required(req *fnv1.RunFunctionRequest, requirement, apiVersion, kind string) ([]Struct, bool) {
 	resources, read := req.GetRequiredResources()[requirement]
 	var out []Struct
 	for _, r := range resources.GetItems() {
-		// A Composition may hand over resources under any name it likes.
+		// A Composition can pass resources of any kind under the name of a requirement.
 		if s := (Struct{r.GetResource()}); s.String("apiVersion") == apiVersion && s.String("kind") == kind {
 			out = append(out, s)
 		}
@@ -181,8 +173,8 @@ func Required(req *fnv1.RunFunctionRequest, requirement, apiVersion, kind string
 	return out, read
 }
 
-// RequiredObject returns the object of API version v1 with that kind, namespace and name
-// that Crossplane has found for a requirement, and whether it has looked.
+// RequiredObject returns the object of API version v1 with a kind, namespace and name that
+// Crossplane has found for a requirement, and whether it has looked for it.
 func RequiredObject(req *fnv1.RunFunctionRequest, requirement, kind, namespace, name string) (Struct, bool) {
 	found, read := Required(req, requirement, "v1", kind)
 	for _, o := range found {
@@ -196,8 +188,8 @@ func RequiredObject(req *fnv1.RunFunctionRequest, requirement, kind, namespace, 
 // MaxSecretSize bounds a Secret of credentials, in bytes.
 const MaxSecretSize = 256 << 10
 
-// TooLarge reports whether a Secret holds more than credentials would. What reads
-// them takes many times their size.
+// TooLarge reports whether a Secret is larger than MaxSecretSize. Parsing credentials takes
+// many times their size.
 func TooLarge(o Struct) bool {
 	size := 0
 	for key, v := range o.Get("data").s.GetFields() {
@@ -206,12 +198,11 @@ func TooLarge(o Struct) bool {
 	return size > MaxSecretSize
 }
 
-// SecretData is what stands in a Secret, decoded. What isn't base64 can't come
-// from an API server, and reads as absent.
+// SecretData returns the decoded data of a Secret. It skips what isn't base64, which no API
+// server returns.
 func SecretData(o Struct) map[string]string {
-	fields := o.Get("data").s.GetFields()
-	out := make(map[string]string, len(fields))
-	for key := range fields {
+	out := map[string]string{}
+	for key := range o.Get("data").s.GetFields() {
 		if raw := o.SecretValue(key); raw != nil {
 			out[key] = string(raw)
 		}
@@ -219,8 +210,8 @@ func SecretData(o Struct) map[string]string {
 	return out
 }
 
-// SecretValue returns the decoded value at a key of a Secret: empty where there is
-// none, nil for what isn't base64.
+// SecretValue returns the decoded value at a key of a Secret: empty where there is none, nil
+// for what isn't base64.
 func (o Struct) SecretValue(key string) []byte {
 	raw, err := base64.StdEncoding.DecodeString(o.String("data", key))
 	if err != nil {

@@ -20,7 +20,7 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case !release.Exists() && !resource.HasKubeconfig(t):
 		return is.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
 	case !host.Current() && condition.Problem(host) == "" && release.Condition("Synced").False():
-		// Its control plane starts anew, and nobody can look into it meanwhile.
+		// Its control plane restarts: nothing in it can be observed meanwhile.
 		return is.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster, in which a change is being rolled out", "")
 	case !tenant.WasReady(t.Observed) && why != "":
 		return is.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart, why)
@@ -37,8 +37,8 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case !release.Healthy():
 		return is.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
 	case unseen:
-		// One message for as long as the first look takes: each change of the
-		// status costs as much of Crossplane's attention as a change of a workload.
+		// The message stays the same until then: each change of the status counts as an event for
+		// Crossplane's circuit breaker.
 		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting to see Argo CD's workloads", "")
 	case len(broken) > 0:
 		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
@@ -46,8 +46,8 @@ func Condition(t tenant.Tenant) condition.Condition {
 	return is.Yes("Every workload of Argo CD is available")
 }
 
-// BrokenWorkloads says of each workload that isn't available that it isn't, and of those whose
-// pods don't run what keeps them from it; and whether nobody has looked at them yet.
+// BrokenWorkloads returns a message for each workload that isn't available, why pods don't run,
+// and whether the workloads haven't been observed yet.
 func BrokenWorkloads(t tenant.Tenant) (broken []string, why string, unseen bool) {
 	if problem := workloadsProblem(t); problem != "" {
 		return []string{"Argo CD's workloads cannot be observed: " + problem}, "", false
@@ -93,8 +93,8 @@ func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what s
 	return is.Yes("Argo CD has the credentials of every " + what)
 }
 
-// Runs reports whether Argo CD has been installed. While a change of it is
-// rolled out, what it has been told stays told.
+// Runs reports whether Argo CD has been installed. It keeps its settings while a change is rolled
+// out.
 func Runs(t tenant.Tenant) bool {
 	return Installed(t) || tenant.WasReady(t.Observed)
 }

@@ -14,12 +14,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // annotationAvailable has provider-helm read the password once Argo CD's API server is
@@ -33,7 +31,9 @@ const initialPassword = "argocd-initial-admin-secret"
 // ComposeRelease composes the Release of Argo CD in the virtual cluster.
 func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	r := release.New(t, tenant.ArgoCDRelease, tenant.HelmArgoCD, tenant.ArgoCDNamespace, t.Names.ProviderConfig, t.ArgoCD)
-	published := t.GeneratesPassword || keepsPassword(t)
+	// The password of an admin that is switched off is kept, for when it is switched on again.
+	kept := t.AdminDisabled && publishedPassword(t) && t.Composed(tenant.ArgoCDRelease).Get("spec").Has("writeConnectionSecretToRef")
+	published := t.GeneratesPassword || kept
 	if published {
 		r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.PasswordSecret}
 	}
@@ -41,7 +41,7 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{{
 			ObjectReference:       corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: tenant.ArgoCDNamespace, Name: initialPassword, FieldPath: "data.password"},
 			ToConnectionSecretKey: tenant.PasswordKey,
-			// Argo CD writes this Secret, not Helm: it has no mark of the release.
+			// Argo CD creates this Secret, so it doesn't have the labels of the Helm release.
 			SkipPartOfReleaseCheck: true,
 		}}
 	}
@@ -54,11 +54,11 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	return resource.Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: resource.ValuesPath}, nil
 }
 
-// waits sets how long Helm waits for Argo CD. The first time it sees sooner than
-// provider-kubernetes that Argo CD is up. When it isn't up by then, something is missing that
-// may take long to come: the next time Helm waits for nothing. That stays until the chart or
-// its values change, since a Release with another spec is one that is rolled out: a rotated
-// credential doesn't make it one.
+// waits sets how long Helm waits for Argo CD. In the first installation it notices sooner than
+// provider-kubernetes that Argo CD is up. If that takes longer than FirstWait, something is missing
+// that may take long to come, and the next attempt doesn't wait. A change of these fields rolls the
+// Release out again: so they stay until the chart or its values change, for which credentials
+// don't count.
 func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 	is := t.Composed(tenant.ArgoCDRelease)
 	was := is.Get("spec", "forProvider")
@@ -73,10 +73,9 @@ func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 	r.Spec.ForProvider.WaitTimeout = &metav1.Duration{Duration: release.FirstWait}
 }
 
-// readsPassword reports whether the Release reads the admin's initial password.
-// Argo CD tells its users to delete that Secret once they have a password of
-// their own, and without it provider-helm can't observe the Release any more. So
-// one that misses it stops reading what is published already.
+// readsPassword reports whether the Release reads the admin's initial password. Argo CD tells its
+// users to delete that Secret once they have set a password, and provider-helm can't observe a
+// Release whose Secret is missing. So it is read no more once it is missing and published.
 func readsPassword(t tenant.Tenant) bool {
 	r := t.Composed(tenant.ArgoCDRelease)
 	if !r.Exists() || !publishedPassword(t) {
@@ -87,24 +86,18 @@ func readsPassword(t tenant.Tenant) bool {
 	return r.Get("spec").Has("connectionDetails") && !missed
 }
 
-// keepsPassword reports whether the Release goes on reading the password of an admin
-// that is switched off, so that it is there when the admin is switched on again.
-func keepsPassword(t tenant.Tenant) bool {
-	return t.AdminDisabled && publishedPassword(t) && t.Composed(tenant.ArgoCDRelease).Get("spec").Has("writeConnectionSecretToRef")
-}
-
 // serverSeen returns the value of annotationAvailable, "" for none. After a first installation
 // that was taken back it stands for the API server that is available: the Secret with the
 // password outlives the installation, and its next API server replaces the password.
 func serverSeen(t tenant.Tenant) string {
-	available := Deployed(t) && server(t).available
+	available := func() bool { return Deployed(t) && server(t).available }
 	switch {
-	case available && startedAnew(t):
+	case startedAnew(t) && available():
 		sum := sha256.Sum256([]byte(server(t).uid))
 		return hex.EncodeToString(sum[:8])
 	case startedAnew(t):
 		return seenBefore(t)
-	case available && !publishedPassword(t):
+	case !publishedPassword(t) && available():
 		return "true"
 	}
 	return ""
@@ -143,13 +136,7 @@ func Deployed(t tenant.Tenant) bool { return t.Composed(tenant.ArgoCDRelease).De
 // the Secret stays, empty: Crossplane deletes a resource before it changes another,
 // and the Release would miss it in between.
 func HasValuesSecret(t tenant.Tenant) bool {
-	return t.Sensitive != nil || resource.Exists(tenant.ValuesSecret)(t) || readsValues(t)
-}
-
-// ValuesSecretWaits reports whether a value isn't known yet: the password of redis follows
-// from the account's token.
-func ValuesSecretWaits(t tenant.Tenant) bool {
-	return !host.NamespaceReady(t) || !host.HasCredentials(t)
+	return t.Sensitive != nil || t.Composed(tenant.ValuesSecret).Exists() || readsValues(t)
 }
 
 // readsValues reports whether the Release of argo-cd reads that Secret already.
@@ -157,32 +144,29 @@ func readsValues(t tenant.Tenant) bool {
 	return len(t.Composed(tenant.ArgoCDRelease).List("spec", "forProvider", "valuesFrom")) > 0
 }
 
-// ValuesSecret composes the Secret with the values of argo-cd that come from
-// Secrets. They stand nowhere else.
+// ValuesSecret composes the Secret with the values of argo-cd that come from Secrets.
 func ValuesSecret(t tenant.Tenant) (resource.Object, error) {
 	values, err := yaml.Marshal(values.Merge(t.Sensitive))
 	if err != nil {
 		return resource.Object{}, fmt.Errorf("cannot write the values from Secrets: %w", err)
 	}
-	return resource.Object{Typed: &corev1.Secret{
-		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.ValuesSecret},
-		Type:       corev1.SecretTypeOpaque,
-		Data:       map[string][]byte{tenant.ValuesKey: values},
-	}}, nil
+	s := resource.Secret(t, t.Names.ValuesSecret, corev1.SecretTypeOpaque)
+	s.Labels = nil
+	s.Data = map[string][]byte{tenant.ValuesKey: values}
+	return resource.Object{Typed: s}, nil
 }
 
 // ReleaseWaits reports whether the Release of argo-cd can't be installed yet.
 func ReleaseWaits(t tenant.Tenant) bool {
-	return !resource.HasKubeconfig(t) || !resource.Exists(tenant.HelmProviderConfig)(t) || HasValuesSecret(t) && !resource.Exists(tenant.ValuesSecret)(t)
+	return !resource.HasKubeconfig(t) || !t.Composed(tenant.HelmProviderConfig).Exists() ||
+		HasValuesSecret(t) && !t.Composed(tenant.ValuesSecret).Exists()
 }
 
-// readValues has the Release read the values in the Secret. The digest is that of
-// what is observed, not of what is composed now: told before the Secret has
-// changed, provider-helm would find nothing new in it, and not look again for ten
-// minutes.
+// readValues has the Release read the values in the Secret. The digest is that of the observed
+// Secret, not of the composed one: if it changed before the Secret does, provider-helm would find
+// the old values, and not look again for ten minutes.
 func readValues(t tenant.Tenant, r *helmv1beta1.Release) {
-	if !resource.Exists(tenant.ValuesSecret)(t) && !readsValues(t) {
+	if !t.Composed(tenant.ValuesSecret).Exists() && !readsValues(t) {
 		return
 	}
 	r.Spec.ForProvider.ValuesFrom = []helmv1beta1.ValueFromSource{{SecretKeyRef: &helmv1beta1.DataKeySelector{
@@ -191,14 +175,9 @@ func readValues(t tenant.Tenant, r *helmv1beta1.Release) {
 	}}}
 	r.Annotations[release.AnnotationDigest] = t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", release.AnnotationDigest)
 	if s := t.Composed(tenant.ValuesSecret); s.Exists() {
-		r.Annotations[release.AnnotationDigest] = digestOf(s)
+		// The Secret's UID, which only those who may read the Secret know, keeps others from
+		// finding a weak password by trying.
+		sum := sha256.Sum256([]byte(s.String("metadata", "uid") + "\n" + s.String("data", tenant.ValuesKey)))
+		r.Annotations[release.AnnotationDigest] = hex.EncodeToString(sum[:16])
 	}
-}
-
-// digestOf is a digest of a Secret's values. The Secret's UID, which only those
-// who may read the Secret know, keeps others from finding a weak password by
-// trying.
-func digestOf(s wire.Composed) string {
-	sum := sha256.Sum256([]byte(s.String("metadata", "uid") + "\n" + s.String("data", tenant.ValuesKey)))
-	return hex.EncodeToString(sum[:16])
 }

@@ -1,9 +1,11 @@
 package argocd
 
 import (
+	_ "embed"
 	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -13,20 +15,21 @@ func Protected() values.Values {
 	return values.Values{"fullnameOverride": tenant.HelmArgoCD, "namespaceOverride": tenant.ArgoCDNamespace}
 }
 
+//go:embed defaults.yaml
+var defaultsYAML string
+
+var defaults = resource.FromYAML[values.Values](defaultsYAML)
+
 // Defaults returns the built-in values of the argo-cd chart.
 func Defaults(p *tenant.Decision, in v1alpha1.Input) values.Values {
-	// The chart asks each ten seconds whether these are ready, and an installation ends no
-	// sooner. They are taken for unready after as long as with the chart's own values.
-	probed := values.Values{"readinessProbe": values.Values{"initialDelaySeconds": 1., "periodSeconds": 3., "failureThreshold": 10.}}
-	out := values.Values{
-		"controller": probed, "repoServer": probed, "server": probed,
+	out := values.Merge(defaults, values.Values{
 		// Argo CD's own idea of its URL, which links and sign-on go to.
 		"global": values.Values{"domain": p.Names.ArgoCDHostname},
 		// Has the chart write something into Argo CD's own Secret at all times. Argo CD keeps
 		// its signing key and the admin's password there, and Helm would take the Secret's
 		// data away as a whole with the last value of the chart's.
 		"configs": values.Values{"secret": values.Values{"extra": values.Values{"virtualargocd.tenant": p.Names.Tenant}}},
-	}
+	})
 	if registry := strings.TrimSuffix(in.Images.Registry, "/"); registry != "" {
 		for key, image := range map[string]string{
 			"global": "argoproj/argocd", "dex": "dexidp/dex", "redis": "docker/library/redis",

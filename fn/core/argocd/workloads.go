@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -80,11 +82,8 @@ func workloadsReady(t tenant.Tenant) string {
 // ObserveWorkloads composes an Object that observes a summary of Argo CD's workloads, which the
 // proxy makes. It reads no Secret, so that none shows up in a status.
 func ObserveWorkloads(t tenant.Tenant) (resource.Object, error) {
-	return resource.Watched(resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)), map[string]any{
-		"apiVersion": "v1",
-		"kind":       "ConfigMap",
-		"metadata":   map[string]any{"name": summaryName(t), "namespace": tenant.ArgoCDNamespace},
-	})), nil
+	return resource.Watched(resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)),
+		corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: tenant.ArgoCDNamespace, Name: summaryName(t)})), nil
 }
 
 func summaryName(t tenant.Tenant) string {
@@ -126,8 +125,8 @@ func workloadsProblem(t tenant.Tenant) string {
 	return ""
 }
 
-// workloadHealth judges each of Argo CD's workloads. It reports false where the provider
-// has not looked at all of them yet, or can't: old news isn't the truth.
+// workloadHealth judges each of Argo CD's workloads. It reports false where the provider hasn't
+// observed all of them yet, or can't observe them now.
 func workloadHealth(t tenant.Tenant) ([]health, bool) {
 	m := t.Composed(tenant.Workloads).Get("status", "atProvider", "manifest")
 	var data map[string]string
@@ -165,7 +164,8 @@ func healthOf(w tenant.Workload, is proxy.Workload) health {
 	case is.Replicas == 0 && !w.Idle:
 		h.message = what + " is scaled to no replicas"
 	case !is.Available:
-		// Without the numbers that change: a message that doesn't is one change less.
+		// Without how many are available: each change of the status counts as an event for
+		// Crossplane's circuit breaker.
 		h.message, h.why = fmt.Sprintf("%s is not fully available, replicas wanted: %d", what, is.Replicas), is.Why
 		if is.Why != "" {
 			h.message += ": " + is.Why

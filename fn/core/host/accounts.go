@@ -2,7 +2,6 @@ package host
 
 import (
 	"encoding/json"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -14,36 +13,49 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// ClusterRoles of examples/install/rbac.yaml. They are bound by RoleBindings in
-// tenants' namespaces only.
-const (
-	roleInstaller    = "virtual-argocd:installer"
-	roleControlPlane = "virtual-argocd:control-plane"
-	roleIngresses    = "virtual-argocd:control-plane-ingresses"
-	roleBudgets      = "virtual-argocd:control-plane-disruption-budgets"
-)
-
 // hostAPI is the address of the host's API server for the providers, which run in the
 // host cluster.
 const hostAPI = "https://kubernetes.default.svc"
 
-// InstallerRows are the rows of the tenant's installer, the account that the
-// providers act as in the tenant's namespace: the ServiceAccount, the Secret with
-// its credentials, and the RoleBinding. All stay until the namespace is gone. The
-// ServiceAccount comes together with the namespace, so that nothing waits for it later.
-func InstallerRows() []resource.Row {
+// AccountRows are the rows of the tenant's accounts on the host. The installer is the account
+// that the providers act as in the tenant's namespace: a ServiceAccount, the Secret with its
+// credentials, and a RoleBinding. The other RoleBindings give the virtual cluster's control
+// plane its rights. All stay until the namespace is gone. The ServiceAccount is created
+// together with the namespace, so that nothing waits for it later.
+func AccountRows(t tenant.Tenant) []resource.Row {
+	account := t.Composed(tenant.InstallerAccount).Exists()
+	installer := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: t.SecretsIn, Name: t.Names.Installer}
+	controlPlane := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: t.Names.Namespace, Name: tenant.ControlPlaneAccount}
+	// vcluster deletes Ingresses that it has created on the host, also after the tenant has lost its hostname.
+	ingresses := t.Ingress.Hostname != "" || t.Composed(tenant.IngressesBinding).Exists()
+	// The platform may have the virtual cluster create PodDisruptionBudgets on the host.
+	budgets := values.Enabled(t.VirtualCluster.Values, false, "sync", "toHost", "podDisruptionBudgets", "enabled")
 	return []resource.Row{
-		{Name: tenant.InstallerAccount, Has: resource.Always, Waits: resource.Not(PoliciesInForce), Ready: resource.Exists(tenant.InstallerAccount), Build: installerAccount},
-		// Kubernetes makes no token for an account that isn't there.
-		{Name: tenant.InstallerCredentials, Has: resource.Always, Waits: credentialsWait, Ready: HasCredentials, Build: installerCredentials},
-		binding(tenant.InstallerBinding, resource.Always, "virtual-argocd-installer", roleInstaller, func(t tenant.Tenant) rbacv1.Subject {
-			return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: t.SecretsIn, Name: t.Names.Installer}
-		}),
+		{Name: tenant.InstallerAccount, Has: true, Waits: t.HostProblem != "", Ready: account, Build: installerAccount},
+		// Kubernetes makes no token for an account that doesn't exist.
+		{Name: tenant.InstallerCredentials, Has: true, Waits: !NamespaceReady(t) || !account,
+			Ready: HasCredentials(t), Build: installerCredentials},
+		binding(t, tenant.InstallerBinding, "installer", installer, true),
+		binding(t, tenant.ControlPlaneBinding, "control-plane", controlPlane, true),
+		binding(t, tenant.IngressesBinding, "control-plane-ingresses", controlPlane, ingresses),
+		binding(t, "control-plane-budgets-binding", "control-plane-disruption-budgets", controlPlane, budgets),
 	}
 }
 
-func credentialsWait(t tenant.Tenant) bool {
-	return !NamespaceReady(t) || !resource.Exists(tenant.InstallerAccount)(t)
+// binding is the row of a RoleBinding in the tenant's namespace, to a ClusterRole of
+// examples/install/rbac.yaml.
+func binding(t tenant.Tenant, composed, role string, subject rbacv1.Subject, has bool) resource.Row {
+	return resource.Row{
+		Name: composed, Has: has, Waits: !NamespaceReady(t), Ready: t.Composed(composed).Exists(),
+		Build: func(t tenant.Tenant) (resource.Object, error) {
+			return resource.Object{Typed: &rbacv1.RoleBinding{
+				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
+				ObjectMeta: inNamespace(t, "virtual-argocd-"+role),
+				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "virtual-argocd:" + role},
+				Subjects:   []rbacv1.Subject{subject},
+			}}, nil
+		},
+	}
 }
 
 func installerAccount(t tenant.Tenant) (resource.Object, error) {
@@ -66,12 +78,9 @@ func installerCredentials(t tenant.Tenant) (resource.Object, error) {
 	if len(token) == 0 || len(ca) == 0 {
 		return resource.Object{Typed: s}, nil
 	}
-	file, err := json.Marshal(NewKubeconfig(hostAPI, ca, clientcmdapiv1.AuthInfo{Token: string(token)}))
-	if err != nil {
-		return resource.Object{}, fmt.Errorf("cannot write the kubeconfig of account %s: %w", t.Names.Installer, err)
-	}
+	file, err := NewKubeconfig(hostAPI, ca, clientcmdapiv1.AuthInfo{Token: string(token)})
 	s.Data = map[string][]byte{tenant.KubeconfigKey: file}
-	return resource.Object{Typed: s}, nil
+	return resource.Object{Typed: s}, err
 }
 
 // HasCredentials reports whether the installer's kubeconfig is written.
@@ -79,47 +88,24 @@ func HasCredentials(t tenant.Tenant) bool {
 	return len(t.Composed(tenant.InstallerCredentials).SecretValue(tenant.KubeconfigKey)) > 0
 }
 
-// NewKubeconfig returns a kubeconfig with one cluster and one user.
-func NewKubeconfig(server string, ca []byte, user clientcmdapiv1.AuthInfo) clientcmdapiv1.Config {
+// NewKubeconfig returns a kubeconfig with one cluster and one user, as JSON.
+func NewKubeconfig(server string, ca []byte, user clientcmdapiv1.AuthInfo) ([]byte, error) {
 	const name = "virtual-argocd"
-	return clientcmdapiv1.Config{
+	return json.Marshal(clientcmdapiv1.Config{
 		APIVersion: "v1", Kind: "Config", CurrentContext: name,
 		Clusters:  []clientcmdapiv1.NamedCluster{{Name: name, Cluster: clientcmdapiv1.Cluster{Server: server, CertificateAuthorityData: ca}}},
 		AuthInfos: []clientcmdapiv1.NamedAuthInfo{{Name: name, AuthInfo: user}},
 		Contexts:  []clientcmdapiv1.NamedContext{{Name: name, Context: clientcmdapiv1.Context{Cluster: name, AuthInfo: name}}},
-	}
+	})
 }
 
-// ControlPlaneRows are the rows of the RoleBindings that give the virtual cluster's
-// control plane its rights in the tenant's namespace.
-func ControlPlaneRows() []resource.Row {
-	subject := func(t tenant.Tenant) rbacv1.Subject {
-		return rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: t.Names.Namespace, Name: tenant.ControlPlaneAccount}
-	}
-	return []resource.Row{
-		binding(tenant.ControlPlaneBinding, resource.Always, "virtual-argocd-control-plane", roleControlPlane, subject),
-		binding(tenant.IngressesBinding, hadHostname, "virtual-argocd-control-plane-ingresses", roleIngresses, subject),
-		binding("control-plane-budgets-binding", func(t tenant.Tenant) bool { return syncsDisruptionBudgets(t.Decision) }, "virtual-argocd-control-plane-disruption-budgets", roleBudgets, subject),
-	}
-}
-
-// hadHostname reports whether the tenant has a hostname or once had one: vcluster takes away what it has brought to the host.
-func hadHostname(t tenant.Tenant) bool {
-	return t.Ingress.Hostname != "" || resource.Exists(tenant.IngressesBinding)(t)
-}
-
-// binding is the row of a RoleBinding in the tenant's namespace.
-func binding(composed string, has func(tenant.Tenant) bool, name, role string, subject func(tenant.Tenant) rbacv1.Subject) resource.Row {
-	return resource.Row{
-		Name: composed, Has: has, Waits: resource.Not(NamespaceReady), Ready: resource.Exists(composed),
-		Build: func(t tenant.Tenant) (resource.Object, error) {
-			return resource.Object{Typed: &rbacv1.RoleBinding{
-				TypeMeta:   metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"},
-				ObjectMeta: inNamespace(t, name),
-				RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-				Subjects:   []rbacv1.Subject{subject(t)},
-			}}, nil
-		},
+// ProviderConfig composes the ProviderConfig of that type for the host, with the
+// installer's kubeconfig. It is needed until the namespace is gone.
+func ProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Object, error) {
+	return func(t tenant.Tenant) (resource.Object, error) {
+		c := resource.NewProviderConfig(t, typ, t.Names.HostProviderConfig, t.Names.InstallerSecret, tenant.KubeconfigKey)
+		c.OwnerReferences = untilNamespaceGoes(t)
+		return resource.Object{Typed: c}, nil
 	}
 }
 
@@ -128,10 +114,4 @@ func binding(composed string, has func(tenant.Tenant) bool, name, role string, s
 // before.
 func inNamespace(t tenant.Tenant, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: t.Names.Namespace, Name: name, OwnerReferences: untilNamespaceGoes(t)}
-}
-
-// syncsDisruptionBudgets reports whether the platform has the virtual cluster bring
-// PodDisruptionBudgets to the host.
-func syncsDisruptionBudgets(p *tenant.Decision) bool {
-	return values.Enabled(p.VirtualCluster.Values, false, "sync", "toHost", "podDisruptionBudgets", "enabled")
 }

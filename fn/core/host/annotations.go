@@ -33,7 +33,7 @@ func NamespaceAnnotations(p *tenant.Decision) map[string]string {
 		// Keys of taints that the tenant's pods tolerate, and their PriorityClass.
 		"virtualargocd.io/tolerations":    strings.Join(toleratedBy(pods), ","),
 		"virtualargocd.io/priority-class": values.At[string](pods, "priorityClassName"),
-		// What keeps their containers from the host's kernel.
+		// Their RuntimeClass, which keeps their containers from the host's kernel.
 		"virtualargocd.io/runtime-class": values.At[string](pods, "runtimeClassName"),
 		// Extended resources that they may have.
 		"virtualargocd.io/extended-resources": sorted(extendedResources(p)),

@@ -22,14 +22,17 @@ import (
 // deleted with the namespace, of which Kubernetes (since 1.33) deletes the pods
 // first.
 func BoundsRows(t tenant.Tenant) []resource.Row {
+	exists := func(name string) bool { return t.Composed(name).Exists() }
+	waits := !NamespaceReady(t)
 	rows := []resource.Row{
-		{Name: tenant.Quota, Has: resource.Always, Waits: quotaWaits, Ready: resource.IsReady(tenant.Quota), Build: quota},
-		{Name: tenant.Limits, Has: resource.Always, Waits: resource.Not(NamespaceReady), Ready: resource.Exists(tenant.Limits), Build: limits},
+		{Name: tenant.Quota, Has: true, Waits: waits || !HasCredentials(t) || !exists(tenant.InstallerBinding),
+			Ready: t.Composed(tenant.Quota).Healthy(), Build: quota},
+		{Name: tenant.Limits, Has: true, Waits: waits, Ready: exists(tenant.Limits), Build: limits},
 	}
 	for _, p := range t.Bounds.NetworkPolicies {
 		name := "network-policy-" + p.Name
 		rows = append(rows, resource.Row{
-			Name: name, Has: resource.Always, Waits: resource.Not(NamespaceReady), Ready: resource.Exists(name),
+			Name: name, Has: true, Waits: waits, Ready: exists(name),
 			Build: func(t tenant.Tenant) (resource.Object, error) {
 				p.ObjectMeta = inNamespace(t, p.Name)
 				return resource.Object{Typed: &p}, nil
@@ -37,10 +40,6 @@ func BoundsRows(t tenant.Tenant) []resource.Row {
 		})
 	}
 	return rows
-}
-
-func quotaWaits(t tenant.Tenant) bool {
-	return !NamespaceReady(t) || !HasCredentials(t) || !resource.Exists(tenant.InstallerBinding)(t)
 }
 
 // quota composes an Object that makes the tenant's ResourceQuota. If the quota itself
@@ -72,7 +71,7 @@ func limits(t tenant.Tenant) (resource.Object, error) {
 
 // Bounded reports whether everything that bounds the tenant exists on the host.
 func Bounded(t tenant.Tenant) bool {
-	return !slices.ContainsFunc(BoundsRows(t), func(r resource.Row) bool { return !r.Ready(t) })
+	return !slices.ContainsFunc(BoundsRows(t), func(r resource.Row) bool { return !r.Ready })
 }
 
 // QuotaUsedUp names the resources of the tenant's quota of which nine tenths are used.
@@ -174,53 +173,4 @@ func checkLimits(l corev1.LimitRangeItem, of *values.Stack) error {
 		}
 	}
 	return nil
-}
-
-// defaultQuota is what a tenant may use of the host, all its pods together: enough
-// for a virtual cluster and an Argo CD with high availability while every workload
-// of them is rolled over at once, by the charts' own sizes and the defaults below.
-// TestQuotaIsEnough adds that up.
-func defaultQuota() values.Values {
-	return values.Values{
-		"count/pods":                 "60",
-		"requests.cpu":               "8",
-		"requests.memory":            "16Gi",
-		"limits.cpu":                 "80",
-		"limits.memory":              "64Gi",
-		"requests.ephemeral-storage": "20Gi",
-		"limits.ephemeral-storage":   "240Gi",
-
-		"count/persistentvolumeclaims": "10",
-		"requests.storage":             "50Gi",
-
-		// vcluster makes one for each node that a pod of the tenant runs on, too.
-		"count/services":         "150",
-		"services.nodeports":     "0",
-		"services.loadbalancers": "0",
-		// Made by the host for Services.
-		"count/endpoints":                       "150",
-		"count/endpointslices.discovery.k8s.io": "300",
-		tenant.QuotaOfIngresses:                 "10",
-		"count/leases.coordination.k8s.io":      "5",
-
-		// Each of up to 256 KiB: see examples/install/tenants.yaml.
-		"count/secrets":    "100",
-		"count/configmaps": "100",
-	}
-}
-
-// DefaultCPU is the request of a container that names none.
-const DefaultCPU = "10m"
-
-// DefaultBounds returns the values that bound a tenant, where neither the platform nor a plan
-// says otherwise. The requests of a container that names none are about what a workload
-// of Argo CD takes when it is idle.
-func DefaultBounds() values.Values {
-	return values.Values{
-		"resourceQuota": values.Values{"quota": defaultQuota()},
-		"limitRange": values.Values{
-			"default":        values.Values{"cpu": "1", "memory": "1Gi", "ephemeral-storage": "4Gi"},
-			"defaultRequest": values.Values{"cpu": DefaultCPU, "memory": "64Mi", "ephemeral-storage": "32Mi"},
-		},
-	}
 }

@@ -4,6 +4,7 @@ package host
 
 import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -11,11 +12,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// createdLongAgo has a provider believe at once that what it has made is gone. Without, it
-// asks for half a minute and then for up to another, in which the Object of a namespace that
-// was deleted soon after it was created stays. And where the provider was ended while it
-// created the namespace, it goes on: it would wait for a person otherwise. The name is ours,
-// so nothing can be created twice or lost.
+// createdLongAgo tells the provider that it created the namespace long ago. In the first half
+// minute after a creation it doesn't believe that the namespace is gone, and keeps the Object for
+// up to a minute when the tenant is deleted. And a provider that was ended while it created the
+// namespace would wait for a person. Nothing can be created twice: the name is fixed.
 const createdLongAgo = "2000-01-01T00:00:00Z"
 
 // Namespace composes the tenant's namespace in the host cluster.
@@ -50,9 +50,9 @@ func Namespace(t tenant.Tenant) (resource.Object, error) {
 	}}, nil
 }
 
-// untilNamespaceGoes makes an object stay until the tenant's namespace on the host is
-// gone: that namespace is nobody's dependent, so nothing that Kubernetes deletes by
-// owners, in the foreground either, goes before it.
+// untilNamespaceGoes returns the owner reference that keeps an object until the tenant's
+// namespace on the host is gone. The namespace has no owner, so no cascading deletion, not even
+// one in the foreground, deletes the object before.
 func untilNamespaceGoes(t tenant.Tenant) []metav1.OwnerReference {
 	uid := namespaceUID(t)
 	if uid == "" {
@@ -61,8 +61,8 @@ func untilNamespaceGoes(t tenant.Tenant) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "Namespace", Name: t.Names.Namespace, UID: types.UID(uid)}}
 }
 
-// namespaceUID is the UID of the tenant's namespace on the host, "" while nobody has
-// seen it. While the provider can't look, the account's owner tells.
+// namespaceUID returns the UID of the tenant's namespace on the host, "" while it is unknown.
+// While the provider can't observe the namespace, the account's owner reference has the UID.
 func namespaceUID(t tenant.Tenant) string {
 	if uid := t.Composed(tenant.Namespace).String("status", "atProvider", "manifest", "metadata", "uid"); uid != "" {
 		return uid
@@ -75,24 +75,18 @@ func namespaceUID(t tenant.Tenant) string {
 	return ""
 }
 
-// NamespaceReady reports whether there is a namespace to compose into, and to stay as
-// long as.
+// NamespaceReady reports whether the namespace exists, and its UID is known.
 func NamespaceReady(t tenant.Tenant) bool {
-	return resource.IsReady(tenant.Namespace)(t) && namespaceUID(t) != ""
+	return t.Composed(tenant.Namespace).Healthy() && namespaceUID(t) != ""
 }
 
 // Usage composes the Usage that refuses to delete the tenant's namespace by hand. When
 // the tenant is deleted the Usage goes, too, and Kubernetes tries to delete the namespace
 // again until that succeeds.
 func Usage(t tenant.Tenant) (resource.Object, error) {
-	return resource.Object{Typed: &resource.UsageObject{
-		TypeMeta:   metav1.TypeMeta{APIVersion: resource.UsageAPIVersion, Kind: "ClusterUsage"},
-		ObjectMeta: metav1.ObjectMeta{Name: t.Names.Composed("namespace"), Finalizers: []string{"usage.apiextensions.crossplane.io"}},
-		Spec: resource.UsageSpec{
-			Of:     resource.Used(resource.ObjectType.APIVersion, resource.ObjectType.Kind, t.Names.Composed("namespace")),
-			Reason: "The namespace holds the virtual cluster. Delete the claim: both go.",
-			// Nothing that was refused stays behind.
-			ReplayDeletion: true,
-		},
-	}}, nil
+	name := t.Names.Composed("namespace")
+	object := corev1.ObjectReference{APIVersion: resource.ObjectType.APIVersion, Kind: resource.ObjectType.Kind, Name: name}
+	u := resource.Usage(name, object, "The namespace holds the virtual cluster. Delete the claim: both go.", true)
+	u.SetFinalizers([]string{"usage.apiextensions.crossplane.io"})
+	return resource.Object{Typed: u}, nil
 }

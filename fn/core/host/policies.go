@@ -56,10 +56,6 @@ func Problem(h tenant.HostPolicies) string {
 		"kubectl apply -f examples/install/tenants.yaml -f examples/install/confinement.yaml -f examples/install/claims.yaml, of this release"
 }
 
-// PoliciesInForce reports whether the host has the admission policies that no new
-// tenant comes up without.
-func PoliciesInForce(t tenant.Tenant) bool { return t.HostProblem == "" }
-
 // Condition returns HostProtected, the condition of the host's admission policies.
 func Condition(t tenant.Tenant) condition.Condition {
 	is := condition.Of(v1alpha1.ConditionHostProtected)

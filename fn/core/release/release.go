@@ -34,12 +34,6 @@ const (
 	maxHistory = 3
 )
 
-// Changed reports whether the chart version or the values of a Release change now, or
-// have changed since it was created: then its wait is true already.
-func Changed(release wire.Composed, c tenant.Chart) bool {
-	return release.Get("spec", "forProvider").Bool("wait") || Differs(release, c)
-}
-
 // Differs reports whether a Release has another chart version or other values.
 func Differs(release wire.Composed, c tenant.Chart) bool {
 	is := release.Get("spec", "forProvider")
@@ -53,7 +47,7 @@ func New(t tenant.Tenant, name, helmName, namespace, config string, c tenant.Cha
 		TypeMeta:   resource.ReleaseType,
 		ObjectMeta: resource.ManagedMeta(t.Names.Composed(name), helmName),
 		Spec: helmv1beta1.ReleaseSpec{
-			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: resource.ProviderConfig(config), ManagementPolicies: resource.WithoutDelete},
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: &xpv1.Reference{Name: config}, ManagementPolicies: resource.WithoutDelete},
 			ForProvider: helmv1beta1.ReleaseParameters{
 				Chart:       helmv1beta1.ChartSpec{Repository: c.Repository, Name: c.Name, Version: c.Version},
 				Namespace:   namespace,
@@ -66,13 +60,13 @@ func New(t tenant.Tenant, name, helmName, namespace, config string, c tenant.Cha
 }
 
 // StartsWithin is how long the installation of a Release's chart takes where nothing is
-// missing. After that the function looks for what keeps its pods from running: sooner
-// would cost every tenant some more of Crossplane's attention.
+// missing. After that the function looks for what keeps its pods from running: not sooner, to
+// spare events for Crossplane's circuit breaker.
 var StartsWithin = map[string]time.Duration{tenant.VClusterRelease: 20 * time.Second, tenant.ArgoCDRelease: 25 * time.Second}
 
 // IsLate reports whether a Release has been there for longer than an installation takes.
 func IsLate(t tenant.Tenant, release string) bool {
-	return resource.Exists(release)(t) && Age(t, release) >= StartsWithin[release]
+	return t.Composed(release).Exists() && Age(t, release) >= StartsWithin[release]
 }
 
 // Age is how long ago a composed resource was created, 0 where nobody knows.
@@ -87,9 +81,8 @@ func AgeOf(t tenant.Tenant, o wire.Struct) time.Duration {
 	return t.Observed.Now.Sub(created)
 }
 
-// attempts is how often a change of a chart is tried before the release from before it
-// stays. A first installation is tried without end, so that it goes on once what it
-// lacked is there.
+// attempts is how often a change of a chart is tried before the release from before it stays. A
+// first installation is tried without limit, so that it goes on once what it lacked is there.
 const attempts = 3
 
 const (
@@ -100,21 +93,14 @@ const (
 	annotationChange = "virtualargocd.io/change"
 )
 
-// gaveUp stands for a change that isn't tried any more. Once a Release may not be
-// changed, provider-helm takes it for as wanted, and begins to count anew.
+// gaveUp stands for a change that isn't tried any more: provider-helm counts anew for a Release
+// that it may not change.
 const gaveUp = -1
 
-// keepsRelease are the management policies of a Release that stays as it was before a
-// change that failed.
-var keepsRelease = xpv1.ManagementPolicies{
-	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionLateInitialize,
-}
-
-// Retry has provider-helm try a chart again that has failed. Without a limit of retries
-// it leaves a release alone that failed or was cut short; with one, it uninstalls what was
-// never installed and rolls back what was, and then looks again in ten minutes or when
-// the Release changes. At the limit it leaves alone the change that failed last: the
-// limit must never be reached before the last rollback.
+// Retry has provider-helm try a failed chart again. Without a limit of retries it leaves a
+// release alone that failed or was cut short. With one, it uninstalls what was never installed,
+// rolls back what was, and looks again in ten minutes or when the Release changes. At the limit
+// it leaves the failed change in place: the limit must not be reached before the last rollback.
 func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) {
 	failed := Failed(t, name)
 	change, before := change(t, name, r, c)
@@ -128,7 +114,11 @@ func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart)
 		// It was tried once more after all, and is to be taken back once more.
 		before, limit = gaveUp, failed+1
 	default:
-		before, r.Spec.ManagementPolicies = gaveUp, keepsRelease
+		// The release stays as it was before the change.
+		before = gaveUp
+		r.Spec.ManagementPolicies = xpv1.ManagementPolicies{
+			xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionLateInitialize,
+		}
 	}
 	r.Annotations[annotationChange] = fmt.Sprintf("%s:%d", change, before)
 	bounded := int32(min(limit, math.MaxInt32))

@@ -29,9 +29,9 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.Yes("The virtual cluster runs")
 	case !release.Exists() && t.HostProblem != "":
 		return is.No(v1alpha1.ReasonPoliciesMissing, t.HostProblem, "")
-	case AwaitsNamespace(t):
-		// One message for all of it: each change of the status costs some of Crossplane's
-		// attention.
+	case !release.Exists():
+		// The message stays the same until then: each change of the status counts as an event for
+		// Crossplane's circuit breaker.
 		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds",
 			cmp.Or(condition.Problem(t.Composed(tenant.Namespace)), condition.Problem(t.Composed(tenant.Quota))))
 	case condition.Problem(release) != "":
@@ -44,15 +44,10 @@ func Condition(t tenant.Tenant) condition.Condition {
 	return is.No(v1alpha1.ReasonInstalling, "Installing "+chart+" with Kubernetes "+t.Kubernetes, "")
 }
 
-// AwaitsNamespace reports whether nothing can be installed yet.
-func AwaitsNamespace(t tenant.Tenant) bool {
-	return !t.Composed(tenant.VClusterRelease).Exists()
-}
-
-// HasControlPlanePod reports whether there is, or was once, need to look at the pod
-// that the virtual cluster waits for. Without a volume Kubernetes makes up its name.
+// HasControlPlanePod reports whether the pod that the virtual cluster waits for is observed: once
+// the installation is late. Without a volume the name of that pod is random.
 func HasControlPlanePod(t tenant.Tenant) bool {
-	return resource.Exists(tenant.ControlPlanePod)(t) || !resource.HasKubeconfig(t) && release.IsLate(t, tenant.VClusterRelease) && t.Store.Size != ""
+	return t.Composed(tenant.ControlPlanePod).Exists() || !resource.HasKubeconfig(t) && release.IsLate(t, tenant.VClusterRelease) && t.Store.Size != ""
 }
 
 // podOf is that pod: the first of those that keep the virtual cluster's state.
@@ -65,11 +60,9 @@ func podOf(t tenant.Tenant) string {
 
 // ControlPlanePod composes an Object that observes the pod that the virtual cluster waits for.
 func ControlPlanePod(t tenant.Tenant) (resource.Object, error) {
-	return resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, resource.ReadyBy("has(object.status.containerStatuses) && object.status.containerStatuses.all(c, c.ready)"), map[string]any{
-		"apiVersion": "v1",
-		"kind":       "Pod",
-		"metadata":   map[string]any{"name": podOf(t), "namespace": t.Names.Namespace},
-	}), nil
+	ready := resource.ReadyBy("has(object.status.containerStatuses) && object.status.containerStatuses.all(c, c.ready)")
+	return resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, ready,
+		corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: t.Names.Namespace, Name: podOf(t)}), nil
 }
 
 // controlPlaneTrouble says why the virtual cluster's control plane doesn't run, in the

@@ -1,10 +1,10 @@
 package vcluster
 
 import (
-	"encoding/json"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clientcmdapiv1 "k8s.io/client-go/tools/clientcmd/api/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
@@ -13,11 +13,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
-// VirtualKubeconfig composes the Secret with the kubeconfig of the virtual cluster, for
-// the claim, and one that reaches it through the proxy beside each provider, for both
-// providers. The server is always the tenant's own Service. While the published
-// kubeconfig is missing or can't be used, the Secret keeps what it has: nothing at
-// first.
+// VirtualKubeconfig composes the Secret with two kubeconfigs of the virtual cluster: one for the
+// claim, and one for both providers, which goes through the proxy beside each of them. The server
+// is always the tenant's own Service. While the published kubeconfig is missing or can't be
+// used, the Secret keeps what it has: nothing at first.
 func VirtualKubeconfig(t tenant.Tenant) (resource.Object, error) {
 	s := resource.Secret(t, t.Names.KubeconfigSecret, corev1.SecretTypeOpaque)
 	c := t.Observed.Published
@@ -32,19 +31,19 @@ func VirtualKubeconfig(t tenant.Tenant) (resource.Object, error) {
 	if err != nil {
 		return resource.Object{}, fmt.Errorf("cannot write the token for the proxy of virtual clusters: %w", err)
 	}
-	s.Data = map[string][]byte{}
-	for key, config := range map[string]clientcmdapiv1.Config{
-		tenant.KubeconfigKey: host.NewKubeconfig(server, c.CA, clientcmdapiv1.AuthInfo{ClientCertificateData: c.Certificate, ClientKeyData: c.Key}),
-		tenant.ProxiedKey:    host.NewKubeconfig(proxy.URL, nil, clientcmdapiv1.AuthInfo{Token: token}),
-	} {
-		if s.Data[key], err = json.Marshal(config); err != nil {
-			return resource.Object{}, fmt.Errorf("cannot write the kubeconfig of the virtual cluster: %w", err)
-		}
+	direct, err := host.NewKubeconfig(server, c.CA, clientcmdapiv1.AuthInfo{ClientCertificateData: c.Certificate, ClientKeyData: c.Key})
+	if err != nil {
+		return resource.Object{}, err
 	}
-	return resource.Object{Typed: s}, nil
+	proxied, err := host.NewKubeconfig(proxy.URL, nil, clientcmdapiv1.AuthInfo{Token: token})
+	s.Data = map[string][]byte{tenant.KubeconfigKey: direct, tenant.ProxiedKey: proxied}
+	return resource.Object{Typed: s}, err
 }
 
-// IsPublished reports whether the virtual cluster has published a kubeconfig that is used.
-func IsPublished(t tenant.Tenant) bool {
-	return host.NamespaceReady(t) && (t.Observed.Published != nil || resource.HasKubeconfig(t))
+// ProviderConfig composes the ProviderConfig of that type for the virtual cluster,
+// which is reached through the proxy.
+func ProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Object, error) {
+	return func(t tenant.Tenant) (resource.Object, error) {
+		return resource.Object{Typed: resource.NewProviderConfig(t, typ, t.Names.ProviderConfig, t.Names.KubeconfigSecret, tenant.ProxiedKey)}, nil
+	}
 }

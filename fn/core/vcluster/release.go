@@ -15,12 +15,14 @@ import (
 // finds there, which a tenant may have forged.
 func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	r := release.New(t, tenant.VClusterRelease, tenant.HelmVCluster, t.Names.Namespace, t.Names.HostProviderConfig, t.VirtualCluster)
-	// The first time its kubeconfig tells when it is up, and Helm waits for nothing. So a
-	// virtual cluster that lacks something comes up as soon as that is there, and can be
+	// In the first installation the kubeconfig shows when the virtual cluster is up, so Helm
+	// doesn't wait: one that lacks something comes up as soon as that is there, and can be
 	// deleted at any moment. A change that never becomes ready has to fail, to be taken back.
-	r.Spec.ForProvider.Wait = resource.HasKubeconfig(t) && release.Changed(t.Composed(tenant.VClusterRelease), t.VirtualCluster)
-	// Helm would create the namespace without its labels, and once more if it were
-	// at work while the tenant is deleted.
+	// Once the chart or its values have changed, wait stays true.
+	is := t.Composed(tenant.VClusterRelease)
+	changed := is.Get("spec", "forProvider").Bool("wait") || release.Differs(is, t.VirtualCluster)
+	r.Spec.ForProvider.Wait = resource.HasKubeconfig(t) && changed
+	// Helm would create the namespace without its labels, or again while the tenant is deleted.
 	r.Spec.ForProvider.SkipCreateNamespace = true
 	release.Retry(t, tenant.VClusterRelease, r, t.VirtualCluster)
 	return resource.Object{Typed: r, Raw: t.VirtualCluster.Values, RawAt: resource.ValuesPath}, nil
@@ -37,5 +39,5 @@ func ReleaseWaits(t tenant.Tenant) bool {
 // Ready reports whether the virtual cluster is installed as wanted and can
 // be reached.
 func Ready(t tenant.Tenant) bool {
-	return resource.IsReady(tenant.VClusterRelease)(t) && resource.HasKubeconfig(t)
+	return t.Composed(tenant.VClusterRelease).Healthy() && resource.HasKubeconfig(t)
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// membersForSeveral is how many members etcd has under several control planes.
-const membersForSeveral = 3
-
 // newStore is the store of a new tenant of the plan.
 func newStore(r tenant.Given) tenant.Store {
 	of, volume := r.Plan.Data.VCluster, r.Platform.Storage
@@ -23,7 +20,7 @@ func newStore(r tenant.Given) tenant.Store {
 	if s.Kind == plan.StoreEtcd {
 		s.Members = 1
 		if of.Replicas > 1 {
-			s.Members = membersForSeveral
+			s.Members = 3
 		}
 	}
 	return s
@@ -72,7 +69,7 @@ func storeValues(s tenant.Store, replicas int64) values.Values {
 		return values.Values{"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": claim}}}
 	}
 	return values.Values{
-		// The control plane keeps nothing itself: it is a Deployment then.
+		// The control plane has no volume of its own, and is a Deployment.
 		"statefulSet": values.Values{"persistence": values.Values{"volumeClaim": none}, "highAvailability": values.Values{"replicas": float64(max(replicas, 1))}},
 		"backingStore": values.Values{"etcd": values.Values{"deploy": values.Values{"enabled": true, "statefulSet": values.Values{
 			"highAvailability": values.Values{"replicas": float64(s.Members)},

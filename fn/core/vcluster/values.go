@@ -2,44 +2,35 @@ package vcluster
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/versions"
 )
 
-// Defaults returns the values of the vcluster chart a platform or, where it
-// is allowed, a tenant may change.
-func Defaults() values.Values {
-	return values.Values{
-		"controlPlane": values.Values{
-			"statefulSet": values.Values{
-				// The chart's request of 256Mi is far below real use (about 560Mi), so
-				// that the scheduler would overfill nodes.
-				"resources": values.Values{
-					"requests": values.Values{"cpu": "200m", "memory": "768Mi", "ephemeral-storage": "256Mi"},
-					"limits":   values.Values{"cpu": "4", "memory": "2Gi", "ephemeral-storage": "10Gi"},
-				},
-			},
-			"distro": values.Values{"k8s": values.Values{
-				// An init container copies 300 MB of binaries; the chart's limit of a
-				// tenth of a core makes each start slow.
-				"resources": values.Values{"limits": values.Values{"cpu": "2", "memory": "512Mi"}},
-			}},
-		},
-		"sync": values.Values{"toHost": values.Values{"pods": values.Values{
-			// Otherwise every StatefulSet pod gets an init container of another image,
-			// for names Argo CD doesn't need.
-			"rewriteHosts": values.Values{"enabled": false},
-		}}},
-		"policies":  host.DefaultBounds(),
-		"telemetry": values.Values{"enabled": false},
-	}
+var (
+	//go:embed defaults.yaml
+	defaultsYAML string
+	defaults     = resource.FromYAML[values.Values](defaultsYAML)
+
+	//go:embed isolation.yaml
+	isolationYAML string
+	isolation     = resource.FromYAML[values.Values](isolationYAML)
+)
+
+// Defaults returns the values of the vcluster chart that a platform or, where it is allowed,
+// a tenant may change.
+func Defaults() values.Values { return values.Merge(defaults) }
+
+// Isolation returns the values that keep a tenant apart from others and from the host.
+func Isolation(p *tenant.Decision) values.Values {
+	return values.Merge(isolation, values.Values{"policies": values.Values{"podSecurityStandard": p.PodSecurity}})
 }
 
 // Protected returns the values the function, and the tenants' isolation,
@@ -75,7 +66,7 @@ func Protected(p *tenant.Decision, in v1alpha1.Input) (values.Values, error) {
 			},
 			"env": env,
 		},
-		// The certificate has no .svc name of its own accord.
+		// By default vcluster's certificate has no .svc names.
 		"proxy": values.Values{"extraSANs": sans},
 	}
 	if in.Images.Registry != "" {
@@ -107,53 +98,24 @@ func environment(platforms values.Values) ([]any, error) {
 	return append(slices.Clone(env), values.Values{"name": name, "value": hostRequests}), nil
 }
 
-// Argo CD's application controller ends with a panic when it sees a pod with a
-// container that requests nothing, while its status says that it has something
-// (kubernetes/kubernetes#136534, in kubectl's code up to 1.35). In a virtual cluster
-// each such pod is one: the host's LimitRange gives it requests, and vcluster brings
-// the host's status back.
+// Argo CD's application controller panics at a pod with a container that requests nothing while
+// its status has requests (kubernetes/kubernetes#136534, in kubectl's code up to 1.35). In a
+// virtual cluster each container without requests is such a one: the host's LimitRange gives it
+// some, and vcluster copies the host's status.
 const (
 	// resizeSince is the first minor version of Kubernetes 1.x whose API server keeps
-	// a container's resources in the status, and resizeLocked the first that can't be
-	// told not to.
+	// a container's resources in the status, and resizeLocked the first in which that can't
+	// be switched off.
 	resizeSince, resizeLocked = 33, 35
 )
 
 // requestsPolicy gives containers of the virtual cluster that name neither requests
-// nor limits a request, DefaultCPU. It is of one API version in all of
-// Kubernetes 1.35 to 1.39: vcluster deletes what it has applied in another one, and
-// its control plane ends where the API server doesn't serve that any more.
-const podRequestsPolicy = `apiVersion: admissionregistration.k8s.io/v1beta1
-kind: MutatingAdmissionPolicy
-metadata:
-  name: virtual-argocd-requests
-spec:
-  failurePolicy: Ignore
-  reinvocationPolicy: IfNeeded
-  matchConstraints:
-    resourceRules:
-      - apiGroups: [""]
-        apiVersions: [v1]
-        operations: [CREATE]
-        resources: [pods]
-  matchConditions:
-    - name: requests-nothing
-      expression: 'object.spec.containers.exists(c, !has(c.resources) || !has(c.resources.requests))'
-  mutations:
-    - patchType: ApplyConfiguration
-      applyConfiguration:
-        expression: >-
-          Object{spec: Object.spec{containers: object.spec.containers
-          .filter(c, !has(c.resources) || !has(c.resources.requests))
-          .map(c, Object.spec.containers{name: c.name, resources: Object.spec.containers.resources{requests: {"cpu": "%s"}}})}}
----
-apiVersion: admissionregistration.k8s.io/v1beta1
-kind: MutatingAdmissionPolicyBinding
-metadata:
-  name: virtual-argocd-requests
-spec:
-  policyName: virtual-argocd-requests
-`
+// nor limits a request, that of limitRange.defaultRequest in defaults.yaml. It is of one API
+// version in all of Kubernetes 1.35 to 1.39: vcluster deletes what it has applied in another
+// one, and its control plane ends where the API server doesn't serve that any more.
+//
+//go:embed requests-policy.yaml
+var requestsPolicy string
 
 // Values of the vcluster chart that the platform's input may set, too.
 var (
@@ -164,9 +126,14 @@ var (
 // podRequests are the values that keep Argo CD from that panic, after what the
 // platform's values have in the same place.
 func podRequests(kubernetes string, platforms values.Values) (values.Values, error) {
-	arguments, policy := podRequestsIn(versions.Parse(kubernetes).Minor())
 	out := values.Values{}
-	if policy {
+	arguments := []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}
+	switch minor := versions.Parse(kubernetes).Minor(); {
+	case minor < resizeSince:
+		return out, nil
+	case minor < resizeLocked:
+		arguments = []any{"--feature-gates=InPlacePodVerticalScaling=false"}
+	default:
 		at, _ := values.Lookup(platforms, pathOfManifests...)
 		before, ok := at.(string)
 		if at != nil && !ok {
@@ -175,15 +142,13 @@ func podRequests(kubernetes string, platforms values.Values) (values.Values, err
 		if before != "" {
 			before += "\n---\n"
 		}
-		values.Insert(out, before+fmt.Sprintf(podRequestsPolicy, host.DefaultCPU), pathOfManifests...)
+		values.Insert(out, before+requestsPolicy, pathOfManifests...)
 	}
-	if len(arguments) > 0 {
-		before, err := platformsList(platforms, pathOfArguments, "[--event-ttl=30m]")
-		if err != nil {
-			return nil, err
-		}
-		values.Insert(out, slices.Concat(before, arguments), pathOfArguments...)
+	before, err := platformsList(platforms, pathOfArguments, "[--event-ttl=30m]")
+	if err != nil {
+		return nil, err
 	}
+	values.Insert(out, slices.Concat(before, arguments), pathOfArguments...)
 	return out, nil
 }
 
@@ -195,16 +160,4 @@ func platformsList(platforms values.Values, path []string, example string) ([]an
 		return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not a list: write one such as %s", strings.Join(path, "."), example)
 	}
 	return list, nil
-}
-
-// podRequestsIn are the arguments of the API server that it takes in a minor version of
-// Kubernetes 1.x, and whether it takes the policy.
-func podRequestsIn(minor uint64) (arguments []any, policy bool) {
-	switch {
-	case minor < resizeSince:
-		return nil, false
-	case minor < resizeLocked:
-		return []any{"--feature-gates=InPlacePodVerticalScaling=false"}, false
-	}
-	return []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}, true
 }

@@ -32,6 +32,11 @@ func TestRequestsOfContainers(t *testing.T) {
 			}
 			text, _ := values.Lookup(set, "experimental", "deploy", "vcluster", "manifests")
 			manifests, _ := text.(string)
+			// The policy requests what the host's LimitRange gives such a container.
+			cpu := values.At[string](Defaults(), "policies", "limitRange", "defaultRequest", "cpu")
+			if manifests != "" && (cpu == "" || !strings.Contains(manifests, `requests: {"cpu": "`+cpu+`"}`)) {
+				t.Errorf("the policy doesn't request %q of CPU", cpu)
+			}
 			for _, manifest := range strings.Split(manifests, "---\n") {
 				o := struct{ APIVersion, Kind string }{}
 				if err := yaml.Unmarshal([]byte(manifest), &o); err != nil || o.APIVersion != want.policies {

@@ -22,48 +22,38 @@ const (
 // unknown field is an error.
 //
 // +kubebuilder:object:root=true
-// +kubebuilder:storageversion
 // +kubebuilder:resource:categories=crossplane
 type Input struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// Cluster that virtual clusters are installed on.
-	// +optional
 	Host Host `json:"host,omitempty"`
 
 	// Namespace of the tenants' installers and of the Secrets that the function and the
 	// providers write about tenants. Default: crossplane-system.
-	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ConnectionSecretNamespace string `json:"connectionSecretNamespace,omitempty"`
 
 	// Helm charts that are installed for each tenant.
-	// +optional
 	Charts Charts `json:"charts,omitempty"`
 
 	// Kubernetes of the virtual clusters.
-	// +optional
 	Kubernetes Kubernetes `json:"kubernetes,omitempty"`
 
 	// Sources of container images.
-	// +optional
 	Images Images `json:"images,omitempty"`
 
 	// Volume of the virtual clusters' state.
-	// +optional
 	Storage Storage `json:"storage,omitempty"`
 
 	// How the Argo CDs are reached from outside the host.
-	// +optional
 	Ingress Ingress `json:"ingress,omitempty"`
 
 	// Connections that tenants may open and accept.
-	// +optional
 	Network Network `json:"network,omitempty"`
 
 	// Secrets that claims may use.
-	// +optional
 	Credentials Credentials `json:"credentials,omitempty"`
 }
 
@@ -73,16 +63,13 @@ type Host struct {
 	// ProviderConfig of provider-kubernetes that creates and deletes the tenants'
 	// namespaces on the host. In these namespaces the providers write as the tenant's
 	// installer. Default: virtual-argocd-host.
-	// +optional
 	KubernetesProviderConfig string `json:"kubernetesProviderConfig,omitempty"`
 
 	// DNS domain of the host, such as cluster.local, with which hostnames of Services
 	// end. Default: none, and they end with .svc, which resolves in any cluster.
-	// +optional
 	ClusterDomain string `json:"clusterDomain,omitempty"`
 
 	// API server of the host, which the control planes of virtual clusters call.
-	// +optional
 	APIServer APIServer `json:"apiServer,omitempty"`
 }
 
@@ -95,12 +82,10 @@ type APIServer struct {
 	// network.allowTo lists outside its namespace. Default: none, and it also reaches
 	// ports 443 and 6443 of every address except link-local ones and those of clouds'
 	// metadata services.
-	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	CIDRs []string `json:"cidrs,omitempty"`
 
 	// Port of the API server at these addresses. Default: 6443.
-	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	Port int32 `json:"port,omitempty"`
@@ -117,26 +102,22 @@ type APIServer struct {
 type Network struct {
 	// CIDRs that tenants may not reach, in addition to private ranges: public addresses of
 	// the host's nodes, pods, Services, load balancers and API server.
-	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	InternalCIDRs []string `json:"internalCIDRs,omitempty"`
 
 	// Namespaces of the ingress controllers. For a controller that uses the host network,
 	// list the addresses of its nodes in allowFrom instead. Default: ingress-nginx and
 	// traefik.
-	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	IngressControllers []string `json:"ingressControllers,omitempty"`
 
 	// Namespace of Crossplane's providers, which call the virtual API servers. Default: the
 	// connectionSecretNamespace.
-	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	ProvidersNamespace string `json:"providersNamespace,omitempty"`
 
 	// Further peers that may connect to the virtual API servers and to every port of the
 	// tenants' pods.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	AllowFrom []networkingv1.NetworkPolicyPeer `json:"allowFrom,omitempty"`
 
@@ -150,13 +131,11 @@ type Network struct {
 
 	// Further peers that tenants may connect to: a Git server or a cluster with a private
 	// address, a proxy, or a DNS server other than the pods k8s-app=kube-dns in kube-system.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	AllowTo []networkingv1.NetworkPolicyPeer `json:"allowTo,omitempty"`
 
 	// Whether tenants have no NetworkPolicies. Then they reach each other and the host,
 	// unless something else isolates them. Default: false.
-	// +optional
 	Disabled bool `json:"disabled,omitempty"`
 }
 
@@ -164,35 +143,28 @@ type Network struct {
 type Charts struct {
 	// vcluster chart. Defaults: repository https://charts.loft.sh, name vcluster, version
 	// 0.36.1.
-	// +optional
 	VCluster Chart `json:"vcluster,omitempty"`
 
 	// argo-cd chart. Defaults: repository https://argoproj.github.io/argo-helm, name
 	// argo-cd, version 10.1.1, and readiness probes every 3 seconds instead of the chart's
 	// 10, so that an installation is ready sooner.
-	// +optional
 	ArgoCD Chart `json:"argocd,omitempty"`
 }
 
 // Chart is a Helm chart and the platform's values for it.
 type Chart struct {
 	// Repository of the chart: an http, https or oci URL.
-	// +optional
 	Repository string `json:"repository,omitempty"`
 
 	// Name of the chart in its repository.
-	// +optional
 	Name string `json:"name,omitempty"`
 
 	// Version of the chart for claims that name none. Tenants with a higher version keep
 	// it.
-	// +optional
 	Version string `json:"version,omitempty"`
 
 	// Values of the chart for all tenants. They override the built-in values; plans and
 	// claims override them.
-	// +optional
-	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Values *runtime.RawExtension `json:"values,omitempty"`
 }
@@ -204,7 +176,6 @@ type Kubernetes struct {
 	// each step is the highest exact one in versions.kubernetes of the plan, or, where it
 	// has only ranges or none, the one that vcluster lists, such as v1.35.0. A mirror needs
 	// the images of these versions, too. Default: v1.36.0.
-	// +optional
 	Version string `json:"version,omitempty"`
 }
 
@@ -214,7 +185,6 @@ type Credentials struct {
 	// "true". Required: a Secret without it isn't used, and a condition of the claim says
 	// so. Ignored: claims can use every Secret of their namespace, so whoever may write
 	// claims there can read all of its Secrets through an Argo CD. Default: Required.
-	// +optional
 	// +kubebuilder:validation:Enum=Required;Ignored
 	Label string `json:"label,omitempty"`
 }
@@ -224,43 +194,35 @@ type Images struct {
 	// Registry, optionally with a path, that mirrors all images of vcluster and Argo CD
 	// under their upstream paths: with registry.example.com/mirror, Argo CD's image is
 	// registry.example.com/mirror/argoproj/argocd. Default: the upstream registries.
-	// +optional
 	Registry string `json:"registry,omitempty"`
 
 	// Image of vcluster's control plane. Defaults: registry ghcr.io, repository
 	// loft-sh/vcluster-oss (the open-source build), tag the chart's version.
-	// +optional
 	VCluster Image `json:"vcluster,omitempty"`
 }
 
 // Image of a container.
 type Image struct {
 	// Registry of the image. images.registry takes precedence.
-	// +optional
 	Registry string `json:"registry,omitempty"`
 
 	// Repository of the image in the registry.
-	// +optional
 	Repository string `json:"repository,omitempty"`
 
 	// Tag of the image.
-	// +optional
 	Tag string `json:"tag,omitempty"`
 }
 
 // Storage is the volume of a virtual cluster's state.
 type Storage struct {
 	// Size of the volume. Default: 1Gi.
-	// +optional
 	Size string `json:"size,omitempty"`
 
 	// StorageClass of the volume. Default: the host's default class.
-	// +optional
 	StorageClass string `json:"storageClass,omitempty"`
 
 	// Whether the state is kept in the pod and not in a volume. Everything in the virtual
 	// cluster is then lost when the pod is: for test tenants only. Default: false.
-	// +optional
 	Ephemeral bool `json:"ephemeral,omitempty"`
 }
 
@@ -269,30 +231,25 @@ type Ingress struct {
 	// DNS domain of the Argo CDs, such as argocd.example.org, with a wildcard record for the
 	// ingress controller. A claim that names no host gets <claim>-<namespace>.<domain>.
 	// Default: none, and only claims that name a host have an Ingress.
-	// +optional
 	// +kubebuilder:validation:MaxLength=189
 	Domain string `json:"domain,omitempty"`
 
 	// Hostnames that claims may name; *.example.org stands for all names directly below
 	// example.org. Default: every hostname that no other claim has, even one at which
 	// something else is served on the host.
-	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	Hosts []string `json:"hosts,omitempty"`
 
 	// IngressClass for claims that name none. Default: the host's default class.
-	// +optional
 	ClassName string `json:"className,omitempty"`
 
 	// Annotations of each Ingress; a claim's annotations override them. The admission
 	// policies in examples/install/tenants.yaml refuse an Ingress with annotations that they
 	// don't list: add those that you set here.
-	// +optional
 	Annotations map[string]string `json:"annotations,omitempty"`
 
 	// Where certificates come from for claims that don't say so. Default: the default
 	// certificate of the ingress controller.
-	// +optional
 	TLS IngressTLS `json:"tls,omitempty"`
 }
 
@@ -300,19 +257,16 @@ type Ingress struct {
 type IngressTLS struct {
 	// Issuer of cert-manager on the host. An issuer with an HTTP-01 solver must set its
 	// serviceType to ClusterIP, since tenants may have no NodePort.
-	// +optional
 	Issuer Issuer `json:"issuer,omitempty"`
 }
 
 // Issuer of cert-manager.
 type Issuer struct {
 	// Name of the issuer.
-	// +optional
 	Name string `json:"name,omitempty"`
 
 	// Kind of the issuer: ClusterIssuer, or Issuer for one in each tenant's namespace.
 	// Default: ClusterIssuer.
-	// +optional
 	// +kubebuilder:validation:Enum=ClusterIssuer;Issuer
 	Kind string `json:"kind,omitempty"`
 }

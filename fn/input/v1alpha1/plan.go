@@ -34,7 +34,6 @@ type PlanData struct {
 	// the list. A composite resource without a claim may use any plan. Default: every
 	// namespace. This also applies to the built-in plan standard: to change that, install a
 	// plan with that name.
-	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	Namespaces []string `json:"namespaces,omitempty"`
 
@@ -50,30 +49,25 @@ type PlanData struct {
 	Maintenance *apiv1alpha1.MaintenanceSpec `json:"maintenance,omitempty"`
 
 	// Size of the virtual cluster.
-	// +optional
 	VCluster PlanVCluster `json:"vcluster,omitempty"`
 
 	// Size of Argo CD.
-	// +optional
 	ArgoCD PlanArgoCD `json:"argocd,omitempty"`
 
 	// Hard limits of the tenant's ResourceQuota on the host, such as limits.memory: 16Gi or
 	// count/pods: "30", merged over the built-in ones. Where the virtual cluster or Argo CD
 	// needs more, its pods don't start, and the claim's status says why.
-	// +optional
 	Quota map[string]Quantity `json:"quota,omitempty"`
 
 	// Limits of the tenant's LimitRange on the host, merged over the built-in ones. Pods of
 	// the control plane, of its etcd and DNS, and of Argo CD that exceed them don't start,
 	// and the claim's status says why.
-	// +optional
 	Limits PlanLimits `json:"limits,omitempty"`
 
 	// Pod Security level of the tenant's pods: baseline or restricted. restricted applies
 	// inside the virtual cluster, to Argo CD, to DNS and to everything that is deployed
 	// there. The namespace on the host keeps baseline, because vcluster's own pods don't run
 	// under restricted. Default: baseline.
-	// +optional
 	// +kubebuilder:validation:Enum=baseline;restricted
 	PodSecurity string `json:"podSecurity,omitempty"`
 
@@ -81,7 +75,6 @@ type PlanData struct {
 	// the tenant's pods can be reached from the internet. With externalTrafficPolicy:
 	// Cluster, traffic comes from the addresses of nodes: list these in network.allowFrom of
 	// the function's input. Default: 0.
-	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	LoadBalancers int64 `json:"loadBalancers,omitempty"`
@@ -89,30 +82,25 @@ type PlanData struct {
 	// RuntimeClass of the host for all of the tenant's pods, such as gvisor, whichever they
 	// name themselves. The control plane of the virtual cluster, which runs no code of the
 	// tenant, uses the host's default. Default: the RuntimeClass that each pod names.
-	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	RuntimeClass string `json:"runtimeClass,omitempty"`
 
 	// How the Argo CDs are reached from outside the host. Each field overrides that of the
 	// function's input; annotations are merged.
-	// +optional
 	Ingress Ingress `json:"ingress,omitempty"`
 
 	// Versions that claims may choose: exact ones, or ranges such as ~1.35 or
 	// ">=9.3.0 <10". The platform's version, in the function's input, and the version that
 	// the tenant runs already are always allowed.
-	// +optional
 	Versions PlanVersions `json:"versions,omitempty"`
 
 	// Values of the charts. They override the function's input; claims override them.
-	// +optional
 	Values PlanValues `json:"values,omitempty"`
 }
 
 // PlanVCluster is the size of a virtual cluster.
 type PlanVCluster struct {
 	// Replicas of the control plane. More than one need backingStore etcd. Default: 1.
-	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=7
 	Replicas int64 `json:"replicas,omitempty"`
@@ -121,12 +109,10 @@ type PlanVCluster struct {
 	// in separate pods: one with one replica of the control plane, otherwise three. The
 	// store of a virtual cluster can't be changed. With sqlite, a claim that names no plan
 	// has one replica, whatever the default plan says. Default: sqlite.
-	// +optional
 	// +kubebuilder:validation:Enum=sqlite;etcd
 	BackingStore string `json:"backingStore,omitempty"`
 
 	// Resources of the control plane, merged over the built-in ones.
-	// +optional
 	Resources Resources `json:"resources,omitempty"`
 
 	// Volume of the store. Each field overrides that of the function's input; size also
@@ -134,18 +120,15 @@ type PlanVCluster struct {
 	// Kubernetes can't change the volumes of a StatefulSet. A change here applies to new
 	// tenants, and a claim can't change to a plan with another volume. A claim that names no
 	// plan keeps its volume when the default plan changes.
-	// +optional
 	Storage PlanStorage `json:"storage,omitempty"`
 }
 
 // PlanStorage is the volume of a virtual cluster's store.
 type PlanStorage struct {
 	// Size of the volume.
-	// +optional
 	Size Quantity `json:"size,omitempty"`
 
 	// StorageClass of the volume.
-	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	StorageClass string `json:"storageClass,omitempty"`
 }
@@ -155,81 +138,65 @@ type PlanArgoCD struct {
 	// Whether Argo CD is highly available: three replicas of redis, on three nodes, and two
 	// replicas each of the API server, the repository server and the ApplicationSet
 	// controller, unless their fields set another number. Default: false.
-	// +optional
 	HA bool `json:"ha,omitempty"`
 
 	// API server.
-	// +optional
 	Server PlanWorkload `json:"server,omitempty"`
 
 	// Repository server.
-	// +optional
 	RepoServer PlanWorkload `json:"repoServer,omitempty"`
 
 	// Application controller.
-	// +optional
 	Controller PlanWorkload `json:"controller,omitempty"`
 
 	// ApplicationSet controller.
-	// +optional
 	ApplicationSet PlanWorkload `json:"applicationSet,omitempty"`
 
 	// Notifications controller.
-	// +optional
 	Notifications PlanContainer `json:"notifications,omitempty"`
 
 	// Redis. With high availability, this applies to each of its containers.
-	// +optional
 	Redis PlanContainer `json:"redis,omitempty"`
 
 	// Dex, where the values of the chart enable it.
-	// +optional
 	Dex PlanContainer `json:"dex,omitempty"`
 }
 
 // PlanWorkload is the size of one of Argo CD's workloads.
 type PlanWorkload struct {
 	// Number of replicas.
-	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=50
 	Replicas int64 `json:"replicas,omitempty"`
 
 	// Resources of the container.
-	// +optional
 	Resources Resources `json:"resources,omitempty"`
 }
 
 // PlanContainer is the size of a workload whose replicas a plan can't set.
 type PlanContainer struct {
 	// Resources of the container.
-	// +optional
 	Resources Resources `json:"resources,omitempty"`
 }
 
 // Resources of a container.
 type Resources struct {
 	// Requests, such as memory: 256Mi.
-	// +optional
 	Requests map[string]Quantity `json:"requests,omitempty"`
 
 	// Limits, such as memory: 1Gi.
-	// +optional
 	Limits map[string]Quantity `json:"limits,omitempty"`
 }
 
 // PlanLimits are the limits of a LimitRange.
 type PlanLimits struct {
 	// Default limits of a container.
-	// +optional
 	Default map[string]Quantity `json:"default,omitempty"`
 
 	// Default requests of a container.
-	// +optional
 	DefaultRequest map[string]Quantity `json:"defaultRequest,omitempty"`
 
 	// Maximum limits of a container.
-	// +optional
 	Max map[string]Quantity `json:"max,omitempty"`
 }
 
@@ -237,18 +204,15 @@ type PlanLimits struct {
 type PlanVersions struct {
 	// Versions of the argo-cd chart. Default: all, because Argo CD runs inside the tenant's
 	// own virtual cluster.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	ArgoCDCharts []string `json:"argocdCharts,omitempty"`
 
 	// Versions of the vcluster chart, which runs on the host. Default: only the platform's.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	VClusterCharts []string `json:"vclusterCharts,omitempty"`
 
 	// Versions of Kubernetes, which runs in the control plane's pod on the host. Default:
 	// only the platform's.
-	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	Kubernetes []string `json:"kubernetes,omitempty"`
 }
@@ -256,14 +220,10 @@ type PlanVersions struct {
 // PlanValues are values of the charts.
 type PlanValues struct {
 	// Values of the vcluster chart, of the classes tenant and plan.
-	// +optional
-	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	VCluster *runtime.RawExtension `json:"vcluster,omitempty"`
 
 	// Values of the argo-cd chart.
-	// +optional
-	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ArgoCD *runtime.RawExtension `json:"argocd,omitempty"`
 }

@@ -34,8 +34,8 @@ func resolve(of part.Candidate) (err error) {
 
 func has(t tenant.Tenant) bool { return t.Application != nil }
 
-func rows(tenant.Tenant) []resource.Row {
-	return []resource.Row{{Name: tenant.Bootstrap, Has: has, Waits: resource.Not(argocd.Deployed), Ready: resource.Always, Build: application}}
+func rows(t tenant.Tenant) []resource.Row {
+	return []resource.Row{{Name: tenant.Bootstrap, Has: has(t), Waits: !argocd.Deployed(t), Ready: true, Build: application}}
 }
 
 const applicationName = "bootstrap"
@@ -80,8 +80,7 @@ func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 func syncPolicy(p v1alpha1.SyncPolicy) map[string]any {
 	out := map[string]any{}
 	automated := ptr.Deref(p.Automated, v1alpha1.AutomatedSync{})
-	// Left out, and not switched off in Argo CD's own way, which is newer than
-	// some of its versions.
+	// Not by automated.enabled, which older versions of Argo CD don't have.
 	if ptr.Deref(automated.Enabled, true) {
 		out["automated"] = map[string]any{"prune": ptr.Deref(automated.Prune, true), "selfHeal": ptr.Deref(automated.SelfHeal, true)}
 	}
@@ -132,21 +131,17 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case s.Sync == "":
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, what+" waits for Argo CD to compare it with Git", "")
 	case s.Sync != synced:
-		return is.No(v1alpha1.ReasonOutOfSync, what+" is not synced ("+s.Sync+"): "+syncedBy(t), "")
+		by := "Argo CD is to do that automatically"
+		if _, automated := values.Lookup(t.Application, "spec", "syncPolicy", "automated"); !automated {
+			by = "spec.bootstrap.syncPolicy leaves that to people, in Argo CD"
+		}
+		return is.No(v1alpha1.ReasonOutOfSync, what+" is not synced ("+s.Sync+"): "+by, "")
 	case s.Health == "Progressing" || s.Health == "":
 		return is.No(v1alpha1.ReasonProgressing, what+" is synced, and not healthy yet", "")
 	case s.Health == "Suspended":
 		return is.No(v1alpha1.ReasonSuspended, what+" is synced, and something in it is suspended until somebody resumes it", "")
 	}
 	return is.No(v1alpha1.ReasonUnhealthy, what+" is synced, and its health is "+s.Health+": Argo CD shows what in it", "")
-}
-
-// syncedBy says who is to sync an Application that isn't.
-func syncedBy(t tenant.Tenant) string {
-	if _, automated := values.Lookup(t.Application, "spec", "syncPolicy", "automated"); !automated {
-		return "spec.bootstrap.syncPolicy leaves that to people, in Argo CD"
-	}
-	return "Argo CD is to do that automatically"
 }
 
 // report writes what Argo CD says of the first Application, once it has said anything.

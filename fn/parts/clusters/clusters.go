@@ -22,7 +22,16 @@ import (
 // Part is spec.clusters.
 var Part = part.Part{
 	Field: "spec.clusters", Secrets: secrets, Resolve: resolve,
-	Condition: v1alpha1.ConditionClustersConnected, Has: has, Observe: observe, Report: report,
+	Condition: v1alpha1.ConditionClustersConnected,
+	Has:       func(t tenant.Tenant) bool { return len(t.Clusters) > 0 },
+	Observe: func(t tenant.Tenant, is condition.Of) condition.Condition {
+		return argocd.Connected(t, is, t.Clusters, "cluster")
+	},
+	Report: func(t tenant.Tenant, s *v1alpha1.Status) {
+		for _, c := range t.Clusters {
+			s.Clusters = append(s.Clusters, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, Message: c.Message})
+		}
+	},
 }
 
 func secrets(s tenant.Ask) []string {
@@ -31,18 +40,6 @@ func secrets(s tenant.Ask) []string {
 		names = append(names, c.SecretRef.Name)
 	}
 	return names
-}
-
-func has(t tenant.Tenant) bool { return len(t.Clusters) > 0 }
-
-func observe(t tenant.Tenant, is condition.Of) condition.Condition {
-	return argocd.Connected(t, is, t.Clusters, "cluster")
-}
-
-func report(t tenant.Tenant, s *v1alpha1.Status) {
-	for _, c := range t.Clusters {
-		s.Clusters = append(s.Clusters, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, Message: c.Message})
-	}
 }
 
 // notText are the names that YAML, as Helm's templates write it, takes for
@@ -83,8 +80,8 @@ func resolve(of part.Candidate) error {
 	return nil
 }
 
-// checkCluster checks what a cluster is called, as the schema does, and what
-// Kubernetes would refuse later.
+// checkCluster checks a cluster's fields as the schema does, and for what Kubernetes would
+// refuse later.
 func checkCluster(field string, c v1alpha1.ClusterSpec) error {
 	if len(validation.IsDNS1035Label(c.Name)) > 0 || c.Name == inCluster || slices.Contains(notText, c.Name) {
 		return fmt.Errorf("%s.name: %q can't be the name of a cluster: write a DNS label that begins with a letter, such as production; not %s, and none of %s", field, c.Name, inCluster, strings.Join(notText, ", "))
@@ -126,20 +123,18 @@ func reserved(key string, prefixes ...string) bool {
 // clusterValue is an entry of the argo-cd chart's configs.clusterCredentials,
 // read from the cluster's Secret.
 func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
+	v := readCluster(c, s)
 	if s.Problem != nil {
 		return nil
 	}
-	read := readCluster(c, s)
-	v := values.Values{"server": read.server, "config": read.config, "project": cmp.Or(c.Project, read.project), "shard": read.shard}
-	namespaces := c.Namespaces
-	if len(namespaces) == 0 {
-		namespaces = read.namespaces
+	if c.Project != "" {
+		v["project"] = c.Project
 	}
-	if len(namespaces) > 0 {
-		v["namespaces"] = listOfNamespaces(namespaces)
-		if read.clusterResources {
-			v["clusterResources"] = "true"
-		}
+	if len(c.Namespaces) > 0 {
+		v["namespaces"] = listOfNamespaces(c.Namespaces)
+	}
+	if values.At[string](v, "namespaces") == "" {
+		delete(v, "clusterResources")
 	}
 	if len(c.Labels) > 0 {
 		v["labels"] = texts(c.Labels)
@@ -151,12 +146,12 @@ func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 	return v
 }
 
-// listOfNamespaces is how Argo CD keeps them. The chart writes the list without
+// listOfNamespaces is how Argo CD keeps them; "" for none. The chart writes the list without
 // quotes, so that a single namespace such as 2024 would become a number: it is
 // named twice then, which is the same to Argo CD.
 func listOfNamespaces(namespaces []string) string {
-	if only := namespaces[0]; len(namespaces) == 1 && (only[0] <= '9' || slices.Contains(notText, only)) {
-		namespaces = []string{only, only}
+	if len(namespaces) == 1 && (namespaces[0][0] <= '9' || slices.Contains(notText, namespaces[0])) {
+		namespaces = slices.Repeat(namespaces, 2)
 	}
 	return strings.Join(namespaces, ",")
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
@@ -21,23 +22,11 @@ const (
 	serverKey     = "server"
 	configKey     = "config"
 	kubeconfigKey = "kubeconfig"
-	tokenKey      = "token"
-	caKey         = "ca.crt"
-
+	tokenKey      = corev1.ServiceAccountTokenKey
+	caKey         = corev1.ServiceAccountRootCAKey
 	// tokenType is the type of a Secret that Kubernetes fills with a token.
-	tokenType = "kubernetes.io/service-account-token"
+	tokenType = string(corev1.SecretTypeServiceAccountToken)
 )
-
-// clusterSecret is what a Secret tells of a cluster.
-type clusterSecret struct {
-	server string
-	// config is the JSON that Argo CD keeps of the credentials.
-	config           values.Values
-	namespaces       []string
-	clusterResources bool
-	project          string
-	shard            string
-}
 
 // clusterConfig are the fields of Argo CD's configuration of a cluster that are
 // checked here.
@@ -60,8 +49,9 @@ type tlsClientConfig struct {
 	CAData     []byte `json:"caData,omitempty"`
 }
 
-// readCluster reads the Secret in whichever form it has.
-func readCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) clusterSecret {
+// readCluster returns what a Secret tells of a cluster, in whichever form: the server, the
+// config that Argo CD keeps of the credentials, and what else the entry of the chart may have.
+func readCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 	declarative, kubeconfig := s.Has(serverKey) || s.Has(configKey), s.Has(kubeconfigKey)
 	token := s.Type == tokenType || s.Has(tokenKey)
 	switch {
@@ -78,23 +68,24 @@ func readCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) clusterSecret {
 	default:
 		s.Fail("it has none of the forms that are known: write the keys server and config, or kubeconfig, or token and ca.crt")
 	}
-	return clusterSecret{}
+	return nil
 }
 
 // declarativeCluster reads Argo CD's own form.
-func declarativeCluster(s *credentials.Reader) clusterSecret {
+func declarativeCluster(s *credentials.Reader) values.Values {
 	const form = "Argo CD's cluster Secret has server and config"
-	out := clusterSecret{server: s.Need(serverKey, form), project: s.Text("project"), shard: s.Text("shard")}
+	server, project, shard := s.Need(serverKey, form), s.Text("project"), s.Text("shard")
 	raw := []byte(s.Need(configKey, form))
-	config := clusterConfig{}
+	config, all := clusterConfig{}, values.Values{}
 	if err := json.Unmarshal(raw, &config); err != nil {
 		s.Fail("key %s is not the JSON that Argo CD knows, such as {\"bearerToken\": \"...\", \"tlsClientConfig\": {\"caData\": \"...\"}}: %s", configKey, kindOf(err))
-		return out
+		return nil
 	}
 	// Fields that aren't checked here reach Argo CD, too; nulls don't, which take
 	// values away where Helm merges them.
-	_ = json.Unmarshal(raw, &out.config)
-	dropNulls(out.config)
+	_ = json.Unmarshal(raw, &all)
+	dropNulls(all)
+	var namespaces []string
 	for _, namespace := range strings.Split(s.Text("namespaces"), ",") {
 		if namespace = strings.TrimSpace(namespace); namespace == "" {
 			continue
@@ -102,16 +93,19 @@ func declarativeCluster(s *credentials.Reader) clusterSecret {
 		if len(validation.IsDNS1123Label(namespace)) > 0 {
 			s.Fail("key namespaces is not a list of namespaces: write them with commas between")
 		}
-		out.namespaces = append(out.namespaces, namespace)
+		namespaces = append(namespaces, namespace)
 	}
-	out.clusterResources = s.Text("clusterResources") == "true"
-	if out.project != "" && len(validation.IsDNS1123Subdomain(out.project)) > 0 {
+	out := values.Values{"server": server, "config": all, "project": project, "shard": shard, "namespaces": listOfNamespaces(namespaces)}
+	if s.Text("clusterResources") == "true" {
+		out["clusterResources"] = "true"
+	}
+	if project != "" && len(validation.IsDNS1123Subdomain(project)) > 0 {
 		s.Fail("key project is not the name of a project: write lower case letters, digits, dots and dashes")
 	}
-	if _, err := strconv.Atoi(out.shard); err != nil && out.shard != "" {
+	if _, err := strconv.Atoi(shard); err != nil && shard != "" {
 		s.Fail("key shard is not a number: write one such as 0, or leave it out")
 	}
-	checkClusterConfig(s, out.server, config)
+	checkClusterConfig(s, server, config)
 	return out
 }
 
@@ -127,17 +121,17 @@ func dropNulls(v values.Values) {
 
 // kindOf says what kind of mistake there is in JSON, and nothing that stands in it.
 func kindOf(err error) string {
-	if t, ok := err.(*json.UnmarshalTypeError); ok { //nolint:errorlint // The decoder wraps nothing.
-		return "field " + t.Field + " has the wrong type"
-	}
-	if _, ok := err.(*json.SyntaxError); ok { //nolint:errorlint // As above.
+	switch err := err.(type) { //nolint:errorlint // The decoder wraps nothing.
+	case *json.UnmarshalTypeError:
+		return "field " + err.Field + " has the wrong type"
+	case *json.SyntaxError:
 		return "it is no JSON object"
 	}
 	return "caData, certData and keyData are base64"
 }
 
 // tokenCluster reads the token of a ServiceAccount.
-func tokenCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) clusterSecret {
+func tokenCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 	const form = "the Secret of a ServiceAccount's token has token and ca.crt, which Kubernetes fills in when its type is " + tokenType + " and it names the ServiceAccount in an annotation"
 	token, ca := s.Need(tokenKey, form), s.Need(caKey, form)
 	if c.Server == "" {
@@ -146,17 +140,17 @@ func tokenCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) clusterSecret {
 	if strings.ContainsAny(token, " \t\r\n") {
 		s.Fail("key %s is not a token: it has spaces in it, write it without", tokenKey)
 	}
-	return toClusterSecret(s, c.Server, clusterConfig{BearerToken: token, TLS: tlsClientConfig{CAData: []byte(ca)}})
+	return toArgoCD(s, c.Server, clusterConfig{BearerToken: token, TLS: tlsClientConfig{CAData: []byte(ca)}})
 }
 
-// toClusterSecret makes Argo CD's form of what was read from another.
-func toClusterSecret(s *credentials.Reader, server string, config clusterConfig) clusterSecret {
+// toArgoCD makes Argo CD's form of what was read from another.
+func toArgoCD(s *credentials.Reader, server string, config clusterConfig) values.Values {
 	checkClusterConfig(s, server, config)
 	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&config)
 	if err != nil {
 		s.Fail("its credentials can't be written as JSON: write them in UTF-8")
 	}
-	return clusterSecret{server: server, config: out}
+	return values.Values{"server": server, "config": out}
 }
 
 // checkClusterConfig finds what no client could use.
@@ -185,22 +179,22 @@ func checkClusterConfig(s *credentials.Reader, server string, c clusterConfig) {
 }
 
 // kubeconfigCluster reads the current context of a kubeconfig.
-func kubeconfigCluster(s *credentials.Reader) clusterSecret {
+func kubeconfigCluster(s *credentials.Reader) values.Values {
 	file, err := clientcmd.Load([]byte(s.Need(kubeconfigKey, "write a kubeconfig")))
 	if err != nil {
 		// The parser's message would show what stands in the file.
 		s.Fail("key %s is not a kubeconfig: it can't be read as YAML of kind Config; write what kubectl config view --flatten --minify prints", kubeconfigKey)
-		return clusterSecret{}
+		return nil
 	}
 	context := file.Contexts[file.CurrentContext]
 	if context == nil {
 		s.Fail("key %s: current-context names no context of the file: write the one to use", kubeconfigKey)
-		return clusterSecret{}
+		return nil
 	}
 	cluster, user := file.Clusters[context.Cluster], file.AuthInfos[context.AuthInfo]
 	if cluster == nil || user == nil {
 		s.Fail("key %s: the current context names a cluster or a user that isn't in the file: write both", kubeconfigKey)
-		return clusterSecret{}
+		return nil
 	}
 	// What a kubeconfig takes from the machine it was written on.
 	for _, f := range credentials.NotInline(cluster, user) {
@@ -208,7 +202,7 @@ func kubeconfigCluster(s *credentials.Reader) clusterSecret {
 			s.Fail("key %s: %s is not possible here: %s", kubeconfigKey, f.Field, f.Instead)
 		}
 	}
-	return toClusterSecret(s, cluster.Server, clusterConfig{
+	return toArgoCD(s, cluster.Server, clusterConfig{
 		Username: user.Username, Password: user.Password, BearerToken: user.Token,
 		ProxyURL: cluster.ProxyURL, DisableCompression: cluster.DisableCompression,
 		TLS: tlsClientConfig{

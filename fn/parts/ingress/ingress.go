@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
@@ -18,10 +19,6 @@ import (
 )
 
 const ofIngress = "spec.ingress"
-
-// grpcPrefix begins the hostname of an Ingress for gRPC alone, as the argo-cd chart makes
-// it with server.ingressGrpc: who has a hostname has that one, too.
-const grpcPrefix = "grpc."
 
 // resolve decides on the hostname, and sets the values of the argo-cd chart.
 func resolve(of part.Candidate) error {
@@ -35,13 +32,10 @@ func resolve(of part.Candidate) error {
 		known = of.Hostnames(p.SecretsIn, asked)
 	}
 	p.Ingress = decide(asked, known)
-	spec := v1alpha1.IngressSpec{}
-	if of.Spec.Ingress != nil {
-		spec = *of.Spec.Ingress
-	}
 	if p.Ingress.Asked == "" {
 		return nil
 	}
+	spec := ptr.Deref(of.Spec.Ingress, v1alpha1.IngressSpec{})
 	annotations, tls, err := ingressParts(spec, in.Ingress)
 	if err != nil {
 		return err
@@ -50,7 +44,11 @@ func resolve(of part.Candidate) error {
 		return err
 	}
 	hostname := p.Ingress.Hostname
-	if err := checkIngressValues(of.ArgoCD, cmp.Or(hostname, asked)); err != nil || hostname == "" {
+	domain := cmp.Or(hostname, asked)
+	err = of.ArgoCD.Reserve(values.Claim, ofIngress,
+		values.Be(domain, "global", "domain"), values.Be("https://"+domain, "configs", "cm", "url"), values.Be(true, "configs", "cm", "create"),
+		values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure"), values.Not("server", "ingress"))
+	if err != nil || hostname == "" {
 		return err
 	}
 	ingress := values.Values{"enabled": true, "hostname": hostname}
@@ -67,66 +65,12 @@ func resolve(of part.Candidate) error {
 		ingress["extraTls"] = []any{values.Values{"hosts": []any{hostname}}}
 	}
 	p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, values.Values{
-		"global":  values.Values{"domain": hostname},
-		"server":  values.Values{"ingress": ingress},
-		"configs": values.Values{"params": insecure()},
+		"global": values.Values{"domain": hostname},
+		"server": values.Values{"ingress": ingress},
+		// TLS ends at the ingress controller, so Argo CD speaks plain HTTP behind it.
+		"configs": values.Values{"params": values.Values{"server.insecure": "true"}},
 	})
 	return nil
-}
-
-// insecure: TLS ends at the ingress controller, so Argo CD speaks plain HTTP
-// behind it.
-func insecure() values.Values { return values.Values{"server.insecure": "true"} }
-
-// decide decides which hostname is in use. A hostname is in use once its record is seen
-// to be the tenant's: an API server has only one object of a name, so that of two
-// tenants that ask at once one gets it.
-func decide(asked string, h tenant.Hostnames) tenant.Ingress {
-	i := tenant.Ingress{Asked: asked, Taken: h.Taken && !slices.Contains(h.Held, asked), Holder: h.Holder}
-	switch {
-	case asked == "":
-	case slices.Contains(h.Held, asked), h.Serving == asked && !i.Taken:
-		i.Hostname = asked
-	case h.Serving != asked:
-		// What was in use stays until the one that is asked for is the tenant's.
-		i.Hostname = h.Serving
-	}
-	if asked != "" && (i.Hostname == asked || h.Read && !h.Taken) {
-		i.Records = append(i.Records, asked)
-	}
-	var own []string
-	if i.Hostname != "" {
-		own = append(own, i.Hostname)
-	}
-	for _, held := range h.Held {
-		// Argo CD's own Ingress may still have it, unless all of Argo CD is as asked.
-		if held == i.Hostname || !h.Settled || h.Serving != i.Hostname {
-			own = append(own, held)
-			i.Records = append(i.Records, held)
-		} else {
-			i.Leaving = append(i.Leaving, held)
-		}
-	}
-	slices.Sort(own)
-	for _, hostname := range slices.Compact(own) {
-		i.Own = append(i.Own, hostname, grpcPrefix+hostname)
-	}
-	i.Counted = len(i.Leaving) > 0 && h.NamespaceSeen && !slices.ContainsFunc(i.Leaving, func(hostname string) bool { return slices.Contains(h.Allowed, hostname) })
-	if i.Counted && h.Ingresses != nil && *h.Ingresses <= ofArgoCD(i) {
-		i.Leaving = nil
-	}
-	i.Records = append(i.Records, i.Leaving...)
-	slices.Sort(i.Records)
-	i.Records = slices.Compact(i.Records)
-	return i
-}
-
-// ofArgoCD is how many Ingresses the tenant has that aren't of its own making.
-func ofArgoCD(i tenant.Ingress) int64 {
-	if i.Hostname == "" {
-		return 0
-	}
-	return 1
 }
 
 // ingressParts are the annotations of the Ingress, and whether it names the
@@ -198,11 +142,4 @@ func setCertificate(of part.Candidate, spec v1alpha1.IngressSpec) error {
 	c := of.Sensitive.Add(tenant.Connection{Name: spec.TLS.SecretName}, secret.Problem, values.Values{"enabled": true, "crt": crt + "\n", "key": key + "\n"}, path...)
 	of.Decision.Ingress.Certificate = &c
 	return nil
-}
-
-// checkIngressValues refuses values of the claim that contradict its Ingress.
-func checkIngressValues(argocd *values.Stack, hostname string) error {
-	return argocd.Reserve(values.Claim, ofIngress,
-		values.Be(hostname, "global", "domain"), values.Be("https://"+hostname, "configs", "cm", "url"), values.Be(true, "configs", "cm", "create"),
-		values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure"), values.Not("server", "ingress"))
 }

@@ -3,10 +3,21 @@
 package ingress
 
 import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // Part is spec.ingress, and what the platform's domain gives claims without.
@@ -23,12 +34,96 @@ func secrets(s tenant.Ask) []string {
 }
 
 func rows(t tenant.Tenant) []resource.Row {
+	// What is observed stays while it isn't known whose the hostname is.
+	observed := t.Ingress.Hostname != "" || t.Ingress.Asked != "" && !t.Ingress.Taken && t.Composed(tenant.IngressObject).Exists()
+	// An Object that finds nothing to observe fails, and is tried again at growing intervals.
+	release := t.Composed(tenant.ArgoCDRelease)
+	installed := release.Deployed() && release.Current() && release.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 	out := []resource.Row{
-		{Name: tenant.IngressObject, Has: observed, Waits: resource.Not(installed), Ready: resource.Always, Build: observer},
-		{Name: tenant.IngressCount, Has: counted, Waits: countWaits, Ready: resource.Always, Build: count},
+		{Name: tenant.IngressObject, Has: observed, Waits: !installed, Ready: true, Build: observer},
+		{Name: tenant.IngressCount, Has: len(t.Ingress.Leaving) > 0, Waits: !t.Ingress.Counted, Ready: true, Build: count},
 	}
 	for _, hostname := range t.Ingress.Records {
-		out = append(out, resource.Row{Name: tenant.HostnameResource(hostname), Has: resource.Always, Waits: resource.Never, Ready: resource.Always, Build: record(hostname)})
+		out = append(out, resource.Row{Name: tenant.HostnameResource(hostname), Has: true, Ready: true, Build: record(hostname)})
 	}
 	return out
+}
+
+// record composes the record that a hostname is this tenant's. Its name follows
+// from the hostname alone, and Crossplane applies no object that another composite
+// resource controls: of two tenants that ask at once one gets it, and the other
+// sees whose it is when it asks again.
+func record(hostname string) func(t tenant.Tenant) (resource.Object, error) {
+	return func(t tenant.Tenant) (resource.Object, error) {
+		return resource.Object{Typed: &corev1.ConfigMap{
+			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+			ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: tenant.HostnameRecord(hostname), Labels: resource.OfTenant(t)},
+			Data:       map[string]string{tenant.HostnameKey: hostname},
+		}}, nil
+	}
+}
+
+// count composes an Object that observes the tenant's ResourceQuota on the
+// host, which counts its Ingresses there. It exists while a hostname is leaving, and is never
+// ready, so that the provider looks each half minute.
+func count(t tenant.Tenant) (resource.Object, error) {
+	return resource.Observer(t, "ingress-count", t.Names.HostProviderConfig, resource.ReadyBy("false"),
+		corev1.ObjectReference{APIVersion: "v1", Kind: "ResourceQuota", Namespace: t.Names.Namespace, Name: tenant.QuotaName}), nil
+}
+
+// addressed is the readiness of the observed Ingress, in CEL.
+const addressed = `has(object.status) && has(object.status.loadBalancer) && has(object.status.loadBalancer.ingress)
+ && size(object.status.loadBalancer.ingress) > 0`
+
+// observer composes an Object that observes Argo CD's Ingress in the virtual
+// cluster, which has the status of the one on the host.
+func observer(t tenant.Tenant) (resource.Object, error) {
+	return resource.Watched(resource.Observer(t, "argocd-ingress", t.Names.ProviderConfig, resource.ReadyBy(addressed),
+		corev1.ObjectReference{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Namespace: tenant.ArgoCDNamespace, Name: tenant.ArgoCDServer})), nil
+}
+
+func observe(t tenant.Tenant, is condition.Of) condition.Condition {
+	i, release := t.Ingress, t.Observed.Composed[tenant.ArgoCDRelease]
+	o := t.Observed.Composed[tenant.IngressObject]
+	switch {
+	case i.Taken:
+		holder := "another claim"
+		if i.Holder != "" {
+			holder = "claim " + i.Holder
+		}
+		message := fmt.Sprintf("Host %s is in use by %s: write another spec.ingress.host", i.Asked, holder)
+		if i.Hostname != "" {
+			message += "; " + i.Hostname + " stays in use"
+		}
+		return is.No(v1alpha1.ReasonHostTaken, message, "")
+	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConnected:
+		return is.No(string(i.Certificate.State), "Certificate", i.Certificate.Message)
+	case i.Hostname != i.Asked && release.Exists():
+		return is.No(v1alpha1.ReasonWaitingForHost, "Host "+i.Asked+" is being reserved for this claim", "")
+	case !release.Exists() || !argocd.Runs(t):
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")
+	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
+		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for host "+i.Hostname, condition.Problem(o))
+	case address(o) == "":
+		class := "the host cluster's default class (or write spec.ingress.className)"
+		if name := values.At[string](t.ArgoCD.Values, "server", "ingress", "ingressClassName"); name != "" {
+			class = "class " + name
+		}
+		return is.No(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Hostname+" an address: one must serve "+class+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
+	}
+	message := "https://" + i.Hostname + " is served at " + address(o)
+	if len(i.Leaving) > 0 {
+		message += "; kept from other claims while the virtual cluster may have further Ingresses for it: " + strings.Join(i.Leaving, ", ")
+	}
+	return is.Yes(message)
+}
+
+// address is where the ingress controller serves an Ingress.
+func address(o wire.Composed) string {
+	for _, at := range o.List("status", "atProvider", "manifest", "status", "loadBalancer", "ingress") {
+		if a := cmp.Or(at.String("ip"), at.String("hostname")); a != "" {
+			return a
+		}
+	}
+	return ""
 }

@@ -41,14 +41,9 @@ func readKnownHosts(s *credentials.Reader, text string) string {
 // knownHostsInUse returns those of each entry.
 func knownHostsInUse(s *credentials.Sensitive) map[string]string {
 	out := map[string]string{}
-	entry := ""
-	for line := range strings.Lines(values.At[string](s.Before(), extraHosts...)) {
-		line = strings.TrimSpace(line)
-		if name, ok := strings.CutPrefix(line, ofEntry); ok {
-			entry = name
-		} else if entry != "" {
-			out[entry] = strings.TrimPrefix(out[entry]+"\n"+line, "\n")
-		}
+	for _, entry := range strings.Split("\n"+values.At[string](s.Before(), extraHosts...), "\n"+ofEntry)[1:] {
+		name, lines, _ := strings.Cut(entry, "\n")
+		out[name] = strings.TrimSpace(lines)
 	}
 	return out
 }

@@ -22,7 +22,16 @@ import (
 // Part is spec.repositories with spec.credentialTemplates.
 var Part = part.Part{
 	Field: "spec.repositories or spec.credentialTemplates", Secrets: secrets, Resolve: resolve,
-	Condition: v1alpha1.ConditionRepositoriesConnected, Has: has, Observe: observe, Report: report,
+	Condition: v1alpha1.ConditionRepositoriesConnected,
+	Has:       func(t tenant.Tenant) bool { return len(t.Repositories) > 0 },
+	Observe: func(t tenant.Tenant, is condition.Of) condition.Condition {
+		return argocd.Connected(t, is, t.Repositories, "repository")
+	},
+	Report: func(t tenant.Tenant, s *v1alpha1.Status) {
+		for _, c := range t.Repositories {
+			s.Repositories = append(s.Repositories, v1alpha1.RepositoryStatus{Kind: c.Kind, Name: c.Name, State: c.State, Message: c.Message})
+		}
+	},
 }
 
 func secrets(s tenant.Ask) []string {
@@ -36,18 +45,6 @@ func secrets(s tenant.Ask) []string {
 		names = append(names, c.SecretRef.Name)
 	}
 	return names
-}
-
-func has(t tenant.Tenant) bool { return len(t.Repositories) > 0 }
-
-func observe(t tenant.Tenant, is condition.Of) condition.Condition {
-	return argocd.Connected(t, is, t.Repositories, "repository")
-}
-
-func report(t tenant.Tenant, s *v1alpha1.Status) {
-	for _, c := range t.Repositories {
-		s.Repositories = append(s.Repositories, v1alpha1.RepositoryStatus{Kind: c.Kind, Name: c.Name, State: c.State, Message: c.Message})
-	}
 }
 
 // A repository is what repositories and credential templates have in common.
@@ -74,9 +71,7 @@ func resolve(of part.Candidate) error {
 	seen := map[string]string{}
 	hosts := map[string]string{}
 	for _, e := range all {
-		if e.typ == "" {
-			e.typ = v1alpha1.RepositoryGit
-		}
+		e.typ = cmp.Or(e.typ, v1alpha1.RepositoryGit)
 		if err := e.check(); err != nil {
 			return err
 		}
@@ -136,10 +131,7 @@ func (e repository) read(r tenant.Given) (values.Values, string, *credentials.Pr
 		return v, "", nil
 	}
 	s := credentials.Read(r, e.secretRef.Name)
-	known := readRepository(s, isSSH(e.url), v)
+	overSSH := strings.HasPrefix(e.url, "ssh://") || !strings.Contains(e.url, "://") && credentials.SCPURL.MatchString(e.url)
+	known := readRepository(s, overSSH, v)
 	return v, known, s.Problem
-}
-
-func isSSH(raw string) bool {
-	return strings.HasPrefix(raw, "ssh://") || !strings.Contains(raw, "://") && credentials.SCPURL.MatchString(raw)
 }

@@ -2,6 +2,7 @@ package repositories
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,11 +37,7 @@ var ofTheEntry = []string{"url", "type", "name", "project", "ca.crt"}
 // readRepository reads the credentials of a repository into v. It returns the known
 // hosts that stand with them.
 func readRepository(s *credentials.Reader, overSSH bool, v values.Values) string {
-	known := slices.Concat(repositoryKeys, ofTheEntry)
-	for _, other := range otherNames {
-		known = append(known, other)
-	}
-	s.Only(known, repositoryKeys)
+	s.Only(slices.AppendSeq(slices.Concat(repositoryKeys, ofTheEntry), maps.Values(otherNames)), repositoryKeys)
 	read := map[string]string{}
 	for _, key := range repositoryKeys {
 		text := s.Text(key)
@@ -95,7 +92,7 @@ func checkWaysIn(s *credentials.Reader, read map[string]string, overSSH bool) {
 	checkPrivateKey(s, "githubAppPrivateKey", read)
 }
 
-// checkPrivateKey checks a key, and ends it as files of keys end.
+// checkPrivateKey checks a key, and ends it with a newline.
 func checkPrivateKey(s *credentials.Reader, key string, read map[string]string) {
 	if read[key] == "" {
 		return

@@ -95,7 +95,7 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 		values.Insert(own, policy, "configs", "rbac", groupPolicies)
 	}
 	if _, there := values.Lookup(s.Values, path...); !there {
-		// Without it the button would only lead to an error.
+		// Without the client secret, logging in would only lead to an error.
 		return nil
 	}
 	config := map[string]any{

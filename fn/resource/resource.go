@@ -1,3 +1,4 @@
+// Package resource has what composed resources are built with.
 package resource
 
 import (
@@ -5,11 +6,14 @@ import (
 	helmpcv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/v1beta1"
 	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	kubernetespcv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/v1alpha1"
+	kconfig "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/config"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -80,20 +84,30 @@ var WithoutDelete = xpv1.ManagementPolicies{
 	xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionUpdate, xpv1.ManagementActionLateInitialize,
 }
 
-var observeOnly = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
-
-// ProviderConfig refers to a ProviderConfig.
-func ProviderConfig(name string) *xpv1.Reference { return &xpv1.Reference{Name: name} }
-
-// ManagedMeta returns the metadata of a managed resource, with all that its provider would
-// add: each such change counts against the number of events that Crossplane's
-// circuit breaker lets a tenant have. And what a provider has seen of an Object
-// before it adds its finalizer is lost; it looks again half a minute later.
+// ManagedMeta returns the metadata of a managed resource, with all that its provider would add:
+// each addition counts as an event for Crossplane's circuit breaker. And what a provider observes
+// of an Object before it adds its finalizer is lost; it looks again half a minute later.
 func ManagedMeta(name, external string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{
 		Name:        name,
 		Annotations: map[string]string{"crossplane.io/external-name": external},
 		Finalizers:  []string{"finalizer.managedresource.crossplane.io"},
+	}
+}
+
+// NewProviderConfig returns a ProviderConfig with a kubeconfig that the function has
+// written. Those of both providers have the same fields.
+func NewProviderConfig(t tenant.Tenant, typ metav1.TypeMeta, name, secret, key string) *kubernetespcv1alpha1.ProviderConfig {
+	return &kubernetespcv1alpha1.ProviderConfig{
+		TypeMeta:   typ,
+		ObjectMeta: metav1.ObjectMeta{Name: name, Finalizers: []string{"in-use.crossplane.io"}},
+		Spec: kconfig.ProviderConfigSpec{Credentials: kconfig.ProviderCredentials{
+			Source: xpv1.CredentialsSourceSecret,
+			CommonCredentialSelectors: xpv1.CommonCredentialSelectors{SecretRef: &xpv1.SecretKeySelector{
+				SecretReference: xpv1.SecretReference{Namespace: t.SecretsIn, Name: secret},
+				Key:             key,
+			}},
+		}},
 	}
 }
 
@@ -105,7 +119,7 @@ func NewObject(t tenant.Tenant, composed, config string, ready objectv1alpha2.Re
 		TypeMeta:   ObjectType,
 		ObjectMeta: ManagedMeta(name, name),
 		Spec: objectv1alpha2.ObjectSpec{
-			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: ProviderConfig(config)},
+			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: &xpv1.Reference{Name: config}},
 			Readiness:    ready,
 		},
 	}
@@ -114,12 +128,16 @@ func NewObject(t tenant.Tenant, composed, config string, ready objectv1alpha2.Re
 // ReadyOnceCreated is readiness as soon as the object exists.
 var ReadyOnceCreated = objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate}
 
-// Observer composes an Object that observes one that is there, and touches nothing.
-// The provider looks at it every --poll, or each half minute while it isn't ready.
-func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness, manifest map[string]any) Object {
+// Observer composes an Object that observes an existing object, and never changes it. The
+// provider looks at it every --poll, or each half minute while it isn't ready.
+func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness, of corev1.ObjectReference) Object {
 	o := NewObject(t, composed, config, ready)
-	o.Spec.ManagementPolicies = observeOnly
-	return Object{Typed: o, Raw: manifest, RawAt: ManifestPath}
+	o.Spec.ManagementPolicies = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
+	return Object{Typed: o, RawAt: ManifestPath, Raw: map[string]any{
+		"apiVersion": of.APIVersion,
+		"kind":       of.Kind,
+		"metadata":   map[string]any{"namespace": of.Namespace, "name": of.Name},
+	}}
 }
 
 // Watched has the provider look at an Object in a virtual cluster as soon as it changes.
@@ -150,33 +168,56 @@ func OfTenant(t tenant.Tenant) map[string]string {
 	return map[string]string{tenant.LabelTenant: t.Names.Tenant}
 }
 
-// UsageAPIVersion is the API version of Usages.
-const UsageAPIVersion = "protection.crossplane.io/v1beta1"
-
-// A UsageObject is a Usage or ClusterUsage of Crossplane's. Their Go types need a newer
-// crossplane-runtime than the providers' do.
-type UsageObject struct {
-	metav1.TypeMeta   `json:",inline"`
-	metav1.ObjectMeta `json:"metadata,omitempty"`
-
-	Spec UsageSpec `json:"spec"`
+// Usage composes the Usage that keeps an object from being deleted; a ClusterUsage where the
+// object is in no namespace. Whoever is refused reads the reason. replay says whether a
+// deletion that was refused is made up for once the Usage is gone. Crossplane's own Go types
+// of Usages need a newer crossplane-runtime than the providers' do.
+func Usage(name string, of corev1.ObjectReference, reason string, replay bool) *unstructured.Unstructured {
+	kind := "ClusterUsage"
+	if of.Namespace != "" {
+		// A Usage may only name an object of its own namespace.
+		kind = "Usage"
+	}
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "protection.crossplane.io/v1beta1",
+		"kind":       kind,
+		"metadata":   map[string]any{"namespace": of.Namespace, "name": name},
+		"spec": map[string]any{
+			"of":             map[string]any{"apiVersion": of.APIVersion, "kind": of.Kind, "resourceRef": map[string]any{"name": of.Name}},
+			"reason":         reason,
+			"replayDeletion": replay,
+		},
+	}}
 }
 
-// UsageSpec is what a Usage says.
-type UsageSpec struct {
-	Of             UsedResource `json:"of"`
-	Reason         string       `json:"reason"`
-	ReplayDeletion bool         `json:"replayDeletion"`
+// A Row of a tenant's table: one composed resource.
+type Row struct {
+	// Name in the composition.
+	Name string
+	// Has reports whether the tenant has this resource at all.
+	Has bool
+	// Waits reports whether creating it must wait. A resource that is observed
+	// never waits: what is left out of the desired state is deleted.
+	Waits bool
+	// Ready reports whether it is as it should be, as far as the tenant's Ready
+	// depends on that.
+	Ready bool
+	// Build makes it.
+	Build func(tenant.Tenant) (Object, error)
 }
 
-// UsedResource names what a Usage is for.
-type UsedResource struct {
-	APIVersion  string         `json:"apiVersion"`
-	Kind        string         `json:"kind"`
-	ResourceRef xpv1.Reference `json:"resourceRef"`
+// HasKubeconfig reports whether the providers have a kubeconfig of the virtual
+// cluster.
+func HasKubeconfig(t tenant.Tenant) bool {
+	return len(t.Composed(tenant.KubeconfigSecret).SecretValue(tenant.ProxiedKey)) > 0
 }
 
-// Used names the object that a Usage is for.
-func Used(apiVersion, kind, name string) UsedResource {
-	return UsedResource{APIVersion: apiVersion, Kind: kind, ResourceRef: xpv1.Reference{Name: name}}
+// FromYAML returns what a file that is embedded in the program holds. It panics if the file
+// is not YAML of that type.
+func FromYAML[T any](file string) T {
+	var v T
+	if err := yaml.UnmarshalStrict([]byte(file), &v); err != nil {
+		panic(err)
+	}
+	return v
 }

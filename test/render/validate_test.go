@@ -20,7 +20,7 @@ import (
 // the project's own.
 func extensions() (string, error) {
 	own := []string{
-		filepath.Join(root, "package", "input"),
+		filepath.Join(root, "schemas"),
 		filepath.Join(root, xrd),
 		filepath.Join(root, channelXRD),
 		filepath.Join(root, "examples", "demo-group", "definition.yaml"),

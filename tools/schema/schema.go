@@ -22,7 +22,7 @@ import (
 const (
 	XRDFile        = "apis/xvirtualargocds.yaml"
 	ChannelXRDFile = "apis/xargocdchannels.yaml"
-	InputCRDFile   = "package/input/input.virtualargocd.io_inputs.yaml"
+	InputCRDFile   = "schemas/input.virtualargocd.io_inputs.yaml"
 	// GroupFile offers the same kinds under another API group.
 	GroupFile = "examples/demo-group/definition.yaml"
 )

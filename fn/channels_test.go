@@ -500,6 +500,43 @@ func TestChannelClaims(t *testing.T) {
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1, "10.3.0": 1, "10.9.0": 1})
 }
 
+// TestChannelNamespaces: a channel may list the namespaces whose claims may name it. Tenants that have it keep it, and plans may name it.
+func TestChannelNamespaces(t *testing.T) {
+	w := fleet(t, 1, `{}`)
+	const refused = "spec.channel: channel stable is not for claims of namespace team-a: leave it out, or ask whoever runs the platform for a channel"
+	list := func(spec, namespaces string) string {
+		return strings.Replace(spec, "{", `{"namespaces":`+namespaces+`,`, 1)
+	}
+	w.offer("stable", list(offer("10.2.0", `{}`), `["team-b","premium-*"]`))
+	w.settle(12, time.Minute)
+	w.want(map[string]int{"10.2.0": 1})
+
+	e := w.claim("new", `{"channel":"stable"}`, `{}`)
+	w.step(time.Minute)
+	if got := fatal(e.rsp); got != refused {
+		t.Errorf("a new claim of another namespace: want %q, got %q", refused, got)
+	}
+	w.spec("new", `{}`)
+	w.settle(6, time.Minute)
+	w.spec("new", `{"channel":"stable"}`)
+	w.step(time.Minute)
+	if got := refusal(e.rsp); got != refused || w.version("new") != "10.1.1" {
+		t.Errorf("a claim of another namespace that moves: want %q, got %q and %s", refused, got, w.version("new"))
+	}
+	w.offer("stable", list(offer("10.2.0", `{}`), `["team-*"]`))
+	w.settle(12, time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
+
+	w.offer("stable", list(offer("10.3.0", `{}`), `["team-b"]`))
+	given := w.claim("given", `{}`, `{}`)
+	given.plan("standard", `{"channel":"stable"}`, "plan=standard")
+	w.settle(20, time.Minute)
+	w.want(map[string]int{"10.3.0": 3})
+	if got := refusal(given.rsp); got != "" {
+		t.Errorf("a claim whose plan names the channel: %q", got)
+	}
+}
+
 // TestChannelOfPlan: a plan may set channel and maintenance, and a claim can name no other
 // channel then.
 func TestChannelOfPlan(t *testing.T) {
@@ -557,6 +594,7 @@ func TestChannelMistakes(t *testing.T) {
 		"ProtectedValue":    {`{"offer":{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}}`, "spec.offer.vcluster.values.policies.networkPolicy"},
 		"Rollout":           {`{"rollout":{"steps":[{"percent":50},{"percent":20}]}}`, "spec.rollout.steps[1].percent"},
 		"NotAnObject":       {`{"offer":"all"}`, "spec.offer"},
+		"Namespaces":        {`{"namespaces":["team-b","Team A"]}`, `spec.namespaces[1]: "Team A" is neither a namespace nor a pattern`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.t = t

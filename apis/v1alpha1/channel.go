@@ -35,6 +35,15 @@ type XArgoCDChannel struct {
 
 // ChannelSpec is what is offered, and how it reaches tenants.
 type ChannelSpec struct {
+	// Namespaces whose claims may name the channel: names, and patterns such as premium-*,
+	// in which * matches any number of characters. A claim in another namespace that names
+	// it is refused. A tenant keeps its channel when its namespace is removed from the
+	// list. A plan may name any channel for its tenants. Default: every namespace.
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=63
+	Namespaces []string `json:"namespaces,omitempty"`
+
 	// What the channel's tenants get: it stands over the function's input, and under the
 	// plan and the claim. An edit starts again at the first step, for every tenant that
 	// doesn't have what is written now.

@@ -28,6 +28,8 @@ type Published struct {
 	Offer v1alpha1.ChannelOffer `json:"offer"`
 	// Complete is what every tenant had last; its Digest is empty before there was one.
 	Complete Completed `json:"complete,omitzero"`
+	// Namespaces whose claims may name the channel; empty for all.
+	Namespaces []string `json:"namespaces,omitempty"`
 	With
 	// Labels are the keys of those that rollout.first looks at. Tenants record no others: a
 	// claim may have any number.

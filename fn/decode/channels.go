@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -82,6 +83,15 @@ func findChannel(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted)
 		}
 	}
 	return g, nil
+}
+
+// mayName returns an error where claims of a namespace may not name a channel.
+func mayName(g tenant.Gate, namespace string) error {
+	ok, err := plan.Lists("spec.namespaces of channel "+g.Name, g.Published.Namespaces, namespace)
+	if err == nil && !ok {
+		err = fmt.Errorf("spec.channel: channel %s is not for claims of namespace %s: leave it out, or ask whoever runs the platform for a channel", g.Name, namespace)
+	}
+	return err
 }
 
 // possibleChannels says what to write in place of a channel that doesn't exist.

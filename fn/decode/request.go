@@ -73,12 +73,16 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}
-	if _, err = findChannel(req, r.XRName, r.Accepted()); err == nil || errors.Is(err, ErrUnread) {
+	gate, err := findChannel(req, r.XRName, r.Accepted())
+	if errors.Is(err, ErrUnread) {
 		return r, err
 	}
 	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) {
-		// A tenant goes on without the channel that it had.
+		// A tenant keeps the channel that it has, and goes on without it if it is gone.
 		return r, nil
+	}
+	if err == nil && r.Plan.Data.Channel == "" {
+		err = mayName(gate, r.Claim.Namespace)
 	}
 	return r, err
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	requests "github.com/virtual-argocd/virtual-argocd/fn/decode"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -116,7 +117,7 @@ func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 		return s, err
 	}
 	ours := map[string]any{}
-	for _, name := range []string{"offer", "rollout", "paused"} {
+	for _, name := range []string{"namespaces", "offer", "rollout", "paused"} {
 		if v, ok := all[name]; ok {
 			ours[name] = v
 		}
@@ -173,6 +174,9 @@ func (c *request) setWith(environments, compositions []wire.Struct) {
 
 // check refuses what no tenant can have. What a single one can't have is said there.
 func (c *request) check() error {
+	if _, err := plan.Lists("spec.namespaces", c.spec.Namespaces, ""); err != nil {
+		return err
+	}
 	if err := channel.Check(c.spec.Rollout); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 // At is the path of a field of the plan.
 func (c Plan) At(field string) string { return "plan " + c.Name + ": data." + field }
 
-// maxNamespaces is how many entries a plan's list of namespaces may have.
+// maxNamespaces is how many entries a list of namespaces may have.
 const maxNamespaces = 256
 
 // namespacePattern is a namespace in which each * stands for any characters.
@@ -60,14 +60,19 @@ var namespacePattern = regexp.MustCompile(`^[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])
 // IsFor reports whether claims of a namespace may have the plan. A composite resource
 // without a claim has no namespace, and may have any plan.
 func (c Plan) IsFor(namespace string) (bool, error) {
-	patterns := c.Data.Namespaces
+	return Lists(c.At("namespaces"), c.Data.Namespaces, namespace)
+}
+
+// Lists reports whether a field that lists namespaces and patterns has a namespace. An empty list has every namespace, and the
+// empty namespace is in every list.
+func Lists(field string, patterns []string, namespace string) (bool, error) {
 	if len(patterns) > maxNamespaces {
-		return false, fmt.Errorf("%s: has %d entries: write %d at most", c.At("namespaces"), len(patterns), maxNamespaces)
+		return false, fmt.Errorf("%s: has %d entries: write %d at most", field, len(patterns), maxNamespaces)
 	}
 	is := namespace == "" || len(patterns) == 0
 	for i, pattern := range patterns {
 		if !namespacePattern.MatchString(pattern) {
-			return false, fmt.Errorf("%s: %.80q is neither a namespace nor a pattern: write one such as team-a or premium-*, in lower case letters, digits, dashes and *", c.At(fmt.Sprintf("namespaces[%d]", i)), pattern)
+			return false, fmt.Errorf("%s: %.80q is neither a namespace nor a pattern: write one such as team-a or premium-*, in lower case letters, digits, dashes and *", fmt.Sprintf("%s[%d]", field, i), pattern)
 		}
 		// Only a malformed pattern is an error of Match, and these have no special character but *.
 		matches, _ := path.Match(pattern, namespace)

@@ -75,6 +75,11 @@ func TestBreak(t *testing.T) {
 	if !f.Has(Slow, "a") || f.Has(Slow, "b") || f.Has(NeverStarts, "a") {
 		t.Error("not just the fault that was given to one tenant")
 	}
+	f.Break("a", proxy.Workload{Name: "argocd-redis"})
+	f.Mend("a", "argocd-redis")
+	if got := f.brokenOf("a"); len(got) != 1 {
+		t.Errorf("with one of two mended, these are broken: %v", got)
+	}
 	f.Heal("a")
 	if got := f.brokenOf("a"); len(got) != 0 {
 		t.Errorf("healed workloads are broken: %v", got)

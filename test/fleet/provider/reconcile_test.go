@@ -52,10 +52,8 @@ func simulate(t *testing.T, objects ...client.Object) (*simulation, fakeManager)
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Release{}, &v1alpha2.Object{}).Build()
 	options := Defaults()
 	options.Durations, options.RecordSize = Durations{}, 10
-	return &simulation{
-		Options: options, host: c, typed: clientset.NewClientset(), kubeconfig: map[string][]byte{tenant.KubeconfigSourceKey: []byte("the kubeconfig")},
-		starting: map[string]bool{}, restarting: map[string]time.Time{},
-	}, fakeManager{client: c}
+	planes := newControlPlanes(options, c, map[string][]byte{tenant.KubeconfigSourceKey: []byte("the kubeconfig")})
+	return &simulation{controlPlanes: planes, host: c, typed: clientset.NewClientset()}, fakeManager{client: c}
 }
 
 // settle reconciles until the provider would only poll.
@@ -192,6 +190,28 @@ func TestControlPlane(t *testing.T) {
 			t.Fatal("the virtual cluster hasn't published its kubeconfig")
 		}
 	}
+}
+
+// TestSilence: a virtual cluster that is silent doesn't answer until it was taken for each reason, nor one that restarts.
+func TestSilence(t *testing.T) {
+	s, mgr := simulate(t, secret("vargo-a", tenant.KubeconfigSource, nil))
+	is := func(what string, answers bool) {
+		t.Helper()
+		if err := s.answers(t.Context(), mgr.client, "vargo-a"); (err == nil) != answers {
+			t.Errorf("%s: answers %t: %v", what, err == nil, err)
+		}
+	}
+	is("at first", true)
+	s.Faults.Give(Silent, "a")
+	s.Faults.Give(Silent, "a")
+	s.Faults.Take(Silent, "a")
+	is("for one of two reasons", false)
+	s.Faults.Take(Silent, "a")
+	s.Faults.Take(Silent, "a")
+	is("for none", true)
+	s.Durations.Restart = time.Minute
+	(&Simulation{planes: s.controlPlanes}).RestartControlPlane("a")
+	is("while it restarts", false)
 }
 
 // TestWorkloads has an Object observe the summary of Argo CD's workloads.

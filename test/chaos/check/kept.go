@@ -102,11 +102,14 @@ func nameOf(resource, namespace, name string) string {
 	return strings.TrimSpace(resource + " " + strings.TrimPrefix(namespace+"/"+name, "/"))
 }
 
+// IsTenant reports whether the object is a tenant itself, and not what belongs to one.
+func (o Object) IsTenant() bool { return o.Name == nameOf(composite, "", o.Tenant) }
+
 // staying are the tenants that exist and aren't being deleted.
 func staying(now []Object) map[string]bool {
 	out := map[string]bool{}
 	for _, o := range now {
-		if o.Name == nameOf(composite, "", o.Tenant) {
+		if o.IsTenant() {
 			out[o.Tenant] = !o.Leaves
 		}
 	}

@@ -46,12 +46,12 @@ type ControlPlane struct {
 	Simulation *provider.Simulation
 	Faults     *provider.Faults
 	// Tenant returns the id of the tenant, "" for one that isn't there.
-	Tenant func(ctx context.Context) string
+	Tenant func() string
 }
 
 // Kill implements Part.
-func (c ControlPlane) Kill(ctx context.Context) error {
-	id := c.Tenant(ctx)
+func (c ControlPlane) Kill(context.Context) error {
+	id := c.Tenant()
 	if id == "" {
 		return ErrNotThere
 	}
@@ -60,13 +60,13 @@ func (c ControlPlane) Kill(ctx context.Context) error {
 }
 
 // Stop implements Part.
-func (c ControlPlane) Stop(ctx context.Context) (func(), error) { return c.give(ctx, provider.Silent) }
+func (c ControlPlane) Stop(context.Context) (func(), error) { return c.give(provider.Silent) }
 
 // Slow implements Slower.
-func (c ControlPlane) Slow(ctx context.Context) (func(), error) { return c.give(ctx, provider.Slow) }
+func (c ControlPlane) Slow(context.Context) (func(), error) { return c.give(provider.Slow) }
 
-func (c ControlPlane) give(ctx context.Context, fault provider.Fault) (func(), error) {
-	id := c.Tenant(ctx)
+func (c ControlPlane) give(fault provider.Fault) (func(), error) {
+	id := c.Tenant()
 	if id == "" {
 		return nil, ErrNotThere
 	}

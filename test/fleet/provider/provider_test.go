@@ -161,6 +161,37 @@ func TestHelm(t *testing.T) {
 	}
 }
 
+// TestCutShort: what was cut short amid an upgrade can be taken back, and what was amid a rollback can't be changed any more.
+func TestCutShort(t *testing.T) {
+	h := helm{records: storage.Init(driver.NewMemory()), name: "argocd", namespace: "argocd", ready: func(context.Context) error { return nil }}
+	chart := &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0", APIVersion: chart.APIVersionV2}}
+	record := func(version int, status release.Status) *release.Release {
+		r := &release.Release{Name: h.name, Version: version, Chart: chart, Info: &release.Info{Status: status}}
+		if err := h.records.Create(r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	record(1, release.StatusDeployed)
+	last := record(2, release.StatusPendingUpgrade)
+	if _, err := h.install(t.Context(), last, chart, nil); !errors.Is(err, errPending) {
+		t.Errorf("an upgrade after one that was cut short: %v", err)
+	}
+	if err := h.rollback(t.Context(), last); err != nil {
+		t.Errorf("taking it back: %v", err)
+	}
+	last = record(4, release.StatusPendingRollback)
+	if _, err := h.install(t.Context(), last, chart, nil); !errors.Is(err, errPending) {
+		t.Errorf("an upgrade after a rollback that was cut short: %v", err)
+	}
+	if err := h.uninstall(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.install(t.Context(), record(1, release.StatusUninstalling), chart, nil); err == nil {
+		t.Error("an upgrade after a removal that was cut short: no error")
+	}
+}
+
 func TestWait(t *testing.T) {
 	if err := wait(t.Context(), time.Millisecond, time.Minute); err != nil {
 		t.Error(err)

@@ -142,6 +142,13 @@ func (r *realClusters) read(ctx context.Context, id string, t *check.Tenant) (pr
 	if t.ArgoCD, err = check.Installed(virtual.Typed, tenant.ArgoCDNamespace, tenant.HelmArgoCD); err != nil {
 		return nil, err
 	}
+	version, err := virtual.Typed.Discovery().ServerVersion()
+	if err != nil {
+		return nil, err
+	}
+	if is := t.Claim.VCluster.KubernetesVersion; version.GitVersion != is {
+		problems = append(problems, fmt.Sprintf("Kubernetes %s runs, and the status says %s", version.GitVersion, is))
+	}
 	settings, err := virtual.Typed.CoreV1().ConfigMaps(tenant.ArgoCDNamespace).Get(ctx, "argocd-cmd-params-cm", metav1.GetOptions{})
 	if err != nil {
 		return nil, err

@@ -77,16 +77,20 @@ const foundWithin = 5 * time.Second
 // disturb disturbs a part of the platform.
 func (r *chaosRun) disturb(ctx context.Context, s schedule.Step) {
 	part := partOf(s, func() string { return r.idOf(schedule.Name(s.Tenant)) })
-	for late := time.Now().Add(foundWithin); ; pause(ctx, 200*time.Millisecond) {
+	what, first := strings.TrimSpace(s.String()), time.Now()
+	for ; ; pause(ctx, 200*time.Millisecond) {
 		began := time.Now()
-		// Of what is disturbed nothing is to stay so.
 		err := parts.Disturb(ctx, part, s)
-		switch {
-		case err == nil:
-			r.say("%s (from %.1fs on)", strings.TrimSpace(s.String()), began.Sub(r.began).Seconds())
+		if err == nil {
+			r.say("%s (from %.1fs on)", what, began.Sub(r.began).Seconds())
 			return
-		case time.Now().After(late) || ctx.Err() != nil:
-			r.say("%s: %v", strings.TrimSpace(s.String()), err)
+		}
+		if s.For > 0 {
+			// What is found late, or was killed by another step, is disturbed for the rest of the time.
+			s.For -= time.Since(began)
+		}
+		if time.Since(first) > foundWithin || s.For < 0 || ctx.Err() != nil {
+			r.say("%s: %v", what, err)
 			return
 		}
 	}

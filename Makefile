@@ -101,6 +101,11 @@ endif
 fleet: ## Measure TENANTS (default 30) simulated tenants, at rest for QUIET (default 1m), on an embedded cluster of their own (root)
 	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,,./fleet,4h)
 
+# It kills parts of its cluster.
+.PHONY: chaos
+chaos: ## Kill, pause and slow parts of the platform while simulated tenants come and go, RUNS (default 5) times; REAL=1 has real tenants, SEED=n repeats a run (root)
+	@export VARGO_CLUSTER=chaos VARGO_CLUSTER_INDEX=2; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,,./chaos,24h)
+
 .PHONY: cluster
 cluster: ## Install everything, ready for claims, on the embedded cluster (root) or on the cluster of KUBECONFIG
 	@$(LAB) install

@@ -8,6 +8,9 @@
 // form of each answer, and leaves a virtual API server alone for a while that has gone
 // over them.
 //
+// Where Helm was cut short amid a rollback or a removal, the proxy shows provider-helm a
+// release that has failed, with which it can go on.
+//
 // It also sums up Argo CD's workloads as one object, with why one isn't available: nothing
 // that a provider can observe by name has that.
 //

@@ -197,6 +197,9 @@ func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request) (written
 	if err != nil {
 		return false, late(ctx, err, within)
 	}
+	if r.Method == http.MethodGet && isSecrets(r.URL.Path) {
+		body = ShowCutShort(body)
+	}
 	send(w, answer.Header.Get("Content-Type"), answer.StatusCode, p.shown(s, r, answer.StatusCode, body))
 	return true, nil
 }

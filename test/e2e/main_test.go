@@ -79,19 +79,6 @@ func run(m *testing.M) int {
 	return 0
 }
 
-// unnamed numbers the pods of the platform in place of their names: the tests restart some.
-func unnamed(listing inventory.Listing) inventory.Listing {
-	out, pods := inventory.Listing{}, 0
-	for o, uid := range listing {
-		if o.Resource.Resource == "pods" && o.Namespace == crossplane {
-			pods++
-			o.Name, uid = fmt.Sprint("pod ", pods), ""
-		}
-		out[o] = uid
-	}
-	return out
-}
-
 // nothingLeft compares the cluster with its state before the first test: every test has deleted its claims, so
 // together they must have left nothing, whatever they did to their tenants.
 func nothingLeft(ctx context.Context) error {
@@ -101,7 +88,8 @@ func nothingLeft(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if diff = inventory.Diff(unnamed(before), unnamed(after)); len(diff) == 0 {
+		// The tests restart some of the platform's pods.
+		if diff = inventory.Diff(before.UnnamedPods(crossplane), after.UnnamedPods(crossplane)); len(diff) == 0 {
 			return nil
 		}
 		if time.Now().After(deadline) {

@@ -59,11 +59,15 @@ func run(m *testing.M) (int, error) {
 	if host, err = kube.New(c.Config); err != nil {
 		return 0, err
 	}
-	simulated := provider.Defaults()
-	simulated.Faults = faults
+	flags := provider.Defaults()
+	flags.Faults = faults
+	simulated, err := provider.New(c.Config, flags)
+	if err != nil {
+		return 0, err
+	}
 	running, ended := sync.WaitGroup{}, error(nil)
 	running.Go(func() {
-		if ended = provider.Run(ctx, c.Config, simulated); ended != nil {
+		if ended = simulated.Run(ctx); ended != nil {
 			fmt.Println("The simulated providers have ended:", ended)
 		}
 	})

@@ -8,8 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
@@ -76,5 +81,44 @@ func TestChartsAreWithinLimits(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// TestCutShort: Helm reads the records that it was cut short at writing as those of a release that has failed.
+func TestCutShort(t *testing.T) {
+	written := fake.NewClientset()
+	records := storage.Init(driver.NewSecrets(written.CoreV1().Secrets("argocd")))
+	for version, status := range map[int]release.Status{1: release.StatusSuperseded, 2: release.StatusPendingUpgrade, 3: release.StatusPendingRollback} {
+		err := records.Create(&release.Release{
+			Name: "argocd", Namespace: "argocd", Version: version, Chart: &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0"}},
+			Config: map[string]any{"status": "pending-rollback"}, Info: &release.Info{Status: status, Description: "Rollback to 1", Notes: "to be read"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := written.CoreV1().Secrets("argocd").List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := json.Marshal(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := corev1.SecretList{}
+	if err := json.Unmarshal(proxy.ShowCutShort(answer), &shown); err != nil {
+		t.Fatal(err)
+	}
+	read := storage.Init(driver.NewSecrets(fake.NewClientset(&shown).CoreV1().Secrets("argocd")))
+	last, err := read.Last("argocd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last.Version != 3 || last.Info.Status != release.StatusFailed || last.Info.Notes != "to be read" || last.Config["status"] != "pending-rollback" || last.Chart.Metadata.Version != "1.0.0" {
+		t.Errorf("Helm reads %+v of revision %d with values %v", last.Info, last.Version, last.Config)
+	}
+	before, err := read.Get("argocd", 2)
+	if err != nil || before.Info.Status != release.StatusPendingUpgrade {
+		t.Errorf("Helm reads %v of the revision before: %v", before, err)
 	}
 }

@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,6 +16,24 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
 )
+
+// controlPlanes are those of the tenants' virtual clusters. They run whether the providers do or not.
+type controlPlanes struct {
+	Options
+	// admin is an administrator of the host.
+	admin client.Client
+	// kubeconfig is what each virtual cluster publishes.
+	kubeconfig map[string][]byte
+
+	mu sync.Mutex
+	// starting are the namespaces whose control planes start, restarting those whose don't answer until then.
+	starting   map[string]bool
+	restarting map[string]time.Time
+}
+
+func newControlPlanes(o Options, admin client.Client, kubeconfig map[string][]byte) *controlPlanes {
+	return &controlPlanes{Options: o, admin: admin, kubeconfig: kubeconfig, starting: map[string]bool{}, restarting: map[string]time.Time{}}
+}
 
 // newKubeconfig makes the data of the Secret that vcluster writes its kubeconfig to.
 func newKubeconfig() (map[string][]byte, error) {
@@ -47,7 +66,7 @@ func newKubeconfig() (map[string][]byte, error) {
 }
 
 // start has the control plane in a namespace publish its kubeconfig when it has started, unless it has already.
-func (s *simulation) start(ctx context.Context, local client.Client, namespace string, installed time.Time) {
+func (s *controlPlanes) start(ctx context.Context, local client.Client, namespace string, installed time.Time) {
 	if s.answers(ctx, local, namespace) == nil {
 		return
 	}
@@ -57,7 +76,7 @@ func (s *simulation) start(ctx context.Context, local client.Client, namespace s
 		return
 	}
 	s.starting[namespace] = true
-	// Control planes run whether the providers do or not.
+	// The provider may end.
 	ctx = context.WithoutCancel(ctx)
 	go func() {
 		defer func() {
@@ -77,21 +96,21 @@ func (s *simulation) start(ctx context.Context, local client.Client, namespace s
 }
 
 // publish writes the kubeconfig.
-func (s *simulation) publish(ctx context.Context, namespace string) error {
-	if err := s.host.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{}); err != nil {
+func (s *controlPlanes) publish(ctx context.Context, namespace string) error {
+	if err := s.admin.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{}); err != nil {
 		return err
 	}
-	if s.Faults.Has(NeverStarts, tenantOf(namespace)) {
+	if id := tenantOf(namespace); s.Faults.Has(NeverStarts, id) || s.Faults.Has(Silent, id) {
 		return fmt.Errorf("the control plane in %s doesn't start", namespace)
 	}
-	return s.host.Create(ctx, &corev1.Secret{
+	return s.admin.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tenant.KubeconfigSource},
 		Data:       s.kubeconfig,
 	})
 }
 
 // restart has the virtual cluster in a namespace not answer for a while.
-func (s *simulation) restart(namespace string) {
+func (s *controlPlanes) restart(namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.restarting[namespace] = time.Now().Add(s.Faults.takes(tenantOf(namespace), s.Durations.Restart))

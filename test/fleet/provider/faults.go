@@ -21,6 +21,8 @@ const (
 	UpgradeFails Fault = "UpgradeFails"
 	// UpgradeDegrades has Argo CD's API server fail after a change of argo-cd that Helm found ready.
 	UpgradeDegrades Fault = "UpgradeDegrades"
+	// Silent has a virtual cluster not answer.
+	Silent Fault = "Silent"
 	// Slow makes everything in a virtual cluster take SlowBy times as long.
 	Slow Fault = "Slow"
 )
@@ -35,15 +37,15 @@ type Faults struct {
 
 	mu     sync.RWMutex
 	shares map[Fault]float64
-	// given are faults that single tenants have.
-	given map[string]map[Fault]bool
+	// given is how many times single tenants were given faults that they still have.
+	given map[string]map[Fault]int
 	// broken are workloads that are other than they should be, by tenant and name.
 	broken map[string]map[string]proxy.Workload
 }
 
 // NewFaults returns faults that nobody has yet.
 func NewFaults(seed uint64) *Faults {
-	return &Faults{seed: seed, shares: map[Fault]float64{}, given: map[string]map[Fault]bool{}, broken: map[string]map[string]proxy.Workload{}}
+	return &Faults{seed: seed, shares: map[Fault]float64{}, given: map[string]map[Fault]int{}, broken: map[string]map[string]proxy.Workload{}}
 }
 
 // Set gives a fault to a share of all tenants, from 0 to 1.
@@ -58,9 +60,18 @@ func (f *Faults) Give(fault Fault, tenant string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.given[tenant] == nil {
-		f.given[tenant] = map[Fault]bool{}
+		f.given[tenant] = map[Fault]int{}
 	}
-	f.given[tenant][fault] = true
+	f.given[tenant][fault]++
+}
+
+// Take undoes one Give. A tenant has a fault until it was taken as often as given.
+func (f *Faults) Take(fault Fault, tenant string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.given[tenant][fault] > 0 {
+		f.given[tenant][fault]--
+	}
 }
 
 // Has reports whether a tenant has a fault. Who has it at a share has it at each higher one.
@@ -70,7 +81,7 @@ func (f *Faults) Has(fault Fault, tenant string) bool {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d/%s/%s", f.seed, fault, tenant)
 	// FNV spreads the end of its input over the lower bits.
-	return f.given[tenant][fault] || float64(h.Sum64()&math.MaxUint16)/(math.MaxUint16+1) < f.shares[fault]
+	return f.given[tenant][fault] > 0 || float64(h.Sum64()&math.MaxUint16)/(math.MaxUint16+1) < f.shares[fault]
 }
 
 // Break has one of a tenant's workloads be as given, whatever else holds: unavailable, missing or without replicas.
@@ -81,6 +92,13 @@ func (f *Faults) Break(tenant string, w proxy.Workload) {
 		f.broken[tenant] = map[string]proxy.Workload{}
 	}
 	f.broken[tenant][w.Name] = w
+}
+
+// Mend undoes the Break of one workload.
+func (f *Faults) Mend(tenant, workload string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.broken[tenant], workload)
 }
 
 // Heal undoes each Break of a tenant, and takes from it what Give gave.

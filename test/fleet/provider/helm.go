@@ -10,6 +10,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/releaseutil"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
@@ -32,10 +33,20 @@ func newRecords(typed kubernetes.Interface, namespace string, most int) *storage
 	return records
 }
 
+// errPending is Helm's own error where something was cut short.
+var errPending = errors.New("another operation (install/upgrade/rollback) is in progress")
+
 // install does what `helm install` and `helm upgrade` do, depending on the last release, which may be nil.
 func (h helm) install(ctx context.Context, last *release.Release, chart *chart.Chart, values map[string]any) (*release.Release, error) {
 	if last == nil {
 		return h.release(ctx, 1, chart, values, release.StatusPendingInstall, "Install complete")
+	}
+	if last.Info.Status.IsPending() {
+		return nil, errPending
+	}
+	// Without a release that is deployed Helm upgrades only one that has failed or was replaced.
+	if _, err := h.records.Deployed(h.name); err != nil && last.Info.Status != release.StatusFailed && last.Info.Status != release.StatusSuperseded {
+		return nil, fmt.Errorf("cannot find the deployed release: %w", err)
 	}
 	return h.release(ctx, last.Version+1, chart, values, release.StatusPendingUpgrade, "Upgrade complete")
 }
@@ -55,6 +66,14 @@ func (h helm) uninstall() error {
 	history, err := h.records.History(h.name)
 	if errors.Is(err, driver.ErrReleaseNotFound) {
 		return nil
+	}
+	if n := len(history); n > 0 {
+		// Helm removes the objects of the release next.
+		releaseutil.SortByRevision(history)
+		history[n-1].SetStatus(release.StatusUninstalling, "Deletion in progress (or silently failed)")
+		if err := h.records.Update(history[n-1]); err != nil {
+			return fmt.Errorf("cannot write the record of the release: %w", err)
+		}
 	}
 	for _, r := range history {
 		if _, err := h.records.Delete(h.name, r.Version); err != nil {

@@ -75,6 +75,11 @@ func TestBreak(t *testing.T) {
 	if !f.Has(Slow, "a") || f.Has(Slow, "b") || f.Has(NeverStarts, "a") {
 		t.Error("not just the fault that was given to one tenant")
 	}
+	f.Break("a", proxy.Workload{Name: "argocd-redis"})
+	f.Mend("a", "argocd-redis")
+	if got := f.brokenOf("a"); len(got) != 1 {
+		t.Errorf("with one of two mended, these are broken: %v", got)
+	}
 	f.Heal("a")
 	if got := f.brokenOf("a"); len(got) != 0 {
 		t.Errorf("healed workloads are broken: %v", got)
@@ -153,6 +158,37 @@ func TestHelm(t *testing.T) {
 	}
 	if _, err := h.records.Last(h.name); !errors.Is(err, driver.ErrReleaseNotFound) {
 		t.Errorf("uninstalled: %v", err)
+	}
+}
+
+// TestCutShort: what was cut short amid an upgrade can be taken back, and what was amid a rollback can't be changed any more.
+func TestCutShort(t *testing.T) {
+	h := helm{records: storage.Init(driver.NewMemory()), name: "argocd", namespace: "argocd", ready: func(context.Context) error { return nil }}
+	chart := &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0", APIVersion: chart.APIVersionV2}}
+	record := func(version int, status release.Status) *release.Release {
+		r := &release.Release{Name: h.name, Version: version, Chart: chart, Info: &release.Info{Status: status}}
+		if err := h.records.Create(r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	record(1, release.StatusDeployed)
+	last := record(2, release.StatusPendingUpgrade)
+	if _, err := h.install(t.Context(), last, chart, nil); !errors.Is(err, errPending) {
+		t.Errorf("an upgrade after one that was cut short: %v", err)
+	}
+	if err := h.rollback(t.Context(), last); err != nil {
+		t.Errorf("taking it back: %v", err)
+	}
+	last = record(4, release.StatusPendingRollback)
+	if _, err := h.install(t.Context(), last, chart, nil); !errors.Is(err, errPending) {
+		t.Errorf("an upgrade after a rollback that was cut short: %v", err)
+	}
+	if err := h.uninstall(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.install(t.Context(), record(1, release.StatusUninstalling), chart, nil); err == nil {
+		t.Error("an upgrade after a removal that was cut short: no error")
 	}
 }
 

@@ -23,7 +23,7 @@ func tenantOf(namespace string) string { return strings.TrimPrefix(namespace, na
 // reach reads the credentials of a ProviderConfig and returns the namespace of the virtual cluster that they are for, ""
 // for the host. A virtual cluster that doesn't answer is an error. ProviderConfigs for virtual clusters are named after
 // the tenant's namespace.
-func (s *simulation) reach(ctx context.Context, local client.Client, config string, credentials xpv1.CommonCredentialSelectors) (string, error) {
+func (s *controlPlanes) reach(ctx context.Context, local client.Client, config string, credentials xpv1.CommonCredentialSelectors) (string, error) {
 	ref := credentials.SecretRef
 	if ref == nil {
 		return "", nil
@@ -42,13 +42,13 @@ func (s *simulation) reach(ctx context.Context, local client.Client, config stri
 }
 
 // answers returns an error if the virtual cluster in a namespace doesn't answer.
-func (s *simulation) answers(ctx context.Context, local client.Client, namespace string) error {
+func (s *controlPlanes) answers(ctx context.Context, local client.Client, namespace string) error {
 	if err := local.Get(ctx, client.ObjectKey{Namespace: namespace, Name: tenant.KubeconfigSource}, &corev1.Secret{}); err != nil {
 		return fmt.Errorf("Kubernetes cluster unreachable: %w", err) //nolint:staticcheck // Helm's words.
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Now().Before(s.restarting[namespace]) {
+	if s.Faults.Has(Silent, tenantOf(namespace)) || time.Now().Before(s.restarting[namespace]) {
 		return errors.New("Kubernetes cluster unreachable: connection refused") //nolint:staticcheck // Helm's words.
 	}
 	delete(s.restarting, namespace)

@@ -13,6 +13,7 @@ import (
 	kubernetesv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/v1alpha1"
 	kubeconfig "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/config"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	helmrelease "helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -52,10 +53,8 @@ func simulate(t *testing.T, objects ...client.Object) (*simulation, fakeManager)
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Release{}, &v1alpha2.Object{}).Build()
 	options := Defaults()
 	options.Durations, options.RecordSize = Durations{}, 10
-	return &simulation{
-		Options: options, host: c, typed: clientset.NewClientset(), kubeconfig: map[string][]byte{tenant.KubeconfigSourceKey: []byte("the kubeconfig")},
-		starting: map[string]bool{}, restarting: map[string]time.Time{},
-	}, fakeManager{client: c}
+	planes := newControlPlanes(options, c, map[string][]byte{tenant.KubeconfigSourceKey: []byte("the kubeconfig")})
+	return &simulation{controlPlanes: planes, host: c, typed: clientset.NewClientset()}, fakeManager{client: c}
 }
 
 // settle reconciles until the provider would only poll.
@@ -174,6 +173,46 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+// TestReleaseCutShort: a release of argo-cd on which Helm was cut short is installed again.
+func TestReleaseCutShort(t *testing.T) {
+	for name, c := range map[string]struct {
+		// cut are the records that Helm leaves behind.
+		cut  []helmrelease.Status
+		want int
+	}{
+		"Install":  {[]helmrelease.Status{helmrelease.StatusPendingInstall}, 1},
+		"Removal":  {[]helmrelease.Status{helmrelease.StatusUninstalling}, 1},
+		"Upgrade":  {[]helmrelease.Status{helmrelease.StatusDeployed, helmrelease.StatusPendingUpgrade}, 4},
+		"Rollback": {[]helmrelease.Status{helmrelease.StatusDeployed, helmrelease.StatusFailed, helmrelease.StatusPendingRollback}, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cr := newRelease("a-argocd", "argocd", "vargo-a")
+			s, mgr := simulate(t, cr,
+				&helmv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}, Spec: configOf("a-kubeconfig", tenant.ProxiedKey)},
+				secret("crossplane-system", "a-kubeconfig", map[string][]byte{tenant.ProxiedKey: []byte("a way")}),
+				secret("vargo-a", tenant.KubeconfigSource, nil))
+			records := newRecords(s.typed, "vargo-a", 3)
+			for i, status := range c.cut {
+				config := map[string]any{"replicas": 1.0}
+				if status == helmrelease.StatusDeployed || status == helmrelease.StatusPendingRollback {
+					config["replicas"] = 2.0
+				}
+				r := &helmrelease.Release{Name: "argocd", Version: i + 1, Chart: chartOf(cr), Config: config, Info: &helmrelease.Info{Status: status}}
+				if err := records.Create(r); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 5 {
+				settle(t, s.releaseReconciler(mgr, "releases", s.Helm.Poll), cr.Name, s.Helm.Poll)
+			}
+			last, err := records.Last("argocd")
+			if err != nil || last.Version != c.want || last.Info.Status != helmrelease.StatusDeployed || last.Config["replicas"] != 1.0 {
+				t.Errorf("got %+v: %v; want revision %d with one replica", last, err, c.want)
+			}
+		})
+	}
+}
+
 // TestControlPlane has a virtual cluster publish its kubeconfig.
 func TestControlPlane(t *testing.T) {
 	release := newRelease("a-vcluster", "vcluster", "host-vargo-a")
@@ -192,6 +231,28 @@ func TestControlPlane(t *testing.T) {
 			t.Fatal("the virtual cluster hasn't published its kubeconfig")
 		}
 	}
+}
+
+// TestSilence: a virtual cluster that is silent doesn't answer until it was taken for each reason, nor one that restarts.
+func TestSilence(t *testing.T) {
+	s, mgr := simulate(t, secret("vargo-a", tenant.KubeconfigSource, nil))
+	is := func(what string, answers bool) {
+		t.Helper()
+		if err := s.answers(t.Context(), mgr.client, "vargo-a"); (err == nil) != answers {
+			t.Errorf("%s: answers %t: %v", what, err == nil, err)
+		}
+	}
+	is("at first", true)
+	s.Faults.Give(Silent, "a")
+	s.Faults.Give(Silent, "a")
+	s.Faults.Take(Silent, "a")
+	is("for one of two reasons", false)
+	s.Faults.Take(Silent, "a")
+	s.Faults.Take(Silent, "a")
+	is("for none", true)
+	s.Durations.Restart = time.Minute
+	(&Simulation{planes: s.controlPlanes}).RestartControlPlane("a")
+	is("while it restarts", false)
 }
 
 // TestWorkloads has an Object observe the summary of Argo CD's workloads.

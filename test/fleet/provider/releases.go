@@ -25,6 +25,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // helmTimeout is provider-helm's flag --timeout.
@@ -110,6 +112,10 @@ func (e *externalRelease) Observe(ctx context.Context, cr *v1beta1.Release) (man
 	}
 	if err != nil {
 		return managed.ExternalObservation{}, fmt.Errorf("failed to get last helm release: %w", err)
+	}
+	if !e.onHost && proxy.CutShort(string(last.Info.Status)) {
+		// The proxy shows it so.
+		last.Info.Status = release.StatusFailed
 	}
 	e.last = last
 	cr.Status.AtProvider = observation(last)

@@ -58,6 +58,15 @@ func Create(ctx context.Context, t testing.TB, host *kube.Cluster, c *Claim) *Li
 	return l
 }
 
+// Find returns a claim that exists, or may exist.
+func Find(host *kube.Cluster, namespace, name string) (*Live, error) {
+	client, err := host.Resource(GVK, namespace)
+	if err != nil {
+		return nil, err
+	}
+	return &Live{Namespace: namespace, Name: name, host: host, client: client, gvk: GVK}, nil
+}
+
 // State reads the claim.
 func (l *Live) State(ctx context.Context) (*State, error) {
 	o, err := l.client.Get(ctx, l.Name, metav1.GetOptions{})

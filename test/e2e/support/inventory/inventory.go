@@ -115,6 +115,19 @@ func Diff(before, after Listing) []string {
 	return out
 }
 
+// UnnamedPods has the pods of a namespace numbered in place of their names: some may have been replaced.
+func (l Listing) UnnamedPods(namespace string) Listing {
+	out, pods := Listing{}, 0
+	for o, uid := range l {
+		if o.Resource.Resource == "pods" && o.Namespace == namespace {
+			pods++
+			o.Name, uid = fmt.Sprint("pod ", pods), ""
+		}
+		out[o] = uid
+	}
+	return out
+}
+
 // About are the objects whose name or namespace begins with one of the words, or has one after a dash: what belongs to
 // a tenant.
 func (l Listing) About(words ...string) Listing {

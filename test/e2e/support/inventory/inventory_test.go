@@ -59,3 +59,20 @@ func TestAbout(t *testing.T) {
 		t.Errorf("\na tenant's objects carry its name in theirs or in their namespace's\nAbout(...): -want, +got:\n%s", diff)
 	}
 }
+
+func TestUnnamedPods(t *testing.T) {
+	pods := schema.GroupResource{Resource: "pods"}
+	with := func(system, other string) Listing {
+		return Listing{{pods, "system", system}: "1", {pods, "default", other}: "2"}.UnnamedPods("system")
+	}
+	if diff := Diff(with("a", "c"), with("b", "c")); len(diff) > 0 {
+		t.Errorf("a pod of another name is another one: %v", diff)
+	}
+	if diff := Diff(with("a", "c"), with("a", "d")); len(diff) != 2 {
+		t.Errorf("a pod elsewhere is the same under another name: %v", diff)
+	}
+	two := Listing{{pods, "system", "a"}: "1", {pods, "system", "b"}: "3", {pods, "default", "c"}: "2"}.UnnamedPods("system")
+	if diff := Diff(with("a", "c"), two); len(diff) != 1 {
+		t.Errorf("two pods are as one: %v", diff)
+	}
+}

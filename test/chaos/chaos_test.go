@@ -1,0 +1,127 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/diagnose"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
+)
+
+// keep leaves what a run that failed has made in place, to look at.
+var keep = os.Getenv("E2E_KEEP") != ""
+
+// TestChaos makes the runs of those seeds that have failed once, and RUNS more, each on the cluster of the run before. With SEED it makes
+// the run of that seed alone.
+func TestChaos(t *testing.T) {
+	createNamespace(t.Context(), t)
+	all, good := seedsOf(t), 0
+	for i, seed := range all {
+		fmt.Printf("\nRun %d of %d: SEED=%d\n", i+1, len(all), seed)
+		clean := false
+		if t.Run(fmt.Sprintf("SEED=%d", seed), func(t *testing.T) { clean = play(t.Context(), t, seed) }) {
+			good++
+		}
+		if !clean {
+			break
+		}
+	}
+	fmt.Printf("\n%d of %d runs were good.\n", good, len(all))
+}
+
+func seedsOf(t *testing.T) []uint64 {
+	t.Helper()
+	if seed := number(t, "SEED", 0); seed != 0 {
+		return []uint64{seed}
+	}
+	byDefault := uint64(5)
+	if realParts {
+		byDefault = 1
+	}
+	out := tenants.seeds()
+	for range number(t, "RUNS", byDefault) {
+		// Short enough to be written down by hand.
+		out = append(out, 1+rand.Uint64N(999_999))
+	}
+	return out
+}
+
+// play makes the run of a seed. It reports whether nothing is left of it.
+func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
+	s := schedule.New(seed, tenants.options())
+	fmt.Print(s)
+	before, err := inventory.Take(ctx, host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for plan, value := range s.Plans {
+		if err := applyPlan(ctx, plan, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := newRun(t, s)
+	observing, stop := context.WithCancel(ctx)
+	observer := sync.WaitGroup{}
+	observer.Go(func() { r.observe(observing) })
+	r.take(ctx)
+	r.await(ctx, tenants.readyWithin(), "All tenants are as wanted", r.untrue)
+	stop()
+	observer.Wait()
+	if err := r.lost(); err != nil {
+		t.Errorf("SEED=%d: lost:\n  %v", seed, err)
+	}
+	if t.Failed() {
+		dump(ctx, t, seed)
+		if keep {
+			return false
+		}
+	}
+	return r.await(ctx, tenants.goneWithin(), "Nothing is left", func(ctx context.Context) []string { return r.remains(ctx, before) })
+}
+
+// remains deletes all claims and, once their tenants are gone, the plans, and says what there is that there wasn't before.
+func (r *chaosRun) remains(ctx context.Context, before inventory.Listing) []string {
+	for name := range r.Wanted() {
+		if err := remove(ctx, name); err != nil {
+			return []string{err.Error()}
+		}
+	}
+	left, err := check.Objects(ctx, host, namespace)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if len(left) > 0 {
+		return []string{fmt.Sprintf("%d objects of tenants, such as %s", len(left), left[0].Name)}
+	}
+	for plan := range r.Plans {
+		if err := removePlan(ctx, plan); err != nil {
+			return []string{err.Error()}
+		}
+	}
+	after, err := inventory.Take(ctx, host)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	// Its pods are other ones by now.
+	return inventory.Diff(before.UnnamedPods(crossplane), after.UnnamedPods(crossplane))
+}
+
+// dump writes the state of the cluster down.
+func dump(ctx context.Context, t *testing.T, seed uint64) {
+	t.Helper()
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("virtual-argocd-chaos-%d-%s", seed, time.Now().Format("150405")))
+	if err := diagnose.Dump(ctx, host, dir, func(namespace string) bool { return namespace == crossplane }); err != nil {
+		t.Log("cannot write all of the cluster's state down:", err)
+	}
+	t.Log("the state of the cluster is in", dir)
+}

@@ -1,0 +1,221 @@
+package check
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/release"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+)
+
+var wanted = Wanted{Spec: schedule.Spec{Plan: "a", Value: 7, ArgoCD: "9.3.7", Kubernetes: "v1.35.4"}, PlanValue: 8}
+
+// object of a kind, with conditions Ready and Synced.
+func object(kind, name, composed string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{
+		"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "Ready", "status": "True", "observedGeneration": int64(3)},
+			map[string]any{"type": "Synced", "status": "True"},
+		}},
+	}}
+	o.SetKind(kind)
+	o.SetName(name)
+	o.SetGeneration(3)
+	o.SetAnnotations(map[string]string{"crossplane.io/composition-resource-name": composed})
+	return o
+}
+
+func set(t *testing.T, o *unstructured.Unstructured, value any, path ...string) {
+	t.Helper()
+	if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func params(values ...string) map[string]any {
+	is := map[string]any{}
+	for i := 0; i < len(values); i += 2 {
+		is[values[i]] = values[i+1]
+	}
+	return map[string]any{"configs": map[string]any{"params": is}}
+}
+
+// asWanted is a tenant without problems.
+func asWanted(t *testing.T) Tenant {
+	t.Helper()
+	s := &claim.State{Object: &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"plan": "a"}}}, Phase: "Ready"}
+	for _, kind := range []string{"Ready", "Synced", "SpecAccepted", "VirtualClusterReady", "ArgoCDReady"} {
+		s.Conditions = append(s.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
+	}
+	s.ArgoCD.ChartVersion, s.ArgoCD.DesiredChartVersion = "9.3.7", "9.3.7"
+	s.VCluster.Version, s.VCluster.DesiredVersion = "0.36.1", "0.36.1"
+	s.VCluster.KubernetesVersion, s.VCluster.DesiredKubernetesVersion = "v1.35.4", "v1.35.4"
+
+	a := tenant.Accepted{Version: 1}
+	a.Spec.Plan, a.Spec.ArgoCDChartVersion, a.Spec.KubernetesVersion = "a", "9.3.7", "v1.35.4"
+	a.Spec.ArgoCDValues = params(ClaimParameter, "7")
+	plan, err := json.Marshal(params(PlanParameter, "8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Plan.Data.Values.ArgoCD = &runtime.RawExtension{Raw: plan}
+	data, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := object("Secret", "chaos0-x-accepted", tenant.AcceptedSecret)
+	delete(accepted.Object, "status")
+	set(t, accepted, base64.StdEncoding.EncodeToString(data), "data", tenant.AcceptedKey)
+
+	out := Tenant{Claim: s, XR: object("XVirtualArgoCD", "chaos0-x", ""), Settings: map[string]string{ClaimParameter: "7", PlanParameter: "8"}}
+	installed := func(name, version string, revision int, config map[string]any) *release.Release {
+		o := object("Release", "chaos0-x-"+name, name)
+		set(t, o, int64(revision), "status", "atProvider", "revision")
+		set(t, o, version, "spec", "forProvider", "chart", "version")
+		out.Composed = append(out.Composed, o)
+		return &release.Release{
+			Version: revision, Info: &release.Info{Status: release.StatusDeployed},
+			Chart: &chart.Chart{Metadata: &chart.Metadata{Version: version}}, Config: config,
+		}
+	}
+	out.VCluster = installed(tenant.VClusterRelease, "0.36.1", 2, map[string]any{"controlPlane": map[string]any{"distro": map[string]any{"k8s": map[string]any{"version": "v1.35.4"}}}})
+	out.ArgoCD = installed(tenant.ArgoCDRelease, "9.3.7", 4, params(ClaimParameter, "7", PlanParameter, "8"))
+	out.Composed = append(out.Composed, accepted)
+	return out
+}
+
+func TestProblems(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(t *testing.T, is *Tenant)
+		want   string
+	}{
+		"AsWanted":             {func(*testing.T, *Tenant) {}, ""},
+		"Degraded":             {func(_ *testing.T, is *Tenant) { is.Claim.Phase = "Degraded" }, "the phase is Degraded"},
+		"NotSynced":            {func(_ *testing.T, is *Tenant) { is.Claim.Conditions[1].Status = metav1.ConditionFalse }, "condition Synced is False"},
+		"Refused":              {func(_ *testing.T, is *Tenant) { is.Claim.Conditions[2].Status = metav1.ConditionFalse }, "condition SpecAccepted is False"},
+		"OtherPlan":            {func(t *testing.T, is *Tenant) { set(t, is.Claim.Object, "b", "status", "plan") }, "the plan by the status is b"},
+		"CompositeIsOld":       {func(_ *testing.T, is *Tenant) { is.XR.SetGeneration(4) }, "Ready of the composite resource is about is 3, want 4"},
+		"CompositeSaysNothing": {func(_ *testing.T, is *Tenant) { delete(is.XR.Object, "status") }, "Ready of the composite resource is missing"},
+		"ReleaseFails": {func(t *testing.T, is *Tenant) {
+			set(t, is.Composed[0], []any{map[string]any{"type": "Synced", "status": "False", "message": "cannot"}}, "status", "conditions")
+		}, "Release chaos0-x-vcluster: Synced is False:  cannot"},
+		"ReleaseLeaves": {func(_ *testing.T, is *Tenant) {
+			now := metav1.Now()
+			is.Composed[0].SetDeletionTimestamp(&now)
+		}, "is being deleted"},
+		"ReleaseMissing":  {func(_ *testing.T, is *Tenant) { is.Composed = is.Composed[1:] }, "the Release vcluster is missing"},
+		"AcceptedMissing": {func(_ *testing.T, is *Tenant) { is.Composed = is.Composed[:2] }, "what is accepted is missing"},
+		"AcceptedBroken":  {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30x", "data", tenant.AcceptedKey) }, "cannot read what is accepted"},
+		"AcceptedOld":     {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30=", "data", tenant.AcceptedKey) }, "the accepted value is , want 7"},
+		"StatusOld":       {func(_ *testing.T, is *Tenant) { is.Claim.ArgoCD.ChartVersion = "9.3.6" }, "the chart version of Argo CD by the status is 9.3.6"},
+		"KubernetesOld":   {func(_ *testing.T, is *Tenant) { is.Claim.VCluster.KubernetesVersion = "v1.34.0" }, "the installed Kubernetes version is v1.35.4, want v1.34.0"},
+		"InstalledOld":    {func(_ *testing.T, is *Tenant) { is.ArgoCD.Chart.Metadata.Version = "9.3.6" }, "the installed chart version of Argo CD is 9.3.6"},
+		"InstalledFailed": {func(_ *testing.T, is *Tenant) { is.ArgoCD.Info.Status = release.StatusPendingUpgrade }, "the release argocd is pending-upgrade"},
+		"RevisionOld":     {func(_ *testing.T, is *Tenant) { is.ArgoCD.Version = 5 }, "the revision of the Release argocd is 4, want 5"},
+		"ValueOld":        {func(_ *testing.T, is *Tenant) { is.ArgoCD.Config = params(ClaimParameter, "6") }, "the installed value is 6, want 7"},
+		"PlanOld":         {func(_ *testing.T, is *Tenant) { is.ArgoCD.Config = params(PlanParameter, "7") }, "the installed value of the plan is 7, want 8"},
+		"SettingsOld":     {func(_ *testing.T, is *Tenant) { is.Settings[ClaimParameter] = "6" }, "the value in the virtual cluster is 6, want 7"},
+		"SettingsUnknown": {func(_ *testing.T, is *Tenant) { is.Settings = nil }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := asWanted(t)
+			c.change(t, &is)
+			got := is.Problems(wanted)
+			if c.want == "" && len(got) > 0 || c.want != "" && !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, c.want) }) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestKept(t *testing.T) {
+	xr := Object{Name: "xvirtualargocds chaos0-x", Tenant: "chaos0-x", UID: "1"}
+	namespace := Object{Name: "namespaces. vargo-chaos0-x", Tenant: "chaos0-x", UID: "2"}
+	installed := Object{Name: "releases. chaos0-x-argocd", Tenant: "chaos0-x", UID: "3", Revision: 4}
+	leaving := func(o Object) Object {
+		o.Leaves = true
+		return o
+	}
+	ready := func(o Object, at string) Object {
+		o.ReadyAt = at
+		return o
+	}
+	at := func(o Object, revision int64) Object {
+		o.Revision = revision
+		return o
+	}
+	other := func(o Object) Object {
+		o.UID = "9"
+		return o
+	}
+	for name, c := range map[string]struct {
+		seen [][]Object
+		want string
+	}{
+		"Kept":           {[][]Object{{xr}, {namespace, xr}, {namespace, xr}}, ""},
+		"Gone":           {[][]Object{{namespace, xr}, {xr}}, "namespaces. vargo-chaos0-x is gone"},
+		"Back":           {[][]Object{{namespace, xr}, {xr}, {namespace, xr}}, ""},
+		"Replaced":       {[][]Object{{namespace, xr}, {other(namespace), xr}}, "was replaced"},
+		"Leaves":         {[][]Object{{leaving(namespace), xr}}, "is being deleted"},
+		"TenantLeaves":   {[][]Object{{namespace, xr}, {leaving(namespace), leaving(xr)}, {leaving(xr)}}, ""},
+		"TenantGone":     {[][]Object{{namespace, xr}, {leaving(namespace)}, {}}, ""},
+		"TenantReplaced": {[][]Object{{xr}, {other(xr)}}, "was replaced"},
+		"ReadyAgain":     {[][]Object{{ready(xr, "noon")}, {ready(xr, "one")}}, `was ready first at noon, and then at "one"`},
+		"ReadyForgotten": {[][]Object{{ready(xr, "noon")}, {xr}}, "was ready first at noon"},
+		"InstalledAnew":  {[][]Object{{installed, ready(xr, "noon")}, {at(installed, 1), ready(xr, "noon")}}, "was at revision 4, and then at 1"},
+		"TakenBackFirst": {[][]Object{{installed, xr}, {at(installed, 1), xr}}, ""},
+		"Upgraded":       {[][]Object{{installed, ready(xr, "noon")}, {at(installed, 5), ready(xr, "noon")}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := NewKept()
+			for _, now := range c.seen {
+				k.See(now)
+			}
+			got := strings.Join(k.Lost(), "\n")
+			if (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
+				t.Errorf("lost is %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestObjectOf(t *testing.T) {
+	labelled := func(o *unstructured.Unstructured, label string) *unstructured.Unstructured {
+		o.SetUID("1")
+		o.SetLabels(map[string]string{label: "chaos0-x"})
+		return o
+	}
+	xr := object("XVirtualArgoCD", "chaos0-x", "")
+	set(t, xr, "noon", "status", "readyAt")
+	volume := object("PersistentVolumeClaim", "data-vcluster-0", "")
+	volume.SetNamespace("vargo-chaos0-x")
+	own := object("PersistentVolumeClaim", "redis", "")
+	own.SetNamespace("vargo-chaos0-x")
+	installed := labelled(object("Release", "chaos0-x-argocd", tenant.ArgoCDRelease), "crossplane.io/composite")
+	set(t, installed, int64(3), "status", "atProvider", "revision")
+	for _, c := range []struct {
+		resource string
+		o        *unstructured.Unstructured
+		want     Object
+	}{
+		{composite, xr, Object{Name: "xvirtualargocds chaos0-x", Tenant: "chaos0-x", ReadyAt: "noon"}},
+		{"namespaces", labelled(object("Namespace", "vargo-chaos0-x", ""), "virtualargocd.io/tenant"), Object{Name: "namespaces. vargo-chaos0-x", Tenant: "chaos0-x", UID: "1"}},
+		{"persistentvolumeclaims", volume, Object{Name: "persistentvolumeclaims. vargo-chaos0-x/data-vcluster-0", Tenant: "chaos0-x"}},
+		{"persistentvolumeclaims", own, Object{Name: "persistentvolumeclaims. vargo-chaos0-x/redis"}},
+		{"releases", installed, Object{Name: "releases. chaos0-x-argocd", Tenant: "chaos0-x", UID: "1", Revision: 3}},
+	} {
+		if got := objectOf(c.resource, c.o); got != c.want {
+			t.Errorf("got %+v, want %+v", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package check
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+// An Object of a tenant.
+type Object struct {
+	// Name tells it from all others, and Tenant is the composite resource that it belongs to.
+	Name, Tenant string
+	UID          types.UID
+	// Leaves reports whether it is being deleted.
+	Leaves bool
+	// ReadyAt is when a composite resource was ready for the first time.
+	ReadyAt string
+	// Revision of a Release.
+	Revision int64
+}
+
+// Kept notes what tenants have, and what they lose while they exist.
+type Kept struct {
+	// seen is what there is or was, each object as it was when it was seen first, with the highest revision that it had.
+	seen map[string]Object
+	last []Object
+	lost map[string]bool
+}
+
+// NewKept returns a note of nothing.
+func NewKept() *Kept { return &Kept{seen: map[string]Object{}, lost: map[string]bool{}} }
+
+// See notes what there is. Composite resources must have been read after what belongs to them.
+func (k *Kept) See(now []Object) {
+	k.last = now
+	stays, ready := staying(now), map[string]bool{}
+	for _, o := range now {
+		ready[o.Tenant] = ready[o.Tenant] || o.ReadyAt != ""
+	}
+	for _, o := range now {
+		if !stays[o.Tenant] {
+			continue
+		}
+		if !ready[o.Tenant] {
+			// A first installation that failed is taken back.
+			o.Revision = 0
+		}
+		was, known := k.seen[o.Name]
+		if !known {
+			was = o
+		}
+		lost := func(problem string, args ...any) { k.lost[o.Name+" "+fmt.Sprintf(problem, args...)] = true }
+		switch {
+		case o.Leaves:
+			lost("is being deleted")
+		case was.UID != o.UID:
+			lost("was replaced by another one")
+		case was.ReadyAt != "" && was.ReadyAt != o.ReadyAt:
+			lost("was ready first at %s, and then at %q", was.ReadyAt, o.ReadyAt)
+		case was.Revision > o.Revision:
+			lost("was at revision %d, and then at %d", was.Revision, o.Revision)
+		}
+		if was.ReadyAt == "" {
+			was.ReadyAt = o.ReadyAt
+		}
+		was.Revision = max(was.Revision, o.Revision)
+		k.seen[o.Name] = was
+	}
+}
+
+// Lost says what tenants have lost that exist now.
+func (k *Kept) Lost() []string {
+	stays, is := staying(k.last), map[string]bool{}
+	for _, o := range k.last {
+		is[o.Name] = true
+	}
+	var out []string
+	for name, o := range k.seen {
+		if stays[o.Tenant] && !is[name] {
+			out = append(out, name+" is gone")
+		}
+	}
+	for problem := range k.lost {
+		out = append(out, problem)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// composite is the kind of tenants.
+const composite = "xvirtualargocds"
+
+func nameOf(resource, namespace, name string) string {
+	return strings.TrimSpace(resource + " " + strings.TrimPrefix(namespace+"/"+name, "/"))
+}
+
+// IsTenant reports whether the object is a tenant itself, and not what belongs to one.
+func (o Object) IsTenant() bool { return o.Name == nameOf(composite, "", o.Tenant) }
+
+// staying are the tenants that exist and aren't being deleted.
+func staying(now []Object) map[string]bool {
+	out := map[string]bool{}
+	for _, o := range now {
+		if o.IsTenant() {
+			out[o.Tenant] = !o.Leaves
+		}
+	}
+	return out
+}
+
+// kinds that belong to tenants. The composite resources come last.
+var kinds = []schema.GroupVersionResource{
+	{Version: "v1", Resource: "secrets"},
+	{Version: "v1", Resource: "serviceaccounts"},
+	{Version: "v1", Resource: "persistentvolumeclaims"},
+	{Version: "v1", Resource: "namespaces"},
+	{Group: "helm.crossplane.io", Version: "v1beta1", Resource: "providerconfigs"},
+	{Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"},
+	{Group: "kubernetes.crossplane.io", Version: "v1alpha1", Resource: "providerconfigs"},
+	{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"},
+	{Group: "virtualargocd.io", Version: "v1alpha1", Resource: composite},
+}
+
+// Objects returns what belongs to the tenants of all claims in a namespace, and the tenants themselves.
+func Objects(ctx context.Context, host *kube.Cluster, namespace string) ([]Object, error) {
+	var out []Object
+	for _, kind := range kinds {
+		list, err := host.Dynamic.Resource(kind).List(ctx, metav1.ListOptions{LabelSelector: selectorOf(kind.Resource, namespace)})
+		if err != nil {
+			return nil, fmt.Errorf("cannot list %s: %w", kind.Resource, err)
+		}
+		for i := range list.Items {
+			if o := objectOf(kind.Resource, &list.Items[i]); o.Tenant != "" {
+				out = append(out, o)
+			}
+		}
+	}
+	return out, nil
+}
+
+// selectorOf selects what Crossplane has composed for the claims of a namespace. What others have made for tenants is told by its name.
+func selectorOf(resource, namespace string) string {
+	switch resource {
+	case "namespaces":
+		return "virtualargocd.io/tenant"
+	case "persistentvolumeclaims":
+		return ""
+	default:
+		return "crossplane.io/claim-namespace=" + namespace
+	}
+}
+
+func objectOf(resource string, o *unstructured.Unstructured) Object {
+	out := Object{
+		Name: nameOf(resource+"."+o.GroupVersionKind().Group, o.GetNamespace(), o.GetName()), UID: o.GetUID(), Leaves: o.GetDeletionTimestamp() != nil,
+		Tenant: o.GetLabels()["crossplane.io/composite"],
+	}
+	switch resource {
+	case composite:
+		out.Name, out.Tenant = nameOf(resource, "", o.GetName()), o.GetName()
+		out.ReadyAt, _, _ = unstructured.NestedString(o.Object, "status", "readyAt")
+	case "namespaces":
+		out.Tenant = o.GetLabels()["virtualargocd.io/tenant"]
+	case "persistentvolumeclaims":
+		// Those of virtual clusters' own pods may go.
+		if strings.HasPrefix(o.GetName(), "data-") {
+			out.Tenant = strings.TrimPrefix(o.GetNamespace(), "vargo-")
+		}
+	case "releases":
+		out.Revision, _, _ = unstructured.NestedInt64(o.Object, "status", "atProvider", "revision")
+	default:
+	}
+	return out
+}

@@ -1,0 +1,229 @@
+// Package check compares what is with what should be after a run of the chaos tests.
+package check
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"helm.sh/helm/v3/pkg/release"
+	"helm.sh/helm/v3/pkg/storage"
+	"helm.sh/helm/v3/pkg/storage/driver"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+)
+
+// Values of the argo-cd chart by which changes are recognized: parameters of Argo CD, which claims and plans set.
+const (
+	ClaimParameter = "controller.status.processors"
+	PlanParameter  = "controller.operation.processors"
+)
+
+// Params is where these are in the values of the chart.
+var Params = []string{"configs", "params"}
+
+// Wanted is what is asked for, for one tenant.
+type Wanted struct {
+	schedule.Spec
+
+	// PlanValue is the one that its plan has.
+	PlanValue int
+}
+
+// A Tenant is what is known of one.
+type Tenant struct {
+	Claim    *claim.State
+	XR       *unstructured.Unstructured
+	Composed []*unstructured.Unstructured
+	// VCluster and ArgoCD are what Helm has installed last.
+	VCluster, ArgoCD *release.Release
+	// Settings are Argo CD's parameters in the virtual cluster; nil where that is simulated.
+	Settings map[string]string
+}
+
+// Read reads what is known of a claim's tenant, but for Helm's releases.
+func Read(ctx context.Context, l *claim.Live) (Tenant, error) {
+	t := Tenant{}
+	var err error
+	if t.Claim, err = l.State(ctx); err != nil {
+		return t, err
+	}
+	if t.XR, err = l.XR(ctx); err != nil {
+		return t, err
+	}
+	t.Composed, err = l.Composed(ctx)
+	return t, err
+}
+
+// Installed returns what Helm has installed last under a name, by its records in a namespace.
+func Installed(client kubernetes.Interface, namespace, name string) (*release.Release, error) {
+	last, err := storage.Init(driver.NewSecrets(client.CoreV1().Secrets(namespace))).Last(name)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read Helm's record of %s: %w", name, err)
+	}
+	return last, nil
+}
+
+// Problems says what of a tenant isn't as wanted.
+func (t Tenant) Problems(w Wanted) []string {
+	p := &problems{}
+	t.checkClaim(p, w)
+	t.checkConditions(p)
+	t.checkAccepted(p, w)
+	t.checkVersions(p, w)
+	t.checkValues(p, w)
+	return p.found
+}
+
+// problems are those that were found.
+type problems struct{ found []string }
+
+// same notes a problem unless two things are the same.
+func (p *problems) same(what string, is, want any) {
+	if is != want {
+		p.found = append(p.found, fmt.Sprintf("%s is %v, want %v", what, is, want))
+	}
+}
+
+func (t Tenant) checkClaim(p *problems, w Wanted) {
+	p.same("the phase", t.Claim.Phase, "Ready")
+	for _, kind := range []string{claim.Ready, claim.Synced, claim.SpecAccepted, claim.VirtualClusterReady, claim.ArgoCDReady} {
+		p.same("condition "+kind, t.Claim.Condition(kind).Status, metav1.ConditionTrue)
+	}
+	plan, _, _ := unstructured.NestedString(t.Claim.Object.Object, "status", "plan")
+	p.same("the plan by the status", plan, w.Plan)
+}
+
+// checkConditions looks at what Crossplane and the providers say: nothing fails, and no condition is of an older generation.
+func (t Tenant) checkConditions(p *problems) {
+	for _, o := range append([]*unstructured.Unstructured{t.XR}, t.Composed...) {
+		conditions := conditionsOf(o)
+		for _, kind := range []string{claim.Ready, claim.Synced} {
+			c := meta.FindStatusCondition(conditions, kind)
+			if c == nil {
+				if o == t.XR {
+					p.same("condition "+kind+" of the composite resource", "missing", metav1.ConditionTrue)
+				}
+				continue
+			}
+			if c.Status != metav1.ConditionTrue {
+				p.found = append(p.found, fmt.Sprintf("%s %s: %s is %s: %s %s", o.GetKind(), o.GetName(), kind, c.Status, c.Reason, c.Message))
+			}
+			if c.ObservedGeneration != 0 && o == t.XR {
+				p.same("the generation that "+kind+" of the composite resource is about", c.ObservedGeneration, o.GetGeneration())
+			}
+		}
+		if o.GetDeletionTimestamp() != nil {
+			p.found = append(p.found, fmt.Sprintf("%s %s is being deleted", o.GetKind(), o.GetName()))
+		}
+	}
+}
+
+// checkAccepted compares what was accepted last with what was asked for last.
+func (t Tenant) checkAccepted(p *problems, w Wanted) {
+	o := t.composed(tenant.AcceptedSecret)
+	if o == nil {
+		p.found = append(p.found, "the Secret with what is accepted is missing")
+		return
+	}
+	text, _, _ := unstructured.NestedString(o.Object, "data", tenant.AcceptedKey)
+	data, err := base64.StdEncoding.DecodeString(text)
+	a := tenant.Accepted{}
+	if err == nil {
+		err = json.Unmarshal(data, &a)
+	}
+	if err != nil {
+		p.found = append(p.found, fmt.Sprintf("cannot read what is accepted: %v", err))
+		return
+	}
+	p.same("the accepted plan", a.Spec.Plan, w.Plan)
+	p.same("the accepted chart version", a.Spec.ArgoCDChartVersion, w.ArgoCD)
+	p.same("the accepted Kubernetes version", a.Spec.KubernetesVersion, w.Kubernetes)
+	p.same("the accepted value", parameter(a.Spec.ArgoCDValues, ClaimParameter), strconv.Itoa(w.Value))
+	plan := map[string]any{}
+	if raw := a.Plan.Data.Values.ArgoCD; raw != nil && json.Unmarshal(raw.Raw, &plan) != nil {
+		p.found = append(p.found, "cannot read the accepted values of the plan")
+	}
+	p.same("the accepted value of the plan", parameter(plan, PlanParameter), strconv.Itoa(w.PlanValue))
+}
+
+// checkVersions compares the versions in the status with those that Helm has installed.
+func (t Tenant) checkVersions(p *problems, w Wanted) {
+	s := t.Claim
+	if w.ArgoCD != "" {
+		p.same("the chart version of Argo CD by the status", s.ArgoCD.ChartVersion, w.ArgoCD)
+	}
+	if w.Kubernetes != "" {
+		p.same("the Kubernetes version by the status", s.VCluster.KubernetesVersion, w.Kubernetes)
+	}
+	p.same("the chart version of Argo CD by the status", s.ArgoCD.ChartVersion, s.ArgoCD.DesiredChartVersion)
+	p.same("the vcluster version by the status", s.VCluster.Version, s.VCluster.DesiredVersion)
+	p.same("the Kubernetes version by the status", s.VCluster.KubernetesVersion, s.VCluster.DesiredKubernetesVersion)
+	p.same("the installed chart version of Argo CD", t.ArgoCD.Chart.Metadata.Version, s.ArgoCD.ChartVersion)
+	p.same("the installed vcluster version", t.VCluster.Chart.Metadata.Version, s.VCluster.Version)
+	kubernetes, _, _ := unstructured.NestedString(t.VCluster.Config, "controlPlane", "distro", "k8s", "version")
+	p.same("the installed Kubernetes version", kubernetes, s.VCluster.KubernetesVersion)
+}
+
+// checkValues compares what Helm has installed with what is asked for, and with what the Releases say.
+func (t Tenant) checkValues(p *problems, w Wanted) {
+	t.checkRelease(p, tenant.VClusterRelease, t.VCluster)
+	t.checkRelease(p, tenant.ArgoCDRelease, t.ArgoCD)
+	p.same("the installed value", parameter(t.ArgoCD.Config, ClaimParameter), strconv.Itoa(w.Value))
+	p.same("the installed value of the plan", parameter(t.ArgoCD.Config, PlanParameter), strconv.Itoa(w.PlanValue))
+	if t.Settings != nil {
+		p.same("the value in the virtual cluster", t.Settings[ClaimParameter], strconv.Itoa(w.Value))
+		p.same("the value of the plan in the virtual cluster", t.Settings[PlanParameter], strconv.Itoa(w.PlanValue))
+	}
+}
+
+// checkRelease compares what a Release says with what Helm has installed.
+func (t Tenant) checkRelease(p *problems, name string, is *release.Release) {
+	p.same("the release "+name, is.Info.Status, release.StatusDeployed)
+	o := t.composed(name)
+	if o == nil {
+		p.found = append(p.found, "the Release "+name+" is missing")
+		return
+	}
+	revision, _, _ := unstructured.NestedInt64(o.Object, "status", "atProvider", "revision")
+	p.same("the revision of the Release "+name, revision, int64(is.Version))
+	version, _, _ := unstructured.NestedString(o.Object, "spec", "forProvider", "chart", "version")
+	p.same("the chart version of the Release "+name, version, is.Chart.Metadata.Version)
+}
+
+// composed returns the composed resource of that name in the composition, nil for none.
+func (t Tenant) composed(name string) *unstructured.Unstructured {
+	for _, o := range t.Composed {
+		if o.GetAnnotations()["crossplane.io/composition-resource-name"] == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// parameter of Argo CD in values of its chart.
+func parameter(values map[string]any, name string) string {
+	is, _, _ := unstructured.NestedFieldNoCopy(values, append(Params[:len(Params):len(Params)], name)...)
+	s, _ := is.(string)
+	return s
+}
+
+func conditionsOf(o *unstructured.Unstructured) (out []metav1.Condition) {
+	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range list {
+		is := metav1.Condition{}
+		if c, ok := c.(map[string]any); ok && runtime.DefaultUnstructuredConverter.FromUnstructured(c, &is) == nil {
+			out = append(out, is)
+		}
+	}
+	return out
+}

@@ -1,0 +1,100 @@
+//go:build e2e
+
+// Package chaos brings tenants up, changes and deletes them while parts of the platform are killed, paused and slowed at moments that
+// follow from a seed. After each run every tenant must be as was asked for last, and of deleted ones nothing may be left.
+//
+//	make chaos                 5 runs with simulated virtual clusters
+//	make chaos REAL=1          a run with real ones
+//	make chaos SEED=7          the run of a seed that was printed, once again
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+// realParts says that virtual clusters are real ones.
+var realParts = os.Getenv("REAL") != ""
+
+var (
+	host *kube.Cluster
+	// tenants are what the runs are about.
+	tenants world
+	// machine is what the embedded cluster runs on, and pods are the cluster's.
+	machine parts.Machine
+	pods    *parts.Pods
+)
+
+// answersWithin is how long a request may take: the API server may be paused.
+const answersWithin = 10 * time.Second
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Println("FAILED:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	options, err := platform.FromEnvironment()
+	if err != nil {
+		return 0, err
+	}
+	// Only an embedded cluster has parts that a test may kill.
+	options.Kubeconfig, options.Tests, options.SimulatedProviders = "", true, !realParts
+	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
+	c, err := platform.Ensure(ctx, options)
+	if err != nil {
+		return 0, err
+	}
+	config, err := node.FromEnvironment(options.Cache)
+	if err != nil {
+		return 0, err
+	}
+	patient := rest.CopyConfig(c.Config)
+	patient.Timeout = answersWithin
+	if host, err = kube.New(patient); err != nil {
+		return 0, err
+	}
+	machine = parts.NewMachine(config.Name)
+	pods = parts.NewPods(machine, host.Typed)
+	go pods.Follow(ctx)
+	if realParts {
+		tenants, err = newReal(ctx)
+	} else {
+		tenants, err = newSimulated(ctx, c.Config)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return m.Run(), nil
+}
+
+// number reads a variable of the environment.
+func number(t *testing.T, name string, byDefault uint64) uint64 {
+	t.Helper()
+	v := os.Getenv(name)
+	if v == "" {
+		return byDefault
+	}
+	n, err := strconv.ParseUint(v, 10, 64)
+	if err != nil {
+		t.Fatalf("cannot use %s=%s: write a number", name, v)
+	}
+	return n
+}

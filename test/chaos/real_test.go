@@ -1,0 +1,176 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+// realClusters are virtual clusters and providers that run in pods.
+type realClusters struct {
+	dialer *kube.Dialer
+
+	mu sync.Mutex
+	// marks are objects in virtual clusters, by tenant.
+	marks map[string]types.UID
+}
+
+func newReal(ctx context.Context) (*realClusters, error) {
+	r := &realClusters{dialer: kube.NewDialer(host), marks: map[string]types.UID{}}
+	// It finds out now how Services are reached, while nothing is disturbed.
+	conn, err := r.dialer.DialContext(ctx, "tcp", "kubernetes.default.svc:443")
+	if err != nil {
+		return nil, err
+	}
+	return r, conn.Close()
+}
+
+// Kubernetes of virtual clusters stays as it is: one build serves the host and them.
+func (*realClusters) options() schedule.Options {
+	return schedule.Options{Tenants: 2, Length: 6 * time.Minute, Plans: plans, ArgoCD: []string{"9.3.6", "9.3.7"}}
+}
+
+func (*realClusters) seeds() []uint64 { return nil }
+
+// A machine with two cores brings tenants up at once, and Helm waits five minutes for what is in vain.
+func (*realClusters) readyWithin() time.Duration { return 15 * time.Minute }
+func (*realClusters) goneWithin() time.Duration  { return 6 * time.Minute }
+
+func (*realClusters) provider(p schedule.Part) parts.Part {
+	return labelled("pkg.crossplane.io/provider", string(p))
+}
+
+// of a tenant the pod of its control plane, or in place of the volume the program that alone reads and writes it.
+func (*realClusters) of(p schedule.Part, claim string, _ func() string) parts.Part {
+	program := ""
+	if p == schedule.Volume {
+		program = "kine"
+	}
+	return pods.Of(program, func(pod corev1.Pod) bool {
+		return strings.HasPrefix(pod.Namespace, "vargo-"+claim+"-") && pod.Name == tenant.HelmVCluster+"-0"
+	})
+}
+
+// open returns a client of a virtual cluster.
+func (r *realClusters) open(ctx context.Context, id string) (*kube.Cluster, error) {
+	secret, err := host.Typed.CoreV1().Secrets(crossplane).Get(ctx, tenant.NewNames(id, "").KubeconfigSecret, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.RESTConfigFromKubeConfig(secret.Data[tenant.KubeconfigKey])
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the kubeconfig of %s: %w", id, err)
+	}
+	config.Dial, config.Timeout = r.dialer.DialContext, answersWithin
+	return kube.New(config)
+}
+
+func (r *realClusters) stop(ctx context.Context, id string) error { return r.scale(ctx, id, 0) }
+
+func (r *realClusters) start(ctx context.Context, id string) error { return r.scale(ctx, id, 1) }
+
+func (r *realClusters) scale(ctx context.Context, id string, replicas int32) error {
+	virtual, err := r.open(ctx, id)
+	if err != nil {
+		return err
+	}
+	deployments := virtual.Typed.AppsV1().Deployments(tenant.ArgoCDNamespace)
+	s, err := deployments.GetScale(ctx, stoppable, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	s.Spec.Replicas = replicas
+	_, err = deployments.UpdateScale(ctx, stoppable, s, metav1.UpdateOptions{})
+	return err
+}
+
+// markName is the name of a ConfigMap in a virtual cluster.
+const markName = "chaos"
+
+func (r *realClusters) mark(ctx context.Context, id string) error {
+	if r.marked(id) != "" {
+		return nil
+	}
+	virtual, err := r.open(ctx, id)
+	if err != nil {
+		return err
+	}
+	configs := virtual.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault)
+	o, err := configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: markName}}, metav1.CreateOptions{})
+	if kerrors.IsAlreadyExists(err) {
+		o, err = configs.Get(ctx, markName, metav1.GetOptions{})
+	}
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.marks[id] = o.UID
+	return nil
+}
+
+func (r *realClusters) marked(id string) types.UID {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.marks[id]
+}
+
+func (r *realClusters) read(ctx context.Context, id string, t *check.Tenant) (problems []string, err error) {
+	if t.VCluster, err = check.Installed(host.Typed, tenant.NewNames(id, "").Namespace, tenant.HelmVCluster); err != nil {
+		return nil, err
+	}
+	virtual, err := r.open(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if t.ArgoCD, err = check.Installed(virtual.Typed, tenant.ArgoCDNamespace, tenant.HelmArgoCD); err != nil {
+		return nil, err
+	}
+	version, err := virtual.Typed.Discovery().ServerVersion()
+	if err != nil {
+		return nil, err
+	}
+	if is := t.Claim.VCluster.KubernetesVersion; version.GitVersion != is {
+		problems = append(problems, fmt.Sprintf("Kubernetes %s runs, and the status says %s", version.GitVersion, is))
+	}
+	settings, err := virtual.Typed.CoreV1().ConfigMaps(tenant.ArgoCDNamespace).Get(ctx, "argocd-cmd-params-cm", metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	t.Settings = settings.Data
+	if uid := r.marked(id); uid != "" {
+		o, err := virtual.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault).Get(ctx, markName, metav1.GetOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("what was in the virtual cluster of %s is lost: %w", id, err)
+		}
+		if o.UID != uid {
+			problems = append(problems, "what was in the virtual cluster is another one")
+		}
+	}
+	deployments, err := virtual.Typed.AppsV1().Deployments(tenant.ArgoCDNamespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range deployments.Items {
+		if d.Status.ObservedGeneration < d.Generation || d.Spec.Replicas == nil || d.Status.AvailableReplicas != *d.Spec.Replicas || d.Status.UpdatedReplicas != *d.Spec.Replicas {
+			problems = append(problems, fmt.Sprintf("Deployment %s has %d replicas available and %d updated", d.Name, d.Status.AvailableReplicas, d.Status.UpdatedReplicas))
+		}
+	}
+	return problems, nil
+}

@@ -1,0 +1,236 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
+)
+
+// A chaosRun is one run of a schedule.
+type chaosRun struct {
+	schedule.Schedule
+	t     *testing.T
+	began time.Time
+
+	mu   sync.Mutex
+	kept *check.Kept
+	// last are the objects of all tenants, as seen last, and ids the names of all composite resources that were seen.
+	last []check.Object
+	ids  map[string]bool
+	// stopped are claims with a workload that is stopped.
+	stopped map[string]string
+}
+
+func newRun(t *testing.T, s schedule.Schedule) *chaosRun {
+	t.Helper()
+	return &chaosRun{Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{}}
+}
+
+// say logs something with the moment of the run.
+func (r *chaosRun) say(format string, args ...any) {
+	fmt.Printf("%6.1fs  %s\n", time.Since(r.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// take takes all steps of the schedule, and returns when everything goes on again.
+func (r *chaosRun) take(ctx context.Context) {
+	running := sync.WaitGroup{}
+	for _, steps := range r.Of() {
+		running.Go(func() {
+			for _, s := range steps {
+				pause(ctx, time.Until(r.began.Add(s.At)))
+				if s.Disturbs() {
+					r.disturb(ctx, s)
+				} else {
+					r.do(ctx, s)
+				}
+			}
+		})
+	}
+	running.Wait()
+}
+
+// pause returns after d, or when ctx is done.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
+
+// foundWithin is how long is looked for a part that doesn't run, since it was killed or its tenant comes up.
+const foundWithin = 5 * time.Second
+
+// disturb disturbs a part of the platform.
+func (r *chaosRun) disturb(ctx context.Context, s schedule.Step) {
+	part := partOf(s, func() string { return r.idOf(schedule.Name(s.Tenant)) })
+	what, first := strings.TrimSpace(s.String()), time.Now()
+	for ; ; pause(ctx, 200*time.Millisecond) {
+		began := time.Now()
+		err := parts.Disturb(ctx, part, s)
+		if err == nil {
+			r.say("%s (from %.1fs on)", what, began.Sub(r.began).Seconds())
+			return
+		}
+		if s.For > 0 {
+			// What is found late, or was killed by another step, is disturbed for the rest of the time.
+			s.For -= time.Since(began)
+		}
+		if time.Since(first) > foundWithin || s.For < 0 || ctx.Err() != nil {
+			r.say("%s: %v", what, err)
+			return
+		}
+	}
+}
+
+// observe notes what tenants have, until ctx is done.
+func (r *chaosRun) observe(ctx context.Context) {
+	for ; ctx.Err() == nil; pause(ctx, time.Second) {
+		// What can't be read now is read later.
+		_ = r.look(ctx)
+	}
+}
+
+// look notes what tenants have now.
+func (r *chaosRun) look(ctx context.Context) error {
+	now, err := check.Objects(ctx, host, namespace)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.kept.See(now)
+	r.last = now
+	var ready []string
+	for _, o := range now {
+		r.ids[o.Tenant] = true
+		if o.ReadyAt != "" && !o.Leaves {
+			ready = append(ready, o.Tenant)
+		}
+	}
+	r.mu.Unlock()
+	for _, id := range ready {
+		// A virtual cluster that doesn't answer gets its mark later.
+		_ = tenants.mark(ctx, id)
+	}
+	return nil
+}
+
+// idOf returns the name of the composite resource of a claim, as far as it was seen; "" for none.
+func (r *chaosRun) idOf(claim string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range r.last {
+		if !o.Leaves && o.IsTenant() && strings.HasPrefix(o.Tenant, claim+"-") {
+			return o.Tenant
+		}
+	}
+	return ""
+}
+
+// await waits until there are no problems.
+func (r *chaosRun) await(ctx context.Context, within time.Duration, what string, problems func(context.Context) []string) bool {
+	r.t.Helper()
+	began := time.Now()
+	for {
+		found := problems(ctx)
+		if len(found) == 0 {
+			r.say("%s, %.0f seconds later", what, time.Since(began).Seconds())
+			return true
+		}
+		if time.Since(began) > within || ctx.Err() != nil {
+			r.t.Errorf("SEED=%d: not within %s: %s\n  %s", r.Seed, within, what, strings.Join(found, "\n  "))
+			return false
+		}
+		pause(ctx, 2*time.Second)
+	}
+}
+
+// untrue says what isn't as wanted of all tenants.
+func (r *chaosRun) untrue(ctx context.Context) (out []string) {
+	wanted, values := r.Wanted(), r.PlanValues()
+	existing := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		id, problems, err := r.untrueOf(ctx, name, check.Wanted{Spec: wanted[name], PlanValue: values[wanted[name].Plan]})
+		existing[id] = true
+		if err != nil {
+			problems = append(problems, err.Error())
+		}
+		for _, p := range problems {
+			out = append(out, name+": "+p)
+		}
+	}
+	if len(out) > 0 {
+		return out
+	}
+	if err := r.look(ctx); err != nil {
+		return []string{err.Error()}
+	}
+	return r.left(ctx, existing)
+}
+
+func (r *chaosRun) untrueOf(ctx context.Context, name string, w check.Wanted) (id string, problems []string, err error) {
+	l, err := claim.Find(host, namespace, name)
+	if err != nil {
+		return "", nil, err
+	}
+	t, err := check.Read(ctx, l)
+	if err != nil {
+		return "", nil, err
+	}
+	id = t.XR.GetName()
+	if t.Claim.Phase != "Ready" {
+		// The rest follows from it.
+		return id, []string{t.Claim.String()}, nil
+	}
+	problems, err = tenants.read(ctx, id, &t)
+	if err != nil {
+		return id, problems, err
+	}
+	return id, append(problems, t.Problems(w)...), nil
+}
+
+// left says what there is of tenants that were deleted.
+func (r *chaosRun) left(ctx context.Context, existing map[string]bool) []string {
+	var gone []string
+	r.mu.Lock()
+	for id := range r.ids {
+		if !existing[id] {
+			gone = append(gone, id)
+		}
+	}
+	r.mu.Unlock()
+	if len(gone) == 0 {
+		return nil
+	}
+	all, err := inventory.Take(ctx, host)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	if left := all.About(gone...); len(left) > 0 {
+		return []string{"of deleted tenants there is still:\n" + left.String()}
+	}
+	return nil
+}
+
+// lost says what tenants have lost that exist.
+func (r *chaosRun) lost() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if lost := r.kept.Lost(); len(lost) > 0 {
+		return errors.New(strings.Join(lost, "\n  "))
+	}
+	return nil
+}

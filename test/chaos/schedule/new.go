@@ -1,0 +1,160 @@
+package schedule
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// How long a part is paused or slowed. An API server that is away for longer has the host evict pods.
+const (
+	shortest    = 2 * time.Second
+	longestIdle = 10 * time.Second
+	longestSlow = 15 * time.Second
+)
+
+// New returns the schedule of a seed. It is the same for the same seed and options.
+func New(seed uint64, o Options) Schedule {
+	g := &generator{Options: o, random: rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // No secret depends on it.
+	s := Schedule{Seed: seed, Plans: map[string]int{}}
+	for _, plan := range o.Plans {
+		s.Plans[plan] = g.newValue()
+	}
+	for n := range o.Tenants {
+		g.tenant(n)
+	}
+	g.plans()
+	for _, part := range Parts {
+		g.part(part)
+	}
+	slices.SortStableFunc(g.steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
+	s.Steps = g.steps
+	return s
+}
+
+// generator makes steps.
+type generator struct {
+	Options
+	random *rand.Rand
+	steps  []Step
+	// value is the one that was chosen last: no two are the same.
+	value int
+}
+
+func (g *generator) newValue() int {
+	g.value++
+	return 10 + g.value
+}
+
+// between returns a duration in tenths of seconds.
+func (g *generator) between(least, most time.Duration) time.Duration {
+	return (least + time.Duration(g.random.Int64N(int64(most-least)+1))).Truncate(100 * time.Millisecond)
+}
+
+func (g *generator) happens(percent int) bool { return g.random.IntN(100) < percent }
+
+func oneOf[T any](g *generator, of []T) T { return of[g.random.IntN(len(of))] }
+
+// tenant leads a tenant through its life. The first tenant is never deleted, so that there is one after each run.
+func (g *generator) tenant(n int) {
+	add := func(at time.Duration, a Action, s Spec) {
+		g.steps = append(g.steps, Step{At: at, Action: a, Tenant: n, Spec: s})
+	}
+	at := g.between(0, g.Length/4)
+	spec := g.newSpec()
+	add(at, Create, spec)
+	last := Create
+	for {
+		at += g.between(g.Length/20, g.Length/5)
+		if at > g.Length {
+			break
+		}
+		switch {
+		case last == Delete:
+			spec, last = g.newSpec(), Create
+		case n > 0 && g.happens(12):
+			spec, last = Spec{}, Delete
+		case last == Break:
+			last = Mend
+		case last == Mistake:
+			last = Correct
+		case g.happens(20):
+			last = Break
+		case g.happens(15):
+			last = Mistake
+		default:
+			spec, last = g.changed(spec), Change
+		}
+		add(at, last, spec)
+	}
+	switch last {
+	case Break:
+		add(g.Length, Mend, spec)
+	case Mistake:
+		add(g.Length, Correct, spec)
+	default:
+	}
+}
+
+func (g *generator) newSpec() Spec {
+	s := Spec{Plan: oneOf(g, g.Plans), Value: g.newValue()}
+	if len(g.ArgoCD) > 0 {
+		s.ArgoCD = oneOf(g, g.ArgoCD)
+	}
+	if len(g.Kubernetes) > 0 {
+		s.Kubernetes = oneOf(g, g.Kubernetes)
+	}
+	return s
+}
+
+// changed returns a spec that differs in one thing or another. Versions only rise.
+func (g *generator) changed(s Spec) Spec {
+	switch {
+	case g.happens(25):
+		s.Plan = oneOf(g, g.Plans)
+	case g.happens(40) && next(g.ArgoCD, s.ArgoCD) != "":
+		s.ArgoCD = next(g.ArgoCD, s.ArgoCD)
+	case g.happens(40) && next(g.Kubernetes, s.Kubernetes) != "":
+		s.Kubernetes = next(g.Kubernetes, s.Kubernetes)
+	default:
+		s.Value = g.newValue()
+	}
+	return s
+}
+
+// next returns the version after another one, "" for none.
+func next(versions []string, is string) string {
+	if i := slices.Index(versions, is); i >= 0 && i+1 < len(versions) {
+		return versions[i+1]
+	}
+	return ""
+}
+
+// plans edits plans while tenants have them.
+func (g *generator) plans() {
+	for at := g.between(g.Length/4, g.Length/2); at < g.Length; at += g.between(g.Length/4, g.Length) {
+		g.steps = append(g.steps, Step{At: at, Action: EditPlan, Tenant: -1, Plan: oneOf(g, g.Plans), Value: g.newValue()})
+	}
+}
+
+// part disturbs a part now and then.
+func (g *generator) part(p Part) {
+	for at := g.between(0, g.Length/2); at < g.Length; at += g.between(g.Length/8, g.Length/2) {
+		step := Step{At: at, Action: oneOf(g, p.can()), Tenant: -1, Part: p}
+		if p.OfTenant() {
+			step.Tenant = g.random.IntN(g.Tenants)
+		}
+		switch step.Action {
+		case Pause:
+			step.For = g.between(shortest, longestIdle)
+		case Slow:
+			step.For = g.between(shortest, longestSlow)
+		default:
+		}
+		at += step.For
+		if at <= g.Length {
+			g.steps = append(g.steps, step)
+		}
+	}
+}

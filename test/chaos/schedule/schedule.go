@@ -1,0 +1,207 @@
+// Package schedule decides what happens in a run of the chaos tests: what becomes of tenants, and which parts of the platform are
+// killed, paused or slowed, all at moments that follow from a seed.
+package schedule
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An Action is what happens.
+type Action string
+
+// What happens to tenants, and to parts of the platform.
+const (
+	// Create creates the claim of a tenant.
+	Create Action = "create"
+	// Change has the claim ask for something else: another value, plan or version.
+	Change Action = "change"
+	// Mistake has the claim name a plan that doesn't exist, and Correct takes that back.
+	Mistake Action = "make a mistake in"
+	Correct Action = "correct"
+	// Break stops one of Argo CD's workloads, and Mend undoes that.
+	Break Action = "break"
+	Mend  Action = "mend"
+	// Delete deletes the claim.
+	Delete Action = "delete"
+	// EditPlan changes a value of a plan.
+	EditPlan Action = "edit plan"
+
+	// Kill ends a part at once. It starts again by itself.
+	Kill Action = "kill"
+	// Pause stops a part for a while, and Slow stops it most of the time.
+	Pause Action = "pause"
+	Slow  Action = "slow"
+)
+
+// A Part of the platform.
+type Part string
+
+// Parts of the platform. Each tenant has a virtual cluster, and that a volume.
+const (
+	Function           Part = "function"
+	Crossplane         Part = "Crossplane"
+	HelmProvider       Part = "provider-helm"
+	KubernetesProvider Part = "provider-kubernetes"
+	APIServer          Part = "API server"
+	Etcd               Part = "etcd"
+	VirtualCluster     Part = "virtual cluster"
+	Volume             Part = "volume"
+)
+
+// Parts are all of them.
+var Parts = []Part{Function, Crossplane, HelmProvider, KubernetesProvider, APIServer, Etcd, VirtualCluster, Volume}
+
+// OfTenant reports whether each tenant has a part of its own.
+func (p Part) OfTenant() bool { return p == VirtualCluster || p == Volume }
+
+// can are the actions on a part. A volume that is lost doesn't come back by itself.
+func (p Part) can() []Action {
+	if p == Volume {
+		return []Action{Pause, Slow}
+	}
+	return []Action{Kill, Pause, Slow}
+}
+
+// A Spec is what a claim asks for.
+type Spec struct {
+	// Plan is the name of its plan.
+	Plan string
+	// Value is one of Argo CD's chart.
+	Value int
+	// ArgoCD is the version of Argo CD's chart, and Kubernetes that of the virtual cluster; empty for the platform's.
+	ArgoCD, Kubernetes string
+}
+
+// String is the spec in a few words.
+func (s Spec) String() string {
+	text := fmt.Sprintf("plan %s, value %d", s.Plan, s.Value)
+	if s.ArgoCD != "" {
+		text += ", chart " + s.ArgoCD
+	}
+	if s.Kubernetes != "" {
+		text += ", Kubernetes " + s.Kubernetes
+	}
+	return text
+}
+
+// A Step is something that happens at a moment of a run.
+type Step struct {
+	At     time.Duration
+	Action Action
+	// Tenant is the number of the tenant; negative for none.
+	Tenant int
+	// Spec is what the tenant's claim asks for from then on. Mistake leaves it as it is.
+	Spec Spec
+	// Plan has another Value after EditPlan.
+	Plan  string
+	Value int
+	// Part is killed, paused or slowed: the last two For some time.
+	Part Part
+	For  time.Duration
+}
+
+// String is the step on one line.
+func (s Step) String() string {
+	text := fmt.Sprintf("%6.1fs  %s", s.At.Seconds(), s.Action)
+	if s.Tenant >= 0 {
+		text += " " + Name(s.Tenant)
+	}
+	switch s.Action {
+	case Create, Change, Correct:
+		text += ": " + s.Spec.String()
+	case EditPlan:
+		text += fmt.Sprintf(" %s: value %d", s.Plan, s.Value)
+	case Kill, Pause, Slow:
+		text += " " + string(s.Part)
+	default:
+	}
+	if s.For > 0 {
+		text += fmt.Sprintf(" for %.1fs", s.For.Seconds())
+	}
+	return text
+}
+
+// Disturbs reports whether the step is about a part of the platform, and not about what people ask for.
+func (s Step) Disturbs() bool { return s.Part != "" }
+
+// Name of a tenant's claim.
+func Name(tenant int) string { return fmt.Sprintf("chaos%d", tenant) }
+
+// Options of a schedule.
+type Options struct {
+	// Tenants is how many there are at most at a time.
+	Tenants int
+	// Length of the run: nothing happens after it.
+	Length time.Duration
+	// Plans are the names of those that claims may have.
+	Plans []string
+	// ArgoCD are versions of its chart, and Kubernetes those of virtual clusters, the oldest first. Without any, claims name none.
+	ArgoCD, Kubernetes []string
+}
+
+// A Schedule is what happens in a run.
+type Schedule struct {
+	Seed uint64
+	// Plans are the values that plans begin with.
+	Plans map[string]int
+	// Steps in the order in which they begin.
+	Steps []Step
+}
+
+// String is the schedule with one step a line.
+func (s Schedule) String() string {
+	b := &strings.Builder{}
+	for _, step := range s.Steps {
+		fmt.Fprintln(b, step)
+	}
+	return b.String()
+}
+
+// Of returns the steps that one person or thing after the other takes, as lists of steps that each wait for the one before: those of
+// each tenant, those of the platform's plans, and those of each part.
+func (s Schedule) Of() [][]Step {
+	key := func(step Step) string { return fmt.Sprint(step.Part, "/", step.Plan != "", "/", step.Tenant) }
+	steps := slices.Clone(s.Steps)
+	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(key(a), key(b)) })
+	var out [][]Step
+	for i, step := range steps {
+		if i == 0 || key(steps[i-1]) != key(step) {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], step)
+	}
+	return out
+}
+
+// Wanted returns what the claims that exist after the run ask for, by name.
+func (s Schedule) Wanted() map[string]Spec {
+	out := map[string]Spec{}
+	for _, step := range s.Steps {
+		switch step.Action {
+		case Create, Change, Correct:
+			out[Name(step.Tenant)] = step.Spec
+		case Delete:
+			delete(out, Name(step.Tenant))
+		default:
+		}
+	}
+	return out
+}
+
+// PlanValues returns the values that plans have after the run.
+func (s Schedule) PlanValues() map[string]int {
+	out := map[string]int{}
+	for plan, value := range s.Plans {
+		out[plan] = value
+	}
+	for _, step := range s.Steps {
+		if step.Action == EditPlan {
+			out[step.Plan] = step.Value
+		}
+	}
+	return out
+}

@@ -1,0 +1,192 @@
+package schedule
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var options = Options{
+	Tenants: 6, Length: 75 * time.Second, Plans: []string{"a", "b"},
+	ArgoCD: []string{"9.3.6", "9.3.7"}, Kubernetes: []string{"v1.35.4", "v1.36.0"},
+}
+
+// each calls a function for the schedules of 100 seeds.
+func each(t *testing.T, see func(t *testing.T, s Schedule)) {
+	t.Helper()
+	for seed := range uint64(100) {
+		see(t, New(seed, options))
+		if t.Failed() {
+			t.Fatalf("by seed %d", seed)
+		}
+	}
+}
+
+func TestSameSeed(t *testing.T) {
+	if a, b := New(7, options), New(7, options); !reflect.DeepEqual(a, b) {
+		t.Errorf("the same seed has another schedule:\n%s\n%s", a, b)
+	}
+	if a, b := New(7, options), New(8, options); reflect.DeepEqual(a.Steps, b.Steps) {
+		t.Error("two seeds have the same schedule")
+	}
+}
+
+// TestEverythingHappens: each action occurs, and each way to disturb a part.
+func TestEverythingHappens(t *testing.T) {
+	seen := map[string]int{}
+	each(t, func(_ *testing.T, s Schedule) {
+		before := map[int]Spec{}
+		for _, step := range s.Steps {
+			seen[strings.TrimSpace(string(step.Action)+" "+string(step.Part))]++
+			is, was := step.Spec, before[step.Tenant]
+			if step.Action == Change {
+				for what, differs := range map[string]bool{
+					"value": is.Value != was.Value, "plan": is.Plan != was.Plan,
+					"chart": is.ArgoCD != was.ArgoCD, "Kubernetes": is.Kubernetes != was.Kubernetes,
+				} {
+					if differs {
+						seen["change "+what]++
+					}
+				}
+			}
+			if !step.Disturbs() {
+				before[step.Tenant] = is
+			}
+		}
+	})
+	want := []string{
+		"create", "change value", "change plan", "change chart", "change Kubernetes", "make a mistake in", "correct", "break", "mend", "delete", "edit plan",
+		"pause volume", "slow volume",
+	}
+	for _, part := range Parts {
+		if part != Volume {
+			want = append(want, "kill "+string(part), "pause "+string(part), "slow "+string(part))
+		}
+	}
+	for _, what := range want {
+		if seen[what] < 10 {
+			t.Errorf("%q occurs %d times in 100 runs", what, seen[what])
+		}
+	}
+	if seen["kill volume"] > 0 {
+		t.Error("a volume is killed")
+	}
+}
+
+// TestEnds: whatever is disturbed, broken or mistaken is as it was before the run ends.
+func TestEnds(t *testing.T) {
+	each(t, func(t *testing.T, s Schedule) {
+		open := map[int]Action{}
+		for _, step := range s.Steps {
+			if step.At+step.For > options.Length || step.At < 0 {
+				t.Errorf("not within the run: %s", step)
+			}
+			if (step.Action == Pause || step.Action == Slow) != (step.For > 0) {
+				t.Errorf("not for some time: %s", step)
+			}
+			switch step.Action {
+			case Break, Mistake:
+				open[step.Tenant] = step.Action
+			case Mend, Correct, Delete:
+				delete(open, step.Tenant)
+			default:
+			}
+		}
+		if len(open) > 0 {
+			t.Errorf("left in disorder: %v", open)
+		}
+	})
+}
+
+// TestOrder: what one does comes one after the other, so that nothing is done to a tenant that isn't there, and no part is disturbed
+// twice at a time.
+func TestOrder(t *testing.T) {
+	each(t, func(t *testing.T, s Schedule) {
+		if !slices.IsSortedFunc(s.Steps, func(a, b Step) int { return int(a.At - b.At) }) {
+			t.Errorf("not in order:\n%s", s)
+		}
+		n := 0
+		for _, steps := range s.Of() {
+			n += len(steps)
+			exists := false
+			for i, step := range steps {
+				if i > 0 && step.At < steps[i-1].At+steps[i-1].For {
+					t.Errorf("before %s has ended: %s", steps[i-1], step)
+				}
+				if step.Disturbs() || step.Action == EditPlan {
+					continue
+				}
+				if exists == (step.Action == Create) {
+					t.Errorf("exists: %t: %s", exists, step)
+				}
+				exists = step.Action != Delete
+			}
+		}
+		if n != len(s.Steps) {
+			t.Errorf("%d of %d steps are taken", n, len(s.Steps))
+		}
+	})
+}
+
+// TestVersionsRise: Kubernetes doesn't go back.
+func TestVersionsRise(t *testing.T) {
+	each(t, func(t *testing.T, s Schedule) {
+		before := map[int]Spec{}
+		for _, step := range s.Steps {
+			if step.Disturbs() || step.Action == EditPlan {
+				continue
+			}
+			if is, was := step.Spec, before[step.Tenant]; step.Action != Create && step.Action != Delete && (is.Kubernetes < was.Kubernetes || is.ArgoCD < was.ArgoCD) {
+				t.Errorf("a version falls from %s: %s", was, step)
+			}
+			before[step.Tenant] = step.Spec
+		}
+	})
+}
+
+func TestWanted(t *testing.T) {
+	a, b := Spec{Plan: "a", Value: 1}, Spec{Plan: "b", Value: 2}
+	s := Schedule{Plans: map[string]int{"a": 1, "b": 2}, Steps: []Step{
+		{Action: Create, Tenant: 0, Spec: a},
+		{Action: Create, Tenant: 1, Spec: a},
+		{Action: Create, Tenant: 2, Spec: a},
+		{Action: Kill, Tenant: 0, Part: VirtualCluster},
+		{Action: Change, Tenant: 0, Spec: b},
+		{Action: Mistake, Tenant: 0, Spec: b},
+		{Action: EditPlan, Tenant: -1, Plan: "b", Value: 3},
+		{Action: Delete, Tenant: 1},
+		{Action: Delete, Tenant: 2},
+		{Action: Create, Tenant: 2, Spec: b},
+	}}
+	if got, want := s.Wanted(), map[string]Spec{"chaos0": b, "chaos2": b}; !maps.Equal(got, want) {
+		t.Errorf("wanted is %v, want %v", got, want)
+	}
+	if got, want := s.PlanValues(), map[string]int{"a": 1, "b": 3}; !maps.Equal(got, want) {
+		t.Errorf("the plans' values are %v, want %v", got, want)
+	}
+	each(t, func(t *testing.T, s Schedule) {
+		if _, ok := s.Wanted()[Name(0)]; !ok {
+			t.Error("there may be no tenant left to look at")
+		}
+	})
+}
+
+func TestString(t *testing.T) {
+	for _, c := range []struct {
+		step Step
+		want string
+	}{
+		{Step{At: 1500 * time.Millisecond, Action: Create, Tenant: 2, Spec: Spec{Plan: "a", Value: 7, ArgoCD: "9.3.6"}}, "   1.5s  create chaos2: plan a, value 7, chart 9.3.6"},
+		{Step{At: 12 * time.Second, Action: EditPlan, Tenant: -1, Plan: "a", Value: 7}, "  12.0s  edit plan a: value 7"},
+		{Step{At: 12 * time.Second, Action: Pause, Tenant: -1, Part: Etcd, For: 2 * time.Second}, "  12.0s  pause etcd for 2.0s"},
+		{Step{At: 12 * time.Second, Action: Kill, Tenant: 1, Part: VirtualCluster}, "  12.0s  kill chaos1 virtual cluster"},
+		{Step{At: 12 * time.Second, Action: Delete, Tenant: 1}, "  12.0s  delete chaos1"},
+	} {
+		if got := c.step.String(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
+)
+
+// simulated are virtual clusters that don't exist, and providers that run in this process.
+type simulated struct {
+	faults           *provider.Faults
+	simulation       *provider.Simulation
+	helm, kubernetes parts.Provider
+}
+
+func newSimulated(ctx context.Context, config *rest.Config) (*simulated, error) {
+	o := provider.Defaults()
+	// Shorter than in truth, so that more happens in a run.
+	o.Durations = provider.Durations{ControlPlane: 8 * time.Second, Restart: 5 * time.Second, ArgoCD: 6 * time.Second}
+	s, err := provider.New(config, o)
+	if err != nil {
+		return nil, err
+	}
+	out := &simulated{
+		faults: o.Faults, simulation: s,
+		helm: parts.NewProvider("provider-helm", s.Helm), kubernetes: parts.NewProvider("provider-kubernetes", s.Kubernetes),
+	}
+	go out.helm.Keep(ctx)
+	go out.kubernetes.Keep(ctx)
+	return out, nil
+}
+
+func (*simulated) options() schedule.Options {
+	return schedule.Options{
+		Tenants: 6, Length: 75 * time.Second, Plans: plans,
+		ArgoCD: []string{"9.3.6", "9.3.7"}, Kubernetes: []string{"v1.35.4", "v1.36.0"},
+	}
+}
+
+func (*simulated) seeds() []uint64 { return nil }
+
+func (*simulated) readyWithin() time.Duration { return 5 * time.Minute }
+func (*simulated) goneWithin() time.Duration  { return 3 * time.Minute }
+
+func (s *simulated) provider(p schedule.Part) parts.Part {
+	if p == schedule.HelmProvider {
+		return s.helm
+	}
+	return s.kubernetes
+}
+
+// of a tenant, both parts are one: what has no volume doesn't answer, either.
+func (s *simulated) of(_ schedule.Part, _ string, id func() string) parts.Part {
+	return parts.ControlPlane{Simulation: s.simulation, Faults: s.faults, Tenant: id}
+}
+
+func (s *simulated) stop(_ context.Context, id string) error {
+	s.faults.Break(id, proxy.Workload{Name: stoppable, Available: true})
+	return nil
+}
+
+func (s *simulated) start(_ context.Context, id string) error {
+	s.faults.Mend(id, stoppable)
+	return nil
+}
+
+// mark does nothing: there is no virtual cluster.
+func (*simulated) mark(context.Context, string) error { return nil }
+
+func (*simulated) read(_ context.Context, id string, t *check.Tenant) (_ []string, err error) {
+	namespace := tenant.NewNames(id, "").Namespace
+	if t.VCluster, err = check.Installed(host.Typed, namespace, tenant.HelmVCluster); err != nil {
+		return nil, err
+	}
+	t.ArgoCD, err = check.Installed(host.Typed, namespace, tenant.HelmArgoCD)
+	return nil, err
+}

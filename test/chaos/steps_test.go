@@ -1,0 +1,222 @@
+//go:build e2e
+
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+)
+
+const (
+	// namespace is where the claims are.
+	namespace = "chaos"
+	// noPlan is the name of a plan that doesn't exist.
+	noPlan = "chaos-mistake"
+	// stoppable is the workload of Argo CD that is stopped.
+	stoppable = "argocd-repo-server"
+)
+
+// plans are the names of those that claims have.
+var plans = []string{"chaos-a", "chaos-b"}
+
+var (
+	claimKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "virtualargocds"}
+	planKind  = schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1beta1", Kind: "EnvironmentConfig"}
+	planKinds = planKind.GroupVersion().WithResource("environmentconfigs")
+)
+
+// acceptedWithin is how long it is tried to have a step accepted by an API server that is disturbed.
+const acceptedWithin = 2 * time.Minute
+
+// stoppedWithin is how long it is tried to stop a workload, which may not be there yet.
+const stoppedWithin = 10 * time.Second
+
+// do does what a step says to a claim or a plan. The API server may be away: it is tried until that has accepted it.
+func (r *chaosRun) do(ctx context.Context, s schedule.Step) {
+	within := acceptedWithin
+	if s.Action == schedule.Break {
+		within = stoppedWithin
+	}
+	began := time.Now()
+	for {
+		err := r.try(ctx, s)
+		switch {
+		case err == nil:
+			r.say("%s (after %.1fs)", strings.TrimSpace(s.String()), time.Since(began).Seconds())
+			return
+		case time.Since(began) < within && ctx.Err() == nil:
+			pause(ctx, 500*time.Millisecond)
+		case s.Action == schedule.Break:
+			r.say("%s: not there yet: %v", strings.TrimSpace(s.String()), err)
+			return
+		default:
+			r.t.Errorf("SEED=%d: %s: %v", r.Seed, strings.TrimSpace(s.String()), err)
+			return
+		}
+	}
+}
+
+func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
+	name := schedule.Name(s.Tenant)
+	switch s.Action {
+	case schedule.Create:
+		return create(ctx, name, s.Spec)
+	case schedule.Change, schedule.Correct:
+		return change(ctx, name, s.Spec)
+	case schedule.Mistake:
+		s.Spec.Plan = noPlan
+		return change(ctx, name, s.Spec)
+	case schedule.Break:
+		return r.stop(ctx, name)
+	case schedule.Mend:
+		return r.start(ctx, name)
+	case schedule.Delete:
+		return remove(ctx, name)
+	case schedule.EditPlan:
+		return applyPlan(ctx, s.Plan, s.Value)
+	default:
+		return fmt.Errorf("nobody can %s", s.Action)
+	}
+}
+
+// create creates a claim. One that has just been deleted must be gone first.
+func create(ctx context.Context, name string, s schedule.Spec) error {
+	o := claim.New(name).In(namespace).Object()
+	write(o, s)
+	claims := host.Dynamic.Resource(claimKind).Namespace(namespace)
+	_, err := claims.Create(ctx, o, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict})
+	if !kerrors.IsAlreadyExists(err) {
+		return err
+	}
+	is, err := claims.Get(ctx, name, metav1.GetOptions{})
+	if err == nil && is.GetDeletionTimestamp() != nil {
+		err = fmt.Errorf("claim %s is still being deleted", name)
+	}
+	return err
+}
+
+// change has a claim ask for something else. An update that the API server gets to only later, when there was another, fails.
+func change(ctx context.Context, name string, s schedule.Spec) error {
+	claims := host.Dynamic.Resource(claimKind).Namespace(namespace)
+	o, err := claims.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	write(o, s)
+	_, err = claims.Update(ctx, o, metav1.UpdateOptions{FieldValidation: metav1.FieldValidationStrict})
+	return err
+}
+
+// write writes what is asked for into a claim.
+func write(o *unstructured.Unstructured, s schedule.Spec) {
+	set := func(value string, path ...string) {
+		if value == "" {
+			return
+		}
+		if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
+			panic(err)
+		}
+	}
+	set(s.Plan, "spec", "plan")
+	set(s.ArgoCD, "spec", "argocd", "chartVersion")
+	set(s.Kubernetes, "spec", "kubernetes", "version")
+	set(strconv.Itoa(s.Value), append([]string{"spec", "argocd", "values"}, append(check.Params, check.ClaimParameter)...)...)
+}
+
+// remove deletes a claim, and never the next one of that name.
+func remove(ctx context.Context, name string) error {
+	claims := host.Dynamic.Resource(claimKind).Namespace(namespace)
+	o, err := claims.Get(ctx, name, metav1.GetOptions{})
+	if kerrors.IsNotFound(err) || err == nil && o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	if err == nil {
+		err = claims.Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(o.GetUID()))})
+	}
+	return err
+}
+
+// stop stops a workload of a tenant.
+func (r *chaosRun) stop(ctx context.Context, name string) error {
+	id := r.idOf(name)
+	if id == "" {
+		return fmt.Errorf("claim %s has no composite resource", name)
+	}
+	// It may be stopped though the answer got lost.
+	r.mu.Lock()
+	r.stopped[name] = id
+	r.mu.Unlock()
+	return tenants.stop(ctx, id)
+}
+
+// start undoes stop.
+func (r *chaosRun) start(ctx context.Context, name string) error {
+	r.mu.Lock()
+	id := r.stopped[name]
+	r.mu.Unlock()
+	if id == "" {
+		return nil
+	}
+	err := tenants.start(ctx, id)
+	if kerrors.IsNotFound(err) {
+		return nil // It never came up.
+	}
+	return err
+}
+
+// applyPlan writes a plan. A change of one plan to the other replaces the control plane.
+func applyPlan(ctx context.Context, name string, value int) error {
+	o := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{
+		"vcluster": map[string]any{"resources": map[string]any{"requests": map[string]any{"memory": memoryOf[name]}}},
+		"versions": map[string]any{"kubernetes": []any{">=1.35"}, "argocdCharts": []any{">=9.3.0"}},
+		"values": map[string]any{"argocd": map[string]any{"configs": map[string]any{"params": map[string]any{
+			check.PlanParameter: strconv.Itoa(value),
+		}}}},
+	}}}
+	o.SetGroupVersionKind(planKind)
+	o.SetName("virtual-argocd-" + name)
+	o.SetLabels(map[string]string{"virtualargocd.io/plan": name})
+	_, err := host.Dynamic.Resource(planKinds).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "chaos", Force: true})
+	return err
+}
+
+// memoryOf is the memory that control planes request, by plan.
+var memoryOf = map[string]any{plans[0]: "600Mi", plans[1]: "640Mi"}
+
+func removePlan(ctx context.Context, name string) error {
+	err := host.Dynamic.Resource(planKinds).Delete(ctx, "virtual-argocd-"+name, metav1.DeleteOptions{})
+	if kerrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}
+
+// createNamespace makes the namespace of the claims, and waits for what Kubernetes puts in each.
+func createNamespace(ctx context.Context, t *testing.T) {
+	t.Helper()
+	core := host.Typed.CoreV1()
+	_, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{})
+	if err != nil && !kerrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, time.Minute, "namespace "+namespace+" is usable", func(ctx context.Context) (bool, string) {
+		_, err1 := core.ServiceAccounts(namespace).Get(ctx, "default", metav1.GetOptions{})
+		_, err2 := core.ConfigMaps(namespace).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+		return err1 == nil && err2 == nil, fmt.Sprint(err1, err2)
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,6 +21,7 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/e2e-framework/klient/wait"
@@ -292,6 +294,8 @@ func awaitGone(ctx context.Context, t testing.TB, l *claim.Live, within time.Dur
 			return false, err.Error()
 		}
 		left := all.About(l.Name + "-")
+		// Other claims of that name, such as that of make demo, were there before the tests.
+		maps.DeleteFunc(left, func(o inventory.Object, uid types.UID) bool { return before[o] == uid })
 		return len(left) == 0, "\n" + left.String()
 	})
 }

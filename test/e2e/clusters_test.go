@@ -285,12 +285,7 @@ func (c *connected) deploy(ctx context.Context, t *testing.T, prefix string, clu
 	t.Helper()
 	api, edge := loggedIn(ctx, t, c.hub), open(ctx, t, c.edge)
 	for _, cluster := range clusters {
-		app := prefix + "-" + cluster.name
-		// Argo CD refuses an Application for a cluster that it can't reach.
-		eventually.True(ctx, t, 2*time.Minute, "Argo CD accepts Application "+app, func(ctx context.Context) (bool, string) {
-			err := api.CreateAt(ctx, app, argocd.Source{RepoURL: c.repo, Path: "web"}, cluster.name)
-			return err == nil, fmt.Sprint(err)
-		})
+		createApp(ctx, t, api, prefix+"-"+cluster.name, argocd.Source{RepoURL: c.repo, Path: "web"}, cluster.name)
 	}
 	for _, cluster := range clusters {
 		app := prefix + "-" + cluster.name

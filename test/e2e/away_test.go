@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
@@ -85,10 +86,7 @@ func (a *away) create(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 	for _, l := range a.lives {
 		l.AwaitReady(ctx, t, readyWithin)
 		api := loggedIn(ctx, t, l)
-		eventually.True(ctx, t, 3*time.Minute, "Argo CD of "+l.Name+" accepts the Application", func(ctx context.Context) (bool, string) {
-			err := api.Create(ctx, "web", a.git.HTTPS())
-			return err == nil, fmt.Sprint(err)
-		})
+		createApp(ctx, t, api, "web", wholeOf(a.git.HTTPS()), argocd.InCluster)
 		awaitHealthy(ctx, t, api, "web")
 	}
 	// What follows on Ready, such as the Usage, comes before the control plane goes.

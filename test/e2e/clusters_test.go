@@ -285,12 +285,7 @@ func (c *connected) deploy(ctx context.Context, t *testing.T, prefix string, clu
 	t.Helper()
 	api, edge := loggedIn(ctx, t, c.hub), open(ctx, t, c.edge)
 	for _, cluster := range clusters {
-		app := prefix + "-" + cluster.name
-		// Argo CD refuses an Application for a cluster that it can't reach.
-		eventually.True(ctx, t, 2*time.Minute, "Argo CD accepts Application "+app, func(ctx context.Context) (bool, string) {
-			err := api.CreateAt(ctx, app, argocd.Source{RepoURL: c.repo, Path: "web"}, cluster.name)
-			return err == nil, fmt.Sprint(err)
-		})
+		createApp(ctx, t, api, prefix+"-"+cluster.name, argocd.Source{RepoURL: c.repo, Path: "web"}, cluster.name)
 	}
 	for _, cluster := range clusters {
 		app := prefix + "-" + cluster.name
@@ -302,9 +297,19 @@ func (c *connected) deploy(ctx context.Context, t *testing.T, prefix string, clu
 	}
 }
 
+// createApp makes an Application as soon as Argo CD accepts it: it refuses one whose repository or cluster it can't reach.
+func createApp(ctx context.Context, t *testing.T, api *argocd.Client, name string, from argocd.Source, cluster string) {
+	t.Helper()
+	eventually.True(ctx, t, 5*time.Minute, "Argo CD accepts Application "+name, func(ctx context.Context) (bool, string) {
+		err := api.CreateAt(ctx, name, from, cluster)
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
+// awaitHealthy waits for longer than the four minutes after which Argo CD tries again to read a repository.
 func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app string) {
 	t.Helper()
-	eventually.True(ctx, t, 3*time.Minute, "Application "+app+" becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 6*time.Minute, "Application "+app+" becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
 		a, err := api.Get(ctx, app)
 		if err != nil {
 			return false, err.Error()

@@ -195,7 +195,7 @@ func (l *library) synced(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	apps := l.apps()
 	// That of the key is the last, since the known hosts reach Argo CD's pods with the patience of a kubelet.
 	for _, app := range []string{"password", "team", "chart", "artifact", "key"} {
-		l.createApp(ctx, t, api, app, apps[app])
+		createApp(ctx, t, api, app, apps[app], argocd.InCluster)
 	}
 	measured.add("repositories: known host told to Argo CD trusts it", time.Since(start))
 	for app := range apps {
@@ -206,15 +206,6 @@ func (l *library) synced(ctx context.Context, t *testing.T, _ *envconf.Config) c
 		}
 	}
 	return ctx
-}
-
-// createApp makes an Application as soon as Argo CD accepts it: it refuses one whose repository it can't read.
-func (l *library) createApp(ctx context.Context, t *testing.T, api *argocd.Client, name string, from argocd.Source) {
-	t.Helper()
-	eventually.True(ctx, t, 3*time.Minute, "Argo CD accepts Application "+name, func(ctx context.Context) (bool, string) {
-		err := api.CreateAt(ctx, name, from, argocd.InCluster)
-		return err == nil, fmt.Sprint(err)
-	})
 }
 
 // rotated takes the old credentials' power away first, and shows that Argo CD is lost without the new ones.
@@ -240,7 +231,7 @@ func (l *library) rotated(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	start := time.Now()
 	l.writeSecrets(ctx, t, l.git.KnownHosts)
 	l.awaitCommit(ctx, t, commit)
-	l.createApp(ctx, t, api, "newer-chart", argocd.Source{RepoURL: l.git.Charts(), Chart: "web", Revision: "1.0.1"})
+	createApp(ctx, t, api, "newer-chart", argocd.Source{RepoURL: l.git.Charts(), Chart: "web", Revision: "1.0.1"}, argocd.InCluster)
 	took := time.Since(start)
 	measured.add("repositories: rotated password and key to synced with them", took)
 	if took > inUseWithin {

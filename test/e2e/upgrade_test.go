@@ -84,9 +84,7 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	image := deployment(ctx, t, open(ctx, t, u.live), "argocd-repo-server").Spec.Template.Spec.Containers[0].Image
 	repo := gitserver.RunPublic(ctx, t, host, upgradeNamespace, image, map[string]string{"web.yaml": webManifest})
 	api := loggedIn(ctx, t, u.live)
-	if err := api.Create(ctx, upgradedApp, repo); err != nil {
-		t.Fatal(err)
-	}
+	createApp(ctx, t, api, upgradedApp, argocd.Source{RepoURL: repo, Path: "."}, argocd.InCluster)
 	awaitHealthy(ctx, t, api, upgradedApp)
 	u.pod = u.podOfApplication(ctx, t)
 	return ctx

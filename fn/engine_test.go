@@ -451,7 +451,7 @@ func (e *engine) setWorkload(name string, change func(*proxy.Workload)) {
 		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Kind == w.Kind && s.Name == w.Name }); j >= 0 {
 			*w = seen[j]
 		} else {
-			w.Replicas, w.Available, w.Images = 1, true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+			w.UID, w.Replicas, w.Available, w.Images = "uid-of-"+w.Name, 1, true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
 		}
 		if w.Name == name {
 			change(w)

@@ -149,24 +149,35 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 		t.Error("Helm waits again for an Argo CD that doesn't come up")
 	}
 	// It comes up, and provider-helm has read the password before the API server made another: that of the API server of the first
-	// installation, which is still to be seen, too.
-	seen := func() string {
+	// installation, which is still to be seen, too. By then provider-helm has forgotten that it had failed.
+	since := func() string {
+		details := e.observed(tenant.ArgoCDRelease).GetFields()["spec"].GetStructValue().GetFields()["connectionDetails"].GetListValue().GetValues()
+		return details[0].GetStructValue().GetFields()["uid"].GetStringValue()
+	}
+	waiting := func(when string) {
+		t.Helper()
 		e.reconcile()
-		return field(e.observed(tenant.ArgoCDRelease), "metadata", "annotations").GetFields()["virtualargocd.io/server-available"].GetStringValue()
+		if c := e.condition("ArgoCDReady"); c.GetReason() != v1alpha1.ReasonWaitingForPassword {
+			t.Errorf("%s: the first password is taken for that of the second API server: %v", when, c)
+		}
 	}
 	e.deploy(tenant.ArgoCDRelease)
-	if is := seen(); is != "" {
-		t.Errorf("no API server is available, and provider-helm reads its password: %q", is)
+	e.req.GetObserved().GetResources()[tenant.ArgoCDRelease].ConnectionDetails = map[string][]byte{"password": []byte("of the first API server")}
+	delete(e.observed(tenant.ArgoCDRelease).Fields["status"].GetStructValue().Fields, "failed")
+	e.reconcile()
+	if is := since(); is != "" || wait() {
+		t.Errorf("no API server is available: provider-helm is to read its password: %q; Helm waits again: %t", is, wait())
 	}
 	e.setReplicas(server, 1)
-	first := seen()
-	if c := e.condition("ArgoCDReady"); c.GetReason() != v1alpha1.ReasonWaitingForPassword {
-		t.Errorf("the first password is taken for that of the second API server: %v", c)
-	}
+	waiting("the first API server is seen")
+	first := since()
 	e.setWorkload(server, func(w *proxy.Workload) { w.UID = "another" })
-	if second := seen(); first == "" || second == first {
+	waiting("the second API server is seen")
+	if second := since(); first == "" || second == first {
 		t.Errorf("nothing has provider-helm read the password of the second API server: %q, then %q", first, second)
 	}
+	e.rolling(tenant.ArgoCDRelease)
+	waiting("provider-helm hasn't read it yet")
 	e.heal()
 	e.reconcile()
 	e.heal()

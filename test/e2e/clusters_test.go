@@ -297,15 +297,6 @@ func (c *connected) deploy(ctx context.Context, t *testing.T, prefix string, clu
 	}
 }
 
-// createApp makes an Application as soon as Argo CD accepts it: it refuses one whose repository or cluster it can't reach.
-func createApp(ctx context.Context, t *testing.T, api *argocd.Client, name string, from argocd.Source, cluster string) {
-	t.Helper()
-	eventually.True(ctx, t, 5*time.Minute, "Argo CD accepts Application "+name, func(ctx context.Context) (bool, string) {
-		err := api.CreateAt(ctx, name, from, cluster)
-		return err == nil, fmt.Sprint(err)
-	})
-}
-
 // awaitHealthy waits for longer than the four minutes after which Argo CD tries again to read a repository.
 func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app string) {
 	t.Helper()

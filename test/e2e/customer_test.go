@@ -159,7 +159,7 @@ func (c *customer) deploysFromGit(ctx context.Context, t *testing.T, _ *envconf.
 	repo := gitserver.RunPublic(ctx, t, host, gitNamespace, image, map[string]string{"web.yaml": webManifest})
 
 	const app = "web"
-	createApp(ctx, t, api, app, argocd.Source{RepoURL: repo, Path: "."}, argocd.InCluster)
+	createApp(ctx, t, api, app, wholeOf(repo), argocd.InCluster)
 	took := eventually.True(ctx, t, 6*time.Minute, "the Application becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
 		a, err := api.Get(ctx, app)
 		if err != nil {

@@ -157,6 +157,21 @@ func answering(ctx context.Context, t *testing.T, api *argocd.Client) *argocd.Cl
 	return api
 }
 
+// createApp creates an Application as soon as Argo CD accepts it: Argo CD refuses one whose repository or cluster it can't reach, such as
+// a server whose network policy isn't in force yet.
+func createApp(ctx context.Context, t *testing.T, api *argocd.Client, name string, from argocd.Source, cluster string) {
+	t.Helper()
+	eventually.True(ctx, t, 5*time.Minute, "Argo CD accepts Application "+name, func(ctx context.Context) (bool, string) {
+		err := api.Create(ctx, name, from, cluster)
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
+// wholeOf returns the source that is all files of a Git repository.
+func wholeOf(repo string) argocd.Source {
+	return argocd.Source{RepoURL: repo, Path: "."}
+}
+
 // connectionDetails are what the connection Secret of a claim says.
 func connectionDetails(ctx context.Context, t *testing.T, l *claim.Live) map[string]string {
 	t.Helper()

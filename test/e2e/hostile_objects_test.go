@@ -20,6 +20,7 @@ import (
 
 	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
@@ -173,9 +174,7 @@ func (n *tenant) ingress(ctx context.Context, t *testing.T) (is networkingv1.Ing
 
 func otherTenantsHost(ctx context.Context, t *testing.T, i *intrusion) {
 	own := i.mallory.ingress(ctx, t)
-	if err := loggedIn(ctx, t, i.mallory.live).Create(ctx, "hijack", i.hijackRepo(ctx, t)); err != nil {
-		t.Fatal(err)
-	}
+	createApp(ctx, t, loggedIn(ctx, t, i.mallory.live), "hijack", wholeOf(i.hijackRepo(ctx, t)), argocd.InCluster)
 	i.mallory.awaitEvent(ctx, t, "hijack", "Ingress", "hijack", "the hosts of a tenant's Ingress are those of its claim")
 	i.mallory.awaitEvent(ctx, t, "hijack", "Ingress", "hijack-all", "has no default backend")
 	if after := i.mallory.ingress(ctx, t); after.UID != own.UID {

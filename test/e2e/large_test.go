@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
@@ -291,9 +292,7 @@ func (l *large) deploys(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	repo := gitserver.RunPublic(ctx, t, host, largeNamespace, image, map[string]string{"web.yaml": webManifest})
 	api := loggedIn(ctx, t, l.live)
 	start := time.Now()
-	if err := api.Create(ctx, largeApp, repo); err != nil {
-		t.Fatal(err)
-	}
+	createApp(ctx, t, api, largeApp, wholeOf(repo), argocd.InCluster)
 	awaitHealthy(ctx, t, api, largeApp)
 	measured.add("large: Application created to Synced and Healthy", time.Since(start))
 	return ctx

@@ -200,7 +200,7 @@ func (l *library) apps() map[string]argocd.Source {
 func (l *library) unknownHost(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	api := loggedIn(ctx, t, l.live)
 	eventually.True(ctx, t, time.Minute, "Argo CD refuses an SSH server with a key that nobody has told", func(ctx context.Context) (bool, string) {
-		err := api.CreateAt(ctx, "key", l.apps()["key"], argocd.InCluster)
+		err := api.Create(ctx, "key", l.apps()["key"], argocd.InCluster)
 		if err == nil {
 			t.Fatal("an SSH server with a key that nobody has told is accepted")
 		}

@@ -102,7 +102,7 @@ func (s *site) groups(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 			t.Errorf("%s looks at an Application: %v", person.Name, err)
 		}
 		if !person.creates {
-			if err := api.Create(ctx, "by-"+person.Name, "https://git.example.org/repo.git"); err == nil || !strings.Contains(err.Error(), "permission denied") {
+			if err := api.Create(ctx, "by-"+person.Name, wholeOf("https://git.example.org/repo.git"), argocd.InCluster); err == nil || !strings.Contains(err.Error(), "permission denied") {
 				t.Errorf("%s creates an Application: want permission denied, got %v", person.Name, err)
 			}
 		}

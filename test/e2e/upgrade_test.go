@@ -84,7 +84,7 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	image := deployment(ctx, t, open(ctx, t, u.live), "argocd-repo-server").Spec.Template.Spec.Containers[0].Image
 	repo := gitserver.RunPublic(ctx, t, host, upgradeNamespace, image, map[string]string{"web.yaml": webManifest})
 	api := loggedIn(ctx, t, u.live)
-	createApp(ctx, t, api, upgradedApp, argocd.Source{RepoURL: repo, Path: "."}, argocd.InCluster)
+	createApp(ctx, t, api, upgradedApp, wholeOf(repo), argocd.InCluster)
 	awaitHealthy(ctx, t, api, upgradedApp)
 	u.pod = u.podOfApplication(ctx, t)
 	return ctx

@@ -12,6 +12,7 @@ import (
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
@@ -19,11 +20,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
-
-// annotationAvailable has provider-helm read the password once Argo CD's API server is
-// available, which makes it. Otherwise provider-helm reads it ten minutes later, where Helm
-// hasn't waited for the API server. See serverSeen for its values.
-const annotationAvailable = "virtualargocd.io/server-available"
 
 // initialPassword is the Secret that Argo CD makes, with its admin's password.
 const initialPassword = "argocd-initial-admin-secret"
@@ -39,14 +35,14 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	}
 	if published && readsPassword(t) {
 		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{{
-			ObjectReference:       corev1.ObjectReference{APIVersion: "v1", Kind: "Secret", Namespace: tenant.ArgoCDNamespace, Name: initialPassword, FieldPath: "data.password"},
+			ObjectReference: corev1.ObjectReference{
+				APIVersion: "v1", Kind: "Secret", Namespace: tenant.ArgoCDNamespace, Name: initialPassword, FieldPath: "data.password",
+				UID: readSince(t),
+			},
 			ToConnectionSecretKey: tenant.PasswordKey,
 			// Argo CD creates this Secret, so it doesn't have the labels of the Helm release.
 			SkipPartOfReleaseCheck: true,
 		}}
-	}
-	if seen := serverSeen(t); published && seen != "" {
-		r.Annotations[annotationAvailable] = seen
 	}
 	readValues(t, r)
 	waits(t, r)
@@ -64,7 +60,8 @@ func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 	was := is.Get("spec", "forProvider")
 	switch {
 	case !t.InstalledBefore(tenant.ArgoCDRelease):
-		r.Spec.ForProvider.Wait = release.Failed(t, tenant.ArgoCDRelease) == 0
+		// provider-helm forgets how often it has failed as soon as an installation succeeds.
+		r.Spec.ForProvider.Wait = release.Failed(t, tenant.ArgoCDRelease) == 0 && !startedAnew(t)
 	case was.String("waitTimeout") == release.FirstWait.String() && !release.Differs(is, t.ArgoCD):
 		r.Spec.ForProvider.Wait = was.Bool("wait")
 	default:
@@ -86,25 +83,35 @@ func readsPassword(t tenant.Tenant) bool {
 	return r.Get("spec").Has("connectionDetails") && !missed
 }
 
-// serverSeen returns the value of annotationAvailable, "" for none. After a first installation
-// that was taken back it stands for the API server that is available: the Secret with the
-// password outlives the installation, and its next API server replaces the password.
-func serverSeen(t tenant.Tenant) string {
-	available := func() bool { return Deployed(t) && server(t).available }
-	switch {
-	case startedAnew(t) && available():
-		sum := sha256.Sum256([]byte(server(t).uid))
-		return hex.EncodeToString(sum[:8])
-	case startedAnew(t):
-		return seenBefore(t)
-	case !publishedPassword(t) && available():
-		return "true"
+// readSince returns which API server has to be available when provider-helm reads the password: the
+// one that makes it, as a digest of its UID, "" for none. After a first installation that was taken
+// back, the Secret with the password outlives the installation, and the next API server replaces
+// the password. provider-helm doesn't look at the UID in a reference: a change of it makes a new
+// generation, which it observes at once, and otherwise ten minutes later.
+func readSince(t tenant.Tenant) types.UID {
+	if (startedAnew(t) || !publishedPassword(t)) && Deployed(t) && server(t).available {
+		return serverID(t)
+	}
+	return wasReadSince(t)
+}
+
+// wasReadSince returns what readSince has returned before.
+func wasReadSince(t tenant.Tenant) types.UID {
+	for _, d := range t.Composed(tenant.ArgoCDRelease).List("spec", "connectionDetails") {
+		return types.UID(d.String("uid"))
 	}
 	return ""
 }
 
-func seenBefore(t tenant.Tenant) string {
-	return t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", annotationAvailable)
+// serverID returns a digest of the UID of the API server's workload, "" if it isn't seen. The UID
+// comes from the tenant, so it isn't written as it is.
+func serverID(t tenant.Tenant) types.UID {
+	is := server(t).uid
+	if is == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(is))
+	return types.UID(hex.EncodeToString(sum[:8]))
 }
 
 // startedAnew reports whether provider-helm has taken the first installation back, and the
@@ -118,9 +125,19 @@ func publishedPassword(t tenant.Tenant) bool {
 	return len(t.Observed.XRConnection[tenant.PasswordKey]) > 0 || len(t.Composed(tenant.ArgoCDRelease).Connection[tenant.PasswordKey]) > 0
 }
 
-// hasPassword reports whether the admin's password is published, or none will be.
+// hasPassword reports whether the admin's password is published, or none will be. Until the tenant
+// is Ready for the first time, it has to be the password of the API server that runs.
 func hasPassword(t tenant.Tenant) bool {
-	return !t.GeneratesPassword || publishedPassword(t) && (!startedAnew(t) || seenBefore(t) != "")
+	switch {
+	case !t.GeneratesPassword:
+		return true
+	case !publishedPassword(t):
+		return false
+	case !startedAnew(t) || tenant.WasReady(t.Observed) || !readsPassword(t):
+		return true
+	}
+	since := wasReadSince(t)
+	return since != "" && since == serverID(t) && t.Composed(tenant.ArgoCDRelease).Current()
 }
 
 // Installed reports whether the argo-cd chart is installed as wanted and the

@@ -80,12 +80,6 @@ func (c *Client) Settings(ctx context.Context) (map[string]any, error) {
 	return out, c.call(ctx, http.MethodGet, "/api/v1/settings", nil, &out)
 }
 
-// Create makes an Application of the whole of a Git repository that Argo CD syncs by itself, with a namespace of its own
-// name as its destination in the cluster that Argo CD runs in.
-func (c *Client) Create(ctx context.Context, name, repoURL string) error {
-	return c.CreateAt(ctx, name, Source{RepoURL: repoURL, Path: "."}, InCluster)
-}
-
 // Application is the part of an Application's status that tests look at.
 type Application struct {
 	Status struct {

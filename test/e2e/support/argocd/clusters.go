@@ -33,9 +33,9 @@ type Source struct{ RepoURL, Path, Chart, Revision string }
 // InCluster is the name of the cluster that Argo CD runs in.
 const InCluster = "in-cluster"
 
-// CreateAt makes an Application that Argo CD syncs by itself, with a namespace of its own name as its destination in a
+// Create makes an Application that Argo CD syncs by itself, with a namespace of its own name as its destination in a
 // cluster that is registered under a name.
-func (c *Client) CreateAt(ctx context.Context, name string, from Source, cluster string) error {
+func (c *Client) Create(ctx context.Context, name string, from Source, cluster string) error {
 	source := map[string]any{"repoURL": from.RepoURL, "targetRevision": cmp.Or(from.Revision, "HEAD")}
 	if from.Chart != "" {
 		source["chart"] = from.Chart

@@ -19,7 +19,7 @@ var commitHash = regexp.MustCompile(`^[0-9a-f]{40}$`)
 func (c *connected) bootstrapped(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.hub.Patch(ctx, t, map[string]any{"repoURL": c.repo, "path": "root"}, "spec", "bootstrap")
 	start := time.Now()
-	s := c.hub.Await(ctx, t, 3*time.Minute, "has a bootstrap Application that is Synced and Healthy", func(s *claim.State) bool {
+	s := c.hub.Await(ctx, t, 6*time.Minute, "has a bootstrap Application that is Synced and Healthy", func(s *claim.State) bool {
 		return s.True(claim.BootstrapSynced)
 	})
 	measured.add("bootstrap: field set to Synced and Healthy in the claim", time.Since(start))
@@ -46,7 +46,7 @@ func (c *connected) badBootstrap(ctx context.Context, t *testing.T, _ *envconf.C
 	const folder = "no-such-folder"
 	c.hub.Patch(ctx, t, folder, "spec", "bootstrap", "path")
 	start := time.Now()
-	s := c.hub.Await(ctx, t, 3*time.Minute, "names the folder that is not there", func(s *claim.State) bool {
+	s := c.hub.Await(ctx, t, 6*time.Minute, "names the folder that is not there", func(s *claim.State) bool {
 		return namesIt(s, claim.BootstrapSynced, folder) && s.Bootstrap.Message != ""
 	})
 	measured.add("bootstrap: folder that is not there to named in the claim", time.Since(start))
@@ -57,7 +57,7 @@ func (c *connected) badBootstrap(ctx context.Context, t *testing.T, _ *envconf.C
 		t.Errorf("what was deployed is gone: %v", err)
 	}
 	c.hub.Patch(ctx, t, "root", "spec", "bootstrap", "path")
-	c.hub.Await(ctx, t, 3*time.Minute, "is Synced and Healthy again", func(s *claim.State) bool {
+	c.hub.Await(ctx, t, 6*time.Minute, "is Synced and Healthy again", func(s *claim.State) bool {
 		return s.True(claim.BootstrapSynced) && s.Bootstrap.Message == ""
 	})
 	return ctx

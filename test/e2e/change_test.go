@@ -54,7 +54,10 @@ func (c *changing) rolledOut(ctx context.Context, t *testing.T, _ *envconf.Confi
 		"configs": map[string]any{"cm": map[string]any{"statusbadge.enabled": "true"}},
 	}, "spec", "argocd", "values")
 	took := eventually.True(ctx, t, 5*time.Minute, "argocd-server has two replicas and the new setting", func(ctx context.Context) (bool, string) {
-		server := deployment(ctx, t, virtual, "argocd-server")
+		server, err := virtual.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
 		cm, err := virtual.Typed.CoreV1().ConfigMaps("argocd").Get(ctx, "argocd-cm", metav1.GetOptions{})
 		if err != nil {
 			return false, err.Error()

@@ -297,9 +297,10 @@ func (c *connected) deploy(ctx context.Context, t *testing.T, prefix string, clu
 	}
 }
 
+// awaitHealthy waits for longer than the four minutes after which Argo CD tries again to read a repository.
 func awaitHealthy(ctx context.Context, t *testing.T, api *argocd.Client, app string) {
 	t.Helper()
-	eventually.True(ctx, t, 3*time.Minute, "Application "+app+" becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 6*time.Minute, "Application "+app+" becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
 		a, err := api.Get(ctx, app)
 		if err != nil {
 			return false, err.Error()

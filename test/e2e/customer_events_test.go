@@ -24,7 +24,7 @@ const (
 	eventsAtOnce    = 100
 	eventsPerSecond = 1
 	// Now and then Crossplane writes a composite resource's conditions back and forth some times; that is no change of ours.
-	eventsOfItsOwn = 40
+	eventsOfItsOwn = 60
 	// What a URL, sign-on and a first Application add. Each step of that Application is one of the Object that shows it.
 	// It takes a tenant to the end of what Crossplane allows, and may take it past that once it is Ready.
 	eventsOfParts = 60

@@ -160,7 +160,7 @@ func (c *customer) deploysFromGit(ctx context.Context, t *testing.T, _ *envconf.
 
 	const app = "web"
 	createApp(ctx, t, api, app, wholeOf(repo), argocd.InCluster)
-	took := eventually.True(ctx, t, 5*time.Minute, "the Application becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
+	took := eventually.True(ctx, t, 6*time.Minute, "the Application becomes Synced and Healthy", func(ctx context.Context) (bool, string) {
 		a, err := api.Get(ctx, app)
 		if err != nil {
 			return false, err.Error()

@@ -41,7 +41,7 @@ func deleteNamespace(ctx context.Context, t *testing.T, name string) {
 	if err := namespaces.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
 		t.Fatalf("cannot delete namespace %s: %v", name, err)
 	}
-	eventually.True(ctx, t, 2*time.Minute, "namespace "+name+" is gone", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 5*time.Minute, "namespace "+name+" is gone", func(ctx context.Context) (bool, string) {
 		_, err := namespaces.Get(ctx, name, metav1.GetOptions{})
 		return kerrors.IsNotFound(err), "still there"
 	})

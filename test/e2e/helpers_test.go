@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/pkg/env"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -78,7 +79,7 @@ func createNamespace(name string) env.Func {
 			_, err1 := core.ServiceAccounts(name).Get(ctx, "default", metav1.GetOptions{})
 			_, err2 := core.ConfigMaps(name).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
 			return err1 == nil && err2 == nil, nil
-		}, wait.WithTimeout(time.Minute), wait.WithInterval(200*time.Millisecond), wait.WithImmediate())
+		}, wait.WithTimeout(3*time.Minute), wait.WithInterval(200*time.Millisecond), wait.WithImmediate())
 		if err != nil {
 			return ctx, fmt.Errorf("namespace %s does not become usable: %w", name, err)
 		}
@@ -159,7 +160,7 @@ func loggedIn(ctx context.Context, t *testing.T, l *claim.Live) *argocd.Client {
 // answering waits for an Argo CD at its URL: an ingress controller takes a moment to serve an Ingress.
 func answering(ctx context.Context, t *testing.T, api *argocd.Client) *argocd.Client {
 	t.Helper()
-	eventually.True(ctx, t, time.Minute, "Argo CD answers at its URL", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 2*time.Minute, "Argo CD answers at its URL", func(ctx context.Context) (bool, string) {
 		_, err := api.Version(ctx)
 		return err == nil, fmt.Sprint(err)
 	})
@@ -170,7 +171,7 @@ func answering(ctx context.Context, t *testing.T, api *argocd.Client) *argocd.Cl
 // a server whose network policy isn't in force yet.
 func createApp(ctx context.Context, t *testing.T, api *argocd.Client, name string, from argocd.Source, cluster string) {
 	t.Helper()
-	eventually.True(ctx, t, 3*time.Minute, "Argo CD accepts Application "+name, func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 5*time.Minute, "Argo CD accepts Application "+name, func(ctx context.Context) (bool, string) {
 		err := api.Create(ctx, name, from, cluster)
 		return err == nil, fmt.Sprint(err)
 	})
@@ -384,12 +385,17 @@ type scalable interface {
 // scale says how many replicas a workload is to have.
 func scale(ctx context.Context, t *testing.T, of scalable, name string, replicas int32) {
 	t.Helper()
-	s, err := of.GetScale(ctx, name, metav1.GetOptions{})
+	// Its controller may write it at the same time.
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		s, err := of.GetScale(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		s.Spec.Replicas = replicas
+		_, err = of.UpdateScale(ctx, name, s, metav1.UpdateOptions{})
+		return err
+	})
 	if err != nil {
-		t.Fatalf("cannot scale %s: %v", name, err)
-	}
-	s.Spec.Replicas = replicas
-	if _, err := of.UpdateScale(ctx, name, s, metav1.UpdateOptions{}); err != nil {
 		t.Fatalf("cannot scale %s: %v", name, err)
 	}
 }

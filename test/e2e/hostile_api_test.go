@@ -104,7 +104,7 @@ func (n *tenant) breaksAndHeals(ctx context.Context, t *testing.T, when string) 
 	})
 	measured.add("argocd-server gone to Degraded, "+when, time.Since(start))
 	scale(ctx, t, deployments, "argocd-server", 1)
-	n.live.AwaitReady(ctx, t, 2*time.Minute)
+	n.live.AwaitReady(ctx, t, 5*time.Minute)
 }
 
 // changes gives Argo CD another setting, which provider-helm has to install.
@@ -117,7 +117,7 @@ func (n *tenant) changes(ctx context.Context, t *testing.T) {
 		return err == nil && c.Data["ui.bannercontent"] == hint, fmt.Sprint(err)
 	})
 	measured.add("hostile: change of a claim to installed, beside a hostile virtual API", took)
-	n.live.AwaitReady(ctx, t, 2*time.Minute)
+	n.live.AwaitReady(ctx, t, 5*time.Minute)
 }
 
 // podsOfProviders are the providers' pods with how often their containers were started again.
@@ -225,13 +225,13 @@ func (n *tenant) hijackApps(ctx context.Context, t *testing.T) {
 	}
 	t.Cleanup(func() {
 		patch(`{"service":null,"insecureSkipTLSVerify":null}`)
-		eventually.True(ctx, t, time.Minute, "the virtual API answers for itself again", func(ctx context.Context) (bool, string) {
+		eventually.True(ctx, t, 2*time.Minute, "the virtual API answers for itself again", func(ctx context.Context) (bool, string) {
 			_, err := n.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})
 			return err == nil, fmt.Sprint(err)
 		})
 	})
 	patch(fmt.Sprintf(`{"service":{"namespace":%q,"name":%q,"port":443},"insecureSkipTLSVerify":true}`, namespace, name))
-	eventually.True(ctx, t, time.Minute, "the tenant answers for its virtual API", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 2*time.Minute, "the tenant answers for its virtual API", func(ctx context.Context) (bool, string) {
 		_, err := n.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "whatever", metav1.GetOptions{})
 		return says(err, "not today"), fmt.Sprint(err)
 	})

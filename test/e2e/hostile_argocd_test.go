@@ -76,7 +76,7 @@ func virtualAPI(ctx context.Context, t *testing.T, of *tenant) string {
 func byCluster(ctx context.Context, t *testing.T, i *intrusion) {
 	i.insider.mustReach(ctx, t, virtualAPI(ctx, t, i.alice))
 	api := loggedIn(ctx, t, i.mallory.live)
-	eventually.True(ctx, t, 2*time.Minute, "mallory's Argo CD is connected to its own cluster, and gets no answer of alice's", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 6*time.Minute, "mallory's Argo CD is connected to its own cluster, and gets no answer of alice's", func(ctx context.Context) (bool, string) {
 		got, err := api.Clusters(ctx)
 		if err != nil {
 			return false, err.Error()

@@ -46,7 +46,7 @@ func afterTheClaim(ctx context.Context, t *testing.T, i *intrusion) {
 	pod.Spec.Containers[0].Command = append([]string{"perl", "-e", stubborn, ownAnswer}, targets...)
 	runProbe(ctx, t, i.doomed.cluster, metav1.NamespaceDefault, pod)
 	name := onHost(pod.Name, metav1.NamespaceDefault)
-	eventually.True(ctx, t, time.Minute, "the pod has tried all, and reaches its own Argo CD", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 2*time.Minute, "the pod has tried all, and reaches its own Argo CD", func(ctx context.Context) (bool, string) {
 		said, err := logOf(ctx, own, name)
 		return err == nil && strings.Contains(said, ownAnswer+" connected") && strings.Contains(said, targets[len(targets)-1]), fmt.Sprint(said, err)
 	})

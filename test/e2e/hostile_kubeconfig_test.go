@@ -78,11 +78,8 @@ func hostileKubeconfig(ctx context.Context, t *testing.T, i *intrusion) {
 		t.Errorf("the kubeconfig that the providers use has changed: %v", slices.Sorted(maps.Keys(after)))
 	}
 	// Another visit, after theirs, shows that the log is read to its end.
-	visits := func() (onlookers int, others []string) {
+	visits := func() (onlookers int, others []string, err error) {
 		log, err := logOf(ctx, bystanders, trap.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
 		for line := range strings.Lines(log) {
 			if strings.TrimSpace(line) == "connection from "+i.onlooker.address {
 				onlookers++
@@ -90,15 +87,18 @@ func hostileKubeconfig(ctx context.Context, t *testing.T, i *intrusion) {
 				others = append(others, line)
 			}
 		}
-		return onlookers, others
+		return onlookers, others, err
 	}
-	seen, _ := visits()
+	seen, _, err := visits()
+	if err != nil {
+		t.Fatal(err)
+	}
 	i.onlooker.mustReach(ctx, t, at)
 	var others []string
 	eventually.True(ctx, t, time.Minute, "the trap has seen the onlooker once more", func(context.Context) (bool, string) {
 		var now int
-		now, others = visits()
-		return now > seen, fmt.Sprintf("%d visits, before %d", now, seen)
+		now, others, err = visits()
+		return err == nil && now > seen, fmt.Sprintf("%d visits, before %d: %v", now, seen, err)
 	})
 	if len(others) > 0 {
 		t.Errorf("somebody has followed the kubeconfig:\n%s", lines(others))

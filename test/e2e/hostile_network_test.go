@@ -126,10 +126,11 @@ func byName(ctx context.Context, t *testing.T, i *intrusion) {
 	var names []string
 	for name, port := range victimServices {
 		long := name + "." + i.alice.namespace + ".svc.cluster.local"
-		out, err := i.bystander.run(ctx, "getent", "ahostsv4", long)
-		if err != nil || !strings.HasPrefix(out, serviceAddress(ctx, t, i.alice.namespace, name)) {
-			t.Errorf("the host has no name %s, which would show nothing: %q, %v", long, out, err)
-		}
+		address := serviceAddress(ctx, t, i.alice.namespace, name)
+		eventually.True(ctx, t, time.Minute, "the host has a name "+long, func(ctx context.Context) (bool, string) {
+			out, err := i.bystander.run(ctx, "getent", "ahostsv4", long)
+			return err == nil && strings.HasPrefix(out, address), fmt.Sprint(out, err)
+		})
 		names = append(names, net.JoinHostPort(long, port), net.JoinHostPort(name+"."+i.alice.namespace, port), net.JoinHostPort(name+"."+i.alice.namespace+".svc", port))
 	}
 	got := i.mallory.probe.tryBeside(ctx, t, "argocd-server.argocd.svc.cluster.local:443", names...)
@@ -239,18 +240,15 @@ func byWebhook(ctx context.Context, t *testing.T, i *intrusion) {
 		t.Fatalf("mallory has no Argo CD: %v", err)
 	}
 	own := net.JoinHostPort(pods.Items[0].Status.PodIP, "8080")
-	for n, test := range []struct {
-		target string
-		want   []string
-	}{
-		{own, []string{"x509", "reset by peer", "HTTP response"}},
-		{podsOfVictim(ctx, t, i)[0], noAnswer},
-		{virtualAPI(ctx, t, i.alice), noAnswer},
-		{kubelets(ctx, t, i)[0], noAnswer},
-	} {
-		err := i.mallory.hooked(ctx, t, fmt.Sprint("trick-", n), "https://"+test.target+"/")
-		if !says(err, "failed calling webhook") || !slices.ContainsFunc(test.want, func(word string) bool { return says(err, word) }) {
-			t.Errorf("a webhook at %s: want one of %q, got %v", test.target, test.want, err)
+	answered := []string{"x509", "reset by peer", "HTTP response"}
+	eventually.True(ctx, t, 2*time.Minute, "a webhook at mallory's own Argo CD has an answer", func(ctx context.Context) (bool, string) {
+		err := i.mallory.hooked(ctx, t, "trick-own", "https://"+own+"/")
+		return slices.ContainsFunc(answered, func(word string) bool { return says(err, "failed calling webhook", word) }), fmt.Sprint(err)
+	})
+	for n, target := range []string{podsOfVictim(ctx, t, i)[0], virtualAPI(ctx, t, i.alice), kubelets(ctx, t, i)[0]} {
+		err := i.mallory.hooked(ctx, t, fmt.Sprint("trick-", n), "https://"+target+"/")
+		if !says(err, "failed calling webhook") || !unanswered(err) {
+			t.Errorf("a webhook at %s: want one of %q, got %v", target, noAnswer, err)
 		}
 	}
 }

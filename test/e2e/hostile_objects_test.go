@@ -258,7 +258,7 @@ func unlabelledSecret(ctx context.Context, t *testing.T, i *intrusion) {
 	data := map[string]string{"username": "team", "password": "the team's own"}
 	own.put(ctx, t, metav1.ObjectMeta{Name: treasure}, data)
 	i.mallory.live.Patch(ctx, t, []any{map[string]any{"name": "loot", "url": "https://192.0.2.7/loot.git", "secretRef": map[string]any{"name": treasure}}}, "spec", "repositories")
-	i.mallory.live.Await(ctx, t, time.Minute, "tells that its repository's Secret lacks the label", func(s *claim.State) bool {
+	i.mallory.live.Await(ctx, t, 2*time.Minute, "tells that its repository's Secret lacks the label", func(s *claim.State) bool {
 		return states(s)["Repository loot"] == "SecretInvalid" && mentions(s, "Secret "+treasure+" in namespace "+claims+": doesn't have the label "+given.LabelCredentials)
 	})
 	secrets, err := i.mallory.cluster.Typed.CoreV1().Secrets("argocd").List(ctx, metav1.ListOptions{LabelSelector: "argocd.argoproj.io/secret-type=repository"})
@@ -272,7 +272,7 @@ func unlabelledSecret(ctx context.Context, t *testing.T, i *intrusion) {
 	}
 	// With the label it is used.
 	own.write(ctx, t, treasure, data)
-	i.mallory.live.Await(ctx, t, time.Minute, "has its repository's Secret", func(s *claim.State) bool { return states(s)["Repository loot"] == "Connected" })
+	i.mallory.live.Await(ctx, t, 2*time.Minute, "has its repository's Secret", func(s *claim.State) bool { return states(s)["Repository loot"] == "Connected" })
 	i.mallory.live.Patch(ctx, t, nil, "spec", "repositories")
 }
 
@@ -303,7 +303,7 @@ func otherNamespacesSecret(ctx context.Context, t *testing.T, i *intrusion) {
 	i.mallory.live.Patch(ctx, t, entry(map[string]any{"name": treasure}), "spec", "repositories")
 	state := func(want string) {
 		t.Helper()
-		i.mallory.live.Await(ctx, t, time.Minute, "tells that its repository's Secret is "+want, func(s *claim.State) bool {
+		i.mallory.live.Await(ctx, t, 2*time.Minute, "tells that its repository's Secret is "+want, func(s *claim.State) bool {
 			return states(s)["Repository loot"] == want
 		})
 	}

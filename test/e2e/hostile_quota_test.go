@@ -102,7 +102,7 @@ func podsBounded(ctx context.Context, t *testing.T, i *intrusion) {
 	i.mallory.makePods(ctx, t, "crowd", int(bound.Value()))
 	i.mallory.awaitEvent(ctx, t, metav1.NamespaceDefault, "Pod", "crowd-*", "requested: count/pods=1")
 	// The quota counts a pod before it is there.
-	eventually.True(ctx, t, time.Minute, "about as many pods as the quota has are on the host", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 3*time.Minute, "about as many pods as the quota has are on the host", func(ctx context.Context) (bool, string) {
 		n, err := i.mallory.onTheHost(ctx, "pods")
 		return err == nil && float64(n) >= 0.9*float64(bound.Value()), fmt.Sprint(n, err)
 	})

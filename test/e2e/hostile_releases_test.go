@@ -86,7 +86,7 @@ func (n *tenant) release(ctx context.Context, t *testing.T, name string) (*helmR
 func (n *tenant) awaitRelease(ctx context.Context, t *testing.T, name, what string, wanted func(*helmRelease) bool) {
 	t.Helper()
 	poked := time.Time{}
-	eventually.True(ctx, t, 3*time.Minute, "Release "+name+" of "+n.live.Name+" "+what, func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 5*time.Minute, "Release "+name+" of "+n.live.Name+" "+what, func(ctx context.Context) (bool, string) {
 		if time.Since(poked) > 10*time.Second {
 			poked = time.Now()
 			n.poke(ctx, t, name)
@@ -174,7 +174,7 @@ func (n *tenant) heal(ctx context.Context, t *testing.T, genuine *corev1.Secret)
 // awaitAnswer waits for the virtual cluster, whose control plane may have been restarted.
 func (n *tenant) awaitAnswer(ctx context.Context, t *testing.T) {
 	t.Helper()
-	eventually.True(ctx, t, 2*time.Minute, "the virtual cluster answers", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 5*time.Minute, "the virtual cluster answers", func(ctx context.Context) (bool, string) {
 		_, err := n.cluster.Typed.CoreV1().Namespaces().Get(ctx, metav1.NamespaceDefault, metav1.GetOptions{})
 		return err == nil, fmt.Sprint(err)
 	})

@@ -144,7 +144,7 @@ func runProbe(ctx context.Context, t *testing.T, c *kube.Cluster, namespace stri
 		t.Fatalf("cannot create pod %s: %v", pod.Name, err)
 	}
 	p := place{cluster: c, namespace: namespace, name: pod.Name}
-	eventually.True(ctx, t, 2*time.Minute, "pod "+pod.Name+" runs", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 5*time.Minute, "pod "+pod.Name+" runs", func(ctx context.Context) (bool, string) {
 		is, err := pods.Get(ctx, pod.Name, metav1.GetOptions{})
 		if err != nil {
 			return false, err.Error()

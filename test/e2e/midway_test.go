@@ -6,7 +6,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -24,10 +23,6 @@ func TestDeleteMidway(t *testing.T) {
 		Assess("CompositeInTheForeground", deleteCompositeInTheForeground).
 		Feature())
 }
-
-// midwayWithin is how long a deletion may take at any phase, with other tenants coming up and going on the same two cores. For up to 45
-// seconds of it Helm may wait for an Argo CD that is gone.
-const midwayWithin = 90 * time.Second
 
 // phases of provisioning, in the order they come, each with what shows that it is reached.
 var phases = []struct {
@@ -86,7 +81,8 @@ func deleteAtEachPhase(ctx context.Context, t *testing.T, _ *envconf.Config) con
 			eventually.True(ctx, t, readyWithin, "phase "+phase.name+" is reached", func(ctx context.Context) (bool, string) {
 				return phase.reached(ctx, l)
 			})
-			measured.add("midway: deleted at phase "+phase.name+" to nothing left", deleteAndAwait(ctx, t, l, midwayWithin))
+			// For up to 45 seconds of it Helm may wait for an Argo CD that is gone.
+			measured.add("midway: deleted at phase "+phase.name+" to nothing left", deleteAndAwait(ctx, t, l, goneWithin))
 		})
 	}
 	return ctx

@@ -257,7 +257,7 @@ func (p *planned) sized(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	if planOf(s) != "small" {
 		t.Errorf("the claim has plan %q", planOf(s))
 	}
-	p.awaitSizes(ctx, t, time.Minute, sizes{"30", "1536Mi", "512Mi"})
+	p.awaitSizes(ctx, t, 2*time.Minute, sizes{"30", "1536Mi", "512Mi"})
 	loggedIn(ctx, t, p.live)
 	return ctx
 }
@@ -296,9 +296,8 @@ func (p *planned) mistaken(ctx context.Context, t *testing.T, _ *envconf.Config)
 	defer calm.RUnlock()
 	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":{"replicas":"two"}},"quota":{"count/pods":"32"}}}`)
 	tells(ctx, t, p.live, "plan small: data.argocd.server.replicas")
-	if got, err := p.rolledOut(ctx); err != nil || got.pods != "31" {
-		t.Errorf("a plan with a mistake has changed the tenant: %v, %v", got, err)
-	}
+	// It has changed nothing.
+	p.awaitSizes(ctx, t, time.Minute, sizes{"31", "1536Mi", "640Mi"})
 	loggedIn(ctx, t, p.live)
 	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":null}}}`)
 	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes, rolled out", func(s *claim.State) bool {

@@ -139,25 +139,17 @@ func (l *library) registered(ctx context.Context, t *testing.T, _ *envconf.Confi
 		"Repository password": "Connected", "Repository key": "Connected", "Repository charts": "Connected", "Repository team": "Connected",
 		"Repository artifact": "Connected", "CredentialTemplate teams": "Connected",
 	}
-	l.live.Await(ctx, t, time.Minute, "tells that its repositories are connected", func(s *claim.State) bool {
+	l.live.Await(ctx, t, 2*time.Minute, "tells that its repositories are connected", func(s *claim.State) bool {
 		return s.True(claim.RepositoriesConnected) && maps.Equal(states(s), want)
 	})
 	api := loggedIn(ctx, t, l.live)
-	got, err := api.Repositories(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []argocd.Repository{
+	awaitRepositories(ctx, t, api, []argocd.Repository{
 		{Name: "password", Repo: l.git.HTTPS(), Type: "git"},
 		{Name: "key", Repo: l.git.SSH(), Type: "git"},
 		{Name: "charts", Repo: l.git.Charts(), Type: "helm"},
 		{Name: "team", Repo: l.git.Teams() + "web.git", Type: "git", InheritedCreds: true},
 		{Name: "artifact", Repo: l.artifact, Type: "oci", Insecure: true},
-	} {
-		if got[r.Name] != r {
-			t.Errorf("repository %s in Argo CD: want %+v, got %+v", r.Name, r, got[r.Name])
-		}
-	}
+	})
 	templates, err := api.CredentialTemplates(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -166,6 +158,31 @@ func (l *library) registered(ctx context.Context, t *testing.T, _ *envconf.Confi
 		t.Errorf("credential templates in Argo CD: want %v, got %v", want, templates)
 	}
 	return ctx
+}
+
+// anyProxy stands for a proxy whose URL has a password, which only Argo CD tells.
+const anyProxy = "any"
+
+// awaitRepositories waits until Argo CD knows repositories: it takes a moment to notice their Secrets.
+func awaitRepositories(ctx context.Context, t *testing.T, api *argocd.Client, want []argocd.Repository) {
+	t.Helper()
+	eventually.True(ctx, t, time.Minute, "Argo CD knows the repositories", func(ctx context.Context) (bool, string) {
+		got, err := api.Repositories(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		var wrong []string
+		for _, r := range want {
+			is := got[r.Name]
+			if r.Proxy == anyProxy {
+				is.Proxy = anyProxy
+			}
+			if is != r {
+				wrong = append(wrong, fmt.Sprintf("repository %s: want %+v, got %+v", r.Name, r, is))
+			}
+		}
+		return len(wrong) == 0, "\n" + lines(wrong)
+	})
 }
 
 // apps are the Applications of the test, one for each of the repositories.
@@ -181,10 +198,14 @@ func (l *library) apps() map[string]argocd.Source {
 
 // unknownHost shows that the SSH server's key is looked at: before the claim has told it, Argo CD refuses the server.
 func (l *library) unknownHost(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	err := loggedIn(ctx, t, l.live).Create(ctx, "key", l.apps()["key"], argocd.InCluster)
-	if err == nil || !strings.Contains(err.Error(), "knownhosts: key is unknown") {
-		t.Errorf("an SSH server with a key that nobody has told: want it refused for that, got %v", err)
-	}
+	api := loggedIn(ctx, t, l.live)
+	eventually.True(ctx, t, time.Minute, "Argo CD refuses an SSH server with a key that nobody has told", func(ctx context.Context) (bool, string) {
+		err := api.Create(ctx, "key", l.apps()["key"], argocd.InCluster)
+		if err == nil {
+			t.Fatal("an SSH server with a key that nobody has told is accepted")
+		}
+		return strings.Contains(err.Error(), "knownhosts: key is unknown"), err.Error()
+	})
 	return ctx
 }
 

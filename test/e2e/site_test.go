@@ -192,8 +192,8 @@ func (s *site) servedAt(ctx context.Context, t *testing.T, l *claim.Live, at str
 	return api
 }
 
-// loginWithin is how long the ingress controller may take until the argocd program can log in.
-const loginWithin = 30 * time.Second
+// loginWithin is how long the ingress controller may take until it serves the argocd program, which takes a while to start.
+const loginWithin = 2 * time.Minute
 
 // cli logs in with the argocd program in each way that it has. Where an ingress controller speaks HTTP/1 to Argo CD, gRPC
 // goes in gRPC-web's form, which the program finds out by itself. gRPC as it is takes a host of its own, of which the
@@ -212,22 +212,17 @@ func (s *site) cli(ctx context.Context, t *testing.T, _ *envconf.Config) context
 		"gRPC as it is": {host: grpc, authority: authority},
 	} {
 		cli := argocd.NewCLI(t, map[string]string{way.host: ingress.Address}, way.authority)
-		run := func(args ...string) string {
+		// A call may get a 404 from the ingress controller while other tests make Ingresses.
+		run := func(args ...string) (out string) {
 			t.Helper()
-			out, warnings, err := cli.Run(ctx, append(args, way.flags...)...)
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if strings.Contains(warnings, fallsBack) != (way.warns == fallsBack) {
-				t.Errorf("%s: argocd %s warns: %s", name, args[0], warnings)
-			}
+			eventually.True(ctx, t, loginWithin, fmt.Sprintf("%s: Argo CD answers argocd %s, which warns: %q", name, args[0], way.warns), func(ctx context.Context) (bool, string) {
+				var warnings string
+				var err error
+				out, warnings, err = cli.Run(ctx, append(args, way.flags...)...)
+				return err == nil && strings.Contains(warnings, fallsBack) == (way.warns == fallsBack), fmt.Sprint(err, warnings)
+			})
 			return out
 		}
-		// The first call has got a 404 from the ingress controller while other tests made Ingresses.
-		eventually.True(ctx, t, loginWithin, name+": Argo CD answers the argocd program", func(ctx context.Context) (bool, string) {
-			_, _, err := cli.Run(ctx, append([]string{"login", way.host, "--username", "admin", "--password", s.password}, way.flags...)...)
-			return err == nil, fmt.Sprint(err)
-		})
 		start := time.Now()
 		run("login", way.host, "--username", "admin", "--password", s.password)
 		if out := run("app", "list", "-o", "name"); !slices.Equal(strings.Fields(out), []string{"argocd/bootstrap", "argocd/shop"}) {
@@ -272,7 +267,7 @@ func (s *site) serveGRPC(ctx context.Context, t *testing.T, at string) (authorit
 		t.Fatalf("cannot make an Ingress in the virtual cluster: %v", err)
 	}
 	cli := argocd.NewCLI(t, map[string]string{at: ingress.Address}, authority)
-	eventually.True(ctx, t, time.Minute, at+" is served", func(ctx context.Context) (bool, string) {
+	eventually.True(ctx, t, 3*time.Minute, at+" is served", func(ctx context.Context) (bool, string) {
 		_, warnings, err := cli.Run(ctx, "version", "--server", at)
 		return err == nil && warnings == "", fmt.Sprint(err, warnings)
 	})

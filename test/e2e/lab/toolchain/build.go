@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// parallel is how many modules are compiled at once. One go command keeps all cores
-// busy but for its last step, linking: a second fills that gap, a third only costs memory.
-const parallel = 2
+// parallel is how many modules are compiled at once. One go command keeps all cores busy
+// but while it downloads modules and while it links: others fill these gaps.
+const parallel = 3
 
 // Build compiles the named tools, or all that the embedded cluster needs, unless the cache has them. Tools of one
 // module are built together. What is missing is built even when something else

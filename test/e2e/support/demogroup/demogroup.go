@@ -90,7 +90,7 @@ func (g *Group) Remove(ctx context.Context, t testing.TB) {
 		if err := client.Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
 			t.Errorf("cannot delete %s %s: %v", o.GetKind(), o.GetName(), err)
 		}
-		eventually.True(ctx, t, time.Minute, o.GetName()+" is gone", func(ctx context.Context) (bool, string) {
+		eventually.True(ctx, t, 3*time.Minute, o.GetName()+" is gone", func(ctx context.Context) (bool, string) {
 			_, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
 			return kerrors.IsNotFound(err), fmt.Sprint(err)
 		})

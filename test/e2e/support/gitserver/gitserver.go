@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
@@ -74,7 +76,7 @@ func RunPublic(ctx context.Context, t testing.TB, host *kube.Cluster, namespace,
 	_, err = core.Services(namespace).Create(ctx, service(meta, port), metav1.CreateOptions{})
 	create("Service", err)
 
-	awaitAvailable(ctx, t, host, namespace, name)
+	awaitAvailable(ctx, t, host, namespace, name, port)
 	return fmt.Sprintf("git://%s/repo.git", address(ctx, t, host, namespace, name))
 }
 
@@ -110,16 +112,26 @@ func folder(meta metav1.ObjectMeta, files map[string]string) (*corev1.ConfigMap,
 	return config, corev1.Volume{Name: "files", VolumeSource: corev1.VolumeSource{ConfigMap: source}}
 }
 
-func awaitAvailable(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, name string) {
+// awaitAvailable waits until a server answers at a port of its Service, which leads to its pod a moment after that is ready.
+func awaitAvailable(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, name string, port int) {
 	t.Helper()
 	client, err := klient.New(host.Config)
 	if err != nil {
 		t.Fatalf("cannot make a client: %v", err)
 	}
 	available := conditions.New(client.Resources()).DeploymentAvailable(name, namespace)
-	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(3*time.Minute), wait.WithInterval(time.Second)); err != nil {
+	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(5*time.Minute), wait.WithInterval(time.Second)); err != nil {
 		t.Fatalf("the Git server does not become available (kubectl -n %s describe pods): %v", namespace, err)
 	}
+	dialer, at := kube.NewDialer(host), net.JoinHostPort(name+"."+namespace+".svc", fmt.Sprint(port))
+	eventually.True(ctx, t, 2*time.Minute, "a server answers at "+at, func(ctx context.Context) (bool, string) {
+		conn, err := dialer.DialContext(ctx, "tcp", at)
+		if err != nil {
+			return false, err.Error()
+		}
+		_ = conn.Close()
+		return true, ""
+	})
 }
 
 // address of the server, which every pod understands.

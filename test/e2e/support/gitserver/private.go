@@ -91,7 +91,7 @@ func RunPrivate(ctx context.Context, t testing.TB, host *kube.Cluster, namespace
 	create("ConfigMap", err)
 	_, err = host.Typed.AppsV1().Deployments(namespace).Create(ctx, p.deployment(meta, volume), metav1.CreateOptions{})
 	create("Deployment", err)
-	awaitAvailable(ctx, t, host, namespace, privateName)
+	awaitAvailable(ctx, t, host, namespace, privateName, 443)
 	return p
 }
 

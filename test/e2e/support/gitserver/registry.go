@@ -54,6 +54,6 @@ func RunRegistry(ctx context.Context, t testing.TB, host *kube.Cluster, namespac
 	create("Deployment", err)
 	_, err = host.Typed.CoreV1().Services(namespace).Create(ctx, service(meta, registryPort), metav1.CreateOptions{})
 	create("Service", err)
-	awaitAvailable(ctx, t, host, namespace, registryName)
+	awaitAvailable(ctx, t, host, namespace, registryName, registryPort)
 	return net.JoinHostPort(address(ctx, t, host, namespace, registryName), fmt.Sprint(registryPort))
 }

@@ -111,7 +111,7 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string
 		t.Fatalf("cannot make a client: %v", err)
 	}
 	available := conditions.New(client.Resources()).DeploymentAvailable(name, namespace)
-	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(3*time.Minute), wait.WithInterval(time.Second)); err != nil {
+	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(5*time.Minute), wait.WithInterval(time.Second)); err != nil {
 		t.Fatalf("the OIDC provider does not become available (kubectl -n %s describe pods): %v", namespace, err)
 	}
 	return p
@@ -149,7 +149,7 @@ func (p *Provider) RotateClientSecret(ctx context.Context, t testing.TB) {
 		now, err := deployments.Get(ctx, name, metav1.GetOptions{})
 		return err == nil && now.Status.ObservedGeneration >= d.Generation && now.Status.UpdatedReplicas == 1 && now.Status.AvailableReplicas == 1 &&
 			now.Status.Replicas == 1, nil
-	}, wait.WithContext(ctx), wait.WithTimeout(3*time.Minute), wait.WithInterval(time.Second))
+	}, wait.WithContext(ctx), wait.WithTimeout(5*time.Minute), wait.WithInterval(time.Second))
 	if err != nil {
 		t.Fatalf("the OIDC provider does not come back (kubectl -n %s describe pods): %v", p.namespace, err)
 	}

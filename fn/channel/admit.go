@@ -69,6 +69,9 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	if free <= 0 {
 		return
 	}
+	if t.silent.n >= mostSilent {
+		t.ready = slices.DeleteFunc(t.ready, func(c candidate) bool { return c.rank != rankSilent })
+	}
 	next := t.allowed(u, s.Offer, room)
 	n := min(free, len(next))
 	// Each change of the state wakes tenants: it is made for several at once.

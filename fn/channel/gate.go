@@ -68,6 +68,8 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 	switch {
 	case has == g.Offer || t.Unaffected:
 		return Verdict{Offer: g.Offer}
+	case t.New && has == "":
+		return wait("begins without an offer, since the channel has halted")
 	case t.New:
 		return wait("begins with the offer that was complete last")
 	case g.Halted:

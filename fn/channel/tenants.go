@@ -123,7 +123,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
-	case selected && (unseen && a.Tries == 0 || underWay || waits):
+	case selected && (underWay || (waits || unseen && a.Tries == 0) && s.waitsForFirst(now)):
 		t.first++
 	case selected:
 	default:
@@ -134,6 +134,13 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 			t.left++
 		}
 	}
+}
+
+// waitsForFirst reports whether tenants that rollout.first selects still hold up all others
+// before they begin. Whoever may write a claim may select it, and see to it that it never
+// begins.
+func (s *State) waitsForFirst(now time.Time) bool {
+	return s.Since.IsZero() || now.Before(s.Since.Add(firstWithin))
 }
 
 // addUpdated counts a tenant that has the offer.

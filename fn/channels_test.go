@@ -41,7 +41,7 @@ func newWorld(t testing.TB) *world {
 // input is the function's input in the Composition of tenants.
 func (w *world) input(input string) {
 	w.cluster["Composition//virtual-argocd"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
-		"metadata":{"name":"virtual-argocd"},"spec":{"pipeline":[{"step":"a","input":` + input + `}]}}`)
+		"metadata":{"name":"virtual-argocd"},"spec":{"compositeTypeRef":{"kind":"XVirtualArgoCD"},"pipeline":[{"step":"a","input":` + input + `}]}}`)
 	for _, e := range w.tenants {
 		e.req.Input = resource.MustStructJSON(input)
 	}
@@ -434,6 +434,16 @@ func TestChannelPlansAndInput(t *testing.T) {
 	w.settle(30, 10*time.Minute)
 	if n := withInput(); n != 5 {
 		t.Errorf("%d tenants have the input's edit in the end", n)
+	}
+	// A Composition of something else is no part of the offer.
+	offered := w.tenants["c0"].status("channel", "offer")
+	w.cluster["Composition//other"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
+		"metadata":{"name":"other"},"spec":{"compositeTypeRef":{"kind":"XBucket"},"pipeline":[{"step":"ready"}]}}`)
+	w.cluster["Composition//channel"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
+		"metadata":{"name":"channel"},"spec":{"compositeTypeRef":{"kind":"XArgoCDChannel"},"pipeline":[{"step":"a"}]}}`)
+	w.settle(2, time.Minute)
+	if got := w.tenants["c0"].status("channel", "offer"); got != offered {
+		t.Errorf("a Composition of something else changes the offer from %s to %s", offered, got)
 	}
 	// A plan that nobody has changes nothing.
 	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")

@@ -160,8 +160,13 @@ func (c *request) setWith(environments, compositions []wire.Struct) {
 	}
 	inputs := map[string]inputv1alpha1.Input{}
 	for _, s := range compositions {
+		kind := s.String("spec", "compositeTypeRef", "kind")
+		if kind == v1alpha1.ChannelKind {
+			continue
+		}
 		for _, step := range s.List("spec", "pipeline") {
-			if in, ok := requests.InputOf(step); ok {
+			// In another kind's Composition a step without an input is another function's.
+			if in, ok := requests.InputOf(step); ok && (kind == v1alpha1.Kind || in.Kind != "") {
 				inputs[channel.Fingerprint(in)] = in
 			}
 		}

@@ -533,6 +533,13 @@ func TestChannelNamespaces(t *testing.T) {
 	if got := refusal(e.rsp); got != refused || w.version("new") != "10.1.1" {
 		t.Errorf("a claim of another namespace that moves: want %q, got %q and %s", refused, got, w.version("new"))
 	}
+	// Nor does it learn of channels that are for others.
+	w.spec("new", `{"channel":"slow"}`)
+	w.step(time.Minute)
+	if got := refusal(e.rsp); got != `spec.channel: "slow" is unknown: there is no channel: leave it out` {
+		t.Errorf("a channel that isn't there: %q", got)
+	}
+	w.spec("new", `{"channel":"stable"}`)
 	w.offer("stable", list(offer("10.2.0", `{}`), `["team-*"]`))
 	w.settle(12, time.Minute)
 	w.want(map[string]int{"10.2.0": 2})

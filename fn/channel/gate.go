@@ -10,8 +10,8 @@ import (
 type Gate struct {
 	// Offer is the digest of what the channel offers.
 	Offer string
-	// Complete is the digest of the offer that every tenant had last; empty before there
-	// was one.
+	// Complete is the digest of the offer that was complete last; empty before there was one.
+	// See State.Complete.
 	Complete string
 	Paused   bool
 	Halted   bool

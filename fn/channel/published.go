@@ -26,7 +26,8 @@ type Published struct {
 	Digest string `json:"digest"`
 	// Offer is what is offered.
 	Offer v1alpha1.ChannelOffer `json:"offer"`
-	// Complete is what every tenant had last; its Digest is empty before there was one.
+	// Complete is what was complete last; its Digest is empty before there was one. See
+	// State.Complete.
 	Complete Completed `json:"complete,omitzero"`
 	// Namespaces whose claims may name the channel; empty for all.
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -48,7 +49,7 @@ type With struct {
 	Inputs []string `json:"inputs,omitempty"`
 }
 
-// Completed is an offer that every tenant had.
+// Completed is an offer that was complete.
 type Completed struct {
 	Digest string                `json:"digest"`
 	Offer  v1alpha1.ChannelOffer `json:"offer"`

@@ -2,6 +2,8 @@ package channel
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -111,4 +113,11 @@ func (t *tenants) allowed(u rules, offer string, room int) []candidate {
 		room--
 		return room < 0
 	})
+}
+
+// position of a tenant in the order of an offer. It has 64 bits, so that no two tenants
+// have the same.
+func position(tenant, offer string) uint64 {
+	sum := sha256.Sum256([]byte(offer + "/" + tenant))
+	return binary.BigEndian.Uint64(sum[:])
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 )
 
 // Label stands on what a channel publishes and on the records of its tenants, with the
@@ -77,17 +78,7 @@ func (p Published) Content(digest string) (v1alpha1.ChannelOffer, bool) {
 func (w With) Covers(plan string, named bool, settings, input string) (ofPlan, ofInput bool) {
 	of, there := w.Plans[plan]
 	if !there {
-		of = Fingerprint(struct{}{})
+		of = fingerprint.Of(struct{}{})
 	}
 	return of == settings && (named || plan == w.DefaultPlan), slices.Contains(w.Inputs, input)
-}
-
-// Fingerprint returns the digest of the settings of a plan, or of an input. What can't be
-// written as JSON, which nothing is that was decoded from it, has none.
-func Fingerprint(v any) string {
-	digest, err := Digest(v1alpha1.ChannelOffer{}, v)
-	if err != nil {
-		return ""
-	}
-	return digest
 }

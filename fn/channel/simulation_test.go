@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
@@ -155,7 +156,7 @@ func (s *simulation) failf(format string, args ...any) {
 // edit offers something else.
 func (s *simulation) edit(breaks, late float64) {
 	s.edits++
-	digest, err := Digest(v1alpha1.ChannelOffer{Kubernetes: v1alpha1.ChannelKubernetes{Version: fmt.Sprintf("v1.36.%d", s.edits)}})
+	digest, err := fingerprint.OfOffer(v1alpha1.ChannelOffer{Kubernetes: v1alpha1.ChannelKubernetes{Version: fmt.Sprintf("v1.36.%d", s.edits)}})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -250,6 +250,35 @@ func TestChannelGoodOffer(t *testing.T) {
 	}
 }
 
+// TestChannelEvents: each claim is told once that there is an update for which it waits, and
+// once that it gets it.
+func TestChannelEvents(t *testing.T) {
+	w := fleet(t, 3, inSteps)
+	w.spec("c2", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	w.step(time.Minute)
+	w.offer("stable", offer("10.2.0", inSteps))
+	got := map[string][]string{}
+	for range 40 {
+		w.step(5 * time.Minute)
+		for name, e := range w.tenants {
+			for _, r := range e.rsp.GetResults() {
+				if reason := r.GetReason(); strings.HasPrefix(reason, "Update") {
+					got[name] = append(got[name], reason)
+					if r.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+						t.Errorf("the claim doesn't get the event %s", r)
+					}
+				}
+			}
+		}
+	}
+	// One of them is admitted before it has looked.
+	taken := []string{v1alpha1.EventUpdateTaken}
+	told := append([]string{v1alpha1.EventUpdateAvailable}, taken...)
+	if want := map[string][]string{"c0": told, "c1": taken}; !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("want events %v, got %v", want, got)
+	}
+}
+
 // TestChannelBadOffer: a bad offer breaks as many as haltAfter says, nobody else is touched,
 // and the halt outlives lost state. An edit goes on.
 func TestChannelBadOffer(t *testing.T) {
@@ -262,6 +291,7 @@ func TestChannelBadOffer(t *testing.T) {
 	w.offer("stable", offer("10.2.0", inSteps))
 	w.settle(60, 10*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, " (Degraded: Deployment argocd-server ")
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 	for name, e := range w.tenants {
 		if w.version(name) == "10.1.1" && !proto.Equal(before[name], field(e.observed(tenant.ArgoCDRelease), "spec")) {
@@ -375,6 +405,11 @@ func TestWindowWithoutChannel(t *testing.T) {
 	}
 	if field(w.tenants["c1"].xr(), "status", "channel") != nil {
 		t.Error("a tenant without a channel that waits for nothing says something of channels")
+	}
+	w.spec("c0", `{"maintenance":{"freeze":{"until":"2027-01-01","reason":"ask with token=abc123def"}}}`)
+	w.step(time.Minute)
+	if got := w.tenants["c0"].status("channel", "message"); !strings.HasPrefix(got, "is frozen until 2027-01-01: ask with token=[redacted]") {
+		t.Errorf("c0 says what may be a secret: %q", got)
 	}
 	w.spec("c0", `{"argocd":{"values":{"server":{"replicas":2}}},"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
 	w.step(time.Minute)
@@ -640,8 +675,21 @@ func TestChannelMistakes(t *testing.T) {
 	w.want(map[string]int{"10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
 	// What one tenant can't have, only that one lacks.
-	w.spec("c0", `{"channel":"stable","argocd":{"values":{"server":{"replicas":2}}}}`)
-	w.offer("stable", `{"offer":{"argocd":{"chartVersion":"10.2.0"},"vcluster":{"chartVersion":"0.35.0"}}}`)
-	w.settle(10, time.Minute)
-	w.want(map[string]int{"10.2.0": 2})
+	w.tenants["c0"].plan("tiny", `{"limits":{"default":{"memory":"512Mi"}}}`, "plan=tiny")
+	w.spec("c0", `{"channel":"stable","plan":"tiny"}`)
+	w.settle(4, time.Minute)
+	w.offer("stable", `{"offer":{"argocd":{"chartVersion":"10.3.0"},"vcluster":{"values":{"policies":{"limitRange":{"defaultRequest":{"memory":"600Mi"}}}}}}}`)
+	said := ""
+	for range 10 {
+		w.step(time.Minute)
+		if text := w.tenants["c0"].status("channel", "message"); strings.HasPrefix(text, "can't") {
+			said = text
+		}
+	}
+	w.want(map[string]int{"10.2.0": 1, "10.3.0": 1})
+	if !strings.HasPrefix(said, "can't have what is offered: plan tiny: data.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
+		t.Errorf("a tenant that can't have the offer says %q, and is %s", said, w.tenants["c0"].status("phase"))
+	}
+	w.settle(6, 10*time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionComplete, false, "admitted and didn't begin: team-a/c0")
 }

@@ -230,7 +230,7 @@ const (
 	// soak or in their windows, without anybody's doing.
 	ConditionProgressing = "Progressing"
 	// ConditionHalted is True when as many tenants broke as haltAfter allows. The message
-	// names them.
+	// names them, and says how they are broken.
 	ConditionHalted = "Halted"
 	// ConditionComplete is True when every tenant of the channel has the offer.
 	ConditionComplete = "Complete"

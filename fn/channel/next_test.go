@@ -50,7 +50,7 @@ func updating(offer string, since time.Duration) func(*Record) {
 
 // in has it seen in a phase.
 func in(phase v1alpha1.Phase, since time.Duration) func(*Record) {
-	return func(r *Record) { *r = r.See(phase, ago(since)) }
+	return func(r *Record) { *r = r.See(phase, "", ago(since)) }
 }
 
 // updated has it changed to an offer, and Ready since.
@@ -210,17 +210,17 @@ func TestNext(t *testing.T) {
 		"Halts": {
 			reason: "Two were Ready before, and are Degraded since.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a b", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10,
-			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a, acme/b broke: edit the offer; to go on with it"},
+			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a (Degraded), acme/b (Degraded) broke: edit the offer; to go on with it"},
 		},
 		"Stuck": {
 			reason: "So does one that takes too long.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a b", updating("new", defaultStuckFor)), tenantsNamed("c d e f")...), percent: 10,
-			conditions: []string{"Halted=true TenantsBroken: acme/a, acme/b broke"},
+			conditions: []string{"Halted=true TenantsBroken: acme/a (Updating for more than 30m0s), acme/b (Updating for more than 30m0s) broke"},
 		},
 		"OneIsPutUpWith": {
 			reason: "One may be broken: the step soaks from then on.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: day - time.Minute,
-			conditions: []string{"Progressing=true Soaking", "Halted=false TenantsWell: broken by the offer: acme/a; halts at 2"},
+			conditions: []string{"Progressing=true Soaking", "Halted=false TenantsWell: broken by the offer: acme/a (Degraded); halts at 2"},
 		},
 		"BrokenBefore": {
 			reason: "Those that were Degraded before don't count against the offer.", rollout: rollout, was: state(10),

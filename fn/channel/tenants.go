@@ -149,7 +149,7 @@ func (t *tenants) addUpdated(u rules, r *Record, underWay, broken, failing bool)
 		t.updated++
 	}
 	if broken {
-		t.broken.add(r)
+		t.broken.insert(r.name() + " (" + u.how(r) + ")")
 	} else if r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !failing {
 		t.proved++
 	}

@@ -131,8 +131,7 @@ func (u rules) how(r *Record) string {
 // settled is when the tenant's change was over, for better or worse; the zero time where it
 // changed nothing.
 func (u rules) settled(r *Record) time.Time {
-	switch {
-	case r.Before == "" || !r.Ready.IsZero():
+	if r.Before == "" || !r.Ready.IsZero() {
 		return r.Ready
 	}
 	if failing, _ := r.failing(); failing {

@@ -28,6 +28,7 @@ func FuzzChannel(f *testing.F) {
 		{`{"paused":true,"offer":{"kubernetes":{"version":"v1.36.0"}}}`, `{"tenant":"x","accepted":"a","before":"Ready","phase":"Degraded","changed":"2026-01-01T00:00:00Z"}`, `[]`},
 		{`{"offer":{"argocd":{"values":{"server":null}}}}`, `{"tenant":1}`, `{"state":{"admitted":[{"tenant":"x","offer":"a","until":"2026-01-02T03:30:00Z"}]}}`},
 		{`{"rollout":{"first":{"matchLabels":{"a":"b"}},"steps":[{"percent":0},{"percent":100,"soak":"1h"}],"haltAfter":{"stuckFor":"1s"}}}`, `{"tenant":"x","labels":{"a":"b"},"schedule":{"window":{"open":60,"days":1}}}`, `{"state":{"halted":{"at":"2026-01-01T00:00:00Z"}}}`},
+		{`{}`, `{"tenant":"x","schedule":{"window":{"open":60}}}`, ``},
 		{`{"rollout":{"steps":[{"percent":101}]}}`, `""`, `{}`},
 	} {
 		f.Add(seed.spec, seed.record, seed.state, uint64(0))

@@ -41,7 +41,7 @@ func newWorld(t testing.TB) *world {
 // input is the function's input in the Composition of tenants.
 func (w *world) input(input string) {
 	w.cluster["Composition//virtual-argocd"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
-		"metadata":{"name":"virtual-argocd"},"spec":{"pipeline":[{"step":"a","input":` + input + `}]}}`)
+		"metadata":{"name":"virtual-argocd"},"spec":{"compositeTypeRef":{"kind":"XVirtualArgoCD"},"pipeline":[{"step":"a","input":` + input + `}]}}`)
 	for _, e := range w.tenants {
 		e.req.Input = resource.MustStructJSON(input)
 	}
@@ -250,6 +250,35 @@ func TestChannelGoodOffer(t *testing.T) {
 	}
 }
 
+// TestChannelEvents: each claim is told once that there is an update for which it waits, and
+// once that it gets it.
+func TestChannelEvents(t *testing.T) {
+	w := fleet(t, 3, inSteps)
+	w.spec("c2", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	w.step(time.Minute)
+	w.offer("stable", offer("10.2.0", inSteps))
+	got := map[string][]string{}
+	for range 40 {
+		w.step(5 * time.Minute)
+		for name, e := range w.tenants {
+			for _, r := range e.rsp.GetResults() {
+				if reason := r.GetReason(); strings.HasPrefix(reason, "Update") {
+					got[name] = append(got[name], reason)
+					if r.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
+						t.Errorf("the claim doesn't get the event %s", r)
+					}
+				}
+			}
+		}
+	}
+	// One of them is admitted before it has looked.
+	taken := []string{v1alpha1.EventUpdateTaken}
+	told := append([]string{v1alpha1.EventUpdateAvailable}, taken...)
+	if want := map[string][]string{"c0": told, "c1": taken}; !maps.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("want events %v, got %v", want, got)
+	}
+}
+
 // TestChannelBadOffer: a bad offer breaks as many as haltAfter says, nobody else is touched,
 // and the halt outlives lost state. An edit goes on.
 func TestChannelBadOffer(t *testing.T) {
@@ -262,6 +291,7 @@ func TestChannelBadOffer(t *testing.T) {
 	w.offer("stable", offer("10.2.0", inSteps))
 	w.settle(60, 10*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, " (Degraded: Deployment argocd-server ")
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 	for name, e := range w.tenants {
 		if w.version(name) == "10.1.1" && !proto.Equal(before[name], field(e.observed(tenant.ArgoCDRelease), "spec")) {
@@ -376,6 +406,11 @@ func TestWindowWithoutChannel(t *testing.T) {
 	if field(w.tenants["c1"].xr(), "status", "channel") != nil {
 		t.Error("a tenant without a channel that waits for nothing says something of channels")
 	}
+	w.spec("c0", `{"maintenance":{"freeze":{"until":"2027-01-01","reason":"ask with token=abc123def"}}}`)
+	w.step(time.Minute)
+	if got := w.tenants["c0"].status("channel", "message"); !strings.HasPrefix(got, "is frozen until 2027-01-01: ask with token=[redacted]") {
+		t.Errorf("c0 says what may be a secret: %q", got)
+	}
 	w.spec("c0", `{"argocd":{"values":{"server":{"replicas":2}}},"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
 	w.step(time.Minute)
 	if got := replicas(w.tenants["c0"]); got != 2 || w.version("c0") != "10.1.1" {
@@ -434,6 +469,16 @@ func TestChannelPlansAndInput(t *testing.T) {
 	w.settle(30, 10*time.Minute)
 	if n := withInput(); n != 5 {
 		t.Errorf("%d tenants have the input's edit in the end", n)
+	}
+	// A Composition of something else is no part of the offer.
+	offered := w.tenants["c0"].status("channel", "offer")
+	w.cluster["Composition//other"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
+		"metadata":{"name":"other"},"spec":{"compositeTypeRef":{"kind":"XBucket"},"pipeline":[{"step":"ready"}]}}`)
+	w.cluster["Composition//channel"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
+		"metadata":{"name":"channel"},"spec":{"compositeTypeRef":{"kind":"XArgoCDChannel"},"pipeline":[{"step":"a"}]}}`)
+	w.settle(2, time.Minute)
+	if got := w.tenants["c0"].status("channel", "offer"); got != offered {
+		t.Errorf("a Composition of something else changes the offer from %s to %s", offered, got)
 	}
 	// A plan that nobody has changes nothing.
 	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
@@ -523,6 +568,13 @@ func TestChannelNamespaces(t *testing.T) {
 	if got := refusal(e.rsp); got != refused || w.version("new") != "10.1.1" {
 		t.Errorf("a claim of another namespace that moves: want %q, got %q and %s", refused, got, w.version("new"))
 	}
+	// Nor does it learn of channels that are for others.
+	w.spec("new", `{"channel":"slow"}`)
+	w.step(time.Minute)
+	if got := refusal(e.rsp); got != `spec.channel: "slow" is unknown: there is no channel: leave it out` {
+		t.Errorf("a channel that isn't there: %q", got)
+	}
+	w.spec("new", `{"channel":"stable"}`)
 	w.offer("stable", list(offer("10.2.0", `{}`), `["team-*"]`))
 	w.settle(12, time.Minute)
 	w.want(map[string]int{"10.2.0": 2})
@@ -623,8 +675,21 @@ func TestChannelMistakes(t *testing.T) {
 	w.want(map[string]int{"10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
 	// What one tenant can't have, only that one lacks.
-	w.spec("c0", `{"channel":"stable","argocd":{"values":{"server":{"replicas":2}}}}`)
-	w.offer("stable", `{"offer":{"argocd":{"chartVersion":"10.2.0"},"vcluster":{"chartVersion":"0.35.0"}}}`)
-	w.settle(10, time.Minute)
-	w.want(map[string]int{"10.2.0": 2})
+	w.tenants["c0"].plan("tiny", `{"limits":{"default":{"memory":"512Mi"}}}`, "plan=tiny")
+	w.spec("c0", `{"channel":"stable","plan":"tiny"}`)
+	w.settle(4, time.Minute)
+	w.offer("stable", `{"offer":{"argocd":{"chartVersion":"10.3.0"},"vcluster":{"values":{"policies":{"limitRange":{"defaultRequest":{"memory":"600Mi"}}}}}}}`)
+	said := ""
+	for range 10 {
+		w.step(time.Minute)
+		if text := w.tenants["c0"].status("channel", "message"); strings.HasPrefix(text, "can't") {
+			said = text
+		}
+	}
+	w.want(map[string]int{"10.2.0": 1, "10.3.0": 1})
+	if !strings.HasPrefix(said, "can't have what is offered: plan tiny: data.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
+		t.Errorf("a tenant that can't have the offer says %q, and is %s", said, w.tenants["c0"].status("phase"))
+	}
+	w.settle(6, 10*time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionComplete, false, "admitted and didn't begin: team-a/c0")
 }

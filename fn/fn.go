@@ -152,7 +152,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 func next(req *fnv1.RunFunctionRequest, t *tenant.Tenant, asked tenant.Given, was *tenant.Accepted, a tenant.Accepted) tenant.Given {
 	with := func(a tenant.Accepted) tenant.Given { return decode.With(req, t.Observed, asked, a) }
 	a, t.Standing = rollout.Next(was, a, rollout.Moment{
-		Now: t.Observed.Now, Gate: decode.Gate(req, asked.XRName, a), Record: rollout.RecordOf(t.Observed),
+		Now: t.Observed.Now, Gate: decode.Gate(req, asked, a), Record: rollout.RecordOf(t.Observed),
 		Installed: asked.Running != (tenant.Running{}) || t.Composed(tenant.VClusterRelease).Exists(),
 		Decide:    func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(with(a)) },
 	})

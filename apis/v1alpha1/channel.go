@@ -108,8 +108,8 @@ type ChannelKubernetes struct {
 type ChannelRollout struct {
 	// Labels of claims that get an offer before all others, such as those of the
 	// platform's own. They are counted in no percentage. All others wait until each of
-	// them has the offer and is Ready, but for those that are frozen or don't answer.
-	// Default: none.
+	// them has the offer and its change has ended, but for those that are frozen or don't
+	// answer, and no longer than eight days for one to begin. Default: none.
 	// +optional
 	// +nullable
 	First *metav1.LabelSelector `json:"first,omitempty"`
@@ -158,8 +158,9 @@ type ChannelStep struct {
 type ChannelHalt struct {
 	// How many tenants have to be broken by the offer for the rollout to halt. A tenant
 	// counts when it was Ready before it got the offer, and then is Degraded or Failing for
-	// a minute or takes longer than stuckFor. Once it was Ready with the offer for the longest soak of the
-	// steps, and at least for stuckFor, it counts no more. Default: 1.
+	// a minute or takes longer than stuckFor. Once it was Ready with the offer for the
+	// longest soak of the steps, and at least for stuckFor, it counts no more. A customer can
+	// break its own tenants: write more than one customer has. Default: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=500
@@ -229,7 +230,7 @@ const (
 	// soak or in their windows, without anybody's doing.
 	ConditionProgressing = "Progressing"
 	// ConditionHalted is True when as many tenants broke as haltAfter allows. The message
-	// names them.
+	// names them, and says how they are broken.
 	ConditionHalted = "Halted"
 	// ConditionComplete is True when every tenant of the channel has the offer.
 	ConditionComplete = "Complete"

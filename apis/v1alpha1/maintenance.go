@@ -16,7 +16,7 @@ type MaintenanceSpec struct {
 	// +kubebuilder:validation:MaxItems=7
 	Days []Weekday `json:"days,omitempty"`
 
-	// A time without changes.
+	// A time without changes of the platform's.
 	// +optional
 	// +nullable
 	Freeze *Freeze `json:"freeze,omitempty"`
@@ -28,8 +28,8 @@ type MaintenanceSpec struct {
 type Weekday string
 
 // TimeWindow is a part of the day of at least 30 minutes and less than 24 hours. A change
-// begins in it, and no later than 15 minutes before its end. How long it takes nobody can
-// say before.
+// begins in it, and no later than 15 minutes before its end. How long it takes isn't
+// bounded.
 type TimeWindow struct {
 	// When it begins: hours, minutes, seconds, and the offset from UTC, such as
 	// 220000+0100. The offset is the same in summer and winter.
@@ -44,7 +44,7 @@ type TimeWindow struct {
 	End string `json:"end"`
 }
 
-// Freeze is a time without changes. It has an end, so that nobody is forgotten.
+// Freeze is a time without changes of the platform's, which has an end.
 type Freeze struct {
 	// Date from which changes may come again, such as 2027-01-10: from the beginning of
 	// that day in the time window's offset, in UTC where there is no window.

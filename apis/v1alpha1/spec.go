@@ -50,8 +50,8 @@ type Spec struct {
 	// tenants a few at a time; what the claim changes takes effect at once. A claim that
 	// changes its channel keeps what it has until the other channel updates it. Where the
 	// plan names a channel, the claim can name no other. `kubectl get xargocdchannel` lists
-	// all channels. Default: the plan's channel, or none: each change of the platform's
-	// takes effect as soon as maintenance allows it.
+	// all channels, for those who may list them. Default: the plan's channel, or none: each
+	// change of the platform's takes effect as soon as maintenance allows it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="write the name of a channel, such as stable"

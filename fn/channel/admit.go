@@ -2,6 +2,8 @@ package channel
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -69,6 +71,9 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	if free <= 0 {
 		return
 	}
+	if t.silent.n >= mostSilent {
+		t.ready = slices.DeleteFunc(t.ready, func(c candidate) bool { return c.rank != rankSilent })
+	}
 	next := t.allowed(u, s.Offer, room)
 	n := min(free, len(next))
 	// Each change of the state wakes tenants: it is made for several at once.
@@ -108,4 +113,11 @@ func (t *tenants) allowed(u rules, offer string, room int) []candidate {
 		room--
 		return room < 0
 	})
+}
+
+// position of a tenant in the order of an offer. It has 64 bits, so that no two tenants
+// have the same.
+func position(tenant, offer string) uint64 {
+	sum := sha256.Sum256([]byte(offer + "/" + tenant))
+	return binary.BigEndian.Uint64(sum[:])
 }

@@ -18,9 +18,10 @@ type names struct {
 	few []string
 }
 
-func (l *names) add(r *Record) {
+func (l *names) add(r *Record) { l.insert(r.name()) }
+
+func (l *names) insert(name string) {
 	l.n++
-	name := r.name()
 	if len(l.few) == few && name > l.few[few-1] {
 		return
 	}

@@ -16,7 +16,9 @@
 // A step's percentage is of all tenants of the channel, rounded up; those that first selects
 // are counted apart. It says how many may have the offer, not which: one that waits for its
 // window or is frozen is overtaken. While a tenant that first selects lacks the offer or
-// changes, no other begins, unless that one is frozen or doesn't answer.
+// changes, no other begins, unless that one is frozen or doesn't answer. Whoever writes a
+// claim may have it selected and keep it from beginning, so the others wait for that for
+// eight days at most. Time in which the channel is paused or halted doesn't count.
 //
 // A step is over when as many tenants have the offer as it allows and none changes any more,
 // and the soak has passed since the last of them was Ready. Tenants that wait for their
@@ -42,7 +44,8 @@
 // and its record be on its way, the slot is free five minutes later. A tenant that didn't
 // begin in that time, such as one whose composite resource is paused, is tried again after
 // all others: an hour later, then two, and so on up to sixteen. New ones are admitted once
-// half of the slots are free, so that the state doesn't change with each tenant.
+// half of the slots are free, so that the state doesn't change with each tenant. While a
+// thousand tenants haven't begun, no other is admitted, so that the state stays small.
 //
 // # Halt
 //
@@ -64,7 +67,9 @@
 //
 // # Tenants that come and go
 //
-// A new tenant gets the offer that was complete last, and then waits its turn. Where there
+// A new tenant gets the offer that was complete last, and then waits its turn. For that an
+// offer is complete once the last step, if that is one of 100 percent, is over, whoever is
+// frozen or doesn't answer: a single tenant can't keep new ones from getting it. Where there
 // has been none it gets the offer itself, unless that is halted. One that comes from
 // another channel, or from none, keeps what it has and waits its turn. One for which an
 // offer changes nothing, such as one whose claim names all versions itself, takes it at

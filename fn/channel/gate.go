@@ -10,8 +10,8 @@ import (
 type Gate struct {
 	// Offer is the digest of what the channel offers.
 	Offer string
-	// Complete is the digest of the offer that every tenant had last; empty before there
-	// was one.
+	// Complete is the digest of the offer that was complete last; empty before there was one.
+	// See State.Complete.
 	Complete string
 	Paused   bool
 	Halted   bool
@@ -68,6 +68,8 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 	switch {
 	case has == g.Offer || t.Unaffected:
 		return Verdict{Offer: g.Offer}
+	case t.New && has == "":
+		return wait("begins without an offer, since the channel has halted")
 	case t.New:
 		return wait("begins with the offer that was complete last")
 	case g.Halted:

@@ -23,8 +23,12 @@ type State struct {
 	Offer string `json:"offer,omitempty"`
 	// Percent of the tenants that may have it in the step.
 	Percent int `json:"percent"`
-	// Complete is the digest of the offer that every tenant had last.
+	// Complete is the digest of the offer that every tenant had last, but for those that were
+	// frozen or didn't answer.
 	Complete string `json:"complete,omitempty"`
+	// Since is when it began to admit tenants to the offer, or did so again after a pause or
+	// a halt; the zero time while it doesn't.
+	Since time.Time `json:"since,omitzero"`
 	// Halted is why the rollout halted; nil where it didn't.
 	Halted *Halt `json:"halted,omitempty"`
 	// Admitted are the tenants that may begin, those that may have begun unseen, and those
@@ -81,6 +85,12 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 		s.Halted = nil
 	}
 	stopped := c.Paused || c.Unread || s.Halted != nil
+	switch {
+	case stopped:
+		s.Since = time.Time{}
+	case s.Since.IsZero():
+		s.Since = now
+	}
 
 	for !stopped && at+1 < len(u.steps) && t.over(u.steps[at]) && !now.Before(t.soaked(u.steps[at])) {
 		at++
@@ -89,7 +99,7 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	s.Percent = step.percent
 	over := t.over(step)
 	soaking := over && now.Before(t.soaked(step))
-	if over && !soaking && !stopped && t.missing.n == 0 && step.percent == 100 {
+	if over && !soaking && !stopped && step.percent == 100 {
 		s.Complete = s.Offer
 	}
 
@@ -122,7 +132,7 @@ func begin(c Channel, was State, records []Record, now time.Time) State {
 	if was.Offer == c.Offer {
 		return s
 	}
-	s.Offer, s.Percent, s.Halted = c.Offer, 0, nil
+	s.Offer, s.Percent, s.Since, s.Halted = c.Offer, 0, time.Time{}, nil
 	if was.Offer == "" {
 		for i := range records {
 			// These have been in a channel, and this one doesn't remember it.

@@ -2,6 +2,7 @@ package channel
 
 import (
 	stdcmp "cmp"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,7 +50,7 @@ func updating(offer string, since time.Duration) func(*Record) {
 
 // in has it seen in a phase.
 func in(phase v1alpha1.Phase, since time.Duration) func(*Record) {
-	return func(r *Record) { *r = r.See(phase, ago(since)) }
+	return func(r *Record) { *r = r.See(phase, "", ago(since)) }
 }
 
 // updated has it changed to an offer, and Ready since.
@@ -97,6 +98,9 @@ func admits(tenant, offer string, until time.Duration) func(*State) {
 		s.Admitted = append(s.Admitted, Admission{Tenant: tenant, Offer: offer, Until: start.Add(until)})
 	}
 }
+
+// since has the channel admit tenants to the offer for some time.
+func since(d time.Duration) func(*State) { return func(s *State) { s.Since = ago(d) } }
 
 func halted(s *State) { s.Halted = &Halt{At: ago(time.Hour), Message: "acme/x broke"} }
 
@@ -206,17 +210,17 @@ func TestNext(t *testing.T) {
 		"Halts": {
 			reason: "Two were Ready before, and are Degraded since.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a b", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10,
-			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a, acme/b broke: edit the offer; to go on with it"},
+			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a (Degraded), acme/b (Degraded) broke: edit the offer; to go on with it"},
 		},
 		"Stuck": {
 			reason: "So does one that takes too long.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a b", updating("new", defaultStuckFor)), tenantsNamed("c d e f")...), percent: 10,
-			conditions: []string{"Halted=true TenantsBroken: acme/a, acme/b broke"},
+			conditions: []string{"Halted=true TenantsBroken: acme/a (Updating for more than 30m0s), acme/b (Updating for more than 30m0s) broke"},
 		},
 		"OneIsPutUpWith": {
 			reason: "One may be broken: the step soaks from then on.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: day - time.Minute,
-			conditions: []string{"Progressing=true Soaking", "Halted=false TenantsWell: broken by the offer: acme/a; halts at 2"},
+			conditions: []string{"Progressing=true Soaking", "Halted=false TenantsWell: broken by the offer: acme/a (Degraded); halts at 2"},
 		},
 		"BrokenBefore": {
 			reason: "Those that were Degraded before don't count against the offer.", rollout: rollout, was: state(10),
@@ -271,13 +275,25 @@ func TestNext(t *testing.T) {
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, closed)...), percent: 10, again: 23 * time.Hour,
 			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their windows: acme/x"},
 		},
+		"FirstWaitsForLong": {
+			reason: "Not for ever: whoever writes a claim can keep its window from opening.", rollout: withFirst, was: state(10, since(8*day)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, closed)...), admitted: 1, percent: 10, again: inForce + Settle,
+		},
+		"FirstIsAskedForLong": {
+			reason: "Nor for one that closes its window whenever it is admitted.", rollout: withFirst, was: state(10, since(8*day)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 2, percent: 10, again: inForce + Settle,
+		},
+		"FirstChangesForLong": {
+			reason: "But while it changes.", rollout: withFirst, was: state(10, since(8*day)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updating("new", time.Minute))...), percent: 10, again: defaultStuckFor - time.Minute,
+		},
 		"FirstFrozen": {
 			reason: "Not for one that is frozen.", rollout: withFirst, was: state(10),
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, frozen)...), admitted: 1, percent: 10, again: inForce + Settle,
 		},
 		"FirstThaws": {
 			reason: "It gets the offer after its freeze, also where the others have it.", rollout: withFirst, was: state(100),
-			records: append(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", internal, frozen)...), percent: 100, again: 7 * day,
+			records: append(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", internal, frozen)...), percent: 100, complete: "new", again: 7 * day,
 		},
 		"FirstSilent": {
 			reason: "Nor for one that doesn't begin.", rollout: withFirst, was: state(10, admits("x", "new", -Settle)),
@@ -303,7 +319,7 @@ func TestNext(t *testing.T) {
 		},
 		"FrozenAreNot": {
 			reason: "It doesn't wait for those that are frozen, if it has one.", rollout: rollout, was: state(50),
-			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d", frozen)...), percent: 100, again: 7 * day,
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d", frozen)...), percent: 100, complete: "new", again: 7 * day,
 			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: frozen: acme/b, acme/c, acme/d"},
 		},
 		"AllFrozen": {
@@ -312,7 +328,7 @@ func TestNext(t *testing.T) {
 		},
 		"Silent": {
 			reason: "One that didn't begin isn't tried again at once, and holds up no step.", rollout: rollout, was: state(50, admits("b", "new", -Settle)),
-			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 100, again: retry - Settle,
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 100, complete: "new", again: retry - Settle,
 			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: admitted and didn't begin: acme/b", "Complete=false Incomplete: 1 of 2 tenants have the offer; admitted and didn't begin: acme/b"},
 		},
 		"SilentIsLast": {
@@ -321,7 +337,7 @@ func TestNext(t *testing.T) {
 		},
 		"SilentIsTriedAgain": {
 			reason: "After an hour it is tried again.", rollout: rollout, was: state(100, admits("b", "new", -retry)),
-			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), named: "b", percent: 100, again: inForce + Settle,
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), named: "b", percent: 100, complete: "new", again: inForce + Settle,
 		},
 		"NotReadyIsLast": {
 			reason: "Those that aren't Ready come after those that are.", rollout: rollout, was: state(10),
@@ -415,7 +431,7 @@ func TestCounts(t *testing.T) {
 // TestStateStays: the state is as it was where a tenant that was admitted has begun. Each
 // change of it wakes tenants.
 func TestStateStays(t *testing.T) {
-	was := state(100, admits("a", "new", 20*time.Minute), admits("gone", "new", 20*time.Minute))
+	was := state(100, since(time.Hour), admits("a", "new", 20*time.Minute), admits("gone", "new", 20*time.Minute))
 	records := append(tenantsNamed("a", updating("new", time.Minute)), tenantsNamed("b c")...)
 	result, err := Next(Channel{Offer: "new"}, was, records, start)
 	if err != nil {
@@ -423,6 +439,67 @@ func TestStateStays(t *testing.T) {
 	}
 	if diff := cmp.Diff(was, result.State); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestSince: the time in which a channel may admit tenants begins with an offer, and anew
+// after a pause.
+func TestSince(t *testing.T) {
+	records := tenantsNamed("a b c")
+	for name, tc := range map[string]struct {
+		was    State
+		paused bool
+		want   time.Time
+	}{
+		"Edited": {State{Offer: "old", Since: ago(time.Hour)}, false, start},
+		"GoesOn": {state(100, since(time.Hour)), false, ago(time.Hour)},
+		"Paused": {state(100, since(time.Hour)), true, time.Time{}},
+		"After":  {state(100), false, start},
+		"Halted": {state(100, since(time.Hour), halted), false, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := Next(Channel{Offer: "new", Paused: tc.paused}, tc.was, records, start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !result.State.Since.Equal(tc.want) {
+				t.Errorf("want %s, got %s", tc.want, result.State.Since)
+			}
+		})
+	}
+}
+
+// TestNobodyAnswers: where thousands don't begin, the channel's state still has room in a
+// ConfigMap, and those that are remembered are tried again.
+func TestNobodyAnswers(t *testing.T) {
+	var records []Record
+	for i := range 5000 {
+		records = append(records, tenant(fmt.Sprintf("%s-%d", strings.Repeat("x", 63), i)))
+	}
+	c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{MaxUpdating: most, HaltAfter: v1alpha1.ChannelHalt{Degraded: most}}}
+	s, now, admitted := State{}, start, 0
+	for range 100 {
+		result, err := Next(c, s, records, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		admitted = len(newIn(s, result.State, now))
+		s = result.State
+		if again := result.Again; again.After(now) {
+			now = again
+		} else {
+			t.Fatalf("it looks again at %s, and it is %s", again, now)
+		}
+		raw, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(raw) > 400_000 {
+			t.Fatalf("the state has %d bytes, with %d tenants", len(raw), len(s.Admitted))
+		}
+	}
+	if now.Before(start.Add(24*time.Hour)) || len(s.Admitted) < 1000 {
+		t.Errorf("%d tenants are remembered after %s, of which %d are new", len(s.Admitted), now.Sub(start), admitted)
 	}
 }
 

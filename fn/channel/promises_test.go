@@ -120,7 +120,8 @@ func (s *simulation) checkResult(was State, result Result) {
 		case has && r.Before == "":
 		case s.isFirst(r):
 			lacks := !has && s.now.After(r.Schedule.Thaws) && !silentIn(is, r.Tenant, s.now)
-			if taken || lacks || admitted && a.Tries == 0 {
+			patient := is.Since.IsZero() || s.now.Sub(is.Since) < 8*24*time.Hour
+			if taken || patient && (lacks || admitted && a.Tries == 0) {
 				firsts++
 			}
 		default:

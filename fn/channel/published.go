@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 )
 
 // Label stands on what a channel publishes and on the records of its tenants, with the
@@ -26,7 +27,8 @@ type Published struct {
 	Digest string `json:"digest"`
 	// Offer is what is offered.
 	Offer v1alpha1.ChannelOffer `json:"offer"`
-	// Complete is what every tenant had last; its Digest is empty before there was one.
+	// Complete is what was complete last; its Digest is empty before there was one. See
+	// State.Complete.
 	Complete Completed `json:"complete,omitzero"`
 	// Namespaces whose claims may name the channel; empty for all.
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -48,7 +50,7 @@ type With struct {
 	Inputs []string `json:"inputs,omitempty"`
 }
 
-// Completed is an offer that every tenant had.
+// Completed is an offer that was complete.
 type Completed struct {
 	Digest string                `json:"digest"`
 	Offer  v1alpha1.ChannelOffer `json:"offer"`
@@ -76,17 +78,7 @@ func (p Published) Content(digest string) (v1alpha1.ChannelOffer, bool) {
 func (w With) Covers(plan string, named bool, settings, input string) (ofPlan, ofInput bool) {
 	of, there := w.Plans[plan]
 	if !there {
-		of = Fingerprint(struct{}{})
+		of = fingerprint.Of(struct{}{})
 	}
 	return of == settings && (named || plan == w.DefaultPlan), slices.Contains(w.Inputs, input)
-}
-
-// Fingerprint returns the digest of the settings of a plan, or of an input. What can't be
-// written as JSON, which nothing is that was decoded from it, has none.
-func Fingerprint(v any) string {
-	digest, err := Digest(v1alpha1.ChannelOffer{}, v)
-	if err != nil {
-		return ""
-	}
-	return digest
 }

@@ -1,6 +1,8 @@
 package channel
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -32,7 +34,12 @@ type Record struct {
 	// Phase of the tenant, as seen since it accepted the offer, and since when.
 	Phase v1alpha1.Phase `json:"phase"`
 	Since time.Time      `json:"since"`
+	// Why it is Degraded or Failing, as it said at first; empty in other phases.
+	Why string `json:"why,omitempty"`
 }
+
+// maxWhy is how many bytes of a tenant's message a record has.
+const maxWhy = 200
 
 // Accept returns the record of a tenant that accepts an offer. It is Updating from then on,
 // until it is seen otherwise with the offer in place: what is observed before that is about
@@ -46,15 +53,18 @@ func (r Record) Accept(offer string, unaffected bool, now time.Time) Record {
 		r.Changed, r.Before = now, ""
 	default:
 		r.Changed, r.Before, r.Ready = now, r.Phase, time.Time{}
-		r.Phase, r.Since = v1alpha1.PhaseUpdating, now
+		r.Phase, r.Since, r.Why = v1alpha1.PhaseUpdating, now, ""
 	}
 	return r
 }
 
-// See returns the record of a tenant that is seen in a phase.
-func (r Record) See(phase v1alpha1.Phase, now time.Time) Record {
+// See returns the record of a tenant that is seen in a phase, with a message.
+func (r Record) See(phase v1alpha1.Phase, message string, now time.Time) Record {
 	if r.Phase != phase {
-		r.Phase, r.Since = phase, now
+		r.Phase, r.Since, r.Why = phase, now, ""
+		if failing, _ := r.failing(); failing {
+			r.Why = strings.ToValidUTF8(message[:min(maxWhy, len(message))], "")
+		}
 	}
 	if phase == v1alpha1.PhaseReady && r.Ready.IsZero() {
 		r.Ready = now
@@ -107,11 +117,21 @@ func (u rules) broken(r *Record, now time.Time) bool {
 	return r.failed(now) && r.Since.Before(r.Ready.Add(u.proved))
 }
 
+// how says in what way a tenant is broken.
+func (u rules) how(r *Record) string {
+	switch failing, _ := r.failing(); {
+	case !failing:
+		return fmt.Sprintf("%s for more than %s", r.Phase, u.stuckFor)
+	case r.Why != "":
+		return string(r.Phase) + ": " + r.Why
+	}
+	return string(r.Phase)
+}
+
 // settled is when the tenant's change was over, for better or worse; the zero time where it
 // changed nothing.
 func (u rules) settled(r *Record) time.Time {
-	switch {
-	case r.Before == "" || !r.Ready.IsZero():
+	if r.Before == "" || !r.Ready.IsZero() {
 		return r.Ready
 	}
 	if failing, _ := r.failing(); failing {

@@ -2,6 +2,7 @@ package channel
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,13 +21,13 @@ func TestRecord(t *testing.T) {
 		want   Record
 	}{
 		{"A new tenant has accepted what changed nothing that ran.", r.Accept("1", false, at(0)), Record{Tenant: "a", Accepted: "1", Changed: at(0)}},
-		{"It is being installed.", r.See(v1alpha1.PhaseProvisioning, at(1)), Record{Tenant: "a", Phase: "Provisioning", Since: at(1)}},
+		{"It is being installed.", r.See(v1alpha1.PhaseProvisioning, "", at(1)), Record{Tenant: "a", Phase: "Provisioning", Since: at(1)}},
 	} {
 		if diff := cmp.Diff(tc.want, tc.next); diff != "" {
 			t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 		}
 	}
-	r = r.See(v1alpha1.PhaseReady, at(1)).Accept("2", false, at(2))
+	r = r.See(v1alpha1.PhaseReady, "", at(1)).Accept("2", false, at(2))
 	want := Record{Tenant: "a", Accepted: "2", Changed: at(2), Before: "Ready", Phase: "Updating", Since: at(2)}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("It changes.\n-want, +got:\n%s", diff)
@@ -34,7 +35,7 @@ func TestRecord(t *testing.T) {
 	if diff := cmp.Diff(func() Record { r := r; r.Accepted = "3"; return r }(), r.Accept("3", true, at(3))); diff != "" {
 		t.Errorf("An offer that is the same for it leaves it in its change.\n-want, +got:\n%s", diff)
 	}
-	r = r.See(v1alpha1.PhaseReady, at(4)).See(v1alpha1.PhaseDegraded, at(5)).See(v1alpha1.PhaseDegraded, at(6)).See(v1alpha1.PhaseReady, at(7))
+	r = r.See(v1alpha1.PhaseReady, "", at(4)).See(v1alpha1.PhaseDegraded, "", at(5)).See(v1alpha1.PhaseDegraded, "", at(6)).See(v1alpha1.PhaseReady, "", at(7))
 	want.Phase, want.Since, want.Ready = "Ready", at(7), at(4)
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("The first time that it was Ready stays.\n-want, +got:\n%s", diff)
@@ -47,5 +48,22 @@ func TestRecord(t *testing.T) {
 	raw, err := json.Marshal(tenant("customer-with-a-long-name-7k2jd", updated("7d4c91af0b", time.Hour)))
 	if err != nil || len(raw) > 400 {
 		t.Errorf("a record takes %d bytes, want at most 400: %s (%v)", len(raw), raw, err)
+	}
+}
+
+// TestWhy: a record has the beginning of what a tenant said when it broke, and not what it
+// says later, which would wake the channel each time.
+func TestWhy(t *testing.T) {
+	r := Record{}.See(v1alpha1.PhaseReady, "Argo CD is ready", start)
+	if r.Why != "" {
+		t.Errorf("a tenant that is Ready says why: %q", r.Why)
+	}
+	long := strings.Repeat("é", 3*maxWhy)
+	r = r.See(v1alpha1.PhaseDegraded, "x"+long, start).See(v1alpha1.PhaseDegraded, "other", start)
+	if len(r.Why) > maxWhy || !strings.HasPrefix("x"+long, r.Why) || len(r.Why) < maxWhy-2 {
+		t.Errorf("got %d bytes: %q", len(r.Why), r.Why)
+	}
+	if r = r.Accept("2", false, start); r.Why != "" {
+		t.Errorf("a tenant that changes says why: %q", r.Why)
 	}
 }

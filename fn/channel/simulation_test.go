@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
@@ -155,7 +156,7 @@ func (s *simulation) failf(format string, args ...any) {
 // edit offers something else.
 func (s *simulation) edit(breaks, late float64) {
 	s.edits++
-	digest, err := Digest(v1alpha1.ChannelOffer{Kubernetes: v1alpha1.ChannelKubernetes{Version: fmt.Sprintf("v1.36.%d", s.edits)}})
+	digest, err := fingerprint.OfOffer(v1alpha1.ChannelOffer{Kubernetes: v1alpha1.ChannelKubernetes{Version: fmt.Sprintf("v1.36.%d", s.edits)}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -273,7 +274,7 @@ func (s *simulation) act(t *simTenant, gate Gate) {
 	s.changes++
 	switch {
 	case isNew:
-		t.record = t.record.See(v1alpha1.PhaseProvisioning, s.now)
+		t.record = t.record.See(v1alpha1.PhaseProvisioning, "", s.now)
 		phase := v1alpha1.PhaseReady
 		if t.sick {
 			phase = v1alpha1.PhaseFailing
@@ -351,7 +352,7 @@ func (s *simulation) later(t *simTenant, in time.Duration, phase v1alpha1.Phase)
 			return
 		}
 		s.hold(t, false)
-		t.record = t.record.See(phase, s.now)
+		t.record = t.record.See(phase, "", s.now)
 		s.show(t)
 	})
 }
@@ -407,7 +408,7 @@ func (s *simulation) add(isNew bool) {
 	if s.chance(0.5) {
 		t.record = t.record.Accept("elsewhere", false, s.now)
 	}
-	t.record = t.record.See(phase, s.now)
+	t.record = t.record.See(phase, "", s.now)
 	s.show(t)
 	if t.spare {
 		s.wake(t, s.upTo(2*gateLag))
@@ -459,7 +460,7 @@ func (s *simulation) trouble(each time.Duration) {
 			if s.chance(0.3) {
 				phase = v1alpha1.PhaseDegraded
 			}
-			t.record = t.record.See(phase, s.now)
+			t.record = t.record.See(phase, "", s.now)
 			s.show(t)
 			s.later(t, s.upTo(6*time.Hour), v1alpha1.PhaseReady)
 		}

@@ -123,7 +123,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
-	case selected && (unseen && a.Tries == 0 || underWay || waits):
+	case selected && (underWay || (waits || unseen && a.Tries == 0) && s.waitsForFirst(now)):
 		t.first++
 	case selected:
 	default:
@@ -136,13 +136,20 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 }
 
+// waitsForFirst reports whether tenants that rollout.first selects still hold up all others
+// before they begin. Whoever may write a claim may select it, and see to it that it never
+// begins.
+func (s *State) waitsForFirst(now time.Time) bool {
+	return s.Since.IsZero() || now.Before(s.Since.Add(firstWithin))
+}
+
 // addUpdated counts a tenant that has the offer.
 func (t *tenants) addUpdated(u rules, r *Record, underWay, broken, failing bool) {
 	if !underWay {
 		t.updated++
 	}
 	if broken {
-		t.broken.add(r)
+		t.broken.insert(r.name() + " (" + u.how(r) + ")")
 	} else if r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !failing {
 		t.proved++
 	}

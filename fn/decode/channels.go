@@ -30,18 +30,18 @@ const (
 // channelName returns the channel of a tenant: the plan's or the claim's; "" for none.
 func channelName(a tenant.Accepted) string { return cmp.Or(a.Plan.Data.Channel, a.Spec.Channel) }
 
-// Gate returns what is known of the channel of a tenant, or why nothing is.
-func Gate(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted) tenant.Gate {
-	g, err := findChannel(req, xrName, a)
+// Gate returns what is known of the channel of a tenant that has a, or why nothing is.
+func Gate(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) tenant.Gate {
+	g, err := findChannel(req, r, a)
 	if err != nil && g.Problem == "" {
 		g.Problem = err.Error()
 	}
 	return g
 }
 
-// findChannel returns what is known of the channel of a tenant, and an error where it can't
-// be read.
-func findChannel(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted) (tenant.Gate, error) {
+// findChannel returns what is known of the channel of a tenant that has a, and an error
+// where it can't be read.
+func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) (tenant.Gate, error) {
 	g := tenant.Gate{Name: channelName(a)}
 	if g.Name == "" {
 		return g, nil
@@ -66,7 +66,7 @@ func findChannel(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted)
 			return g, ErrUnread
 		}
 		g.Problem = "channel " + g.Name + " doesn't exist"
-		return g, fmt.Errorf("%s: %q is unknown: %s", field, g.Name, possibleChannels(all))
+		return g, fmt.Errorf("%s: %q is unknown: %s", field, g.Name, possibleChannels(all, r.Claim.Namespace))
 	}
 	data, err := found[0].Get("data").JSON()
 	if err == nil {
@@ -75,10 +75,10 @@ func findChannel(req *fnv1.RunFunctionRequest, xrName string, a tenant.Accepted)
 	if err != nil || g.Published.Digest == "" {
 		return g, fmt.Errorf("%s: EnvironmentConfig %s is not what channel %s writes: see the channel's conditions", field, names(found), g.Name)
 	}
-	admission, _ := wire.RequiredObject(req, requiredAdmission+g.Name, "ConfigMap", secretsIn(a), tenant.AdmissionName(g.Name, xrName))
+	admission, _ := wire.RequiredObject(req, requiredAdmission+g.Name, "ConfigMap", secretsIn(a), tenant.AdmissionName(g.Name, r.XRName))
 	if of := admission.String("data", channel.AdmissionKey); of != "" {
 		g.Admission = &channel.Admission{}
-		if json.Unmarshal([]byte(of), g.Admission) != nil || g.Admission.Tenant != xrName {
+		if json.Unmarshal([]byte(of), g.Admission) != nil || g.Admission.Tenant != r.XRName {
 			g.Admission = nil
 		}
 	}
@@ -94,11 +94,13 @@ func mayName(g tenant.Gate, namespace string) error {
 	return err
 }
 
-// possibleChannels says what to write in place of a channel that doesn't exist.
-func possibleChannels(all []wire.Struct) string {
+// possibleChannels says what to write in place of a channel that doesn't exist: those that
+// claims of a namespace may name.
+func possibleChannels(all []wire.Struct, namespace string) string {
 	var there []string
 	for _, s := range all {
-		if name := s.String("metadata", "labels", channel.Label); name != "" {
+		name := s.String("metadata", "labels", channel.Label)
+		if ok, err := plan.Lists("", s.Strings("data", "namespaces"), namespace); name != "" && ok && err == nil {
 			there = append(there, name)
 		}
 	}

@@ -73,7 +73,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}
-	gate, err := findChannel(req, r.XRName, r.Accepted())
+	gate, err := findChannel(req, r, r.Accepted())
 	if errors.Is(err, ErrUnread) {
 		return r, err
 	}

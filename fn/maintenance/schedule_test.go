@@ -102,6 +102,17 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// TestDamagedWindow: a window that no spec has, such as one of a record that somebody has
+// edited, has an answer, too.
+func TestDamagedWindow(t *testing.T) {
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	for _, w := range []Window{{Open: 60}, {Open: 60, Days: 1 << 7}, {Open: 60, Days: every, Begin: -1 << 40}, {Open: 1 << 40, Days: every}, {Open: -60, Days: every}} {
+		if got := w.Next(now); got.Before(now) {
+			t.Errorf("%+v opens at %s, which is past", w, got)
+		}
+	}
+}
+
 // TestNextIsOpen holds what Next says against a minute-by-minute look at the week.
 func TestNextIsOpen(t *testing.T) {
 	for _, spec := range []*v1alpha1.MaintenanceSpec{

@@ -94,8 +94,9 @@ func (w Window) Next(at time.Time) time.Time {
 		return at
 	}
 	local := at.Unix() + w.Offset
+	today := local / secondsOfDay
 	// The window may have begun yesterday. Within a week from today it begins on each day.
-	for day := local/secondsOfDay - 1; ; day++ {
+	for day := today - 1; day <= today+7; day++ {
 		// The first day of Unix time was a Thursday.
 		if weekday := (day + int64(time.Thursday)) % 7; w.Days&(1<<weekday) == 0 {
 			continue
@@ -108,6 +109,8 @@ func (w Window) Next(at time.Time) time.Time {
 			return at
 		}
 	}
+	// It is no window that a spec can have.
+	return at
 }
 
 // zone is the window's own.

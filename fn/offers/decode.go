@@ -17,6 +17,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	requests "github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
@@ -89,7 +90,7 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 	}
 	c.setRecords(records)
 	c.setWith(environments, compositions)
-	c.digest, err = channel.Digest(c.spec.Offer, c.with)
+	c.digest, err = fingerprint.OfOffer(c.spec.Offer, c.with)
 	return c, err
 }
 
@@ -150,7 +151,7 @@ func (c *request) setWith(environments, compositions []wire.Struct) {
 	plans, bad, byDefault := requests.Plans(environments)
 	c.with = channel.With{Plans: map[string]string{}, DefaultPlan: byDefault}
 	for name, p := range plans {
-		c.with.Plans[name] = channel.Fingerprint(p.Data)
+		c.with.Plans[name] = fingerprint.Of(p.Data)
 	}
 	// While a plan has a mistake, its tenants keep what they have of it.
 	for _, name := range bad {
@@ -160,9 +161,14 @@ func (c *request) setWith(environments, compositions []wire.Struct) {
 	}
 	inputs := map[string]inputv1alpha1.Input{}
 	for _, s := range compositions {
+		kind := s.String("spec", "compositeTypeRef", "kind")
+		if kind == v1alpha1.ChannelKind {
+			continue
+		}
 		for _, step := range s.List("spec", "pipeline") {
-			if in, ok := requests.InputOf(step); ok {
-				inputs[channel.Fingerprint(in)] = in
+			// In another kind's Composition a step without an input is another function's.
+			if in, ok := requests.InputOf(step); ok && (kind == v1alpha1.Kind || in.Kind != "") {
+				inputs[fingerprint.Of(in)] = in
 			}
 		}
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
@@ -76,7 +77,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now tim
 
 // sameOffer reports whether only what goes with the offer has changed, if anything.
 func (c *request) sameOffer() bool {
-	return c.memory.State.Offer != c.digest && channel.Fingerprint(c.memory.Published.Offer) == channel.Fingerprint(c.spec.Offer)
+	return c.memory.State.Offer != c.digest && fingerprint.Of(c.memory.Published.Offer) == fingerprint.Of(c.spec.Offer)
 }
 
 func fail(rsp *fnv1.RunFunctionResponse, err error) error {

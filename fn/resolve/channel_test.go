@@ -36,9 +36,16 @@ func TestChannelStandsBetweenInputAndPlan(t *testing.T) {
 	if d.ArgoCD.Version != "10.2.0" || d.Kubernetes != "v1.35.0" {
 		t.Errorf("want the channel's chart and the input's Kubernetes, got %s and %s", d.ArgoCD.Version, d.Kubernetes)
 	}
+	if env := values.At[[]any](d.VirtualCluster.Values, "controlPlane", "statefulSet", "env"); len(env) != 2 || values.At[string](env[0].(values.Values), "value") != "b" {
+		t.Errorf("want the channel's environment before the function's own, got %v", env)
+	}
 	g.Spec.ArgoCDChartVersion = "10.3.0"
 	if d, err = Tenant(g); err != nil || d.ArgoCD.Version != "10.3.0" {
 		t.Errorf("want the claim's version, got %v, %v", d, err)
+	}
+	g.Offer.VCluster.Values = raw(`{"controlPlane":{"statefulSet":{"env":"A=b"}}}`)
+	if _, err = Tenant(g); err == nil || !strings.HasPrefix(err.Error(), "channel stable: spec.offer.vcluster.values.controlPlane.statefulSet.env: is not a list") {
+		t.Errorf("a channel's mistake is taken for another's: %v", err)
 	}
 	g.Offer.VCluster.Values = raw(`{"policies":{"networkPolicy":{"enabled":true}}}`)
 	if _, err = Tenant(g); err == nil || !strings.HasPrefix(err.Error(), "channel stable: spec.offer.vcluster.values.policies.networkPolicy is protected") {

@@ -46,7 +46,7 @@ func TestTableOfVClusterValues(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := vcluster.Protected(p, tenant.WithDefaults(v1alpha1.Input{Images: v1alpha1.Images{Registry: "mirror.test"}}))
+	ours, err := vcluster.Protected(p, tenant.WithDefaults(v1alpha1.Input{Images: v1alpha1.Images{Registry: "mirror.test"}}), &values.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}

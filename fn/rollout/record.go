@@ -20,8 +20,9 @@ func RecordOf(o tenant.Observed) channel.Record {
 	return r
 }
 
-// Record returns what a tenant's channel is to know of it, when it is seen in a phase.
-func Record(t tenant.Tenant, phase v1alpha1.Phase) channel.Record {
+// Record returns what a tenant's channel is to know of it, when it is seen in a phase, with
+// the message of its status.
+func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
 	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR, t.Standing.Labels), t.Standing.Schedule
@@ -35,15 +36,16 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase) channel.Record {
 		}
 	}
 	changing := r.Before != "" && r.Ready.IsZero()
+	back := release.TakenBack(t)
 	switch {
-	case release.TakenBack(t) != "":
+	case back != "":
 		// What runs is what was before the offer.
-		return r.See(v1alpha1.PhaseDegraded, now)
+		return r.See(v1alpha1.PhaseDegraded, back, now)
 	case changing && (release.Differs(t.Composed(tenant.VClusterRelease), t.VirtualCluster) || release.Differs(t.Composed(tenant.ArgoCDRelease), t.ArgoCD)):
 		// What is observed is about what was before the offer.
 		return r
 	}
-	return r.See(phase, now)
+	return r.See(phase, message, now)
 }
 
 // labels returns those of the claim with some keys. Crossplane copies a claim's labels to the

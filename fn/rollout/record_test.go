@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,9 +61,12 @@ func TestRecord(t *testing.T) {
 				}},
 			}
 			te.Standing.Accepted, te.Standing.Unaffected, te.Standing.Labels = tc.accepted, tc.unaffected, []string{"tier", "zone"}
-			r := Record(te, tc.seen)
+			r := Record(te, tc.seen, "the message")
 			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
+			}
+			if want := map[v1alpha1.Phase]string{v1alpha1.PhaseDegraded: "the message"}[r.Phase]; tc.policies == "" && r.Why != want || tc.policies != "" && !strings.Contains(r.Why, "has failed") {
+				t.Errorf("\n%s\nit is %s because of %q", tc.reason, r.Phase, r.Why)
 			}
 			if r.Tenant != "a" || r.Claim != "n/a" || len(r.Labels) != 1 || r.Labels["tier"] != "internal" {
 				t.Errorf("\n%s\nthe record isn't the tenant's: %+v", tc.reason, r)

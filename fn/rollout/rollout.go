@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -122,7 +123,7 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 	s.Offer, s.Labels = p.Digest, p.Labels
 	keep, offered := kept(was, asked), asked
 	offered.Offer = tenant.Offer{Channel: m.Gate.Name, Digest: p.Digest, ChannelOffer: p.Offer}
-	ofPlan, ofInput := p.Covers(asked.Plan.Name, asked.Spec.Plan != "", channel.Fingerprint(asked.Plan.Data), channel.Fingerprint(asked.Input))
+	ofPlan, ofInput := p.Covers(asked.Plan.Name, asked.Spec.Plan != "", fingerprint.Of(asked.Plan.Data), fingerprint.Of(asked.Input))
 	// What the claim itself has changed, or nobody, needs no offer.
 	ofPlan = ofPlan || equal(keep.Plan, asked.Plan)
 	ofInput = ofInput || equal(keep.Input, asked.Input)

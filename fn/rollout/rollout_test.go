@@ -10,6 +10,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -41,8 +42,8 @@ func decide(a tenant.Accepted) (*tenant.Decision, error) {
 }
 
 func published(version string, plans map[string]string, input inputv1alpha1.Input) channel.Published {
-	p := channel.Published{Offer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: version}}, With: channel.With{Plans: plans, DefaultPlan: "small", Inputs: []string{channel.Fingerprint(input)}}}
-	p.Digest, _ = channel.Digest(p.Offer, p.With)
+	p := channel.Published{Offer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: version}}, With: channel.With{Plans: plans, DefaultPlan: "small", Inputs: []string{fingerprint.Of(input)}}}
+	p.Digest, _ = fingerprint.OfOffer(p.Offer, p.With)
 	return p
 }
 
@@ -77,7 +78,7 @@ func TestNext(t *testing.T) {
 	}
 	first := two
 	first.Complete = channel.Completed{Digest: one.Digest, Offer: one.Offer}
-	planEdited := published("2.0.1", map[string]string{"small": channel.Fingerprint(with(plans(1)).Plan.Data)}, with().Input)
+	planEdited := published("2.0.1", map[string]string{"small": fingerprint.Of(with(plans(1)).Plan.Data)}, with().Input)
 
 	for name, tc := range map[string]struct {
 		reason string

@@ -23,10 +23,11 @@ import (
 // other functions of the pipeline desire is kept.
 func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) error {
 	o := t.Observed
+	t.Standing.Message = redact.New(o)(t.Standing.Message)
 	core, optional := conditions(t)
 	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && allTrue(core)
 	is := report(t, c, core, optional, ready)
-	if err := c.AddRecord(t, is.Phase); err != nil {
+	if err := c.AddRecord(t, is.Phase, is.Message); err != nil {
 		return err
 	}
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)

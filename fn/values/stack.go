@@ -121,6 +121,20 @@ func (s *Stack) Field(path ...string) (field string, of Owner) {
 	return at + ", built in", BuiltIn
 }
 
+// Platforms returns the value at a path that the channel has, or else the function's input,
+// and its field; nil where neither has one.
+func (s *Stack) Platforms(path ...string) (value any, field string) {
+	for _, l := range slices.Backward(s.layers) {
+		if l.Owner != Input && l.Owner != Channel {
+			continue
+		}
+		if is, ok := Lookup(l.Values, path...); ok {
+			return is, l.Field + "." + strings.Join(path, ".")
+		}
+	}
+	return nil, ""
+}
+
 // Merged returns the values of all layers and settings.
 func (s *Stack) Merged() Values {
 	out := Values{}

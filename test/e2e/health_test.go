@@ -242,6 +242,7 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonAccepted:                 {claim.SpecAccepted, "True", healthy},
 		v1alpha1.ReasonInvalidSpec:              {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonInvalidPlan:              {claim.SpecAccepted, "False", degraded},
+		v1alpha1.ReasonInvalidChannel:           {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonInvalidInput:             {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonUpgradeFailed:            {claim.SpecAccepted, "False", degraded},
 	}

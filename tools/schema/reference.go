@@ -37,13 +37,13 @@ func reference(api, channels, input, plans *extv1.CustomResourceDefinition) ([]b
 	b.WriteString("\n## Plan\n\nAn `EnvironmentConfig` of Crossplane (`apiextensions.crossplane.io/v1beta1`) with the label `virtualargocd.io/plan: <name>`.\n" +
 		"The label `virtualargocd.io/default-plan: \"true\"` makes it the plan of claims that name none.\n\n")
 	fields(b, "", schemaOf(plans))
+	if err := builtIn(b); err != nil {
+		return nil, err
+	}
 	b.WriteString("\n## Channel\n\n`virtualargocd.io/v1alpha1`, kind `XArgoCDChannel` (short name `vargochannel`): see [Channels](channels.md).\n\n")
 	root = schemaOf(channels)
 	root.Properties = map[string]extv1.JSONSchemaProps{"spec": root.Properties["spec"], "status": root.Properties["status"]}
 	fields(b, "", root)
-	if err := builtIn(b); err != nil {
-		return nil, err
-	}
 	err := restarts(b, api, input, plans)
 	return b.Bytes(), err
 }
@@ -52,11 +52,11 @@ func reference(api, channels, input, plans *extv1.CustomResourceDefinition) ([]b
 func vclusterValues(b *bytes.Buffer) {
 	b.WriteString("\n### Paths of `spec.vcluster.values`\n\n" +
 		"The class of a path says who may set it and everything below it; the longest path that matches applies.\n\n" +
-		"- tenant: claims, plans and the function's [input](#input)\n" +
-		"- plan: plans and the input\n" +
-		"- input: the input; the function adds its own values\n" +
+		"- tenant: claims, plans, [channels](#channel) and the function's [input](#input)\n" +
+		"- plan: plans, channels and the input\n" +
+		"- input: channels and the input; the function adds its own values\n" +
 		"- protected: only the function\n\n" +
-		"The input may also set any path that isn't listed. A value that may not be set is refused with an error that names its path.\n\n" +
+		"Channels and the input may also set any path that isn't listed. A value that may not be set is refused with an error that names its path.\n\n" +
 		"| path | class | |\n| --- | --- | --- |\n")
 	for _, v := range values.VCluster.Rows {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", v.Path, v.Class, v.Why)

@@ -5,7 +5,6 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -34,21 +33,18 @@ func Isolation(p *tenant.Decision) values.Values {
 }
 
 // Protected returns the values the function, and the tenants' isolation,
-// depend on: they win over everyone's.
-func Protected(p *tenant.Decision, in v1alpha1.Input) (values.Values, error) {
+// depend on: they win over everyone's. given are the values of all others, to some of which
+// the function adds.
+func Protected(p *tenant.Decision, in v1alpha1.Input, given *values.Stack) (values.Values, error) {
 	var sans []any
 	for _, hostname := range p.Names.APIHostnames {
 		sans = append(sans, hostname)
 	}
-	platforms, err := values.Decode("input.charts.vcluster.values", in.Charts.VCluster.Values)
+	requested, err := podRequests(p.Kubernetes, given)
 	if err != nil {
 		return nil, err
 	}
-	requested, err := podRequests(p.Kubernetes, platforms)
-	if err != nil {
-		return nil, err
-	}
-	env, err := environment(platforms)
+	env, err := environment(given)
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +85,8 @@ const hostRequests = "10"
 
 // environment returns the environment variables of the control plane: those of the
 // platform's values, and hostRequests unless the platform sets another number.
-func environment(platforms values.Values) ([]any, error) {
-	env, err := platformsList(platforms, PathOfEnvironment, "[{name: A, value: b}]")
+func environment(given *values.Stack) ([]any, error) {
+	env, err := platformsList(given, PathOfEnvironment, "[{name: A, value: b}]")
 	const name = "VCLUSTER_PHYSICAL_CLIENT_QPS"
 	if err != nil || slices.ContainsFunc(env, func(e any) bool { is, _ := e.(values.Values); return is["name"] == name }) {
 		return env, err
@@ -117,7 +113,7 @@ const (
 //go:embed requests-policy.yaml
 var requestsPolicy string
 
-// Values of the vcluster chart that the platform's input may set, too.
+// Values of the vcluster chart that the function's input and channels may set, too.
 var (
 	pathOfManifests = []string{"experimental", "deploy", "vcluster", "manifests"}
 	pathOfArguments = []string{"controlPlane", "distro", "k8s", "apiServer", "extraArgs"}
@@ -125,7 +121,7 @@ var (
 
 // podRequests are the values that keep Argo CD from that panic, after what the
 // platform's values have in the same place.
-func podRequests(kubernetes string, platforms values.Values) (values.Values, error) {
+func podRequests(kubernetes string, given *values.Stack) (values.Values, error) {
 	out := values.Values{}
 	arguments := []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}
 	switch minor := versions.Parse(kubernetes).Minor(); {
@@ -134,17 +130,17 @@ func podRequests(kubernetes string, platforms values.Values) (values.Values, err
 	case minor < resizeLocked:
 		arguments = []any{"--feature-gates=InPlacePodVerticalScaling=false"}
 	default:
-		at, _ := values.Lookup(platforms, pathOfManifests...)
+		at, field := given.Platforms(pathOfManifests...)
 		before, ok := at.(string)
 		if at != nil && !ok {
-			return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not text: write manifests in YAML, as in a file", strings.Join(pathOfManifests, "."))
+			return nil, fmt.Errorf("%s: is not text: write manifests in YAML, as in a file", field)
 		}
 		if before != "" {
 			before += "\n---\n"
 		}
 		values.Insert(out, before+requestsPolicy, pathOfManifests...)
 	}
-	before, err := platformsList(platforms, pathOfArguments, "[--event-ttl=30m]")
+	before, err := platformsList(given, pathOfArguments, "[--event-ttl=30m]")
 	if err != nil {
 		return nil, err
 	}
@@ -153,11 +149,11 @@ func podRequests(kubernetes string, platforms values.Values) (values.Values, err
 }
 
 // platformsList is a list in the platform's values, to which the function adds.
-func platformsList(platforms values.Values, path []string, example string) ([]any, error) {
-	at, _ := values.Lookup(platforms, path...)
+func platformsList(given *values.Stack, path []string, example string) ([]any, error) {
+	at, field := given.Platforms(path...)
 	list, ok := at.([]any)
 	if at != nil && !ok {
-		return nil, fmt.Errorf("input.charts.vcluster.values.%s: is not a list: write one such as %s", strings.Join(path, "."), example)
+		return nil, fmt.Errorf("%s: is not a list: write one such as %s", field, example)
 	}
 	return list, nil
 }

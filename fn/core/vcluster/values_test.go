@@ -10,6 +10,16 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
+// given returns a stack in which the function's input has some values.
+func given(t *testing.T, input values.Values) *values.Stack {
+	t.Helper()
+	s, err := values.NewStack(values.VCluster, []values.Layer{{Owner: values.Input, Field: "input.charts.vcluster.values", Values: input}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // TestRequestsOfContainers: each version of Kubernetes gets what it knows, and none what another's control plane would have
 // to take away.
 func TestRequestsOfContainers(t *testing.T) {
@@ -21,7 +31,7 @@ func TestRequestsOfContainers(t *testing.T) {
 		"v1.36.0": {"MutatingAdmissionPolicy=true", "admissionregistration.k8s.io/v1beta1"},
 	} {
 		t.Run(version, func(t *testing.T) {
-			set, err := podRequests(version, nil)
+			set, err := podRequests(version, given(t, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +62,7 @@ func TestRequestsLeaveThePlatformsOwn(t *testing.T) {
 	there := values.Values{}
 	values.Insert(there, []any{"--event-ttl=30m"}, pathOfArguments...)
 	values.Insert(there, "kind: ConfigMap", pathOfManifests...)
-	set, err := podRequests("v1.35.4", there)
+	set, err := podRequests("v1.35.4", given(t, there))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +77,7 @@ func TestRequestsLeaveThePlatformsOwn(t *testing.T) {
 	for _, path := range [][]string{pathOfArguments, pathOfManifests} {
 		wrong := values.Values{}
 		values.Insert(wrong, float64(1), path...)
-		if _, err := podRequests("v1.35.4", wrong); err == nil || !strings.Contains(err.Error(), strings.Join(path, ".")) {
+		if _, err := podRequests("v1.35.4", given(t, wrong)); err == nil || !strings.Contains(err.Error(), strings.Join(path, ".")) {
 			t.Errorf("a number at %v: %v", path, err)
 		}
 	}
@@ -88,7 +98,7 @@ func TestHostRequests(t *testing.T) {
 			if tc.platforms != nil {
 				values.Insert(v, tc.platforms, PathOfEnvironment...)
 			}
-			got, err := environment(v)
+			got, err := environment(given(t, v))
 			if err != nil || !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("want %v, got %v, %v", tc.want, got, err)
 			}
@@ -96,7 +106,7 @@ func TestHostRequests(t *testing.T) {
 	}
 	v := values.Values{}
 	values.Insert(v, "A=b", PathOfEnvironment...)
-	if _, err := environment(v); err == nil || !strings.Contains(err.Error(), "input.charts.vcluster.values.controlPlane.statefulSet.env: is not a list") {
+	if _, err := environment(given(t, v)); err == nil || !strings.Contains(err.Error(), "input.charts.vcluster.values.controlPlane.statefulSet.env: is not a list") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,8 +1,9 @@
-package channel
+// Package fingerprint has short names for what a platform offers: the same for what means the
+// same.
+package fingerprint
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -10,13 +11,13 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-// digestLength is how many hexadecimal digits a digest has. People read it in a column.
-const digestLength = 10
+// length is how many hexadecimal digits a digest has. People read it in a column.
+const length = 10
 
-// Digest returns a name for an offer, and for what else of the platform's goes with it, such
-// as plans. It is the same for what means the same: the order of keys and white space don't
+// OfOffer returns the digest of an offer, and of what else of the platform's goes with it,
+// such as plans. It is the same for what means the same: the order of keys and white space don't
 // count.
-func Digest(offer v1alpha1.ChannelOffer, with ...any) (string, error) {
+func OfOffer(offer v1alpha1.ChannelOffer, with ...any) (string, error) {
 	h := sha256.New()
 	for _, of := range append([]any{offer}, with...) {
 		raw, err := json.Marshal(of)
@@ -36,7 +37,17 @@ func Digest(offer v1alpha1.ChannelOffer, with ...any) (string, error) {
 		}
 		h.Write(append(raw, '\n'))
 	}
-	return hex.EncodeToString(h.Sum(nil))[:digestLength], nil
+	return hex.EncodeToString(h.Sum(nil))[:length], nil
+}
+
+// Of returns the digest of the settings of a plan, or of an input. What can't be written as
+// JSON, which nothing is that was decoded from it, has none.
+func Of(v any) string {
+	digest, err := OfOffer(v1alpha1.ChannelOffer{}, v)
+	if err != nil {
+		return ""
+	}
+	return digest
 }
 
 // withoutEmpty takes empty objects out of some levels of an object.
@@ -52,11 +63,4 @@ func withoutEmpty(v any, levels int) any {
 		}
 	}
 	return m
-}
-
-// position of a tenant in the order of an offer. It has 64 bits, so that no two tenants
-// have the same.
-func position(tenant, offer string) uint64 {
-	sum := sha256.Sum256([]byte(offer + "/" + tenant))
-	return binary.BigEndian.Uint64(sum[:])
 }

@@ -1,4 +1,4 @@
-package channel
+package fingerprint
 
 import (
 	"testing"
@@ -8,7 +8,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-func TestDigest(t *testing.T) {
+func TestOfOffer(t *testing.T) {
 	offer := func(version, values string) v1alpha1.ChannelOffer {
 		o := v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: version}}
 		if values != "" {
@@ -31,27 +31,27 @@ func TestDigest(t *testing.T) {
 		"With":         {"So does what goes with it.", base, []any{map[string]int{"a": 1}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want, err := Digest(base)
+			want, err := OfOffer(base)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := Digest(tc.offer, tc.with...)
+			got, err := OfOffer(tc.offer, tc.with...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (got == want) != tc.same || len(got) != digestLength {
+			if (got == want) != tc.same || len(got) != length {
 				t.Errorf("%s\ngot %s, and %s of the first", tc.reason, got, want)
 			}
 		})
 	}
-	none, err := Digest(v1alpha1.ChannelOffer{})
+	none, err := OfOffer(v1alpha1.ChannelOffer{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if empty, err := Digest(offer("", "{}")); err != nil || empty != none {
+	if empty, err := OfOffer(offer("", "{}")); err != nil || empty != none {
 		t.Errorf("empty values have the digest %s, and none %s (%v)", empty, none, err)
 	}
-	if _, err := Digest(offer("", "{")); err == nil {
+	if _, err := OfOffer(offer("", "{")); err == nil {
 		t.Error("values that aren't JSON have a digest")
 	}
 }

@@ -83,7 +83,7 @@ func setValues(c part.Candidate) error {
 		return err
 	}
 	// Last, because the protected values disable the chart's own bounds.
-	protected, err := vcluster.Protected(d, in)
+	protected, err := vcluster.Protected(d, in, ofVCluster)
 	if err != nil {
 		return err
 	}

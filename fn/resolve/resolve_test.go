@@ -21,7 +21,7 @@ func TestPlatformWins(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := vcluster.Protected(plain, tenant.WithDefaults(tenant.Given{}.Input))
+	ours, err := vcluster.Protected(plain, tenant.WithDefaults(tenant.Given{}.Input), &values.Stack{})
 	if err != nil {
 		t.Fatal(err)
 	}

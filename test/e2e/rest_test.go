@@ -31,8 +31,8 @@ const (
 	// settled is longer than what follows on Ready: the Usage, and a last look of everything.
 	settled = 3 * time.Minute
 	// smallMemory is how many MiB of memory a tenant of the plan small may take, without the files that the kernel caches for it:
-	// how much of those counts depends on what else the node runs. Measured: 480, and 500 to 550 in all.
-	smallMemory = 530
+	// how much of those counts depends on what else the node runs. Measured: 470 to 485, and 500 to 610 with files.
+	smallMemory = 520
 	// quiet is as long as Crossplane leaves a tenant alone at most, so that what it does then is in it.
 	quiet = 17 * time.Minute
 )

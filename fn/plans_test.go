@@ -246,7 +246,7 @@ func TestPlanMistakes(t *testing.T) {
 		`{"ingress":{"domain":"` + strings.Repeat("abcdefghi.", 19) + `org"}}`:    {`plan p: data.ingress.domain: has 193 characters: write one of at most 189`},
 		`{"ingress":{"hosts":["a.example.org","*.Example.org"]}}`:                 {`plan p: data.ingress.hosts[1]: "*.Example.org" is not a host name`},
 		`{"limits":{"max":{"memory":"1Gi"},"default":{"memory":"2Gi"}}}`:          {`plan p: data.limits.max.memory: is 1Gi, less than 2Gi of plan p: data.limits.default.memory: write at least that`},
-		`{"limits":{"default":{"memory":"32Mi"}}}`:                                {`plan p: data.limits.default.memory: is 32Mi, less than 64Mi of policies.limitRange.defaultRequest.memory, built in: write at least that`},
+		`{"limits":{"default":{"memory":"16Mi"}}}`:                                {`plan p: data.limits.default.memory: is 16Mi, less than 40Mi of policies.limitRange.defaultRequest.memory, built in: write at least that`},
 		`{"limits":{"defaultRequest":{"memory":"2Gi"}}}`:                          {`plan p: data.limits.defaultRequest.memory: is 2Gi, more than 1Gi of policies.limitRange.default.memory, built in: write at most that`},
 		`{"podSecurity":"privileged"}`:                                            {`plan p: data.podSecurity: "privileged" is unknown`},
 		`{"loadBalancers":1000}`:                                                  {`plan p: data.loadBalancers: 1000`},

@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -21,7 +22,7 @@ func TestChannelStandsBetweenInputAndPlan(t *testing.T) {
 	g.Input.Kubernetes.Version = "v1.35.0"
 	g.Offer = tenant.Offer{Channel: "stable", ChannelOffer: v1alpha1.ChannelOffer{
 		ArgoCD:   v1alpha1.ChannelChart{ChartVersion: "10.2.0", Values: raw(`{"notifications":{"b":"channel","c":"channel"}}`)},
-		VCluster: v1alpha1.ChannelChart{Values: raw(`{"controlPlane":{"statefulSet":{"env":[{"name":"A","value":"b"}]}}}`)},
+		VCluster: v1alpha1.ChannelChart{Values: raw(`{"controlPlane":{"statefulSet":{"env":[{"name":"A","value":"b"}]},"distro":{"k8s":{"apiServer":{"extraArgs":["--event-ttl=30m"]}}}}}`)},
 	}}
 	g.Plan.Data.Values.ArgoCD = raw(`{"notifications":{"c":"plan"}}`)
 	d, err := Tenant(g)
@@ -32,6 +33,14 @@ func TestChannelStandsBetweenInputAndPlan(t *testing.T) {
 		if got := values.At[string](d.ArgoCD.Values, "notifications", key); got != want {
 			t.Errorf("want %s's value of notifications.%s, got %q", want, key, got)
 		}
+	}
+	env, _ := values.Lookup(d.VirtualCluster.Values, vcluster.PathOfEnvironment...)
+	arguments, _ := values.Lookup(d.VirtualCluster.Values, "controlPlane", "distro", "k8s", "apiServer", "extraArgs")
+	if list, _ := env.([]any); len(list) != 2 {
+		t.Errorf("want the channel's variable with the function's own, got %v", env)
+	}
+	if list, _ := arguments.([]any); len(list) < 2 || list[0] != "--event-ttl=30m" {
+		t.Errorf("want the channel's argument with the function's own, got %v", arguments)
 	}
 	if d.ArgoCD.Version != "10.2.0" || d.Kubernetes != "v1.35.0" {
 		t.Errorf("want the channel's chart and the input's Kubernetes, got %s and %s", d.ArgoCD.Version, d.Kubernetes)

@@ -26,7 +26,7 @@ type Layer struct {
 	Values Values
 }
 
-// A Setting is one value that a field of a plan sets, such as quota.
+// A Setting is one value, such as one that a field of a plan sets.
 type Setting struct {
 	// Field, such as "plan small: data.quota.count/pods".
 	Field string
@@ -121,18 +121,24 @@ func (s *Stack) Field(path ...string) (field string, of Owner) {
 	return at + ", built in", BuiltIn
 }
 
-// Platforms returns the value at a path that the channel has, or else the function's input,
-// and its field; nil where neither has one.
-func (s *Stack) Platforms(path ...string) (value any, field string) {
-	for _, l := range slices.Backward(s.layers) {
-		if l.Owner != Input && l.Owner != Channel {
-			continue
-		}
-		if is, ok := Lookup(l.Values, path...); ok {
-			return is, l.Field + "." + strings.Join(path, ".")
+// Each returns the values at a path in the order of the layers that have one.
+func (s *Stack) Each(path ...string) []Setting {
+	var out []Setting
+	for _, l := range s.layers {
+		if v, ok := Lookup(l.Values, path...); ok {
+			out = append(out, Setting{Field: l.Field + "." + strings.Join(path, "."), Path: path, Value: v})
 		}
 	}
-	return nil, ""
+	return out
+}
+
+// Last returns the value at a path of the layer with the highest precedence; a Setting
+// without a value where no layer has one.
+func (s *Stack) Last(path ...string) Setting {
+	if each := s.Each(path...); len(each) > 0 {
+		return each[len(each)-1]
+	}
+	return Setting{Path: path}
 }
 
 // Merged returns the values of all layers and settings.

@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +14,9 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -27,13 +30,17 @@ const (
 	reconcilesEvery = 10 * time.Minute
 	// settled is longer than what follows on Ready: the Usage, and a last look of everything.
 	settled = 3 * time.Minute
+	// smallMemory is how many MiB of memory a tenant of the plan small may take, without the files that the kernel caches for it:
+	// how much of those counts depends on what else the node runs. Measured: 470 to 485, and 500 to 610 with files.
+	smallMemory = 520
 	// quiet is as long as Crossplane leaves a tenant alone at most, so that what it does then is in it.
 	quiet = 17 * time.Minute
 )
 
-// atRest are two tenants that nobody changes.
+// atRest are two tenants that nobody changes: one of the plan that claims have by default, and one of the plan small.
 type atRest struct {
 	lives   []*claim.Live
+	small   *installedPlan
 	secrets ownSecrets
 }
 
@@ -45,11 +52,13 @@ func TestAtRest(t *testing.T) {
 	testenv.Test(t, features.New("at rest").
 		Setup(r.create).
 		Assess("CostsLittle", r.costsLittle).
+		Assess("TakesLittleMemory", r.takesLittleMemory).
 		Assess("RotatedSecretIsInUse", r.rotates).
 		Assess("BrokenWorkloadIsSeen", r.breaks).
 		Assess("LostVirtualClusterIsSeen", r.loses).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, r.lives...)
+			r.small.remove(ctx, t)
 			r.secrets.deleteAll(ctx, t)
 			return ctx
 		}).Feature())
@@ -60,8 +69,10 @@ const rotated = "credential-at-rest"
 func (r *atRest) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	r.secrets.write(ctx, t, rotated, map[string]string{"username": "a", "password": "first"})
 	repositories := []any{map[string]any{"name": "private", "url": "https://192.0.2.7/private.git", "secretRef": map[string]any{"name": rotated}}}
-	for _, name := range []string{"rest1", "rest2"} {
-		r.lives = append(r.lives, claim.Create(ctx, t, host, newClaim(name).Set(repositories, "spec", "repositories")))
+	r.small = installPlan(ctx, t, "small", "small")
+	r.lives = []*claim.Live{
+		claim.Create(ctx, t, host, newClaim("rest1").Set(repositories, "spec", "repositories")),
+		claim.Create(ctx, t, host, newClaim("rest2").Set(repositories, "spec", "repositories").Set("small", "spec", "plan")),
 	}
 	for _, l := range r.lives {
 		l.AwaitReady(ctx, t, readyWithin)
@@ -91,6 +102,71 @@ func (r *atRest) costsLittle(ctx context.Context, t *testing.T, _ *envconf.Confi
 		t.Errorf("the composite resource of a tenant is reconciled %.1f times in %s, want at most %.1f times", each, took, most)
 	}
 	return ctx
+}
+
+// takesLittleMemory compares what the tenants' containers take with what they request, and what the tenant of the plan small
+// takes with smallMemory.
+func (r *atRest) takesLittleMemory(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	for _, l := range r.lives {
+		s, err := l.State(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods, err := host.Typed.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
+		if err != nil || len(pods.Items) < 5 {
+			t.Fatalf("want the pods of a whole tenant, got %d, %v", len(pods.Items), err)
+		}
+		takes, requests, workingSet := 0, int64(0), 0
+		for _, pod := range pods.Items {
+			of := memoryOf(ctx, t, pod)
+			for _, c := range pod.Spec.Containers {
+				m, request := of[c.Name], c.Resources.Requests.Memory().Value()
+				if m.RSSBytes == 0 || m.RSSBytes > int(request) {
+					t.Errorf("container %s of pod %s takes %d MiB of memory and requests %d", c.Name, pod.Name, m.RSSBytes>>20, request>>20)
+				}
+				t.Logf("%-15s %-26s %5d MiB, with files %5d, requested %5d", l.Name, c.Name, m.RSSBytes>>20, m.WorkingSetBytes>>20, request>>20)
+				takes, requests, workingSet = takes+m.RSSBytes, requests+request, workingSet+m.WorkingSetBytes
+			}
+		}
+		t.Logf("%s takes %d MiB of memory, with files %d, and requests %d", l.Name, takes>>20, workingSet>>20, requests>>20)
+		if planOf(s) == "small" && takes>>20 > smallMemory {
+			t.Errorf("a tenant of the plan small takes %d MiB of memory, want at most %d", takes>>20, smallMemory)
+		}
+	}
+	return ctx
+}
+
+// containerMemory is what a container takes, without and with the files that the kernel caches for it and uses.
+type containerMemory struct{ RSSBytes, WorkingSetBytes int }
+
+// memoryOf is what the containers of a pod take, as its kubelet says.
+func memoryOf(ctx context.Context, t *testing.T, pod corev1.Pod) map[string]containerMemory {
+	t.Helper()
+	data, err := host.Typed.CoreV1().RESTClient().Get().Resource("nodes").Name(pod.Spec.NodeName).SubResource("proxy", "stats", "summary").DoRaw(ctx)
+	if err != nil {
+		t.Fatalf("cannot read what pods take of node %s: %v", pod.Spec.NodeName, err)
+	}
+	var summary struct {
+		Pods []struct {
+			PodRef     struct{ UID types.UID }
+			Containers []struct {
+				Name   string
+				Memory containerMemory
+			}
+		}
+	}
+	if err := json.Unmarshal(data, &summary); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]containerMemory{}
+	for _, p := range summary.Pods {
+		for _, c := range p.Containers {
+			if p.PodRef.UID == pod.UID {
+				out[c.Name] = c.Memory
+			}
+		}
+	}
+	return out
 }
 
 // hostWrites are the requests so far that write on the host, by verb and resource, without leases, events and questions.

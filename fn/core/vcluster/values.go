@@ -33,18 +33,18 @@ func Isolation(p *tenant.Decision) values.Values {
 }
 
 // Protected returns the values the function, and the tenants' isolation,
-// depend on: they win over everyone's. given are the values of all others, to some of which
-// the function adds.
-func Protected(p *tenant.Decision, in v1alpha1.Input, given *values.Stack) (values.Values, error) {
+// depend on: they win over everyone's. Some are lists with what the platform
+// has in the same place.
+func Protected(p *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (values.Values, error) {
 	var sans []any
 	for _, hostname := range p.Names.APIHostnames {
 		sans = append(sans, hostname)
 	}
-	requested, err := podRequests(p.Kubernetes, given)
+	requested, err := podRequests(p.Kubernetes, platforms)
 	if err != nil {
 		return nil, err
 	}
-	env, err := environment(given)
+	env, err := environment(platforms)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +84,38 @@ var PathOfEnvironment = []string{"controlPlane", "statefulSet", "env"}
 const hostRequests = "10"
 
 // environment returns the environment variables of the control plane: those of the
-// platform's values, and hostRequests unless the platform sets another number.
-func environment(given *values.Stack) ([]any, error) {
-	env, err := platformsList(given, PathOfEnvironment, "[{name: A, value: b}]")
-	const name = "VCLUSTER_PHYSICAL_CLIENT_QPS"
-	if err != nil || slices.ContainsFunc(env, func(e any) bool { is, _ := e.(values.Values); return is["name"] == name }) {
-		return env, err
+// platform, and hostRequests unless the platform sets another number. Those of the input,
+// the channel and the plan are merged by name, so that a plan that sets one doesn't undo
+// another of the input.
+func environment(platforms *values.Stack) ([]any, error) {
+	var env []any
+	index := func(name string) int {
+		return slices.IndexFunc(env, func(e any) bool { return name != "" && nameOf(e) == name })
 	}
-	return append(slices.Clone(env), values.Values{"name": name, "value": hostRequests}), nil
+	for _, set := range platforms.Each(PathOfEnvironment...) {
+		list, err := listOf(set, "[{name: A, value: b}]")
+		if err != nil {
+			return nil, err
+		}
+		for _, variable := range list {
+			if i := index(nameOf(variable)); i >= 0 {
+				env[i] = variable
+			} else {
+				env = append(env, variable)
+			}
+		}
+	}
+	const name = "VCLUSTER_PHYSICAL_CLIENT_QPS"
+	if index(name) < 0 {
+		env = append(env, values.Values{"name": name, "value": hostRequests})
+	}
+	return env, nil
+}
+
+// nameOf returns the name of an environment variable.
+func nameOf(variable any) string {
+	is, _ := variable.(values.Values)
+	return values.At[string](is, "name")
 }
 
 // Argo CD's application controller panics at a pod with a container that requests nothing while
@@ -113,7 +137,7 @@ const (
 //go:embed requests-policy.yaml
 var requestsPolicy string
 
-// Values of the vcluster chart that the function's input and channels may set, too.
+// Values of the vcluster chart that the platform may set, too.
 var (
 	pathOfManifests = []string{"experimental", "deploy", "vcluster", "manifests"}
 	pathOfArguments = []string{"controlPlane", "distro", "k8s", "apiServer", "extraArgs"}
@@ -121,7 +145,7 @@ var (
 
 // podRequests are the values that keep Argo CD from that panic, after what the
 // platform's values have in the same place.
-func podRequests(kubernetes string, given *values.Stack) (values.Values, error) {
+func podRequests(kubernetes string, platforms *values.Stack) (values.Values, error) {
 	out := values.Values{}
 	arguments := []any{"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true"}
 	switch minor := versions.Parse(kubernetes).Minor(); {
@@ -130,17 +154,17 @@ func podRequests(kubernetes string, given *values.Stack) (values.Values, error) 
 	case minor < resizeLocked:
 		arguments = []any{"--feature-gates=InPlacePodVerticalScaling=false"}
 	default:
-		at, field := given.Platforms(pathOfManifests...)
-		before, ok := at.(string)
-		if at != nil && !ok {
-			return nil, fmt.Errorf("%s: is not text: write manifests in YAML, as in a file", field)
+		set := platforms.Last(pathOfManifests...)
+		before, ok := set.Value.(string)
+		if set.Value != nil && !ok {
+			return nil, fmt.Errorf("%s: is not text: write manifests in YAML, as in a file", set.Field)
 		}
 		if before != "" {
 			before += "\n---\n"
 		}
 		values.Insert(out, before+requestsPolicy, pathOfManifests...)
 	}
-	before, err := platformsList(given, pathOfArguments, "[--event-ttl=30m]")
+	before, err := listOf(platforms.Last(pathOfArguments...), "[--event-ttl=30m]")
 	if err != nil {
 		return nil, err
 	}
@@ -148,12 +172,11 @@ func podRequests(kubernetes string, given *values.Stack) (values.Values, error) 
 	return out, nil
 }
 
-// platformsList is a list in the platform's values, to which the function adds.
-func platformsList(given *values.Stack, path []string, example string) ([]any, error) {
-	at, field := given.Platforms(path...)
-	list, ok := at.([]any)
-	if at != nil && !ok {
-		return nil, fmt.Errorf("%s: is not a list: write one such as %s", field, example)
+// listOf returns a list of the platform's, to which the function adds.
+func listOf(set values.Setting, example string) ([]any, error) {
+	list, ok := set.Value.([]any)
+	if set.Value != nil && !ok {
+		return nil, fmt.Errorf("%s: is not a list: write one such as %s", set.Field, example)
 	}
 	return list, nil
 }

@@ -10,16 +10,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// given returns a stack in which the function's input has some values.
-func given(t *testing.T, input values.Values) *values.Stack {
-	t.Helper()
-	s, err := values.NewStack(values.VCluster, []values.Layer{{Owner: values.Input, Field: "input.charts.vcluster.values", Values: input}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // TestRequestsOfContainers: each version of Kubernetes gets what it knows, and none what another's control plane would have
 // to take away.
 func TestRequestsOfContainers(t *testing.T) {
@@ -31,7 +21,7 @@ func TestRequestsOfContainers(t *testing.T) {
 		"v1.36.0": {"MutatingAdmissionPolicy=true", "admissionregistration.k8s.io/v1beta1"},
 	} {
 		t.Run(version, func(t *testing.T) {
-			set, err := podRequests(version, given(t, nil))
+			set, err := podRequests(version, &values.Stack{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,7 +52,7 @@ func TestRequestsLeaveThePlatformsOwn(t *testing.T) {
 	there := values.Values{}
 	values.Insert(there, []any{"--event-ttl=30m"}, pathOfArguments...)
 	values.Insert(there, "kind: ConfigMap", pathOfManifests...)
-	set, err := podRequests("v1.35.4", given(t, there))
+	set, err := podRequests("v1.35.4", platforms(t, there))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,36 +67,64 @@ func TestRequestsLeaveThePlatformsOwn(t *testing.T) {
 	for _, path := range [][]string{pathOfArguments, pathOfManifests} {
 		wrong := values.Values{}
 		values.Insert(wrong, float64(1), path...)
-		if _, err := podRequests("v1.35.4", given(t, wrong)); err == nil || !strings.Contains(err.Error(), strings.Join(path, ".")) {
+		if _, err := podRequests("v1.35.4", platforms(t, wrong)); err == nil || !strings.Contains(err.Error(), "input."+strings.Join(path, ".")+": is not ") {
 			t.Errorf("a number at %v: %v", path, err)
 		}
 	}
 }
 
-// TestHostRequests: a virtual cluster asks so much of the host and no more, unless the
-// platform says otherwise.
-func TestHostRequests(t *testing.T) {
-	own := map[string]any{"name": "VCLUSTER_PHYSICAL_CLIENT_QPS", "value": "10"}
-	other, more := map[string]any{"name": "A", "value": "b"}, map[string]any{"name": "VCLUSTER_PHYSICAL_CLIENT_QPS", "value": "80"}
-	for name, tc := range map[string]struct{ platforms, want []any }{
-		"Nothing":  {nil, []any{own}},
-		"Other":    {[]any{other}, []any{other, own}},
-		"MoreThan": {[]any{more}, []any{more}},
+// platforms returns the values of a platform: those of its input, of a channel and of a plan.
+func platforms(t *testing.T, of ...values.Values) *values.Stack {
+	t.Helper()
+	var layers []values.Layer
+	for i, v := range of {
+		owner := []values.Owner{values.Input, values.Channel, values.Plan}[i]
+		layers = append(layers, values.Layer{Owner: owner, Field: []string{"input", "channel", "plan"}[i], Values: v})
+	}
+	s, err := values.NewStack(values.VCluster, layers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestEnvironment: a virtual cluster asks so much of the host and no more, unless the platform says otherwise, and has
+// what the input, a channel and a plan set.
+func TestEnvironment(t *testing.T) {
+	variable := func(name, value string) any { return map[string]any{"name": name, "value": value} }
+	own, other, more := variable("VCLUSTER_PHYSICAL_CLIENT_QPS", "10"), variable("A", "b"), variable("VCLUSTER_PHYSICAL_CLIENT_QPS", "80")
+	type lists [][]any
+	for name, tc := range map[string]struct {
+		reason    string
+		platforms lists
+		want      []any
+	}{
+		"Nothing":      {"The function has its own.", nil, []any{own}},
+		"Other":        {"It adds that to the input's.", lists{{other}}, []any{other, own}},
+		"MoreRequests": {"The platform may set another number.", lists{{more}}, []any{more}},
+		"Channel":      {"A channel may set what the input may.", lists{nil, {other}}, []any{other, own}},
+		"Plan":         {"So may a plan.", lists{nil, nil, {other}}, []any{other, own}},
+		"PlanAndInput": {"A plan that sets one doesn't undo another.", lists{{more}, nil, {other}}, []any{more, other}},
+		"SameName":     {"The plan's is over the channel's, which is over the input's.", lists{{variable("A", "a"), other}, {variable("A", "c")}, {variable("A", "d")}}, []any{variable("A", "d"), own}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := values.Values{}
-			if tc.platforms != nil {
-				values.Insert(v, tc.platforms, PathOfEnvironment...)
+			var layers []values.Values
+			for _, list := range tc.platforms {
+				v := values.Values{}
+				if list != nil {
+					values.Insert(v, list, PathOfEnvironment...)
+				}
+				layers = append(layers, v)
 			}
-			got, err := environment(given(t, v))
+			got, err := environment(platforms(t, layers...))
 			if err != nil || !reflect.DeepEqual(got, tc.want) {
-				t.Errorf("want %v, got %v, %v", tc.want, got, err)
+				t.Errorf("%s\nwant %v, got %v, %v", tc.reason, tc.want, got, err)
 			}
 		})
 	}
 	v := values.Values{}
 	values.Insert(v, "A=b", PathOfEnvironment...)
-	if _, err := environment(given(t, v)); err == nil || !strings.Contains(err.Error(), "input.charts.vcluster.values.controlPlane.statefulSet.env: is not a list") {
+	if _, err := environment(platforms(t, nil, nil, v)); err == nil || !strings.Contains(err.Error(), "plan.controlPlane.statefulSet.env: is not a list") {
 		t.Errorf("got %v", err)
 	}
 }

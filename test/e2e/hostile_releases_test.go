@@ -167,6 +167,12 @@ func (n *tenant) heal(ctx context.Context, t *testing.T, genuine *corev1.Secret)
 		t.Fatal(err)
 	}
 	n.awaitRelease(ctx, t, vclusterRelease, "is deployed again", func(r *helmRelease) bool {
+		// Helm may have been at work with the forged one, and have written over it once more.
+		if is, err := secrets.Get(ctx, genuine.Name, metav1.GetOptions{}); err == nil && is.Labels["status"] == "uninstalling" {
+			if _, err := secrets.Update(ctx, again, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		return r.Status.AtProvider.State == "deployed" && r.Status.AtProvider.Description != forged && r.Status.Failed == 0 && !r.says("")
 	})
 }

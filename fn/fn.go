@@ -9,7 +9,6 @@ import (
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"github.com/crossplane/function-sdk-go/request"
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -70,9 +69,8 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 
 // run decodes the request, decides about the tenant, composes its resources and reports.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
-	// Crossplane looks up the resources that functions require since 2.2.
-	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
-		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
+	if err := decode.CheckCrossplane(req); err != nil {
+		return err
 	}
 	asked, err := decode.Request(req, observed)
 	if errors.Is(err, decode.ErrUnread) {

@@ -39,7 +39,7 @@ func (r *helmRelease) String() string {
 	return fmt.Sprintf("%+v", r.Status)
 }
 
-// says tells whether what provider-helm did last has failed with these words.
+// says reports whether what provider-helm did last has failed with these words.
 func (r *helmRelease) says(words ...string) bool {
 	for _, c := range r.Status.Conditions {
 		if c.Type == "Synced" && c.Status == metav1.ConditionFalse && says(fmt.Errorf("%s", c.Message), words...) {

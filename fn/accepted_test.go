@@ -106,6 +106,7 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 			if e.reconcile(); len(e.events) != 1 {
 				t.Errorf("the same is told again: %v", e.events)
 			}
+			e.canBeDeleted()
 
 			e.setReplicas("argocd-server", 0)
 			delete(e.cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
@@ -191,7 +192,7 @@ func TestAcceptedIsTooLarge(t *testing.T) {
 // What is accepted is lost, or can't be read: then it is as if nothing had been, and nothing changes.
 func TestAcceptedIsLost(t *testing.T) {
 	for name, data := range map[string]string{
-		"Lost": "", "Damaged": `{"spec":`, "OfANewerFunction": `{"version":3,"spec":{}}`, "WithAFieldOfANewerFunction": `{"version":1,"spec":{"backup":{}}}`,
+		"Lost": "", "Damaged": `{"spec":`, "Empty": `{}`, "Null": `null`, "OfANewerFunction": `{"version":3,"spec":{}}`, "WithAFieldOfANewerFunction": `{"version":1,"spec":{"backup":{}}}`,
 	} {
 		data := base64.StdEncoding.EncodeToString([]byte(data))
 		t.Run(name, func(t *testing.T) {

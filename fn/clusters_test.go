@@ -236,7 +236,7 @@ func TestClusterStays(t *testing.T) {
 	if c := e.condition(v1alpha1.ConditionClustersConnected); c.GetReason() != v1alpha1.ReasonSecretMissing || !strings.Contains(c.GetMessage(), "what it gave before stays in use") {
 		t.Errorf("ClustersConnected: %v", c)
 	}
-	if e.status("phase") != "Ready" || e.status("message") != "Argo CD is ready, and not all that goes with it: see ClustersConnected" {
+	if e.status("phase") != "Ready" || e.status("message") != "Argo CD is ready, but these conditions are False: ClustersConnected" {
 		t.Errorf("a missing Secret made the tenant %s: %s", e.status("phase"), e.status("message"))
 	}
 	e.secret("prod-token", "Opaque", map[string]string{"token": "broken", "ca.crt": "broken"})

@@ -9,7 +9,6 @@ import (
 
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"github.com/crossplane/function-sdk-go/request"
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -81,23 +80,19 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	return rsp, nil
 }
 
-// errOld says that Crossplane is too old: it looks up the resources that functions require
-// since 2.2.
-var errOld = errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
-
 // answerChannel answers a request about a channel.
 func answerChannel(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now time.Time) error {
-	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
-		response.Fatal(rsp, errOld)
-		return errOld
+	if err := decode.CheckCrossplane(req); err != nil {
+		response.Fatal(rsp, err)
+		return err
 	}
 	return offers.Answer(req, rsp, now)
 }
 
 // run decodes the request, decides about the tenant, composes its resources and reports.
 func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
-	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
-		return errOld
+	if err := decode.CheckCrossplane(req); err != nil {
+		return err
 	}
 	watched := decode.Watched(req, rsp)
 	asked, err := decode.Request(req, observed)

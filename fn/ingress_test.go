@@ -126,7 +126,7 @@ func TestHostsAreUnique(t *testing.T) {
 	second.cluster = first.cluster
 	second.install()
 	c := second.condition(v1alpha1.ConditionIngressReady)
-	if c.GetReason() != v1alpha1.ReasonHostTaken || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || c.GetMessage() != "Host argocd.example.org is in use by claim customer1: write another spec.ingress.host" {
+	if c.GetReason() != v1alpha1.ReasonHostTaken || c.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM || c.GetMessage() != "Hostname argocd.example.org is in use by claim customer1: write another spec.ingress.host" {
 		t.Errorf("IngressReady of the second: %v", c)
 	}
 	if second.rsp.GetDesired().GetResources()[tenant.HostnameResource("argocd.example.org")] != nil {
@@ -187,7 +187,7 @@ func TestHolderOfAHost(t *testing.T) {
 	second := newEngine(t, strings.NewReplacer("customer1", "customer2", "1f0d7d2c", "another", testNamespace, "team-b").Replace(tenantXR(spec)), "")
 	second.cluster = first.cluster
 	second.install()
-	if c := second.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonHostTaken || c.GetMessage() != "Host argocd.example.org is in use by another claim: write another spec.ingress.host" {
+	if c := second.condition(v1alpha1.ConditionIngressReady); c.GetReason() != v1alpha1.ReasonHostTaken || c.GetMessage() != "Hostname argocd.example.org is in use by another claim: write another spec.ingress.host" {
 		t.Errorf("IngressReady of a claim of another namespace: %v", c)
 	}
 }

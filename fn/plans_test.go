@@ -244,7 +244,7 @@ func TestPlanMistakes(t *testing.T) {
 		`{"namespaces":[1]}`:                                                      {`plan p: data.namespaces[0]: 1 is not text`},
 		`{"vcluster":{"storage":{"size":"0"}}}`:                                   {`plan p: data.vcluster.storage.size: "0" is not an amount: write one such as 2Gi`},
 		`{"ingress":{"domain":"` + strings.Repeat("abcdefghi.", 19) + `org"}}`:    {`plan p: data.ingress.domain: has 193 characters: write one of at most 189`},
-		`{"ingress":{"hosts":["a.example.org","*.Example.org"]}}`:                 {`plan p: data.ingress.hosts[1]: "*.Example.org" is not a host name`},
+		`{"ingress":{"hosts":["a.example.org","*.Example.org"]}}`:                 {`plan p: data.ingress.hosts[1]: "*.Example.org" is not a hostname`},
 		`{"limits":{"max":{"memory":"1Gi"},"default":{"memory":"2Gi"}}}`:          {`plan p: data.limits.max.memory: is 1Gi, less than 2Gi of plan p: data.limits.default.memory: write at least that`},
 		`{"limits":{"default":{"memory":"16Mi"}}}`:                                {`plan p: data.limits.default.memory: is 16Mi, less than 40Mi of policies.limitRange.defaultRequest.memory, built in: write at least that`},
 		`{"limits":{"defaultRequest":{"memory":"2Gi"}}}`:                          {`plan p: data.limits.defaultRequest.memory: is 2Gi, more than 1Gi of policies.limitRange.default.memory, built in: write at most that`},

@@ -102,11 +102,16 @@ func TestVersionThatFails(t *testing.T) {
 	const input = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","kubernetes":{"version":"v1.35.4"}}`
 	e := newEngine(t, tenantXR(`{}`), input).install()
 	e.req.Input.Fields["kubernetes"].GetStructValue().Fields["version"] = structpb.NewStringValue("v1.36.0")
+	var events []string
 	for range 6 {
 		e.reconcile()
+		events = append(events, news(e.rsp)...)
 		e.fail(tenant.VClusterRelease, "0.36.1")
 	}
 	e.reconcile()
+	if !slices.ContainsFunc(events, func(event string) bool { return strings.HasPrefix(event, "Warning UpgradeFailed: ") }) {
+		t.Errorf("want a warning that the upgrade failed, got %q", events)
+	}
 	if c := e.condition(v1alpha1.ConditionSpecAccepted); c.GetReason() != v1alpha1.ReasonUpgradeFailed || e.status("vcluster", "kubernetesVersion") != "v1.35.4" {
 		t.Errorf("Kubernetes v1.36.0 failed, and the claim says %q runs: %v", e.status("vcluster", "kubernetesVersion"), c)
 	}

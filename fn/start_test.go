@@ -76,6 +76,11 @@ func TestControlPlaneThatDoesNotStart(t *testing.T) {
 		if c := e.condition("VirtualClusterReady"); c.GetReason() != reason || !strings.Contains(c.GetMessage(), words) || e.status("phase") != phase {
 			t.Errorf("want phase %s, reason %s, and %q in the message, got phase %s and %v", phase, reason, words, e.status("phase"), c)
 		}
+		for _, event := range news(e.rsp) {
+			if strings.Contains(event, " PodsCannotStart: ") && !strings.HasPrefix(event, "Warning ") {
+				t.Errorf("want a warning, got event %q", event)
+			}
+		}
 	}
 	setCondition(e.observed(tenant.ControlPlanePod), "Synced", "True", "ReconcileSuccess", "")
 	for name, tc := range map[string]struct{ status, reason, phase, words string }{

@@ -40,7 +40,7 @@ func TestStory(t *testing.T) {
 		}},
 		{"The chart is installed.", e.heal, []string{
 			"Normal WaitingForWorkloads: Waiting to see Argo CD's workloads",
-			"Normal Installing: Waiting to see the Ingress for host argocd.example.org",
+			"Normal Installing: Waiting to see the Ingress for hostname argocd.example.org",
 		}},
 		{"Argo CD and what is in it are seen.", e.heal, []string{
 			"Normal Available: Every workload of Argo CD is available",
@@ -78,7 +78,7 @@ func TestStory(t *testing.T) {
 			"Warning Unhealthy: Application bootstrap is synced, and its health is Degraded: Argo CD shows what in it",
 		}},
 		{"The ingress controller takes its address away.", func() { e.setIngress(`{"loadBalancer":{}}`) }, []string{
-			"Normal WaitingForAddress: No ingress controller has given the Ingress for host argocd.example.org an address: one must serve class nginx, and publish where. If the host refuses the Ingress, its events in the virtual cluster say so",
+			"Normal WaitingForAddress: No ingress controller has given the Ingress for hostname argocd.example.org an address: one must serve class nginx, and publish where. If the host refuses the Ingress, its events in the virtual cluster say so",
 		}},
 		{"A Secret is deleted.", func() { delete(e.cluster, "Secret/"+testNamespace+"/git") }, []string{
 			"Warning SecretMissing: Repository apps: Secret git in namespace team-a does not exist: create it; what it gave before stays in use",

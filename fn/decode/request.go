@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/request"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +21,14 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
+
+// CheckCrossplane refuses requests of a Crossplane that can't look up resources for functions.
+func CheckCrossplane(req *fnv1.RunFunctionRequest) error {
+	if !request.HasCapability(req, fnv1.Capability_CAPABILITY_REQUIRED_RESOURCES) {
+		return errors.New("this version of Crossplane can't look up plans and Secrets for the function: upgrade Crossplane to 2.2 or later")
+	}
+	return nil
+}
 
 // Observe returns what exists. What is malformed is taken as absent.
 func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {

@@ -165,7 +165,7 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 		}
 	}
 	if len(not) > 0 {
-		return "Argo CD is ready, and not all that goes with it: see " + strings.Join(not, ", ")
+		return "Argo CD is ready, but these conditions are False: " + strings.Join(not, ", ")
 	}
 	return "Argo CD is ready"
 }

@@ -40,6 +40,7 @@ func TestChange(t *testing.T) {
 		Assess("BadChartVersionIsNamedAndHarmless", c.badVersion).
 		Assess("CorrectionHeals", c.corrected).
 		Assess("RefusedEditIsNamedAndHarmless", c.refusedEdit).
+		Assess("RefusedClaimIsDeleted", c.refusedAndDeleted).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, c.live)
 			return ctx
@@ -150,6 +151,14 @@ func (c *changing) refusedEdit(ctx context.Context, t *testing.T, _ *envconf.Con
 	c.live.Await(ctx, t, 2*time.Minute, "is Ready and no longer speaks of "+field, func(s *claim.State) bool {
 		return s.True(claim.Ready) && s.True(claim.VirtualClusterReady) && !strings.Contains(s.String(), field)
 	})
+	return ctx
+}
+
+// refusedAndDeleted deletes a claim whose last edit was refused.
+func (c *changing) refusedAndDeleted(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	c.live.Patch(ctx, t, "no-such-plan", "spec", "plan")
+	tells(ctx, t, c.live, `spec.plan: "no-such-plan" is unknown`)
+	deletePromptly(ctx, t, c.live)
 	return ctx
 }
 

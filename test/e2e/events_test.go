@@ -142,7 +142,7 @@ func times(e corev1.Event) int32 {
 	return max(e.Count, 1)
 }
 
-// namesIt tells whether a condition is False and its message has a word in it.
+// namesIt reports whether a condition is False and its message has a word in it.
 func namesIt(s *claim.State, kind, word string) bool {
 	c := s.Condition(kind)
 	return c.Status == metav1.ConditionFalse && strings.Contains(c.Message, word)

@@ -179,7 +179,7 @@ func TestHealthOnTheHost(t *testing.T) {
 			func(o *unstructured.Unstructured) {
 				set(t, o, false, "spec", "bootstrap", "syncPolicy", "automated", "enabled")
 				say(t, o, claim.BootstrapSynced, "False", v1alpha1.ReasonOutOfSync, "Application bootstrap is not synced")
-				set(t, o, "Argo CD is ready, and not all that goes with it: see BootstrapSynced", "status", "message")
+				set(t, o, "Argo CD is ready, but these conditions are False: BootstrapSynced", "status", "message")
 			},
 			"Healthy", []string{"see BootstrapSynced"},
 		},

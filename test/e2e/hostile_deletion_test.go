@@ -3,7 +3,9 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -160,7 +162,11 @@ func gotNowhere(t *testing.T, said string, targets []string, start time.Time) {
 	t.Logf("tries after the claim's end: %v", tries)
 }
 
+// logOf returns what a pod has said. A kubelet answers for a container that is gone with a sentence and no error: here that is one.
 func logOf(ctx context.Context, namespace, pod string) (string, error) {
 	out, err := host.Typed.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(ctx)
+	if err == nil && bytes.HasPrefix(out, []byte("unable to retrieve container logs")) {
+		err = errors.New(string(out))
+	}
 	return string(out), err
 }

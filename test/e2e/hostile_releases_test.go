@@ -39,7 +39,7 @@ func (r *helmRelease) String() string {
 	return fmt.Sprintf("%+v", r.Status)
 }
 
-// says tells whether what provider-helm did last has failed with these words.
+// says reports whether what provider-helm did last has failed with these words.
 func (r *helmRelease) says(words ...string) bool {
 	for _, c := range r.Status.Conditions {
 		if c.Type == "Synced" && c.Status == metav1.ConditionFalse && says(fmt.Errorf("%s", c.Message), words...) {
@@ -167,6 +167,12 @@ func (n *tenant) heal(ctx context.Context, t *testing.T, genuine *corev1.Secret)
 		t.Fatal(err)
 	}
 	n.awaitRelease(ctx, t, vclusterRelease, "is deployed again", func(r *helmRelease) bool {
+		// Helm may have been at work with the forged one, and have written over it once more.
+		if is, err := secrets.Get(ctx, genuine.Name, metav1.GetOptions{}); err == nil && is.Labels["status"] == "uninstalling" {
+			if _, err := secrets.Update(ctx, again, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		return r.Status.AtProvider.State == "deployed" && r.Status.AtProvider.Description != forged && r.Status.Failed == 0 && !r.says("")
 	})
 }

@@ -77,7 +77,7 @@ func (m etcdMember) leads(ctx context.Context) (bool, error) {
 	return err == nil && out.Leader != "" && out.Leader == out.Header.Member, err
 }
 
-// has tells whether the member has a key itself, without asking the others.
+// has reports whether the member has a key itself, without asking the others.
 func (m etcdMember) has(ctx context.Context, key string) (bool, error) {
 	var out struct{ Count string }
 	err := m.ask(ctx, "/v3/kv/range", map[string]any{"key": base64.StdEncoding.EncodeToString([]byte(key)), "count_only": true, "serializable": true}, &out)

@@ -100,7 +100,7 @@ func (l *large) smaller(t *testing.T) func(*unstructured.Unstructured) {
 	}
 }
 
-// chartHasRedisHA tells whether the platform's argo-cd chart has redis-ha, which a chart taken from its source lacks.
+// chartHasRedisHA reports whether the platform's argo-cd chart has redis-ha, which a chart taken from its source lacks.
 func chartHasRedisHA(t *testing.T) bool {
 	t.Helper()
 	path := os.Getenv("ARGOCD_CHART")

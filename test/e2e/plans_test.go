@@ -282,12 +282,20 @@ func (p *planned) balanced(ctx context.Context, t *testing.T, _ *envconf.Config)
 	return ctx
 }
 
+// changed changes the quota and the limits, which restart nothing, and the memory of Argo CD's repository server.
 func (p *planned) changed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	calm.RLock()
 	defer calm.RUnlock()
-	p.plan.patch(ctx, t, `{"data":{"quota":{"count/pods":"31"},"argocd":{"repoServer":{"resources":{"limits":{"memory":"640Mi"}}}}}}`)
+	before := podsBesideArgoCD(ctx, t, p.namespace)
+	p.plan.patch(ctx, t, `{"data":{"quota":{"count/pods":"31"},"limits":{"max":{"memory":"3Gi"}},"argocd":{"repoServer":{"resources":{"limits":{"memory":"640Mi"}}}}}}`)
 	measured.add("planned: plan changed to rolled out", p.awaitSizes(ctx, t, rolledOutWithin, sizes{"31", "1536Mi", "640Mi"}))
 	p.live.AwaitReady(ctx, t, 3*time.Minute)
+	after := podsBesideArgoCD(ctx, t, p.namespace)
+	for name, was := range before {
+		if after[name] != was {
+			t.Errorf("with another quota and other limits, pod %s is another or was restarted: it was %s, and is %q", name, was, after[name])
+		}
+	}
 	return ctx
 }
 

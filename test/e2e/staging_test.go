@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,12 +30,14 @@ import (
 const stagedWithin = 3 * time.Minute
 
 // staging is a platform that follows docs/staging.md, with the manifests of examples/staging. Which revision a claim has
-// shows in its status as soon as the function was called, so none of its tenants has to come up.
+// shows in its status as soon as the function was called, so only the tenant whose network changes has to come up.
 type staging struct {
 	composition *unstructured.Unstructured
 	namespace   string
 	// live are the claims by the label that they select by.
 	canary, production, pinned *claim.Live
+	// up is a claim whose tenant comes up.
+	up *claim.Live
 	// before, after and later are the versions of the argo-cd chart in the three releases.
 	before, after, later string
 }
@@ -48,6 +52,7 @@ func TestStaging(t *testing.T) {
 		Assess("APromotedChangeReachesProduction", s.promote).
 		Assess("APinnedClaimIsMoved", s.move).
 		Assess("AHeldTenantStaysUntilItIsLetGo", s.hold).
+		Assess("AChangeOfTheNetworkRestartsNoPod", s.network).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			s.remove(ctx, t)
 			return ctx
@@ -59,7 +64,7 @@ func (s *staging) install(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	s.namespace = namespace.GetName()
 	createObject(ctx, t, namespace)
 	s.composition = examplesOf(t, "staging/composition.yaml")[0]
-	s.before = s.chart(t, "")
+	s.before = s.chart(t)
 	createObject(ctx, t, s.composition)
 	s.awaitRevision(ctx, t, "canary", "1")
 	s.apply(ctx, t, "production", "1", s.before)
@@ -111,6 +116,64 @@ func (s *staging) hold(ctx context.Context, t *testing.T, _ *envconf.Config) con
 	return ctx
 }
 
+// network forbids a tenant that is up another range of addresses.
+func (s *staging) network(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	input := platformInput(ctx, t)
+	s.set(t, input)
+	version := s.chart(t)
+	s.apply(ctx, t, "production", "4", version)
+	s.up = claim.Create(ctx, t, host, newClaim("staged-up").In(s.namespace).
+		Set(s.composition.GetName(), "spec", "compositionRef", "name").
+		Set("production", "spec", "compositionRevisionSelector", "matchLabels", "stage"))
+	s.up.AwaitReady(ctx, t, readyWithin)
+	namespace := tenantNamespace(ctx, s.up)
+	const forbidden = "198.51.100.0/25"
+	forbids := func(ctx context.Context) (bool, string) {
+		policies, err := host.Typed.NetworkingV1().NetworkPolicies(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		return strings.Contains(fmt.Sprint(policies.Items), forbidden), fmt.Sprintf("%d NetworkPolicies", len(policies.Items))
+	}
+	if is, _ := forbids(ctx); is {
+		t.Fatalf("%s is forbidden already", forbidden)
+	}
+	var before map[string]string
+	eventually.True(ctx, t, time.Minute, "no pod of the change before is left", func(ctx context.Context) (bool, string) {
+		pods, ending := podsOf(ctx, t, namespace)
+		before = pods
+		return len(ending) == 0, fmt.Sprint(ending)
+	})
+	if len(before) < 8 {
+		t.Errorf("a whole tenant has more than %d pods: %v", len(before), before)
+	}
+	s.set(t, []any{forbidden}, "network", "internalCIDRs")
+	s.apply(ctx, t, "production", "5", version)
+	eventually.True(ctx, t, stagedWithin, "tenants may not reach "+forbidden, forbids)
+	s.up.AwaitReady(ctx, t, readyWithin)
+	if after, ending := podsOf(ctx, t, namespace); len(ending) > 0 || !maps.Equal(before, after) {
+		t.Errorf("a change of the network has changed pods: before %v, after %v, of which these end: %v", before, after, ending)
+	}
+	return ctx
+}
+
+// podsOf are the pods of a namespace, by name, with their identities and restarts, and the names of those that end.
+func podsOf(ctx context.Context, t *testing.T, namespace string) (pods map[string]string, ending []string) {
+	t.Helper()
+	list, err := host.Typed.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods = map[string]string{}
+	for _, p := range list.Items {
+		pods[p.Name] = fmt.Sprintf("%s, restarted %d times", p.UID, restarts(p))
+		if p.DeletionTimestamp != nil {
+			ending = append(ending, p.Name)
+		}
+	}
+	return pods, ending
+}
+
 // policy writes how a claim's composite resource follows its Composition.
 func (s *staging) policy(ctx context.Context, t *testing.T, l *claim.Live, policy string) {
 	t.Helper()
@@ -127,7 +190,7 @@ func (s *staging) policy(ctx context.Context, t *testing.T, l *claim.Live, polic
 // apply changes the Composition, and waits for the revision that Crossplane makes of that.
 func (s *staging) apply(ctx context.Context, t *testing.T, stage, release, chart string) {
 	t.Helper()
-	s.chart(t, chart)
+	s.set(t, chart, "charts", "argocd", "version")
 	s.composition.SetLabels(map[string]string{"stage": stage, "release": release})
 	patch, err := s.composition.MarshalJSON()
 	if err != nil {
@@ -164,27 +227,37 @@ func (s *staging) awaitRevision(ctx context.Context, t *testing.T, stage, releas
 	})
 }
 
-// chart returns the version of the argo-cd chart in the Composition's input, and sets it unless version is empty.
-func (s *staging) chart(t *testing.T, version string) string {
+// chart returns the version of the argo-cd chart in the Composition's input.
+func (s *staging) chart(t *testing.T) string {
+	t.Helper()
+	steps := s.steps(t)
+	out, ok, _ := unstructured.NestedString(steps[0].(map[string]any), "input", "charts", "argocd", "version")
+	if !ok {
+		t.Fatal("the Composition's input names no version of the argo-cd chart")
+	}
+	return out
+}
+
+// set writes a field of the Composition's input.
+func (s *staging) set(t *testing.T, value any, path ...string) {
+	t.Helper()
+	steps := s.steps(t)
+	if err := unstructured.SetNestedField(steps[0].(map[string]any), value, append([]string{"input"}, path...)...); err != nil {
+		t.Fatal(err)
+	}
+	if err := unstructured.SetNestedSlice(s.composition.Object, steps, "spec", "pipeline"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// steps returns the pipeline of the Composition.
+func (s *staging) steps(t *testing.T) []any {
 	t.Helper()
 	steps, _, err := unstructured.NestedSlice(s.composition.Object, "spec", "pipeline")
 	if err != nil || len(steps) != 1 {
 		t.Fatalf("want a pipeline of one step, have %d: %v", len(steps), err)
 	}
-	step, path := steps[0].(map[string]any), []string{"input", "charts", "argocd", "version"}
-	if version != "" {
-		if err := unstructured.SetNestedField(step, version, path...); err != nil {
-			t.Fatal(err)
-		}
-		if err := unstructured.SetNestedSlice(s.composition.Object, steps, "spec", "pipeline"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	out, ok, _ := unstructured.NestedString(step, path...)
-	if !ok {
-		t.Fatal("the Composition's input names no version of the argo-cd chart")
-	}
-	return out
+	return steps
 }
 
 // have waits until claims want a version of the argo-cd chart.
@@ -213,7 +286,7 @@ func (s *staging) keep(ctx context.Context, t *testing.T, version string, claims
 }
 
 func (s *staging) remove(ctx context.Context, t *testing.T) {
-	cleanUp(ctx, t, s.canary, s.production, s.pinned)
+	cleanUp(ctx, t, s.canary, s.production, s.pinned, s.up)
 	if t.Failed() && keep {
 		return
 	}

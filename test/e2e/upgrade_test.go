@@ -102,6 +102,13 @@ func allVersions(ctx context.Context, t *testing.T, name string) *installedPlan 
 // platformChart is the version of the argo-cd chart in the function's input.
 func platformChart(ctx context.Context, t *testing.T) string {
 	t.Helper()
+	version, _, _ := unstructured.NestedString(platformInput(ctx, t), "charts", "argocd", "version")
+	return version
+}
+
+// platformInput is the function's input that names a version of the argo-cd chart.
+func platformInput(ctx context.Context, t *testing.T) map[string]any {
+	t.Helper()
 	list, err := all(t, schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "Composition"}).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -109,15 +116,14 @@ func platformChart(ctx context.Context, t *testing.T) string {
 	for _, composition := range list.Items {
 		steps, _, _ := unstructured.NestedSlice(composition.Object, "spec", "pipeline")
 		for _, step := range steps {
-			if s, ok := step.(map[string]any); ok {
-				if version, _, _ := unstructured.NestedString(s, "input", "charts", "argocd", "version"); version != "" {
-					return version
-				}
+			input, _, _ := unstructured.NestedMap(step.(map[string]any), "input")
+			if version, _, _ := unstructured.NestedString(input, "charts", "argocd", "version"); version != "" {
+				return input
 			}
 		}
 	}
 	t.Skip("the function's input names no version of the argo-cd chart")
-	return ""
+	return nil
 }
 
 func (u *upgrading) versions(t *testing.T, s *claim.State, kubernetes, chart string) {

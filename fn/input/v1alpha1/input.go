@@ -229,8 +229,8 @@ type Storage struct {
 // Ingress describes how the Argo CDs are reached from outside the host.
 type Ingress struct {
 	// DNS domain of the Argo CDs, such as argocd.example.org, with a wildcard record for the
-	// ingress controller. A claim that names no host gets <claim>-<namespace>.<domain>.
-	// Default: none, and only claims that name a host have an Ingress.
+	// ingress controller. A claim that names no hostname gets <claim>-<namespace>.<domain>.
+	// Default: none, and only claims that name a hostname have an Ingress.
 	// +kubebuilder:validation:MaxLength=189
 	Domain string `json:"domain,omitempty"`
 

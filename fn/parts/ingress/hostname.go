@@ -52,12 +52,12 @@ func askedHostname(r tenant.Given) (string, error) {
 		}
 		asked = tenant.BoundedLabel(name, validation.DNS1123LabelMaxLength) + "." + domain
 	case r.Spec.Ingress != nil:
-		return "", fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a host name, such as argocd.example.org", ofIngress)
+		return "", fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a hostname, such as argocd.example.org", ofIngress)
 	default:
 		return "", nil
 	}
 	if !policy.IsHostname(asked) {
-		return "", fmt.Errorf("%s.host: %q is not a host name: write one in lower case, such as argocd.acme.example.org", ofIngress, asked)
+		return "", fmt.Errorf("%s.host: %q is not a hostname: write one in lower case, such as argocd.acme.example.org", ofIngress, asked)
 	}
 	if of, below := strings.CutPrefix(asked, grpcPrefix); below {
 		return "", fmt.Errorf("%s.host: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", ofIngress, asked, of, grpcPrefix)
@@ -74,7 +74,7 @@ func checkPatterns(r tenant.Given) error {
 			if len(r.Plan.Data.Ingress.Hosts) > 0 {
 				field = r.Plan.At(fmt.Sprintf("ingress.hosts[%d]", i))
 			}
-			return fmt.Errorf("%s: %q is not a host name: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", field, pattern)
+			return fmt.Errorf("%s: %q is not a hostname: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", field, pattern)
 		}
 	}
 	return nil

@@ -91,7 +91,7 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		if i.Holder != "" {
 			holder = "claim " + i.Holder
 		}
-		message := fmt.Sprintf("Host %s is in use by %s: write another spec.ingress.host", i.Asked, holder)
+		message := fmt.Sprintf("Hostname %s is in use by %s: write another spec.ingress.host", i.Asked, holder)
 		if i.Hostname != "" {
 			message += "; " + i.Hostname + " stays in use"
 		}
@@ -99,17 +99,17 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConnected:
 		return is.No(string(i.Certificate.State), "Certificate", i.Certificate.Message)
 	case i.Hostname != i.Asked && release.Exists():
-		return is.No(v1alpha1.ReasonWaitingForHost, "Host "+i.Asked+" is being reserved for this claim", "")
+		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+i.Asked+" is being reserved for this claim", "")
 	case !release.Exists() || !argocd.Runs(t):
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")
 	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
-		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for host "+i.Hostname, condition.Problem(o))
+		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for hostname "+i.Hostname, condition.Problem(o))
 	case address(o) == "":
 		class := "the host cluster's default class (or write spec.ingress.className)"
 		if name := values.At[string](t.ArgoCD.Values, "server", "ingress", "ingressClassName"); name != "" {
 			class = "class " + name
 		}
-		return is.No(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for host "+i.Hostname+" an address: one must serve "+class+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
+		return is.No(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for hostname "+i.Hostname+" an address: one must serve "+class+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
 	}
 	message := "https://" + i.Hostname + " is served at " + address(o)
 	if len(i.Leaving) > 0 {

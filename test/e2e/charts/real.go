@@ -41,7 +41,7 @@ func dropMissingDependencies(ch *chart.Chart) {
 	}
 }
 
-// HasRedisHA tells whether a chart has redis with high availability.
+// HasRedisHA reports whether a chart has redis with high availability.
 func HasRedisHA(ch *chart.Chart) bool {
 	return slices.ContainsFunc(ch.Dependencies(), func(d *chart.Chart) bool { return d.Name() == "redis-ha" })
 }

@@ -149,7 +149,7 @@ func folder(path string, owner int, mode fs.FileMode) ociimage.File {
 	return ociimage.File{Path: path, Dir: true, UID: owner, GID: owner, Mode: mode}
 }
 
-// exists tells whether a file is there; used for files from Debian packages.
+// exists reports whether a file is there; used for files from Debian packages.
 func exists(file string) bool {
 	_, err := os.Stat(file)
 	return err == nil

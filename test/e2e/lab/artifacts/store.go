@@ -42,7 +42,7 @@ func openStore(dir string) (*store, error) {
 	})
 }
 
-// has tells whether the named image is there, made from the recipe with that key.
+// has reports whether the named image is there, made from the recipe with that key.
 func (s *store) has(name, key string) (bool, error) {
 	images, err := s.list()
 	return slices.ContainsFunc(images, func(d v1.Descriptor) bool {

@@ -162,7 +162,7 @@ func ways(host string, in platform.Ingress, resolves, browses bool) []string {
 	return append(out, fmt.Sprintf("echo %s %s >>/etc/hosts   # DNS here doesn't know it; after this every program does", in.Address, host), login)
 }
 
-// resolves tells whether this machine's DNS knows that the host means the address.
+// resolves reports whether this machine's DNS knows that the host means the address.
 func resolves(ctx context.Context, host, address string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()

@@ -38,7 +38,7 @@ func runArtifacts(r *record) error {
 	})
 }
 
-// artifactsReady tells whether everything is served.
+// artifactsReady reports whether everything is served.
 func artifactsReady(cfg Config) error {
 	if _, err := os.Stat(cfg.dir().in("artifacts-ready")); err != nil {
 		return errors.New("the registry does not serve every image yet")

@@ -82,7 +82,7 @@ func mountInside(r *record) error {
 	return mount("", "/", "", unix.MS_REC|unix.MS_SHARED, "")
 }
 
-// shows tells whether a path leads to an open folder.
+// shows reports whether a path leads to an open folder.
 func shows(path string, folder int) bool {
 	var is, wanted unix.Stat_t
 	return unix.Fstat(folder, &wanted) == nil && unix.Stat(path, &is) == nil && is.Dev == wanted.Dev && is.Ino == wanted.Ino

@@ -76,7 +76,7 @@ func HasWeb(cfg Config) (bool, error) {
 	return err == nil && r.running() && r.Web, err
 }
 
-// running tells whether the recorded process is alive, and is still that process.
+// running reports whether the recorded process is alive, and is still that process.
 func (r *record) running() bool {
 	if r == nil || r.PID <= 1 {
 		return false

@@ -108,7 +108,7 @@ func (i *installer) crossplaneAvailable(ctx context.Context, note func(string)) 
 	return nil
 }
 
-// foreignCrossplane tells whether a cluster that is not ours has Crossplane. It
+// foreignCrossplane reports whether a cluster that is not ours has Crossplane. It
 // has to be in the namespace that the examples name.
 func (i *installer) foreignCrossplane(ctx context.Context) (bool, error) {
 	if i.embedded != nil {
@@ -144,7 +144,7 @@ func (i *installer) foreignCrossplane(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// deployed tells whether Crossplane's release is there, in this version and with
+// deployed reports whether Crossplane's release is there, in this version and with
 // these values.
 func (i *installer) deployed(ctx context.Context, version string, values map[string]any) bool {
 	out, err := i.runHelm(ctx, "list", "--namespace="+Namespace, "--filter=^"+crossplaneRelease+"$", "--output=json")

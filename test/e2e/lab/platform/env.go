@@ -84,7 +84,7 @@ func FromEnvironment() (Options, error) {
 	return o, nil
 }
 
-// on tells whether a switch such as UPSTREAM=1 is set.
+// on reports whether a switch such as UPSTREAM=1 is set.
 func on(name string) bool {
 	v := os.Getenv(name)
 	return v != "" && v != "0" && v != "false"

@@ -58,7 +58,7 @@ type Cluster struct {
 	Config *rest.Config
 	// Client reads and writes any kind.
 	Client client.Client
-	// Embedded tells whether it is the cluster that the lab itself runs.
+	// Embedded is whether it is the cluster that the lab itself runs.
 	Embedded bool
 	// Registry is host and port of the embedded cluster's OCI registry, which
 	// speaks plain http.

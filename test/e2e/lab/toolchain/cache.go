@@ -65,7 +65,7 @@ func (c Cache) path(m module, tool string) string {
 	return filepath.Join(c.dir, "bin", tool, m.version+"-"+m.key(), tool)
 }
 
-// built tells whether every tool of the module is there.
+// built reports whether every tool of the module is there.
 func (c Cache) built(m module) bool {
 	for _, n := range m.names() {
 		if _, err := os.Stat(c.path(m, n)); err != nil {

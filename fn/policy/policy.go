@@ -21,12 +21,12 @@ var checks = []func(tenant.Given) error{
 	planChoices,
 	planIngress,
 	credentialsLabel,
-	func(g tenant.Given) error { return volumeSize("input.storage.size", g.Platform.Storage.Size) },
-	func(g tenant.Given) error { return network(g.Platform) },
+	storageSize,
+	network,
 	secretsOfClaim,
-	func(g tenant.Given) error { return leaves("spec.vcluster.values", g.Spec.VClusterValues, plainValue) },
-	func(g tenant.Given) error { return leaves("spec.argocd.values", g.Spec.ArgoCDValues, templates) },
-	func(g tenant.Given) error { return leaves("spec.argocd.values", g.Spec.ArgoCDValues, replicas) },
+	plainValues,
+	templates,
+	replicas,
 }
 
 // Refuse returns the error of the first check that fails.
@@ -46,6 +46,8 @@ func credentialsLabel(g tenant.Given) error {
 	}
 	return nil
 }
+
+func storageSize(g tenant.Given) error { return volumeSize("input.storage.size", g.Platform.Storage.Size) }
 
 // secretsOfClaim refuses references to Secrets in a composite resource without a claim.
 func secretsOfClaim(g tenant.Given) error {

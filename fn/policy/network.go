@@ -10,12 +10,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // network refuses settings that can't be in a NetworkPolicy.
-func network(in v1alpha1.Input) error {
+func network(g tenant.Given) error {
+	in := g.Platform
 	if port := in.Host.APIServer.Port; port < 1 || port > 65535 {
 		return fmt.Errorf("input.host.apiServer.port: %d is not a port: write a number from 1 to 65535, such as %d", port, tenant.DefaultAPIServerPort)
 	}

@@ -22,14 +22,14 @@ var checks = []func(tenant.Given) error{
 	planIngress,
 	planMaintenance,
 	credentialsLabel,
-	func(g tenant.Given) error { return volumeSize("input.storage.size", g.Platform.Storage.Size) },
-	func(g tenant.Given) error { return network(g.Platform) },
+	storageSize,
+	network,
 	secretsOfClaim,
 	channelOfClaim,
 	maintenanceOfClaim,
-	func(g tenant.Given) error { return leaves("spec.vcluster.values", g.Spec.VClusterValues, plainValue) },
-	func(g tenant.Given) error { return leaves("spec.argocd.values", g.Spec.ArgoCDValues, templates) },
-	func(g tenant.Given) error { return leaves("spec.argocd.values", g.Spec.ArgoCDValues, replicas) },
+	plainValues,
+	templates,
+	replicas,
 }
 
 // Refuse returns the error of the first check that fails.
@@ -49,6 +49,8 @@ func credentialsLabel(g tenant.Given) error {
 	}
 	return nil
 }
+
+func storageSize(g tenant.Given) error { return volumeSize("input.storage.size", g.Platform.Storage.Size) }
 
 // secretsOfClaim refuses references to Secrets in a composite resource without a claim.
 func secretsOfClaim(g tenant.Given) error {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
@@ -32,11 +33,11 @@ func TestTemplates(t *testing.T) {
 			v := values.Values{}
 			path := strings.SplitN(tc.path, ".", 3)
 			values.Insert(v, tc.to, path...)
-			err := leaves("f", v, templates)
+			err := templates(tenant.Given{Spec: tenant.Ask{ArgoCDValues: v}})
 			if (err == nil) != tc.free {
 				t.Fatalf("want possible: %v, got %v", tc.free, err)
 			}
-			if err != nil && !strings.HasPrefix(err.Error(), "f."+path[0]) {
+			if err != nil && !strings.HasPrefix(err.Error(), "spec.argocd.values."+path[0]) {
 				t.Errorf("the error doesn't begin with the path: %v", err)
 			}
 		})
@@ -63,7 +64,7 @@ func TestReplicasOfClaims(t *testing.T) {
 		"EmptySwitch":  {values.Values{"redis-ha": values.Values{"enabled": ""}}, "neither true nor false"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := leaves("spec.argocd.values", tc.values, replicas)
+			err := replicas(tenant.Given{Spec: tenant.Ask{ArgoCDValues: tc.values}})
 			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("want %q, got %v", tc.want, err)
 			}
@@ -83,13 +84,14 @@ func TestClaimsAddNoManifest(t *testing.T) {
 		for name, to := range map[string]any{"a text": injected, "a key": values.Values{injected: "1"}, "a text below": values.Values{"x": injected}, "a list": []any{injected}, "texts in a list": values.Values{"x": []any{values.Values{"y": injected}}}} {
 			v := values.Values{}
 			values.Insert(v, to, path...)
-			if err := leaves("f", v, plainValue); err == nil || !strings.HasPrefix(err.Error(), "f."+row.Path) || strings.Contains(err.Error(), "\n") {
+			if err := plainValues(tenant.Given{Spec: tenant.Ask{VClusterValues: v}}); err == nil || !strings.HasPrefix(err.Error(), "spec.vcluster.values."+row.Path) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%s: %s with line breaks is not refused as it should be: %v", row.Path, name, err)
 			}
 		}
 	}
 	for encoding, possible := range map[any]bool{"json": true, "console": true, "": false, "xml": false, true: false} {
-		if err := leaves("f", values.Values{"logging": values.Values{"encoding": encoding}}, plainValue); (err == nil) != possible {
+		spec := tenant.Ask{VClusterValues: values.Values{"logging": values.Values{"encoding": encoding}}}
+		if err := plainValues(tenant.Given{Spec: spec}); (err == nil) != possible {
 			t.Errorf("encoding %v: want possible: %v, got %v", encoding, possible, err)
 		}
 	}

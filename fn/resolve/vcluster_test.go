@@ -3,6 +3,7 @@ package resolve
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -127,6 +128,20 @@ func schemaPaths(t *testing.T) func(path []string) bool {
 		}
 		return true
 	}
+}
+
+// vclusterModule is the folder of the default vcluster's Go module.
+func vclusterModule(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+tenant.DefaultVClusterVersion).Output()
+	if err != nil {
+		t.Fatalf("cannot download the vcluster module: %v", err)
+	}
+	module := struct{ Dir string }{}
+	if err := json.Unmarshal(out, &module); err != nil {
+		t.Fatal(err)
+	}
+	return module.Dir
 }
 
 // TestPathsOfTenants: a claim may set these values of the vcluster chart, with what is below them, and no others of the

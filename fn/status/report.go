@@ -150,10 +150,8 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 			return c.Message
 		}
 	}
-	for _, waiting := range [][]string{r.Waiting, r.NotReady} {
-		if len(waiting) > 0 {
-			return "Waiting for composed resource " + waiting[0]
-		}
+	if waiting := slices.Concat(r.Waiting, r.NotReady); len(waiting) > 0 {
+		return "Waiting for composed resource " + waiting[0]
 	}
 	var not []string
 	for _, c := range optional {
@@ -217,10 +215,6 @@ func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
 		}
 	}
 	return core, optional
-}
-
-func allTrue(conditions []condition.Condition) bool {
-	return !slices.ContainsFunc(conditions, func(c condition.Condition) bool { return !c.True })
 }
 
 // specAccepted is the condition of what people have written.

@@ -25,7 +25,7 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) err
 	o := t.Observed
 	t.Standing.Message = redact.New(o)(t.Standing.Message)
 	core, optional := conditions(t)
-	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && allTrue(core)
+	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && !slices.ContainsFunc(core, func(is condition.Condition) bool { return !is.True })
 	is := report(t, c, core, optional, ready)
 	if err := c.AddRecord(t, is.Phase, is.Message); err != nil {
 		return err
@@ -112,12 +112,10 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !news) {
 		return
 	}
-	// The events of what it waits for tell how far that is. Of the events of one claim, Kubernetes'
-	// recorder lets Crossplane have 25 in a row, and then one in five minutes.
-	if c.Reason == v1alpha1.ReasonWaitingForArgoCD || c.Reason == v1alpha1.ReasonWaitingForVirtualCluster {
-		return
-	}
 	switch c.Reason {
+	case v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonWaitingForVirtualCluster:
+		// The events of what it waits for tell how far that is. Of the events of one claim, Kubernetes'
+		// recorder lets Crossplane have 25 in a row, and then one in five minutes.
 	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonPodsCannotStart, v1alpha1.ReasonUpgradeFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
 		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonKubeconfigInvalid,
 		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidChannel, v1alpha1.ReasonInvalidInput:

@@ -17,18 +17,6 @@ func TestEmptyMapsReplaceNothing(t *testing.T) {
 	}
 }
 
-func Set(v Values, path []string, to any) {
-	for _, key := range path[:len(path)-1] {
-		next, ok := v[key].(Values)
-		if !ok {
-			next = Values{}
-			v[key] = next
-		}
-		v = next
-	}
-	v[path[len(path)-1]] = to
-}
-
 // FuzzMerge: the last layer's leaves win, and no layer is changed.
 func FuzzMerge(f *testing.F) {
 	f.Add(`{"a":{"b":1}}`, `{"a":{"c":2}}`)

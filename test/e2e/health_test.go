@@ -181,7 +181,7 @@ func TestHealthOnTheHost(t *testing.T) {
 				say(t, o, claim.BootstrapSynced, "False", v1alpha1.ReasonOutOfSync, "Application bootstrap is not synced")
 				set(t, o, "Argo CD is ready, but these conditions are False: BootstrapSynced", "status", "message")
 			},
-			"Healthy", []string{"see BootstrapSynced"},
+			"Healthy", []string{"these conditions are False: BootstrapSynced"},
 		},
 		"BeingDeleted": {
 			"Argo CD has an answer of its own.", "everything/5-ready",

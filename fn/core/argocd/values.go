@@ -44,10 +44,8 @@ func Defaults(p *tenant.Decision, in v1alpha1.Input) values.Values {
 // GeneratesPassword reports whether Argo CD makes an initial password of its own
 // and keeps it in the Secret that the argo-cd Release publishes.
 func GeneratesPassword(v values.Values) bool {
-	if hash, ok := values.Lookup(v, "configs", "secret", "argocdServerAdminPassword"); ok && hash != "" && hash != nil {
-		return false
-	}
-	return !AdminDisabled(v)
+	hash, _ := values.Lookup(v, "configs", "secret", "argocdServerAdminPassword")
+	return (hash == nil || hash == "") && !AdminDisabled(v)
 }
 
 // AdminDisabled reports whether the local user admin is switched off.

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/google/cel-go/cel"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -46,77 +45,6 @@ func TestWorkloads(t *testing.T) {
 			}
 			if !reflect.DeepEqual(tc.want, got) {
 				t.Errorf("want %v, got %v", tc.want, got)
-			}
-		})
-	}
-}
-
-// TestWorkloadHealth holds the two judgements of a workload together: ours, and
-// the query that provider-kubernetes evaluates, as it does.
-func TestWorkloadHealth(t *testing.T) {
-	env, err := cel.NewEnv(cel.Variable("object", cel.AnyType))
-	if err != nil {
-		t.Fatal(err)
-	}
-	compile := func(query string) cel.Program {
-		ast, issues := env.Compile(query)
-		if issues.Err() != nil {
-			t.Fatal(issues.Err())
-		}
-		if !ast.OutputType().IsExactType(cel.BoolType) {
-			t.Fatalf("the query gives a %v: provider-kubernetes takes a bool alone", ast.OutputType())
-		}
-		program, err := env.Program(ast)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return program
-	}
-	server := tenant.Workload{Component: "server", Kind: deployment, Name: "argocd-server"}
-	redis := tenant.Workload{Component: "redis", Kind: deployment, Name: "argocd-redis", Idle: true}
-	is := func(w tenant.Workload, replicas int32, available bool) proxy.Workload {
-		return proxy.Workload{Kind: w.Kind, Name: w.Name, Replicas: replicas, Available: available}
-	}
-	cases := map[string]struct {
-		summary []proxy.Workload
-		want    bool
-	}{
-		"Available":    {[]proxy.Workload{is(server, 2, true), is(redis, 0, true)}, true},
-		"ScaledToZero": {[]proxy.Workload{is(server, 0, true), is(redis, 0, true)}, false},
-		"Unavailable":  {[]proxy.Workload{is(server, 2, false), is(redis, 0, true)}, false},
-		"OtherIsNot":   {[]proxy.Workload{is(server, 2, true), is(redis, 0, false)}, false},
-		"Missing":      {[]proxy.Workload{{Kind: server.Kind, Name: server.Name, Missing: true}, is(redis, 0, true)}, false},
-	}
-	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) {
-			of := tenant.Tenant{Decision: &tenant.Decision{Workloads: []tenant.Workload{server, redis}}}
-			data, err := proxy.Summary(tc.summary)
-			if err != nil {
-				t.Fatal(err)
-			}
-			manifest := map[string]any{"metadata": map[string]any{"name": proxy.SummaryName(tc.summary)}, "data": data}
-			text, err := json.Marshal(map[string]any{"status": map[string]any{"atProvider": map[string]any{"manifest": manifest}}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := &structpb.Struct{}
-			if err := s.UnmarshalJSON(text); err != nil {
-				t.Fatal(err)
-			}
-			of.Observed = observed(s)
-			all, seen := workloadHealth(of)
-			if got := WorkloadsAvailable(of); !seen || got != tc.want {
-				t.Errorf("workloadsAvailable: want %v, got %v: %+v", tc.want, got, all)
-			}
-			for _, h := range all {
-				if (h.message == "") != h.available {
-					t.Errorf("of %s it is said: %+v", h.component, h)
-				}
-			}
-			object := s.AsMap()["status"].(map[string]any)["atProvider"].(map[string]any)["manifest"]
-			out, _, err := compile(workloadsReady(of)).Eval(map[string]any{"object": object})
-			if err != nil || out.Value() != tc.want {
-				t.Errorf("readiness query: want %v, got %v, %v", tc.want, out, err)
 			}
 		})
 	}

@@ -1,7 +1,6 @@
-package resolve
+package charts
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -9,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"helm.sh/helm/v3/pkg/chartutil"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -20,7 +20,7 @@ import (
 // TestValuesFitTheVClusterChart holds the values, and each path a tenant may
 // set, against the schema of the real chart, which refuses unknown keys.
 func TestValuesFitTheVClusterChart(t *testing.T) {
-	schema := vclusterSchema(t)
+	schema := vclusterSchema(t, tenant.DefaultVClusterVersion)
 	cases := map[string]v1alpha1.Input{
 		"Defaults": {},
 		"All": {
@@ -33,7 +33,7 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 	cases["Ingress"] = v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}
 	for name, in := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, err := Tenant(tenant.Given{XRName: "a", Input: in, Hostnames: held})
+			p, err := resolve.Tenant(tenant.Given{XRName: "a", Input: in, Hostnames: held})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -53,7 +53,7 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}})
+			p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,14 +79,14 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 				to = "json"
 			}
 			values.Insert(v, to, strings.Split(path, ".")...)
-			p, err := Tenant(tenant.Given{XRName: "a", Spec: tenant.Ask{VClusterValues: v}})
+			p, err := resolve.Tenant(tenant.Given{XRName: "a", Spec: tenant.Ask{VClusterValues: v}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			validate(t, schema, p.VirtualCluster.Values)
 		})
 	}
-	if schema.Validate(values.Values{"controlPlane": values.Values{"misspelt": true}}) == nil {
+	if chartutil.ValidateAgainstSingleSchema(chartutil.Values{"controlPlane": map[string]any{"misspelt": true}}, schema) == nil {
 		t.Error("the schema lets unknown keys pass: it proves nothing")
 	}
 }
@@ -96,10 +96,10 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 func TestValuesFitOlderCharts(t *testing.T) {
 	for version, kubernetes := range map[string]string{"0.34.0": "v1.34.0", "0.35.1": "v1.35.0"} {
 		t.Run(version, func(t *testing.T) {
-			schema := schemaOfVersion(t, version)
+			schema := vclusterSchema(t, version)
 			for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}, RuntimeClass: "gvisor", LoadBalancers: 1}} {
 				data.Versions = v1alpha1.PlanVersions{VClusterCharts: []string{version}, Kubernetes: []string{kubernetes}}
-				p, err := Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}, Spec: tenant.Ask{VClusterChartVersion: version, KubernetesVersion: kubernetes},
+				p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}, Spec: tenant.Ask{VClusterChartVersion: version, KubernetesVersion: kubernetes},
 					Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hostnames: held})
 				if err != nil {
 					t.Fatal(err)
@@ -110,64 +110,39 @@ func TestValuesFitOlderCharts(t *testing.T) {
 	}
 }
 
-// vclusterSchema compiles the schema of the default chart version, from its Go
-// module.
-func vclusterSchema(t *testing.T) *jsonschema.Schema {
-	t.Helper()
-	return schemaOfVersion(t, tenant.DefaultVClusterVersion)
-}
+// held says that a hostname is the tenant's.
+func held(_, _ string) tenant.Hostnames { return tenant.Hostnames{Held: []string{"a.example.org"}} }
 
-func schemaOfVersion(t *testing.T, version string) *jsonschema.Schema {
+// vclusterSchema returns the schema of a version of the vcluster chart, from its Go module.
+func vclusterSchema(t *testing.T, version string) []byte {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(moduleOfVersion(t, version), "chart", "values.schema.json"))
+	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+version).Output()
 	if err != nil {
+		t.Fatalf("cannot download the vcluster module: %v", err)
+	}
+	var module struct{ Dir string }
+	if err := json.Unmarshal(out, &module); err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := jsonschema.NewCompiler()
-	if err := c.AddResource("mem:///values.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
-	schema, err := c.Compile("mem:///values.schema.json")
+	schema, err := os.ReadFile(filepath.Join(module.Dir, "chart", "values.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return schema
 }
 
-// vclusterModule is the folder of the default vcluster's Go module.
-func vclusterModule(t *testing.T) string {
-	t.Helper()
-	return moduleOfVersion(t, tenant.DefaultVClusterVersion)
-}
-
-func moduleOfVersion(t *testing.T, version string) string {
-	t.Helper()
-	out, err := exec.Command("go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+version).Output()
-	if err != nil {
-		t.Fatalf("cannot download the vcluster module: %v", err)
-	}
-	module := struct{ Dir string }{}
-	if err := json.Unmarshal(out, &module); err != nil {
-		t.Fatal(err)
-	}
-	return module.Dir
-}
-
-func validate(t *testing.T, schema *jsonschema.Schema, v values.Values) {
+// validate holds values against a chart's schema, as Helm does.
+func validate(t *testing.T, schema []byte, v values.Values) {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
+	plain, err := chartutil.ReadValues(raw)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := schema.Validate(doc); err != nil {
+	if err := chartutil.ValidateAgainstSingleSchema(plain, schema); err != nil {
 		t.Errorf("the chart refuses the values: %v\n%s", err, raw)
 	}
 }

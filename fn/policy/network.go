@@ -15,18 +15,17 @@ import (
 
 // network refuses settings that can't be in a NetworkPolicy.
 func network(g tenant.Given) error {
-	in := g.Platform
-	if port := in.Host.APIServer.Port; port < 1 || port > 65535 {
+	if port := g.Platform.Host.APIServer.Port; port < 1 || port > 65535 {
 		return fmt.Errorf("input.host.apiServer.port: %d is not a port: write a number from 1 to 65535, such as %d", port, tenant.DefaultAPIServerPort)
 	}
 	return cmp.Or(
-		each("input.network.internalCIDRs", in.Network.InternalCIDRs, checkCIDR),
-		each("input.host.apiServer.cidrs", in.Host.APIServer.CIDRs, checkCIDR),
-		each("input.network.ingressControllers", in.Network.IngressControllers, checkNamespace),
-		checkNamespace("input.network.providersNamespace", in.Network.ProvidersNamespace),
-		each("input.network.allowFrom", in.Network.AllowFrom, checkPeer),
-		each("input.network.metricsFrom", in.Network.MetricsFrom, checkPeer),
-		each("input.network.allowTo", in.Network.AllowTo, checkPeer),
+		each("input.network.internalCIDRs", g.Platform.Network.InternalCIDRs, checkCIDR),
+		each("input.host.apiServer.cidrs", g.Platform.Host.APIServer.CIDRs, checkCIDR),
+		each("input.network.ingressControllers", g.Platform.Network.IngressControllers, checkNamespace),
+		checkNamespace("input.network.providersNamespace", g.Platform.Network.ProvidersNamespace),
+		each("input.network.allowFrom", g.Platform.Network.AllowFrom, checkPeer),
+		each("input.network.metricsFrom", g.Platform.Network.MetricsFrom, checkPeer),
+		each("input.network.allowTo", g.Platform.Network.AllowTo, checkPeer),
 	)
 }
 

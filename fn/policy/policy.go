@@ -50,7 +50,9 @@ func credentialsLabel(g tenant.Given) error {
 	return nil
 }
 
-func storageSize(g tenant.Given) error { return volumeSize("input.storage.size", g.Platform.Storage.Size) }
+func storageSize(g tenant.Given) error {
+	return volumeSize("input.storage.size", g.Platform.Storage.Size)
+}
 
 // secretsOfClaim refuses references to Secrets in a composite resource without a claim.
 func secretsOfClaim(g tenant.Given) error {

@@ -4,22 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 )
 
-const (
-	// patience with the function, which takes some tens of milliseconds.
-	patience = 15 * time.Second
-	// ownPackages lists the folders of this project's packages in a program.
-	ownPackages = `{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}`
-)
+// patience with the function, which takes some tens of milliseconds.
+const patience = 15 * time.Second
 
 // startFunction builds the function and runs it as it runs in a cluster, but for
 // TLS. env.stop ends it, and fails when it doesn't end well.
@@ -28,20 +21,7 @@ func startFunction() error {
 	if _, err := goCommand("build", "-o", binary, "./fn"); err != nil {
 		return err
 	}
-	packages, err := goCommand("list", "-deps", "-f", ownPackages, "./fn")
-	if err != nil {
-		return err
-	}
-	for _, dir := range strings.Fields(packages) {
-		rest, err := relative(dir)
-		if err != nil {
-			return err
-		}
-		if err := noticeFiles(rest); err != nil {
-			return err
-		}
-	}
-
+	var err error
 	if env.function, err = freeAddress(); err != nil {
 		return err
 	}
@@ -100,29 +80,4 @@ func goCommand(args ...string) (string, error) {
 		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, msg.String())
 	}
 	return out.String(), nil
-}
-
-// relative is a folder of the project as seen from its root, as a path here.
-func relative(dir string) (string, error) {
-	abs, err := filepath.Abs(root)
-	if err != nil {
-		return "", err
-	}
-	rest, err := filepath.Rel(abs, dir)
-	return filepath.Join(root, rest), err
-}
-
-// noticeFiles looks at files of the project that other programs will read for
-// these tests, so that `go test` doesn't repeat an old result when they change.
-func noticeFiles(path string) error {
-	return filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && p != path {
-			return fs.SkipDir
-		}
-		_, err = os.Stat(p)
-		return err
-	})
 }

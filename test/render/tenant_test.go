@@ -43,7 +43,6 @@ type tenant struct {
 func newTenant(t testing.TB, claim, xrd, composition, input string) *tenant {
 	t.Helper()
 	te := &tenant{t: t, dir: t.TempDir(), xrd: filepath.Join(root, xrd)}
-	check(t, noticeFiles(te.xrd))
 	manifests := read(t, filepath.Join(root, claim))
 	te.xr, te.required = composite(manifests[0]), manifests[1:]
 	for _, file := range []string{"tenants.yaml", "confinement.yaml", "claims.yaml"} {

@@ -18,24 +18,17 @@ import (
 // extensions are the schemas objects are held against: Crossplane's and the
 // providers' CustomResourceDefinitions, Argo CD's for the GitOps examples, and
 // the project's own.
-func extensions() (string, error) {
-	own := []string{
+func extensions() string {
+	return strings.Join([]string{
 		filepath.Join(root, "schemas"),
 		filepath.Join(root, xrd),
 		filepath.Join(root, channelXRD),
 		filepath.Join(root, "examples", "demo-group", "definition.yaml"),
-	}
-	for _, path := range own {
-		if err := noticeFiles(path); err != nil {
-			return "", err
-		}
-	}
-	return strings.Join(append(own,
 		filepath.Join(env.modules["provider-helm"], "package", "crds"),
 		filepath.Join(env.modules["provider-kubernetes"], "package", "crds"),
 		filepath.Join(env.modules["crossplane"], "cluster", "crds"),
 		filepath.Join(env.modules["argocd"], "manifests", "crds"),
-	), ","), nil
+	}, ",")
 }
 
 // validate holds objects against their schemas, and returns what is wrong with each, in their order: "" for nothing. An
@@ -53,12 +46,10 @@ func validate(t testing.TB, objects []*object) []string {
 		}
 		places[i] = index[text]
 	}
-	schemas, err := extensions()
-	check(t, err)
 	file := filepath.Join(t.TempDir(), "objects.yaml")
 	check(t, os.WriteFile(file, manifests(t, distinct), 0o600))
 	// Its error says no more than its output: that objects are wrong.
-	out, failed := crossplane(t.Context(), "resource", "validate", schemas, file,
+	out, failed := crossplane(t.Context(), "resource", "validate", extensions(), file,
 		// No image to take schemas from: all are given.
 		"--crossplane-image=", "--cache-dir="+filepath.Join(env.home, "schemas"), "--error-on-missing-schemas", "--output=json")
 	var answer struct {

@@ -59,7 +59,7 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 	has := t.Accepted
 	if t.New {
 		has = g.Complete
-		if has == "" && !g.Halted {
+		if has == "" && !g.Halted && !g.Paused {
 			has = g.Offer
 		}
 	}
@@ -68,8 +68,10 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 	switch {
 	case has == g.Offer || t.Unaffected:
 		return Verdict{Offer: g.Offer}
-	case t.New && has == "":
+	case t.New && has == "" && g.Halted:
 		return wait("begins without an offer, since the channel has halted")
+	case t.New && has == "":
+		return wait("begins without an offer, since the channel is paused")
 	case t.New:
 		return wait("begins with the offer that was complete last")
 	case g.Halted:

@@ -35,8 +35,10 @@ func TestDecide(t *testing.T) {
 		"Unaffected":      {"An offer that changes nothing is taken at once.", state(10, halted), true, Facts{Accepted: "old", Unaffected: true, Schedule: shut.Schedule}, 0, Verdict{Offer: "new"}},
 		"New":             {"A new tenant gets what was complete last.", admitted, false, Facts{New: true}, 0, Verdict{Offer: "old", Message: "begins with the offer that was complete last"}},
 		"NewComplete":     {"That may be the offer.", State{Offer: "new", Complete: "new"}, false, Facts{New: true, Schedule: shut.Schedule}, 0, Verdict{Offer: "new"}},
-		"NewWithoutAny":   {"Where there was none it gets the offer.", State{Offer: "new"}, true, Facts{New: true}, 0, Verdict{Offer: "new"}},
-		"NewHalted":       {"Unless that is known to be bad.", state(10, halted, func(s *State) { s.Complete = "" }), false, Facts{New: true}, 0, Verdict{Message: "begins without an offer, since the channel has halted"}},
+		"NewWithoutAny":   {"Where there was none it gets the offer.", State{Offer: "new"}, false, Facts{New: true}, 0, Verdict{Offer: "new"}},
+		"NewPaused":       {"Unless nobody is to get that yet.", State{Offer: "new"}, true, Facts{New: true}, 0, Verdict{Message: "begins without an offer, since the channel is paused"}},
+		"NewPausedLater":  {"A pause keeps nobody from what was complete last.", state(10), true, Facts{New: true}, 0, Verdict{Offer: "old", Message: "begins with the offer that was complete last"}},
+		"NewHalted":       {"Or that is known to be bad.", state(10, halted, func(s *State) { s.Complete = "" }), false, Facts{New: true}, 0, Verdict{Message: "begins without an offer, since the channel has halted"}},
 		"FromElsewhere":   {"One that comes from another channel waits.", State{Offer: "new", Complete: "new"}, false, Facts{Accepted: "theirs"}, 0, Verdict{Offer: "theirs", Message: "waits for its turn"}},
 		"WithoutAChannel": {"So does one that had none.", State{Offer: "new", Complete: "new"}, false, Facts{}, 0, Verdict{Message: "waits for its turn"}},
 	} {

@@ -16,9 +16,8 @@ const (
 	// mostSilent is how many tenants are remembered that didn't begin. While there are as
 	// many, nobody else is admitted: the state has to have room in a ConfigMap.
 	mostSilent = 1000
-	// windowsWithin is for how long those that rollout.first selects hold up all others before
-	// they begin, and those whose claims move their windows a step. Every window opens within a
-	// week.
+	// windowsWithin is for how long those that rollout.first selects, and those whose claims
+	// move their windows, hold up others. Every window opens within a week.
 	windowsWithin = 8 * 24 * time.Hour
 )
 

@@ -22,13 +22,11 @@
 //
 // A step is over when as many tenants have the offer as it allows and none changes any more,
 // and the soak has passed since the last of them was Ready. Tenants that wait for their
-// window are waited for: it opens within a week. Whoever writes a claim can move its window
-// again and again, so one whose claim has set or moved it since the channel began to admit
-// tenants to the offer is waited for eight days at most from then on. Where all that are left
-// are frozen, don't answer or aren't waited for, the step goes on with those it has, if that
-// is one at least. One that didn't begin isn't waited for when it is tried again. A step that adds
-// nobody needs no soak of its own. A percentage never goes down while the offer is the same,
-// even where the steps are edited.
+// window are waited for: it opens within a week. One whose claim has set or moved it since
+// the offer began is waited for eight days at most: it could be moved again and again. Where
+// all that are left are frozen, don't answer or aren't waited for, the step goes on with
+// those it has, if that is one at least. A step that adds nobody needs no soak of its own. A
+// percentage never goes down while the offer is the same, even where the steps are edited.
 //
 // After the last step the channel is Complete when every tenant has the offer. Where the
 // last step is below 100 percent, the others stay as they are.

@@ -19,17 +19,6 @@ type Gate struct {
 	Admission *Admission
 }
 
-// Gate is what a tenant is to know of the channel.
-func (s State) Gate(tenant string, paused bool) Gate {
-	g := Gate{Offer: s.Offer, Complete: s.Complete, Paused: paused, Halted: s.Halted != nil}
-	for i := range s.Admitted {
-		if s.Admitted[i].Tenant == tenant {
-			g.Admission = &s.Admitted[i]
-		}
-	}
-	return g
-}
-
 // Facts are what the gate's answer depends on of a tenant.
 type Facts struct {
 	// New: nothing runs yet, and nothing was accepted.

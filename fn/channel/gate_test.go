@@ -7,6 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Gate is what a tenant is to know of the channel.
+func (s State) Gate(tenant string, paused bool) Gate {
+	g := Gate{Offer: s.Offer, Complete: s.Complete, Paused: paused, Halted: s.Halted != nil}
+	for i := range s.Admitted {
+		if s.Admitted[i].Tenant == tenant {
+			g.Admission = &s.Admitted[i]
+		}
+	}
+	return g
+}
+
 func TestDecide(t *testing.T) {
 	admitted := state(10, admits("a", "new", 20*time.Minute))
 	var shut, thaws Record

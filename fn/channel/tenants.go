@@ -16,8 +16,7 @@ type tenants struct {
 	updated int
 	// updating take a slot: they change, or may have begun to.
 	updating names
-	// holding are those of them that hold up the step: all but those that didn't begin once,
-	// and are tried again.
+	// holding hold up the step: all of them but those that didn't begin and are tried again.
 	holding int
 	// broken by the offer.
 	broken names
@@ -134,7 +133,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
-	case selected && (underWay || (waits || unseen && a.Tries == 0) && s.waitsForFirst(now)):
+	case selected && (underWay || (waits || unseen && a.Tries == 0) && s.patient(now)):
 		t.first++
 	case selected:
 	default:
@@ -148,23 +147,18 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 }
 
 // waitsForWindow reports whether a step still waits for a tenant in a state of its schedule.
-// Where a claim has set or moved its window since the offer began, its author could do so
-// each time before it opens.
+// Where a claim has moved its window since the offer began, it may do so again and again.
 func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, now time.Time) bool {
-	if state != maintenance.Closed || s.Since.IsZero() || !r.Moved.After(s.Since) {
-		return true
+	moved := state == maintenance.Closed && !s.Since.IsZero() && r.Moved.After(s.Since)
+	if moved && s.patient(now) {
+		t.look(s.Since.Add(windowsWithin))
 	}
-	until := s.Since.Add(windowsWithin)
-	if now.Before(until) {
-		t.look(until)
-	}
-	return now.Before(until)
+	return !moved || s.patient(now)
 }
 
-// waitsForFirst reports whether tenants that rollout.first selects still hold up all others
-// before they begin. Whoever may write a claim may select it, and see to it that it never
-// begins.
-func (s *State) waitsForFirst(now time.Time) bool {
+// patient reports whether tenants still hold up others before they begin: whoever may write
+// a claim may have rollout.first select it, and see to it that it never begins.
+func (s *State) patient(now time.Time) bool {
 	return s.Since.IsZero() || now.Before(s.Since.Add(windowsWithin))
 }
 

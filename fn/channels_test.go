@@ -274,7 +274,7 @@ func TestChannelEvents(t *testing.T) {
 	// One of them is admitted before it has looked.
 	taken := []string{v1alpha1.EventUpdateTaken}
 	told := append([]string{v1alpha1.EventUpdateAvailable}, taken...)
-	if want := map[string][]string{"c0": told, "c1": taken}; !maps.EqualFunc(got, want, slices.Equal) {
+	if want := map[string][]string{"c0": taken, "c1": told}; !maps.EqualFunc(got, want, slices.Equal) {
 		t.Errorf("want events %v, got %v", want, got)
 	}
 }
@@ -634,6 +634,73 @@ func TestChannelPaused(t *testing.T) {
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2})
 }
 
+// TestChannelPausedFromTheStart: a new claim doesn't get the first offer of a channel while that is paused.
+func TestChannelPausedFromTheStart(t *testing.T) {
+	w := newWorld(t)
+	w.offer("stable", strings.TrimSuffix(offer("10.2.0", `{}`), "}")+`,"paused":true}`)
+	w.step(time.Second)
+	e := w.claim("c0", `{"channel":"stable"}`, `{}`)
+	w.settle(14, time.Minute)
+	w.want(map[string]int{"10.1.1": 1})
+	if got := e.status("channel", "message"); e.status("phase") != "Ready" || !strings.HasPrefix(got, "the channel is paused; would change: chart argo-cd 10.1.1 to 10.2.0") {
+		t.Errorf("the tenant is %s and says %q", e.status("phase"), got)
+	}
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 1 of 1 tenants: team-a/c0")
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.2.0": 1})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 1")
+}
+
+// TestChannelMistakesOfOthers: a mistake in a plan or in an input is no other offer, and neither is its correction.
+func TestChannelMistakesOfOthers(t *testing.T) {
+	const in = `"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"`
+	w := fleet(t, 2, inSteps)
+	w.input(`{` + in + `,"charts":{"argocd":{"version":"10.2.0"}}}`)
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard", "default-plan=true")
+	w.tenants["c0"].plan("small", `{"quota":{"count/pods":"55"}}`, "plan=small")
+	w.settle(30, 10*time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
+	offered := func() string { return field(w.channels["stable"].xr(), "status").GetFields()["offer"].GetStringValue() }
+	digest := offered()
+	for name, tc := range map[string]struct {
+		reason, says string
+		input        string
+		plan         string
+		labels       []string
+	}{
+		"UnknownField":   {reason: "An unknown field in the input.", input: `{` + in + `,"chart":{}}`, says: "Composition virtual-argocd"},
+		"OtherVersion":   {reason: "An input of another version.", input: `{"apiVersion":"input.virtualargocd.io/v9","kind":"Input"}`, says: "Composition virtual-argocd"},
+		"Impossible":     {reason: "An input that no tenant can have.", input: `{` + in + `,"charts":{"argocd":{"version":"*"}}}`, says: "Composition virtual-argocd"},
+		"PlanField":      {reason: "An unknown field in a plan.", plan: `{"quotas":{}}`, says: "plan small"},
+		"PlanImpossible": {reason: "A plan that no tenant can have.", plan: `{"maintenance":{"timeWindow":{"begin":"22","end":"23"}}}`, says: "plan small"},
+		"TwoDefaults":    {reason: "Two plans for claims that name none.", plan: `{"quota":{"count/pods":"55"}}`, labels: []string{"default-plan=true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.t = t
+			if tc.input != "" {
+				w.input(tc.input)
+			} else {
+				w.tenants["c0"].plan("small", tc.plan, append(tc.labels, "plan=small")...)
+			}
+			w.settle(3, time.Minute)
+			w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, tc.says)
+			for _, when := range []string{"with it", "without it"} {
+				if got := offered(); got != digest {
+					t.Errorf("%s\nthe offer is %s %s, want %s", tc.reason, got, when, digest)
+				}
+				w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
+				w.input(`{` + in + `,"charts":{"argocd":{"version":"10.2.0"}}}`)
+				w.tenants["c0"].plan("small", `{"quota":{"count/pods":"55"}}`, "plan=small")
+				w.settle(3, time.Minute)
+			}
+			if _, _, message := w.is("stable", v1alpha1.ConditionSpecAccepted); message != "The channel's spec is in use" {
+				t.Errorf("%s\nonce it is corrected the channel says %q", tc.reason, message)
+			}
+		})
+	}
+}
+
 // TestChannelMistakes: a mistake in a channel is said there, and its tenants keep what they
 // have.
 func TestChannelMistakes(t *testing.T) {
@@ -680,7 +747,8 @@ func TestChannelMistakes(t *testing.T) {
 	w.settle(4, time.Minute)
 	w.offer("stable", `{"offer":{"argocd":{"chartVersion":"10.3.0"},"vcluster":{"values":{"policies":{"limitRange":{"defaultRequest":{"memory":"600Mi"}}}}}}}`)
 	said := ""
-	for range 10 {
+	// It may be the first that is admitted, and has half an hour to begin.
+	for range 45 {
 		w.step(time.Minute)
 		if text := w.tenants["c0"].status("channel", "message"); strings.HasPrefix(text, "can't") {
 			said = text
@@ -690,6 +758,6 @@ func TestChannelMistakes(t *testing.T) {
 	if !strings.HasPrefix(said, "can't have what is offered: plan tiny: data.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
 		t.Errorf("a tenant that can't have the offer says %q, and is %s", said, w.tenants["c0"].status("phase"))
 	}
-	w.settle(6, 10*time.Minute)
+	w.settle(2, time.Minute)
 	w.wantCondition("stable", v1alpha1.ConditionComplete, false, "admitted and didn't begin: team-a/c0")
 }

@@ -7,11 +7,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -20,7 +22,7 @@ import (
 func TestExampleClaims(t *testing.T) {
 	// What a condition says where values are made up that can't be.
 	want := map[string]map[string]string{
-		"customer1": {}, "customer2": {}, "production": {},
+		"customer1": {}, "customer2": {}, "production": {}, "maintenance": {},
 		"clusters":     {"ClustersConnected": "Available"},
 		"repositories": {"RepositoriesConnected": "SecretInvalid"},
 		"bootstrap":    {"BootstrapSynced": "Available"},
@@ -85,6 +87,7 @@ func TestExampleClaims(t *testing.T) {
 				for _, file := range plans {
 					installExample(e, file)
 				}
+				installChannel(e)
 				for name, s := range secrets {
 					e.secret(name, s.Type, s.StringData)
 					e.label(name, s.Metadata.Labels[tenant.LabelCredentials])
@@ -107,4 +110,77 @@ func TestExampleClaims(t *testing.T) {
 			t.Errorf("there is no example %s", name)
 		}
 	}
+}
+
+// channelExample and its plan are what users copy of channels.
+const (
+	channelExample     = "../examples/channels/stable.yaml"
+	channelPlanExample = "../examples/channels/plan.yaml"
+)
+
+// exampleJSON is the first object of a file.
+func exampleJSON(t testing.TB, file string) string {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := yaml.YAMLToJSON(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// installChannel has the tenant see the channel that users copy.
+func installChannel(e *engine) {
+	e.t.Helper()
+	w := newWorld(e.t)
+	w.channels["stable"] = w.engine(exampleJSON(e.t, channelExample))
+	for range 3 {
+		w.reconcileChannel(w.channels["stable"])
+	}
+	w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
+	offer := w.channels["stable"].observed("offer")
+	e.cluster[key(offer)] = offer
+}
+
+// TestExampleMaintenance: the claim that users copy, and one of the plan that they copy, wait for their channel, for the end
+// of the freeze and for their windows.
+func TestExampleMaintenance(t *testing.T) {
+	of := func(file string) string {
+		claim := struct {
+			Spec map[string]any `json:"spec"`
+		}{}
+		if err := json.Unmarshal([]byte(exampleJSON(t, file)), &claim); err != nil {
+			t.Fatal(err)
+		}
+		return string(must(json.Marshal(claim.Spec)))
+	}
+	w := newWorld(t)
+	w.channels["stable"] = w.engine(exampleJSON(t, channelExample))
+	w.claim("own", of("../examples/claims/maintenance.yaml"), `{}`)
+	w.claim("planned", `{"plan":"managed"}`, `{}`)
+	installExample(w.tenants["planned"], channelPlanExample)
+	w.settle(16, time.Minute)
+	w.want(map[string]int{"10.1.1": 2})
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 2})
+	for name, want := range map[string]string{
+		"own":     "is frozen until 2027-01-10: year end; would change: chart argo-cd 10.1.1 to 10.2.0",
+		"planned": "waits for its window, Tuesday 2026-11-24 01:00 +0000; would change: chart argo-cd 10.1.1 to 10.2.0",
+	} {
+		if got := w.tenants[name].status("channel", "message"); got != want {
+			t.Errorf("%s: want %q, got %q", name, want, got)
+		}
+	}
+	w.now = time.Date(2026, 11, 24, 1, 0, 0, 0, time.UTC)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1})
+	// 2027-01-10 is a Sunday.
+	w.now = time.Date(2027, 1, 10, 21, 0, 0, 0, time.UTC)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
 }

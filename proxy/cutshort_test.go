@@ -43,6 +43,7 @@ func contentOf(t *testing.T, s corev1.Secret) map[string]any {
 
 // TestCutShort: provider-helm reads that a release has failed on which Helm was cut short amid what it can't go on with.
 func TestCutShort(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		is   corev1.Secret
 		want string

@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -15,6 +16,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -31,9 +33,28 @@ import (
 
 const service = "vcluster.vargo-team-a.svc"
 
+// TestMain runs more tests at the same time than there are CPUs: most of them wait.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "64"); err != nil {
+		panic(err)
+	}
+	os.Exit(m.Run())
+}
+
+// selfSigned returns the certificate and the key of every virtual API server, and of its clients. Making one takes
+// longer than most tests.
+var selfSigned = sync.OnceValues(func() (certificate, key []byte) {
+	certificate, key, err := cert.GenerateSelfSignedCertKey(service, nil, nil)
+	if err != nil {
+		panic(err)
+	}
+	return certificate, key
+})
+
 // quick are limits that a test can wait for.
 var quick = Limits{
-	Read: 500 * time.Millisecond, Write: 700 * time.Millisecond, Watch: time.Second, Rest: time.Second,
+	Read: 500 * time.Millisecond, Write: 700 * time.Millisecond, Watch: time.Second, Rest: 3 * time.Second,
 	Answer: 20_000, LargeAnswer: 80_000, Failure: 1_000, Values: 1_000, LargeValues: 2_000,
 	RecordCount: 3, Records: 250_000, Text: 3_000,
 }
@@ -66,10 +87,7 @@ func serve(t *testing.T, answer http.HandlerFunc) *virtualAPI { return serveWith
 
 func serveWithin(t *testing.T, limits Limits, answer http.HandlerFunc) *virtualAPI {
 	t.Helper()
-	certificate, key, err := cert.GenerateSelfSignedCertKey(service, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	certificate, key := selfSigned()
 	pair, err := tls.X509KeyPair(certificate, key)
 	if err != nil {
 		t.Fatal(err)
@@ -100,9 +118,12 @@ func serveWithin(t *testing.T, limits Limits, answer http.HandlerFunc) *virtualA
 		return (&net.Dialer{}).DialContext(ctx, network, server.Listener.Addr().String())
 	}
 	front := httptest.NewServer(p)
-	t.Cleanup(front.Close)
-	// A watch ends with its connection.
-	t.Cleanup(front.CloseClientConnections)
+	// A watch ends with its connection, and the server with the last watch.
+	t.Cleanup(func() {
+		front.CloseClientConnections()
+		front.Close()
+		v.forgetAll()
+	})
 	v.proxy, v.front, v.closeAll, v.hangUp = p, front.URL, server.CloseClientConnections, front.CloseClientConnections
 	// The same pair is the client's, as far as this server asks.
 	v.token, err = Credentials{Server: "https://" + service, CA: certificate, Certificate: certificate, Key: key}.Token()
@@ -136,6 +157,7 @@ func (v *virtualAPI) listSecrets() error {
 
 // Helm asks for the version first, and client-go decodes no error there.
 func TestErrorOfVersion(t *testing.T) {
+	t.Parallel()
 	v := serveWithin(t, quick, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	if _, err := v.client.ServerVersion(); err == nil || !strings.Contains(err.Error(), "no answer within 500ms") {
 		t.Errorf("got %v", err)
@@ -143,6 +165,7 @@ func TestErrorOfVersion(t *testing.T) {
 }
 
 func TestPassesOn(t *testing.T) {
+	t.Parallel()
 	var got *http.Request
 	var body []byte
 	v := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -167,6 +190,7 @@ func TestPassesOn(t *testing.T) {
 }
 
 func TestErrorsOfTheServer(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]http.HandlerFunc{
 		"NotFound": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
@@ -195,6 +219,7 @@ func TestErrorsOfTheServer(t *testing.T) {
 
 // Whatever a virtual API server does, its request ends, with an error that says why, and then it is left alone.
 func TestLimits(t *testing.T) {
+	t.Parallel()
 	get := func(v *virtualAPI) error { _, err := v.getConfig(); return err }
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
@@ -298,7 +323,7 @@ func TestLimits(t *testing.T) {
 				}
 			}
 			asked := v.asked.Load()
-			if err := c.ask(v); err == nil || !strings.Contains(err.Error(), "asked again within 1s") {
+			if err := c.ask(v); err == nil || !strings.Contains(err.Error(), "asked again within 3s") {
 				t.Fatalf("want the server left alone, got %v", err)
 			}
 			if v.asked.Load() != asked {
@@ -343,6 +368,7 @@ func secretsOf(records ...[]byte) http.HandlerFunc {
 }
 
 func TestRecordsWithinLimits(t *testing.T) {
+	t.Parallel()
 	v := serve(t, secretsOf(fits, fits))
 	if err := v.listSecrets(); err != nil {
 		t.Error(err)
@@ -351,6 +377,7 @@ func TestRecordsWithinLimits(t *testing.T) {
 
 // An API server calls its list of documents text.
 func TestOpenAPIv3(t *testing.T) {
+	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = io.WriteString(w, `{"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=A"}}}`)
@@ -363,6 +390,7 @@ func TestOpenAPIv3(t *testing.T) {
 
 // Helm asks for version 2 only where version 3 can't be read.
 func TestOpenAPIv2(t *testing.T) {
+	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, config(nil)) })
 	_, err := v.client.OpenAPISchema()
 	if err == nil || !strings.Contains(err.Error(), "isn't asked for /openapi/v2") || v.asked.Load() != 0 {
@@ -375,12 +403,14 @@ func TestOpenAPIv2(t *testing.T) {
 
 // A virtual cluster that comes up refuses connections. It is asked again as soon as a provider likes.
 func TestRefusedConnections(t *testing.T) {
+	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, config(nil)) })
 	v.isAskedAgain(t, &v.gone, "connection refused")
 }
 
 // A name that isn't found in time is no fault of the virtual cluster's.
 func TestLostName(t *testing.T) {
+	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, config(nil)) })
 	v.isAskedAgain(t, &v.nameless, "lookup")
 }
@@ -402,6 +432,7 @@ func (v *virtualAPI) isAskedAgain(t *testing.T, fault *atomic.Bool, says string)
 
 // A node that is lost takes connections no more, and doesn't refuse them.
 func TestLostNode(t *testing.T) {
+	t.Parallel()
 	v := serve(t, nil)
 	v.lost.Store(true)
 	for n := range MaxFailures + 1 {
@@ -418,6 +449,7 @@ func TestLostNode(t *testing.T) {
 
 // A client would sleep for as long as a server says.
 func TestRetryAfter(t *testing.T) {
+	t.Parallel()
 	v := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "3600")
 		w.Header().Set("Content-Type", "application/json")
@@ -434,6 +466,7 @@ func TestRetryAfter(t *testing.T) {
 
 // Helm watches the Jobs of its hooks.
 func TestWatches(t *testing.T) {
+	t.Parallel()
 	event := func(w http.ResponseWriter) error {
 		_, err := fmt.Fprintf(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}}`+"\n")
 		_ = http.NewResponseController(w).Flush()

@@ -23,7 +23,7 @@ import (
 var brisk = pace{
 	settle: time.Millisecond, look: 20 * time.Millisecond, unready: 30 * time.Millisecond, unreadyFor: 5 * time.Second,
 	probe: 50 * time.Millisecond, grace: 300 * time.Millisecond, retry: 50 * time.Millisecond,
-	listen: time.Minute, again: 5 * time.Millisecond, atLast: 100 * time.Millisecond, linger: 50 * time.Millisecond,
+	listen: time.Minute, again: 5 * time.Millisecond, atLast: 100 * time.Millisecond, linger: 5 * time.Second,
 	news: time.Millisecond, burst: 10,
 }
 
@@ -183,6 +183,7 @@ func informer(t *testing.T, client *kubernetes.Clientset) events {
 // TestWatchedSummary: a provider that watches ConfigMaps is told of the summary that it has asked for, and of each change of
 // it, and of nothing else.
 func TestWatchedSummary(t *testing.T) {
+	t.Parallel()
 	c := argocdRuns(t, roomy(), brisk)
 	told := informer(t, c.client)
 	told.none(t, 100*time.Millisecond, "before it is asked for")
@@ -220,8 +221,10 @@ func TestWatchedSummary(t *testing.T) {
 // TestGoneIsAChange: a virtual API server that doesn't answer is a change, once it isn't only starting anew, and so is one
 // that answers again.
 func TestGoneIsAChange(t *testing.T) {
-	within := roomy()
-	within.Read = 500 * time.Millisecond
+	t.Parallel()
+	// On a machine that is busy, a virtual API server that is well must answer, and start anew, within these.
+	within, pace := roomy(), brisk
+	within.Read, pace.grace = 1500*time.Millisecond, 1500*time.Millisecond
 	for name, gone := range map[string]func(c *aCluster, is bool){
 		"Gone": func(c *aCluster, is bool) {
 			c.gone.Store(is)
@@ -233,42 +236,44 @@ func TestGoneIsAChange(t *testing.T) {
 		"Silent": func(c *aCluster, is bool) { c.hangs.Store(is) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := argocdRuns(t, within, brisk)
+			t.Parallel()
+			c := argocdRuns(t, within, pace)
 			told := informer(t, c.client)
 			c.sees()
 			told.want(t, "added", "once it is asked for")
-			told.none(t, 10*brisk.look, "after that")
+			told.none(t, 10*pace.look, "after that")
 			start := time.Now()
 			gone(c, true)
 			if name == "Gone" {
 				c.closeAll()
 			}
 			told.want(t, "updated", "when it is gone")
-			if took := time.Since(start); took < brisk.grace {
+			if took := time.Since(start); took < pace.grace {
 				t.Errorf("the provider is told after %s", took)
 			}
 			if _, err := summary(t, c.virtualAPI, apiServer); err == nil {
 				t.Error("the provider sees no error")
 			}
-			told.none(t, 2*brisk.grace, "while it is gone")
+			told.none(t, 2*pace.grace, "while it is gone")
 			gone(c, false)
 			told.want(t, "updated", "when it is back")
 		})
 	}
-	c := argocdRuns(t, within, brisk)
+	c := argocdRuns(t, within, pace)
 	told := informer(t, c.client)
 	c.sees()
 	told.want(t, "added", "once it is asked for")
 	c.gone.Store(true)
 	c.closeAll()
-	time.Sleep(brisk.grace / 3)
+	time.Sleep(pace.grace / 3)
 	c.gone.Store(false)
-	told.none(t, 2*brisk.grace, "when it has started anew")
+	told.none(t, 2*pace.grace, "when it has started anew")
 }
 
 // TestHostileWatches: whatever a virtual API server says while the proxy listens, and however its workloads change, it is
 // asked and the provider is told at a bounded rate.
 func TestHostileWatches(t *testing.T) {
+	t.Parallel()
 	pace := brisk
 	pace.look, pace.atLast, pace.again = 100*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
 	pace.burst, pace.news = 3, time.Hour
@@ -354,6 +359,7 @@ func TestHostileWatches(t *testing.T) {
 
 // TestWatchOfProvider: the protocol of a watch, beyond what an informer uses today.
 func TestWatchOfProvider(t *testing.T) {
+	t.Parallel()
 	c := argocdRuns(t, roomy(), brisk)
 	maps := c.client.CoreV1().ConfigMaps("")
 	first := func(o metav1.ListOptions) (watch.Event, <-chan watch.Event) {
@@ -418,21 +424,29 @@ func TestWatchOfProvider(t *testing.T) {
 	}
 }
 
+// forgetAll ends following, as the end of the proxy does.
+func (v *virtualAPI) forgetAll() {
+	v.proxy.mu.Lock()
+	old := v.proxy.follows
+	v.proxy.follows = map[followKey]*followed{}
+	v.proxy.mu.Unlock()
+	for _, f := range old {
+		f.mu.Lock()
+		if f.stop != nil {
+			f.stop()
+		}
+		f.mu.Unlock()
+	}
+}
+
 // TestProxyRestarts: a provider looks again at what a proxy that is gone has told it of.
 func TestProxyRestarts(t *testing.T) {
+	t.Parallel()
 	c := argocdRuns(t, roomy(), brisk)
 	told := informer(t, c.client)
 	c.sees()
 	told.want(t, "added", "once it is asked for")
-	c.proxy.mu.Lock()
-	old := c.proxy.follows
-	c.proxy.follows = map[followKey]*followed{}
-	c.proxy.mu.Unlock()
-	for _, f := range old {
-		f.mu.Lock()
-		f.stop()
-		f.mu.Unlock()
-	}
+	c.forgetAll()
 	c.hangUp()
 	told.want(t, "deleted", "after a restart")
 	c.sees()
@@ -443,6 +457,7 @@ func TestProxyRestarts(t *testing.T) {
 
 // TestCredentialsChange: a watch goes on, and the proxy looks with the credentials of the provider's last request.
 func TestCredentialsChange(t *testing.T) {
+	t.Parallel()
 	c := argocdRuns(t, roomy(), brisk)
 	told := informer(t, c.client)
 	c.sees()
@@ -477,7 +492,10 @@ func TestCredentialsChange(t *testing.T) {
 
 // TestNobodyWatches: a virtual cluster that no provider watches isn't looked at.
 func TestNobodyWatches(t *testing.T) {
-	c := argocdRuns(t, roomy(), brisk)
+	t.Parallel()
+	pace := brisk
+	pace.linger = 50 * time.Millisecond
+	c := argocdRuns(t, roomy(), pace)
 	c.sees()
 	time.Sleep(200 * time.Millisecond)
 	if c.looks.Load() != 1 || c.listens.Load() != 0 {
@@ -552,18 +570,23 @@ func TestDigests(t *testing.T) {
 
 // TestLeftAloneWhileWatched: the proxy doesn't ask a virtual API server, either, that is left alone.
 func TestLeftAloneWhileWatched(t *testing.T) {
+	t.Parallel()
 	within := roomy()
-	within.Read, within.Rest = 200*time.Millisecond, time.Hour
+	within.Read, within.Rest = time.Second, time.Hour
 	c := argocdRuns(t, within, brisk)
 	told := informer(t, c.client)
 	c.sees()
 	told.want(t, "added", "once it is asked for")
 	c.hangs.Store(true)
+	var requests sync.WaitGroup
 	for range MaxFailures {
-		if _, err := summary(t, c.virtualAPI, apiServer); err == nil {
-			t.Fatal("a virtual API server answers that hangs")
-		}
+		requests.Go(func() {
+			if _, err := summary(t, c.virtualAPI, apiServer); err == nil {
+				t.Error("a virtual API server answers that hangs")
+			}
+		})
 	}
+	requests.Wait()
 	c.hangs.Store(false)
 	// What is under way ends, and watches with it.
 	time.Sleep(2 * within.Read)

@@ -33,6 +33,7 @@ const application = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application",
 // TestWatchedObjects: a provider is told of changes of the first Application that the claim tells of, and sees no others; and
 // of all changes of the Ingress.
 func TestWatchedObjects(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		kind   schema.GroupVersionResource
 		name   string

@@ -40,6 +40,7 @@ var apiServer = Workload{Kind: "Deployment", Name: "argocd-server"}
 // TestSummary: a workload is available when as many of its current replicas are as are
 // wanted.
 func TestSummary(t *testing.T) {
+	t.Parallel()
 	const images = `"template":{"spec":{"containers":[{"name":"server","image":"argocd:v3"}]}}`
 	cases := map[string]struct {
 		object string
@@ -80,6 +81,7 @@ func TestSummary(t *testing.T) {
 // TestSummaryOfMany: each workload is asked for by its name alone, and what can't be told
 // of one is an error, and no news of the others.
 func TestSummaryOfMany(t *testing.T) {
+	t.Parallel()
 	controller := Workload{Kind: "StatefulSet", Name: "argocd-application-controller"}
 	var status atomic.Int32
 	v := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -119,6 +121,7 @@ func TestSummaryOfMany(t *testing.T) {
 
 // TestSummaryIsNotChanged: what provider-kubernetes asks for in a dry run changes nothing, and nothing else is done.
 func TestSummaryIsNotChanged(t *testing.T) {
+	t.Parallel()
 	v := serve(t, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s %s", r.Method, r.URL) })
 	maps := v.client.CoreV1().ConfigMaps("argocd")
 	name := SummaryName([]Workload{apiServer})
@@ -137,6 +140,7 @@ func TestSummaryIsNotChanged(t *testing.T) {
 // TestUnavailable: of a workload that isn't available a provider is told why its pods
 // don't run.
 func TestUnavailable(t *testing.T) {
+	t.Parallel()
 	// Young stays young, however long the tests take.
 	old, young := metav1.NewTime(time.Now().Add(-time.Hour)), metav1.NewTime(time.Now().Add(time.Hour))
 	pod := func(name string, created metav1.Time, status corev1.PodStatus) corev1.Pod {

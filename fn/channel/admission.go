@@ -16,9 +16,9 @@ const (
 	// mostSilent is how many tenants are remembered that didn't begin. While there are as
 	// many, nobody else is admitted: the state has to have room in a ConfigMap.
 	mostSilent = 1000
-	// firstWithin is for how long those that rollout.first selects hold up all others before
-	// they begin. Every window opens within a week.
-	firstWithin = 8 * 24 * time.Hour
+	// windowsWithin is for how long those that rollout.first selects, and those whose claims
+	// move their windows, hold up others. Every window opens within a week.
+	windowsWithin = 8 * 24 * time.Hour
 )
 
 // An Admission lets a tenant begin to change to an offer.

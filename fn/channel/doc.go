@@ -22,10 +22,11 @@
 //
 // A step is over when as many tenants have the offer as it allows and none changes any more,
 // and the soak has passed since the last of them was Ready. Tenants that wait for their
-// window are waited for: it opens within a week. Where all that are left are frozen or don't
-// answer, the step goes on with those it has, if that is one at least. A step that adds
-// nobody needs no soak of its own. A percentage never goes down while the offer is the same,
-// even where the steps are edited.
+// window are waited for: it opens within a week. One whose claim has set or moved it since
+// the offer began is waited for eight days at most: it could be moved again and again. Where
+// all that are left are frozen, don't answer or aren't waited for, the step goes on with
+// those it has, if that is one at least. A step that adds nobody needs no soak of its own. A
+// percentage never goes down while the offer is the same, even where the steps are edited.
 //
 // After the last step the channel is Complete when every tenant has the offer. Where the
 // last step is below 100 percent, the others stay as they are.
@@ -69,8 +70,9 @@
 //
 // A new tenant gets the offer that was complete last, and then waits its turn. For that an
 // offer is complete once the last step, if that is one of 100 percent, is over, whoever is
-// frozen or doesn't answer: a single tenant can't keep new ones from getting it. Where there
-// has been none it gets the offer itself, unless that is halted. One that comes from
+// frozen, doesn't answer or moves its window: a single tenant can't keep new ones from
+// getting it. Where there has been none it gets the offer itself, unless that is paused or
+// has halted: then it begins without an offer, and gets one in its turn. One that comes from
 // another channel, or from none, keeps what it has and waits its turn. One for which an
 // offer changes nothing, such as one whose claim names all versions itself, takes it at
 // once; it is counted in no step, since it tells nothing. One that is deleted is forgotten.

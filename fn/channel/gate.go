@@ -19,17 +19,6 @@ type Gate struct {
 	Admission *Admission
 }
 
-// Gate is what a tenant is to know of the channel.
-func (s State) Gate(tenant string, paused bool) Gate {
-	g := Gate{Offer: s.Offer, Complete: s.Complete, Paused: paused, Halted: s.Halted != nil}
-	for i := range s.Admitted {
-		if s.Admitted[i].Tenant == tenant {
-			g.Admission = &s.Admitted[i]
-		}
-	}
-	return g
-}
-
 // Facts are what the gate's answer depends on of a tenant.
 type Facts struct {
 	// New: nothing runs yet, and nothing was accepted.
@@ -59,7 +48,7 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 	has := t.Accepted
 	if t.New {
 		has = g.Complete
-		if has == "" && !g.Halted {
+		if has == "" && !g.Halted && !g.Paused {
 			has = g.Offer
 		}
 	}
@@ -68,8 +57,10 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 	switch {
 	case has == g.Offer || t.Unaffected:
 		return Verdict{Offer: g.Offer}
-	case t.New && has == "":
+	case t.New && has == "" && g.Halted:
 		return wait("begins without an offer, since the channel has halted")
+	case t.New && has == "":
+		return wait("begins without an offer, since the channel is paused")
 	case t.New:
 		return wait("begins with the offer that was complete last")
 	case g.Halted:

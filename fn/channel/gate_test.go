@@ -7,6 +7,17 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
+// Gate is what a tenant is to know of the channel.
+func (s State) Gate(tenant string, paused bool) Gate {
+	g := Gate{Offer: s.Offer, Complete: s.Complete, Paused: paused, Halted: s.Halted != nil}
+	for i := range s.Admitted {
+		if s.Admitted[i].Tenant == tenant {
+			g.Admission = &s.Admitted[i]
+		}
+	}
+	return g
+}
+
 func TestDecide(t *testing.T) {
 	admitted := state(10, admits("a", "new", 20*time.Minute))
 	var shut, thaws Record
@@ -35,8 +46,10 @@ func TestDecide(t *testing.T) {
 		"Unaffected":      {"An offer that changes nothing is taken at once.", state(10, halted), true, Facts{Accepted: "old", Unaffected: true, Schedule: shut.Schedule}, 0, Verdict{Offer: "new"}},
 		"New":             {"A new tenant gets what was complete last.", admitted, false, Facts{New: true}, 0, Verdict{Offer: "old", Message: "begins with the offer that was complete last"}},
 		"NewComplete":     {"That may be the offer.", State{Offer: "new", Complete: "new"}, false, Facts{New: true, Schedule: shut.Schedule}, 0, Verdict{Offer: "new"}},
-		"NewWithoutAny":   {"Where there was none it gets the offer.", State{Offer: "new"}, true, Facts{New: true}, 0, Verdict{Offer: "new"}},
-		"NewHalted":       {"Unless that is known to be bad.", state(10, halted, func(s *State) { s.Complete = "" }), false, Facts{New: true}, 0, Verdict{Message: "begins without an offer, since the channel has halted"}},
+		"NewWithoutAny":   {"Where there was none it gets the offer.", State{Offer: "new"}, false, Facts{New: true}, 0, Verdict{Offer: "new"}},
+		"NewPaused":       {"Unless nobody is to get that yet.", State{Offer: "new"}, true, Facts{New: true}, 0, Verdict{Message: "begins without an offer, since the channel is paused"}},
+		"NewPausedLater":  {"A pause keeps nobody from what was complete last.", state(10), true, Facts{New: true}, 0, Verdict{Offer: "old", Message: "begins with the offer that was complete last"}},
+		"NewHalted":       {"Or that is known to be bad.", state(10, halted, func(s *State) { s.Complete = "" }), false, Facts{New: true}, 0, Verdict{Message: "begins without an offer, since the channel has halted"}},
 		"FromElsewhere":   {"One that comes from another channel waits.", State{Offer: "new", Complete: "new"}, false, Facts{Accepted: "theirs"}, 0, Verdict{Offer: "theirs", Message: "waits for its turn"}},
 		"WithoutAChannel": {"So does one that had none.", State{Offer: "new", Complete: "new"}, false, Facts{}, 0, Verdict{Message: "waits for its turn"}},
 	} {

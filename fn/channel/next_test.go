@@ -73,6 +73,11 @@ func closed(r *Record) {
 	r.Schedule.Window = maintenance.Window{Begin: 8 * 3600, Open: 1800, Days: 1<<7 - 1}
 }
 
+// moved has its claim have moved its window.
+func moved(since time.Duration) func(*Record) {
+	return func(r *Record) { r.Moved = ago(since) }
+}
+
 func steps(percents ...int32) []v1alpha1.ChannelStep {
 	var out []v1alpha1.ChannelStep
 	for _, percent := range percents {
@@ -317,6 +322,23 @@ func TestNext(t *testing.T) {
 			records: tenantsNamed("a b c d", closed), percent: 10, again: 23 * time.Hour,
 			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their windows: acme/a, acme/b, acme/c and 1 more"},
 		},
+		"MovedWindow": {
+			reason: "Not for ever for one that was moved: the step goes on, and the tenant still gets the offer.", rollout: rollout, was: state(50, since(8*day)),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("x", closed, moved(time.Hour))...), percent: 100, complete: "new", again: 23 * time.Hour,
+			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: wait for their windows: acme/x", "Complete=false Incomplete: 1 of 2 tenants have the offer; wait for their windows: acme/x"},
+		},
+		"MovedWindowOpensInAWeek": {
+			reason: "Until then it may open as others do.", rollout: rollout, was: state(100, since(8*day-time.Minute)),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("x", closed, moved(time.Hour))...), percent: 100, again: time.Minute,
+		},
+		"MovedWindowBefore": {
+			reason: "One that was moved before the offer opens within a week, if it has its turn then.", rollout: rollout, was: state(50, since(30*day)),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("x y", closed, moved(31*day))...), percent: 50, again: 23 * time.Hour,
+		},
+		"MovedWindowAlone": {
+			reason: "A step waits for one tenant in any case.", rollout: rollout, was: state(10, since(30*day)),
+			records: tenantsNamed("x y", closed, moved(time.Hour)), percent: 10, again: 23 * time.Hour,
+		},
 		"FrozenAreNot": {
 			reason: "It doesn't wait for those that are frozen, if it has one.", rollout: rollout, was: state(50),
 			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d", frozen)...), percent: 100, complete: "new", again: 7 * day,
@@ -338,6 +360,11 @@ func TestNext(t *testing.T) {
 		"SilentIsTriedAgain": {
 			reason: "After an hour it is tried again.", rollout: rollout, was: state(100, admits("b", "new", -retry)),
 			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), named: "b", percent: 100, complete: "new", again: inForce + Settle,
+		},
+		"SilentIsNotWaitedFor": {
+			reason: "While it is tried again the step is over for all others.", rollout: rollout, was: state(50, admits("b", "new", inForce), func(s *State) { s.Admitted[0].Tries = 1 }),
+			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 100, complete: "new", again: inForce + Settle,
+			conditions: []string{"Progressing=true UpdatingTenants: step 3 of 3, 100 percent: change or may begin to: acme/b"},
 		},
 		"NotReadyIsLast": {
 			reason: "Those that aren't Ready come after those that are.", rollout: rollout, was: state(10),
@@ -439,6 +466,22 @@ func TestStateStays(t *testing.T) {
 	}
 	if diff := cmp.Diff(was, result.State); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestClosesWhileAdmitted: nobody waits for a tenant that closes its window when it is admitted.
+func TestClosesWhileAdmitted(t *testing.T) {
+	c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 2}}}
+	records := append(tenantsNamed("a", updated("new", time.Hour)), tenantsNamed("x", closed)...)
+	result, err := Next(c, state(100, admits("x", "new", 20*time.Minute)), records, start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if result.State.Gate("x", false).Admission.Valid("new", start) || result.State.Complete == "new" {
+		t.Errorf("it may begin, or is forgotten while it may have begun: %+v", result.State)
+	}
+	if result, err = Next(c, result.State, records, start.Add(Settle)); err != nil || result.State.Complete != "new" {
+		t.Errorf("it is waited for: %+v, %v", result, err)
 	}
 }
 

@@ -20,6 +20,9 @@ type Record struct {
 	Labels map[string]string `json:"labels,omitempty"`
 	// Schedule says when the tenant may change.
 	Schedule maintenance.Schedule `json:"schedule,omitzero"`
+	// Moved is when the claim has said last what decides about its window: with its plan, its
+	// channel, a window or a freeze. It is the zero time for a tenant without a window.
+	Moved time.Time `json:"moved,omitzero"`
 
 	// Accepted is the digest of the offer that the tenant has; empty before it has one.
 	Accepted string `json:"accepted,omitempty"`

@@ -53,6 +53,7 @@ type simTenant struct {
 	gone    bool
 	mute    bool // it doesn't act
 	spare   bool // offers change nothing for it
+	moves   bool // its window is moved each time before it opens
 	sick    bool // it is never Ready
 	change  int  // counts its changes
 	holding bool // it takes a slot
@@ -393,9 +394,12 @@ func (s *simulation) add(isNew bool) {
 		t.record.Labels = map[string]string{"tier": "internal"}
 		t.record.Schedule = maintenance.Schedule{}
 	}
-	t.mute, t.spare, t.sick = s.chance(0.01), s.chance(0.05), s.chance(0.02)
+	t.mute, t.spare, t.sick, t.moves = s.chance(0.01), s.chance(0.05), s.chance(0.02), s.chance(0.01)
 	s.tenants = append(s.tenants, t)
 	s.byName[name] = t
+	if t.moves {
+		s.move(t)
+	}
 	if isNew {
 		t.mute = false
 		s.act(t, s.state.Gate(name, s.channel.Paused))
@@ -413,6 +417,20 @@ func (s *simulation) add(isNew bool) {
 	if t.spare {
 		s.wake(t, s.upTo(2*gateLag))
 	}
+}
+
+// move moves a tenant's window to the next day, and once a day again.
+func (s *simulation) move(t *simTenant) {
+	if t.gone {
+		return
+	}
+	opens := s.now.Add(36 * time.Hour)
+	t.record.Moved = s.now
+	t.record.Schedule.Window = maintenance.Window{Begin: int64(opens.Hour() * 3600), Open: 1800, Days: 1 << opens.Weekday()}
+	if t.seen >= 0 {
+		s.show(t)
+	}
+	s.after(24*time.Hour, func() { s.move(t) })
 }
 
 func (s *simulation) remove(t *simTenant) {

@@ -16,6 +16,8 @@ type tenants struct {
 	updated int
 	// updating take a slot: they change, or may have begun to.
 	updating names
+	// holding hold up the step: all of them but those that didn't begin and are tried again.
+	holding int
 	// broken by the offer.
 	broken names
 	// proved have the offer, were Ready before and with it, and aren't broken.
@@ -28,7 +30,7 @@ type tenants struct {
 	// first are those that rollout.first selects and that hold up all others.
 	first int
 	// base are those that a step's percentage is of; has those of them that have the offer
-	// or may have it; left those that can still get it.
+	// or may have it; left those that can still get it, and are waited for.
 	base, has, left int
 	// settled is when the last change to the offer was over.
 	settled time.Time
@@ -74,8 +76,13 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	has := r.Accepted == s.Offer
 	selected := u.selects(r)
 	state, next := r.Schedule.At(now)
-	if a != nil && !has && (state != maintenance.Open || a.Offer != s.Offer) && a.withdraw(now) {
-		t.changed = true
+	switch {
+	case a == nil || has:
+	case a.Offer != s.Offer:
+		t.changed = a.withdraw(now) || t.changed
+	case state != maintenance.Open && now.Before(a.Until):
+		// It didn't begin while it could. Nobody waits for one that closes its window each time.
+		a.Until, t.changed = now, true
 	}
 
 	unseen := a != nil && !has && a.unseen(r.Accepted, now)
@@ -89,6 +96,9 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	case underWay:
 		t.updating.add(r)
 		t.look(until)
+	}
+	if underWay || unseen && a.Tries == 0 {
+		t.holding++
 	}
 	failing, counts := r.failing()
 	if failing && now.Before(counts) {
@@ -123,24 +133,33 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
-	case selected && (underWay || (waits || unseen && a.Tries == 0) && s.waitsForFirst(now)):
+	case selected && (underWay || (waits || unseen && a.Tries == 0) && s.patient(now)):
 		t.first++
 	case selected:
 	default:
 		t.base++
 		if has || unseen {
 			t.has++
-		} else if waits {
+		} else if waits && t.waitsForWindow(s, r, state, now) {
 			t.left++
 		}
 	}
 }
 
-// waitsForFirst reports whether tenants that rollout.first selects still hold up all others
-// before they begin. Whoever may write a claim may select it, and see to it that it never
-// begins.
-func (s *State) waitsForFirst(now time.Time) bool {
-	return s.Since.IsZero() || now.Before(s.Since.Add(firstWithin))
+// waitsForWindow reports whether a step still waits for a tenant in a state of its schedule.
+// Where a claim has moved its window since the offer began, it may do so again and again.
+func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, now time.Time) bool {
+	moved := state == maintenance.Closed && !s.Since.IsZero() && r.Moved.After(s.Since)
+	if moved && s.patient(now) {
+		t.look(s.Since.Add(windowsWithin))
+	}
+	return !moved || s.patient(now)
+}
+
+// patient reports whether tenants still hold up others before they begin: whoever may write
+// a claim may have rollout.first select it, and see to it that it never begins.
+func (s *State) patient(now time.Time) bool {
+	return s.Since.IsZero() || now.Before(s.Since.Add(windowsWithin))
 }
 
 // addUpdated counts a tenant that has the offer.
@@ -164,7 +183,7 @@ func (t *tenants) room(s step) int { return (t.base*s.percent+99)/100 - t.has }
 
 // over reports whether a step has nobody left to wait for but by its soak.
 func (t *tenants) over(s step) bool {
-	return t.updating.n == 0 && t.first == 0 && (t.room(s) <= 0 || t.has > 0 && t.left == 0)
+	return t.holding == 0 && t.first == 0 && (t.room(s) <= 0 || t.has > 0 && t.left == 0)
 }
 
 // soaked is when a step that is over has been watched for long enough.

@@ -175,17 +175,17 @@ func plansFor(r tenant.Given, all []wire.Struct) []string {
 }
 
 // Plans returns the plans that EnvironmentConfigs hold, by name, and the names of those that
-// can't be used; and the name of the plan of claims that name none.
+// can't be used; and the name of the plan of claims that name none, "" where several are that.
 func Plans(all []wire.Struct) (usable map[string]plan.Plan, bad []string, byDefault string) {
 	usable = map[string]plan.Plan{}
-	byDefault = plan.Default
+	defaults := sets.New[string]()
 	for _, s := range all {
 		name := nameOf(s)
 		if name == "" {
 			continue
 		}
 		if s.String("metadata", "labels", labelDefaultPlan) == "true" {
-			byDefault = name
+			defaults.Insert(name)
 		}
 		p, err := planOf(s)
 		if _, twice := usable[name]; twice || err != nil {
@@ -196,6 +196,12 @@ func Plans(all []wire.Struct) (usable map[string]plan.Plan, bad []string, byDefa
 	}
 	for _, name := range bad {
 		delete(usable, name)
+	}
+	switch defaults.Len() {
+	case 0:
+		byDefault = plan.Default
+	case 1:
+		byDefault, _ = defaults.PopAny()
 	}
 	return usable, bad, byDefault
 }

@@ -84,7 +84,7 @@ func Input(s *structpb.Struct) (inputv1alpha1.Input, error) {
 }
 
 // InputOf returns the function's input in a step of a Composition. It reports false for
-// another function's, and for one that can't be used. A step without one has an empty one.
+// another function's, and for one that has a mistake. A step without one has an empty one.
 func InputOf(step wire.Struct) (inputv1alpha1.Input, bool) {
 	given, err := wire.Object("input", step.Value("input"))
 	if err != nil || len(given) == 0 {

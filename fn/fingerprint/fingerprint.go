@@ -29,9 +29,7 @@ func OfOffer(offer v1alpha1.ChannelOffer, with ...any) (string, error) {
 		if err := json.Unmarshal(raw, &decoded); err != nil {
 			return "", fmt.Errorf("spec.offer: cannot be read as JSON: %w", err)
 		}
-		// What is empty at the top, such as a chart of which nothing is offered, offers
-		// nothing. Inside of values emptiness has a meaning.
-		raw, err = json.Marshal(withoutEmpty(decoded, 2))
+		raw, err = json.Marshal(withoutEmpty(decoded))
 		if err != nil {
 			return "", err
 		}
@@ -50,14 +48,20 @@ func Of(v any) string {
 	return digest
 }
 
-// withoutEmpty takes empty objects out of some levels of an object.
-func withoutEmpty(v any, levels int) any {
+// free is the field with the values of charts, wherever it is. In these emptiness has a meaning.
+const free = "values"
+
+// withoutEmpty takes empty objects out of an object, such as a chart of which nothing is
+// offered, or a field that a release has added. In lists and in values of charts they stay.
+func withoutEmpty(v any) any {
 	m, ok := v.(map[string]any)
-	if !ok || levels == 0 {
+	if !ok {
 		return v
 	}
 	for key, in := range m {
-		in = withoutEmpty(in, levels-1)
+		if key != free {
+			in = withoutEmpty(in)
+		}
 		if of, ok := in.(map[string]any); in == nil || ok && len(of) == 0 {
 			delete(m, key)
 		}

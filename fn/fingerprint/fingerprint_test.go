@@ -1,11 +1,15 @@
 package fingerprint
 
 import (
+	"encoding/json"
+	"reflect"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
 func TestOfOffer(t *testing.T) {
@@ -53,5 +57,57 @@ func TestOfOffer(t *testing.T) {
 	}
 	if _, err := OfOffer(offer("", "{")); err == nil {
 		t.Error("values that aren't JSON have a digest")
+	}
+}
+
+// TestUnsetFields: a field that nobody has set is in no fingerprint, wherever it is, so a release with a new field begins no
+// rollout.
+func TestUnsetFields(t *testing.T) {
+	for name, typ := range map[string]reflect.Type{
+		"input": reflect.TypeFor[inputv1alpha1.Input](), "plan": reflect.TypeFor[inputv1alpha1.PlanData](), "offer": reflect.TypeFor[v1alpha1.ChannelOffer](),
+	} {
+		if got, want := Of(reflect.Zero(typ).Interface()), Of(struct{}{}); got != want {
+			t.Errorf("%s: without a field it has the fingerprint %s, want %s", name, got, want)
+		}
+		unset(t, name, typ, false, false)
+	}
+}
+
+// unset checks our structs in a type: with no field set, none is in the fingerprint. What is optional may have fields that
+// are required with it. In a list empty objects count.
+func unset(t *testing.T, at string, typ reflect.Type, optional, listed bool) {
+	t.Helper()
+	switch typ.Kind() {
+	case reflect.Pointer:
+		unset(t, at, typ.Elem(), true, listed)
+		return
+	case reflect.Slice, reflect.Map:
+		unset(t, at+"[]", typ.Elem(), true, true)
+		return
+	case reflect.Struct:
+	default:
+		return
+	}
+	if !strings.Contains(typ.PkgPath(), "virtual-argocd") {
+		return
+	}
+	raw, err := json.Marshal(reflect.Zero(typ).Interface())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		t.Fatal(err)
+	}
+	if !listed {
+		withoutEmpty(fields)
+	}
+	for name, of := range fields {
+		if _, object := of.(map[string]any); object || !optional {
+			t.Errorf("%s.%s is in the fingerprint though nobody has set it: %s", at, name, raw)
+		}
+	}
+	for f := range typ.Fields() {
+		unset(t, at+"."+f.Name, f.Type, optional, listed)
 	}
 }

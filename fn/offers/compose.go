@@ -26,7 +26,7 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now ti
 		}}
 		return err
 	}
-	if err := configMap(composedState, tenant.ChannelState(c.name), channel.StateKey, memory{State: r.State, Published: p, LabelsAt: c.memory.LabelsAt}); err != nil {
+	if err := configMap(composedState, tenant.ChannelState(c.name), channel.StateKey, memory{State: r.State, Published: p, Inputs: c.inputOf, LabelsAt: c.memory.LabelsAt}); err != nil {
 		return err
 	}
 	for _, a := range r.State.Admitted {

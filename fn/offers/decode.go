@@ -50,8 +50,11 @@ type request struct {
 	secretsIn string
 	spec      v1alpha1.ChannelSpec
 	records   []channel.Record
-	// inputs of all Compositions.
-	inputs []inputv1alpha1.Input
+	// inputs of all Compositions, and their fingerprints by step of a Composition.
+	inputs  []inputv1alpha1.Input
+	inputOf map[string]string
+	// mistakes are the plans and Compositions that can't be used as they are now.
+	mistakes []string
 	// with is what goes with the offer, and digest that of both.
 	with   channel.With
 	digest string
@@ -63,6 +66,8 @@ type memory struct {
 	State channel.State `json:"state"`
 	// Published is what its tenants were told last.
 	Published channel.Published `json:"published"`
+	// Inputs are the fingerprints of the inputs that go with the offer, by step of a Composition.
+	Inputs map[string]string `json:"inputs,omitempty"`
 	// LabelsAt is when the tenants' records have the labels that rollout.first looks at.
 	LabelsAt time.Time `json:"labelsAt,omitzero"`
 }
@@ -89,7 +94,9 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 		return c, errUnread
 	}
 	c.setRecords(records)
-	c.setWith(environments, compositions)
+	c.setInputs(compositions)
+	c.setPlans(environments)
+	slices.Sort(c.mistakes)
 	c.digest, err = fingerprint.OfOffer(c.spec.Offer, c.with)
 	return c, err
 }
@@ -146,36 +153,72 @@ func (c *request) setRecords(found []wire.Struct) {
 	c.records = slices.CompactFunc(c.records, func(a, b channel.Record) bool { return a.Tenant == b.Tenant })
 }
 
-// setWith reads what goes with the offer: the platform's plans and inputs.
-func (c *request) setWith(environments, compositions []wire.Struct) {
-	plans, bad, byDefault := requests.Plans(environments)
-	c.with = channel.With{Plans: map[string]string{}, DefaultPlan: byDefault}
-	for name, p := range plans {
-		c.with.Plans[name] = fingerprint.Of(p.Data)
-	}
-	// While a plan has a mistake, its tenants keep what they have of it.
-	for _, name := range bad {
-		if was, ok := c.memory.Published.Plans[name]; ok {
-			c.with.Plans[name] = was
-		}
-	}
+// setInputs reads the function's inputs in all Compositions. One that has a mistake leaves the
+// one before in its place, which its tenants keep: a mistake is no other offer.
+func (c *request) setInputs(compositions []wire.Struct) {
 	inputs := map[string]inputv1alpha1.Input{}
+	c.inputOf = map[string]string{}
 	for _, s := range compositions {
-		kind := s.String("spec", "compositeTypeRef", "kind")
+		kind, name := s.String("spec", "compositeTypeRef", "kind"), s.String("metadata", "name")
 		if kind == v1alpha1.ChannelKind {
 			continue
 		}
 		for _, step := range s.List("spec", "pipeline") {
+			at := name + "/" + step.String("step")
+			was, had := c.memory.Inputs[at]
+			in, ours := requests.InputOf(step)
 			// In another kind's Composition a step without an input is another function's.
-			if in, ok := requests.InputOf(step); ok && (kind == v1alpha1.Kind || in.Kind != "") {
-				inputs[fingerprint.Of(in)] = in
+			ours = ours && (kind == v1alpha1.Kind || in.Kind != "")
+			switch {
+			case ours && (!had || mistake("input", tenant.Given{Input: in}) == nil):
+				digest := fingerprint.Of(in)
+				c.inputOf[at], inputs[digest] = digest, in
+			case had:
+				c.inputOf[at] = was
+				c.mistakes = append(c.mistakes, "Composition "+name)
 			}
 		}
 	}
-	c.with.Inputs = slices.Sorted(maps.Keys(inputs))
-	for _, digest := range c.with.Inputs {
+	c.with.Inputs = slices.Compact(slices.Sorted(maps.Values(c.inputOf)))
+	for _, digest := range slices.Sorted(maps.Keys(inputs)) {
 		c.inputs = append(c.inputs, inputs[digest])
 	}
+}
+
+// setPlans reads the plans. While one has a mistake, the one before goes with the offer.
+func (c *request) setPlans(environments []wire.Struct) {
+	plans, bad, byDefault := requests.Plans(environments)
+	c.with.Plans, c.with.DefaultPlan = map[string]string{}, cmp.Or(byDefault, c.memory.Published.DefaultPlan)
+	for name, p := range plans {
+		c.with.Plans[name] = fingerprint.Of(p.Data)
+		if c.refuses(p) {
+			bad = append(bad, name)
+		}
+	}
+	for _, name := range bad {
+		if was, ok := c.memory.Published.Plans[name]; ok {
+			c.with.Plans[name] = was
+			c.mistakes = append(c.mistakes, "plan "+name)
+		}
+	}
+}
+
+// refuses reports whether no tenant can have a plan.
+func (c *request) refuses(p plan.Plan) bool {
+	return len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, func(in inputv1alpha1.Input) bool {
+		return mistake("plan ", tenant.Given{Input: in, Plan: p}) == nil
+	})
+}
+
+// mistake returns the error of the smallest claim with what the platform gives, where it begins
+// with whose mistake it is.
+func mistake(whose string, g tenant.Given) error {
+	g.XRName, g.Claim = "a", tenant.Claim{Namespace: "a", Name: "a"}
+	_, err := resolve.Tenant(g)
+	if err != nil && strings.HasPrefix(err.Error(), whose) {
+		return err
+	}
+	return nil
 }
 
 // check refuses what no tenant can have. What a single one can't have is said there.
@@ -188,8 +231,7 @@ func (c *request) check() error {
 	}
 	offer := tenant.Offer{Channel: c.name, ChannelOffer: c.spec.Offer}
 	for _, in := range append([]inputv1alpha1.Input{{}}, c.inputs...) {
-		_, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: in, Offer: offer})
-		if err != nil && strings.HasPrefix(err.Error(), offer.At("")) {
+		if err := mistake(offer.At(""), tenant.Given{Input: in, Offer: offer}); err != nil {
 			return errors.New(strings.TrimPrefix(err.Error(), "channel "+c.name+": "))
 		}
 	}

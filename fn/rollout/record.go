@@ -7,6 +7,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -25,6 +26,12 @@ func RecordOf(o tenant.Observed) channel.Record {
 func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
+	switch {
+	case t.Standing.Schedule.Window == maintenance.Window{}:
+		r.Moved = time.Time{}
+	case t.Standing.Asked:
+		r.Moved = now
+	}
 	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR, t.Standing.Labels), t.Standing.Schedule
 	if t.Claim.Name != "" {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name

@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/crossplane/function-sdk-go/resource"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -70,6 +72,66 @@ func TestRecord(t *testing.T) {
 			}
 			if r.Tenant != "a" || r.Claim != "n/a" || len(r.Labels) != 1 || r.Labels["tier"] != "internal" {
 				t.Errorf("\n%s\nthe record isn't the tenant's: %+v", tc.reason, r)
+			}
+		})
+	}
+}
+
+// TestRecordMoved: it is on record when a claim has moved its window, and not when the platform has.
+func TestRecordMoved(t *testing.T) {
+	long := testNow.Add(-time.Hour)
+	window := maintenance.Window{Begin: 3600, Open: 3600, Days: 127}
+	for name, tc := range map[string]struct {
+		reason string
+		asked  bool
+		window maintenance.Window
+		want   time.Time
+	}{
+		"Claim":    {"The claim has moved it.", true, window, testNow},
+		"Platform": {"Its plan has.", false, window, long},
+		"Removed":  {"There is none any more.", true, maintenance.Window{}, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			was, err := json.Marshal(channel.Record{Tenant: "a", Phase: v1alpha1.PhaseReady, Since: long, Moved: long})
+			if err != nil {
+				t.Fatal(err)
+			}
+			te := tenant.Tenant{Decision: &tenant.Decision{}, Observed: tenant.Observed{Now: testNow, Composed: map[string]wire.Composed{
+				tenant.ChannelRecord: {Struct: wire.Of(&structpb.Struct{Fields: map[string]*structpb.Value{"data": structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
+					channel.RecordKey: structpb.NewStringValue(string(was)),
+				}})}})},
+			}}}
+			te.Standing.Asked, te.Standing.Schedule.Window = tc.asked, tc.window
+			if got := Record(te, v1alpha1.PhaseReady, "").Moved; !got.Equal(tc.want) {
+				t.Errorf("%s\nwant %s, got %s", tc.reason, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestAsked: what a claim does that moves its window is told from what the platform does.
+func TestAsked(t *testing.T) {
+	was := tenant.Accepted{Spec: tenant.Ask{Plan: "small", Channel: "stable", Maintenance: open}}
+	for name, tc := range map[string]struct {
+		was    *tenant.Accepted
+		change func(*tenant.Accepted)
+		want   bool
+	}{
+		"New":      {nil, func(*tenant.Accepted) {}, true},
+		"Nothing":  {&was, func(*tenant.Accepted) {}, false},
+		"Platform": {&was, func(a *tenant.Accepted) { a.Plan.Data.Maintenance = closed }, false},
+		"Values":   {&was, func(a *tenant.Accepted) { a.Spec.ArgoCDChartVersion = "2.0.0" }, false},
+		"Window":   {&was, func(a *tenant.Accepted) { a.Spec.Maintenance = closed }, true},
+		"Freeze":   {&was, func(a *tenant.Accepted) { a.Spec.Maintenance = frozen }, true},
+		"Plan":     {&was, func(a *tenant.Accepted) { a.Spec.Plan = "large" }, true},
+		"Channel":  {&was, func(a *tenant.Accepted) { a.Spec.Channel = "fast" }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked := was
+			tc.change(&asked)
+			_, s := Next(tc.was, asked, Moment{Now: testNow, Decide: decide})
+			if s.Asked != tc.want {
+				t.Errorf("want %t, got %t", tc.want, s.Asked)
 			}
 		})
 	}

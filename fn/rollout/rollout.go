@@ -32,7 +32,7 @@ type Moment struct {
 // Next returns what a tenant is to have now, of what was accepted for it, nil for nothing,
 // and what is asked for; and where it then stands with what the platform offers.
 func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepted, tenant.Standing) {
-	s := tenant.Standing{Schedule: schedule(asked)}
+	s := tenant.Standing{Schedule: schedule(asked), Asked: was == nil || !equal(windowOf(was.Spec), windowOf(asked.Spec))}
 	s.Name = m.Gate.Name
 	var next tenant.Accepted
 	switch {
@@ -63,6 +63,9 @@ func schedule(a tenant.Accepted) maintenance.Schedule {
 	}
 	return s
 }
+
+// windowOf is what a claim says that decides when it gets the platform's changes.
+func windowOf(a tenant.Ask) any { return []any{a.Channel, a.Plan, a.Maintenance} }
 
 // kept returns what a tenant has that takes its claim's changes, and nothing of the
 // platform's. Where the claim names another plan, it has that as it is now.

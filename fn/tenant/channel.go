@@ -58,6 +58,9 @@ type Standing struct {
 	// Took says that the tenant takes an offer now, and Unaffected that it changes nothing
 	// that runs.
 	Took, Unaffected bool
+	// Asked says that the claim is new, or has changed what decides about its window: its
+	// plan, its channel or its maintenance.
+	Asked bool
 	// Labels are the keys of those that the channel is to know of.
 	Labels []string
 	// Schedule says when the platform's changes may begin.

@@ -32,6 +32,14 @@ const pausedBy = "crossplane.io/paused"
 // or as the composite resource that it is there.
 func tenantAt(t *testing.T, stage, kind string) *unstructured.Unstructured {
 	t.Helper()
+	o := objectAt(t, stage, "X"+claim.GVK.Kind)
+	o.SetKind(kind)
+	return o
+}
+
+// objectAt is the first object of a golden file, which is of that kind.
+func objectAt(t *testing.T, stage, kind string) *unstructured.Unstructured {
+	t.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "render", "testdata", "golden", filepath.FromSlash(stage)+".yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -41,10 +49,9 @@ func tenantAt(t *testing.T, stage, kind string) *unstructured.Unstructured {
 	if err := yaml.Unmarshal([]byte(first), &o.Object); err != nil {
 		t.Fatal(err)
 	}
-	if o.GetKind() != "X"+claim.GVK.Kind {
+	if o.GetKind() != kind {
 		t.Fatalf("the first object of %s is of kind %s", stage, o.GetKind())
 	}
-	o.SetKind(kind)
 	o.SetGeneration(1)
 	return o
 }
@@ -297,6 +304,74 @@ func reasons(t *testing.T) []string {
 		return true
 	})
 	return out
+}
+
+// TestHealthOfChannels asks about a channel in each of its states, as the function writes it.
+func TestHealthOfChannels(t *testing.T) {
+	settings := argocd.NewSettings(t, hostSettings)
+	const all = "all 1 tenants have the offer"
+	cases := map[string]struct {
+		reason  string
+		change  func(o *unstructured.Unstructured)
+		status  string
+		message string
+	}{
+		"Complete": {"Every tenant has the offer.", nil, "Healthy", all},
+		"Fresh": {"Crossplane has not looked yet.", func(o *unstructured.Unstructured) { delete(o.Object, "status") },
+			"Progressing", "Waiting for Crossplane"},
+		"NoFunction": {"Nobody has said anything of it but Crossplane.", func(o *unstructured.Unstructured) {
+			set(t, o, map[string]any{}, "status")
+			say(t, o, claim.Synced, "True", "ReconcileSuccess", "")
+		}, "Progressing", "Waiting for Crossplane"},
+		"ChangeNotSeen": {"What is said is about the offer before the last sync.", func(o *unstructured.Unstructured) {
+			say(t, o, claim.Synced, "True", "ReconcileSuccess", "")
+			o.SetGeneration(2)
+		}, "Progressing", "Waiting for Crossplane"},
+		"RollingOut": {"Tenants change.", func(o *unstructured.Unstructured) {
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "1 of 9 tenants have the offer")
+			say(t, o, v1alpha1.ConditionProgressing, "True", v1alpha1.ReasonUpdatingTenants, "step 1 of 4, 1 percent: change or may begin to: acme/shop")
+		}, "Progressing", "acme/shop"},
+		"Waits": {"Tenants wait for their windows.", func(o *unstructured.Unstructured) {
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "8 of 9 tenants have the offer")
+			say(t, o, v1alpha1.ConditionProgressing, "True", v1alpha1.ReasonWaitingForTenants, "wait for their windows: acme/shop")
+		}, "Progressing", "wait for their windows: acme/shop"},
+		"Paused": {"The platform has paused it.", func(o *unstructured.Unstructured) {
+			set(t, o, true, "spec", "paused")
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "1 of 9 tenants have the offer")
+			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonPaused, "paused, set paused to false to go on")
+		}, "Suspended", "set paused to false"},
+		"PausedByAnnotation": {"Somebody keeps Crossplane from it.", func(o *unstructured.Unstructured) {
+			o.SetAnnotations(map[string]string{pausedBy: "true"})
+		}, "Suspended", pausedBy},
+		"Halted": {"Too many are broken, also where it is paused.", func(o *unstructured.Unstructured) {
+			set(t, o, true, "spec", "paused")
+			say(t, o, v1alpha1.ConditionHalted, "True", v1alpha1.ReasonTenantsBroken, "acme/shop (Degraded) broke: edit the offer")
+			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonHalted, "halted since")
+		}, "Degraded", "acme/shop (Degraded) broke"},
+		"Unusable": {"It has a mistake, and tenants keep what they have.", func(o *unstructured.Unstructured) {
+			say(t, o, claim.SpecAccepted, "False", v1alpha1.ReasonInvalidSpec, "spec.offer.argocd.version: there is no such field")
+		}, "Degraded", "there is no such field"},
+		"NotApplied": {"Crossplane can't do what it should.", func(o *unstructured.Unstructured) {
+			say(t, o, claim.Synced, "False", "ReconcileError", "received message larger than max")
+		}, "Degraded", "larger than max"},
+		"LastStep": {"As many have the offer as the platform wants.", func(o *unstructured.Unstructured) {
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonLastStep, "5 of 9 tenants have the offer")
+			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonLastStep, "this is the last step: add one of 100 percent to go on")
+		}, "Healthy", "this is the last step"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := objectAt(t, "channel/3-one-tenant", v1alpha1.ChannelKind)
+			if tc.change != nil {
+				tc.change(o)
+			}
+			status, message := settings.Health(t.Context(), t, o)
+			if status != tc.status || strings.Count(message, tc.message) != 1 {
+				t.Errorf("\n%s\nwant %s with %q, got %s: %s", tc.reason, tc.status, tc.message, status, message)
+			}
+		})
+	}
 }
 
 // TestHealthOfApplications asks the Argo CD on the host, and that of a customer whose settings are in the claim, about an

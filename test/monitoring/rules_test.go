@@ -116,7 +116,7 @@ func TestRules(t *testing.T) {
 }
 
 // nameless are the alerts that are about no customer.
-var nameless = []string{"VirtualArgoCDNotSeen"}
+var nameless = []string{"VirtualArgoCDNotSeen", "VirtualArgoCDChannelLarge"}
 
 // namesCustomer holds an alert to naming the customer that it is about, in its summary, and to telling what to do.
 func namesCustomer(t *testing.T, a *alert) {

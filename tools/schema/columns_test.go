@@ -1,0 +1,104 @@
+package schema
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apiextensions-apiserver/pkg/registry/customresource/tableconvertor"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// TestColumns holds the columns that kubectl shows against what the function says, with the API server's own code, and
+// against those that the documentation shows. Crossplane adds its own around ours.
+func TestColumns(t *testing.T) {
+	type cells map[string]any
+	for name, tc := range map[string]struct {
+		reason, xrd, golden string
+		change              func(status map[string]any)
+		want                cells
+		doc                 string
+	}{
+		"Channel": {
+			"A channel of one tenant, as the function writes it.", ChannelXRDFile, "channel/3-one-tenant.yaml", nil,
+			cells{"OFFER": "a digest", "PERCENT": int64(100), "UPDATED": int64(1), "UPDATING": int64(0), "DEGRADED": int64(0), "HALTED": "False"},
+			"docs/channels.md",
+		},
+		"HaltedChannel": {
+			"Each number is in its column.", ChannelXRDFile, "channel/3-one-tenant.yaml", func(status map[string]any) {
+				status["percent"], status["tenants"] = int64(10), map[string]any{"total": int64(1000), "updated": int64(97), "updating": int64(3), "degraded": int64(2), "waitingForWindow": int64(12), "frozen": int64(4)}
+				for _, c := range status["conditions"].([]any) {
+					if c := c.(map[string]any); c["type"] == "Halted" {
+						c["status"] = "True"
+					}
+				}
+			},
+			cells{"OFFER": "a digest", "PERCENT": int64(10), "UPDATED": int64(97), "UPDATING": int64(3), "DEGRADED": int64(2), "HALTED": "True"},
+			"docs/channels.md",
+		},
+		"Tenant": {
+			"A new tenant of a channel, as the function writes it.", XRDFile, "channel/2-new-tenant.yaml", nil,
+			cells{"PHASE": "Pending", "ACCEPTED": "True", "PROGRESS": int64(0), "PLAN": "standard", "ARGOCD": nil, "KUBERNETES": nil, "UPDATE": false, "URL": nil},
+			"README.md",
+		},
+		"TenantThatWaits": {
+			"One that waits for its turn.", XRDFile, "smallest/5-ready.yaml", func(status map[string]any) { status["channel"] = map[string]any{"updateAvailable": true} },
+			cells{"PHASE": "Ready", "ACCEPTED": "True", "PROGRESS": int64(100), "PLAN": "standard", "ARGOCD": "v3.4.4", "KUBERNETES": "v1.36.0", "UPDATE": true, "URL": "https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc"},
+			"README.md",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := xrd{}
+			read(t, tc.xrd, &x)
+			columns := x.Spec.Versions[0].PrinterColumns
+			data, err := os.ReadFile(filepath.Join(root, "test/render/testdata/golden", tc.golden))
+			if err != nil {
+				t.Fatal(err)
+			}
+			first, _, _ := strings.Cut(strings.TrimPrefix(string(data), "---\n"), "\n---\n")
+			o := &unstructured.Unstructured{}
+			if err := yaml.Unmarshal([]byte(first), &o.Object); err != nil {
+				t.Fatal(err)
+			}
+			status := o.Object["status"].(map[string]any)
+			if tc.change != nil {
+				tc.change(status)
+			}
+			if offer, ok := status["offer"].(string); ok && tc.xrd == ChannelXRDFile {
+				tc.want["OFFER"] = offer
+			}
+			convertor, err := tableconvertor.New(columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			table, err := convertor.ConvertToTable(t.Context(), o, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, shown := cells{}, []string{}
+			for i, c := range columns {
+				// The first cell is the name.
+				got[c.Name] = table.Rows[0].Cells[i+1]
+				if c.Priority == 0 {
+					shown = append(shown, c.Name)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
+			}
+			doc, err := os.ReadFile(filepath.Join(root, tc.doc))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.ContainsFunc(strings.Split(string(doc), "\n"), func(line string) bool {
+				return strings.Contains(strings.Join(strings.Fields(line), " "), strings.Join(shown, " "))
+			}) {
+				t.Errorf("%s doesn't show the columns %s", tc.doc, strings.Join(shown, " "))
+			}
+		})
+	}
+}

@@ -453,7 +453,7 @@ func (e *engine) setWorkload(name string, change func(*proxy.Workload)) {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	seen, _ := proxy.ReadSummary(map[string]string{"workloads": field(o, "status", "atProvider", "manifest", "data").GetFields()["workloads"].GetStringValue()})
+	seen := proxy.ReadSummary(field(o, "status", "atProvider", "manifest", "data").GetFields()[proxy.SummaryWorkloads].GetStringValue())
 	for i := range summary {
 		w := &summary[i]
 		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Kind == w.Kind && s.Name == w.Name }); j >= 0 {

@@ -30,8 +30,8 @@ const maxWorkloads = 20
 
 // Keys of a summary's data.
 const (
-	// summaryWorkloads has the list of workloads, as JSON.
-	summaryWorkloads = "workloads"
+	// SummaryWorkloads has the list of workloads, as JSON.
+	SummaryWorkloads = "workloads"
 	// SummaryUnavailable has the names of those that aren't available, and SummaryStopped of
 	// those that are to have no replicas, with commas between; for queries, which read no
 	// JSON.
@@ -120,16 +120,20 @@ func Stopped(workloads []Workload) string {
 func Summary(workloads []Workload) (map[string]string, error) {
 	list, err := json.Marshal(workloads)
 	return map[string]string{
-		summaryWorkloads:   string(list),
+		SummaryWorkloads:   string(list),
 		SummaryUnavailable: keys(slices.DeleteFunc(slices.Clone(workloads), func(w Workload) bool { return w.Available })),
 		SummaryStopped:     Stopped(workloads),
 	}, err
 }
 
-// ReadSummary returns the workloads in the data of a summary.
-func ReadSummary(data map[string]string) ([]Workload, error) {
+// ReadSummary returns the workloads in the text at SummaryWorkloads of a summary; nil where that
+// isn't such a list.
+func ReadSummary(text string) []Workload {
 	var out []Workload
-	return out, json.Unmarshal([]byte(data[summaryWorkloads]), &out)
+	if json.Unmarshal([]byte(text), &out) != nil {
+		return nil
+	}
+	return out
 }
 
 var (

@@ -6,6 +6,7 @@ package wire
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -64,8 +65,14 @@ func (o Struct) Into(v any) error {
 // JSON returns the object as JSON.
 func (o Struct) JSON() ([]byte, error) { return o.s.MarshalJSON() }
 
-// Equal reports whether the object has the same fields as another.
-func (o Struct) Equal(s *structpb.Struct) bool { return proto.Equal(o.s, s) }
+// Equal reports whether a value of the request is the supplied one.
+func Equal(is *structpb.Value, want any) bool {
+	if object, ok := want.(map[string]any); ok {
+		return is.GetStructValue() != nil && maps.EqualFunc(is.GetStructValue().GetFields(), object, Equal)
+	}
+	v, err := structpb.NewValue(want)
+	return err == nil && proto.Equal(is, v)
+}
 
 // Has reports whether there is a value at the path that isn't null.
 func (o Struct) Has(path ...string) bool { return o.Value(path...).AsInterface() != nil }

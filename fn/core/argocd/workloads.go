@@ -129,15 +129,11 @@ func workloadsProblem(t tenant.Tenant) string {
 // observed all of them yet, or can't observe them now.
 func workloadHealth(t tenant.Tenant) ([]health, bool) {
 	m := t.Composed(tenant.Workloads).Get("status", "atProvider", "manifest")
-	var data map[string]string
 	// The summary may be one of other workloads, from before the values changed.
-	if workloadsProblem(t) != "" || m.String("metadata", "name") != summaryName(t) || m.Get("data").Into(&data) != nil {
+	if workloadsProblem(t) != "" || m.String("metadata", "name") != summaryName(t) {
 		return nil, false
 	}
-	summary, err := proxy.ReadSummary(data)
-	if err != nil {
-		return nil, false
-	}
+	summary := proxy.ReadSummary(m.String("data", proxy.SummaryWorkloads))
 	out := make([]health, 0, len(t.Workloads))
 	for _, w := range t.Workloads {
 		i := slices.IndexFunc(summary, func(is proxy.Workload) bool { return is.Kind == w.Kind && is.Name == w.Name })

@@ -13,7 +13,6 @@ import (
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
-	"google.golang.org/protobuf/types/known/structpb"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -37,8 +36,7 @@ const (
 // Differs reports whether a Release has another chart version or other values.
 func Differs(release wire.Composed, c tenant.Chart) bool {
 	is := release.Get("spec", "forProvider")
-	values, err := structpb.NewStruct(c.Values)
-	return is.String("chart", "version") != c.Version || err != nil || !is.Get("values").Equal(values)
+	return is.String("chart", "version") != c.Version || !wire.Equal(is.Value("values"), c.Values)
 }
 
 // New returns what the Releases of a tenant have in common, for a ProviderConfig.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
@@ -86,6 +87,46 @@ func TestBreak(t *testing.T) {
 	}
 	if f.Has(Slow, "a") {
 		t.Error("a healed tenant has a fault")
+	}
+}
+
+func TestFaultsOfAVersion(t *testing.T) {
+	f := NewFaults(1)
+	f.SetVersion(UpgradeDegrades, "1.2.3")
+	for version, want := range map[string]bool{"1.2.3": true, "1.2.4": false, "": false} {
+		if got := f.hasAt(UpgradeDegrades, "a", version); got != want {
+			t.Errorf("a change to %q degrades: %t", version, got)
+		}
+	}
+	if f.hasAt(UpgradeFails, "a", "1.2.3") || f.Has(UpgradeDegrades, "a") {
+		t.Error("another fault, or no change, was given")
+	}
+	f.SetVersion(UpgradeDegrades, "")
+	if f.hasAt(UpgradeDegrades, "a", "1.2.3") || f.hasAt(UpgradeDegrades, "a", "") {
+		t.Error("a version has a fault that was taken from it")
+	}
+	f.Give(UpgradeDegrades, "a")
+	if !f.hasAt(UpgradeDegrades, "a", "1.2.4") {
+		t.Error("a tenant with a fault has it not at each version")
+	}
+}
+
+// TestListen: each change of faults is told, with the tenant that it is about.
+func TestListen(t *testing.T) {
+	f, got := NewFaults(1), []string{}
+	stop := f.listen(func(tenant string) { got = append(got, tenant) })
+	f.Set(Slow, 1)
+	f.SetVersion(UpgradeFails, "1.2.3")
+	f.Break("a", proxy.Workload{Name: "argocd-redis"})
+	f.Mend("b", "argocd-redis")
+	f.Give(Slow, "c")
+	f.Take(Slow, "c")
+	f.Take(Slow, "c")
+	f.Heal("d")
+	stop()
+	f.Heal("e")
+	if d := cmp.Diff([]string{"", "", "a", "b", "c", "c", "d"}, got); d != "" {
+		t.Error(d)
 	}
 }
 

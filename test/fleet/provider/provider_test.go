@@ -150,7 +150,7 @@ func TestHelm(t *testing.T) {
 		ready: func(context.Context) error { return problem },
 	}
 	h.records.MaxHistory = 3
-	chart := &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0", APIVersion: chart.APIVersionV2}}
+	chart := &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0+a", APIVersion: chart.APIVersionV2}}
 	last := func() *release.Release {
 		r, err := h.records.Last(h.name)
 		if err != nil {
@@ -161,6 +161,9 @@ func TestHelm(t *testing.T) {
 	is := func(what string, revision int, status release.Status, value string) {
 		t.Helper()
 		r := last()
+		if r.Labels[versionLabel] != "1.0.0_a" {
+			t.Errorf("%s: the record's labels are %v", what, r.Labels)
+		}
 		if r.Version != revision || r.Info.Status != status || r.Config["key"] != value {
 			t.Errorf("%s: revision %d, %s, %v; want %d, %s, %s", what, r.Version, r.Info.Status, r.Config["key"], revision, status, value)
 		}

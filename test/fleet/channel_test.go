@@ -321,8 +321,9 @@ func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]rel
 	}
 	out := map[releaseKey]releaseState{}
 	for _, r := range list.Items {
-		chart, _, _ := unstructured.NestedStringMap(r.Object, "spec", "forProvider", "chart")
-		out[releaseKey{r.GetLabels()["crossplane.io/claim-name"], chart["name"]}] = releaseState{chart["version"], r.GetUID(), r.GetGeneration()}
+		chart, _, _ := unstructured.NestedString(r.Object, "spec", "forProvider", "chart", "name")
+		version, _, _ := unstructured.NestedString(r.Object, "spec", "forProvider", "chart", "version")
+		out[releaseKey{r.GetLabels()["crossplane.io/claim-name"], chart}] = releaseState{version, r.GetUID(), r.GetGeneration()}
 	}
 	if len(out) != 2*o.n {
 		t.Fatalf("%d Releases, want two for each of %d tenants: %v", len(out), o.n, slices.Collect(maps.Keys(out)))

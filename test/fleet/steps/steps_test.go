@@ -53,9 +53,9 @@ func TestProblems(t *testing.T) {
 			return r
 		}, "a/t9 wasn't Ready since, but Degraded: broken"},
 		"Unaffected": {func(r []channel.Record) []channel.Record {
-			new := record("t10", 1, 1)
-			new.Before, new.Ready = "", time.Time{}
-			return append(r, new)
+			extra := record("t10", 1, 1)
+			extra.Before, extra.Ready = "", time.Time{}
+			return append(r, extra)
 		}, ""},
 		"BeforeTheSoak": {func(r []channel.Record) []channel.Record {
 			r[3] = record("t2", 49, 60)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
@@ -134,9 +136,10 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 		// The test's own context is done by now.
 		ctx := context.WithoutCancel(ctx)
 		faults.SetVersion(provider.UpgradeDegrades, "")
-		claims := watch(ctx, t, claimKind, channelNamespace, "")
+		claims, namespaces := watch(ctx, t, claimKind, channelNamespace, ""), watch(ctx, t, namespaceKind, "", tenant.LabelTenant)
 		deleteAll(ctx, t, channelNamespace)
 		claims.awaitNone(ctx, t, goneWithin)
+		namespaces.awaitNone(ctx, t, goneWithin)
 		if err := channels.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
@@ -148,7 +151,8 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
 }
 
-// offer offers a version of the chart argo-cd. The channel's status is about that when this returns.
+// offer offers a version of the chart argo-cd. The channel's status is about that when this returns: Crossplane writes the conditions after
+// the rest of it.
 func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	before, _, err := o.status(ctx)
@@ -160,8 +164,8 @@ func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
 		t.Fatal(err)
 	}
 	eventually.True(ctx, t, seenWithin, "the channel offers "+version, func(ctx context.Context) (bool, string) {
-		s, _, err := o.status(ctx)
-		return err == nil && s.Offer != before.Offer, fmt.Sprintf("%+v %v", s, err)
+		s, conditions, err := o.status(ctx)
+		return err == nil && s.Offer != before.Offer && meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionComplete), fmt.Sprintf("%+v %v %v", s, conditions, err)
 	})
 	fmt.Println("The channel offers", version)
 }

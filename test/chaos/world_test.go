@@ -4,10 +4,7 @@ package chaos
 
 import (
 	"context"
-	"strings"
 	"time"
-
-	corev1 "k8s.io/api/core/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
@@ -57,9 +54,5 @@ func partOf(s schedule.Step, id func() string) parts.Part {
 // crossplane is the namespace of Crossplane and what it runs.
 const crossplane = "crossplane-system"
 
-// labelled are the pods of the platform with a label whose value ends so: Crossplane puts the organisation before.
-func labelled(label, value string) parts.Part {
-	return pods.Of("", func(pod corev1.Pod) bool {
-		return pod.Namespace == crossplane && strings.HasSuffix(pod.Labels[label], value)
-	})
-}
+// labelled are the pods of the platform with a label whose value ends so.
+func labelled(label, value string) parts.Part { return pods.Labelled(crossplane, label, value) }

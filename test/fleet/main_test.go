@@ -5,6 +5,7 @@
 //
 //	make fleet               30 tenants, which are at rest for a minute
 //	make fleet TENANTS=1000 QUIET=15m
+//	make fleet TENANTS=1000 RUN=TestChannel
 package fleet
 
 import (
@@ -15,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
@@ -24,8 +26,9 @@ import (
 var (
 	host   *kube.Cluster
 	faults = provider.NewFaults(1)
-	// cluster is the name of the embedded cluster's cgroup.
-	cluster string
+	// cluster is the name of the embedded cluster, and providers are the simulated ones.
+	cluster   string
+	providers []parts.Provider
 )
 
 func TestMain(m *testing.M) {
@@ -55,7 +58,7 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	cluster = "vargo-" + config.Name
+	cluster = config.Name
 	if host, err = kube.New(c.Config); err != nil {
 		return 0, err
 	}
@@ -65,16 +68,17 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	running, ended := sync.WaitGroup{}, error(nil)
-	running.Go(func() {
-		if ended = simulated.Run(ctx); ended != nil {
-			fmt.Println("The simulated providers have ended:", ended)
-		}
-	})
+	providers = []parts.Provider{
+		parts.NewProvider("provider-helm", simulated.Helm), parts.NewProvider("provider-kubernetes", simulated.Kubernetes),
+	}
+	running := sync.WaitGroup{}
+	for _, p := range providers {
+		running.Go(func() { p.Keep(ctx) })
+	}
 	code := m.Run()
 	stop()
 	running.Wait()
-	return code, ended
+	return code, nil
 }
 
 // setting reads a variable of the environment.
@@ -93,3 +97,6 @@ func setting[T any](t *testing.T, name string, byDefault T, parse func(string) (
 
 // goneWithin is the time that many tenants have to be deleted.
 const goneWithin = 30 * time.Minute
+
+// each is how long something may take that all of n tenants do at once.
+func each(n int) time.Duration { return 10*time.Minute + time.Duration(n)*5*time.Second }

@@ -183,13 +183,13 @@ func TestProcesses(t *testing.T) {
 // TestPods: pods are remembered, and only those that are selected are killed.
 func TestPods(t *testing.T) {
 	pod := func(name string) *corev1.Pod {
-		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID("uid-of-" + name)}}
+		return &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: name, UID: types.UID("uid-of-" + name), Labels: map[string]string{"of": "acme-" + name}}}
 	}
 	client := fake.NewClientset(pod("one"), pod("two"))
 	p := NewPods(Machine{cgroup: "/no-such-cluster"}, client)
 	ctx, stop := context.WithCancel(t.Context())
 	go p.Follow(ctx)
-	part := p.Of("", func(pod corev1.Pod) bool { return pod.Name == "one" })
+	part := p.Labelled("a", "of", "one")
 	for deadline := time.Now().Add(10 * time.Second); len(part.(podPart).selected()) != 1; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the pods weren't read")
@@ -204,8 +204,10 @@ func TestPods(t *testing.T) {
 	if _, err := part.Stop(t.Context()); !errors.Is(err, ErrNotThere) {
 		t.Errorf("a pod without processes: %v", err)
 	}
-	if err := p.Of("", func(corev1.Pod) bool { return false }).Kill(t.Context()); !errors.Is(err, ErrNotThere) {
-		t.Errorf("no pod: %v", err)
+	for _, none := range []Part{p.Labelled("b", "of", "one"), p.Labelled("a", "in", "one"), p.Labelled("a", "of", "acme")} {
+		if err := none.Kill(t.Context()); !errors.Is(err, ErrNotThere) {
+			t.Errorf("no pod: %v", err)
+		}
 	}
 	if list, err := client.CoreV1().Pods("a").List(t.Context(), metav1.ListOptions{}); err != nil || len(list.Items) != 1 || list.Items[0].Name != "two" {
 		t.Errorf("these pods are left: %v, %v", list.Items, err)

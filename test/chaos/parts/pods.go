@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,14 @@ func (p *Pods) Follow(ctx context.Context) {
 // Of returns the part that consists of those pods that are selected, or of the processes of one program in them; "" for all.
 func (p *Pods) Of(program string, are func(corev1.Pod) bool) Part {
 	return podPart{p, program, are}
+}
+
+// Labelled returns the part that consists of the pods of a namespace with a label whose value ends so: Crossplane puts the organisation before
+// the names of packages.
+func (p *Pods) Labelled(namespace, label, suffix string) Part {
+	return p.Of("", func(pod corev1.Pod) bool {
+		return pod.Namespace == namespace && strings.HasSuffix(pod.Labels[label], suffix)
+	})
 }
 
 type podPart struct {

@@ -29,10 +29,9 @@ func ReadAPIServer(ctx context.Context, client rest.Interface) (APIServer, error
 }
 
 func parseAPIServer(data []byte) (APIServer, error) {
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(data))
+	families, err := parse(data)
 	if err != nil {
-		return APIServer{}, fmt.Errorf("cannot parse the metrics of the API server: %w", err)
+		return APIServer{}, err
 	}
 	out := APIServer{
 		Requests: sums(families["apiserver_request_total"], "verb"),
@@ -44,6 +43,15 @@ func parseAPIServer(data []byte) (APIServer, error) {
 	delete(out.Requests, "WATCH")
 	delete(out.Requests, "CONNECT")
 	return out, nil
+}
+
+func parse(data []byte) (map[string]*dto.MetricFamily, error) {
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("cannot parse metrics: %w", err)
+	}
+	return families, nil
 }
 
 // sums adds up the values of a metric for each value of a label.

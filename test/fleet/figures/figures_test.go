@@ -39,6 +39,17 @@ func TestAPIServer(t *testing.T) {
 	}
 }
 
+func TestReconciles(t *testing.T) {
+	got, err := parseReconciles([]byte(`# TYPE controller_runtime_reconcile_total counter
+controller_runtime_reconcile_total{controller="composite/xvirtualargocds.virtualargocd.io",result="success"} 7
+controller_runtime_reconcile_total{controller="composite/xvirtualargocds.virtualargocd.io",result="error"} 1
+controller_runtime_reconcile_total{controller="claim/virtualargocds.virtualargocd.io",result="success"} 90
+`))
+	if err != nil || got != 8 {
+		t.Errorf("%v reconciles, %v; want 8", got, err)
+	}
+}
+
 func TestProgramOf(t *testing.T) {
 	for args, want := range map[string]string{
 		"/usr/local/bin/crossplane core start --circuit-breaker-burst=500": "Crossplane",

@@ -19,7 +19,7 @@ const (
 	NeverStarts Fault = "NeverStarts"
 	// UpgradeFails has a change of argo-cd not become ready until Helm gives up. Then the provider rolls it back.
 	UpgradeFails Fault = "UpgradeFails"
-	// UpgradeDegrades has Argo CD's API server fail after a change of argo-cd that Helm found ready.
+	// UpgradeDegrades has Argo CD's API server fail after a change of argo-cd that Helm found ready, until the next change.
 	UpgradeDegrades Fault = "UpgradeDegrades"
 	// Silent has a virtual cluster not answer.
 	Silent Fault = "Silent"
@@ -31,21 +31,29 @@ const (
 const SlowBy = 4
 
 // Faults say what goes wrong, and for whom. They can be changed at any time; the providers notice when they look at a
-// resource the next time. The same seed means the same tenants.
+// resource the next time, or are told to. The same seed means the same tenants.
 type Faults struct {
 	seed uint64
 
 	mu     sync.RWMutex
 	shares map[Fault]float64
+	// versions of argo-cd that have faults.
+	versions map[Fault]string
 	// given is how many times single tenants were given faults that they still have.
 	given map[string]map[Fault]int
 	// broken are workloads that are other than they should be, by tenant and name.
 	broken map[string]map[string]proxy.Workload
+	// listeners are told which tenant's faults have changed, "" for all tenants.
+	listeners map[int]func(tenant string)
+	listened  int
 }
 
 // NewFaults returns faults that nobody has yet.
 func NewFaults(seed uint64) *Faults {
-	return &Faults{seed: seed, shares: map[Fault]float64{}, given: map[string]map[Fault]int{}, broken: map[string]map[string]proxy.Workload{}}
+	return &Faults{
+		seed: seed, shares: map[Fault]float64{}, versions: map[Fault]string{},
+		given: map[string]map[Fault]int{}, broken: map[string]map[string]proxy.Workload{}, listeners: map[int]func(string){},
+	}
 }
 
 // Set gives a fault to a share of all tenants, from 0 to 1.
@@ -53,6 +61,16 @@ func (f *Faults) Set(fault Fault, share float64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.shares[fault] = share
+	f.tell("")
+}
+
+// SetVersion gives UpgradeFails or UpgradeDegrades to every change to a version of the chart argo-cd, in place of the version before; ""
+// for none.
+func (f *Faults) SetVersion(fault Fault, version string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.versions[fault] = version
+	f.tell("")
 }
 
 // Give gives a fault to one tenant.
@@ -63,6 +81,7 @@ func (f *Faults) Give(fault Fault, tenant string) {
 		f.given[tenant] = map[Fault]int{}
 	}
 	f.given[tenant][fault]++
+	f.tell(tenant)
 }
 
 // Take undoes one Give. A tenant has a fault until it was taken as often as given.
@@ -71,6 +90,7 @@ func (f *Faults) Take(fault Fault, tenant string) {
 	defer f.mu.Unlock()
 	if f.given[tenant][fault] > 0 {
 		f.given[tenant][fault]--
+		f.tell(tenant)
 	}
 }
 
@@ -84,6 +104,14 @@ func (f *Faults) Has(fault Fault, tenant string) bool {
 	return f.given[tenant][fault] > 0 || float64(h.Sum64()&math.MaxUint16)/(math.MaxUint16+1) < f.shares[fault]
 }
 
+// hasAt reports whether a tenant has a fault that is about a change of argo-cd to a version of its chart.
+func (f *Faults) hasAt(fault Fault, tenant, version string) bool {
+	f.mu.RLock()
+	is := f.versions[fault]
+	f.mu.RUnlock()
+	return is != "" && labelOf(is) == labelOf(version) || f.Has(fault, tenant)
+}
+
 // Break has one of a tenant's workloads be as given, whatever else holds: unavailable, missing or without replicas.
 func (f *Faults) Break(tenant string, w proxy.Workload) {
 	f.mu.Lock()
@@ -92,6 +120,7 @@ func (f *Faults) Break(tenant string, w proxy.Workload) {
 		f.broken[tenant] = map[string]proxy.Workload{}
 	}
 	f.broken[tenant][w.Name] = w
+	f.tell(tenant)
 }
 
 // Mend undoes the Break of one workload.
@@ -99,6 +128,7 @@ func (f *Faults) Mend(tenant, workload string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.broken[tenant], workload)
+	f.tell(tenant)
 }
 
 // Heal undoes each Break of a tenant, and takes from it what Give gave.
@@ -107,6 +137,29 @@ func (f *Faults) Heal(tenant string) {
 	defer f.mu.Unlock()
 	delete(f.broken, tenant)
 	delete(f.given, tenant)
+	f.tell(tenant)
+}
+
+// listen has told be called with each tenant whose faults change, and "" where those of all may have, until the caller stops it. It is called
+// with the lock held.
+func (f *Faults) listen(told func(tenant string)) (stop func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listened++
+	n := f.listened
+	f.listeners[n] = told
+	return func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.listeners, n)
+	}
+}
+
+// tell tells who listens. The caller holds the lock.
+func (f *Faults) tell(tenant string) {
+	for _, told := range f.listeners {
+		told(tenant)
+	}
 }
 
 func (f *Faults) brokenOf(tenant string) map[string]proxy.Workload {

@@ -27,6 +27,12 @@ type helm struct {
 	size int
 }
 
+// versionLabel is the label of Helm's records with the version of the chart, so that it is known without the record's content.
+const versionLabel = "virtualargocd.io/simulated-version"
+
+// labelOf returns a version as the value of a label, in Helm's own way.
+func labelOf(version string) string { return strings.ReplaceAll(version, "+", "_") }
+
 func newRecords(typed kubernetes.Interface, namespace string, most int) *storage.Storage {
 	records := storage.Init(driver.NewSecrets(typed.CoreV1().Secrets(namespace)))
 	records.MaxHistory = most
@@ -88,7 +94,8 @@ func (h helm) release(ctx context.Context, version int, chart *chart.Chart, valu
 	now := helmtime.Now()
 	next := &release.Release{
 		Name: h.name, Namespace: h.namespace, Version: version, Chart: chart, Config: values, Manifest: incompressible(h.size),
-		Info: &release.Info{FirstDeployed: now, LastDeployed: now, Status: pending, Description: string(pending)},
+		Labels: map[string]string{versionLabel: labelOf(chart.Metadata.Version)},
+		Info:   &release.Info{FirstDeployed: now, LastDeployed: now, Status: pending, Description: string(pending)},
 	}
 	if err := h.records.Create(next); err != nil {
 		return nil, fmt.Errorf("cannot write the record of the release: %w", err)

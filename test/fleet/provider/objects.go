@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -40,13 +41,18 @@ func (s *simulation) setUpObjects(_ context.Context, mgr ctrl.Manager, o control
 	return ctrl.NewControllerManagedBy(mgr).
 		Named(name).
 		For(&v1alpha2.Object{}, builder.WithPredicates(resource.DesiredStateChanged())).
-		// The only Object with a watch is that of the tenant's namespace.
+		// Of what Objects watch, only the tenant's namespace and the summary of its workloads change here.
 		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			id, ok := o.GetLabels()["virtualargocd.io/tenant"]
+			id, ok := o.GetLabels()[tenant.LabelTenant]
 			if !ok {
 				return nil
 			}
 			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: id + "-" + tenant.Namespace}}}
+		})).
+		Watches(&corev1.Secret{}, s.afterRecords()).
+		WatchesRawSource(source.Func(func(ctx context.Context, queue objectQueue) error {
+			s.watchFaults(ctx, mgr.GetClient(), queue)
+			return nil
 		})).
 		WithOptions(o.ForControllerRuntime()).
 		Complete(ratelimiter.NewReconciler(name, s.objectReconciler(mgr, name, o.PollInterval), o.GlobalRateLimiter))

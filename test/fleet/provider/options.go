@@ -35,7 +35,7 @@ type Durations struct {
 func Defaults() Options {
 	return Options{
 		Helm:       Flags{Poll: 10 * time.Minute, MaxReconcileRate: 100},
-		Kubernetes: Flags{Poll: 50 * time.Second, MaxReconcileRate: 100},
+		Kubernetes: Flags{Poll: 10 * time.Minute, MaxReconcileRate: 100},
 		Durations:  Durations{ControlPlane: 20 * time.Second, Restart: 10 * time.Second, ArgoCD: 15 * time.Second},
 		RecordSize: 100 << 10,
 		Faults:     NewFaults(1),

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
@@ -89,6 +90,46 @@ func TestBreak(t *testing.T) {
 	}
 }
 
+func TestFaultsOfAVersion(t *testing.T) {
+	f := NewFaults(1)
+	f.SetVersion(UpgradeDegrades, "1.2.3")
+	for version, want := range map[string]bool{"1.2.3": true, "1.2.4": false, "": false} {
+		if got := f.hasAt(UpgradeDegrades, "a", version); got != want {
+			t.Errorf("a change to %q degrades: %t", version, got)
+		}
+	}
+	if f.hasAt(UpgradeFails, "a", "1.2.3") || f.Has(UpgradeDegrades, "a") {
+		t.Error("another fault, or no change, was given")
+	}
+	f.SetVersion(UpgradeDegrades, "")
+	if f.hasAt(UpgradeDegrades, "a", "1.2.3") || f.hasAt(UpgradeDegrades, "a", "") {
+		t.Error("a version has a fault that was taken from it")
+	}
+	f.Give(UpgradeDegrades, "a")
+	if !f.hasAt(UpgradeDegrades, "a", "1.2.4") {
+		t.Error("a tenant with a fault has it not at each version")
+	}
+}
+
+// TestListen: each change of faults is told, with the tenant that it is about.
+func TestListen(t *testing.T) {
+	f, got := NewFaults(1), []string{}
+	stop := f.listen(func(tenant string) { got = append(got, tenant) })
+	f.Set(Slow, 1)
+	f.SetVersion(UpgradeFails, "1.2.3")
+	f.Break("a", proxy.Workload{Name: "argocd-redis"})
+	f.Mend("b", "argocd-redis")
+	f.Give(Slow, "c")
+	f.Take(Slow, "c")
+	f.Take(Slow, "c")
+	f.Heal("d")
+	stop()
+	f.Heal("e")
+	if d := cmp.Diff([]string{"", "", "a", "b", "c", "c", "d"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 // TestKubeconfig has the function read what a simulated virtual cluster publishes.
 func TestKubeconfig(t *testing.T) {
 	data, err := newKubeconfig()
@@ -109,7 +150,7 @@ func TestHelm(t *testing.T) {
 		ready: func(context.Context) error { return problem },
 	}
 	h.records.MaxHistory = 3
-	chart := &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0", APIVersion: chart.APIVersionV2}}
+	chart := &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0+a", APIVersion: chart.APIVersionV2}}
 	last := func() *release.Release {
 		r, err := h.records.Last(h.name)
 		if err != nil {
@@ -120,6 +161,9 @@ func TestHelm(t *testing.T) {
 	is := func(what string, revision int, status release.Status, value string) {
 		t.Helper()
 		r := last()
+		if r.Labels[versionLabel] != "1.0.0_a" {
+			t.Errorf("%s: the record's labels are %v", what, r.Labels)
+		}
 		if r.Version != revision || r.Info.Status != status || r.Config["key"] != value {
 			t.Errorf("%s: revision %d, %s, %v; want %d, %s, %s", what, r.Version, r.Info.Status, r.Config["key"], revision, status, value)
 		}

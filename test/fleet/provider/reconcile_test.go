@@ -265,7 +265,7 @@ func TestWorkloads(t *testing.T) {
 	object.Spec.ForProvider.Manifest.Raw = []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"argocd","name":"` +
 		proxy.SummaryName([]proxy.Workload{{Kind: "Deployment", Name: "argocd-server"}, {Kind: "Deployment", Name: "argocd-redis"}}) + `"}}`)
 	record := secret("vargo-a", "sh.helm.release.v1.argocd.v1", nil)
-	record.Labels = map[string]string{"owner": "helm", "name": "argocd", "version": "1", "status": "deployed"}
+	record.Labels = map[string]string{"owner": "helm", "name": "argocd", "version": "1", "status": "deployed", versionLabel: labelOf("1.2.3+a")}
 	s, mgr := simulate(t, object, record,
 		&kubernetesv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}, Spec: configOf("a-kubeconfig", tenant.ProxiedKey)},
 		secret("crossplane-system", "a-kubeconfig", map[string][]byte{tenant.ProxiedKey: []byte("a way")}),
@@ -273,7 +273,7 @@ func TestWorkloads(t *testing.T) {
 	r := s.objectReconciler(mgr, "objects", s.Kubernetes.Poll)
 	is := func(what, unavailable, stopped string, ready corev1.ConditionStatus) {
 		t.Helper()
-		settle(t, r, object.Name, s.Kubernetes.Poll)
+		settle(t, r, object.Name, notReadyPoll)
 		if err := mgr.client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 			t.Fatal(err)
 		}
@@ -296,6 +296,10 @@ func TestWorkloads(t *testing.T) {
 	record.Labels["status"], record.Labels["version"] = "deployed", "2"
 	update(t, mgr, record)
 	is("upgraded", "", "", corev1.ConditionTrue)
+	s.Faults.SetVersion(UpgradeDegrades, "1.2.3+a")
+	is("degraded by an upgrade to that version", "deployment.argocd-server", "", corev1.ConditionFalse)
+	s.Faults.SetVersion(UpgradeDegrades, "1.2.4")
+	is("another version degrades", "", "", corev1.ConditionTrue)
 	s.Faults.Give(UpgradeDegrades, "a")
 	is("degraded by the upgrade", "deployment.argocd-server", "", corev1.ConditionFalse)
 }
@@ -310,7 +314,7 @@ func TestNamespace(t *testing.T) {
 	object.Spec.ForProvider.Manifest.Raw = []byte(`{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"vargo-a","labels":{"a":"b"}}}`)
 	s, mgr := simulate(t, object, &kubernetesv1alpha1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "host"}})
 	r := s.objectReconciler(mgr, "objects", s.Kubernetes.Poll)
-	settle(t, r, object.Name, s.Kubernetes.Poll)
+	settle(t, r, object.Name, notReadyPoll)
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}}
 	if err := mgr.client.Get(t.Context(), client.ObjectKeyFromObject(namespace), namespace); err != nil || namespace.Labels["a"] != "b" {
 		t.Fatalf("the namespace is %v: %v", namespace, err)
@@ -324,7 +328,7 @@ func TestNamespace(t *testing.T) {
 	if err := mgr.client.Delete(t.Context(), object); err != nil {
 		t.Fatal(err)
 	}
-	settle(t, r, object.Name, s.Kubernetes.Poll)
+	settle(t, r, object.Name, notReadyPoll)
 	if err := mgr.client.Get(t.Context(), client.ObjectKeyFromObject(namespace), namespace); client.IgnoreNotFound(err) != nil || err == nil {
 		t.Errorf("the namespace is there: %v", err)
 	}

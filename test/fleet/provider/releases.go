@@ -249,7 +249,7 @@ func (e *externalRelease) ready(ctx context.Context, cr *v1beta1.Release) error 
 		return nil
 	case e.onHost:
 		takes = e.Faults.takes(e.tenant, e.Durations.Restart)
-	case e.last != nil && !takesBack(cr) && e.Faults.Has(UpgradeFails, e.tenant):
+	case e.last != nil && !takesBack(cr) && e.Faults.hasAt(UpgradeFails, e.tenant, cr.Spec.ForProvider.Chart.Version):
 		takes = math.MaxInt64
 	}
 	return wait(ctx, takes, p.WaitTimeout.Duration)

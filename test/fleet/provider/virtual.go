@@ -87,7 +87,7 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the name of the summary: %w", err)
 	}
-	status, revision, err := v.installed(ctx)
+	is, err := v.installed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -95,13 +95,13 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 	broken := v.Faults.brokenOf(id)
 	for i := range workloads {
 		w := &workloads[i]
-		if is, ok := broken[w.Name]; ok {
+		if given, ok := broken[w.Name]; ok {
 			kind := w.Kind
-			*w = is
+			*w = given
 			w.Kind = kind
 			continue
 		}
-		if w.Missing = status == ""; w.Missing {
+		if w.Missing = is.status == ""; w.Missing {
 			continue
 		}
 		w.Replicas, w.Available, w.Images = 1, true, map[string]string{"server": "quay.io/argoproj/argocd:simulated"}
@@ -109,22 +109,31 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 			continue
 		}
 		// Helm waits for it, and what fails is one workload of those that a change replaces.
-		if w.Available = status == release.StatusDeployed; status == release.StatusFailed || revision > 1 && v.Faults.Has(UpgradeDegrades, id) {
+		degraded := is.revision > 1 && v.Faults.hasAt(UpgradeDegrades, id, is.version)
+		if w.Available = is.status == release.StatusDeployed; is.status == release.StatusFailed || degraded {
 			w.Available, w.Why = false, `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
 		}
 	}
 	return proxy.Summary(workloads)
 }
 
-// installed returns status and revision of Argo CD's last Helm release, none if there is none. It reads them from the
-// provider's cache, not to put load on the host that is the virtual cluster's otherwise.
-func (v virtualObjects) installed(ctx context.Context) (status release.Status, revision int, err error) {
+// installed is what Helm has installed last.
+type installed struct {
+	status   release.Status
+	revision int
+	// version of the chart.
+	version string
+}
+
+// installed returns Argo CD's last Helm release, its zero value if there is none. It reads it from the provider's cache, not to put load on
+// the host that is the virtual cluster's otherwise.
+func (v virtualObjects) installed(ctx context.Context) (is installed, err error) {
 	records := &corev1.SecretList{}
 	err = v.local.List(ctx, records, client.InNamespace(v.namespace), client.MatchingLabels{"owner": "helm", "name": tenant.HelmArgoCD})
 	for _, r := range records.Items {
-		if n, err := strconv.Atoi(r.Labels["version"]); err == nil && n > revision {
-			status, revision = release.Status(r.Labels["status"]), n
+		if n, err := strconv.Atoi(r.Labels["version"]); err == nil && n > is.revision {
+			is = installed{status: release.Status(r.Labels["status"]), revision: n, version: r.Labels[versionLabel]}
 		}
 	}
-	return status, revision, err
+	return is, err
 }

@@ -1,0 +1,358 @@
+//go:build e2e
+
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/steps"
+)
+
+const (
+	// channelName is the name of the channel, and channelNamespace where the claims of its tenants are.
+	channelName      = "fleet"
+	channelNamespace = "fleet-channel"
+
+	// Versions of the chart argo-cd that are offered one after the other. They are higher than the one of the function's input.
+	goodVersion   = "9.3.8"
+	badVersion    = "9.3.9"
+	mendedVersion = "9.3.10"
+
+	// seenWithin is how long Crossplane may take to have a few objects looked at.
+	seenWithin = 2 * time.Minute
+)
+
+var channelKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "xargocdchannels"}
+
+// offered is a channel, and its tenants.
+type offered struct {
+	n        int
+	rollout  v1alpha1.ChannelRollout
+	stuckFor time.Duration
+	claims   crowd
+	table    *figures.Table
+}
+
+// TestChannel offers TENANTS of them a good version, which reaches all; a bad one, which stops at the second tenant that is Degraded, also
+// after everything was killed; and a mended one, which goes on.
+func TestChannel(t *testing.T) {
+	ctx, n := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi)
+	// A tenant may take longer where many others are told of the offer, too.
+	stuckFor := 2*time.Minute + time.Duration(n)*time.Second/2
+	o := &offered{n: n, stuckFor: stuckFor, table: figures.NewTable(fmt.Sprintf("%d tenants of a channel", n)), rollout: v1alpha1.ChannelRollout{
+		Steps:       []v1alpha1.ChannelStep{{Percent: 10, Soak: "20s"}, {Percent: 50, Soak: "20s"}, {Percent: 100}},
+		MaxUpdating: int32(max(3, n/10)),
+		HaltAfter:   v1alpha1.ChannelHalt{Degraded: 2, StuckFor: v1alpha1.Duration(fmt.Sprintf("%ds", int(stuckFor.Seconds())))},
+	}}
+	o.create(ctx, t)
+	before := o.releases(ctx, t)
+
+	began := time.Now()
+	o.offer(ctx, t, goodVersion)
+	o.reachesAll(ctx, t, began, goodVersion)
+	o.table.Add("from a good offer to all Ready with it", "%.1f s", time.Since(began).Seconds())
+	for key, was := range before {
+		if is := o.releases(ctx, t)[key]; key.chart == "argo-cd" && is == was {
+			t.Errorf("the Release of claim %s is as before the good offer: %v", key.claim, is)
+		}
+	}
+
+	before = o.releases(ctx, t)
+	faults.SetVersion(provider.UpgradeDegrades, badVersion)
+	began = time.Now()
+	o.offer(ctx, t, badVersion)
+	halt := o.await(ctx, t, o.stuckFor+channel.Grace+each(n), v1alpha1.ConditionHalted, "True", "broke")
+	o.table.Add("from a bad offer to the halt", "%.1f s", time.Since(began).Seconds())
+	broken := o.stopsAtTheSecond(ctx, t, before, halt)
+
+	began = time.Now()
+	killAll(ctx, t)
+	o.table.Add("from the end of every part to all running", "%.1f s", time.Since(began).Seconds())
+	o.joins(ctx, t, "latecomer", goodVersion)
+	o.table.Add("from the end of every part to a new tenant Ready", "%.1f s", time.Since(began).Seconds())
+	if is := o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "True", ""); is != halt {
+		t.Errorf("after everything has started again, the channel says %q, before %q", is, halt)
+	}
+	if again := o.stopsAtTheSecond(ctx, t, before, halt); !slices.Equal(again, broken) {
+		t.Errorf("after everything has started again, the offer has reached %v, before %v", again, broken)
+	}
+
+	began = time.Now()
+	o.offer(ctx, t, mendedVersion)
+	records := o.reachesAll(ctx, t, began, mendedVersion)
+	o.table.Add("from a mended offer to all Ready with it", "%.1f s", time.Since(began).Seconds())
+	o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "False", "")
+	slices.SortFunc(records, func(a, b channel.Record) int { return a.Changed.Compare(b.Changed) })
+	for _, r := range records[len(broken):] {
+		if name := strings.TrimPrefix(r.Claim, channelNamespace+"/"); slices.Contains(broken, name) {
+			t.Errorf("%s, which the offer before broke, is not among the first that the mended one reaches", name)
+		}
+	}
+	show(t, o.table, fmt.Sprintf("TENANTS=%d RUN=TestChannel", n))
+}
+
+// create makes the channel and its tenants, which are Ready with an empty offer, and has them removed in the end.
+func (o *offered) create(ctx context.Context, t *testing.T) {
+	t.Helper()
+	createNamespace(ctx, t, channelNamespace)
+	o.claims = watch(ctx, t, claimKind, channelNamespace, "")
+	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&v1alpha1.XArgoCDChannel{
+		TypeMeta:   metav1.TypeMeta{APIVersion: channelKind.GroupVersion().String(), Kind: v1alpha1.ChannelKind},
+		ObjectMeta: metav1.ObjectMeta{Name: channelName},
+		Spec:       v1alpha1.ChannelSpec{Rollout: o.rollout},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(object, "status")
+	channels := host.Dynamic.Resource(channelKind)
+	if _, err := channels.Create(ctx, &unstructured.Unstructured{Object: object}, metav1.CreateOptions{FieldValidation: metav1.FieldValidationStrict}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		// The test's own context is done by now.
+		ctx := context.WithoutCancel(ctx)
+		faults.SetVersion(provider.UpgradeDegrades, "")
+		claims, namespaces := watch(ctx, t, claimKind, channelNamespace, ""), watch(ctx, t, namespaceKind, "", tenant.LabelTenant)
+		deleteAll(ctx, t, channelNamespace)
+		claims.awaitNone(ctx, t, goneWithin)
+		namespaces.awaitNone(ctx, t, goneWithin)
+		if err := channels.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+	o.await(ctx, t, seenWithin, v1alpha1.ConditionSpecAccepted, "True", "")
+	began := time.Now()
+	createAll(ctx, t, channelNamespace, o.n, func(c *claim.Claim) { c.Set(channelName, "spec", "channel") })
+	o.table.AddTimes("from the first claim to Ready, median / 95 % / all", o.claims.await(ctx, t, began, each(o.n), o.n, "come up", isReady))
+	o.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
+}
+
+// offer offers a version of the chart argo-cd. The channel's status is about that when this returns: Crossplane writes the conditions after
+// the rest of it.
+func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
+	t.Helper()
+	before, _, err := o.status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"offer":{"argocd":{"chartVersion":%q}}}}`, version)
+	if _, err := host.Dynamic.Resource(channelKind).Patch(ctx, channelName, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, seenWithin, "the channel offers "+version, func(ctx context.Context) (bool, string) {
+		s, conditions, err := o.status(ctx)
+		return err == nil && s.Offer != before.Offer && meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionComplete), fmt.Sprintf("%+v %v %v", s, conditions, err)
+	})
+	fmt.Println("The channel offers", version)
+}
+
+// status reads the channel.
+func (o *offered) status(ctx context.Context) (s v1alpha1.ChannelStatus, conditions []metav1.Condition, err error) {
+	object, err := host.Dynamic.Resource(channelKind).Get(ctx, channelName, metav1.GetOptions{})
+	if err != nil {
+		return s, nil, err
+	}
+	of, _, _ := unstructured.NestedMap(object.Object, "status")
+	all := struct {
+		v1alpha1.ChannelStatus `json:",inline"`
+
+		Conditions []metav1.Condition `json:"conditions"`
+	}{}
+	err = runtime.DefaultUnstructuredConverter.FromUnstructured(of, &all)
+	return all.ChannelStatus, all.Conditions, err
+}
+
+// await waits until a condition of the channel has a status and a message with the given words, and returns the message. A halt in
+// place of that fails the test at once.
+func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration, typ, status, words string) (message string) {
+	t.Helper()
+	took := eventually.True(ctx, t, within, fmt.Sprintf("channel: %s is %s with %q", typ, status, words), func(ctx context.Context) (bool, string) {
+		s, conditions, err := o.status(ctx)
+		if err != nil {
+			return false, err.Error()
+		}
+		for _, c := range conditions {
+			if c.Type == typ && string(c.Status) == status && strings.Contains(c.Message, words) {
+				message = c.Message
+				return true, ""
+			}
+			if c.Type == v1alpha1.ConditionHalted && c.Status == metav1.ConditionTrue && typ != c.Type {
+				t.Fatalf("the channel has halted: %s", c.Message)
+			}
+		}
+		return false, fmt.Sprintf("%+v %v", s, conditions)
+	})
+	fmt.Printf("After %s %s is %s: %s\n", took.Round(100*time.Millisecond), typ, status, message)
+	return message
+}
+
+// reachesAll waits until all tenants have the offer, and holds the order in which they got it to the channel's rollout.
+func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time, version string) []channel.Record {
+	t.Helper()
+	within, err := steps.Within(o.rollout, o.n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.await(ctx, t, within, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
+	o.claims.await(ctx, t, began, seenWithin, o.n, "are Ready with chart argo-cd "+version, func(c *unstructured.Unstructured) bool {
+		runs, _, _ := unstructured.NestedString(c.Object, "status", "argocd", "chartVersion")
+		return isReady(c) && runs == version
+	})
+	s, _, err := o.status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Percent == nil || *s.Percent != 100 || s.Tenants.Updated != int64(o.n) || s.Tenants.Degraded != 0 {
+		t.Errorf("the complete channel says %+v, want 100 percent and all %d tenants updated", s, o.n)
+	}
+	records := o.records(ctx, t)
+	if len(records) != o.n {
+		t.Errorf("%d records, want %d", len(records), o.n)
+	}
+	problems, err := steps.Problems(o.rollout, s.Offer, records)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Error(p)
+	}
+	return records
+}
+
+// stopsAtTheSecond expects the bad offer to have reached two tenants, and nobody else to be touched. It returns the claims of the two.
+func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map[releaseKey]releaseState, halt string) (broken []string) {
+	t.Helper()
+	s, _, err := o.status(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := map[string]bool{}
+	for _, r := range o.records(ctx, t) {
+		if has[r.Tenant] = r.Accepted == s.Offer; has[r.Tenant] {
+			broken = append(broken, strings.TrimPrefix(r.Claim, channelNamespace+"/"))
+			if r.Phase != v1alpha1.PhaseDegraded || !strings.Contains(halt, r.Claim+" (Degraded") {
+				t.Errorf("%s has the bad offer and is %s, and the channel says %q", r.Claim, r.Phase, halt)
+			}
+		}
+	}
+	slices.Sort(broken)
+	if want := int(o.rollout.HaltAfter.Degraded); len(broken) != want || s.Tenants.Degraded != int64(want) {
+		t.Fatalf("the bad offer has reached %v, and the channel counts %d that are broken; want %d", broken, s.Tenants.Degraded, want)
+	}
+	o.claims.await(ctx, t, time.Now(), seenWithin, o.n-len(broken), "stay Ready", func(c *unstructured.Unstructured) bool {
+		return !slices.Contains(broken, c.GetName()) && isReady(c)
+	})
+	after := o.releases(ctx, t)
+	for key, was := range before {
+		if is := after[key]; is != was && (key.chart != "argo-cd" || !slices.Contains(broken, key.claim)) {
+			t.Errorf("the Release of chart %s of claim %s is %v, and was %v before the bad offer", key.chart, key.claim, is, was)
+		}
+	}
+	for _, name := range broken {
+		if is := after[releaseKey{name, "argo-cd"}]; is.version != badVersion {
+			t.Errorf("the Release of claim %s, which is broken, is %v", name, is)
+		}
+	}
+	for _, c := range o.configs(ctx, t, "") {
+		// What admits tenants that have the offer means nothing any more.
+		if a := (channel.Admission{}); json.Unmarshal([]byte(c.Data[channel.AdmissionKey]), &a) == nil && !has[a.Tenant] {
+			t.Errorf("tenant %s is admitted after the halt", a.Tenant)
+		}
+	}
+	return broken
+}
+
+// joins has one more tenant come up, which gets the version that was complete last. The channel has seen it when this returns.
+func (o *offered) joins(ctx context.Context, t *testing.T, name, version string) {
+	t.Helper()
+	var l *claim.Live
+	eventually.True(ctx, t, seenWithin, "claim "+name+" is accepted", func(ctx context.Context) (_ bool, state string) {
+		var err error
+		l, err = claim.Submit(ctx, host, claim.New(name).In(channelNamespace).Set(channelName, "spec", "channel"))
+		return err == nil, fmt.Sprint(err)
+	})
+	s := l.AwaitReady(ctx, t, each(o.n))
+	if s.ArgoCD.ChartVersion != version {
+		t.Errorf("claim %s has chart argo-cd %s, want %s", name, s.ArgoCD.ChartVersion, version)
+	}
+	o.n++
+	eventually.True(ctx, t, seenWithin, "the channel counts claim "+name, func(ctx context.Context) (bool, string) {
+		s, _, err := o.status(ctx)
+		return s.Tenants.Total == int64(o.n), fmt.Sprintf("%+v %v", s, err)
+	})
+}
+
+// releaseKey says which Release of a tenant is meant, and releaseState how it is.
+type (
+	releaseKey   struct{ claim, chart string }
+	releaseState struct {
+		version    string
+		uid        types.UID
+		generation int64
+	}
+)
+
+// releases reads those of all tenants.
+func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]releaseState {
+	t.Helper()
+	list, err := host.Dynamic.Resource(releaseKind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + channelNamespace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[releaseKey]releaseState{}
+	for _, r := range list.Items {
+		chart, _, _ := unstructured.NestedString(r.Object, "spec", "forProvider", "chart", "name")
+		version, _, _ := unstructured.NestedString(r.Object, "spec", "forProvider", "chart", "version")
+		out[releaseKey{r.GetLabels()["crossplane.io/claim-name"], chart}] = releaseState{version, r.GetUID(), r.GetGeneration()}
+	}
+	if len(out) != 2*o.n {
+		t.Fatalf("%d Releases, want two for each of %d tenants: %v", len(out), o.n, slices.Collect(maps.Keys(out)))
+	}
+	return out
+}
+
+// records reads what the channel knows of its tenants.
+func (o *offered) records(ctx context.Context, t *testing.T) (out []channel.Record) {
+	t.Helper()
+	for _, c := range o.configs(ctx, t, channel.Label+"="+channelName) {
+		r := channel.Record{}
+		if err := json.Unmarshal([]byte(c.Data[channel.RecordKey]), &r); err != nil {
+			t.Fatalf("cannot read the record %s: %v", c.Name, err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func (o *offered) configs(ctx context.Context, t *testing.T, selector string) []corev1.ConfigMap {
+	t.Helper()
+	list, err := host.Typed.CoreV1().ConfigMaps(crossplane).List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
+}

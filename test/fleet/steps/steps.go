@@ -1,0 +1,110 @@
+// Package steps holds the order in which tenants got an offer, as their records tell it, to what their channel's rollout
+// allows.
+package steps
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+)
+
+// Problems returns what a rollout doesn't allow, or doesn't promise, of how an offer reached all tenants of a channel,
+// none of which it broke. The rollout names its bounds, and selects none to be first.
+func Problems(rollout v1alpha1.ChannelRollout, offer string, records []channel.Record) (out []string, err error) {
+	var got []channel.Record
+	for _, r := range records {
+		switch {
+		case r.Accepted != offer:
+			out = append(out, fmt.Sprintf("%s has the offer %s", r.Claim, r.Accepted))
+		case r.Before == "":
+			// It changed nothing for this one.
+		case r.Ready.IsZero():
+			out = append(out, fmt.Sprintf("%s wasn't Ready since, but %s: %s", r.Claim, r.Phase, r.Why))
+		default:
+			got = append(got, r)
+		}
+	}
+	slices.SortFunc(got, func(a, b channel.Record) int {
+		return cmp.Or(a.Changed.Compare(b.Changed), cmp.Compare(a.Tenant, b.Tenant))
+	})
+	tooSoon, err := tooSoon(rollout, got)
+	return append(append(out, tooSoon...), tooMany(rollout, got)...), err
+}
+
+// tooSoon says who began in a step before the soak of the step before was over.
+func tooSoon(rollout v1alpha1.ChannelRollout, got []channel.Record) (out []string, err error) {
+	var settled time.Time
+	had, soak := 0, time.Duration(0)
+	for i, step := range rollout.Steps {
+		has := (len(got)*int(step.Percent) + 99) / 100
+		if had > 0 && has > had && got[had].Changed.Before(settled.Add(soak)) {
+			out = append(out, fmt.Sprintf("%s began step %d at %s, and the last of the %d before was Ready at %s, with a soak of %s",
+				got[had].Claim, i+1, clock(got[had].Changed), had, clock(settled), soak))
+		}
+		for ; had < has; had++ {
+			if got[had].Ready.After(settled) {
+				settled = got[had].Ready
+			}
+		}
+		if soak = 0; step.Soak != "" {
+			if soak, err = time.ParseDuration(string(step.Soak)); err != nil {
+				return out, fmt.Errorf("cannot read the soak of step %d: %w", i+1, err)
+			}
+		}
+	}
+	return out, nil
+}
+
+// tooMany says when more changed at the same time than had shown by then that the offer is good.
+func tooMany(rollout v1alpha1.ChannelRollout, got []channel.Record) (out []string) {
+	for _, began := range got {
+		at, updating, proved := began.Changed, 0, 0
+		for _, r := range got {
+			switch {
+			case r.Changed.After(at):
+			case r.Ready.After(at):
+				updating++
+			case r.Before == v1alpha1.PhaseReady:
+				proved++
+			}
+		}
+		most := min(int(rollout.MaxUpdating), max(int(rollout.HaltAfter.Degraded), proved))
+		if updating > most {
+			out = append(out, fmt.Sprintf("at %s, when %s began, %d changed, and %d may", clock(at), began.Claim, updating, most))
+		}
+	}
+	return out
+}
+
+func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) }
+
+// Within is how long an offer may take to reach so many tenants at most, where none takes longer than stuckFor.
+func Within(rollout v1alpha1.ChannelRollout, tenants int) (time.Duration, error) {
+	stuckFor, err := time.ParseDuration(string(rollout.HaltAfter.StuckFor))
+	if err != nil {
+		return 0, fmt.Errorf("cannot read stuckFor: %w", err)
+	}
+	within := time.Duration(0)
+	for _, step := range rollout.Steps {
+		// The last ones of a step may be few.
+		within += stuckFor
+		if step.Soak == "" {
+			continue
+		}
+		soak, err := time.ParseDuration(string(step.Soak))
+		if err != nil {
+			return 0, fmt.Errorf("cannot read a soak: %w", err)
+		}
+		within += soak
+	}
+	for has := 0; has < tenants; within += stuckFor {
+		slots := min(int(rollout.MaxUpdating), max(int(rollout.HaltAfter.Degraded), has))
+		// The next ones are admitted when half of the slots are free.
+		has += (slots + 1) / 2
+	}
+	return within, nil
+}

@@ -144,9 +144,14 @@ func (s *stagedFunction) serves(ctx context.Context, t *testing.T, _ *envconf.Co
 	s.synced(ctx, t)
 	s.same(ctx, t)
 	s.moved.Patch(ctx, t, "true", "spec", "argocd", "values", "configs", "cm", "statusbadge.enabled")
-	s.moved.Await(ctx, t, readyWithin, "has a change of its claim", func(st *claim.State) bool {
-		badge, _, _ := unstructured.NestedString(releaseOf(ctx, t, s.moved).Object, "spec", "forProvider", "values", "configs", "cm", "statusbadge.enabled")
-		return badge == "true" && st.True(claim.Ready)
+	// The change replaces pods, whose successors the way back must leave alone.
+	s.moved.Await(ctx, t, readyWithin, "has a change of its claim, rolled out", func(st *claim.State) bool {
+		release := releaseOf(ctx, t, s.moved)
+		badge, _, _ := unstructured.NestedString(release.Object, "spec", "forProvider", "values", "configs", "cm", "statusbadge.enabled")
+		revision, _, _ := unstructured.NestedInt64(release.Object, "status", "atProvider", "revision")
+		state, _, _ := unstructured.NestedString(release.Object, "status", "atProvider", "state")
+		_, ending := podsOf(ctx, t, tenantNamespace(ctx, s.moved))
+		return badge == "true" && revision > 1 && state == "deployed" && st.True(claim.Ready) && st.Phase == "Ready" && len(ending) == 0
 	})
 	s.had = identities(ctx, t, s.moved)
 	return ctx

@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,7 +18,7 @@ type station struct {
 // the same order, and only those stations may be missing that are passing.
 func Hold(seen []State) error {
 	at := 0
-	for _, s := range seen {
+	for _, s := range whole(seen) {
 		from := at
 		for at < len(way) && way[at].State != s {
 			if !way[at].passing {
@@ -36,6 +37,26 @@ func Hold(seen []State) error {
 		}
 	}
 	return nil
+}
+
+// whole leaves out states that Crossplane has written by half: it writes the phase first and then the conditions, so that a
+// claim may have the phase of one station with the conditions of another, until its conditions follow.
+func whole(seen []State) []State {
+	known := func(is func(State) bool) bool {
+		return slices.ContainsFunc(way, func(w station) bool { return is(w.State) })
+	}
+	r := recorder{}
+	for i, s := range seen {
+		conditions := s
+		conditions.Phase = ""
+		half := i+1 < len(seen) && seen[i+1].Phase == s.Phase && !known(func(is State) bool { return is == s }) &&
+			known(func(is State) bool { return is.Phase == s.Phase }) &&
+			known(func(is State) bool { is.Phase = ""; return is == conditions })
+		if !half {
+			r.see(s)
+		}
+	}
+	return r.seen
 }
 
 func lines(states []State) string {

@@ -8,6 +8,9 @@ import (
 func TestHold(t *testing.T) {
 	pending, installing, ready, degraded := State{Phase: "Pending"}, State{Phase: "Provisioning"}, State{Phase: "Ready"}, State{Phase: "Degraded"}
 	defer func(was []station) { way = was }(way)
+	// Conditions of each station.
+	pending.Synced, installing.Synced, ready.Ready, degraded.Ready = "Pending", "Installing", "True", "False"
+	half, foreign := State{Phase: "Degraded", Ready: "True"}, State{Phase: "Degraded", Ready: "Unknown"}
 	way = []station{{pending, true}, {installing, false}, {ready, false}, {degraded, false}, {ready, false}, {State{}, true}}
 	for name, c := range map[string]struct {
 		seen []State
@@ -15,6 +18,9 @@ func TestHold(t *testing.T) {
 	}{
 		"Whole":           {[]State{pending, installing, ready, degraded, ready, {}}, ""},
 		"PassingUnseen":   {[]State{installing, ready, degraded, ready}, ""},
+		"Half":            {[]State{installing, ready, half, degraded, ready}, ""},
+		"HalfForever":     {[]State{installing, ready, half, ready}, "was not seen as\nDegraded"},
+		"ForeignHalf":     {[]State{installing, ready, foreign, degraded, ready}, "was not seen as\nDegraded"},
 		"Missing":         {[]State{pending, ready, degraded, ready}, "was not seen as\nProvisioning"},
 		"MissingAtTheEnd": {[]State{pending, installing, ready, degraded}, "was never seen as\nReady"},
 		"Foreign":         {[]State{installing, ready, degraded, ready, {Phase: "Updating"}}, "comes nowhere"},

@@ -74,7 +74,7 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 	if err := unstructured.SetNestedField(s.function.Object, pkg, "spec", "package"); err != nil {
 		t.Fatal(err)
 	}
-	s.moved = claim.Create(ctx, t, host, newClaim("staged").In(stagedFunctionNamespace))
+	s.moved = claim.Create(ctx, t, host, newClaim("moved-between").In(stagedFunctionNamespace))
 	s.moved.AwaitReady(ctx, t, readyWithin)
 	xr, err := s.moved.XR(ctx)
 	if err != nil {

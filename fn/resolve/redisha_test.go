@@ -22,7 +22,7 @@ func TestRedisHA(t *testing.T) {
 		want   map[string]any
 	}{
 		"Off":     {"A chart without redis-ha need not know its values.", v1alpha1.PlanArgoCD{}, nil, map[string]any{"": nil}},
-		"OfPlan":  {"", on, nil, map[string]any{"rollingUpdate": values.Values{"maxSurge": 0., "maxUnavailable": 1.}, "type": "RollingUpdate", "period": 3.}},
+		"OfPlan":  {"", on, nil, map[string]any{"rollingUpdate": values.Values{"maxSurge": 0., "maxUnavailable": 1.}, "type": "RollingUpdate", "period": 3., "metrics": false}},
 		"OfClaim": {"", v1alpha1.PlanArgoCD{}, values.Values{"redis-ha": values.Values{"enabled": true}}, map[string]any{"period": 3.}},
 		"OwnStrategy": {"Kubernetes refuses rollingUpdate with another type.", on,
 			values.Values{"redis-ha": values.Values{"haproxy": values.Values{"deploymentStrategy": values.Values{"type": "Recreate"}}}}, map[string]any{"rollingUpdate": nil, "type": "Recreate"}},
@@ -30,7 +30,7 @@ func TestRedisHA(t *testing.T) {
 	}
 	paths := map[string][]string{
 		"": {"redis-ha"}, "rollingUpdate": {"redis-ha", "haproxy", "deploymentStrategy", "rollingUpdate"}, "type": {"redis-ha", "haproxy", "deploymentStrategy", "type"},
-		"period": {"redis-ha", "redis", "readinessProbe", "periodSeconds"},
+		"metrics": {"redis-ha", "haproxy", "metrics", "enabled"}, "period": {"redis-ha", "redis", "readinessProbe", "periodSeconds"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

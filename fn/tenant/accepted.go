@@ -68,6 +68,7 @@ func (o Observed) Accepted() *Accepted {
 	// Numbers in chart values are float64, as in requests.
 	d := json.NewDecoder(bytes.NewReader(o.Composed[AcceptedSecret].SecretValue(AcceptedKey)))
 	d.DisallowUnknownFields()
+	// Nothing is accepted without a plan.
 	if d.Decode(a) != nil || a.Version > acceptedVersion || a.Plan.Name == "" {
 		return nil
 	}

@@ -65,7 +65,7 @@ func (o Struct) Into(v any) error {
 // JSON returns the object as JSON.
 func (o Struct) JSON() ([]byte, error) { return o.s.MarshalJSON() }
 
-// Equal reports whether a value of the request is the supplied one.
+// Equal reports whether a value of a request equals one of Go: a map, list, text, number, bool or nil, as in chart values.
 func Equal(is *structpb.Value, want any) bool {
 	if object, ok := want.(map[string]any); ok {
 		return is.GetStructValue() != nil && maps.EqualFunc(is.GetStructValue().GetFields(), object, Equal)

@@ -287,6 +287,37 @@ func releaseOf(ctx context.Context, t testing.TB, l *claim.Live) *unstructured.U
 	return nil
 }
 
+// podsOf returns the pods of a namespace on the host cluster that are wanted, all of them for nil: each by its name, with its
+// UID and how often it was restarted. ending are the names of those that are being deleted.
+func podsOf(ctx context.Context, t *testing.T, namespace string, wanted func(corev1.Pod) bool) (pods map[string]string, ending []string) {
+	t.Helper()
+	list, err := host.Typed.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods = map[string]string{}
+	for _, p := range list.Items {
+		if wanted != nil && !wanted(p) {
+			continue
+		}
+		pods[p.Name] = fmt.Sprintf("%s, restarted %d times", p.UID, restarts(p))
+		if p.DeletionTimestamp != nil {
+			ending = append(ending, p.Name)
+		}
+	}
+	return pods, ending
+}
+
+// keepsPods fails the test if a pod of before, from podsOf, is another one in after, or was restarted.
+func keepsPods(t *testing.T, change string, before, after map[string]string) {
+	t.Helper()
+	for name, was := range before {
+		if after[name] != was {
+			t.Errorf("with %s, pod %s is another or was restarted: it was %s, and is %q", change, name, was, after[name])
+		}
+	}
+}
+
 // deleteAndAwait deletes a claim, waits until no object of any kind is about its tenant, and returns how long that
 // took. Whatever a tenant has carries the name of the claim, followed by a dash, in its name or its namespace's; that
 // nothing under another name stays behind is what the listings before and after the tests show.

@@ -90,16 +90,9 @@ func (s *site) makesIngressWithoutHostname(ctx context.Context, t *testing.T) {
 // that changes.
 func podsBesideArgoCD(ctx context.Context, t *testing.T, namespace string) map[string]string {
 	t.Helper()
-	list, err := host.Typed.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, p := range list.Items {
-		if p.Labels["app.kubernetes.io/part-of"] != "argocd" || p.Labels["app.kubernetes.io/name"] == "argocd-redis" {
-			out[p.Name] = fmt.Sprintf("%s, restarted %d times", p.UID, restarts(p))
-		}
-	}
+	out, _ := podsOf(ctx, t, namespace, func(p corev1.Pod) bool {
+		return p.Labels["app.kubernetes.io/part-of"] != "argocd" || p.Labels["app.kubernetes.io/name"] == "argocd-redis"
+	})
 	// The control plane, its DNS and redis.
 	if len(out) < 3 {
 		t.Fatalf("too few pods are in namespace %s: %v", namespace, out)
@@ -130,12 +123,7 @@ func (s *site) nobodyServes(ctx context.Context, t *testing.T, _ *envconf.Config
 		}
 		return len(ingresses) == 1, fmt.Sprint(ingresses)
 	})
-	after := podsBesideArgoCD(ctx, t, state.Namespace)
-	for name, was := range before {
-		if after[name] != was {
-			t.Errorf("with the first hostname of a claim, pod %s is another or was restarted: it was %s, and is %q", name, was, after[name])
-		}
-	}
+	keepsPods(t, "the first hostname of a claim", before, podsBesideArgoCD(ctx, t, state.Namespace))
 	for key, want := range map[string]string{"cert-manager.io/cluster-issuer": "letsencrypt", people: "{{ people }}"} {
 		if got.Annotations[key] != want {
 			t.Errorf("annotation %s of the Ingress on the host cluster is %q, want %q", key, got.Annotations[key], want)

@@ -150,7 +150,7 @@ func (s *stagedFunction) serves(ctx context.Context, t *testing.T, _ *envconf.Co
 		badge, _, _ := unstructured.NestedString(release.Object, "spec", "forProvider", "values", "configs", "cm", "statusbadge.enabled")
 		revision, _, _ := unstructured.NestedInt64(release.Object, "status", "atProvider", "revision")
 		state, _, _ := unstructured.NestedString(release.Object, "status", "atProvider", "state")
-		_, ending := podsOf(ctx, t, tenantNamespace(ctx, s.moved))
+		_, ending := podsOf(ctx, t, tenantNamespace(ctx, s.moved), nil)
 		return badge == "true" && revision > 1 && state == "deployed" && st.True(claim.Ready) && st.Phase == "Ready" && len(ending) == 0
 	})
 	s.had = identities(ctx, t, s.moved)

@@ -116,7 +116,7 @@ func (s *staging) hold(ctx context.Context, t *testing.T, _ *envconf.Config) con
 	return ctx
 }
 
-// network forbids a tenant that is up another range of addresses.
+// network adds a range of addresses that tenants may not reach, while one of them is Ready.
 func (s *staging) network(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	input := platformInput(ctx, t)
 	s.set(t, input)
@@ -140,7 +140,7 @@ func (s *staging) network(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	}
 	var before map[string]string
 	eventually.True(ctx, t, time.Minute, "no pod of the change before is left", func(ctx context.Context) (bool, string) {
-		pods, ending := podsOf(ctx, t, namespace)
+		pods, ending := podsOf(ctx, t, namespace, nil)
 		before = pods
 		return len(ending) == 0, fmt.Sprint(ending)
 	})
@@ -151,27 +151,10 @@ func (s *staging) network(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	s.apply(ctx, t, "production", "5", version)
 	eventually.True(ctx, t, stagedWithin, "tenants may not reach "+forbidden, forbids)
 	s.up.AwaitReady(ctx, t, readyWithin)
-	if after, ending := podsOf(ctx, t, namespace); len(ending) > 0 || !maps.Equal(before, after) {
+	if after, ending := podsOf(ctx, t, namespace, nil); len(ending) > 0 || !maps.Equal(before, after) {
 		t.Errorf("a change of the network has changed pods: before %v, after %v, of which these end: %v", before, after, ending)
 	}
 	return ctx
-}
-
-// podsOf are the pods of a namespace, by name, with their identities and restarts, and the names of those that end.
-func podsOf(ctx context.Context, t *testing.T, namespace string) (pods map[string]string, ending []string) {
-	t.Helper()
-	list, err := host.Typed.CoreV1().Pods(namespace).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pods = map[string]string{}
-	for _, p := range list.Items {
-		pods[p.Name] = fmt.Sprintf("%s, restarted %d times", p.UID, restarts(p))
-		if p.DeletionTimestamp != nil {
-			ending = append(ending, p.Name)
-		}
-	}
-	return pods, ending
 }
 
 // policy writes how a claim's composite resource follows its Composition.

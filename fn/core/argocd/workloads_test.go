@@ -3,6 +3,7 @@ package argocd
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/types/known/structpb"
@@ -63,7 +64,9 @@ func TestOldSummary(t *testing.T) {
 		`{"atProvider":{"manifest":{"metadata":{"name":"` + name + `-old"},"data":` + fine + `}}}`:   false,
 		`{"atProvider":{"manifest":{"metadata":{"name":"` + name + `"},"data":{"workloads":"[]"}}}}`: false,
 		`{"atProvider":{"manifest":{"metadata":{"name":"` + name + `"},"data":{"workloads":"{"}}}}`:  false,
-		`{"atProvider":{"manifest":{"metadata":{"name":"` + name + `"}}}}`:                           false,
+		// It isn't read by half.
+		`{"atProvider":{"manifest":{"metadata":{"name":"` + name + `"},"data":` + strings.Replace(fine, `}]"`, `},5]"`, 1) + `}}}`: false,
+		`{"atProvider":{"manifest":{"metadata":{"name":"` + name + `"}}}}`:                                                         false,
 		`{}`: false,
 	} {
 		s := &structpb.Struct{}

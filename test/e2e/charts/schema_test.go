@@ -3,7 +3,6 @@ package charts
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
 // TestValuesFitTheVClusterChart holds the values, and each path a tenant may
@@ -116,15 +116,11 @@ func held(_, _ string) tenant.Hostnames { return tenant.Hostnames{Held: []string
 // vclusterSchema returns the schema of a version of the vcluster chart, from its Go module.
 func vclusterSchema(t *testing.T, version string) []byte {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", "github.com/loft-sh/vcluster@v"+version).Output()
+	dir, err := toolchain.Download(t.Context(), "github.com/loft-sh/vcluster", "v"+version)
 	if err != nil {
-		t.Fatalf("cannot download the vcluster module: %v", err)
-	}
-	var module struct{ Dir string }
-	if err := json.Unmarshal(out, &module); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := os.ReadFile(filepath.Join(module.Dir, "chart", "values.schema.json"))
+	schema, err := os.ReadFile(filepath.Join(dir, "chart", "values.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}

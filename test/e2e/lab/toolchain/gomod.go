@@ -28,6 +28,11 @@ func (m module) download(ctx context.Context) (string, error) {
 	return download(ctx, m.path, m.version, m.sums)
 }
 
+// Download brings a module into Go's module cache and returns its folder there.
+func Download(ctx context.Context, path, version string) (string, error) {
+	return download(ctx, path, version, [2]string{})
+}
+
 // download brings a module into Go's module cache and returns its folder there. Go
 // asks the public checksum database, unless the sums are given.
 func download(ctx context.Context, path, version string, sums [2]string) (string, error) {

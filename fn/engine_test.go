@@ -265,7 +265,13 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 	e.rsp = rsp
 	xr := e.xr()
 	for _, c := range rsp.GetConditions() {
+		was := wire.Of(xr).Condition(c.GetType())
 		setCondition(xr, c.GetType(), map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True"}[c.GetStatus()], c.GetReason(), c.GetMessage())
+		at := e.f.now().UTC().Format(time.RFC3339)
+		if is := wire.Of(xr).Condition(c.GetType()); is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
+			at = was.LastTransitionTime
+		}
+		setTransition(xr, c.GetType(), at)
 	}
 	for _, r := range rsp.GetResults() {
 		e.events = append(e.events, r.GetReason()+": "+r.GetMessage())
@@ -649,8 +655,13 @@ func setReady(xr *structpb.Struct, ready bool, now time.Time) {
 		at = was.LastTransitionTime
 	}
 	setCondition(xr, "Ready", status, "", "")
+	setTransition(xr, "Ready", at)
+}
+
+// setTransition sets when a condition changed last.
+func setTransition(xr *structpb.Struct, typ, at string) {
 	for _, c := range field(xr, "status").GetFields()["conditions"].GetListValue().GetValues() {
-		if s := c.GetStructValue(); s.GetFields()["type"].GetStringValue() == "Ready" {
+		if s := c.GetStructValue(); s.GetFields()["type"].GetStringValue() == typ {
 			s.Fields["lastTransitionTime"] = structpb.NewStringValue(at)
 		}
 	}

@@ -31,6 +31,47 @@ func (e *engine) rolling(name string) {
 	}
 }
 
+// TestSettles: a workload that is seen as it was during a change doesn't make the tenant Degraded, but for how long that is so.
+func TestSettles(t *testing.T) {
+	now := testNow
+	e := newEngine(t, tenantXR(`{}`), "")
+	e.f.now = func() time.Time { return now }
+	e.install()
+	e.setReplicas("argocd-server", 0)
+	if e.reconcile(); e.status("phase") != "Degraded" {
+		t.Errorf("a workload breaks, and the phase is %s", e.status("phase"))
+	}
+	for _, recovers := range []bool{true, false} {
+		e.heal()
+		e.cycle(2)
+		e.rolling(tenant.ArgoCDRelease)
+		e.setReplicas("argocd-server", 0)
+		if e.reconcile(); e.status("phase") != "Updating" {
+			t.Errorf("a change is rolled out, and the phase is %s", e.status("phase"))
+		}
+		now = now.Add(time.Minute)
+		field(e.observed(tenant.ArgoCDRelease), "metadata").Fields["generation"] = structpb.NewNumberValue(1)
+		for range 3 {
+			e.reconcile()
+			if c := e.condition(v1alpha1.ConditionArgoCDReady); e.status("phase") != "Updating" || c.GetReason() != v1alpha1.ReasonWaitingForWorkloads {
+				t.Errorf("a change was rolled out just now, and the phase is %s: %v", e.status("phase"), c)
+			}
+			if ttl := e.rsp.GetMeta().GetTtl().AsDuration(); ttl != 10*time.Second {
+				t.Errorf("a change was rolled out just now, and the tenant is looked at again in %s", ttl)
+			}
+			now = now.Add(4 * time.Second)
+		}
+		want := "Degraded"
+		if recovers {
+			e.heal()
+			want = "Ready"
+		}
+		if e.reconcile(); e.status("phase") != want {
+			t.Errorf("a change was rolled out 12 seconds ago, and the phase is %s, want %s", e.status("phase"), want)
+		}
+	}
+}
+
 // TestUpgrade follows an upgrade that works, one that fails and is taken back, and
 // one that can't be.
 func TestUpgrade(t *testing.T) {

@@ -84,7 +84,7 @@ const (
 	// ReasonWaitingForVirtualCluster: there is no virtual cluster to install into yet
 	// (False, only ArgoCDReady).
 	ReasonWaitingForVirtualCluster = "WaitingForVirtualCluster"
-	// ReasonWaitingForWorkloads: the chart is installed, and workloads are not yet observed
+	// ReasonWaitingForWorkloads: the chart, or a change of it, is installed, and workloads are not yet observed
 	// to be available (False, only ArgoCDReady).
 	ReasonWaitingForWorkloads = "WaitingForWorkloads"
 	// ReasonWaitingForPassword: the admin's initial password isn't published yet (False,

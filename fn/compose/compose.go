@@ -13,6 +13,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
@@ -98,12 +99,12 @@ const (
 	stuckAfter      = 2 * time.Minute
 )
 
-// LooksAgainIn returns when to look again at a tenant that comes up for the first time,
-// whether anything changes or not. It reports false for other tenants. Crossplane's
-// circuit breaker may keep changes from it, and then nothing else goes on.
+// LooksAgainIn returns when to look again at a tenant that comes up for the first time, or
+// was changed just now, whether anything changes or not. It reports false for other tenants.
+// Crossplane's circuit breaker may keep changes from it, and then nothing else goes on.
 func LooksAgainIn(t tenant.Tenant) (time.Duration, bool) {
 	if tenant.WasReady(t.Observed) {
-		return 0, false
+		return argocd.SettlesWithin, argocd.Settles(t)
 	}
 	since := release.AgeOf(t, t.Observed.XR)
 	for _, name := range []string{tenant.VClusterRelease, tenant.ArgoCDRelease} {

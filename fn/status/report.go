@@ -72,14 +72,14 @@ func certificatesExpireAt(t tenant.Tenant) string {
 }
 
 // rollsOut reports whether the core isn't ready for a change that is being rolled
-// out, and for nothing else.
+// out, or was just now, and for nothing else.
 func rollsOut(t tenant.Tenant, core []condition.Condition) bool {
 	o := t.Observed.Composed
-	if o[tenant.VClusterRelease].Current() && o[tenant.ArgoCDRelease].Current() {
+	if o[tenant.VClusterRelease].Current() && o[tenant.ArgoCDRelease].Current() && !argocd.Settles(t) {
 		return false
 	}
 	return !slices.ContainsFunc(core, func(c condition.Condition) bool {
-		return !c.True && c.Reason != v1alpha1.ReasonInstalling && c.Reason != v1alpha1.ReasonWaitingForVirtualCluster
+		return !c.True && !slices.Contains([]string{v1alpha1.ReasonInstalling, v1alpha1.ReasonWaitingForVirtualCluster, v1alpha1.ReasonWaitingForWorkloads}, c.Reason)
 	})
 }
 

@@ -3,6 +3,7 @@ package argocd
 import (
 	"cmp"
 	"strings"
+	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
@@ -30,6 +31,8 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(release))
 	case condition.Problem(release) != "":
 		return is.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, strings.TrimSuffix(condition.Problem(release)+"; "+why, "; "))
+	case Settles(t) && release.Healthy() && len(broken) > 0:
+		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting for Argo CD's workloads after a change", "")
 	case tenant.WasReady(t.Observed) && len(broken) > 0 && release.Current():
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
 	case !release.Current():
@@ -44,6 +47,23 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
 	}
 	return is.Yes("Every workload of Argo CD is available")
+}
+
+// SettlesWithin is how long workloads may be seen as they were during a change after it was rolled out:
+// what Helm says of the change and what is seen of the workloads arrive in either order.
+const SettlesWithin = 10 * time.Second
+
+// Settles reports whether a change has been rolled out just now.
+func Settles(t tenant.Tenant) bool {
+	xr := t.Observed.XR
+	if v1alpha1.Phase(xr.String("status", "phase")) != v1alpha1.PhaseUpdating || !t.Composed(tenant.ArgoCDRelease).Current() {
+		return false
+	}
+	was := xr.Condition(v1alpha1.ConditionArgoCDReady)
+	// Crossplane renews the time with the reason.
+	since, err := time.Parse(time.RFC3339, was.LastTransitionTime)
+	return was.Reason == v1alpha1.ReasonInstalling ||
+		was.Reason == v1alpha1.ReasonWaitingForWorkloads && err == nil && t.Observed.Now.Sub(since) < SettlesWithin
 }
 
 // BrokenWorkloads returns a message for each workload that isn't available, why pods don't run,

@@ -23,9 +23,9 @@ var way = []station{
 	{State{"Provisioning", success, waiting, available, waitingForWorkloads, accepted}, true},
 	{State{"Ready", success, available, available, available, accepted}, false},
 
-	// A value changes. The only pod of the application controller is replaced, which may be seen.
+	// A value changes. The only pod of the application controller is replaced, which may be seen after Helm says that it has been.
 	{State{"Updating", success, waiting, available, installing, accepted}, false},
-	{State{"Degraded", success, waiting, available, workloadsUnavailable, accepted}, true},
+	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
 	{State{"Ready", success, available, available, available, accepted}, false},
 
 	// A workload breaks and heals.

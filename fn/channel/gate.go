@@ -58,11 +58,11 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 	case has == g.Offer || t.Unaffected:
 		return Verdict{Offer: g.Offer}
 	case t.New && has == "" && g.Halted:
-		return wait("begins without an offer, since the channel has halted")
+		return wait("begins without an offer, because the channel has halted")
 	case t.New && has == "":
-		return wait("begins without an offer, since the channel is paused")
+		return wait("begins without an offer, because the channel is paused")
 	case t.New:
-		return wait("begins with the offer that was complete last")
+		return wait("begins with the last complete offer")
 	case g.Halted:
 		return wait("the channel has halted")
 	case g.Paused:

@@ -132,7 +132,7 @@ func (u rules) withSteps(steps []v1alpha1.ChannelStep) (rules, error) {
 func duration(field string, of v1alpha1.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(string(of))
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("spec.rollout.%s: %.40q is no duration: write hours, minutes or seconds, such as 24h or 30m", field, string(of))
+		return 0, fmt.Errorf("spec.rollout.%s: %.40q is not a duration: write hours, minutes or seconds, such as 24h or 30m", field, string(of))
 	}
 	return d, nil
 }

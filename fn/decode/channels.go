@@ -59,7 +59,7 @@ func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted
 	case !read:
 		return g, ErrUnread
 	case len(found) > 1:
-		return g, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that the channel has", field, names(found), channel.Label, g.Name)
+		return g, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that channel %[4]s has composed", field, names(found), channel.Label, g.Name)
 	case len(found) == 0:
 		all, read := wire.Required(req, requiredPlans, planAPIVersion, planKind)
 		if !read {
@@ -73,7 +73,7 @@ func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted
 		err = json.Unmarshal(data, &g.Published)
 	}
 	if err != nil || g.Published.Digest == "" {
-		return g, fmt.Errorf("%s: EnvironmentConfig %s is not what channel %s writes: see the channel's conditions", field, names(found), g.Name)
+		return g, fmt.Errorf("%s: EnvironmentConfig %s doesn't hold what channel %s writes: see the conditions of the channel", field, names(found), g.Name)
 	}
 	admission, _ := wire.RequiredObject(req, requiredAdmission+g.Name, "ConfigMap", secretsIn(a), tenant.AdmissionName(g.Name, r.XRName))
 	if of := admission.String("data", channel.AdmissionKey); of != "" {
@@ -105,7 +105,7 @@ func possibleChannels(all []wire.Struct, namespace string) string {
 		}
 	}
 	if slices.Sort(there); len(there) == 0 {
-		return "there is no channel: leave it out"
+		return "there is no channel to choose from: leave it out"
 	}
 	return "write one of " + strings.Join(slices.Compact(there), ", ")
 }

@@ -50,7 +50,7 @@ func Parse(field string, spec *v1alpha1.MaintenanceSpec) (Schedule, error) {
 	}
 	until, err := time.ParseInLocation(time.DateOnly, spec.Freeze.Until, w.zone())
 	if err != nil {
-		return Schedule{}, fmt.Errorf("%s.freeze.until: %.20q is no date: write the day from which changes may come again, such as 2027-01-10", field, spec.Freeze.Until)
+		return Schedule{}, fmt.Errorf("%s.freeze.until: %.20q is not a date: write the day from which changes may begin again, such as 2027-01-10", field, spec.Freeze.Until)
 	}
 	return Schedule{Window: w, Thaws: until, Reason: spec.Freeze.Reason}, nil
 }
@@ -75,7 +75,7 @@ func (s Schedule) Waits(now time.Time) string {
 	case state == Frozen:
 		return "is frozen until " + s.Thaws.Format(time.DateOnly)
 	case state == Closed:
-		return "waits for its window, " + next.In(s.Window.zone()).Format("Monday 2006-01-02 15:04 -0700")
+		return "waits for its maintenance window, " + next.In(s.Window.zone()).Format("Monday 2006-01-02 15:04 -0700")
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 		length += 24 * time.Hour
 	}
 	if length < shortest {
-		return Window{}, fmt.Errorf("%s.timeWindow: from %s to %s is shorter than %s: write a later end, or no window for all hours", field, spec.TimeWindow.Begin, spec.TimeWindow.End, shortest)
+		return Window{}, fmt.Errorf("%s.timeWindow: from %s to %s is shorter than %s: write a later end, or leave timeWindow out for all hours", field, spec.TimeWindow.Begin, spec.TimeWindow.End, shortest)
 	}
 	_, offset := begin.Zone()
 	w := Window{
@@ -69,7 +69,7 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 	for i, name := range spec.Days {
 		day, ok := weekdays[name]
 		if !ok {
-			return Window{}, fmt.Errorf("%s.days[%d]: %.20q is no day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun", field, i, name)
+			return Window{}, fmt.Errorf("%s.days[%d]: %.20q is not a day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun", field, i, name)
 		}
 		w.Days |= 1 << day
 	}
@@ -82,7 +82,7 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 func timeOfDay(field, text string) (time.Time, error) {
 	t, err := time.Parse("150405-0700", text)
 	if err != nil {
-		return t, fmt.Errorf("%s: %.20q is no time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100", field, text)
+		return t, fmt.Errorf("%s: %.20q is not a time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100", field, text)
 	}
 	return t, nil
 }

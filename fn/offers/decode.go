@@ -76,7 +76,7 @@ type memory struct {
 func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 	c := &request{name: xr.String("metadata", "name")}
 	if c.name == "" || len(validation.IsValidLabelValue(c.name)) > 0 {
-		return nil, fmt.Errorf("metadata.name: %.80q can't be the value of a label, which claims' channels are found by: write a shorter name", c.name)
+		return nil, fmt.Errorf("metadata.name: %.80q can't be the value of a label, by which claims find their channel: write a name of at most 63 characters", c.name)
 	}
 	in, err := requests.Input(req.GetInput())
 	if err != nil {

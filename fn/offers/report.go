@@ -32,7 +32,7 @@ func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel
 	rsp.Desired.Composite.Resource, rsp.Desired.Composite.Ready = s, fnv1.Ready_READY_TRUE
 	accepted := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, True: true, Reason: v1alpha1.ReasonAccepted, Message: "The channel's spec is in use"}
 	if len(c.mistakes) > 0 {
-		accepted.Message += ", with what was before of what has a mistake: " + strings.Join(slices.Compact(c.mistakes), ", ")
+		accepted.Message += ". These have mistakes, and their previous versions are part of the offer: " + strings.Join(slices.Compact(c.mistakes), ", ")
 	}
 	for _, is := range append([]channel.Condition{accepted}, r.Conditions...) {
 		setCondition(rsp, is)

@@ -42,7 +42,7 @@ func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepte
 		next = begin(asked, m, &s)
 	case m.Gate.Problem != "":
 		next = kept(*was, asked)
-		s.Message = m.Gate.Problem + "; the tenant keeps what it has of the platform's"
+		s.Message = m.Gate.Problem + "; the tenant keeps the offer, the plan and the input that it has"
 	default:
 		next = inTurn(*was, asked, m, &s)
 	}
@@ -137,7 +137,7 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 	now, then, ok := m.decide(keep, offered)
 	s.UpdateAvailable = true
 	if !ofPlan || !ofInput {
-		s.Message = "channel " + m.Gate.Name + " doesn't offer yet what the platform has changed in " + what(ofPlan, ofInput) + changes(now, then)
+		s.Message = "waits until channel " + m.Gate.Name + " offers the change of " + what(ofPlan, ofInput) + changes(now, then)
 		return keep
 	}
 	s.Unaffected = ok && unaffected(now, then)
@@ -150,7 +150,7 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 	if now != nil && then == nil {
 		// The tenant is no worse off for what it is offered.
 		_, err := m.Decide(offered)
-		s.Message = "can't have what is offered: " + err.Error()
+		s.Message = "can't use the offer: " + err.Error()
 		return keep
 	}
 	s.Took, s.UpdateAvailable = true, false

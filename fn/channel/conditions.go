@@ -12,7 +12,7 @@ import (
 // few is how many tenants a message names.
 const few = 3
 
-// names are tenants for people: the first few of them by name, and how many there are.
+// names counts tenants, and has the first few of their names, for messages.
 type names struct {
 	n   int
 	few []string
@@ -38,7 +38,7 @@ func (l names) String() string {
 	return text
 }
 
-// conditions of a channel that is at a step.
+// conditions returns the channel's conditions. at is the index of its step.
 func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) []Condition {
 	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete}
 	complete.Message = fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing.n, t.total)
@@ -84,8 +84,8 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 	return []Condition{progressing, halted, complete}
 }
 
-// affected says whom the offer would change, once each tenant has looked: one for which it
-// changes nothing has it then.
+// affected says which tenants the offer would change: tenants for which it changes nothing
+// have taken it as soon as they have been reconciled.
 func (t *tenants) affected() string {
 	if t.missing.n == 0 {
 		return ""
@@ -93,7 +93,7 @@ func (t *tenants) affected() string {
 	return fmt.Sprintf("; the offer would change %d of %d tenants: %s", t.missing.n, t.total, t.missing)
 }
 
-// waiting says which tenants without the offer can't get it now.
+// waiting says which tenants can't get the offer now, and why; "" for none.
 func (t *tenants) waiting() string {
 	var out []string
 	for _, of := range []struct {

@@ -9,49 +9,52 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
-// A Record is what a channel knows of a tenant. The tenant writes it, and it changes only
-// when the tenant accepts an offer or its phase changes.
+// A Record is what a channel knows of a tenant. The function writes it when it is called for
+// the tenant. It changes only when the tenant accepts an offer, when its phase changes, or when its claim
+// changes its labels or its schedule.
 type Record struct {
 	// Tenant is the name of the composite resource.
 	Tenant string `json:"tenant"`
 	// Claim is the namespace and name of the claim, for people; empty where there is none.
 	Claim string `json:"claim,omitempty"`
-	// Labels of the claim.
+	// Labels of the claim that rollout.first selects by.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Schedule says when the tenant may change.
 	Schedule maintenance.Schedule `json:"schedule,omitzero"`
-	// Moved is when the claim has said last what decides about its window: with its plan, its
-	// channel, a window or a freeze. It is the zero time for a tenant without a window.
+	// Moved is when the claim last changed what decides about its window: its plan, its
+	// channel or its maintenance. It is the zero time for a tenant without a window.
 	Moved time.Time `json:"moved,omitzero"`
 
 	// Accepted is the digest of the offer that the tenant has; empty before it has one.
 	Accepted string `json:"accepted,omitempty"`
-	// Changed is when it accepted that.
+	// Changed is when the tenant accepted it.
 	Changed time.Time `json:"changed,omitzero"`
-	// Before is the phase in which it was then; empty where the offer changed nothing that
-	// ran: the tenant was new, or had all of it already.
+	// Before is the phase that the tenant had then; empty if the offer changed nothing that
+	// ran, because the tenant was new or had all of it already.
 	Before v1alpha1.Phase `json:"before,omitempty"`
-	// Ready is when it was seen Ready for the first time since then.
+	// Ready is when the tenant was first seen Ready since then; the zero time before that.
 	Ready time.Time `json:"ready,omitzero"`
 
-	// Phase of the tenant, as seen since it accepted the offer, and since when.
+	// Phase of the tenant since it accepted the offer, and the time since when it has it.
 	Phase v1alpha1.Phase `json:"phase"`
 	Since time.Time      `json:"since"`
-	// Why it is Degraded or Failing, as it said at first; empty in other phases.
+	// Why is the first message with which the tenant was Degraded or Failing, at most maxWhy
+	// bytes; empty in other phases.
 	Why string `json:"why,omitempty"`
 }
 
-// maxWhy is how many bytes of a tenant's message a record has.
+// maxWhy is how many bytes of a tenant's message a record holds.
 const maxWhy = 200
 
-// Accept returns the record of a tenant that accepts an offer. It is Updating from then on,
-// until it is seen otherwise with the offer in place: what is observed before that is about
-// what it had. unaffected says that the offer changes nothing that runs.
+// Accept returns the record of a tenant that accepts an offer, given by its digest. The
+// tenant is Updating from then on, until See is called once the offer is in place: what is
+// observed earlier is about what the tenant had before. unaffected says that the offer
+// changes nothing that runs.
 func (r Record) Accept(offer string, unaffected bool, now time.Time) Record {
 	r.Accepted = offer
 	switch {
 	case unaffected && r.Before != "" && r.Ready.IsZero():
-		// It still changes to what it accepted before, which is the same for it.
+		// It is still updating to the offer before, which is the same for it.
 	case unaffected || r.Phase == "":
 		r.Changed, r.Before = now, ""
 	default:
@@ -61,7 +64,7 @@ func (r Record) Accept(offer string, unaffected bool, now time.Time) Record {
 	return r
 }
 
-// See returns the record of a tenant that is seen in a phase, with a message.
+// See returns the record of a tenant that is seen in a phase, with the message of its status.
 func (r Record) See(phase v1alpha1.Phase, message string, now time.Time) Record {
 	if r.Phase != phase {
 		r.Phase, r.Since, r.Why = phase, now, ""
@@ -75,7 +78,7 @@ func (r Record) See(phase v1alpha1.Phase, message string, now time.Time) Record 
 	return r
 }
 
-// name of the tenant for people.
+// name returns the tenant's name for messages: that of its claim, if it has one.
 func (r *Record) name() string {
 	if r.Claim != "" {
 		return r.Claim
@@ -83,11 +86,11 @@ func (r *Record) name() string {
 	return r.Tenant
 }
 
-// Grace is for how long a tenant must be Degraded or Failing before it counts as that. Pods
-// that are replaced can make a workload unavailable for some seconds.
+// Grace is how long a tenant must be Degraded or Failing before it counts as broken. A
+// workload can be unavailable for some seconds while its pods are replaced.
 const Grace = time.Minute
 
-// failing reports whether the tenant is Degraded or Failing, and when it counts as that.
+// failing reports whether the tenant is Degraded or Failing, and from when on that counts.
 func (r *Record) failing() (bool, time.Time) {
 	return r.Phase == v1alpha1.PhaseDegraded || r.Phase == v1alpha1.PhaseFailing, r.Since.Add(Grace)
 }
@@ -98,8 +101,8 @@ func (r *Record) failed(now time.Time) bool {
 	return failing && !now.Before(counts)
 }
 
-// underWay reports whether the tenant is changing to the offer that it has accepted, and
-// until when it counts as that.
+// underWay reports whether the tenant is updating to the offer that it has accepted, and
+// until when it may.
 func (u rules) underWay(r *Record, now time.Time) (bool, time.Time) {
 	until := r.Changed.Add(u.stuckFor)
 	if failing, counts := r.failing(); failing {
@@ -120,7 +123,7 @@ func (u rules) broken(r *Record, now time.Time) bool {
 	return r.failed(now) && r.Since.Before(r.Ready.Add(u.proved))
 }
 
-// how says in what way a tenant is broken.
+// how says how a tenant is broken, for messages.
 func (u rules) how(r *Record) string {
 	switch failing, _ := r.failing(); {
 	case !failing:
@@ -131,8 +134,8 @@ func (u rules) how(r *Record) string {
 	return string(r.Phase)
 }
 
-// settled is when the tenant's change was over, for better or worse; the zero time where it
-// changed nothing.
+// settled returns when the tenant's update ended, whether it succeeded or not; the zero time
+// if the offer changed nothing.
 func (u rules) settled(r *Record) time.Time {
 	if r.Before == "" || !r.Ready.IsZero() {
 		return r.Ready

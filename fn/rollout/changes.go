@@ -7,8 +7,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// changes says what a tenant gets that waits for it, for those who wait; "" where nobody
-// knows.
+// changes returns the end of a message, which says what would change in a tenant from one
+// decision to another; "" if one of them is nil, or nothing would.
 func changes(now, then *tenant.Decision) string {
 	if now == nil || then == nil {
 		return ""

@@ -12,7 +12,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// RecordOf returns what a tenant's channel knew of it last; the zero Record for nothing.
+// RecordOf returns the record that was written last for a tenant; the zero Record if there is
+// none that can be read.
 func RecordOf(o tenant.Observed) channel.Record {
 	r := channel.Record{}
 	if json.Unmarshal([]byte(o.Composed[tenant.ChannelRecord].String("data", channel.RecordKey)), &r) != nil {
@@ -21,8 +22,7 @@ func RecordOf(o tenant.Observed) channel.Record {
 	return r
 }
 
-// Record returns what a tenant's channel is to know of it, when it is seen in a phase, with
-// the message of its status.
+// Record returns the new record of a tenant, whose phase and status message are given.
 func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
@@ -46,17 +46,17 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Recor
 	back := release.TakenBack(t)
 	switch {
 	case back != "":
-		// What runs is what was before the offer.
+		// The offer has been rolled back.
 		return r.See(v1alpha1.PhaseDegraded, back, now)
 	case changing && (release.Differs(t.Composed(tenant.VClusterRelease), t.VirtualCluster) || release.Differs(t.Composed(tenant.ArgoCDRelease), t.ArgoCD)):
-		// What is observed is about what was before the offer.
+		// What is observed is still about the time before the offer.
 		return r
 	}
 	return r.See(phase, message, now)
 }
 
-// labels returns those of the claim with some keys. Crossplane copies a claim's labels to the
-// composite resource.
+// labels returns the claim's labels with the given keys. Crossplane copies a claim's labels to
+// the composite resource.
 func labels(xr wire.Struct, keys []string) map[string]string {
 	var out map[string]string
 	for _, key := range keys {

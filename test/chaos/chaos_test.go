@@ -18,11 +18,11 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
 )
 
-// keep leaves what a run that failed has made in place, to look at.
+// keep leaves everything in place after a run that failed, for inspection.
 var keep = os.Getenv("E2E_KEEP") != ""
 
-// TestChaos makes the runs of those seeds that have failed once, and RUNS more, each on the cluster of the run before. With SEED it makes
-// the run of that seed alone.
+// TestChaos does the runs of seeds that have failed once, and RUNS more, each on the cluster of the run before. With SEED, it does only the
+// run of that seed.
 func TestChaos(t *testing.T) {
 	createNamespace(t.Context(), t)
 	all, good := seedsOf(t), 0
@@ -50,13 +50,13 @@ func seedsOf(t *testing.T) []uint64 {
 	}
 	out := tenants.seeds()
 	for range number(t, "RUNS", byDefault) {
-		// Short enough to be written down by hand.
+		// Short enough to copy by hand.
 		out = append(out, 1+rand.Uint64N(999_999))
 	}
 	return out
 }
 
-// play makes the run of a seed. It reports whether nothing is left of it.
+// play does the run of a seed. It reports whether nothing is left of the run.
 func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
 	s := schedule.New(seed, tenants.options())
 	fmt.Print(s)
@@ -89,7 +89,7 @@ func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
 	return r.await(ctx, tenants.goneWithin(), "Nothing is left", func(ctx context.Context) []string { return r.remains(ctx, before) })
 }
 
-// remains deletes all claims and, once their tenants are gone, the plans, and says what there is that there wasn't before.
+// remains deletes all claims and, once their tenants are gone, the plans. It returns what exists that didn't exist before the run.
 func (r *chaosRun) remains(ctx context.Context, before inventory.Listing) []string {
 	for name := range r.Wanted() {
 		if err := remove(ctx, name); err != nil {
@@ -112,11 +112,11 @@ func (r *chaosRun) remains(ctx context.Context, before inventory.Listing) []stri
 	if err != nil {
 		return []string{err.Error()}
 	}
-	// Its pods are other ones by now.
+	// Its pods may have been replaced.
 	return inventory.Diff(before.UnnamedPods(crossplane), after.UnnamedPods(crossplane))
 }
 
-// dump writes the state of the cluster down.
+// dump writes the state of the cluster to a directory.
 func dump(ctx context.Context, t *testing.T, seed uint64) {
 	t.Helper()
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("virtual-argocd-chaos-%d-%s", seed, time.Now().Format("150405")))

@@ -41,13 +41,13 @@ const (
 	badVersion    = "9.3.9"
 	mendedVersion = "9.3.10"
 
-	// seenWithin is how long Crossplane may take to have a few objects looked at.
+	// seenWithin is how long Crossplane may take to reconcile a few changed objects.
 	seenWithin = 2 * time.Minute
 )
 
 var channelKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "xargocdchannels"}
 
-// offered is a channel, and its tenants.
+// offered is a channel with its tenants.
 type offered struct {
 	n        int
 	rollout  v1alpha1.ChannelRollout
@@ -56,11 +56,11 @@ type offered struct {
 	table    *figures.Table
 }
 
-// TestChannel offers TENANTS of them a good version, which reaches all; a bad one, which stops at the second tenant that is Degraded, also
-// after everything was killed; and a mended one, which goes on.
+// TestChannel offers three versions to a channel with TENANTS tenants: a good one, which reaches all; a bad one, which stops at the second
+// tenant that is Degraded, even after all parts of the platform were killed; and a corrected one, which reaches all.
 func TestChannel(t *testing.T) {
 	ctx, n := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi)
-	// A tenant may take longer where many others are told of the offer, too.
+	// A tenant may take longer while many others are reconciled because of the offer.
 	stuckFor := 2*time.Minute + time.Duration(n)*time.Second/2
 	o := &offered{n: n, stuckFor: stuckFor, table: figures.NewTable(fmt.Sprintf("%d tenants of a channel", n)), rollout: v1alpha1.ChannelRollout{
 		Steps:       []v1alpha1.ChannelStep{{Percent: 10, Soak: "20s"}, {Percent: 50, Soak: "20s"}, {Percent: 100}},
@@ -114,7 +114,7 @@ func TestChannel(t *testing.T) {
 	show(t, o.table, fmt.Sprintf("TENANTS=%d RUN=TestChannel", n))
 }
 
-// create makes the channel and its tenants, which are Ready with an empty offer, and has them removed in the end.
+// create creates the channel and its tenants, which become Ready with an empty offer, and has them deleted after the test.
 func (o *offered) create(ctx context.Context, t *testing.T) {
 	t.Helper()
 	createNamespace(ctx, t, channelNamespace)
@@ -151,8 +151,8 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
 }
 
-// offer offers a version of the chart argo-cd. The channel's status is about that when this returns: Crossplane writes the conditions after
-// the rest of it.
+// offer offers a version of the argo-cd chart, and returns once the channel's status is about that offer. Crossplane writes the conditions
+// after the rest of the status.
 func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	before, _, err := o.status(ctx)
@@ -186,8 +186,8 @@ func (o *offered) status(ctx context.Context) (s v1alpha1.ChannelStatus, conditi
 	return all.ChannelStatus, all.Conditions, err
 }
 
-// await waits until a condition of the channel has a status and a message with the given words, and returns the message. A halt in
-// place of that fails the test at once.
+// await waits until a condition of the channel has a status and a message with the given words, and returns the message. If the channel
+// halts instead, the test fails at once.
 func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration, typ, status, words string) (message string) {
 	t.Helper()
 	took := eventually.True(ctx, t, within, fmt.Sprintf("channel: %s is %s with %q", typ, status, words), func(ctx context.Context) (bool, string) {
@@ -210,7 +210,7 @@ func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration,
 	return message
 }
 
-// reachesAll waits until all tenants have the offer, and holds the order in which they got it to the channel's rollout.
+// reachesAll waits until all tenants have the offer, and checks that they got it in an order that the channel's rollout allows.
 func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time, version string) []channel.Record {
 	t.Helper()
 	within, err := steps.Within(o.rollout, o.n)
@@ -243,7 +243,7 @@ func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time,
 	return records
 }
 
-// stopsAtTheSecond expects the bad offer to have reached two tenants, and nobody else to be touched. It returns the claims of the two.
+// stopsAtTheSecond checks that the bad offer has reached two tenants, and that no other tenant was touched. It returns the claims of the two.
 func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map[releaseKey]releaseState, halt string) (broken []string) {
 	t.Helper()
 	s, _, err := o.status(ctx)
@@ -278,7 +278,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 		}
 	}
 	for _, c := range o.configs(ctx, t, "") {
-		// What admits tenants that have the offer means nothing any more.
+		// Admissions of tenants that have the offer already don't matter.
 		if a := (channel.Admission{}); json.Unmarshal([]byte(c.Data[channel.AdmissionKey]), &a) == nil && !has[a.Tenant] {
 			t.Errorf("tenant %s is admitted after the halt", a.Tenant)
 		}
@@ -286,7 +286,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 	return broken
 }
 
-// joins has one more tenant come up, which gets the version that was complete last. The channel has seen it when this returns.
+// joins creates one more tenant, which gets the last complete offer, and returns once the channel counts it.
 func (o *offered) joins(ctx context.Context, t *testing.T, name, version string) {
 	t.Helper()
 	var l *claim.Live
@@ -306,7 +306,7 @@ func (o *offered) joins(ctx context.Context, t *testing.T, name, version string)
 	})
 }
 
-// releaseKey says which Release of a tenant is meant, and releaseState how it is.
+// releaseKey identifies a Release of a tenant, and releaseState is its state.
 type (
 	releaseKey   struct{ claim, chart string }
 	releaseState struct {
@@ -316,7 +316,7 @@ type (
 	}
 )
 
-// releases reads those of all tenants.
+// releases reads the Releases of all tenants.
 func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]releaseState {
 	t.Helper()
 	list, err := host.Dynamic.Resource(releaseKind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + channelNamespace})
@@ -335,7 +335,7 @@ func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]rel
 	return out
 }
 
-// records reads what the channel knows of its tenants.
+// records reads the records of the channel's tenants.
 func (o *offered) records(ctx context.Context, t *testing.T) (out []channel.Record) {
 	t.Helper()
 	for _, c := range o.configs(ctx, t, channel.Label+"="+channelName) {

@@ -31,10 +31,10 @@ const (
 	crossplane = "crossplane-system"
 )
 
-// toldWithin is the promise for a workload that breaks.
+// toldWithin is how soon a claim has to report a broken workload.
 const toldWithin = 10 * time.Second
 
-// TestFleet measures a fleet: TENANTS of them, at rest for QUIET.
+// TestFleet measures what TENANTS tenants cost, and leaves them alone for QUIET.
 func TestFleet(t *testing.T) {
 	n := setting(t, "TENANTS", 30, strconv.Atoi)
 	quiet := setting(t, "QUIET", time.Minute, time.ParseDuration)
@@ -100,7 +100,7 @@ func TestFleet(t *testing.T) {
 	show(t, table, fmt.Sprintf("TENANTS=%d QUIET=%s", n, quiet))
 }
 
-// show prints the figures of a test that was started with variables.
+// show prints the figures of a test. variables has the environment variables with which it was started.
 func show(t *testing.T, table *figures.Table, variables string) {
 	t.Helper()
 	fmt.Println()
@@ -110,10 +110,10 @@ func show(t *testing.T, table *figures.Table, variables string) {
 	fmt.Println("\n" + conditions(variables))
 }
 
-// atRest measures what a fleet costs at which nobody does anything.
+// atRest measures what tenants cost while nothing about them changes.
 func atRest(ctx context.Context, t *testing.T, table *figures.Table, n int, quiet time.Duration) {
 	t.Helper()
-	// Until what all have been Ready for is over: the last writes of their installations.
+	// Wait for the last writes of the installations.
 	time.Sleep(min(quiet, time.Minute))
 	before, used, reconciled := readAPIServer(ctx, t), readProcesses(t), readReconciles(ctx, t)
 	time.Sleep(quiet)
@@ -187,7 +187,7 @@ func readReconciles(ctx context.Context, t *testing.T) (n float64) {
 	return n
 }
 
-// conditions say where and when the figures were measured, and how.
+// conditions returns a line that says where, when and how the figures were measured.
 func conditions(variables string) string {
 	memory := "memory of unknown size"
 	if fs, err := procfs.NewDefaultFS(); err == nil {

@@ -22,13 +22,13 @@ var (
 	namespaceKind = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-// A crowd is all objects of a kind, which are watched.
+// A crowd is a watched set of objects of a kind.
 type crowd struct {
 	kind  schema.GroupVersionResource
 	store cache.Store
 }
 
-// watch watches a kind, in a namespace or everywhere, as far as a selector of labels goes.
+// watch watches the objects of a kind that a label selector matches, in a namespace or everywhere.
 func watch(ctx context.Context, t *testing.T, kind schema.GroupVersionResource, namespace, selector string) crowd {
 	t.Helper()
 	informer := dynamicinformer.NewFilteredDynamicInformer(host.Dynamic, kind, namespace, 0, nil,
@@ -40,7 +40,7 @@ func watch(ctx context.Context, t *testing.T, kind schema.GroupVersionResource, 
 	return crowd{kind: kind, store: informer.GetStore()}
 }
 
-// await waits until n of them are as wanted, and returns how long each took since a time.
+// await waits until n objects are as wanted, and returns how long after a time each of them was.
 func (c crowd) await(ctx context.Context, t *testing.T, since time.Time, within time.Duration, n int, what string, wanted func(*unstructured.Unstructured) bool) []time.Duration {
 	t.Helper()
 	seen := map[string]time.Duration{}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// How long a part is paused or slowed. An API server that is away for longer has the host evict pods.
+// How long a part is paused or slowed. If an API server is away for longer, the host evicts pods.
 const (
 	shortest    = 2 * time.Second
 	longestIdle = 10 * time.Second
@@ -38,7 +38,7 @@ type generator struct {
 	Options
 	random *rand.Rand
 	steps  []Step
-	// value is the one that was chosen last: no two are the same.
+	// value is the last value that was chosen: no two are the same.
 	value int
 }
 
@@ -56,7 +56,7 @@ func (g *generator) happens(percent int) bool { return g.random.IntN(100) < perc
 
 func oneOf[T any](g *generator, of []T) T { return of[g.random.IntN(len(of))] }
 
-// tenant leads a tenant through its life. The first tenant is never deleted, so that there is one after each run.
+// tenant adds the steps of a tenant. The first tenant is never deleted, so that there is one after each run.
 func (g *generator) tenant(n int) {
 	add := func(at time.Duration, a Action, s Spec) {
 		g.steps = append(g.steps, Step{At: at, Action: a, Tenant: n, Spec: s})
@@ -108,7 +108,7 @@ func (g *generator) newSpec() Spec {
 	return s
 }
 
-// changed returns a spec that differs in one thing or another. Versions only rise.
+// changed returns a spec that differs in its value, its plan or a version. Versions only rise.
 func (g *generator) changed(s Spec) Spec {
 	switch {
 	case g.happens(25):
@@ -131,14 +131,14 @@ func next(versions []string, is string) string {
 	return ""
 }
 
-// plans edits plans while tenants have them.
+// plans adds edits of plans while tenants use them.
 func (g *generator) plans() {
 	for at := g.between(g.Length/4, g.Length/2); at < g.Length; at += g.between(g.Length/4, g.Length) {
 		g.steps = append(g.steps, Step{At: at, Action: EditPlan, Tenant: -1, Plan: oneOf(g, g.Plans), Value: g.newValue()})
 	}
 }
 
-// part disturbs a part now and then.
+// part adds disturbances of a part.
 func (g *generator) part(p Part) {
 	for at := g.between(0, g.Length/2); at < g.Length; at += g.between(g.Length/8, g.Length/2) {
 		step := Step{At: at, Action: oneOf(g, p.can()), Tenant: -1, Part: p}

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// APIServer is what an API server has counted since it was started.
+// APIServer has what an API server has counted since its start.
 type APIServer struct {
 	// Requests by verb, without watches, and etcd's by operation.
 	Requests, Etcd map[string]float64
@@ -69,7 +69,7 @@ func sums(family *dto.MetricFamily, label string) map[string]float64 {
 	return out
 }
 
-// Since returns what was counted since before. The size is the one now.
+// Since returns what was counted since before. DBSize is the current one.
 func (a APIServer) Since(before APIServer) APIServer {
 	return APIServer{Requests: minus(a.Requests, before.Requests), Etcd: minus(a.Etcd, before.Etcd), DBSize: a.DBSize}
 }
@@ -84,5 +84,5 @@ func minus(a, b map[string]float64) map[string]float64 {
 	return out
 }
 
-// Writes are etcd's operations that change something.
+// Writes returns the number of etcd's operations that change something.
 func (a APIServer) Writes() float64 { return a.Etcd["create"] + a.Etcd["update"] + a.Etcd["delete"] }

@@ -11,8 +11,7 @@ import (
 // metricsPort is the one at which Crossplane serves its metrics.
 const metricsPort = "8080"
 
-// ReadReconciles reads how often a pod of Crossplane has reconciled composite resources since it was started. The client is one of the core
-// API.
+// ReadReconciles reads how often a pod of Crossplane has reconciled composite resources since its start. The client is for the core API.
 func ReadReconciles(ctx context.Context, client rest.Interface, namespace, pod string) (float64, error) {
 	data, err := client.Get().Namespace(namespace).Resource("pods").Name(pod + ":" + metricsPort).SubResource("proxy").Suffix("metrics").DoRaw(ctx)
 	if err != nil {

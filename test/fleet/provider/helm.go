@@ -17,17 +17,17 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// A helm is Helm for one release, as far as its records tell.
+// A helm does what Helm does to the records of one release.
 type helm struct {
 	records         *storage.Storage
 	name, namespace string
-	// ready takes as long as the workloads of the release take to be ready.
+	// ready returns when the workloads of the release are ready, or with an error.
 	ready func(ctx context.Context) error
-	// size is how many bytes a record has at least.
+	// size is the least size of a record in bytes.
 	size int
 }
 
-// versionLabel is the label of Helm's records with the version of the chart, so that it is known without the record's content.
+// versionLabel is a label on Helm's records with the version of the chart, so that records needn't be decoded to know it.
 const versionLabel = "virtualargocd.io/simulated-version"
 
 // labelOf returns a version as the value of a label, in Helm's own way.
@@ -39,10 +39,10 @@ func newRecords(typed kubernetes.Interface, namespace string, most int) *storage
 	return records
 }
 
-// errPending is Helm's own error where something was cut short.
+// errPending is Helm's own error for a release in which Helm was interrupted.
 var errPending = errors.New("another operation (install/upgrade/rollback) is in progress")
 
-// install does what `helm install` and `helm upgrade` do, depending on the last release, which may be nil.
+// install does what `helm install` does if last is nil, and otherwise what `helm upgrade` does.
 func (h helm) install(ctx context.Context, last *release.Release, chart *chart.Chart, values map[string]any) (*release.Release, error) {
 	if last == nil {
 		return h.release(ctx, 1, chart, values, release.StatusPendingInstall, "Install complete")
@@ -57,7 +57,7 @@ func (h helm) install(ctx context.Context, last *release.Release, chart *chart.C
 	return h.release(ctx, last.Version+1, chart, values, release.StatusPendingUpgrade, "Upgrade complete")
 }
 
-// rollback does what `helm rollback` does: it installs again what was deployed before.
+// rollback does what `helm rollback` does: it deploys the revision before last again.
 func (h helm) rollback(ctx context.Context, last *release.Release) error {
 	before, err := h.records.Get(h.name, last.Version-1)
 	if err != nil {
@@ -118,7 +118,7 @@ func (h helm) release(ctx context.Context, version int, chart *chart.Chart, valu
 	return next, h.records.Update(next)
 }
 
-// wait returns after takes, or with Helm's error after most.
+// wait waits for takes. If that is longer than most, it returns Helm's error after most.
 func wait(ctx context.Context, takes, most time.Duration) error {
 	t := time.NewTimer(min(takes, most))
 	defer t.Stop()
@@ -133,7 +133,7 @@ func wait(ctx context.Context, takes, most time.Duration) error {
 	return nil
 }
 
-// incompressible returns text that takes its size in a record: compression saves a quarter, and base64 adds a third.
+// incompressible returns text that takes size bytes in a record: compression saves a quarter, and base64 adds a third.
 func incompressible(size int) string {
 	b := strings.Builder{}
 	b.Grow(size)

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
@@ -215,10 +216,18 @@ func createAll(ctx context.Context, t *testing.T, namespace string, n int, with 
 	}
 }
 
+// deleteAll deletes the claims of a namespace one by one, as kubectl does: the API server gives one request for all of them a minute.
 func deleteAll(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
-	if err := host.Dynamic.Resource(claimKind).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Error(err)
+	claims := host.Dynamic.Resource(claimKind).Namespace(namespace)
+	all, err := claims.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all.Items {
+		if err := client.IgnoreNotFound(claims.Delete(ctx, c.GetName(), metav1.DeleteOptions{})); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

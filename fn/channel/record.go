@@ -9,6 +9,18 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
+// Label stands on what a channel publishes and on the records of its tenants, with the
+// channel's name.
+const Label = "virtualargocd.io/channel"
+
+// Keys of the ConfigMaps with a tenant's record, with its admission, and with the state of
+// a channel.
+const (
+	RecordKey    = "record"
+	AdmissionKey = "admission"
+	StateKey     = "state"
+)
+
 // A Record is what a channel knows of a tenant. The tenant writes it, and it changes only
 // when the tenant accepts an offer or its phase changes.
 type Record struct {

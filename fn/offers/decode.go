@@ -56,7 +56,7 @@ type request struct {
 	// mistakes are the plans and Compositions that can't be used as they are now.
 	mistakes []string
 	// with is what goes with the offer, and digest that of both.
-	with   channel.With
+	with   tenant.With
 	digest string
 	memory memory
 }
@@ -65,7 +65,7 @@ type request struct {
 type memory struct {
 	State channel.State `json:"state"`
 	// Published is what its tenants were told last.
-	Published channel.Published `json:"published"`
+	Published tenant.Published `json:"published"`
 	// Inputs are the fingerprints of the inputs that go with the offer, by step of a Composition.
 	Inputs map[string]string `json:"inputs,omitempty"`
 	// LabelsAt is when the tenants' records have the labels that rollout.first looks at.

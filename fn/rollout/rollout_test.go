@@ -41,8 +41,8 @@ func decide(a tenant.Accepted) (*tenant.Decision, error) {
 	return &tenant.Decision{ArgoCD: tenant.Chart{Version: v}, LoadBalancers: a.Plan.Data.LoadBalancers}, nil
 }
 
-func published(version string, plans map[string]string, input inputv1alpha1.Input) channel.Published {
-	p := channel.Published{Offer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: version}}, With: channel.With{Plans: plans, DefaultPlan: "small", Inputs: []string{fingerprint.Of(input)}}}
+func published(version string, plans map[string]string, input inputv1alpha1.Input) tenant.Published {
+	p := tenant.Published{Offer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: version}}, With: tenant.With{Plans: plans, DefaultPlan: "small", Inputs: []string{fingerprint.Of(input)}}}
 	p.Digest, _ = fingerprint.OfOffer(p.Offer, p.With)
 	return p
 }
@@ -70,14 +70,14 @@ func TestNext(t *testing.T) {
 		}
 	}
 	one, two, bad := published("2.0.1", nil, with().Input), published("2.0.2", nil, with().Input), published("bad", nil, with().Input)
-	gate := func(p channel.Published, a *channel.Admission) tenant.Gate {
+	gate := func(p tenant.Published, a *channel.Admission) tenant.Gate {
 		return tenant.Gate{Name: "stable", Published: p, Admission: a}
 	}
-	admission := func(p channel.Published) *channel.Admission {
+	admission := func(p tenant.Published) *channel.Admission {
 		return &channel.Admission{Offer: p.Digest, Until: testNow.Add(time.Minute)}
 	}
 	first := two
-	first.Complete = channel.Completed{Digest: one.Digest, Offer: one.Offer}
+	first.Complete = tenant.Completed{Digest: one.Digest, Offer: one.Offer}
 	planEdited := published("2.0.1", map[string]string{"small": fingerprint.Of(with(plans(1)).Plan.Data)}, with().Input)
 
 	for name, tc := range map[string]struct {

@@ -47,7 +47,7 @@ type Gate struct {
 	// Problem is why nothing is known of it; empty where something is.
 	Problem string
 	// Published is what the channel says to all of its tenants.
-	Published channel.Published
+	Published Published
 	// Admission of the tenant; nil for none.
 	Admission *channel.Admission
 }

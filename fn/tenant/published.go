@@ -1,22 +1,11 @@
-package channel
+package tenant
 
 import (
 	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
-)
-
-// Label stands on what a channel publishes and on the records of its tenants, with the
-// channel's name.
-const Label = "virtualargocd.io/channel"
-
-// Keys of the ConfigMaps with a tenant's record, with its admission, and with the state of
-// a channel.
-const (
-	RecordKey    = "record"
-	AdmissionKey = "admission"
-	StateKey     = "state"
 )
 
 // Published is what a channel says to all of its tenants, in an EnvironmentConfig. Each
@@ -28,7 +17,7 @@ type Published struct {
 	// Offer is what is offered.
 	Offer v1alpha1.ChannelOffer `json:"offer"`
 	// Complete is what was complete last; its Digest is empty before there was one. See
-	// State.Complete.
+	// channel.State.
 	Complete Completed `json:"complete,omitzero"`
 	// Namespaces whose claims may name the channel; empty for all.
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -57,8 +46,8 @@ type Completed struct {
 }
 
 // Gate is what a tenant with an admission, or without one, is to know of the channel.
-func (p Published) Gate(a *Admission) Gate {
-	return Gate{Offer: p.Digest, Complete: p.Complete.Digest, Paused: p.Paused, Halted: p.Halted, Admission: a}
+func (p Published) Gate(a *channel.Admission) channel.Gate {
+	return channel.Gate{Offer: p.Digest, Complete: p.Complete.Digest, Paused: p.Paused, Halted: p.Halted, Admission: a}
 }
 
 // Content returns the offer with a digest, and reports whether the channel knows it.

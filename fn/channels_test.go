@@ -25,14 +25,16 @@ type world struct {
 	cluster  map[string]*structpb.Struct
 	tenants  map[string]*engine
 	channels map[string]*engine
-	// broken says that a version of the argo-cd chart doesn't start.
+	// broken says with which versions of the argo-cd chart and of Kubernetes Argo CD doesn't start.
 	broken map[string]bool
+	// cured are tenants whose Argo CD starts all the same.
+	cured map[string]bool
 	// seen are the events of all channels.
 	seen []string
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, now: testNow, tenants: map[string]*engine{}, channels: map[string]*engine{}, broken: map[string]bool{}}
+	w := &world{t: t, now: testNow, tenants: map[string]*engine{}, channels: map[string]*engine{}, broken: map[string]bool{}, cured: map[string]bool{}}
 	w.cluster = newEngine(t, tenantXR(`{}`), "").cluster
 	w.input(`{}`)
 	return w
@@ -143,7 +145,7 @@ func (w *world) step(d time.Duration) {
 			field(o, "metadata").Fields["ownerReferences"] = jsonValue(`[{"uid":"uid-` + name + `","controller":true}]`)
 			w.cluster[k] = o
 		}
-		if w.heals(e); w.broken[w.version(name)] {
+		if w.heals(e); !w.cured[name] && (w.broken[w.version(name)] || w.broken[w.kubernetes(name)]) {
 			e.setReplicas("argocd-server", 0)
 		}
 	}
@@ -165,6 +167,12 @@ func (w *world) settle(steps int, d time.Duration) {
 func (w *world) version(name string) string {
 	o := w.tenants[name].req.GetObserved().GetResources()[tenant.ArgoCDRelease].GetResource()
 	return field(o, "spec", "forProvider", "chart").GetFields()["version"].GetStringValue()
+}
+
+// kubernetes is the version of Kubernetes that a tenant is to run.
+func (w *world) kubernetes(name string) string {
+	o := w.tenants[name].req.GetObserved().GetResources()[tenant.VClusterRelease].GetResource()
+	return field(o, "spec", "forProvider", "values", "controlPlane", "distro", "k8s").GetFields()["version"].GetStringValue()
 }
 
 // versions is how many tenants are to run each version.
@@ -333,6 +341,139 @@ func TestChannelBadOffer(t *testing.T) {
 	w.want(map[string]int{"10.2.1": 7})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "")
+}
+
+// TestChannelOfferTakenBack: going back to the offer from before mends those that a version of argo-cd has broken, and nobody else goes
+// back.
+func TestChannelOfferTakenBack(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		// after is for how long the version is well.
+		after int
+		// recovers has one of the two recover before.
+		recovers bool
+	}{
+		"NeverReady": {reason: "It breaks tenants at once."},
+		"Soaking":    {reason: "It breaks them after they were Ready.", after: 3},
+		"Recovers":   {reason: "One of them has recovered: it stays.", recovers: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fleet(t, 4, inSteps)
+			w.offer("stable", offer("10.2.0", inSteps))
+			w.settle(tc.after, time.Minute)
+			w.broken["10.2.0"] = true
+			w.settle(20, 10*time.Minute)
+			w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+			want := map[string][]string{}
+			for _, name := range slices.Sorted(maps.Keys(w.tenants)) {
+				if w.version(name) == "10.1.1" {
+					want[name] = []string{"10.1.1"}
+				} else if want[name] = []string{"10.2.0", "10.1.1"}; tc.recovers && len(w.cured) == 0 {
+					w.cured[name], want[name] = true, []string{"10.2.0"}
+				}
+			}
+			w.want(map[string]int{"10.1.1": 2, "10.2.0": 2})
+			if tc.recovers {
+				w.settle(2, time.Minute)
+			}
+
+			w.offer("stable", offer("10.1.1", inSteps))
+			had := map[string][]string{}
+			for name := range w.tenants {
+				had[name] = []string{want[name][0]}
+			}
+			for range 20 {
+				w.step(5 * time.Minute)
+				for name := range w.tenants {
+					had[name] = slices.Compact(append(had[name], w.version(name)))
+				}
+			}
+			if !maps.EqualFunc(had, want, slices.Equal) {
+				t.Errorf("%s\nwant tenants to have these versions one after the other: %v, got %v", tc.reason, want, had)
+			}
+			for name, e := range w.tenants {
+				if e.status("phase") != "Ready" {
+					t.Errorf("%s\n%s is %s: %s", tc.reason, name, e.status("phase"), e.status("message"))
+				}
+				if held := e.statusList("versionsHeld"); w.cured[name] && (len(held) != 1 || held[0] != "Chart argo-cd stays at 10.2.0, which runs: the platform's version, 10.1.1, is lower") {
+					t.Errorf("%s\n%s says %v", tc.reason, name, held)
+				}
+			}
+			w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
+			w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
+			if n := len(slices.DeleteFunc(w.seen, func(e string) bool { return !strings.HasPrefix(e, v1alpha1.ReasonTenantsBroken+": ") })); n != 1 {
+				t.Errorf("%s\nwant one halt, got %d", tc.reason, n)
+			}
+		})
+	}
+}
+
+// TestChannelOfferTakenBackSlowly: a tenant that goes back to a version stays on its way to that, whatever is seen of it meanwhile.
+func TestChannelOfferTakenBackSlowly(t *testing.T) {
+	w := fleet(t, 1, `{}`)
+	w.broken["10.2.0"] = true
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c0")
+	w.offer("stable", offer("10.1.1", `{}`))
+	e := w.tenants["c0"]
+	for range 6 {
+		if w.version("c0") != "10.1.1" {
+			w.reconcileChannel(w.channels["stable"])
+			e.reconcile()
+		}
+	}
+	stays := func(phase string) {
+		t.Helper()
+		for range 3 {
+			w.now = w.now.Add(15 * time.Second)
+			e.reconcile()
+			w.reconcileChannel(w.channels["stable"])
+			if got := w.version("c0"); got != "10.1.1" || e.status("phase") != phase {
+				t.Errorf("the tenant is to have %s and is %s, want 10.1.1 and %s", got, e.status("phase"), phase)
+			}
+		}
+	}
+	e.rolling(tenant.ArgoCDRelease)
+	stays("Updating")
+	// Its pods are replaced before Helm's record of that is seen.
+	e.heal()
+	e.setRecord(tenant.ArgoCDRelease, "10.2.0")
+	stays("Ready")
+	e.heal()
+	stays("Ready")
+	w.settle(3, time.Minute)
+	stays("Ready")
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 1")
+}
+
+// TestChannelKubernetesTakenBack: what can't be lowered stays, and isn't the fault of an offer that it had before.
+func TestChannelKubernetesTakenBack(t *testing.T) {
+	of := func(version string) string {
+		return strings.Replace(offer("10.1.1", inSteps), `{"offer":{`, `{"offer":{"kubernetes":{"version":"`+version+`"},`, 1)
+	}
+	w := newWorld(t)
+	w.offer("stable", of("v1.35.4"))
+	for i := range 4 {
+		w.claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{}`)
+	}
+	w.settle(14, time.Minute)
+	w.settle(2, time.Hour)
+	w.broken["v1.36.0"] = true
+	w.offer("stable", of("v1.36.0"))
+	w.settle(20, 10*time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+	w.offer("stable", of("v1.35.4"))
+	w.settle(20, 5*time.Minute)
+	n := map[string]int{}
+	for name, e := range w.tenants {
+		n[w.kubernetes(name)+" "+e.status("phase")]++
+	}
+	if want := map[string]int{"v1.35.4 Ready": 2, "v1.36.0 Degraded": 2}; !maps.Equal(n, want) {
+		t.Errorf("want tenants with these versions of Kubernetes: %v, got %v", want, n)
+	}
+	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
 }
 
 // TestChannelFirst: those that first selects have the offer before all others.

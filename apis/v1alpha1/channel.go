@@ -79,7 +79,7 @@ type ChannelOffer struct {
 // ChannelChart is a Helm chart as a channel offers it.
 type ChannelChart struct {
 	// Version of the chart, such as 10.1.1, where the claim names none. Tenants that run
-	// a higher one keep it.
+	// a higher one keep it, but for those that one of argo-cd has broken: they go back.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the chart, such as 10.1.1, not a range"

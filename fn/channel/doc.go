@@ -66,6 +66,11 @@
 // that doesn't have it. Tenants that change to the offer before end that first. Nobody goes
 // back by itself: what a tenant has accepted it keeps until it is admitted to another offer.
 //
+// So it is where the other offer is one from before. Those that the last one broke are
+// admitted first. A tenant runs no lower version for an offer, unless the one that it runs
+// hasn't proved itself there, and is one of argo-cd (Record.Unproved). Where it keeps a higher
+// one, what that breaks isn't the fault of the offer from before.
+//
 // # Tenants that come and go
 //
 // A new tenant gets the offer that was complete last, and then waits its turn. For that an

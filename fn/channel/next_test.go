@@ -45,7 +45,7 @@ func tenantsNamed(names string, edits ...func(*Record)) []Record {
 
 // updating has a tenant change to an offer.
 func updating(offer string, since time.Duration) func(*Record) {
-	return func(r *Record) { *r = r.Accept(offer, false, ago(since)) }
+	return func(r *Record) { *r = r.Accept(offer, false, false, ago(since)) }
 }
 
 // in has it seen in a phase.
@@ -62,7 +62,7 @@ func updated(offer string, since time.Duration) func(*Record) {
 }
 
 func unaffected(offer string) func(*Record) {
-	return func(r *Record) { *r = r.Accept(offer, true, ago(0)) }
+	return func(r *Record) { *r = r.Accept(offer, true, false, ago(0)) }
 }
 
 func internal(r *Record) { r.Labels = map[string]string{"tier": "internal"} }

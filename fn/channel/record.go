@@ -45,6 +45,9 @@ type Record struct {
 	Before v1alpha1.Phase `json:"before,omitempty"`
 	// Ready is when it was seen Ready for the first time since then.
 	Ready time.Time `json:"ready,omitzero"`
+	// ArgoCD is the version of the chart argo-cd that it had when it was Ready for the last time
+	// before such a change; empty for unknown.
+	ArgoCD string `json:"argocd,omitempty"`
 
 	// Phase of the tenant, as seen since it accepted the offer, and since when.
 	Phase v1alpha1.Phase `json:"phase"`
@@ -58,12 +61,17 @@ const maxWhy = 200
 
 // Accept returns the record of a tenant that accepts an offer. It is Updating from then on,
 // until it is seen otherwise with the offer in place: what is observed before that is about
-// what it had. unaffected says that the offer changes nothing that runs.
-func (r Record) Accept(offer string, unaffected bool, now time.Time) Record {
+// what it had. unaffected says that the offer changes nothing that runs, and held that this is
+// so because the offer is below what runs.
+func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Record {
 	r.Accepted = offer
 	switch {
 	case unaffected && r.Before != "" && r.Ready.IsZero():
-		// It still changes to what it accepted before, which is the same for it.
+		// It still changes to what it accepted before. Where this offer would undo that, it isn't
+		// this one that breaks the tenant; else both are the same for it.
+		if held {
+			r.Before = r.Phase
+		}
 	case unaffected || r.Phase == "":
 		r.Changed, r.Before = now, ""
 	default:
@@ -110,6 +118,13 @@ func (r *Record) failed(now time.Time) bool {
 	return failing && !now.Before(counts)
 }
 
+// Unproved reports whether the tenant isn't well with the offer that it has accepted, and
+// wasn't for as long as proves the offer there.
+func (r *Record) Unproved(proved time.Duration) bool {
+	failing, _ := r.failing()
+	return r.Before != "" && (r.Ready.IsZero() || failing && r.Since.Before(r.Ready.Add(proved)))
+}
+
 // underWay reports whether the tenant is changing to the offer that it has accepted, and
 // until when it counts as that.
 func (u rules) underWay(r *Record, now time.Time) (bool, time.Time) {
@@ -129,7 +144,7 @@ func (u rules) broken(r *Record, now time.Time) bool {
 		underWay, _ := u.underWay(r, now)
 		return !underWay
 	}
-	return r.failed(now) && r.Since.Before(r.Ready.Add(u.proved))
+	return r.failed(now) && r.Unproved(u.proved)
 }
 
 // how says in what way a tenant is broken.

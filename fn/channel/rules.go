@@ -29,8 +29,7 @@ type rules struct {
 	maxUpdating int
 	degraded    int
 	stuckFor    time.Duration
-	// proved is for how long a tenant must have been Ready before what breaks then isn't
-	// the offer's fault.
+	// proved: see Proved.
 	proved time.Duration
 }
 
@@ -60,6 +59,13 @@ func Labels(rollout v1alpha1.ChannelRollout) []string {
 func Check(rollout v1alpha1.ChannelRollout) error {
 	_, err := rulesOf(rollout)
 	return err
+}
+
+// Proved is for how long a tenant must have been Ready with an offer before what breaks then
+// isn't the offer's fault.
+func Proved(rollout v1alpha1.ChannelRollout) time.Duration {
+	u, _ := rulesOf(rollout)
+	return u.proved
 }
 
 func rulesOf(r v1alpha1.ChannelRollout) (rules, error) {

@@ -71,7 +71,10 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now ti
 
 // published is what the channel says to all of its tenants in a state.
 func (c *request) published(s channel.State) tenant.Published {
-	p := tenant.Published{Digest: c.digest, Offer: c.spec.Offer, With: c.with, Namespaces: c.spec.Namespaces, Labels: channel.Labels(c.spec.Rollout), Paused: c.spec.Paused, Halted: s.Halted != nil}
+	p := tenant.Published{
+		Digest: c.digest, Offer: c.spec.Offer, With: c.with, Namespaces: c.spec.Namespaces, Paused: c.spec.Paused, Halted: s.Halted != nil,
+		Labels: channel.Labels(c.spec.Rollout), Proved: metav1.Duration{Duration: channel.Proved(c.spec.Rollout)},
+	}
 	if s.Complete == c.digest {
 		p.Complete = tenant.Completed{Digest: c.digest, Offer: c.spec.Offer}
 	} else if content, known := c.memory.Published.Content(s.Complete); known && s.Complete != "" {

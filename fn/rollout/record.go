@@ -21,6 +21,15 @@ func RecordOf(o tenant.Observed) channel.Record {
 	return r
 }
 
+// GoesBackTo returns the version of the chart argo-cd to which a tenant goes back from one that
+// hasn't proved itself there, where its channel offers it; "" for none.
+func GoesBackTo(r channel.Record, g tenant.Gate) string {
+	if g.Name == "" || !r.Unproved(g.Published.Proved.Duration) {
+		return ""
+	}
+	return r.ArgoCD
+}
+
 // Record returns what a tenant's channel is to know of it, when it is seen in a phase, with
 // the message of its status.
 func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Record {
@@ -38,7 +47,10 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Recor
 	}
 	if r.Accepted != t.Standing.Accepted {
 		began := r.Phase != "" && !t.Standing.Unaffected
-		if r = r.Accept(t.Standing.Accepted, t.Standing.Unaffected, now); began {
+		if began && r.Phase == v1alpha1.PhaseReady {
+			r.ArgoCD = t.Observed.Running.ArgoCD
+		}
+		if r = r.Accept(t.Standing.Accepted, t.Standing.Unaffected, t.Standing.Held, now); began {
 			return r
 		}
 	}

@@ -55,9 +55,9 @@ type Gate struct {
 // A Standing is where a tenant stands with what the platform offers.
 type Standing struct {
 	v1alpha1.TenantChannel
-	// Took says that the tenant takes an offer now, and Unaffected that it changes nothing
-	// that runs.
-	Took, Unaffected bool
+	// Took says that the tenant takes an offer now, Unaffected that it changes nothing that
+	// runs, and Held that this is so because versions of the offer are below those that run.
+	Took, Unaffected, Held bool
 	// Asked says that the claim is new, or has changed what decides about its window: its
 	// plan, its channel or its maintenance.
 	Asked bool

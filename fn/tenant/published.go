@@ -3,6 +3,8 @@ package tenant
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
@@ -25,8 +27,11 @@ type Published struct {
 	// Labels are the keys of those that rollout.first looks at. Tenants record no others: a
 	// claim may have any number.
 	Labels []string `json:"labels,omitempty"`
-	Paused bool     `json:"paused,omitempty"`
-	Halted bool     `json:"halted,omitempty"`
+	// Proved is for how long a tenant must have been Ready with the offer before what breaks then
+	// isn't the offer's fault.
+	Proved metav1.Duration `json:"proved,omitzero"`
+	Paused bool            `json:"paused,omitempty"`
+	Halted bool            `json:"halted,omitempty"`
 }
 
 // With is what goes with an offer.

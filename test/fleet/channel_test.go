@@ -40,6 +40,7 @@ const (
 	goodVersion   = "9.3.8"
 	badVersion    = "9.3.9"
 	mendedVersion = "9.3.10"
+	worseVersion  = "9.3.11"
 
 	// seenWithin is how long Crossplane may take to have a few objects looked at.
 	seenWithin = 2 * time.Minute
@@ -57,7 +58,8 @@ type offered struct {
 }
 
 // TestChannel offers TENANTS of them a good version, which reaches all; a bad one, which stops at the second tenant that is Degraded, also
-// after everything was killed; and a mended one, which goes on.
+// after everything was killed; a mended one, which goes on; and another bad one that is taken back, so that those that it has broken have
+// the mended one again.
 func TestChannel(t *testing.T) {
 	ctx, n := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi)
 	// A tenant may take longer where many others are told of the offer, too.
@@ -111,6 +113,7 @@ func TestChannel(t *testing.T) {
 			t.Errorf("%s, which the offer before broke, is not among the first that the mended one reaches", name)
 		}
 	}
+	o.takesBack(ctx, t, mendedVersion)
 	show(t, o.table, fmt.Sprintf("TENANTS=%d RUN=TestChannel", n))
 }
 
@@ -284,6 +287,32 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 		}
 	}
 	return broken
+}
+
+// takesBack offers a bad version and, after the halt, the one from before it, to which those that are broken go back. Nobody else changes.
+func (o *offered) takesBack(ctx context.Context, t *testing.T, version string) {
+	t.Helper()
+	before := o.releases(ctx, t)
+	faults.SetVersion(provider.UpgradeDegrades, worseVersion)
+	o.offer(ctx, t, worseVersion)
+	o.await(ctx, t, o.stuckFor+channel.Grace+each(o.n), v1alpha1.ConditionHalted, "True", "broke")
+	began := time.Now()
+	o.offer(ctx, t, version)
+	o.reachesAll(ctx, t, began, version)
+	o.table.Add("from taking a bad offer back to all Ready with the one before", "%.1f s", time.Since(began).Seconds())
+	o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "False", "")
+	changed := 0
+	for key, is := range o.releases(ctx, t) {
+		if is.version != before[key].version {
+			t.Errorf("the Release of chart %s of claim %s is %v, and was %v before the bad offer", key.chart, key.claim, is, before[key])
+		}
+		if is != before[key] {
+			changed++
+		}
+	}
+	if want := int(o.rollout.HaltAfter.Degraded); changed != want {
+		t.Errorf("%d Releases have changed, want those of the %d tenants that the bad offer broke", changed, want)
+	}
 }
 
 // joins has one more tenant come up, which gets the version that was complete last. The channel has seen it when this returns.

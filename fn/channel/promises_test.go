@@ -135,8 +135,8 @@ func (s *simulation) checkResult(was State, result Result) {
 	if broken >= s.degraded() && is.Halted == nil && !s.channel.Paused {
 		s.failf("%d broken, and no halt", broken)
 	}
-	if !same && is.Halted != nil && broken < s.degraded() {
-		s.failf("the edit doesn't end the halt")
+	if is.Halted != nil && (was.Halted == nil || !same) && broken < s.degraded() {
+		s.failf("halts, or goes on with the halt of another offer, with %d of %d broken", broken, s.degraded())
 	}
 	if same && is.Percent > was.Percent {
 		for _, step := range s.channel.Rollout.Steps {

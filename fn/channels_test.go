@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // A world is a host with several tenants and channels, which see each other's objects.
@@ -27,6 +28,8 @@ type world struct {
 	channels map[string]*engine
 	// broken says with which versions of the argo-cd chart and of Kubernetes Argo CD doesn't start.
 	broken map[string]bool
+	// stuck says why pods of a version of the argo-cd chart don't start while Helm waits for them.
+	stuck map[string]string
 	// cured are tenants whose Argo CD starts all the same.
 	cured map[string]bool
 	// seen are the events of all channels.
@@ -34,7 +37,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, now: testNow, tenants: map[string]*engine{}, channels: map[string]*engine{}, broken: map[string]bool{}, cured: map[string]bool{}}
+	w := &world{t: t, now: testNow, tenants: map[string]*engine{}, channels: map[string]*engine{}, broken: map[string]bool{}, cured: map[string]bool{}, stuck: map[string]string{}}
 	w.cluster = newEngine(t, tenantXR(`{}`), "").cluster
 	w.input(`{}`)
 	return w
@@ -147,6 +150,11 @@ func (w *world) step(d time.Duration) {
 		}
 		if w.heals(e); !w.cured[name] && (w.broken[w.version(name)] || w.broken[w.kubernetes(name)]) {
 			e.setReplicas("argocd-server", 0)
+		}
+		if why := w.stuck[w.version(name)]; why != "" {
+			e.rolling(tenant.ArgoCDRelease)
+			e.setRecord(tenant.ArgoCDRelease, "10.1.1")
+			e.setWorkload("argocd-redis", func(w *proxy.Workload) { w.Available, w.Why = false, why })
 		}
 	}
 	w.now = w.now.Add(d)
@@ -474,6 +482,21 @@ func TestChannelKubernetesTakenBack(t *testing.T) {
 	}
 	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
+}
+
+// TestChannelStuck: a channel that halts because changes don't end says why, which it learns while they are rolled out.
+func TestChannelStuck(t *testing.T) {
+	w := fleet(t, 4, inSteps)
+	w.stuck["10.2.0"] = "pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image \"redis:none\""
+	w.offer("stable", offer("10.2.0", inSteps))
+	w.settle(20, 10*time.Minute)
+	w.want(map[string]int{"10.1.1": 2, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, ` (Updating for more than 30m0s: Deployment argocd-redis: pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image "redis:none"), team-a/c`)
+	for name, e := range w.tenants {
+		if got := e.status("message"); w.version(name) == "10.2.0" && !strings.HasSuffix(got, w.stuck["10.2.0"]) {
+			t.Errorf("%s says %q", name, got)
+		}
+	}
 }
 
 // TestChannelFirst: those that first selects have the offer before all others.

@@ -20,8 +20,8 @@ type pace struct {
 	// settle is how long a change has to be followed by others before the proxy looks, and
 	// look the shortest time between two looks.
 	settle, look time.Duration
-	// unready is when it looks again while a workload isn't available, for unreadyFor: why its
-	// pods don't start is known later than that they don't. After that the provider does, which
+	// unready is when it looks again while a workload isn't available or changes, for unreadyFor:
+	// why its pods don't start is known later than that they don't. After that the provider does, which
 	// looks each half minute at what isn't ready.
 	unready, unreadyFor time.Duration
 	// probe is when it asks for one workload where nothing is heard.

@@ -52,7 +52,8 @@ type Record struct {
 	// Phase of the tenant, as seen since it accepted the offer, and since when.
 	Phase v1alpha1.Phase `json:"phase"`
 	Since time.Time      `json:"since"`
-	// Why it is Degraded or Failing, as it said at first; empty in other phases.
+	// Why it is Degraded or Failing, as it said at first, or what is in the way of its change, as
+	// it said last; empty in other phases.
 	Why string `json:"why,omitempty"`
 }
 
@@ -81,13 +82,14 @@ func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Recor
 	return r
 }
 
-// See returns the record of a tenant that is seen in a phase, with a message.
-func (r Record) See(phase v1alpha1.Phase, message string, now time.Time) Record {
+// See returns the record of a tenant that is seen in a phase, and why; "" for not known.
+func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
 	if r.Phase != phase {
 		r.Phase, r.Since, r.Why = phase, now, ""
-		if failing, _ := r.failing(); failing {
-			r.Why = strings.ToValidUTF8(message[:min(maxWhy, len(message))], "")
-		}
+	}
+	failing, _ := r.failing()
+	if why != "" && (phase == v1alpha1.PhaseUpdating || failing && r.Why == "") {
+		r.Why = strings.ToValidUTF8(why[:min(maxWhy, len(why))], "")
 	}
 	if phase == v1alpha1.PhaseReady && r.Ready.IsZero() {
 		r.Ready = now
@@ -149,13 +151,14 @@ func (u rules) broken(r *Record, now time.Time) bool {
 
 // how says in what way a tenant is broken.
 func (u rules) how(r *Record) string {
-	switch failing, _ := r.failing(); {
-	case !failing:
-		return fmt.Sprintf("%s for more than %s", r.Phase, u.stuckFor)
-	case r.Why != "":
-		return string(r.Phase) + ": " + r.Why
+	how := string(r.Phase)
+	if failing, _ := r.failing(); !failing {
+		how += fmt.Sprintf(" for more than %s", u.stuckFor)
 	}
-	return string(r.Phase)
+	if r.Why != "" {
+		how += ": " + r.Why
+	}
+	return how
 }
 
 // settled is when the tenant's change was over, for better or worse; the zero time where it

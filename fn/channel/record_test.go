@@ -80,7 +80,7 @@ func TestUnproved(t *testing.T) {
 }
 
 // TestWhy: a record has the beginning of what a tenant said when it broke, and not what it
-// says later, which would wake the channel each time.
+// says later, which would wake the channel each time. While it changes, the record has what is in the way.
 func TestWhy(t *testing.T) {
 	r := Record{}.See(v1alpha1.PhaseReady, "Argo CD is ready", start)
 	if r.Why != "" {
@@ -92,6 +92,15 @@ func TestWhy(t *testing.T) {
 		t.Errorf("got %d bytes: %q", len(r.Why), r.Why)
 	}
 	if r = r.Accept("2", false, false, start); r.Why != "" {
-		t.Errorf("a tenant that changes says why: %q", r.Why)
+		t.Errorf("a tenant that begins to change says why: %q", r.Why)
+	}
+	for _, why := range []string{"", "no room", "no image", ""} {
+		r = r.See(v1alpha1.PhaseUpdating, why, start)
+	}
+	if r.Why != "no image" {
+		t.Errorf("a tenant whose change can't go on says %q", r.Why)
+	}
+	if r = r.See(v1alpha1.PhaseReady, "Argo CD is ready", start); r.Why != "" {
+		t.Errorf("once it is Ready it says why: %q", r.Why)
 	}
 }

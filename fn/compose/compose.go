@@ -62,11 +62,11 @@ func Compose(t tenant.Tenant) (Result, error) {
 
 // AddRecord adds what the tenant's channel is to know of it, which stands in no table: the
 // phase follows from all that does.
-func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase, message string) error {
+func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase, why string) error {
 	if t.Standing.Name == "" {
 		return nil
 	}
-	record, err := json.Marshal(rollout.Record(t, phase, message))
+	record, err := json.Marshal(rollout.Record(t, phase, why))
 	if err != nil {
 		return err
 	}

@@ -30,9 +30,8 @@ func GoesBackTo(r channel.Record, g tenant.Gate) string {
 	return r.ArgoCD
 }
 
-// Record returns what a tenant's channel is to know of it, when it is seen in a phase, with
-// the message of its status.
-func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Record {
+// Record returns what a tenant's channel is to know of it, when it is seen in a phase, and why.
+func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
 	switch {
@@ -64,7 +63,7 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Recor
 		// What is observed is about what was before the offer.
 		return r
 	}
-	return r.See(phase, message, now)
+	return r.See(phase, why, now)
 }
 
 // labels returns those of the claim with some keys. Crossplane copies a claim's labels to the

@@ -796,6 +796,21 @@ func TestChannelPaused(t *testing.T) {
 	w.offer("stable", offer("10.2.0", `{}`))
 	w.settle(10, time.Minute)
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2})
+
+	// The same of what goes with an offer, which is edited once the channel is paused.
+	w.offer("stable", strings.TrimSuffix(offer("10.2.0", `{}`), "}")+`,"paused":true}`)
+	w.step(time.Minute)
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"},"limits":{"default":{"cpu":"750m"}},"podSecurity":"restricted","loadBalancers":2,"vcluster":{"resources":{"limits":{"memory":"3Gi"}}},"argocd":{"server":{"replicas":2}}}`, "plan=standard")
+	w.settle(4, time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 3 of 3 tenants")
+	const would = "the channel is paused; would change: Pod Security baseline to restricted, LoadBalancers 0 to 2, " +
+		"values of argo-cd (server.replicas), values of vcluster (controlPlane.statefulSet.resources.limits.memory, policies.podSecurityStandard), " +
+		"quota (count/pods, services.loadbalancers, services.nodeports), limits (default.cpu), network policies (virtual-argocd-load-balancers)"
+	for name, e := range w.tenants {
+		if got := e.status("channel", "message"); got != would {
+			t.Errorf("%s says what would change: %q", name, got)
+		}
+	}
 }
 
 // TestChannelPausedFromTheStart: a new claim doesn't get the first offer of a channel while that is paused.

@@ -130,7 +130,7 @@ func (c *channelTenants) paused(ctx context.Context, t *testing.T, _ *envconf.Co
 	c.lives[0].Await(ctx, t, 3*time.Minute, "says what would change", func(s *claim.State) bool {
 		is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
 		available, _, _ := unstructured.NestedBool(s.Object.Object, "status", "channel", "updateAvailable")
-		return is == "the channel is paused; would change: values of argo-cd" && available
+		return is == "the channel is paused; would change: values of argo-cd (redis.image.tag)" && available
 	})
 	return ctx
 }

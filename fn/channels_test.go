@@ -484,6 +484,75 @@ func TestChannelKubernetesTakenBack(t *testing.T) {
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
 }
 
+// TestChannelHaltedForWeeks: a halt has no end of its own, whatever comes meanwhile, and the time that it takes is nobody's.
+func TestChannelHaltedForWeeks(t *testing.T) {
+	const rollout = `{"first":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":50},{"percent":100}],"haltAfter":{"degraded":2,"stuckFor":"5h"}}`
+	// On Sundays, so that the others wait for the first ones for days.
+	const window = `{"channel":"stable","maintenance":{"timeWindow":{"begin":"080000+0000","end":"230000+0000"},"days":["Sun"]}}`
+	w := fleet(t, 3, rollout)
+	for _, name := range []string{"i0", "i1"} {
+		w.claim(name, `{"channel":"stable"}`, `{"tier":"internal"}`)
+	}
+	w.settle(14, time.Minute)
+	w.broken["10.2.0"] = true
+	w.offer("stable", offer("10.2.0", rollout))
+	w.settle(40, time.Minute)
+	halted := func() {
+		t.Helper()
+		w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/i0 (Degraded: ")
+		w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/i1 (Degraded: ")
+		for name, e := range w.tenants {
+			if bad := name == "i0" || name == "i1"; (w.version(name) == "10.2.0") != bad {
+				t.Errorf("%s has %s, and says %s", name, w.version(name), e.status("channel", "message"))
+			}
+			if strings.Contains(field(e.observed(tenant.Quota), "spec").String(), `"77"`) {
+				t.Errorf("%s has the plan's edit", name)
+			}
+		}
+		for key := range w.cluster {
+			if strings.Contains(key, "vargo-admission-") {
+				t.Errorf("somebody is admitted: %s", key)
+			}
+		}
+	}
+	halted()
+	events, begin := len(w.seen), w.now
+	for day := range 30 {
+		switch day {
+		case 10:
+			w.claim("late", window, `{"tier":"internal"}`)
+			w.settle(14, time.Minute)
+			w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+		case 15:
+			w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard")
+		case 20:
+			w.spec("c0", window)
+		}
+		w.settle(2, 12*time.Hour)
+		halted()
+	}
+	if len(w.seen) > events || w.now.Sub(begin) < 30*24*time.Hour {
+		t.Errorf("after %s the halt isn't the same: %v", w.now.Sub(begin), w.seen[events:])
+	}
+
+	// It goes on by hand. Those that come first are waited for as at the beginning.
+	w.cured["i0"], w.cured["i1"] = true, true
+	w.settle(2, time.Minute)
+	delete(w.broken, "10.2.0")
+	for w.now.Weekday() != time.Monday {
+		w.now = w.now.Add(6 * time.Hour)
+	}
+	w.offer("stable", strings.TrimSuffix(offer("10.2.0", rollout), "}")+`,"paused":true}`)
+	w.settle(2, time.Minute)
+	w.offer("stable", offer("10.2.0", rollout))
+	w.settle(8, 2*time.Hour)
+	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their windows: team-a/c0, team-a/late")
+	w.settle(8*12, 2*time.Hour)
+	w.want(map[string]int{"10.2.0": 6})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 6")
+}
+
 // TestChannelStuck: a channel that halts because changes don't end says why, which it learns while they are rolled out.
 func TestChannelStuck(t *testing.T) {
 	w := fleet(t, 4, inSteps)

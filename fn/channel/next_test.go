@@ -455,6 +455,29 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+// TestHaltNamesAll: a halt names all tenants that haltAfter waits for, up to a number that people read.
+func TestHaltNamesAll(t *testing.T) {
+	for _, broken := range []int{7, 20, 500} {
+		var records []Record
+		for i := range broken {
+			records = append(records, tenant(fmt.Sprintf("t%03d", i), updating("new", time.Hour), func(r *Record) { *r = r.See(v1alpha1.PhaseDegraded, strings.Repeat("x", 1000), ago(time.Minute)) }))
+		}
+		c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: int32(broken)}}}
+		result, err := Next(c, state(100), records, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := result.Conditions[1].Message
+		named, rest := min(broken, 20), ""
+		if broken > named {
+			rest = fmt.Sprintf(" and %d more", broken-named)
+		}
+		if got := strings.Count(message, "(Degraded: x"); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, "x)"+rest+" broke: edit the offer") || len(message) > 6000 {
+			t.Errorf("%d are broken: want %d named, got %d with %d bytes: %s", broken, named, got, len(message), message)
+		}
+	}
+}
+
 // TestStateStays: the state is as it was where a tenant that was admitted has begun. Each
 // change of it wakes tenants.
 func TestStateStays(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // A world is a host with several tenants and channels, which see each other's objects.
@@ -25,14 +26,18 @@ type world struct {
 	cluster  map[string]*structpb.Struct
 	tenants  map[string]*engine
 	channels map[string]*engine
-	// broken says that a version of the argo-cd chart doesn't start.
+	// broken says with which versions of the argo-cd chart and of Kubernetes Argo CD doesn't start.
 	broken map[string]bool
+	// stuck says why pods of a version of the argo-cd chart don't start while Helm waits for them.
+	stuck map[string]string
+	// cured are tenants whose Argo CD starts all the same.
+	cured map[string]bool
 	// seen are the events of all channels.
 	seen []string
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, now: testNow, tenants: map[string]*engine{}, channels: map[string]*engine{}, broken: map[string]bool{}}
+	w := &world{t: t, now: testNow, tenants: map[string]*engine{}, channels: map[string]*engine{}, broken: map[string]bool{}, cured: map[string]bool{}, stuck: map[string]string{}}
 	w.cluster = newEngine(t, tenantXR(`{}`), "").cluster
 	w.input(`{}`)
 	return w
@@ -143,8 +148,13 @@ func (w *world) step(d time.Duration) {
 			field(o, "metadata").Fields["ownerReferences"] = jsonValue(`[{"uid":"uid-` + name + `","controller":true}]`)
 			w.cluster[k] = o
 		}
-		if w.heals(e); w.broken[w.version(name)] {
+		if w.heals(e); !w.cured[name] && (w.broken[w.version(name)] || w.broken[w.kubernetes(name)]) {
 			e.setReplicas("argocd-server", 0)
+		}
+		if why := w.stuck[w.version(name)]; why != "" {
+			e.rolling(tenant.ArgoCDRelease)
+			e.setRecord(tenant.ArgoCDRelease, "10.1.1")
+			e.setWorkload("argocd-redis", func(w *proxy.Workload) { w.Available, w.Why = false, why })
 		}
 	}
 	w.now = w.now.Add(d)
@@ -165,6 +175,12 @@ func (w *world) settle(steps int, d time.Duration) {
 func (w *world) version(name string) string {
 	o := w.tenants[name].req.GetObserved().GetResources()[tenant.ArgoCDRelease].GetResource()
 	return field(o, "spec", "forProvider", "chart").GetFields()["version"].GetStringValue()
+}
+
+// kubernetes is the version of Kubernetes that a tenant is to run.
+func (w *world) kubernetes(name string) string {
+	o := w.tenants[name].req.GetObserved().GetResources()[tenant.VClusterRelease].GetResource()
+	return field(o, "spec", "forProvider", "values", "controlPlane", "distro", "k8s").GetFields()["version"].GetStringValue()
 }
 
 // versions is how many tenants are to run each version.
@@ -333,6 +349,223 @@ func TestChannelBadOffer(t *testing.T) {
 	w.want(map[string]int{"10.2.1": 7})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "")
+}
+
+// TestChannelOfferTakenBack: going back to the offer from before mends those that a version of argo-cd has broken, and nobody else goes
+// back.
+func TestChannelOfferTakenBack(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		// after is for how long the version is well.
+		after int
+		// recovers has one of the two recover before.
+		recovers bool
+	}{
+		"NeverReady": {reason: "It breaks tenants at once."},
+		"Soaking":    {reason: "It breaks them after they were Ready.", after: 3},
+		"Recovers":   {reason: "One of them has recovered: it stays.", recovers: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := fleet(t, 4, inSteps)
+			w.offer("stable", offer("10.2.0", inSteps))
+			w.settle(tc.after, time.Minute)
+			w.broken["10.2.0"] = true
+			w.settle(20, 10*time.Minute)
+			w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+			want := map[string][]string{}
+			for _, name := range slices.Sorted(maps.Keys(w.tenants)) {
+				if w.version(name) == "10.1.1" {
+					want[name] = []string{"10.1.1"}
+				} else if want[name] = []string{"10.2.0", "10.1.1"}; tc.recovers && len(w.cured) == 0 {
+					w.cured[name], want[name] = true, []string{"10.2.0"}
+				}
+			}
+			w.want(map[string]int{"10.1.1": 2, "10.2.0": 2})
+			if tc.recovers {
+				w.settle(2, time.Minute)
+			}
+
+			w.offer("stable", offer("10.1.1", inSteps))
+			had := map[string][]string{}
+			for name := range w.tenants {
+				had[name] = []string{want[name][0]}
+			}
+			for range 20 {
+				w.step(5 * time.Minute)
+				for name := range w.tenants {
+					had[name] = slices.Compact(append(had[name], w.version(name)))
+				}
+			}
+			if !maps.EqualFunc(had, want, slices.Equal) {
+				t.Errorf("%s\nwant tenants to have these versions one after the other: %v, got %v", tc.reason, want, had)
+			}
+			for name, e := range w.tenants {
+				if e.status("phase") != "Ready" {
+					t.Errorf("%s\n%s is %s: %s", tc.reason, name, e.status("phase"), e.status("message"))
+				}
+				if held := e.statusList("versionsHeld"); w.cured[name] && (len(held) != 1 || held[0] != "Chart argo-cd stays at 10.2.0, which runs: the platform's version, 10.1.1, is lower") {
+					t.Errorf("%s\n%s says %v", tc.reason, name, held)
+				}
+			}
+			w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
+			w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
+			if n := len(slices.DeleteFunc(w.seen, func(e string) bool { return !strings.HasPrefix(e, v1alpha1.ReasonTenantsBroken+": ") })); n != 1 {
+				t.Errorf("%s\nwant one halt, got %d", tc.reason, n)
+			}
+		})
+	}
+}
+
+// TestChannelOfferTakenBackSlowly: a tenant that goes back to a version stays on its way to that, whatever is seen of it meanwhile.
+func TestChannelOfferTakenBackSlowly(t *testing.T) {
+	w := fleet(t, 1, `{}`)
+	w.broken["10.2.0"] = true
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c0")
+	w.offer("stable", offer("10.1.1", `{}`))
+	e := w.tenants["c0"]
+	for range 6 {
+		if w.version("c0") != "10.1.1" {
+			w.reconcileChannel(w.channels["stable"])
+			e.reconcile()
+		}
+	}
+	stays := func(phase string) {
+		t.Helper()
+		for range 3 {
+			w.now = w.now.Add(15 * time.Second)
+			e.reconcile()
+			w.reconcileChannel(w.channels["stable"])
+			if got := w.version("c0"); got != "10.1.1" || e.status("phase") != phase {
+				t.Errorf("the tenant is to have %s and is %s, want 10.1.1 and %s", got, e.status("phase"), phase)
+			}
+		}
+	}
+	e.rolling(tenant.ArgoCDRelease)
+	stays("Updating")
+	// Its pods are replaced before Helm's record of that is seen.
+	e.heal()
+	e.setRecord(tenant.ArgoCDRelease, "10.2.0")
+	stays("Ready")
+	e.heal()
+	stays("Ready")
+	w.settle(3, time.Minute)
+	stays("Ready")
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 1")
+}
+
+// TestChannelKubernetesTakenBack: what can't be lowered stays, and isn't the fault of an offer that it had before.
+func TestChannelKubernetesTakenBack(t *testing.T) {
+	of := func(version string) string {
+		return strings.Replace(offer("10.1.1", inSteps), `{"offer":{`, `{"offer":{"kubernetes":{"version":"`+version+`"},`, 1)
+	}
+	w := newWorld(t)
+	w.offer("stable", of("v1.35.4"))
+	for i := range 4 {
+		w.claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{}`)
+	}
+	w.settle(14, time.Minute)
+	w.settle(2, time.Hour)
+	w.broken["v1.36.0"] = true
+	w.offer("stable", of("v1.36.0"))
+	w.settle(20, 10*time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+	w.offer("stable", of("v1.35.4"))
+	w.settle(20, 5*time.Minute)
+	n := map[string]int{}
+	for name, e := range w.tenants {
+		n[w.kubernetes(name)+" "+e.status("phase")]++
+	}
+	if want := map[string]int{"v1.35.4 Ready": 2, "v1.36.0 Degraded": 2}; !maps.Equal(n, want) {
+		t.Errorf("want tenants with these versions of Kubernetes: %v, got %v", want, n)
+	}
+	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
+}
+
+// TestChannelHaltedForWeeks: a halt has no end of its own, whatever comes meanwhile, and the time that it takes is nobody's.
+func TestChannelHaltedForWeeks(t *testing.T) {
+	const rollout = `{"first":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":50},{"percent":100}],"haltAfter":{"degraded":2,"stuckFor":"5h"}}`
+	// On Sundays, so that the others wait for the first ones for days.
+	const window = `{"channel":"stable","maintenance":{"timeWindow":{"begin":"080000+0000","end":"230000+0000"},"days":["Sun"]}}`
+	w := fleet(t, 3, rollout)
+	for _, name := range []string{"i0", "i1"} {
+		w.claim(name, `{"channel":"stable"}`, `{"tier":"internal"}`)
+	}
+	w.settle(14, time.Minute)
+	w.broken["10.2.0"] = true
+	w.offer("stable", offer("10.2.0", rollout))
+	w.settle(40, time.Minute)
+	halted := func() {
+		t.Helper()
+		w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/i0 (Degraded: ")
+		w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/i1 (Degraded: ")
+		for name, e := range w.tenants {
+			if bad := name == "i0" || name == "i1"; (w.version(name) == "10.2.0") != bad {
+				t.Errorf("%s has %s, and says %s", name, w.version(name), e.status("channel", "message"))
+			}
+			if strings.Contains(field(e.observed(tenant.Quota), "spec").String(), `"77"`) {
+				t.Errorf("%s has the plan's edit", name)
+			}
+		}
+		for key := range w.cluster {
+			if strings.Contains(key, "vargo-admission-") {
+				t.Errorf("somebody is admitted: %s", key)
+			}
+		}
+	}
+	halted()
+	events, begin := len(w.seen), w.now
+	for day := range 30 {
+		switch day {
+		case 10:
+			w.claim("late", window, `{"tier":"internal"}`)
+			w.settle(14, time.Minute)
+			w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+		case 15:
+			w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard")
+		case 20:
+			w.spec("c0", window)
+		}
+		w.settle(2, 12*time.Hour)
+		halted()
+	}
+	if len(w.seen) > events || w.now.Sub(begin) < 30*24*time.Hour {
+		t.Errorf("after %s the halt isn't the same: %v", w.now.Sub(begin), w.seen[events:])
+	}
+
+	// It goes on by hand. Those that come first are waited for as at the beginning.
+	w.cured["i0"], w.cured["i1"] = true, true
+	w.settle(2, time.Minute)
+	delete(w.broken, "10.2.0")
+	for w.now.Weekday() != time.Monday {
+		w.now = w.now.Add(6 * time.Hour)
+	}
+	w.offer("stable", strings.TrimSuffix(offer("10.2.0", rollout), "}")+`,"paused":true}`)
+	w.settle(2, time.Minute)
+	w.offer("stable", offer("10.2.0", rollout))
+	w.settle(8, 2*time.Hour)
+	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their windows: team-a/c0, team-a/late")
+	w.settle(8*12, 2*time.Hour)
+	w.want(map[string]int{"10.2.0": 6})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 6")
+}
+
+// TestChannelStuck: a channel that halts because changes don't end says why, which it learns while they are rolled out.
+func TestChannelStuck(t *testing.T) {
+	w := fleet(t, 4, inSteps)
+	w.stuck["10.2.0"] = "pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image \"redis:none\""
+	w.offer("stable", offer("10.2.0", inSteps))
+	w.settle(20, 10*time.Minute)
+	w.want(map[string]int{"10.1.1": 2, "10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, ` (Updating for more than 30m0s: Deployment argocd-redis: pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image "redis:none"), team-a/c`)
+	for name, e := range w.tenants {
+		if got := e.status("message"); w.version(name) == "10.2.0" && !strings.HasSuffix(got, w.stuck["10.2.0"]) {
+			t.Errorf("%s says %q", name, got)
+		}
+	}
 }
 
 // TestChannelFirst: those that first selects have the offer before all others.
@@ -632,6 +865,21 @@ func TestChannelPaused(t *testing.T) {
 	w.offer("stable", offer("10.2.0", `{}`))
 	w.settle(10, time.Minute)
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2})
+
+	// The same of what goes with an offer, which is edited once the channel is paused.
+	w.offer("stable", strings.TrimSuffix(offer("10.2.0", `{}`), "}")+`,"paused":true}`)
+	w.step(time.Minute)
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"},"limits":{"default":{"cpu":"750m"}},"podSecurity":"restricted","loadBalancers":2,"vcluster":{"resources":{"limits":{"memory":"3Gi"}}},"argocd":{"server":{"replicas":2}}}`, "plan=standard")
+	w.settle(4, time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 3 of 3 tenants")
+	const would = "the channel is paused; would change: Pod Security baseline to restricted, LoadBalancers 0 to 2, " +
+		"values of argo-cd (server.replicas), values of vcluster (controlPlane.statefulSet.resources.limits.memory, policies.podSecurityStandard), " +
+		"quota (count/pods, services.loadbalancers, services.nodeports), limits (default.cpu), network policies (virtual-argocd-load-balancers)"
+	for name, e := range w.tenants {
+		if got := e.status("channel", "message"); got != would {
+			t.Errorf("%s says what would change: %q", name, got)
+		}
+	}
 }
 
 // TestChannelPausedFromTheStart: a new claim doesn't get the first offer of a channel while that is paused.

@@ -446,7 +446,11 @@ func (e *engine) setManifest(name, status string) {
 // wanted.
 func (e *engine) setReplicas(name string, available int) {
 	e.t.Helper()
-	e.setWorkload(name, func(w *proxy.Workload) { w.Replicas, w.Available = 1, available == 1 })
+	e.setWorkload(name, func(w *proxy.Workload) {
+		if w.Replicas, w.Available = 1, available == 1; w.Available {
+			w.Why = ""
+		}
+	})
 }
 
 // setWorkload changes what the proxy sums up of a workload. The others are available

@@ -146,9 +146,11 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 // next returns what is given of a tenant with as much of a as it may have now, and sets the
 // tenant's Standing. was is what was accepted before, nil for nothing.
 func next(req *fnv1.RunFunctionRequest, t *tenant.Tenant, asked tenant.Given, was *tenant.Accepted, a tenant.Accepted) tenant.Given {
+	gate, record := decode.Gate(req, asked, a), rollout.RecordOf(t.Observed)
+	asked.GoesBackTo = rollout.GoesBackTo(record, gate)
 	with := func(a tenant.Accepted) tenant.Given { return decode.With(req, t.Observed, asked, a) }
 	a, t.Standing = rollout.Next(was, a, rollout.Moment{
-		Now: t.Observed.Now, Gate: decode.Gate(req, asked, a), Record: rollout.RecordOf(t.Observed),
+		Now: t.Observed.Now, Gate: gate, Record: record,
 		Installed: asked.Running != (tenant.Running{}) || t.Composed(tenant.VClusterRelease).Exists(),
 		Decide:    func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(with(a)) },
 	})

@@ -12,6 +12,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // versions are those of the status: running and wanted.
@@ -136,6 +137,90 @@ func TestUpgrade(t *testing.T) {
 			t.Errorf("the claim has no event: %v", e.events[before:])
 		}
 	}
+}
+
+// TestChangeThatDoesNotStart: while a change is rolled out, a tenant says why pods don't start, and says it once.
+func TestChangeThatDoesNotStart(t *testing.T) {
+	const rolling = "Rolling out a change of chart argo-cd 10.1.1"
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	e.spec(`{"argocd":{"values":{"redis":{"image":{"tag":"none"}}}}}`)
+	e.reconcile()
+	says := func(reason, want string) {
+		t.Helper()
+		e.rolling(tenant.ArgoCDRelease)
+		e.reconcile()
+		c := e.condition(v1alpha1.ConditionArgoCDReady)
+		if c.GetMessage() != want || e.status("message") != want || c.GetReason() != v1alpha1.ReasonInstalling || e.status("phase") != "Updating" {
+			t.Errorf("%s\nwant Updating and %q, got %s: %v", reason, want, e.status("phase"), c)
+		}
+	}
+	stuck := func(name, why string) {
+		e.setWorkload(name, func(w *proxy.Workload) { w.Available, w.Why = why == "", strings.TrimSpace(why) })
+	}
+	says("Nothing is wrong yet.", rolling)
+	stuck("argocd-redis", " ")
+	says("Pods are replaced.", rolling)
+	stuck("argocd-redis", "pod argocd-redis-1: container redis: ErrImagePull: with token=abc123def")
+	const redis = rolling + ": Deployment argocd-redis: pod argocd-redis-1: container redis: ErrImagePull: with token=[redacted]"
+	says("An image can't be pulled.", redis)
+	stuck("argocd-redis", "pod argocd-redis-1: container redis: ImagePullBackOff: Back-off")
+	says("It says that in other words.", redis)
+	stuck("argocd-redis", " ")
+	stuck("argocd-server", "pod argocd-server-1: 0/3 nodes are available")
+	says("It says nothing for a moment, and another lacks something.", redis)
+	stuck("argocd-redis", "")
+	says("It starts, the other doesn't.", rolling+": Deployment argocd-server: pod argocd-server-1: 0/3 nodes are available")
+	stuck("argocd-server", "")
+	says("Both start.", rolling)
+	e.setWorkload("argocd-server", func(w *proxy.Workload) { w.Why = "pod argocd-server-2: container server: ErrImagePull" })
+	const server = rolling + ": Deployment argocd-server: pod argocd-server-2: container server: ErrImagePull"
+	says("The former replicas run.", server)
+	e.setWorkload("argocd-server", func(w *proxy.Workload) { w.Why = "pod argocd-server-2: container server: ImagePullBackOff" })
+	says("It says that in other words.", server)
+	e.setWorkload("argocd-server", func(w *proxy.Workload) { w.Why = "" })
+	says("They are replaced.", rolling)
+	for _, event := range e.events {
+		if strings.Contains(event, "argocd-redis") {
+			t.Errorf("want no event of what changes while nothing else does, got %s", event)
+		}
+	}
+}
+
+// TestControlPlaneChangeThatDoesNotStart: so it does of the control plane, which it looks at once a change takes long.
+func TestControlPlaneChangeThatDoesNotStart(t *testing.T) {
+	const rolling = "Rolling out a change of chart vcluster 0.36.1"
+	now := testNow
+	e := newEngine(t, tenantXR(`{}`), platform("0.36.1", "10.1.1", "v1.35.4"))
+	e.f.now = func() time.Time { return now }
+	e.install()
+	e.req.Input = resource.MustStructJSON(platform("0.36.1", "10.1.1", "v1.36.0"))
+	e.reconcile()
+	says := func(reason, want string) {
+		t.Helper()
+		e.rolling(tenant.VClusterRelease)
+		e.reconcile()
+		if c := e.condition(v1alpha1.ConditionVirtualClusterReady); c.GetMessage() != want || e.status("phase") != "Updating" {
+			t.Errorf("%s\nwant Updating and %q, got %s: %v", reason, want, e.status("phase"), c)
+		}
+	}
+	says("It is replaced.", rolling)
+	now = now.Add(50 * time.Second)
+	says("It still is.", rolling)
+	if e.has(tenant.ControlPlanePod) {
+		t.Error("the pod of a control plane that is replaced in time is looked at")
+	}
+	now = now.Add(10 * time.Second)
+	says("It takes long.", rolling)
+	setCondition(e.observed(tenant.ControlPlanePod), "Synced", "True", "ReconcileSuccess", "")
+	setCondition(e.observed(tenant.ControlPlanePod), "Ready", "False", "Unavailable", "")
+	e.setManifest(tenant.ControlPlanePod, `{"containerStatuses":[{"name":"syncer","state":{"waiting":{"reason":"ErrImagePull","message":"not found"}}}]}`)
+	const image = rolling + ": pod vcluster-0: container syncer: ErrImagePull: not found"
+	says("Its image can't be pulled.", image)
+	e.setManifest(tenant.ControlPlanePod, `{"containerStatuses":[{"name":"syncer","state":{"waiting":{"reason":"ImagePullBackOff"}}}]}`)
+	says("It says that in other words.", image)
+	setCondition(e.observed(tenant.ControlPlanePod), "Ready", "True", "Available", "")
+	e.setManifest(tenant.ControlPlanePod, `{"containerStatuses":[{"name":"syncer","ready":true,"state":{"running":{}}}]}`)
+	says("It starts.", rolling)
 }
 
 // platform is an input with these versions.

@@ -20,9 +20,9 @@ type pace struct {
 	// settle is how long the proxy waits for more events before it looks, and look is the
 	// shortest time between two looks.
 	settle, look time.Duration
-	// unready is how soon it looks again while a workload isn't available, for as long as
-	// unreadyFor: the reason why pods don't start is known later than the fact. After that,
-	// the provider looks, every 30 seconds at what isn't ready.
+	// unready is how soon it looks again while a workload isn't available or is being changed,
+	// for as long as unreadyFor: the reason why pods don't start is known later than the fact.
+	// After that, the provider looks, every 30 seconds at what isn't ready.
 	unready, unreadyFor time.Duration
 	// probe is how long after a look it queries one workload, if there is no event, to see
 	// whether the virtual API server answers.

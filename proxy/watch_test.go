@@ -37,6 +37,7 @@ type aCluster struct {
 
 	mu        sync.Mutex
 	available int32
+	former    int32 // replicas from before a change
 	why       string
 	// bells are closed to have the watches tell of something.
 	bells chan struct{}
@@ -62,7 +63,7 @@ func (c *aCluster) answers(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.mu.Lock()
-	available, why := c.available, c.why
+	available, former, why := c.available, c.former, c.why
 	c.mu.Unlock()
 	switch {
 	case r.URL.Path == "/apis/apps/v1/namespaces/argocd/deployments" && r.URL.Query().Get("watch") == "true":
@@ -87,7 +88,7 @@ func (c *aCluster) answers(w http.ResponseWriter, r *http.Request) {
 		c.looks.Add(1)
 		w.Header().Set("Content-Type", mediaJSON)
 		_, _ = fmt.Fprintf(w, `{"metadata":{"generation":1,"creationTimestamp":"2020-01-01T00:00:00Z"},"spec":{"selector":{"matchLabels":{"app":"server"}}},
-			"status":{"observedGeneration":1,"updatedReplicas":%d,"availableReplicas":%[1]d}}`, available)
+			"status":{"observedGeneration":1,"updatedReplicas":%d,"availableReplicas":%[1]d,"replicas":%d}}`, available, available+former)
 	case strings.HasSuffix(r.URL.Path, "/pods"):
 		reply(w, &corev1.PodList{Items: []corev1.Pod{{Status: corev1.PodStatus{Conditions: []corev1.PodCondition{
 			{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: why},
@@ -206,6 +207,25 @@ func TestWatchedSummary(t *testing.T) {
 	c.becomes(1)
 	told.want(t, "updated", "when the workload is mended")
 	told.none(t, 300*time.Millisecond, "after that")
+	// It is changed, and the former replicas run until the new ones do, which don't start.
+	c.mu.Lock()
+	c.former, c.why = 1, ""
+	c.mu.Unlock()
+	c.rings()
+	told.none(t, 300*time.Millisecond, "while nothing is in the way")
+	c.mu.Lock()
+	c.why = "0/1 nodes are available"
+	c.mu.Unlock()
+	told.want(t, "updated", "when something is, without a ring")
+	if is := c.sees()[0]; !is.Available || !strings.Contains(is.Why, "0/1 nodes") {
+		t.Errorf("the provider sees %+v", is)
+	}
+	c.mu.Lock()
+	c.former = 0
+	c.mu.Unlock()
+	c.rings()
+	told.want(t, "updated", "when the change is rolled out")
+	c.sees()
 	// The provider has looked by itself.
 	c.mu.Lock()
 	c.available = 0

@@ -79,8 +79,8 @@ var workloadSummaries = &watchable{
 			_, err := p.workload(ctx, s, t.namespace, workloads[0])
 			return digest{}, true, err
 		}
-		data, err := p.summary(ctx, s, t.namespace, workloads)
-		return digestOf(data), data[SummaryUnavailable] == "", err
+		data, settled, err := p.summary(ctx, s, t.namespace, workloads)
+		return digestOf(data), settled, err
 	},
 }
 

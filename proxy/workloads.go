@@ -70,7 +70,8 @@ type Workload struct {
 	// Available: as many current replicas are available as are wanted.
 	Available bool `json:"available"`
 	// Why one of its pods doesn't run, in the words of the scheduler or the kubelet; ""
-	// where they say nothing, and for a workload that is available or new.
+	// where they say nothing, and for a workload that is new, or is available without replicas
+	// from before a change.
 	Why string `json:"why,omitempty"`
 	// Images of its containers by the containers' names.
 	Images map[string]string `json:"images,omitempty"`
@@ -156,7 +157,7 @@ func (p *Proxy) summarize(ctx context.Context, s *server, r *http.Request, names
 	if err != nil {
 		return nil, err
 	}
-	if out.Data, err = p.summary(ctx, s, namespace, workloads); err != nil {
+	if out.Data, _, err = p.summary(ctx, s, namespace, workloads); err != nil {
 		p.saw(s, workloadSummaries, target{namespace, name}, digest{})
 		return nil, err
 	}
@@ -164,25 +165,31 @@ func (p *Proxy) summarize(ctx context.Context, s *server, r *http.Request, names
 	return json.Marshal(out)
 }
 
-// summary returns the data of the summary of some workloads.
-func (p *Proxy) summary(ctx context.Context, s *server, namespace string, workloads []Workload) (map[string]string, error) {
+// summary returns the data of the summary of some workloads. settled says that it stays the
+// same until one of them changes.
+func (p *Proxy) summary(ctx context.Context, s *server, namespace string, workloads []Workload) (data map[string]string, settled bool, err error) {
 	summary := slices.Clone(workloads)
+	settled = true
 	explaining, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
 	for i := range summary {
 		w := &summary[i]
 		is, err := p.workload(ctx, s, namespace, *w)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		if w.Missing = is == nil; w.Missing {
+			settled = false
 			continue
 		}
-		if is.describe(w); !w.Available {
+		// While the pods of a change don't start, those from before it may be available.
+		if is.describe(w); !w.Available || is.Status.Replicas > is.Status.UpdatedReplicas {
+			settled = false
 			w.Why = p.why(explaining, s, namespace, is)
 		}
 	}
-	return Summary(summary)
+	data, err = Summary(summary)
+	return data, settled, err
 }
 
 // A workload is what Deployments and StatefulSets have in common.
@@ -203,6 +210,7 @@ type workload struct {
 	} `json:"spec"`
 	Status struct {
 		ObservedGeneration int64                        `json:"observedGeneration"`
+		Replicas           int32                        `json:"replicas"`
 		UpdatedReplicas    int32                        `json:"updatedReplicas"`
 		AvailableReplicas  int32                        `json:"availableReplicas"`
 		Conditions         []appsv1.DeploymentCondition `json:"conditions"`

@@ -151,6 +151,7 @@ func TestUnavailable(t *testing.T) {
 	cases := map[string]struct {
 		created   metav1.Time
 		available int32
+		former    int32 // replicas from before a change
 		condition []appsv1.DeploymentCondition
 		pods      []corev1.Pod
 		events    []corev1.Event
@@ -165,6 +166,9 @@ func TestUnavailable(t *testing.T) {
 		"NotOnTheHost": {created: old, pods: []corev1.Pod{pod("a", old, corev1.PodStatus{})},
 			events: []corev1.Event{{LastTimestamp: young, Message: "Error syncing to host cluster: exceeded quota"}, {LastTimestamp: old, Message: "old"}},
 			want:   "pod a: Error syncing to host cluster: exceeded quota", asks: 3},
+		"FormerRuns":    {created: old, available: 1, former: 1, pods: []corev1.Pod{pod("a", old, corev1.PodStatus{}), pod("b", young, noImage)}, want: "pod b: container server: ErrImagePull: not found", asks: 2},
+		"FormerRunsYet": {created: old, available: 1, former: 1, asks: 2},
+
 		"NoPods":    {created: old, condition: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "pods are forbidden"}}, want: "pods are forbidden", asks: 1},
 		"Nothing":   {created: old, asks: 2},
 		"NoAnswer":  {created: old, fails: true, asks: 2},
@@ -179,7 +183,7 @@ func TestUnavailable(t *testing.T) {
 						TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 						ObjectMeta: metav1.ObjectMeta{Name: "argocd-server", CreationTimestamp: tc.created},
 						Spec:       appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "server"}}},
-						Status:     appsv1.DeploymentStatus{ObservedGeneration: 1, UpdatedReplicas: tc.available, AvailableReplicas: tc.available, Conditions: tc.condition},
+						Status:     appsv1.DeploymentStatus{ObservedGeneration: 1, Replicas: tc.former + tc.available, UpdatedReplicas: tc.available, AvailableReplicas: tc.available, Conditions: tc.condition},
 					})
 				case tc.fails:
 					w.WriteHeader(http.StatusForbidden)
@@ -194,6 +198,9 @@ func TestUnavailable(t *testing.T) {
 			got, err := summary(t, v, apiServer)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if got[0].Available != (tc.available > 0) {
+				t.Errorf("%d replicas are available, got %+v", tc.available, got)
 			}
 			if got[0].Why != tc.want || v.asked.Load() != tc.asks {
 				t.Errorf("want %q after %d requests, got %+v after %d", tc.want, tc.asks, got, v.asked.Load())

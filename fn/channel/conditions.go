@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,25 +10,31 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-// few is how many tenants a message names.
-const few = 3
+// few is how many tenants a message names. mostBroken is how many broken ones it names.
+const (
+	few        = 3
+	mostBroken = 20
+)
 
 // names counts tenants, and has the first few of their names, for messages.
 type names struct {
 	n   int
 	few []string
+	// most is how many tenants are named; 0 means few.
+	most int
 }
 
 func (l *names) add(r *Record) { l.insert(r.name()) }
 
 func (l *names) insert(name string) {
 	l.n++
-	if len(l.few) == few && name > l.few[few-1] {
+	most := cmp.Or(l.most, few)
+	if len(l.few) == most && name > l.few[most-1] {
 		return
 	}
 	at, _ := slices.BinarySearch(l.few, name)
 	l.few = slices.Insert(l.few, at, name)
-	l.few = l.few[:min(few, len(l.few))]
+	l.few = l.few[:min(most, len(l.few))]
 }
 
 func (l names) String() string {

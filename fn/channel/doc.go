@@ -70,6 +70,11 @@
 // tenant never goes back by itself: what it has accepted it keeps until it is admitted to
 // another offer.
 //
+// The same holds for an edit that restores an earlier offer. Tenants that the last offer broke
+// are admitted first. An offer lowers no version that runs, except one of argo-cd that hasn't
+// proved itself on the tenant (Record.Unproved). If a tenant keeps a higher version, trouble
+// with that isn't attributed to the earlier offer.
+//
 // # Tenants that come and go
 //
 // A new tenant gets the last complete offer, and then waits its turn. For this, an offer is

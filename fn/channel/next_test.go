@@ -45,7 +45,7 @@ func tenantsNamed(names string, edits ...func(*Record)) []Record {
 
 // updating has a tenant change to an offer.
 func updating(offer string, since time.Duration) func(*Record) {
-	return func(r *Record) { *r = r.Accept(offer, false, ago(since)) }
+	return func(r *Record) { *r = r.Accept(offer, false, false, ago(since)) }
 }
 
 // in has it seen in a phase.
@@ -62,7 +62,7 @@ func updated(offer string, since time.Duration) func(*Record) {
 }
 
 func unaffected(offer string) func(*Record) {
-	return func(r *Record) { *r = r.Accept(offer, true, ago(0)) }
+	return func(r *Record) { *r = r.Accept(offer, true, false, ago(0)) }
 }
 
 func internal(r *Record) { r.Labels = map[string]string{"tier": "internal"} }
@@ -452,6 +452,29 @@ func TestCounts(t *testing.T) {
 	want := v1alpha1.ChannelTenants{Total: 10, Updated: 4, Updating: 2, Degraded: 1, WaitingForWindow: 2, Frozen: 1}
 	if diff := cmp.Diff(want, result.Tenants); diff != "" {
 		t.Errorf("-want, +got:\n%s", diff)
+	}
+}
+
+// TestHaltNamesAll: a halt names all tenants that haltAfter waits for, up to a number that people read.
+func TestHaltNamesAll(t *testing.T) {
+	for _, broken := range []int{7, 20, 500} {
+		var records []Record
+		for i := range broken {
+			records = append(records, tenant(fmt.Sprintf("t%03d", i), updating("new", time.Hour), func(r *Record) { *r = r.See(v1alpha1.PhaseDegraded, strings.Repeat("x", 1000), ago(time.Minute)) }))
+		}
+		c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: int32(broken)}}}
+		result, err := Next(c, state(100), records, start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		message := result.Conditions[1].Message
+		named, rest := min(broken, 20), ""
+		if broken > named {
+			rest = fmt.Sprintf(" and %d more", broken-named)
+		}
+		if got := strings.Count(message, "(Degraded: x"); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, "x)"+rest+" broke: edit the offer") || len(message) > 6000 {
+			t.Errorf("%d are broken: want %d named, got %d with %d bytes: %s", broken, named, got, len(message), message)
+		}
 	}
 }
 

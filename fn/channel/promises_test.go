@@ -12,10 +12,10 @@ import (
 // in other words than those of the product.
 
 // checkBegin checks what is true of a tenant that begins to change.
-func (s *simulation) checkBegin(t *simTenant, offer simOffer, isNew bool) {
+func (s *simulation) checkBegin(t *simTenant, offer simOffer, changesNothing bool) {
 	s.t.Helper()
 	switch name := t.record.Tenant; {
-	case isNew || t.spare:
+	case changesNothing:
 	case offer.number <= t.number:
 		s.failf("%s goes back from offer %d to %d", name, t.number, offer.number)
 	case !opened(t.record.Schedule, s.now):
@@ -89,7 +89,7 @@ func (s *simulation) checkResult(was State, result Result) {
 	}
 	var broken, proved, changing, of, have, firsts int
 	var last time.Time
-	for _, r := range s.records {
+	for i, r := range s.records {
 		has := r.Accepted == is.Offer
 		bad, taken := false, false
 		degraded := r.Phase == v1alpha1.PhaseDegraded
@@ -101,7 +101,8 @@ func (s *simulation) checkResult(was State, result Result) {
 		} else if r.Before != "" && counts {
 			bad = r.Since.Sub(r.Ready) < proof
 		}
-		bad = bad && r.Before == v1alpha1.PhaseReady
+		// What it has of another offer isn't this one's fault.
+		bad = bad && r.Before == v1alpha1.PhaseReady && s.runs[i] == s.offers[r.Accepted].version
 		a, admitted := waiting[r.Tenant]
 		admitted = admitted && !has && r.Accepted != a.Offer
 		switch {
@@ -134,8 +135,8 @@ func (s *simulation) checkResult(was State, result Result) {
 	if broken >= s.degraded() && is.Halted == nil && !s.channel.Paused {
 		s.failf("%d broken, and no halt", broken)
 	}
-	if !same && is.Halted != nil && broken < s.degraded() {
-		s.failf("the edit doesn't end the halt")
+	if is.Halted != nil && (was.Halted == nil || !same) && broken < s.degraded() {
+		s.failf("halts, or goes on with the halt of another offer, with %d of %d broken", broken, s.degraded())
 	}
 	if same && is.Percent > was.Percent {
 		for _, step := range s.channel.Rollout.Steps {

@@ -9,9 +9,21 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
+// Label is the label on what a channel publishes and on the records of its tenants. Its
+// value is the channel's name.
+const Label = "virtualargocd.io/channel"
+
+// Keys in the ConfigMaps that hold a tenant's record, its admission, and the state of a
+// channel.
+const (
+	RecordKey    = "record"
+	AdmissionKey = "admission"
+	StateKey     = "state"
+)
+
 // A Record is what a channel knows of a tenant. The function writes it when it is called for
-// the tenant. It changes only when the tenant accepts an offer, when its phase changes, or when its claim
-// changes its labels or its schedule.
+// the tenant. It changes only when the tenant accepts an offer, when its phase or the reason
+// for it changes, or when its claim changes its labels or its schedule.
 type Record struct {
 	// Tenant is the name of the composite resource.
 	Tenant string `json:"tenant"`
@@ -34,12 +46,15 @@ type Record struct {
 	Before v1alpha1.Phase `json:"before,omitempty"`
 	// Ready is when the tenant was first seen Ready since then; the zero time before that.
 	Ready time.Time `json:"ready,omitzero"`
+	// ArgoCD is the version of the chart argo-cd that the tenant had when it was last Ready
+	// before an offer changed it; empty if unknown.
+	ArgoCD string `json:"argocd,omitempty"`
 
 	// Phase of the tenant since it accepted the offer, and the time since when it has it.
 	Phase v1alpha1.Phase `json:"phase"`
 	Since time.Time      `json:"since"`
-	// Why is the first message with which the tenant was Degraded or Failing, at most maxWhy
-	// bytes; empty in other phases.
+	// Why is the first message with which the tenant was Degraded or Failing, or the last
+	// reason why its update doesn't go on, at most maxWhy bytes; empty in other phases.
 	Why string `json:"why,omitempty"`
 }
 
@@ -49,12 +64,17 @@ const maxWhy = 200
 // Accept returns the record of a tenant that accepts an offer, given by its digest. The
 // tenant is Updating from then on, until See is called once the offer is in place: what is
 // observed earlier is about what the tenant had before. unaffected says that the offer
-// changes nothing that runs.
-func (r Record) Accept(offer string, unaffected bool, now time.Time) Record {
+// changes nothing that runs, and held that this is so because its versions are lower than
+// those that run.
+func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Record {
 	r.Accepted = offer
 	switch {
 	case unaffected && r.Before != "" && r.Ready.IsZero():
-		// It is still updating to the offer before, which is the same for it.
+		// It is still updating to the offer before. If this offer would undo that, it isn't what
+		// breaks the tenant. Otherwise both offers are the same for it.
+		if held {
+			r.Before = r.Phase
+		}
 	case unaffected || r.Phase == "":
 		r.Changed, r.Before = now, ""
 	default:
@@ -64,13 +84,15 @@ func (r Record) Accept(offer string, unaffected bool, now time.Time) Record {
 	return r
 }
 
-// See returns the record of a tenant that is seen in a phase, with the message of its status.
-func (r Record) See(phase v1alpha1.Phase, message string, now time.Time) Record {
+// See returns the record of a tenant that is seen in a phase. why is the reason for it; ""
+// if that is unknown.
+func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
 	if r.Phase != phase {
 		r.Phase, r.Since, r.Why = phase, now, ""
-		if failing, _ := r.failing(); failing {
-			r.Why = strings.ToValidUTF8(message[:min(maxWhy, len(message))], "")
-		}
+	}
+	failing, _ := r.failing()
+	if why != "" && (phase == v1alpha1.PhaseUpdating || failing && r.Why == "") {
+		r.Why = strings.ToValidUTF8(why[:min(maxWhy, len(why))], "")
 	}
 	if phase == v1alpha1.PhaseReady && r.Ready.IsZero() {
 		r.Ready = now
@@ -101,6 +123,13 @@ func (r *Record) failed(now time.Time) bool {
 	return failing && !now.Before(counts)
 }
 
+// Unproved reports whether the offer that the tenant has accepted hasn't proved itself there:
+// the tenant isn't well with it, and wasn't well with it for as long as proved.
+func (r *Record) Unproved(proved time.Duration) bool {
+	failing, _ := r.failing()
+	return r.Before != "" && (r.Ready.IsZero() || failing && r.Since.Before(r.Ready.Add(proved)))
+}
+
 // underWay reports whether the tenant is updating to the offer that it has accepted, and
 // until when it may.
 func (u rules) underWay(r *Record, now time.Time) (bool, time.Time) {
@@ -120,18 +149,19 @@ func (u rules) broken(r *Record, now time.Time) bool {
 		underWay, _ := u.underWay(r, now)
 		return !underWay
 	}
-	return r.failed(now) && r.Since.Before(r.Ready.Add(u.proved))
+	return r.failed(now) && r.Unproved(u.proved)
 }
 
 // how says how a tenant is broken, for messages.
 func (u rules) how(r *Record) string {
-	switch failing, _ := r.failing(); {
-	case !failing:
-		return fmt.Sprintf("%s for more than %s", r.Phase, u.stuckFor)
-	case r.Why != "":
-		return string(r.Phase) + ": " + r.Why
+	how := string(r.Phase)
+	if failing, _ := r.failing(); !failing {
+		how += fmt.Sprintf(" for more than %s", u.stuckFor)
 	}
-	return string(r.Phase)
+	if r.Why != "" {
+		how += ": " + r.Why
+	}
+	return how
 }
 
 // settled returns when the tenant's update ended, whether it succeeded or not; the zero time

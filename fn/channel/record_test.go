@@ -20,27 +20,32 @@ func TestRecord(t *testing.T) {
 		next   Record
 		want   Record
 	}{
-		{"A new tenant has accepted what changed nothing that ran.", r.Accept("1", false, at(0)), Record{Tenant: "a", Accepted: "1", Changed: at(0)}},
+		{"A new tenant has accepted what changed nothing that ran.", r.Accept("1", false, false, at(0)), Record{Tenant: "a", Accepted: "1", Changed: at(0)}},
 		{"It is being installed.", r.See(v1alpha1.PhaseProvisioning, "", at(1)), Record{Tenant: "a", Phase: "Provisioning", Since: at(1)}},
 	} {
 		if diff := cmp.Diff(tc.want, tc.next); diff != "" {
 			t.Errorf("%s\n-want, +got:\n%s", tc.reason, diff)
 		}
 	}
-	r = r.See(v1alpha1.PhaseReady, "", at(1)).Accept("2", false, at(2))
+	r = r.See(v1alpha1.PhaseReady, "", at(1)).Accept("2", false, false, at(2))
 	want := Record{Tenant: "a", Accepted: "2", Changed: at(2), Before: "Ready", Phase: "Updating", Since: at(2)}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("It changes.\n-want, +got:\n%s", diff)
 	}
-	if diff := cmp.Diff(func() Record { r := r; r.Accepted = "3"; return r }(), r.Accept("3", true, at(3))); diff != "" {
+	if diff := cmp.Diff(func() Record { r := r; r.Accepted = "3"; return r }(), r.Accept("3", true, false, at(3))); diff != "" {
 		t.Errorf("An offer that is the same for it leaves it in its change.\n-want, +got:\n%s", diff)
+	}
+	// What would undo its change isn't what breaks it then.
+	held := r.Accept("1", true, true, at(3))
+	if held.Before != v1alpha1.PhaseUpdating || !held.Changed.Equal(at(2)) {
+		t.Errorf("An offer below what runs leaves it in its change, and isn't to blame: %+v", held)
 	}
 	r = r.See(v1alpha1.PhaseReady, "", at(4)).See(v1alpha1.PhaseDegraded, "", at(5)).See(v1alpha1.PhaseDegraded, "", at(6)).See(v1alpha1.PhaseReady, "", at(7))
 	want.Phase, want.Since, want.Ready = "Ready", at(7), at(4)
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("The first time that it was Ready stays.\n-want, +got:\n%s", diff)
 	}
-	r = r.Accept("3", true, at(8))
+	r = r.Accept("3", true, false, at(8))
 	want.Accepted, want.Changed, want.Before = "3", at(8), ""
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("What changes nothing leaves it Ready.\n-want, +got:\n%s", diff)
@@ -51,8 +56,31 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// TestUnproved: an offer hasn't proved itself on a tenant that isn't well with it, unless that was for long.
+func TestUnproved(t *testing.T) {
+	for name, tc := range map[string]struct {
+		reason string
+		record Record
+		want   bool
+	}{
+		"Well":          {"It is Ready with it.", tenant("a", updated("new", time.Minute)), false},
+		"Updating":      {"It changes.", tenant("a", updating("new", time.Minute)), true},
+		"NeverReady":    {"It wasn't Ready since.", tenant("a", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), true},
+		"BreaksSoon":    {"It was for a minute.", tenant("a", updated("new", 2*time.Minute), in(v1alpha1.PhaseDegraded, time.Minute)), true},
+		"BreaksLater":   {"It was for long.", tenant("a", updated("new", 2*time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), false},
+		"NothingOfIt":   {"The offer changed nothing.", tenant("a", unaffected("new"), in(v1alpha1.PhaseDegraded, 0)), false},
+		"DegradedFirst": {"It was Degraded before, and still is.", tenant("a", in(v1alpha1.PhaseDegraded, 2*time.Hour), updating("new", time.Hour), in(v1alpha1.PhaseDegraded, 0)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.record.Unproved(time.Hour); got != tc.want {
+				t.Errorf("%s Want %t, got %t: %+v", tc.reason, tc.want, got, tc.record)
+			}
+		})
+	}
+}
+
 // TestWhy: a record has the beginning of what a tenant said when it broke, and not what it
-// says later, which would wake the channel each time.
+// says later, which would wake the channel each time. While it changes, the record has what is in the way.
 func TestWhy(t *testing.T) {
 	r := Record{}.See(v1alpha1.PhaseReady, "Argo CD is ready", start)
 	if r.Why != "" {
@@ -63,7 +91,16 @@ func TestWhy(t *testing.T) {
 	if len(r.Why) > maxWhy || !strings.HasPrefix("x"+long, r.Why) || len(r.Why) < maxWhy-2 {
 		t.Errorf("got %d bytes: %q", len(r.Why), r.Why)
 	}
-	if r = r.Accept("2", false, start); r.Why != "" {
-		t.Errorf("a tenant that changes says why: %q", r.Why)
+	if r = r.Accept("2", false, false, start); r.Why != "" {
+		t.Errorf("a tenant that begins to change says why: %q", r.Why)
+	}
+	for _, why := range []string{"", "no room", "no image", ""} {
+		r = r.See(v1alpha1.PhaseUpdating, why, start)
+	}
+	if r.Why != "no image" {
+		t.Errorf("a tenant whose change can't go on says %q", r.Why)
+	}
+	if r = r.See(v1alpha1.PhaseReady, "Argo CD is ready", start); r.Why != "" {
+		t.Errorf("once it is Ready it says why: %q", r.Why)
 	}
 }

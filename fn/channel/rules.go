@@ -29,8 +29,7 @@ type rules struct {
 	maxUpdating int
 	degraded    int
 	stuckFor    time.Duration
-	// proved is how long a tenant must be Ready with an offer before later trouble isn't
-	// attributed to the offer.
+	// proved is what Proved returns.
 	proved time.Duration
 }
 
@@ -60,6 +59,13 @@ func Labels(rollout v1alpha1.ChannelRollout) []string {
 func Check(rollout v1alpha1.ChannelRollout) error {
 	_, err := rulesOf(rollout)
 	return err
+}
+
+// Proved returns how long a tenant must be Ready with an offer before later trouble isn't
+// attributed to the offer.
+func Proved(rollout v1alpha1.ChannelRollout) time.Duration {
+	u, _ := rulesOf(rollout)
+	return u.proved
 }
 
 func rulesOf(r v1alpha1.ChannelRollout) (rules, error) {

@@ -39,7 +39,11 @@ const (
 // A simOffer is what is offered, and what it does to tenants.
 type simOffer struct {
 	digest string
-	number int
+	// number counts the offers, and version is what the offer has of a chart or of Kubernetes: one
+	// that is offered again has another number, and the same version.
+	number, version int
+	// firm: tenants that run this version can't go back.
+	firm bool
 	// breaks is the share of tenants that it breaks; late those of them that it breaks hours
 	// later.
 	breaks, late float64
@@ -50,6 +54,8 @@ type simTenant struct {
 	seen    int    // index of what the channel knows of it; -1 before
 	shown   time.Time
 	number  int // of the offer that it has
+	runs    int // version
+	before  int // the version with which it was Ready before
 	gone    bool
 	mute    bool // it doesn't act
 	spare   bool // offers change nothing for it
@@ -89,6 +95,7 @@ type simulation struct {
 	channel Channel
 	offer   simOffer
 	offers  map[string]simOffer
+	firm    map[int]bool // versions
 	state   State
 	result  Result
 	// every is how long the channel takes to look after a record has changed, at most.
@@ -99,6 +106,7 @@ type simulation struct {
 	tenants []*simTenant
 	byName  map[string]*simTenant
 	records []Record     // as the channel sees them
+	runs    []int        // the versions of records
 	owners  []*simTenant // of records
 
 	// calm: tenants have no trouble of their own any more, all look at once, and nobody
@@ -117,7 +125,7 @@ func newSimulation(t *testing.T, seed uint64, rollout v1alpha1.ChannelRollout) *
 	t.Helper()
 	s := &simulation{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
-		channel: Channel{Rollout: rollout}, offers: map[string]simOffer{}, byName: map[string]*simTenant{}, began: map[string]int{},
+		channel: Channel{Rollout: rollout}, offers: map[string]simOffer{}, firm: map[int]bool{}, byName: map[string]*simTenant{}, began: map[string]int{},
 		every: Settle,
 	}
 	return s
@@ -161,11 +169,28 @@ func (s *simulation) edit(breaks, late float64) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.offer = simOffer{digest, s.edits, breaks, late}
-	s.offers[digest], s.channel.Offer = s.offer, digest
+	s.firm[s.edits] = s.chance(0.3)
+	s.set(simOffer{digest: digest, number: s.edits, version: s.edits, firm: s.firm[s.edits], breaks: breaks, late: late})
+}
+
+// back offers again what was complete last, or something else where there is nothing or it is
+// bad.
+func (s *simulation) back() {
+	offer, ok := s.offers[s.state.Complete]
+	if !ok || offer.breaks > 0 || offer.digest == s.offer.digest {
+		s.edit(0, 0)
+		return
+	}
+	s.edits++
+	offer.number = s.edits
+	s.set(offer)
+}
+
+func (s *simulation) set(offer simOffer) {
+	s.offer, s.offers[offer.digest], s.channel.Offer = offer, offer, offer.digest
 	s.call(0)
 	for _, t := range s.tenants {
-		if t.spare {
+		if t.spare || t.runs > offer.version {
 			s.wake(t, s.upTo(2*gateLag))
 		}
 	}
@@ -264,30 +289,45 @@ func (s *simulation) act(t *simTenant, gate Gate) {
 		return
 	}
 	isNew := t.record.Phase == ""
-	v := gate.Decide(Facts{New: isNew, Accepted: t.record.Accepted, Unaffected: t.spare, Schedule: t.record.Schedule}, s.now)
+	version := max(s.offers[gate.Offer].version, s.lowest(t))
+	unaffected := t.spare || version == t.runs
+	v := gate.Decide(Facts{New: isNew, Accepted: t.record.Accepted, Unaffected: unaffected, Schedule: t.record.Schedule}, s.now)
 	if v.Offer == t.record.Accepted && !isNew {
 		return
 	}
 	offer := s.offers[v.Offer]
-	s.checkBegin(t, offer, isNew)
+	s.checkBegin(t, offer, isNew || unaffected)
 	t.number = offer.number
-	t.record = t.record.Accept(v.Offer, t.spare, s.now)
+	if t.record.Phase == v1alpha1.PhaseReady {
+		t.before = t.runs
+	}
+	t.record = t.record.Accept(v.Offer, unaffected, !t.spare, s.now)
 	s.changes++
 	switch {
 	case isNew:
+		t.runs = offer.version
 		t.record = t.record.See(v1alpha1.PhaseProvisioning, "", s.now)
 		phase := v1alpha1.PhaseReady
 		if t.sick {
 			phase = v1alpha1.PhaseFailing
 		}
 		s.later(t, s.upTo(time.Hour), phase)
-	case !t.spare:
+	case !unaffected:
 		if t.record.Before == v1alpha1.PhaseReady {
 			s.began[v.Offer]++
 		}
+		t.runs = version
 		s.begin(t, offer)
 	}
 	s.show(t)
+}
+
+// lowest is the lowest version to which a tenant can go.
+func (s *simulation) lowest(t *simTenant) int {
+	if t.record.Unproved(Proved(s.channel.Rollout)) && !s.firm[t.runs] {
+		return min(t.runs, t.before)
+	}
+	return t.runs
 }
 
 // begin is a tenant's change to an offer.
@@ -360,7 +400,7 @@ func (s *simulation) later(t *simTenant, in time.Duration, phase v1alpha1.Phase)
 
 // show sends a tenant's record to the channel.
 func (s *simulation) show(t *simTenant) {
-	record, gone := t.record, t.gone
+	record, runs, gone := t.record, t.runs, t.gone
 	at := s.now.Add(s.upTo(recordLag))
 	if at.Before(t.shown) {
 		at = t.shown
@@ -371,15 +411,15 @@ func (s *simulation) show(t *simTenant) {
 		case gone && t.seen < 0:
 		case gone:
 			last := len(s.records) - 1
-			s.records[t.seen], s.owners[t.seen] = s.records[last], s.owners[last]
+			s.records[t.seen], s.runs[t.seen], s.owners[t.seen] = s.records[last], s.runs[last], s.owners[last]
 			s.owners[t.seen].seen = t.seen
-			s.records, s.owners = s.records[:last], s.owners[:last]
+			s.records, s.runs, s.owners = s.records[:last], s.runs[:last], s.owners[:last]
 			t.seen = -1
 		case t.seen < 0:
 			t.seen = len(s.records)
-			s.records, s.owners = append(s.records, record), append(s.owners, t)
+			s.records, s.runs, s.owners = append(s.records, record), append(s.runs, runs), append(s.owners, t)
 		default:
-			s.records[t.seen] = record
+			s.records[t.seen], s.runs[t.seen] = record, runs
 		}
 		s.call(s.upTo(s.every))
 	})
@@ -410,7 +450,7 @@ func (s *simulation) add(isNew bool) {
 		phase = v1alpha1.PhaseDegraded
 	}
 	if s.chance(0.5) {
-		t.record = t.record.Accept("elsewhere", false, s.now)
+		t.record = t.record.Accept("elsewhere", false, false, s.now)
 	}
 	t.record = t.record.See(phase, "", s.now)
 	s.show(t)
@@ -504,8 +544,8 @@ func (s *simulation) people(each time.Duration) {
 	})
 }
 
-// operator mends what halts: a bad offer by another, and what isn't the offer's fault by
-// going on.
+// operator mends what halts: a bad offer by another or by the one before, and what isn't the
+// offer's fault by going on.
 func (s *simulation) operator() {
 	// Sometimes it is quick.
 	s.after([]time.Duration{5 * time.Minute, 12 * time.Hour}[s.random.IntN(2)]+s.upTo(time.Hour), func() {
@@ -514,8 +554,10 @@ func (s *simulation) operator() {
 			s.channel.Paused = false
 			s.call(0)
 		case s.state.Halted == nil:
-		case s.offer.breaks > 0:
+		case s.offer.breaks > 0 && s.chance(0.5):
 			s.edit(0, 0)
+		case s.offer.breaks > 0:
+			s.back()
 		default:
 			s.channel.Paused = true
 			s.call(0)
@@ -557,7 +599,7 @@ func TestSimulation(t *testing.T) {
 			s.edit(0, 0)
 			for range s.random.IntN(6) {
 				s.run(s.upTo(4 * 24 * time.Hour))
-				switch s.random.IntN(6) {
+				switch s.random.IntN(7) {
 				case 0:
 					s.edit(1, 0)
 				case 1:
@@ -566,6 +608,8 @@ func TestSimulation(t *testing.T) {
 					s.edit(0.5, 1)
 				case 3:
 					s.edit(0, 0)
+				case 6:
+					s.back()
 				case 4:
 					s.channel.Paused = true
 					s.call(0)

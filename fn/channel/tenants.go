@@ -48,7 +48,7 @@ type tenants struct {
 
 // look counts tenants, and removes the admissions from s that don't matter any more.
 func look(u rules, s *State, records []Record, now time.Time) *tenants {
-	t := &tenants{total: len(records)}
+	t := &tenants{total: len(records), broken: names{most: mostBroken}}
 	admissions := make(map[string]*Admission, len(s.Admitted))
 	for i := range s.Admitted {
 		admissions[s.Admitted[i].Tenant] = &s.Admitted[i]

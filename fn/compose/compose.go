@@ -61,12 +61,13 @@ func Compose(t tenant.Tenant) (Result, error) {
 }
 
 // AddRecord adds the ConfigMap with the tenant's record for its channel, if it has one. It isn't
-// in the table, because the record has the phase, which follows from all that is.
-func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase, message string) error {
+// in the table, because the record has the phase, which follows from all that is. why is the
+// reason for the phase.
+func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase, why string) error {
 	if t.Standing.Name == "" {
 		return nil
 	}
-	record, err := json.Marshal(rollout.Record(t, phase, message))
+	record, err := json.Marshal(rollout.Record(t, phase, why))
 	if err != nil {
 		return err
 	}

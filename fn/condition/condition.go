@@ -3,6 +3,7 @@ package condition
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -14,6 +15,8 @@ type Condition struct {
 	True    bool
 	Reason  string
 	Message string
+	// Detail is the end of the message, which says what is wrong; "" if nothing is known.
+	Detail string
 }
 
 // Problem is what a provider says is wrong with a resource, "" when it says
@@ -45,5 +48,16 @@ func (typ Of) No(reason, message, detail string) Condition {
 	if detail != "" {
 		message += ": " + detail
 	}
-	return Condition{Type: string(typ), Reason: reason, Message: message}
+	return Condition{Type: string(typ), Reason: reason, Message: message, Detail: detail}
+}
+
+// Told returns the detail that follows a message in the condition of a composite resource; ""
+// for none. A detail that stays the same saves events: for Crossplane's circuit breaker, each
+// change of the status counts as one.
+func (typ Of) Told(xr wire.Struct, message string) string {
+	detail, ok := strings.CutPrefix(xr.Condition(string(typ)).Message, message+": ")
+	if !ok {
+		return ""
+	}
+	return detail
 }

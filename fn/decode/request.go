@@ -142,6 +142,7 @@ func running(o tenant.Observed) tenant.Running {
 	r := tenant.Running{
 		VCluster: was.String("version"), Kubernetes: was.String("kubernetesVersion"),
 		ArgoCD: argocd.Installed(o.XR.String("status", "argocd", "chartVersion")), Plan: o.XR.String("status", "plan"),
+		ArgoCDWanted: argocd.String("spec", "forProvider", "chart", "version"),
 	}
 	if r.VCluster != "" || release.Deployed() {
 		r.Store = vcluster.StoreOf(release)

@@ -71,12 +71,15 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now ti
 }
 
 // published returns what the channel tells all of its tenants in a state.
-func (c *request) published(s channel.State) channel.Published {
-	p := channel.Published{Digest: c.digest, Offer: c.spec.Offer, With: c.with, Namespaces: c.spec.Namespaces, Labels: channel.Labels(c.spec.Rollout), Paused: c.spec.Paused, Halted: s.Halted != nil}
+func (c *request) published(s channel.State) tenant.Published {
+	p := tenant.Published{
+		Digest: c.digest, Offer: c.spec.Offer, With: c.with, Namespaces: c.spec.Namespaces, Paused: c.spec.Paused, Halted: s.Halted != nil,
+		Labels: channel.Labels(c.spec.Rollout), Proved: metav1.Duration{Duration: channel.Proved(c.spec.Rollout)},
+	}
 	if s.Complete == c.digest {
-		p.Complete = channel.Completed{Digest: c.digest, Offer: c.spec.Offer}
+		p.Complete = tenant.Completed{Digest: c.digest, Offer: c.spec.Offer}
 	} else if content, known := c.memory.Published.Content(s.Complete); known && s.Complete != "" {
-		p.Complete = channel.Completed{Digest: s.Complete, Offer: content}
+		p.Complete = tenant.Completed{Digest: s.Complete, Offer: content}
 	}
 	return p
 }

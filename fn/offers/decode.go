@@ -56,7 +56,7 @@ type request struct {
 	// mistakes names the plans and Compositions that can't be used as they are now.
 	mistakes []string
 	// with is what is part of the offer beside its content, and digest that of the whole offer.
-	with   channel.With
+	with   tenant.With
 	digest string
 	memory memory
 }
@@ -65,7 +65,7 @@ type request struct {
 type memory struct {
 	State channel.State `json:"state"`
 	// Published is what the channel published last.
-	Published channel.Published `json:"published"`
+	Published tenant.Published `json:"published"`
 	// Inputs are the digests of the inputs that are part of the offer, by "Composition/step".
 	Inputs map[string]string `json:"inputs,omitempty"`
 	// LabelsAt is when the tenants' records have the labels that rollout.first selects by.

@@ -25,6 +25,7 @@ func TestDefaultsThatMove(t *testing.T) {
 		listed  []string
 		input   inputv1alpha1.Input
 		running tenant.Running
+		back    string   // the version of argo-cd to which it may go back
 		want    []string // vcluster, argo-cd and Kubernetes
 		held    []string
 	}{
@@ -86,6 +87,31 @@ func TestDefaultsThatMove(t *testing.T) {
 				"Kubernetes stays at v1.36.3, which runs: the platform's version, v1.36.0, is lower",
 			},
 		},
+		"GoesBack": {
+			reason: "From a version that hasn't proved itself a tenant goes back to the one that it had before. Kubernetes and vcluster stay.", input: platform("0.35.0", "10.1.0", "v1.35.0"), running: tenant.Running{VCluster: "0.36.1", ArgoCD: "10.1.1", Kubernetes: "v1.36.0"}, back: "10.1.0",
+			want: []string{"0.36.1", "10.1.0", "v1.36.0"},
+			held: []string{
+				"Chart vcluster stays at 0.36.1, which runs: the platform's version, 0.35.0, is lower",
+				"Kubernetes stays at v1.36.0, which runs: the platform's version, v1.35.0, is lower",
+			},
+		},
+		"GoesBackInPart": {
+			reason: "Or to a later one.", input: platform("0.36.1", "10.0.9", "v1.36.0"), running: tenant.Running{VCluster: "0.36.1", ArgoCD: "10.1.1", Kubernetes: "v1.36.0"}, back: "10.0.1",
+			want: []string{"0.36.1", "10.0.9", "v1.36.0"},
+		},
+		"GoesBackNoFurther": {
+			reason: "Not to an earlier one.", input: platform("0.36.1", "9.3.7", "v1.36.0"), running: tenant.Running{VCluster: "0.36.1", ArgoCD: "10.1.1", Kubernetes: "v1.36.0"}, back: "10.1.0",
+			want: []string{"0.36.1", "10.1.0", "v1.36.0"},
+			held: []string{"Chart argo-cd goes back to 10.1.0, and no further: the platform's version, 9.3.7, is lower"},
+		},
+		"IsOnItsWayBack": {
+			reason: "What is to run already isn't raised again.", input: platform("0.36.1", "10.1.0", "v1.36.0"), running: tenant.Running{VCluster: "0.36.1", ArgoCD: "10.1.1", Kubernetes: "v1.36.0", ArgoCDWanted: "10.1.0"},
+			want: []string{"0.36.1", "10.1.0", "v1.36.0"},
+		},
+		"IsRaised": {
+			reason: "It keeps nobody from a later one.", input: platform("0.36.1", "10.2.0", "v1.36.0"), running: tenant.Running{VCluster: "0.36.1", ArgoCD: "10.1.1", Kubernetes: "v1.36.0"}, back: "10.1.0",
+			want: []string{"0.36.1", "10.2.0", "v1.36.0"},
+		},
 		"NamedOnes": {
 			reason: "A claim may go back by name, as far as that is possible.", spec: tenant.Ask{VClusterChartVersion: "0.36.0", ArgoCDChartVersion: "9.3.7", KubernetesVersion: "v1.35.0"}, listed: []string{"~1.35"}, input: now, running: tenant.Running{VCluster: "0.36.1", ArgoCD: "10.1.1", Kubernetes: "v1.35.4"},
 			want: []string{"0.36.0", "9.3.7", "v1.35.0"},
@@ -113,7 +139,7 @@ func TestDefaultsThatMove(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			lists := inputv1alpha1.PlanVersions{Kubernetes: tc.listed, VClusterCharts: []string{"0.34.1", "0.36.0"}}
-			p, err := Tenant(tenant.Given{XRName: "a", Spec: tc.spec, Plan: plan.Plan{Name: "p", Data: inputv1alpha1.PlanData{Versions: lists}}, Input: tc.input, Running: tc.running})
+			p, err := Tenant(tenant.Given{XRName: "a", Spec: tc.spec, Plan: plan.Plan{Name: "p", Data: inputv1alpha1.PlanData{Versions: lists}}, Input: tc.input, Running: tc.running, GoesBackTo: tc.back})
 			if err != nil {
 				t.Fatalf("\n%s\nNew(...): %v", tc.reason, err)
 			}

@@ -1,35 +1,105 @@
 package rollout
 
 import (
-	"reflect"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+const (
+	// mostNames is how many of the values or bounds that change a message names. maxName is how
+	// many bytes of a name it has.
+	mostNames = 5
+	maxName   = 100
 )
 
 // changes returns the end of a message, which says what would change in a tenant from one
-// decision to another; "" if one of them is nil, or nothing would.
+// decision to another; "" if one of them is nil, or nothing would. Of values and bounds it has
+// only the names.
 func changes(now, then *tenant.Decision) string {
-	if now == nil || then == nil {
+	if now == nil || then == nil || unaffected(now, then) {
 		return ""
 	}
 	var out []string
 	say := func(what, is, will string) {
 		if is != will {
-			out = append(out, what+" "+is+" to "+will)
+			out = append(out, what+" "+cmp.Or(is, "none")+" to "+cmp.Or(will, "none"))
+		}
+	}
+	list := func(what string, names []string) {
+		if len(names) > 0 {
+			out = append(out, what+" ("+few(names)+")")
 		}
 	}
 	say("chart argo-cd", now.ArgoCD.Version, then.ArgoCD.Version)
 	say("chart vcluster", now.VirtualCluster.Version, then.VirtualCluster.Version)
 	say("Kubernetes", now.Kubernetes, then.Kubernetes)
-	if !reflect.DeepEqual(now.ArgoCD.Values, then.ArgoCD.Values) {
-		out = append(out, "values of argo-cd")
-	}
-	if !reflect.DeepEqual(now.VirtualCluster.Values, then.VirtualCluster.Values) {
-		out = append(out, "values of vcluster")
-	}
+	say("plan", now.PlanName, then.PlanName)
+	say("Pod Security", now.PodSecurity, then.PodSecurity)
+	say("LoadBalancers", fmt.Sprint(now.LoadBalancers), fmt.Sprint(then.LoadBalancers))
+	say("hostname", now.Ingress.Hostname, then.Ingress.Hostname)
+	list("values of argo-cd", differing(now.ArgoCD.Values, then.ArgoCD.Values))
+	list("values of vcluster", differing(now.VirtualCluster.Values, then.VirtualCluster.Values))
+	list("quota", differing(fields(now.Bounds.Quota), fields(then.Bounds.Quota)))
+	list("limits", differing(fields(now.Bounds.Limits), fields(then.Bounds.Limits)))
+	list("network policies", differing(policies(now), policies(then)))
 	if len(out) == 0 {
-		return ""
+		out = []string{"other settings"}
 	}
 	return "; would change: " + strings.Join(out, ", ")
+}
+
+// differing returns the sorted paths of the values that aren't the same in a and b.
+func differing(a, b values.Values) []string {
+	var out []string
+	for _, path := range append(values.Leaves(a), values.Leaves(b)...) {
+		is, _ := values.Lookup(a, path...)
+		will, _ := values.Lookup(b, path...)
+		if !equal(is, will) {
+			out = append(out, strings.Join(path, "."))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// fields returns the fields of an object as in JSON.
+func fields(v any) values.Values {
+	out := values.Values{}
+	if raw, err := json.Marshal(v); err == nil {
+		_ = json.Unmarshal(raw, &out)
+	}
+	return out
+}
+
+// policies returns the specs of the tenant's NetworkPolicies, by name.
+func policies(d *tenant.Decision) values.Values {
+	out := values.Values{}
+	for _, p := range d.Bounds.NetworkPolicies {
+		out[p.Name] = []networkingv1.NetworkPolicySpec{p.Spec}
+	}
+	return out
+}
+
+// few returns the first of the names, and how many others there are.
+func few(names []string) string {
+	var out []string
+	for _, name := range names[:min(mostNames, len(names))] {
+		if len(name) > maxName {
+			name = strings.ToValidUTF8(name[:maxName], "") + "..."
+		}
+		out = append(out, name)
+	}
+	text := strings.Join(out, ", ")
+	if more := len(names) - len(out); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }

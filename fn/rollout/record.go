@@ -22,8 +22,17 @@ func RecordOf(o tenant.Observed) channel.Record {
 	return r
 }
 
-// Record returns the new record of a tenant, whose phase and status message are given.
-func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Record {
+// GoesBackTo returns the version of the chart argo-cd to which a tenant may go back if its
+// channel offers that, because the one that it has hasn't proved itself there; "" for none.
+func GoesBackTo(r channel.Record, g tenant.Gate) string {
+	if g.Name == "" || !r.Unproved(g.Published.Proved.Duration) {
+		return ""
+	}
+	return r.ArgoCD
+}
+
+// Record returns the new record of a tenant, whose phase and the reason for it are given.
+func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
 	switch {
@@ -38,7 +47,10 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Recor
 	}
 	if r.Accepted != t.Standing.Accepted {
 		began := r.Phase != "" && !t.Standing.Unaffected
-		if r = r.Accept(t.Standing.Accepted, t.Standing.Unaffected, now); began {
+		if began && r.Phase == v1alpha1.PhaseReady {
+			r.ArgoCD = t.Observed.Running.ArgoCD
+		}
+		if r = r.Accept(t.Standing.Accepted, t.Standing.Unaffected, t.Standing.Held, now); began {
 			return r
 		}
 	}
@@ -52,7 +64,7 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, message string) channel.Recor
 		// What is observed is still about the time before the offer.
 		return r
 	}
-	return r.See(phase, message, now)
+	return r.See(phase, why, now)
 }
 
 // labels returns the claim's labels with the given keys. Crossplane copies a claim's labels to

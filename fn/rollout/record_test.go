@@ -23,7 +23,7 @@ func TestRecord(t *testing.T) {
 	}
 	long := testNow.Add(-time.Hour)
 	ready := channel.Record{Tenant: "a", Claim: "n/a", Accepted: "old", Changed: long, Before: v1alpha1.PhaseReady, Ready: long, Phase: v1alpha1.PhaseReady, Since: long}
-	changing := ready.Accept("new", false, long)
+	changing := ready.Accept("new", false, false, long)
 	for name, tc := range map[string]struct {
 		reason             string
 		was                channel.Record

@@ -8,6 +8,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
@@ -143,6 +144,7 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 		return keep
 	}
 	s.Unaffected = ok && unaffected(now, then)
+	s.Held = s.Unaffected && !slices.Equal(now.VersionsHeld, then.VersionsHeld)
 	v := p.Gate(m.Gate.Admission).Decide(channel.Facts{Accepted: has, Unaffected: s.Unaffected, Schedule: s.Schedule}, m.Now)
 	s.Message, s.Again = v.Message, v.Again
 	if v.Offer != p.Digest {

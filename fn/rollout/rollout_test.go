@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
@@ -41,8 +42,8 @@ func decide(a tenant.Accepted) (*tenant.Decision, error) {
 	return &tenant.Decision{ArgoCD: tenant.Chart{Version: v}, LoadBalancers: a.Plan.Data.LoadBalancers}, nil
 }
 
-func published(version string, plans map[string]string, input inputv1alpha1.Input) channel.Published {
-	p := channel.Published{Offer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: version}}, With: channel.With{Plans: plans, DefaultPlan: "small", Inputs: []string{fingerprint.Of(input)}}}
+func published(version string, plans map[string]string, input inputv1alpha1.Input) tenant.Published {
+	p := tenant.Published{Offer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: version}}, With: tenant.With{Plans: plans, DefaultPlan: "small", Inputs: []string{fingerprint.Of(input)}}}
 	p.Digest, _ = fingerprint.OfOffer(p.Offer, p.With)
 	return p
 }
@@ -70,14 +71,14 @@ func TestNext(t *testing.T) {
 		}
 	}
 	one, two, bad := published("2.0.1", nil, with().Input), published("2.0.2", nil, with().Input), published("bad", nil, with().Input)
-	gate := func(p channel.Published, a *channel.Admission) tenant.Gate {
+	gate := func(p tenant.Published, a *channel.Admission) tenant.Gate {
 		return tenant.Gate{Name: "stable", Published: p, Admission: a}
 	}
-	admission := func(p channel.Published) *channel.Admission {
+	admission := func(p tenant.Published) *channel.Admission {
 		return &channel.Admission{Offer: p.Digest, Until: testNow.Add(time.Minute)}
 	}
 	first := two
-	first.Complete = channel.Completed{Digest: one.Digest, Offer: one.Offer}
+	first.Complete = tenant.Completed{Digest: one.Digest, Offer: one.Offer}
 	planEdited := published("2.0.1", map[string]string{"small": fingerprint.Of(with(plans(1)).Plan.Data)}, with().Input)
 
 	for name, tc := range map[string]struct {
@@ -127,6 +128,55 @@ func TestNext(t *testing.T) {
 			}
 			if s.Accepted != got.Offer.Digest || s.UpdateAvailable != (tc.message != "") && tc.gate.Problem == "" {
 				t.Errorf("\n%s\nthe standing doesn't fit: %+v", tc.reason, s)
+			}
+		})
+	}
+}
+
+// TestHeld: an offer that changes nothing because it is below what runs is told from one that is the same for a tenant.
+func TestHeld(t *testing.T) {
+	was := tenant.Accepted{Plan: plan.Plan{Name: "small"}}
+	lower, same := published("1.0.0", nil, was.Input), published("2.0.0", map[string]string{"huge": "a"}, was.Input)
+	was.Offer = tenant.Offer{Channel: "stable", Digest: "old", ChannelOffer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: "2.0.0"}}}
+	for name, tc := range map[string]struct {
+		offered tenant.Published
+		want    bool
+	}{"Lower": {lower, true}, "Same": {same, false}} {
+		t.Run(name, func(t *testing.T) {
+			_, s := Next(&was, was, Moment{Now: testNow, Gate: tenant.Gate{Name: "stable", Published: tc.offered}, Decide: func(a tenant.Accepted) (*tenant.Decision, error) {
+				d := &tenant.Decision{ArgoCD: tenant.Chart{Version: "2.0.0"}}
+				if a.Offer.ArgoCD.ChartVersion != "2.0.0" {
+					d.VersionsHeld = []string{"stays at 2.0.0"}
+				}
+				return d, nil
+			}})
+			if !s.Unaffected || s.Held != tc.want || s.Accepted != tc.offered.Digest {
+				t.Errorf("want it to be taken at once, and held: %t, got %+v", tc.want, s)
+			}
+		})
+	}
+}
+
+// TestGoesBackTo: only where the channel's offer hasn't proved itself does a tenant go back.
+func TestGoesBackTo(t *testing.T) {
+	gate := tenant.Gate{Name: "stable", Published: tenant.Published{Proved: metav1.Duration{Duration: time.Hour}}}
+	breaks := func(after time.Duration) channel.Record {
+		r := channel.Record{Phase: v1alpha1.PhaseReady, ArgoCD: "1.0.0"}.Accept("new", false, false, testNow)
+		return r.See(v1alpha1.PhaseReady, "", testNow).See(v1alpha1.PhaseDegraded, "", testNow.Add(after))
+	}
+	for name, tc := range map[string]struct {
+		record channel.Record
+		gate   tenant.Gate
+		want   string
+	}{
+		"Soon":      {breaks(59 * time.Minute), gate, "1.0.0"},
+		"Later":     {breaks(time.Hour), gate, ""},
+		"NoChannel": {breaks(0), tenant.Gate{}, ""},
+		"Nothing":   {channel.Record{}, gate, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := GoesBackTo(tc.record, tc.gate); got != tc.want {
+				t.Errorf("want %q, got %q", tc.want, got)
 			}
 		})
 	}

@@ -168,6 +168,20 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 	return "Argo CD is ready"
 }
 
+// why returns the reason for the phase that goes into the tenant's record: the message of the
+// status, but while a change is rolled out only what keeps it from going on.
+func why(s v1alpha1.Status, core []condition.Condition) string {
+	if s.Phase != v1alpha1.PhaseUpdating {
+		return s.Message
+	}
+	for _, c := range core {
+		if !c.True {
+			return c.Detail
+		}
+	}
+	return ""
+}
+
 // connection returns the tenant's connection details: what is published stays, even
 // while the Secret it came from can't be read.
 func connection(t tenant.Tenant) map[string][]byte {
@@ -209,8 +223,8 @@ func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
 	redact := redact.New(t.Observed)
 	for _, conditions := range [][]condition.Condition{core, optional} {
 		for i := range conditions {
-			if c := conditions[i]; !c.True && !ownWords[c.Type] {
-				conditions[i].Message = redact(conditions[i].Message)
+			if c := &conditions[i]; !c.True && !ownWords[c.Type] {
+				c.Message, c.Detail = redact(c.Message), redact(c.Detail)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) err
 	core, optional := conditions(t)
 	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && !slices.ContainsFunc(core, func(is condition.Condition) bool { return !is.True })
 	is := report(t, c, core, optional, ready)
-	if err := c.AddRecord(t, is.Phase, is.Message); err != nil {
+	if err := c.AddRecord(t, is.Phase, why(is, core)); err != nil {
 		return err
 	}
 	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)

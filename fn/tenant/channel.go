@@ -48,7 +48,7 @@ type Gate struct {
 	// Problem says why nothing is known of the channel; empty if it is known.
 	Problem string
 	// Published is what the channel tells all of its tenants.
-	Published channel.Published
+	Published Published
 	// Admission of the tenant; nil for none.
 	Admission *channel.Admission
 }
@@ -56,9 +56,10 @@ type Gate struct {
 // A Standing is the state of a tenant in its channel, and towards platform changes.
 type Standing struct {
 	v1alpha1.TenantChannel
-	// Took says that the tenant takes an offer now, and Unaffected that the offer changes
-	// nothing that runs.
-	Took, Unaffected bool
+	// Took says that the tenant takes an offer now. Unaffected says that the offer changes
+	// nothing that runs, and Held that this is so because its versions are lower than those
+	// that run.
+	Took, Unaffected, Held bool
 	// Asked says that the claim is new, or has just changed what decides about its window:
 	// its plan, its channel or its maintenance.
 	Asked bool

@@ -72,8 +72,10 @@ type Given struct {
 	Token []byte
 	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks
 	// for, "" for none, with records in the namespace recordsIn. It may be nil.
-	Hostnames    func(recordsIn, asked string) Hostnames
-	Running      Running
+	Hostnames func(recordsIn, asked string) Hostnames
+	Running   Running
+	// GoesBackTo is the version of the chart argo-cd to which the tenant may go back; "" for none.
+	GoesBackTo   string
 	HostPolicies HostPolicies
 }
 
@@ -127,6 +129,8 @@ type Secret struct {
 type Running struct {
 	// Versions of the charts and of Kubernetes.
 	VCluster, ArgoCD, Kubernetes string
+	// ArgoCDWanted is the version of the chart argo-cd that is to run, whether it does or not.
+	ArgoCDWanted string
 
 	Plan  string
 	Store *Store

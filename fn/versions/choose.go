@@ -25,6 +25,8 @@ type version struct {
 	list   string
 	// running is the version that was seen running; "" for none.
 	running string
+	// back are the lower versions to which the tenant can go back; "" for none.
+	back []string
 	// free reports whether a claim may name any version where the plan lists none.
 	free bool
 
@@ -34,7 +36,8 @@ type version struct {
 
 // Resolve chooses the versions of a tenant. A version that the claim doesn't name is the
 // platform's or, where the tenant can't go there, the nearest one that it can: never one
-// below what runs, and of Kubernetes at most the next minor version.
+// below what runs, and of Kubernetes at most the next minor version. Only from a version of
+// argo-cd that hasn't proved itself there may the tenant go back.
 func Resolve(p *tenant.Decision, r tenant.Given) error {
 	in := r.Platform
 	listed := r.Plan.Data.Versions
@@ -44,13 +47,15 @@ func Resolve(p *tenant.Decision, r tenant.Given) error {
 		input: r.Offer.Or(r.Offer.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
 	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion,
 		input: r.Offer.Or(r.Offer.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
+	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
+	// Kubernetes may not be able to read what a later one has stored.
+	argocd.back = []string{r.Running.ArgoCDWanted, r.GoesBackTo}
 	for _, v := range []*version{vcluster, argocd, kubernetes} {
 		if err := v.choose(r.Plan); err != nil {
 			return err
 		}
-		if is := Parse(v.running); v.claims == "" && is != nil && Parse(v.chosen).LessThan(is) {
-			p.VersionsHeld = append(p.VersionsHeld, fmt.Sprintf("%s stays at %s, which runs: the platform's version, %s, is lower", v.what, v.running, v.chosen))
-			v.chosen = v.running
+		if why := v.hold(); why != "" {
+			p.VersionsHeld = append(p.VersionsHeld, why)
 		}
 	}
 	if to, why := step(vcluster, kubernetes); to != "" {
@@ -90,6 +95,24 @@ func (v *version) choose(c plan.Plan) (err error) {
 		return nil
 	}
 	return fmt.Errorf("%s: plan %s doesn't allow %s: %s", v.claim, c.Name, v.chosen, v.possible())
+}
+
+// hold replaces a platform's version that is lower than the one that runs, or than the lowest
+// to which the tenant can go back. It returns a message if it did.
+func (v *version) hold() string {
+	least, message := v.running, "%s stays at %s, which runs: the platform's version, %s, is lower"
+	for _, back := range v.back {
+		if to, is := Parse(back), Parse(least); to != nil && is != nil && to.LessThan(is) {
+			least, message = back, "%s goes back to %s, and no further: the platform's version, %s, is lower"
+		}
+	}
+	is := Parse(least)
+	if v.claims != "" || is == nil || !Parse(v.chosen).LessThan(is) {
+		return ""
+	}
+	platforms := v.chosen
+	v.chosen = least
+	return fmt.Sprintf(message, v.what, least, platforms)
 }
 
 // possible returns what a claim may write, as the end of an error.

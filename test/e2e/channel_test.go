@@ -130,7 +130,7 @@ func (c *channelTenants) paused(ctx context.Context, t *testing.T, _ *envconf.Co
 	c.lives[0].Await(ctx, t, 3*time.Minute, "says what would change", func(s *claim.State) bool {
 		is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
 		available, _, _ := unstructured.NestedBool(s.Object.Object, "status", "channel", "updateAvailable")
-		return is == "the channel is paused; would change: values of argo-cd" && available
+		return is == "the channel is paused; would change: values of argo-cd (redis.image.tag)" && available
 	})
 	return ctx
 }
@@ -145,6 +145,25 @@ func (c *channelTenants) halts(ctx context.Context, t *testing.T, _ *envconf.Con
 	}
 	if !slices.ContainsFunc(c.lives, func(l *claim.Live) bool { return l.Name == c.broken }) {
 		t.Fatalf("want one tenant named, got %q: %s", c.broken, message)
+	}
+	// Helm still waits for the pod, and says nothing yet.
+	says := func(who, what string) {
+		for _, word := range []string{"Deployment argocd-redis: pod argocd-redis-", "ImagePull"} {
+			if !strings.Contains(what, word) {
+				t.Errorf("%s doesn't say %q: %s", who, word, what)
+			}
+		}
+	}
+	says("the channel", message)
+	for _, l := range c.lives {
+		if l.Name != c.broken {
+			continue
+		}
+		s, err := l.State(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says("the claim "+l.Name, s.Message)
 	}
 	return ctx
 }

@@ -40,6 +40,7 @@ const (
 	goodVersion   = "9.3.8"
 	badVersion    = "9.3.9"
 	mendedVersion = "9.3.10"
+	worseVersion  = "9.3.11"
 
 	// seenWithin is how long Crossplane may take to reconcile a few changed objects.
 	seenWithin = 2 * time.Minute
@@ -56,8 +57,9 @@ type offered struct {
 	table    *figures.Table
 }
 
-// TestChannel offers three versions to a channel with TENANTS tenants: a good one, which reaches all; a bad one, which stops at the second
-// tenant that is Degraded, even after all parts of the platform were killed; and a corrected one, which reaches all.
+// TestChannel offers four versions to a channel with TENANTS tenants: a good one, which reaches all; a bad one, which stops at the second
+// tenant that is Degraded, even after all parts of the platform were killed; a corrected one, which reaches all; and another bad one, after
+// which the corrected one is offered again, so that the broken tenants go back to it.
 func TestChannel(t *testing.T) {
 	ctx, n := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi)
 	// A tenant may take longer while many others are reconciled because of the offer.
@@ -111,6 +113,7 @@ func TestChannel(t *testing.T) {
 			t.Errorf("%s, which the offer before broke, is not among the first that the mended one reaches", name)
 		}
 	}
+	o.takesBack(ctx, t, mendedVersion)
 	show(t, o.table, fmt.Sprintf("TENANTS=%d RUN=TestChannel", n))
 }
 
@@ -284,6 +287,32 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 		}
 	}
 	return broken
+}
+
+// takesBack offers a bad version and, after the halt, the one from before it. The broken tenants go back to that, and no other tenant changes.
+func (o *offered) takesBack(ctx context.Context, t *testing.T, version string) {
+	t.Helper()
+	before := o.releases(ctx, t)
+	faults.SetVersion(provider.UpgradeDegrades, worseVersion)
+	o.offer(ctx, t, worseVersion)
+	o.await(ctx, t, o.stuckFor+channel.Grace+each(o.n), v1alpha1.ConditionHalted, "True", "broke")
+	began := time.Now()
+	o.offer(ctx, t, version)
+	o.reachesAll(ctx, t, began, version)
+	o.table.Add("from taking a bad offer back to all Ready with the one from before", "%.1f s", time.Since(began).Seconds())
+	o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "False", "")
+	changed := 0
+	for key, is := range o.releases(ctx, t) {
+		if is.version != before[key].version {
+			t.Errorf("the Release of chart %s of claim %s is %v, and was %v before the bad offer", key.chart, key.claim, is, before[key])
+		}
+		if is != before[key] {
+			changed++
+		}
+	}
+	if want := int(o.rollout.HaltAfter.Degraded); changed != want {
+		t.Errorf("%d Releases have changed, want those of the %d tenants that the bad offer broke", changed, want)
+	}
 }
 
 // joins creates one more tenant, which gets the last complete offer, and returns once the channel counts it.

@@ -36,7 +36,7 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case tenant.WasReady(t.Observed) && len(broken) > 0 && release.Current():
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
 	case !release.Current():
-		return is.No(v1alpha1.ReasonInstalling, "Rolling out a change of "+chart, "")
+		return rollingOut(t, is, "Rolling out a change of "+chart)
 	case !release.Healthy():
 		return is.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
 	case unseen:
@@ -47,6 +47,28 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
 	}
 	return is.Yes("Every workload of Argo CD is available")
+}
+
+// rollingOut returns the condition while Helm waits for a change. Its detail is why a pod
+// doesn't start. As long as the same workload lacks a pod, the detail stays as it was first: a
+// container that can't be started gives several reasons in turn.
+func rollingOut(t tenant.Tenant, is condition.Of, message string) condition.Condition {
+	told := is.Told(t.Observed.XR, message)
+	all, seen := workloadHealth(t)
+	detail := ""
+	for _, h := range all {
+		switch {
+		case h.available && h.why == "":
+		case strings.HasPrefix(told, h.what+": "):
+			return is.No(v1alpha1.ReasonInstalling, message, told)
+		case h.why != "" && detail == "":
+			detail = h.what + ": " + h.why
+		}
+	}
+	if !seen {
+		detail = told
+	}
+	return is.No(v1alpha1.ReasonInstalling, message, detail)
 }
 
 // SettlesWithin is how long after a change was rolled out workloads may still be observed as

@@ -104,9 +104,11 @@ func asked(t tenant.Tenant, which func(tenant.Workload) bool) []proxy.Workload {
 // health of one of Argo CD's workloads.
 type health struct {
 	component string
+	// what is its kind and name, for messages.
+	what string
 	// available: as many current replicas are available as are wanted.
 	available bool
-	// message says what is wrong.
+	// message says what is wrong; "" for nothing.
 	message string
 	// why one of its pods doesn't run, in the words of the scheduler or the kubelet; ""
 	// where they say nothing.
@@ -152,22 +154,25 @@ func WorkloadsAvailable(t tenant.Tenant) bool {
 }
 
 func healthOf(w tenant.Workload, is proxy.Workload) health {
-	what := w.Kind + " " + w.Name
-	h := health{component: w.Component, uid: is.UID}
+	h := health{component: w.Component, what: w.Kind + " " + w.Name, uid: is.UID}
 	switch {
 	case is.Missing:
-		h.message = what + " does not exist"
+		h.message = h.what + " does not exist"
 	case is.Replicas == 0 && !w.Idle:
-		h.message = what + " is scaled to no replicas"
+		h.message = h.what + " is scaled to no replicas"
 	case !is.Available:
 		// Without how many are available: each change of the status counts as an event for
 		// Crossplane's circuit breaker.
-		h.message, h.why = fmt.Sprintf("%s is not fully available, replicas wanted: %d", what, is.Replicas), is.Why
+		h.message, h.why = fmt.Sprintf("%s is not fully available, replicas wanted: %d", h.what, is.Replicas), is.Why
 		if is.Why != "" {
 			h.message += ": " + is.Why
 		}
 	default:
 		h.available, h.image = true, is.Images[w.Component]
+		// The replicas from before a change run while the new ones don't start.
+		if h.why = is.Why; h.why != "" {
+			h.message = h.what + ": " + h.why
+		}
 	}
 	return h
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -39,15 +40,38 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case !resource.HasKubeconfig(t) && controlPlaneTrouble(t) != "":
 		return is.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart+" with Kubernetes "+t.Kubernetes, controlPlaneTrouble(t))
 	case !release.Current() && resource.HasKubeconfig(t):
-		return is.No(v1alpha1.ReasonInstalling, "Rolling out a change of "+chart, "")
+		told := is.Told(t.Observed.XR, rollingOut+chart)
+		if t.Composed(tenant.ControlPlanePod).Condition("Ready").True() {
+			told = ""
+		}
+		return is.No(v1alpha1.ReasonInstalling, rollingOut+chart, cmp.Or(told, controlPlaneTrouble(t)))
 	}
 	return is.No(v1alpha1.ReasonInstalling, "Installing "+chart+" with Kubernetes "+t.Kubernetes, "")
 }
 
 // HasControlPlanePod reports whether the pod that the virtual cluster waits for is observed: once
-// the installation is late. Without a volume the name of that pod is random.
+// the installation or a change is late. Without a volume the name of that pod is random.
 func HasControlPlanePod(t tenant.Tenant) bool {
-	return t.Composed(tenant.ControlPlanePod).Exists() || !resource.HasKubeconfig(t) && release.IsLate(t, tenant.VClusterRelease) && t.Store.Size != ""
+	late := changeIsLate(t)
+	if !resource.HasKubeconfig(t) {
+		late = release.IsLate(t, tenant.VClusterRelease)
+	}
+	return t.Composed(tenant.ControlPlanePod).Exists() || late && t.Store.Size != ""
+}
+
+const (
+	// rollingOut begins the message while Helm waits for a change.
+	rollingOut = "Rolling out a change of "
+	// changesWithin is how long a change of the control plane takes if nothing is wrong.
+	changesWithin = time.Minute
+)
+
+// changeIsLate reports whether a change of the control plane takes longer than changesWithin.
+// Crossplane renews the time of a condition when its message changes.
+func changeIsLate(t tenant.Tenant) bool {
+	was := t.Observed.XR.Condition(v1alpha1.ConditionVirtualClusterReady)
+	since, err := time.Parse(time.RFC3339, was.LastTransitionTime)
+	return strings.HasPrefix(was.Message, rollingOut) && err == nil && t.Observed.Now.Sub(since) >= changesWithin
 }
 
 // podOf is that pod: the first of those that keep the virtual cluster's state.

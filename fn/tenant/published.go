@@ -1,22 +1,13 @@
-package channel
+package tenant
 
 import (
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
-)
-
-// Label is the label on what a channel publishes and on the records of its tenants. Its
-// value is the channel's name.
-const Label = "virtualargocd.io/channel"
-
-// Keys in the ConfigMaps that hold a tenant's record, its admission, and the state of a
-// channel.
-const (
-	RecordKey    = "record"
-	AdmissionKey = "admission"
-	StateKey     = "state"
 )
 
 // Published is what a channel tells all of its tenants, in an EnvironmentConfig. Each change
@@ -29,7 +20,7 @@ type Published struct {
 	// Offer is the current offer.
 	Offer v1alpha1.ChannelOffer `json:"offer"`
 	// Complete is the last complete offer; its Digest is empty before there is one. See
-	// State.Complete.
+	// channel.State.
 	Complete Completed `json:"complete,omitzero"`
 	// Namespaces whose claims may name the channel; empty for all.
 	Namespaces []string `json:"namespaces,omitempty"`
@@ -37,8 +28,11 @@ type Published struct {
 	// Labels are the keys of the labels that rollout.first selects by. Records have no others,
 	// since a claim may have any number.
 	Labels []string `json:"labels,omitempty"`
-	Paused bool     `json:"paused,omitempty"`
-	Halted bool     `json:"halted,omitempty"`
+	// Proved is how long a tenant must be Ready with the offer before later trouble isn't
+	// attributed to it.
+	Proved metav1.Duration `json:"proved,omitzero"`
+	Paused bool            `json:"paused,omitempty"`
+	Halted bool            `json:"halted,omitempty"`
 }
 
 // With is what is part of an offer beside its content.
@@ -58,8 +52,8 @@ type Completed struct {
 }
 
 // Gate returns what a tenant knows of the channel. a is its admission; nil for none.
-func (p Published) Gate(a *Admission) Gate {
-	return Gate{Offer: p.Digest, Complete: p.Complete.Digest, Paused: p.Paused, Halted: p.Halted, Admission: a}
+func (p Published) Gate(a *channel.Admission) channel.Gate {
+	return channel.Gate{Offer: p.Digest, Complete: p.Complete.Digest, Paused: p.Paused, Halted: p.Halted, Admission: a}
 }
 
 // Content returns the offer with a digest. It reports false unless that is the current offer

@@ -48,7 +48,8 @@ func TestFleet(t *testing.T) {
 	namespaces := watch(ctx, t, namespaceKind, "", "virtualargocd.io/tenant")
 	table := figures.NewTable(fmt.Sprintf("%d tenants", n))
 
-	before := readAPIServer(ctx, t)
+	restarts := readRestarts(ctx, t)
+	before, used := readAPIServer(ctx, t), readProcesses(t)
 	began := time.Now()
 	t.Cleanup(func() { deleteAll(context.WithoutCancel(ctx), t, namespace) })
 	createAll(ctx, t, namespace, n, func(c *claim.Claim) { c.Set(plan, "spec", "plan") })
@@ -57,6 +58,7 @@ func TestFleet(t *testing.T) {
 	spent := readAPIServer(ctx, t).Since(before)
 	table.Add("writes to etcd until all are Ready", "%.0f, %.0f a tenant", spent.Writes(), spent.Writes()/float64(n))
 	table.Add("size of etcd", "%s", figures.MiB(spent.DBSize))
+	addProcesses(table, "until all are Ready", used, readProcesses(t), time.Since(began))
 
 	atRest(ctx, t, table, n, quiet)
 
@@ -88,6 +90,13 @@ func TestFleet(t *testing.T) {
 	namespaces.awaitNone(ctx, t, goneWithin)
 	table.Add("from the deletion to the last namespace gone", "%.1f s", time.Since(began).Seconds())
 
+	all := readProcesses(t)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		table.Add("most memory: "+name, "%s", figures.MiB(all[name].Peak))
+	}
+	if now := readRestarts(ctx, t); !maps.Equal(restarts, now) {
+		t.Errorf("containers of the platform were restarted: %v before, %v after", restarts, now)
+	}
 	show(t, table, fmt.Sprintf("TENANTS=%d QUIET=%s", n, quiet))
 }
 
@@ -104,18 +113,11 @@ func show(t *testing.T, table *figures.Table, variables string) {
 // atRest measures what a fleet costs at which nobody does anything.
 func atRest(ctx context.Context, t *testing.T, table *figures.Table, n int, quiet time.Duration) {
 	t.Helper()
-	processes := func() map[string]figures.Process {
-		p, err := figures.ReadProcesses("vargo-" + cluster)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p
-	}
 	// Until what all have been Ready for is over: the last writes of their installations.
 	time.Sleep(min(quiet, time.Minute))
-	before, used, reconciled := readAPIServer(ctx, t), processes(), readReconciles(ctx, t)
+	before, used, reconciled := readAPIServer(ctx, t), readProcesses(t), readReconciles(ctx, t)
 	time.Sleep(quiet)
-	spent, after := readAPIServer(ctx, t).Since(before), processes()
+	spent, after := readAPIServer(ctx, t).Since(before), readProcesses(t)
 	reconciled = readReconciles(ctx, t) - reconciled
 	tenantMinutes := float64(n) * quiet.Minutes()
 	for _, verb := range slices.Sorted(maps.Keys(spent.Requests)) {
@@ -124,9 +126,39 @@ func atRest(ctx context.Context, t *testing.T, table *figures.Table, n int, quie
 	table.Add("at rest: writes to etcd", "%.1f a second, %.2f a tenant and minute", spent.Writes()/quiet.Seconds(), spent.Writes()/tenantMinutes)
 	table.Add("at rest: size of etcd", "%s", figures.MiB(spent.DBSize))
 	table.Add("at rest: reconciles of composite resources", "%.1f a second, %.2f a tenant in 10 minutes", reconciled/quiet.Seconds(), 10*reconciled/tenantMinutes)
+	addProcesses(table, "at rest", used, after, quiet)
+}
+
+// addProcesses adds what programs have used within some time, and the memory that they have after it.
+func addProcesses(table *figures.Table, when string, before, after map[string]figures.Process, within time.Duration) {
 	for _, name := range slices.Sorted(maps.Keys(after)) {
-		table.Add("at rest: "+name, "%.2f CPU, %s", (after[name].CPU-used[name].CPU)/quiet.Seconds(), figures.MiB(after[name].Memory))
+		table.Add(when+": "+name, "%.2f CPU, %s", (after[name].CPU-before[name].CPU)/within.Seconds(), figures.MiB(after[name].Memory))
 	}
+}
+
+func readProcesses(t *testing.T) map[string]figures.Process {
+	t.Helper()
+	out, err := figures.ReadProcesses("vargo-" + cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// readRestarts returns how often containers of the platform were restarted, such as for lack of memory.
+func readRestarts(ctx context.Context, t *testing.T) map[string]int32 {
+	t.Helper()
+	pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]int32{}
+	for _, pod := range pods.Items {
+		for _, c := range pod.Status.ContainerStatuses {
+			out[pod.Name+"/"+c.Name] = c.RestartCount
+		}
+	}
+	return out
 }
 
 func readAPIServer(ctx context.Context, t *testing.T) figures.APIServer {

@@ -12,8 +12,8 @@ import (
 
 // A Process is what a program has used.
 type Process struct {
-	// CPU time in seconds since its start, and resident memory in bytes.
-	CPU, Memory float64
+	// CPU time in seconds since its start, and resident memory in bytes: now, and at most since its start.
+	CPU, Memory, Peak float64
 }
 
 // ReadProcesses reads what the programs of an embedded cluster use, by the name of its cgroup on this machine, and this
@@ -33,8 +33,14 @@ func ReadProcesses(cgroup string) (map[string]Process, error) {
 		if err != nil {
 			continue // It is gone.
 		}
+		status, err := p.NewStatus()
+		if err != nil {
+			continue
+		}
 		was := out[name]
-		out[name] = Process{CPU: was.CPU + stat.CPUTime(), Memory: was.Memory + float64(stat.ResidentMemory())}
+		out[name] = Process{
+			CPU: was.CPU + stat.CPUTime(), Memory: was.Memory + float64(stat.ResidentMemory()), Peak: was.Peak + float64(status.VmHWM),
+		}
 	}
 	return out, nil
 }

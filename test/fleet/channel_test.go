@@ -138,8 +138,8 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 		faults.SetVersion(provider.UpgradeDegrades, "")
 		claims, namespaces := watch(ctx, t, claimKind, channelNamespace, ""), watch(ctx, t, namespaceKind, "", tenant.LabelTenant)
 		deleteAll(ctx, t, channelNamespace)
-		claims.awaitNone(ctx, t, goneWithin)
-		namespaces.awaitNone(ctx, t, goneWithin)
+		claims.awaitNone(ctx, t, deletedWithin)
+		namespaces.awaitNone(ctx, t, deletedWithin)
 		if err := channels.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}

@@ -95,8 +95,8 @@ func setting[T any](t *testing.T, name string, byDefault T, parse func(string) (
 	return out
 }
 
-// goneWithin is the time that many tenants have to be deleted.
-const goneWithin = 30 * time.Minute
+// deletedWithin is the time that many tenants have to be deleted.
+const deletedWithin = 30 * time.Minute
 
 // each is how long something may take that all of n tenants do at once.
 func each(n int) time.Duration { return 10*time.Minute + time.Duration(n)*5*time.Second }

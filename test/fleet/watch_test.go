@@ -69,6 +69,12 @@ func (c crowd) await(ctx context.Context, t *testing.T, since time.Time, within 
 	return out
 }
 
+// awaitReady waits until a claim is Ready.
+func (c crowd) awaitReady(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	c.await(ctx, t, time.Now(), inVain, 1, "become Ready", func(o *unstructured.Unstructured) bool { return o.GetName() == name && isReady(o) })
+}
+
 // awaitNone waits until there is none.
 func (c crowd) awaitNone(ctx context.Context, t *testing.T, within time.Duration) {
 	t.Helper()

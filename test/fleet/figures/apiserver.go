@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -15,6 +17,9 @@ import (
 type APIServer struct {
 	// Requests by verb, without watches, and etcd's by operation.
 	Requests, Etcd map[string]float64
+	// Writes are the requests that write, by verb and kind, without those that come however few tenants there are: leases,
+	// events and questions such as TokenReviews. Dry runs write nothing.
+	Writes map[string]float64
 	// DBSize of etcd, in bytes.
 	DBSize float64
 }
@@ -36,6 +41,7 @@ func parseAPIServer(data []byte) (APIServer, error) {
 	out := APIServer{
 		Requests: sums(families["apiserver_request_total"], "verb"),
 		Etcd:     sums(families["etcd_requests_total"], "operation"),
+		Writes:   writes(families["apiserver_request_total"]),
 	}
 	for _, v := range sums(families["apiserver_storage_size_bytes"], "storage_cluster_id") {
 		out.DBSize += v
@@ -43,6 +49,25 @@ func parseAPIServer(data []byte) (APIServer, error) {
 	delete(out.Requests, "WATCH")
 	delete(out.Requests, "CONNECT")
 	return out, nil
+}
+
+// reads are the verbs of requests that write nothing.
+var reads = []string{"GET", "LIST", "WATCH", "WATCHLIST", "CONNECT"}
+
+// writes adds up the requests that write: see APIServer.
+func writes(requests *dto.MetricFamily) map[string]float64 {
+	out := map[string]float64{}
+	for _, m := range requests.GetMetric() {
+		of := labelsOf(m)
+		switch resource := of["resource"]; {
+		case slices.Contains(reads, of["verb"]), of["dry_run"] != "",
+			resource == "leases" || resource == "events" || strings.HasSuffix(resource, "reviews"):
+		default:
+			what := strings.TrimSuffix(resource+"."+of["group"], ".")
+			out[strings.TrimSpace(of["verb"]+" "+what+" "+of["subresource"])] += m.GetCounter().GetValue()
+		}
+	}
+	return out
 }
 
 func parse(data []byte) (map[string]*dto.MetricFamily, error) {
@@ -58,20 +83,24 @@ func parse(data []byte) (map[string]*dto.MetricFamily, error) {
 func sums(family *dto.MetricFamily, label string) map[string]float64 {
 	out := map[string]float64{}
 	for _, m := range family.GetMetric() {
-		key := ""
-		for _, l := range m.GetLabel() {
-			if l.GetName() == label {
-				key = l.GetValue()
-			}
-		}
-		out[key] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		out[labelsOf(m)[label]] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+	}
+	return out
+}
+
+func labelsOf(m *dto.Metric) map[string]string {
+	out := map[string]string{}
+	for _, l := range m.GetLabel() {
+		out[l.GetName()] = l.GetValue()
 	}
 	return out
 }
 
 // Since returns what was counted since before. The size is the one now.
 func (a APIServer) Since(before APIServer) APIServer {
-	return APIServer{Requests: minus(a.Requests, before.Requests), Etcd: minus(a.Etcd, before.Etcd), DBSize: a.DBSize}
+	return APIServer{
+		Requests: minus(a.Requests, before.Requests), Etcd: minus(a.Etcd, before.Etcd), Writes: minus(a.Writes, before.Writes), DBSize: a.DBSize,
+	}
 }
 
 func minus(a, b map[string]float64) map[string]float64 {
@@ -84,5 +113,7 @@ func minus(a, b map[string]float64) map[string]float64 {
 	return out
 }
 
-// Writes are etcd's operations that change something.
-func (a APIServer) Writes() float64 { return a.Etcd["create"] + a.Etcd["update"] + a.Etcd["delete"] }
+// EtcdWrites are etcd's operations that change something.
+func (a APIServer) EtcdWrites() float64 {
+	return a.Etcd["create"] + a.Etcd["update"] + a.Etcd["delete"]
+}

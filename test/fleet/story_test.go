@@ -47,12 +47,12 @@ func deleteClaim(ctx context.Context, t *testing.T, l *claim.Live) {
 	})
 }
 
-// TestFaults has a tenant with one fault after the other: what goes wrong is on its claim, and heals.
-func TestFaults(t *testing.T) {
+// TestFaultyTenant has a tenant with one fault after the other: what goes wrong is on its claim, and heals.
+func TestFaultyTenant(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	createNamespace(ctx, t, namespace)
-	l := claim.Create(ctx, t, host, claim.New("faults").In(namespace))
+	l := claim.Create(ctx, t, host, claim.New("faulty").In(namespace))
 	id := l.XRName(ctx, t)
 
 	faults.Give(provider.NeverStarts, id)

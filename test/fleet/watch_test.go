@@ -5,6 +5,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -78,9 +79,19 @@ func (c crowd) awaitReady(ctx context.Context, t *testing.T, name string) {
 // awaitNone waits until there is none.
 func (c crowd) awaitNone(ctx context.Context, t *testing.T, within time.Duration) {
 	t.Helper()
-	for left := time.Now().Add(within); len(c.store.ListKeys()) > 0; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(left) || ctx.Err() != nil {
-			t.Fatalf("%d %s are left after %s, such as %s", len(c.store.ListKeys()), c.kind.Resource, within, c.store.ListKeys()[0])
+	c.awaitGone(ctx, t, within, func(string) bool { return true })
+}
+
+// awaitGone waits until there is none that is meant.
+func (c crowd) awaitGone(ctx context.Context, t *testing.T, within time.Duration, meant func(name string) bool) {
+	t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+		left := slices.DeleteFunc(c.store.ListKeys(), func(name string) bool { return !meant(name) })
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			t.Fatalf("%d %s are left after %s, such as %s", len(left), c.kind.Resource, within, left[0])
 		}
 	}
 }

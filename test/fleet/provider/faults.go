@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,9 +18,13 @@ type Fault string
 const (
 	// NeverStarts keeps the pod of the control plane from being scheduled.
 	NeverStarts Fault = "NeverStarts"
-	// UpgradeFails has a change of argo-cd not become ready until Helm gives up. Then the provider rolls it back.
+	// UpgradeFails has a change of argo-cd not become ready. Helm waits until the fault is gone, or gives up; then the provider
+	// rolls the change back.
 	UpgradeFails Fault = "UpgradeFails"
-	// UpgradeDegrades has Argo CD's API server fail after a change of argo-cd that Helm found ready, until the next change.
+	// UpgradeRefused has the virtual cluster refuse a change of argo-cd, so that Helm fails at once.
+	UpgradeRefused Fault = "UpgradeRefused"
+	// UpgradeDegrades has Argo CD's API server fail after a change of argo-cd that Helm found ready, until the fault is gone or there is
+	// another change. Changes from before the fault are well.
 	UpgradeDegrades Fault = "UpgradeDegrades"
 	// Silent has a virtual cluster not answer.
 	Silent Fault = "Silent"
@@ -36,9 +41,7 @@ type Faults struct {
 	seed uint64
 
 	mu     sync.RWMutex
-	shares map[Fault]float64
-	// versions of argo-cd that have faults.
-	versions map[Fault]string
+	shares map[Fault]share
 	// given is how many times single tenants were given faults that they still have.
 	given map[string]map[Fault]int
 	// broken are workloads that are other than they should be, by tenant and name.
@@ -48,29 +51,37 @@ type Faults struct {
 	listened  int
 }
 
+// A share of all tenants, from 0 to 1, has a fault: at changes to one version of the chart argo-cd alone, unless that is empty.
+type share struct {
+	of      float64
+	version string
+}
+
 // NewFaults returns faults that nobody has yet.
 func NewFaults(seed uint64) *Faults {
 	return &Faults{
-		seed: seed, shares: map[Fault]float64{}, versions: map[Fault]string{},
+		seed: seed, shares: map[Fault]share{},
 		given: map[string]map[Fault]int{}, broken: map[string]map[string]proxy.Workload{}, listeners: map[int]func(string){},
 	}
 }
 
-// Set gives a fault to a share of all tenants, from 0 to 1.
-func (f *Faults) Set(fault Fault, share float64) {
+// Set gives a fault to a share of all tenants, from 0 to 1. One that is about changes of argo-cd may be given for those to one version of
+// its chart alone; "" stands for all.
+func (f *Faults) Set(fault Fault, of float64, version string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.shares[fault] = share
+	f.shares[fault] = share{of, version}
 	f.tell("")
 }
 
-// SetVersion gives UpgradeFails or UpgradeDegrades to every change to a version of the chart argo-cd, in place of the version before; ""
-// for none.
-func (f *Faults) SetVersion(fault Fault, version string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.versions[fault] = version
-	f.tell("")
+// ShareWith returns the smallest share of all tenants that n of some tenants are in.
+func (f *Faults) ShareWith(fault Fault, n int, tenants []string) float64 {
+	all := make([]float64, 0, len(tenants))
+	for _, id := range tenants {
+		all = append(all, f.position(fault, id))
+	}
+	slices.Sort(all)
+	return math.Nextafter(all[n-1], 1)
 }
 
 // Give gives a fault to one tenant.
@@ -95,21 +106,33 @@ func (f *Faults) Take(fault Fault, tenant string) {
 }
 
 // Has reports whether a tenant has a fault. Who has it at a share has it at each higher one.
-func (f *Faults) Has(fault Fault, tenant string) bool {
+func (f *Faults) Has(fault Fault, tenant string) bool { return f.HasAt(fault, tenant, "") }
+
+// HasAt reports whether a tenant has a fault that is about changes of argo-cd to a version of its chart.
+func (f *Faults) HasAt(fault Fault, tenant, version string) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
+	s := f.shares[fault]
+	at := s.version == "" || labelOf(s.version) == labelOf(version)
+	return f.given[tenant][fault] > 0 || at && f.position(fault, tenant) < s.of
+}
+
+// position of a tenant among all that may have a fault, from 0 to 1.
+func (f *Faults) position(fault Fault, tenant string) float64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d/%s/%s", f.seed, fault, tenant)
 	// FNV spreads the end of its input over the lower bits.
-	return f.given[tenant][fault] > 0 || float64(h.Sum64()&math.MaxUint16)/(math.MaxUint16+1) < f.shares[fault]
+	return float64(h.Sum64()&math.MaxUint16) / (math.MaxUint16 + 1)
 }
 
-// hasAt reports whether a tenant has a fault that is about a change of argo-cd to a version of its chart.
-func (f *Faults) hasAt(fault Fault, tenant, version string) bool {
-	f.mu.RLock()
-	is := f.versions[fault]
-	f.mu.RUnlock()
-	return is != "" && labelOf(is) == labelOf(version) || f.Has(fault, tenant)
+// atChange returns the fault that a tenant has at a change of argo-cd to a version of its chart, "" for none.
+func (f *Faults) atChange(tenant, version string) Fault {
+	for _, fault := range []Fault{UpgradeRefused, UpgradeFails, UpgradeDegrades} {
+		if f.HasAt(fault, tenant, version) {
+			return fault
+		}
+	}
+	return ""
 }
 
 // Break has one of a tenant's workloads be as given, whatever else holds: unavailable, missing or without replicas.

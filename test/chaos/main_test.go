@@ -1,7 +1,8 @@
 //go:build e2e
 
 // Package chaos brings tenants up, changes and deletes them while parts of the platform are killed, paused and slowed at moments that
-// follow from a seed. After each run every tenant must be as was asked for last, and of deleted ones nothing may be left.
+// follow from a seed. Some tenants are in a channel, whose offer changes. After each run every tenant must be as was asked for last and have
+// what its channel offers, and of deleted ones nothing may be left.
 //
 //	make chaos                 5 runs with simulated virtual clusters
 //	make chaos REAL=1          a run with real ones

@@ -46,7 +46,7 @@ const acceptedWithin = 2 * time.Minute
 // stoppedWithin is how long it is tried to stop a workload, which may not be there yet.
 const stoppedWithin = 10 * time.Second
 
-// do does what a step says to a claim or a plan. The API server may be away: it is tried until that has accepted it.
+// do does what a step says to a claim, a plan or the channel. The API server may be away: it is tried until that has accepted it.
 func (r *chaosRun) do(ctx context.Context, s schedule.Step) {
 	within := acceptedWithin
 	if s.Action == schedule.Break {
@@ -89,6 +89,8 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 		return remove(ctx, name)
 	case schedule.EditPlan:
 		return applyPlan(ctx, s.Plan, s.Value)
+	case schedule.EditOffer:
+		return applyChannel(ctx, s.Value)
 	default:
 		return fmt.Errorf("nobody can %s", s.Action)
 	}
@@ -135,6 +137,9 @@ func write(o *unstructured.Unstructured, s schedule.Spec) {
 	set(s.Plan, "spec", "plan")
 	set(s.ArgoCD, "spec", "argocd", "chartVersion")
 	set(s.Kubernetes, "spec", "kubernetes", "version")
+	if unstructured.RemoveNestedField(o.Object, "spec", "channel"); s.InChannel {
+		set(schedule.Channel, "spec", "channel")
+	}
 	set(strconv.Itoa(s.Value), append([]string{"spec", "argocd", "values"}, append(check.Params, check.ClaimParameter)...)...)
 }
 

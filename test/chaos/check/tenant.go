@@ -22,10 +22,11 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 )
 
-// Values of the argo-cd chart by which changes are recognized: parameters of Argo CD, which claims and plans set.
+// Values of the argo-cd chart by which changes are recognized: parameters of Argo CD, which claims, plans and the channel set.
 const (
 	ClaimParameter = "controller.status.processors"
 	PlanParameter  = "controller.operation.processors"
+	OfferParameter = "controller.kubectl.parallelism.limit"
 )
 
 // Params is where these are in the values of the chart.
@@ -35,8 +36,18 @@ var Params = []string{"configs", "params"}
 type Wanted struct {
 	schedule.Spec
 
-	// PlanValue is the one that its plan has.
-	PlanValue int
+	// PlanValue is the one that its plan has, and OfferValue the one that the channel offers.
+	PlanValue, OfferValue int
+	// Offer is the digest of what the channel offers.
+	Offer string
+}
+
+// offered returns what a tenant is to have of the channel: the digest of the offer, and the value; nothing for one that isn't in the channel.
+func (w Wanted) offered() (digest, value string) {
+	if !w.InChannel {
+		return "", ""
+	}
+	return w.Offer, strconv.Itoa(w.OfferValue)
 }
 
 // A Tenant is what is known of one.
@@ -101,6 +112,10 @@ func (t Tenant) checkClaim(p *problems, w Wanted) {
 	}
 	plan, _, _ := unstructured.NestedString(t.Claim.Object.Object, "status", "plan")
 	p.same("the plan by the status", plan, w.Plan)
+	inChannel, _, _ := unstructured.NestedString(t.Claim.Object.Object, "status", "channel", "name")
+	waits, _, _ := unstructured.NestedBool(t.Claim.Object.Object, "status", "channel", "updateAvailable")
+	p.same("in the channel by the status", inChannel == schedule.Channel, w.InChannel)
+	p.same("waits for an update by the status", waits, false)
 }
 
 // checkConditions looks at what Crossplane and the providers say: nothing fails, and no condition is of an older generation.
@@ -145,6 +160,8 @@ func (t Tenant) checkAccepted(p *problems, w Wanted) {
 		p.found = append(p.found, fmt.Sprintf("cannot read what is accepted: %v", err))
 		return
 	}
+	offer, _ := w.offered()
+	p.same("the accepted offer", a.Offer.Digest, offer)
 	p.same("the accepted plan", a.Spec.Plan, w.Plan)
 	p.same("the accepted chart version", a.Spec.ArgoCDChartVersion, w.ArgoCD)
 	p.same("the accepted Kubernetes version", a.Spec.KubernetesVersion, w.Kubernetes)
@@ -180,9 +197,12 @@ func (t Tenant) checkValues(p *problems, w Wanted) {
 	t.checkRelease(p, tenant.ArgoCDRelease, t.ArgoCD)
 	p.same("the installed value", parameter(t.ArgoCD.Config, ClaimParameter), strconv.Itoa(w.Value))
 	p.same("the installed value of the plan", parameter(t.ArgoCD.Config, PlanParameter), strconv.Itoa(w.PlanValue))
+	_, offered := w.offered()
+	p.same("the installed value of the offer", parameter(t.ArgoCD.Config, OfferParameter), offered)
 	if t.Settings != nil {
 		p.same("the value in the virtual cluster", t.Settings[ClaimParameter], strconv.Itoa(w.Value))
 		p.same("the value of the plan in the virtual cluster", t.Settings[PlanParameter], strconv.Itoa(w.PlanValue))
+		p.same("the value of the offer in the virtual cluster", t.Settings[OfferParameter], offered)
 	}
 }
 

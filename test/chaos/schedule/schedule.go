@@ -27,8 +27,9 @@ const (
 	Mend  Action = "mend"
 	// Delete deletes the claim.
 	Delete Action = "delete"
-	// EditPlan changes a value of a plan.
-	EditPlan Action = "edit plan"
+	// EditPlan changes a value of a plan, and EditOffer the one that the channel offers.
+	EditPlan  Action = "edit plan"
+	EditOffer Action = "edit offer"
 
 	// Kill ends a part at once. It starts again by itself.
 	Kill Action = "kill"
@@ -74,6 +75,8 @@ type Spec struct {
 	Value int
 	// ArgoCD is the version of Argo CD's chart, and Kubernetes that of the virtual cluster; empty for the platform's.
 	ArgoCD, Kubernetes string
+	// InChannel says that the claim is in the channel.
+	InChannel bool
 }
 
 // String is the spec in a few words.
@@ -84,6 +87,9 @@ func (s Spec) String() string {
 	}
 	if s.Kubernetes != "" {
 		text += ", Kubernetes " + s.Kubernetes
+	}
+	if s.InChannel {
+		text += ", in the channel"
 	}
 	return text
 }
@@ -96,7 +102,7 @@ type Step struct {
 	Tenant int
 	// Spec is what the tenant's claim asks for from then on. Mistake leaves it as it is.
 	Spec Spec
-	// Plan has another Value after EditPlan.
+	// Plan has another Value after EditPlan, and the channel offers it after EditOffer.
 	Plan  string
 	Value int
 	// Part is killed, paused or slowed: the last two For some time.
@@ -115,6 +121,8 @@ func (s Step) String() string {
 		text += ": " + s.Spec.String()
 	case EditPlan:
 		text += fmt.Sprintf(" %s: value %d", s.Plan, s.Value)
+	case EditOffer:
+		text += fmt.Sprintf(": value %d", s.Value)
 	case Kill, Pause, Slow:
 		text += " " + string(s.Part)
 	default:
@@ -127,6 +135,9 @@ func (s Step) String() string {
 
 // Disturbs reports whether the step is about a part of the platform, and not about what people ask for.
 func (s Step) Disturbs() bool { return s.Part != "" }
+
+// Channel is the name of the channel.
+const Channel = "chaos"
 
 // Name of a tenant's claim.
 func Name(tenant int) string { return fmt.Sprintf("chaos%d", tenant) }
@@ -146,8 +157,9 @@ type Options struct {
 // A Schedule is what happens in a run.
 type Schedule struct {
 	Seed uint64
-	// Plans are the values that plans begin with.
+	// Plans are the values that plans begin with, and Offer the one that the channel offers at first.
 	Plans map[string]int
+	Offer int
 	// Steps in the order in which they begin.
 	Steps []Step
 }
@@ -162,7 +174,7 @@ func (s Schedule) String() string {
 }
 
 // Of returns the steps that one person or thing after the other takes, as lists of steps that each wait for the one before: those of
-// each tenant, those of the platform's plans, and those of each part.
+// each tenant, those of the platform's plans and of its channel, and those of each part.
 func (s Schedule) Of() [][]Step {
 	key := func(step Step) string { return fmt.Sprint(step.Part, "/", step.Plan != "", "/", step.Tenant) }
 	steps := slices.Clone(s.Steps)
@@ -204,4 +216,15 @@ func (s Schedule) PlanValues() map[string]int {
 		}
 	}
 	return out
+}
+
+// OfferValue returns the value that the channel offers after the run.
+func (s Schedule) OfferValue() int {
+	value := s.Offer
+	for _, step := range s.Steps {
+		if step.Action == EditOffer {
+			value = step.Value
+		}
+	}
+	return value
 }

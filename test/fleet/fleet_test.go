@@ -209,19 +209,11 @@ func readAPIServer(ctx context.Context, t *testing.T) figures.APIServer {
 	return out
 }
 
-// readReconciles returns how often Crossplane has reconciled composite resources since it was started.
-func readReconciles(ctx context.Context, t *testing.T) (n float64) {
+func readReconciles(ctx context.Context, t *testing.T) float64 {
 	t.Helper()
-	pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "app=crossplane"})
+	n, err := figures.ReadReconciles(ctx, host.Typed, crossplane)
 	if err != nil {
 		t.Fatal(err)
-	}
-	for _, pod := range pods.Items {
-		of, err := figures.ReadReconciles(ctx, host.Typed.CoreV1().RESTClient(), crossplane, pod.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		n += of
 	}
 	return n
 }

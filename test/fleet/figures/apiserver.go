@@ -34,16 +34,13 @@ func ReadAPIServer(ctx context.Context, client rest.Interface) (APIServer, error
 }
 
 func parseAPIServer(data []byte) (APIServer, error) {
-	families, err := parse(data)
+	const requests, etcd, size = "apiserver_request_total", "etcd_requests_total", "apiserver_storage_size_bytes"
+	families, err := parse(data, requests, etcd, size)
 	if err != nil {
 		return APIServer{}, err
 	}
-	out := APIServer{
-		Requests: sums(families["apiserver_request_total"], "verb"),
-		Etcd:     sums(families["etcd_requests_total"], "operation"),
-		Writes:   writes(families["apiserver_request_total"]),
-	}
-	for _, v := range sums(families["apiserver_storage_size_bytes"], "storage_cluster_id") {
+	out := APIServer{Requests: sums(families[requests], "verb"), Etcd: sums(families[etcd], "operation"), Writes: writes(families[requests])}
+	for _, v := range sums(families[size], "storage_cluster_id") {
 		out.DBSize += v
 	}
 	delete(out.Requests, "WATCH")
@@ -70,9 +67,16 @@ func writes(requests *dto.MetricFamily) map[string]float64 {
 	return out
 }
 
-func parse(data []byte) (map[string]*dto.MetricFamily, error) {
+// parse reads these metrics of a text with many others.
+func parse(data []byte, names ...string) (map[string]*dto.MetricFamily, error) {
+	var lines [][]byte
+	for line := range bytes.Lines(data) {
+		if slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(line, []byte(name)) }) {
+			lines = append(lines, line)
+		}
+	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(data))
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(bytes.Join(lines, nil)))
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse metrics: %w", err)
 	}

@@ -48,13 +48,22 @@ func TestAPIServer(t *testing.T) {
 }
 
 func TestReconciles(t *testing.T) {
-	got, err := parseReconciles([]byte(`# TYPE controller_runtime_reconcile_total counter
+	const name, text = "controller_runtime_reconcile_total", `# TYPE controller_runtime_reconcile_total counter
 controller_runtime_reconcile_total{controller="composite/xvirtualargocds.virtualargocd.io",result="success"} 7
 controller_runtime_reconcile_total{controller="composite/xvirtualargocds.virtualargocd.io",result="error"} 1
+controller_runtime_reconcile_total{controller="composite/xargocdchannels.virtualargocd.io",result="success"} 20
 controller_runtime_reconcile_total{controller="claim/virtualargocds.virtualargocd.io",result="success"} 90
-`))
-	if err != nil || got != 8 {
+other{not="a metric that can be parsed
+`
+	families, err := parse([]byte(text), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := reconciles(families[name]); err != nil || got != 8 {
 		t.Errorf("%v reconciles, %v; want 8", got, err)
+	}
+	if got, err := reconciles(nil); err == nil {
+		t.Errorf("%v reconciles of a Crossplane that doesn't tell", got)
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
 )
@@ -121,11 +122,13 @@ func show(t *testing.T, table *figures.Table, variables string) {
 	fmt.Println("\n" + conditions(variables))
 }
 
+// settled is longer than what follows on Ready: the last writes of installations, and a last look of everything.
+const settled = 3 * time.Minute
+
 // atRest measures what a fleet costs at which nobody does anything, and holds it to what it may cost.
 func atRest(ctx context.Context, t *testing.T, table *figures.Table, n int, quiet time.Duration) {
 	t.Helper()
-	// Until what all have been Ready for is over: the last writes of their installations.
-	time.Sleep(min(quiet, time.Minute))
+	time.Sleep(min(quiet, settled))
 	before, used, reconciled, began := readAPIServer(ctx, t), readProcesses(t), readReconciles(ctx, t), time.Now()
 	time.Sleep(quiet)
 	spent, after, took := readAPIServer(ctx, t).Since(before), readProcesses(t), time.Since(began)
@@ -259,11 +262,14 @@ func createAll(ctx context.Context, t *testing.T, namespace string, n int, with 
 	}
 }
 
+// deleteAll deletes all claims of a namespace. Of a thousand, the API server doesn't get to the last within its time for one request.
 func deleteAll(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
-	if err := host.Dynamic.Resource(claimKind).Namespace(namespace).DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
-		t.Error(err)
-	}
+	claims := host.Dynamic.Resource(claimKind).Namespace(namespace)
+	eventually.True(ctx, t, deletedWithin, "all claims of namespace "+namespace+" are being deleted", func(ctx context.Context) (bool, string) {
+		err := claims.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+		return err == nil, fmt.Sprint(err)
+	})
 }
 
 // editPlan changes a value of Argo CD's chart.

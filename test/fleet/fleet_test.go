@@ -37,7 +37,7 @@ const (
 // soon a rotated Secret is in use.
 const (
 	brokenWithin  = 10 * time.Second
-	goneWithin    = 2 * time.Minute
+	lostWithin    = 2 * time.Minute
 	rotatedWithin = time.Minute
 )
 
@@ -83,7 +83,7 @@ func TestFleet(t *testing.T) {
 	tells(ctx, t, table, claims, all[n/2], "a break", brokenWithin, func(id string) {
 		faults.Break(id, proxy.Workload{Name: "argocd-repo-server", Replicas: 1, Why: "container repo-server: OOMKilled: "})
 	})
-	tells(ctx, t, table, claims, all[n-1], "the end of a virtual cluster", goneWithin, func(id string) { faults.Give(provider.Silent, id) })
+	tells(ctx, t, table, claims, all[n-1], "the end of a virtual cluster", lostWithin, func(id string) { faults.Give(provider.Silent, id) })
 	rotates(ctx, t, table, claims, composites)
 
 	before, began = readAPIServer(ctx, t), time.Now()

@@ -97,10 +97,10 @@ e2e-away:
 	@$(call e2e-alone,away,3,TestControlPlaneAway)
 endif
 
-# A fleet has a cluster of its own, on which the providers' packages run no pods.
+# A fleet has a cluster of its own, on which the providers' packages run no pods. Its tests that run in parallel wait most of their time.
 .PHONY: fleet
 fleet: ## Measure TENANTS (default 30) simulated tenants, at rest for QUIET (default 1m), and roll offers out to as many, on an embedded cluster of their own (root)
-	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,$(if $(RUN),-run '^$(RUN)$$'),./fleet,4h)
+	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,-parallel=6 $(if $(RUN),-run '^$(RUN)$$'),./fleet,4h)
 
 # It kills parts of its cluster.
 .PHONY: chaos

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/diagnose"
@@ -69,12 +70,14 @@ func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
 			t.Fatal(err)
 		}
 	}
+	createChannel(ctx, t, s.Offer)
 	r := newRun(t, s)
 	observing, stop := context.WithCancel(ctx)
 	observer := sync.WaitGroup{}
 	observer.Go(func() { r.observe(observing) })
 	r.take(ctx)
-	r.await(ctx, tenants.readyWithin(), "All tenants are as wanted", r.untrue)
+	// A tenant whose admission ended because the offer was edited is admitted to the next offer only after Settle.
+	r.await(ctx, tenants.readyWithin()+channel.Settle, "All tenants are as wanted", r.untrue)
 	stop()
 	observer.Wait()
 	if err := r.lost(); err != nil {
@@ -89,7 +92,8 @@ func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
 	return r.await(ctx, tenants.goneWithin(), "Nothing is left", func(ctx context.Context) []string { return r.remains(ctx, before) })
 }
 
-// remains deletes all claims and, once their tenants are gone, the plans. It returns what exists that didn't exist before the run.
+// remains deletes all claims and, once their tenants are gone, the channel and the plans. It returns what exists that didn't exist before the
+// run.
 func (r *chaosRun) remains(ctx context.Context, before inventory.Listing) []string {
 	for name := range r.Wanted() {
 		if err := remove(ctx, name); err != nil {
@@ -102,6 +106,9 @@ func (r *chaosRun) remains(ctx context.Context, before inventory.Listing) []stri
 	}
 	if len(left) > 0 {
 		return []string{fmt.Sprintf("%d objects of tenants, such as %s", len(left), left[0].Name)}
+	}
+	if err := removeChannel(ctx); err != nil {
+		return []string{err.Error()}
 	}
 	for plan := range r.Plans {
 		if err := removePlan(ctx, plan); err != nil {

@@ -1,7 +1,8 @@
 //go:build e2e
 
 // Package chaos creates, changes and deletes tenants while parts of the platform are killed, paused and slowed, at times that follow from a
-// seed. After each run, every tenant must be as its claim asked for last, and nothing may be left of deleted tenants.
+// seed. Some tenants are in a channel, whose offer changes. After each run, every tenant must be as its claim asked for last and have what its
+// channel offers, and nothing may be left of deleted tenants.
 //
 //	make chaos                 5 runs with simulated virtual clusters
 //	make chaos REAL=1          a run with real virtual clusters

@@ -33,11 +33,13 @@ type chaosRun struct {
 	ids  map[string]bool
 	// stopped has the claims with a stopped workload.
 	stopped map[string]string
+	// troubles of tenants so far.
+	troubles *check.Troubles
 }
 
 func newRun(t *testing.T, s schedule.Schedule) *chaosRun {
 	t.Helper()
-	return &chaosRun{Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{}}
+	return &chaosRun{Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{}, troubles: check.NewTroubles()}
 }
 
 // say logs something with the time since the run began.
@@ -112,6 +114,7 @@ func (r *chaosRun) look(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	r.kept.See(now)
+	r.troubles.See(now, time.Now())
 	r.last = now
 	var ready []string
 	for _, o := range now {
@@ -158,12 +161,24 @@ func (r *chaosRun) await(ctx context.Context, within time.Duration, what string,
 	}
 }
 
-// untrue returns what isn't as wanted, for all tenants.
+// untrue returns what isn't as wanted, for all tenants and the channel.
 func (r *chaosRun) untrue(ctx context.Context) (out []string) {
-	wanted, values := r.Wanted(), r.PlanValues()
+	c, err := readChannel(ctx)
+	if err == nil {
+		err = r.resume(ctx, c)
+	}
+	if err != nil {
+		return []string{err.Error()}
+	}
+	wanted, values, members := r.Wanted(), r.PlanValues(), 0
 	existing := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		id, problems, err := r.untrueOf(ctx, name, check.Wanted{Spec: wanted[name], PlanValue: values[wanted[name].Plan]})
+		if wanted[name].InChannel {
+			members++
+		}
+		id, problems, err := r.untrueOf(ctx, name, check.Wanted{
+			Spec: wanted[name], PlanValue: values[wanted[name].Plan], OfferValue: r.OfferValue(), Offer: c.Status.Offer,
+		})
 		existing[id] = true
 		if err != nil {
 			problems = append(problems, err.Error())
@@ -171,6 +186,9 @@ func (r *chaosRun) untrue(ctx context.Context) (out []string) {
 		for _, p := range problems {
 			out = append(out, name+": "+p)
 		}
+	}
+	for _, p := range c.Problems(members) {
+		out = append(out, "the channel: "+p)
 	}
 	if len(out) > 0 {
 		return out

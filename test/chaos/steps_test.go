@@ -46,7 +46,7 @@ const acceptedWithin = 2 * time.Minute
 // stoppedWithin is how long stopping a workload is retried, which may not exist yet.
 const stoppedWithin = 10 * time.Second
 
-// do takes a step about a claim or a plan. It retries until the API server, which may be disturbed, has accepted it.
+// do takes a step about a claim, a plan or the channel. It retries until the API server, which may be disturbed, has accepted it.
 func (r *chaosRun) do(ctx context.Context, s schedule.Step) {
 	within := acceptedWithin
 	if s.Action == schedule.Break {
@@ -89,6 +89,8 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 		return remove(ctx, name)
 	case schedule.EditPlan:
 		return applyPlan(ctx, s.Plan, s.Value)
+	case schedule.EditOffer:
+		return applyChannel(ctx, s.Value)
 	default:
 		return fmt.Errorf("nobody can %s", s.Action)
 	}
@@ -135,6 +137,9 @@ func write(o *unstructured.Unstructured, s schedule.Spec) {
 	set(s.Plan, "spec", "plan")
 	set(s.ArgoCD, "spec", "argocd", "chartVersion")
 	set(s.Kubernetes, "spec", "kubernetes", "version")
+	if unstructured.RemoveNestedField(o.Object, "spec", "channel"); s.InChannel {
+		set(schedule.Channel, "spec", "channel")
+	}
 	set(strconv.Itoa(s.Value), append([]string{"spec", "argocd", "values"}, append(check.Params, check.ClaimParameter)...)...)
 }
 

@@ -32,10 +32,6 @@ import (
 )
 
 const (
-	// channelName is the name of the channel, and channelNamespace where the claims of its tenants are.
-	channelName      = "fleet"
-	channelNamespace = "fleet-channel"
-
 	// Versions of the chart argo-cd that are offered one after the other. They are higher than the one of the function's input.
 	goodVersion   = "9.3.8"
 	badVersion    = "9.3.9"
@@ -50,6 +46,8 @@ var channelKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version
 
 // offered is a channel with its tenants.
 type offered struct {
+	// name of the channel, and of the namespace in which the claims are.
+	name     string
 	n        int
 	rollout  v1alpha1.ChannelRollout
 	stuckFor time.Duration
@@ -64,12 +62,13 @@ func TestChannel(t *testing.T) {
 	ctx, n := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi)
 	// A tenant may take longer while many others are reconciled because of the offer.
 	stuckFor := 2*time.Minute + time.Duration(n)*time.Second/2
-	o := &offered{n: n, stuckFor: stuckFor, table: figures.NewTable(fmt.Sprintf("%d tenants of a channel", n)), rollout: v1alpha1.ChannelRollout{
+	o := newOffered("fleet-channel", n, stuckFor, v1alpha1.ChannelRollout{
 		Steps:       []v1alpha1.ChannelStep{{Percent: 10, Soak: "20s"}, {Percent: 50, Soak: "20s"}, {Percent: 100}},
 		MaxUpdating: int32(max(3, n/10)),
-		HaltAfter:   v1alpha1.ChannelHalt{Degraded: 2, StuckFor: v1alpha1.Duration(fmt.Sprintf("%ds", int(stuckFor.Seconds())))},
-	}}
+		HaltAfter:   v1alpha1.ChannelHalt{Degraded: 2},
+	})
 	o.create(ctx, t)
+	t.Cleanup(func() { faults.Set(provider.UpgradeDegrades, 0, "") })
 	before := o.releases(ctx, t)
 
 	began := time.Now()
@@ -83,7 +82,7 @@ func TestChannel(t *testing.T) {
 	}
 
 	before = o.releases(ctx, t)
-	faults.SetVersion(provider.UpgradeDegrades, badVersion)
+	faults.Set(provider.UpgradeDegrades, 1, badVersion)
 	began = time.Now()
 	o.offer(ctx, t, badVersion)
 	halt := o.await(ctx, t, o.stuckFor+channel.Grace+each(n), v1alpha1.ConditionHalted, "True", "broke")
@@ -109,7 +108,7 @@ func TestChannel(t *testing.T) {
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "False", "")
 	slices.SortFunc(records, func(a, b channel.Record) int { return a.Changed.Compare(b.Changed) })
 	for _, r := range records[len(broken):] {
-		if name := strings.TrimPrefix(r.Claim, channelNamespace+"/"); slices.Contains(broken, name) {
+		if name := strings.TrimPrefix(r.Claim, o.name+"/"); slices.Contains(broken, name) {
 			t.Errorf("%s, which the offer before broke, is not among the first that the mended one reaches", name)
 		}
 	}
@@ -117,14 +116,23 @@ func TestChannel(t *testing.T) {
 	show(t, o.table, fmt.Sprintf("TENANTS=%d RUN=TestChannel", n))
 }
 
+// newOffered returns a channel whose tenants may take stuckFor to update.
+func newOffered(name string, tenants int, stuckFor time.Duration, rollout v1alpha1.ChannelRollout) *offered {
+	rollout.HaltAfter.StuckFor = v1alpha1.Duration(fmt.Sprintf("%ds", int(stuckFor.Seconds())))
+	return &offered{
+		name: name, n: tenants, stuckFor: stuckFor, rollout: rollout,
+		table: figures.NewTable(fmt.Sprintf("%d tenants of a channel", tenants)),
+	}
+}
+
 // create creates the channel and its tenants, which become Ready with an empty offer, and has them deleted after the test.
 func (o *offered) create(ctx context.Context, t *testing.T) {
 	t.Helper()
-	createNamespace(ctx, t, channelNamespace)
-	o.claims = watch(ctx, t, claimKind, channelNamespace, "")
+	createNamespace(ctx, t, o.name)
+	o.claims = watch(ctx, t, claimKind, o.name, "")
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&v1alpha1.XArgoCDChannel{
 		TypeMeta:   metav1.TypeMeta{APIVersion: channelKind.GroupVersion().String(), Kind: v1alpha1.ChannelKind},
-		ObjectMeta: metav1.ObjectMeta{Name: channelName},
+		ObjectMeta: metav1.ObjectMeta{Name: o.name},
 		Spec:       v1alpha1.ChannelSpec{Rollout: o.rollout},
 	})
 	if err != nil {
@@ -138,18 +146,20 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 	t.Cleanup(func() {
 		// The test's own context is done by now.
 		ctx := context.WithoutCancel(ctx)
-		faults.SetVersion(provider.UpgradeDegrades, "")
-		claims, namespaces := watch(ctx, t, claimKind, channelNamespace, ""), watch(ctx, t, namespaceKind, "", tenant.LabelTenant)
-		deleteAll(ctx, t, channelNamespace)
-		claims.awaitNone(ctx, t, goneWithin)
-		namespaces.awaitNone(ctx, t, goneWithin)
-		if err := channels.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil {
+		claims, namespaces := watch(ctx, t, claimKind, o.name, ""), watch(ctx, t, namespaceKind, "", tenant.LabelTenant)
+		ids := o.tenants(ctx, t)
+		deleteAll(ctx, t, o.name)
+		claims.awaitNone(ctx, t, deletedWithin)
+		namespaces.awaitGone(ctx, t, deletedWithin, func(name string) bool {
+			return slices.ContainsFunc(ids, func(id string) bool { return name == tenant.NewNames(id, "").Namespace })
+		})
+		if err := channels.Delete(ctx, o.name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionSpecAccepted, "True", "")
 	began := time.Now()
-	createAll(ctx, t, channelNamespace, o.n, func(c *claim.Claim) { c.Set(channelName, "spec", "channel") })
+	createAll(ctx, t, o.name, o.n, func(c *claim.Claim) { c.Set(o.name, "spec", "channel") })
 	o.table.AddTimes("from the first claim to Ready, median / 95 % / all", o.claims.await(ctx, t, began, each(o.n), o.n, "come up", isReady))
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
 }
@@ -162,20 +172,38 @@ func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch := fmt.Appendf(nil, `{"spec":{"offer":{"argocd":{"chartVersion":%q}}}}`, version)
-	if _, err := host.Dynamic.Resource(channelKind).Patch(ctx, channelName, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	o.patch(ctx, t, fmt.Sprintf(`{"offer":{"argocd":{"chartVersion":%q}}}`, version))
 	eventually.True(ctx, t, seenWithin, "the channel offers "+version, func(ctx context.Context) (bool, string) {
 		s, conditions, err := o.status(ctx)
 		return err == nil && s.Offer != before.Offer && meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionComplete), fmt.Sprintf("%+v %v %v", s, conditions, err)
 	})
-	fmt.Println("The channel offers", version)
+	fmt.Printf("Channel %s offers %s\n", o.name, version)
+}
+
+// patch merges fields into the channel's spec.
+func (o *offered) patch(ctx context.Context, t *testing.T, spec string) {
+	t.Helper()
+	if _, err := host.Dynamic.Resource(channelKind).Patch(ctx, o.name, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tenants returns the names of the composite resources of the channel's claims.
+func (o *offered) tenants(ctx context.Context, t *testing.T) (ids []string) {
+	t.Helper()
+	list, err := host.Dynamic.Resource(compositeKind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + o.name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, xr := range list.Items {
+		ids = append(ids, xr.GetName())
+	}
+	return ids
 }
 
 // status reads the channel.
 func (o *offered) status(ctx context.Context) (s v1alpha1.ChannelStatus, conditions []metav1.Condition, err error) {
-	object, err := host.Dynamic.Resource(channelKind).Get(ctx, channelName, metav1.GetOptions{})
+	object, err := host.Dynamic.Resource(channelKind).Get(ctx, o.name, metav1.GetOptions{})
 	if err != nil {
 		return s, nil, err
 	}
@@ -209,7 +237,7 @@ func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration,
 		}
 		return false, fmt.Sprintf("%+v %v", s, conditions)
 	})
-	fmt.Printf("After %s %s is %s: %s\n", took.Round(100*time.Millisecond), typ, status, message)
+	fmt.Printf("Channel %s: after %s %s is %s: %s\n", o.name, took.Round(100*time.Millisecond), typ, status, message)
 	return message
 }
 
@@ -256,7 +284,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 	has := map[string]bool{}
 	for _, r := range o.records(ctx, t) {
 		if has[r.Tenant] = r.Accepted == s.Offer; has[r.Tenant] {
-			broken = append(broken, strings.TrimPrefix(r.Claim, channelNamespace+"/"))
+			broken = append(broken, strings.TrimPrefix(r.Claim, o.name+"/"))
 			if r.Phase != v1alpha1.PhaseDegraded || !strings.Contains(halt, r.Claim+" (Degraded") {
 				t.Errorf("%s has the bad offer and is %s, and the channel says %q", r.Claim, r.Phase, halt)
 			}
@@ -293,7 +321,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 func (o *offered) takesBack(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	before := o.releases(ctx, t)
-	faults.SetVersion(provider.UpgradeDegrades, worseVersion)
+	faults.Set(provider.UpgradeDegrades, 1, worseVersion)
 	o.offer(ctx, t, worseVersion)
 	o.await(ctx, t, o.stuckFor+channel.Grace+each(o.n), v1alpha1.ConditionHalted, "True", "broke")
 	began := time.Now()
@@ -321,7 +349,7 @@ func (o *offered) joins(ctx context.Context, t *testing.T, name, version string)
 	var l *claim.Live
 	eventually.True(ctx, t, seenWithin, "claim "+name+" is accepted", func(ctx context.Context) (_ bool, state string) {
 		var err error
-		l, err = claim.Submit(ctx, host, claim.New(name).In(channelNamespace).Set(channelName, "spec", "channel"))
+		l, err = claim.Submit(ctx, host, claim.New(name).In(o.name).Set(o.name, "spec", "channel"))
 		return err == nil, fmt.Sprint(err)
 	})
 	s := l.AwaitReady(ctx, t, each(o.n))
@@ -348,7 +376,7 @@ type (
 // releases reads the Releases of all tenants.
 func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]releaseState {
 	t.Helper()
-	list, err := host.Dynamic.Resource(releaseKind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + channelNamespace})
+	list, err := host.Dynamic.Resource(releaseKind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + o.name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -367,7 +395,7 @@ func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]rel
 // records reads the records of the channel's tenants.
 func (o *offered) records(ctx context.Context, t *testing.T) (out []channel.Record) {
 	t.Helper()
-	for _, c := range o.configs(ctx, t, channel.Label+"="+channelName) {
+	for _, c := range o.configs(ctx, t, channel.Label+"="+o.name) {
 		r := channel.Record{}
 		if err := json.Unmarshal([]byte(c.Data[channel.RecordKey]), &r); err != nil {
 			t.Fatalf("cannot read the record %s: %v", c.Name, err)

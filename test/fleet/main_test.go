@@ -95,8 +95,8 @@ func setting[T any](t *testing.T, name string, byDefault T, parse func(string) (
 	return out
 }
 
-// goneWithin is how long the deletion of many tenants may take.
-const goneWithin = 30 * time.Minute
+// deletedWithin is how long the deletion of many tenants may take.
+const deletedWithin = 30 * time.Minute
 
 // each is how long something may take if all of n tenants do it at once.
 func each(n int) time.Duration { return 10*time.Minute + time.Duration(n)*5*time.Second }

@@ -47,12 +47,12 @@ func deleteClaim(ctx context.Context, t *testing.T, l *claim.Live) {
 	})
 }
 
-// TestFaults gives a tenant one fault after the other. Its claim has to report each, and become Ready again afterwards.
-func TestFaults(t *testing.T) {
+// TestFaultyTenant gives a tenant one fault after the other. Its claim has to report each, and become Ready again afterwards.
+func TestFaultyTenant(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	createNamespace(ctx, t, namespace)
-	l := claim.Create(ctx, t, host, claim.New("faults").In(namespace))
+	l := claim.Create(ctx, t, host, claim.New("faulty").In(namespace))
 	id := l.XRName(ctx, t)
 
 	faults.Give(provider.NeverStarts, id)

@@ -5,6 +5,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -69,12 +70,28 @@ func (c crowd) await(ctx context.Context, t *testing.T, since time.Time, within 
 	return out
 }
 
+// awaitReady waits until a claim is Ready.
+func (c crowd) awaitReady(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	c.await(ctx, t, time.Now(), inVain, 1, "become Ready", func(o *unstructured.Unstructured) bool { return o.GetName() == name && isReady(o) })
+}
+
 // awaitNone waits until there is none.
 func (c crowd) awaitNone(ctx context.Context, t *testing.T, within time.Duration) {
 	t.Helper()
-	for left := time.Now().Add(within); len(c.store.ListKeys()) > 0; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(left) || ctx.Err() != nil {
-			t.Fatalf("%d %s are left after %s, such as %s", len(c.store.ListKeys()), c.kind.Resource, within, c.store.ListKeys()[0])
+	c.awaitGone(ctx, t, within, func(string) bool { return true })
+}
+
+// awaitGone waits until there is none for which meant returns true.
+func (c crowd) awaitGone(ctx context.Context, t *testing.T, within time.Duration, meant func(name string) bool) {
+	t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+		left := slices.DeleteFunc(c.store.ListKeys(), func(name string) bool { return !meant(name) })
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			t.Fatalf("%d %s are left after %s, such as %s", len(left), c.kind.Resource, within, left[0])
 		}
 	}
 }

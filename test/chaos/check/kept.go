@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
@@ -21,8 +22,10 @@ type Object struct {
 	UID          types.UID
 	// Leaves says that it is being deleted.
 	Leaves bool
-	// ReadyAt is when a composite resource was ready for the first time.
+	// ReadyAt is when a composite resource was ready for the first time, Phase the one that it is in, and Claim the name of its claim.
 	ReadyAt string
+	Phase   v1alpha1.Phase
+	Claim   string
 	// Revision of a Release.
 	Revision int64
 }
@@ -168,6 +171,8 @@ func objectOf(resource string, o *unstructured.Unstructured) Object {
 	case composite:
 		out.Name, out.Tenant = nameOf(resource, "", o.GetName()), o.GetName()
 		out.ReadyAt, _, _ = unstructured.NestedString(o.Object, "status", "readyAt")
+		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+		out.Phase, out.Claim = v1alpha1.Phase(phase), o.GetLabels()["crossplane.io/claim-name"]
 	case "namespaces":
 		out.Tenant = o.GetLabels()["virtualargocd.io/tenant"]
 	case "persistentvolumeclaims":

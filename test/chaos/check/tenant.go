@@ -22,10 +22,11 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 )
 
-// Keys of the parameters of Argo CD by which changes are recognized. Claims set one, and plans the other.
+// Keys of the parameters of Argo CD by which changes are recognized. Claims set one, plans another, and the channel the third.
 const (
 	ClaimParameter = "controller.status.processors"
 	PlanParameter  = "controller.operation.processors"
+	OfferParameter = "controller.kubectl.parallelism.limit"
 )
 
 // Params is the path of the parameters in the values of the chart.
@@ -35,8 +36,19 @@ var Params = []string{"configs", "params"}
 type Wanted struct {
 	schedule.Spec
 
-	// PlanValue is the value that its plan has.
-	PlanValue int
+	// PlanValue is the value that its plan has, and OfferValue the one that the channel offers.
+	PlanValue, OfferValue int
+	// Offer is the digest of the channel's offer.
+	Offer string
+}
+
+// offered returns what a tenant should have of the channel: the digest of the offer, and the value. Both are empty for a tenant without a
+// channel.
+func (w Wanted) offered() (digest, value string) {
+	if !w.InChannel {
+		return "", ""
+	}
+	return w.Offer, strconv.Itoa(w.OfferValue)
 }
 
 // A Tenant is the observed state of a tenant.
@@ -101,6 +113,10 @@ func (t Tenant) checkClaim(p *problems, w Wanted) {
 	}
 	plan, _, _ := unstructured.NestedString(t.Claim.Object.Object, "status", "plan")
 	p.same("the plan by the status", plan, w.Plan)
+	inChannel, _, _ := unstructured.NestedString(t.Claim.Object.Object, "status", "channel", "name")
+	waits, _, _ := unstructured.NestedBool(t.Claim.Object.Object, "status", "channel", "updateAvailable")
+	p.same("in the channel by the status", inChannel == schedule.Channel, w.InChannel)
+	p.same("waits for an update by the status", waits, false)
 }
 
 // checkConditions checks the conditions that Crossplane and the providers set: none fails, and none is of an older generation.
@@ -145,6 +161,8 @@ func (t Tenant) checkAccepted(p *problems, w Wanted) {
 		p.found = append(p.found, fmt.Sprintf("cannot read what is accepted: %v", err))
 		return
 	}
+	offer, _ := w.offered()
+	p.same("the accepted offer", a.Offer.Digest, offer)
 	p.same("the accepted plan", a.Spec.Plan, w.Plan)
 	p.same("the accepted chart version", a.Spec.ArgoCDChartVersion, w.ArgoCD)
 	p.same("the accepted Kubernetes version", a.Spec.KubernetesVersion, w.Kubernetes)
@@ -180,9 +198,12 @@ func (t Tenant) checkValues(p *problems, w Wanted) {
 	t.checkRelease(p, tenant.ArgoCDRelease, t.ArgoCD)
 	p.same("the installed value", parameter(t.ArgoCD.Config, ClaimParameter), strconv.Itoa(w.Value))
 	p.same("the installed value of the plan", parameter(t.ArgoCD.Config, PlanParameter), strconv.Itoa(w.PlanValue))
+	_, offered := w.offered()
+	p.same("the installed value of the offer", parameter(t.ArgoCD.Config, OfferParameter), offered)
 	if t.Settings != nil {
 		p.same("the value in the virtual cluster", t.Settings[ClaimParameter], strconv.Itoa(w.Value))
 		p.same("the value of the plan in the virtual cluster", t.Settings[PlanParameter], strconv.Itoa(w.PlanValue))
+		p.same("the value of the offer in the virtual cluster", t.Settings[OfferParameter], offered)
 	}
 }
 

@@ -28,6 +28,11 @@ func New(seed uint64, o Options) Schedule {
 	for _, part := range Parts {
 		g.part(part)
 	}
+	// The channel uses its own random numbers, so that it changes nothing else in the schedule of a seed.
+	g.random = rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // No secret depends on it.
+	s.Offer = g.newValue()
+	g.offers()
+	g.members()
 	slices.SortStableFunc(g.steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	s.Steps = g.steps
 	return s
@@ -135,6 +140,34 @@ func next(versions []string, is string) string {
 func (g *generator) plans() {
 	for at := g.between(g.Length/4, g.Length/2); at < g.Length; at += g.between(g.Length/4, g.Length) {
 		g.steps = append(g.steps, Step{At: at, Action: EditPlan, Tenant: -1, Plan: oneOf(g, g.Plans), Value: g.newValue()})
+	}
+}
+
+// offers adds edits of the channel's offer while tenants are updating to the offer before.
+func (g *generator) offers() {
+	for at := g.between(g.Length/4, g.Length/2); at < g.Length; at += g.between(g.Length/3, g.Length/2) {
+		g.steps = append(g.steps, Step{At: at, Action: EditOffer, Tenant: -1, Value: g.newValue()})
+	}
+}
+
+// members puts most claims into the channel when they are created, and has some join or leave it later. The first tenant is always in it.
+func (g *generator) members() {
+	in := map[int]bool{}
+	for i := range g.steps {
+		step := &g.steps[i]
+		n := step.Tenant
+		switch step.Action {
+		case Create:
+			in[n] = n == 0 || g.happens(60)
+		case Change:
+			in[n] = n == 0 || in[n] != g.happens(20)
+		case Delete:
+			in[n] = false
+		default:
+		}
+		if n >= 0 && !step.Disturbs() {
+			step.Spec.InChannel = in[n]
+		}
 	}
 }
 

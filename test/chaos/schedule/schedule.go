@@ -27,8 +27,9 @@ const (
 	Mend  Action = "mend"
 	// Delete deletes the claim.
 	Delete Action = "delete"
-	// EditPlan changes a value of a plan.
-	EditPlan Action = "edit plan"
+	// EditPlan changes a value of a plan, and EditOffer the value that the channel offers.
+	EditPlan  Action = "edit plan"
+	EditOffer Action = "edit offer"
 
 	// Kill ends a part at once. The part is restarted automatically.
 	Kill Action = "kill"
@@ -74,6 +75,8 @@ type Spec struct {
 	Value int
 	// ArgoCD is the version of the argo-cd chart, and Kubernetes that of the virtual cluster; empty for the platform's version.
 	ArgoCD, Kubernetes string
+	// InChannel says that the claim is in the channel.
+	InChannel bool
 }
 
 // String returns the spec in a few words.
@@ -84,6 +87,9 @@ func (s Spec) String() string {
 	}
 	if s.Kubernetes != "" {
 		text += ", Kubernetes " + s.Kubernetes
+	}
+	if s.InChannel {
+		text += ", in the channel"
 	}
 	return text
 }
@@ -96,7 +102,7 @@ type Step struct {
 	Tenant int
 	// Spec is what the tenant's claim asks for from then on. Mistake leaves it as it is.
 	Spec Spec
-	// Plan has another Value after EditPlan.
+	// Plan has another Value after EditPlan, and the channel offers it after EditOffer.
 	Plan  string
 	Value int
 	// Part is killed, paused or slowed: the last two For some time.
@@ -115,6 +121,8 @@ func (s Step) String() string {
 		text += ": " + s.Spec.String()
 	case EditPlan:
 		text += fmt.Sprintf(" %s: value %d", s.Plan, s.Value)
+	case EditOffer:
+		text += fmt.Sprintf(": value %d", s.Value)
 	case Kill, Pause, Slow:
 		text += " " + string(s.Part)
 	default:
@@ -125,8 +133,11 @@ func (s Step) String() string {
 	return text
 }
 
-// Disturbs reports whether the step disturbs a part of the platform. Other steps are about claims and plans.
+// Disturbs reports whether the step disturbs a part of the platform. Other steps are about claims, plans and the channel.
 func (s Step) Disturbs() bool { return s.Part != "" }
+
+// Channel is the name of the channel.
+const Channel = "chaos"
 
 // Name returns the name of a tenant's claim.
 func Name(tenant int) string { return fmt.Sprintf("chaos%d", tenant) }
@@ -147,8 +158,9 @@ type Options struct {
 // A Schedule is what happens in a run.
 type Schedule struct {
 	Seed uint64
-	// Plans are the initial values of the plans, by name.
+	// Plans are the initial values of the plans, by name, and Offer is the initial value of the channel's offer.
 	Plans map[string]int
+	Offer int
 	// Steps in the order in which they begin.
 	Steps []Step
 }
@@ -162,8 +174,8 @@ func (s Schedule) String() string {
 	return b.String()
 }
 
-// Of returns the steps in lists, in which each step waits for the one before: one list for each tenant, one for the plans, and one for each
-// part.
+// Of returns the steps in lists, in which each step waits for the one before: one list for each tenant, one for the plans, one for the
+// channel, and one for each part.
 func (s Schedule) Of() [][]Step {
 	key := func(step Step) string { return fmt.Sprint(step.Part, "/", step.Plan != "", "/", step.Tenant) }
 	steps := slices.Clone(s.Steps)
@@ -205,4 +217,15 @@ func (s Schedule) PlanValues() map[string]int {
 		}
 	}
 	return out
+}
+
+// OfferValue returns the value that the channel offers after the run.
+func (s Schedule) OfferValue() int {
+	value := s.Offer
+	for _, step := range s.Steps {
+		if step.Action == EditOffer {
+			value = step.Value
+		}
+	}
+	return value
 }

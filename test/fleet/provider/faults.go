@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,9 +18,13 @@ type Fault string
 const (
 	// NeverStarts keeps the pod of the control plane from being scheduled.
 	NeverStarts Fault = "NeverStarts"
-	// UpgradeFails keeps a change of argo-cd from becoming ready until Helm gives up. Then the provider rolls it back.
+	// UpgradeFails keeps a change of argo-cd from becoming ready. Helm waits until the fault is gone, or gives up. Then the provider
+	// rolls the change back.
 	UpgradeFails Fault = "UpgradeFails"
-	// UpgradeDegrades makes Argo CD's API server fail after Helm has found a change of argo-cd ready, until the next change.
+	// UpgradeRefused makes the virtual cluster refuse a change of argo-cd, so that Helm fails at once.
+	UpgradeRefused Fault = "UpgradeRefused"
+	// UpgradeDegrades makes Argo CD's API server fail after Helm has found a change of argo-cd ready, until the fault is gone or there is
+	// another change. Changes from before the fault aren't affected.
 	UpgradeDegrades Fault = "UpgradeDegrades"
 	// Silent keeps a virtual cluster from answering.
 	Silent Fault = "Silent"
@@ -36,9 +41,7 @@ type Faults struct {
 	seed uint64
 
 	mu     sync.RWMutex
-	shares map[Fault]float64
-	// versions of argo-cd that have faults.
-	versions map[Fault]string
+	shares map[Fault]share
 	// given counts how many times a tenant was given a fault that it still has.
 	given map[string]map[Fault]int
 	// broken are workloads that tests have broken, by tenant and name.
@@ -48,29 +51,37 @@ type Faults struct {
 	listened  int
 }
 
+// A share of all tenants, from 0 to 1, has a fault: only at changes to one version of the argo-cd chart, unless version is empty.
+type share struct {
+	of      float64
+	version string
+}
+
 // NewFaults returns Faults that no tenant has yet.
 func NewFaults(seed uint64) *Faults {
 	return &Faults{
-		seed: seed, shares: map[Fault]float64{}, versions: map[Fault]string{},
+		seed: seed, shares: map[Fault]share{},
 		given: map[string]map[Fault]int{}, broken: map[string]map[string]proxy.Workload{}, listeners: map[int]func(string){},
 	}
 }
 
-// Set gives a fault to a share of all tenants, from 0 to 1.
-func (f *Faults) Set(fault Fault, share float64) {
+// Set gives a fault to a share of all tenants, from 0 to 1, instead of the share that was set before. A fault of changes of argo-cd can be
+// limited to those to one version of its chart; "" stands for all versions.
+func (f *Faults) Set(fault Fault, of float64, version string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.shares[fault] = share
+	f.shares[fault] = share{of, version}
 	f.tell("")
 }
 
-// SetVersion gives the fault UpgradeFails or UpgradeDegrades to every change to a version of the argo-cd chart, instead of the version
-// that was set before. "" takes the fault away.
-func (f *Faults) SetVersion(fault Fault, version string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.versions[fault] = version
-	f.tell("")
+// ShareWith returns the smallest share of all tenants that contains n of the given tenants.
+func (f *Faults) ShareWith(fault Fault, n int, tenants []string) float64 {
+	all := make([]float64, 0, len(tenants))
+	for _, id := range tenants {
+		all = append(all, f.position(fault, id))
+	}
+	slices.Sort(all)
+	return math.Nextafter(all[n-1], 1)
 }
 
 // Give gives a fault to one tenant.
@@ -95,21 +106,33 @@ func (f *Faults) Take(fault Fault, tenant string) {
 }
 
 // Has reports whether a tenant has a fault. A tenant that has it at a share also has it at each higher one.
-func (f *Faults) Has(fault Fault, tenant string) bool {
+func (f *Faults) Has(fault Fault, tenant string) bool { return f.HasAt(fault, tenant, "") }
+
+// HasAt reports whether a tenant has a fault at a change of argo-cd to a version of its chart.
+func (f *Faults) HasAt(fault Fault, tenant, version string) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
+	s := f.shares[fault]
+	at := s.version == "" || labelOf(s.version) == labelOf(version)
+	return f.given[tenant][fault] > 0 || at && f.position(fault, tenant) < s.of
+}
+
+// position returns the position of a tenant among all that may have a fault, from 0 to 1.
+func (f *Faults) position(fault Fault, tenant string) float64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d/%s/%s", f.seed, fault, tenant)
 	// FNV spreads the end of its input over the lower bits.
-	return f.given[tenant][fault] > 0 || float64(h.Sum64()&math.MaxUint16)/(math.MaxUint16+1) < f.shares[fault]
+	return float64(h.Sum64()&math.MaxUint16) / (math.MaxUint16 + 1)
 }
 
-// hasAt reports whether a tenant has a fault that is about a change of argo-cd to a version of its chart.
-func (f *Faults) hasAt(fault Fault, tenant, version string) bool {
-	f.mu.RLock()
-	is := f.versions[fault]
-	f.mu.RUnlock()
-	return is != "" && labelOf(is) == labelOf(version) || f.Has(fault, tenant)
+// atChange returns the fault that a tenant has at a change of argo-cd to a version of its chart; "" for none.
+func (f *Faults) atChange(tenant, version string) Fault {
+	for _, fault := range []Fault{UpgradeRefused, UpgradeFails, UpgradeDegrades} {
+		if f.HasAt(fault, tenant, version) {
+			return fault
+		}
+	}
+	return ""
 }
 
 // Break makes one of a tenant's workloads look as given: unavailable, missing or without replicas.

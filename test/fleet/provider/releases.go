@@ -86,6 +86,9 @@ func (r *releases) Connect(ctx context.Context, cr *v1beta1.Release) (managed.Ty
 		records: newRecords(r.typed, namespace, cr.Spec.ForProvider.MaxHistory),
 		name:    meta.GetExternalName(cr), namespace: cr.Spec.ForProvider.Namespace, size: size,
 	}
+	if !out.onHost {
+		out.helm.fault = r.Faults.atChange(out.tenant, cr.Spec.ForProvider.Chart.Version)
+	}
 	out.helm.ready = func(ctx context.Context) error { return out.ready(ctx, cr) }
 	return out, nil
 }
@@ -240,19 +243,29 @@ func chartOf(cr *v1beta1.Release) *chart.Chart {
 	return &chart.Chart{Metadata: &chart.Metadata{Name: c.Name, Version: c.Version, APIVersion: chart.APIVersionV2}}
 }
 
+// errRefused is Helm's error for a change that an API server refuses.
+var errRefused = errors.New(`cannot patch "argocd-server" with kind Deployment: Deployment.apps "argocd-server" is invalid: spec.selector: Invalid value: {}: field is immutable`)
+
 // ready waits like Helm, if the Release has Helm wait.
 func (e *externalRelease) ready(ctx context.Context, cr *v1beta1.Release) error {
 	p := cr.Spec.ForProvider
-	takes := e.Faults.takes(e.tenant, e.Durations.ArgoCD)
+	upgrades := e.last != nil && !takesBack(cr)
 	switch {
-	case !p.Wait:
+	case upgrades && e.helm.fault == UpgradeRefused:
+		return errRefused
+	case e.last != nil && !upgrades && e.last.Labels[faultLabel] == string(UpgradeRefused), !p.Wait:
+		// Nothing has changed, so there is nothing to wait for.
 		return nil
-	case e.onHost:
-		takes = e.Faults.takes(e.tenant, e.Durations.Restart)
-	case e.last != nil && !takesBack(cr) && e.Faults.hasAt(UpgradeFails, e.tenant, cr.Spec.ForProvider.Chart.Version):
-		takes = math.MaxInt64
 	}
-	return wait(ctx, takes, p.WaitTimeout.Duration)
+	return wait(ctx, p.WaitTimeout.Duration, func() time.Duration {
+		switch {
+		case e.onHost:
+			return e.Faults.takes(e.tenant, e.Durations.Restart)
+		case upgrades && e.Faults.HasAt(UpgradeFails, e.tenant, p.Chart.Version):
+			return math.MaxInt64
+		}
+		return e.Faults.takes(e.tenant, e.Durations.ArgoCD)
+	})
 }
 
 // unreachable stands for a virtual cluster that doesn't answer: connecting succeeds, and the first call fails.

@@ -105,24 +105,35 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 			continue
 		}
 		w.Replicas, w.Available, w.Images = 1, true, map[string]string{"server": "quay.io/argoproj/argocd:simulated"}
-		if w.Name != tenant.ArgoCDServer {
-			continue
-		}
-		// Helm waits for the change, and one of the workloads that it replaces fails.
-		degraded := is.revision > 1 && v.Faults.hasAt(UpgradeDegrades, id, is.version)
-		if w.Available = is.status == release.StatusDeployed; is.status == release.StatusFailed || degraded {
-			w.Available, w.Why = false, `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
+		if w.Name == tenant.ArgoCDServer {
+			// One of the workloads that a change replaces isn't ready.
+			w.Available, w.Why = v.server(id, is)
 		}
 	}
 	return proxy.Summary(workloads)
+}
+
+// server returns whether Argo CD's API server is available with the last Helm release, and why not.
+func (v virtualObjects) server(id string, is installed) (available bool, why string) {
+	const broken = `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
+	has := is.fault != "" && v.Faults.HasAt(is.fault, id, is.version)
+	switch {
+	case is.fault == UpgradeRefused, is.status == release.StatusDeployed && !(has && is.fault == UpgradeDegrades):
+		return true, ""
+	case is.status == release.StatusDeployed, is.status == release.StatusFailed, has && is.fault == UpgradeFails:
+		return false, broken
+	}
+	// Helm waits for the change.
+	return false, ""
 }
 
 // installed is the last Helm release of Argo CD.
 type installed struct {
 	status   release.Status
 	revision int
-	// version of the chart.
+	// version of the chart, and the fault of the change to it.
 	version string
+	fault   Fault
 }
 
 // installed returns Argo CD's last Helm release; the zero value if there is none. It reads from the provider's cache, because the records are
@@ -132,7 +143,7 @@ func (v virtualObjects) installed(ctx context.Context) (is installed, err error)
 	err = v.local.List(ctx, records, client.InNamespace(v.namespace), client.MatchingLabels{"owner": "helm", "name": tenant.HelmArgoCD})
 	for _, r := range records.Items {
 		if n, err := strconv.Atoi(r.Labels["version"]); err == nil && n > is.revision {
-			is = installed{status: release.Status(r.Labels["status"]), revision: n, version: r.Labels[versionLabel]}
+			is = installed{status: release.Status(r.Labels["status"]), revision: n, version: r.Labels[versionLabel], fault: Fault(r.Labels[faultLabel])}
 		}
 	}
 	return is, err

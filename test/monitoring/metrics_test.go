@@ -79,8 +79,8 @@ func knownMetrics(t *testing.T) map[string]string {
 	return known
 }
 
-// TestKubeStateMetrics has kube-state-metrics' own code read kube-state-metrics.yaml, and make metrics of claims and composite
-// resources as test/render has them, and of what a channel is to look like.
+// TestKubeStateMetrics has kube-state-metrics' own code read kube-state-metrics.yaml, and make metrics of claims, composite
+// resources and channels as test/render has them.
 func TestKubeStateMetrics(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -138,17 +138,18 @@ func TestKubeStateMetrics(t *testing.T) {
 			},
 		},
 		"Channel": {
-			kind: "XArgoCDChannel", object: channel(t),
+			kind: "XArgoCDChannel", object: with(rendered(t, "channel/3-one-tenant", "XArgoCDChannel"), map[string]any{"name": "victim"}, "metadata", "labels"),
 			want: []string{
-				`virtualargocd_channel_info{argocd_chart_version="10.1.1",channel="stable",kubernetes_version="v1.36.0",offer="7d4c9",vcluster_version="0.36.1"} 1`,
+				`virtualargocd_channel_info{argocd_chart_version="10.1.1",channel="stable",kubernetes_version="v1.36.0",offer="9ea1779a33",vcluster_version="0.36.1"} 1`,
 				`virtualargocd_channel_paused{channel="stable"} 0`,
-				`virtualargocd_channel_percent{channel="stable"} 10`,
-				`virtualargocd_channel_step{channel="stable"} 2`,
-				`virtualargocd_channel_tenants{channel="stable",state="total"} 1000`,
-				`virtualargocd_channel_tenants{channel="stable",state="waitingForWindow"} 12`,
-				`virtualargocd_channel_condition{channel="stable",reason="TenantsDegraded",type="Halted"} 1`,
-				`virtualargocd_channel_condition_changed_timestamp_seconds{channel="stable",type="Halted"} 1.7040672e+09`,
+				`virtualargocd_channel_percent{channel="stable"} 100`,
+				`virtualargocd_channel_step{channel="stable"} 4`,
+				`virtualargocd_channel_tenants{channel="stable",state="total"} 1`,
+				`virtualargocd_channel_tenants{channel="stable",state="waitingForWindow"} 0`,
+				`virtualargocd_channel_condition{channel="stable",reason="TenantsWell",type="Halted"} 0`,
+				`virtualargocd_channel_condition{channel="stable",reason="Complete",type="Complete"} 1`,
 			},
+			refused: []string{"victim"},
 		},
 	}
 	for name, tc := range cases {
@@ -250,6 +251,12 @@ func factories(t *testing.T) []customresource.RegistryFactory {
 // composite returns the composite resource of a golden file of test/render.
 func composite(t *testing.T, golden string) map[string]any {
 	t.Helper()
+	return with(rendered(t, golden, "XVirtualArgoCD"), "2024-01-01T00:00:00Z", "metadata", "creationTimestamp")
+}
+
+// rendered returns the object of a kind in a golden file of test/render.
+func rendered(t *testing.T, golden, kind string) map[string]any {
+	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "render", "testdata", "golden", filepath.FromSlash(golden)+".yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -259,11 +266,11 @@ func composite(t *testing.T, golden string) map[string]any {
 		if err := yaml.Unmarshal(doc, &o); err != nil {
 			t.Fatal(err)
 		}
-		if o["kind"] == "XVirtualArgoCD" {
-			return with(o, "2024-01-01T00:00:00Z", "metadata", "creationTimestamp")
+		if o["kind"] == kind {
+			return o
 		}
 	}
-	t.Fatalf("%s: no composite resource", golden)
+	t.Fatalf("%s: no %s", golden, kind)
 	return nil
 }
 
@@ -281,13 +288,6 @@ func claim(t *testing.T, golden string) map[string]any {
 		"annotations": map[string]any{"name": "victim", "claim": "victim"},
 	}
 	return with(c, map[string]any{"name": name}, "spec", "resourceRef")
-}
-
-func channel(t *testing.T) map[string]any {
-	t.Helper()
-	o := map[string]any{}
-	readStrict(t, filepath.Join("testdata", "channel.yaml"), &o)
-	return o
 }
 
 func with(o map[string]any, value any, path ...string) map[string]any {

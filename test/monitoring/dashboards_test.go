@@ -2,6 +2,7 @@ package monitoring
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -71,7 +72,7 @@ var units = []string{"short", "s", "percent", "percentunit", "bytes", "reqps", "
 
 // chosen puts values in place of variables: those of testdata/fleet.yaml's broken tenant.
 var chosen = strings.NewReplacer("$__rate_interval", "5m", "$__range_s", "3600", "$__range", "1h",
-	"$claim_namespace", "acme", "$claim", "shop", "$namespace", "vargo-shop-x1", "$plan", ".*", "$channel", ".*")
+	"$claim_namespace", "acme", "$claim", "shop", "$namespace", "vargo-shop-x1", "$plan", ".*", "$channel", ".*", "$version", ".*")
 
 // TestDashboards holds the dashboards to what Grafana's own dashboard-linter asks, as far as it fits them. The linter is no
 // module that the Go module proxy has. Not asked: variables job and instance, since a dashboard here is of tenants.
@@ -158,17 +159,7 @@ func dashboardQueries(t *testing.T) []string {
 // TestPanelsShowSomething evaluates each query of the dashboards over two tenants with every trouble that panels are for.
 func TestPanelsShowSomething(t *testing.T) {
 	t.Parallel()
-	fleet, p := readFleet(t), newPrometheus()
-	for _, s := range fleet.InputSeries {
-		if err := p.load(s.Series, s.Values, time.Duration(fleet.Interval)); err != nil {
-			t.Fatalf("%s: %v", s.Series, err)
-		}
-	}
-	now, groups := time.Unix(0, 0), readRules(t)
-	for range 59 {
-		now = now.Add(time.Minute)
-		p.evaluate(t.Context(), t, groups, now)
-	}
+	p, now := fleetInPrometheus(t)
 	for _, d := range readDashboards(t) {
 		for _, panel := range d.Panels {
 			for _, target := range panel.Targets {
@@ -183,6 +174,48 @@ func TestPanelsShowSomething(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestFleetIsSplit looks for tenants of each phase by plan, versions and channel.
+func TestFleetIsSplit(t *testing.T) {
+	t.Parallel()
+	want := map[string]string{
+		"By plan":                  `[{phase="Degraded", plan="small"} 1` + "\n     " + `{phase="Ready", plan="large"} 1]`,
+		"By version of Argo CD":    `[{argocd_version="v3.2.6", phase="Ready"} 1` + "\n     " + `{argocd_version="v3.4.4", phase="Degraded"} 1]`,
+		"By version of Kubernetes": `[{kubernetes_version="v1.35.4", phase="Degraded"} 1` + "\n     " + `{kubernetes_version="v1.35.4", phase="Ready"} 1]`,
+		"By channel":               `[{channel="none", phase="Ready"} 1` + "\n     " + `{channel="stable", phase="Degraded"} 1]`,
+	}
+	p, now := fleetInPrometheus(t)
+	for _, panel := range readDashboards(t)[0].Panels {
+		if want[panel.Title] == "" {
+			continue
+		}
+		got, err := p.query(t.Context(), chosen.Replace(panel.Targets[0].Expr)+" > 0", now)
+		if err != nil || lines(got) != want[panel.Title] {
+			t.Errorf("%s: %v\ngot  %s\nwant %s", panel.Title, err, lines(got), want[panel.Title])
+		}
+		delete(want, panel.Title)
+	}
+	if len(want) > 0 {
+		t.Errorf("no panels %q", slices.Sorted(maps.Keys(want)))
+	}
+}
+
+// fleetInPrometheus returns the series of testdata/fleet.yaml, with what rules make of them, and the moment of the last.
+func fleetInPrometheus(t *testing.T) (*prometheus, time.Time) {
+	t.Helper()
+	fleet, p := readFleet(t), newPrometheus()
+	for _, s := range fleet.InputSeries {
+		if err := p.load(s.Series, s.Values, time.Duration(fleet.Interval)); err != nil {
+			t.Fatalf("%s: %v", s.Series, err)
+		}
+	}
+	now, groups := time.Unix(0, 0), readRules(t)
+	for range 59 {
+		now = now.Add(time.Minute)
+		p.evaluate(t.Context(), t, groups, now)
+	}
+	return p, now
 }
 
 // variables holds the dashboard's variables to rules, and returns their names.
@@ -248,7 +281,7 @@ func (p *panel) lint(t *testing.T, variables []string, known map[string]string) 
 		if p.Datasource != want || target.Datasource != want {
 			t.Errorf("%s: want the datasource %v, got %v and %v", p.Title, want, p.Datasource, target.Datasource)
 		}
-		if (p.Type == "table") != (target.Format == "table") {
+		if slices.Contains([]string{"table", "barchart"}, p.Type) != (target.Format == "table") {
 			t.Errorf("%s: a %s has the format %q", p.Title, p.Type, target.Format)
 		}
 		if p.Type == "logs" {

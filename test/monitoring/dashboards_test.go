@@ -29,11 +29,9 @@ type dashboard struct {
 }
 
 type variable struct {
-	Name       string          `json:"name"`
-	Type       string          `json:"type"`
-	Query      json.RawMessage `json:"query"`
-	Refresh    int             `json:"refresh"`
-	Datasource datasource      `json:"datasource"`
+	Name  string          `json:"name"`
+	Type  string          `json:"type"`
+	Query json.RawMessage `json:"query"`
 }
 
 type datasource struct {
@@ -59,23 +57,15 @@ type panel struct {
 		Format     string     `json:"format"`
 		Datasource datasource `json:"datasource"`
 	} `json:"targets"`
-	FieldConfig struct {
-		Defaults struct {
-			Unit string `json:"unit"`
-		} `json:"defaults"`
-	} `json:"fieldConfig"`
 	Panels []panel `json:"panels"`
 }
-
-// units are those of Grafana's that the dashboards use.
-var units = []string{"short", "s", "percent", "percentunit", "bytes", "reqps", "none"}
 
 // chosen puts values in place of variables: those of testdata/fleet.yaml's broken tenant.
 var chosen = strings.NewReplacer("$__rate_interval", "5m", "$__range_s", "3600", "$__range", "1h",
 	"$claim_namespace", "acme", "$claim", "shop", "$namespace", "vargo-shop-x1", "$plan", ".*", "$channel", ".*", "$version", ".*")
 
-// TestDashboards holds the dashboards to what Grafana's own dashboard-linter asks, as far as it fits them. The linter is no
-// module that the Go module proxy has. Not asked: variables job and instance, since a dashboard here is of tenants.
+// TestDashboards holds the dashboards to what Grafana's linter, which TestDashboardLinter runs, doesn't ask, or not of panels of every
+// type.
 func TestDashboards(t *testing.T) {
 	t.Parallel()
 	known := knownMetrics(t)
@@ -218,24 +208,17 @@ func fleetInPrometheus(t *testing.T) (*prometheus, time.Time) {
 	return p, now
 }
 
-// variables holds the dashboard's variables to rules, and returns their names.
+// variables holds the queries of the dashboard's variables to metrics that there are, and returns the variables' names.
 func (d *dashboard) variables(t *testing.T, known map[string]string) []string {
 	t.Helper()
 	var names []string
 	for _, v := range d.Templating.List {
 		names = append(names, v.Name)
-		if v.Type != "query" {
-			continue
+		if query := v.selector(); query != "" {
+			check(t, "$"+v.Name, query, names, known)
+		} else if v.Type == "query" {
+			t.Errorf("$%s: want label_values: %s", v.Name, v.Query)
 		}
-		query := v.selector()
-		if query == "" || v.Datasource.UID != "${datasource}" || v.Refresh != 2 {
-			t.Errorf("$%s: want label_values, of the chosen datasource, made anew when the time range changes: %s", v.Name, v.Query)
-			continue
-		}
-		check(t, "$"+v.Name, query, names, known)
-	}
-	if len(names) == 0 || names[0] != "datasource" || d.Templating.List[0].Type != "datasource" {
-		t.Error("want a first variable datasource, by which Prometheus is chosen")
 	}
 	return names
 }
@@ -265,18 +248,15 @@ func (p *panel) lint(t *testing.T, variables []string, known map[string]string) 
 	if p.Title == "" || p.Description == "" || len(p.Targets) == 0 {
 		t.Errorf("panel %d: want a title, a description and a query: %q, %q, %d", p.ID, p.Title, p.Description, len(p.Targets))
 	}
-	if unit := p.FieldConfig.Defaults.Unit; p.Type != "logs" && !slices.Contains(units, unit) {
-		t.Errorf("%s: unit %q is not one of %v", p.Title, unit, units)
-	}
 	refs := map[string]bool{}
 	for _, target := range p.Targets {
 		if refs[target.RefID] || target.RefID == "" {
 			t.Errorf("%s: query %q is there twice", p.Title, target.RefID)
 		}
 		refs[target.RefID] = true
-		want := datasource{"prometheus", "${datasource}"}
+		want := datasource{"prometheus", "${prometheus_datasource}"}
 		if p.Type == "logs" {
-			want = datasource{"loki", "${logs}"}
+			want = datasource{"loki", "${loki_datasource}"}
 		}
 		if p.Datasource != want || target.Datasource != want {
 			t.Errorf("%s: want the datasource %v, got %v and %v", p.Title, want, p.Datasource, target.Datasource)
@@ -291,10 +271,6 @@ func (p *panel) lint(t *testing.T, variables []string, known map[string]string) 
 			continue
 		}
 		check(t, p.Title, target.Expr, variables, known)
-		// Grafana chooses a range that has enough samples. A range of hours is one that the panel's title names.
-		if strings.Contains(target.Expr, "rate(") && !strings.Contains(target.Expr, "[$__rate_interval]") {
-			t.Errorf("%s: want [$__rate_interval] in %s", p.Title, target.Expr)
-		}
 	}
 }
 

@@ -25,9 +25,10 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// prometheus evaluates rules over series in memory, with Prometheus' own engine. Its
-// packages rules and promqltest do that too, and bring the clients of three clouds
-// along, which take minutes to compile.
+// prometheus evaluates rules over series in memory. Expressions and templates are
+// Prometheus' own; when alerts are pending and fire is said here again, since the package
+// that says it takes minutes to compile. TestPromtool holds this to promtool: both run
+// testdata/rules.yaml.
 type prometheus struct {
 	engine *promql.Engine
 	series map[string]*series

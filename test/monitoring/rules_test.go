@@ -30,6 +30,7 @@ const examples = "../../examples/monitoring"
 type ruleTests struct {
 	RuleFiles          []string       `json:"rule_files"`
 	EvaluationInterval model.Duration `json:"evaluation_interval"`
+	GroupEvalOrder     []string       `json:"group_eval_order"`
 	Tests              []ruleTest     `json:"tests"`
 }
 
@@ -59,6 +60,13 @@ func TestRules(t *testing.T) {
 	groups := readRules(t)
 	file := readRuleTests(t)
 
+	var order []string
+	for _, g := range groups {
+		order = append(order, g.Name)
+	}
+	if !slices.Equal(order, file.GroupEvalOrder) {
+		t.Errorf("promtool evaluates the groups %q, this test %q", file.GroupEvalOrder, order)
+	}
 	quiet, fired, resolved := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, tc := range file.Tests {
 		t.Run(tc.Name, func(t *testing.T) {

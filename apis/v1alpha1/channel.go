@@ -81,8 +81,8 @@ type ChannelOffer struct {
 // ChannelChart is a Helm chart as a channel offers it.
 type ChannelChart struct {
 	// Version of the chart, such as 10.1.1, for claims that name none. Tenants that run a
-	// higher version keep it, except those that a version of argo-cd has broken: they go
-	// back. Default: the one in the function's input.
+	// higher version keep it, except that tenants go back from a version of argo-cd that has
+	// broken them. Default: the one in the function's input.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the chart, such as 10.1.1, not a range"

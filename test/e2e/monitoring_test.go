@@ -18,6 +18,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -58,6 +59,7 @@ func TestMonitoring(t *testing.T) {
 		Assess("ForgedSeriesAreTheForgers", m.forged).
 		Assess("EndlessSeriesAreBounded", m.endless).
 		Assess("FleetIsAPage", m.page).
+		Assess("DeletionThatDoesNotEnd", m.deletion).
 		Teardown(m.remove).Feature())
 }
 
@@ -295,6 +297,33 @@ func (m *monitored) untouched(ctx context.Context, t *testing.T) {
 			t.Errorf("an alert is about the tenant that is well: %+v", a)
 		}
 	}
+}
+
+// deletion has a tenant's namespace outlive the claim and the composite resource, and then go.
+func (m *monitored) deletion(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	const finalizer = "example.org/held-by-a-test"
+	configMaps := host.Typed.CoreV1().ConfigMaps(m.forgerIn)
+	held := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "held", Finalizers: []string{finalizer}}}
+	if _, err := configMaps.Create(ctx, held, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	release := func() error {
+		_, err := configMaps.Patch(ctx, held.Name, types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+		return err
+	}
+	// If this ends early. After the release there is nothing to patch.
+	t.Cleanup(func() { _ = release() })
+	alert := fmt.Sprintf(`ALERTS{alertname="VirtualArgoCDDeletionStuck", alertstate="firing", claim_namespace=%q, claim="forger", namespace=%q}`, claims, m.forgerIn)
+	m.metrics.none(ctx, t, alert)
+	m.forger.Delete(ctx, t)
+	m.metrics.await(ctx, t, fmt.Sprintf(`kube_namespace_created{namespace=%q} unless on (namespace) label_replace(virtualargocd_composite_info, "namespace", "$1", "tenant_namespace", "(.+)")`, m.forgerIn), 1)
+	m.metrics.await(ctx, t, alert, 1)
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	awaitGone(ctx, t, m.forger, goneWithin)
+	m.metrics.await(ctx, t, alert, 0)
+	return ctx
 }
 
 // page opens the fleet as people see it who have no Grafana. E2E_PICTURE=docs/fleet.png makes a picture of it.

@@ -119,6 +119,12 @@ func TestProblems(t *testing.T) {
 		"ReleaseFails": {func(t *testing.T, is *Tenant) {
 			set(t, is.Composed[0], []any{map[string]any{"type": "Synced", "status": "False", "message": "cannot"}}, "status", "conditions")
 		}, "Release chaos0-x-vcluster: Synced is False:  cannot"},
+		"ReleaseUpgraded": {func(t *testing.T, is *Tenant) {
+			set(t, is.Composed[0], []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "Synced", "status": "True"}}, "status", "conditions")
+		}, ""},
+		"CompositeNotReady": {func(t *testing.T, is *Tenant) {
+			set(t, is.XR, []any{map[string]any{"type": "Ready", "status": "False"}, map[string]any{"type": "Synced", "status": "True"}}, "status", "conditions")
+		}, "XVirtualArgoCD chaos0-x: Ready is False"},
 		"ReleaseLeaves": {func(_ *testing.T, is *Tenant) {
 			now := metav1.Now()
 			is.Composed[0].SetDeletionTimestamp(&now)

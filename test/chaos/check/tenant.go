@@ -131,7 +131,10 @@ func (t Tenant) checkConditions(p *problems) {
 				}
 				continue
 			}
-			if c.Status != metav1.ConditionTrue {
+			// After an upgrade, provider-helm leaves Ready False until it looks at the Release again, ten minutes later. What
+			// Helm has installed is compared with the Release elsewhere.
+			late := kind == claim.Ready && o.GetKind() == "Release"
+			if c.Status != metav1.ConditionTrue && !late {
 				p.found = append(p.found, fmt.Sprintf("%s %s: %s is %s: %s %s", o.GetKind(), o.GetName(), kind, c.Status, c.Reason, c.Message))
 			}
 			if c.ObservedGeneration != 0 && o == t.XR {

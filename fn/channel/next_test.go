@@ -215,7 +215,7 @@ func TestNext(t *testing.T) {
 		"Halts": {
 			reason: "Two were Ready before, and are Degraded since.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a b", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10,
-			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a (Degraded), acme/b (Degraded) broke: edit the offer; to go on with it"},
+			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a (Degraded), acme/b (Degraded) broke: edit the offer, also back to what it was; to go on with it"},
 		},
 		"Stuck": {
 			reason: "So does one that takes too long.", rollout: rollout, was: state(10),

@@ -79,8 +79,16 @@ fuzz: ## Run the fuzz tests of the function, FUZZTIME (default 1m) for each targ
 e2e: ## Run the essential end-to-end tests, on the embedded cluster (root) or on the cluster of KUBECONFIG
 	@$(call run-e2e)
 
+# These programs take minutes to build. They need no cluster.
+MONITORING_TOOLS := promtool prometheus dashboard-linter
+
+.PHONY: test-monitoring
+test-monitoring: ## Check examples/monitoring with promtool, Prometheus and Grafana's dashboard linter; `make e2e-full` includes this
+	@$(LAB) build $(MONITORING_TOOLS)
+	go test -C test -tags e2e -count=1 ./monitoring
+
 .PHONY: e2e-full
-e2e-full: ## Run all end-to-end tests, including outages, other versions and the web interface
+e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other versions and the web interface
 	@export E2E_FULL=1; $(call run-e2e,,,2h)
 ifdef KUBECONFIG
 	@echo "NOT TRIED: THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY. THEY NEED CLUSTERS OF THEIR OWN." >&2
@@ -97,10 +105,10 @@ e2e-away:
 	@$(call e2e-alone,away,3,TestControlPlaneAway)
 endif
 
-# A fleet has a cluster of its own, on which the providers' packages run no pods.
+# A fleet has a cluster of its own, on which the providers' packages run no pods. Its tests that run in parallel wait most of their time.
 .PHONY: fleet
 fleet: ## Measure TENANTS (default 30) simulated tenants, at rest for QUIET (default 1m), and roll offers out to as many, on an embedded cluster of their own (root)
-	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,$(if $(RUN),-run '^$(RUN)$$'),./fleet,4h)
+	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,-parallel=6 $(if $(RUN),-run '^$(RUN)$$'),./fleet,4h)
 
 # It kills parts of its cluster.
 .PHONY: chaos

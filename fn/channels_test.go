@@ -547,7 +547,7 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 	w.offer("stable", offer("10.2.0", rollout))
 	w.settle(8, 2*time.Hour)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their windows: team-a/c0, team-a/late")
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their maintenance windows: team-a/c0, team-a/late")
 	w.settle(8*12, 2*time.Hour)
 	w.want(map[string]int{"10.2.0": 6})
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 6")
@@ -607,8 +607,8 @@ func TestChannelWindows(t *testing.T) {
 	w.offer("stable", offer("10.2.0", `{}`))
 	w.settle(10, time.Minute)
 	w.want(map[string]int{"10.1.1": 2, "10.2.0": 1})
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their windows: team-a/c0; frozen: team-a/c1")
-	for name, want := range map[string]string{"c0": "waits for its window, Saturday 2026-01-03 22:00 +0100; would change: chart argo-cd 10.1.1 to 10.2.0", "c1": "is frozen until 2026-01-06: audit; would"} {
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their maintenance windows: team-a/c0; frozen: team-a/c1")
+	for name, want := range map[string]string{"c0": "waits for its maintenance window, Saturday 2026-01-03 22:00 +0100; would change: chart argo-cd 10.1.1 to 10.2.0", "c1": "is frozen until 2026-01-06: audit; would"} {
 		if got := w.tenants[name].status("channel", "message"); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: want message %q, got %q", name, want, got)
 		}
@@ -633,7 +633,7 @@ func TestWindowWithoutChannel(t *testing.T) {
 	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}}`)
 	w.settle(4, time.Minute)
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1})
-	if e := w.tenants["c0"]; !strings.HasPrefix(e.status("channel", "message"), "waits for its window") || e.status("phase") != "Ready" {
+	if e := w.tenants["c0"]; !strings.HasPrefix(e.status("channel", "message"), "waits for its maintenance window") || e.status("phase") != "Ready" {
 		t.Errorf("c0 is %s and says %q", e.status("phase"), e.status("channel", "message"))
 	}
 	if field(w.tenants["c1"].xr(), "status", "channel") != nil {
@@ -760,7 +760,7 @@ func TestChannelClaims(t *testing.T) {
 	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.9.0"}}}`)
 	w.settle(4, time.Minute)
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2, "10.3.0": 1})
-	if e := w.tenants["c3"]; e.status("phase") != "Ready" || refusal(e.rsp) != "" || e.status("channel", "message") != "channel stable doesn't exist; the tenant keeps what it has of the platform's" {
+	if e := w.tenants["c3"]; e.status("phase") != "Ready" || refusal(e.rsp) != "" || e.status("channel", "message") != "channel stable doesn't exist; the tenant keeps the offer, the plan and the input that it has" {
 		t.Errorf("without its channel a tenant is %s, %q: %s", e.status("phase"), refusal(e.rsp), e.status("channel", "message"))
 	}
 	// Leaving is the claim's own change. The record goes with the channel.
@@ -804,7 +804,7 @@ func TestChannelNamespaces(t *testing.T) {
 	// Nor does it learn of channels that are for others.
 	w.spec("new", `{"channel":"slow"}`)
 	w.step(time.Minute)
-	if got := refusal(e.rsp); got != `spec.channel: "slow" is unknown: there is no channel: leave it out` {
+	if got := refusal(e.rsp); got != `spec.channel: "slow" is unknown: there is no channel to choose from: leave it out` {
 		t.Errorf("a channel that isn't there: %q", got)
 	}
 	w.spec("new", `{"channel":"stable"}`)
@@ -833,7 +833,7 @@ func TestChannelOfPlan(t *testing.T) {
 	w.want(map[string]int{"10.2.0": 1})
 	w.spec("c0", `{"channel":"fast"}`)
 	w.step(time.Minute)
-	if got := refusal(e.rsp); got != "spec.channel: channel stable is set by plan standard: leave it out, or choose another plan" {
+	if got := refusal(e.rsp); got != `spec.channel: "fast" is not possible, because plan standard sets channel stable: leave it out, or choose another plan` {
 		t.Errorf("another channel than the plan's: %q", got)
 	}
 	w.spec("c0", `{}`)
@@ -1003,7 +1003,7 @@ func TestChannelMistakes(t *testing.T) {
 		}
 	}
 	w.want(map[string]int{"10.2.0": 1, "10.3.0": 1})
-	if !strings.HasPrefix(said, "can't have what is offered: plan tiny: data.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
+	if !strings.HasPrefix(said, "can't use the offer: plan tiny: data.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
 		t.Errorf("a tenant that can't have the offer says %q, and is %s", said, w.tenants["c0"].status("phase"))
 	}
 	w.settle(2, time.Minute)

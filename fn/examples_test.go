@@ -170,7 +170,7 @@ func TestExampleMaintenance(t *testing.T) {
 	w.want(map[string]int{"10.1.1": 2})
 	for name, want := range map[string]string{
 		"own":     "is frozen until 2027-01-10: year end; would change: chart argo-cd 10.1.1 to 10.2.0",
-		"planned": "waits for its window, Tuesday 2026-11-24 01:00 +0000; would change: chart argo-cd 10.1.1 to 10.2.0",
+		"planned": "waits for its maintenance window, Tuesday 2026-11-24 01:00 +0000; would change: chart argo-cd 10.1.1 to 10.2.0",
 	} {
 		if got := w.tenants[name].status("channel", "message"); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)

@@ -29,8 +29,8 @@ const (
 	// watch: it watches Secrets since 2.4, and before it reads them only for each call.
 	ttlOfReferences = 30 * time.Second
 	// ttlAtRest is the ttl of a tenant that is ready, where Crossplane watches all that the
-	// function reads: nothing of such a tenant depends on the time. Each time Crossplane calls
-	// the function, it applies every composed resource.
+	// function reads: nothing about such a tenant depends on the time. It is long, because
+	// Crossplane applies every composed resource each time it calls the function.
 	ttlAtRest = 15 * time.Minute
 )
 
@@ -143,7 +143,8 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	return nil
 }
 
-// next returns what is given of a tenant that is to have now what it may have of a.
+// next returns what is given of a tenant with as much of a as it may have now, and sets the
+// tenant's Standing. was is what was accepted before, nil for nothing.
 func next(req *fnv1.RunFunctionRequest, t *tenant.Tenant, asked tenant.Given, was *tenant.Accepted, a tenant.Accepted) tenant.Given {
 	gate, record := decode.Gate(req, asked, a), rollout.RecordOf(t.Observed)
 	asked.GoesBackTo = rollout.GoesBackTo(record, gate)

@@ -11,18 +11,18 @@ import (
 	utiljson "sigs.k8s.io/json"
 )
 
-// States of a release, as Helm's records say.
+// States of a release in Helm's records.
 const (
 	stateRollingBack = "pending-rollback"
 	stateRemoving    = "uninstalling"
 	stateFailed      = "failed"
 )
 
-// CutShort reports whether a release in this state is one on which Helm was cut short,
-// because its process was killed or the API server away. provider-helm works on a release
-// in one operation after the other, so whatever it reads as being rolled back or removed
-// isn't any more. It would leave such a release alone for ever, and Helm refuses to change
-// it; what has failed it takes back or upgrades.
+// CutShort reports whether a state of a release, as provider-helm reads it, means that Helm
+// was interrupted, because its process was killed or the API server was away. provider-helm
+// runs one operation on a release at a time, so a release that it reads as being rolled back
+// or uninstalled isn't any more. Helm refuses to change such a release, and provider-helm
+// would never touch it again. A failed release it rolls back or upgrades.
 func CutShort(state string) bool { return state == stateRollingBack || state == stateRemoving }
 
 // A helmRecord is a Secret of Helm's.
@@ -35,10 +35,10 @@ type helmRecord struct {
 	} `json:"data"`
 }
 
-// ShowCutShort returns Secrets, one or a list of them as an API server answers, in which
-// the last record of a release on which Helm was cut short says that the release has
-// failed. Whatever else there is, and what can't be read, is as it was. Its size has been
-// checked.
+// ShowCutShort returns an API server's answer with a Secret or a list of Secrets. If Helm was
+// interrupted, the last record of the release in it says that the release has failed.
+// Everything else stays as it is, including answers that can't be decoded. The caller has
+// checked the size of the answer.
 func ShowCutShort(answer []byte) []byte {
 	if !bytes.Contains(answer, []byte(`"`+stateRollingBack+`"`)) && !bytes.Contains(answer, []byte(`"`+stateRemoving+`"`)) {
 		return answer
@@ -62,17 +62,17 @@ func ShowCutShort(answer []byte) []byte {
 	if err != nil {
 		return answer
 	}
-	// Text in base64 is the same in JSON.
+	// JSON escapes nothing in base64.
 	text := base64.StdEncoding.EncodeToString
 	return bytes.Replace(answer, []byte(text(newest.Data.Release)), []byte(text(record)), 1)
 }
 
-// stateWithin is how far from its beginning a record says the state of the release. The
-// manifest and the values come later.
+// stateWithin is how many bytes of an unpacked record are searched for the state of the
+// release. The manifest and the values come later.
 const stateWithin = 64 << 10
 
-// failed returns a record of Helm, base64 of gzip, that says that the release has failed
-// in place of the state that it says. It never has the whole record unpacked at a time.
+// failed returns a record of Helm (base64 of gzip) with the state failed in place of the
+// given one. It never holds the whole record unpacked in memory.
 func failed(record []byte, state string) ([]byte, error) {
 	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(record)))
 	if err != nil {

@@ -8,13 +8,13 @@
 // form of each answer, and leaves a virtual API server alone for a while that has gone
 // over them.
 //
-// Where Helm was cut short amid a rollback or a removal, the proxy shows provider-helm a
-// release that has failed, with which it can go on.
+// If Helm was interrupted during a rollback or an uninstallation, the proxy shows
+// provider-helm a release that has failed, so that it can go on.
 //
 // It also sums up Argo CD's workloads as one object, with why one isn't available: nothing
 // that a provider can observe by name has that.
 //
-// And it watches that object, the first Application and Argo CD's Ingress for
-// provider-kubernetes, which would otherwise have to ask all the time, or to hold whatever
-// a tenant has of these kinds.
+// And it watches that object, the first Application and Argo CD's Ingress in place of
+// provider-kubernetes, which would otherwise have to poll often, or to keep all of a
+// tenant's objects of these kinds in memory.
 package proxy

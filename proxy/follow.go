@@ -14,29 +14,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// pace is how often the proxy looks at an object in a virtual cluster that a provider
-// watches, and how often it tells the provider.
+// pace is how often the proxy reads ("looks at") an object in a virtual cluster that a
+// provider watches, and how often it notifies ("tells") the provider.
 type pace struct {
-	// settle is how long a change has to be followed by others before the proxy looks, and
-	// look the shortest time between two looks.
+	// settle is how long the proxy waits for more events before it looks, and look is the
+	// shortest time between two looks.
 	settle, look time.Duration
-	// unready is when it looks again while a workload isn't available or changes, for unreadyFor:
-	// why its pods don't start is known later than that they don't. After that the provider does, which
-	// looks each half minute at what isn't ready.
+	// unready is how soon it looks again while a workload isn't available or is being changed,
+	// for as long as unreadyFor: the reason why pods don't start is known later than the fact.
+	// After that, the provider looks, every 30 seconds at what isn't ready.
 	unready, unreadyFor time.Duration
-	// probe is when it asks for one workload where nothing is heard.
+	// probe is how long after a look it queries one workload, if there is no event, to see
+	// whether the virtual API server answers.
 	probe time.Duration
-	// grace is how long a virtual API server may not answer before the provider is told: it
-	// may be starting anew. retry is when it is asked again after that.
+	// grace is how long a virtual API server may not answer before the provider is told,
+	// because it may be restarting. retry is how soon it is queried again after that.
 	grace, retry time.Duration
-	// listen is how long the proxy listens at a time, and again and atLast how soon it
-	// listens again where that fails.
+	// listen is how long a watch of the proxy lasts. again is how soon the proxy watches again
+	// after the first failure; that doubles up to atLast.
 	listen, again, atLast time.Duration
-	// linger is how long it goes on after the provider has stopped to watch. Clients come back
-	// within half a minute.
+	// linger is how long it goes on after the provider has stopped watching. Clients come back
+	// within 30 seconds.
 	linger time.Duration
-	// news is how often the provider is told at most, after the first burst of changes. Each
-	// is a reconcile of the tenant.
+	// news is the shortest time between two notifications, after the first burst of them.
+	// Each causes a reconcile of the tenant.
 	news  time.Duration
 	burst int
 }
@@ -48,29 +49,30 @@ var defaultPace = pace{
 	news: time.Minute, burst: 10,
 }
 
-// Bounds of following virtual clusters.
+// Bounds of watching virtual clusters.
 const (
 	maxFollows = 3 * maxServers
-	// maxLooks is how many looks there may be at the same time: each holds an answer.
+	// maxLooks is how many looks there may be at the same time: each holds an answer in memory.
 	maxLooks = 64
-	// heardBytes is how much a virtual API server may say a second while the proxy listens,
-	// and heardBurst how much at once: twice the workloads of Argo CD.
+	// heardBytes is how many bytes a second the proxy reads of a watch, and heardBurst how many
+	// at once: twice the workloads of Argo CD.
 	heardBytes = 16 << 10
 	heardBurst = 256 << 10
 	heardChunk = 4 << 10
 )
 
-// followed is an object in a virtual cluster that a provider watches. The proxy listens to
-// changes, whatever they are, looks, and tells the provider when it would see something
-// else than it has seen. The proxy believes nothing of what it hears. There is one of each
-// kind for each virtual API server: a watch goes on when the credentials change.
+// followed is an object in a virtual cluster that a provider watches. The proxy watches for
+// events, looks at the object after each, and tells the provider if it would see a
+// difference. The proxy doesn't use the content of events, which a tenant can forge. There is
+// one followed object of each kind for each virtual API server; it stays the same when the
+// credentials change.
 type followed struct {
 	followKey
 
 	proxy *Proxy
-	// created is the first version.
+	// created is the first resource version.
 	created int64
-	// rung has a value when there may be something to see.
+	// rung has a value when the object may have changed.
 	rung chan struct{}
 	news *rate.Limiter
 
@@ -79,7 +81,7 @@ type followed struct {
 	// that it was for.
 	server *server
 	target target
-	// seen is what the provider has seen last, or was told to look at.
+	// seen is the digest of what the provider has seen last, or was told of.
 	seen     digest
 	version  int64
 	changed  chan struct{}
@@ -87,14 +89,14 @@ type followed struct {
 	stop     context.CancelFunc
 }
 
-// followKey is of what there is one.
+// followKey identifies a followed object.
 type followKey struct {
 	url  string
 	kind *watchable
 }
 
-// follow returns what is followed of a kind; nil where that is too much. The caller holds
-// the lock.
+// follow returns the followed object with a key, and adds it if it doesn't exist; nil if there
+// are too many. The caller holds the lock.
 func (p *Proxy) follow(key followKey) *followed {
 	if f := p.follows[key]; f != nil {
 		return f
@@ -114,7 +116,8 @@ func (p *Proxy) follow(key followKey) *followed {
 	return f
 }
 
-// join has something followed until the caller leaves, and for a while after.
+// join has an object followed until the caller calls leave, and for a while longer. It returns
+// nil if too many are followed.
 func (p *Proxy) join(key followKey) (f *followed, leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +140,7 @@ func (p *Proxy) join(key followKey) (f *followed, leave func()) {
 	}
 }
 
-// forget ends following where nobody watches any more.
+// forget stops following an object that no provider watches any more.
 func (p *Proxy) forget(f *followed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,8 +159,8 @@ func (f *followed) idle() bool {
 	return f.stop == nil
 }
 
-// saw takes note of an object that a provider has seen, and of the credentials with which
-// it has asked.
+// saw notes the digest of an object that a provider has seen, and the credentials of its
+// request.
 func (p *Proxy) saw(s *server, kind *watchable, t target, seen digest) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -172,12 +175,12 @@ func (p *Proxy) saw(s *server, kind *watchable, t target, seen digest) {
 		return
 	}
 	f.target = t
-	// The provider has to know what it can be told of.
+	// The provider has to be told of an object before it can be told of its changes.
 	f.tell()
 	f.ring()
 }
 
-// tell tells who watches that the object has changed. The caller holds the lock.
+// tell tells all watchers that the object has changed. The caller holds the lock.
 func (f *followed) tell() {
 	f.version = f.proxy.version.Add(1)
 	close(f.changed)
@@ -191,8 +194,8 @@ func (f *followed) ring() {
 	}
 }
 
-// state returns the object's metadata, nil before it was asked for, its version, and what
-// is closed when that changes.
+// state returns the object's metadata, which is nil before a provider has asked for the object,
+// its version, and a channel that is closed when the version changes.
 func (f *followed) state() (object *metav1.PartialObjectMetadata, version int64, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -204,21 +207,20 @@ func (f *followed) state() (object *metav1.PartialObjectMetadata, version int64,
 	return object, f.version, f.changed
 }
 
-// knows reports whether a version is one of this object's, and what has changed since can
-// be told.
+// knows reports whether a version is one of this object's, so that a watch can go on from it.
 func (f *followed) knows(version int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return version >= f.created && version <= f.version
 }
 
-// run looks at the object when there may be something to see, until the context ends.
+// run looks at the object when it may have changed, until the context ends.
 func (f *followed) run(ctx context.Context) {
 	pace := f.proxy.pace
 	listensTo, hush := target{}, func() {}
 	defer func() { hush() }()
 	var last, failing, unready time.Time
-	// whole is for a look at all of the object.
+	// whole says that the next look is at the whole object, not only a probe.
 	whole := false
 	timer := time.NewTimer(pace.probe)
 	defer timer.Stop()
@@ -284,8 +286,8 @@ func (f *followed) run(ctx context.Context) {
 	}
 }
 
-// show tells the provider of what it hasn't seen. It reports false where that
-// has to wait.
+// show tells the provider if the object differs from what it has seen. It reports false if
+// that has to wait.
 func (f *followed) show(now digest) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -302,8 +304,8 @@ func (f *followed) show(now digest) bool {
 
 var errLeftAlone = errors.New("it is left alone")
 
-// look looks at the object. A virtual API server that is left alone isn't asked, and a
-// look isn't what has one left alone: the provider is to get the error itself.
+// look looks at the object. It doesn't query a virtual API server that the breaker blocks, and
+// its own errors don't count for the breaker: the provider has to get the error itself.
 func (f *followed) look(ctx context.Context, s *server, t target, whole bool) (sees digest, settled bool, err error) {
 	p := f.proxy
 	select {
@@ -320,7 +322,7 @@ func (f *followed) look(ctx context.Context, s *server, t target, whole bool) (s
 	return f.kind.look(ctx, p, s, t, whole)
 }
 
-// listenTo listens to all that tells of changes of an object, until the caller stops it.
+// listenTo watches everything that reports changes of an object, until the caller calls stop.
 func (f *followed) listenTo(ctx context.Context, t target) (stop func()) {
 	ctx, stop = context.WithCancel(ctx)
 	for _, bell := range f.kind.bells(t) {
@@ -329,13 +331,14 @@ func (f *followed) listenTo(ctx context.Context, t target) (stop func()) {
 	return stop
 }
 
-// listen listens to a bell until the context ends.
+// listen watches a bell, again and again, until the context ends. A bell is the path and query
+// of a list in the virtual cluster whose changes ring.
 func (f *followed) listen(ctx context.Context, bell string) {
 	pace := f.proxy.pace
 	for wait := pace.again; ; wait = min(2*wait, pace.atLast) {
 		since := time.Now()
 		f.hear(ctx, bell)
-		// Whatever has ended it: the virtual API server may be gone.
+		// Whatever has ended the watch, the virtual API server may be gone.
 		f.ring()
 		if time.Since(since) > pace.atLast {
 			wait = pace.again
@@ -346,11 +349,11 @@ func (f *followed) listen(ctx context.Context, bell string) {
 	}
 }
 
-// onlyMetadata asks for as little as there is of an object that changes.
+// onlyMetadata is the media type that asks for the least of each object.
 const onlyMetadata = mediaJSON + ";as=PartialObjectMetadata;g=meta.k8s.io;v=v1," + mediaJSON
 
-// hear watches a bell, and rings with all that comes, without reading it. An API server
-// first tells of all that there is.
+// hear watches a bell once, and rings whenever something arrives, without decoding it. An API
+// server first sends all existing objects.
 func (f *followed) hear(ctx context.Context, bell string) {
 	p := f.proxy
 	f.mu.Lock()
@@ -384,12 +387,13 @@ func (f *followed) hear(ctx context.Context, bell string) {
 	}
 }
 
-// jitter returns a duration of a tenth more or less: not all tenants at the same time.
+// jitter changes a duration by up to a tenth, so that tenants don't all have their turn at the
+// same time.
 func jitter(d time.Duration) time.Duration {
 	return d + time.Duration((rand.Float64()-0.5)*0.2*float64(d)) //nolint:gosec // It is no secret.
 }
 
-// sleep waits, and reports whether the context hasn't ended.
+// sleep waits for d. It reports false if the context ends before that.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

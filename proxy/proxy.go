@@ -95,8 +95,8 @@ type Proxy struct {
 	pace pace
 	// looks has a value for each look into a virtual cluster that is under way.
 	looks chan struct{}
-	// version is the last resource version of an object that is watched. It goes on from the time, so that a
-	// proxy knows those of another one from before.
+	// version is the last resource version that was given to a followed object. It starts from the time, so that
+	// a proxy recognizes those of an earlier one.
 	version atomic.Int64
 
 	mu      sync.Mutex

@@ -12,10 +12,11 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// maxWatch is how long a watch of a provider's lasts. Clients ask for up to ten minutes.
+// maxWatch is how long a provider's watch lasts at most. Clients ask for up to ten minutes.
 const maxWatch = 10 * time.Minute
 
-// serveWatch answers a list or a watch of all objects of a kind.
+// serveWatch answers a provider's list or watch of all objects of a kind, with the one that is
+// followed. It answers 503 if too many virtual clusters are watched.
 func (p *Proxy) serveWatch(w http.ResponseWriter, r *http.Request, s *server, kind *watchable) {
 	f, leave := p.join(followKey{s.url, kind})
 	if f == nil {
@@ -42,7 +43,8 @@ func (p *Proxy) serveWatch(w http.ResponseWriter, r *http.Request, s *server, ki
 	send(w, mediaJSON, http.StatusOK, body)
 }
 
-// watch tells a provider of each change of the object, until one of them goes.
+// watch tells a provider of each change of the object, until the provider ends the watch or
+// its time is over.
 func (f *followed) watch(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	within := maxWatch
@@ -64,8 +66,8 @@ func (f *followed) watch(w http.ResponseWriter, r *http.Request) {
 		return out.Encode(map[string]any{"type": typ, "object": object}) == nil && flush.Flush() == nil
 	}
 	_ = flush.Flush()
-	// A client that was told of changes by a proxy that is gone lists again. It
-	// takes it for a deletion that the object isn't in the list before it has asked for it, and asks.
+	// A client with a version of an earlier proxy has to list again. If it hasn't asked for the object
+	// yet, the list is empty: the client takes that for a deletion, and asks for the object.
 	if seen != 0 && !f.knows(seen) {
 		gone := kerrors.NewResourceExpired("the proxy has been restarted: list again").Status()
 		gone.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}

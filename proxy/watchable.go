@@ -17,37 +17,36 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/internal/podtrouble"
 )
 
-// A watchable is a kind of object of which provider-kubernetes watches one in a virtual
-// cluster. The provider lists and watches all objects of the kind, in all namespaces. The
-// proxy answers with the one that the provider has asked for by its name, so that nothing
-// else of a tenant's is kept in the provider's memory or has the provider look.
+// A watchable is a kind of which provider-kubernetes needs one object in each virtual cluster.
+// The provider lists and watches all objects of the kind, in all namespaces. The proxy answers
+// with only the object that the provider has asked for by name, so that a tenant's other
+// objects neither fill the provider's memory nor cause it work.
 type watchable struct {
 	metav1.TypeMeta
 
-	// path is that of all objects of the kind, and one matches that of one of them.
+	// path is the path of all objects of the kind, and one matches that of a single object.
 	path string
 	one  *regexp.Regexp
-	// bells returns the paths and queries of what to watch in the virtual cluster to hear of
-	// changes.
+	// bells returns the paths and queries of the lists to watch in the virtual cluster to learn
+	// of changes.
 	bells func(target) []string
-	// look returns a digest of what a provider would see, and whether that stays as it is
-	// until something is heard. Where it isn't to see the whole, it only sees whether the
-	// virtual API server answers.
+	// look returns a digest of what a provider would see, and whether that stays the same until
+	// there is an event. Without whole, it only checks whether the virtual API server answers.
 	look func(ctx context.Context, p *Proxy, s *server, t target, whole bool) (sees digest, settled bool, err error)
-	// prune removes from an object what changes without there being news.
+	// prune removes from an object what changes without concerning the provider.
 	prune func(object map[string]any)
 }
 
 // A target is the object that is watched.
 type target struct{ namespace, name string }
 
-// A digest tells one state of an object from another; the zero digest is that of none,
-// because the virtual API server doesn't answer.
+// A digest identifies a state of an object; the zero digest says that the virtual API server
+// doesn't answer.
 type digest [sha256.Size]byte
 
 var watchables = []*watchable{workloadSummaries, applications, ingresses}
 
-// watchableAt returns what is listed or watched by a request; nil for other requests.
+// watchableAt returns the kind that a request lists or watches; nil for other requests.
 func watchableAt(r *http.Request) *watchable {
 	for _, k := range watchables {
 		if r.Method == http.MethodGet && r.URL.Path == k.path {
@@ -85,9 +84,9 @@ var workloadSummaries = &watchable{
 	},
 }
 
-// digestOf is the digest of a summary.
+// digestOf returns the digest of a summary.
 func digestOf(data map[string]string) digest {
-	// A map of texts can always be written.
+	// A map of strings can always be encoded.
 	raw, _ := json.Marshal(data)
 	return sha256.Sum256(raw)
 }
@@ -97,7 +96,7 @@ var (
 	ingresses    = objects(metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "Ingress"}, "ingresses", pruneMetadata)
 )
 
-// objects returns a kind of object that there really is.
+// objects returns the watchable of a kind that exists in virtual clusters, unlike the summary.
 func objects(of metav1.TypeMeta, plural string, prune func(map[string]any)) *watchable {
 	group := "/apis/" + of.APIVersion
 	k := &watchable{
@@ -131,8 +130,8 @@ func objects(of metav1.TypeMeta, plural string, prune func(map[string]any)) *wat
 	return k
 }
 
-// digestOfAnswer is the digest of an object, or of there being none; the zero digest for
-// other answers.
+// digestOfAnswer returns the digest of an answer with an object, or that there is none; the zero
+// digest for other answers.
 func digestOfAnswer(status int, body []byte, prune func(map[string]any)) digest {
 	object := map[string]any{}
 	switch {
@@ -149,7 +148,7 @@ func digestOfAnswer(status int, body []byte, prune func(map[string]any)) digest 
 	return sha256.Sum256(raw)
 }
 
-// pruneMetadata removes what the API server counts.
+// pruneMetadata removes metadata that changes with each write.
 func pruneMetadata(object map[string]any) {
 	if meta, ok := object["metadata"].(map[string]any); ok {
 		delete(meta, "managedFields")
@@ -158,8 +157,8 @@ func pruneMetadata(object map[string]any) {
 	}
 }
 
-// pruneApplication leaves of an Application's status what a claim tells. Argo CD writes
-// down each time it has compared one.
+// pruneApplication keeps of an Application's status only what a claim's status shows. Argo CD
+// writes the time of each comparison into the rest.
 func pruneApplication(object map[string]any) {
 	pruneMetadata(object)
 	was, _ := object["status"].(map[string]any)
@@ -193,9 +192,9 @@ func pruneApplication(object map[string]any) {
 	}
 }
 
-// lean returns an Application as a provider is to see it: without what changes when there
-// is no news, which the provider would write to the host each time. Of the fields'
-// managers it needs itself alone.
+// lean returns an Application as the provider sees it: without what changes all the time, which
+// the provider would write to the host each time. Of the managed fields, the provider needs only
+// its own.
 func lean(application []byte) []byte {
 	object := map[string]any{}
 	if utiljson.Unmarshal(application, &object) != nil {
@@ -219,8 +218,8 @@ func lean(application []byte) []byte {
 	return out
 }
 
-// shown returns an answer as a provider is to see it, and takes note of it if it is an
-// object of a kind that the provider may watch.
+// shown returns an answer as the provider sees it. If the answer is an object of a kind that the
+// provider may watch, shown notes its digest.
 func (p *Proxy) shown(s *server, r *http.Request, status int, body []byte) []byte {
 	for _, k := range []*watchable{applications, ingresses} {
 		match := k.one.FindStringSubmatch(r.URL.Path)
@@ -237,7 +236,7 @@ func (p *Proxy) shown(s *server, r *http.Request, status int, body []byte) []byt
 	return body
 }
 
-// watching returns a path and query as those of a watch.
+// watching returns a bell's path and query as those of a watch.
 func watching(bell string, seconds int) string {
 	sign := "?"
 	if strings.Contains(bell, "?") {

@@ -165,8 +165,8 @@ func (p *Proxy) summarize(ctx context.Context, s *server, r *http.Request, names
 	return json.Marshal(out)
 }
 
-// summary returns the data of the summary of these workloads, and whether it stays as it is
-// until one of them changes.
+// summary returns the data of the summary of some workloads. settled says that it stays the
+// same until one of them changes.
 func (p *Proxy) summary(ctx context.Context, s *server, namespace string, workloads []Workload) (data map[string]string, settled bool, err error) {
 	summary := slices.Clone(workloads)
 	settled = true
@@ -234,7 +234,7 @@ func (is *workload) describe(w *Workload) {
 	}
 }
 
-// workloadsPath is the path of the workloads of a kind.
+// workloadsPath returns the path of all workloads of a kind in a namespace.
 func workloadsPath(namespace, kind string) string {
 	return "/apis/apps/v1/namespaces/" + namespace + "/" + strings.ToLower(kind) + "s"
 }
@@ -269,7 +269,7 @@ func get(ctx context.Context, s *server, uri string) (*http.Response, error) {
 	return getAs(ctx, s, uri, mediaJSON)
 }
 
-// getAs asks in the same way, for one of these media types.
+// getAs is like get, for certain media types.
 func getAs(ctx context.Context, s *server, uri, accept string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, uri, nil)
 	if err != nil {

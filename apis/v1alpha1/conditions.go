@@ -50,11 +50,11 @@ func OptionalConditions() []string { return slices.Clone(optionalConditions) }
 // platform's version yet. See status.versionsHeld.
 const EventVersionHeld = "VersionHeld"
 
-// Reasons of events about what the platform offers. See status.channel.
+// Reasons of events about platform changes. See status.channel.
 const (
-	// EventUpdateAvailable: there is something that the tenant doesn't have yet.
+	// EventUpdateAvailable: there is a platform change that the tenant doesn't have yet.
 	EventUpdateAvailable = "UpdateAvailable"
-	// EventUpdateTaken: the tenant begins to change to it.
+	// EventUpdateTaken: the tenant begins to update to it.
 	EventUpdateTaken = "UpdateTaken"
 )
 
@@ -84,8 +84,8 @@ const (
 	// ReasonWaitingForVirtualCluster: there is no virtual cluster to install into yet
 	// (False, only ArgoCDReady).
 	ReasonWaitingForVirtualCluster = "WaitingForVirtualCluster"
-	// ReasonWaitingForWorkloads: the chart, or a change of it, is installed, and workloads are not yet observed
-	// to be available (False, only ArgoCDReady).
+	// ReasonWaitingForWorkloads: the chart, or a change of it, is installed, and workloads are
+	// not yet observed to be available (False, only ArgoCDReady).
 	ReasonWaitingForWorkloads = "WaitingForWorkloads"
 	// ReasonWaitingForPassword: the admin's initial password isn't published yet (False,
 	// only ArgoCDReady).
@@ -130,14 +130,14 @@ const (
 	// ReasonAccepted: the claim, its plan and the input are in use (True, only
 	// SpecAccepted).
 	ReasonAccepted = "Accepted"
-	// ReasonInvalidSpec: the claim can't be used, and its author has to correct it (False,
-	// SpecAccepted). While a tenant was never accepted, all its conditions but
+	// ReasonInvalidSpec: the claim or the channel can't be used, and its author has to
+	// correct it (False, SpecAccepted). While a tenant was never accepted, all its conditions but
 	// HostProtected have this reason or one of the next three.
 	ReasonInvalidSpec = "InvalidSpec"
 	// ReasonInvalidPlan: the claim's plan can't be used, and the platform has to correct
 	// it (False, SpecAccepted).
 	ReasonInvalidPlan = "InvalidPlan"
-	// ReasonInvalidChannel: what the claim's channel offers can't be used for a tenant that
+	// ReasonInvalidChannel: the offer of the claim's channel can't be used for a tenant that
 	// was never accepted, and the platform has to correct it (False, SpecAccepted).
 	ReasonInvalidChannel = "InvalidChannel"
 	// ReasonInvalidInput: the function's input can't be used, and the platform has to

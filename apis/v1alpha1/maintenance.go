@@ -1,22 +1,22 @@
 package v1alpha1
 
-// MaintenanceSpec says when what the platform changes may reach a tenant. What its claim
-// changes it gets at once.
+// MaintenanceSpec says when platform changes may reach a tenant. Changes of the claim take
+// effect at once.
 type MaintenanceSpec struct {
-	// Hours in which a change of the platform's may begin. Default: all.
+	// Hours in which a platform change may begin. Default: all hours.
 	// +optional
 	// +nullable
 	TimeWindow *TimeWindow `json:"timeWindow,omitempty"`
 
-	// Days on which the time window begins, in its own offset from UTC: with Sun a window
-	// from 220000+0100 to 030000+0100 ends on Monday. Default: every day.
+	// Days on which the time window begins, at its offset from UTC: with Sun, a window from
+	// 220000+0100 to 030000+0100 ends on Monday. Needs timeWindow. Default: every day.
 	// +optional
 	// +nullable
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=7
 	Days []Weekday `json:"days,omitempty"`
 
-	// A time without changes of the platform's.
+	// A time without platform changes. Default: none.
 	// +optional
 	// +nullable
 	Freeze *Freeze `json:"freeze,omitempty"`
@@ -28,43 +28,43 @@ type MaintenanceSpec struct {
 type Weekday string
 
 // TimeWindow is a part of the day of at least 30 minutes and less than 24 hours. A change
-// begins in it, and no later than 15 minutes before its end. How long it takes isn't
-// bounded.
+// begins in it, at least 15 minutes before its end. How long the change takes isn't limited.
 type TimeWindow struct {
-	// When it begins: hours, minutes, seconds, and the offset from UTC, such as
+	// When the window begins: hours, minutes, seconds, and the offset from UTC, such as
 	// 220000+0100. The offset is the same in summer and winter.
 	// +kubebuilder:validation:MaxLength=11
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9][+-](0[0-9]|1[0-4])[0-5][0-9]$')",message="write hours, minutes, seconds and the offset from UTC, such as 220000+0100"
 	Begin string `json:"begin"`
 
-	// When it ends, such as 030000+0100. An end that isn't after the begin is on the next
-	// day.
+	// When the window ends, such as 030000+0100. An end that isn't after the beginning is on
+	// the next day. The last change begins 15 minutes earlier.
 	// +kubebuilder:validation:MaxLength=11
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9][+-](0[0-9]|1[0-4])[0-5][0-9]$')",message="write hours, minutes, seconds and the offset from UTC, such as 030000+0100"
 	End string `json:"end"`
 }
 
-// Freeze is a time without changes of the platform's, which has an end.
+// Freeze is a time without platform changes. It begins at once.
 type Freeze struct {
-	// Date from which changes may come again, such as 2027-01-10: from the beginning of
-	// that day in the time window's offset, in UTC where there is no window.
+	// Date from which platform changes may begin again, such as 2027-01-10: from the
+	// beginning of that day, at the offset from UTC of the timeWindow beside this freeze, or
+	// in UTC if there is none.
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}$')",message="write a date, such as 2027-01-10"
 	Until string `json:"until"`
 
-	// Why, for those who wait for it.
+	// Reason of the freeze, which status.channel.message of the claim shows. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Reason string `json:"reason,omitempty"`
 }
 
-// TenantChannel is where a tenant stands in its channel.
+// TenantChannel is the state of a tenant in its channel.
 type TenantChannel struct {
-	// Name of the channel; empty for none.
+	// Name of the channel; empty if the tenant has none.
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Digest of what the channel offers.
+	// Digest of the channel's current offer.
 	// +optional
 	Offer string `json:"offer,omitempty"`
 
@@ -72,12 +72,12 @@ type TenantChannel struct {
 	// +optional
 	Accepted string `json:"accepted,omitempty"`
 
-	// Whether the platform offers a change that the tenant doesn't have yet.
+	// Whether there is a platform change that the tenant doesn't have yet.
 	// +optional
 	UpdateAvailable bool `json:"updateAvailable"`
 
-	// What the tenant waits for, such as its window, and what would change; empty when it
-	// waits for nothing.
+	// What the tenant waits for, such as its maintenance window, and what would change;
+	// empty when it waits for nothing.
 	// +optional
 	Message string `json:"message,omitempty"`
 }

@@ -17,7 +17,7 @@ import (
 // +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."
 // +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."
 // +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",description="The Kubernetes version of the virtual cluster."
-// +kubebuilder:printcolumn:name="UPDATE",type=boolean,JSONPath=".status.channel.updateAvailable",description="True while the platform offers a change that the tenant doesn't have yet."
+// +kubebuilder:printcolumn:name="UPDATE",type=boolean,JSONPath=".status.channel.updateAvailable",description="True while there is a platform change that the tenant doesn't have yet."
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="The URL of Argo CD."
 type XVirtualArgoCD struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -45,21 +45,21 @@ type Spec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="write the name of a plan, such as standard"
 	Plan string `json:"plan,omitempty"`
 
-	// Name of a channel of the platform, such as stable. What the platform changes for all
-	// tenants, such as versions, plans and the function's input, reaches the channel's
-	// tenants a few at a time; what the claim changes takes effect at once. A claim that
-	// changes its channel keeps what it has until the other channel updates it. Where the
-	// plan names a channel, the claim can name no other. `kubectl get xargocdchannel` lists
-	// all channels, for those who may list them. Default: the plan's channel, or none: each
-	// change of the platform's takes effect as soon as maintenance allows it.
+	// Name of a channel of the platform, such as stable. Platform changes, such as new
+	// versions and edits of plans or of the function's input, reach the channel's tenants a
+	// few at a time; changes of the claim take effect at once. When the claim names another
+	// channel, the tenant keeps what it has until that channel updates it. If the plan names
+	// a channel, the claim can't name another. `kubectl get xargocdchannel` lists all
+	// channels, for those who may list them. Default: the plan's channel, or none: platform
+	// changes then take effect as soon as maintenance allows them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$')",message="write the name of a channel, such as stable"
 	Channel string `json:"channel,omitempty"`
 
-	// When what the platform changes may reach the tenant. A time window, with its days,
-	// replaces that of the plan. A freeze of the plan holds as well as this one. Default:
-	// the plan's, or at any time.
+	// When platform changes may reach the tenant. A time window, with its days, replaces
+	// that of the plan. A freeze of the plan applies as well as this one. Default: as in
+	// the plan, or at any time.
 	// +optional
 	// +nullable
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`

@@ -62,8 +62,8 @@ type Status struct {
 	// +optional
 	VersionsHeld []string `json:"versionsHeld,omitempty"`
 
-	// Where the tenant stands in its channel. Without a channel, this is here only while a
-	// change of the platform's waits for maintenance.
+	// State of the tenant in its channel. Without a channel, this is set only while a
+	// platform change waits for the maintenance window or the end of a freeze.
 	// +optional
 	Channel *TenantChannel `json:"channel,omitempty"`
 
@@ -145,8 +145,9 @@ type VClusterStatus struct {
 	// +optional
 	KubernetesProviderName string `json:"kubernetesProviderName,omitempty"`
 
-	// When the first of the certificates in that kubeconfig expires: the client certificate
-	// or that of the CA. The virtual cluster renews the former in time.
+	// When the first certificate in the kubeconfig of the virtual cluster expires: the
+	// client certificate, which the virtual cluster renews in time, or that of the CA, which
+	// it doesn't renew.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	CertificatesExpireAt string `json:"certificatesExpireAt,omitempty"`

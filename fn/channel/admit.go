@@ -17,7 +17,7 @@ type candidate struct {
 	position uint64
 }
 
-// A rank is what goes before the order by position.
+// A rank orders candidates before their position does: the lowest comes first.
 type rank int
 
 const (
@@ -45,13 +45,13 @@ func rankOf(r *Record, selected, broken, silent bool) rank {
 	return rankNotReady
 }
 
-// slots are how many more tenants may begin, and how many there are in all.
+// slots returns how many slots are free, and how many there are in all.
 func (t *tenants) slots(u rules) (free, all int) {
 	all = min(u.maxUpdating, max(u.degraded, t.proved)-t.broken.n)
 	return all - t.updating.n, all
 }
 
-// withdraw ends all admissions.
+// withdraw withdraws all admissions.
 func (t *tenants) withdraw(s *State, now time.Time) {
 	for i := range s.Admitted {
 		t.changed = s.Admitted[i].withdraw(now) || t.changed
@@ -76,7 +76,7 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	}
 	next := t.allowed(u, s.Offer, room)
 	n := min(free, len(next))
-	// Each change of the state wakes tenants: it is made for several at once.
+	// Each change of the state has tenants reconciled, so several are admitted at once.
 	if n == 0 || n < len(next) && 2*free < all {
 		return
 	}
@@ -93,7 +93,8 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	t.look(now.Add(inForce + Settle))
 }
 
-// allowed are the candidates that the step allows to begin, in order.
+// allowed returns the candidates that the step allows to begin, in order. room is how many
+// more tenants may have the offer, beside those that rollout.first selects.
 func (t *tenants) allowed(u rules, offer string, room int) []candidate {
 	selected := func(c candidate) bool { return u.selects(c.Record) }
 	candidates := t.ready
@@ -115,8 +116,8 @@ func (t *tenants) allowed(u rules, offer string, room int) []candidate {
 	})
 }
 
-// position of a tenant in the order of an offer. It has 64 bits, so that no two tenants
-// have the same.
+// position returns the position of a tenant in the order of an offer. With 64 bits, two
+// tenants hardly ever have the same.
 func position(tenant, offer string) uint64 {
 	sum := sha256.Sum256([]byte(offer + "/" + tenant))
 	return binary.BigEndian.Uint64(sum[:])

@@ -10,17 +10,17 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-// few is how many tenants a message names, and mostBroken how many that are broken.
+// few is how many tenants a message names. mostBroken is how many broken ones it names.
 const (
 	few        = 3
 	mostBroken = 20
 )
 
-// names are tenants for people: the first few of them by name, and how many there are.
+// names counts tenants, and has the first few of their names, for messages.
 type names struct {
 	n   int
 	few []string
-	// most is how many are named; 0 for few.
+	// most is how many tenants are named; 0 means few.
 	most int
 }
 
@@ -45,7 +45,7 @@ func (l names) String() string {
 	return text
 }
 
-// conditions of a channel that is at a step.
+// conditions returns the channel's conditions. at is the index of its step.
 func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) []Condition {
 	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete}
 	complete.Message = fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing.n, t.total)
@@ -64,14 +64,14 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 	switch {
 	case s.Halted != nil:
 		halted.True, halted.Reason = true, v1alpha1.ReasonTenantsBroken
-		halted.Message = fmt.Sprintf("%s: edit the offer, also back to what it was; to go on with it, mend them, then set paused to true and back to false", s.Halted.Message)
+		halted.Message = fmt.Sprintf("%s: edit spec.offer, or restore an earlier one; or fix these tenants, then set spec.paused to true and back to false", s.Halted.Message)
 		progresses(false, v1alpha1.ReasonHalted, where+"halted since "+s.Halted.At.UTC().Format(time.RFC3339))
 	case c.Paused:
-		progresses(false, v1alpha1.ReasonPaused, where+"paused, set paused to false to go on"+t.affected())
+		progresses(false, v1alpha1.ReasonPaused, where+"paused: set spec.paused to false to go on"+t.affected())
 	case c.Unread:
-		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"reads the labels of the claims, since rollout.first looks at others")
+		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"waits until it knows the labels of claims that spec.rollout.first selects by")
 	case t.updating.n > 0:
-		progresses(true, v1alpha1.ReasonUpdatingTenants, where+"change or may begin to: "+t.updating.String())
+		progresses(true, v1alpha1.ReasonUpdatingTenants, where+"updating or admitted: "+t.updating.String())
 	case soaking:
 		progresses(true, v1alpha1.ReasonSoaking, where+"soaks until "+t.soaked(step).UTC().Format(time.RFC3339))
 	case t.missing.n == 0 && step.percent == 100:
@@ -79,9 +79,9 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 		progresses(false, v1alpha1.ReasonComplete, "")
 	case t.over(step) && step.percent < 100:
 		complete.Reason = v1alpha1.ReasonLastStep
-		progresses(false, v1alpha1.ReasonLastStep, where+"this is the last step: add one of 100 percent to go on")
+		progresses(false, v1alpha1.ReasonLastStep, where+"this is the last step: add a step of 100 percent to spec.rollout.steps to go on")
 	case waiting == "":
-		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"goes on at "+s.NotBefore.UTC().Format(time.RFC3339)+", since it is not known who was admitted before")
+		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"goes on at "+s.NotBefore.UTC().Format(time.RFC3339)+", because the channel's state was lost")
 	default:
 		progresses(true, v1alpha1.ReasonWaitingForTenants, where+waiting)
 	}
@@ -91,8 +91,8 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 	return []Condition{progressing, halted, complete}
 }
 
-// affected says whom the offer would change, once each tenant has looked: one for which it
-// changes nothing has it then.
+// affected says which tenants the offer would change: tenants for which it changes nothing
+// have taken it as soon as they have been reconciled.
 func (t *tenants) affected() string {
 	if t.missing.n == 0 {
 		return ""
@@ -100,13 +100,13 @@ func (t *tenants) affected() string {
 	return fmt.Sprintf("; the offer would change %d of %d tenants: %s", t.missing.n, t.total, t.missing)
 }
 
-// waiting says which tenants without the offer can't get it now.
+// waiting says which tenants can't get the offer now, and why; "" for none.
 func (t *tenants) waiting() string {
 	var out []string
 	for _, of := range []struct {
 		what string
 		names
-	}{{"wait for their windows", t.closed}, {"frozen", t.frozen}, {"admitted and didn't begin", t.silent}} {
+	}{{"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"admitted and didn't begin", t.silent}} {
 		if of.n > 0 {
 			out = append(out, of.what+": "+of.names.String())
 		}

@@ -1,91 +1,96 @@
-// Package channel decides how what the platform offers reaches the tenants of a channel. It
-// has two sides: the channel's (Next), which admits tenants to the offer, and the tenant's
-// (Gate.Decide), which says whether a tenant takes it now. Both are pure: the time is an
-// argument, and all that is remembered is in the channel's State and in the tenants' Records.
+// Package channel decides how an offer reaches the tenants of a channel. It has two sides:
+// Next, which admits tenants to the offer and is called for the channel, and Gate.Decide,
+// which says whether a tenant takes the offer now and is called for the tenant. Both are
+// pure functions: the time is an argument, and what has to be remembered is in the channel's
+// State and in the tenants' Records.
 //
 // # Order
 //
-// Tenants get an offer in an order that differs from offer to offer, by a hash of the
-// tenant's name and the offer's digest, so that it isn't always the same that come first.
-// Before that order come those whose claims match rollout.first, then those that an earlier
-// offer has broken. Last come those that aren't Ready, which tell little about the offer,
-// and those that were admitted once and didn't begin.
+// The order of tenants is by a hash of the tenant's name and the offer's digest, so that it
+// differs from offer to offer. Before that order come tenants whose claims match
+// rollout.first, then those that an earlier offer has broken. Last come tenants that aren't
+// Ready, which tell little about the offer, and those that were admitted and didn't begin.
 //
 // # Steps
 //
-// A step's percentage is of all tenants of the channel, rounded up; those that first selects
-// are counted apart. It says how many may have the offer, not which: one that waits for its
-// window or is frozen is overtaken. While a tenant that first selects lacks the offer or
-// changes, no other begins, unless that one is frozen or doesn't answer. Whoever writes a
-// claim may have it selected and keep it from beginning, so the others wait for that for
-// eight days at most. Time in which the channel is paused or halted doesn't count.
+// A step's percentage is of all tenants of the channel, rounded up, except for those that
+// rollout.first selects. It says how many tenants may have the offer, not which: others
+// overtake a tenant that waits for its window or is frozen. While a tenant that
+// rollout.first selects lacks the offer or is updating, no other tenant begins, unless the
+// selected one is frozen or didn't begin. Whoever writes a claim may have it selected and keep it
+// from beginning, so the others wait for at most eight days. Time in which the channel is
+// paused or halted doesn't count.
 //
-// A step is over when as many tenants have the offer as it allows and none changes any more,
-// and the soak has passed since the last of them was Ready. Tenants that wait for their
-// window are waited for: it opens within a week. One whose claim has set or moved it since
-// the offer began is waited for eight days at most: it could be moved again and again. Where
-// all that are left are frozen, don't answer or aren't waited for, the step goes on with
-// those it has, if that is one at least. A step that adds nobody needs no soak of its own. A
-// percentage never goes down while the offer is the same, even where the steps are edited.
+// A step is over when as many tenants have the offer as it allows, none is updating, and the
+// soak has passed since the last of them became Ready. A step waits for tenants whose
+// windows are closed: each window opens within a week. It waits for at most eight days for a
+// tenant whose claim has set or moved its window since the offer began, because the claim
+// could move it again and again. Where all remaining tenants are frozen, didn't begin or
+// aren't waited for, the step ends with the tenants that have the offer, if there is at
+// least one. A step that adds no tenant needs no soak of its own. The percentage never goes down
+// while the offer is the same, even if the steps are edited.
 //
-// After the last step the channel is Complete when every tenant has the offer. Where the
-// last step is below 100 percent, the others stay as they are.
+// After the last step the channel is Complete when every tenant has the offer. If the last
+// step is below 100 percent, the remaining tenants stay as they are.
 //
 // # How many at a time
 //
-// A tenant takes a slot from when it is admitted until it is Ready with the offer, is
-// Degraded, or has taken longer than stuckFor. There are maxUpdating slots. While fewer
-// tenants than that have proved the offer there are only as many slots as have proved it,
-// and at least as many as may break (haltAfter.degraded); broken ones take theirs for good.
-// So an offer that breaks every tenant breaks exactly as many as haltAfter.degraded says.
+// A tenant takes a slot from its admission until it is Ready with the offer, is Degraded, or
+// has taken longer than stuckFor. There are at most maxUpdating slots. While fewer tenants
+// than that have proved the offer, which means that they were Ready before and are Ready
+// with it, there are as many slots as these, and at least haltAfter.degraded. A broken tenant
+// keeps its slot. So an offer that breaks every tenant breaks exactly haltAfter.degraded.
 //
-// Tenants are admitted by name, and only while their window is open, so nobody takes a slot
-// to wait. An admission is in force for half an hour. It ends before that when the channel
-// is paused, halts or is edited, or when the window closes. Since a tenant may have begun
-// and its record be on its way, the slot is free five minutes later. A tenant that didn't
-// begin in that time, such as one whose composite resource is paused, is tried again after
-// all others: an hour later, then two, and so on up to sixteen. New ones are admitted once
-// half of the slots are free, so that the state doesn't change with each tenant. While a
-// thousand tenants haven't begun, no other is admitted, so that the state stays small.
+// Tenants are admitted by name, and only while their window is open, so that no tenant takes
+// a slot to wait. An admission is in force for half an hour. It ends earlier when the channel
+// is paused, halts or is edited, or when the window closes. The slot is free five minutes
+// later, because the tenant may have begun while its record hasn't arrived yet. A tenant that
+// didn't begin in that time, such as one whose composite resource is paused, is admitted
+// again after all others: an hour later, then two, and so on up to sixteen. Tenants are
+// admitted only once half of the slots are free, so that the state doesn't change with each
+// tenant. While a thousand tenants haven't begun, no other is admitted, so that the state
+// stays small.
 //
 // # Halt
 //
-// A tenant is broken by the offer when it was Ready before it took it, and then is Degraded
-// or Failing for a minute (Grace), or takes longer than stuckFor. Later trouble isn't the offer's: once it was Ready with the
-// offer for the longest soak of all steps, and for stuckFor at least, a tenant isn't broken
-// by it any more. Neither is one that wasn't Ready before. When as many are broken as
-// haltAfter.degraded says, the channel halts, and stays so though they recover. An edited
-// offer ends the halt, and so does paused, while fewer than that many are broken.
+// A tenant is broken by the offer when it was Ready before it accepted it, and then is
+// Degraded or Failing for a minute (Grace), or takes longer than stuckFor. Once a tenant was
+// Ready with the offer for the longest soak of all steps, and at least for stuckFor, later
+// trouble doesn't count. A tenant that wasn't Ready before doesn't count either. When
+// haltAfter.degraded tenants are broken, the channel halts, and stays halted even if they
+// recover. The halt ends when the offer is edited, or when the channel is paused while fewer
+// than haltAfter.degraded tenants are broken.
 //
-// Until that many are broken, broken tenants are put up with: they hold up neither step nor
-// soak.
+// As long as there are fewer, broken tenants hold up neither a step nor its soak.
 //
 // # Edits
 //
-// An edit of the offer is another offer: it begins with the first step, for every tenant
-// that doesn't have it. Tenants that change to the offer before end that first. Nobody goes
-// back by itself: what a tenant has accepted it keeps until it is admitted to another offer.
+// An edit of the offer makes another offer: it begins with the first step, for every tenant
+// that doesn't have it. Tenants that are updating to the earlier offer finish that first. A
+// tenant never goes back by itself: what it has accepted it keeps until it is admitted to
+// another offer.
 //
-// So it is where the other offer is one from before. Those that the last one broke are
-// admitted first. A tenant runs no lower version for an offer, unless the one that it runs
-// hasn't proved itself there, and is one of argo-cd (Record.Unproved). Where it keeps a higher
-// one, what that breaks isn't the fault of the offer from before.
+// The same holds for an edit that restores an earlier offer. Tenants that the last offer broke
+// are admitted first. An offer lowers no version that runs, except one of argo-cd that hasn't
+// proved itself on the tenant (Record.Unproved). If a tenant keeps a higher version, trouble
+// with that isn't attributed to the earlier offer.
 //
 // # Tenants that come and go
 //
-// A new tenant gets the offer that was complete last, and then waits its turn. For that an
-// offer is complete once the last step, if that is one of 100 percent, is over, whoever is
-// frozen, doesn't answer or moves its window: a single tenant can't keep new ones from
-// getting it. Where there has been none it gets the offer itself, unless that is paused or
-// has halted: then it begins without an offer, and gets one in its turn. One that comes from
-// another channel, or from none, keeps what it has and waits its turn. One for which an
-// offer changes nothing, such as one whose claim names all versions itself, takes it at
-// once; it is counted in no step, since it tells nothing. One that is deleted is forgotten.
+// A new tenant gets the last complete offer, and then waits its turn. For this, an offer is
+// complete once the last step is over, if that is one of 100 percent, even if some tenants
+// are frozen, didn't begin or move their windows: no single tenant can keep new ones from
+// getting it. If no offer was complete yet, a new tenant gets the current one, unless that is
+// paused or has halted: then it begins without an offer, and gets one in its turn. A tenant
+// that comes from another channel, or from none, keeps what it has and waits its turn. A
+// tenant for which an offer changes nothing, such as one whose claim names all versions
+// itself, takes it at once and is counted in no step, since it says nothing about the offer.
+// A deleted tenant is forgotten.
 //
 // # Lost state
 //
-// Where the channel's state is lost, what tenants have stands in their records, and it goes
-// on from there: at the first step, which those that have the offer fill; so it takes the
-// longest soak of the steps passed before to get back to the step at which it was. For five
-// minutes it admits nobody, since it doesn't know who was admitted before.
+// If the channel's state is lost, the tenants' records still say what they have. The channel
+// begins again at the first step, where the tenants that have the offer count, so that it
+// takes the longest soak of the earlier steps to get back to where it was. For five minutes
+// it admits no tenant, since it doesn't know which ones were admitted before.
 package channel

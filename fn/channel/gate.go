@@ -6,12 +6,13 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
-// A Gate is what a tenant knows of its channel.
+// A Gate is what a tenant knows of its channel: what the channel has published for all its
+// tenants, and this tenant's admission.
 type Gate struct {
-	// Offer is the digest of what the channel offers.
+	// Offer is the digest of the channel's current offer.
 	Offer string
-	// Complete is the digest of the offer that was complete last; empty before there was one.
-	// See State.Complete.
+	// Complete is the digest of the last complete offer; empty before there is one. See
+	// State.Complete.
 	Complete string
 	Paused   bool
 	Halted   bool
@@ -19,27 +20,28 @@ type Gate struct {
 	Admission *Admission
 }
 
-// Facts are what the gate's answer depends on of a tenant.
+// Facts are what Gate.Decide has to know about a tenant.
 type Facts struct {
-	// New: nothing runs yet, and nothing was accepted.
+	// New says that nothing runs yet, and nothing was accepted.
 	New bool
 	// Accepted is the digest of the offer that the tenant has; empty for none.
 	Accepted string
-	// Unaffected: what is offered changes nothing that runs.
+	// Unaffected says that the offer changes nothing that runs.
 	Unaffected bool
-	Schedule   maintenance.Schedule
+	// Schedule says when platform changes may begin.
+	Schedule maintenance.Schedule
 }
 
 // A Verdict says which offer a tenant is to have now.
 type Verdict struct {
-	// Offer is its digest: the offered one, the one that the tenant has, or for a new one
-	// the one that was complete last; empty for none of the channel's.
+	// Offer is its digest: of the current offer, of the one that the tenant has, or, for a
+	// new tenant, of the last complete one; empty for no offer of the channel.
 	Offer string
-	// Message says what a tenant that is to have the channel's offer later waits for; empty
-	// where it has it.
+	// Message says what the tenant waits for before it gets the current offer; empty if it
+	// waits for nothing.
 	Message string
-	// Again is when the answer may be another, without a change of gate or tenant; the zero
-	// time where it isn't.
+	// Again is when the verdict may change although neither the gate nor the tenant does; the
+	// zero time for never.
 	Again time.Time
 }
 
@@ -58,11 +60,11 @@ func (g Gate) Decide(t Facts, now time.Time) Verdict {
 	case has == g.Offer || t.Unaffected:
 		return Verdict{Offer: g.Offer}
 	case t.New && has == "" && g.Halted:
-		return wait("begins without an offer, since the channel has halted")
+		return wait("begins without an offer, because the channel has halted")
 	case t.New && has == "":
-		return wait("begins without an offer, since the channel is paused")
+		return wait("begins without an offer, because the channel is paused")
 	case t.New:
-		return wait("begins with the offer that was complete last")
+		return wait("begins with the last complete offer")
 	case g.Halted:
 		return wait("the channel has halted")
 	case g.Paused:

@@ -6,56 +6,56 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-// A Channel is what a platform team wants of it.
+// A Channel is the spec of a channel.
 type Channel struct {
-	// Offer is the digest of what is offered: see Digest.
+	// Offer is the digest of the offer: see fingerprint.OfOffer.
 	Offer   string
 	Rollout v1alpha1.ChannelRollout
 	Paused  bool
-	// Unread says that the tenants' records don't tell yet whom rollout.first selects.
+	// Unread says that the tenants' records don't have the labels yet that rollout.first
+	// selects by. No tenant is admitted until then.
 	Unread bool
 }
 
-// A State is what a channel remembers from one time to the next. The zero State is that of
-// a channel that remembers nothing.
+// A State is what a channel remembers from one call of Next to the next. The zero State is
+// that of a new channel, or of one that has lost its state.
 type State struct {
-	// Offer is the digest of what is offered.
+	// Offer is the digest of the current offer.
 	Offer string `json:"offer,omitempty"`
-	// Percent of the tenants that may have it in the step.
+	// Percent of the tenants may have it in the current step.
 	Percent int `json:"percent"`
-	// Complete is the digest of the offer that every tenant had last, but for those that were
-	// frozen or didn't answer.
+	// Complete is the digest of the last complete offer: every tenant had it, except for those
+	// that were frozen, didn't begin or moved their windows. It is empty before there is one.
 	Complete string `json:"complete,omitempty"`
-	// Since is when it began to admit tenants to the offer, or did so again after a pause or
-	// a halt; the zero time while it doesn't.
+	// Since is when the channel began to admit tenants to the offer, or resumed after a pause
+	// or a halt; the zero time while it is paused or halted.
 	Since time.Time `json:"since,omitzero"`
-	// Halted is why the rollout halted; nil where it didn't.
+	// Halted says why the rollout has halted; nil if it hasn't.
 	Halted *Halt `json:"halted,omitempty"`
-	// Admitted are the tenants that may begin, those that may have begun unseen, and those
-	// that didn't.
+	// Admitted are the admissions of tenants that may begin, of those that may have begun
+	// although their records don't say so yet, and of those that didn't begin.
 	Admitted []Admission `json:"admitted,omitempty"`
-	// NotBefore is when the first tenant is admitted where state was lost.
+	// NotBefore is when the first tenant may be admitted after the state was lost.
 	NotBefore time.Time `json:"notBefore,omitzero"`
 }
 
-// A Halt is why a rollout halted.
+// A Halt says when and why a rollout halted.
 type Halt struct {
 	At time.Time `json:"at"`
-	// Message names the tenants that broke.
+	// Message names the broken tenants, and says how they are broken.
 	Message string `json:"message"`
 }
 
-// A Result is what has become of a channel.
+// A Result is what Next returns.
 type Result struct {
 	State State
 	// Step is the number of the step, from 1.
 	Step int
 	// Tenants of the channel, counted.
 	Tenants v1alpha1.ChannelTenants
-	// Conditions of the channel, each of them at all times.
+	// Conditions Progressing, Halted and Complete of the channel, in this order.
 	Conditions []Condition
-	// Again is when the answer may be another though no record changes; the zero time
-	// where it won't.
+	// Again is when the result may change although no record does; the zero time for never.
 	Again time.Time
 }
 
@@ -67,8 +67,9 @@ type Condition struct {
 	Message string
 }
 
-// Next decides who gets the offer now, and says how far it is. It returns an error, and the
-// channel is to stay as it was, where the rollout can't be used.
+// Next decides which tenants get the offer now, and returns the channel's new state and
+// status. was is the state that the last call returned. If the rollout can't be used, Next
+// returns an error that names the field, and the channel must stay as it was.
 func Next(c Channel, was State, records []Record, now time.Time) (Result, error) {
 	u, err := rulesOf(c.Rollout)
 	if err != nil {
@@ -112,7 +113,7 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 		t.admit(u, &s, step, now)
 	}
 	if !t.changed {
-		// What has no meaning any more is taken out with the next change.
+		// Admissions that don't matter any more are removed with the next change.
 		s.Admitted = was.Admitted
 	}
 	if soaking && !stopped {
@@ -124,10 +125,10 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	}, nil
 }
 
-// begin returns the state with which to go on.
+// begin returns the state from which Next goes on: at the first step if the offer is another.
 func begin(c Channel, was State, records []Record, now time.Time) State {
 	s := was
-	// What is remembered stays as it was for whoever has it.
+	// The caller's state must not change.
 	s.Admitted = append([]Admission(nil), was.Admitted...)
 	if was.Offer == c.Offer {
 		return s
@@ -135,7 +136,7 @@ func begin(c Channel, was State, records []Record, now time.Time) State {
 	s.Offer, s.Percent, s.Since, s.Halted = c.Offer, 0, time.Time{}, nil
 	if was.Offer == "" {
 		for i := range records {
-			// These have been in a channel, and this one doesn't remember it.
+			// This tenant was in a channel before, and this channel doesn't remember it.
 			if records[i].Accepted != "" {
 				s.NotBefore = now.Add(Settle)
 			}

@@ -141,7 +141,7 @@ func TestNext(t *testing.T) {
 		"Begin": {
 			reason: "10 percent of 10 tenants are one.", rollout: rollout, was: State{Offer: "old", Percent: 100, Complete: "old"},
 			records: tenantsNamed("a b c d e f g h i j"), admitted: 1, percent: 10, again: inForce + Settle,
-			conditions: []string{"Progressing=true UpdatingTenants: step 1 of 3, 10 percent: change or may begin to: acme/", "Halted=false", "Complete=false Incomplete: 0 of 10 tenants have the offer"},
+			conditions: []string{"Progressing=true UpdatingTenants: step 1 of 3, 10 percent: updating or admitted: acme/", "Halted=false", "Complete=false Incomplete: 0 of 10 tenants have the offer"},
 		},
 		"RoundsUp": {
 			reason: "10 percent of 11 are two.", rollout: rollout, was: state(10),
@@ -206,7 +206,7 @@ func TestNext(t *testing.T) {
 		"LastStep": {
 			reason: "Nothing goes on by itself after a last step of 50 percent.", rollout: half, was: state(50),
 			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 50,
-			conditions: []string{"Progressing=false LastStep: step 1 of 1, 50 percent: this is the last step: add one of 100 percent to go on", "Complete=false LastStep: 1 of 2 tenants have the offer"},
+			conditions: []string{"Progressing=false LastStep: step 1 of 1, 50 percent: this is the last step: add a step of 100 percent to spec.rollout.steps to go on", "Complete=false LastStep: 1 of 2 tenants have the offer"},
 		},
 		"StepsEdited": {
 			reason: "A percentage doesn't go down when steps are taken out.", rollout: half, was: state(10),
@@ -215,7 +215,7 @@ func TestNext(t *testing.T) {
 		"Halts": {
 			reason: "Two were Ready before, and are Degraded since.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a b", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10,
-			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a (Degraded), acme/b (Degraded) broke: edit the offer, also back to what it was; to go on with it"},
+			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a (Degraded), acme/b (Degraded) broke: edit spec.offer, or restore an earlier one; or fix these tenants"},
 		},
 		"Stuck": {
 			reason: "So does one that takes too long.", rollout: rollout, was: state(10),
@@ -278,7 +278,7 @@ func TestNext(t *testing.T) {
 		"FirstWaits": {
 			reason: "And for their windows.", rollout: withFirst, was: state(10),
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, closed)...), percent: 10, again: 23 * time.Hour,
-			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their windows: acme/x"},
+			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their maintenance windows: acme/x"},
 		},
 		"FirstWaitsForLong": {
 			reason: "Not for ever: whoever writes a claim can keep its window from opening.", rollout: withFirst, was: state(10, since(8*day)),
@@ -320,12 +320,12 @@ func TestNext(t *testing.T) {
 		"WindowsAreWaitedFor": {
 			reason: "A step waits for windows.", rollout: rollout, was: state(10),
 			records: tenantsNamed("a b c d", closed), percent: 10, again: 23 * time.Hour,
-			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their windows: acme/a, acme/b, acme/c and 1 more"},
+			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their maintenance windows: acme/a, acme/b, acme/c and 1 more"},
 		},
 		"MovedWindow": {
 			reason: "Not for ever for one that was moved: the step goes on, and the tenant still gets the offer.", rollout: rollout, was: state(50, since(8*day)),
 			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("x", closed, moved(time.Hour))...), percent: 100, complete: "new", again: 23 * time.Hour,
-			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: wait for their windows: acme/x", "Complete=false Incomplete: 1 of 2 tenants have the offer; wait for their windows: acme/x"},
+			conditions: []string{"Progressing=true WaitingForTenants: step 3 of 3, 100 percent: wait for their maintenance windows: acme/x", "Complete=false Incomplete: 1 of 2 tenants have the offer; wait for their maintenance windows: acme/x"},
 		},
 		"MovedWindowOpensInAWeek": {
 			reason: "Until then it may open as others do.", rollout: rollout, was: state(100, since(8*day-time.Minute)),
@@ -364,7 +364,7 @@ func TestNext(t *testing.T) {
 		"SilentIsNotWaitedFor": {
 			reason: "While it is tried again the step is over for all others.", rollout: rollout, was: state(50, admits("b", "new", inForce), func(s *State) { s.Admitted[0].Tries = 1 }),
 			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b")...), percent: 100, complete: "new", again: inForce + Settle,
-			conditions: []string{"Progressing=true UpdatingTenants: step 3 of 3, 100 percent: change or may begin to: acme/b"},
+			conditions: []string{"Progressing=true UpdatingTenants: step 3 of 3, 100 percent: updating or admitted: acme/b"},
 		},
 		"NotReadyIsLast": {
 			reason: "Those that aren't Ready come after those that are.", rollout: rollout, was: state(10),
@@ -472,7 +472,7 @@ func TestHaltNamesAll(t *testing.T) {
 		if broken > named {
 			rest = fmt.Sprintf(" and %d more", broken-named)
 		}
-		if got := strings.Count(message, "(Degraded: x"); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, "x)"+rest+" broke: edit the offer") || len(message) > 6000 {
+		if got := strings.Count(message, "(Degraded: x"); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, "x)"+rest+" broke: edit spec.offer") || len(message) > 6000 {
 			t.Errorf("%d are broken: want %d named, got %d with %d bytes: %s", broken, named, got, len(message), message)
 		}
 	}
@@ -616,8 +616,8 @@ func TestCheck(t *testing.T) {
 		"Twice":      {v1alpha1.ChannelRollout{Steps: steps(50, 50)}, "spec.rollout.steps[1].percent: 50 is not more than the step before has, 50: write the steps in ascending order"},
 		"Above":      {v1alpha1.ChannelRollout{Steps: steps(101)}, "spec.rollout.steps[0].percent: 101 is not possible: write a number from 0 to 100"},
 		"Many":       {v1alpha1.ChannelRollout{Steps: make([]v1alpha1.ChannelStep, 21)}, "spec.rollout.steps: there are 21: write 20 at most"},
-		"Soak":       {v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 1, Soak: "1d"}}}, `spec.rollout.steps[0].soak: "1d" is no duration: write hours, minutes or seconds, such as 24h or 30m`},
-		"Backwards":  {v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 1, Soak: "-1h"}}}, `spec.rollout.steps[0].soak: "-1h" is no duration: write hours, minutes or seconds, such as 24h or 30m`},
+		"Soak":       {v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 1, Soak: "1d"}}}, `spec.rollout.steps[0].soak: "1d" is not a duration: write hours, minutes or seconds, such as 24h or 30m`},
+		"Backwards":  {v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 1, Soak: "-1h"}}}, `spec.rollout.steps[0].soak: "-1h" is not a duration: write hours, minutes or seconds, such as 24h or 30m`},
 		"Max":        {v1alpha1.ChannelRollout{MaxUpdating: 501}, "spec.rollout.maxUpdating: 501 is not possible: write a number from 1 to 500, or leave it out"},
 		"Degraded":   {v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: -1}}, "spec.rollout.haltAfter.degraded: -1 is not possible: write a number from 1 to 500, or leave it out"},
 		"StuckFor":   {v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{StuckFor: "0s"}}, "spec.rollout.haltAfter.stuckFor: 0s leaves no tenant the time to change: write how long that may take, such as 30m"},

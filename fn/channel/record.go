@@ -9,67 +9,69 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
-// Label stands on what a channel publishes and on the records of its tenants, with the
-// channel's name.
+// Label is the label on what a channel publishes and on the records of its tenants. Its
+// value is the channel's name.
 const Label = "virtualargocd.io/channel"
 
-// Keys of the ConfigMaps with a tenant's record, with its admission, and with the state of
-// a channel.
+// Keys in the ConfigMaps that hold a tenant's record, its admission, and the state of a
+// channel.
 const (
 	RecordKey    = "record"
 	AdmissionKey = "admission"
 	StateKey     = "state"
 )
 
-// A Record is what a channel knows of a tenant. The tenant writes it, and it changes only
-// when the tenant accepts an offer or its phase changes.
+// A Record is what a channel knows of a tenant. The function writes it when it is called for
+// the tenant. It changes only when the tenant accepts an offer, when its phase or the reason
+// for it changes, or when its claim changes its labels or its schedule.
 type Record struct {
 	// Tenant is the name of the composite resource.
 	Tenant string `json:"tenant"`
 	// Claim is the namespace and name of the claim, for people; empty where there is none.
 	Claim string `json:"claim,omitempty"`
-	// Labels of the claim.
+	// Labels of the claim that rollout.first selects by.
 	Labels map[string]string `json:"labels,omitempty"`
 	// Schedule says when the tenant may change.
 	Schedule maintenance.Schedule `json:"schedule,omitzero"`
-	// Moved is when the claim has said last what decides about its window: with its plan, its
-	// channel, a window or a freeze. It is the zero time for a tenant without a window.
+	// Moved is when the claim last changed what decides about its window: its plan, its
+	// channel or its maintenance. It is the zero time for a tenant without a window.
 	Moved time.Time `json:"moved,omitzero"`
 
 	// Accepted is the digest of the offer that the tenant has; empty before it has one.
 	Accepted string `json:"accepted,omitempty"`
-	// Changed is when it accepted that.
+	// Changed is when the tenant accepted it.
 	Changed time.Time `json:"changed,omitzero"`
-	// Before is the phase in which it was then; empty where the offer changed nothing that
-	// ran: the tenant was new, or had all of it already.
+	// Before is the phase that the tenant had then; empty if the offer changed nothing that
+	// ran, because the tenant was new or had all of it already.
 	Before v1alpha1.Phase `json:"before,omitempty"`
-	// Ready is when it was seen Ready for the first time since then.
+	// Ready is when the tenant was first seen Ready since then; the zero time before that.
 	Ready time.Time `json:"ready,omitzero"`
-	// ArgoCD is the version of the chart argo-cd that it had when it was Ready for the last time
-	// before such a change; empty for unknown.
+	// ArgoCD is the version of the chart argo-cd that the tenant had when it was last Ready
+	// before an offer changed it; empty if unknown.
 	ArgoCD string `json:"argocd,omitempty"`
 
-	// Phase of the tenant, as seen since it accepted the offer, and since when.
+	// Phase of the tenant since it accepted the offer, and the time since when it has it.
 	Phase v1alpha1.Phase `json:"phase"`
 	Since time.Time      `json:"since"`
-	// Why it is Degraded or Failing, as it said at first, or what is in the way of its change, as
-	// it said last; empty in other phases.
+	// Why is the first message with which the tenant was Degraded or Failing, or the last
+	// reason why its update doesn't go on, at most maxWhy bytes; empty in other phases.
 	Why string `json:"why,omitempty"`
 }
 
-// maxWhy is how many bytes of a tenant's message a record has.
+// maxWhy is how many bytes of a tenant's message a record holds.
 const maxWhy = 200
 
-// Accept returns the record of a tenant that accepts an offer. It is Updating from then on,
-// until it is seen otherwise with the offer in place: what is observed before that is about
-// what it had. unaffected says that the offer changes nothing that runs, and held that this is
-// so because the offer is below what runs.
+// Accept returns the record of a tenant that accepts an offer, given by its digest. The
+// tenant is Updating from then on, until See is called once the offer is in place: what is
+// observed earlier is about what the tenant had before. unaffected says that the offer
+// changes nothing that runs, and held that this is so because its versions are lower than
+// those that run.
 func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Record {
 	r.Accepted = offer
 	switch {
 	case unaffected && r.Before != "" && r.Ready.IsZero():
-		// It still changes to what it accepted before. Where this offer would undo that, it isn't
-		// this one that breaks the tenant; else both are the same for it.
+		// It is still updating to the offer before. If this offer would undo that, it isn't what
+		// breaks the tenant. Otherwise both offers are the same for it.
 		if held {
 			r.Before = r.Phase
 		}
@@ -82,7 +84,8 @@ func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Recor
 	return r
 }
 
-// See returns the record of a tenant that is seen in a phase, and why; "" for not known.
+// See returns the record of a tenant that is seen in a phase. why is the reason for it; ""
+// if that is unknown.
 func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
 	if r.Phase != phase {
 		r.Phase, r.Since, r.Why = phase, now, ""
@@ -97,7 +100,7 @@ func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
 	return r
 }
 
-// name of the tenant for people.
+// name returns the tenant's name for messages: that of its claim, if it has one.
 func (r *Record) name() string {
 	if r.Claim != "" {
 		return r.Claim
@@ -105,11 +108,11 @@ func (r *Record) name() string {
 	return r.Tenant
 }
 
-// Grace is for how long a tenant must be Degraded or Failing before it counts as that. Pods
-// that are replaced can make a workload unavailable for some seconds.
+// Grace is how long a tenant must be Degraded or Failing before it counts as broken. A
+// workload can be unavailable for some seconds while its pods are replaced.
 const Grace = time.Minute
 
-// failing reports whether the tenant is Degraded or Failing, and when it counts as that.
+// failing reports whether the tenant is Degraded or Failing, and from when on that counts.
 func (r *Record) failing() (bool, time.Time) {
 	return r.Phase == v1alpha1.PhaseDegraded || r.Phase == v1alpha1.PhaseFailing, r.Since.Add(Grace)
 }
@@ -120,15 +123,15 @@ func (r *Record) failed(now time.Time) bool {
 	return failing && !now.Before(counts)
 }
 
-// Unproved reports whether the tenant isn't well with the offer that it has accepted, and
-// wasn't for as long as proves the offer there.
+// Unproved reports whether the offer that the tenant has accepted hasn't proved itself there:
+// the tenant isn't well with it, and wasn't well with it for as long as proved.
 func (r *Record) Unproved(proved time.Duration) bool {
 	failing, _ := r.failing()
 	return r.Before != "" && (r.Ready.IsZero() || failing && r.Since.Before(r.Ready.Add(proved)))
 }
 
-// underWay reports whether the tenant is changing to the offer that it has accepted, and
-// until when it counts as that.
+// underWay reports whether the tenant is updating to the offer that it has accepted, and
+// until when it may.
 func (u rules) underWay(r *Record, now time.Time) (bool, time.Time) {
 	until := r.Changed.Add(u.stuckFor)
 	if failing, counts := r.failing(); failing {
@@ -149,7 +152,7 @@ func (u rules) broken(r *Record, now time.Time) bool {
 	return r.failed(now) && r.Unproved(u.proved)
 }
 
-// how says in what way a tenant is broken.
+// how says how a tenant is broken, for messages.
 func (u rules) how(r *Record) string {
 	how := string(r.Phase)
 	if failing, _ := r.failing(); !failing {
@@ -161,8 +164,8 @@ func (u rules) how(r *Record) string {
 	return how
 }
 
-// settled is when the tenant's change was over, for better or worse; the zero time where it
-// changed nothing.
+// settled returns when the tenant's update ended, whether it succeeded or not; the zero time
+// if the offer changed nothing.
 func (u rules) settled(r *Record) time.Time {
 	if r.Before == "" || !r.Ready.IsZero() {
 		return r.Ready

@@ -18,7 +18,7 @@ const (
 	defaultMaxUpdating = 20
 	defaultDegraded    = 1
 	defaultStuckFor    = 30 * time.Minute
-	most               = 500
+	most               = 500 // for maxUpdating and haltAfter.degraded
 	mostSteps          = 20
 )
 
@@ -29,7 +29,7 @@ type rules struct {
 	maxUpdating int
 	degraded    int
 	stuckFor    time.Duration
-	// proved: see Proved.
+	// proved is what Proved returns.
 	proved time.Duration
 }
 
@@ -41,7 +41,7 @@ type step struct {
 	soak    time.Duration
 }
 
-// Labels returns the keys of the labels that rollout.first looks at, sorted.
+// Labels returns the keys of the labels that rollout.first selects by, sorted.
 func Labels(rollout v1alpha1.ChannelRollout) []string {
 	if rollout.First == nil {
 		return nil
@@ -54,15 +54,15 @@ func Labels(rollout v1alpha1.ChannelRollout) []string {
 	return slices.Compact(keys)
 }
 
-// Check returns an error where a rollout can't be used: it names the field, and says what to
-// write.
+// Check returns an error if a rollout can't be used. The error names the field, and says what
+// to write.
 func Check(rollout v1alpha1.ChannelRollout) error {
 	_, err := rulesOf(rollout)
 	return err
 }
 
-// Proved is for how long a tenant must have been Ready with an offer before what breaks then
-// isn't the offer's fault.
+// Proved returns how long a tenant must be Ready with an offer before later trouble isn't
+// attributed to the offer.
 func Proved(rollout v1alpha1.ChannelRollout) time.Duration {
 	u, _ := rulesOf(rollout)
 	return u.proved
@@ -138,13 +138,12 @@ func (u rules) withSteps(steps []v1alpha1.ChannelStep) (rules, error) {
 func duration(field string, of v1alpha1.Duration) (time.Duration, error) {
 	d, err := time.ParseDuration(string(of))
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("spec.rollout.%s: %.40q is no duration: write hours, minutes or seconds, such as 24h or 30m", field, string(of))
+		return 0, fmt.Errorf("spec.rollout.%s: %.40q is not a duration: write hours, minutes or seconds, such as 24h or 30m", field, string(of))
 	}
 	return d, nil
 }
 
-// at is the index of the step in which a percentage was reached: the first one that allows
-// as much, else the last.
+// at returns the index of the first step that allows a percentage, or else of the last step.
 func (u rules) at(percent int) int {
 	for i, s := range u.steps {
 		if s.percent >= percent {

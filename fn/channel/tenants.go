@@ -7,20 +7,21 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
-// tenants of a channel, as one look at all records finds them.
+// tenants of a channel, counted by their records.
 type tenants struct {
 	total int
 	// missing are those that don't have the offer.
 	missing names
-	// updated have the offer, and have ended their change.
+	// updated have the offer, and have finished their update.
 	updated int
-	// updating take a slot: they change, or may have begun to.
+	// updating take a slot: they are updating, or may have begun to.
 	updating names
-	// holding hold up the step: all of them but those that didn't begin and are tried again.
+	// holding are those of them that hold up the step: all but those that once didn't begin and
+	// are admitted again.
 	holding int
 	// broken by the offer.
 	broken names
-	// proved have the offer, were Ready before and with it, and aren't broken.
+	// proved have the offer, were Ready before, are Ready with it, and aren't broken.
 	proved int
 	// closed and frozen lack the offer, and wait for their window or the end of a freeze.
 	closed, frozen names
@@ -29,23 +30,23 @@ type tenants struct {
 
 	// first are those that rollout.first selects and that hold up all others.
 	first int
-	// base are those that a step's percentage is of; has those of them that have the offer
-	// or may have it; left those that can still get it, and are waited for.
+	// base are those of which a step's percentage is taken; has are those of them that have
+	// the offer, or were admitted; left are those that the step still waits for.
 	base, has, left int
-	// settled is when the last change to the offer was over.
+	// settled is when the last update to the offer ended.
 	settled time.Time
 
-	// changed: tenants were admitted, or admissions withdrawn.
+	// changed says that tenants were admitted, or admissions withdrawn.
 	changed bool
-	// ready to be admitted.
+	// ready are those that can be admitted now.
 	ready []candidate
-	// opens is when the next one that waits now can be admitted, where the step has room.
+	// opens is when the next of those that wait can be admitted, if the step has room.
 	opens time.Time
-	// again is when to look again.
+	// again is when Next has to be called again.
 	again time.Time
 }
 
-// look counts tenants, and ends the admissions that are over.
+// look counts tenants, and removes the admissions from s that don't matter any more.
 func look(u rules, s *State, records []Record, now time.Time) *tenants {
 	t := &tenants{total: len(records), broken: names{most: mostBroken}}
 	admissions := make(map[string]*Admission, len(s.Admitted))
@@ -81,7 +82,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	case a.Offer != s.Offer:
 		t.changed = a.withdraw(now) || t.changed
 	case state != maintenance.Open && now.Before(a.Until):
-		// It didn't begin while it could. Nobody waits for one that closes its window each time.
+		// It didn't begin in time. Others needn't wait for a tenant that closes its window each time.
 		a.Until, t.changed = now, true
 	}
 
@@ -127,7 +128,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 		}
 	}
 
-	// A tenant for which the offer changes nothing is in no step.
+	// A tenant for which the offer changes nothing is counted in no step.
 	if has && r.Before == "" {
 		return
 	}
@@ -146,8 +147,8 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 }
 
-// waitsForWindow reports whether a step still waits for a tenant in a state of its schedule.
-// Where a claim has moved its window since the offer began, it may do so again and again.
+// waitsForWindow reports whether a step still waits for a tenant whose schedule has a state.
+// A claim that has moved its window since the offer began may do so again and again.
 func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, now time.Time) bool {
 	moved := state == maintenance.Closed && !s.Since.IsZero() && r.Moved.After(s.Since)
 	if moved && s.patient(now) {
@@ -156,8 +157,8 @@ func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, n
 	return !moved || s.patient(now)
 }
 
-// patient reports whether tenants still hold up others before they begin: whoever may write
-// a claim may have rollout.first select it, and see to it that it never begins.
+// patient reports whether tenants that haven't begun still hold up others. Whoever may write
+// a claim may have rollout.first select it, and make sure that it never begins.
 func (s *State) patient(now time.Time) bool {
 	return s.Since.IsZero() || now.Before(s.Since.Add(windowsWithin))
 }
@@ -177,32 +178,32 @@ func (t *tenants) addUpdated(u rules, r *Record, underWay, broken, failing bool)
 	}
 }
 
-// room is how many more tenants the step allows to have the offer, beside those that first
-// selects.
+// room returns how many more tenants may have the offer in a step, beside those that
+// rollout.first selects.
 func (t *tenants) room(s step) int { return (t.base*s.percent+99)/100 - t.has }
 
-// over reports whether a step has nobody left to wait for but by its soak.
+// over reports whether a step waits for nothing but its soak.
 func (t *tenants) over(s step) bool {
 	return t.holding == 0 && t.first == 0 && (t.room(s) <= 0 || t.has > 0 && t.left == 0)
 }
 
-// soaked is when a step that is over has been watched for long enough.
+// soaked returns when the soak of a step ends.
 func (t *tenants) soaked(s step) time.Time { return t.settled.Add(s.soak) }
 
-// look says when to look again.
+// look has Next called again at a time, or earlier.
 func (t *tenants) look(at time.Time) { t.again = sooner(t.again, at) }
 
-// waits says when a tenant can be admitted that can't now.
+// waits notes when a tenant that has to wait can be admitted.
 func (t *tenants) waits(selected bool, until time.Time) {
 	if selected {
-		// It needs no room.
+		// It needs no room in the step.
 		t.look(until)
 	} else {
 		t.opens = sooner(t.opens, until)
 	}
 }
 
-// sooner is the earlier of two times; the zero time is none.
+// sooner returns the earlier of two times. The zero time stands for never.
 func sooner(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -60,8 +60,9 @@ func Compose(t tenant.Tenant) (Result, error) {
 	return r, nil
 }
 
-// AddRecord adds what the tenant's channel is to know of it, which stands in no table: the
-// phase follows from all that does.
+// AddRecord adds the ConfigMap with the tenant's record for its channel, if it has one. It isn't
+// in the table, because the record has the phase, which follows from all that is. why is the
+// reason for the phase.
 func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase, why string) error {
 	if t.Standing.Name == "" {
 		return nil
@@ -99,9 +100,9 @@ const (
 	stuckAfter      = 2 * time.Minute
 )
 
-// LooksAgainIn returns when to look again at a tenant that comes up for the first time, or
-// was changed just now, whether anything changes or not. It reports false for other tenants.
-// Crossplane's circuit breaker may keep changes from it, and then nothing else goes on.
+// LooksAgainIn returns how soon Crossplane has to call the function again for a tenant that is
+// being installed, or was changed just now, even if nothing changes. It reports false for other
+// tenants. Without it, such a tenant could stop where Crossplane's circuit breaker drops changes.
 func LooksAgainIn(t tenant.Tenant) (time.Duration, bool) {
 	if tenant.WasReady(t.Observed) {
 		return argocd.SettlesWithin, argocd.Settles(t)

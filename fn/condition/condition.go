@@ -15,7 +15,7 @@ type Condition struct {
 	True    bool
 	Reason  string
 	Message string
-	// Detail is the end of the message: what is in the way; "" where nothing is known.
+	// Detail is the end of the message, which says what is wrong; "" if nothing is known.
 	Detail string
 }
 
@@ -51,9 +51,9 @@ func (typ Of) No(reason, message, detail string) Condition {
 	return Condition{Type: string(typ), Reason: reason, Message: message, Detail: detail}
 }
 
-// Told returns the detail that the condition of a composite resource has behind a message; ""
-// for none. A detail that is told again as it is spares events for Crossplane's circuit breaker,
-// for which each change of the status counts as one.
+// Told returns the detail that follows a message in the condition of a composite resource; ""
+// for none. A detail that stays the same saves events: for Crossplane's circuit breaker, each
+// change of the status counts as one.
 func (typ Of) Told(xr wire.Struct, message string) string {
 	detail, ok := strings.CutPrefix(xr.Condition(string(typ)).Message, message+": ")
 	if !ok {

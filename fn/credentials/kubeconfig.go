@@ -74,8 +74,8 @@ func ReadVirtualKubeconfig(raw []byte) (*tenant.ClientCertificate, error) {
 	return c, nil
 }
 
-// expires returns when the first of some certificates in PEM expires; the zero time where
-// none can be read.
+// expires returns when the first certificate in some PEM files expires; the zero time if none
+// can be read.
 func expires(files ...[]byte) time.Time {
 	var first time.Time
 	for _, file := range files {

@@ -19,18 +19,19 @@ import (
 
 // Names of the requirements for a channel.
 const (
-	// requiredChannel begins that of what a channel says to all of its tenants.
+	// requiredChannel is the prefix for what a channel publishes for all of its tenants.
 	requiredChannel = "channel/"
-	// requiredAdmission begins that of what it says to this one. Crossplane 2.4 finds the
-	// composite resources that a changed object concerns by name, or by trying the selectors
-	// of all (composite/dependency/tracker.go): so an object by name wakes this tenant alone.
+	// requiredAdmission is the prefix for the admission of this tenant. It is required by name,
+	// so that a change of it has only this tenant reconciled: Crossplane 2.4 looks up the
+	// composite resources that require an object by name, and tries all label selectors
+	// (composite/dependency/tracker.go).
 	requiredAdmission = "admission/"
 )
 
-// channelName returns the channel of a tenant: the plan's or the claim's; "" for none.
+// channelName returns the channel that a tenant's plan names, or else its claim; "" for none.
 func channelName(a tenant.Accepted) string { return cmp.Or(a.Plan.Data.Channel, a.Spec.Channel) }
 
-// Gate returns what is known of the channel of a tenant that has a, or why nothing is.
+// Gate returns what is known of the channel that a names. If nothing is, its Problem says why.
 func Gate(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) tenant.Gate {
 	g, err := findChannel(req, r, a)
 	if err != nil && g.Problem == "" {
@@ -39,8 +40,9 @@ func Gate(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) tenan
 	return g
 }
 
-// findChannel returns what is known of the channel of a tenant that has a, and an error
-// where it can't be read.
+// findChannel returns what is known of the channel that a names. It returns ErrUnread if
+// Crossplane hasn't read the channel yet, and an error that names the field if there is no such
+// channel or it can't be used.
 func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) (tenant.Gate, error) {
 	g := tenant.Gate{Name: channelName(a)}
 	if g.Name == "" {
@@ -59,7 +61,7 @@ func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted
 	case !read:
 		return g, ErrUnread
 	case len(found) > 1:
-		return g, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that the channel has", field, names(found), channel.Label, g.Name)
+		return g, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that channel %[4]s has composed", field, names(found), channel.Label, g.Name)
 	case len(found) == 0:
 		all, read := wire.Required(req, requiredPlans, planAPIVersion, planKind)
 		if !read {
@@ -73,7 +75,7 @@ func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted
 		err = json.Unmarshal(data, &g.Published)
 	}
 	if err != nil || g.Published.Digest == "" {
-		return g, fmt.Errorf("%s: EnvironmentConfig %s is not what channel %s writes: see the channel's conditions", field, names(found), g.Name)
+		return g, fmt.Errorf("%s: EnvironmentConfig %s doesn't hold what channel %s writes: see the conditions of the channel", field, names(found), g.Name)
 	}
 	admission, _ := wire.RequiredObject(req, requiredAdmission+g.Name, "ConfigMap", secretsIn(a), tenant.AdmissionName(g.Name, r.XRName))
 	if of := admission.String("data", channel.AdmissionKey); of != "" {
@@ -85,7 +87,7 @@ func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted
 	return g, nil
 }
 
-// mayName returns an error where claims of a namespace may not name a channel.
+// mayName returns an error if claims of a namespace may not name a channel.
 func mayName(g tenant.Gate, namespace string) error {
 	ok, err := plan.Lists("spec.namespaces of channel "+g.Name, g.Published.Namespaces, namespace)
 	if err == nil && !ok {
@@ -94,8 +96,8 @@ func mayName(g tenant.Gate, namespace string) error {
 	return err
 }
 
-// possibleChannels says what to write in place of a channel that doesn't exist: those that
-// claims of a namespace may name.
+// possibleChannels returns the end of an error about a channel that doesn't exist: it lists the
+// channels that claims of a namespace may name.
 func possibleChannels(all []wire.Struct, namespace string) string {
 	var there []string
 	for _, s := range all {
@@ -105,7 +107,7 @@ func possibleChannels(all []wire.Struct, namespace string) string {
 		}
 	}
 	if slices.Sort(there); len(there) == 0 {
-		return "there is no channel: leave it out"
+		return "there is no channel to choose from: leave it out"
 	}
 	return "write one of " + strings.Join(slices.Compact(there), ", ")
 }

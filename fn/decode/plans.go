@@ -51,7 +51,7 @@ func chosenPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (plan.Plan, error)
 	return planOf(found)
 }
 
-// planOf decodes the plan that an EnvironmentConfig has; that of none is the built-in one.
+// planOf decodes the plan in an EnvironmentConfig. Without one, it returns the built-in plan.
 func planOf(s wire.Struct) (plan.Plan, error) {
 	p := plan.Plan{Name: cmp.Or(nameOf(s), plan.Default)}
 	field := "plan " + p.Name + ": data"
@@ -139,7 +139,7 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 	return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: write one of %s", what, strings.Join(there, ", "))
 }
 
-// labelled selects EnvironmentConfigs by labels; without labels, all.
+// labelled selects EnvironmentConfigs by labels. Without labels, it selects all.
 func labelled(labels map[string]string) *fnv1.ResourceSelector {
 	return &fnv1.ResourceSelector{
 		ApiVersion: planAPIVersion, Kind: planKind,
@@ -174,8 +174,8 @@ func plansFor(r tenant.Given, all []wire.Struct) []string {
 	return sets.List(names)
 }
 
-// Plans returns the plans that EnvironmentConfigs hold, by name, and the names of those that
-// can't be used; and the name of the plan of claims that name none, "" where several are that.
+// Plans returns the plans in EnvironmentConfigs by name, the names of plans that can't be used,
+// and the name of the default plan; "" if several plans have the label of the default plan.
 func Plans(all []wire.Struct) (usable map[string]plan.Plan, bad []string, byDefault string) {
 	usable = map[string]plan.Plan{}
 	defaults := sets.New[string]()

@@ -87,7 +87,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		return r, err
 	}
 	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) {
-		// A tenant keeps the channel that it has, and goes on without it if it is gone.
+		// A tenant keeps the channel that it has, even if that is for other namespaces now, or is gone.
 		return r, nil
 	}
 	if err == nil && r.Plan.Data.Channel == "" {
@@ -203,15 +203,16 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 	return len(r.Secrets) > 0
 }
 
-// contextWatched is the key of the pipeline's context that remembers between the calls of
-// one reconcile whether Crossplane watches what the function requires.
+// contextWatched is the key in the pipeline's context that remembers, from one call to the
+// next within a reconcile, whether Crossplane watches what the function requires.
 const contextWatched = "virtualargocd.io/watched"
 
 // Watched reports whether Crossplane watches the objects that the function requires, and
-// remembers it for the next call. No capability says so. But a Crossplane that watches
-// them (2.4 with realtime compositions) knows from the last reconcile which they are, and
-// has them in the first call of a reconcile; others look for them when the function has
-// asked, and call again. After a restart of Crossplane that takes one reconcile.
+// remembers it for the next call of the same reconcile. No capability tells. But a Crossplane
+// that watches them (2.4 with realtime compositions) knows them from the last reconcile, and
+// passes them in the first call of a reconcile. Others read them once the function has asked
+// for them, and call again. For the first reconcile after a restart of Crossplane, Watched
+// reports false.
 func Watched(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
 	before := req.GetContext().GetFields()
 	if was, called := before[contextWatched]; called {

@@ -83,8 +83,9 @@ func Input(s *structpb.Struct) (inputv1alpha1.Input, error) {
 	return inputFrom(s.AsMap())
 }
 
-// InputOf returns the function's input in a step of a Composition. It reports false for
-// another function's, and for one that has a mistake. A step without one has an empty one.
+// InputOf returns the function's input in a step of a Composition; an empty one for a step
+// without input. It reports false for the input of another function, and for one with a
+// mistake.
 func InputOf(step wire.Struct) (inputv1alpha1.Input, bool) {
 	given, err := wire.Object("input", step.Value("input"))
 	if err != nil || len(given) == 0 {

@@ -1,5 +1,5 @@
-// Package fingerprint has short names for what a platform offers: the same for what means the
-// same.
+// Package fingerprint returns digests of offers, plans and inputs. Those that mean the same
+// have the same digest.
 package fingerprint
 
 import (
@@ -11,12 +11,12 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-// length is how many hexadecimal digits a digest has. People read it in a column.
+// length is how many hexadecimal digits a digest has. It is short, because kubectl shows it in a
+// column.
 const length = 10
 
-// OfOffer returns the digest of an offer, and of what else of the platform's goes with it,
-// such as plans. It is the same for what means the same: the order of keys and white space don't
-// count.
+// OfOffer returns the digest of an offer and of what else is part of it, such as plans. The
+// order of keys, white space and empty objects outside of chart values don't change it.
 func OfOffer(offer v1alpha1.ChannelOffer, with ...any) (string, error) {
 	h := sha256.New()
 	for _, of := range append([]any{offer}, with...) {
@@ -24,7 +24,7 @@ func OfOffer(offer v1alpha1.ChannelOffer, with ...any) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("spec.offer: cannot be written as JSON: %w", err)
 		}
-		// Values are kept as they were written. In Go's maps their keys are sorted.
+		// Chart values are raw JSON. Decoding and encoding sorts their keys.
 		var decoded any
 		if err := json.Unmarshal(raw, &decoded); err != nil {
 			return "", fmt.Errorf("spec.offer: cannot be read as JSON: %w", err)
@@ -38,8 +38,8 @@ func OfOffer(offer v1alpha1.ChannelOffer, with ...any) (string, error) {
 	return hex.EncodeToString(h.Sum(nil))[:length], nil
 }
 
-// Of returns the digest of the settings of a plan, or of an input. What can't be written as
-// JSON, which nothing is that was decoded from it, has none.
+// Of returns the digest of a value, such as the data of a plan or an input; "" if it can't be
+// encoded as JSON.
 func Of(v any) string {
 	digest, err := OfOffer(v1alpha1.ChannelOffer{}, v)
 	if err != nil {
@@ -48,11 +48,11 @@ func Of(v any) string {
 	return digest
 }
 
-// free is the field with the values of charts, wherever it is. In these emptiness has a meaning.
+// free is the name of the fields with chart values, in which empty objects have a meaning.
 const free = "values"
 
-// withoutEmpty takes empty objects out of an object, such as a chart of which nothing is
-// offered, or a field that a release has added. In lists and in values of charts they stay.
+// withoutEmpty removes null and empty objects from an object, such as a chart of which nothing
+// is offered, or a new field of a release. In lists and in chart values they stay.
 func withoutEmpty(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {

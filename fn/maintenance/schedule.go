@@ -1,13 +1,13 @@
-// Package maintenance says when a change of the platform's may begin on a tenant: in its
-// time window, and not while it is frozen.
+// Package maintenance says when a platform change may begin for a tenant: in its maintenance
+// window, and not during a freeze.
 //
-// A window is a part of the day, past midnight or not, on the days of the week on which it
-// begins, in the window's own offset from UTC. A change begins in it, and no later than 15
-// minutes before its end. How long it takes isn't bounded. A window is 30 minutes long at
-// least. All of this is as in Gardener's maintenance.timeWindow.
+// A window is a part of the day, which may span midnight. It begins on certain days of the
+// week, at its own offset from UTC. A change begins in the window, at least 15 minutes before
+// its end. How long the change takes isn't limited. A window is at least 30 minutes long, and
+// shorter than a day. All of this is as in Gardener's maintenance.timeWindow.
 //
-// A freeze is until the beginning of a day. It has no begin, since whoever writes it means
-// now, and an end, so that no tenant stays behind for ever.
+// A freeze lasts until the beginning of a day. It begins at once, and always has an end, so
+// that no tenant stays behind forever.
 package maintenance
 
 import (
@@ -17,29 +17,31 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-// A Schedule says when changes may begin. The zero Schedule is all the time.
+// A Schedule says when platform changes may begin. The zero Schedule allows them at any time.
 type Schedule struct {
 	Window Window `json:"window,omitzero"`
-	// Thaws is the end of the freeze; the zero time for none.
+	// Thaws is the end of the freeze; the zero time for no freeze.
 	Thaws time.Time `json:"thaws,omitzero"`
-	// Reason of the freeze.
+	// Reason of the freeze, for messages.
 	Reason string `json:"reason,omitempty"`
 }
 
-// A State is whether changes may begin.
+// A State says whether changes may begin.
 type State int
 
 // States of a schedule.
 const (
-	// Open: they may.
+	// Open: they may begin.
 	Open State = iota
 	// Closed: the window isn't open.
 	Closed
-	// Frozen: there is a freeze, whatever the window.
+	// Frozen: there is a freeze, whether the window is open or not.
 	Frozen
 )
 
-// Parse reads a spec; nil is one with nothing in it. field is the path that errors name.
+// Parse returns the schedule of a spec. A nil spec is like an empty one. field is the path of
+// the spec, such as spec.maintenance; errors begin with the path of the field that is wrong,
+// and say what to write.
 func Parse(field string, spec *v1alpha1.MaintenanceSpec) (Schedule, error) {
 	if spec == nil {
 		return Schedule{}, nil
@@ -50,13 +52,13 @@ func Parse(field string, spec *v1alpha1.MaintenanceSpec) (Schedule, error) {
 	}
 	until, err := time.ParseInLocation(time.DateOnly, spec.Freeze.Until, w.zone())
 	if err != nil {
-		return Schedule{}, fmt.Errorf("%s.freeze.until: %.20q is no date: write the day from which changes may come again, such as 2027-01-10", field, spec.Freeze.Until)
+		return Schedule{}, fmt.Errorf("%s.freeze.until: %.20q is not a date: write the day from which changes may begin again, such as 2027-01-10", field, spec.Freeze.Until)
 	}
 	return Schedule{Window: w, Thaws: until, Reason: spec.Freeze.Reason}, nil
 }
 
-// At returns the state at a time, and when changes may begin: then where it is open, else
-// later.
+// At returns the state at a time, and when changes may begin: at that time if the state is
+// Open, otherwise later.
 func (s Schedule) At(now time.Time) (State, time.Time) {
 	if now.Before(s.Thaws) {
 		return Frozen, s.Window.Next(s.Thaws)
@@ -67,7 +69,7 @@ func (s Schedule) At(now time.Time) (State, time.Time) {
 	return Open, now
 }
 
-// Waits says what changes wait for at a time; "" where they may begin.
+// Waits returns a message that says what changes wait for at a time; "" if they may begin.
 func (s Schedule) Waits(now time.Time) string {
 	switch state, next := s.At(now); {
 	case state == Frozen && s.Reason != "":
@@ -75,7 +77,7 @@ func (s Schedule) Waits(now time.Time) string {
 	case state == Frozen:
 		return "is frozen until " + s.Thaws.Format(time.DateOnly)
 	case state == Closed:
-		return "waits for its window, " + next.In(s.Window.zone()).Format("Monday 2006-01-02 15:04 -0700")
+		return "waits for its maintenance window, " + next.In(s.Window.zone()).Format("Monday 2006-01-02 15:04 -0700")
 	}
 	return ""
 }

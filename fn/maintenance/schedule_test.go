@@ -40,17 +40,17 @@ func TestAt(t *testing.T) {
 	}{
 		"Nothing":      {"Without a spec changes may begin at all times.", nil, "2026-11-22 12:00:00 +0000", Open, "", ""},
 		"Empty":        {"So they may with an empty one.", &v1alpha1.MaintenanceSpec{}, "2026-11-22 12:00:00 +0000", Open, "", ""},
-		"Before":       {"It opens later that day.", sunday, "2026-11-22 20:59:59 +0000", Closed, "2026-11-22 22:00:00 +0100", "waits for its window, Sunday 2026-11-22 22:00 +0100"},
+		"Before":       {"It opens later that day.", sunday, "2026-11-22 20:59:59 +0000", Closed, "2026-11-22 22:00:00 +0100", "waits for its maintenance window, Sunday 2026-11-22 22:00 +0100"},
 		"Begin":        {"The begin belongs to it.", sunday, "2026-11-22 21:00:00 +0000", Open, "", ""},
 		"Midnight":     {"It is open past midnight, though Monday isn't one of its days.", sunday, "2026-11-23 00:30:00 +0100", Open, "", ""},
 		"LastBegin":    {"A change begins 15 minutes before its end at the latest.", sunday, "2026-11-23 02:44:59 +0100", Open, "", ""},
-		"TooLate":      {"Later it waits for a week.", sunday, "2026-11-23 02:45:00 +0100", Closed, "2026-11-29 22:00:00 +0100", "waits for its window, Sunday 2026-11-29 22:00 +0100"},
-		"OtherNight":   {"Sunday's first hours belong to Saturday's window.", sunday, "2026-11-22 01:00:00 +0100", Closed, "2026-11-22 22:00:00 +0100", "waits for its window, Sunday 2026-11-22 22:00 +0100"},
-		"EveryDay":     {"Without days it begins on each.", window("030000+0000", "040000+0000"), "2026-11-23 03:46:00 +0000", Closed, "2026-11-24 03:00:00 +0000", "waits for its window, Tuesday 2026-11-24 03:00 +0000"},
+		"TooLate":      {"Later it waits for a week.", sunday, "2026-11-23 02:45:00 +0100", Closed, "2026-11-29 22:00:00 +0100", "waits for its maintenance window, Sunday 2026-11-29 22:00 +0100"},
+		"OtherNight":   {"Sunday's first hours belong to Saturday's window.", sunday, "2026-11-22 01:00:00 +0100", Closed, "2026-11-22 22:00:00 +0100", "waits for its maintenance window, Sunday 2026-11-22 22:00 +0100"},
+		"EveryDay":     {"Without days it begins on each.", window("030000+0000", "040000+0000"), "2026-11-23 03:46:00 +0000", Closed, "2026-11-24 03:00:00 +0000", "waits for its maintenance window, Tuesday 2026-11-24 03:00 +0000"},
 		"OwnOffset":    {"Days are those of the window's offset: in UTC this one begins on Saturday.", window("020000+0900", "040000+0900", "Sun"), "2026-11-21 17:00:00 +0000", Open, "", ""},
 		"WestOfUTC":    {"And this one on Monday.", window("220000-0800", "235959-0800", "Sun"), "2026-11-23 06:00:00 +0000", Open, "", ""},
 		"TwoOffsets":   {"Begin and end may have different ones.", window("220000+0100", "220000+0000", "Sun"), "2026-11-22 22:44:59 +0100", Open, "", ""},
-		"SeveralDays":  {"The next of its days is taken.", window("080000+0000", "090000+0000", "Mon", "Wed"), "2026-11-23 12:00:00 +0000", Closed, "2026-11-25 08:00:00 +0000", "waits for its window, Wednesday 2026-11-25 08:00 +0000"},
+		"SeveralDays":  {"The next of its days is taken.", window("080000+0000", "090000+0000", "Mon", "Wed"), "2026-11-23 12:00:00 +0000", Closed, "2026-11-25 08:00:00 +0000", "waits for its maintenance window, Wednesday 2026-11-25 08:00 +0000"},
 		"Frozen":       {"A freeze ends when its day begins.", frozen(&v1alpha1.MaintenanceSpec{}, "2027-01-10", ""), "2027-01-09 23:59:59 +0000", Frozen, "2027-01-10 00:00:00 +0000", "is frozen until 2027-01-10"},
 		"Thawed":       {"On that day changes may begin.", frozen(&v1alpha1.MaintenanceSpec{}, "2027-01-10", ""), "2027-01-10 00:00:00 +0000", Open, "", ""},
 		"FrozenWindow": {"After it, in the window. 2027-01-10 is a Sunday.", frozen(window("220000+0100", "030000+0100", "Sun"), "2027-01-10", "year end"), "2026-12-27 22:30:00 +0100", Frozen, "2027-01-10 22:00:00 +0100", "is frozen until 2027-01-10: year end"},
@@ -82,16 +82,16 @@ func TestParseRefuses(t *testing.T) {
 		spec *v1alpha1.MaintenanceSpec
 		want string
 	}{
-		"NoBegin":     {window("", "030000+0100"), `spec.maintenance.timeWindow.begin: "" is no time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100`},
-		"NoOffset":    {window("220000+0100", "030000"), `spec.maintenance.timeWindow.end: "030000" is no time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100`},
-		"Hour24":      {window("240000+0000", "030000+0000"), `spec.maintenance.timeWindow.begin: "240000+0000" is no time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100`},
-		"TooShort":    {window("220000+0100", "222959+0100"), "spec.maintenance.timeWindow: from 220000+0100 to 222959+0100 is shorter than 30m0s: write a later end, or no window for all hours"},
-		"Empty":       {window("220000+0100", "220000+0100"), "spec.maintenance.timeWindow: from 220000+0100 to 220000+0100 is shorter than 30m0s: write a later end, or no window for all hours"},
-		"Day":         {window("220000+0100", "030000+0100", "Sun", "Sunday"), `spec.maintenance.days[1]: "Sunday" is no day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun`},
+		"NoBegin":     {window("", "030000+0100"), `spec.maintenance.timeWindow.begin: "" is not a time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100`},
+		"NoOffset":    {window("220000+0100", "030000"), `spec.maintenance.timeWindow.end: "030000" is not a time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100`},
+		"Hour24":      {window("240000+0000", "030000+0000"), `spec.maintenance.timeWindow.begin: "240000+0000" is not a time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100`},
+		"TooShort":    {window("220000+0100", "222959+0100"), "spec.maintenance.timeWindow: from 220000+0100 to 222959+0100 is shorter than 30m0s: write a later end, or leave timeWindow out for all hours"},
+		"Empty":       {window("220000+0100", "220000+0100"), "spec.maintenance.timeWindow: from 220000+0100 to 220000+0100 is shorter than 30m0s: write a later end, or leave timeWindow out for all hours"},
+		"Day":         {window("220000+0100", "030000+0100", "Sun", "Sunday"), `spec.maintenance.days[1]: "Sunday" is not a day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun`},
 		"DaysAlone":   {&v1alpha1.MaintenanceSpec{Days: []v1alpha1.Weekday{"Sun"}}, "spec.maintenance.days: there is no time window: write spec.maintenance.timeWindow, too"},
-		"NoEnd":       {frozen(&v1alpha1.MaintenanceSpec{}, "", ""), `spec.maintenance.freeze.until: "" is no date: write the day from which changes may come again, such as 2027-01-10`},
-		"NoSuchDate":  {frozen(&v1alpha1.MaintenanceSpec{}, "2027-02-30", ""), `spec.maintenance.freeze.until: "2027-02-30" is no date: write the day from which changes may come again, such as 2027-01-10`},
-		"WholeMoment": {frozen(&v1alpha1.MaintenanceSpec{}, "2027-01-10T00:00:00Z", ""), `spec.maintenance.freeze.until: "2027-01-10T00:00:00Z" is no date: write the day from which changes may come again, such as 2027-01-10`},
+		"NoEnd":       {frozen(&v1alpha1.MaintenanceSpec{}, "", ""), `spec.maintenance.freeze.until: "" is not a date: write the day from which changes may begin again, such as 2027-01-10`},
+		"NoSuchDate":  {frozen(&v1alpha1.MaintenanceSpec{}, "2027-02-30", ""), `spec.maintenance.freeze.until: "2027-02-30" is not a date: write the day from which changes may begin again, such as 2027-01-10`},
+		"WholeMoment": {frozen(&v1alpha1.MaintenanceSpec{}, "2027-01-10T00:00:00Z", ""), `spec.maintenance.freeze.until: "2027-01-10T00:00:00Z" is not a date: write the day from which changes may begin again, such as 2027-01-10`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse("spec.maintenance", tc.spec)

@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// shortest is how long a window is at least, and lastBegin how long before its end a
-	// change begins at the latest. Gardener's users know both.
+	// shortest is the least length of a window, and lastBegin is how long before its end the
+	// last change begins. Both are as in Gardener.
 	shortest  = 30 * time.Minute
 	lastBegin = 15 * time.Minute
 
 	secondsOfDay = 24 * 60 * 60
 )
 
-// A Window is a part of some days of the week. The zero Window is all the time.
+// A Window is a part of some days of the week. The zero Window is always open.
 type Window struct {
-	// Begin of the window in seconds of the day, and how many it is open for changes to
-	// begin; 0 for a window that is always open.
+	// Begin of the window in seconds from the beginning of the day, and for how many seconds
+	// changes may begin; with Open 0, the window is always open.
 	Begin int64 `json:"begin,omitempty"`
 	Open  int64 `json:"open,omitempty"`
-	// Offset from UTC of the window's days, in seconds.
+	// Offset of the window's days from UTC, in seconds.
 	Offset int64 `json:"offset,omitempty"`
-	// Days on which it begins, one bit each, Sunday the lowest.
+	// Days on which it begins, as bits: Sunday is the lowest, 1.
 	Days uint8 `json:"days,omitempty"`
 }
 
-// every day of the week.
+// every is all days of the week.
 const every = 1<<7 - 1
 
-// weekdays by their names in the API.
+// weekdays has the days by their names in the API.
 var weekdays = map[v1alpha1.Weekday]time.Weekday{
 	"Sun": time.Sunday, "Mon": time.Monday, "Tue": time.Tuesday, "Wed": time.Wednesday,
 	"Thu": time.Thursday, "Fri": time.Friday, "Sat": time.Saturday,
 }
 
-// parseWindow reads the window of a spec. field is the spec's path.
+// parseWindow returns the window of a spec. field is the path of the spec.
 func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 	if spec.TimeWindow == nil {
 		if len(spec.Days) > 0 {
@@ -58,7 +58,7 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 		length += 24 * time.Hour
 	}
 	if length < shortest {
-		return Window{}, fmt.Errorf("%s.timeWindow: from %s to %s is shorter than %s: write a later end, or no window for all hours", field, spec.TimeWindow.Begin, spec.TimeWindow.End, shortest)
+		return Window{}, fmt.Errorf("%s.timeWindow: from %s to %s is shorter than %s: write a later end, or leave timeWindow out for all hours", field, spec.TimeWindow.Begin, spec.TimeWindow.End, shortest)
 	}
 	_, offset := begin.Zone()
 	w := Window{
@@ -69,7 +69,7 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 	for i, name := range spec.Days {
 		day, ok := weekdays[name]
 		if !ok {
-			return Window{}, fmt.Errorf("%s.days[%d]: %.20q is no day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun", field, i, name)
+			return Window{}, fmt.Errorf("%s.days[%d]: %.20q is not a day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun", field, i, name)
 		}
 		w.Days |= 1 << day
 	}
@@ -82,13 +82,13 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 func timeOfDay(field, text string) (time.Time, error) {
 	t, err := time.Parse("150405-0700", text)
 	if err != nil {
-		return t, fmt.Errorf("%s: %.20q is no time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100", field, text)
+		return t, fmt.Errorf("%s: %.20q is not a time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100", field, text)
 	}
 	return t, nil
 }
 
-// Next returns when a change may begin: at a time itself where the window is open then,
-// else when it opens next.
+// Next returns when a change may begin: at the given time if the window is open then,
+// otherwise when it opens next.
 func (w Window) Next(at time.Time) time.Time {
 	if w.Open == 0 {
 		return at
@@ -109,9 +109,9 @@ func (w Window) Next(at time.Time) time.Time {
 			return at
 		}
 	}
-	// It is no window that a spec can have.
+	// Specs can't have such a window.
 	return at
 }
 
-// zone is the window's own.
+// zone returns the time zone of the window's offset.
 func (w Window) zone() *time.Location { return time.FixedZone("", int(w.Offset)) }

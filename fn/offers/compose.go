@@ -13,7 +13,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// compose puts what the channel tells its tenants, and its memory, into the response.
+// compose adds the channel's objects to the response: what it publishes, its admissions that
+// are in force, and its memory.
 func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now time.Time) error {
 	p := c.published(r.State)
 	composed := map[string]resource.Object{}
@@ -69,7 +70,7 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now ti
 	return nil
 }
 
-// published is what the channel says to all of its tenants in a state.
+// published returns what the channel tells all of its tenants in a state.
 func (c *request) published(s channel.State) tenant.Published {
 	p := tenant.Published{
 		Digest: c.digest, Offer: c.spec.Offer, With: c.with, Namespaces: c.spec.Namespaces, Paused: c.spec.Paused, Halted: s.Halted != nil,

@@ -41,21 +41,21 @@ const (
 	compositionKind       = "Composition"
 )
 
-// errUnread says that Crossplane hasn't looked up yet what decides about the channel.
+// errUnread says that Crossplane hasn't read the required resources yet.
 var errUnread = errors.New("what the channel depends on is not read yet")
 
-// A request is what is given of a channel.
+// A request is a decoded request for a channel.
 type request struct {
 	name      string
 	secretsIn string
 	spec      v1alpha1.ChannelSpec
 	records   []channel.Record
-	// inputs of all Compositions, and their fingerprints by step of a Composition.
+	// inputs of all Compositions, and their digests by "Composition/step".
 	inputs  []inputv1alpha1.Input
 	inputOf map[string]string
-	// mistakes are the plans and Compositions that can't be used as they are now.
+	// mistakes names the plans and Compositions that can't be used as they are now.
 	mistakes []string
-	// with is what goes with the offer, and digest that of both.
+	// with is what is part of the offer beside its content, and digest that of the whole offer.
 	with   tenant.With
 	digest string
 	memory memory
@@ -64,19 +64,20 @@ type request struct {
 // memory is what a channel remembers.
 type memory struct {
 	State channel.State `json:"state"`
-	// Published is what its tenants were told last.
+	// Published is what the channel published last.
 	Published tenant.Published `json:"published"`
-	// Inputs are the fingerprints of the inputs that go with the offer, by step of a Composition.
+	// Inputs are the digests of the inputs that are part of the offer, by "Composition/step".
 	Inputs map[string]string `json:"inputs,omitempty"`
-	// LabelsAt is when the tenants' records have the labels that rollout.first looks at.
+	// LabelsAt is when the tenants' records have the labels that rollout.first selects by.
 	LabelsAt time.Time `json:"labelsAt,omitzero"`
 }
 
-// decode returns what is given of a channel; nil where not even its name can be used.
+// decode decodes a request. It returns nil with an error if the channel's name or the input
+// can't be used, and what it has decoded so far with any other error.
 func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 	c := &request{name: xr.String("metadata", "name")}
 	if c.name == "" || len(validation.IsValidLabelValue(c.name)) > 0 {
-		return nil, fmt.Errorf("metadata.name: %.80q can't be the value of a label, which claims' channels are found by: write a shorter name", c.name)
+		return nil, fmt.Errorf("metadata.name: %.80q can't be the value of a label, by which claims find their channel: write a name of at most 63 characters", c.name)
 	}
 	in, err := requests.Input(req.GetInput())
 	if err != nil {
@@ -101,8 +102,8 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 	return c, err
 }
 
-// remembered returns what the channel remembers. Where its state is lost, it goes on from
-// what the records say, and from what it has published.
+// remembered returns what the channel remembers. If its state is lost, that is only what it
+// has published.
 func remembered(req *fnv1.RunFunctionRequest) memory {
 	observed := req.GetObserved().GetResources()
 	m := memory{}
@@ -117,8 +118,7 @@ func remembered(req *fnv1.RunFunctionRequest) memory {
 	return m
 }
 
-// spec reads what the platform wants of the channel. An XR has fields of Crossplane's beside
-// ours.
+// spec decodes the channel's spec, without the fields that Crossplane adds to it.
 func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 	all, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
@@ -137,8 +137,8 @@ func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 	return s, wire.Strict("spec", ours, &s)
 }
 
-// setRecords reads the records of the channel's tenants. One that can't be read is of a
-// tenant that writes it again.
+// setRecords reads the records of the channel's tenants, sorted by tenant. It ignores records
+// that can't be read: their tenants write them again.
 func (c *request) setRecords(found []wire.Struct) {
 	for _, s := range found {
 		if s.String("metadata", "labels", channel.Label) != c.name || s.String("metadata", "namespace") != c.secretsIn {
@@ -153,8 +153,8 @@ func (c *request) setRecords(found []wire.Struct) {
 	c.records = slices.CompactFunc(c.records, func(a, b channel.Record) bool { return a.Tenant == b.Tenant })
 }
 
-// setInputs reads the function's inputs in all Compositions. One that has a mistake leaves the
-// one before in its place, which its tenants keep: a mistake is no other offer.
+// setInputs reads the function's inputs in all Compositions. While one has a mistake, the
+// input before the mistake stays part of the offer: its tenants keep that one, too.
 func (c *request) setInputs(compositions []wire.Struct) {
 	inputs := map[string]inputv1alpha1.Input{}
 	c.inputOf = map[string]string{}
@@ -167,7 +167,7 @@ func (c *request) setInputs(compositions []wire.Struct) {
 			at := name + "/" + step.String("step")
 			was, had := c.memory.Inputs[at]
 			in, ours := requests.InputOf(step)
-			// In another kind's Composition a step without an input is another function's.
+			// In a Composition of another kind, a step without an input belongs to another function.
 			ours = ours && (kind == v1alpha1.Kind || in.Kind != "")
 			switch {
 			case ours && (!had || mistake("input", tenant.Given{Input: in}) == nil):
@@ -185,7 +185,8 @@ func (c *request) setInputs(compositions []wire.Struct) {
 	}
 }
 
-// setPlans reads the plans. While one has a mistake, the one before goes with the offer.
+// setPlans reads the plans. While one has a mistake, the plan before the mistake stays part of
+// the offer.
 func (c *request) setPlans(environments []wire.Struct) {
 	plans, bad, byDefault := requests.Plans(environments)
 	c.with.Plans, c.with.DefaultPlan = map[string]string{}, cmp.Or(byDefault, c.memory.Published.DefaultPlan)
@@ -203,15 +204,15 @@ func (c *request) setPlans(environments []wire.Struct) {
 	}
 }
 
-// refuses reports whether no tenant can have a plan.
+// refuses reports whether a plan is refused with each of the inputs.
 func (c *request) refuses(p plan.Plan) bool {
 	return len(c.inputs) > 0 && !slices.ContainsFunc(c.inputs, func(in inputv1alpha1.Input) bool {
 		return mistake("plan ", tenant.Given{Input: in, Plan: p}) == nil
 	})
 }
 
-// mistake returns the error of the smallest claim with what the platform gives, where it begins
-// with whose mistake it is.
+// mistake returns the error that an empty claim gets with a plan, an input and an offer, if it
+// begins with a prefix, such as "plan ", that says whose mistake it is; nil otherwise.
 func mistake(whose string, g tenant.Given) error {
 	g.XRName, g.Claim = "a", tenant.Claim{Namespace: "a", Name: "a"}
 	_, err := resolve.Tenant(g)
@@ -221,7 +222,8 @@ func mistake(whose string, g tenant.Given) error {
 	return nil
 }
 
-// check refuses what no tenant can have. What a single one can't have is said there.
+// check returns an error for a spec that no tenant can have. What only some tenants can't have
+// is reported on these tenants.
 func (c *request) check() error {
 	if _, err := plan.Lists("spec.namespaces", c.spec.Namespaces, ""); err != nil {
 		return err
@@ -238,7 +240,8 @@ func (c *request) check() error {
 	return nil
 }
 
-// require asks Crossplane for what decides about a channel.
+// require asks Crossplane for the tenants' records, and for all EnvironmentConfigs and
+// Compositions.
 func require(rsp *fnv1.RunFunctionResponse, c *request) {
 	all := func(apiVersion, kind, namespace string, labels map[string]string) *fnv1.ResourceSelector {
 		s := &fnv1.ResourceSelector{

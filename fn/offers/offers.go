@@ -1,9 +1,10 @@
-// Package offers is a channel's side of a rollout: it reads the records of the channel's
-// tenants, decides who gets the offer now, and composes what tells them.
+// Package offers answers requests for channels: it reads the records of a channel's tenants,
+// has package channel decide which tenants get the offer now, composes the objects that tell
+// them, and writes the channel's status.
 //
-// What all tenants are to know stands in one EnvironmentConfig, whose changes wake all of
-// them. Whom the channel admits has an object of its own, which wakes that tenant alone,
-// and the channel's state stands in another that no tenant reads.
+// What all tenants have to know is in one EnvironmentConfig: each change of it has all of
+// them reconciled. Each admission is in a ConfigMap of its own, which has only that tenant
+// reconciled. The channel's state is in another ConfigMap, which no tenant reads.
 package offers
 
 import (
@@ -22,15 +23,16 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// Is reports whether a request is about a channel. The kind tells, whatever the API group:
-// a Composition can have the same input for both kinds, and tools replace that of all.
+// Is reports whether a request is about a channel, by its kind, in any API group. The input
+// doesn't tell: the Compositions of both kinds may have the same one.
 func Is(req *fnv1.RunFunctionRequest) bool {
 	return wire.Of(req.GetObserved().GetComposite().GetResource()).String("kind") == v1alpha1.ChannelKind
 }
 
-// Answer puts into the response what becomes of a channel. A mistake in the channel leaves
-// all that is composed as it is: its tenants keep what they have, and nobody is admitted any
-// more once the admissions have ended.
+// Answer writes a channel's composed resources, status, conditions and events into the
+// response. If the channel has a mistake, Answer returns it and makes the response fatal, so
+// that everything composed stays as it is: tenants keep what they have, and none is admitted
+// any more once the present admissions have ended.
 func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now time.Time) error {
 	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
 	c, err := decode(req, xr)
@@ -50,7 +52,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now tim
 	now = now.UTC().Truncate(time.Second)
 	was := c.memory.State
 	if was.Halted != nil && c.sameOffer() {
-		// A plan or an input has changed, which need not have to do with the halt.
+		// A plan or an input has changed, which may have nothing to do with the halt.
 		was.Offer, was.Percent = c.digest, 0
 	}
 	if len(c.records) > 0 && !slices.Equal(channel.Labels(c.spec.Rollout), c.memory.Published.Labels) {
@@ -75,7 +77,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now tim
 	return fail(rsp, report(rsp, xr, c, r))
 }
 
-// sameOffer reports whether only what goes with the offer has changed, if anything.
+// sameOffer reports whether the offer has changed only in its plans and inputs.
 func (c *request) sameOffer() bool {
 	return c.memory.State.Offer != c.digest && fingerprint.Of(c.memory.Published.Offer) == fingerprint.Of(c.spec.Offer)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// report puts the channel's status, its conditions and the events of their changes into the
-// response.
+// report writes the channel's status, its conditions, and events for changed conditions into
+// the response.
 func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel.Result) error {
 	is := v1alpha1.ChannelStatus{Offer: c.digest, Step: new(int64(r.Step)), Percent: new(int64(r.State.Percent)), Tenants: r.Tenants}
 	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
@@ -32,7 +32,7 @@ func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel
 	rsp.Desired.Composite.Resource, rsp.Desired.Composite.Ready = s, fnv1.Ready_READY_TRUE
 	accepted := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, True: true, Reason: v1alpha1.ReasonAccepted, Message: "The channel's spec is in use"}
 	if len(c.mistakes) > 0 {
-		accepted.Message += ", with what was before of what has a mistake: " + strings.Join(slices.Compact(c.mistakes), ", ")
+		accepted.Message += ". These have mistakes, and their previous versions are part of the offer: " + strings.Join(slices.Compact(c.mistakes), ", ")
 	}
 	for _, is := range append([]channel.Condition{accepted}, r.Conditions...) {
 		setCondition(rsp, is)
@@ -58,8 +58,8 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c channel.Condition) {
 	set(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetComposite()
 }
 
-// refuse reports a channel that can't be used. Crossplane changes nothing then, so the other
-// conditions stay as they are.
+// refuse reports a channel that can't be used. Crossplane then changes nothing, so refuse
+// repeats the other conditions.
 func refuse(rsp *fnv1.RunFunctionResponse, xr wire.Struct, err error) {
 	is := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
 	setCondition(rsp, is)

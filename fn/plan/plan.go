@@ -63,8 +63,8 @@ func (c Plan) IsFor(namespace string) (bool, error) {
 	return Lists(c.At("namespaces"), c.Data.Namespaces, namespace)
 }
 
-// Lists reports whether a field that lists namespaces and patterns has a namespace. An empty list has every namespace, and the
-// empty namespace is in every list.
+// Lists reports whether a namespace is in a list of namespaces and patterns. Every namespace is in an empty list, and the empty
+// namespace is in every list. It returns an error that names the field if the list is too long or has an invalid entry.
 func Lists(field string, patterns []string, namespace string) (bool, error) {
 	if len(patterns) > maxNamespaces {
 		return false, fmt.Errorf("%s: has %d entries: write %d at most", field, len(patterns), maxNamespaces)

@@ -7,10 +7,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// channelOfClaim refuses another channel than that of the plan.
+// channelOfClaim refuses a channel other than the plan's.
 func channelOfClaim(g tenant.Given) error {
 	if own, plans := g.Spec.Channel, g.Plan.Data.Channel; own != "" && plans != "" && own != plans {
-		return fmt.Errorf("spec.channel: channel %s is set by plan %s: leave it out, or choose another plan", plans, g.Plan.Name)
+		return fmt.Errorf("spec.channel: %.80q is not possible, because plan %s sets channel %s: leave it out, or choose another plan", own, g.Plan.Name, plans)
 	}
 	return nil
 }

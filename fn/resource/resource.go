@@ -129,7 +129,7 @@ func NewObject(t tenant.Tenant, composed, config string, ready objectv1alpha2.Re
 var ReadyOnceCreated = objectv1alpha2.Readiness{Policy: objectv1alpha2.ReadinessPolicySuccessfulCreate}
 
 // Observer composes an Object that observes an existing object, and never changes it. The
-// provider looks at it every --poll, or each half minute while it isn't ready.
+// provider observes it every --poll, or every 30 seconds while it isn't ready.
 func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Readiness, of corev1.ObjectReference) Object {
 	o := NewObject(t, composed, config, ready)
 	o.Spec.ManagementPolicies = xpv1.ManagementPolicies{xpv1.ManagementActionObserve}
@@ -140,9 +140,9 @@ func Observer(t tenant.Tenant, composed, config string, ready objectv1alpha2.Rea
 	}}
 }
 
-// Watched has the provider look at an Object in a virtual cluster as soon as it changes.
-// That is for what the proxy watches in the provider's place: a watch of the provider's own
-// keeps all objects of a kind in its memory, and a tenant makes as many as it likes.
+// Watched has the provider observe an Object in a virtual cluster as soon as it changes. Use it
+// only for what the proxy watches in place of the provider: a watch by the provider itself
+// would keep all objects of a kind in its memory, and a tenant can create as many as it likes.
 func Watched(o Object) Object {
 	o.Typed.(*objectv1alpha2.Object).Spec.Watch = true
 	return o

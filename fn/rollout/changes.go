@@ -14,14 +14,15 @@ import (
 )
 
 const (
-	// mostNames is how many of the values or bounds that change a message names, and maxName how
-	// much of a name, in bytes.
+	// mostNames is how many of the values or bounds that change a message names. maxName is how
+	// many bytes of a name it has.
 	mostNames = 5
 	maxName   = 100
 )
 
-// changes says what a tenant gets that waits for it, for those who wait; "" where nobody
-// knows. Of values and bounds it tells the names alone.
+// changes returns the end of a message, which says what would change in a tenant from one
+// decision to another; "" if one of them is nil, or nothing would. Of values and bounds it has
+// only the names.
 func changes(now, then *tenant.Decision) string {
 	if now == nil || then == nil || unaffected(now, then) {
 		return ""
@@ -55,7 +56,7 @@ func changes(now, then *tenant.Decision) string {
 	return "; would change: " + strings.Join(out, ", ")
 }
 
-// differing returns the paths of what isn't the same in both, sorted.
+// differing returns the sorted paths of the values that aren't the same in a and b.
 func differing(a, b values.Values) []string {
 	var out []string
 	for _, path := range append(values.Leaves(a), values.Leaves(b)...) {
@@ -69,7 +70,7 @@ func differing(a, b values.Values) []string {
 	return slices.Compact(out)
 }
 
-// fields of an object, as JSON has them.
+// fields returns the fields of an object as in JSON.
 func fields(v any) values.Values {
 	out := values.Values{}
 	if raw, err := json.Marshal(v); err == nil {
@@ -78,7 +79,7 @@ func fields(v any) values.Values {
 	return out
 }
 
-// policies are the rules of the tenant's NetworkPolicies, by name.
+// policies returns the specs of the tenant's NetworkPolicies, by name.
 func policies(d *tenant.Decision) values.Values {
 	out := values.Values{}
 	for _, p := range d.Bounds.NetworkPolicies {
@@ -87,7 +88,7 @@ func policies(d *tenant.Decision) values.Values {
 	return out
 }
 
-// few returns the first of some names, and how many others there are.
+// few returns the first of the names, and how many others there are.
 func few(names []string) string {
 	var out []string
 	for _, name := range names[:min(mostNames, len(names))] {

@@ -12,7 +12,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// RecordOf returns what a tenant's channel knew of it last; the zero Record for nothing.
+// RecordOf returns the record that was written last for a tenant; the zero Record if there is
+// none that can be read.
 func RecordOf(o tenant.Observed) channel.Record {
 	r := channel.Record{}
 	if json.Unmarshal([]byte(o.Composed[tenant.ChannelRecord].String("data", channel.RecordKey)), &r) != nil {
@@ -21,8 +22,8 @@ func RecordOf(o tenant.Observed) channel.Record {
 	return r
 }
 
-// GoesBackTo returns the version of the chart argo-cd to which a tenant goes back from one that
-// hasn't proved itself there, where its channel offers it; "" for none.
+// GoesBackTo returns the version of the chart argo-cd to which a tenant may go back if its
+// channel offers that, because the one that it has hasn't proved itself there; "" for none.
 func GoesBackTo(r channel.Record, g tenant.Gate) string {
 	if g.Name == "" || !r.Unproved(g.Published.Proved.Duration) {
 		return ""
@@ -30,7 +31,7 @@ func GoesBackTo(r channel.Record, g tenant.Gate) string {
 	return r.ArgoCD
 }
 
-// Record returns what a tenant's channel is to know of it, when it is seen in a phase, and why.
+// Record returns the new record of a tenant, whose phase and the reason for it are given.
 func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
@@ -57,17 +58,17 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	back := release.TakenBack(t)
 	switch {
 	case back != "":
-		// What runs is what was before the offer.
+		// The offer has been rolled back.
 		return r.See(v1alpha1.PhaseDegraded, back, now)
 	case changing && (release.Differs(t.Composed(tenant.VClusterRelease), t.VirtualCluster) || release.Differs(t.Composed(tenant.ArgoCDRelease), t.ArgoCD)):
-		// What is observed is about what was before the offer.
+		// What is observed is still about the time before the offer.
 		return r
 	}
 	return r.See(phase, why, now)
 }
 
-// labels returns those of the claim with some keys. Crossplane copies a claim's labels to the
-// composite resource.
+// labels returns the claim's labels with the given keys. Crossplane copies a claim's labels to
+// the composite resource.
 func labels(xr wire.Struct, keys []string) map[string]string {
 	var out map[string]string
 	for _, key := range keys {

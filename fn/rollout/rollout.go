@@ -1,7 +1,7 @@
-// Package rollout decides when a tenant gets a change. No other package delays changes. What a
-// claim changes it gets at once. What the platform changes, which is the offer of its channel,
-// its plan and the function's input, it gets together: in its turn where it has a channel, and
-// in its maintenance window.
+// Package rollout decides when a tenant gets a change. No other package delays changes. A
+// tenant gets changes of its claim at once. It gets platform changes, which are those of its
+// channel's offer, its plan and the function's input, together: in its maintenance window,
+// and with a channel in its turn.
 package rollout
 
 import (
@@ -17,21 +17,23 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// A Moment is what the answer depends on, beside what was accepted and what is asked for.
+// A Moment is what Next depends on, beside what was accepted and what is asked for.
 type Moment struct {
 	Now time.Time
-	// Gate is what is known of the channel of what is asked for.
+	// Gate is what is known of the channel that is asked for.
 	Gate tenant.Gate
-	// Record is what the tenant's channel knew of it last.
+	// Record is the tenant's last record.
 	Record channel.Record
 	// Installed reports whether something of the tenant runs.
 	Installed bool
-	// Decide decides about the tenant by what it may have.
+	// Decide returns the decision about the tenant if it has the given spec, plan, input and
+	// offer.
 	Decide func(tenant.Accepted) (*tenant.Decision, error)
 }
 
-// Next returns what a tenant is to have now, of what was accepted for it, nil for nothing,
-// and what is asked for; and where it then stands with what the platform offers.
+// Next returns what a tenant gets now, and its state in its channel. was is what was accepted
+// for it before, nil for nothing. asked is what its claim asks for, with the current plan and
+// input.
 func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepted, tenant.Standing) {
 	s := tenant.Standing{Schedule: schedule(asked), Asked: was == nil || !equal(windowOf(was.Spec), windowOf(asked.Spec))}
 	s.Name = m.Gate.Name
@@ -43,7 +45,7 @@ func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepte
 		next = begin(asked, m, &s)
 	case m.Gate.Problem != "":
 		next = kept(*was, asked)
-		s.Message = m.Gate.Problem + "; the tenant keeps what it has of the platform's"
+		s.Message = m.Gate.Problem + "; the tenant keeps the offer, the plan and the input that it has"
 	default:
 		next = inTurn(*was, asked, m, &s)
 	}
@@ -51,8 +53,8 @@ func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepte
 	return next, s
 }
 
-// schedule says when the platform's changes may reach a tenant. What can't be used of it is
-// refused elsewhere, and counts for nothing here.
+// schedule returns when platform changes may reach a tenant. It ignores maintenance that can't
+// be parsed: package policy refuses that.
 func schedule(a tenant.Accepted) maintenance.Schedule {
 	s, _ := maintenance.Parse("", a.Plan.Data.Maintenance)
 	own, _ := maintenance.Parse("", a.Spec.Maintenance)
@@ -65,11 +67,11 @@ func schedule(a tenant.Accepted) maintenance.Schedule {
 	return s
 }
 
-// windowOf is what a claim says that decides when it gets the platform's changes.
+// windowOf returns those fields of a claim that decide when it gets platform changes.
 func windowOf(a tenant.Ask) any { return []any{a.Channel, a.Plan, a.Maintenance} }
 
-// kept returns what a tenant has that takes its claim's changes, and nothing of the
-// platform's. Where the claim names another plan, it has that as it is now.
+// kept returns what a tenant has if it takes its claim's changes and no platform changes. A
+// plan that the claim newly names is as it is now.
 func kept(was, asked tenant.Accepted) tenant.Accepted {
 	keep := asked
 	keep.Input, keep.Offer = was.Input, was.Offer
@@ -79,10 +81,10 @@ func kept(was, asked tenant.Accepted) tenant.Accepted {
 	return keep
 }
 
-// alone is for a tenant without a channel: it gets what the platform changes in its window.
+// alone is Next for a tenant without a channel: it gets platform changes in its window.
 func alone(was *tenant.Accepted, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted {
 	waits := s.Schedule.Waits(m.Now)
-	// A claim that leaves its channel has changed that itself.
+	// A claim that leaves its channel does so by its own change.
 	if was == nil || waits == "" || was.Spec.Channel != asked.Spec.Channel {
 		return asked
 	}
@@ -99,15 +101,15 @@ func alone(was *tenant.Accepted, asked tenant.Accepted, m Moment, s *tenant.Stan
 	return keep
 }
 
-// begin is for a tenant of a channel for which nothing was accepted, or of which that is
-// lost.
+// begin is Next for a tenant of a channel for which nothing was accepted, or for which the
+// record of that is lost.
 func begin(asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted {
 	p := m.Gate.Published
 	s.Offer, s.Labels = p.Digest, p.Labels
 	v := p.Gate(m.Gate.Admission).Decide(channel.Facts{New: !m.Installed, Accepted: m.Record.Accepted, Schedule: s.Schedule}, m.Now)
 	content, known := p.Content(v.Offer)
 	if !known && m.Installed {
-		// What it had is lost, and nobody else knows: it goes on with what all others have.
+		// What it had is lost: it gets the last complete offer, which the others have.
 		if v.Offer = p.Complete.Digest; v.Offer == "" {
 			v.Offer = p.Digest
 		}
@@ -120,15 +122,15 @@ func begin(asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted 
 	return asked
 }
 
-// inTurn is for a tenant of a channel: it gets what the platform changes when the channel
-// admits it.
+// inTurn is Next for a tenant of a channel: it gets platform changes when the channel admits
+// it.
 func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted {
 	p := m.Gate.Published
 	s.Offer, s.Labels = p.Digest, p.Labels
 	keep, offered := kept(was, asked), asked
 	offered.Offer = tenant.Offer{Channel: m.Gate.Name, Digest: p.Digest, ChannelOffer: p.Offer}
 	ofPlan, ofInput := p.Covers(asked.Plan.Name, asked.Spec.Plan != "", fingerprint.Of(asked.Plan.Data), fingerprint.Of(asked.Input))
-	// What the claim itself has changed, or nobody, needs no offer.
+	// A plan or input that only the claim has changed, or nobody, needn't be part of the offer.
 	ofPlan = ofPlan || equal(keep.Plan, asked.Plan)
 	ofInput = ofInput || equal(keep.Input, asked.Input)
 	has := was.Offer.Digest
@@ -138,7 +140,7 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 	now, then, ok := m.decide(keep, offered)
 	s.UpdateAvailable = true
 	if !ofPlan || !ofInput {
-		s.Message = "channel " + m.Gate.Name + " doesn't offer yet what the platform has changed in " + what(ofPlan, ofInput) + changes(now, then)
+		s.Message = "waits until channel " + m.Gate.Name + " offers the change of " + what(ofPlan, ofInput) + changes(now, then)
 		return keep
 	}
 	s.Unaffected = ok && unaffected(now, then)
@@ -150,9 +152,9 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 		return keep
 	}
 	if now != nil && then == nil {
-		// The tenant is no worse off for what it is offered.
+		// A bad offer must not harm the tenant.
 		_, err := m.Decide(offered)
-		s.Message = "can't have what is offered: " + err.Error()
+		s.Message = "can't use the offer: " + err.Error()
 		return keep
 	}
 	s.Took, s.UpdateAvailable = true, false
@@ -169,8 +171,8 @@ func what(ofPlan, ofInput bool) string {
 	return "the plan and the function's input"
 }
 
-// decide returns what follows from what a tenant has, and from what it may have; nil for
-// what can't be had. It reports whether both can.
+// decide returns the decisions about what a tenant has, and about what it would take; nil for
+// one that is refused. It reports whether neither is.
 func (m Moment) decide(keep, take tenant.Accepted) (now, then *tenant.Decision, ok bool) {
 	now, err := m.Decide(keep)
 	if err != nil {
@@ -183,20 +185,20 @@ func (m Moment) decide(keep, take tenant.Accepted) (now, then *tenant.Decision, 
 	return now, then, now != nil && then != nil
 }
 
-// unaffected reports whether two decisions are about the same tenant but for what they say
-// to people.
+// unaffected reports whether two decisions are equal except for VersionsHeld, which is only
+// shown.
 func unaffected(now, then *tenant.Decision) bool {
 	a, b := *now, *then
 	a.VersionsHeld, b.VersionsHeld = nil, nil
 	return reflect.DeepEqual(a, b)
 }
 
-// same reports whether the platform's part of two is the same.
+// same reports whether plan, input and offer are the same.
 func same(a, b tenant.Accepted) bool {
 	return equal(a.Plan, b.Plan) && equal(a.Input, b.Input) && equal(a.Offer, b.Offer)
 }
 
-// equal compares as JSON: of chart values there are several forms in memory.
+// equal compares as JSON, because chart values have several forms in memory.
 func equal(a, b any) bool {
 	x, err := json.Marshal(a)
 	y, err2 := json.Marshal(b)

@@ -95,28 +95,28 @@ func TestNext(t *testing.T) {
 		"ClaimChanges":    {"A claim's own change is taken at once.", new(with()), with(version("1.1.0")), tenant.Gate{}, with(version("1.1.0")), ""},
 		"PlatformChanges": {"Without a channel or a window so is the platform's.", new(with()), with(input("1.1.0")), tenant.Gate{}, with(input("1.1.0")), ""},
 		"Open":            {"So is it while the window is open.", new(with(window(open))), with(window(open), input("1.1.0")), tenant.Gate{}, with(window(open), input("1.1.0")), ""},
-		"Closed":          {"While it is closed, the platform's change waits.", new(with(window(closed))), with(window(closed), input("1.1.0")), tenant.Gate{}, with(window(closed)), "waits for its window"},
-		"ClosedPlan":      {"Also that of a plan.", new(with(window(closed))), with(window(closed), plans(1)), tenant.Gate{}, with(window(closed)), "waits for its window"},
+		"Closed":          {"While it is closed, the platform's change waits.", new(with(window(closed))), with(window(closed), input("1.1.0")), tenant.Gate{}, with(window(closed)), "waits for its maintenance window"},
+		"ClosedPlan":      {"Also that of a plan.", new(with(window(closed))), with(window(closed), plans(1)), tenant.Gate{}, with(window(closed)), "waits for its maintenance window"},
 		"ClosedClaim":     {"The claim's own doesn't.", new(with(window(closed))), with(window(closed), named("large")), tenant.Gate{}, with(window(closed), named("large")), ""},
-		"ClosedBoth":      {"Of both the claim's is taken.", new(with(window(closed))), with(window(closed), input("1.1.0"), named("large")), tenant.Gate{}, with(window(closed), named("large")), "waits for its window"},
+		"ClosedBoth":      {"Of both the claim's is taken.", new(with(window(closed))), with(window(closed), input("1.1.0"), named("large")), tenant.Gate{}, with(window(closed), named("large")), "waits for its maintenance window"},
 		"Unaffected":      {"A change that changes nothing for the tenant is taken at any time.", new(with(window(frozen), version("1.2.0"))), with(window(frozen), version("1.2.0"), input("1.1.0")), tenant.Gate{}, with(window(frozen), version("1.2.0"), input("1.1.0")), ""},
 		"Frozen":          {"A freeze says why.", new(with(window(frozen))), with(window(frozen), input("1.1.0")), tenant.Gate{}, with(window(frozen)), "is frozen until 2026-01-10: year end; would change: chart argo-cd 1.0.0 to 1.1.0"},
 
-		"New":           {"A new tenant gets what was complete last.", nil, with(in("stable")), gate(first, nil), with(in("stable"), offer("2.0.1")), "begins with the offer that was complete last"},
+		"New":           {"A new tenant gets what was complete last.", nil, with(in("stable")), gate(first, nil), with(in("stable"), offer("2.0.1")), "begins with the last complete offer"},
 		"NewFirst":      {"Where nothing was, it gets what is offered.", nil, with(in("stable")), gate(one, nil), with(in("stable"), offer("2.0.1")), ""},
 		"Waits":         {"Without an admission a tenant waits.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(two, nil), with(in("stable"), offer("2.0.1")), "waits for its turn; would change: chart argo-cd 2.0.1 to 2.0.2"},
 		"Admitted":      {"With one it takes the offer.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(two, admission(two)), with(in("stable"), offer("2.0.2")), ""},
 		"AdmittedOther": {"One to another offer is none.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(two, admission(one)), with(in("stable"), offer("2.0.1")), "waits for its turn"},
-		"AdmittedLate":  {"Not outside of its window.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(in("stable"), window(closed)), gate(two, admission(two)), with(in("stable"), offer("2.0.1"), window(closed)), "waits for its window"},
+		"AdmittedLate":  {"Not outside of its window.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(in("stable"), window(closed)), gate(two, admission(two)), with(in("stable"), offer("2.0.1"), window(closed)), "waits for its maintenance window"},
 		"Pinned":        {"A claim that names the version itself takes the offer at once.", new(with(in("stable"), offer("2.0.1"), version("3.0.0"))), with(in("stable"), version("3.0.0")), gate(two, nil), with(in("stable"), offer("2.0.2"), version("3.0.0")), ""},
 		"OwnChange":     {"A claim that names the version now has all that is offered.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), version("3.0.0")), gate(first, nil), with(in("stable"), offer("2.0.2"), version("3.0.0")), ""},
 		"Enters":        {"A tenant that had no channel keeps what it has.", new(with()), with(in("stable")), gate(one, nil), with(in("stable")), "waits for its turn"},
 		"Leaves":        {"One that leaves its channel has changed that itself.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(window(closed)), tenant.Gate{}, with(window(closed)), ""},
 		"Deleted":       {"Without the channel that it had a tenant keeps what it has.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0"), version("3.0.0")), tenant.Gate{Name: "stable", Problem: "channel stable doesn't exist"}, with(in("stable"), offer("2.0.1"), version("3.0.0")), "doesn't exist"},
-		"PlanUnseen":    {"A plan's edit that the channel hasn't seen waits.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(one, nil), with(in("stable"), offer("2.0.1")), "doesn't offer yet what the platform has changed in the plan"},
-		"InputUnseen":   {"So does the input's.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0")), gate(one, nil), with(in("stable"), offer("2.0.1")), "changed in the function's input"},
+		"PlanUnseen":    {"A plan's edit that the channel hasn't seen waits.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the plan"},
+		"InputUnseen":   {"So does the input's.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0")), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the function's input"},
 		"PlanWaits":     {"One that it has seen waits for its turn.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(planEdited, nil), with(in("stable"), offer("2.0.1")), "waits for its turn"},
-		"Impossible":    {"What a tenant can't have doesn't harm it.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(bad, admission(bad)), with(in("stable"), offer("2.0.1")), "can't have what is offered: channel stable: spec.offer.argocd.chartVersion: bad"},
+		"Impossible":    {"What a tenant can't have doesn't harm it.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(bad, admission(bad)), with(in("stable"), offer("2.0.1")), "can't use the offer: channel stable: spec.offer.argocd.chartVersion: bad"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, s := Next(tc.was, tc.asked, Moment{Now: testNow, Gate: tc.gate, Decide: decide})
@@ -191,7 +191,7 @@ func TestSchedule(t *testing.T) {
 	if got := s.Waits(testNow); got != "is frozen until 2026-01-05" {
 		t.Errorf("the plan's freeze holds for claims with a window, got %q", got)
 	}
-	if got := s.Waits(time.Date(2026, 1, 5, 3, 0, 0, 0, time.UTC)); !strings.HasPrefix(got, "waits for its window") {
+	if got := s.Waits(time.Date(2026, 1, 5, 3, 0, 0, 0, time.UTC)); !strings.HasPrefix(got, "waits for its maintenance window") {
 		t.Errorf("the claim's window replaces the plan's, got %q", got)
 	}
 	a.Spec.Maintenance = frozen

@@ -62,8 +62,8 @@ func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condit
 	return s
 }
 
-// certificatesExpireAt returns the end of the virtual cluster's certificates. While its
-// kubeconfig can't be read, the one from before stays in use.
+// certificatesExpireAt returns when the virtual cluster's certificates expire. While its
+// kubeconfig can't be read, the previous one stays in use, and so does this time.
 func certificatesExpireAt(t tenant.Tenant) string {
 	if c := t.Observed.Published; c != nil && !c.Expires.IsZero() {
 		return c.Expires.UTC().Format(time.RFC3339)
@@ -71,8 +71,8 @@ func certificatesExpireAt(t tenant.Tenant) string {
 	return t.Observed.XR.String("status", "vcluster", "certificatesExpireAt")
 }
 
-// rollsOut reports whether the core isn't ready for a change that is being rolled
-// out, or was just now, and for nothing else.
+// rollsOut reports whether a change that is being rolled out, or was just now, is the only
+// reason why the core isn't ready.
 func rollsOut(t tenant.Tenant, core []condition.Condition) bool {
 	o := t.Observed.Composed
 	if o[tenant.VClusterRelease].Current() && o[tenant.ArgoCDRelease].Current() && !argocd.Settles(t) {
@@ -102,8 +102,8 @@ func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Pha
 	}
 }
 
-// readyAt returns when the tenant became Ready for the first time. Crossplane's condition
-// says it at the reconcile after that, and the status remembers it.
+// readyAt returns when the tenant became Ready for the first time, in RFC 3339; "" before that.
+// Crossplane's condition has the time at the next reconcile, and the status keeps it.
 func readyAt(t tenant.Tenant) string {
 	xr := t.Observed.XR
 	at := xr.String("status", "readyAt")
@@ -168,8 +168,8 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 	return "Argo CD is ready"
 }
 
-// why says what the tenant's channel is to know of a tenant in a phase: its message, and while a
-// change is rolled out only what is in the way.
+// why returns the reason for the phase that goes into the tenant's record: the message of the
+// status, but while a change is rolled out only what keeps it from going on.
 func why(s v1alpha1.Status, core []condition.Condition) string {
 	if s.Phase != v1alpha1.PhaseUpdating {
 		return s.Message

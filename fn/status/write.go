@@ -70,7 +70,8 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) err
 	return nil
 }
 
-// updateEvents tell of what the platform offers, once, and of what the tenant takes of it.
+// updateEvents adds an event when a platform change becomes available, and one when the tenant
+// takes it.
 func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
 	s := t.Standing
 	switch {
@@ -81,9 +82,9 @@ func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
 	}
 }
 
-// Rests reports whether a tenant that has been written is ready, as it was before, has no
-// change that is refused, and has Crossplane's attention: its circuit breaker drops changes
-// of a tenant that has had too many.
+// Rests reports whether a tenant, whose response is written, is and was Ready, has no refused
+// change, and isn't throttled by Crossplane, whose circuit breaker drops changes of a tenant
+// that has too many.
 func Rests(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) bool {
 	return rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE && t.Refused == nil &&
 		v1alpha1.Phase(t.Observed.XR.String("status", "phase")) == v1alpha1.PhaseReady &&

@@ -24,10 +24,10 @@ type Accepted struct {
 	Offer   Offer               `json:"channel,omitzero"`
 }
 
-// acceptedVersion is the newest version of the format. This function reads that one and those
-// before it, and writes the first that has all that was accepted, so that older functions can
-// go on with tenants that use nothing new. A new field needs a higher version, so that no older
-// function ignores it.
+// acceptedVersion is the newest version of the format. The function reads it and all earlier
+// ones, and writes the earliest one that has all fields that are needed, so that older functions
+// can go on with tenants that use nothing new. A new field needs a higher version, so that no
+// older function ignores it.
 const (
 	acceptedVersion = 2
 	withoutChannel  = 1
@@ -57,7 +57,7 @@ func (a Accepted) JSON() ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// usesChannel reports whether there is anything of channels or maintenance in it.
+// usesChannel reports whether a field about channels or maintenance is set.
 func (a Accepted) usesChannel() bool {
 	return a.Offer.Channel != "" || a.Spec.Channel != "" || a.Plan.Data.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Data.Maintenance != nil
 }

@@ -76,7 +76,7 @@ type Names struct {
 	AcceptedSecret string
 	// ValuesSecret has the chart values that come from Secrets.
 	ValuesSecret string
-	// ChannelRecord is the ConfigMap with what the tenant's channel is to know of it.
+	// ChannelRecord is the ConfigMap with the tenant's record for its channel.
 	ChannelRecord string
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster. With its
 	// prefix, no name of an XR makes it one of the platform's.
@@ -92,13 +92,13 @@ type Names struct {
 // It depends only on the hostname, so that one tenant at most can have it.
 func HostnameRecord(hostname string) string { return "vargo-host-" + hashOf(hostname) }
 
-// AdmissionName is the name of the object by which a channel admits a tenant to its offer.
-// Each channel has its own, since a tenant may move from one to another.
+// AdmissionName returns the name of the ConfigMap by which a channel admits a tenant to its
+// offer. It differs between channels, since a tenant may move from one to another.
 func AdmissionName(channel, xrName string) string {
 	return "vargo-admission-" + hashOf(channel+"/"+xrName)
 }
 
-// ChannelState is the name of the object in which a channel keeps its state.
+// ChannelState returns the name of the ConfigMap in which a channel keeps its state.
 func ChannelState(channel string) string { return "vargo-channel-" + hashOf(channel) }
 
 // Composed returns the name of a composed resource of the tenant.
@@ -172,7 +172,7 @@ const (
 	Workloads      = "argocd-workloads"
 	AcceptedSecret = "accepted"
 	Usage          = "usage"
-	// ChannelRecord is what the tenant's channel is to know of it.
+	// ChannelRecord is the tenant's record for its channel.
 	ChannelRecord = "channel-record"
 
 	Bootstrap     = "bootstrap"

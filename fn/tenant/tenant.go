@@ -19,7 +19,7 @@ type Tenant struct {
 	Observed Observed
 	// Accepted is what the decision was made from, as JSON.
 	Accepted []byte
-	// Standing is where the tenant stands with what the platform offers.
+	// Standing is the state of the tenant in its channel.
 	Standing Standing
 	// Refused is the mistake in the claim, the plan or the input that keeps them from being
 	// accepted; nil for none.

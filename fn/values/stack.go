@@ -121,7 +121,7 @@ func (s *Stack) Field(path ...string) (field string, of Owner) {
 	return at + ", built in", BuiltIn
 }
 
-// Each returns the values at a path in the order of the layers that have one.
+// Each returns the values at a path, one for each layer that has one, lowest precedence first.
 func (s *Stack) Each(path ...string) []Setting {
 	var out []Setting
 	for _, l := range s.layers {
@@ -132,8 +132,8 @@ func (s *Stack) Each(path ...string) []Setting {
 	return out
 }
 
-// Last returns the value at a path of the layer with the highest precedence; a Setting
-// without a value where no layer has one.
+// Last returns the value at a path from the layer with the highest precedence; a Setting
+// without a value if no layer has one.
 func (s *Stack) Last(path ...string) Setting {
 	if each := s.Each(path...); len(each) > 0 {
 		return each[len(each)-1]

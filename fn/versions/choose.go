@@ -25,7 +25,7 @@ type version struct {
 	list   string
 	// running is the version that was seen running; "" for none.
 	running string
-	// back are the versions to which the tenant can go back from that; "" for none.
+	// back are the lower versions to which the tenant can go back; "" for none.
 	back []string
 	// free reports whether a claim may name any version where the plan lists none.
 	free bool
@@ -36,8 +36,8 @@ type version struct {
 
 // Resolve chooses the versions of a tenant. A version that the claim doesn't name is the
 // platform's or, where the tenant can't go there, the nearest one that it can: never one
-// below what runs, and of Kubernetes at most the next minor version. From a version of argo-cd
-// that hasn't proved itself there, it goes back.
+// below what runs, and of Kubernetes at most the next minor version. Only from a version of
+// argo-cd that hasn't proved itself there may the tenant go back.
 func Resolve(p *tenant.Decision, r tenant.Given) error {
 	in := r.Platform
 	listed := r.Plan.Data.Versions
@@ -47,8 +47,8 @@ func Resolve(p *tenant.Decision, r tenant.Given) error {
 		input: r.Offer.Or(r.Offer.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
 	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion,
 		input: r.Offer.Or(r.Offer.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
-	// Helm installs an earlier argo-cd as it installs a later one. An earlier vcluster or Kubernetes
-	// may not read what a later one has stored.
+	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
+	// Kubernetes may not be able to read what a later one has stored.
 	argocd.back = []string{r.Running.ArgoCDWanted, r.GoesBackTo}
 	for _, v := range []*version{vcluster, argocd, kubernetes} {
 		if err := v.choose(r.Plan); err != nil {
@@ -97,8 +97,8 @@ func (v *version) choose(c plan.Plan) (err error) {
 	return fmt.Errorf("%s: plan %s doesn't allow %s: %s", v.claim, c.Name, v.chosen, v.possible())
 }
 
-// hold keeps the platform's version from being below the one that runs, or the lowest to which
-// the tenant can go back. It returns a message where it would be.
+// hold replaces a platform's version that is lower than the one that runs, or than the lowest
+// to which the tenant can go back. It returns a message if it did.
 func (v *version) hold() string {
 	least, message := v.running, "%s stays at %s, which runs: the platform's version, %s, is lower"
 	for _, back := range v.back {

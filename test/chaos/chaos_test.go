@@ -12,17 +12,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/diagnose"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
 )
 
-// keep leaves what a run that failed has made in place, to look at.
+// keep leaves everything in place after a run that failed, for inspection.
 var keep = os.Getenv("E2E_KEEP") != ""
 
-// TestChaos makes the runs of those seeds that have failed once, and RUNS more, each on the cluster of the run before. With SEED it makes
-// the run of that seed alone.
+// TestChaos does the runs of seeds that have failed once, and RUNS more, each on the cluster of the run before. With SEED, it does only the
+// run of that seed.
 func TestChaos(t *testing.T) {
 	createNamespace(t.Context(), t)
 	all, good := seedsOf(t), 0
@@ -50,13 +51,13 @@ func seedsOf(t *testing.T) []uint64 {
 	}
 	out := tenants.seeds()
 	for range number(t, "RUNS", byDefault) {
-		// Short enough to be written down by hand.
+		// Short enough to copy by hand.
 		out = append(out, 1+rand.Uint64N(999_999))
 	}
 	return out
 }
 
-// play makes the run of a seed. It reports whether nothing is left of it.
+// play does the run of a seed. It reports whether nothing is left of the run.
 func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
 	s := schedule.New(seed, tenants.options())
 	fmt.Print(s)
@@ -69,12 +70,14 @@ func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
 			t.Fatal(err)
 		}
 	}
+	createChannel(ctx, t, s.Offer)
 	r := newRun(t, s)
 	observing, stop := context.WithCancel(ctx)
 	observer := sync.WaitGroup{}
 	observer.Go(func() { r.observe(observing) })
 	r.take(ctx)
-	r.await(ctx, tenants.readyWithin(), "All tenants are as wanted", r.untrue)
+	// A tenant whose admission ended because the offer was edited is admitted to the next offer only after Settle.
+	r.await(ctx, tenants.readyWithin()+channel.Settle, "All tenants are as wanted", r.untrue)
 	stop()
 	observer.Wait()
 	if err := r.lost(); err != nil {
@@ -89,7 +92,8 @@ func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
 	return r.await(ctx, tenants.goneWithin(), "Nothing is left", func(ctx context.Context) []string { return r.remains(ctx, before) })
 }
 
-// remains deletes all claims and, once their tenants are gone, the plans, and says what there is that there wasn't before.
+// remains deletes all claims and, once their tenants are gone, the channel and the plans. It returns what exists that didn't exist before the
+// run.
 func (r *chaosRun) remains(ctx context.Context, before inventory.Listing) []string {
 	for name := range r.Wanted() {
 		if err := remove(ctx, name); err != nil {
@@ -103,6 +107,9 @@ func (r *chaosRun) remains(ctx context.Context, before inventory.Listing) []stri
 	if len(left) > 0 {
 		return []string{fmt.Sprintf("%d objects of tenants, such as %s", len(left), left[0].Name)}
 	}
+	if err := removeChannel(ctx); err != nil {
+		return []string{err.Error()}
+	}
 	for plan := range r.Plans {
 		if err := removePlan(ctx, plan); err != nil {
 			return []string{err.Error()}
@@ -112,11 +119,11 @@ func (r *chaosRun) remains(ctx context.Context, before inventory.Listing) []stri
 	if err != nil {
 		return []string{err.Error()}
 	}
-	// Its pods are other ones by now.
+	// Its pods may have been replaced.
 	return inventory.Diff(before.UnnamedPods(crossplane), after.UnnamedPods(crossplane))
 }
 
-// dump writes the state of the cluster down.
+// dump writes the state of the cluster to a directory.
 func dump(ctx context.Context, t *testing.T, seed uint64) {
 	t.Helper()
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("virtual-argocd-chaos-%d-%s", seed, time.Now().Format("150405")))

@@ -1,11 +1,12 @@
 //go:build e2e
 
-// Package chaos brings tenants up, changes and deletes them while parts of the platform are killed, paused and slowed at moments that
-// follow from a seed. After each run every tenant must be as was asked for last, and of deleted ones nothing may be left.
+// Package chaos creates, changes and deletes tenants while parts of the platform are killed, paused and slowed, at times that follow from a
+// seed. Some tenants are in a channel, whose offer changes. After each run, every tenant must be as its claim asked for last and have what its
+// channel offers, and nothing may be left of deleted tenants.
 //
 //	make chaos                 5 runs with simulated virtual clusters
-//	make chaos REAL=1          a run with real ones
-//	make chaos SEED=7          the run of a seed that was printed, once again
+//	make chaos REAL=1          a run with real virtual clusters
+//	make chaos SEED=7          the run of a printed seed again
 package chaos
 
 import (
@@ -24,14 +25,14 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
-// realParts says that virtual clusters are real ones.
+// realParts says that providers and virtual clusters are real.
 var realParts = os.Getenv("REAL") != ""
 
 var (
 	host *kube.Cluster
 	// tenants are what the runs are about.
 	tenants world
-	// machine is what the embedded cluster runs on, and pods are the cluster's.
+	// machine is the one that the embedded cluster runs on, and pods are those of the cluster.
 	machine parts.Machine
 	pods    *parts.Pods
 )
@@ -55,7 +56,7 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Only an embedded cluster has parts that a test may kill.
+	// A test may kill parts of an embedded cluster only.
 	options.Kubeconfig, options.Tests, options.SimulatedProviders = "", true, !realParts
 	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
 	c, err := platform.Ensure(ctx, options)
@@ -85,7 +86,7 @@ func run(m *testing.M) (int, error) {
 	return m.Run(), nil
 }
 
-// number reads a variable of the environment.
+// number reads an environment variable.
 func number(t *testing.T, name string, byDefault uint64) uint64 {
 	t.Helper()
 	v := os.Getenv(name)

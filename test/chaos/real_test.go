@@ -22,18 +22,18 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
-// realClusters are virtual clusters and providers that run in pods.
+// realClusters is the world of virtual clusters and providers that run in pods.
 type realClusters struct {
 	dialer *kube.Dialer
 
 	mu sync.Mutex
-	// marks are objects in virtual clusters, by tenant.
+	// marks are the UIDs of marks in virtual clusters, by tenant.
 	marks map[string]types.UID
 }
 
 func newReal(ctx context.Context) (*realClusters, error) {
 	r := &realClusters{dialer: kube.NewDialer(host), marks: map[string]types.UID{}}
-	// It finds out now how Services are reached, while nothing is disturbed.
+	// The dialer finds out how to reach Services while nothing is disturbed yet.
 	conn, err := r.dialer.DialContext(ctx, "tcp", "kubernetes.default.svc:443")
 	if err != nil {
 		return nil, err
@@ -41,14 +41,14 @@ func newReal(ctx context.Context) (*realClusters, error) {
 	return r, conn.Close()
 }
 
-// Kubernetes of virtual clusters stays as it is: one build serves the host and them.
+// options has no versions of Kubernetes, because there is only one build of it, for the host and for virtual clusters.
 func (*realClusters) options() schedule.Options {
 	return schedule.Options{Tenants: 2, Length: 6 * time.Minute, Plans: plans, ArgoCD: []string{"9.3.6", "9.3.7"}}
 }
 
 func (*realClusters) seeds() []uint64 { return nil }
 
-// A machine with two cores brings tenants up at once, and Helm waits five minutes for what is in vain.
+// readyWithin is long, because all tenants come up at once on two cores, and Helm waits for five minutes for what can't become ready.
 func (*realClusters) readyWithin() time.Duration { return 15 * time.Minute }
 func (*realClusters) goneWithin() time.Duration  { return 6 * time.Minute }
 
@@ -56,7 +56,7 @@ func (*realClusters) provider(p schedule.Part) parts.Part {
 	return labelled("pkg.crossplane.io/provider", string(p))
 }
 
-// of a tenant the pod of its control plane, or in place of the volume the program that alone reads and writes it.
+// of returns the pod of the tenant's control plane, or for its volume the program in the pod that reads and writes the volume.
 func (*realClusters) of(p schedule.Part, claim string, _ func() string) parts.Part {
 	program := ""
 	if p == schedule.Volume {

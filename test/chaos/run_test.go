@@ -28,24 +28,26 @@ type chaosRun struct {
 
 	mu   sync.Mutex
 	kept *check.Kept
-	// last are the objects of all tenants, as seen last, and ids the names of all composite resources that were seen.
+	// last has the objects of all tenants as they were last seen, and ids the names of all composite resources that were seen.
 	last []check.Object
 	ids  map[string]bool
-	// stopped are claims with a workload that is stopped.
+	// stopped has the claims with a stopped workload.
 	stopped map[string]string
+	// troubles of tenants so far.
+	troubles *check.Troubles
 }
 
 func newRun(t *testing.T, s schedule.Schedule) *chaosRun {
 	t.Helper()
-	return &chaosRun{Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{}}
+	return &chaosRun{Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{}, troubles: check.NewTroubles()}
 }
 
-// say logs something with the moment of the run.
+// say logs something with the time since the run began.
 func (r *chaosRun) say(format string, args ...any) {
 	fmt.Printf("%6.1fs  %s\n", time.Since(r.began).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// take takes all steps of the schedule, and returns when everything goes on again.
+// take takes all steps of the schedule, and returns when no part is disturbed any more.
 func (r *chaosRun) take(ctx context.Context) {
 	running := sync.WaitGroup{}
 	for _, steps := range r.Of() {
@@ -71,7 +73,7 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// foundWithin is how long is looked for a part that doesn't run, since it was killed or its tenant comes up.
+// foundWithin is how long a step looks for a part that doesn't run, because it was killed or its tenant is being created.
 const foundWithin = 5 * time.Second
 
 // disturb disturbs a part of the platform.
@@ -86,7 +88,7 @@ func (r *chaosRun) disturb(ctx context.Context, s schedule.Step) {
 			return
 		}
 		if s.For > 0 {
-			// What is found late, or was killed by another step, is disturbed for the rest of the time.
+			// A part that is found late, or was killed by another step, is disturbed for the rest of the time.
 			s.For -= time.Since(began)
 		}
 		if time.Since(first) > foundWithin || s.For < 0 || ctx.Err() != nil {
@@ -99,7 +101,7 @@ func (r *chaosRun) disturb(ctx context.Context, s schedule.Step) {
 // observe notes what tenants have, until ctx is done.
 func (r *chaosRun) observe(ctx context.Context) {
 	for ; ctx.Err() == nil; pause(ctx, time.Second) {
-		// What can't be read now is read later.
+		// What can't be read now is read the next time.
 		_ = r.look(ctx)
 	}
 }
@@ -112,6 +114,7 @@ func (r *chaosRun) look(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	r.kept.See(now)
+	r.troubles.See(now, time.Now())
 	r.last = now
 	var ready []string
 	for _, o := range now {
@@ -122,13 +125,13 @@ func (r *chaosRun) look(ctx context.Context) error {
 	}
 	r.mu.Unlock()
 	for _, id := range ready {
-		// A virtual cluster that doesn't answer gets its mark later.
+		// A virtual cluster that doesn't answer gets its mark the next time.
 		_ = tenants.mark(ctx, id)
 	}
 	return nil
 }
 
-// idOf returns the name of the composite resource of a claim, as far as it was seen; "" for none.
+// idOf returns the name of the composite resource of a claim; "" if none was seen.
 func (r *chaosRun) idOf(claim string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -158,12 +161,24 @@ func (r *chaosRun) await(ctx context.Context, within time.Duration, what string,
 	}
 }
 
-// untrue says what isn't as wanted of all tenants.
+// untrue returns what isn't as wanted, for all tenants and the channel.
 func (r *chaosRun) untrue(ctx context.Context) (out []string) {
-	wanted, values := r.Wanted(), r.PlanValues()
+	c, err := readChannel(ctx)
+	if err == nil {
+		err = r.resume(ctx, c)
+	}
+	if err != nil {
+		return []string{err.Error()}
+	}
+	wanted, values, members := r.Wanted(), r.PlanValues(), 0
 	existing := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(wanted)) {
-		id, problems, err := r.untrueOf(ctx, name, check.Wanted{Spec: wanted[name], PlanValue: values[wanted[name].Plan]})
+		if wanted[name].InChannel {
+			members++
+		}
+		id, problems, err := r.untrueOf(ctx, name, check.Wanted{
+			Spec: wanted[name], PlanValue: values[wanted[name].Plan], OfferValue: r.OfferValue(), Offer: c.Status.Offer,
+		})
 		existing[id] = true
 		if err != nil {
 			problems = append(problems, err.Error())
@@ -171,6 +186,9 @@ func (r *chaosRun) untrue(ctx context.Context) (out []string) {
 		for _, p := range problems {
 			out = append(out, name+": "+p)
 		}
+	}
+	for _, p := range c.Problems(members) {
+		out = append(out, "the channel: "+p)
 	}
 	if len(out) > 0 {
 		return out
@@ -192,7 +210,7 @@ func (r *chaosRun) untrueOf(ctx context.Context, name string, w check.Wanted) (i
 	}
 	id = t.XR.GetName()
 	if t.Claim.Phase != "Ready" {
-		// The rest follows from it.
+		// Other problems follow from this one.
 		return id, []string{t.Claim.String()}, nil
 	}
 	problems, err = tenants.read(ctx, id, &t)
@@ -202,7 +220,7 @@ func (r *chaosRun) untrueOf(ctx context.Context, name string, w check.Wanted) (i
 	return id, append(problems, t.Problems(w)...), nil
 }
 
-// left says what there is of tenants that were deleted.
+// left returns what is left of deleted tenants.
 func (r *chaosRun) left(ctx context.Context, existing map[string]bool) []string {
 	var gone []string
 	r.mu.Lock()
@@ -225,7 +243,7 @@ func (r *chaosRun) left(ctx context.Context, existing map[string]bool) []string 
 	return nil
 }
 
-// lost says what tenants have lost that exist.
+// lost returns an error with what existing tenants have lost.
 func (r *chaosRun) lost() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

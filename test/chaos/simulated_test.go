@@ -16,7 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
 )
 
-// simulated are virtual clusters that don't exist, and providers that run in this process.
+// simulated is the world of simulated virtual clusters, and of providers that run in this process.
 type simulated struct {
 	faults           *provider.Faults
 	simulation       *provider.Simulation
@@ -25,7 +25,7 @@ type simulated struct {
 
 func newSimulated(ctx context.Context, config *rest.Config) (*simulated, error) {
 	o := provider.Defaults()
-	// Shorter than in truth, so that more happens in a run.
+	// Shorter than in reality, so that more happens in a run.
 	o.Durations = provider.Durations{ControlPlane: 8 * time.Second, Restart: 5 * time.Second, ArgoCD: 6 * time.Second}
 	s, err := provider.New(config, o)
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *simulated) provider(p schedule.Part) parts.Part {
 	return s.kubernetes
 }
 
-// of a tenant, both parts are one: what has no volume doesn't answer, either.
+// of returns the same for both parts of a tenant: a virtual cluster without its volume doesn't answer.
 func (s *simulated) of(_ schedule.Part, _ string, id func() string) parts.Part {
 	return parts.ControlPlane{Simulation: s.simulation, Faults: s.faults, Tenant: id}
 }

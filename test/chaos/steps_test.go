@@ -31,7 +31,7 @@ const (
 	stoppable = "argocd-repo-server"
 )
 
-// plans are the names of those that claims have.
+// plans are the names of the plans that claims use.
 var plans = []string{"chaos-a", "chaos-b"}
 
 var (
@@ -40,13 +40,13 @@ var (
 	planKinds = planKind.GroupVersion().WithResource("environmentconfigs")
 )
 
-// acceptedWithin is how long it is tried to have a step accepted by an API server that is disturbed.
+// acceptedWithin is how long a step is retried until an API server that is disturbed accepts it.
 const acceptedWithin = 2 * time.Minute
 
-// stoppedWithin is how long it is tried to stop a workload, which may not be there yet.
+// stoppedWithin is how long stopping a workload is retried, which may not exist yet.
 const stoppedWithin = 10 * time.Second
 
-// do does what a step says to a claim or a plan. The API server may be away: it is tried until that has accepted it.
+// do takes a step about a claim, a plan or the channel. It retries until the API server, which may be disturbed, has accepted it.
 func (r *chaosRun) do(ctx context.Context, s schedule.Step) {
 	within := acceptedWithin
 	if s.Action == schedule.Break {
@@ -89,6 +89,8 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 		return remove(ctx, name)
 	case schedule.EditPlan:
 		return applyPlan(ctx, s.Plan, s.Value)
+	case schedule.EditOffer:
+		return applyChannel(ctx, s.Value)
 	default:
 		return fmt.Errorf("nobody can %s", s.Action)
 	}
@@ -110,7 +112,7 @@ func create(ctx context.Context, name string, s schedule.Spec) error {
 	return err
 }
 
-// change has a claim ask for something else. An update that the API server gets to only later, when there was another, fails.
+// change changes a claim. An update that reaches the API server only after a later one fails.
 func change(ctx context.Context, name string, s schedule.Spec) error {
 	claims := host.Dynamic.Resource(claimKind).Namespace(namespace)
 	o, err := claims.Get(ctx, name, metav1.GetOptions{})
@@ -122,7 +124,7 @@ func change(ctx context.Context, name string, s schedule.Spec) error {
 	return err
 }
 
-// write writes what is asked for into a claim.
+// write writes a spec into a claim.
 func write(o *unstructured.Unstructured, s schedule.Spec) {
 	set := func(value string, path ...string) {
 		if value == "" {
@@ -135,10 +137,13 @@ func write(o *unstructured.Unstructured, s schedule.Spec) {
 	set(s.Plan, "spec", "plan")
 	set(s.ArgoCD, "spec", "argocd", "chartVersion")
 	set(s.Kubernetes, "spec", "kubernetes", "version")
+	if unstructured.RemoveNestedField(o.Object, "spec", "channel"); s.InChannel {
+		set(schedule.Channel, "spec", "channel")
+	}
 	set(strconv.Itoa(s.Value), append([]string{"spec", "argocd", "values"}, append(check.Params, check.ClaimParameter)...)...)
 }
 
-// remove deletes a claim, and never the next one of that name.
+// remove deletes a claim, but never a new one of the same name.
 func remove(ctx context.Context, name string) error {
 	claims := host.Dynamic.Resource(claimKind).Namespace(namespace)
 	o, err := claims.Get(ctx, name, metav1.GetOptions{})
@@ -157,7 +162,7 @@ func (r *chaosRun) stop(ctx context.Context, name string) error {
 	if id == "" {
 		return fmt.Errorf("claim %s has no composite resource", name)
 	}
-	// It may be stopped though the answer got lost.
+	// It may be stopped although the answer got lost.
 	r.mu.Lock()
 	r.stopped[name] = id
 	r.mu.Unlock()
@@ -179,7 +184,7 @@ func (r *chaosRun) start(ctx context.Context, name string) error {
 	return err
 }
 
-// applyPlan writes a plan. A change of one plan to the other replaces the control plane.
+// applyPlan writes a plan. A claim that changes from one plan to the other gets its control plane replaced.
 func applyPlan(ctx context.Context, name string, value int) error {
 	o := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{
 		"vcluster": map[string]any{"resources": map[string]any{"requests": map[string]any{"memory": memoryOf[name]}}},
@@ -206,7 +211,7 @@ func removePlan(ctx context.Context, name string) error {
 	return err
 }
 
-// createNamespace makes the namespace of the claims, and waits for what Kubernetes puts in each.
+// createNamespace creates the namespace of the claims, and waits for what Kubernetes creates in each namespace.
 func createNamespace(ctx context.Context, t *testing.T) {
 	t.Helper()
 	core := host.Typed.CoreV1()

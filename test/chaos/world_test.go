@@ -11,23 +11,24 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 )
 
-// A world is what tenants consist of: simulated or real virtual clusters.
+// A world is what the runs work on: simulated or real providers and virtual clusters.
 type world interface {
 	options() schedule.Options
-	// seeds are those whose runs have failed once. What they have found is mended.
+	// seeds returns those whose runs have failed once. What they have found is fixed.
 	seeds() []uint64
-	// readyWithin is how long tenants may take to be as wanted after a run, and goneWithin to be deleted.
+	// readyWithin returns how long tenants may take to be as wanted after a run, and goneWithin how long their deletion may take.
 	readyWithin() time.Duration
 	goneWithin() time.Duration
-	// provider returns one of the two, and of returns a part of one tenant, by the id that the tenant has when that is disturbed.
+	// provider returns one of the two providers. of returns a part of one tenant; id is called when the part is disturbed, and returns the
+	// tenant's id at that time.
 	provider(p schedule.Part) parts.Part
 	of(p schedule.Part, claim string, id func() string) parts.Part
-	// stop stops a workload of a tenant's Argo CD, and start undoes that.
+	// stop stops the workload stoppable of a tenant's Argo CD, and start undoes that.
 	stop(ctx context.Context, id string) error
 	start(ctx context.Context, id string) error
-	// mark leaves something in a virtual cluster that must stay there.
+	// mark creates an object in a virtual cluster that must stay there.
 	mark(ctx context.Context, id string) error
-	// read reads what is installed, and what is wrong inside the virtual cluster.
+	// read reads what is installed into t, and returns what is wrong inside the virtual cluster.
 	read(ctx context.Context, id string, t *check.Tenant) ([]string, error)
 }
 
@@ -54,5 +55,5 @@ func partOf(s schedule.Step, id func() string) parts.Part {
 // crossplane is the namespace of Crossplane and what it runs.
 const crossplane = "crossplane-system"
 
-// labelled are the pods of the platform with a label whose value ends so.
+// labelled returns the pods of the platform that have a label whose value ends with value.
 func labelled(label, value string) parts.Part { return pods.Labelled(crossplane, label, value) }

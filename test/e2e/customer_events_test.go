@@ -3,19 +3,15 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"testing"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
 	corehost "github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
 )
 
 // What Crossplane lets a composite resource have by default before it stops following it: events at once, and for each
@@ -66,46 +62,10 @@ func (c crossplaneEvents) holdToBudget(ctx context.Context, t *testing.T, more f
 // countCrossplaneEvents reads Crossplane's metrics.
 func countCrossplaneEvents(ctx context.Context, t *testing.T) crossplaneEvents {
 	t.Helper()
-	total := crossplaneEvents{at: time.Now()}
-	for _, m := range crossplaneMetrics(ctx, t, "circuit_breaker_events_total") {
-		for _, label := range m.GetLabel() {
-			switch {
-			case label.GetName() == "result" && label.GetValue() == "Allowed":
-				total.allowed += m.GetCounter().GetValue()
-			case label.GetName() == "result" && label.GetValue() == "Dropped":
-				total.dropped += m.GetCounter().GetValue()
-			}
-		}
-	}
-	return total
-}
-
-// crossplaneMetrics reads one of Crossplane's metrics, of all its pods.
-func crossplaneMetrics(ctx context.Context, t *testing.T, name string) []*dto.Metric {
-	t.Helper()
-	pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "app=crossplane"})
+	at := time.Now()
+	events, err := figures.ReadEvents(ctx, host.Typed, crossplane)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []*dto.Metric
-	for _, pod := range pods.Items {
-		data, err := host.Typed.CoreV1().RESTClient().Get().Namespace(crossplane).Resource("pods").Name(pod.Name + ":8080").
-			SubResource("proxy").Suffix("metrics").DoRaw(ctx)
-		if err != nil {
-			t.Fatalf("cannot read the metrics of pod %s: %v", pod.Name, err)
-		}
-		out = append(out, metricOf(t, data, name)...)
-	}
-	return out
-}
-
-// metricOf reads one metric of a text of metrics.
-func metricOf(t *testing.T, data []byte, name string) []*dto.Metric {
-	t.Helper()
-	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(data))
-	if err != nil {
-		t.Fatalf("cannot read metrics: %v", err)
-	}
-	return families[name].GetMetric()
+	return crossplaneEvents{at: at, allowed: events["Allowed"], dropped: events["Dropped"]}
 }

@@ -329,23 +329,23 @@ func TestHealthOfChannels(t *testing.T) {
 		}, "Progressing", "Waiting for Crossplane"},
 		"RollingOut": {"Tenants change.", func(o *unstructured.Unstructured) {
 			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "1 of 9 tenants have the offer")
-			say(t, o, v1alpha1.ConditionProgressing, "True", v1alpha1.ReasonUpdatingTenants, "step 1 of 4, 1 percent: change or may begin to: acme/shop")
+			say(t, o, v1alpha1.ConditionProgressing, "True", v1alpha1.ReasonUpdatingTenants, "step 1 of 4, 1 percent: updating or admitted: acme/shop")
 		}, "Progressing", "acme/shop"},
-		"Waits": {"Tenants wait for their windows.", func(o *unstructured.Unstructured) {
+		"Waits": {"Tenants wait for their maintenance windows.", func(o *unstructured.Unstructured) {
 			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "8 of 9 tenants have the offer")
-			say(t, o, v1alpha1.ConditionProgressing, "True", v1alpha1.ReasonWaitingForTenants, "wait for their windows: acme/shop")
-		}, "Progressing", "wait for their windows: acme/shop"},
+			say(t, o, v1alpha1.ConditionProgressing, "True", v1alpha1.ReasonWaitingForTenants, "wait for their maintenance windows: acme/shop")
+		}, "Progressing", "wait for their maintenance windows: acme/shop"},
 		"Paused": {"The platform has paused it.", func(o *unstructured.Unstructured) {
 			set(t, o, true, "spec", "paused")
 			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "1 of 9 tenants have the offer")
-			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonPaused, "paused, set paused to false to go on")
-		}, "Suspended", "set paused to false"},
+			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonPaused, "paused: set spec.paused to false to go on")
+		}, "Suspended", "set spec.paused to false"},
 		"PausedByAnnotation": {"Somebody keeps Crossplane from it.", func(o *unstructured.Unstructured) {
 			o.SetAnnotations(map[string]string{pausedBy: "true"})
 		}, "Suspended", pausedBy},
 		"Halted": {"Too many are broken, also where it is paused.", func(o *unstructured.Unstructured) {
 			set(t, o, true, "spec", "paused")
-			say(t, o, v1alpha1.ConditionHalted, "True", v1alpha1.ReasonTenantsBroken, "acme/shop (Degraded) broke: edit the offer")
+			say(t, o, v1alpha1.ConditionHalted, "True", v1alpha1.ReasonTenantsBroken, "acme/shop (Degraded) broke: edit spec.offer")
 			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonHalted, "halted since")
 		}, "Degraded", "acme/shop (Degraded) broke"},
 		"Unusable": {"It has a mistake, and tenants keep what they have.", func(o *unstructured.Unstructured) {
@@ -356,7 +356,7 @@ func TestHealthOfChannels(t *testing.T) {
 		}, "Degraded", "larger than max"},
 		"LastStep": {"As many have the offer as the platform wants.", func(o *unstructured.Unstructured) {
 			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonLastStep, "5 of 9 tenants have the offer")
-			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonLastStep, "this is the last step: add one of 100 percent to go on")
+			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonLastStep, "this is the last step: add a step of 100 percent to spec.rollout.steps to go on")
 		}, "Healthy", "this is the last step"},
 	}
 	for name, tc := range cases {

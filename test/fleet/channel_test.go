@@ -32,24 +32,22 @@ import (
 )
 
 const (
-	// channelName is the name of the channel, and channelNamespace where the claims of its tenants are.
-	channelName      = "fleet"
-	channelNamespace = "fleet-channel"
-
 	// Versions of the chart argo-cd that are offered one after the other. They are higher than the one of the function's input.
 	goodVersion   = "9.3.8"
 	badVersion    = "9.3.9"
 	mendedVersion = "9.3.10"
 	worseVersion  = "9.3.11"
 
-	// seenWithin is how long Crossplane may take to have a few objects looked at.
+	// seenWithin is how long Crossplane may take to reconcile a few changed objects.
 	seenWithin = 2 * time.Minute
 )
 
 var channelKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "xargocdchannels"}
 
-// offered is a channel, and its tenants.
+// offered is a channel with its tenants.
 type offered struct {
+	// name of the channel, and of the namespace in which the claims are.
+	name     string
 	n        int
 	rollout  v1alpha1.ChannelRollout
 	stuckFor time.Duration
@@ -57,19 +55,20 @@ type offered struct {
 	table    *figures.Table
 }
 
-// TestChannel offers TENANTS of them a good version, which reaches all; a bad one, which stops at the second tenant that is Degraded, also
-// after everything was killed; a mended one, which goes on; and another bad one that is taken back, so that those that it has broken have
-// the mended one again.
+// TestChannel offers four versions to a channel with TENANTS tenants: a good one, which reaches all; a bad one, which stops at the second
+// tenant that is Degraded, even after all parts of the platform were killed; a corrected one, which reaches all; and another bad one, after
+// which the corrected one is offered again, so that the broken tenants go back to it.
 func TestChannel(t *testing.T) {
 	ctx, n := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi)
-	// A tenant may take longer where many others are told of the offer, too.
+	// A tenant may take longer while many others are reconciled because of the offer.
 	stuckFor := 2*time.Minute + time.Duration(n)*time.Second/2
-	o := &offered{n: n, stuckFor: stuckFor, table: figures.NewTable(fmt.Sprintf("%d tenants of a channel", n)), rollout: v1alpha1.ChannelRollout{
+	o := newOffered("fleet-channel", n, stuckFor, v1alpha1.ChannelRollout{
 		Steps:       []v1alpha1.ChannelStep{{Percent: 10, Soak: "20s"}, {Percent: 50, Soak: "20s"}, {Percent: 100}},
 		MaxUpdating: int32(max(3, n/10)),
-		HaltAfter:   v1alpha1.ChannelHalt{Degraded: 2, StuckFor: v1alpha1.Duration(fmt.Sprintf("%ds", int(stuckFor.Seconds())))},
-	}}
+		HaltAfter:   v1alpha1.ChannelHalt{Degraded: 2},
+	})
 	o.create(ctx, t)
+	t.Cleanup(func() { faults.Set(provider.UpgradeDegrades, 0, "") })
 	before := o.releases(ctx, t)
 
 	began := time.Now()
@@ -83,7 +82,7 @@ func TestChannel(t *testing.T) {
 	}
 
 	before = o.releases(ctx, t)
-	faults.SetVersion(provider.UpgradeDegrades, badVersion)
+	faults.Set(provider.UpgradeDegrades, 1, badVersion)
 	began = time.Now()
 	o.offer(ctx, t, badVersion)
 	halt := o.await(ctx, t, o.stuckFor+channel.Grace+each(n), v1alpha1.ConditionHalted, "True", "broke")
@@ -109,7 +108,7 @@ func TestChannel(t *testing.T) {
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "False", "")
 	slices.SortFunc(records, func(a, b channel.Record) int { return a.Changed.Compare(b.Changed) })
 	for _, r := range records[len(broken):] {
-		if name := strings.TrimPrefix(r.Claim, channelNamespace+"/"); slices.Contains(broken, name) {
+		if name := strings.TrimPrefix(r.Claim, o.name+"/"); slices.Contains(broken, name) {
 			t.Errorf("%s, which the offer before broke, is not among the first that the mended one reaches", name)
 		}
 	}
@@ -117,14 +116,23 @@ func TestChannel(t *testing.T) {
 	show(t, o.table, fmt.Sprintf("TENANTS=%d RUN=TestChannel", n))
 }
 
-// create makes the channel and its tenants, which are Ready with an empty offer, and has them removed in the end.
+// newOffered returns a channel whose tenants may take stuckFor to update.
+func newOffered(name string, tenants int, stuckFor time.Duration, rollout v1alpha1.ChannelRollout) *offered {
+	rollout.HaltAfter.StuckFor = v1alpha1.Duration(fmt.Sprintf("%ds", int(stuckFor.Seconds())))
+	return &offered{
+		name: name, n: tenants, stuckFor: stuckFor, rollout: rollout,
+		table: figures.NewTable(fmt.Sprintf("%d tenants of a channel", tenants)),
+	}
+}
+
+// create creates the channel and its tenants, which become Ready with an empty offer, and has them deleted after the test.
 func (o *offered) create(ctx context.Context, t *testing.T) {
 	t.Helper()
-	createNamespace(ctx, t, channelNamespace)
-	o.claims = watch(ctx, t, claimKind, channelNamespace, "")
+	createNamespace(ctx, t, o.name)
+	o.claims = watch(ctx, t, claimKind, o.name, "")
 	object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&v1alpha1.XArgoCDChannel{
 		TypeMeta:   metav1.TypeMeta{APIVersion: channelKind.GroupVersion().String(), Kind: v1alpha1.ChannelKind},
-		ObjectMeta: metav1.ObjectMeta{Name: channelName},
+		ObjectMeta: metav1.ObjectMeta{Name: o.name},
 		Spec:       v1alpha1.ChannelSpec{Rollout: o.rollout},
 	})
 	if err != nil {
@@ -138,44 +146,64 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 	t.Cleanup(func() {
 		// The test's own context is done by now.
 		ctx := context.WithoutCancel(ctx)
-		faults.SetVersion(provider.UpgradeDegrades, "")
-		claims, namespaces := watch(ctx, t, claimKind, channelNamespace, ""), watch(ctx, t, namespaceKind, "", tenant.LabelTenant)
-		deleteAll(ctx, t, channelNamespace)
-		claims.awaitNone(ctx, t, goneWithin)
-		namespaces.awaitNone(ctx, t, goneWithin)
-		if err := channels.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil {
+		claims, namespaces := watch(ctx, t, claimKind, o.name, ""), watch(ctx, t, namespaceKind, "", tenant.LabelTenant)
+		ids := o.tenants(ctx, t)
+		deleteAll(ctx, t, o.name)
+		claims.awaitNone(ctx, t, deletedWithin)
+		namespaces.awaitGone(ctx, t, deletedWithin, func(name string) bool {
+			return slices.ContainsFunc(ids, func(id string) bool { return name == tenant.NewNames(id, "").Namespace })
+		})
+		if err := channels.Delete(ctx, o.name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionSpecAccepted, "True", "")
 	began := time.Now()
-	createAll(ctx, t, channelNamespace, o.n, func(c *claim.Claim) { c.Set(channelName, "spec", "channel") })
+	createAll(ctx, t, o.name, o.n, func(c *claim.Claim) { c.Set(o.name, "spec", "channel") })
 	o.table.AddTimes("from the first claim to Ready, median / 95 % / all", o.claims.await(ctx, t, began, each(o.n), o.n, "come up", isReady))
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
 }
 
-// offer offers a version of the chart argo-cd. The channel's status is about that when this returns: Crossplane writes the conditions after
-// the rest of it.
+// offer offers a version of the argo-cd chart, and returns once the channel's status is about that offer. Crossplane writes the conditions
+// after the rest of the status.
 func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	before, _, err := o.status(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	patch := fmt.Appendf(nil, `{"spec":{"offer":{"argocd":{"chartVersion":%q}}}}`, version)
-	if _, err := host.Dynamic.Resource(channelKind).Patch(ctx, channelName, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	o.patch(ctx, t, fmt.Sprintf(`{"offer":{"argocd":{"chartVersion":%q}}}`, version))
 	eventually.True(ctx, t, seenWithin, "the channel offers "+version, func(ctx context.Context) (bool, string) {
 		s, conditions, err := o.status(ctx)
 		return err == nil && s.Offer != before.Offer && meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionComplete), fmt.Sprintf("%+v %v %v", s, conditions, err)
 	})
-	fmt.Println("The channel offers", version)
+	fmt.Printf("Channel %s offers %s\n", o.name, version)
+}
+
+// patch merges fields into the channel's spec.
+func (o *offered) patch(ctx context.Context, t *testing.T, spec string) {
+	t.Helper()
+	if _, err := host.Dynamic.Resource(channelKind).Patch(ctx, o.name, types.MergePatchType, []byte(`{"spec":`+spec+`}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tenants returns the names of the composite resources of the channel's claims.
+func (o *offered) tenants(ctx context.Context, t *testing.T) (ids []string) {
+	t.Helper()
+	list, err := host.Dynamic.Resource(compositeKind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + o.name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, xr := range list.Items {
+		ids = append(ids, xr.GetName())
+	}
+	return ids
 }
 
 // status reads the channel.
 func (o *offered) status(ctx context.Context) (s v1alpha1.ChannelStatus, conditions []metav1.Condition, err error) {
-	object, err := host.Dynamic.Resource(channelKind).Get(ctx, channelName, metav1.GetOptions{})
+	object, err := host.Dynamic.Resource(channelKind).Get(ctx, o.name, metav1.GetOptions{})
 	if err != nil {
 		return s, nil, err
 	}
@@ -189,8 +217,8 @@ func (o *offered) status(ctx context.Context) (s v1alpha1.ChannelStatus, conditi
 	return all.ChannelStatus, all.Conditions, err
 }
 
-// await waits until a condition of the channel has a status and a message with the given words, and returns the message. A halt in
-// place of that fails the test at once.
+// await waits until a condition of the channel has a status and a message with the given words, and returns the message. If the channel
+// halts instead, the test fails at once.
 func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration, typ, status, words string) (message string) {
 	t.Helper()
 	took := eventually.True(ctx, t, within, fmt.Sprintf("channel: %s is %s with %q", typ, status, words), func(ctx context.Context) (bool, string) {
@@ -209,11 +237,11 @@ func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration,
 		}
 		return false, fmt.Sprintf("%+v %v", s, conditions)
 	})
-	fmt.Printf("After %s %s is %s: %s\n", took.Round(100*time.Millisecond), typ, status, message)
+	fmt.Printf("Channel %s: after %s %s is %s: %s\n", o.name, took.Round(100*time.Millisecond), typ, status, message)
 	return message
 }
 
-// reachesAll waits until all tenants have the offer, and holds the order in which they got it to the channel's rollout.
+// reachesAll waits until all tenants have the offer, and checks that they got it in an order that the channel's rollout allows.
 func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time, version string) []channel.Record {
 	t.Helper()
 	within, err := steps.Within(o.rollout, o.n)
@@ -246,7 +274,7 @@ func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time,
 	return records
 }
 
-// stopsAtTheSecond expects the bad offer to have reached two tenants, and nobody else to be touched. It returns the claims of the two.
+// stopsAtTheSecond checks that the bad offer has reached two tenants, and that no other tenant was touched. It returns the claims of the two.
 func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map[releaseKey]releaseState, halt string) (broken []string) {
 	t.Helper()
 	s, _, err := o.status(ctx)
@@ -256,7 +284,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 	has := map[string]bool{}
 	for _, r := range o.records(ctx, t) {
 		if has[r.Tenant] = r.Accepted == s.Offer; has[r.Tenant] {
-			broken = append(broken, strings.TrimPrefix(r.Claim, channelNamespace+"/"))
+			broken = append(broken, strings.TrimPrefix(r.Claim, o.name+"/"))
 			if r.Phase != v1alpha1.PhaseDegraded || !strings.Contains(halt, r.Claim+" (Degraded") {
 				t.Errorf("%s has the bad offer and is %s, and the channel says %q", r.Claim, r.Phase, halt)
 			}
@@ -281,7 +309,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 		}
 	}
 	for _, c := range o.configs(ctx, t, "") {
-		// What admits tenants that have the offer means nothing any more.
+		// Admissions of tenants that have the offer already don't matter.
 		if a := (channel.Admission{}); json.Unmarshal([]byte(c.Data[channel.AdmissionKey]), &a) == nil && !has[a.Tenant] {
 			t.Errorf("tenant %s is admitted after the halt", a.Tenant)
 		}
@@ -289,17 +317,17 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 	return broken
 }
 
-// takesBack offers a bad version and, after the halt, the one from before it, to which those that are broken go back. Nobody else changes.
+// takesBack offers a bad version and, after the halt, the one from before it. The broken tenants go back to that, and no other tenant changes.
 func (o *offered) takesBack(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	before := o.releases(ctx, t)
-	faults.SetVersion(provider.UpgradeDegrades, worseVersion)
+	faults.Set(provider.UpgradeDegrades, 1, worseVersion)
 	o.offer(ctx, t, worseVersion)
 	o.await(ctx, t, o.stuckFor+channel.Grace+each(o.n), v1alpha1.ConditionHalted, "True", "broke")
 	began := time.Now()
 	o.offer(ctx, t, version)
 	o.reachesAll(ctx, t, began, version)
-	o.table.Add("from taking a bad offer back to all Ready with the one before", "%.1f s", time.Since(began).Seconds())
+	o.table.Add("from taking a bad offer back to all Ready with the one from before", "%.1f s", time.Since(began).Seconds())
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "False", "")
 	changed := 0
 	for key, is := range o.releases(ctx, t) {
@@ -315,13 +343,13 @@ func (o *offered) takesBack(ctx context.Context, t *testing.T, version string) {
 	}
 }
 
-// joins has one more tenant come up, which gets the version that was complete last. The channel has seen it when this returns.
+// joins creates one more tenant, which gets the last complete offer, and returns once the channel counts it.
 func (o *offered) joins(ctx context.Context, t *testing.T, name, version string) {
 	t.Helper()
 	var l *claim.Live
 	eventually.True(ctx, t, seenWithin, "claim "+name+" is accepted", func(ctx context.Context) (_ bool, state string) {
 		var err error
-		l, err = claim.Submit(ctx, host, claim.New(name).In(channelNamespace).Set(channelName, "spec", "channel"))
+		l, err = claim.Submit(ctx, host, claim.New(name).In(o.name).Set(o.name, "spec", "channel"))
 		return err == nil, fmt.Sprint(err)
 	})
 	s := l.AwaitReady(ctx, t, each(o.n))
@@ -335,7 +363,7 @@ func (o *offered) joins(ctx context.Context, t *testing.T, name, version string)
 	})
 }
 
-// releaseKey says which Release of a tenant is meant, and releaseState how it is.
+// releaseKey identifies a Release of a tenant, and releaseState is its state.
 type (
 	releaseKey   struct{ claim, chart string }
 	releaseState struct {
@@ -345,10 +373,10 @@ type (
 	}
 )
 
-// releases reads those of all tenants.
+// releases reads the Releases of all tenants.
 func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]releaseState {
 	t.Helper()
-	list, err := host.Dynamic.Resource(releaseKind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + channelNamespace})
+	list, err := host.Dynamic.Resource(releaseKind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + o.name})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,10 +392,10 @@ func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]rel
 	return out
 }
 
-// records reads what the channel knows of its tenants.
+// records reads the records of the channel's tenants.
 func (o *offered) records(ctx context.Context, t *testing.T) (out []channel.Record) {
 	t.Helper()
-	for _, c := range o.configs(ctx, t, channel.Label+"="+channelName) {
+	for _, c := range o.configs(ctx, t, channel.Label+"="+o.name) {
 		r := channel.Record{}
 		if err := json.Unmarshal([]byte(c.Data[channel.RecordKey]), &r); err != nil {
 			t.Fatalf("cannot read the record %s: %v", c.Name, err)

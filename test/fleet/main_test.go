@@ -1,9 +1,9 @@
 //go:build e2e
 
-// Package fleet tries the product with many tenants, whose virtual clusters are simulated: on a real API server with a
-// real Crossplane and the product's packages, the package provider plays the part of both providers.
+// Package fleet tests the product with many tenants whose virtual clusters are simulated. The API server, Crossplane and
+// the product's packages are real; package provider simulates both providers.
 //
-//	make fleet               30 tenants, which are at rest for a minute
+//	make fleet               30 tenants, which are left alone for a minute
 //	make fleet TENANTS=1000 QUIET=15m
 //	make fleet TENANTS=1000 RUN=TestChannel
 package fleet
@@ -47,7 +47,7 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	// Only on the embedded cluster is nobody else whose providers would have to stop.
+	// On another cluster, real providers may be in use, which must not be stopped.
 	options.Kubeconfig, options.Tests, options.SimulatedProviders = "", true, true
 	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
 	c, err := platform.Ensure(ctx, options)
@@ -81,7 +81,7 @@ func run(m *testing.M) (int, error) {
 	return code, nil
 }
 
-// setting reads a variable of the environment.
+// setting reads an environment variable.
 func setting[T any](t *testing.T, name string, byDefault T, parse func(string) (T, error)) T {
 	t.Helper()
 	v := os.Getenv(name)
@@ -95,8 +95,8 @@ func setting[T any](t *testing.T, name string, byDefault T, parse func(string) (
 	return out
 }
 
-// goneWithin is the time that many tenants have to be deleted.
-const goneWithin = 30 * time.Minute
+// deletedWithin is how long the deletion of many tenants may take.
+const deletedWithin = 30 * time.Minute
 
-// each is how long something may take that all of n tenants do at once.
+// each is how long something may take if all of n tenants do it at once.
 func each(n int) time.Duration { return 10*time.Minute + time.Duration(n)*5*time.Second }

@@ -20,7 +20,7 @@ import (
 // runsWithin is how long the parts of the platform may take to start again.
 const runsWithin = 10 * time.Minute
 
-// killAll kills all parts of the platform, the later ones while those before start again, and waits until all run.
+// killAll kills all parts of the platform, each while the ones before start again, and waits until all run.
 func killAll(ctx context.Context, t *testing.T) {
 	t.Helper()
 	following, stop := context.WithCancel(ctx)

@@ -17,14 +17,14 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
 )
 
-// TestStory tells of a simulated tenant what make e2e-full tells of a real one: its claim says the same.
+// TestStory takes a simulated tenant through its life. Its claim has to show the same states as that of the real tenant in make e2e-full.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	createNamespace(ctx, t, namespace)
 	seen := story.Tell(ctx, t, host, claim.New("story").In(namespace), story.Hands{
 		Stop: func(ctx context.Context, t *testing.T, l *claim.Live) {
-			// None of its pods is missing, since it is to have none.
+			// There is no pod that could be missing, because it should have none.
 			faults.Break(l.XRName(ctx, t), proxy.Workload{Name: "argocd-repo-server", Available: true})
 		},
 		Start:  func(ctx context.Context, t *testing.T, l *claim.Live) { faults.Heal(l.XRName(ctx, t)) },
@@ -47,12 +47,12 @@ func deleteClaim(ctx context.Context, t *testing.T, l *claim.Live) {
 	})
 }
 
-// TestFaults has a tenant with one fault after the other: what goes wrong is on its claim, and heals.
-func TestFaults(t *testing.T) {
+// TestFaultyTenant gives a tenant one fault after the other. Its claim has to report each, and become Ready again afterwards.
+func TestFaultyTenant(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	createNamespace(ctx, t, namespace)
-	l := claim.Create(ctx, t, host, claim.New("faults").In(namespace))
+	l := claim.Create(ctx, t, host, claim.New("faulty").In(namespace))
 	id := l.XRName(ctx, t)
 
 	faults.Give(provider.NeverStarts, id)

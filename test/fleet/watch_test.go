@@ -5,6 +5,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -22,13 +23,13 @@ var (
 	namespaceKind = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 
-// A crowd is all objects of a kind, which are watched.
+// A crowd is a watched set of objects of a kind.
 type crowd struct {
 	kind  schema.GroupVersionResource
 	store cache.Store
 }
 
-// watch watches a kind, in a namespace or everywhere, as far as a selector of labels goes.
+// watch watches the objects of a kind that a label selector matches, in a namespace or everywhere.
 func watch(ctx context.Context, t *testing.T, kind schema.GroupVersionResource, namespace, selector string) crowd {
 	t.Helper()
 	informer := dynamicinformer.NewFilteredDynamicInformer(host.Dynamic, kind, namespace, 0, nil,
@@ -40,7 +41,7 @@ func watch(ctx context.Context, t *testing.T, kind schema.GroupVersionResource, 
 	return crowd{kind: kind, store: informer.GetStore()}
 }
 
-// await waits until n of them are as wanted, and returns how long each took since a time.
+// await waits until n objects are as wanted, and returns how long after a time each of them was.
 func (c crowd) await(ctx context.Context, t *testing.T, since time.Time, within time.Duration, n int, what string, wanted func(*unstructured.Unstructured) bool) []time.Duration {
 	t.Helper()
 	seen := map[string]time.Duration{}
@@ -69,12 +70,28 @@ func (c crowd) await(ctx context.Context, t *testing.T, since time.Time, within 
 	return out
 }
 
+// awaitReady waits until a claim is Ready.
+func (c crowd) awaitReady(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	c.await(ctx, t, time.Now(), inVain, 1, "become Ready", func(o *unstructured.Unstructured) bool { return o.GetName() == name && isReady(o) })
+}
+
 // awaitNone waits until there is none.
 func (c crowd) awaitNone(ctx context.Context, t *testing.T, within time.Duration) {
 	t.Helper()
-	for left := time.Now().Add(within); len(c.store.ListKeys()) > 0; time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(left) || ctx.Err() != nil {
-			t.Fatalf("%d %s are left after %s, such as %s", len(c.store.ListKeys()), c.kind.Resource, within, c.store.ListKeys()[0])
+	c.awaitGone(ctx, t, within, func(string) bool { return true })
+}
+
+// awaitGone waits until there is none for which meant returns true.
+func (c crowd) awaitGone(ctx context.Context, t *testing.T, within time.Duration, meant func(name string) bool) {
+	t.Helper()
+	for end := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+		left := slices.DeleteFunc(c.store.ListKeys(), func(name string) bool { return !meant(name) })
+		if len(left) == 0 {
+			return
+		}
+		if time.Now().After(end) || ctx.Err() != nil {
+			t.Fatalf("%d %s are left after %s, such as %s", len(left), c.kind.Resource, within, left[0])
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -32,7 +33,6 @@ var exported = map[string]string{
 	"argocd_git_fetch_fail_total":      "Argo CD 3.2.6, reposerver/metrics",
 	"argocd_git_lsremote_fail_total":   "Argo CD 3.2.6, reposerver/metrics",
 
-	"function_run_function_request_total":  "Crossplane 2.4.0, internal/xfn",
 	"function_run_function_response_total": "Crossplane 2.4.0, internal/xfn",
 	"function_run_function_seconds_bucket": "Crossplane 2.4.0, internal/xfn",
 	"circuit_breaker_opens_total":          "Crossplane 2.4.0, internal/circuit",
@@ -43,7 +43,7 @@ var exported = map[string]string{
 	"controller_runtime_reconcile_total":           "controller-runtime 0.19 and 0.23, pkg/internal/controller/metrics",
 	"workqueue_depth":                              "controller-runtime 0.19 and 0.23, pkg/metrics",
 
-	"kube_pod_container_resource_requests":             "kube-state-metrics 2.19.1, internal/store/pod.go",
+	"kube_namespace_created":                           "kube-state-metrics 2.19.1, internal/store/namespace.go",
 	"kube_pod_container_status_last_terminated_reason": "kube-state-metrics 2.19.1, internal/store/pod.go",
 	"kube_pod_container_status_restarts_total":         "kube-state-metrics 2.19.1, internal/store/pod.go",
 	"kube_pod_container_status_waiting_reason":         "kube-state-metrics 2.19.1, internal/store/pod.go",
@@ -79,8 +79,33 @@ func knownMetrics(t *testing.T) map[string]string {
 	return known
 }
 
-// TestKubeStateMetrics has kube-state-metrics' own code read kube-state-metrics.yaml, and make metrics of claims and composite
-// resources as test/render has them, and of what a channel is to look like.
+// TestEveryMetricIsRead checks that something reads each exported metric: each costs series for thousands of tenants.
+func TestEveryMetricIsRead(t *testing.T) {
+	t.Parallel()
+	read := map[string]bool{}
+	for _, query := range slices.Concat(ruleQueries(t), dashboardQueries(t)) {
+		names, err := metricsOf(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			read[name] = true
+		}
+	}
+	rules, err := os.ReadFile(filepath.Join(examples, "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, by := range knownMetrics(t) {
+		// People read what a runbook names.
+		if !read[name] && !regexp.MustCompile(`\b`+name+`\b`).Match(rules) {
+			t.Errorf("no rule, panel or runbook reads %s of %s", name, by)
+		}
+	}
+}
+
+// TestKubeStateMetrics has kube-state-metrics' own code read kube-state-metrics.yaml, and make metrics of claims, composite
+// resources and channels as test/render has them.
 func TestKubeStateMetrics(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -100,7 +125,6 @@ func TestKubeStateMetrics(t *testing.T) {
 				`virtualargocd_claim_progress_percent{claim="everything",claim_namespace="team-a"} 100`,
 				`virtualargocd_claim_condition{claim="everything",claim_namespace="team-a",reason="Available",type="Ready"} 1`,
 				`virtualargocd_claim_condition{claim="everything",claim_namespace="team-a",reason="SecretMissing",type="ClustersConnected"} 0`,
-				`virtualargocd_claim_condition_changed_timestamp_seconds{claim="everything",claim_namespace="team-a",type="Ready"} 1.7040672e+09`,
 				`virtualargocd_claim_ready_timestamp_seconds{claim="everything",claim_namespace="team-a"} 1.70406729e+09`,
 				`virtualargocd_claim_certificates_expire_timestamp_seconds{claim="everything",claim_namespace="team-a"} 4.948922756e+09`,
 			},
@@ -133,22 +157,22 @@ func TestKubeStateMetrics(t *testing.T) {
 			want: []string{
 				`virtualargocd_composite_info{argocd_chart_version="10.1.1",argocd_version="v3.4.4",claim="everything",claim_namespace="team-a",composite="everything-7rw8j",` +
 					`kubernetes_version="v1.36.0",plan="standard",tenant_namespace="vargo-everything-7rw8j",vcluster_version="0.36.1"} 1`,
-				`virtualargocd_composite_phase{claim="everything",claim_namespace="team-a",composite="everything-7rw8j",phase="Ready"} 1`,
 				`virtualargocd_composite_condition{claim="everything",claim_namespace="team-a",composite="everything-7rw8j",reason="WatchCircuitClosed",type="Responsive"} 1`,
 			},
 		},
 		"Channel": {
-			kind: "XArgoCDChannel", object: channel(t),
+			kind: "XArgoCDChannel", object: with(rendered(t, "channel/3-one-tenant", "XArgoCDChannel"), map[string]any{"name": "victim"}, "metadata", "labels"),
 			want: []string{
-				`virtualargocd_channel_info{argocd_chart_version="10.1.1",channel="stable",kubernetes_version="v1.36.0",offer="7d4c9",vcluster_version="0.36.1"} 1`,
+				`virtualargocd_channel_info{argocd_chart_version="10.1.1",channel="stable",kubernetes_version="v1.36.0",offer="9ea1779a33",vcluster_version="0.36.1"} 1`,
 				`virtualargocd_channel_paused{channel="stable"} 0`,
-				`virtualargocd_channel_percent{channel="stable"} 10`,
-				`virtualargocd_channel_step{channel="stable"} 2`,
-				`virtualargocd_channel_tenants{channel="stable",state="total"} 1000`,
-				`virtualargocd_channel_tenants{channel="stable",state="waitingForWindow"} 12`,
-				`virtualargocd_channel_condition{channel="stable",reason="TenantsDegraded",type="Halted"} 1`,
-				`virtualargocd_channel_condition_changed_timestamp_seconds{channel="stable",type="Halted"} 1.7040672e+09`,
+				`virtualargocd_channel_percent{channel="stable"} 100`,
+				`virtualargocd_channel_step{channel="stable"} 4`,
+				`virtualargocd_channel_tenants{channel="stable",state="total"} 1`,
+				`virtualargocd_channel_tenants{channel="stable",state="waitingForWindow"} 0`,
+				`virtualargocd_channel_condition{channel="stable",reason="TenantsWell",type="Halted"} 0`,
+				`virtualargocd_channel_condition{channel="stable",reason="Complete",type="Complete"} 1`,
 			},
+			refused: []string{"victim"},
 		},
 	}
 	for name, tc := range cases {
@@ -250,6 +274,12 @@ func factories(t *testing.T) []customresource.RegistryFactory {
 // composite returns the composite resource of a golden file of test/render.
 func composite(t *testing.T, golden string) map[string]any {
 	t.Helper()
+	return with(rendered(t, golden, "XVirtualArgoCD"), "2024-01-01T00:00:00Z", "metadata", "creationTimestamp")
+}
+
+// rendered returns the object of a kind in a golden file of test/render.
+func rendered(t *testing.T, golden, kind string) map[string]any {
+	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("..", "render", "testdata", "golden", filepath.FromSlash(golden)+".yaml"))
 	if err != nil {
 		t.Fatal(err)
@@ -259,11 +289,11 @@ func composite(t *testing.T, golden string) map[string]any {
 		if err := yaml.Unmarshal(doc, &o); err != nil {
 			t.Fatal(err)
 		}
-		if o["kind"] == "XVirtualArgoCD" {
-			return with(o, "2024-01-01T00:00:00Z", "metadata", "creationTimestamp")
+		if o["kind"] == kind {
+			return o
 		}
 	}
-	t.Fatalf("%s: no composite resource", golden)
+	t.Fatalf("%s: no %s", golden, kind)
 	return nil
 }
 
@@ -281,13 +311,6 @@ func claim(t *testing.T, golden string) map[string]any {
 		"annotations": map[string]any{"name": "victim", "claim": "victim"},
 	}
 	return with(c, map[string]any{"name": name}, "spec", "resourceRef")
-}
-
-func channel(t *testing.T) map[string]any {
-	t.Helper()
-	o := map[string]any{}
-	readStrict(t, filepath.Join("testdata", "channel.yaml"), &o)
-	return o
 }
 
 func with(o map[string]any, value any, path ...string) map[string]any {

@@ -55,6 +55,7 @@ func TestPrometheusReachesWhatItScrapes(t *testing.T) {
 		"OtherProviderStaysOpen":    {policies, stranger, other, 9443, true},
 		"Controller":                {open.Bounds.NetworkPolicies, prometheus, controller, 8082, true},
 		"RepoServer":                {open.Bounds.NetworkPolicies, prometheus, controller, 8084, true},
+		"PortThatNobodyScrapes":     {open.Bounds.NetworkPolicies, prometheus, controller, 8083, false},
 		"ControllersOtherPort":      {open.Bounds.NetworkPolicies, prometheus, controller, 8080, false},
 		"VirtualAPI":                {open.Bounds.NetworkPolicies, prometheus, api, 8443, false},
 		"ControllerFromGrafana":     {open.Bounds.NetworkPolicies, grafana, controller, 8082, false},

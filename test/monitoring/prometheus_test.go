@@ -25,9 +25,10 @@ import (
 	"github.com/prometheus/prometheus/util/annotations"
 )
 
-// prometheus evaluates rules over series in memory, with Prometheus' own engine. Its
-// packages rules and promqltest do that too, and bring the clients of three clouds
-// along, which take minutes to compile.
+// prometheus evaluates rules over series in memory. Prometheus' own code evaluates
+// expressions and templates. This package decides itself when alerts are pending and when
+// they fire, since Prometheus' package for that takes minutes to compile. TestPromtool runs
+// the same testdata/rules.yaml with promtool.
 type prometheus struct {
 	engine *promql.Engine
 	series map[string]*series

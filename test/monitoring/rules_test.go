@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -29,6 +30,7 @@ const examples = "../../examples/monitoring"
 type ruleTests struct {
 	RuleFiles          []string       `json:"rule_files"`
 	EvaluationInterval model.Duration `json:"evaluation_interval"`
+	GroupEvalOrder     []string       `json:"group_eval_order"`
 	Tests              []ruleTest     `json:"tests"`
 }
 
@@ -56,9 +58,15 @@ type exprTest struct {
 func TestRules(t *testing.T) {
 	t.Parallel()
 	groups := readRules(t)
-	var file ruleTests
-	readStrict(t, filepath.Join("testdata", "rules.yaml"), &file)
+	file := readRuleTests(t)
 
+	var order []string
+	for _, g := range groups {
+		order = append(order, g.Name)
+	}
+	if !slices.Equal(order, file.GroupEvalOrder) {
+		t.Errorf("promtool evaluates the groups %q, this test %q", file.GroupEvalOrder, order)
+	}
 	quiet, fired, resolved := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, tc := range file.Tests {
 		t.Run(tc.Name, func(t *testing.T) {
@@ -115,6 +123,21 @@ func TestRules(t *testing.T) {
 	}
 }
 
+func readRuleTests(t *testing.T) ruleTests {
+	t.Helper()
+	var file ruleTests
+	readStrict(t, filepath.Join("testdata", "rules.yaml"), &file)
+	return file
+}
+
+// readFleet reads the series that the dashboards are tried with.
+func readFleet(t *testing.T) ruleTest {
+	t.Helper()
+	var fleet ruleTest
+	readStrict(t, filepath.Join("testdata", "fleet.yaml"), &fleet)
+	return fleet
+}
+
 // nameless are the alerts that are about no customer.
 var nameless = []string{"VirtualArgoCDNotSeen", "VirtualArgoCDChannelLarge"}
 
@@ -143,27 +166,86 @@ func namesCustomer(t *testing.T, a *alert) {
 // TestRuleMetrics holds the rules to metrics that something exports.
 func TestRuleMetrics(t *testing.T) {
 	t.Parallel()
-	groups := readRules(t)
 	known := knownMetrics(t)
-	for _, g := range groups {
-		for _, r := range g.Rules {
-			exprs := []string{r.Expr}
-			for _, text := range r.Annotations {
-				exprs = append(exprs, templateQueries(text)...)
-			}
-			for _, expr := range exprs {
-				names, err := metricsOf(expr)
-				if err != nil {
-					t.Errorf("%s%s: %v", r.Record, r.Alert, err)
-				}
-				for _, name := range names {
-					if known[name] == "" {
-						t.Errorf("%s%s: nothing is known to export %s", r.Record, r.Alert, name)
-					}
-				}
+	for _, expr := range ruleQueries(t) {
+		names, err := metricsOf(expr)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, name := range names {
+			if known[name] == "" {
+				t.Errorf("%s: nothing is known to export %s", expr, name)
 			}
 		}
 	}
+}
+
+// TestWordsOfTheAPI holds the phases, conditions and reasons in rules, dashboards and the series that they are tried with to
+// those that claims, composite resources and channels have.
+func TestWordsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	// Crossplane's own.
+	words := map[string]bool{}
+	for _, word := range []string{"Ready", "Available", "Creating", "Synced", "ReconcileError", "Responsive", "WatchCircuitOpen", "WatchCircuitClosed"} {
+		words[word] = true
+	}
+	files, err := filepath.Glob("../../apis/v1alpha1/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^\s(?:Phase|Condition|Reason)\w+(?: Phase)? += "(\w+)"`).FindAllSubmatch(source, -1) {
+			words[string(m[1])] = true
+		}
+	}
+	series := slices.Concat(ruleQueries(t), dashboardQueries(t))
+	for _, tc := range append(readRuleTests(t).Tests, readFleet(t)) {
+		for _, s := range tc.InputSeries {
+			series = append(series, s.Series)
+		}
+	}
+	for _, s := range series {
+		expr, err := parser.ParseExpr(s)
+		if err != nil {
+			t.Fatalf("%v: %s", err, s)
+		}
+		parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
+			v, ok := n.(*parser.VectorSelector)
+			if !ok || !strings.HasPrefix(v.Name, "virtualargocd_") {
+				return nil
+			}
+			for _, m := range v.LabelMatchers {
+				if !slices.Contains([]string{"phase", "type", "reason"}, m.Name) {
+					continue
+				}
+				for word := range strings.SplitSeq(m.Value, "|") {
+					if !words[word] {
+						t.Errorf("%s: the API has no %s %s", v, m.Name, word)
+					}
+				}
+			}
+			return nil
+		})
+	}
+}
+
+// ruleQueries returns the queries of all rules, those in annotations, too.
+func ruleQueries(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	for _, g := range readRules(t) {
+		for _, r := range g.Rules {
+			out = append(out, r.Expr)
+			for _, text := range r.Annotations {
+				out = append(out, templateQueries(text)...)
+			}
+		}
+	}
+	return out
 }
 
 // templateQueries returns the queries in an annotation's template.

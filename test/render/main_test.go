@@ -13,7 +13,11 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
 
-const root = "../.."
+const (
+	root = "../.."
+	// operator is the Prometheus operator's module.
+	operator = "github.com/prometheus-operator/prometheus-operator"
+)
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
@@ -75,7 +79,9 @@ func findTools() error {
 			return err
 		}
 	}
-	return nil
+	// In the version whose Go types test/monitoring reads.
+	env.modules[operator], err = toolchain.Download(context.Background(), operator, "v0.88.0")
+	return err
 }
 
 // crossplane runs Crossplane's command line.

@@ -16,8 +16,8 @@ import (
 )
 
 // extensions are the schemas objects are held against: Crossplane's and the
-// providers' CustomResourceDefinitions, Argo CD's for the GitOps examples, and
-// the project's own.
+// providers' CustomResourceDefinitions, Argo CD's for the GitOps examples, the
+// Prometheus operator's for monitoring, and the project's own.
 func extensions() string {
 	return strings.Join([]string{
 		filepath.Join(root, "schemas"),
@@ -28,6 +28,8 @@ func extensions() string {
 		filepath.Join(env.modules["provider-kubernetes"], "package", "crds"),
 		filepath.Join(env.modules["crossplane"], "cluster", "crds"),
 		filepath.Join(env.modules["argocd"], "manifests", "crds"),
+		filepath.Join(env.modules[operator], "example", "prometheus-operator-crd", "monitoring.coreos.com_podmonitors.yaml"),
+		filepath.Join(env.modules[operator], "example", "prometheus-operator-crd", "monitoring.coreos.com_prometheusrules.yaml"),
 	}, ",")
 }
 
@@ -135,12 +137,9 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 		}
 	}
 	check(t, filepath.WalkDir(filepath.Join(root, "examples"), func(path string, d fs.DirEntry, err error) error {
-		// What is for monitoring, test/monitoring reads.
-		if err == nil && d.IsDir() && d.Name() == "monitoring" {
-			return filepath.SkipDir
-		}
-		// Kustomize's own files and Helm's values have no schema, and no cluster sees them.
-		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" || d.Name() == "kustomization.yaml" || strings.HasSuffix(path, "-values.yaml") {
+		// No cluster sees Kustomize's own files, Helm's values, and what kube-state-metrics and Prometheus read.
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".yaml" || strings.HasSuffix(path, "-values.yaml") ||
+			slices.Contains([]string{"kustomization.yaml", "kube-state-metrics.yaml", "scrape-configs.yaml"}, d.Name()) {
 			return err
 		}
 		add(path)
@@ -163,6 +162,7 @@ func TestWrongObjectsAreFound(t *testing.T) {
 	setUp(t)
 	t.Parallel()
 	const release = "apiVersion: helm.crossplane.io/v1beta1\nkind: Release\nmetadata: {name: wrong}\nspec: {forProvider: {namespace: x, chart: {name: argo-cd, repository: https://example.org, version: 1.0.0}"
+	const monitor = "apiVersion: monitoring.coreos.com/v1\nkind: PodMonitor\nmetadata: {name: wrong, namespace: default}\nspec: {selector: {}, podMetricsEndpoints: []"
 	const claim = "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: wrong, namespace: default}\nspec: "
 	cases := map[string]struct {
 		reason, object, want string
@@ -189,6 +189,8 @@ func TestWrongObjectsAreFound(t *testing.T) {
 		"PlanName":       {"A plan's name is a label's value.", claim + "{plan: 'a/b'}", "write the name of a plan"},
 		"ProtectionText": {"A switch is true or false.", claim + "{deletionProtection: sure}", "spec.deletionProtection"},
 		"InputField":     {"The function's input has a schema like everything else.", "apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\nmetadata: {name: wrong}\nstorage: {class: fast}", "storage.class"},
+		"MonitorField":   {"So have those of the Prometheus operator.", monitor + ", samplelimit: 1}", "spec.samplelimit"},
+		"MonitorSize":    {"A size has a unit.", monitor + ", bodySizeLimit: 8 megabytes}", "spec.bodySizeLimit"},
 		"ManifestField":  {"So have Kubernetes' own kinds.", "apiVersion: v1\nkind: Namespace\nmetadata: {name: wrong, label: {a: b}}", "metadata.label"},
 	}
 	names := slices.Sorted(maps.Keys(cases))

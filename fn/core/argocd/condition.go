@@ -49,9 +49,9 @@ func Condition(t tenant.Tenant) condition.Condition {
 	return is.Yes("Every workload of Argo CD is available")
 }
 
-// rollingOut returns the condition while Helm waits for a change. It tells why a pod doesn't
-// start, as that was told at first: a container that can't be started gives several reasons in
-// turn.
+// rollingOut returns the condition while Helm waits for a change. Its detail is why a pod
+// doesn't start. As long as the same workload lacks a pod, the detail stays as it was first: a
+// container that can't be started gives several reasons in turn.
 func rollingOut(t tenant.Tenant, is condition.Of, message string) condition.Condition {
 	told := is.Told(t.Observed.XR, message)
 	all, seen := workloadHealth(t)
@@ -71,11 +71,12 @@ func rollingOut(t tenant.Tenant, is condition.Of, message string) condition.Cond
 	return is.No(v1alpha1.ReasonInstalling, message, detail)
 }
 
-// SettlesWithin is how long workloads may be seen as they were during a change after it was rolled out:
-// what Helm says of the change and what is seen of the workloads arrive in either order.
+// SettlesWithin is how long after a change was rolled out workloads may still be observed as
+// they were during the change: the status of the Release and that of the workloads arrive in
+// either order.
 const SettlesWithin = 10 * time.Second
 
-// Settles reports whether a change has been rolled out just now.
+// Settles reports whether a change was rolled out less than SettlesWithin ago.
 func Settles(t tenant.Tenant) bool {
 	xr := t.Observed.XR
 	if v1alpha1.Phase(xr.String("status", "phase")) != v1alpha1.PhaseUpdating || !t.Composed(tenant.ArgoCDRelease).Current() {

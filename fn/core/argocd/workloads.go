@@ -104,7 +104,7 @@ func asked(t tenant.Tenant, which func(tenant.Workload) bool) []proxy.Workload {
 // health of one of Argo CD's workloads.
 type health struct {
 	component string
-	// what is its kind and name, for people.
+	// what is its kind and name, for messages.
 	what string
 	// available: as many current replicas are available as are wanted.
 	available bool
@@ -169,7 +169,7 @@ func healthOf(w tenant.Workload, is proxy.Workload) health {
 		}
 	default:
 		h.available, h.image = true, is.Images[w.Component]
-		// Its former replicas run while those of a change don't start.
+		// The replicas from before a change run while the new ones don't start.
 		if h.why = is.Why; h.why != "" {
 			h.message = h.what + ": " + h.why
 		}

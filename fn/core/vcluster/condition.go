@@ -63,12 +63,12 @@ func HasControlPlanePod(t tenant.Tenant) bool {
 const (
 	// rollingOut begins the message while Helm waits for a change.
 	rollingOut = "Rolling out a change of "
-	// changesWithin is how long a change of the control plane takes where nothing is missing.
+	// changesWithin is how long a change of the control plane takes if nothing is wrong.
 	changesWithin = time.Minute
 )
 
-// changeIsLate reports whether a change of the control plane takes longer than that. Crossplane
-// renews the time of a condition with its message.
+// changeIsLate reports whether a change of the control plane takes longer than changesWithin.
+// Crossplane renews the time of a condition when its message changes.
 func changeIsLate(t tenant.Tenant) bool {
 	was := t.Observed.XR.Condition(v1alpha1.ConditionVirtualClusterReady)
 	since, err := time.Parse(time.RFC3339, was.LastTransitionTime)

@@ -33,8 +33,8 @@ func Isolation(p *tenant.Decision) values.Values {
 }
 
 // Protected returns the values the function, and the tenants' isolation,
-// depend on: they win over everyone's. Some are lists with what the platform
-// has in the same place.
+// depend on: they win over everyone's. Some are lists that also contain the
+// platform's entries.
 func Protected(p *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (values.Values, error) {
 	var sans []any
 	for _, hostname := range p.Names.APIHostnames {

@@ -122,9 +122,8 @@ type Network struct {
 	AllowFrom []networkingv1.NetworkPolicyPeer `json:"allowFrom,omitempty"`
 
 	// Peers that may connect to the metrics of the tenants' Argo CDs, such as Prometheus:
-	// ports 8082 (application controller), 8083 (API server) and 8084 (repository server)
-	// of the pods in the virtual clusters' namespace argocd, and nothing else. Default:
-	// none.
+	// ports 8082 (application controller) and 8084 (repository server) of the pods in the
+	// virtual clusters' namespace argocd, and nothing else. Default: none.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	MetricsFrom []networkingv1.NetworkPolicyPeer `json:"metricsFrom,omitempty"`

@@ -37,14 +37,14 @@ type PlanData struct {
 	// +kubebuilder:validation:MaxItems=256
 	Namespaces []string `json:"namespaces,omitempty"`
 
-	// Channel of the plan's tenants, such as stable. Default: the one that the claim names,
-	// or none.
+	// Channel of the plan's tenants, such as stable. A claim can't name another. Default: the
+	// one that the claim names, or none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	Channel string `json:"channel,omitempty"`
 
-	// When changes of the platform's may reach the plan's tenants. A claim's own time window
-	// replaces the plan's; a freeze holds for every tenant of the plan. Default: at any time.
+	// When platform changes may reach the plan's tenants. A claim's own time window replaces
+	// the plan's; a freeze applies to every tenant of the plan. Default: at any time.
 	// +optional
 	Maintenance *apiv1alpha1.MaintenanceSpec `json:"maintenance,omitempty"`
 

@@ -64,8 +64,8 @@ func record(hostname string) func(t tenant.Tenant) (resource.Object, error) {
 }
 
 // count composes an Object that observes the tenant's ResourceQuota on the
-// host, which counts its Ingresses there. It exists while a hostname is leaving, and is never
-// ready, so that the provider looks each half minute.
+// host, which counts its Ingresses there. It exists while a hostname is being removed, and is
+// never ready, so that the provider observes it every 30 seconds.
 func count(t tenant.Tenant) (resource.Object, error) {
 	return resource.Observer(t, "ingress-count", t.Names.HostProviderConfig, resource.ReadyBy("false"),
 		corev1.ObjectReference{APIVersion: "v1", Kind: "ResourceQuota", Namespace: t.Names.Namespace, Name: tenant.QuotaName}), nil

@@ -6,19 +6,26 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 )
 
-var wanted = Wanted{Spec: schedule.Spec{Plan: "a", Value: 7, ArgoCD: "9.3.7", Kubernetes: "v1.35.4"}, PlanValue: 8}
+var wanted = Wanted{
+	Spec:      schedule.Spec{Plan: "a", Value: 7, ArgoCD: "9.3.7", Kubernetes: "v1.35.4", InChannel: true},
+	PlanValue: 8, OfferValue: 9, Offer: "7d4c9",
+}
 
 // object of a kind, with conditions Ready and Synced.
 func object(kind, name, composed string) *unstructured.Unstructured {
@@ -53,7 +60,9 @@ func params(values ...string) map[string]any {
 // asWanted is a tenant without problems.
 func asWanted(t *testing.T) Tenant {
 	t.Helper()
-	s := &claim.State{Object: &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{"plan": "a"}}}, Phase: "Ready"}
+	s := &claim.State{Object: &unstructured.Unstructured{Object: map[string]any{"status": map[string]any{
+		"plan": "a", "channel": map[string]any{"name": schedule.Channel, "updateAvailable": false},
+	}}}, Phase: "Ready"}
 	for _, kind := range []string{"Ready", "Synced", "SpecAccepted", "VirtualClusterReady", "ArgoCDReady"} {
 		s.Conditions = append(s.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
 	}
@@ -63,6 +72,7 @@ func asWanted(t *testing.T) Tenant {
 
 	a := tenant.Accepted{Version: 1}
 	a.Spec.Plan, a.Spec.ArgoCDChartVersion, a.Spec.KubernetesVersion = "a", "9.3.7", "v1.35.4"
+	a.Offer.Digest = "7d4c9"
 	a.Spec.ArgoCDValues = params(ClaimParameter, "7")
 	plan, err := json.Marshal(params(PlanParameter, "8"))
 	if err != nil {
@@ -77,7 +87,7 @@ func asWanted(t *testing.T) Tenant {
 	delete(accepted.Object, "status")
 	set(t, accepted, base64.StdEncoding.EncodeToString(data), "data", tenant.AcceptedKey)
 
-	out := Tenant{Claim: s, XR: object("XVirtualArgoCD", "chaos0-x", ""), Settings: map[string]string{ClaimParameter: "7", PlanParameter: "8"}}
+	out := Tenant{Claim: s, XR: object("XVirtualArgoCD", "chaos0-x", ""), Settings: map[string]string{ClaimParameter: "7", PlanParameter: "8", OfferParameter: "9"}}
 	installed := func(name, version string, revision int, config map[string]any) *release.Release {
 		o := object("Release", "chaos0-x-"+name, name)
 		set(t, o, int64(revision), "status", "atProvider", "revision")
@@ -89,7 +99,7 @@ func asWanted(t *testing.T) Tenant {
 		}
 	}
 	out.VCluster = installed(tenant.VClusterRelease, "0.36.1", 2, map[string]any{"controlPlane": map[string]any{"distro": map[string]any{"k8s": map[string]any{"version": "v1.35.4"}}}})
-	out.ArgoCD = installed(tenant.ArgoCDRelease, "9.3.7", 4, params(ClaimParameter, "7", PlanParameter, "8"))
+	out.ArgoCD = installed(tenant.ArgoCDRelease, "9.3.7", 4, params(ClaimParameter, "7", PlanParameter, "8", OfferParameter, "9"))
 	out.Composed = append(out.Composed, accepted)
 	return out
 }
@@ -117,6 +127,7 @@ func TestProblems(t *testing.T) {
 		"AcceptedMissing": {func(_ *testing.T, is *Tenant) { is.Composed = is.Composed[:2] }, "what is accepted is missing"},
 		"AcceptedBroken":  {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30x", "data", tenant.AcceptedKey) }, "cannot read what is accepted"},
 		"AcceptedOld":     {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30=", "data", tenant.AcceptedKey) }, "the accepted value is , want 7"},
+		"AcceptedNoOffer": {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30=", "data", tenant.AcceptedKey) }, "the accepted offer is , want 7d4c9"},
 		"StatusOld":       {func(_ *testing.T, is *Tenant) { is.Claim.ArgoCD.ChartVersion = "9.3.6" }, "the chart version of Argo CD by the status is 9.3.6"},
 		"KubernetesOld":   {func(_ *testing.T, is *Tenant) { is.Claim.VCluster.KubernetesVersion = "v1.34.0" }, "the installed Kubernetes version is v1.35.4, want v1.34.0"},
 		"InstalledOld":    {func(_ *testing.T, is *Tenant) { is.ArgoCD.Chart.Metadata.Version = "9.3.6" }, "the installed chart version of Argo CD is 9.3.6"},
@@ -124,6 +135,9 @@ func TestProblems(t *testing.T) {
 		"RevisionOld":     {func(_ *testing.T, is *Tenant) { is.ArgoCD.Version = 5 }, "the revision of the Release argocd is 4, want 5"},
 		"ValueOld":        {func(_ *testing.T, is *Tenant) { is.ArgoCD.Config = params(ClaimParameter, "6") }, "the installed value is 6, want 7"},
 		"PlanOld":         {func(_ *testing.T, is *Tenant) { is.ArgoCD.Config = params(PlanParameter, "7") }, "the installed value of the plan is 7, want 8"},
+		"OfferOld":        {func(_ *testing.T, is *Tenant) { is.ArgoCD.Config = params(OfferParameter, "8") }, "the installed value of the offer is 8, want 9"},
+		"OtherChannel":    {func(t *testing.T, is *Tenant) { set(t, is.Claim.Object, "b", "status", "channel", "name") }, "in the channel by the status is false"},
+		"Waits":           {func(t *testing.T, is *Tenant) { set(t, is.Claim.Object, true, "status", "channel", "updateAvailable") }, "waits for an update by the status is true"},
 		"SettingsOld":     {func(_ *testing.T, is *Tenant) { is.Settings[ClaimParameter] = "6" }, "the value in the virtual cluster is 6, want 7"},
 		"SettingsUnknown": {func(_ *testing.T, is *Tenant) { is.Settings = nil }, ""},
 	} {
@@ -135,6 +149,92 @@ func TestProblems(t *testing.T) {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestOutsideOfTheChannel: a tenant has nothing of a channel that its claim isn't in.
+func TestOutsideOfTheChannel(t *testing.T) {
+	is, w := asWanted(t), wanted
+	w.InChannel = false
+	want := []string{
+		"in the channel by the status is true, want false", "the accepted offer is 7d4c9, want ", "the installed value of the offer is 9, want ",
+		"the value of the offer in the virtual cluster is 9, want ",
+	}
+	if d := cmp.Diff(want, is.Problems(w)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestChannelProblems(t *testing.T) {
+	asWanted := func() Channel {
+		c := Channel{Status: v1alpha1.ChannelStatus{Offer: "7d4c9", Tenants: v1alpha1.ChannelTenants{Total: 1, Updated: 1}}}
+		for _, typ := range []string{"Ready", "Synced", "SpecAccepted", "Complete"} {
+			c.Conditions = append(c.Conditions, metav1.Condition{Type: typ, Status: metav1.ConditionTrue})
+		}
+		c.Conditions = append(c.Conditions, metav1.Condition{Type: "Halted", Status: metav1.ConditionFalse})
+		c.Records = []channel.Record{{Claim: "chaos/chaos0", Accepted: "7d4c9", Phase: v1alpha1.PhaseReady}}
+		return c
+	}
+	for name, c := range map[string]struct {
+		change func(is *Channel)
+		want   string
+	}{
+		"AsWanted":     {func(*Channel) {}, ""},
+		"NotSynced":    {func(is *Channel) { is.Conditions[1].Status = metav1.ConditionFalse }, "condition Synced is False"},
+		"NotComplete":  {func(is *Channel) { is.Conditions[3].Status = metav1.ConditionFalse }, "condition Complete is False"},
+		"Halted":       {func(is *Channel) { is.Conditions[4].Status = metav1.ConditionTrue }, "condition Halted is True"},
+		"SaysNothing":  {func(is *Channel) { is.Conditions = nil }, "condition Complete is missing"},
+		"Paused":       {func(is *Channel) { is.Paused = true }, "paused is true"},
+		"Broken":       {func(is *Channel) { is.Status.Tenants.Degraded = 1 }, "the count of tenants is {1 1 0 1 0 0}"},
+		"Updating":     {func(is *Channel) { is.Status.Tenants.Updating = 1 }, "the count of tenants is {1 1 1 0 0 0}"},
+		"Unknown":      {func(is *Channel) { is.Records = nil }, "the number of records is 0, want 1"},
+		"OldRecord":    {func(is *Channel) { is.Records[0].Accepted = "91af0" }, "the offer in the record of chaos/chaos0 is 91af0, want 7d4c9"},
+		"RecordOfLate": {func(is *Channel) { is.Records[0].Phase = v1alpha1.PhaseDegraded }, "the phase in the record of chaos/chaos0 is Degraded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			is := asWanted()
+			c.change(&is)
+			got := is.Problems(1)
+			if c.want == "" && len(got) > 0 || c.want != "" && !slices.ContainsFunc(got, func(s string) bool { return strings.Contains(s, c.want) }) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+	c := asWanted()
+	if got := c.Halted(); got != "" {
+		t.Errorf("it has halted: %q", got)
+	}
+	c.Conditions[4] = metav1.Condition{Type: "Halted", Status: metav1.ConditionTrue, Message: "chaos/chaos0 (Degraded) broke"}
+	if got := c.Halted(); got != "chaos/chaos0 (Degraded) broke" {
+		t.Errorf("it has halted: %q", got)
+	}
+}
+
+func TestTroubles(t *testing.T) {
+	tenant := func(n string, phase v1alpha1.Phase) Object {
+		return Object{Name: "xvirtualargocds chaos" + n + "-x", Tenant: "chaos" + n + "-x", Claim: "chaos" + n, Phase: phase}
+	}
+	b, began := NewTroubles(), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	for second := range 100 {
+		long, short := v1alpha1.PhaseDegraded, v1alpha1.PhaseFailing
+		if second >= 60 {
+			long = v1alpha1.PhaseReady
+		}
+		if second%30 == 29 {
+			short = v1alpha1.PhaseUpdating
+		}
+		b.See([]Object{tenant("1", long), tenant("2", short), {Name: "namespaces. vargo-chaos1-x", Tenant: "chaos1-x"}}, began.Add(time.Duration(second)*time.Second))
+	}
+	now := []Object{tenant("1", v1alpha1.PhaseReady), tenant("2", v1alpha1.PhaseReady), tenant("3", v1alpha1.PhaseReady)}
+	for halt, want := range map[string]string{
+		"chaos/chaos1 (Degraded: x) broke":                            "",
+		"chaos/chaos1 (Degraded: x), chaos/chaos2 (Failing: y) broke": "chaos2 was in trouble for 28s at most",
+		"chaos/chaos3 (Updating for more than 30m0s) broke":           "chaos3 was in trouble for 0s at most",
+	} {
+		got := b.Wrong(halt, now)
+		if (want == "") != (len(got) == 0) || len(got) > 1 || len(got) == 1 && !strings.Contains(got[0], want) {
+			t.Errorf("%s: %q, want %q", halt, got, want)
+		}
 	}
 }
 
@@ -197,6 +297,8 @@ func TestObjectOf(t *testing.T) {
 	}
 	xr := object("XVirtualArgoCD", "chaos0-x", "")
 	set(t, xr, "noon", "status", "readyAt")
+	set(t, xr, "Degraded", "status", "phase")
+	xr.SetLabels(map[string]string{"crossplane.io/claim-name": "chaos0"})
 	volume := object("PersistentVolumeClaim", "data-vcluster-0", "")
 	volume.SetNamespace("vargo-chaos0-x")
 	own := object("PersistentVolumeClaim", "redis", "")
@@ -208,7 +310,7 @@ func TestObjectOf(t *testing.T) {
 		o        *unstructured.Unstructured
 		want     Object
 	}{
-		{composite, xr, Object{Name: "xvirtualargocds chaos0-x", Tenant: "chaos0-x", ReadyAt: "noon"}},
+		{composite, xr, Object{Name: "xvirtualargocds chaos0-x", Tenant: "chaos0-x", ReadyAt: "noon", Phase: "Degraded", Claim: "chaos0"}},
 		{"namespaces", labelled(object("Namespace", "vargo-chaos0-x", ""), "virtualargocd.io/tenant"), Object{Name: "namespaces. vargo-chaos0-x", Tenant: "chaos0-x", UID: "1"}},
 		{"persistentvolumeclaims", volume, Object{Name: "persistentvolumeclaims. vargo-chaos0-x/data-vcluster-0", Tenant: "chaos0-x"}},
 		{"persistentvolumeclaims", own, Object{Name: "persistentvolumeclaims. vargo-chaos0-x/redis"}},

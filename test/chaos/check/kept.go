@@ -11,34 +11,37 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
 // An Object of a tenant.
 type Object struct {
-	// Name tells it from all others, and Tenant is the composite resource that it belongs to.
+	// Name is unique, and Tenant is the composite resource that the object belongs to.
 	Name, Tenant string
 	UID          types.UID
-	// Leaves reports whether it is being deleted.
+	// Leaves says that it is being deleted.
 	Leaves bool
-	// ReadyAt is when a composite resource was ready for the first time.
+	// ReadyAt is when a composite resource was ready for the first time, Phase the one that it is in, and Claim the name of its claim.
 	ReadyAt string
+	Phase   v1alpha1.Phase
+	Claim   string
 	// Revision of a Release.
 	Revision int64
 }
 
 // Kept notes what tenants have, and what they lose while they exist.
 type Kept struct {
-	// seen is what there is or was, each object as it was when it was seen first, with the highest revision that it had.
+	// seen has every object that was seen, as it was at first, with the highest revision that it had.
 	seen map[string]Object
 	last []Object
 	lost map[string]bool
 }
 
-// NewKept returns a note of nothing.
+// NewKept returns an empty Kept.
 func NewKept() *Kept { return &Kept{seen: map[string]Object{}, lost: map[string]bool{}} }
 
-// See notes what there is. Composite resources must have been read after what belongs to them.
+// See notes which objects exist. Composite resources must have been read after the objects that belong to them.
 func (k *Kept) See(now []Object) {
 	k.last = now
 	stays, ready := staying(now), map[string]bool{}
@@ -50,7 +53,7 @@ func (k *Kept) See(now []Object) {
 			continue
 		}
 		if !ready[o.Tenant] {
-			// A first installation that failed is taken back.
+			// A failed first installation is uninstalled.
 			o.Revision = 0
 		}
 		was, known := k.seen[o.Name]
@@ -76,7 +79,7 @@ func (k *Kept) See(now []Object) {
 	}
 }
 
-// Lost says what tenants have lost that exist now.
+// Lost returns what the existing tenants have lost.
 func (k *Kept) Lost() []string {
 	stays, is := staying(k.last), map[string]bool{}
 	for _, o := range k.last {
@@ -102,10 +105,10 @@ func nameOf(resource, namespace, name string) string {
 	return strings.TrimSpace(resource + " " + strings.TrimPrefix(namespace+"/"+name, "/"))
 }
 
-// IsTenant reports whether the object is a tenant itself, and not what belongs to one.
+// IsTenant reports whether the object is a tenant's composite resource, and not an object that belongs to it.
 func (o Object) IsTenant() bool { return o.Name == nameOf(composite, "", o.Tenant) }
 
-// staying are the tenants that exist and aren't being deleted.
+// staying returns the tenants that exist and aren't being deleted.
 func staying(now []Object) map[string]bool {
 	out := map[string]bool{}
 	for _, o := range now {
@@ -146,7 +149,8 @@ func Objects(ctx context.Context, host *kube.Cluster, namespace string) ([]Objec
 	return out, nil
 }
 
-// selectorOf selects what Crossplane has composed for the claims of a namespace. What others have made for tenants is told by its name.
+// selectorOf returns a label selector for what Crossplane has composed for the claims of a namespace. Objects that others have created for
+// tenants are recognized by their names.
 func selectorOf(resource, namespace string) string {
 	switch resource {
 	case "namespaces":
@@ -167,10 +171,12 @@ func objectOf(resource string, o *unstructured.Unstructured) Object {
 	case composite:
 		out.Name, out.Tenant = nameOf(resource, "", o.GetName()), o.GetName()
 		out.ReadyAt, _, _ = unstructured.NestedString(o.Object, "status", "readyAt")
+		phase, _, _ := unstructured.NestedString(o.Object, "status", "phase")
+		out.Phase, out.Claim = v1alpha1.Phase(phase), o.GetLabels()["crossplane.io/claim-name"]
 	case "namespaces":
 		out.Tenant = o.GetLabels()["virtualargocd.io/tenant"]
 	case "persistentvolumeclaims":
-		// Those of virtual clusters' own pods may go.
+		// Objects of pods in virtual clusters may be deleted.
 		if strings.HasPrefix(o.GetName(), "data-") {
 			out.Tenant = strings.TrimPrefix(o.GetNamespace(), "vargo-")
 		}

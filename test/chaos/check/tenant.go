@@ -1,4 +1,4 @@
-// Package check compares what is with what should be after a run of the chaos tests.
+// Package check checks after a run of the chaos tests that tenants are as their claims ask, and that they have lost nothing.
 package check
 
 import (
@@ -22,35 +22,47 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 )
 
-// Values of the argo-cd chart by which changes are recognized: parameters of Argo CD, which claims and plans set.
+// Keys of the parameters of Argo CD by which changes are recognized. Claims set one, plans another, and the channel the third.
 const (
 	ClaimParameter = "controller.status.processors"
 	PlanParameter  = "controller.operation.processors"
+	OfferParameter = "controller.kubectl.parallelism.limit"
 )
 
-// Params is where these are in the values of the chart.
+// Params is the path of the parameters in the values of the chart.
 var Params = []string{"configs", "params"}
 
-// Wanted is what is asked for, for one tenant.
+// Wanted is what a tenant should be like.
 type Wanted struct {
 	schedule.Spec
 
-	// PlanValue is the one that its plan has.
-	PlanValue int
+	// PlanValue is the value that its plan has, and OfferValue the one that the channel offers.
+	PlanValue, OfferValue int
+	// Offer is the digest of the channel's offer.
+	Offer string
 }
 
-// A Tenant is what is known of one.
+// offered returns what a tenant should have of the channel: the digest of the offer, and the value. Both are empty for a tenant without a
+// channel.
+func (w Wanted) offered() (digest, value string) {
+	if !w.InChannel {
+		return "", ""
+	}
+	return w.Offer, strconv.Itoa(w.OfferValue)
+}
+
+// A Tenant is the observed state of a tenant.
 type Tenant struct {
 	Claim    *claim.State
 	XR       *unstructured.Unstructured
 	Composed []*unstructured.Unstructured
-	// VCluster and ArgoCD are what Helm has installed last.
+	// VCluster and ArgoCD are the last revisions that Helm has installed.
 	VCluster, ArgoCD *release.Release
-	// Settings are Argo CD's parameters in the virtual cluster; nil where that is simulated.
+	// Settings are Argo CD's parameters in the virtual cluster; nil if that is simulated.
 	Settings map[string]string
 }
 
-// Read reads what is known of a claim's tenant, but for Helm's releases.
+// Read reads the state of a claim's tenant, except for Helm's releases.
 func Read(ctx context.Context, l *claim.Live) (Tenant, error) {
 	t := Tenant{}
 	var err error
@@ -64,7 +76,7 @@ func Read(ctx context.Context, l *claim.Live) (Tenant, error) {
 	return t, err
 }
 
-// Installed returns what Helm has installed last under a name, by its records in a namespace.
+// Installed returns the last revision of a Helm release, by the records in a namespace.
 func Installed(client kubernetes.Interface, namespace, name string) (*release.Release, error) {
 	last, err := storage.Init(driver.NewSecrets(client.CoreV1().Secrets(namespace))).Last(name)
 	if err != nil {
@@ -73,7 +85,7 @@ func Installed(client kubernetes.Interface, namespace, name string) (*release.Re
 	return last, nil
 }
 
-// Problems says what of a tenant isn't as wanted.
+// Problems returns what isn't as wanted in a tenant; nothing if all is.
 func (t Tenant) Problems(w Wanted) []string {
 	p := &problems{}
 	t.checkClaim(p, w)
@@ -84,10 +96,10 @@ func (t Tenant) Problems(w Wanted) []string {
 	return p.found
 }
 
-// problems are those that were found.
+// problems are the problems that were found.
 type problems struct{ found []string }
 
-// same notes a problem unless two things are the same.
+// same notes a problem if two things differ.
 func (p *problems) same(what string, is, want any) {
 	if is != want {
 		p.found = append(p.found, fmt.Sprintf("%s is %v, want %v", what, is, want))
@@ -101,9 +113,13 @@ func (t Tenant) checkClaim(p *problems, w Wanted) {
 	}
 	plan, _, _ := unstructured.NestedString(t.Claim.Object.Object, "status", "plan")
 	p.same("the plan by the status", plan, w.Plan)
+	inChannel, _, _ := unstructured.NestedString(t.Claim.Object.Object, "status", "channel", "name")
+	waits, _, _ := unstructured.NestedBool(t.Claim.Object.Object, "status", "channel", "updateAvailable")
+	p.same("in the channel by the status", inChannel == schedule.Channel, w.InChannel)
+	p.same("waits for an update by the status", waits, false)
 }
 
-// checkConditions looks at what Crossplane and the providers say: nothing fails, and no condition is of an older generation.
+// checkConditions checks the conditions that Crossplane and the providers set: none fails, and none is of an older generation.
 func (t Tenant) checkConditions(p *problems) {
 	for _, o := range append([]*unstructured.Unstructured{t.XR}, t.Composed...) {
 		conditions := conditionsOf(o)
@@ -145,6 +161,8 @@ func (t Tenant) checkAccepted(p *problems, w Wanted) {
 		p.found = append(p.found, fmt.Sprintf("cannot read what is accepted: %v", err))
 		return
 	}
+	offer, _ := w.offered()
+	p.same("the accepted offer", a.Offer.Digest, offer)
 	p.same("the accepted plan", a.Spec.Plan, w.Plan)
 	p.same("the accepted chart version", a.Spec.ArgoCDChartVersion, w.ArgoCD)
 	p.same("the accepted Kubernetes version", a.Spec.KubernetesVersion, w.Kubernetes)
@@ -180,9 +198,12 @@ func (t Tenant) checkValues(p *problems, w Wanted) {
 	t.checkRelease(p, tenant.ArgoCDRelease, t.ArgoCD)
 	p.same("the installed value", parameter(t.ArgoCD.Config, ClaimParameter), strconv.Itoa(w.Value))
 	p.same("the installed value of the plan", parameter(t.ArgoCD.Config, PlanParameter), strconv.Itoa(w.PlanValue))
+	_, offered := w.offered()
+	p.same("the installed value of the offer", parameter(t.ArgoCD.Config, OfferParameter), offered)
 	if t.Settings != nil {
 		p.same("the value in the virtual cluster", t.Settings[ClaimParameter], strconv.Itoa(w.Value))
 		p.same("the value of the plan in the virtual cluster", t.Settings[PlanParameter], strconv.Itoa(w.PlanValue))
+		p.same("the value of the offer in the virtual cluster", t.Settings[OfferParameter], offered)
 	}
 }
 
@@ -200,7 +221,7 @@ func (t Tenant) checkRelease(p *problems, name string, is *release.Release) {
 	p.same("the chart version of the Release "+name, version, is.Chart.Metadata.Version)
 }
 
-// composed returns the composed resource of that name in the composition, nil for none.
+// composed returns the composed resource with a name in the composition; nil for none.
 func (t Tenant) composed(name string) *unstructured.Unstructured {
 	for _, o := range t.Composed {
 		if o.GetAnnotations()["crossplane.io/composition-resource-name"] == name {
@@ -210,7 +231,7 @@ func (t Tenant) composed(name string) *unstructured.Unstructured {
 	return nil
 }
 
-// parameter of Argo CD in values of its chart.
+// parameter returns a parameter of Argo CD in the values of its chart.
 func parameter(values map[string]any, name string) string {
 	is, _, _ := unstructured.NestedFieldNoCopy(values, append(Params[:len(Params):len(Params)], name)...)
 	s, _ := is.(string)

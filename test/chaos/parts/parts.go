@@ -14,7 +14,7 @@ import (
 type Part interface {
 	// Kill ends it at once.
 	Kill(ctx context.Context) error
-	// Stop has it do nothing until the returned function is called.
+	// Stop makes it do nothing until the returned function is called.
 	Stop(ctx context.Context) (goOn func(), err error)
 }
 
@@ -27,13 +27,13 @@ const (
 // ErrNotThere is returned for a part that doesn't run, or not yet.
 var ErrNotThere = errors.New("it doesn't run")
 
-// Slower is a part that has its own way to be slow.
+// Slower is a part with its own way of being slow.
 type Slower interface {
 	// Slow makes it slow until the returned function is called.
 	Slow(ctx context.Context) (goOn func(), err error)
 }
 
-// Disturb does what a step of a schedule says to a part. When it returns, the part goes on.
+// Disturb takes a step of a schedule on a part. When it returns, the part isn't disturbed any more.
 func Disturb(ctx context.Context, p Part, s schedule.Step) error {
 	switch s.Action {
 	case schedule.Kill:

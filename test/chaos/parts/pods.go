@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// Pods are those of an embedded cluster. It remembers them, so that they can be disturbed while the API server is.
+// Pods are the pods of an embedded cluster. They are cached, so that they can be disturbed while the API server is, too.
 type Pods struct {
 	machine Machine
 	client  kubernetes.Interface
@@ -32,7 +32,7 @@ const everySecond = time.Second
 // Follow reads the pods until ctx is done.
 func (p *Pods) Follow(ctx context.Context) {
 	for ; ctx.Err() == nil; sleep(ctx, everySecond) {
-		// One that isn't read now is read later.
+		// Pods that can't be read now are read the next time.
 		list, err := p.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			continue
@@ -43,13 +43,13 @@ func (p *Pods) Follow(ctx context.Context) {
 	}
 }
 
-// Of returns the part that consists of those pods that are selected, or of the processes of one program in them; "" for all.
+// Of returns the part that consists of the selected pods, or of the processes of one program in them; "" stands for all programs.
 func (p *Pods) Of(program string, are func(corev1.Pod) bool) Part {
 	return podPart{p, program, are}
 }
 
-// Labelled returns the part that consists of the pods of a namespace with a label whose value ends so: Crossplane puts the organisation before
-// the names of packages.
+// Labelled returns the part that consists of the pods of a namespace that have a label whose value ends with value: Crossplane puts the
+// organization before the names of packages.
 func (p *Pods) Labelled(namespace, label, suffix string) Part {
 	return p.Of("", func(pod corev1.Pod) bool {
 		return pod.Namespace == namespace && strings.HasSuffix(pod.Labels[label], suffix)
@@ -74,7 +74,8 @@ func (p podPart) selected() (out []corev1.Pod) {
 	return out
 }
 
-// Kill implements Part. It kills their processes and deletes the pods: Kubernetes starts new ones at once, but the containers of a pod later each time.
+// Kill implements Part. It kills the processes and deletes the pods: Kubernetes starts new pods at once, but waits longer before each restart
+// of a container.
 func (p podPart) Kill(ctx context.Context) error {
 	err := ErrNotThere
 	for _, pod := range p.selected() {

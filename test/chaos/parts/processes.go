@@ -15,15 +15,15 @@ import (
 
 // A Machine is what an embedded cluster runs on: it sees all processes of the cluster.
 type Machine struct {
-	// cgroup of the cluster. No process of another is touched.
+	// cgroup of the cluster. Processes outside of it are never touched.
 	cgroup string
 }
 
 // NewMachine returns the machine of the embedded cluster of that name.
 func NewMachine(cluster string) Machine { return Machine{cgroup: "/vargo-" + cluster} }
 
-// Daemon is a program that Kubernetes itself consists of. The lab starts it again when it ends. Virtual clusters run programs of the same
-// name in pods.
+// Daemon returns a program of the host's Kubernetes as a part. The lab restarts it when it ends. Programs of the same name in the pods of
+// virtual clusters aren't included.
 func (m Machine) Daemon(program string) Part {
 	return processes{m, func(pod string, args []string) bool { return pod == "" && filepath.Base(args[0]) == program }}
 }
@@ -35,13 +35,13 @@ func (m Machine) inPod(uid types.UID, program string) processes {
 	}}
 }
 
-// processes are those of a machine that are selected by the UID of their pod, which is empty for those in none, and by their command line.
+// processes are the processes of a machine that are selected by the UID of their pod, "" for those in no pod, and by their command line.
 type processes struct {
 	machine Machine
 	are     func(pod string, args []string) bool
 }
 
-// find returns handles of the processes. Each keeps to its process when another one gets its number.
+// find returns handles of the processes. A handle stays with its process, even if another process gets the same number later.
 func (p processes) find() ([]*os.Process, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -78,7 +78,7 @@ func (p processes) selects(is procfs.Proc) bool {
 	return ours && p.are(pod, args)
 }
 
-// podOf returns the UID of the pod that a process with these cgroups is in, "" for none, and whether the process is of a cluster at all.
+// podOf returns the UID of the pod of a process with these cgroups; "" for none. It reports whether the process belongs to the cluster.
 func podOf(groups []procfs.Cgroup, cluster string) (pod string, ours bool) {
 	for _, g := range groups {
 		rest, ok := strings.CutPrefix(g.Path+"/", cluster+"/")
@@ -86,7 +86,7 @@ func podOf(groups []procfs.Cgroup, cluster string) (pod string, ours bool) {
 			continue
 		}
 		ours = true
-		// In some hierarchies a process of a pod is where the node's are.
+		// In some hierarchies, processes of pods are in the node's cgroup.
 		if rest, ok = strings.CutPrefix(rest, "kubepods/"); !ok {
 			continue
 		}
@@ -99,7 +99,7 @@ func podOf(groups []procfs.Cgroup, cluster string) (pod string, ours bool) {
 	return pod, ours
 }
 
-// signal sends a signal to processes. One that has ended needs none.
+// signal sends a signal to processes, and ignores those that have ended.
 func signal(to []*os.Process, s syscall.Signal) (err error) {
 	for _, p := range to {
 		if e := p.Signal(s); e != nil && !errors.Is(e, os.ErrProcessDone) {

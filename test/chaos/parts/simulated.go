@@ -17,7 +17,7 @@ type Provider struct {
 // NewProvider returns a simulated provider as a part of the platform.
 func NewProvider(name string, p *provider.Process) Provider { return Provider{name, p} }
 
-// startsIn is how long Kubernetes takes to start a provider anew.
+// startsIn is how long Kubernetes takes to restart a provider.
 const startsIn = 2 * time.Second
 
 // Keep runs the provider until ctx is done, and starts it again whenever it ends.
@@ -41,11 +41,11 @@ func (p Provider) Stop(context.Context) (func(), error) {
 	return p.process.Continue, nil
 }
 
-// A ControlPlane is the simulated one of a tenant, or the volume with its state: without one the other doesn't answer.
+// A ControlPlane is the simulated control plane of a tenant, and also its volume: without either, the virtual cluster doesn't answer.
 type ControlPlane struct {
 	Simulation *provider.Simulation
 	Faults     *provider.Faults
-	// Tenant returns the id of the tenant, "" for one that isn't there.
+	// Tenant returns the id of the tenant; "" if it doesn't exist.
 	Tenant func() string
 }
 

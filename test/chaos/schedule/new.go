@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// How long a part is paused or slowed. An API server that is away for longer has the host evict pods.
+// How long a part is paused or slowed. If an API server is away for longer, the host evicts pods.
 const (
 	shortest    = 2 * time.Second
 	longestIdle = 10 * time.Second
@@ -28,6 +28,11 @@ func New(seed uint64, o Options) Schedule {
 	for _, part := range Parts {
 		g.part(part)
 	}
+	// The channel uses its own random numbers, so that it changes nothing else in the schedule of a seed.
+	g.random = rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // No secret depends on it.
+	s.Offer = g.newValue()
+	g.offers()
+	g.members()
 	slices.SortStableFunc(g.steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	s.Steps = g.steps
 	return s
@@ -38,7 +43,7 @@ type generator struct {
 	Options
 	random *rand.Rand
 	steps  []Step
-	// value is the one that was chosen last: no two are the same.
+	// value is the last value that was chosen: no two are the same.
 	value int
 }
 
@@ -56,7 +61,7 @@ func (g *generator) happens(percent int) bool { return g.random.IntN(100) < perc
 
 func oneOf[T any](g *generator, of []T) T { return of[g.random.IntN(len(of))] }
 
-// tenant leads a tenant through its life. The first tenant is never deleted, so that there is one after each run.
+// tenant adds the steps of a tenant. The first tenant is never deleted, so that there is one after each run.
 func (g *generator) tenant(n int) {
 	add := func(at time.Duration, a Action, s Spec) {
 		g.steps = append(g.steps, Step{At: at, Action: a, Tenant: n, Spec: s})
@@ -108,7 +113,7 @@ func (g *generator) newSpec() Spec {
 	return s
 }
 
-// changed returns a spec that differs in one thing or another. Versions only rise.
+// changed returns a spec that differs in its value, its plan or a version. Versions only rise.
 func (g *generator) changed(s Spec) Spec {
 	switch {
 	case g.happens(25):
@@ -131,14 +136,42 @@ func next(versions []string, is string) string {
 	return ""
 }
 
-// plans edits plans while tenants have them.
+// plans adds edits of plans while tenants use them.
 func (g *generator) plans() {
 	for at := g.between(g.Length/4, g.Length/2); at < g.Length; at += g.between(g.Length/4, g.Length) {
 		g.steps = append(g.steps, Step{At: at, Action: EditPlan, Tenant: -1, Plan: oneOf(g, g.Plans), Value: g.newValue()})
 	}
 }
 
-// part disturbs a part now and then.
+// offers adds edits of the channel's offer while tenants are updating to the offer before.
+func (g *generator) offers() {
+	for at := g.between(g.Length/4, g.Length/2); at < g.Length; at += g.between(g.Length/3, g.Length/2) {
+		g.steps = append(g.steps, Step{At: at, Action: EditOffer, Tenant: -1, Value: g.newValue()})
+	}
+}
+
+// members puts most claims into the channel when they are created, and has some join or leave it later. The first tenant is always in it.
+func (g *generator) members() {
+	in := map[int]bool{}
+	for i := range g.steps {
+		step := &g.steps[i]
+		n := step.Tenant
+		switch step.Action {
+		case Create:
+			in[n] = n == 0 || g.happens(60)
+		case Change:
+			in[n] = n == 0 || in[n] != g.happens(20)
+		case Delete:
+			in[n] = false
+		default:
+		}
+		if n >= 0 && !step.Disturbs() {
+			step.Spec.InChannel = in[n]
+		}
+	}
+}
+
+// part adds disturbances of a part.
 func (g *generator) part(p Part) {
 	for at := g.between(0, g.Length/2); at < g.Length; at += g.between(g.Length/8, g.Length/2) {
 		step := Step{At: at, Action: oneOf(g, p.can()), Tenant: -1, Part: p}

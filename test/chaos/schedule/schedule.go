@@ -1,5 +1,5 @@
-// Package schedule decides what happens in a run of the chaos tests: what becomes of tenants, and which parts of the platform are
-// killed, paused or slowed, all at moments that follow from a seed.
+// Package schedule decides what happens in a run of the chaos tests: what is done to tenants, and which parts of the platform are killed,
+// paused or slowed, at times that follow from a seed.
 package schedule
 
 import (
@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// An Action is what happens.
+// An Action is what a step does.
 type Action string
 
-// What happens to tenants, and to parts of the platform.
+// Actions on tenants, and on parts of the platform.
 const (
 	// Create creates the claim of a tenant.
 	Create Action = "create"
-	// Change has the claim ask for something else: another value, plan or version.
+	// Change changes the value, the plan or a version in the claim.
 	Change Action = "change"
-	// Mistake has the claim name a plan that doesn't exist, and Correct takes that back.
+	// Mistake makes the claim name a plan that doesn't exist, and Correct undoes that.
 	Mistake Action = "make a mistake in"
 	Correct Action = "correct"
 	// Break stops one of Argo CD's workloads, and Mend undoes that.
@@ -27,10 +27,11 @@ const (
 	Mend  Action = "mend"
 	// Delete deletes the claim.
 	Delete Action = "delete"
-	// EditPlan changes a value of a plan.
-	EditPlan Action = "edit plan"
+	// EditPlan changes a value of a plan, and EditOffer the value that the channel offers.
+	EditPlan  Action = "edit plan"
+	EditOffer Action = "edit offer"
 
-	// Kill ends a part at once. It starts again by itself.
+	// Kill ends a part at once. The part is restarted automatically.
 	Kill Action = "kill"
 	// Pause stops a part for a while, and Slow stops it most of the time.
 	Pause Action = "pause"
@@ -40,7 +41,7 @@ const (
 // A Part of the platform.
 type Part string
 
-// Parts of the platform. Each tenant has a virtual cluster, and that a volume.
+// Parts of the platform. Each tenant has a virtual cluster, and each virtual cluster a volume.
 const (
 	Function           Part = "function"
 	Crossplane         Part = "Crossplane"
@@ -52,13 +53,13 @@ const (
 	Volume             Part = "volume"
 )
 
-// Parts are all of them.
+// Parts are all parts.
 var Parts = []Part{Function, Crossplane, HelmProvider, KubernetesProvider, APIServer, Etcd, VirtualCluster, Volume}
 
 // OfTenant reports whether each tenant has a part of its own.
 func (p Part) OfTenant() bool { return p == VirtualCluster || p == Volume }
 
-// can are the actions on a part. A volume that is lost doesn't come back by itself.
+// can returns the possible actions on a part. A volume isn't killed, because it can't be restored.
 func (p Part) can() []Action {
 	if p == Volume {
 		return []Action{Pause, Slow}
@@ -70,13 +71,15 @@ func (p Part) can() []Action {
 type Spec struct {
 	// Plan is the name of its plan.
 	Plan string
-	// Value is one of Argo CD's chart.
+	// Value is the value of a parameter in the argo-cd chart.
 	Value int
-	// ArgoCD is the version of Argo CD's chart, and Kubernetes that of the virtual cluster; empty for the platform's.
+	// ArgoCD is the version of the argo-cd chart, and Kubernetes that of the virtual cluster; empty for the platform's version.
 	ArgoCD, Kubernetes string
+	// InChannel says that the claim is in the channel.
+	InChannel bool
 }
 
-// String is the spec in a few words.
+// String returns the spec in a few words.
 func (s Spec) String() string {
 	text := fmt.Sprintf("plan %s, value %d", s.Plan, s.Value)
 	if s.ArgoCD != "" {
@@ -85,10 +88,13 @@ func (s Spec) String() string {
 	if s.Kubernetes != "" {
 		text += ", Kubernetes " + s.Kubernetes
 	}
+	if s.InChannel {
+		text += ", in the channel"
+	}
 	return text
 }
 
-// A Step is something that happens at a moment of a run.
+// A Step is an action at a certain time of a run.
 type Step struct {
 	At     time.Duration
 	Action Action
@@ -96,7 +102,7 @@ type Step struct {
 	Tenant int
 	// Spec is what the tenant's claim asks for from then on. Mistake leaves it as it is.
 	Spec Spec
-	// Plan has another Value after EditPlan.
+	// Plan has another Value after EditPlan, and the channel offers it after EditOffer.
 	Plan  string
 	Value int
 	// Part is killed, paused or slowed: the last two For some time.
@@ -104,7 +110,7 @@ type Step struct {
 	For  time.Duration
 }
 
-// String is the step on one line.
+// String returns the step on one line.
 func (s Step) String() string {
 	text := fmt.Sprintf("%6.1fs  %s", s.At.Seconds(), s.Action)
 	if s.Tenant >= 0 {
@@ -115,6 +121,8 @@ func (s Step) String() string {
 		text += ": " + s.Spec.String()
 	case EditPlan:
 		text += fmt.Sprintf(" %s: value %d", s.Plan, s.Value)
+	case EditOffer:
+		text += fmt.Sprintf(": value %d", s.Value)
 	case Kill, Pause, Slow:
 		text += " " + string(s.Part)
 	default:
@@ -125,34 +133,39 @@ func (s Step) String() string {
 	return text
 }
 
-// Disturbs reports whether the step is about a part of the platform, and not about what people ask for.
+// Disturbs reports whether the step disturbs a part of the platform. Other steps are about claims, plans and the channel.
 func (s Step) Disturbs() bool { return s.Part != "" }
 
-// Name of a tenant's claim.
+// Channel is the name of the channel.
+const Channel = "chaos"
+
+// Name returns the name of a tenant's claim.
 func Name(tenant int) string { return fmt.Sprintf("chaos%d", tenant) }
 
 // Options of a schedule.
 type Options struct {
-	// Tenants is how many there are at most at a time.
+	// Tenants is the largest number of tenants at a time.
 	Tenants int
 	// Length of the run: nothing happens after it.
 	Length time.Duration
-	// Plans are the names of those that claims may have.
+	// Plans are the names of the plans that claims may use.
 	Plans []string
-	// ArgoCD are versions of its chart, and Kubernetes those of virtual clusters, the oldest first. Without any, claims name none.
+	// ArgoCD are versions of the argo-cd chart, and Kubernetes versions of virtual clusters, the oldest first. If there are none, claims name
+	// no version.
 	ArgoCD, Kubernetes []string
 }
 
 // A Schedule is what happens in a run.
 type Schedule struct {
 	Seed uint64
-	// Plans are the values that plans begin with.
+	// Plans are the initial values of the plans, by name, and Offer is the initial value of the channel's offer.
 	Plans map[string]int
+	Offer int
 	// Steps in the order in which they begin.
 	Steps []Step
 }
 
-// String is the schedule with one step a line.
+// String returns the schedule with one step a line.
 func (s Schedule) String() string {
 	b := &strings.Builder{}
 	for _, step := range s.Steps {
@@ -161,8 +174,8 @@ func (s Schedule) String() string {
 	return b.String()
 }
 
-// Of returns the steps that one person or thing after the other takes, as lists of steps that each wait for the one before: those of
-// each tenant, those of the platform's plans, and those of each part.
+// Of returns the steps in lists, in which each step waits for the one before: one list for each tenant, one for the plans, one for the
+// channel, and one for each part.
 func (s Schedule) Of() [][]Step {
 	key := func(step Step) string { return fmt.Sprint(step.Part, "/", step.Plan != "", "/", step.Tenant) }
 	steps := slices.Clone(s.Steps)
@@ -204,4 +217,15 @@ func (s Schedule) PlanValues() map[string]int {
 		}
 	}
 	return out
+}
+
+// OfferValue returns the value that the channel offers after the run.
+func (s Schedule) OfferValue() int {
+	value := s.Offer
+	for _, step := range s.Steps {
+		if step.Action == EditOffer {
+			value = step.Value
+		}
+	}
+	return value
 }

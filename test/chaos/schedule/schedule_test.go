@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -42,10 +44,14 @@ func TestEverythingHappens(t *testing.T) {
 		for _, step := range s.Steps {
 			seen[strings.TrimSpace(string(step.Action)+" "+string(step.Part))]++
 			is, was := step.Spec, before[step.Tenant]
+			if step.Action == Create {
+				seen[map[bool]string{true: "create in the channel", false: "create without the channel"}[is.InChannel]]++
+			}
 			if step.Action == Change {
 				for what, differs := range map[string]bool{
 					"value": is.Value != was.Value, "plan": is.Plan != was.Plan,
 					"chart": is.ArgoCD != was.ArgoCD, "Kubernetes": is.Kubernetes != was.Kubernetes,
+					"to the channel": is.InChannel && !was.InChannel, "from the channel": was.InChannel && !is.InChannel,
 				} {
 					if differs {
 						seen["change "+what]++
@@ -58,7 +64,8 @@ func TestEverythingHappens(t *testing.T) {
 		}
 	})
 	want := []string{
-		"create", "change value", "change plan", "change chart", "change Kubernetes", "make a mistake in", "correct", "break", "mend", "delete", "edit plan",
+		"create", "change value", "change plan", "change chart", "change Kubernetes", "make a mistake in", "correct", "break", "mend", "delete", "edit plan", "edit offer",
+		"change to the channel", "change from the channel", "create in the channel", "create without the channel",
 		"pause volume", "slow volume",
 	}
 	for _, part := range Parts {
@@ -116,7 +123,7 @@ func TestOrder(t *testing.T) {
 				if i > 0 && step.At < steps[i-1].At+steps[i-1].For {
 					t.Errorf("before %s has ended: %s", steps[i-1], step)
 				}
-				if step.Disturbs() || step.Action == EditPlan {
+				if step.Disturbs() || step.Tenant < 0 {
 					continue
 				}
 				if exists == (step.Action == Create) {
@@ -136,7 +143,7 @@ func TestVersionsRise(t *testing.T) {
 	each(t, func(t *testing.T, s Schedule) {
 		before := map[int]Spec{}
 		for _, step := range s.Steps {
-			if step.Disturbs() || step.Action == EditPlan {
+			if step.Disturbs() || step.Tenant < 0 {
 				continue
 			}
 			if is, was := step.Spec, before[step.Tenant]; step.Action != Create && step.Action != Delete && (is.Kubernetes < was.Kubernetes || is.ArgoCD < was.ArgoCD) {
@@ -147,9 +154,54 @@ func TestVersionsRise(t *testing.T) {
 	})
 }
 
+// TestChannel: what a claim asks for between its creation and its deletion says whether it is in the channel, and only a change moves it. The
+// offer is edited while tenants exist.
+func TestChannel(t *testing.T) {
+	each(t, func(t *testing.T, s Schedule) {
+		in, edits := map[int]bool{}, 0
+		for _, step := range s.Steps {
+			switch {
+			case step.Disturbs() || step.Action == EditPlan:
+				if step.Spec.InChannel {
+					t.Errorf("it is about no claim: %s", step)
+				}
+			case step.Action == EditOffer:
+				edits++
+				if step.At < (options.Length / 4).Truncate(time.Second) {
+					t.Errorf("before there are tenants: %s", step)
+				}
+			case step.Action != Create && step.Action != Change && step.Action != Delete && step.Spec.InChannel != in[step.Tenant]:
+				t.Errorf("it moves the claim: %s", step)
+			default:
+				in[step.Tenant] = step.Spec.InChannel
+			}
+		}
+		if edits < 1 || edits > 3 {
+			t.Errorf("the offer is edited %d times", edits)
+		}
+		if !s.Wanted()[Name(0)].InChannel {
+			t.Error("there may be no tenant left in the channel")
+		}
+	})
+}
+
+// TestSeedIsKept: what a seed means besides the channel is as it was before there was one.
+func TestSeedIsKept(t *testing.T) {
+	sum := sha256.New()
+	for _, step := range New(7, options).Steps {
+		if step.Spec.InChannel = false; step.Action != EditOffer {
+			_, _ = fmt.Fprintln(sum, step)
+		}
+	}
+	const want = "b06da0b51072d7ff"
+	if got := fmt.Sprintf("%x", sum.Sum(nil)[:8]); got != want {
+		t.Errorf("the digest of the schedule of seed 7 is %s, want %s: seeds that were noted mean something else", got, want)
+	}
+}
+
 func TestWanted(t *testing.T) {
-	a, b := Spec{Plan: "a", Value: 1}, Spec{Plan: "b", Value: 2}
-	s := Schedule{Plans: map[string]int{"a": 1, "b": 2}, Steps: []Step{
+	a, b := Spec{Plan: "a", Value: 1, InChannel: true}, Spec{Plan: "b", Value: 2}
+	s := Schedule{Plans: map[string]int{"a": 1, "b": 2}, Offer: 4, Steps: []Step{
 		{Action: Create, Tenant: 0, Spec: a},
 		{Action: Create, Tenant: 1, Spec: a},
 		{Action: Create, Tenant: 2, Spec: a},
@@ -157,6 +209,8 @@ func TestWanted(t *testing.T) {
 		{Action: Change, Tenant: 0, Spec: b},
 		{Action: Mistake, Tenant: 0, Spec: b},
 		{Action: EditPlan, Tenant: -1, Plan: "b", Value: 3},
+		{Action: EditOffer, Tenant: -1, Value: 5},
+		{Action: EditOffer, Tenant: -1, Value: 6},
 		{Action: Delete, Tenant: 1},
 		{Action: Delete, Tenant: 2},
 		{Action: Create, Tenant: 2, Spec: b},
@@ -166,6 +220,12 @@ func TestWanted(t *testing.T) {
 	}
 	if got, want := s.PlanValues(), map[string]int{"a": 1, "b": 3}; !maps.Equal(got, want) {
 		t.Errorf("the plans' values are %v, want %v", got, want)
+	}
+	if got := s.OfferValue(); got != 6 {
+		t.Errorf("the value that is offered is %d, want 6", got)
+	}
+	if got := (Schedule{Offer: 4}).OfferValue(); got != 4 {
+		t.Errorf("the value that is offered at first is %d, want 4", got)
 	}
 	each(t, func(t *testing.T, s Schedule) {
 		if _, ok := s.Wanted()[Name(0)]; !ok {
@@ -180,6 +240,8 @@ func TestString(t *testing.T) {
 		want string
 	}{
 		{Step{At: 1500 * time.Millisecond, Action: Create, Tenant: 2, Spec: Spec{Plan: "a", Value: 7, ArgoCD: "9.3.6"}}, "   1.5s  create chaos2: plan a, value 7, chart 9.3.6"},
+		{Step{Action: Change, Tenant: 2, Spec: Spec{Plan: "a", Value: 7, InChannel: true}}, "   0.0s  change chaos2: plan a, value 7, in the channel"},
+		{Step{At: 12 * time.Second, Action: EditOffer, Tenant: -1, Value: 7}, "  12.0s  edit offer: value 7"},
 		{Step{At: 12 * time.Second, Action: EditPlan, Tenant: -1, Plan: "a", Value: 7}, "  12.0s  edit plan a: value 7"},
 		{Step{At: 12 * time.Second, Action: Pause, Tenant: -1, Part: Etcd, For: 2 * time.Second}, "  12.0s  pause etcd for 2.0s"},
 		{Step{At: 12 * time.Second, Action: Kill, Tenant: 1, Part: VirtualCluster}, "  12.0s  kill chaos1 virtual cluster"},

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -11,10 +13,13 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// APIServer is what an API server has counted since it was started.
+// APIServer has what an API server has counted since its start.
 type APIServer struct {
 	// Requests by verb, without watches, and etcd's by operation.
 	Requests, Etcd map[string]float64
+	// Writes are the requests that write, by verb and kind. Leases, events and reviews such as TokenReviews aren't included, because
+	// they don't depend on the number of tenants. Dry runs write nothing.
+	Writes map[string]float64
 	// DBSize of etcd, in bytes.
 	DBSize float64
 }
@@ -29,15 +34,13 @@ func ReadAPIServer(ctx context.Context, client rest.Interface) (APIServer, error
 }
 
 func parseAPIServer(data []byte) (APIServer, error) {
-	families, err := parse(data)
+	const requests, etcd, size = "apiserver_request_total", "etcd_requests_total", "apiserver_storage_size_bytes"
+	families, err := parse(data, requests, etcd, size)
 	if err != nil {
 		return APIServer{}, err
 	}
-	out := APIServer{
-		Requests: sums(families["apiserver_request_total"], "verb"),
-		Etcd:     sums(families["etcd_requests_total"], "operation"),
-	}
-	for _, v := range sums(families["apiserver_storage_size_bytes"], "storage_cluster_id") {
+	out := APIServer{Requests: sums(families[requests], "verb"), Etcd: sums(families[etcd], "operation"), Writes: writes(families[requests])}
+	for _, v := range sums(families[size], "storage_cluster_id") {
 		out.DBSize += v
 	}
 	delete(out.Requests, "WATCH")
@@ -45,9 +48,35 @@ func parseAPIServer(data []byte) (APIServer, error) {
 	return out, nil
 }
 
-func parse(data []byte) (map[string]*dto.MetricFamily, error) {
+// reads are the verbs of requests that don't write.
+var reads = []string{"GET", "LIST", "WATCH", "WATCHLIST", "CONNECT"}
+
+// writes adds up the requests that write: see APIServer.
+func writes(requests *dto.MetricFamily) map[string]float64 {
+	out := map[string]float64{}
+	for _, m := range requests.GetMetric() {
+		of := labelsOf(m)
+		switch resource := of["resource"]; {
+		case slices.Contains(reads, of["verb"]), of["dry_run"] != "",
+			resource == "leases" || resource == "events" || strings.HasSuffix(resource, "reviews"):
+		default:
+			what := strings.TrimSuffix(resource+"."+of["group"], ".")
+			out[strings.TrimSpace(of["verb"]+" "+what+" "+of["subresource"])] += m.GetCounter().GetValue()
+		}
+	}
+	return out
+}
+
+// parse reads the metrics with the given names from a text that has others, too.
+func parse(data []byte, names ...string) (map[string]*dto.MetricFamily, error) {
+	var lines [][]byte
+	for line := range bytes.Lines(data) {
+		if slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(line, []byte(name)) }) {
+			lines = append(lines, line)
+		}
+	}
 	parser := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(data))
+	families, err := parser.TextToMetricFamilies(bytes.NewReader(bytes.Join(lines, nil)))
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse metrics: %w", err)
 	}
@@ -58,20 +87,24 @@ func parse(data []byte) (map[string]*dto.MetricFamily, error) {
 func sums(family *dto.MetricFamily, label string) map[string]float64 {
 	out := map[string]float64{}
 	for _, m := range family.GetMetric() {
-		key := ""
-		for _, l := range m.GetLabel() {
-			if l.GetName() == label {
-				key = l.GetValue()
-			}
-		}
-		out[key] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+		out[labelsOf(m)[label]] += m.GetCounter().GetValue() + m.GetGauge().GetValue()
 	}
 	return out
 }
 
-// Since returns what was counted since before. The size is the one now.
+func labelsOf(m *dto.Metric) map[string]string {
+	out := map[string]string{}
+	for _, l := range m.GetLabel() {
+		out[l.GetName()] = l.GetValue()
+	}
+	return out
+}
+
+// Since returns what was counted since before. DBSize is the current one.
 func (a APIServer) Since(before APIServer) APIServer {
-	return APIServer{Requests: minus(a.Requests, before.Requests), Etcd: minus(a.Etcd, before.Etcd), DBSize: a.DBSize}
+	return APIServer{
+		Requests: minus(a.Requests, before.Requests), Etcd: minus(a.Etcd, before.Etcd), Writes: minus(a.Writes, before.Writes), DBSize: a.DBSize,
+	}
 }
 
 func minus(a, b map[string]float64) map[string]float64 {
@@ -84,5 +117,7 @@ func minus(a, b map[string]float64) map[string]float64 {
 	return out
 }
 
-// Writes are etcd's operations that change something.
-func (a APIServer) Writes() float64 { return a.Etcd["create"] + a.Etcd["update"] + a.Etcd["delete"] }
+// EtcdWrites returns the number of etcd's operations that change something.
+func (a APIServer) EtcdWrites() float64 {
+	return a.Etcd["create"] + a.Etcd["update"] + a.Etcd["delete"]
+}

@@ -13,6 +13,11 @@ apiserver_request_total{code="200",resource="pods",verb="GET"} 7
 apiserver_request_total{code="404",resource="pods",verb="GET"} 2
 apiserver_request_total{code="200",resource="pods",verb="PATCH"} 5
 apiserver_request_total{code="0",resource="pods",verb="WATCH"} 90
+apiserver_request_total{code="200",group="apps",resource="deployments",subresource="status",verb="PUT"} 4
+apiserver_request_total{code="200",group="apps",resource="deployments",subresource="status",verb="PUT",dry_run="All"} 8
+apiserver_request_total{code="200",group="coordination.k8s.io",resource="leases",verb="PUT"} 30
+apiserver_request_total{code="201",group="events.k8s.io",resource="events",verb="POST"} 20
+apiserver_request_total{code="201",group="authorization.k8s.io",resource="subjectaccessreviews",verb="POST"} 10
 # TYPE etcd_requests_total counter
 etcd_requests_total{operation="get",type="pods"} 11
 etcd_requests_total{operation="update",type="pods"} 3
@@ -26,27 +31,63 @@ func TestAPIServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := APIServer{Requests: map[string]float64{"GET": 9, "PATCH": 1}, Etcd: map[string]float64{"update": 1}}
+	before := APIServer{
+		Requests: map[string]float64{"GET": 9, "PATCH": 1}, Etcd: map[string]float64{"update": 1}, Writes: map[string]float64{"PATCH pods": 2},
+	}
 	got := now.Since(before)
 	want := APIServer{
-		Requests: map[string]float64{"PATCH": 4}, Etcd: map[string]float64{"get": 11, "update": 2, "create": 2}, DBSize: 4096,
+		Requests: map[string]float64{"PATCH": 4, "PUT": 42, "POST": 30}, Etcd: map[string]float64{"get": 11, "update": 2, "create": 2}, DBSize: 4096,
+		Writes: map[string]float64{"PATCH pods": 3, "PUT deployments.apps status": 4},
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if w := got.Writes(); w != 4 {
+	if w := got.EtcdWrites(); w != 4 {
 		t.Errorf("%v writes to etcd, want 4", w)
 	}
 }
 
 func TestReconciles(t *testing.T) {
-	got, err := parseReconciles([]byte(`# TYPE controller_runtime_reconcile_total counter
+	const name, text = "controller_runtime_reconcile_total", `# TYPE controller_runtime_reconcile_total counter
 controller_runtime_reconcile_total{controller="composite/xvirtualargocds.virtualargocd.io",result="success"} 7
 controller_runtime_reconcile_total{controller="composite/xvirtualargocds.virtualargocd.io",result="error"} 1
+controller_runtime_reconcile_total{controller="composite/xargocdchannels.virtualargocd.io",result="success"} 20
 controller_runtime_reconcile_total{controller="claim/virtualargocds.virtualargocd.io",result="success"} 90
-`))
-	if err != nil || got != 8 {
+other{not="a metric that can be parsed
+`
+	families, err := parse([]byte(text), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := reconciles(families[name]); err != nil || got != 8 {
 		t.Errorf("%v reconciles, %v; want 8", got, err)
+	}
+	if got, err := reconciles(nil); err == nil {
+		t.Errorf("%v reconciles of a Crossplane that doesn't tell", got)
+	}
+}
+
+func TestRest(t *testing.T) {
+	for name, c := range map[string]struct {
+		rest Rest
+		want []string
+	}{
+		"Within":  {Rest{Tenants: 10, Took: 15 * time.Minute, Writes: map[string]float64{"PUT a": 250, "PUT b": 200}, Reconciles: 15}, nil},
+		"Writes":  {Rest{Tenants: 10, Took: 20 * time.Minute, Writes: map[string]float64{"PUT a": 320, "PUT b": 300}}, []string{"3.10 writes a minute"}},
+		"Looks":   {Rest{Tenants: 2, Took: 20 * time.Minute, Reconciles: 5}, []string{"1.25 times in 10m0s"}},
+		"Both":    {Rest{Tenants: 1, Took: 15 * time.Minute, Writes: map[string]float64{"PUT a": 60}, Reconciles: 3}, []string{"4.00 writes", "2.00 times"}},
+		"TooSoon": {Rest{Tenants: 1, Took: 14 * time.Minute, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
+	} {
+		got := c.rest.Problems()
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+			continue
+		}
+		for i := range got {
+			if !strings.Contains(got[i], c.want[i]) {
+				t.Errorf("%s: %q, want %q", name, got[i], c.want[i])
+			}
+		}
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// A Process is what a program has used.
+// A Process is what a program uses.
 type Process struct {
-	// CPU time in seconds since its start, and resident memory in bytes.
-	CPU, Memory float64
+	// CPU time in seconds since its start, and resident memory in bytes: now, and at most since its start.
+	CPU, Memory, Peak float64
 }
 
-// ReadProcesses reads what the programs of an embedded cluster use, by the name of its cgroup on this machine, and this
-// process as the simulated providers.
+// ReadProcesses reads what the programs of an embedded cluster use, and this process, which counts as the simulated providers. cgroup is
+// the name of the cluster's cgroup on this machine.
 func ReadProcesses(cgroup string) (map[string]Process, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
@@ -33,13 +33,19 @@ func ReadProcesses(cgroup string) (map[string]Process, error) {
 		if err != nil {
 			continue // It is gone.
 		}
+		status, err := p.NewStatus()
+		if err != nil {
+			continue
+		}
 		was := out[name]
-		out[name] = Process{CPU: was.CPU + stat.CPUTime(), Memory: was.Memory + float64(stat.ResidentMemory())}
+		out[name] = Process{
+			CPU: was.CPU + stat.CPUTime(), Memory: was.Memory + float64(stat.ResidentMemory()), Peak: was.Peak + float64(status.VmHWM),
+		}
 	}
 	return out, nil
 }
 
-// nameOf returns the name of a process that is measured, "" for others.
+// nameOf returns the name of a process that is measured; "" for others.
 func nameOf(p procfs.Proc, cgroup string) string {
 	if p.PID == os.Getpid() {
 		return "providers (simulated, with the test)"
@@ -59,7 +65,7 @@ func nameOf(p procfs.Proc, cgroup string) string {
 	return programOf(args)
 }
 
-// programOf returns what a program is called here, by its command line; "" for others.
+// programOf returns the name of a program in the table, by its command line; "" for others.
 func programOf(args []string) string {
 	switch program := filepath.Base(args[0]); {
 	case program == "crossplane" && slices.Contains(args, "core"):

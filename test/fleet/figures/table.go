@@ -37,7 +37,7 @@ func (t *Table) Print(w io.Writer) error {
 	return err
 }
 
-// Percentile returns the smallest of the times that so many percent of them don't exceed, 0 of none.
+// Percentile returns the smallest of the times that at least a percentage of them don't exceed; 0 if there are none.
 func Percentile(times []time.Duration, percent int) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -48,5 +48,5 @@ func Percentile(times []time.Duration, percent int) time.Duration {
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 
-// MiB is a number of bytes, for people.
+// MiB formats a number of bytes in MiB.
 func MiB(bytes float64) string { return fmt.Sprintf("%.0f MiB", bytes/(1<<20)) }

@@ -17,7 +17,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
 )
 
-// controlPlanes are those of the tenants' virtual clusters. They run whether the providers do or not.
+// controlPlanes are the control planes of the tenants' virtual clusters. They run even while the providers don't.
 type controlPlanes struct {
 	Options
 	// admin is an administrator of the host.
@@ -26,7 +26,7 @@ type controlPlanes struct {
 	kubeconfig map[string][]byte
 
 	mu sync.Mutex
-	// starting are the namespaces whose control planes start, restarting those whose don't answer until then.
+	// starting has the namespaces whose control planes are starting, and restarting those whose control planes don't answer until a time.
 	starting   map[string]bool
 	restarting map[string]time.Time
 }
@@ -35,7 +35,7 @@ func newControlPlanes(o Options, admin client.Client, kubeconfig map[string][]by
 	return &controlPlanes{Options: o, admin: admin, kubeconfig: kubeconfig, starting: map[string]bool{}, restarting: map[string]time.Time{}}
 }
 
-// newKubeconfig makes the data of the Secret that vcluster writes its kubeconfig to.
+// newKubeconfig returns the data of a Secret with a kubeconfig, as vcluster writes it.
 func newKubeconfig() (map[string][]byte, error) {
 	ca, err := certs.NewAuthority("kubernetes")
 	if err != nil {
@@ -65,7 +65,7 @@ func newKubeconfig() (map[string][]byte, error) {
 	}, nil
 }
 
-// start has the control plane in a namespace publish its kubeconfig when it has started, unless it has already.
+// start starts the control plane in a namespace, unless it runs. Once started, it publishes its kubeconfig.
 func (s *controlPlanes) start(ctx context.Context, local client.Client, namespace string, installed time.Time) {
 	if s.answers(ctx, local, namespace) == nil {
 		return
@@ -76,7 +76,7 @@ func (s *controlPlanes) start(ctx context.Context, local client.Client, namespac
 		return
 	}
 	s.starting[namespace] = true
-	// The provider may end.
+	// It goes on if the provider ends.
 	ctx = context.WithoutCancel(ctx)
 	go func() {
 		defer func() {
@@ -109,7 +109,7 @@ func (s *controlPlanes) publish(ctx context.Context, namespace string) error {
 	})
 }
 
-// restart has the virtual cluster in a namespace not answer for a while.
+// restart makes the virtual cluster in a namespace unavailable for Durations.Restart.
 func (s *controlPlanes) restart(namespace string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

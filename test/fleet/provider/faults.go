@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,60 +18,70 @@ type Fault string
 const (
 	// NeverStarts keeps the pod of the control plane from being scheduled.
 	NeverStarts Fault = "NeverStarts"
-	// UpgradeFails has a change of argo-cd not become ready until Helm gives up. Then the provider rolls it back.
+	// UpgradeFails keeps a change of argo-cd from becoming ready. Helm waits until the fault is gone, or gives up. Then the provider
+	// rolls the change back.
 	UpgradeFails Fault = "UpgradeFails"
-	// UpgradeDegrades has Argo CD's API server fail after a change of argo-cd that Helm found ready, until the next change.
+	// UpgradeRefused makes the virtual cluster refuse a change of argo-cd, so that Helm fails at once.
+	UpgradeRefused Fault = "UpgradeRefused"
+	// UpgradeDegrades makes Argo CD's API server fail after Helm has found a change of argo-cd ready, until the fault is gone or there is
+	// another change. Changes from before the fault aren't affected.
 	UpgradeDegrades Fault = "UpgradeDegrades"
-	// Silent has a virtual cluster not answer.
+	// Silent keeps a virtual cluster from answering.
 	Silent Fault = "Silent"
 	// Slow makes everything in a virtual cluster take SlowBy times as long.
 	Slow Fault = "Slow"
 )
 
-// SlowBy is how many times as long it takes for tenants that have the fault Slow.
+// SlowBy is how many times as long everything takes for tenants with the fault Slow.
 const SlowBy = 4
 
-// Faults say what goes wrong, and for whom. They can be changed at any time; the providers notice when they look at a
-// resource the next time, or are told to. The same seed means the same tenants.
+// Faults say what goes wrong, and for which tenants. They can be changed at any time; the providers notice changes when they next
+// observe a resource. The same seed selects the same tenants.
 type Faults struct {
 	seed uint64
 
 	mu     sync.RWMutex
-	shares map[Fault]float64
-	// versions of argo-cd that have faults.
-	versions map[Fault]string
-	// given is how many times single tenants were given faults that they still have.
+	shares map[Fault]share
+	// given counts how many times a tenant was given a fault that it still has.
 	given map[string]map[Fault]int
-	// broken are workloads that are other than they should be, by tenant and name.
+	// broken are workloads that tests have broken, by tenant and name.
 	broken map[string]map[string]proxy.Workload
-	// listeners are told which tenant's faults have changed, "" for all tenants.
+	// listeners are called with the tenant whose faults have changed, or "" for all tenants.
 	listeners map[int]func(tenant string)
 	listened  int
 }
 
-// NewFaults returns faults that nobody has yet.
+// A share of all tenants, from 0 to 1, has a fault: only at changes to one version of the argo-cd chart, unless version is empty.
+type share struct {
+	of      float64
+	version string
+}
+
+// NewFaults returns Faults that no tenant has yet.
 func NewFaults(seed uint64) *Faults {
 	return &Faults{
-		seed: seed, shares: map[Fault]float64{}, versions: map[Fault]string{},
+		seed: seed, shares: map[Fault]share{},
 		given: map[string]map[Fault]int{}, broken: map[string]map[string]proxy.Workload{}, listeners: map[int]func(string){},
 	}
 }
 
-// Set gives a fault to a share of all tenants, from 0 to 1.
-func (f *Faults) Set(fault Fault, share float64) {
+// Set gives a fault to a share of all tenants, from 0 to 1, instead of the share that was set before. A fault of changes of argo-cd can be
+// limited to those to one version of its chart; "" stands for all versions.
+func (f *Faults) Set(fault Fault, of float64, version string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.shares[fault] = share
+	f.shares[fault] = share{of, version}
 	f.tell("")
 }
 
-// SetVersion gives UpgradeFails or UpgradeDegrades to every change to a version of the chart argo-cd, in place of the version before; ""
-// for none.
-func (f *Faults) SetVersion(fault Fault, version string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.versions[fault] = version
-	f.tell("")
+// ShareWith returns the smallest share of all tenants that contains n of the given tenants.
+func (f *Faults) ShareWith(fault Fault, n int, tenants []string) float64 {
+	all := make([]float64, 0, len(tenants))
+	for _, id := range tenants {
+		all = append(all, f.position(fault, id))
+	}
+	slices.Sort(all)
+	return math.Nextafter(all[n-1], 1)
 }
 
 // Give gives a fault to one tenant.
@@ -84,7 +95,7 @@ func (f *Faults) Give(fault Fault, tenant string) {
 	f.tell(tenant)
 }
 
-// Take undoes one Give. A tenant has a fault until it was taken as often as given.
+// Take undoes one Give. A tenant has a fault until it was taken as often as it was given.
 func (f *Faults) Take(fault Fault, tenant string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,25 +105,37 @@ func (f *Faults) Take(fault Fault, tenant string) {
 	}
 }
 
-// Has reports whether a tenant has a fault. Who has it at a share has it at each higher one.
-func (f *Faults) Has(fault Fault, tenant string) bool {
+// Has reports whether a tenant has a fault. A tenant that has it at a share also has it at each higher one.
+func (f *Faults) Has(fault Fault, tenant string) bool { return f.HasAt(fault, tenant, "") }
+
+// HasAt reports whether a tenant has a fault at a change of argo-cd to a version of its chart.
+func (f *Faults) HasAt(fault Fault, tenant, version string) bool {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
+	s := f.shares[fault]
+	at := s.version == "" || labelOf(s.version) == labelOf(version)
+	return f.given[tenant][fault] > 0 || at && f.position(fault, tenant) < s.of
+}
+
+// position returns the position of a tenant among all that may have a fault, from 0 to 1.
+func (f *Faults) position(fault Fault, tenant string) float64 {
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%d/%s/%s", f.seed, fault, tenant)
 	// FNV spreads the end of its input over the lower bits.
-	return f.given[tenant][fault] > 0 || float64(h.Sum64()&math.MaxUint16)/(math.MaxUint16+1) < f.shares[fault]
+	return float64(h.Sum64()&math.MaxUint16) / (math.MaxUint16 + 1)
 }
 
-// hasAt reports whether a tenant has a fault that is about a change of argo-cd to a version of its chart.
-func (f *Faults) hasAt(fault Fault, tenant, version string) bool {
-	f.mu.RLock()
-	is := f.versions[fault]
-	f.mu.RUnlock()
-	return is != "" && labelOf(is) == labelOf(version) || f.Has(fault, tenant)
+// atChange returns the fault that a tenant has at a change of argo-cd to a version of its chart; "" for none.
+func (f *Faults) atChange(tenant, version string) Fault {
+	for _, fault := range []Fault{UpgradeRefused, UpgradeFails, UpgradeDegrades} {
+		if f.HasAt(fault, tenant, version) {
+			return fault
+		}
+	}
+	return ""
 }
 
-// Break has one of a tenant's workloads be as given, whatever else holds: unavailable, missing or without replicas.
+// Break makes one of a tenant's workloads look as given: unavailable, missing or without replicas.
 func (f *Faults) Break(tenant string, w proxy.Workload) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -131,7 +154,7 @@ func (f *Faults) Mend(tenant, workload string) {
 	f.tell(tenant)
 }
 
-// Heal undoes each Break of a tenant, and takes from it what Give gave.
+// Heal undoes every Break and every Give of a tenant.
 func (f *Faults) Heal(tenant string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,8 +163,8 @@ func (f *Faults) Heal(tenant string) {
 	f.tell(tenant)
 }
 
-// listen has told be called with each tenant whose faults change, and "" where those of all may have, until the caller stops it. It is called
-// with the lock held.
+// listen has told called with each tenant whose faults change, or with "" if those of all tenants may have, until the caller calls stop.
+// told is called with the lock held.
 func (f *Faults) listen(told func(tenant string)) (stop func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,7 +178,7 @@ func (f *Faults) listen(told func(tenant string)) (stop func()) {
 	}
 }
 
-// tell tells who listens. The caller holds the lock.
+// tell calls the listeners. The caller holds the lock.
 func (f *Faults) tell(tenant string) {
 	for _, told := range f.listeners {
 		told(tenant)
@@ -168,7 +191,7 @@ func (f *Faults) brokenOf(tenant string) map[string]proxy.Workload {
 	return maps.Clone(f.broken[tenant])
 }
 
-// takes returns how long something takes for a tenant that takes d for others.
+// takes returns how long something takes for a tenant if it takes d for tenants that aren't slow.
 func (f *Faults) takes(tenant string, d time.Duration) time.Duration {
 	if f.Has(Slow, tenant) {
 		return SlowBy * d

@@ -17,18 +17,23 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// A helm is Helm for one release, as far as its records tell.
+// A helm does what Helm does to the records of one release.
 type helm struct {
 	records         *storage.Storage
 	name, namespace string
-	// ready takes as long as the workloads of the release take to be ready.
+	// ready returns when the workloads of the release are ready, or with an error.
 	ready func(ctx context.Context) error
-	// size is how many bytes a record has at least.
+	// size is the least size of a record in bytes.
 	size int
+	// fault of the change that is installed; "" for none.
+	fault Fault
 }
 
-// versionLabel is the label of Helm's records with the version of the chart, so that it is known without the record's content.
-const versionLabel = "virtualargocd.io/simulated-version"
+// Labels on Helm's records, so that records needn't be decoded to know these: the version of the chart, and the fault of a change.
+const (
+	versionLabel = "virtualargocd.io/simulated-version"
+	faultLabel   = "virtualargocd.io/simulated-fault"
+)
 
 // labelOf returns a version as the value of a label, in Helm's own way.
 func labelOf(version string) string { return strings.ReplaceAll(version, "+", "_") }
@@ -39,13 +44,14 @@ func newRecords(typed kubernetes.Interface, namespace string, most int) *storage
 	return records
 }
 
-// errPending is Helm's own error where something was cut short.
+// errPending is Helm's own error for a release in which Helm was interrupted.
 var errPending = errors.New("another operation (install/upgrade/rollback) is in progress")
 
-// install does what `helm install` and `helm upgrade` do, depending on the last release, which may be nil.
+// install does what `helm install` does if last is nil, and otherwise what `helm upgrade` does.
 func (h helm) install(ctx context.Context, last *release.Release, chart *chart.Chart, values map[string]any) (*release.Release, error) {
+	labels := map[string]string{versionLabel: labelOf(chart.Metadata.Version)}
 	if last == nil {
-		return h.release(ctx, 1, chart, values, release.StatusPendingInstall, "Install complete")
+		return h.release(ctx, release.Release{Version: 1, Chart: chart, Config: values, Labels: labels}, release.StatusPendingInstall, "Install complete")
 	}
 	if last.Info.Status.IsPending() {
 		return nil, errPending
@@ -54,16 +60,21 @@ func (h helm) install(ctx context.Context, last *release.Release, chart *chart.C
 	if _, err := h.records.Deployed(h.name); err != nil && last.Info.Status != release.StatusFailed && last.Info.Status != release.StatusSuperseded {
 		return nil, fmt.Errorf("cannot find the deployed release: %w", err)
 	}
-	return h.release(ctx, last.Version+1, chart, values, release.StatusPendingUpgrade, "Upgrade complete")
+	if h.fault != "" {
+		labels[faultLabel] = string(h.fault)
+	}
+	next := release.Release{Version: last.Version + 1, Chart: chart, Config: values, Labels: labels}
+	return h.release(ctx, next, release.StatusPendingUpgrade, "Upgrade complete")
 }
 
-// rollback does what `helm rollback` does: it installs again what was deployed before.
+// rollback does what `helm rollback` does: it deploys the revision before last again.
 func (h helm) rollback(ctx context.Context, last *release.Release) error {
 	before, err := h.records.Get(h.name, last.Version-1)
 	if err != nil {
 		return fmt.Errorf("cannot read the release before: %w", err)
 	}
-	_, err = h.release(ctx, last.Version+1, before.Chart, before.Config, release.StatusPendingRollback, fmt.Sprintf("Rollback to %d", before.Version))
+	next := release.Release{Version: last.Version + 1, Chart: before.Chart, Config: before.Config, Labels: before.Labels}
+	_, err = h.release(ctx, next, release.StatusPendingRollback, fmt.Sprintf("Rollback to %d", before.Version))
 	return err
 }
 
@@ -89,19 +100,20 @@ func (h helm) uninstall() error {
 	return err
 }
 
-// release makes a new revision.
-func (h helm) release(ctx context.Context, version int, chart *chart.Chart, values map[string]any, pending release.Status, complete string) (*release.Release, error) {
-	now := helmtime.Now()
-	next := &release.Release{
-		Name: h.name, Namespace: h.namespace, Version: version, Chart: chart, Config: values, Manifest: incompressible(h.size),
-		Labels: map[string]string{versionLabel: labelOf(chart.Metadata.Version)},
-		Info:   &release.Info{FirstDeployed: now, LastDeployed: now, Status: pending, Description: string(pending)},
-	}
+// release creates a new revision, which is pending until it is ready.
+func (h helm) release(ctx context.Context, r release.Release, pending release.Status, complete string) (*release.Release, error) {
+	now, next := helmtime.Now(), &r
+	next.Name, next.Namespace, next.Manifest = h.name, h.namespace, incompressible(h.size)
+	next.Info = &release.Info{FirstDeployed: now, LastDeployed: now, Status: pending, Description: string(pending)}
 	if err := h.records.Create(next); err != nil {
 		return nil, fmt.Errorf("cannot write the record of the release: %w", err)
 	}
 	if err := h.ready(ctx); err != nil {
-		next.SetStatus(release.StatusFailed, fmt.Sprintf("Release %q failed: %s", h.name, err))
+		what := "Release"
+		if pending == release.StatusPendingUpgrade {
+			what = "Upgrade"
+		}
+		next.SetStatus(release.StatusFailed, fmt.Sprintf("%s %q failed: %s", what, h.name, err))
 		return nil, errors.Join(err, h.records.Update(next))
 	}
 	deployed, err := h.records.DeployedAll(h.name)
@@ -118,22 +130,31 @@ func (h helm) release(ctx context.Context, version int, chart *chart.Chart, valu
 	return next, h.records.Update(next)
 }
 
-// wait returns after takes, or with Helm's error after most.
-func wait(ctx context.Context, takes, most time.Duration) error {
-	t := time.NewTimer(min(takes, most))
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
+// looksEvery is how often Helm checks whether what it waits for is ready.
+const looksEvery = 2 * time.Second
+
+// wait waits for as long as takes returns, which may change meanwhile. If that is longer than most, it returns Helm's error after most.
+func wait(ctx context.Context, most time.Duration, takes func() time.Duration) error {
+	for began := time.Now(); ; {
+		took := time.Since(began)
+		left := takes() - took
+		switch {
+		case left <= 0:
+			return nil
+		case took >= most:
+			return context.DeadlineExceeded
+		}
+		t := time.NewTimer(min(left, most-took, looksEvery))
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return ctx.Err()
+		case <-t.C:
+		}
 	}
-	if takes > most {
-		return context.DeadlineExceeded
-	}
-	return nil
 }
 
-// incompressible returns text that takes its size in a record: compression saves a quarter, and base64 adds a third.
+// incompressible returns text that takes size bytes in a record: compression saves a quarter, and base64 adds a third.
 func incompressible(size int) string {
 	b := strings.Builder{}
 	b.Grow(size)

@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// hostObjects are Objects of the host, where they are really applied.
+// hostObjects applies the manifests of Objects to the host.
 type hostObjects struct {
 	client client.Client
 
@@ -69,8 +69,8 @@ func (h *hostObjects) remove(ctx context.Context, o *v1alpha2.Object, manifest *
 	return h.client.Delete(ctx, manifest.DeepCopy())
 }
 
-// same reports whether two objects agree in all that a manifest has. The values are compared with each other and not
-// with the manifest's, since an API server may write those in another way.
+// same reports whether a and b agree in all fields that a manifest has. They are compared with each other and not with the manifest,
+// because an API server may normalize its values.
 func same(manifest, a, b any) bool {
 	m, ok := manifest.(map[string]any)
 	if !ok {

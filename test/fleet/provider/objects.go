@@ -76,7 +76,7 @@ func (s *simulation) objectReconciler(mgr ctrl.Manager, name string, poll time.D
 		managed.WithDeterministicExternalName(true))
 }
 
-// objects connects to where the manifests of Objects are.
+// objects connects to the places where the manifests of Objects are applied.
 type objects struct {
 	*simulation
 	local  client.Client
@@ -84,15 +84,15 @@ type objects struct {
 	usage  resource.LegacyTracker
 }
 
-// A place is where the manifest of an Object is, or is to be.
+// A place is where the manifest of an Object is applied: the host or a virtual cluster.
 type place interface {
-	// get returns what is there, or that it isn't found.
+	// get returns the object, or an error that it isn't found.
 	get(ctx context.Context, o *v1alpha2.Object, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error)
 	// desired returns what applying the manifest would lead to.
 	desired(ctx context.Context, o *v1alpha2.Object, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// apply makes it as in the manifest, and returns it.
+	// apply applies the manifest, and returns the object.
 	apply(ctx context.Context, o *v1alpha2.Object, manifest *unstructured.Unstructured) (*unstructured.Unstructured, error)
-	// remove deletes it.
+	// remove deletes the object.
 	remove(ctx context.Context, o *v1alpha2.Object, manifest *unstructured.Unstructured) error
 }
 
@@ -120,7 +120,7 @@ func (o *objects) Connect(ctx context.Context, mg *v1alpha2.Object) (managed.Typ
 	return out, nil
 }
 
-// externalObject is what the manifest of an Object is about.
+// externalObject is the object that the manifest of an Object describes.
 type externalObject struct {
 	place
 
@@ -189,7 +189,7 @@ func observesOnly(o *v1alpha2.Object) bool {
 	})
 }
 
-// show writes what is there into the status, and whether it is ready.
+// show writes the object and its readiness into the status.
 func show(o *v1alpha2.Object, is *unstructured.Unstructured) (err error) {
 	if o.Status.AtProvider.Manifest.Raw, err = is.MarshalJSON(); err != nil {
 		return fmt.Errorf("cannot marshal existing resource: %w", err)

@@ -6,13 +6,13 @@ import "time"
 type Options struct {
 	Helm, Kubernetes Flags
 	Durations        Durations
-	// RecordSize is how many bytes a Helm record of vcluster has. Those of argo-cd, which aren't on the host
-	// otherwise, are as small as they can be.
+	// RecordSize is the size of a Helm record of vcluster in bytes. Those of argo-cd, which aren't really on the host,
+	// are as small as possible.
 	RecordSize int
 	Faults     *Faults
 }
 
-// Flags that a provider has.
+// Flags of a provider.
 type Flags struct {
 	// Poll is how often a managed resource is observed.
 	Poll time.Duration
@@ -20,7 +20,7 @@ type Flags struct {
 	MaxReconcileRate int
 }
 
-// Durations are how long it takes in a virtual cluster that is simulated.
+// Durations are how long things take in a simulated virtual cluster.
 type Durations struct {
 	// ControlPlane is the time from the installation of vcluster to its kubeconfig.
 	ControlPlane time.Duration
@@ -30,7 +30,7 @@ type Durations struct {
 	ArgoCD time.Duration
 }
 
-// Defaults are the flags of examples/install/runtime.yaml, the providers' own where that sets none, and durations as in
+// Defaults returns the flags that examples/install/runtime.yaml sets, otherwise the providers' own defaults, and durations as in
 // make e2e on two cores.
 func Defaults() Options {
 	return Options{

@@ -29,9 +29,9 @@ type Process struct {
 	configs configs
 
 	mu sync.Mutex
-	// kill ends the life that runs, if any.
+	// kill ends the present Run; nil if there was none.
 	kill context.CancelFunc
-	// stopped is closed when the process goes on; nil while it isn't stopped.
+	// stopped is closed when a stopped process continues; nil while the process isn't stopped.
 	stopped chan struct{}
 }
 
@@ -78,7 +78,7 @@ func (p *Process) Run(ctx context.Context) error {
 	return mgr.Start(ctx)
 }
 
-// Kill ends the provider at once: what it was about to write isn't written.
+// Kill ends the provider at once, without the writes that it was about to make.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +87,7 @@ func (p *Process) Kill() {
 	}
 }
 
-// Stop has all requests of the provider wait until Continue.
+// Stop makes all requests of the provider wait until Continue is called.
 func (p *Process) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -112,7 +112,7 @@ func (p *Process) waits() <-chan struct{} {
 	return p.stopped
 }
 
-// requests are those of one life of a process.
+// requests is the transport of one Run of a process.
 type requests struct {
 	process *Process
 	life    context.Context

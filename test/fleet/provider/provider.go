@@ -33,7 +33,7 @@ type Simulation struct {
 	planes *controlPlanes
 }
 
-// New returns a simulation of which no provider runs yet. The configuration is an administrator's. The providers' packages must be
+// New returns a simulation whose providers don't run yet. admin is the configuration of an administrator. The providers' packages must be
 // installed, without pods.
 func New(admin *rest.Config, o Options) (*Simulation, error) {
 	scheme := runtime.NewScheme()
@@ -80,10 +80,10 @@ func (s *Simulation) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// RestartControlPlane has the virtual cluster of a tenant not answer until its control plane has started again.
+// RestartControlPlane makes the virtual cluster of a tenant unavailable for Durations.Restart.
 func (s *Simulation) RestartControlPlane(tenant string) { s.planes.restart(namespacePrefix + tenant) }
 
-// simulation is what a provider sees: the tenants' virtual clusters, and a way to the host as its administrator.
+// simulation is what a provider works on: the tenants' virtual clusters, and the host as its administrator.
 type simulation struct {
 	*controlPlanes
 
@@ -91,7 +91,7 @@ type simulation struct {
 	typed kubernetes.Interface
 }
 
-// configs are a provider's ProviderConfigs and who uses them.
+// configs are the kinds of a provider's ProviderConfigs and their usages.
 type configs struct {
 	config, usage client.Object
 	kinds         resource.ProviderConfigKinds
@@ -109,7 +109,7 @@ func newManager(admin *rest.Config, scheme *runtime.Scheme, account string, rate
 	hourly, again := time.Hour, true
 	mgr, err := ctrl.NewManager(as, ctrl.Options{
 		Scheme: scheme, Cache: cache.Options{SyncPeriod: &hourly}, Metrics: server.Options{BindAddress: "0"},
-		// A test may stop the providers and start them anew.
+		// A test may restart the providers.
 		Controller: config.Controller{SkipNameValidation: &again},
 	})
 	if err != nil {
@@ -118,7 +118,7 @@ func newManager(admin *rest.Config, scheme *runtime.Scheme, account string, rate
 	return mgr, nil
 }
 
-// setUp counts the users of ProviderConfigs, and keeps those that have some.
+// setUp adds the controller of ProviderConfigs, which counts their usages and keeps those that have some.
 func (c configs) setUp(mgr ctrl.Manager, o controller.Options) error {
 	name := providerconfig.ControllerName(c.kinds.Config.GroupKind().String())
 	r := providerconfig.NewReconciler(mgr, c.kinds, providerconfig.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name)))) //nolint:staticcheck // The real providers use it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -31,7 +32,7 @@ func TestFaults(t *testing.T) {
 	if n := count(f, Slow); n != 0 {
 		t.Errorf("%d of 1000 have a fault that nobody was given", n)
 	}
-	f.Set(Slow, 0.1)
+	f.Set(Slow, 0.1, "")
 	if n := count(f, Slow); n < 70 || n > 130 {
 		t.Errorf("%d of 1000 have a fault that a tenth was given", n)
 	}
@@ -39,8 +40,8 @@ func TestFaults(t *testing.T) {
 		t.Errorf("%d of 1000 have a fault in place of another", n)
 	}
 	again, other := NewFaults(1), NewFaults(2)
-	again.Set(Slow, 0.1)
-	other.Set(Slow, 0.1)
+	again.Set(Slow, 0.1, "")
+	other.Set(Slow, 0.1, "")
 	differ := 0
 	for i := range 1000 {
 		id := fmt.Sprintf("tenant%04d-abcde", i)
@@ -54,7 +55,7 @@ func TestFaults(t *testing.T) {
 	if differ == 0 {
 		t.Error("another seed means the same tenants")
 	}
-	f.Set(Slow, 1)
+	f.Set(Slow, 1, "")
 	if n := count(f, Slow); n != 1000 {
 		t.Errorf("%d of 1000 have a fault that all were given", n)
 	}
@@ -92,22 +93,48 @@ func TestBreak(t *testing.T) {
 
 func TestFaultsOfAVersion(t *testing.T) {
 	f := NewFaults(1)
-	f.SetVersion(UpgradeDegrades, "1.2.3")
+	f.Set(UpgradeDegrades, 1, "1.2.3")
 	for version, want := range map[string]bool{"1.2.3": true, "1.2.4": false, "": false} {
-		if got := f.hasAt(UpgradeDegrades, "a", version); got != want {
+		if got := f.HasAt(UpgradeDegrades, "a", version); got != want {
 			t.Errorf("a change to %q degrades: %t", version, got)
 		}
 	}
-	if f.hasAt(UpgradeFails, "a", "1.2.3") || f.Has(UpgradeDegrades, "a") {
+	if f.HasAt(UpgradeFails, "a", "1.2.3") || f.Has(UpgradeDegrades, "a") {
 		t.Error("another fault, or no change, was given")
 	}
-	f.SetVersion(UpgradeDegrades, "")
-	if f.hasAt(UpgradeDegrades, "a", "1.2.3") || f.hasAt(UpgradeDegrades, "a", "") {
+	f.Set(UpgradeDegrades, 0, "")
+	if f.HasAt(UpgradeDegrades, "a", "1.2.3") || f.HasAt(UpgradeDegrades, "a", "") {
 		t.Error("a version has a fault that was taken from it")
 	}
 	f.Give(UpgradeDegrades, "a")
-	if !f.hasAt(UpgradeDegrades, "a", "1.2.4") {
+	if !f.HasAt(UpgradeDegrades, "a", "1.2.4") {
 		t.Error("a tenant with a fault has it not at each version")
+	}
+	f.Set(UpgradeRefused, 1, "1.2.3")
+	for version, want := range map[string]Fault{"1.2.3": UpgradeRefused, "1.2.4": UpgradeDegrades} {
+		if got := f.atChange("a", version); got != want {
+			t.Errorf("the fault of a change to %s is %q, want %q", version, got, want)
+		}
+	}
+	if got := f.atChange("b", "1.2.4"); got != "" {
+		t.Errorf("another tenant's change has the fault %q", got)
+	}
+}
+
+// TestShareWith: the share at which n of some tenants have a fault.
+func TestShareWith(t *testing.T) {
+	f, all := NewFaults(1), []string{"a-11111", "b-22222", "c-33333", "d-44444", "e-55555"}
+	for n := 1; n <= len(all); n++ {
+		f.Set(UpgradeDegrades, f.ShareWith(UpgradeDegrades, n, all), "1.2.3")
+		have := 0
+		for _, id := range all {
+			if f.HasAt(UpgradeDegrades, id, "1.2.3") {
+				have++
+			}
+		}
+		if have != n {
+			t.Errorf("%d have it, want %d", have, n)
+		}
 	}
 }
 
@@ -115,8 +142,8 @@ func TestFaultsOfAVersion(t *testing.T) {
 func TestListen(t *testing.T) {
 	f, got := NewFaults(1), []string{}
 	stop := f.listen(func(tenant string) { got = append(got, tenant) })
-	f.Set(Slow, 1)
-	f.SetVersion(UpgradeFails, "1.2.3")
+	f.Set(Slow, 1, "")
+	f.Set(UpgradeFails, 1, "1.2.3")
 	f.Break("a", proxy.Workload{Name: "argocd-redis"})
 	f.Mend("b", "argocd-redis")
 	f.Give(Slow, "c")
@@ -180,16 +207,26 @@ func TestHelm(t *testing.T) {
 		t.Fatal(err)
 	}
 	is("upgraded", 2, release.StatusDeployed, "b")
+	h.fault = UpgradeFails
 	problem = broken
 	if err := install(last(), "c"); !errors.Is(err, broken) {
 		t.Fatalf("a broken upgrade: %v", err)
 	}
 	is("failed", 3, release.StatusFailed, "c")
+	if is, want := last().Info.Description, `Upgrade "argocd" failed: timed out`; is != want {
+		t.Errorf("Helm says %q, want %q", is, want)
+	}
+	if got := last().Labels[faultLabel]; got != string(UpgradeFails) {
+		t.Errorf("the fault of the change is %q", got)
+	}
 	problem = nil
 	if err := h.rollback(t.Context(), last()); err != nil {
 		t.Fatal(err)
 	}
 	is("rolled back", 4, release.StatusDeployed, "b")
+	if got := last().Labels[faultLabel]; got != "" {
+		t.Errorf("what is rolled back has the fault %q", got)
+	}
 	history, err := h.records.History(h.name)
 	if err != nil || len(history) != 3 {
 		t.Errorf("%d revisions are kept, want 3: %v", len(history), err)
@@ -237,11 +274,27 @@ func TestCutShort(t *testing.T) {
 }
 
 func TestWait(t *testing.T) {
-	if err := wait(t.Context(), time.Millisecond, time.Minute); err != nil {
+	takes := func(d time.Duration) func() time.Duration { return func() time.Duration { return d } }
+	if err := wait(t.Context(), time.Minute, takes(time.Millisecond)); err != nil {
 		t.Error(err)
 	}
-	if err := wait(t.Context(), time.Minute, time.Millisecond); !errors.Is(err, context.DeadlineExceeded) {
+	if err := wait(t.Context(), time.Millisecond, takes(time.Minute)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("longer than Helm waits: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := wait(ctx, time.Minute, takes(time.Minute)); !errors.Is(err, context.Canceled) {
+		t.Errorf("the provider ends: %v", err)
+	}
+	looks, began := 0, time.Now()
+	healed := func() time.Duration {
+		if looks++; looks > 1 {
+			return time.Millisecond
+		}
+		return math.MaxInt64
+	}
+	if err := wait(t.Context(), time.Minute, healed); err != nil || time.Since(began) > 30*time.Second {
+		t.Errorf("what is healed meanwhile is ready after %s: %v", time.Since(began), err)
 	}
 }
 

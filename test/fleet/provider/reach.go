@@ -14,14 +14,14 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// namespacePrefix begins the names of tenants' namespaces.
+// namespacePrefix is the prefix of tenants' namespaces.
 const namespacePrefix = "vargo-"
 
-// tenantOf returns the tenant that a namespace is of.
+// tenantOf returns the tenant of a namespace.
 func tenantOf(namespace string) string { return strings.TrimPrefix(namespace, namespacePrefix) }
 
-// reach reads the credentials of a ProviderConfig and returns the namespace of the virtual cluster that they are for, ""
-// for the host. A virtual cluster that doesn't answer is an error. ProviderConfigs for virtual clusters are named after
+// reach reads the credentials of a ProviderConfig, and returns the namespace of the virtual cluster that they are for; "" for
+// the host. It returns an error if the virtual cluster doesn't answer. ProviderConfigs for virtual clusters have the name of
 // the tenant's namespace.
 func (s *controlPlanes) reach(ctx context.Context, local client.Client, config string, credentials xpv1.CommonCredentialSelectors) (string, error) {
 	ref := credentials.SecretRef

@@ -8,7 +8,7 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// programs are compiled queries: all tenants ask the same few.
+// programs caches compiled queries, because all tenants have the same few.
 var programs sync.Map
 
 // ready evaluates the query of an Object's readiness.

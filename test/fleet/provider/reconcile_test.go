@@ -296,12 +296,59 @@ func TestWorkloads(t *testing.T) {
 	record.Labels["status"], record.Labels["version"] = "deployed", "2"
 	update(t, mgr, record)
 	is("upgraded", "", "", corev1.ConditionTrue)
-	s.Faults.SetVersion(UpgradeDegrades, "1.2.3+a")
+	s.Faults.Set(UpgradeDegrades, 1, "1.2.3+a")
+	is("with a fault since the upgrade", "", "", corev1.ConditionTrue)
+	record.Labels[faultLabel] = string(UpgradeDegrades)
+	update(t, mgr, record)
 	is("degraded by an upgrade to that version", "deployment.argocd-server", "", corev1.ConditionFalse)
-	s.Faults.SetVersion(UpgradeDegrades, "1.2.4")
+	s.Faults.Set(UpgradeDegrades, 1, "1.2.4")
 	is("another version degrades", "", "", corev1.ConditionTrue)
 	s.Faults.Give(UpgradeDegrades, "a")
 	is("degraded by the upgrade", "deployment.argocd-server", "", corev1.ConditionFalse)
+	record.Labels[faultLabel], record.Labels["status"] = string(UpgradeRefused), "failed"
+	update(t, mgr, record)
+	is("an upgrade is refused", "", "", corev1.ConditionTrue)
+	record.Labels[faultLabel] = string(UpgradeFails)
+	update(t, mgr, record)
+	is("an upgrade has failed", "deployment.argocd-server", "", corev1.ConditionFalse)
+}
+
+// TestReleaseRefused: a change that is refused fails at once, is rolled back three times, and leaves what was there.
+func TestReleaseRefused(t *testing.T) {
+	release := newRelease("a-argocd", "argocd", "vargo-a")
+	s, mgr := simulate(t, release,
+		&helmv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}, Spec: configOf("a-kubeconfig", tenant.ProxiedKey)},
+		secret("crossplane-system", "a-kubeconfig", map[string][]byte{tenant.ProxiedKey: []byte("a way")}),
+		secret("vargo-a", tenant.KubeconfigSource, nil))
+	r := s.releaseReconciler(mgr, "releases", s.Helm.Poll)
+	settle(t, r, release.Name, s.Helm.Poll)
+	// What is rolled back is ready at once, though Argo CD takes its time.
+	s.Durations.ArgoCD = time.Hour
+	s.Faults.Set(UpgradeRefused, 1, "1.0.1")
+	if err := mgr.client.Get(t.Context(), client.ObjectKeyFromObject(release), release); err != nil {
+		t.Fatal(err)
+	}
+	release.Spec.ForProvider.Chart.Version, release.Spec.ForProvider.WaitTimeout.Duration = "1.0.1", time.Millisecond
+	update(t, mgr, release)
+	for range 30 {
+		if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(release)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := mgr.client.Get(t.Context(), client.ObjectKeyFromObject(release), release); err != nil {
+		t.Fatal(err)
+	}
+	at := release.Status.AtProvider
+	// The three changes and rollbacks are followed by a last change, which the function has taken back.
+	if at.State != helmrelease.StatusFailed || at.Revision != 8 || release.Status.Failed != 3 {
+		t.Errorf("%s, revision %d, taken back %d times; want failed, 8, 3", at.State, at.Revision, release.Status.Failed)
+	}
+	if want := `Upgrade "argocd" failed: ` + errRefused.Error(); at.ReleaseDescription != want {
+		t.Errorf("Helm says %q, want %q", at.ReleaseDescription, want)
+	}
+	if back, err := newRecords(s.typed, "vargo-a", 3).Deployed("argocd"); err != nil || back.Version != 7 || back.Chart.Metadata.Version != "1.0.0" {
+		t.Errorf("what is deployed is %+v: %v; want revision 7, of chart 1.0.0", back, err)
+	}
 }
 
 // TestNamespace has an Object create a namespace and delete it.

@@ -86,6 +86,9 @@ func (r *releases) Connect(ctx context.Context, cr *v1beta1.Release) (managed.Ty
 		records: newRecords(r.typed, namespace, cr.Spec.ForProvider.MaxHistory),
 		name:    meta.GetExternalName(cr), namespace: cr.Spec.ForProvider.Namespace, size: size,
 	}
+	if !out.onHost {
+		out.helm.fault = r.Faults.atChange(out.tenant, cr.Spec.ForProvider.Chart.Version)
+	}
 	out.helm.ready = func(ctx context.Context) error { return out.ready(ctx, cr) }
 	return out, nil
 }
@@ -95,11 +98,11 @@ type externalRelease struct {
 	*releases
 	helm   helm
 	tenant string
-	// onHost tells the release of vcluster from that of argo-cd, which is in the virtual cluster.
+	// onHost is true for the release of vcluster, and false for that of argo-cd, which is in the virtual cluster.
 	onHost bool
-	// last revision, as observed; nil if there is none.
+	// last is the last observed revision; nil if there is none.
 	last *release.Release
-	// values that the Release has now.
+	// values are those of the Release, including those from Secrets.
 	values map[string]any
 }
 
@@ -114,7 +117,7 @@ func (e *externalRelease) Observe(ctx context.Context, cr *v1beta1.Release) (man
 		return managed.ExternalObservation{}, fmt.Errorf("failed to get last helm release: %w", err)
 	}
 	if !e.onHost && proxy.CutShort(string(last.Info.Status)) {
-		// The proxy shows it so.
+		// The proxy shows it like this.
 		last.Info.Status = release.StatusFailed
 	}
 	e.last = last
@@ -186,7 +189,7 @@ func (e *externalRelease) Delete(context.Context, *v1beta1.Release) (managed.Ext
 // Disconnect implements managed.TypedExternalClient.
 func (e *externalRelease) Disconnect(context.Context) error { return nil }
 
-// takesBack reports whether the provider takes the last revision back: it failed, or was cut short.
+// takesBack reports whether the provider rolls the last revision back, because it failed or Helm was interrupted.
 func takesBack(cr *v1beta1.Release) bool {
 	state := cr.Status.AtProvider.State
 	return cr.Spec.RollbackRetriesLimit != nil &&
@@ -228,7 +231,7 @@ func (e *externalRelease) composed(ctx context.Context, cr *v1beta1.Release) (ma
 	return values, nil
 }
 
-// observation is what a Release says of a revision.
+// observation returns the status of a Release for a revision.
 func observation(r *release.Release) v1beta1.ReleaseObservation {
 	return v1beta1.ReleaseObservation{
 		State: r.Info.Status, ReleaseDescription: r.Info.Description, Revision: r.Version, Version: r.Chart.Metadata.Version,
@@ -240,22 +243,32 @@ func chartOf(cr *v1beta1.Release) *chart.Chart {
 	return &chart.Chart{Metadata: &chart.Metadata{Name: c.Name, Version: c.Version, APIVersion: chart.APIVersionV2}}
 }
 
-// ready waits as Helm does if the Release asks it to.
+// errRefused is Helm's error for a change that an API server refuses.
+var errRefused = errors.New(`cannot patch "argocd-server" with kind Deployment: Deployment.apps "argocd-server" is invalid: spec.selector: Invalid value: {}: field is immutable`)
+
+// ready waits like Helm, if the Release has Helm wait.
 func (e *externalRelease) ready(ctx context.Context, cr *v1beta1.Release) error {
 	p := cr.Spec.ForProvider
-	takes := e.Faults.takes(e.tenant, e.Durations.ArgoCD)
+	upgrades := e.last != nil && !takesBack(cr)
 	switch {
-	case !p.Wait:
+	case upgrades && e.helm.fault == UpgradeRefused:
+		return errRefused
+	case e.last != nil && !upgrades && e.last.Labels[faultLabel] == string(UpgradeRefused), !p.Wait:
+		// Nothing has changed, so there is nothing to wait for.
 		return nil
-	case e.onHost:
-		takes = e.Faults.takes(e.tenant, e.Durations.Restart)
-	case e.last != nil && !takesBack(cr) && e.Faults.hasAt(UpgradeFails, e.tenant, cr.Spec.ForProvider.Chart.Version):
-		takes = math.MaxInt64
 	}
-	return wait(ctx, takes, p.WaitTimeout.Duration)
+	return wait(ctx, p.WaitTimeout.Duration, func() time.Duration {
+		switch {
+		case e.onHost:
+			return e.Faults.takes(e.tenant, e.Durations.Restart)
+		case upgrades && e.Faults.HasAt(UpgradeFails, e.tenant, p.Chart.Version):
+			return math.MaxInt64
+		}
+		return e.Faults.takes(e.tenant, e.Durations.ArgoCD)
+	})
 }
 
-// unreachable is what a virtual cluster is that doesn't answer: connecting succeeds, and the first call fails.
+// unreachable stands for a virtual cluster that doesn't answer: connecting succeeds, and the first call fails.
 type unreachable struct {
 	managed.TypedExternalClient[*v1beta1.Release]
 

@@ -18,8 +18,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
-// virtualObjects are Objects of one virtual cluster, and the pod of its control plane. What has been created there is
-// known from the status of the Object.
+// virtualObjects simulates the Objects of one virtual cluster, and the pod of its control plane. The status of an Object tells
+// whether it has been created.
 type virtualObjects struct {
 	*simulation
 	local     client.Client
@@ -62,12 +62,12 @@ func (v virtualObjects) apply(_ context.Context, _ *v1alpha2.Object, manifest *u
 	}, "status")
 }
 
-// remove does nothing: what is in a virtual cluster goes with it.
+// remove does nothing: objects in a virtual cluster are deleted with it.
 func (v virtualObjects) remove(context.Context, *v1alpha2.Object, *unstructured.Unstructured) error {
 	return nil
 }
 
-// pod writes the status of the control plane's pod.
+// pod sets the status of the control plane's pod.
 func (v virtualObjects) pod(ctx context.Context, pod *unstructured.Unstructured) error {
 	status := map[string]any{"phase": "Running", "containerStatuses": []any{map[string]any{"name": "syncer", "ready": true}}}
 	if v.answers(ctx, v.local, v.namespace) != nil {
@@ -81,7 +81,7 @@ func (v virtualObjects) pod(ctx context.Context, pod *unstructured.Unstructured)
 	return unstructured.SetNestedMap(pod.Object, status, "status")
 }
 
-// summary is what the proxy says of Argo CD's workloads.
+// summary returns the data of the proxy's summary of Argo CD's workloads.
 func (v virtualObjects) summary(ctx context.Context, name string) (map[string]string, error) {
 	workloads, err := proxy.ReadSummaryName(name)
 	if err != nil {
@@ -105,34 +105,45 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 			continue
 		}
 		w.Replicas, w.Available, w.Images = 1, true, map[string]string{"server": "quay.io/argoproj/argocd:simulated"}
-		if w.Name != tenant.ArgoCDServer {
-			continue
-		}
-		// Helm waits for it, and what fails is one workload of those that a change replaces.
-		degraded := is.revision > 1 && v.Faults.hasAt(UpgradeDegrades, id, is.version)
-		if w.Available = is.status == release.StatusDeployed; is.status == release.StatusFailed || degraded {
-			w.Available, w.Why = false, `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
+		if w.Name == tenant.ArgoCDServer {
+			// One of the workloads that a change replaces isn't ready.
+			w.Available, w.Why = v.server(id, is)
 		}
 	}
 	return proxy.Summary(workloads)
 }
 
-// installed is what Helm has installed last.
+// server returns whether Argo CD's API server is available with the last Helm release, and why not.
+func (v virtualObjects) server(id string, is installed) (available bool, why string) {
+	const broken = `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
+	has := is.fault != "" && v.Faults.HasAt(is.fault, id, is.version)
+	switch {
+	case is.fault == UpgradeRefused, is.status == release.StatusDeployed && !(has && is.fault == UpgradeDegrades):
+		return true, ""
+	case is.status == release.StatusDeployed, is.status == release.StatusFailed, has && is.fault == UpgradeFails:
+		return false, broken
+	}
+	// Helm waits for the change.
+	return false, ""
+}
+
+// installed is the last Helm release of Argo CD.
 type installed struct {
 	status   release.Status
 	revision int
-	// version of the chart.
+	// version of the chart, and the fault of the change to it.
 	version string
+	fault   Fault
 }
 
-// installed returns Argo CD's last Helm release, its zero value if there is none. It reads it from the provider's cache, not to put load on
-// the host that is the virtual cluster's otherwise.
+// installed returns Argo CD's last Helm release; the zero value if there is none. It reads from the provider's cache, because the records are
+// really in the virtual cluster, and reading them would be no load for the host.
 func (v virtualObjects) installed(ctx context.Context) (is installed, err error) {
 	records := &corev1.SecretList{}
 	err = v.local.List(ctx, records, client.InNamespace(v.namespace), client.MatchingLabels{"owner": "helm", "name": tenant.HelmArgoCD})
 	for _, r := range records.Items {
 		if n, err := strconv.Atoi(r.Labels["version"]); err == nil && n > is.revision {
-			is = installed{status: release.Status(r.Labels["status"]), revision: n, version: r.Labels[versionLabel]}
+			is = installed{status: release.Status(r.Labels["status"]), revision: n, version: r.Labels[versionLabel], fault: Fault(r.Labels[faultLabel])}
 		}
 	}
 	return is, err

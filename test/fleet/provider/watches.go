@@ -15,8 +15,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// How soon provider-kubernetes looks at a summary that has changed, and at one of a virtual cluster that doesn't answer any more: the proxy
-// waits for further changes, and until it is sure that nothing answers.
+// How soon provider-kubernetes observes a summary that has changed, and that of a virtual cluster that has stopped answering. The proxy waits
+// for further changes, and until it is sure that nothing answers.
 const (
 	toldOfChange  = 500 * time.Millisecond
 	toldOfSilence = 65 * time.Second
@@ -24,12 +24,12 @@ const (
 
 type objectQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// summaryOf is the Object that observes the summary of a tenant's workloads.
+// summaryOf returns the request for the Object that observes the summary of a tenant's workloads.
 func summaryOf(id string) reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Name: tenant.NewNames(id, "").Composed(tenant.Workloads)}}
 }
 
-// afterRecords has the provider look at the summary of a tenant's workloads when Helm changes them, which its records tell.
+// afterRecords has the provider observe the summary of a tenant's workloads when Helm's records show a change of Argo CD.
 func (s *simulation) afterRecords() handler.EventHandler {
 	told := func(o client.Object, queue objectQueue) {
 		labels := o.GetLabels()
@@ -47,7 +47,7 @@ func (s *simulation) afterRecords() handler.EventHandler {
 	}
 }
 
-// watchFaults has the provider look at the summary of a tenant's workloads when its faults change, until ctx is done.
+// watchFaults has the provider observe the summary of a tenant's workloads when its faults change, until ctx is done.
 func (s *simulation) watchFaults(ctx context.Context, local client.Client, queue objectQueue) {
 	look := func(id string) {
 		in := toldOfChange

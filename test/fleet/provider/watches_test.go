@@ -88,7 +88,7 @@ func TestWatchFaults(t *testing.T) {
 	queue.is(t, "one is silent", delayed{"b-argocd-workloads", toldOfSilence})
 	s.Faults.Heal("b")
 	queue.is(t, "it heals", delayed{"b-argocd-workloads", toldOfChange})
-	s.Faults.Set(UpgradeFails, 0.5)
+	s.Faults.Set(UpgradeFails, 0.5, "")
 	queue.is(t, "a share of all", delayed{"a-argocd-workloads", toldOfChange})
 	queue.is(t, "nobody else", delayed{})
 }

@@ -1,5 +1,4 @@
-// Package steps holds the order in which tenants got an offer, as their records tell it, to what their channel's rollout
-// allows.
+// Package steps checks, by the records of tenants, that they got an offer in an order that their channel's rollout allows.
 package steps
 
 import (
@@ -12,8 +11,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 )
 
-// Problems returns what a rollout doesn't allow, or doesn't promise, of how an offer reached all tenants of a channel,
-// none of which it broke. The rollout names its bounds, and selects none to be first.
+// Problems returns how the way in which an offer reached all tenants of a channel violates a rollout; nothing if it doesn't. It is for
+// offers that break no tenant, and for rollouts that set maxUpdating and haltAfter and don't set first.
 func Problems(rollout v1alpha1.ChannelRollout, offer string, records []channel.Record) (out []string, err error) {
 	var got []channel.Record
 	for _, r := range records {
@@ -21,7 +20,7 @@ func Problems(rollout v1alpha1.ChannelRollout, offer string, records []channel.R
 		case r.Accepted != offer:
 			out = append(out, fmt.Sprintf("%s has the offer %s", r.Claim, r.Accepted))
 		case r.Before == "":
-			// It changed nothing for this one.
+			// The offer changed nothing for this tenant.
 		case r.Ready.IsZero():
 			out = append(out, fmt.Sprintf("%s wasn't Ready since, but %s: %s", r.Claim, r.Phase, r.Why))
 		default:
@@ -35,7 +34,7 @@ func Problems(rollout v1alpha1.ChannelRollout, offer string, records []channel.R
 	return append(append(out, tooSoon...), tooMany(rollout, got)...), err
 }
 
-// tooSoon says who began in a step before the soak of the step before was over.
+// tooSoon returns which tenants began a step before the soak of the previous step was over.
 func tooSoon(rollout v1alpha1.ChannelRollout, got []channel.Record) (out []string, err error) {
 	var settled time.Time
 	had, soak := 0, time.Duration(0)
@@ -59,7 +58,7 @@ func tooSoon(rollout v1alpha1.ChannelRollout, got []channel.Record) (out []strin
 	return out, nil
 }
 
-// tooMany says when more changed at the same time than had shown by then that the offer is good.
+// tooMany returns when more tenants were updating than the rollout allowed by the number of tenants that had proved the offer by then.
 func tooMany(rollout v1alpha1.ChannelRollout, got []channel.Record) (out []string) {
 	for _, began := range got {
 		at, updating, proved := began.Changed, 0, 0
@@ -82,7 +81,7 @@ func tooMany(rollout v1alpha1.ChannelRollout, got []channel.Record) (out []strin
 
 func clock(t time.Time) string { return t.UTC().Format(time.TimeOnly) }
 
-// Within is how long an offer may take to reach so many tenants at most, where none takes longer than stuckFor.
+// Within returns how long an offer may take to reach a number of tenants, if none takes longer than stuckFor.
 func Within(rollout v1alpha1.ChannelRollout, tenants int) (time.Duration, error) {
 	stuckFor, err := time.ParseDuration(string(rollout.HaltAfter.StuckFor))
 	if err != nil {

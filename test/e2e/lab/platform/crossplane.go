@@ -89,7 +89,6 @@ func (i *installer) crossplaneValues() (map[string]any, error) {
 	}
 	if i.embedded != nil {
 		// A node with few cores starts many things at once.
-		values["resourcesCrossplane"] = map[string]any{"limits": map[string]any{"cpu": "2"}}
 		values["resourcesRBACManager"] = map[string]any{"limits": map[string]any{"cpu": "1"}}
 	}
 	return values, nil

@@ -209,7 +209,7 @@ type pageGraph struct {
 }
 
 // chosen puts what the page shows in place of what people choose in Grafana.
-var chosen = strings.NewReplacer("$plan", ".*", "$channel", ".*", "$__rate_interval", "5m", "$__range_s", "86400", "$__range", "1d")
+var chosen = strings.NewReplacer("$plan", ".*", "$channel", ".*", "$version", ".*", "$__rate_interval", "5m", "$__range_s", "86400", "$__range", "1d")
 
 // grafana has what a page shows of a dashboard for Grafana.
 type grafana struct {

@@ -89,6 +89,33 @@ import (
 )
 `}
 
+// prometheusDiscovery leaves out the clouds in which Prometheus could look for targets, whose
+// clients are half of what would have to be compiled.
+var prometheusDiscovery = override{"github.com/prometheus/prometheus", "plugins/*.go", `package plugins
+
+import (
+	_ "github.com/prometheus/prometheus/discovery/file"
+	_ "github.com/prometheus/prometheus/discovery/kubernetes"
+)
+`}
+
+// linterV2 leaves out dashboards of Grafana's second schema, whose Go types are in no module that
+// the proxy serves.
+var linterV2 = override{"github.com/grafana/dashboard-linter", "lint/v2.go", `package lint
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+)
+
+func isV2APIVersion(version string) bool { return strings.Contains(version, "v2") }
+
+func newDashboardFromV2(json.RawMessage, string) (Dashboard, error) {
+	return Dashboard{}, errors.New("this build knows no dashboards of the second schema")
+}
+`}
+
 // queueByTarget hands packets to a program by the NFQUEUE target of xtables, which
 // nftables accepts, too. Its own expression for that is an option of the kernel
 // that not all have.

@@ -165,6 +165,14 @@ var modules = []module{
 		ldflags: []string{"-X github.com/VictoriaMetrics/VictoriaMetrics/lib/buildinfo.Version=" + victoriaMetricsVersion},
 	},
 	{path: "k8s.io/kube-state-metrics/v2", version: "v2.19.1", purpose: Monitoring, tools: map[string]string{"kube-state-metrics": ""}},
+	{
+		// In the version whose engine test/monitoring evaluates rules with.
+		path: "github.com/prometheus/prometheus", version: "v0.308.0", purpose: Lint,
+		tools:     map[string]string{"prometheus": "cmd/prometheus", "promtool": "cmd/promtool"},
+		overrides: []override{prometheusDiscovery},
+		ldflags:   []string{"-X github.com/prometheus/common/version.Version=3.8.0"},
+	},
+	{path: "github.com/grafana/dashboard-linter", version: "v0.3.0", purpose: Lint, tools: map[string]string{"dashboard-linter": ""}, overrides: []override{linterV2}},
 	{path: "github.com/golangci/golangci-lint/v2", version: "v2.9.0", purpose: Lint, tools: map[string]string{"golangci-lint": "cmd/golangci-lint"}, ldflags: []string{"-X main.version=2.9.0"}},
 }
 

@@ -1,0 +1,135 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+// Channels are the kind of channels.
+var Channels = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "xargocdchannels"}
+
+// A Channel is the observed state of a channel.
+type Channel struct {
+	Status     v1alpha1.ChannelStatus
+	Conditions []metav1.Condition
+	Paused     bool
+	// Records of its tenants.
+	Records []channel.Record
+}
+
+// ReadChannel reads the state of a channel. crossplane is the namespace of Crossplane, which has the records.
+func ReadChannel(ctx context.Context, host *kube.Cluster, name, crossplane string) (c Channel, err error) {
+	o, err := host.Dynamic.Resource(Channels).Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return c, fmt.Errorf("cannot read channel %s: %w", name, err)
+	}
+	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &c.Status); err != nil {
+		return c, fmt.Errorf("the status of channel %s is of an unexpected shape: %w", name, err)
+	}
+	c.Conditions = conditionsOf(o)
+	c.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
+	list, err := host.Typed.CoreV1().ConfigMaps(crossplane).List(ctx, metav1.ListOptions{LabelSelector: channel.Label + "=" + name})
+	if err != nil {
+		return c, fmt.Errorf("cannot list the records of channel %s: %w", name, err)
+	}
+	for _, is := range list.Items {
+		r := channel.Record{}
+		if err := json.Unmarshal([]byte(is.Data[channel.RecordKey]), &r); err != nil {
+			return c, fmt.Errorf("cannot read the record %s: %w", is.Name, err)
+		}
+		c.Records = append(c.Records, r)
+	}
+	return c, nil
+}
+
+// Halted returns what the channel says about its halt; "" if it hasn't halted.
+func (c Channel) Halted() string {
+	if is := meta.FindStatusCondition(c.Conditions, v1alpha1.ConditionHalted); is != nil && is.Status == metav1.ConditionTrue {
+		return is.Message
+	}
+	return ""
+}
+
+// Problems returns what isn't as wanted in a channel once a number of tenants have its offer.
+func (c Channel) Problems(tenants int) []string {
+	p := &problems{}
+	for typ, want := range map[string]metav1.ConditionStatus{
+		claim.Ready: metav1.ConditionTrue, claim.Synced: metav1.ConditionTrue, claim.SpecAccepted: metav1.ConditionTrue,
+		v1alpha1.ConditionComplete: metav1.ConditionTrue, v1alpha1.ConditionHalted: metav1.ConditionFalse,
+	} {
+		is := meta.FindStatusCondition(c.Conditions, typ)
+		if is == nil {
+			is = &metav1.Condition{Status: "missing"}
+		}
+		if is.Status != want {
+			p.found = append(p.found, fmt.Sprintf("condition %s is %s, want %s: %s", typ, is.Status, want, is.Message))
+		}
+	}
+	p.same("paused", c.Paused, false)
+	n := int64(tenants)
+	p.same("the count of tenants", c.Status.Tenants, v1alpha1.ChannelTenants{Total: n, Updated: n})
+	p.same("the number of records", len(c.Records), tenants)
+	for _, r := range c.Records {
+		p.same("the offer in the record of "+r.Claim, r.Accepted, c.Status.Offer)
+		p.same("the phase in the record of "+r.Claim, r.Phase, v1alpha1.PhaseReady)
+	}
+	return p.found
+}
+
+// Troubles records for how long tenants are Degraded or Failing without interruption.
+type Troubles struct {
+	since   map[string]time.Time
+	longest map[string]time.Duration
+}
+
+// NewTroubles returns an empty Troubles.
+func NewTroubles() *Troubles {
+	return &Troubles{since: map[string]time.Time{}, longest: map[string]time.Duration{}}
+}
+
+// See records the phases of tenants.
+func (b *Troubles) See(all []Object, now time.Time) {
+	for _, o := range all {
+		if !o.IsTenant() {
+			continue
+		}
+		if o.Phase != v1alpha1.PhaseDegraded && o.Phase != v1alpha1.PhaseFailing {
+			delete(b.since, o.Tenant)
+			continue
+		}
+		since, ok := b.since[o.Tenant]
+		if !ok {
+			since = now
+			b.since[o.Tenant] = now
+		}
+		b.longest[o.Tenant] = max(b.longest[o.Tenant], now.Sub(since))
+	}
+}
+
+// unseen is how long a tenant may have been in trouble before the test saw it, because parts were disturbed.
+const unseen = 25 * time.Second
+
+// Wrong returns which of the tenants that a halt names weren't in trouble long enough to be broken.
+func (b *Troubles) Wrong(halt string, all []Object) (out []string) {
+	for _, o := range all {
+		if o.IsTenant() && strings.Contains(halt, "/"+o.Claim+" (") && b.longest[o.Tenant] < channel.Grace-unseen {
+			out = append(out, fmt.Sprintf("%s was in trouble for %s at most, and the channel says %q", o.Claim, b.longest[o.Tenant], halt))
+		}
+	}
+	return out
+}

@@ -1,0 +1,54 @@
+package figures
+
+import (
+	"fmt"
+	"time"
+)
+
+// What a Ready tenant may cost while nothing about it changes: requests that write, a minute, and reconciles of its composite resource.
+const (
+	WritesAMinute   = 3
+	ReconcilesEvery = 10 * time.Minute
+)
+
+// TellsFrom is how long tenants have to rest before their costs say something. Crossplane reconciles a tenant at rest about every 15
+// minutes, so within less time it may reconcile none of them, or all.
+const TellsFrom = 15 * time.Minute
+
+// A Rest is what tenants have cost while nothing about them changed.
+type Rest struct {
+	Tenants int
+	Took    time.Duration
+	// Writes are requests that write, by verb and kind: see APIServer.
+	Writes map[string]float64
+	// Reconciles of the tenants' composite resources.
+	Reconciles float64
+}
+
+// Writing returns how many requests wrote for one tenant, a minute.
+func (r Rest) Writing() float64 {
+	n := 0.0
+	for _, of := range r.Writes {
+		n += of
+	}
+	return n / float64(r.Tenants) / r.Took.Minutes()
+}
+
+// Reconciled returns how often the composite resource of one tenant was reconciled in ReconcilesEvery.
+func (r Rest) Reconciled() float64 {
+	return r.Reconciles / float64(r.Tenants) * float64(ReconcilesEvery) / float64(r.Took)
+}
+
+// Problems returns which bounds the tenants exceed; nothing if they rested for less than TellsFrom.
+func (r Rest) Problems() (out []string) {
+	if r.Took < TellsFrom {
+		return nil
+	}
+	if n := r.Writing(); n > WritesAMinute {
+		out = append(out, fmt.Sprintf("a tenant at rest costs %.2f writes a minute, want at most %d", n, WritesAMinute))
+	}
+	if n := r.Reconciled(); n > 1 {
+		out = append(out, fmt.Sprintf("the composite resource of a tenant at rest is reconciled %.2f times in %s, want at most once", n, ReconcilesEvery))
+	}
+	return out
+}

@@ -547,7 +547,7 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 	w.offer("stable", offer("10.2.0", rollout))
 	w.settle(8, 2*time.Hour)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their windows: team-a/c0, team-a/late")
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their maintenance windows: team-a/c0, team-a/late")
 	w.settle(8*12, 2*time.Hour)
 	w.want(map[string]int{"10.2.0": 6})
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 6")

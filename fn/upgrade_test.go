@@ -221,6 +221,29 @@ func TestControlPlaneChangeThatDoesNotStart(t *testing.T) {
 	setCondition(e.observed(tenant.ControlPlanePod), "Ready", "True", "Available", "")
 	e.setManifest(tenant.ControlPlanePod, `{"containerStatuses":[{"name":"syncer","ready":true,"state":{"running":{}}}]}`)
 	says("It starts.", rolling)
+
+	// The provider looks at what is ready every ten minutes, or when it changes.
+	looked := func() string {
+		return field(e.observed(tenant.ControlPlanePod), "metadata", "annotations").GetFields()["virtualargocd.io/late-change"].GetStringValue()
+	}
+	e.heal()
+	e.reconcile()
+	before := looked()
+	field(e.observed(tenant.VClusterRelease), "metadata").Fields["generation"] = structpb.NewNumberValue(3)
+	for _, c := range field(e.observed(tenant.VClusterRelease), "status").GetFields()["conditions"].GetListValue().GetValues() {
+		c.GetStructValue().Fields["observedGeneration"] = structpb.NewNumberValue(2)
+	}
+	for i, want := range []string{before, "3", "3"} {
+		if e.reconcile(); looked() != want {
+			t.Errorf("%d minutes into the next change the provider is to look for change %q, want %q", i, looked(), want)
+		}
+		now = now.Add(time.Minute)
+	}
+	e.heal()
+	after := looked()
+	if e.reconcile(); looked() != after || e.status("phase") != "Ready" {
+		t.Errorf("once the change is rolled out the provider is to look again, or the tenant is %s", e.status("phase"))
+	}
 }
 
 // platform is an input with these versions.

@@ -64,7 +64,7 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 	switch {
 	case s.Halted != nil:
 		halted.True, halted.Reason = true, v1alpha1.ReasonTenantsBroken
-		halted.Message = fmt.Sprintf("%s: edit spec.offer; or fix these tenants, then set spec.paused to true and back to false", s.Halted.Message)
+		halted.Message = fmt.Sprintf("%s: edit spec.offer, or restore an earlier one; or fix these tenants, then set spec.paused to true and back to false", s.Halted.Message)
 		progresses(false, v1alpha1.ReasonHalted, where+"halted since "+s.Halted.At.UTC().Format(time.RFC3339))
 	case c.Paused:
 		progresses(false, v1alpha1.ReasonPaused, where+"paused: set spec.paused to false to go on"+t.affected())

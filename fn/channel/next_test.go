@@ -215,7 +215,7 @@ func TestNext(t *testing.T) {
 		"Halts": {
 			reason: "Two were Ready before, and are Degraded since.", rollout: rollout, was: state(10),
 			records: append(tenantsNamed("a b", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10,
-			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a (Degraded), acme/b (Degraded) broke: edit spec.offer; or fix these tenants"},
+			conditions: []string{"Progressing=false Halted", "Halted=true TenantsBroken: acme/a (Degraded), acme/b (Degraded) broke: edit spec.offer, or restore an earlier one; or fix these tenants"},
 		},
 		"Stuck": {
 			reason: "So does one that takes too long.", rollout: rollout, was: state(10),
@@ -472,7 +472,7 @@ func TestHaltNamesAll(t *testing.T) {
 		if broken > named {
 			rest = fmt.Sprintf(" and %d more", broken-named)
 		}
-		if got := strings.Count(message, "(Degraded: x"); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, "x)"+rest+" broke: edit the offer") || len(message) > 6000 {
+		if got := strings.Count(message, "(Degraded: x"); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, "x)"+rest+" broke: edit spec.offer") || len(message) > 6000 {
 			t.Errorf("%d are broken: want %d named, got %d with %d bytes: %s", broken, named, got, len(message), message)
 		}
 	}

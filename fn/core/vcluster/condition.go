@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -82,11 +83,23 @@ func podOf(t tenant.Tenant) string {
 	return tenant.HelmVCluster + "-0"
 }
 
+// annotationLate holds the generation of the Release whose change was late last. The provider
+// looks at a pod that is ready every ten minutes, and at once when the Object has changed.
+const annotationLate = "virtualargocd.io/late-change"
+
 // ControlPlanePod composes an Object that observes the pod that the virtual cluster waits for.
 func ControlPlanePod(t tenant.Tenant) (resource.Object, error) {
 	ready := resource.ReadyBy("has(object.status.containerStatuses) && object.status.containerStatuses.all(c, c.ready)")
-	return resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, ready,
-		corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: t.Names.Namespace, Name: podOf(t)}), nil
+	o := resource.Observer(t, tenant.ControlPlanePod, t.Names.HostProviderConfig, ready,
+		corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: t.Names.Namespace, Name: podOf(t)})
+	late := t.Composed(tenant.ControlPlanePod).String("metadata", "annotations", annotationLate)
+	if changeIsLate(t) {
+		late = fmt.Sprint(t.Composed(tenant.VClusterRelease).Int(0, "metadata", "generation"))
+	}
+	if late != "" {
+		o.Typed.(*objectv1alpha2.Object).Annotations[annotationLate] = late
+	}
+	return o, nil
 }
 
 // controlPlaneTrouble says why the virtual cluster's control plane doesn't run, in the

@@ -153,23 +153,28 @@ func TestNoWildcards(t *testing.T) {
 }
 
 // TestRolesOfTeams: a customer's team may handle claims and nothing else, and only
-// who may edit them may write.
+// who may edit them may write. The same is true of the platform's team and channels, which no customer gets.
 func TestRolesOfTeams(t *testing.T) {
-	objects, err := readManifests("../../../../examples/install/claim-roles.yaml")
-	if err != nil {
-		t.Fatal(err)
+	var objects []*unstructured.Unstructured
+	for _, file := range []string{"install/claim-roles.yaml", "channels/roles.yaml"} {
+		of, err := readManifests("../../../../examples/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, of...)
 	}
 	read := []string{"get", "list", "watch"}
+	write := append(slices.Clone(read), "create", "update", "patch", "delete")
 	want := map[string]struct {
-		verbs []string
+		resource string
+		verbs    []string
 		// into are Kubernetes' roles that get the rules.
 		into []string
 	}{
-		"virtual-argocd-view": {read, []string{"admin", "edit", "view"}},
-		"virtual-argocd-edit": {append(slices.Clone(read), "create", "update", "patch", "delete", "deletecollection"), []string{"admin", "edit"}},
-	}
-	if len(objects) != len(want) {
-		t.Errorf("there are %d objects", len(objects))
+		"virtual-argocd-view":          {"virtualargocds", read, []string{"admin", "edit", "view"}},
+		"virtual-argocd-edit":          {"virtualargocds", append(slices.Clone(write), "deletecollection"), []string{"admin", "edit"}},
+		"virtual-argocd-channels-view": {"xargocdchannels", read, nil},
+		"virtual-argocd-channels-edit": {"xargocdchannels", write, nil},
 	}
 	for _, o := range objects {
 		role := &rbacv1.ClusterRole{}
@@ -183,10 +188,15 @@ func TestRolesOfTeams(t *testing.T) {
 			}
 		}
 		slices.Sort(into)
-		rule := rbacv1.PolicyRule{APIGroups: []string{"virtualargocd.io"}, Resources: []string{"virtualargocds"}, Verbs: want[role.Name].verbs}
-		if !reflect.DeepEqual(role.Rules, []rbacv1.PolicyRule{rule}) || !slices.Equal(into, want[role.Name].into) {
+		of := want[role.Name]
+		delete(want, role.Name)
+		rule := rbacv1.PolicyRule{APIGroups: []string{"virtualargocd.io"}, Resources: []string{of.resource}, Verbs: of.verbs}
+		if !reflect.DeepEqual(role.Rules, []rbacv1.PolicyRule{rule}) || !slices.Equal(into, of.into) {
 			t.Errorf("%s grants %v, aggregated to %v", role.Name, role.Rules, into)
 		}
+	}
+	for name := range want {
+		t.Errorf("there is no ClusterRole %s", name)
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"compress/gzip"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
+	"strings"
 
 	utiljson "sigs.k8s.io/json"
 )
@@ -37,11 +39,11 @@ type helmRecord struct {
 
 // ShowCutShort returns an API server's answer with a Secret or a list of Secrets. If Helm was
 // interrupted, the last record of the release in it says that the release has failed.
-// Everything else stays as it is, including answers that can't be decoded. The caller has
-// checked the size of the answer.
-func ShowCutShort(answer []byte) []byte {
+// Everything else stays as it is, including answers that can't be decoded. It is an error if the
+// answer goes over the limits then. The caller has checked it before.
+func (l Limits) ShowCutShort(answer []byte) ([]byte, error) {
 	if !bytes.Contains(answer, []byte(`"`+stateRollingBack+`"`)) && !bytes.Contains(answer, []byte(`"`+stateRemoving+`"`)) {
-		return answer
+		return answer, nil
 	}
 	secrets := struct {
 		helmRecord `json:",inline"`
@@ -49,7 +51,7 @@ func ShowCutShort(answer []byte) []byte {
 		Items []helmRecord `json:"items"`
 	}{}
 	if utiljson.UnmarshalCaseSensitivePreserveInts(answer, &secrets) != nil {
-		return answer
+		return answer, nil
 	}
 	last, newest := -1, helmRecord{}
 	for _, s := range append(secrets.Items, secrets.helmRecord) {
@@ -58,13 +60,19 @@ func ShowCutShort(answer []byte) []byte {
 			last, newest = version, s
 		}
 	}
-	record, err := failed(newest.Data.Release, newest.Metadata.Labels["status"])
-	if err != nil {
-		return answer
+	record, err := l.failed(newest.Data.Release, newest.Metadata.Labels["status"])
+	if over := (*overLimit)(nil); errors.As(err, &over) {
+		return nil, err
+	} else if err != nil {
+		return answer, nil
 	}
 	// JSON escapes nothing in base64.
 	text := base64.StdEncoding.EncodeToString
-	return bytes.Replace(answer, []byte(text(newest.Data.Release)), []byte(text(record)), 1)
+	answer = bytes.Replace(answer, []byte(text(newest.Data.Release)), []byte(text(record)), 1)
+	if int64(len(answer)) > l.LargeAnswer {
+		return nil, tooLong(l.LargeAnswer)
+	}
+	return answer, nil
 }
 
 // stateWithin is how many bytes of an unpacked record are searched for the state of the
@@ -72,13 +80,15 @@ func ShowCutShort(answer []byte) []byte {
 const stateWithin = 64 << 10
 
 // failed returns a record of Helm (base64 of gzip) with the state failed in place of the
-// given one. It never holds the whole record unpacked in memory.
-func failed(record []byte, state string) ([]byte, error) {
+// given one. It never holds the whole record unpacked in memory, and unpacks no more than the
+// limit.
+func (l Limits) failed(record []byte, state string) ([]byte, error) {
 	z, err := gzip.NewReader(base64.NewDecoder(base64.StdEncoding, bytes.NewReader(record)))
 	if err != nil {
 		return nil, err
 	}
-	head, err := io.ReadAll(io.LimitReader(z, stateWithin))
+	plain := &io.LimitedReader{R: z, N: l.Records + 1}
+	head, err := io.ReadAll(io.LimitReader(plain, stateWithin))
 	if err != nil {
 		return nil, err
 	}
@@ -86,14 +96,34 @@ func failed(record []byte, state string) ([]byte, error) {
 	if !found {
 		return nil, errors.New("the record doesn't say that state")
 	}
-	var out bytes.Buffer
-	encoder := base64.NewEncoder(base64.StdEncoding, &out)
-	w := gzip.NewWriter(encoder)
-	if _, err := io.Copy(w, io.MultiReader(bytes.NewReader(before), bytes.NewReader([]byte(`"status":"`+stateFailed+`"`)), bytes.NewReader(after), z)); err != nil {
+	out := &short{most: l.LargeAnswer}
+	encoder := base64.NewEncoder(base64.StdEncoding, out)
+	w, err := gzip.NewWriterLevel(encoder, gzip.BestSpeed)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(w, io.MultiReader(bytes.NewReader(before), strings.NewReader(`"status":"`+stateFailed+`"`), bytes.NewReader(after), plain)); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(w.Close(), encoder.Close()); err != nil {
 		return nil, err
 	}
+	if plain.N == 0 {
+		return nil, &overLimit{fmt.Sprintf("the last record of Helm unpacks to more than %d bytes", l.Records)}
+	}
 	return out.Bytes(), nil
+}
+
+// short is a buffer that takes no more than most bytes.
+type short struct {
+	bytes.Buffer
+
+	most int64
+}
+
+func (s *short) Write(p []byte) (int, error) {
+	if int64(s.Len()+len(p)) > s.most {
+		return 0, tooLong(s.most)
+	}
+	return s.Buffer.Write(p)
 }

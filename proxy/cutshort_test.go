@@ -6,7 +6,9 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -122,8 +124,49 @@ func TestCutShortUnreadable(t *testing.T) {
 		"Late":      unpacked(record(`{"name":"` + strings.Repeat("a", stateWithin) + `","info":{"status":"pending-rollback"}}`)),
 		"Truncated": unpacked(truncated),
 	} {
-		if got := ShowCutShort(answer); !bytes.Equal(got, answer) {
-			t.Errorf("%s: %s is shown as %s", name, answer, got)
+		if got, err := DefaultLimits.ShowCutShort(answer); !bytes.Equal(got, answer) || err != nil {
+			t.Errorf("%s: %s is shown as %s, %v", name, answer, got, err)
 		}
+	}
+}
+
+// TestCutShortIsWithinLimits: a record isn't larger as it is shown than an answer may be, and no more of it is unpacked than of any other.
+func TestCutShortIsWithinLimits(t *testing.T) {
+	t.Parallel()
+	text := `{"info":{"status":"pending-rollback"},"manifest":"`
+	for n := range 20_000 {
+		text += strconv.Itoa(n * n % 1009)
+	}
+	var packed bytes.Buffer
+	z, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(z, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := recordIn("helm", "pending-rollback", "pending-rollback")
+	s.Data["release"] = []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))
+	answer, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := DefaultLimits
+	l.LargeAnswer = int64(len(answer))
+	if got, err := l.ShowCutShort(answer); err == nil || !strings.Contains(err.Error(), "more than") {
+		t.Errorf("%d bytes are shown as %d: %v", len(answer), len(got), err)
+	}
+	l = DefaultLimits
+	l.Records = int64(len(text)) - 1
+	// Another decoder reads no record in this.
+	answer = bytes.Replace(answer, []byte(`"type":`), []byte(`"data":null,"type":`), 1)
+	if err := l.CheckRecords(answer); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.ShowCutShort(answer); err == nil || !strings.Contains(err.Error(), "unpacks to more than") {
+		t.Errorf("%d bytes are shown as %d: %v", len(answer), len(got), err)
 	}
 }

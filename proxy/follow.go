@@ -53,7 +53,9 @@ var defaultPace = pace{
 const (
 	maxFollows = 3 * maxServers
 	// maxLooks is how many looks there may be at the same time: each holds an answer in memory.
-	maxLooks = 64
+	// maxDecoding is how many answers may be decoded at the same time, which needs no network.
+	maxLooks    = 64
+	maxDecoding = 4
 	// heardBytes is how many bytes a second the proxy reads of a watch, and heardBurst how many
 	// at once: twice the workloads of Argo CD.
 	heardBytes = 16 << 10

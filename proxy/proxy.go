@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,8 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/sony/gobreaker/v2"
 	"k8s.io/apimachinery/pkg/util/cache"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/watch"
 )
 
 // Limits of what a virtual API server is given.
@@ -58,16 +61,6 @@ var DefaultLimits = Limits{
 // definitions is the path of CustomResourceDefinitions.
 const definitions = "/apis/apiextensions.k8s.io/"
 
-// Paths of OpenAPI documents. Those of version 3 are JSON; that of version 2 is protobuf,
-// which takes a hundred times as much memory once it is decoded.
-const (
-	openAPIv2 = "/openapi/v2"
-	openAPIv3 = "/openapi/v3"
-)
-
-// isOpenAPI reports whether answers to this path are OpenAPI documents.
-func isOpenAPI(path string) bool { return strings.HasPrefix(path, "/openapi/") }
-
 const (
 	mediaJSON = "application/json"
 	mediaText = "text/plain"
@@ -86,6 +79,9 @@ const (
 	failuresCount = time.Minute
 )
 
+// shortestWatch is how long a watch lasts at least.
+const shortestWatch = time.Second
+
 // Proxy is the handler of the providers' requests.
 type Proxy struct {
 	limits Limits
@@ -93,8 +89,9 @@ type Proxy struct {
 	dial   dialer
 
 	pace pace
-	// looks has a value for each look into a virtual cluster that is under way.
-	looks chan struct{}
+	// looks has a value for each look into a virtual cluster that is under way, and decoding one
+	// for each answer that is being decoded.
+	looks, decoding chan struct{}
 	// version is the last resource version that was given to a followed object. It starts from the time, so that
 	// a proxy recognizes those of an earlier one.
 	version atomic.Int64
@@ -108,7 +105,7 @@ type Proxy struct {
 // New returns a proxy.
 func New(limits Limits, log logging.Logger) *Proxy {
 	p := &Proxy{
-		limits: limits, log: log, pace: defaultPace, looks: make(chan struct{}, maxLooks),
+		limits: limits, log: log, pace: defaultPace, looks: make(chan struct{}, maxLooks), decoding: make(chan struct{}, maxDecoding),
 		servers: cache.NewLRUExpireCache(maxServers), follows: map[followKey]*followed{},
 	}
 	p.version.Store(time.Now().UnixMicro())
@@ -123,8 +120,14 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusUnauthorized)
 		return
 	}
-	if kind := watchableAt(r); kind != nil {
-		p.serveWatch(w, r, s, kind)
+	needs, err := needOf(r)
+	if err != nil {
+		p.log.Debug("A request isn't passed on", "server", s.url, "reason", err.Error())
+		refuse(w, s, err)
+		return
+	}
+	if needs.all != nil {
+		p.serveWatch(w, r, s, needs.all)
 		return
 	}
 	done, err := s.breaker.Allow()
@@ -132,7 +135,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, s, fmt.Errorf("it has gone over a limit %d times, and is asked again within %s", MaxFailures, p.limits.Rest))
 		return
 	}
-	written, err := p.pass(s, w, r)
+	written, err := p.pass(s, w, r, needs)
 	var over *overLimit
 	if !errors.As(err, &over) {
 		done(nil)
@@ -157,14 +160,15 @@ type overLimit struct{ what string }
 
 func (e *overLimit) Error() string { return e.what }
 
+func tooLong(most int64) error {
+	return &overLimit{fmt.Sprintf("it answers with more than %d bytes", most)}
+}
+
 // pass passes a request on, and the answer back. It reports whether it has begun to.
-func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request) (written bool, err error) {
+func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request, needs need) (written bool, err error) {
 	within := p.limits.Read
-	watch := r.Method == http.MethodGet && isTrue(r.URL.Query().Get("watch")) && !isOpenAPI(r.URL.Path)
 	switch {
-	case r.URL.Path == openAPIv2:
-		return false, errors.New("it isn't asked for " + openAPIv2 + ", which Helm needs where " + openAPIv3 + " can't be read")
-	case watch:
+	case needs.one != nil:
 		within = p.limits.Watch
 	case r.Method != http.MethodGet:
 		within = p.limits.Write
@@ -187,20 +191,24 @@ func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request) (written
 	if err := checkForm(answer, r.URL.Path); err != nil {
 		return false, err
 	}
-	if watch && answer.StatusCode == http.StatusOK {
-		if n := p.stream(w, answer); n == 0 {
-			return true, late(ctx, nil, within)
+	if needs.one != nil && answer.StatusCode == http.StatusOK {
+		begins := time.Now()
+		came, err := p.stream(w, answer, *needs.one)
+		if err == nil && !came {
+			err = late(ctx, nil, within)
 		}
-		return true, nil
+		// A client watches again at once.
+		sleep(ctx, shortestWatch-time.Since(begins))
+		return true, err
 	}
 	body, err := p.read(answer, r.URL.Path)
+	if err == nil {
+		p.decode(func() { body, err = p.shown(s, r, answer, body) })
+	}
 	if err != nil {
 		return false, late(ctx, err, within)
 	}
-	if r.Method == http.MethodGet && isSecrets(r.URL.Path) {
-		body = ShowCutShort(body)
-	}
-	send(w, answer.Header.Get("Content-Type"), answer.StatusCode, p.shown(s, r, answer.StatusCode, body))
+	send(w, answer.Header.Get("Content-Type"), answer.StatusCode, body)
 	return true, nil
 }
 
@@ -263,6 +271,10 @@ func (p *Proxy) read(answer *http.Response, path string) ([]byte, error) {
 	if isSecrets(path) || isOpenAPI(path) || strings.HasPrefix(path, definitions) {
 		most, values = p.limits.LargeAnswer, p.limits.LargeValues
 	}
+	// provider-kubernetes keeps the discovery of a group and version, which is a few KiB.
+	if isDiscovery(path) && !isAllDiscovery(path) {
+		most, values = most/8, values/8
+	}
 	if answer.StatusCode >= 400 {
 		most = p.limits.Failure
 	}
@@ -271,40 +283,64 @@ func (p *Proxy) read(answer *http.Response, path string) ([]byte, error) {
 		return nil, err
 	}
 	if int64(len(body)) > most {
-		return nil, &overLimit{fmt.Sprintf("it answers with more than %d bytes", most)}
+		return nil, tooLong(most)
 	}
 	if n := count(body).values; n > values {
 		return nil, &overLimit{fmt.Sprintf("it answers with %d values, more than %d", n, values)}
 	}
 	if isSecrets(path) {
-		return body, p.limits.CheckRecords(body)
+		p.decode(func() { err = p.limits.CheckRecords(body) })
 	}
-	return body, nil
+	return body, err
 }
 
-// stream passes a watch on as it comes, and returns how many bytes came. What goes over a
-// limit ends it, as API servers end a watch now and then.
-func (p *Proxy) stream(w http.ResponseWriter, answer *http.Response) (came int) {
-	w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
+// decode calls f, which decodes an answer. That takes many times the memory of the answer.
+func (p *Proxy) decode(f func()) {
+	p.decoding <- struct{}{}
+	defer func() { <-p.decoding }()
+	f()
+}
+
+// stream passes the watch of one object on as it comes, and reports whether an event came. What
+// goes over a limit ends it, as API servers end a watch now and then. An event of another object
+// is an error: a provider would keep each of them.
+func (p *Proxy) stream(w http.ResponseWriter, answer *http.Response, one target) (came bool, err error) {
+	w.Header().Set("Content-Type", mediaJSON)
 	w.WriteHeader(answer.StatusCode)
-	flush := http.NewResponseController(w)
+	flush, counted := http.NewResponseController(w), &counter{}
 	_ = flush.Flush()
-	body, buffer, counted := io.LimitReader(answer.Body, p.limits.LargeAnswer), make([]byte, 32<<10), &counter{}
+	in := json.NewDecoder(io.TeeReader(io.LimitReader(answer.Body, p.limits.LargeAnswer), counted))
 	for {
-		n, err := body.Read(buffer)
-		if came += n; n > 0 {
-			if _, _ = counted.Write(buffer[:n]); counted.values > p.limits.Values {
-				return came
-			}
-			if _, err := w.Write(buffer[:n]); err != nil {
-				return came
-			}
-			_ = flush.Flush()
+		event := json.RawMessage{}
+		if in.Decode(&event) != nil || counted.values > p.limits.Values {
+			return came, nil
 		}
+		p.decode(func() { event, err = eventOf(one, event) })
 		if err != nil {
-			return came
+			return came, err
+		}
+		came = true
+		if _, err := w.Write(event); err != nil || flush.Flush() != nil {
+			return came, nil
 		}
 	}
+}
+
+// eventOf returns an event of the watch of one object, encoded anew, so that a provider can't read
+// another event in it.
+func eventOf(one target, event []byte) ([]byte, error) {
+	e := struct {
+		Type   watch.EventType `json:"type"`
+		Object map[string]any  `json:"object"`
+	}{}
+	if err := utiljson.Unmarshal(event, &e); err != nil {
+		return nil, err
+	}
+	meta, _ := e.Object["metadata"].(map[string]any)
+	if e.Type != watch.Bookmark && e.Type != watch.Error && (meta["name"] != one.name || meta["namespace"] != one.namespace) {
+		return nil, &overLimit{"its watch of " + one.name + " tells of another object"}
+	}
+	return encode(e)
 }
 
 // server returns the virtual API server of a token, with what is known about it.

@@ -26,6 +26,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
@@ -98,6 +99,7 @@ func serveWithin(t *testing.T, limits Limits, answer http.HandlerFunc) *virtualA
 		v.answer(w, r)
 	}))
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAnyClientCert}
+	server.EnableHTTP2 = true
 	server.StartTLS()
 	t.Cleanup(server.Close)
 
@@ -184,6 +186,10 @@ func TestPassesOn(t *testing.T) {
 	if accept := got.Header.Get("Accept"); accept != mediaJSON {
 		t.Errorf("the server was asked for %s", accept)
 	}
+	// Over HTTP/2, a server has other ways to keep a client busy.
+	if got.ProtoMajor != 1 {
+		t.Errorf("the server was asked over %s", got.Proto)
+	}
 	if len(got.TLS.PeerCertificates) == 0 || got.Header.Get("Authorization") != "" || got.Header.Get("Accept-Encoding") != "" {
 		t.Errorf("want the client's certificate and no token, got %v, %v", got.TLS.PeerCertificates, got.Header)
 	}
@@ -260,6 +266,12 @@ func TestLimits(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprintf(w, `{"data":[%s{}]}`, strings.Repeat("{},", 3000))
 		}},
+		"ManyResources": {want: "values, more than 125", ask: func(v *virtualAPI) error {
+			_, err := v.client.Discovery().ServerResourcesForGroupVersion("v1")
+			return err
+		}, answer: func(w http.ResponseWriter, _ *http.Request) {
+			answerAs(w, mediaJSON, `{"kind":"APIResourceList","resources":[`+strings.Repeat("{},", 130)+`{}]}`)
+		}},
 		"NotJSON": {want: "doesn't answer with JSON", ask: get, answer: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/vnd.kubernetes.protobuf")
 			_, _ = w.Write([]byte("k8s\x00"))
@@ -277,7 +289,7 @@ func TestLimits(t *testing.T) {
 			_ = json.NewEncoder(w).Encode(kerrors.NewForbidden(corev1.Resource("configmaps"), "a", errors.New(strings.Repeat("no ", 1000))).Status())
 		}},
 		"SilentWatch": {want: "no answer within 1s", ask: func(v *virtualAPI) error {
-			w, err := v.client.CoreV1().ConfigMaps("default").Watch(context.Background(), metav1.ListOptions{})
+			w, err := v.watchHook()
 			if err != nil {
 				return err
 			}
@@ -290,6 +302,23 @@ func TestLimits(t *testing.T) {
 			w.WriteHeader(http.StatusOK)
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
+		}},
+		"OtherObjects": {want: "tells of another object", ask: func(v *virtualAPI) error {
+			w, err := v.watchHook()
+			if err != nil {
+				return err
+			}
+			for event := range w.ResultChan() {
+				return fmt.Errorf("an event: %v", event)
+			}
+			return errors.New(service + ": its watch of hook tells of another object")
+		}, answer: func(w http.ResponseWriter, _ *http.Request) {
+			answerAs(w, mediaJSON, `{"type":"ADDED","object":{"apiVersion":"batch/v1","kind":"Job","metadata":{"namespace":"argocd","name":"other"}}}`)
+		}},
+		"Upgrade": {want: "status 101", ask: get, answer: func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Connection", "Upgrade")
+			w.Header().Set("Upgrade", "websocket")
+			w.WriteHeader(http.StatusSwitchingProtocols)
 		}},
 		"OpenAPIAsWatch": {want: "no answer within 500ms", ask: func(v *virtualAPI) error {
 			return v.client.RESTClient().Get().RequestURI("/openapi/v3/api/v1?watch=true").Do(context.Background()).Error()
@@ -313,6 +342,7 @@ func TestLimits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			limits := roomy()
+			limits.Watch = limits.Read
 			if strings.Contains(c.want, "no answer within") {
 				limits = quick
 			}
@@ -385,6 +415,14 @@ func TestOpenAPIv3(t *testing.T) {
 	paths, err := v.client.OpenAPIV3().Paths()
 	if err != nil || paths["api/v1"] == nil {
 		t.Errorf("got %v, %v", paths, err)
+	}
+	for _, elsewhere := range []string{"/api/v1/namespaces/a/pods?watch=true", "/openapi/v3/../../api", "/openapi/v3/%2e%2e/%2e%2e/api", "/openapi/v3", "/openapi/v3x/api", "%zz", ""} {
+		v := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			answerAs(w, mediaText, `{"paths":{"api/v1":{"serverRelativeURL":"`+elsewhere+`"}}}`)
+		})
+		if _, err := v.client.OpenAPIV3().Paths(); err == nil || !strings.Contains(err.Error(), strings.TrimSpace("has the path "+elsewhere)) {
+			t.Errorf("%s: got %v", elsewhere, err)
+		}
 	}
 }
 
@@ -464,16 +502,21 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+// watchHook watches the Job of a hook, as Helm does.
+func (v *virtualAPI) watchHook() (watch.Interface, error) {
+	return v.client.BatchV1().Jobs("argocd").Watch(context.Background(), metav1.ListOptions{FieldSelector: "metadata.name=hook"})
+}
+
 // Helm watches the Jobs of its hooks.
 func TestWatches(t *testing.T) {
 	t.Parallel()
 	event := func(w http.ResponseWriter) error {
-		_, err := fmt.Fprintf(w, `{"type":"ADDED","object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}}`+"\n")
+		_, err := fmt.Fprintf(w, `{"type":"MODIFIED","object":{"apiVersion":"batch/v1","kind":"Job","metadata":{"namespace":"argocd","name":"hook"}}}`+"\n")
 		_ = http.NewResponseController(w).Flush()
 		return err
 	}
 	events := func(v *virtualAPI) int {
-		w, err := v.client.CoreV1().ConfigMaps("default").Watch(context.Background(), metav1.ListOptions{})
+		w, err := v.watchHook()
 		if err != nil {
 			t.Fatal(err)
 		}

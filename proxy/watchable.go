@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -46,10 +47,10 @@ type digest [sha256.Size]byte
 
 var watchables = []*watchable{workloadSummaries, applications, ingresses}
 
-// watchableAt returns the kind that a request lists or watches; nil for other requests.
-func watchableAt(r *http.Request) *watchable {
+// watchableAt returns the kind with this path of all its objects; nil for other paths.
+func watchableAt(path string) *watchable {
 	for _, k := range watchables {
-		if r.Method == http.MethodGet && r.URL.Path == k.path {
+		if path == k.path {
 			return k
 		}
 	}
@@ -121,7 +122,8 @@ func objects(of metav1.TypeMeta, plural string, prune func(map[string]any)) *wat
 		if err != nil {
 			return digest{}, true, err
 		}
-		sees := digestOfAnswer(answer.StatusCode, body, prune)
+		var sees digest
+		p.decode(func() { sees = digestOfAnswer(answer.StatusCode, body, prune) })
 		if sees == (digest{}) {
 			return sees, true, fmt.Errorf("it answers with status %d: %s", answer.StatusCode, podtrouble.Short(string(body)))
 		}
@@ -141,7 +143,7 @@ func digestOfAnswer(status int, body []byte, prune func(map[string]any)) digest 
 		return digest{}
 	}
 	prune(object)
-	raw, err := json.Marshal(object)
+	raw, err := encode(object)
 	if err != nil {
 		return digest{}
 	}
@@ -195,10 +197,10 @@ func pruneApplication(object map[string]any) {
 // lean returns an Application as the provider sees it: without what changes all the time, which
 // the provider would write to the host each time. Of the managed fields, the provider needs only
 // its own.
-func lean(application []byte) []byte {
+func (l Limits) lean(application []byte) ([]byte, error) {
 	object := map[string]any{}
 	if utiljson.Unmarshal(application, &object) != nil {
-		return application
+		return application, nil
 	}
 	meta, _ := object["metadata"].(map[string]any)
 	managers, _ := meta["managedFields"].([]any)
@@ -211,29 +213,52 @@ func lean(application []byte) []byte {
 	if len(managers) > 0 {
 		meta["managedFields"] = managers
 	}
-	out, err := json.Marshal(object)
+	out, err := encode(object)
 	if err != nil {
-		return application
+		return application, nil
 	}
-	return out
+	// Encoded anew, some characters take more bytes.
+	if int64(len(out)) > l.Answer {
+		return nil, tooLong(l.Answer)
+	}
+	return out, nil
+}
+
+// encode returns an object as JSON. It doesn't escape HTML, which would make it up to six times as
+// long.
+func encode(object any) ([]byte, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	err := e.Encode(object)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
 // shown returns an answer as the provider sees it. If the answer is an object of a kind that the
 // provider may watch, shown notes its digest.
-func (p *Proxy) shown(s *server, r *http.Request, status int, body []byte) []byte {
+func (p *Proxy) shown(s *server, r *http.Request, answer *http.Response, body []byte) ([]byte, error) {
+	path, fails := r.URL.Path, answer.StatusCode >= http.StatusBadRequest
+	switch {
+	case isSecrets(path) && r.Method == http.MethodGet:
+		return p.limits.ShowCutShort(body)
+	case isDiscovery(path) && !fails:
+		return body, checkDiscovery(path, answer.Header.Get("Content-Type"), body)
+	case path == openAPIv3 && !fails:
+		return body, checkOpenAPI(body)
+	}
 	for _, k := range []*watchable{applications, ingresses} {
-		match := k.one.FindStringSubmatch(r.URL.Path)
+		match := k.one.FindStringSubmatch(path)
 		if match == nil {
 			continue
 		}
 		if r.Method == http.MethodGet {
-			p.saw(s, k, target{match[1], match[2]}, digestOfAnswer(status, body, k.prune))
+			p.saw(s, k, target{match[1], match[2]}, digestOfAnswer(answer.StatusCode, body, k.prune))
 		}
-		if k == applications && status < http.StatusBadRequest {
-			return lean(body)
+		if k == applications && !fails {
+			return p.limits.lean(body)
 		}
 	}
-	return body
+	return body, nil
 }
 
 // watching returns a bell's path and query as those of a watch.

@@ -155,9 +155,28 @@ func TestLean(t *testing.T) {
 		{`{}`, `{}`},
 		{`{"metadata":[],"status":{"sync":[],"conditions":{}}}`, `{"metadata":[],"status":{}}`},
 		{`{"metadata":{"managedFields":["a",{"manager":1}]},"status":""}`, `{"metadata":{},"status":""}`},
+		{`{"spec":{"a":"<&>"}}`, `{"spec":{"a":"<&>"}}`},
 	} {
-		if diff := cmp.Diff(tc[1], string(lean([]byte(tc[0])))); diff != "" {
-			t.Errorf("%s: -want, +got:\n%s", tc[0], diff)
+		got, err := quick.lean([]byte(tc[0]))
+		if diff := cmp.Diff(tc[1], string(got)); diff != "" || err != nil {
+			t.Errorf("%s: %v, -want, +got:\n%s", tc[0], err, diff)
+		}
+	}
+}
+
+// TestLeanIsWithinLimits: an Application isn't longer as it is shown than an answer may be, whatever it takes to encode it.
+func TestLeanIsWithinLimits(t *testing.T) {
+	t.Parallel()
+	var fill atomic.Value
+	v := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		n := (int(quick.Answer) - 200) / len(fill.Load().(string))
+		answerAs(w, mediaJSON, `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"namespace":"argocd","name":"a"},"spec":{"a":"`+strings.Repeat(fill.Load().(string), n)+`"}}`)
+	})
+	for text, status := range map[string]int{"<": http.StatusOK, "\u2028": http.StatusBadGateway, "\xff": http.StatusBadGateway} {
+		fill.Store(text)
+		got, body := v.send(t, http.MethodGet, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/a")
+		if got != status || int64(len(body)) > quick.Answer {
+			t.Errorf("with %q: got %d and %d bytes: %s", text, got, len(body), body[:100])
 		}
 	}
 }

@@ -257,7 +257,8 @@ func (p *Proxy) workload(ctx context.Context, s *server, namespace string, w Wor
 		return nil, fmt.Errorf("it answers for %s %s with status %d: %s", w.Kind, w.Name, answer.StatusCode, podtrouble.Short(string(body)))
 	}
 	var is workload
-	if err := json.Unmarshal(body, &is); err != nil {
+	p.decode(func() { err = json.Unmarshal(body, &is) })
+	if err != nil {
 		return nil, fmt.Errorf("it answers for %s %s with something else: %w", w.Kind, w.Name, err)
 	}
 	return &is, nil
@@ -314,7 +315,7 @@ func (p *Proxy) podsTrouble(ctx context.Context, s *server, namespace string, se
 			why = p.warning(ctx, s, namespace, pod.Name)
 		}
 		if why != "" {
-			return "pod " + pod.Name + ": " + why
+			return podtrouble.Short("pod " + pod.Name + ": " + why)
 		}
 	}
 	return ""
@@ -344,5 +345,9 @@ func (p *Proxy) list(ctx context.Context, s *server, path string, query url.Valu
 		return false
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, explainedBytes))
-	return err == nil && count(body).values <= p.limits.Values && json.Unmarshal(body, into) == nil
+	if err != nil || count(body).values > p.limits.Values {
+		return false
+	}
+	p.decode(func() { err = json.Unmarshal(body, into) })
+	return err == nil
 }

@@ -168,7 +168,8 @@ func TestUnavailable(t *testing.T) {
 			want:   "pod a: Error syncing to host cluster: exceeded quota", asks: 3},
 		"FormerRuns":    {created: old, available: 1, former: 1, pods: []corev1.Pod{pod("a", old, corev1.PodStatus{}), pod("b", young, noImage)}, want: "pod b: container server: ErrImagePull: not found", asks: 2},
 		"FormerRunsYet": {created: old, available: 1, former: 1, asks: 2},
-
+		"LongName": {created: old, pods: []corev1.Pod{pod("x),\nteam-b/prod (Degraded: "+strings.Repeat("a", 1000), old, noRoom)},
+			want: "pod x), team-b/prod (Degraded: " + strings.Repeat("a", 369) + " ...", asks: 2},
 		"NoPods":    {created: old, condition: []appsv1.DeploymentCondition{{Type: appsv1.DeploymentReplicaFailure, Status: corev1.ConditionTrue, Message: "pods are forbidden"}}, want: "pods are forbidden", asks: 1},
 		"Nothing":   {created: old, asks: 2},
 		"NoAnswer":  {created: old, fails: true, asks: 2},

@@ -105,8 +105,12 @@ func TestCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	answer, err = proxy.DefaultLimits.ShowCutShort(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
 	shown := corev1.SecretList{}
-	if err := json.Unmarshal(proxy.ShowCutShort(answer), &shown); err != nil {
+	if err := json.Unmarshal(answer, &shown); err != nil {
 		t.Fatal(err)
 	}
 	read := storage.Init(driver.NewSecrets(fake.NewClientset(&shown).CoreV1().Secrets("argocd")))

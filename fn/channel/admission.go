@@ -19,6 +19,9 @@ const (
 	// windowsWithin is for how long tenants that rollout.first selects, and tenants whose
 	// claims move their windows, hold up others. Every window opens within a week.
 	windowsWithin = 8 * 24 * time.Hour
+	// joining is how long after an offer began tenants still join the channel as if they had been
+	// there: a plan may have many join, whose records arrive one after the other.
+	joining = time.Hour
 )
 
 // An Admission lets a tenant begin to change to an offer.

@@ -13,6 +13,7 @@ import (
 // A candidate is a tenant that can be admitted now.
 type candidate struct {
 	*Record
+	selected bool
 	rank     rank
 	position uint64
 }
@@ -47,8 +48,8 @@ func rankOf(r *Record, selected, broken, silent bool) rank {
 
 // slots returns how many slots are free, and how many there are in all.
 func (t *tenants) slots(u rules) (free, all int) {
-	all = min(u.maxUpdating, max(u.degraded, t.proved)-t.broken.n)
-	return all - t.updating.n, all
+	all = min(u.maxUpdating, max(u.degraded, t.proved)-t.broken.N)
+	return all - t.updating.N, all
 }
 
 // withdraw withdraws all admissions.
@@ -71,10 +72,10 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	if free <= 0 {
 		return
 	}
-	if t.silent.n >= mostSilent {
+	if t.silent.N >= mostSilent {
 		t.ready = slices.DeleteFunc(t.ready, func(c candidate) bool { return c.rank != rankSilent })
 	}
-	next := t.allowed(u, s.Offer, room)
+	next := t.allowed(s.Offer, room)
 	n := min(free, len(next))
 	// Each change of the state has tenants reconciled, so several are admitted at once.
 	if n == 0 || n < len(next) && 2*free < all {
@@ -87,7 +88,7 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 			s.Admitted = slices.Delete(s.Admitted, i, i+1)
 		}
 		s.Admitted = append(s.Admitted, a)
-		t.updating.add(c.Record)
+		t.updating.Add(c.name())
 	}
 	t.changed = true
 	t.look(now.Add(inForce + Settle))
@@ -95,11 +96,10 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 
 // allowed returns the candidates that the step allows to begin, in order. room is how many
 // more tenants may have the offer, beside those that rollout.first selects.
-func (t *tenants) allowed(u rules, offer string, room int) []candidate {
-	selected := func(c candidate) bool { return u.selects(c.Record) }
+func (t *tenants) allowed(offer string, room int) []candidate {
 	candidates := t.ready
 	if t.first > 0 || room == 0 {
-		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return !selected(c) })
+		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return !c.selected })
 	}
 	for i := range candidates {
 		candidates[i].position = position(candidates[i].Tenant, offer)
@@ -108,7 +108,7 @@ func (t *tenants) allowed(u rules, offer string, room int) []candidate {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.position, b.position), cmp.Compare(a.Tenant, b.Tenant))
 	})
 	return slices.DeleteFunc(candidates, func(c candidate) bool {
-		if selected(c) {
+		if c.selected {
 			return false
 		}
 		room--

@@ -78,6 +78,11 @@ func moved(since time.Duration) func(*Record) {
 	return func(r *Record) { r.Moved = ago(since) }
 }
 
+// joined has it join the channel.
+func joined(since time.Duration) func(*Record) {
+	return func(r *Record) { r.Joined = ago(since) }
+}
+
 func steps(percents ...int32) []v1alpha1.ChannelStep {
 	var out []v1alpha1.ChannelStep
 	for _, percent := range percents {
@@ -289,8 +294,39 @@ func TestNext(t *testing.T) {
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 2, percent: 10, again: inForce + Settle,
 		},
 		"FirstChangesForLong": {
-			reason: "But while it changes.", rollout: withFirst, was: state(10, since(8*day)),
-			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updating("new", time.Minute))...), percent: 10, again: defaultStuckFor - time.Minute,
+			reason: "Nor while it changes.", rollout: withFirst, was: state(10, since(8*day)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updating("new", time.Minute))...), admitted: 1, percent: 10, again: defaultStuckFor - time.Minute,
+		},
+		"FirstJoins": {
+			reason: "Nor for one that joined after the offer began: it gets the offer after the others.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x y", internal, joined(time.Hour-time.Second))...), named: "a b c", percent: 10, again: inForce + Settle,
+		},
+		"FirstJoinsAndChanges": {
+			reason: "Nor while that one changes.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updating("new", time.Minute), joined(time.Minute))...), admitted: 1, percent: 10, again: defaultStuckFor - time.Minute,
+		},
+		"FirstJoinsSoon": {
+			reason: "It waits for one that joined just after that.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, joined(time.Hour))...), named: "x", percent: 10, again: inForce + Settle,
+		},
+		"Joins": {
+			reason: "The offer is complete though one that has joined since lacks it, and another changes.", rollout: rollout, was: state(100, since(3*day)),
+			records: slices.Concat(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", joined(time.Minute)), tenantsNamed("y", updating("other", time.Minute), joined(time.Minute))),
+			percent: 100, complete: "new", again: time.Second,
+			conditions: []string{"Complete=false Incomplete: 2 of 4 tenants have the offer; joined after the offer began, and get it once it is complete: acme/x"},
+		},
+		"JoinsCompleteOffer": {
+			reason: "It gets the offer once that is complete.", rollout: withFirst, was: state(100, since(3*day), func(s *State) { s.Complete = "new" }),
+			records: append(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", internal, joined(time.Minute))...), named: "x", percent: 100, again: inForce + Settle,
+		},
+		"JoinsAndSoaks": {
+			reason: "It neither counts in a step nor restarts its soak.", rollout: rollout, was: state(50, since(3*day)),
+			records:  slices.Concat(tenantsNamed("a", updated("new", day)), tenantsNamed("b"), tenantsNamed("x y z", updated("new", time.Hour), joined(2*time.Hour))),
+			admitted: 1, percent: 100, again: inForce + Settle,
+		},
+		"JoinsAlone": {
+			reason: "Where no other can begin it is next.", rollout: rollout, was: state(10, since(3*day)),
+			records: append(tenantsNamed("a", frozen), tenantsNamed("x", joined(time.Minute))...), percent: 10, again: time.Second,
 		},
 		"FirstFrozen": {
 			reason: "Not for one that is frozen.", rollout: withFirst, was: state(10),

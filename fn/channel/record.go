@@ -31,6 +31,8 @@ type Record struct {
 	Claim string `json:"claim,omitempty"`
 	// Labels of the claim that rollout.first selects by.
 	Labels map[string]string `json:"labels,omitempty"`
+	// Joined is when the tenant joined the channel; the zero time if that is unknown.
+	Joined time.Time `json:"joined,omitzero"`
 	// Schedule says when the tenant may change.
 	Schedule maintenance.Schedule `json:"schedule,omitzero"`
 	// Moved is when the claim last changed what decides about its window: its plan, its

@@ -35,6 +35,9 @@ func GoesBackTo(r channel.Record, g tenant.Gate) string {
 func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
+	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", channel.Label) != t.Standing.Name {
+		r.Joined = now
+	}
 	switch {
 	case t.Standing.Schedule.Window == maintenance.Window{}:
 		r.Moved = time.Time{}

@@ -77,6 +77,36 @@ func TestRecord(t *testing.T) {
 	}
 }
 
+// TestRecordJoined: it is on record when a tenant joined the channel that it has.
+func TestRecordJoined(t *testing.T) {
+	long := testNow.Add(-time.Hour)
+	was, err := json.Marshal(channel.Record{Tenant: "a", Phase: v1alpha1.PhaseReady, Since: long, Joined: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		record map[string]any
+		want   time.Time
+	}{
+		"Stays":   {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}, "data": map[string]any{channel.RecordKey: string(was)}}, long},
+		"Moves":   {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "fast"}}, "data": map[string]any{channel.RecordKey: string(was)}}, testNow},
+		"Unknown": {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}}, time.Time{}},
+		"New":     {nil, testNow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := structpb.NewStruct(tc.record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			te := tenant.Tenant{Decision: &tenant.Decision{}, Observed: tenant.Observed{Now: testNow, Composed: map[string]wire.Composed{tenant.ChannelRecord: {Struct: wire.Of(o)}}}}
+			te.Standing.Name = "stable"
+			if got := Record(te, v1alpha1.PhaseReady, "").Joined; !got.Equal(tc.want) {
+				t.Errorf("want %s, got %s", tc.want, got)
+			}
+		})
+	}
+}
+
 // TestRecordMoved: it is on record when a claim has moved its window, and not when the platform has.
 func TestRecordMoved(t *testing.T) {
 	long := testNow.Add(-time.Hour)

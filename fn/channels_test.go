@@ -882,6 +882,31 @@ func TestChannelPaused(t *testing.T) {
 	}
 }
 
+// TestChannelPinned: a claim that names the running versions until the offer that changes nothing for it is accepted, doesn't get it
+// before its turn.
+func TestChannelPinned(t *testing.T) {
+	w := fleet(t, 2, inSteps)
+	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	w.step(time.Minute)
+	paused := strings.TrimSuffix(offer("10.2.0", inSteps), "}") + `,"paused":true}`
+	w.offer("stable", paused)
+	w.settle(4, time.Minute)
+	accepted := w.tenants["c0"].status("channel", "accepted")
+	w.spec("c0", `{"channel":"stable"}`)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 2})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 2 of 2 tenants")
+	if got := w.tenants["c0"].status("channel", "accepted"); got == accepted || accepted == "" {
+		t.Errorf("it had accepted %q, and now %q", accepted, got)
+	}
+	// In its turn it is watched like others.
+	w.broken["10.2.0"] = true
+	w.offer("stable", offer("10.2.0", inSteps))
+	w.settle(30, 10*time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c0")
+}
+
 // TestChannelPausedFromTheStart: a new claim doesn't get the first offer of a channel while that is paused.
 func TestChannelPausedFromTheStart(t *testing.T) {
 	w := newWorld(t)

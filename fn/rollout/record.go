@@ -48,6 +48,10 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	if t.Claim.Name != "" {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
 	}
+	if t.Standing.Waits && r.Phase != "" {
+		// If it had taken an offer that changed nothing, it has returned to the one before.
+		r.Accepted = t.Standing.Accepted
+	}
 	if r.Accepted != t.Standing.Accepted {
 		began := r.Phase != "" && !t.Standing.Unaffected
 		if began && r.Phase == v1alpha1.PhaseReady {

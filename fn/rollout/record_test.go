@@ -24,6 +24,7 @@ func TestRecord(t *testing.T) {
 	long := testNow.Add(-time.Hour)
 	ready := channel.Record{Tenant: "a", Claim: "n/a", Accepted: "old", Changed: long, Before: v1alpha1.PhaseReady, Ready: long, Phase: v1alpha1.PhaseReady, Since: long}
 	changing := ready.Accept("new", false, false, long)
+	unaffected := ready.Accept("new", true, false, long)
 	for name, tc := range map[string]struct {
 		reason             string
 		was                channel.Record
@@ -41,6 +42,7 @@ func TestRecord(t *testing.T) {
 		"InPlace":     {"It is.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
 		"Breaks":      {"And it breaks the tenant.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
 		"RolledBack":  {"It failed, and what was before runs.", changing, "new", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
+		"Waits":       {"It returns to what it had before.", unaffected, "old", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, false},
 		"Unaffected":  {"The offer changes nothing for it.", ready, "new", true, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, true},
 		"LaterBroken": {"It breaks later.", ready, "old", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, true, false},
 	} {
@@ -63,6 +65,7 @@ func TestRecord(t *testing.T) {
 				}},
 			}
 			te.Standing.Accepted, te.Standing.Unaffected, te.Standing.Labels = tc.accepted, tc.unaffected, []string{"tier", "zone"}
+			te.Standing.Waits = name == "Waits"
 			r := Record(te, tc.seen, "the message")
 			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)

@@ -32,6 +32,8 @@ type Admission struct {
 	Until time.Time `json:"until"`
 	// Withdrawn says that the channel ended it early.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Broken says that an earlier offer had broken the tenant when it was admitted.
+	Broken bool `json:"broken,omitempty"`
 	// Tries is how often the tenant was admitted before and didn't begin.
 	Tries int `json:"tries,omitempty"`
 }

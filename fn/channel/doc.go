@@ -71,7 +71,8 @@
 // another offer.
 //
 // The same holds for an edit that restores an earlier offer. Tenants that the last offer broke
-// are admitted first. An offer lowers no version that runs, except one of argo-cd that hasn't
+// are admitted first, at most haltAfter.degraded of each customer. If such a tenant becomes Ready
+// before it accepts the offer, it still counts as one that wasn't Ready before. An offer lowers no version that runs, except one of argo-cd that hasn't
 // proved itself on the tenant (Record.Unproved). If a tenant keeps a higher version, trouble
 // with that isn't attributed to the earlier offer.
 //

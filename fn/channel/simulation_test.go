@@ -301,6 +301,9 @@ func (s *simulation) act(t *simTenant, gate Gate) {
 	if t.record.Phase == v1alpha1.PhaseReady {
 		t.before = t.runs
 	}
+	if gate.Admission != nil && gate.Admission.Broken && !unaffected && t.record.Phase == v1alpha1.PhaseReady {
+		t.record.Phase = v1alpha1.PhaseDegraded
+	}
 	t.record = t.record.Accept(v.Offer, unaffected, !t.spare, s.now)
 	s.changes++
 	switch {

@@ -36,6 +36,8 @@ type tenants struct {
 
 	// first are those that rollout.first selects and that hold up all others.
 	first int
+	// mended counts, by customer, those that weren't well when they got the offer.
+	mended map[string]int
 	// base are those of which a step's percentage is taken; has are those of them that have
 	// the offer, or were admitted; left are those that the step still waits for.
 	base, has, left int
@@ -54,7 +56,7 @@ type tenants struct {
 
 // look counts tenants, and removes the admissions from s that don't matter any more.
 func look(u rules, s *State, records []Record, now time.Time) *tenants {
-	t := &tenants{total: len(records), broken: few.Names{Most: mostBroken}}
+	t := &tenants{total: len(records), mended: map[string]int{}, broken: few.Names{Most: mostBroken}}
 	admissions := make(map[string]*Admission, len(s.Admitted))
 	for i := range s.Admitted {
 		admissions[s.Admitted[i].Tenant] = &s.Admitted[i]
@@ -109,6 +111,9 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	if !late && (underWay || unseen && a.Tries == 0) {
 		t.holding++
 	}
+	if has && r.Before != "" && r.Before != v1alpha1.PhaseReady || unseen && a.Broken {
+		t.mended[r.customer()]++
+	}
 	failing, counts := r.failing()
 	if failing && now.Before(counts) {
 		t.look(counts)
@@ -135,7 +140,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 			if late {
 				t.late.Add(r.name())
 			} else {
-				t.ready = append(t.ready, candidate{Record: r, selected: selected, rank: rankOf(r, selected, broken, silent)})
+				t.ready = append(t.ready, candidate{Record: r, selected: selected, broken: broken, rank: rankOf(r, selected, broken, silent)})
 			}
 		}
 	}

@@ -45,6 +45,7 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		r.Moved = now
 	}
 	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR, t.Standing.Labels), t.Standing.Schedule
+	r.Named = t.Standing.Named
 	if t.Claim.Name != "" {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
 	}
@@ -56,6 +57,10 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		began := r.Phase != "" && !t.Standing.Unaffected
 		if began && r.Phase == v1alpha1.PhaseReady {
 			r.ArgoCD = t.Observed.Running.ArgoCD
+		}
+		if t.Standing.Broken && r.Phase == v1alpha1.PhaseReady {
+			// It has become Ready only since it was admitted, before all others.
+			r.Phase = v1alpha1.PhaseDegraded
 		}
 		if r = r.Accept(t.Standing.Accepted, t.Standing.Unaffected, t.Standing.Held, now); began {
 			return r

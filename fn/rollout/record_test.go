@@ -42,6 +42,7 @@ func TestRecord(t *testing.T) {
 		"InPlace":     {"It is.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
 		"Breaks":      {"And it breaks the tenant.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
 		"RolledBack":  {"It failed, and what was before runs.", changing, "new", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
+		"Mended":      {"It was broken when it was admitted.", ready, "new", false, "1.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded, false, true},
 		"Waits":       {"It returns to what it had before.", unaffected, "old", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, false},
 		"Unaffected":  {"The offer changes nothing for it.", ready, "new", true, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, true},
 		"LaterBroken": {"It breaks later.", ready, "old", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, true, false},
@@ -65,7 +66,7 @@ func TestRecord(t *testing.T) {
 				}},
 			}
 			te.Standing.Accepted, te.Standing.Unaffected, te.Standing.Labels = tc.accepted, tc.unaffected, []string{"tier", "zone"}
-			te.Standing.Waits = name == "Waits"
+			te.Standing.Waits, te.Standing.Broken = name == "Waits", name == "Mended"
 			r := Record(te, tc.seen, "the message")
 			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)

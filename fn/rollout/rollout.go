@@ -36,7 +36,7 @@ type Moment struct {
 // input.
 func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepted, tenant.Standing) {
 	s := tenant.Standing{Schedule: schedule(asked), Asked: was == nil || !equal(windowOf(was.Spec), windowOf(asked.Spec))}
-	s.Name = m.Gate.Name
+	s.Name, s.Named = m.Gate.Name, asked.Plan.Data.Channel == ""
 	var next tenant.Accepted
 	switch {
 	case m.Gate.Name == "":
@@ -164,6 +164,7 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 	switch {
 	case !s.Unaffected:
 		offered.Offer.Since = nil
+		s.Broken = m.Gate.Admission != nil && m.Gate.Admission.Broken
 	case was.Offer.Since == nil && !sameContent(keep, offered):
 		offered.Offer.Since = &tenant.Platform{Plan: keep.Plan, Input: keep.Input, Offer: keep.Offer}
 	}

@@ -57,7 +57,8 @@ func (o Offer) Or(value, field, otherwise string) string {
 type Gate struct {
 	// Name of the channel; empty for none.
 	Name string
-	// Problem says why nothing is known of the channel; empty if it is known.
+	// Problem says why nothing is known of the channel, or why the tenant isn't in it any more;
+	// empty if neither is so.
 	Problem string
 	// Published is what the channel tells all of its tenants.
 	Published Published
@@ -72,6 +73,11 @@ type Standing struct {
 	// nothing that runs, and Held that this is so because its versions are lower than those
 	// that run.
 	Took, Unaffected, Held bool
+	// Broken says that an earlier offer had broken the tenant when it was admitted to the one that
+	// it takes now.
+	Broken bool
+	// Named says that the claim names the channel itself, and not its plan.
+	Named bool
 	// Waits says that the tenant keeps what it had.
 	Waits bool
 	// Asked says that the claim is new, or has just changed what decides about its window:

@@ -307,7 +307,7 @@ func TestChannelBadOffer(t *testing.T) {
 	w.offer("stable", offer("10.2.0", inSteps))
 	w.settle(60, 10*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
-	w.wantCondition("stable", v1alpha1.ConditionHalted, true, " (Degraded: Deployment argocd-server ")
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, " (Degraded: \"Deployment argocd-server ")
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 	for name, e := range w.tenants {
 		if w.version(name) == "10.1.1" && !proto.Equal(before[name], field(e.observed(tenant.ArgoCDRelease), "spec")) {

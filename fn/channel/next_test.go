@@ -535,7 +535,7 @@ func TestHaltNamesAll(t *testing.T) {
 		if broken > named {
 			rest = fmt.Sprintf(" and %d more", broken-named)
 		}
-		if got := strings.Count(message, "(Degraded: x"); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, "x)"+rest+" broke: edit spec.offer") || len(message) > 6000 {
+		if got := strings.Count(message, `(Degraded: "x`); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, `x")`+rest+" broke: edit spec.offer") || len(message) > 6000 {
 			t.Errorf("%d are broken: want %d named, got %d with %d bytes: %s", broken, named, got, len(message), message)
 		}
 	}

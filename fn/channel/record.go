@@ -169,7 +169,9 @@ func (u rules) how(r *Record) string {
 		how += fmt.Sprintf(" for more than %s", u.stuckFor)
 	}
 	if r.Why != "" {
-		how += ": " + r.Why
+		// Quoted, since it has texts of the tenant, such as names of pods, which could look like
+		// another tenant.
+		how += fmt.Sprintf(": %.150q", r.Why)
 	}
 	return how
 }

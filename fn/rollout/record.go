@@ -46,6 +46,8 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	}
 	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR, t.Standing.Labels), t.Standing.Schedule
 	r.Named = t.Standing.Named
+	// A channel doesn't need the reason of a freeze, and each change of a record has it read all.
+	r.Schedule.Reason = ""
 	if t.Claim.Name != "" {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
 	}

@@ -135,9 +135,13 @@ func TestRecordMoved(t *testing.T) {
 					channel.RecordKey: structpb.NewStringValue(string(was)),
 				}})}})},
 			}}}
-			te.Standing.Asked, te.Standing.Schedule.Window = tc.asked, tc.window
-			if got := Record(te, v1alpha1.PhaseReady, "").Moved; !got.Equal(tc.want) {
-				t.Errorf("%s\nwant %s, got %s", tc.reason, tc.want, got)
+			te.Standing.Asked, te.Standing.Schedule.Window, te.Standing.Schedule.Reason = tc.asked, tc.window, "year end"
+			got := Record(te, v1alpha1.PhaseReady, "")
+			if !got.Moved.Equal(tc.want) {
+				t.Errorf("%s\nwant %s, got %s", tc.reason, tc.want, got.Moved)
+			}
+			if got.Schedule.Reason != "" {
+				t.Errorf("the record has the reason of the freeze, which anybody may edit: %q", got.Schedule.Reason)
 			}
 		})
 	}

@@ -6,6 +6,13 @@
 // minutes before its end. How long it takes isn't bounded. A window is 30 minutes long at
 // least. All of this is as in Gardener's maintenance.timeWindow.
 //
+// In place of an offset a window may have a time zone, by whose clock it begins and ends.
+// Where that clock is put forward, a time that it skips is the moment at which it does. Where
+// it is put back, of a time that it shows twice the first one counts. A window that is
+// shortened by that is 30 minutes long all the same, so that it opens on each of its days:
+// whoever waits for a window relies on that. The zone stands in records, not the offset that
+// it has at the moment: clocks that change are no change of the window.
+//
 // A freeze is until the beginning of a day. It has no begin, since whoever writes it means
 // now, and an end, so that no tenant stays behind for ever.
 package maintenance
@@ -48,11 +55,11 @@ func Parse(field string, spec *v1alpha1.MaintenanceSpec) (Schedule, error) {
 	if err != nil || spec.Freeze == nil {
 		return Schedule{Window: w}, err
 	}
-	until, err := time.ParseInLocation(time.DateOnly, spec.Freeze.Until, w.zone())
+	until, err := time.Parse(time.DateOnly, spec.Freeze.Until)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("%s.freeze.until: %.20q is no date: write the day from which changes may come again, such as 2027-01-10", field, spec.Freeze.Until)
 	}
-	return Schedule{Window: w, Thaws: until, Reason: spec.Freeze.Reason}, nil
+	return Schedule{Window: w, Thaws: moment(w.zone(), until.Unix()), Reason: spec.Freeze.Reason}, nil
 }
 
 // At returns the state at a time, and when changes may begin: then where it is open, else

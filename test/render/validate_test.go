@@ -188,6 +188,11 @@ func TestWrongObjectsAreFound(t *testing.T) {
 		"SSOIssuer":      {"Tokens come over TLS.", claim + "{sso: {oidc: {issuer: 'http://a.b', clientID: c, clientSecretRef: {name: s}}}}", "write the https URL of the provider"},
 		"PlanName":       {"A plan's name is a label's value.", claim + "{plan: 'a/b'}", "write the name of a plan"},
 		"ProtectionText": {"A switch is true or false.", claim + "{deletionProtection: sure}", "spec.deletionProtection"},
+		"WindowBoth":     {"A window has an offset or a time zone.", claim + "{maintenance: {timeWindow: {begin: '220000+0100', end: '030000', timeZone: Europe/Berlin}}}", "spec.maintenance.timeWindow.begin: Invalid value: is 220000+0100, and timeZone is Europe/Berlin: write hours, minutes and seconds alone"},
+		"WindowNeither":  {"It has one of them.", claim + "{maintenance: {timeWindow: {begin: '220000+0100', end: '030000'}}}", "spec.maintenance.timeWindow.end: Invalid value: is 030000, without an offset from UTC: write it, such as 030000+0100, or set timeZone"},
+		"WindowZone":     {"A time zone has a name.", claim + "{maintenance: {timeWindow: {begin: '220000', end: '030000', timeZone: '+01:00'}}}", "write a time zone of the IANA's database, such as Europe/Berlin"},
+		"WindowLocal":    {"Local is none.", claim + "{maintenance: {timeWindow: {begin: '220000', end: '030000', timeZone: Local}}}", "write a time zone of the IANA's database, such as Europe/Berlin"},
+		"WindowTime":     {"A time of day has digits alone.", claim + "{maintenance: {timeWindow: {begin: '22:00', end: '030000', timeZone: UTC}}}", "write hours, minutes, seconds and the offset from UTC, such as 220000+0100, or 220000 with timeZone"},
 		"InputField":     {"The function's input has a schema like everything else.", "apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\nmetadata: {name: wrong}\nstorage: {class: fast}", "storage.class"},
 		"ManifestField":  {"So have Kubernetes' own kinds.", "apiVersion: v1\nkind: Namespace\nmetadata: {name: wrong, label: {a: b}}", "metadata.label"},
 	}

@@ -25,6 +25,8 @@ type world struct {
 	cluster  map[string]*structpb.Struct
 	tenants  map[string]*engine
 	channels map[string]*engine
+	// unwatched: Crossplane watches nothing that functions read, as before 2.4.
+	unwatched bool
 	// broken says that a version of the argo-cd chart doesn't start.
 	broken map[string]bool
 	// seen are the events of all channels.
@@ -49,7 +51,7 @@ func (w *world) input(input string) {
 
 func (w *world) engine(xr string) *engine {
 	e := newEngine(w.t, xr, "")
-	e.cluster = w.cluster
+	e.cluster, e.unwatched = w.cluster, w.unwatched
 	e.f.now = func() time.Time { return w.now }
 	return e
 }
@@ -134,20 +136,26 @@ func (w *world) step(d time.Duration) {
 		w.reconcileChannel(w.channels[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.tenants)) {
-		e := w.tenants[name]
-		e.reconcile()
-		k := "ConfigMap/crossplane-system/" + name + "-channel"
-		delete(w.cluster, k)
-		if r := e.req.GetObserved().GetResources()[tenant.ChannelRecord]; r != nil {
-			o := proto.Clone(r.GetResource()).(*structpb.Struct)
-			field(o, "metadata").Fields["ownerReferences"] = jsonValue(`[{"uid":"uid-` + name + `","controller":true}]`)
-			w.cluster[k] = o
-		}
-		if w.heals(e); w.broken[w.version(name)] {
-			e.setReplicas("argocd-server", 0)
-		}
+		w.reconcileTenant(name)
 	}
 	w.now = w.now.Add(d)
+}
+
+// reconcileTenant does what Crossplane and the providers do with a tenant.
+func (w *world) reconcileTenant(name string) {
+	w.t.Helper()
+	e := w.tenants[name]
+	e.reconcile()
+	k := "ConfigMap/crossplane-system/" + name + "-channel"
+	delete(w.cluster, k)
+	if r := e.req.GetObserved().GetResources()[tenant.ChannelRecord]; r != nil {
+		o := proto.Clone(r.GetResource()).(*structpb.Struct)
+		field(o, "metadata").Fields["ownerReferences"] = jsonValue(`[{"uid":"uid-` + name + `","controller":true}]`)
+		w.cluster[k] = o
+	}
+	if w.heals(e); w.broken[w.version(name)] {
+		e.setReplicas("argocd-server", 0)
+	}
 }
 
 // heals does the providers' work on a tenant.

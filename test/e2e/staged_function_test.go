@@ -104,7 +104,9 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 		return accepted.Status == metav1.ConditionTrue, fmt.Sprint(accepted)
 	})
 	of := func(name string) *claim.Claim { return newClaim(name).In(stagedFunctionNamespace) }
-	s.stays = claim.Create(ctx, t, host, of("staged-stays"))
+	// The function's image has a time zone database, or it would refuse this.
+	window := map[string]any{"begin": "220000", "end": "030000", "timeZone": "Europe/Berlin"}
+	s.stays = claim.Create(ctx, t, host, of("staged-stays").Set(window, "spec", "maintenance", "timeWindow"))
 	s.moved = claim.Create(ctx, t, host, of("staged-moved"))
 	s.member = claim.Create(ctx, t, host, of("staged-member").Set(stagedChannel, "spec", "channel"))
 	if err := unstructured.SetNestedField(s.function.Object, pushNext(ctx, t), "spec", "package"); err != nil {

@@ -23,7 +23,7 @@ func TestChannelNextInput(t *testing.T) {
 	compose(strings.Replace(reads, `"charts"`, `"new":true,"charts"`, 1))
 	e.req.Input = resource.MustStructJSON(reads)
 	w.settle(10, time.Minute)
-	const message = "channel stable doesn't offer yet what the platform has changed in the function's input; would change: values of argo-cd"
+	const message = "waits until channel stable offers the change of the function's input; would change: values of argo-cd (server.replicas)"
 	if got := e.status("channel", "message"); got != message || e.status("phase") != "Ready" || replicas(e) == 2 {
 		t.Errorf("want %q, got %q: it is %s, and has %v replicas", message, got, e.status("phase"), replicas(e))
 	}

@@ -28,7 +28,7 @@ func TestWindowInTimeZone(t *testing.T) {
 	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}}`)
 	w.settle(3, time.Minute)
 	w.want(map[string]int{"10.1.1": 3})
-	const waits = "waits for its window, Sunday 2026-03-29 22:00 +0200"
+	const waits = "waits for its maintenance window, Sunday 2026-03-29 22:00 +0200"
 	for name, e := range w.tenants {
 		if got := e.status("channel", "message"); !strings.HasPrefix(got, waits) {
 			t.Errorf("%s: want %q, got %q", name, waits, got)
@@ -54,9 +54,9 @@ func TestWindowInTimeZone(t *testing.T) {
 // TestTimeZoneMistakes: a mistake in a window's time zone is said, and the tenant keeps the window that it has.
 func TestTimeZoneMistakes(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, begin, zone, want string }{
-		"Unknown": {"There is no such time zone.", "220000", "Europe/Berlim", `timeWindow.timeZone: "Europe/Berlim" is no time zone: write a name of the IANA's time zone database, such as Europe/Berlin`},
+		"Unknown": {"There is no such time zone.", "220000", "Europe/Berlim", `timeWindow.timeZone: "Europe/Berlim" is not a time zone: write a name of the IANA's time zone database, such as Europe/Berlin`},
 		"Both":    {"A window has an offset or a time zone.", "220000+0100", "Europe/Berlin", `timeWindow.begin: "220000+0100" has an offset from UTC, and timeZone is Europe/Berlin: write hours, minutes and seconds alone, such as 220000, or leave timeZone out`},
-		"Neither": {"It has one of them.", "220000", "", `timeWindow.begin: "220000" is no time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100, or set timeZone and write 220000`},
+		"Neither": {"It has one of them.", "220000", "", `timeWindow.begin: "220000" is not a time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100, or set timeZone and write 220000`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			maintenance := `{"timeWindow":{"begin":"` + tc.begin + `","end":"030000","timeZone":"` + tc.zone + `"}}`
@@ -70,7 +70,7 @@ func TestTimeZoneMistakes(t *testing.T) {
 			if got, want := refusal(e.rsp), "spec.maintenance."+tc.want; got != want {
 				t.Errorf("%s\nof the claim: want %q\ngot %q", tc.reason, want, got)
 			}
-			if got := e.status("channel", "message"); w.version("c0") != "10.1.1" || !strings.HasPrefix(got, "waits for its window") {
+			if got := e.status("channel", "message"); w.version("c0") != "10.1.1" || !strings.HasPrefix(got, "waits for its maintenance window") {
 				t.Errorf("%s\nthe tenant has %s and says %q", tc.reason, w.version("c0"), got)
 			}
 			w.spec("c0", `{}`)

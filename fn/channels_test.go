@@ -568,7 +568,7 @@ func TestChannelStuck(t *testing.T) {
 	w.offer("stable", offer("10.2.0", inSteps))
 	w.settle(20, 10*time.Minute)
 	w.want(map[string]int{"10.1.1": 2, "10.2.0": 2})
-	w.wantCondition("stable", v1alpha1.ConditionHalted, true, ` (Updating for more than 30m0s: Deployment argocd-redis: pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image "redis:none"), team-a/c`)
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, ` (Updating for more than 30m0s: "Deployment argocd-redis: pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image \"redis:none\""), team-a/c`)
 	for name, e := range w.tenants {
 		if got := e.status("message"); w.version(name) == "10.2.0" && !strings.HasSuffix(got, w.stuck["10.2.0"]) {
 			t.Errorf("%s says %q", name, got)

@@ -675,7 +675,8 @@ func TestSimulationOfTenThousand(t *testing.T) {
 	s.edit(0, 0)
 	s.run(14 * 24 * time.Hour)
 	s.calm = true
-	s.run(9 * 24 * time.Hour)
+	// A week until all windows have been open, and a week for those that have joined since.
+	s.run(16 * 24 * time.Hour)
 	s.checkEnd()
 	t.Logf("seed %d: %s", seed, s)
 	if s.states > s.changes/10 {

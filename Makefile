@@ -112,7 +112,7 @@ fleet: ## Measure TENANTS (default 30) simulated tenants, left alone for QUIET (
 
 # It kills parts of its cluster.
 .PHONY: chaos
-chaos: ## Kill, pause and slow parts of the platform while tenants are created, changed and deleted, RUNS (default 5) times (root; REAL=1 uses real tenants, SEED=n repeats a run)
+chaos: ## Kill, pause and slow parts of the platform while simulated tenants are created, changed and deleted, RUNS (default 5) times (root; REAL=1 uses real tenants, SEED=n repeats a run)
 	@export VARGO_CLUSTER=chaos VARGO_CLUSTER_INDEX=2; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,,./chaos,24h)
 
 .PHONY: cluster

@@ -37,9 +37,9 @@ type XArgoCDChannel struct {
 type ChannelSpec struct {
 	// Namespaces whose claims may name the channel: names, and patterns such as premium-*,
 	// in which * matches any number of characters. At most 256. A claim in another namespace
-	// that names the channel is refused. A tenant keeps its channel when its namespace is
-	// removed from the list. A plan may name any channel for its tenants. Default: every
-	// namespace.
+	// that names the channel is refused. When its namespace is removed from the list, a
+	// tenant is neither counted nor admitted any more, and keeps what it has. A plan may name
+	// any channel for its tenants. Default: every namespace.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=63

@@ -139,7 +139,7 @@ func readFleet(t *testing.T) ruleTest {
 }
 
 // nameless are the alerts that are about no customer.
-var nameless = []string{"VirtualArgoCDNotSeen", "VirtualArgoCDChannelLarge"}
+var nameless = []string{"VirtualArgoCDNotSeen", "VirtualArgoCDChannelLarge", "VirtualArgoCDChannelStalled"}
 
 // namesCustomer holds an alert to naming the customer that it is about, in its summary, and to telling what to do.
 func namesCustomer(t *testing.T, a *alert) {

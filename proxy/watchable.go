@@ -238,6 +238,11 @@ func encode(object any) ([]byte, error) {
 // provider may watch, shown notes its digest.
 func (p *Proxy) shown(s *server, r *http.Request, answer *http.Response, body []byte) ([]byte, error) {
 	path, fails := r.URL.Path, answer.StatusCode >= http.StatusBadRequest
+	if !fails {
+		if err := checkObject(r.Method, path, body); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case isSecrets(path) && r.Method == http.MethodGet:
 		return p.limits.ShowCutShort(body)

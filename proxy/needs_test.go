@@ -491,6 +491,31 @@ func TestHooks(t *testing.T) {
 	}
 }
 
+// TestShortWatch: a watch that ends at once doesn't have a client watch again all the time.
+func TestShortWatch(t *testing.T) {
+	t.Parallel()
+	v := serve(t, func(w http.ResponseWriter, _ *http.Request) { answerAs(w, mediaJSON, "") })
+	begins := time.Now()
+	if status, text := v.send(t, http.MethodGet, "/apis/batch/v1/namespaces/argocd/jobs?fieldSelector=metadata.name%3Da&watch=true"); status != http.StatusOK || text != "" {
+		t.Errorf("got %d %s", status, text)
+	}
+	if took := time.Since(begins); took < shortestWatch {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// TestEventOf: nothing of an event is passed on that wasn't looked at.
+func TestEventOf(t *testing.T) {
+	t.Parallel()
+	const hook = `{"metadata":{"name":"hook","namespace":"argocd"}}`
+	for _, more := range []string{`"Object":{"metadata":{"name":"other"}}`, `"OBJECT":{"metadata":{"name":"other"}}`, `"other":1`} {
+		event, err := eventOf(target{"argocd", "hook"}, []byte(`{"type":"ADDED","object":`+hook+`,`+more+`}`))
+		if want := `{"type":"ADDED","object":` + hook + `}`; err != nil || string(event) != want {
+			t.Errorf("with %s: got %s, %v, want %s", more, event, err, want)
+		}
+	}
+}
+
 // TestPages: a list has one page, also for a client that asks for more.
 func TestPages(t *testing.T) {
 	t.Parallel()

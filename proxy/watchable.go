@@ -118,7 +118,8 @@ func objects(of metav1.TypeMeta, plural string, prune func(map[string]any)) *wat
 			return digest{}, true, err
 		}
 		defer func() { _ = answer.Body.Close() }()
-		body, err := p.read(answer, path)
+		body, release, err := p.read(ctx, s, answer, path)
+		defer release()
 		if err != nil {
 			return digest{}, true, err
 		}

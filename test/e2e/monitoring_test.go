@@ -210,7 +210,12 @@ func (m *monitored) pretend(ctx context.Context, t *testing.T, number int, serie
 	pod.Labels = map[string]string{"app.kubernetes.io/name": name}
 	pod.Spec.Containers[0].Image = artifacts.ServersImage
 	pod.Spec.Containers[0].Command = []string{"perl", "-e", serve, series, fmt.Sprint(more)}
+	pod.Spec.Containers[0].Name = "application-controller"
 	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "metrics", ContainerPort: 8082}}
+	// One container of a pod is scraped.
+	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+		Name: "another", Image: artifacts.ServersImage, Command: []string{"perl", "-e", "sleep"}, Ports: []corev1.ContainerPort{{ContainerPort: 8082}},
+	})
 	runProbe(ctx, t, open(ctx, t, m.forger), "argocd", pod)
 	m.metrics.await(ctx, t, fmt.Sprintf(`up{namespace=%q, pod=%q}`, m.forgerIn, onHost(pod.Name, "argocd")), 1)
 }

@@ -161,7 +161,7 @@ func boundTenants(data []byte) (string, error) {
 	}
 	for _, job := range jobs[:2] {
 		if job, ok := job.(map[string]any); ok {
-			job["series_limit"], job["max_scrape_size"] = 5000, "8MB"
+			job["series_limit"], job["max_scrape_size"] = 5000, job["body_size_limit"]
 		}
 	}
 	out, err := yaml.Marshal(file)

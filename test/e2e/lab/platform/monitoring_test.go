@@ -59,6 +59,7 @@ func TestMonitoringObjects(t *testing.T) {
 			JobName     string `json:"job_name"`
 			SampleLimit int    `json:"sample_limit"`
 			SeriesLimit int    `json:"series_limit"`
+			BodySize    string `json:"body_size_limit"`
 			MaxSize     string `json:"max_scrape_size"`
 		} `json:"scrape_configs"`
 	}
@@ -66,7 +67,7 @@ func TestMonitoringObjects(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range scrapes.ScrapeConfigs {
-		if tenants := s.SampleLimit > 0; tenants != (s.SeriesLimit > 0) || tenants != (s.MaxSize != "") {
+		if tenants := s.SampleLimit > 0; tenants != (s.SeriesLimit > 0) || tenants != (s.MaxSize != "") || s.MaxSize != s.BodySize {
 			t.Errorf("job %s has a limit of %d samples, of %d series and of %q bytes: tenants' jobs have all, others none", s.JobName, s.SampleLimit, s.SeriesLimit, s.MaxSize)
 		}
 	}

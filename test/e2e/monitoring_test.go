@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -331,13 +330,10 @@ func (m *monitored) deletion(ctx context.Context, t *testing.T, _ *envconf.Confi
 	return ctx
 }
 
-// page opens the fleet as people see it who have no Grafana. E2E_PICTURE=docs/fleet.png makes a picture of it.
+// page opens the fleet as people see it who have no Grafana.
 func (m *monitored) page(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	b := browser.Open(t, browser.Options{Width: 1280, Height: 800})
-	b.Visit(t, string(m.metrics)+"/vmui/#/dashboards", pageWithin, "Now", "Phases", "Degraded", "Time to Ready", "What they run")
-	if file := os.Getenv("E2E_PICTURE"); file != "" {
-		b.Picture(t, filepath.Join(project, file))
-	}
+	b := browser.Open(t, browser.Options{Width: 1280, Height: 2000})
+	b.Visit(t, string(m.metrics), pageWithin, "Tenants", "Phases", "Provisioning", "By plan", "standard", "Slowest", "watched", "Crossplane")
 	return ctx
 }
 

@@ -103,10 +103,12 @@ func TestFleetPicture(t *testing.T) {
 		create("umbrella", "research", "standard").Kubernetes(otherKubernetes),
 	} {
 		lives = append(lives, claim.Create(ctx, t, host, claimed))
+		// Two at a time.
+		if n := len(lives); n > 1 {
+			lives[n-2].AwaitReady(ctx, t, 2*readyWithin)
+		}
 	}
-	for _, l := range lives {
-		l.AwaitReady(ctx, t, 2*readyWithin)
-	}
+	lives[len(lives)-1].AwaitReady(ctx, t, 2*readyWithin)
 	shop, broken := lives[0], lives[3]
 	image := deployment(ctx, t, open(ctx, t, shop), "argocd-repo-server").Spec.Template.Spec.Containers[0].Image
 	repo := gitserver.RunPublic(ctx, t, host, "acme", image, map[string]string{"deployment.yaml": webManifest})
@@ -127,7 +129,7 @@ func TestFleetPicture(t *testing.T) {
 	lives = append(lives, claim.Create(ctx, t, host, create("wonka", "factory", "small")))
 	metrics.await(ctx, t, `virtualargocd_claim_phase{claim_namespace="wonka", phase="Provisioning"} == 1`, 1)
 
-	b := browser.Open(t, browser.Options{Width: 1280, Height: 990})
-	b.Visit(t, string(metrics)+"/?minutes=15", pageWithin, "Phases", "VirtualArgoCDDegraded", "factory")
+	b := browser.Open(t, browser.Options{Width: 1280, Height: 1004})
+	b.Visit(t, string(metrics)+"/?minutes=6", pageWithin, "Phases", "VirtualArgoCDDegraded", "factory")
 	b.Picture(t, filepath.Join(project, file))
 }

@@ -33,7 +33,7 @@ else \
 fi
 endef
 
-# Runs one end-to-end test on an embedded cluster of its own: its name, its index (VARGO_CLUSTER_INDEX) and the test.
+# Runs end-to-end tests on an embedded cluster of their own: its name, its index (VARGO_CLUSTER_INDEX) and a pattern of the tests.
 define e2e-alone
 export E2E_FULL=1 VARGO_CLUSTER=$(1) VARGO_CLUSTER_INDEX=$(2); trap '$(LAB) down' EXIT; $(call run-e2e,-run '^$(3)$$')
 endef
@@ -93,7 +93,7 @@ e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other 
 ifdef KUBECONFIG
 	@echo "NOT TRIED: THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY. THEY NEED CLUSTERS OF THEIR OWN." >&2
 else
-	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,TestCustomer)
+	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel))
 	@$(call e2e-alone,release,6,TestRelease)
 	@$(MAKE) --no-print-directory -j2 --output-sync=line e2e-rest e2e-away
 

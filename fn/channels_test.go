@@ -26,6 +26,8 @@ type world struct {
 	cluster  map[string]*structpb.Struct
 	tenants  map[string]*engine
 	channels map[string]*engine
+	// unwatched: Crossplane watches nothing that functions read, as before 2.4.
+	unwatched bool
 	// broken says with which versions of the argo-cd chart and of Kubernetes Argo CD doesn't start.
 	broken map[string]bool
 	// stuck says why pods of a version of the argo-cd chart don't start while Helm waits for them.
@@ -54,7 +56,7 @@ func (w *world) input(input string) {
 
 func (w *world) engine(xr string) *engine {
 	e := newEngine(w.t, xr, "")
-	e.cluster = w.cluster
+	e.cluster, e.unwatched = w.cluster, w.unwatched
 	e.f.now = func() time.Time { return w.now }
 	return e
 }
@@ -139,25 +141,31 @@ func (w *world) step(d time.Duration) {
 		w.reconcileChannel(w.channels[name])
 	}
 	for _, name := range slices.Sorted(maps.Keys(w.tenants)) {
-		e := w.tenants[name]
-		e.reconcile()
-		k := "ConfigMap/crossplane-system/" + name + "-channel"
-		delete(w.cluster, k)
-		if r := e.req.GetObserved().GetResources()[tenant.ChannelRecord]; r != nil {
-			o := proto.Clone(r.GetResource()).(*structpb.Struct)
-			field(o, "metadata").Fields["ownerReferences"] = jsonValue(`[{"uid":"uid-` + name + `","controller":true}]`)
-			w.cluster[k] = o
-		}
-		if w.heals(e); !w.cured[name] && (w.broken[w.version(name)] || w.broken[w.kubernetes(name)]) {
-			e.setReplicas("argocd-server", 0)
-		}
-		if why := w.stuck[w.version(name)]; why != "" {
-			e.rolling(tenant.ArgoCDRelease)
-			e.setRecord(tenant.ArgoCDRelease, "10.1.1")
-			e.setWorkload("argocd-redis", func(w *proxy.Workload) { w.Available, w.Why = false, why })
-		}
+		w.reconcileTenant(name)
 	}
 	w.now = w.now.Add(d)
+}
+
+// reconcileTenant does what Crossplane and the providers do with a tenant.
+func (w *world) reconcileTenant(name string) {
+	w.t.Helper()
+	e := w.tenants[name]
+	e.reconcile()
+	k := "ConfigMap/crossplane-system/" + name + "-channel"
+	delete(w.cluster, k)
+	if r := e.req.GetObserved().GetResources()[tenant.ChannelRecord]; r != nil {
+		o := proto.Clone(r.GetResource()).(*structpb.Struct)
+		field(o, "metadata").Fields["ownerReferences"] = jsonValue(`[{"uid":"uid-` + name + `","controller":true}]`)
+		w.cluster[k] = o
+	}
+	if w.heals(e); !w.cured[name] && (w.broken[w.version(name)] || w.broken[w.kubernetes(name)]) {
+		e.setReplicas("argocd-server", 0)
+	}
+	if why := w.stuck[w.version(name)]; why != "" {
+		e.rolling(tenant.ArgoCDRelease)
+		e.setRecord(tenant.ArgoCDRelease, "10.1.1")
+		e.setWorkload("argocd-redis", func(w *proxy.Workload) { w.Available, w.Why = false, why })
+	}
 }
 
 // heals does the providers' work on a tenant.

@@ -34,6 +34,7 @@ func FuzzRunFunction(f *testing.F) {
 	f.Add(`{"plan":"p"}`, `{}`, "x", `{"quota":{"limits.cpu":1},"limits":{"max":{"cpu":"a"}},"versions":{"kubernetes":["~1.35"]}}`, uint64(1))
 	f.Add(`{"plan":"p"}`, platformInput, "y", `{"ingress":{"domain":"b.c"},"values":{"vcluster":{"logging":{"encoding":"json"}},"argocd":{"a":null}}}`, uint64(16))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"plan":"p","kubernetes":{"version":"v1.35.4"}}`, `{}`, "z", `{"namespaces":["premium-*","team-a"],"versions":{"kubernetes":["~1.35"]}}`, uint64(1))
+	f.Add(`{"maintenance":{"timeWindow":{"begin":"220000","end":"030000","timeZone":"Europe/Berlin"},"days":["Sun"]}}`, `{}`, "m", `{"maintenance":{"timeWindow":{"begin":"220000","end":"030000","timeZone":"UTC"}}}`, uint64(0))
 	f.Add(`{"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"},"days":["Sun"],"freeze":{"until":"2027-01-10","reason":"a"}}}`, `{}`, "m", `{"maintenance":{"freeze":{"until":"2026-06-01"}}}`, uint64(0))
 	seeds, accepted := 0, 0
 	f.Fuzz(func(t *testing.T, spec, input, name, planData string, seed uint64) {

@@ -8,8 +8,9 @@ type MaintenanceSpec struct {
 	// +nullable
 	TimeWindow *TimeWindow `json:"timeWindow,omitempty"`
 
-	// Days on which the time window begins, at its offset from UTC: with Sun, a window from
-	// 220000+0100 to 030000+0100 ends on Monday. Needs timeWindow. Default: every day.
+	// Days on which the time window begins, by its own time zone or offset from UTC: with Sun,
+	// a window from 220000+0100 to 030000+0100 ends on Monday. Needs timeWindow. Default: every
+	// day.
 	// +optional
 	// +nullable
 	// +listType=set
@@ -29,25 +30,38 @@ type Weekday string
 
 // TimeWindow is a part of the day of at least 30 minutes and less than 24 hours. A change
 // begins in it, at least 15 minutes before its end. How long the change takes isn't limited.
+//
+// +kubebuilder:validation:XValidation:fieldPath=".begin",rule="(has(self.timeZone) && size(self.timeZone) > 0) != self.begin.matches('[+-]')",messageExpression="'is ' + self.begin + (has(self.timeZone) && size(self.timeZone) > 0 ? ', and timeZone is ' + self.timeZone + ': write hours, minutes and seconds alone, such as 220000, or leave timeZone out' : ', without an offset from UTC: write it, such as 220000+0100, or set timeZone')"
+// +kubebuilder:validation:XValidation:fieldPath=".end",rule="(has(self.timeZone) && size(self.timeZone) > 0) != self.end.matches('[+-]')",messageExpression="'is ' + self.end + (has(self.timeZone) && size(self.timeZone) > 0 ? ', and timeZone is ' + self.timeZone + ': write hours, minutes and seconds alone, such as 030000, or leave timeZone out' : ', without an offset from UTC: write it, such as 030000+0100, or set timeZone')"
 type TimeWindow struct {
-	// When the window begins: hours, minutes, seconds, and the offset from UTC, such as
-	// 220000+0100. The offset is the same in summer and winter.
+	// When the window begins: hours, minutes and seconds, and without timeZone the offset
+	// from UTC, such as 220000+0100. An offset is the same in summer and winter.
 	// +kubebuilder:validation:MaxLength=11
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9][+-](0[0-9]|1[0-4])[0-5][0-9]$')",message="write hours, minutes, seconds and the offset from UTC, such as 220000+0100"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]([+-](0[0-9]|1[0-4])[0-5][0-9])?$')",message="write hours, minutes, seconds and the offset from UTC, such as 220000+0100, or 220000 with timeZone"
 	Begin string `json:"begin"`
 
 	// When the window ends, such as 030000+0100. An end that isn't after the beginning is on
 	// the next day. The last change begins 15 minutes earlier.
 	// +kubebuilder:validation:MaxLength=11
-	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9][+-](0[0-9]|1[0-4])[0-5][0-9]$')",message="write hours, minutes, seconds and the offset from UTC, such as 030000+0100"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]([+-](0[0-9]|1[0-4])[0-5][0-9])?$')",message="write hours, minutes, seconds and the offset from UTC, such as 030000+0100, or 030000 with timeZone"
 	End string `json:"end"`
+
+	// Time zone by which the window begins and ends, such as Europe/Berlin: a name of the
+	// IANA's time zone database, as in a CronJob. Begin and end have no offset then. A time
+	// that clocks skip is the moment at which they do; of a time that they show twice the
+	// first one counts. A window that is shortened so lasts for 30 minutes at least. Default:
+	// none, begin and end have offsets.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self.lowerAscii() != 'local'",message="write a time zone of the IANA's database, such as Europe/Berlin"
+	TimeZone string `json:"timeZone,omitempty"`
 }
 
 // Freeze is a time without platform changes. It begins at once.
 type Freeze struct {
 	// Date from which platform changes may begin again, such as 2027-01-10: from the
-	// beginning of that day, at the offset from UTC of the timeWindow beside this freeze, or
-	// in UTC if there is none.
+	// beginning of that day, by the time zone or offset of the timeWindow beside this freeze,
+	// or in UTC if there is none.
 	// +kubebuilder:validation:MaxLength=10
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[0-9]{4}-[0-9]{2}-[0-9]{2}$')",message="write a date, such as 2027-01-10"
 	Until string `json:"until"`

@@ -47,16 +47,38 @@ func opened(of maintenance.Schedule, now time.Time) bool {
 	if w.Open == 0 {
 		return true
 	}
-	local := now.In(time.FixedZone("", int(w.Offset)))
+	zone := time.FixedZone("", int(w.Offset))
+	if w.Zone != "" {
+		zone, _ = time.LoadLocation(w.Zone)
+	}
+	local := now.In(zone)
 	for _, ago := range []int{0, 1} {
-		day := time.Date(local.Year(), local.Month(), local.Day()-ago, 0, 0, 0, 0, local.Location())
-		begin := day.Add(time.Duration(w.Begin) * time.Second)
-		end := begin.Add(time.Duration(w.Open) * time.Second)
-		if w.Days>>day.Weekday()&1 == 1 && !local.Before(begin) && local.Before(end) {
+		day := time.Date(local.Year(), local.Month(), local.Day()-ago, 0, 0, 0, 0, time.UTC)
+		begin := shownAt(zone, day.Add(time.Duration(w.Begin)*time.Second))
+		end := shownAt(zone, day.Add(time.Duration(w.Begin+w.Open)*time.Second+15*time.Minute))
+		last := end.Add(-15 * time.Minute)
+		if least := begin.Add(15 * time.Minute); last.Before(least) {
+			last = least
+		}
+		if w.Days>>day.Weekday()&1 == 1 && !now.Before(begin) && now.Before(last) {
 			return true
 		}
 	}
 	return false
+}
+
+// shownAt is when a clock first shows a time that is given as if the clock showed UTC. Each window of a simulation begins and ends
+// at a quarter of an hour, and so do the changes of its clock.
+func shownAt(zone *time.Location, clock time.Time) time.Time {
+	if zone.String() == "" {
+		_, offset := clock.In(zone).Zone()
+		return clock.Add(-time.Duration(offset) * time.Second)
+	}
+	for at := clock.Add(-15 * time.Hour); ; at = at.Add(15 * time.Minute) {
+		if _, offset := at.In(zone).Zone(); !at.Add(time.Duration(offset) * time.Second).Before(clock) {
+			return at
+		}
+	}
 }
 
 // checkResult checks a call of the channel.

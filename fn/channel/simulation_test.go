@@ -121,10 +121,18 @@ type simulation struct {
 	began map[string]int
 }
 
+// simBegins are when simulations begin: in winter, before clocks are put back, and before they are put forward.
+var simBegins = []time.Time{
+	time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), time.Date(2026, 10, 12, 9, 0, 0, 0, time.UTC), time.Date(2027, 3, 8, 9, 0, 0, 0, time.UTC),
+}
+
+// simZones are the time zones of tenants' windows.
+var simZones = []string{"Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Cairo"}
+
 func newSimulation(t *testing.T, seed uint64, rollout v1alpha1.ChannelRollout) *simulation {
 	t.Helper()
 	s := &simulation{
-		t: t, random: rand.New(rand.NewPCG(seed, 1)), now: time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
+		t: t, random: rand.New(rand.NewPCG(seed, 1)), now: simBegins[seed%uint64(len(simBegins))],
 		channel: Channel{Rollout: rollout}, offers: map[string]simOffer{}, firm: map[int]bool{}, byName: map[string]*simTenant{}, began: map[string]int{},
 		every: Settle,
 	}
@@ -489,6 +497,11 @@ func (s *simulation) schedule() maintenance.Schedule {
 		spec.TimeWindow = &v1alpha1.TimeWindow{
 			Begin: fmt.Sprintf("%02d0000%+03d00", s.random.IntN(24), offset),
 			End:   fmt.Sprintf("%02d3000%+03d00", s.random.IntN(24), offset),
+		}
+		if w := spec.TimeWindow; s.chance(0.5) {
+			// Clocks change at night.
+			w.Begin, w.End = fmt.Sprintf("%02d0000", s.random.IntN(4)), fmt.Sprintf("%02d3000", s.random.IntN(4))
+			w.TimeZone = simZones[s.random.IntN(len(simZones))]
 		}
 		for _, day := range []v1alpha1.Weekday{"Mon", "Wed", "Sat", "Sun"} {
 			if s.chance(0.3) {

@@ -6,6 +6,12 @@
 // its end. How long the change takes isn't limited. A window is at least 30 minutes long, and
 // shorter than a day. All of this is as in Gardener's maintenance.timeWindow.
 //
+// Instead of an offset a window may have a time zone, by whose clock it begins and ends. A
+// time that this clock skips, when it is put forward, is the moment at which it does; of a
+// time that it shows twice, when it is put back, the first one counts. A window that becomes
+// shorter by that is still 30 minutes long, so that it opens on each of its days. Records have
+// the name of the zone, not its present offset: a clock that changes doesn't change the window.
+//
 // A freeze lasts until the beginning of a day. It begins at once, and always has an end, so
 // that no tenant stays behind forever.
 package maintenance
@@ -50,11 +56,11 @@ func Parse(field string, spec *v1alpha1.MaintenanceSpec) (Schedule, error) {
 	if err != nil || spec.Freeze == nil {
 		return Schedule{Window: w}, err
 	}
-	until, err := time.ParseInLocation(time.DateOnly, spec.Freeze.Until, w.zone())
+	until, err := time.Parse(time.DateOnly, spec.Freeze.Until)
 	if err != nil {
 		return Schedule{}, fmt.Errorf("%s.freeze.until: %.20q is not a date: write the day from which changes may begin again, such as 2027-01-10", field, spec.Freeze.Until)
 	}
-	return Schedule{Window: w, Thaws: until, Reason: spec.Freeze.Reason}, nil
+	return Schedule{Window: w, Thaws: moment(w.zone(), until.Unix()), Reason: spec.Freeze.Reason}, nil
 }
 
 // At returns the state at a time, and when changes may begin: at that time if the state is

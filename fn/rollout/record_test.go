@@ -122,6 +122,7 @@ func TestAsked(t *testing.T) {
 		"Platform": {&was, func(a *tenant.Accepted) { a.Plan.Data.Maintenance = closed }, false},
 		"Values":   {&was, func(a *tenant.Accepted) { a.Spec.ArgoCDChartVersion = "2.0.0" }, false},
 		"Window":   {&was, func(a *tenant.Accepted) { a.Spec.Maintenance = closed }, true},
+		"TimeZone": {&was, func(a *tenant.Accepted) { a.Spec.Maintenance = zoned }, true},
 		"Freeze":   {&was, func(a *tenant.Accepted) { a.Spec.Maintenance = frozen }, true},
 		"Plan":     {&was, func(a *tenant.Accepted) { a.Spec.Plan = "large" }, true},
 		"Channel":  {&was, func(a *tenant.Accepted) { a.Spec.Channel = "fast" }, true},

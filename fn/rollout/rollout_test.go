@@ -23,6 +23,7 @@ var testNow = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 var (
 	open   = &v1alpha1.MaintenanceSpec{TimeWindow: &v1alpha1.TimeWindow{Begin: "020000+0000", End: "050000+0000"}}
 	closed = &v1alpha1.MaintenanceSpec{TimeWindow: &v1alpha1.TimeWindow{Begin: "220000+0100", End: "030000+0100"}}
+	zoned  = &v1alpha1.MaintenanceSpec{TimeWindow: &v1alpha1.TimeWindow{Begin: "020000", End: "050000", TimeZone: "UTC"}}
 	frozen = &v1alpha1.MaintenanceSpec{Freeze: &v1alpha1.Freeze{Until: "2026-01-10", Reason: "year end"}}
 )
 

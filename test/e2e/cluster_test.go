@@ -28,6 +28,9 @@ var (
 	// registry is the embedded cluster's registry. It has no address where the tests run on another cluster.
 	registry string
 
+	// packages is where the tests push packages that the cluster takes from there. It is empty on a cluster that takes published ones.
+	packages string
+
 	// otherKubernetes is a version that the platform offers beside the default one, in make e2e-full.
 	otherKubernetes = toolchain.Version("kube-apiserver-1.36")
 	// oldKubernetes is one that vcluster before 0.36.1 can't run on this host.
@@ -52,7 +55,7 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 		return ctx, err
 	}
 	dialer = kube.NewDialer(host)
-	registry = cluster.Registry
+	registry, packages = cluster.Registry, cluster.Packages
 	if ingress = cluster.Ingress; ingress.Domain != "" {
 		dialer.Resolve(ingress.Domain, ingress.Address)
 	}

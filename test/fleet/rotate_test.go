@@ -35,7 +35,8 @@ func repositories() []any {
 func writeCredential(ctx context.Context, t *testing.T, password string) {
 	t.Helper()
 	secrets := host.Typed.CoreV1().Secrets(namespace)
-	o := applycorev1.Secret(credential, namespace).WithStringData(map[string]string{"username": "a", "password": password})
+	o := applycorev1.Secret(credential, namespace).WithLabels(map[string]string{tenant.LabelCredentials: "true"}).
+		WithStringData(map[string]string{"username": "a", "password": password})
 	if _, err := secrets.Apply(ctx, o, metav1.ApplyOptions{FieldManager: "fleet", Force: true}); err != nil {
 		t.Fatal(err)
 	}

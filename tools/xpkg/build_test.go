@@ -7,6 +7,7 @@ import (
 	"log"
 	"net/http/httptest"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +88,25 @@ func TestBuildAndPush(t *testing.T) {
 	}
 	if stream := files(t, img)["package.yaml"]; !strings.Contains(stream, "version: ^v0.3.1") || !strings.Contains(stream, "kind: Composition\n") {
 		t.Errorf("package.yaml of the Configuration: want the function's version and the Composition, got:\n%s", stream)
+	}
+}
+
+// TestOtherSources builds the function's package from other sources, as another version.
+func TestOtherSources(t *testing.T) {
+	p := testProject(t)
+	other := filepath.Join(t.TempDir(), "other.go")
+	writeFile(t, other, "package main\n\nvar version = \"none\"\n\nfunc main() { println(\"from other sources\", version) }\n")
+	p.Version, p.Overlay = "v0.4.0-next", filepath.Join(t.TempDir(), "overlay.json")
+	writeFile(t, p.Overlay, `{"Replace":{"`+filepath.Join(p.Root, functionMain, "main.go")+`":"`+other+`"}}`)
+	if err := p.BuildFunction(t.Context(), runtime.GOARCH); err != nil {
+		t.Fatal(err)
+	}
+	img, err := readPackage(p.FunctionFile(runtime.GOARCH), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if binary := files(t, img)["function"]; !strings.Contains(binary, "from other sources") || !strings.Contains(binary, p.Version) {
+		t.Errorf("the function isn't compiled from the other sources, or isn't version %s", p.Version)
 	}
 }
 

@@ -16,7 +16,7 @@ func (p Project) ConfigurationFile() string {
 
 // BuildConfiguration builds the Configuration's package.
 func (p Project) BuildConfiguration() error {
-	version, err := Version(p.Root)
+	version, err := p.version()
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,18 @@ type Project struct {
 	// Input is a file with the function's Input to put into the Composition in
 	// place of its own: a platform's defaults. Empty keeps the Composition.
 	Input string
+	// Version of the packages. Empty is the content of the file VERSION.
+	Version string
+	// Overlay is a file for the Go command's flag -overlay, which compiles the function from
+	// other sources. Empty compiles the project's own.
+	Overlay string
+}
+
+func (p Project) version() (string, error) {
+	if p.Version != "" {
+		return p.Version, nil
+	}
+	return Version(p.Root)
 }
 
 // FunctionFile is the Function's package file for one platform.
@@ -31,7 +43,7 @@ func (p Project) FunctionFile(arch string) string {
 // BuildFunction compiles the function and builds its package for each
 // architecture, with the bill of materials beside it.
 func (p Project) BuildFunction(ctx context.Context, architectures ...string) error {
-	version, err := Version(p.Root)
+	version, err := p.version()
 	if err != nil {
 		return err
 	}
@@ -44,7 +56,7 @@ func (p Project) BuildFunction(ctx context.Context, architectures ...string) err
 
 func (p Project) buildFunction(ctx context.Context, arch, version string) error {
 	binary := filepath.Join(p.Out, "linux-"+arch, "function")
-	if err := GoBuild(ctx, p.Root, functionMain, arch, version, binary); err != nil {
+	if err := GoBuild(ctx, p.Root, functionMain, arch, version, binary, "-overlay="+p.Overlay); err != nil {
 		return err
 	}
 	if err := p.writeSBOM(binary, arch, version); err != nil {

@@ -32,7 +32,7 @@ func (p Pushed) IsFunction() bool { return strings.Contains(p.Tag, "/"+FunctionN
 // ghcr.io/acme, under their names and version. Credentials come from the
 // Docker configuration file, as for any registry client.
 func (p Project) Push(ctx context.Context, registry string) ([]Pushed, error) {
-	version, err := Version(p.Root)
+	version, err := p.version()
 	if err != nil {
 		return nil, err
 	}

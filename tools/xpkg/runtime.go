@@ -57,14 +57,15 @@ func certificates() string {
 }
 
 // GoBuild compiles the main package pkg of the module at dir into a static
-// Linux binary. The version ends up in the variable main.version.
-func GoBuild(ctx context.Context, dir, pkg, arch, version, out string) error {
+// Linux binary. The version ends up in the variable main.version. flags are further ones of
+// go build.
+func GoBuild(ctx context.Context, dir, pkg, arch, version, out string, flags ...string) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return fmt.Errorf("cannot make the output folder: %w", err)
 	}
 	// Without stamps of the version control: the same source makes the same package.
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false",
-		"-ldflags=-s -w -X main.version="+version, "-o", out, pkg)
+	args := append([]string{"build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -X main.version=" + version, "-o", out}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch, "GOFLAGS=-mod=readonly", "GOWORK=off")
 	if output, err := cmd.CombinedOutput(); err != nil {

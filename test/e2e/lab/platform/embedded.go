@@ -23,6 +23,9 @@ type embedded struct {
 // mirror is where the public registry's packages are found.
 func (e *embedded) mirror() string { return e.Addresses().Registry + "/" + publicRegistry }
 
+// project is where those of the project itself are.
+func (e *embedded) project() string { return e.mirror() + "/virtual-argocd" }
+
 // ingressCA is the certificate of the authority that signs for the domain of the
 // ingress controller.
 func (e *embedded) ingressCA() string { return filepath.Join(e.Dir(), "ingress-ca.crt") }

@@ -27,7 +27,7 @@ type rewrite struct {
 func (i *installer) rewrites() []rewrite {
 	switch {
 	case i.embedded != nil && i.Upstream:
-		return []rewrite{{"virtual-argocd-packages", xpkg.PublishedRegistry, i.embedded.mirror() + "/virtual-argocd"}}
+		return []rewrite{{"virtual-argocd-packages", xpkg.PublishedRegistry, i.embedded.project()}}
 	case i.embedded != nil:
 		return []rewrite{{"air-gapped", publicRegistry, i.embedded.mirror()}}
 	case i.Registry != "" && i.Registry != xpkg.PublishedRegistry:

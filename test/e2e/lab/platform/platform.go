@@ -63,6 +63,9 @@ type Cluster struct {
 	// Registry is host and port of the embedded cluster's OCI registry, which
 	// speaks plain http.
 	Registry string
+	// Packages is the host and organisation to which the project's packages were pushed, and from
+	// which the cluster takes them; empty where it takes published ones.
+	Packages string
 	// Ingress is where the embedded cluster's ingress controller is.
 	Ingress Ingress
 	// Monitoring is the address of the metrics' API and web interface; empty where they aren't installed.
@@ -119,8 +122,10 @@ func Ensure(ctx context.Context, o Options) (Cluster, error) {
 	out := Cluster{Kubeconfig: i.kubeconfig, Config: i.config, Client: i.client}
 	if i.embedded != nil {
 		a := i.embedded.Addresses()
-		out.Embedded, out.Registry = true, a.Registry
+		out.Embedded, out.Registry, out.Packages = true, a.Registry, i.embedded.project()
 		out.Ingress = Ingress{Address: a.Ingress, Domain: a.Domain, CA: i.embedded.ingressCA()}
+	} else if i.Push {
+		out.Packages = i.Registry
 	}
 	if i.Monitoring {
 		err = i.Progress.Step("Install what monitors tenants, from examples/monitoring", func(note func(string)) error {

@@ -48,7 +48,7 @@ func (i *installer) pushEmbedded(ctx context.Context) ([]xpkg.Pushed, error) {
 				}
 			}
 			// The node is this machine: its own platform will do.
-			pushed, err = i.pushProject(gctx, mirror+"/virtual-argocd", input, []string{runtime.GOARCH}, note)
+			pushed, err = i.pushProject(gctx, i.embedded.project(), input, []string{runtime.GOARCH}, note)
 			return err
 		})
 		return g.Wait()

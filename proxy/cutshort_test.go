@@ -159,6 +159,13 @@ func TestCutShortIsWithinLimits(t *testing.T) {
 	if got, err := l.ShowCutShort(answer); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("%d bytes are shown as %d: %v", len(answer), len(got), err)
 	}
+	if got, err := l.failed(s.Data["release"], stateRollingBack); err != nil || len(got) < 1000 {
+		t.Fatalf("the record has %d bytes, %v: this shows little", len(got), err)
+	}
+	l.LargeAnswer = 1000
+	if _, err := l.failed(s.Data["release"], stateRollingBack); err == nil || !strings.Contains(err.Error(), "more than 1000 bytes") {
+		t.Errorf("the record alone: %v", err)
+	}
 	l = DefaultLimits
 	l.Records = int64(len(text)) - 1
 	// Another decoder reads no record in this.

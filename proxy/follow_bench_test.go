@@ -40,8 +40,8 @@ func TestServeBenchmark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hostile := &hostileServer{body: hostileAnswer(), all: make(chan struct{})}
-	object := []byte(`{"metadata":{"generation":1,"managedFields":[{"manager":"` + strings.Repeat("a", 4<<10) + `"}]},"spec":{},"status":{"observedGeneration":1,"updatedReplicas":1,"availableReplicas":1}}`)
+	hostile := &hostileServer{body: hostileAnswer(DefaultLimits.Answer), document: hostileAnswer(DefaultLimits.LargeAnswer), all: make(chan struct{})}
+	object := []byte(`"metadata":{"generation":1,"managedFields":[{"manager":"` + strings.Repeat("a", 4<<10) + `"}]},"spec":{},"status":{"observedGeneration":1,"updatedReplicas":1,"availableReplicas":1}}`)
 	var asked, listens atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/counts" {
@@ -55,11 +55,11 @@ func TestServeBenchmark(t *testing.T) {
 		asked.Add(1)
 		w.Header().Set("Content-Type", mediaJSON)
 		if r.URL.Query().Get("watch") != "true" {
-			_, _ = w.Write(object)
+			_, _ = fmt.Fprintf(w, `{"apiVersion":%q,%s`, apiVersionOf(r), object)
 			return
 		}
 		for range 8 {
-			_, _ = w.Write(object)
+			_, _ = fmt.Fprintf(w, "{%s", object)
 		}
 		_ = http.NewResponseController(w).Flush()
 		listens.Add(1)
@@ -71,16 +71,25 @@ func TestServeBenchmark(t *testing.T) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
+// apiVersionOf returns the API version that is asked for, of a group with a name.
+func apiVersionOf(r *http.Request) string {
+	return strings.Join(strings.Split(r.URL.Path, "/")[2:4], "/")
+}
+
 // hostileHost begins the names of hostile virtual API servers.
 const hostileHost = "h"
 
 // providersAgent is the User-Agent of a provider's requests, which looks don't have.
 const providersAgent = "provider"
 
+// stallsFor is how long a hostile virtual API server takes for an OpenAPI document, within the proxy's limit.
+const stallsFor = 12 * time.Second
+
 // A hostileServer answers all looks of a proxy at the same moment, as long as it may and with as much to decode. Its watches
 // have the proxy look again all the time.
 type hostileServer struct {
-	body []byte
+	// body is what it answers to looks, and document an OpenAPI document.
+	body, document []byte
 
 	mu    sync.Mutex
 	waits int
@@ -97,8 +106,17 @@ func (h *hostileServer) answer(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	if strings.HasPrefix(r.URL.Path, openAPIv3) {
+		// All documents that the proxy reads are in its memory at the same moment.
+		begins, last := time.Now(), len(h.document)-1
+		_, _ = w.Write(h.document[:last])
+		_ = http.NewResponseController(w).Flush()
+		time.Sleep(stallsFor - time.Since(begins))
+		_, _ = w.Write(h.document[last:])
+		return
+	}
 	if r.Header.Get("User-Agent") == providersAgent {
-		_, _ = io.WriteString(w, "{}")
+		_, _ = fmt.Fprintf(w, `{"apiVersion":%q}`, apiVersionOf(r))
 		return
 	}
 	h.mu.Lock()
@@ -115,11 +133,11 @@ func (h *hostileServer) answer(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(h.body)
 }
 
-// hostileAnswer returns an object as large as an answer may be, and with as many values.
-func hostileAnswer() []byte {
+// hostileAnswer returns an object of so many bytes, with as many values as an answer may have.
+func hostileAnswer(size int64) []byte {
 	values := strings.Repeat(`{"a":1},`, DefaultLimits.Values/2-10)
 	object := `{"metadata":{"name":"a"},"spec":{"list":[` + values + `{}],"text":"` + "%s" + `"}}`
-	return []byte(fmt.Sprintf(object, strings.Repeat("<", int(DefaultLimits.Answer)-len(object))))
+	return []byte(fmt.Sprintf(object, strings.Repeat("<", int(size)-len(object))))
 }
 
 // A quietFleet is a proxy that follows quiet virtual clusters, each with eight workloads, an Ingress and a first Application.
@@ -130,8 +148,8 @@ type quietFleet struct {
 	certificate, key []byte
 }
 
-// followMany starts a proxy and virtual API servers, and has the proxy follow a thousand virtual clusters.
-func followMany(b *testing.B) *quietFleet {
+// startServers starts a proxy and virtual API servers.
+func startServers(b *testing.B) *quietFleet {
 	b.Helper()
 	dir := b.TempDir()
 	certificate, key, err := cert.GenerateSelfSignedCertKey(service, nil, []string{"*.svc"})
@@ -167,6 +185,13 @@ func followMany(b *testing.B) *quietFleet {
 	}
 	front := httptest.NewServer(f)
 	f.front = front.Listener.Addr().String()
+	return f
+}
+
+// followMany starts a proxy and virtual API servers, and has the proxy follow a thousand virtual clusters.
+func followMany(b *testing.B) *quietFleet {
+	b.Helper()
+	f := startServers(b)
 	for n := range followedTenants {
 		f.follow(fmt.Sprintf("t%d", n), watchables...)
 	}
@@ -188,30 +213,37 @@ func (f *quietFleet) follow(name string, kinds ...*watchable) {
 	for n := range 7 {
 		workloads = append(workloads, Workload{Kind: "Deployment", Name: fmt.Sprint("argocd-", n)})
 	}
-	token, err := Credentials{Server: "https://" + name + ".svc", CA: f.certificate, Certificate: f.certificate, Key: f.key}.Token()
-	if err != nil {
-		f.b.Fatal(err)
-	}
 	for _, k := range kinds {
-		for _, uri := range []string{k.path + "?watch=true", map[*watchable]string{
+		c := f.send(name, k.path+"?watch=true")
+		f.b.Cleanup(func() { _ = c.Close() })
+		f.ask(name, map[*watchable]string{
 			workloadSummaries: "/api/v1/namespaces/argocd/configmaps/" + SummaryName(workloads),
 			applications:      "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/bootstrap",
 			ingresses:         "/apis/networking.k8s.io/v1/namespaces/argocd/ingresses/argocd-server",
-		}[k]} {
-			c, err := net.Dial("tcp", f.front)
-			if err != nil {
-				f.b.Fatal(err)
-			}
-			if strings.Contains(uri, "watch") {
-				f.b.Cleanup(func() { _ = c.Close() })
-				_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: p\r\nAuthorization: Bearer %s\r\n\r\n", uri, token)
-				continue
-			}
-			_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: p\r\nConnection: close\r\nUser-Agent: "+providersAgent+"\r\nAuthorization: Bearer %s\r\n\r\n", uri, token)
-			_, _ = io.Copy(io.Discard, c)
-			_ = c.Close()
-		}
+		}[k])
 	}
+}
+
+// send sends a request of a provider to the proxy, as the last one of a connection.
+func (f *quietFleet) send(name, uri string) net.Conn {
+	token, err := Credentials{Server: "https://" + name + ".svc", CA: f.certificate, Certificate: f.certificate, Key: f.key}.Token()
+	if err != nil {
+		panic(err)
+	}
+	c, err := net.Dial("tcp", f.front)
+	if err != nil {
+		panic(err)
+	}
+	_, _ = fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: p\r\nConnection: close\r\nUser-Agent: "+providersAgent+"\r\nAuthorization: Bearer %s\r\n\r\n", uri, token)
+	return c
+}
+
+// ask sends such a request, and returns the length of the answer.
+func (f *quietFleet) ask(name, uri string) int64 {
+	c := f.send(name, uri)
+	defer func() { _ = c.Close() }()
+	n, _ := io.Copy(io.Discard, c)
+	return n
 }
 
 // counts returns how many requests and watches the virtual API servers got.
@@ -252,10 +284,15 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// BenchmarkHostileLooks is how much memory that proxy takes at most, with GOMEMLIMIT of runtime.yaml, while hostile virtual API
-// servers answer as many looks as there may be at the same moment.
+// benchmarkLive is how much memory a proxy takes that follows a thousand virtual clusters: see BenchmarkFollow.
+const benchmarkLive = 640 << 20
+
+// BenchmarkHostileLooks is how much memory a proxy takes at most that already takes benchmarkLive, with GOMEMLIMIT of
+// runtime.yaml, while hostile virtual API servers answer as many looks as there may be at the same moment, and as many
+// requests for OpenAPI documents as provider-kubernetes has workers.
 func BenchmarkHostileLooks(b *testing.B) {
-	defer debug.SetMemoryLimit(debug.SetMemoryLimit(920 << 20))
+	const workers = 100
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1380 << 20))
 	// Memory that Go has from the kernel, and what of it was in use when garbage was collected last.
 	memory := func() (mapped, live float64) {
 		sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}, {Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
@@ -263,15 +300,36 @@ func BenchmarkHostileLooks(b *testing.B) {
 		of := func(n int) float64 { return float64(sample[n].Value.Uint64()) / (1 << 20) }
 		return of(0) - of(1), of(2) + of(3)
 	}
+	// Small objects with pointers, which take time to mark.
+	type object struct {
+		next *object
+		_    [248]byte
+	}
+	var objects *object
+	for range benchmarkLive / 256 {
+		objects = &object{next: objects}
+	}
+	runtime.GC()
 	for b.Loop() {
-		f := followMany(b)
+		f := startServers(b)
 		before, liveBefore := memory()
 		for n := range maxLooks {
 			// The summary is many looks, one after the other.
 			f.follow(fmt.Sprintf("%s%d", hostileHost, n), applications, ingresses)
 		}
+		var answers atomic.Int64
+		ends := time.Now().Add(40 * time.Second)
+		for n := range workers {
+			go func() {
+				for time.Now().Before(ends) {
+					if f.ask(fmt.Sprintf("%s%d", hostileHost, n), "/openapi/v3/api/v1") > DefaultLimits.Answer {
+						answers.Add(1)
+					}
+				}
+			}()
+		}
 		most, mostLive := 0.0, 0.0
-		for start := time.Now(); time.Since(start) < time.Minute; time.Sleep(2 * time.Millisecond) {
+		for ; time.Now().Before(ends); time.Sleep(2 * time.Millisecond) {
 			mapped, live := memory()
 			most, mostLive = max(most, mapped), max(mostLive, live)
 		}
@@ -279,5 +337,7 @@ func BenchmarkHostileLooks(b *testing.B) {
 		b.ReportMetric(liveBefore, "MiB-live-before")
 		b.ReportMetric(mostLive, "MiB-live-at-most")
 		b.ReportMetric(most, "MiB-at-most")
+		b.ReportMetric(float64(answers.Load()), "documents")
 	}
+	runtime.KeepAlive(objects)
 }

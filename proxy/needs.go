@@ -197,6 +197,29 @@ func checkResource(version, kind, name string, namespaced bool) error {
 	return nil
 }
 
+// checkObject refuses an answer with an object of another API version than the request's. provider-kubernetes takes the
+// version of what it applies from the answer, and keeps the OpenAPI document of each version that it has met.
+func checkObject(method, path string, answer []byte) error {
+	segments := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	_, name, ok := objectsAt(segments)
+	// Providers don't use what they get for a deletion, which may be a status.
+	if !ok || method == http.MethodDelete || method == http.MethodGet && name == "" {
+		return nil
+	}
+	version := segments[1]
+	if segments[0] == "apis" {
+		version += "/" + segments[2]
+	}
+	object := struct {
+		// APIVersion may be anything: null after a string leaves a string as it is.
+		APIVersion any `json:"apiVersion"`
+	}{}
+	if utiljson.UnmarshalCaseSensitivePreserveInts(answer, &object) != nil || object.APIVersion != any(version) {
+		return &overLimit{"it doesn't answer with an object of " + version}
+	}
+	return nil
+}
+
 // checkOpenAPI refuses a list of OpenAPI documents in which one has another path, because a
 // provider would ask for that. It decodes the list as client-go does.
 func checkOpenAPI(answer []byte) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -136,7 +137,8 @@ func TestNeeds(t *testing.T) {
 				if r.URL.Path == "/api" || r.URL.Path == "/apis" {
 					contentType = withResources
 				}
-				answerAs(w, contentType, `{}`)
+				version := strings.TrimPrefix(strings.TrimPrefix(versioned.FindString(r.URL.Path), "/api/"), "/apis/")
+				answerAs(w, contentType, `{"apiVersion":"`+version+`"}`)
 			})
 			method, uri, _ := strings.Cut(tc.request, " ")
 			status, text := v.send(t, method, uri)
@@ -145,6 +147,49 @@ func TestNeeds(t *testing.T) {
 			}
 			if method != http.MethodHead && !tc.want && !strings.Contains(text, "isn't asked for") {
 				t.Errorf("the error says %q", text)
+			}
+		})
+	}
+}
+
+// versioned begins the paths of an API version.
+var versioned = regexp.MustCompile(`^/(?:api|apis/[^/]+)/[^/]+`)
+
+// TestOtherVersion: a provider gets no object of another API version than the one that it has asked for. In what
+// provider-kubernetes applies, it would believe that, and keep the OpenAPI document of one more version each time.
+func TestOtherVersion(t *testing.T) {
+	t.Parallel()
+	const ingress, configMap = "/apis/networking.k8s.io/v1/namespaces/argocd/ingresses", "/api/v1/namespaces/argocd/configmaps"
+	for name, tc := range map[string]struct {
+		request, answer string
+		passed          bool
+	}{
+		"Honest":          {"PATCH " + ingress + "/a?dryRun=All", `{"apiVersion":"networking.k8s.io/v1","kind":"Ingress"}`, true},
+		"HonestOfCore":    {"GET " + configMap + "/a", `{"apiVersion":"v1","kind":"ConfigMap"}`, true},
+		"HonestDeletion":  {"DELETE " + ingress + "/a", `{"apiVersion":"v1","kind":"Status","status":"Success"}`, true},
+		"HonestList":      {"GET " + ingress, `{"apiVersion":"networking.k8s.io/v1","kind":"IngressList","items":[]}`, true},
+		"OfDryRun":        {"PATCH " + ingress + "/a?dryRun=All", `{"apiVersion":"evil1/v1","kind":"Ingress"}`, false},
+		"OfPatch":         {"PATCH " + configMap + "/a", `{"apiVersion":"evil1/v1","kind":"ConfigMap"}`, false},
+		"OfUpdate":        {"PUT " + configMap + "/a", `{"apiVersion":"v2","kind":"ConfigMap"}`, false},
+		"OfCreation":      {"POST " + configMap, `{"apiVersion":"evil1/v1","kind":"ConfigMap"}`, false},
+		"OfRead":          {"GET " + ingress + "/a", `{"apiVersion":"v1","kind":"Ingress"}`, false},
+		"OfApplication":   {"PATCH /apis/argoproj.io/v1alpha1/namespaces/argocd/applications/a", `{"apiVersion":"evil1/v1","kind":"Application"}`, false},
+		"OfSecret":        {"GET /api/v1/namespaces/argocd/secrets/a", `{"apiVersion":"evil1/v1","kind":"Secret"}`, false},
+		"Twice":           {"PATCH " + configMap + "/a", `{"apiVersion":"v1","apiVersion":"evil1/v1","kind":"ConfigMap"}`, false},
+		"ThenNone":        {"PATCH " + configMap + "/a", `{"apiVersion":"v1","apiVersion":null,"kind":"ConfigMap"}`, false},
+		"OtherCase":       {"PATCH " + configMap + "/a", `{"apiVersion":"evil1/v1","ApiVersion":"v1","kind":"ConfigMap"}`, false},
+		"None":            {"PATCH " + configMap + "/a", `{"kind":"ConfigMap"}`, false},
+		"NoText":          {"PATCH " + configMap + "/a", `{"apiVersion":{},"kind":"ConfigMap"}`, false},
+		"NoJSON":          {"PATCH " + configMap + "/a", "apiVersion: v1\nkind: ConfigMap", false},
+		"SuccessOfUpdate": {"PUT " + ingress + "/a", `{"apiVersion":"v1","kind":"Status","status":"Success"}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := serve(t, func(w http.ResponseWriter, _ *http.Request) { answerAs(w, mediaJSON, tc.answer) })
+			method, uri, _ := strings.Cut(tc.request, " ")
+			status, text := v.send(t, method, uri)
+			if (status == http.StatusOK) != tc.passed || !tc.passed && !strings.Contains(text, "doesn't answer with an object of") {
+				t.Errorf("got %d %s", status, text)
 			}
 		})
 	}
@@ -443,6 +488,31 @@ func TestHooks(t *testing.T) {
 			go i.RunWithContext(ctx)
 			e.asked(t, func() int { return len(store.List()) })
 		})
+	}
+}
+
+// TestShortWatch: a watch that ends at once doesn't have a client watch again all the time.
+func TestShortWatch(t *testing.T) {
+	t.Parallel()
+	v := serve(t, func(w http.ResponseWriter, _ *http.Request) { answerAs(w, mediaJSON, "") })
+	begins := time.Now()
+	if status, text := v.send(t, http.MethodGet, "/apis/batch/v1/namespaces/argocd/jobs?fieldSelector=metadata.name%3Da&watch=true"); status != http.StatusOK || text != "" {
+		t.Errorf("got %d %s", status, text)
+	}
+	if took := time.Since(begins); took < shortestWatch {
+		t.Errorf("it took %s", took)
+	}
+}
+
+// TestEventOf: nothing of an event is passed on that wasn't looked at.
+func TestEventOf(t *testing.T) {
+	t.Parallel()
+	const hook = `{"metadata":{"name":"hook","namespace":"argocd"}}`
+	for _, more := range []string{`"Object":{"metadata":{"name":"other"}}`, `"OBJECT":{"metadata":{"name":"other"}}`, `"other":1`} {
+		event, err := eventOf(target{"argocd", "hook"}, []byte(`{"type":"ADDED","object":`+hook+`,`+more+`}`))
+		if want := `{"type":"ADDED","object":` + hook + `}`; err != nil || string(event) != want {
+			t.Errorf("with %s: got %s, %v, want %s", more, event, err, want)
+		}
 	}
 }
 

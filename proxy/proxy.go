@@ -17,6 +17,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/util/cache"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/watch"
@@ -92,6 +93,8 @@ type Proxy struct {
 	// looks has a value for each look into a virtual cluster that is under way, and decoding one
 	// for each answer that is being decoded.
 	looks, decoding chan struct{}
+	// held is the memory for large answers, in bytes.
+	held *semaphore.Weighted
 	// version is the last resource version that was given to a followed object. It starts from the time, so that
 	// a proxy recognizes those of an earlier one.
 	version atomic.Int64
@@ -106,6 +109,7 @@ type Proxy struct {
 func New(limits Limits, log logging.Logger) *Proxy {
 	p := &Proxy{
 		limits: limits, log: log, pace: defaultPace, looks: make(chan struct{}, maxLooks), decoding: make(chan struct{}, maxDecoding),
+		held:    semaphore.NewWeighted(maxHeld),
 		servers: cache.NewLRUExpireCache(maxServers), follows: map[followKey]*followed{},
 	}
 	p.version.Store(time.Now().UnixMicro())
@@ -201,7 +205,8 @@ func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request, needs ne
 		sleep(ctx, shortestWatch-time.Since(begins))
 		return true, err
 	}
-	body, err := p.read(answer, r.URL.Path)
+	body, release, err := p.read(ctx, s, answer, r.URL.Path)
+	defer release()
 	if err == nil {
 		p.decode(func() { body, err = p.shown(s, r, answer, body) })
 	}
@@ -223,6 +228,9 @@ func isTrue(s string) bool { return s == "true" || s == "1" }
 // late tells a request that took too long from another one's error. A provider that has
 // gone by itself is no fault of the server's.
 func late(ctx context.Context, err error, within time.Duration) error {
+	if errors.Is(err, errCrowded) {
+		return err
+	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return &overLimit{fmt.Sprintf("no answer within %s", within)}
 	}
@@ -265,10 +273,10 @@ func mediaOf(answer *http.Response) string {
 	return kind
 }
 
-// read returns the whole answer.
-func (p *Proxy) read(answer *http.Response, path string) ([]byte, error) {
+// read returns the whole answer of a server. The caller calls release when it needs it no more, also after an error.
+func (p *Proxy) read(ctx context.Context, s *server, answer *http.Response, path string) (body []byte, release func(), err error) {
 	most, values := p.limits.Answer, p.limits.Values
-	if isSecrets(path) || isOpenAPI(path) || strings.HasPrefix(path, definitions) {
+	if isSecrets(path) || isOpenAPI(path) && path != openAPIv3 || strings.HasPrefix(path, definitions) {
 		most, values = p.limits.LargeAnswer, p.limits.LargeValues
 	}
 	// provider-kubernetes keeps the discovery of a group and version, which is a few KiB.
@@ -278,20 +286,16 @@ func (p *Proxy) read(answer *http.Response, path string) ([]byte, error) {
 	if answer.StatusCode >= 400 {
 		most = p.limits.Failure
 	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, most+1))
-	if err != nil {
-		return nil, err
-	}
-	if int64(len(body)) > most {
-		return nil, tooLong(most)
+	if body, release, err = p.readAll(ctx, s, answer.Body, most); err != nil {
+		return nil, release, err
 	}
 	if n := count(body).values; n > values {
-		return nil, &overLimit{fmt.Sprintf("it answers with %d values, more than %d", n, values)}
+		return nil, release, &overLimit{fmt.Sprintf("it answers with %d values, more than %d", n, values)}
 	}
 	if isSecrets(path) {
 		p.decode(func() { err = p.limits.CheckRecords(body) })
 	}
-	return body, err
+	return body, release, err
 }
 
 // decode calls f, which decodes an answer. That takes many times the memory of the answer.
@@ -359,7 +363,7 @@ func (p *Proxy) server(header string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{url: c.Server, transport: transport, breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+	s := &server{url: c.Server, transport: transport, held: semaphore.NewWeighted(maxHeldEach), breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
 		Interval:    failuresCount,
 		Timeout:     p.limits.Rest,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.TotalFailures >= MaxFailures },

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sony/gobreaker/v2"
+	"golang.org/x/sync/semaphore"
 )
 
 // Serve answers providers until the context ends.
@@ -32,6 +33,8 @@ type server struct {
 	url       string
 	transport *http.Transport
 	breaker   *gobreaker.TwoStepCircuitBreaker[any]
+	// held has a value for each large answer that is in memory.
+	held *semaphore.Weighted
 }
 
 // dialer is how to connect; nil is over the network.

@@ -118,7 +118,8 @@ func objects(of metav1.TypeMeta, plural string, prune func(map[string]any)) *wat
 			return digest{}, true, err
 		}
 		defer func() { _ = answer.Body.Close() }()
-		body, err := p.read(answer, path)
+		body, release, err := p.read(ctx, s, answer, path)
+		defer release()
 		if err != nil {
 			return digest{}, true, err
 		}
@@ -238,6 +239,11 @@ func encode(object any) ([]byte, error) {
 // provider may watch, shown notes its digest.
 func (p *Proxy) shown(s *server, r *http.Request, answer *http.Response, body []byte) ([]byte, error) {
 	path, fails := r.URL.Path, answer.StatusCode >= http.StatusBadRequest
+	if !fails {
+		if err := checkObject(r.Method, path, body); err != nil {
+			return nil, err
+		}
+	}
 	switch {
 	case isSecrets(path) && r.Method == http.MethodGet:
 		return p.limits.ShowCutShort(body)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -247,7 +246,8 @@ func (p *Proxy) workload(ctx context.Context, s *server, namespace string, w Wor
 		return nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
-	body, err := p.read(answer, path)
+	body, release, err := p.read(ctx, s, answer, path)
+	defer release()
 	switch {
 	case err != nil:
 		return nil, err
@@ -344,7 +344,8 @@ func (p *Proxy) list(ctx context.Context, s *server, path string, query url.Valu
 	if answer.StatusCode != http.StatusOK {
 		return false
 	}
-	body, err := io.ReadAll(io.LimitReader(answer.Body, explainedBytes))
+	body, release, err := p.readAll(ctx, s, answer.Body, explainedBytes)
+	defer release()
 	if err != nil || count(body).values > p.limits.Values {
 		return false
 	}

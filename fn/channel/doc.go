@@ -30,8 +30,8 @@
 // least one. A step that adds no tenant needs no soak of its own. The percentage never goes down
 // while the offer is the same, even if the steps are edited.
 //
-// After the last step the channel is Complete when every tenant has the offer. If the last
-// step is below 100 percent, the remaining tenants stay as they are.
+// After the last step the condition Complete is True when every tenant has the offer. If the
+// last step is below 100 percent, the remaining tenants stay as they are.
 //
 // # How many at a time
 //

@@ -1,7 +1,3 @@
-// Package rollout decides when a tenant gets a change. No other package delays changes. A
-// tenant gets changes of its claim at once. It gets platform changes, which are those of its
-// channel's offer, its plan and the function's input, together: in its maintenance window,
-// and with a channel in its turn.
 package rollout
 
 import (

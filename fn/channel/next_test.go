@@ -61,12 +61,10 @@ func updated(offer string, since time.Duration) func(*Record) {
 	}
 }
 
-// brokenBy has an offer have broken it.
-func brokenBy(offer string) func(*Record) {
-	return func(r *Record) {
-		updating(offer, time.Hour)(r)
-		in(v1alpha1.PhaseDegraded, 50*time.Minute)(r)
-	}
+// broken has the offer "bad" have broken it.
+func broken(r *Record) {
+	updating("bad", time.Hour)(r)
+	in(v1alpha1.PhaseDegraded, 50*time.Minute)(r)
 }
 
 func unaffected(offer string) func(*Record) {
@@ -278,17 +276,17 @@ func TestNext(t *testing.T) {
 		},
 		"BrokenOfOneCustomer": {
 			reason: "Of a customer as many as may break come before others.", rollout: rollout, was: state(50),
-			records: slices.Concat(tenantsNamed("a b", brokenBy("bad"), updating("new", 2*time.Minute), in(v1alpha1.PhaseDegraded, 2*time.Minute)), tenantsNamed("c d e f", brokenBy("bad")), tenantsNamed("x y z")),
+			records: slices.Concat(tenantsNamed("a b", broken, updating("new", 2*time.Minute), in(v1alpha1.PhaseDegraded, 2*time.Minute)), tenantsNamed("c d e f", broken), tenantsNamed("x y z")),
 			named:   "x y z", percent: 50, again: inForce + Settle,
 		},
 		"BrokenOfOneCustomerBegin": {
 			reason: "Also of those that may have begun.", rollout: rollout, was: state(100, admits("a", "new", 0), admits("b", "new", 0), func(s *State) { s.Admitted[0].Broken, s.Admitted[1].Broken = true, true }),
-			records: slices.Concat(tenantsNamed("a b c d", brokenBy("bad")), tenantsNamed("e", brokenBy("bad"), updated("new", time.Hour)), tenantsNamed("g h i j k l", updated("new", 2*time.Hour)), tenantsNamed("x y z")),
+			records: slices.Concat(tenantsNamed("a b c d", broken), tenantsNamed("e", broken, updated("new", time.Hour)), tenantsNamed("g h i j k l", updated("new", 2*time.Hour)), tenantsNamed("x y z")),
 			named:   "x y z", percent: 100, again: Settle,
 		},
 		"BrokenOfOthers": {
 			reason: "Those of another customer aren't held back by that.", rollout: rollout, was: state(50),
-			records: slices.Concat(tenantsNamed("a b", brokenBy("bad"), updating("new", 2*time.Minute), in(v1alpha1.PhaseDegraded, 2*time.Minute)), tenantsNamed("c d", brokenBy("bad"), func(r *Record) { r.Claim = "other/" + r.Tenant }), tenantsNamed("x y z")),
+			records: slices.Concat(tenantsNamed("a b", broken, updating("new", 2*time.Minute), in(v1alpha1.PhaseDegraded, 2*time.Minute)), tenantsNamed("c d", broken, func(r *Record) { r.Claim = "other/" + r.Tenant }), tenantsNamed("x y z")),
 			named:   "c d", percent: 50, again: inForce + Settle,
 		},
 		"PausedWithdraws": {
@@ -544,7 +542,7 @@ func TestHaltNamesAll(t *testing.T) {
 // TestAdmittedWhileBroken: an admission says whether an offer had broken the tenant, which comes before others for that.
 func TestAdmittedWhileBroken(t *testing.T) {
 	c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 2}}}
-	result, err := Next(c, state(100), append(tenantsNamed("a", brokenBy("bad")), tenantsNamed("x")...), start)
+	result, err := Next(c, state(100), append(tenantsNamed("a", broken), tenantsNamed("x")...), start)
 	if err != nil {
 		t.Fatal(err)
 	}

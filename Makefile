@@ -41,12 +41,12 @@ endef
 ## Try it
 
 .PHONY: demo
-demo: ## Create one customer's Argo CD, on an embedded cluster on this machine (root; MONITORING=1 shows all tenants, too) or on the cluster of KUBECONFIG
+demo: ## Create one customer's Argo CD on an embedded cluster (root; MONITORING=1 adds monitoring) or on the cluster of KUBECONFIG
 	@echo "Compiling the lab, which takes a minute the first time ..."
 	@$(LAB) demo
 
 .PHONY: demo-down
-demo-down: ## Remove the embedded cluster with everything in it, and keep what was built
+demo-down: ## Remove the embedded cluster with everything in it; what was built stays
 	@$(LAB) down
 
 ## Test
@@ -107,12 +107,12 @@ endif
 
 # A fleet has a cluster of its own, on which the providers' packages run no pods. Its tests that run in parallel wait most of their time.
 .PHONY: fleet
-fleet: ## Measure TENANTS (default 30) simulated tenants, at rest for QUIET (default 1m), and roll offers out to as many, on an embedded cluster of their own (root)
+fleet: ## Measure TENANTS (default 30) simulated tenants, left alone for QUIET (default 1m), and as many in a channel, on a separate embedded cluster (root)
 	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,-parallel=6 $(if $(RUN),-run '^$(RUN)$$'),./fleet,4h)
 
 # It kills parts of its cluster.
 .PHONY: chaos
-chaos: ## Kill, pause and slow parts of the platform while simulated tenants come and go, RUNS (default 5) times; REAL=1 has real tenants, SEED=n repeats a run (root)
+chaos: ## Kill, pause and slow parts of the platform while simulated tenants are created, changed and deleted, RUNS (default 5) times (root; REAL=1 uses real tenants, SEED=n repeats a run)
 	@export VARGO_CLUSTER=chaos VARGO_CLUSTER_INDEX=2; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,,./chaos,24h)
 
 .PHONY: cluster
@@ -136,11 +136,11 @@ push: ## Push what `make xpkg` built to REGISTRY=host/org
 	@$(XPKG) push --registry=$(REGISTRY)
 
 .PHONY: release-renders
-release-renders: tools-unit ## Write what the function renders as the renders of the release in VERSION: see RELEASING.md
+release-renders: tools-unit ## Record what the function renders for the release in VERSION: see RELEASING.md
 	go test -C test ./render -run '^TestLastRelease$$' -count=1 -write-release
 
 .PHONY: generate
-generate: ## Generate the schemas of the API and of the Input, and docs/api.md, from Go types
+generate: ## Generate the schemas of the API and of the function's input, and docs/api.md, from Go types
 	@for module in $(MODULES); do go generate -C "$$module" ./...; done
 
 # golangci-lint takes the schema of its configuration from its website, which gets it from the folder jsonschema of the same

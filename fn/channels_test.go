@@ -315,7 +315,7 @@ func TestChannelBadOffer(t *testing.T) {
 	w.offer("stable", offer("10.2.0", inSteps))
 	w.settle(60, 10*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
-	w.wantCondition("stable", v1alpha1.ConditionHalted, true, " (Degraded: Deployment argocd-server ")
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, " (Degraded: \"Deployment argocd-server ")
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 	for name, e := range w.tenants {
 		if w.version(name) == "10.1.1" && !proto.Equal(before[name], field(e.observed(tenant.ArgoCDRelease), "spec")) {
@@ -786,7 +786,7 @@ func TestChannelClaims(t *testing.T) {
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1, "10.3.0": 1, "10.9.0": 1})
 }
 
-// TestChannelNamespaces: a channel may list the namespaces whose claims may name it. Tenants that have it keep it, and plans may name it.
+// TestChannelNamespaces: a channel may list the namespaces whose claims may name it. Plans may name it for any tenant.
 func TestChannelNamespaces(t *testing.T) {
 	w := fleet(t, 1, `{}`)
 	const refused = "spec.channel: channel stable is not for claims of namespace team-a: leave it out, or ask whoever runs the platform for a channel"
@@ -795,7 +795,7 @@ func TestChannelNamespaces(t *testing.T) {
 	}
 	w.offer("stable", list(offer("10.2.0", `{}`), `["team-b","premium-*"]`))
 	w.settle(12, time.Minute)
-	w.want(map[string]int{"10.2.0": 1})
+	w.want(map[string]int{"10.1.1": 1})
 
 	e := w.claim("new", `{"channel":"stable"}`, `{}`)
 	w.step(time.Minute)
@@ -828,6 +828,69 @@ func TestChannelNamespaces(t *testing.T) {
 	if got := refusal(given.rsp); got != "" {
 		t.Errorf("a claim whose plan names the channel: %q", got)
 	}
+}
+
+// TestChannelEvicts: a namespace that is removed from the list of a channel isn't counted any more, whatever its tenants do, and keeps what
+// it has.
+func TestChannelEvicts(t *testing.T) {
+	w := fleet(t, 2, `{}`)
+	other := w.claim("other", `{}`, `{}`)
+	field(other.xr(), "spec", "claimRef").Fields["namespace"] = structpb.NewStringValue("team-b")
+	w.settle(14, time.Minute)
+	w.broken["10.2.0"] = true
+	w.offer("stable", offer("10.2.0", `{}`))
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.1.1": 2, "10.2.0": 1})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+
+	list := func(version, namespaces, paused string) {
+		w.offer("stable", strings.Replace(offer(version, `{}`), "{", `{"namespaces":`+namespaces+`,"paused":`+paused+`,`, 1))
+	}
+	// Only the channel is reconciled: the tenants may be paused.
+	list("10.2.0", `["team-b"]`, "true")
+	w.reconcileChannel(w.channels["stable"])
+	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
+	list("10.2.0", `["team-b"]`, "false")
+	w.spec("other", `{"channel":"stable"}`)
+	field(other.xr(), "spec", "claimRef").Fields["namespace"] = structpb.NewStringValue("team-b")
+	w.settle(10, time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-b/other")
+	list("10.3.0", `["team-b"]`, "false")
+	w.settle(10, time.Minute)
+	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1, "10.3.0": 1})
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 1")
+	const left = "spec.channel: channel stable is not for claims of namespace team-a: leave it out, or ask whoever runs the platform for a channel; the tenant keeps the offer, the plan and the input that it has"
+	for _, name := range []string{"c0", "c1"} {
+		if e := w.tenants[name]; e.status("channel", "message") != left || refusal(e.rsp) != "" {
+			t.Errorf("%s says %q, and is refused with %q", name, e.status("channel", "message"), refusal(e.rsp))
+		}
+	}
+	list("10.3.0", `["team-b","team-a"]`, "false")
+	w.settle(20, time.Minute)
+	w.want(map[string]int{"10.3.0": 3})
+}
+
+// TestChannelOfAnotherPlan: a claim can't take the channel of its plan along when it chooses another plan.
+func TestChannelOfAnotherPlan(t *testing.T) {
+	w := newWorld(t)
+	w.offer("vip", strings.Replace(offer("10.2.0", `{}`), "{", `{"namespaces":["team-b"],`, 1))
+	e := w.claim("c0", `{"plan":"large","channel":"vip"}`, `{}`)
+	e.plan("large", `{"channel":"vip"}`, "plan=large")
+	w.settle(14, time.Minute)
+	w.want(map[string]int{"10.2.0": 1})
+	w.spec("c0", `{"channel":"vip"}`)
+	w.settle(2, time.Minute)
+	if got := refusal(e.rsp); !strings.HasPrefix(got, "spec.channel: channel vip is not for claims of namespace team-a") {
+		t.Errorf("the channel of the plan before: %q", got)
+	}
+	w.offer("vip", strings.Replace(offer("10.3.0", `{}`), "{", `{"namespaces":["team-b"],`, 1))
+	w.settle(6, time.Minute)
+	w.spec("c0", `{"plan":"large","channel":"vip"}`)
+	w.settle(6, time.Minute)
+	if got := refusal(e.rsp); got != "" {
+		t.Errorf("the channel of its plan: %q", got)
+	}
+	w.want(map[string]int{"10.3.0": 1})
 }
 
 // TestChannelOfPlan: a plan may set channel and maintenance, and a claim can name no other
@@ -888,6 +951,31 @@ func TestChannelPaused(t *testing.T) {
 			t.Errorf("%s says what would change: %q", name, got)
 		}
 	}
+}
+
+// TestChannelPinned: a claim that names the running versions until the offer that changes nothing for it is accepted, doesn't get it
+// before its turn.
+func TestChannelPinned(t *testing.T) {
+	w := fleet(t, 2, inSteps)
+	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	w.step(time.Minute)
+	paused := strings.TrimSuffix(offer("10.2.0", inSteps), "}") + `,"paused":true}`
+	w.offer("stable", paused)
+	w.settle(4, time.Minute)
+	accepted := w.tenants["c0"].status("channel", "accepted")
+	w.spec("c0", `{"channel":"stable"}`)
+	w.settle(4, time.Minute)
+	w.want(map[string]int{"10.1.1": 2})
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 2 of 2 tenants")
+	if got := w.tenants["c0"].status("channel", "accepted"); got == accepted || accepted == "" {
+		t.Errorf("it had accepted %q, and now %q", accepted, got)
+	}
+	// In its turn it is watched like others.
+	w.broken["10.2.0"] = true
+	w.offer("stable", offer("10.2.0", inSteps))
+	w.settle(30, 10*time.Minute)
+	w.want(map[string]int{"10.2.0": 2})
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c0")
 }
 
 // TestChannelPausedFromTheStart: a new claim doesn't get the first offer of a channel while that is paused.

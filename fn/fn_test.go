@@ -94,6 +94,27 @@ func TestInstallation(t *testing.T) {
 	}
 }
 
+// TestVersionOfArgoCD: the status has what runs, if that is a version, and keeps it while nothing can be seen to run.
+func TestVersionOfArgoCD(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	for _, step := range []struct {
+		image     string
+		available bool
+		want      string
+	}{
+		{"quay.io/argoproj/argocd:v3.4.5", true, "v3.4.5"},
+		{"quay.io/argoproj/argocd:v3.4.6", false, "v3.4.5"},
+		{"quay.io/argoproj/argocd:no-version", true, ""},
+		{"quay.io/argoproj/argocd:v3.4.6", true, "v3.4.6"},
+	} {
+		e.setWorkload("argocd-server", func(w *proxy.Workload) { w.Available, w.Images = step.available, map[string]string{"server": step.image} })
+		e.reconcile()
+		if got := e.status("argocd", "version"); got != step.want {
+			t.Errorf("%+v: got %q", step, got)
+		}
+	}
+}
+
 func TestHealth(t *testing.T) {
 	cases := map[string]struct {
 		reason  string

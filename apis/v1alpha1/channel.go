@@ -16,7 +16,7 @@ const ChannelKind = "XArgoCDChannel"
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="OFFER",type=string,JSONPath=".status.offer",description="Digest of what is offered."
 // +kubebuilder:printcolumn:name="PERCENT",type=integer,JSONPath=".status.percent",description="Share of the tenants that may have the offer in this step."
-// +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=".status.tenants.updated",description="Tenants that have the offer."
+// +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=".status.tenants.updated",description="Tenants that have the offer, and have finished their update."
 // +kubebuilder:printcolumn:name="UPDATING",type=integer,JSONPath=".status.tenants.updating",description="Tenants that are updating, or were admitted."
 // +kubebuilder:printcolumn:name="DEGRADED",type=integer,JSONPath=".status.tenants.degraded",description="Tenants that the offer has broken."
 // +kubebuilder:printcolumn:name="HALTED",type=string,JSONPath=".status.conditions[?(@.type=='Halted')].status",description="True when the offer has broken too many tenants, and no other tenant gets it."
@@ -37,9 +37,9 @@ type XArgoCDChannel struct {
 type ChannelSpec struct {
 	// Namespaces whose claims may name the channel: names, and patterns such as premium-*,
 	// in which * matches any number of characters. At most 256. A claim in another namespace
-	// that names the channel is refused. A tenant keeps its channel when its namespace is
-	// removed from the list. A plan may name any channel for its tenants. Default: every
-	// namespace.
+	// that names the channel is refused. When its namespace is removed from the list, a
+	// tenant is neither counted nor admitted any more, and keeps what it has. A plan may name
+	// any channel for its tenants. Default: every namespace.
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	// +kubebuilder:validation:items:MaxLength=63

@@ -173,7 +173,8 @@ type VClusterStatus struct {
 
 // ArgoCDStatus is the observed state of Argo CD.
 type ArgoCDStatus struct {
-	// Version of Argo CD, read from the image of its API server; empty before that runs.
+	// Version of Argo CD: the tag of the image of its API server. Empty before that runs, and
+	// where the tag isn't a version of at most 32 characters, such as v3.2.6.
 	// +optional
 	Version string `json:"version,omitempty"`
 

@@ -19,6 +19,9 @@ const (
 	// windowsWithin is for how long tenants that rollout.first selects, and tenants whose
 	// claims move their windows, hold up others. Every window opens within a week.
 	windowsWithin = 8 * 24 * time.Hour
+	// joining is how long after an offer began tenants still join the channel as if they had been
+	// there: a plan may have many join, whose records arrive one after the other.
+	joining = time.Hour
 )
 
 // An Admission lets a tenant begin to change to an offer.
@@ -29,6 +32,8 @@ type Admission struct {
 	Until time.Time `json:"until"`
 	// Withdrawn says that the channel ended it early.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Broken says that an earlier offer had broken the tenant when it was admitted.
+	Broken bool `json:"broken,omitempty"`
 	// Tries is how often the tenant was admitted before and didn't begin.
 	Tries int `json:"tries,omitempty"`
 }

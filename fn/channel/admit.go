@@ -13,8 +13,9 @@ import (
 // A candidate is a tenant that can be admitted now.
 type candidate struct {
 	*Record
-	rank     rank
-	position uint64
+	selected, broken bool
+	rank             rank
+	position         uint64
 }
 
 // A rank orders candidates before their position does: the lowest comes first.
@@ -23,7 +24,8 @@ type rank int
 const (
 	// rankFirst: selected by rollout.first.
 	rankFirst rank = iota
-	// rankBroken: an earlier offer has broken it.
+	// rankBroken: an earlier offer has broken it. At most haltAfter.degraded tenants of a
+	// customer have this rank, since whoever writes claims can break any number.
 	rankBroken
 	rankReady
 	rankNotReady
@@ -47,8 +49,8 @@ func rankOf(r *Record, selected, broken, silent bool) rank {
 
 // slots returns how many slots are free, and how many there are in all.
 func (t *tenants) slots(u rules) (free, all int) {
-	all = min(u.maxUpdating, max(u.degraded, t.proved)-t.broken.n)
-	return all - t.updating.n, all
+	all = min(u.maxUpdating, max(u.degraded, t.proved)-t.broken.N)
+	return all - t.updating.N, all
 }
 
 // withdraw withdraws all admissions.
@@ -71,7 +73,7 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	if free <= 0 {
 		return
 	}
-	if t.silent.n >= mostSilent {
+	if t.silent.N >= mostSilent {
 		t.ready = slices.DeleteFunc(t.ready, func(c candidate) bool { return c.rank != rankSilent })
 	}
 	next := t.allowed(u, s.Offer, room)
@@ -81,13 +83,13 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 		return
 	}
 	for _, c := range next[:n] {
-		a := Admission{Tenant: c.Tenant, Offer: s.Offer, Until: now.Add(inForce)}
+		a := Admission{Tenant: c.Tenant, Offer: s.Offer, Until: now.Add(inForce), Broken: c.broken}
 		if i := slices.IndexFunc(s.Admitted, func(a Admission) bool { return a.Tenant == c.Tenant }); i >= 0 {
 			a.Tries = s.Admitted[i].Tries + 1
 			s.Admitted = slices.Delete(s.Admitted, i, i+1)
 		}
 		s.Admitted = append(s.Admitted, a)
-		t.updating.add(c.Record)
+		t.updating.Add(c.name())
 	}
 	t.changed = true
 	t.look(now.Add(inForce + Settle))
@@ -96,19 +98,28 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 // allowed returns the candidates that the step allows to begin, in order. room is how many
 // more tenants may have the offer, beside those that rollout.first selects.
 func (t *tenants) allowed(u rules, offer string, room int) []candidate {
-	selected := func(c candidate) bool { return u.selects(c.Record) }
 	candidates := t.ready
 	if t.first > 0 || room == 0 {
-		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return !selected(c) })
+		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return !c.selected })
 	}
 	for i := range candidates {
 		candidates[i].position = position(candidates[i].Tenant, offer)
 	}
-	slices.SortFunc(candidates, func(a, b candidate) int {
+	order := func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.position, b.position), cmp.Compare(a.Tenant, b.Tenant))
-	})
+	}
+	slices.SortFunc(candidates, order)
+	for i, c := range candidates {
+		if c.rank != rankBroken {
+			continue
+		}
+		if t.mended[c.customer()]++; t.mended[c.customer()] > u.degraded {
+			candidates[i].rank = rankOf(c.Record, false, false, false)
+		}
+	}
+	slices.SortFunc(candidates, order)
 	return slices.DeleteFunc(candidates, func(c candidate) bool {
-		if selected(c) {
+		if c.selected {
 			return false
 		}
 		room--

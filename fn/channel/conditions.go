@@ -1,56 +1,20 @@
 package channel
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/few"
 )
-
-// few is how many tenants a message names. mostBroken is how many broken ones it names.
-const (
-	few        = 3
-	mostBroken = 20
-)
-
-// names counts tenants, and has the first few of their names, for messages.
-type names struct {
-	n   int
-	few []string
-	// most is how many tenants are named; 0 means few.
-	most int
-}
-
-func (l *names) add(r *Record) { l.insert(r.name()) }
-
-func (l *names) insert(name string) {
-	l.n++
-	most := cmp.Or(l.most, few)
-	if len(l.few) == most && name > l.few[most-1] {
-		return
-	}
-	at, _ := slices.BinarySearch(l.few, name)
-	l.few = slices.Insert(l.few, at, name)
-	l.few = l.few[:min(most, len(l.few))]
-}
-
-func (l names) String() string {
-	text := strings.Join(l.few, ", ")
-	if more := l.n - len(l.few); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
 
 // conditions returns the channel's conditions. at is the index of its step.
 func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) []Condition {
 	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete}
-	complete.Message = fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing.n, t.total)
+	complete.Message = fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing.N, t.total)
 	halted := Condition{Type: v1alpha1.ConditionHalted, Reason: v1alpha1.ReasonTenantsWell}
-	if t.broken.n > 0 {
+	if t.broken.N > 0 {
 		halted.Message = fmt.Sprintf("broken by the offer: %s; halts at %d", t.broken, u.degraded)
 	}
 	progressing := Condition{Type: v1alpha1.ConditionProgressing}
@@ -70,11 +34,11 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 		progresses(false, v1alpha1.ReasonPaused, where+"paused: set spec.paused to false to go on"+t.affected())
 	case c.Unread:
 		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"waits until it knows the labels of claims that spec.rollout.first selects by")
-	case t.updating.n > 0:
+	case t.updating.N > 0:
 		progresses(true, v1alpha1.ReasonUpdatingTenants, where+"updating or admitted: "+t.updating.String())
 	case soaking:
 		progresses(true, v1alpha1.ReasonSoaking, where+"soaks until "+t.soaked(step).UTC().Format(time.RFC3339))
-	case t.missing.n == 0 && step.percent == 100:
+	case t.missing.N == 0 && step.percent == 100:
 		complete = Condition{Type: v1alpha1.ConditionComplete, True: true, Reason: v1alpha1.ReasonComplete, Message: fmt.Sprintf("all %d tenants have the offer", t.total)}
 		progresses(false, v1alpha1.ReasonComplete, "")
 	case t.over(step) && step.percent < 100:
@@ -94,10 +58,10 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 // affected says which tenants the offer would change: tenants for which it changes nothing
 // have taken it as soon as they have been reconciled.
 func (t *tenants) affected() string {
-	if t.missing.n == 0 {
+	if t.missing.N == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; the offer would change %d of %d tenants: %s", t.missing.n, t.total, t.missing)
+	return fmt.Sprintf("; the offer would change %d of %d tenants: %s", t.missing.N, t.total, t.missing)
 }
 
 // waiting says which tenants can't get the offer now, and why; "" for none.
@@ -105,10 +69,10 @@ func (t *tenants) waiting() string {
 	var out []string
 	for _, of := range []struct {
 		what string
-		names
-	}{{"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"admitted and didn't begin", t.silent}} {
-		if of.n > 0 {
-			out = append(out, of.what+": "+of.names.String())
+		few.Names
+	}{{"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"admitted and didn't begin", t.silent}, {"joined after the offer began, and get it once it is complete", t.late}} {
+		if of.N > 0 {
+			out = append(out, of.what+": "+of.String())
 		}
 	}
 	return strings.Join(out, "; ")

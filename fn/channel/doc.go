@@ -18,7 +18,7 @@
 // overtake a tenant that waits for its window or is frozen. While a tenant that
 // rollout.first selects lacks the offer or is updating, no other tenant begins, unless the
 // selected one is frozen or didn't begin. Whoever writes a claim may have it selected and keep it
-// from beginning, so the others wait for at most eight days. Time in which the channel is
+// from its update, so the others wait for at most eight days. Time in which the channel is
 // paused or halted doesn't count.
 //
 // A step is over when as many tenants have the offer as it allows, none is updating, and the
@@ -30,8 +30,8 @@
 // least one. A step that adds no tenant needs no soak of its own. The percentage never goes down
 // while the offer is the same, even if the steps are edited.
 //
-// After the last step the channel is Complete when every tenant has the offer. If the last
-// step is below 100 percent, the remaining tenants stay as they are.
+// After the last step the condition Complete is True when every tenant has the offer. If the
+// last step is below 100 percent, the remaining tenants stay as they are.
 //
 // # How many at a time
 //
@@ -71,7 +71,8 @@
 // another offer.
 //
 // The same holds for an edit that restores an earlier offer. Tenants that the last offer broke
-// are admitted first. An offer lowers no version that runs, except one of argo-cd that hasn't
+// are admitted first, at most haltAfter.degraded of each customer. If such a tenant becomes Ready
+// before it accepts the offer, it still counts as one that wasn't Ready before. An offer lowers no version that runs, except one of argo-cd that hasn't
 // proved itself on the tenant (Record.Unproved). If a tenant keeps a higher version, trouble
 // with that isn't attributed to the earlier offer.
 //
@@ -82,8 +83,14 @@
 // are frozen, didn't begin or move their windows: no single tenant can keep new ones from
 // getting it. If no offer was complete yet, a new tenant gets the current one, unless that is
 // paused or has halted: then it begins without an offer, and gets one in its turn. A tenant
-// that comes from another channel, or from none, keeps what it has and waits its turn. A
-// tenant for which an offer changes nothing, such as one whose claim names all versions
+// that comes from another channel, or from none, keeps what it has and waits its turn.
+//
+// A tenant that has joined the channel more than an hour after the offer began, or after the
+// last pause or halt, is counted in no step, and rollout.first doesn't select it: otherwise
+// claims that come and go could hold up all others for ever. It gets the offer once that is
+// complete, or if no other tenant can begin.
+//
+// A tenant for which an offer changes nothing, such as one whose claim names all versions
 // itself, takes it at once and is counted in no step, since it says nothing about the offer.
 // A deleted tenant is forgotten.
 //

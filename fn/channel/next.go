@@ -28,7 +28,8 @@ type State struct {
 	// that were frozen, didn't begin or moved their windows. It is empty before there is one.
 	Complete string `json:"complete,omitempty"`
 	// Since is when the channel began to admit tenants to the offer, or resumed after a pause
-	// or a halt; the zero time while it is paused or halted.
+	// or a halt, or began with tenants that have joined since because no other could begin; the
+	// zero time while it is paused or halted.
 	Since time.Time `json:"since,omitzero"`
 	// Halted says why the rollout has halted; nil if it hasn't.
 	Halted *Halt `json:"halted,omitempty"`
@@ -80,9 +81,9 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	t := look(u, &s, records, now)
 
 	switch {
-	case t.broken.n >= u.degraded && s.Halted == nil:
+	case t.broken.N >= u.degraded && s.Halted == nil:
 		s.Halted = &Halt{At: now, Message: t.broken.String() + " broke"}
-	case t.broken.n < u.degraded && c.Paused:
+	case t.broken.N < u.degraded && c.Paused:
 		s.Halted = nil
 	}
 	stopped := c.Paused || c.Unread || s.Halted != nil
@@ -102,6 +103,15 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	soaking := over && now.Before(t.soaked(step))
 	if over && !soaking && !stopped && step.percent == 100 {
 		s.Complete = s.Offer
+	}
+	switch {
+	case stopped || t.late.N == 0:
+	case !over && t.has+t.left+t.holding+t.first == 0:
+		// None of the earlier tenants can begin: those that have joined since are next.
+		s.Since = now
+		t.look(now.Add(time.Second))
+	case s.Complete == s.Offer:
+		t.look(now.Add(time.Second))
 	}
 
 	switch {

@@ -61,6 +61,14 @@ func updated(offer string, since time.Duration) func(*Record) {
 	}
 }
 
+// brokenBy has an offer have broken it.
+func brokenBy(offer string) func(*Record) {
+	return func(r *Record) {
+		updating(offer, time.Hour)(r)
+		in(v1alpha1.PhaseDegraded, 50*time.Minute)(r)
+	}
+}
+
 func unaffected(offer string) func(*Record) {
 	return func(r *Record) { *r = r.Accept(offer, true, false, ago(0)) }
 }
@@ -76,6 +84,11 @@ func closed(r *Record) {
 // moved has its claim have moved its window.
 func moved(since time.Duration) func(*Record) {
 	return func(r *Record) { r.Moved = ago(since) }
+}
+
+// joined has it join the channel.
+func joined(since time.Duration) func(*Record) {
+	return func(r *Record) { r.Joined = ago(since) }
 }
 
 func steps(percents ...int32) []v1alpha1.ChannelStep {
@@ -224,12 +237,16 @@ func TestNext(t *testing.T) {
 		},
 		"OneIsPutUpWith": {
 			reason: "One may be broken: the step soaks from then on.", rollout: rollout, was: state(10),
-			records: append(tenantsNamed("a", updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: day - time.Minute,
+			records: append(tenantsNamed("a", updating("new", 10*time.Minute), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: day - time.Minute,
 			conditions: []string{"Progressing=true Soaking", "Halted=false TenantsWell: broken by the offer: acme/a (Degraded); halts at 2"},
+		},
+		"BrokenAgain": {
+			reason: "A tenant that is broken again and again doesn't restart the soak.", rollout: rollout, was: state(10),
+			records: append(tenantsNamed("a", updating("new", 10*time.Hour), in(v1alpha1.PhaseDegraded, 9*time.Hour), in(v1alpha1.PhaseUpdating, time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: 14*time.Hour + 30*time.Minute,
 		},
 		"BrokenBefore": {
 			reason: "Those that were Degraded before don't count against the offer.", rollout: rollout, was: state(10),
-			records: append(tenantsNamed("a b", in(v1alpha1.PhaseDegraded, 2*time.Hour), updating("new", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: day - time.Minute,
+			records: append(tenantsNamed("a b", in(v1alpha1.PhaseDegraded, 2*time.Hour), updating("new", 10*time.Minute), in(v1alpha1.PhaseDegraded, time.Minute)), tenantsNamed("c d e f")...), percent: 10, again: day - time.Minute,
 			conditions: []string{"Halted=false TenantsWell: "},
 		},
 		"BrokenLater": {
@@ -258,6 +275,21 @@ func TestNext(t *testing.T) {
 			reason: "Another offer begins anew, with the tenants that the last one broke.", rollout: rollout, was: State{Offer: "bad", Percent: 50, Halted: &Halt{}},
 			records: append(tenantsNamed("a d e x y z"), tenantsNamed("b c", updating("bad", time.Hour), in(v1alpha1.PhaseDegraded, time.Minute))...),
 			named:   "b c", percent: 10, again: inForce + Settle, conditions: []string{"Progressing=true UpdatingTenants", "Halted=false"},
+		},
+		"BrokenOfOneCustomer": {
+			reason: "Of a customer as many as may break come before others.", rollout: rollout, was: state(50),
+			records: slices.Concat(tenantsNamed("a b", brokenBy("bad"), updating("new", 2*time.Minute), in(v1alpha1.PhaseDegraded, 2*time.Minute)), tenantsNamed("c d e f", brokenBy("bad")), tenantsNamed("x y z")),
+			named:   "x y z", percent: 50, again: inForce + Settle,
+		},
+		"BrokenOfOneCustomerBegin": {
+			reason: "Also of those that may have begun.", rollout: rollout, was: state(100, admits("a", "new", 0), admits("b", "new", 0), func(s *State) { s.Admitted[0].Broken, s.Admitted[1].Broken = true, true }),
+			records: slices.Concat(tenantsNamed("a b c d", brokenBy("bad")), tenantsNamed("e", brokenBy("bad"), updated("new", time.Hour)), tenantsNamed("g h i j k l", updated("new", 2*time.Hour)), tenantsNamed("x y z")),
+			named:   "x y z", percent: 100, again: Settle,
+		},
+		"BrokenOfOthers": {
+			reason: "Those of another customer aren't held back by that.", rollout: rollout, was: state(50),
+			records: slices.Concat(tenantsNamed("a b", brokenBy("bad"), updating("new", 2*time.Minute), in(v1alpha1.PhaseDegraded, 2*time.Minute)), tenantsNamed("c d", brokenBy("bad"), func(r *Record) { r.Claim = "other/" + r.Tenant }), tenantsNamed("x y z")),
+			named:   "c d", percent: 50, again: inForce + Settle,
 		},
 		"PausedWithdraws": {
 			reason: "Who was admitted may begin no more, and may have begun.", rollout: rollout, paused: true, was: state(10, admits("a", "new", 20*time.Minute)),
@@ -289,8 +321,39 @@ func TestNext(t *testing.T) {
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal)...), admitted: 2, percent: 10, again: inForce + Settle,
 		},
 		"FirstChangesForLong": {
-			reason: "But while it changes.", rollout: withFirst, was: state(10, since(8*day)),
-			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updating("new", time.Minute))...), percent: 10, again: defaultStuckFor - time.Minute,
+			reason: "Nor while it changes.", rollout: withFirst, was: state(10, since(8*day)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updating("new", time.Minute))...), admitted: 1, percent: 10, again: defaultStuckFor - time.Minute,
+		},
+		"FirstJoins": {
+			reason: "Nor for one that joined after the offer began: it gets the offer after the others.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x y", internal, joined(time.Hour-time.Second))...), named: "a b c", percent: 10, again: inForce + Settle,
+		},
+		"FirstJoinsAndChanges": {
+			reason: "Nor while that one changes.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, updating("new", time.Minute), joined(time.Minute))...), admitted: 1, percent: 10, again: defaultStuckFor - time.Minute,
+		},
+		"FirstJoinsSoon": {
+			reason: "It waits for one that joined just after that.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, joined(time.Hour))...), named: "x", percent: 10, again: inForce + Settle,
+		},
+		"Joins": {
+			reason: "The offer is complete though one that has joined since lacks it, and another changes.", rollout: rollout, was: state(100, since(3*day)),
+			records: slices.Concat(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", joined(time.Minute)), tenantsNamed("y", updating("other", time.Minute), joined(time.Minute))),
+			percent: 100, complete: "new", again: time.Second,
+			conditions: []string{"Complete=false Incomplete: 2 of 4 tenants have the offer; joined after the offer began, and get it once it is complete: acme/x"},
+		},
+		"JoinsCompleteOffer": {
+			reason: "It gets the offer once that is complete.", rollout: withFirst, was: state(100, since(3*day), func(s *State) { s.Complete = "new" }),
+			records: append(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", internal, joined(time.Minute))...), named: "x", percent: 100, again: inForce + Settle,
+		},
+		"JoinsAndSoaks": {
+			reason: "It neither counts in a step nor restarts its soak.", rollout: rollout, was: state(50, since(3*day)),
+			records:  slices.Concat(tenantsNamed("a", updated("new", day)), tenantsNamed("b"), tenantsNamed("x y z", updated("new", time.Hour), joined(2*time.Hour))),
+			admitted: 1, percent: 100, again: inForce + Settle,
+		},
+		"JoinsAlone": {
+			reason: "Where no other can begin it is next.", rollout: rollout, was: state(10, since(3*day)),
+			records: append(tenantsNamed("a", frozen), tenantsNamed("x", joined(time.Minute))...), percent: 10, again: time.Second,
 		},
 		"FirstFrozen": {
 			reason: "Not for one that is frozen.", rollout: withFirst, was: state(10),
@@ -472,9 +535,25 @@ func TestHaltNamesAll(t *testing.T) {
 		if broken > named {
 			rest = fmt.Sprintf(" and %d more", broken-named)
 		}
-		if got := strings.Count(message, "(Degraded: x"); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, "x)"+rest+" broke: edit spec.offer") || len(message) > 6000 {
+		if got := strings.Count(message, `(Degraded: "x`); got != named || !strings.HasPrefix(message, "acme/t000 (") || !strings.Contains(message, `x")`+rest+" broke: edit spec.offer") || len(message) > 6000 {
 			t.Errorf("%d are broken: want %d named, got %d with %d bytes: %s", broken, named, got, len(message), message)
 		}
+	}
+}
+
+// TestAdmittedWhileBroken: an admission says whether an offer had broken the tenant, which comes before others for that.
+func TestAdmittedWhileBroken(t *testing.T) {
+	c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 2}}}
+	result, err := Next(c, state(100), append(tenantsNamed("a", brokenBy("bad")), tenantsNamed("x")...), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]bool{}
+	for _, a := range result.State.Admitted {
+		got[a.Tenant] = a.Broken
+	}
+	if diff := cmp.Diff(map[string]bool{"a": true, "x": false}, got); diff != "" {
+		t.Errorf("-want, +got:\n%s", diff)
 	}
 }
 

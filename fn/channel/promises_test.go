@@ -109,6 +109,10 @@ func (s *simulation) checkResult(was State, result Result) {
 			waiting[a.Tenant] = a
 		}
 	}
+	// These came later than an hour after the offer, which isn't for all yet.
+	isLate := func(r Record) bool {
+		return r.Joined.Sub(is.Since) > time.Hour && !is.Since.IsZero() && is.Since.Equal(was.Since) && (!same || was.Complete != is.Offer)
+	}
 	var broken, proved, changing, of, have, firsts int
 	var last time.Time
 	for i, r := range s.records {
@@ -136,15 +140,15 @@ func (s *simulation) checkResult(was State, result Result) {
 		if taken || admitted {
 			changing++
 		}
-		if has && r.Before != "" && r.Ready.After(last) {
+		if has && r.Before != "" && r.Ready.After(last) && !isLate(r) {
 			last = r.Ready
 		}
 		switch {
-		case has && r.Before == "":
-		case s.isFirst(r):
+		case has && r.Before == "", isLate(r):
+		case s.isFirst(r) && (is.Since.IsZero() || r.Joined.Sub(is.Since) <= time.Hour):
 			lacks := !has && s.now.After(r.Schedule.Thaws) && !silentIn(is, r.Tenant, s.now)
 			patient := is.Since.IsZero() || s.now.Sub(is.Since) < 8*24*time.Hour
-			if taken || patient && (lacks || admitted && a.Tries == 0) {
+			if patient && (taken || lacks || admitted && a.Tries == 0) {
 				firsts++
 			}
 		default:
@@ -183,7 +187,10 @@ func (s *simulation) checkResult(was State, result Result) {
 		if !opened(r.Schedule, s.now) {
 			s.failf("admits %s, whose window is closed", a.Tenant)
 		}
-		if !s.isFirst(r) {
+		if isLate(r) {
+			s.failf("admits %s, which came at %s, before all others have the offer of %s", a.Tenant, r.Joined, is.Since)
+		}
+		if !s.isFirst(r) || r.Joined.Sub(is.Since) > time.Hour {
 			others++
 		}
 	}

@@ -29,8 +29,12 @@ type Record struct {
 	Tenant string `json:"tenant"`
 	// Claim is the namespace and name of the claim, for people; empty where there is none.
 	Claim string `json:"claim,omitempty"`
+	// Named says that the claim names the channel itself, and not its plan.
+	Named bool `json:"named,omitempty"`
 	// Labels of the claim that rollout.first selects by.
 	Labels map[string]string `json:"labels,omitempty"`
+	// Joined is when the tenant joined the channel; the zero time if that is unknown.
+	Joined time.Time `json:"joined,omitzero"`
 	// Schedule says when the tenant may change.
 	Schedule maintenance.Schedule `json:"schedule,omitzero"`
 	// Moved is when the claim last changed what decides about its window: its plan, its
@@ -108,6 +112,12 @@ func (r *Record) name() string {
 	return r.Tenant
 }
 
+// customer returns the namespace of the tenant's claim, or else the tenant's name.
+func (r *Record) customer() string {
+	customer, _, _ := strings.Cut(r.name(), "/")
+	return customer
+}
+
 // Grace is how long a tenant must be Degraded or Failing before it counts as broken. A
 // workload can be unavailable for some seconds while its pods are replaced.
 const Grace = time.Minute
@@ -159,7 +169,9 @@ func (u rules) how(r *Record) string {
 		how += fmt.Sprintf(" for more than %s", u.stuckFor)
 	}
 	if r.Why != "" {
-		how += ": " + r.Why
+		// Quoted, since it has texts of the tenant, such as names of pods, which could look like
+		// another tenant.
+		how += fmt.Sprintf(": %.150q", r.Why)
 	}
 	return how
 }
@@ -170,8 +182,10 @@ func (u rules) settled(r *Record) time.Time {
 	if r.Before == "" || !r.Ready.IsZero() {
 		return r.Ready
 	}
+	until := r.Changed.Add(u.stuckFor)
 	if failing, _ := r.failing(); failing {
-		return r.Since
+		// It may have failed, updated and failed again since.
+		return sooner(r.Since, until)
 	}
-	return r.Changed.Add(u.stuckFor)
+	return until
 }

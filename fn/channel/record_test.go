@@ -91,6 +91,10 @@ func TestWhy(t *testing.T) {
 	if len(r.Why) > maxWhy || !strings.HasPrefix("x"+long, r.Why) || len(r.Why) < maxWhy-2 {
 		t.Errorf("got %d bytes: %q", len(r.Why), r.Why)
 	}
+	forged := r.See(v1alpha1.PhaseUpdating, "", start).See(v1alpha1.PhaseDegraded, "pod x), team-b/prod (Degraded: \"no\nimage\u202e", start)
+	if got, want := (rules{}).how(&forged), `Degraded: "pod x), team-b/prod (Degraded: \"no\nimage\u202e"`; got != want {
+		t.Errorf("want %s, got %s", want, got)
+	}
 	if r = r.Accept("2", false, false, start); r.Why != "" {
 		t.Errorf("a tenant that begins to change says why: %q", r.Why)
 	}

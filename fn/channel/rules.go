@@ -3,8 +3,6 @@ package channel
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -39,19 +37,6 @@ func (u rules) selects(r *Record) bool { return u.first.Matches(labels.Set(r.Lab
 type step struct {
 	percent int
 	soak    time.Duration
-}
-
-// Labels returns the keys of the labels that rollout.first selects by, sorted.
-func Labels(rollout v1alpha1.ChannelRollout) []string {
-	if rollout.First == nil {
-		return nil
-	}
-	keys := slices.Collect(maps.Keys(rollout.First.MatchLabels))
-	for _, of := range rollout.First.MatchExpressions {
-		keys = append(keys, of.Key)
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
 }
 
 // Check returns an error if a rollout can't be used. The error names the field, and says what

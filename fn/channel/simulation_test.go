@@ -309,6 +309,9 @@ func (s *simulation) act(t *simTenant, gate Gate) {
 	if t.record.Phase == v1alpha1.PhaseReady {
 		t.before = t.runs
 	}
+	if gate.Admission != nil && gate.Admission.Broken && !unaffected && t.record.Phase == v1alpha1.PhaseReady {
+		t.record.Phase = v1alpha1.PhaseDegraded
+	}
 	t.record = t.record.Accept(v.Offer, unaffected, !t.spare, s.now)
 	s.changes++
 	switch {
@@ -437,7 +440,7 @@ func (s *simulation) show(t *simTenant) {
 // one.
 func (s *simulation) add(isNew bool) {
 	name := fmt.Sprintf("tenant-%d", len(s.tenants))
-	t := &simTenant{seen: -1, record: Record{Tenant: name, Claim: "acme/" + name, Schedule: s.schedule()}}
+	t := &simTenant{seen: -1, record: Record{Tenant: name, Claim: "acme/" + name, Joined: s.now, Schedule: s.schedule()}}
 	if s.chance(0.03) {
 		t.record.Labels = map[string]string{"tier": "internal"}
 		t.record.Schedule = maintenance.Schedule{}
@@ -677,5 +680,41 @@ func TestSimulationOfTenThousand(t *testing.T) {
 	t.Logf("seed %d: %s", seed, s)
 	if s.states > s.changes/10 {
 		t.Errorf("seed %d: the state changed %d times for %d changes of tenants", seed, s.states, s.changes)
+	}
+}
+
+// TestClaimsThatComeAndGo: whoever deletes claims and creates them again, all the time, holds up nobody for ever.
+func TestClaimsThatComeAndGo(t *testing.T) {
+	rollout := v1alpha1.ChannelRollout{
+		First: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}},
+		Steps: []v1alpha1.ChannelStep{{Percent: 10, Soak: "24h"}, {Percent: 100, Soak: "1h"}},
+	}
+	for name, labels := range map[string]map[string]string{"Selected": rollout.First.MatchLabels, "Others": nil} {
+		t.Run(name, func(t *testing.T) {
+			s := newSimulation(t, *seedFlag, rollout)
+			for range 20 {
+				s.add(false)
+			}
+			s.edit(0, 0)
+			s.run(30 * 24 * time.Hour)
+			first := s.state.Complete
+			var come func()
+			come = func() {
+				s.add(true)
+				is := s.tenants[len(s.tenants)-1]
+				// It is never Ready.
+				is.sick, is.record.Labels, is.change = true, labels, is.change+1
+				s.show(is)
+				s.after(25*time.Minute, func() { s.remove(is) })
+				s.after(15*time.Minute, come)
+			}
+			come()
+			s.run(2 * time.Hour)
+			s.edit(0, 0)
+			s.run(30 * 24 * time.Hour)
+			if first == "" || s.state.Complete != s.offer.digest {
+				t.Errorf("not complete: %+v\n%+v", s.state, s.result.Conditions)
+			}
+		})
 	}
 }

@@ -4,32 +4,40 @@ import (
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
+
+// mostBroken is how many broken tenants a message names.
+const mostBroken = 20
 
 // tenants of a channel, counted by their records.
 type tenants struct {
 	total int
 	// missing are those that don't have the offer.
-	missing names
+	missing few.Names
 	// updated have the offer, and have finished their update.
 	updated int
 	// updating take a slot: they are updating, or may have begun to.
-	updating names
+	updating few.Names
 	// holding are those of them that hold up the step: all but those that once didn't begin and
 	// are admitted again.
 	holding int
 	// broken by the offer.
-	broken names
+	broken few.Names
 	// proved have the offer, were Ready before, are Ready with it, and aren't broken.
 	proved int
 	// closed and frozen lack the offer, and wait for their window or the end of a freeze.
-	closed, frozen names
+	closed, frozen few.Names
 	// silent were admitted and didn't begin.
-	silent names
+	silent few.Names
+	// late have joined since the offer began, and don't get it before it is complete.
+	late few.Names
 
 	// first are those that rollout.first selects and that hold up all others.
 	first int
+	// mended counts, by customer, those that weren't well when they got the offer.
+	mended map[string]int
 	// base are those of which a step's percentage is taken; has are those of them that have
 	// the offer, or were admitted; left are those that the step still waits for.
 	base, has, left int
@@ -48,7 +56,7 @@ type tenants struct {
 
 // look counts tenants, and removes the admissions from s that don't matter any more.
 func look(u rules, s *State, records []Record, now time.Time) *tenants {
-	t := &tenants{total: len(records), broken: names{most: mostBroken}}
+	t := &tenants{total: len(records), mended: map[string]int{}, broken: few.Names{Most: mostBroken}}
 	admissions := make(map[string]*Admission, len(s.Admitted))
 	for i := range s.Admitted {
 		admissions[s.Admitted[i].Tenant] = &s.Admitted[i]
@@ -75,7 +83,9 @@ func look(u rules, s *State, records []Record, now time.Time) *tenants {
 // add counts a tenant.
 func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time) {
 	has := r.Accepted == s.Offer
-	selected := u.selects(r)
+	joined := s.joined(r)
+	late := joined && s.Complete != s.Offer
+	selected := !joined && u.selects(r)
 	state, next := r.Schedule.At(now)
 	switch {
 	case a == nil || has:
@@ -92,14 +102,17 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	broken := u.broken(r, now)
 	switch {
 	case unseen:
-		t.updating.add(r)
+		t.updating.Add(r.name())
 		t.look(a.Until.Add(Settle))
 	case underWay:
-		t.updating.add(r)
+		t.updating.Add(r.name())
 		t.look(until)
 	}
-	if underWay || unseen && a.Tries == 0 {
+	if !late && (underWay || unseen && a.Tries == 0) {
 		t.holding++
+	}
+	if has && r.Before != "" && r.Before != v1alpha1.PhaseReady || unseen && a.Broken {
+		t.mended[r.customer()]++
 	}
 	failing, counts := r.failing()
 	if failing && now.Before(counts) {
@@ -108,33 +121,40 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	if has {
 		t.addUpdated(u, r, underWay, broken, failing)
 	} else {
-		t.missing.add(r)
+		t.missing.Add(r.name())
 		switch {
 		case unseen || underWay:
 		case state == maintenance.Frozen:
-			t.frozen.add(r)
-			t.waits(selected, next)
+			t.frozen.Add(r.name())
+			t.waits(selected || late, next)
 		case state == maintenance.Closed:
-			t.closed.add(r)
-			t.waits(selected, next)
+			t.closed.Add(r.name())
+			t.waits(selected || late, next)
 		case silent && now.Before(a.retry()):
-			t.silent.add(r)
-			t.waits(selected, a.retry())
+			t.silent.Add(r.name())
+			t.waits(selected || late, a.retry())
 		default:
 			if silent {
-				t.silent.add(r)
+				t.silent.Add(r.name())
 			}
-			t.ready = append(t.ready, candidate{Record: r, rank: rankOf(r, selected, broken, silent)})
+			if late {
+				t.late.Add(r.name())
+			} else {
+				t.ready = append(t.ready, candidate{Record: r, selected: selected, broken: broken, rank: rankOf(r, selected, broken, silent)})
+			}
 		}
 	}
 
 	// A tenant for which the offer changes nothing is counted in no step.
-	if has && r.Before == "" {
+	if late || has && r.Before == "" {
 		return
+	}
+	if at := u.settled(r); has && !underWay && at.After(t.settled) {
+		t.settled = at
 	}
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
-	case selected && (underWay || (waits || unseen && a.Tries == 0) && s.patient(now)):
+	case selected && s.patient(now) && (underWay || waits || unseen && a.Tries == 0):
 		t.first++
 	case selected:
 	default:
@@ -157,10 +177,17 @@ func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, n
 	return !moved || s.patient(now)
 }
 
-// patient reports whether tenants that haven't begun still hold up others. Whoever may write
-// a claim may have rollout.first select it, and make sure that it never begins.
+// patient reports whether tenants that rollout.first selects, or whose windows were moved, still
+// hold up others. Whoever may write a claim may have it selected, and make sure that it never
+// begins.
 func (s *State) patient(now time.Time) bool {
 	return s.Since.IsZero() || now.Before(s.Since.Add(windowsWithin))
+}
+
+// joined reports whether a tenant has joined the channel since the offer began. Nobody waits for
+// such a tenant, because whoever may write claims may have one join after the other.
+func (s *State) joined(r *Record) bool {
+	return !s.Since.IsZero() && r.Joined.After(s.Since.Add(joining))
 }
 
 // addUpdated counts a tenant that has the offer.
@@ -169,12 +196,9 @@ func (t *tenants) addUpdated(u rules, r *Record, underWay, broken, failing bool)
 		t.updated++
 	}
 	if broken {
-		t.broken.insert(r.name() + " (" + u.how(r) + ")")
+		t.broken.Add(r.name() + " (" + u.how(r) + ")")
 	} else if r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !failing {
 		t.proved++
-	}
-	if at := u.settled(r); r.Before != "" && !underWay && at.After(t.settled) {
-		t.settled = at
 	}
 }
 
@@ -213,7 +237,7 @@ func sooner(a, b time.Time) time.Time {
 
 func (t *tenants) counts() v1alpha1.ChannelTenants {
 	return v1alpha1.ChannelTenants{
-		Total: int64(t.total), Updated: int64(t.updated), Updating: int64(t.updating.n), Degraded: int64(t.broken.n),
-		WaitingForWindow: int64(t.closed.n), Frozen: int64(t.frozen.n),
+		Total: int64(t.total), Updated: int64(t.updated), Updating: int64(t.updating.N), Degraded: int64(t.broken.N),
+		WaitingForWindow: int64(t.closed.N), Frozen: int64(t.frozen.N),
 	}
 }

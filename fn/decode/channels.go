@@ -31,9 +31,13 @@ const (
 // channelName returns the channel that a tenant's plan names, or else its claim; "" for none.
 func channelName(a tenant.Accepted) string { return cmp.Or(a.Plan.Data.Channel, a.Spec.Channel) }
 
-// Gate returns what is known of the channel that a names. If nothing is, its Problem says why.
+// Gate returns what is known of the channel that a names. If nothing is, or the claim's namespace
+// isn't in the channel's list any more, its Problem says so.
 func Gate(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) tenant.Gate {
 	g, err := findChannel(req, r, a)
+	if err == nil && a.Plan.Data.Channel == "" && g.Name != "" {
+		err = mayName(g, r.Claim.Namespace)
+	}
 	if err != nil && g.Problem == "" {
 		g.Problem = err.Error()
 	}

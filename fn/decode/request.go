@@ -86,11 +86,12 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if errors.Is(err, ErrUnread) {
 		return r, err
 	}
-	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) {
-		// A tenant keeps the channel that it has, even if that is for other namespaces now, or is gone.
+	byPlan := r.Plan.Data.Channel != ""
+	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) && (byPlan || was.Plan.Data.Channel == "") {
+		// That the channel is for other namespaces now, or is gone, is no mistake of the claim.
 		return r, nil
 	}
-	if err == nil && r.Plan.Data.Channel == "" {
+	if err == nil && !byPlan {
 		err = mayName(gate, r.Claim.Namespace)
 	}
 	return r, err

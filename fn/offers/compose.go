@@ -2,12 +2,15 @@ package offers
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -74,7 +77,7 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now ti
 func (c *request) published(s channel.State) tenant.Published {
 	p := tenant.Published{
 		Digest: c.digest, Offer: c.spec.Offer, With: c.with, Namespaces: c.spec.Namespaces, Paused: c.spec.Paused, Halted: s.Halted != nil,
-		Labels: channel.Labels(c.spec.Rollout), Proved: metav1.Duration{Duration: channel.Proved(c.spec.Rollout)},
+		Labels: labels(c.spec.Rollout), Proved: metav1.Duration{Duration: channel.Proved(c.spec.Rollout)},
 	}
 	if s.Complete == c.digest {
 		p.Complete = tenant.Completed{Digest: c.digest, Offer: c.spec.Offer}
@@ -82,4 +85,17 @@ func (c *request) published(s channel.State) tenant.Published {
 		p.Complete = tenant.Completed{Digest: s.Complete, Offer: content}
 	}
 	return p
+}
+
+// labels returns the keys of the labels that rollout.first selects by, sorted.
+func labels(rollout v1alpha1.ChannelRollout) []string {
+	if rollout.First == nil {
+		return nil
+	}
+	keys := slices.Collect(maps.Keys(rollout.First.MatchLabels))
+	for _, of := range rollout.First.MatchExpressions {
+		keys = append(keys, of.Key)
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
 }

@@ -138,19 +138,27 @@ func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 }
 
 // setRecords reads the records of the channel's tenants, sorted by tenant. It ignores records
-// that can't be read: their tenants write them again.
+// that can't be read: their tenants write them again. It also ignores those of claims that may
+// not name the channel any more.
 func (c *request) setRecords(found []wire.Struct) {
 	for _, s := range found {
 		if s.String("metadata", "labels", channel.Label) != c.name || s.String("metadata", "namespace") != c.secretsIn {
 			continue
 		}
 		r := channel.Record{}
-		if json.Unmarshal([]byte(s.String("data", channel.RecordKey)), &r) == nil && r.Tenant != "" {
+		if json.Unmarshal([]byte(s.String("data", channel.RecordKey)), &r) == nil && r.Tenant != "" && c.admits(r) {
 			c.records = append(c.records, r)
 		}
 	}
 	slices.SortFunc(c.records, func(a, b channel.Record) int { return cmp.Compare(a.Tenant, b.Tenant) })
 	c.records = slices.CompactFunc(c.records, func(a, b channel.Record) bool { return a.Tenant == b.Tenant })
+}
+
+// admits reports whether a tenant is in the channel by its plan, or by a claim of a namespace in
+// the channel's list. A tenant whose composite resource is paused doesn't remove its record.
+func (c *request) admits(r channel.Record) bool {
+	namespace, _, claimed := strings.Cut(r.Claim, "/")
+	return !r.Named || !claimed || plan.Has(c.spec.Namespaces, namespace)
 }
 
 // setInputs reads the function's inputs in all Compositions. While one has a mistake, the

@@ -55,7 +55,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now tim
 		// A plan or an input has changed, which may have nothing to do with the halt.
 		was.Offer, was.Percent = c.digest, 0
 	}
-	if len(c.records) > 0 && !slices.Equal(channel.Labels(c.spec.Rollout), c.memory.Published.Labels) {
+	if len(c.records) > 0 && !slices.Equal(labels(c.spec.Rollout), c.memory.Published.Labels) {
 		c.memory.LabelsAt = now.Add(channel.Settle)
 	}
 	unread := now.Before(c.memory.LabelsAt)

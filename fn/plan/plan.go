@@ -8,6 +8,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
@@ -69,14 +70,19 @@ func Lists(field string, patterns []string, namespace string) (bool, error) {
 	if len(patterns) > maxNamespaces {
 		return false, fmt.Errorf("%s: has %d entries: write %d at most", field, len(patterns), maxNamespaces)
 	}
-	is := namespace == "" || len(patterns) == 0
 	for i, pattern := range patterns {
 		if !namespacePattern.MatchString(pattern) {
 			return false, fmt.Errorf("%s: %.80q is neither a namespace nor a pattern: write one such as team-a or premium-*, in lower case letters, digits, dashes and *", fmt.Sprintf("%s[%d]", field, i), pattern)
 		}
-		// Only a malformed pattern is an error of Match, and these have no special character but *.
-		matches, _ := path.Match(pattern, namespace)
-		is = is || matches
 	}
-	return is, nil
+	return Has(patterns, namespace), nil
+}
+
+// Has reports whether a namespace is in a list as Lists does, and doesn't check the list.
+func Has(patterns []string, namespace string) bool {
+	return namespace == "" || len(patterns) == 0 || slices.ContainsFunc(patterns, func(pattern string) bool {
+		// Only a malformed pattern is an error of Match, and valid ones have no special character but *.
+		matches, _ := path.Match(pattern, namespace)
+		return matches
+	})
 }

@@ -9,6 +9,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -35,7 +36,7 @@ func changes(now, then *tenant.Decision) string {
 	}
 	list := func(what string, names []string) {
 		if len(names) > 0 {
-			out = append(out, what+" ("+few(names)+")")
+			out = append(out, what+" ("+named(names)+")")
 		}
 	}
 	say("chart argo-cd", now.ArgoCD.Version, then.ArgoCD.Version)
@@ -88,18 +89,14 @@ func policies(d *tenant.Decision) values.Values {
 	return out
 }
 
-// few returns the first of the names, and how many others there are.
-func few(names []string) string {
-	var out []string
-	for _, name := range names[:min(mostNames, len(names))] {
+// named returns the first of the names, and how many others there are.
+func named(names []string) string {
+	out := few.Names{Most: mostNames}
+	for _, name := range names {
 		if len(name) > maxName {
 			name = strings.ToValidUTF8(name[:maxName], "") + "..."
 		}
-		out = append(out, name)
+		out.Add(name)
 	}
-	text := strings.Join(out, ", ")
-	if more := len(names) - len(out); more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return out.String()
 }

@@ -35,6 +35,9 @@ func GoesBackTo(r channel.Record, g tenant.Gate) string {
 func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
+	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", channel.Label) != t.Standing.Name {
+		r.Joined = now
+	}
 	switch {
 	case t.Standing.Schedule.Window == maintenance.Window{}:
 		r.Moved = time.Time{}
@@ -42,13 +45,24 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		r.Moved = now
 	}
 	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR, t.Standing.Labels), t.Standing.Schedule
+	r.Named = t.Standing.Named
+	// A channel doesn't need the reason of a freeze, and each change of a record has it read all.
+	r.Schedule.Reason = ""
 	if t.Claim.Name != "" {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
+	}
+	if t.Standing.Waits && r.Phase != "" {
+		// If it had taken an offer that changed nothing, it has returned to the one before.
+		r.Accepted = t.Standing.Accepted
 	}
 	if r.Accepted != t.Standing.Accepted {
 		began := r.Phase != "" && !t.Standing.Unaffected
 		if began && r.Phase == v1alpha1.PhaseReady {
 			r.ArgoCD = t.Observed.Running.ArgoCD
+		}
+		if t.Standing.Broken && r.Phase == v1alpha1.PhaseReady {
+			// It has become Ready only since it was admitted, before all others.
+			r.Phase = v1alpha1.PhaseDegraded
 		}
 		if r = r.Accept(t.Standing.Accepted, t.Standing.Unaffected, t.Standing.Held, now); began {
 			return r

@@ -24,6 +24,7 @@ func TestRecord(t *testing.T) {
 	long := testNow.Add(-time.Hour)
 	ready := channel.Record{Tenant: "a", Claim: "n/a", Accepted: "old", Changed: long, Before: v1alpha1.PhaseReady, Ready: long, Phase: v1alpha1.PhaseReady, Since: long}
 	changing := ready.Accept("new", false, false, long)
+	unaffected := ready.Accept("new", true, false, long)
 	for name, tc := range map[string]struct {
 		reason             string
 		was                channel.Record
@@ -41,6 +42,8 @@ func TestRecord(t *testing.T) {
 		"InPlace":     {"It is.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
 		"Breaks":      {"And it breaks the tenant.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
 		"RolledBack":  {"It failed, and what was before runs.", changing, "new", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
+		"Mended":      {"It was broken when it was admitted.", ready, "new", false, "1.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded, false, true},
+		"Waits":       {"It returns to what it had before.", unaffected, "old", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, false},
 		"Unaffected":  {"The offer changes nothing for it.", ready, "new", true, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, true},
 		"LaterBroken": {"It breaks later.", ready, "old", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, true, false},
 	} {
@@ -63,6 +66,7 @@ func TestRecord(t *testing.T) {
 				}},
 			}
 			te.Standing.Accepted, te.Standing.Unaffected, te.Standing.Labels = tc.accepted, tc.unaffected, []string{"tier", "zone"}
+			te.Standing.Waits, te.Standing.Broken = name == "Waits", name == "Mended"
 			r := Record(te, tc.seen, "the message")
 			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
@@ -72,6 +76,36 @@ func TestRecord(t *testing.T) {
 			}
 			if r.Tenant != "a" || r.Claim != "n/a" || len(r.Labels) != 1 || r.Labels["tier"] != "internal" {
 				t.Errorf("\n%s\nthe record isn't the tenant's: %+v", tc.reason, r)
+			}
+		})
+	}
+}
+
+// TestRecordJoined: it is on record when a tenant joined the channel that it has.
+func TestRecordJoined(t *testing.T) {
+	long := testNow.Add(-time.Hour)
+	was, err := json.Marshal(channel.Record{Tenant: "a", Phase: v1alpha1.PhaseReady, Since: long, Joined: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		record map[string]any
+		want   time.Time
+	}{
+		"Stays":   {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}, "data": map[string]any{channel.RecordKey: string(was)}}, long},
+		"Moves":   {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "fast"}}, "data": map[string]any{channel.RecordKey: string(was)}}, testNow},
+		"Unknown": {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}}, time.Time{}},
+		"New":     {nil, testNow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := structpb.NewStruct(tc.record)
+			if err != nil {
+				t.Fatal(err)
+			}
+			te := tenant.Tenant{Decision: &tenant.Decision{}, Observed: tenant.Observed{Now: testNow, Composed: map[string]wire.Composed{tenant.ChannelRecord: {Struct: wire.Of(o)}}}}
+			te.Standing.Name = "stable"
+			if got := Record(te, v1alpha1.PhaseReady, "").Joined; !got.Equal(tc.want) {
+				t.Errorf("want %s, got %s", tc.want, got)
 			}
 		})
 	}
@@ -101,9 +135,13 @@ func TestRecordMoved(t *testing.T) {
 					channel.RecordKey: structpb.NewStringValue(string(was)),
 				}})}})},
 			}}}
-			te.Standing.Asked, te.Standing.Schedule.Window = tc.asked, tc.window
-			if got := Record(te, v1alpha1.PhaseReady, "").Moved; !got.Equal(tc.want) {
-				t.Errorf("%s\nwant %s, got %s", tc.reason, tc.want, got)
+			te.Standing.Asked, te.Standing.Schedule.Window, te.Standing.Schedule.Reason = tc.asked, tc.window, "year end"
+			got := Record(te, v1alpha1.PhaseReady, "")
+			if !got.Moved.Equal(tc.want) {
+				t.Errorf("%s\nwant %s, got %s", tc.reason, tc.want, got.Moved)
+			}
+			if got.Schedule.Reason != "" {
+				t.Errorf("the record has the reason of the freeze, which anybody may edit: %q", got.Schedule.Reason)
 			}
 		})
 	}

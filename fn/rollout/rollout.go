@@ -1,7 +1,3 @@
-// Package rollout decides when a tenant gets a change. No other package delays changes. A
-// tenant gets changes of its claim at once. It gets platform changes, which are those of its
-// channel's offer, its plan and the function's input, together: in its maintenance window,
-// and with a channel in its turn.
 package rollout
 
 import (
@@ -36,7 +32,7 @@ type Moment struct {
 // input.
 func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepted, tenant.Standing) {
 	s := tenant.Standing{Schedule: schedule(asked), Asked: was == nil || !equal(windowOf(was.Spec), windowOf(asked.Spec))}
-	s.Name = m.Gate.Name
+	s.Name, s.Named = m.Gate.Name, asked.Plan.Data.Channel == ""
 	var next tenant.Accepted
 	switch {
 	case m.Gate.Name == "":
@@ -44,7 +40,7 @@ func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepte
 	case was == nil:
 		next = begin(asked, m, &s)
 	case m.Gate.Problem != "":
-		next = kept(*was, asked)
+		next, s.Waits = kept(*was, asked), true
 		s.Message = m.Gate.Problem + "; the tenant keeps the offer, the plan and the input that it has"
 	default:
 		next = inTurn(*was, asked, m, &s)
@@ -127,8 +123,11 @@ func begin(asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted 
 func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted {
 	p := m.Gate.Published
 	s.Offer, s.Labels = p.Digest, p.Labels
+	if !equal(was.Spec, asked.Spec) {
+		was = m.before(was, asked)
+	}
 	keep, offered := kept(was, asked), asked
-	offered.Offer = tenant.Offer{Channel: m.Gate.Name, Digest: p.Digest, ChannelOffer: p.Offer}
+	offered.Offer = tenant.Offer{Channel: m.Gate.Name, Digest: p.Digest, ChannelOffer: p.Offer, Since: was.Offer.Since}
 	ofPlan, ofInput := p.Covers(asked.Plan.Name, asked.Spec.Plan != "", fingerprint.Of(asked.Plan.Data), fingerprint.Of(asked.Input))
 	// A plan or input that only the claim has changed, or nobody, needn't be part of the offer.
 	ofPlan = ofPlan || equal(keep.Plan, asked.Plan)
@@ -138,7 +137,7 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 		return offered
 	}
 	now, then, ok := m.decide(keep, offered)
-	s.UpdateAvailable = true
+	s.UpdateAvailable, s.Waits = true, true
 	if !ofPlan || !ofInput {
 		s.Message = "waits until channel " + m.Gate.Name + " offers the change of " + what(ofPlan, ofInput) + changes(now, then)
 		return keep
@@ -157,8 +156,31 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 		s.Message = "can't use the offer: " + err.Error()
 		return keep
 	}
-	s.Took, s.UpdateAvailable = true, false
+	s.Took, s.UpdateAvailable, s.Waits = true, false, false
+	switch {
+	case !s.Unaffected:
+		offered.Offer.Since = nil
+		s.Broken = m.Gate.Admission != nil && m.Gate.Admission.Broken
+	case was.Offer.Since == nil && !sameContent(keep, offered):
+		offered.Offer.Since = &tenant.Platform{Plan: keep.Plan, Input: keep.Input, Offer: keep.Offer}
+	}
 	return offered
+}
+
+// before returns what a tenant had before offers that changed nothing for it, if they matter with
+// what the claim asks for now: otherwise, whoever names the running versions in a claim, and no
+// version later, would have the offer before its turn. If they don't, it returns was.
+func (m Moment) before(was, asked tenant.Accepted) tenant.Accepted {
+	since := was.Offer.Since
+	if since == nil {
+		return was
+	}
+	before := was
+	before.Plan, before.Input, before.Offer = since.Plan, since.Input, since.Offer
+	if now, then, ok := m.decide(kept(before, asked), kept(was, asked)); ok && unaffected(now, then) {
+		return was
+	}
+	return before
 }
 
 func what(ofPlan, ofInput bool) string {
@@ -194,8 +216,11 @@ func unaffected(now, then *tenant.Decision) bool {
 }
 
 // same reports whether plan, input and offer are the same.
-func same(a, b tenant.Accepted) bool {
-	return equal(a.Plan, b.Plan) && equal(a.Input, b.Input) && equal(a.Offer, b.Offer)
+func same(a, b tenant.Accepted) bool { return sameContent(a, b) && equal(a.Offer, b.Offer) }
+
+// sameContent reports whether plan and input, and what the offers hold, are the same.
+func sameContent(a, b tenant.Accepted) bool {
+	return equal(a.Plan, b.Plan) && equal(a.Input, b.Input) && equal(a.Offer.ChannelOffer, b.Offer.ChannelOffer)
 }
 
 // equal compares as JSON, because chart values have several forms in memory.

@@ -78,6 +78,13 @@ func TestNext(t *testing.T) {
 	admission := func(p tenant.Published) *channel.Admission {
 		return &channel.Admission{Offer: p.Digest, Until: testNow.Add(time.Minute)}
 	}
+	// since has a tenant have an offer that has changed nothing since another.
+	since := func(v string) ask {
+		return func(a *tenant.Accepted) {
+			was := with(offer(v))
+			a.Offer.Since = &tenant.Platform{Plan: was.Plan, Input: was.Input, Offer: was.Offer}
+		}
+	}
 	first := two
 	first.Complete = tenant.Completed{Digest: one.Digest, Offer: one.Offer}
 	planEdited := published("2.0.1", map[string]string{"small": fingerprint.Of(with(plans(1)).Plan.Data)}, with().Input)
@@ -109,15 +116,23 @@ func TestNext(t *testing.T) {
 		"Admitted":      {"With one it takes the offer.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(two, admission(two)), with(in("stable"), offer("2.0.2")), ""},
 		"AdmittedOther": {"One to another offer is none.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(two, admission(one)), with(in("stable"), offer("2.0.1")), "waits for its turn"},
 		"AdmittedLate":  {"Not outside of its window.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(in("stable"), window(closed)), gate(two, admission(two)), with(in("stable"), offer("2.0.1"), window(closed)), "waits for its maintenance window"},
-		"Pinned":        {"A claim that names the version itself takes the offer at once.", new(with(in("stable"), offer("2.0.1"), version("3.0.0"))), with(in("stable"), version("3.0.0")), gate(two, nil), with(in("stable"), offer("2.0.2"), version("3.0.0")), ""},
-		"OwnChange":     {"A claim that names the version now has all that is offered.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), version("3.0.0")), gate(first, nil), with(in("stable"), offer("2.0.2"), version("3.0.0")), ""},
-		"Enters":        {"A tenant that had no channel keeps what it has.", new(with()), with(in("stable")), gate(one, nil), with(in("stable")), "waits for its turn"},
-		"Leaves":        {"One that leaves its channel has changed that itself.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(window(closed)), tenant.Gate{}, with(window(closed)), ""},
-		"Deleted":       {"Without the channel that it had a tenant keeps what it has.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0"), version("3.0.0")), tenant.Gate{Name: "stable", Problem: "channel stable doesn't exist"}, with(in("stable"), offer("2.0.1"), version("3.0.0")), "doesn't exist"},
-		"PlanUnseen":    {"A plan's edit that the channel hasn't seen waits.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the plan"},
-		"InputUnseen":   {"So does the input's.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0")), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the function's input"},
-		"PlanWaits":     {"One that it has seen waits for its turn.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(planEdited, nil), with(in("stable"), offer("2.0.1")), "waits for its turn"},
-		"Impossible":    {"What a tenant can't have doesn't harm it.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(bad, admission(bad)), with(in("stable"), offer("2.0.1")), "can't use the offer: channel stable: spec.offer.argocd.chartVersion: bad"},
+		"Pinned":        {"A claim that names the version itself takes the offer at once.", new(with(in("stable"), offer("2.0.1"), version("3.0.0"))), with(in("stable"), version("3.0.0")), gate(two, nil), with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1")), ""},
+		"PinnedBefore":  {"What it had when it was admitted last stays known.", new(with(in("stable"), offer("2.0.1"), version("3.0.0"), since("2.0.0"))), with(in("stable"), version("3.0.0")), gate(two, nil), with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.0")), ""},
+		"PinnedStill":   {"It has the offer.", new(with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1"))), with(in("stable"), version("3.0.0")), gate(two, nil), with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1")), ""},
+		"PinnedOther":   {"Also if it names another version.", new(with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1"))), with(in("stable"), version("3.0.1")), gate(two, nil), with(in("stable"), offer("2.0.2"), version("3.0.1"), since("2.0.1")), ""},
+		"Unpinned":      {"If it names none any more, it waits for its turn like others.", new(with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1"))), with(in("stable")), gate(two, nil), with(in("stable"), offer("2.0.1")), "waits for its turn; would change: chart argo-cd 2.0.1 to 2.0.2"},
+		"UnpinnedTurn":  {"Unless that is now.", new(with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1"))), with(in("stable")), gate(two, admission(two)), with(in("stable"), offer("2.0.2")), ""},
+		"OtherContent": {"An offer with the same content isn't kept apart.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(planEdited, nil), with(in("stable"), func(a *tenant.Accepted) {
+			a.Offer = tenant.Offer{Channel: "stable", Digest: planEdited.Digest, ChannelOffer: planEdited.Offer}
+		}), ""},
+		"OwnChange":   {"A claim that names the version now has all that is offered.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), version("3.0.0")), gate(first, nil), with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1")), ""},
+		"Enters":      {"A tenant that had no channel keeps what it has.", new(with()), with(in("stable")), gate(one, nil), with(in("stable")), "waits for its turn"},
+		"Leaves":      {"One that leaves its channel has changed that itself.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(window(closed)), tenant.Gate{}, with(window(closed)), ""},
+		"Deleted":     {"Without the channel that it had a tenant keeps what it has.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0"), version("3.0.0")), tenant.Gate{Name: "stable", Problem: "channel stable doesn't exist"}, with(in("stable"), offer("2.0.1"), version("3.0.0")), "doesn't exist"},
+		"PlanUnseen":  {"A plan's edit that the channel hasn't seen waits.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the plan"},
+		"InputUnseen": {"So does the input's.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0")), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the function's input"},
+		"PlanWaits":   {"One that it has seen waits for its turn.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(planEdited, nil), with(in("stable"), offer("2.0.1")), "waits for its turn"},
+		"Impossible":  {"What a tenant can't have doesn't harm it.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(bad, admission(bad)), with(in("stable"), offer("2.0.1")), "can't use the offer: channel stable: spec.offer.argocd.chartVersion: bad"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, s := Next(tc.was, tc.asked, Moment{Now: testNow, Gate: tc.gate, Decide: decide})
@@ -129,6 +144,24 @@ func TestNext(t *testing.T) {
 			}
 			if s.Accepted != got.Offer.Digest || s.UpdateAvailable != (tc.message != "") && tc.gate.Problem == "" {
 				t.Errorf("\n%s\nthe standing doesn't fit: %+v", tc.reason, s)
+			}
+		})
+	}
+}
+
+// TestBroken: a tenant is known to have been broken only when the admission that it takes says so.
+func TestBroken(t *testing.T) {
+	was := tenant.Accepted{Plan: plan.Plan{Name: "small"}}
+	p := published("2.0.0", nil, was.Input)
+	for name, tc := range map[string]struct{ broken, named, want bool }{"Broken": {true, false, true}, "Well": {false, false, false}, "Unaffected": {true, true, false}} {
+		t.Run(name, func(t *testing.T) {
+			asked := was
+			if tc.named {
+				asked.Spec.ArgoCDChartVersion = "1.0.0"
+			}
+			a := &channel.Admission{Offer: p.Digest, Until: testNow.Add(time.Minute), Broken: tc.broken}
+			if _, s := Next(&asked, asked, Moment{Now: testNow, Gate: tenant.Gate{Name: "stable", Published: p, Admission: a}, Decide: decide}); !s.Took || s.Broken != tc.want {
+				t.Errorf("want it to take the offer, and broken: %t, got %+v", tc.want, s)
 			}
 		})
 	}

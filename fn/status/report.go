@@ -3,7 +3,6 @@
 package status
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -45,12 +44,15 @@ func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condit
 			DesiredKubernetesVersion: t.Kubernetes,
 		},
 		ArgoCD: &v1alpha1.ArgoCDStatus{
-			Version:      cmp.Or(argocd.RunningVersion(t), was.String("version")),
+			Version:      was.String("version"),
 			ChartVersion: t.Observed.Running.ArgoCD,
 			URL:          was.String("url"),
 
 			DesiredChartVersion: t.ArgoCD.Version,
 		},
+	}
+	if version, known := argocd.RunningVersion(t); known {
+		s.ArgoCD.Version = version
 	}
 	if argocd.Installed(t) {
 		s.ArgoCD.URL = tenant.URL(t.Decision)

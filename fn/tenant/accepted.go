@@ -29,7 +29,8 @@ type Accepted struct {
 // can go on with tenants that use nothing new. A new field needs a higher version, so that no
 // older function ignores it.
 const (
-	acceptedVersion = 2
+	acceptedVersion = 3
+	withoutSince    = 2
 	withoutChannel  = 1
 )
 
@@ -43,8 +44,11 @@ func (r Given) Accepted() Accepted {
 
 // JSON returns what is kept in the Secret.
 func (a Accepted) JSON() ([]byte, error) {
-	if !a.usesChannel() {
+	switch {
+	case !a.usesChannel():
 		a.Version = withoutChannel
+	case a.Offer.Since == nil:
+		a.Version = withoutSince
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

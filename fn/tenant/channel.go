@@ -8,6 +8,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
 // An Offer is the offer of a channel that a tenant has. The zero Offer is that of a tenant
@@ -18,6 +19,17 @@ type Offer struct {
 	// Digest of the offer, with the plans and inputs that were part of it.
 	Digest                string `json:"digest,omitempty"`
 	v1alpha1.ChannelOffer `json:"offer,omitzero"`
+	// Since is what the tenant had before offers that changed nothing for it; nil if the channel
+	// has admitted it to the offer, or it began with that. If a change of the claim makes the
+	// offer matter, the tenant returns to this and waits for its turn.
+	Since *Platform `json:"since,omitempty"`
+}
+
+// Platform is what a tenant has of the platform.
+type Platform struct {
+	Plan  plan.Plan           `json:"plan"`
+	Input inputv1alpha1.Input `json:"input"`
+	Offer Offer               `json:"channel,omitzero"`
 }
 
 // Over returns the input with the versions of the offer. The chart values of the offer are
@@ -45,7 +57,8 @@ func (o Offer) Or(value, field, otherwise string) string {
 type Gate struct {
 	// Name of the channel; empty for none.
 	Name string
-	// Problem says why nothing is known of the channel; empty if it is known.
+	// Problem says why nothing is known of the channel, or why the tenant isn't in it any more;
+	// empty if neither is so.
 	Problem string
 	// Published is what the channel tells all of its tenants.
 	Published Published
@@ -60,6 +73,13 @@ type Standing struct {
 	// nothing that runs, and Held that this is so because its versions are lower than those
 	// that run.
 	Took, Unaffected, Held bool
+	// Broken says that an earlier offer had broken the tenant when it was admitted to the one that
+	// it takes now.
+	Broken bool
+	// Named says that the claim names the channel itself, and not its plan.
+	Named bool
+	// Waits says that the tenant keeps what it had.
+	Waits bool
 	// Asked says that the claim is new, or has just changed what decides about its window:
 	// its plan, its channel or its maintenance.
 	Asked bool

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -210,7 +209,12 @@ func (m *monitored) pretend(ctx context.Context, t *testing.T, number int, serie
 	pod.Labels = map[string]string{"app.kubernetes.io/name": name}
 	pod.Spec.Containers[0].Image = artifacts.ServersImage
 	pod.Spec.Containers[0].Command = []string{"perl", "-e", serve, series, fmt.Sprint(more)}
+	pod.Spec.Containers[0].Name = "application-controller"
 	pod.Spec.Containers[0].Ports = []corev1.ContainerPort{{Name: "metrics", ContainerPort: 8082}}
+	// One container of a pod is scraped.
+	pod.Spec.Containers = append(pod.Spec.Containers, corev1.Container{
+		Name: "another", Image: artifacts.ServersImage, Command: []string{"perl", "-e", "sleep"}, Ports: []corev1.ContainerPort{{ContainerPort: 8082}},
+	})
 	runProbe(ctx, t, open(ctx, t, m.forger), "argocd", pod)
 	m.metrics.await(ctx, t, fmt.Sprintf(`up{namespace=%q, pod=%q}`, m.forgerIn, onHost(pod.Name, "argocd")), 1)
 }
@@ -326,13 +330,10 @@ func (m *monitored) deletion(ctx context.Context, t *testing.T, _ *envconf.Confi
 	return ctx
 }
 
-// page opens the fleet as people see it who have no Grafana. E2E_PICTURE=docs/fleet.png makes a picture of it.
+// page opens the fleet as people see it who have no Grafana.
 func (m *monitored) page(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	b := browser.Open(t, browser.Options{Width: 1280, Height: 800})
-	b.Visit(t, string(m.metrics)+"/vmui/#/dashboards", pageWithin, "Now", "Phases", "Degraded", "Time to Ready", "What they run")
-	if file := os.Getenv("E2E_PICTURE"); file != "" {
-		b.Picture(t, filepath.Join(project, file))
-	}
+	b := browser.Open(t, browser.Options{Width: 1280, Height: 2000})
+	b.Visit(t, string(m.metrics), pageWithin, "Tenants", "Phases", "Provisioning", "By plan", "standard", "Slowest", "watched", "Crossplane")
 	return ctx
 }
 

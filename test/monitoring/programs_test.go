@@ -88,7 +88,12 @@ func TestScrapes(t *testing.T) {
 	}
 	manyLabels, longName := strings.Join(labels, ","), strings.Repeat("l", 61)+`="x"`
 	const comment = "# a line that says nothing, again and again\n"
-	large := `argocd_cluster_connection_status{server="https://a"} 1` + "\n" + strings.Repeat(comment, 9<<20/len(comment))
+	// sized returns an answer with one series and so many bytes.
+	sized := func(series string, size int) string {
+		return series + strings.Repeat(comment, (size-len(series))/len(comment))
+	}
+	const cluster, repository = `argocd_cluster_connection_status{server="https://a"} 1` + "\n", `argocd_git_fetch_fail_total{repo="https://git"} 1` + "\n"
+	large := sized(cluster, 4<<20+1000)
 	cases := map[string]struct {
 		job    string
 		serves http.HandlerFunc
@@ -98,7 +103,8 @@ func TestScrapes(t *testing.T) {
 		stored  map[string]string
 	}{
 		"Cluster":       {controllers, connected(`server="https://a"`), "", map[string]string{"server": "https://a", "namespace": "vargo-shop-x1", "job": controllers}},
-		"Repository":    {repoServers, text(`argocd_git_fetch_fail_total{repo="https://git"} 1` + "\n"), "", map[string]string{"repo": "https://git", "namespace": "vargo-shop-x1"}},
+		"NearlyLarge":   {controllers, text(sized(cluster, 4<<20-1000)), "", map[string]string{"server": "https://a"}},
+		"Repository":    {repoServers, text(repository), "", map[string]string{"repo": "https://git", "namespace": "vargo-shop-x1"}},
 		"OfAnother":     {controllers, connected(`server="https://a",namespace="vargo-main-x2",job="kube-state-metrics"`), "", map[string]string{"namespace": "vargo-shop-x1", "job": controllers, "exported_namespace": "vargo-main-x2"}},
 		"OfAnHourAgo":   {controllers, text(fmt.Sprintf("argocd_cluster_connection_status{server=\"https://a\"} 1 %d\n", time.Now().Add(-time.Hour).UnixMilli())), "", map[string]string{"server": "https://a"}},
 		"ManyLabels":    {controllers, connected(`server="https://a",` + manyLabels), "", map[string]string{"server": "https://a", "l0": ""}},
@@ -109,7 +115,8 @@ func TestScrapes(t *testing.T) {
 		"LongValue":     {controllers, connected(fmt.Sprintf("server=%q", strings.Repeat("s", 251))), "label_value_length_limit exceeded", nil},
 		"Elsewhere":     {controllers, http.RedirectHandler("http://127.0.0.1/metrics", http.StatusFound).ServeHTTP, "302 Found", nil},
 
-		"LargeOfRepoServer":       {repoServers, text(large), "body size limit exceeded", nil},
+		"LargeOfRepoServer":       {repoServers, text(sized(repository, 512<<10+1000)), "body size limit exceeded", nil},
+		"NearlyLargeOfRepoServer": {repoServers, text(sized(repository, 512<<10-1000)), "", map[string]string{"repo": "https://git"}},
 		"ManySamplesOfRepoServer": {repoServers, text(many("argocd_git_fetch_fail_total", 201)), "sample limit exceeded", nil},
 		"LongValueOfRepoServer":   {repoServers, text("argocd_git_fetch_fail_total{repo=\"" + strings.Repeat("s", 251) + "\"} 1\n"), "label_value_length_limit exceeded", nil},
 
@@ -132,14 +139,15 @@ func TestScrapes(t *testing.T) {
 		server := httptest.NewServer(tc.serves)
 		t.Cleanup(server.Close)
 		instances[name] = strings.TrimPrefix(server.URL, "http://")
-		pod, port := fmt.Sprintf("argocd-application-controller-%d-x-argocd-x-vcluster", i%10), "8082"
+		pod, container, port := fmt.Sprintf("argocd-application-controller-%d-x-argocd-x-vcluster", i%10), "application-controller", "8082"
 		if tc.job == repoServers {
-			pod, port = fmt.Sprintf("argocd-repo-server-%d-x-argocd-x-vcluster", i), "8084"
+			pod, container, port = fmt.Sprintf("argocd-repo-server-6c4f-%05d-x-argocd-x-vcluster", i), "repo-server", "8084"
 		}
 		configs, _ := jobs[tc.job]["static_configs"].([]any)
 		jobs[tc.job]["static_configs"] = append(configs, map[string]any{"targets": []string{instances[name]}, "labels": map[string]any{
 			"__meta_kubernetes_namespace": "vargo-shop-x1", "__meta_kubernetes_pod_name": pod, "__meta_kubernetes_pod_phase": "Running",
-			"__meta_kubernetes_pod_container_port_number": port,
+			"__meta_kubernetes_pod_container_port_number": port, "__meta_kubernetes_pod_container_name": container,
+			"__meta_kubernetes_pod_container_init": "false",
 		}})
 	}
 	api := startPrometheus(t, map[string]any{"scrape_configs": []any{jobs[controllers], jobs[repoServers], jobs[kept]}})

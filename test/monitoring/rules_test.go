@@ -139,7 +139,7 @@ func readFleet(t *testing.T) ruleTest {
 }
 
 // nameless are the alerts that are about no customer.
-var nameless = []string{"VirtualArgoCDNotSeen", "VirtualArgoCDChannelLarge"}
+var nameless = []string{"VirtualArgoCDNotSeen", "VirtualArgoCDChannelLarge", "VirtualArgoCDChannelStalled"}
 
 // namesCustomer holds an alert to naming the customer that it is about, in its summary, and to telling what to do.
 func namesCustomer(t *testing.T, a *alert) {
@@ -149,8 +149,8 @@ func namesCustomer(t *testing.T, a *alert) {
 			t.Errorf("%s: annotation %s is %q", a.rule, name, text)
 		}
 	}
-	// Those that are about a whole fleet name some, by a query. Claims are called shop, main or c.
-	named := []string{"acme/shop", "globex/main", "t0/c"}
+	// Those that are about a whole fleet name some, by a query. Claims are called shop, main or c, and a channel stable.
+	named := []string{"acme/shop", "globex/main", "t0/c", "channel stable"}
 	if l := a.labels.Get("claim"); l != "" {
 		named = []string{a.labels.Get("claim_namespace") + "/" + l}
 	}
@@ -186,7 +186,7 @@ func TestWordsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	// Crossplane's own.
 	words := map[string]bool{}
-	for _, word := range []string{"Ready", "Available", "Creating", "Synced", "ReconcileError", "Responsive", "WatchCircuitOpen", "WatchCircuitClosed"} {
+	for _, word := range []string{"Ready", "Available", "Creating", "Synced", "ReconcileSuccess", "ReconcileError", "Responsive", "WatchCircuitOpen", "WatchCircuitClosed"} {
 		words[word] = true
 	}
 	files, err := filepath.Glob("../../apis/v1alpha1/*.go")

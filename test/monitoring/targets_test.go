@@ -114,39 +114,50 @@ func TestTargets(t *testing.T) {
 		want string
 	}{
 		"Controller": {
-			pod:  pod{"vargo-shop-x1", controller + "-0-x-argocd-x-vcluster", ofArgoCD(controller), controller, "", 8082, "Running"},
-			want: `{container="argocd-application-controller", instance="10.0.0.1:8082", job="virtual-argocd-controllers", namespace="vargo-shop-x1", pod="argocd-application-controller-0-x-argocd-x-vcluster"}`,
+			pod:  pod{"vargo-shop-x1", controller + "-0-x-argocd-x-vcluster", ofArgoCD(controller), "application-controller", "", 8082, "Running", false},
+			want: `{container="application-controller", instance="10.0.0.1:8082", job="virtual-argocd-controllers", namespace="vargo-shop-x1", pod="argocd-application-controller-0-x-argocd-x-vcluster"}`,
 		},
-		"ControllerByUpstreamsChart": {
-			pod:  pod{"vargo-shop-x1", controller + "-1-x-argocd-x-vcluster", ofArgoCD(controller), "application-controller", "metrics", 8082, "Running"},
+		"ControllerWithNamedPort": {
+			pod:  pod{"vargo-shop-x1", controller + "-1-x-argocd-x-vcluster", ofArgoCD(controller), "application-controller", "metrics", 8082, "Running", false},
 			want: `{container="application-controller", instance="10.0.0.1:8082", job="virtual-argocd-controllers", namespace="vargo-shop-x1", pod="argocd-application-controller-1-x-argocd-x-vcluster"}`,
 		},
 		"RepoServer": {
-			pod:  pod{"vargo-shop-x1", repoServer + "-6c4f-abcde-x-argocd-x-vcluster", ofArgoCD(repoServer), repoServer, "", 8084, "Running"},
-			want: `{container="argocd-repo-server", instance="10.0.0.1:8084", job="virtual-argocd-repo-servers", namespace="vargo-shop-x1", pod="argocd-repo-server-6c4f-abcde-x-argocd-x-vcluster"}`,
+			pod:  pod{"vargo-shop-x1", repoServer + "-6c4f-abcde-x-argocd-x-vcluster", ofArgoCD(repoServer), "repo-server", "", 8084, "Running", false},
+			want: `{container="repo-server", instance="10.0.0.1:8084", job="virtual-argocd-repo-servers", namespace="vargo-shop-x1", pod="argocd-repo-server-6c4f-abcde-x-argocd-x-vcluster"}`,
 		},
-		"AnotherPort":             {pod: pod{"vargo-shop-x1", repoServer + "-6c4f-abcde-x-argocd-x-vcluster", ofArgoCD(repoServer), repoServer, "", 8081, "Running"}},
-		"OnceMore":                {pod: pod{"vargo-shop-x1", controller + "-17-x-argocd-x-vcluster", ofArgoCD(controller), "c", "", 8082, "Running"}},
-		"PodThatPretends":         {pod: pod{"vargo-shop-x1", "mine-x-argocd-x-vcluster", ofArgoCD(controller), "c", "metrics", 8082, "Running"}},
-		"PodOfAnotherNamespace":   {pod: pod{"default", controller + "-0-x-argocd-x-vcluster", ofArgoCD(controller), "c", "metrics", 8082, "Running"}},
-		"PodThatPretendsProvider": {pod: pod{"vargo-shop-x1", "p", provider, "package-runtime", "metrics", 8080, "Running"}},
+		"AnotherPort":             {pod: pod{"vargo-shop-x1", repoServer + "-6c4f-abcde-x-argocd-x-vcluster", ofArgoCD(repoServer), "repo-server", "", 8081, "Running", false}},
+		"OnceMore":                {pod: pod{"vargo-shop-x1", controller + "-17-x-argocd-x-vcluster", ofArgoCD(controller), "application-controller", "", 8082, "Running", false}},
+		"PodThatPretends":         {pod: pod{"vargo-shop-x1", "mine-x-argocd-x-vcluster", ofArgoCD(controller), "application-controller", "metrics", 8082, "Running", false}},
+		"PodOfAnotherNamespace":   {pod: pod{"default", controller + "-0-x-argocd-x-vcluster", ofArgoCD(controller), "application-controller", "metrics", 8082, "Running", false}},
+		"PodThatPretendsProvider": {pod: pod{"vargo-shop-x1", "p", provider, "package-runtime", "metrics", 8080, "Running", false}},
 		"PodThatPretendsCrossplane": {
-			pod: pod{"vargo-shop-x1", "crossplane", map[string]string{"app": "crossplane"}, "crossplane", "metrics", 8080, "Running"},
+			pod: pod{"vargo-shop-x1", "crossplane", map[string]string{"app": "crossplane"}, "crossplane", "metrics", 8080, "Running", false},
 		},
-		"PodThatHasEnded": {pod: pod{"vargo-shop-x1", controller + "-0-x-argocd-x-vcluster", ofArgoCD(controller), "c", "", 8082, "Failed"}},
+		"OtherContainer": {pod: pod{"vargo-shop-x1", controller + "-0-x-argocd-x-vcluster", ofArgoCD(controller), "c", "", 8082, "Running", false}},
+		"OtherContainerOfRepoServer": {
+			pod: pod{"vargo-shop-x1", repoServer + "-6c4f-abcde-x-argocd-x-vcluster", ofArgoCD(repoServer), "repo-server-2", "", 8084, "Running", false},
+		},
+		"InitContainer": {pod: pod{"vargo-shop-x1", controller + "-0-x-argocd-x-vcluster", ofArgoCD(controller), "application-controller", "", 8082, "Running", true}},
+		"InitContainerOfRepoServer": {
+			pod: pod{"vargo-shop-x1", repoServer + "-6c4f-abcde-x-argocd-x-vcluster", ofArgoCD(repoServer), "repo-server", "", 8084, "Running", true},
+		},
+		"RepoServerOfNoDeployment": {
+			pod: pod{"vargo-shop-x1", repoServer + "-mine-x-argocd-x-vcluster", ofArgoCD(repoServer), "repo-server", "", 8084, "Running", false},
+		},
+		"PodThatHasEnded": {pod: pod{"vargo-shop-x1", controller + "-0-x-argocd-x-vcluster", ofArgoCD(controller), "application-controller", "", 8082, "Failed", false}},
 		"Crossplane": {
-			pod:  pod{"crossplane-system", "crossplane-0", map[string]string{"app": "crossplane"}, "crossplane", "metrics", 8080, "Running"},
+			pod:  pod{"crossplane-system", "crossplane-0", map[string]string{"app": "crossplane"}, "crossplane", "metrics", 8080, "Running", false},
 			want: `{container="crossplane", instance="10.0.0.1:8080", job="virtual-argocd-crossplane", namespace="crossplane-system", pod="crossplane-0"}`,
 		},
 		"Provider": {
-			pod:  pod{"crossplane-system", "helm", provider, "package-runtime", "metrics", 8080, "Running"},
+			pod:  pod{"crossplane-system", "helm", provider, "package-runtime", "metrics", 8080, "Running", false},
 			want: `{container="package-runtime", instance="10.0.0.1:8080", job="virtual-argocd-providers", namespace="crossplane-system", pod="helm", provider="crossplane-contrib-provider-helm"}`,
 		},
 		"Function": {
-			pod:  pod{"crossplane-system", "fn", map[string]string{"pkg.crossplane.io/function": "virtual-argocd-function-virtual-argocd"}, "package-runtime", "metrics", 8080, "Running"},
+			pod:  pod{"crossplane-system", "fn", map[string]string{"pkg.crossplane.io/function": "virtual-argocd-function-virtual-argocd"}, "package-runtime", "metrics", 8080, "Running", false},
 			want: `{container="package-runtime", instance="10.0.0.1:8080", job="virtual-argocd-function", namespace="crossplane-system", pod="fn"}`,
 		},
-		"OtherFunction": {pod: pod{"crossplane-system", "fn", map[string]string{"pkg.crossplane.io/function": "function-auto-ready"}, "package-runtime", "metrics", 8080, "Running"}},
+		"OtherFunction": {pod: pod{"crossplane-system", "fn", map[string]string{"pkg.crossplane.io/function": "function-auto-ready"}, "package-runtime", "metrics", 8080, "Running", false}},
 	}
 	for kind, jobs := range map[string]map[string]scrape{"PodMonitors": podMonitors(t), "ScrapeConfigs": scrapeConfigs(t)} {
 		for name, tc := range cases {
@@ -154,7 +165,7 @@ func TestTargets(t *testing.T) {
 				t.Parallel()
 				var got []string
 				for _, job := range jobs {
-					if target := job.target(t, tc.pod); target != "" {
+					if target := job.target(t, tc.pod, "10.0.0.1"); target != "" {
 						got = append(got, target)
 					}
 				}
@@ -162,6 +173,51 @@ func TestTargets(t *testing.T) {
 					t.Errorf("got  %s\nwant %s", g, tc.want)
 				}
 			})
+		}
+	}
+}
+
+// TestTargetsOfATenant counts the targets of a tenant that fills its pods with containers: 64 in each, which is as many as
+// tenants.yaml allows, each with the ports of a controller and of a repository server, and as many init containers.
+func TestTargetsOfATenant(t *testing.T) {
+	t.Parallel()
+	const quota = 60
+	var ports []pod
+	add := func(app, name string) {
+		p := pod{namespace: "vargo-shop-x1", name: name + "-x-argocd-x-vcluster", phase: "Running",
+			labels: map[string]string{"app.kubernetes.io/name": app, "vcluster.loft.sh/namespace": "argocd"}}
+		for i := range 64 {
+			for _, init := range []bool{false, true} {
+				// Names of the containers of a pod are unique, those of init containers, too.
+				p.container, p.init = fmt.Sprint("c", i), init
+				if names := []string{"application-controller", "repo-server"}; i < len(names) && !init {
+					p.container = names[i]
+				}
+				for _, p.number = range []int{8082, 8084} {
+					// A port may be there twice, with two names.
+					for _, p.port = range []string{"", "metrics"} {
+						ports = append(ports, p)
+					}
+				}
+			}
+		}
+	}
+	for i := range quota {
+		add("argocd-application-controller", fmt.Sprint("argocd-application-controller-", i))
+		add("argocd-repo-server", fmt.Sprintf("argocd-repo-server-6c4f-%05d", i))
+	}
+	for kind, jobs := range map[string]map[string]scrape{"PodMonitors": podMonitors(t), "ScrapeConfigs": scrapeConfigs(t)} {
+		for name, most := range map[string]int{"virtual-argocd-controllers": 10, "virtual-argocd-repo-servers": quota} {
+			// Prometheus scrapes targets with the same labels and the same address once.
+			targets := map[string]bool{}
+			for i, p := range ports {
+				if target := jobs[name].target(t, p, fmt.Sprint("10.0.0.", i/(2*64*4))); target != "" {
+					targets[target] = true
+				}
+			}
+			if len(targets) != most {
+				t.Errorf("%s: %s: want %d targets, got %d", kind, name, most, len(targets))
+			}
 		}
 	}
 }
@@ -224,10 +280,11 @@ type pod struct {
 	container, port string
 	number          int
 	phase           string
+	init            bool
 }
 
-// target returns the labels of the target that a pod becomes, or nothing.
-func (s scrape) target(t *testing.T, p pod) string {
+// target returns the labels of the target that a pod with an address becomes, or nothing.
+func (s scrape) target(t *testing.T, p pod, ip string) string {
 	t.Helper()
 	selector, err := kubelabels.Parse(s.Selector)
 	if err != nil {
@@ -236,11 +293,11 @@ func (s scrape) target(t *testing.T, p pod) string {
 	if !selector.Matches(kubelabels.Set(p.labels)) || len(s.Namespaces) > 0 && !slices.Contains(s.Namespaces, p.namespace) {
 		return ""
 	}
-	address := fmt.Sprintf("10.0.0.1:%d", p.number)
+	address := fmt.Sprintf("%s:%d", ip, p.number)
 	b := labels.NewBuilder(labels.FromStrings("__address__", address, "job", s.Job,
 		"__meta_kubernetes_namespace", p.namespace, "__meta_kubernetes_pod_name", p.name, "__meta_kubernetes_pod_phase", p.phase,
 		"__meta_kubernetes_pod_container_name", p.container, "__meta_kubernetes_pod_container_port_name", p.port,
-		"__meta_kubernetes_pod_container_port_number", strconv.Itoa(p.number)))
+		"__meta_kubernetes_pod_container_port_number", strconv.Itoa(p.number), "__meta_kubernetes_pod_container_init", strconv.FormatBool(p.init)))
 	notInName := regexp.MustCompile(`[^a-zA-Z0-9_]`)
 	for key, value := range p.labels {
 		b.Set("__meta_kubernetes_pod_label_"+notInName.ReplaceAllString(key, "_"), value)

@@ -12,6 +12,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/versions"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -177,12 +178,20 @@ func healthOf(w tenant.Workload, is proxy.Workload) health {
 	return h
 }
 
-// RunningVersion is the version of Argo CD that its API server runs: the tag of
-// its image, once the workload is available. An image named by digest alone has
-// none to tell.
-func RunningVersion(t tenant.Tenant) string {
-	_, tag := host.SplitImage(server(t).image)
-	return tag
+// longestVersion is the length of the longest tag that RunningVersion returns, in bytes.
+const longestVersion = 32
+
+// RunningVersion returns the version of Argo CD that its API server runs: the tag of its
+// image. It reports false while the workload isn't available. The virtual API server may
+// tell of any image, and the version is a label of metrics: it is "" for a tag that isn't a
+// short version such as v3.2.6.
+func RunningVersion(t tenant.Tenant) (string, bool) {
+	image := server(t).image
+	_, tag := host.SplitImage(image)
+	if len(tag) > longestVersion || versions.Parse(tag) == nil {
+		tag = ""
+	}
+	return tag, image != ""
 }
 
 // server returns the health of Argo CD's API server.

@@ -82,6 +82,47 @@ func TestOldSummary(t *testing.T) {
 }
 
 // observed is a tenant of which the summary of workloads is seen.
+// TestRunningVersion: only a short version leaves a virtual cluster.
+func TestRunningVersion(t *testing.T) {
+	server := tenant.Workload{Component: "server", Kind: deployment, Name: "argocd-server"}
+	for image, want := range map[string]string{
+		"quay.io/argoproj/argocd:v3.2.6":                                 "v3.2.6",
+		"10.0.0.1:5000/argoproj/argocd:3.2.6-acme.1":                     "3.2.6-acme.1",
+		"quay.io/argoproj/argocd:v3.2.6@sha256:0123":                     "v3.2.6",
+		"quay.io/argoproj/argocd@sha256:0123":                            "",
+		"quay.io/argoproj/argocd:latest":                                 "",
+		"quay.io/argoproj/argocd:v3":                                     "",
+		"quay.io/argoproj/argocd:v3.2.6 ALL TENANTS ARE BROKEN":          "",
+		"quay.io/argoproj/argocd:v3.2.6\nx":                              "",
+		"quay.io/argoproj/argocd:v3.2.6-" + strings.Repeat("a", 25):      "v3.2.6-" + strings.Repeat("a", 25),
+		"quay.io/argoproj/argocd:v3.2.6-" + strings.Repeat("a", 26):      "",
+		"quay.io/argoproj/argocd:v3.2.6-call-555-0100-to-have-it-mended": "",
+	} {
+		for _, available := range []bool{true, false} {
+			workloads, err := json.Marshal([]proxy.Workload{{Kind: server.Kind, Name: server.Name, Replicas: 1, Available: available, Images: map[string]string{"server": image}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := structpb.NewStruct(map[string]any{"status": map[string]any{"atProvider": map[string]any{"manifest": map[string]any{
+				"metadata": map[string]any{"name": proxy.SummaryName([]proxy.Workload{{Kind: server.Kind, Name: server.Name}})},
+				"data":     map[string]any{proxy.SummaryWorkloads: string(workloads)},
+			}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			of := tenant.Tenant{Decision: &tenant.Decision{Workloads: []tenant.Workload{server}}}
+			of.Observed = observed(s)
+			wanted := want
+			if !available {
+				wanted = ""
+			}
+			if got, known := RunningVersion(of); got != wanted || known != available {
+				t.Errorf("%q, available %t: want %q, got %q, known %t", image, available, wanted, got, known)
+			}
+		}
+	}
+}
+
 func observed(s *structpb.Struct) tenant.Observed {
 	return tenant.Observed{Composed: map[string]wire.Composed{tenant.Workloads: {Struct: wire.Of(s)}}}
 }

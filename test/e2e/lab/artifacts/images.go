@@ -56,6 +56,7 @@ func (k *kit) monitoring() []recipe {
 		static(VictoriaMetricsImage(), k.binary("victoria-metrics"), "/victoria-metrics-prod"),
 		static(VMAlertImage(), k.binary("vmalert"), "/vmalert-prod"),
 		static(KubeStateMetricsImage(), k.binary("kube-state-metrics"), "/kube-state-metrics"),
+		static(PageImage, k.own("page", pageSource), "/page"),
 	}
 }
 
@@ -66,7 +67,7 @@ func (k *kit) node() []recipe {
 	policies.Config.User = "0:0"
 	return []recipe{
 		policies,
-		static(PauseImage, k.pause(), "/pause"),
+		static(PauseImage, k.own("pause", pauseSource), "/pause"),
 		static(NodeDNSImage, k.binary("coredns"), "/coredns"),
 	}
 }

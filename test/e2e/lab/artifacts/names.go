@@ -40,6 +40,9 @@ func VMAlertImage() string {
 	return "docker.io/victoriametrics/vmalert:" + toolchain.Version("vmalert")
 }
 
+// PageImage serves the page that shows the fleet.
+const PageImage = "docker.io/virtual-argocd/page:1"
+
 // KubeStateMetricsImage makes metrics of Kubernetes' objects.
 func KubeStateMetricsImage() string {
 	return "registry.k8s.io/kube-state-metrics/kube-state-metrics:" + toolchain.Version("kube-state-metrics")

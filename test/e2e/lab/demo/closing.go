@@ -54,8 +54,9 @@ To clean up:
 
 To see all tenants, as the platform does:
 
-  {{ .Monitoring }}/vmui/#/dashboards     # the fleet, in the web interface of the metrics
-  {{ .Monitoring }}/vmalert/groups        # the rules, and the alerts that fire
+  {{ .Monitoring }}                 # the fleet
+  {{ .Monitoring }}/vmalert/groups  # the rules, and the alerts that fire
+  {{ .Monitoring }}/vmui            # the metrics
   Grafana shows more: add {{ .Monitoring }} as a Prometheus datasource, and import examples/monitoring/dashboards.
 {{- end }}
 {{- if .Ways }}

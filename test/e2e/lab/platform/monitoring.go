@@ -11,7 +11,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"text/template"
 	"time"
 
@@ -28,6 +27,11 @@ import (
 //go:embed monitoring.yaml
 var monitoringManifests string
 
+// monitoringPage draws the fleet's dashboard for those who have no Grafana.
+//
+//go:embed page.html
+var monitoringPage string
+
 const (
 	// MonitoringNamespace is where what monitors tenants runs.
 	MonitoringNamespace = "monitoring"
@@ -42,7 +46,7 @@ const (
 )
 
 // InstallMonitoring runs the files of examples/monitoring in a cluster whose registry has the images, and returns the
-// address of the metrics' API and web interface. change, if set, is given each of these files by its name, and returns
+// address of a page that shows the fleet, and below it of the metrics' API and web interface. change, if set, is given each of these files by its name, and returns
 // what is used in its place.
 func InstallMonitoring(ctx context.Context, c client.Client, root string, change func(name, content string) string, note func(string)) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, monitoringStarts)
@@ -64,7 +68,7 @@ func InstallMonitoring(ctx context.Context, c client.Client, root string, change
 	if err := c.Get(ctx, client.ObjectKey{Namespace: MonitoringNamespace, Name: "prometheus"}, service); err != nil {
 		return "", fmt.Errorf("cannot get the Service of the metrics: %w", err)
 	}
-	return fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, service.Spec.Ports[0].Port), nil
+	return "http://" + service.Spec.ClusterIP, nil
 }
 
 // RemoveMonitoring takes away what InstallMonitoring has installed.
@@ -117,10 +121,6 @@ func monitoringObjects(root string, change func(name, content string) string) ([
 	if err != nil {
 		return nil, err
 	}
-	page, err := pageOf(fleet)
-	if err != nil {
-		return nil, err
-	}
 	sum, err := json.Marshal(files)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func monitoringObjects(root string, change func(name, content string) string) ([
 	}
 	var out bytes.Buffer
 	if err := t.Execute(&out, map[string]string{
-		"KubeStateMetrics": artifacts.KubeStateMetricsImage(), "VictoriaMetrics": artifacts.VictoriaMetricsImage(), "VMAlert": artifacts.VMAlertImage(),
+		"KubeStateMetrics": artifacts.KubeStateMetricsImage(), "VictoriaMetrics": artifacts.VictoriaMetricsImage(), "VMAlert": artifacts.VMAlertImage(), "Page": artifacts.PageImage,
 		// The programs read their files when they start.
 		"Files": fmt.Sprintf("%x", sha256.Sum256(sum))[:16],
 	}); err != nil {
@@ -145,7 +145,7 @@ func monitoringObjects(root string, change func(name, content string) string) ([
 	if err != nil {
 		return nil, err
 	}
-	configs := []*unstructured.Unstructured{configMap("files", files), configMap("dashboards", map[string]string{"fleet.json": page})}
+	configs := []*unstructured.Unstructured{configMap("files", files), configMap("page", map[string]string{"index.html": monitoringPage, "fleet.json": string(fleet)})}
 	return slices.Concat(own[:1], configs, examples, own[1:]), nil
 }
 
@@ -161,7 +161,7 @@ func boundTenants(data []byte) (string, error) {
 	}
 	for _, job := range jobs[:2] {
 		if job, ok := job.(map[string]any); ok {
-			job["series_limit"], job["max_scrape_size"] = 5000, "8MB"
+			job["series_limit"], job["max_scrape_size"] = 5000, job["body_size_limit"]
 		}
 	}
 	out, err := yaml.Marshal(file)
@@ -186,79 +186,4 @@ func configMap(name string, data map[string]string) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": MonitoringNamespace, "name": name}, "data": content,
 	}}
-}
-
-// A page of VictoriaMetrics' web interface, which draws graphs alone.
-type page struct {
-	Title string    `json:"title"`
-	Rows  []pageRow `json:"rows"`
-}
-
-type pageRow struct {
-	Title  string      `json:"title"`
-	Panels []pageGraph `json:"panels"`
-}
-
-type pageGraph struct {
-	Title       string   `json:"title"`
-	Description string   `json:"description"`
-	Expr        []string `json:"expr"`
-	Alias       []string `json:"alias"`
-	ShowLegend  bool     `json:"showLegend"`
-	Width       int      `json:"width"`
-}
-
-// chosen puts what the page shows in place of what people choose in Grafana.
-var chosen = strings.NewReplacer("$plan", ".*", "$channel", ".*", "$version", ".*", "$__rate_interval", "5m", "$__range_s", "86400", "$__range", "1d")
-
-// grafana has what a page shows of a dashboard for Grafana.
-type grafana struct {
-	Title  string         `json:"title"`
-	Panels []grafanaPanel `json:"panels"`
-}
-
-type grafanaPanel struct {
-	Type, Title, Description string
-	GridPos                  struct{ W int }
-	Targets                  []struct{ Expr, LegendFormat string }
-}
-
-// pageOf makes a page of a dashboard for Grafana, for those who have none. Figures beside each other become one graph, and
-// tables are left out.
-func pageOf(dashboard []byte) (string, error) {
-	var d grafana
-	if err := json.Unmarshal(dashboard, &d); err != nil {
-		return "", err
-	}
-	p := page{Title: d.Title}
-	var before string
-	for _, panel := range d.Panels {
-		switch {
-		case panel.Type == "row":
-			p.Rows = append(p.Rows, pageRow{Title: panel.Title})
-		case len(p.Rows) == 0 || len(panel.Targets) == 0:
-			return "", fmt.Errorf("panel %q is in no row, or has no query", panel.Title)
-		case panel.Type == "stat":
-			row := &p.Rows[len(p.Rows)-1]
-			if before != panel.Type {
-				row.Panels = append(row.Panels, pageGraph{Title: row.Title, ShowLegend: true, Width: 6})
-			}
-			row.Panels[len(row.Panels)-1].add(panel.Targets[0].Expr, panel.Title)
-		case panel.Type != "table":
-			row := &p.Rows[len(p.Rows)-1]
-			g := pageGraph{Title: panel.Title, Description: panel.Description, ShowLegend: true, Width: panel.GridPos.W / 2}
-			for _, target := range panel.Targets {
-				g.add(target.Expr, target.LegendFormat)
-			}
-			row.Panels = append(row.Panels, g)
-		}
-		before = panel.Type
-	}
-	out, err := json.Marshal(p)
-	return string(out), err
-}
-
-// add draws what a query finds, with the name that its lines have.
-func (g *pageGraph) add(expr, name string) {
-	g.Expr, g.Alias = append(g.Expr, chosen.Replace(expr)), append(g.Alias, name)
 }

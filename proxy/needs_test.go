@@ -432,7 +432,7 @@ func TestHooks(t *testing.T) {
 		return e.Object.(*batchv1.Job), nil
 	}
 	for name, watches := range map[string]http.HandlerFunc{
-		"InitialEvents": func(w http.ResponseWriter, r *http.Request) {
+		"InitialEvents": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = fmt.Fprintln(w, `{"type":"ADDED","object":`+job("hook", "")+`}`)
 			_, _ = fmt.Fprintln(w, `{"type":"BOOKMARK","object":{"apiVersion":"batch/v1","kind":"Job","metadata":{"resourceVersion":"8","annotations":{"k8s.io/initial-events-end":"true"}}}}`)
 			_, _ = fmt.Fprintln(w, `{"type":"MODIFIED","object":`+job("hook", complete)+`}`)

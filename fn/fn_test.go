@@ -107,7 +107,9 @@ func TestVersionOfArgoCD(t *testing.T) {
 		{"quay.io/argoproj/argocd:no-version", true, ""},
 		{"quay.io/argoproj/argocd:v3.4.6", true, "v3.4.6"},
 	} {
-		e.setWorkload("argocd-server", func(w *proxy.Workload) { w.Available, w.Images = step.available, map[string]string{"server": step.image} })
+		e.setWorkload("argocd-server", func(w *proxy.Workload) {
+			w.Available, w.Images = step.available, map[string]string{"server": step.image}
+		})
 		e.reconcile()
 		if got := e.status("argocd", "version"); got != step.want {
 			t.Errorf("%+v: got %q", step, got)

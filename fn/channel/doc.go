@@ -17,8 +17,8 @@
 // rollout.first selects. It says how many tenants may have the offer, not which: others
 // overtake a tenant that waits for its window or is frozen. While a tenant that
 // rollout.first selects lacks the offer or is updating, no other tenant begins, unless the
-// selected one is frozen or didn't begin. Whoever writes a claim may have it selected and keep it
-// from its update, so the others wait for at most eight days. Time in which the channel is
+// selected one is frozen or didn't begin. Whoever writes a claim may have it selected and keep
+// it from its update, so the others wait for at most eight days. Time in which the channel is
 // paused or halted doesn't count.
 //
 // A step is over when as many tenants have the offer as it allows, none is updating, and the
@@ -71,10 +71,11 @@
 // another offer.
 //
 // The same holds for an edit that restores an earlier offer. Tenants that the last offer broke
-// are admitted first, at most haltAfter.degraded of each customer. If such a tenant becomes Ready
-// before it accepts the offer, it still counts as one that wasn't Ready before. An offer lowers no version that runs, except one of argo-cd that hasn't
-// proved itself on the tenant (Record.Unproved). If a tenant keeps a higher version, trouble
-// with that isn't attributed to the earlier offer.
+// are admitted first, at most haltAfter.degraded of each customer. If such a tenant becomes
+// Ready before it accepts the offer, it still counts as one that wasn't Ready before. An offer
+// lowers no version that runs, except one of argo-cd that hasn't proved itself on the tenant
+// (Record.Unproved). If a tenant keeps a higher version, trouble with that isn't attributed to
+// the earlier offer.
 //
 // # Tenants that come and go
 //

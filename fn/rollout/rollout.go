@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
@@ -146,14 +147,13 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 	s.Held = s.Unaffected && !slices.Equal(now.VersionsHeld, then.VersionsHeld)
 	v := p.Gate(m.Gate.Admission).Decide(channel.Facts{Accepted: has, Unaffected: s.Unaffected, Schedule: s.Schedule}, m.Now)
 	s.Message, s.Again = v.Message, v.Again
-	if v.Offer != p.Digest {
+	if impossible := now != nil && then == nil; impossible || v.Offer != p.Digest {
 		s.Message += changes(now, then)
-		return keep
-	}
-	if now != nil && then == nil {
-		// A bad offer must not harm the tenant.
-		_, err := m.Decide(offered)
-		s.Message = "can't use the offer: " + err.Error()
+		if impossible {
+			// A bad offer must not harm the tenant.
+			_, err := m.Decide(offered)
+			s.Message = strings.TrimPrefix(s.Message+"; can't use the offer: "+err.Error(), "; ")
+		}
 		return keep
 	}
 	s.Took, s.UpdateAvailable, s.Waits = true, false, false

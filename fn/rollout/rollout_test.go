@@ -125,14 +125,15 @@ func TestNext(t *testing.T) {
 		"OtherContent": {"An offer with the same content isn't kept apart.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(planEdited, nil), with(in("stable"), func(a *tenant.Accepted) {
 			a.Offer = tenant.Offer{Channel: "stable", Digest: planEdited.Digest, ChannelOffer: planEdited.Offer}
 		}), ""},
-		"OwnChange":   {"A claim that names the version now has all that is offered.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), version("3.0.0")), gate(first, nil), with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1")), ""},
-		"Enters":      {"A tenant that had no channel keeps what it has.", new(with()), with(in("stable")), gate(one, nil), with(in("stable")), "waits for its turn"},
-		"Leaves":      {"One that leaves its channel has changed that itself.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(window(closed)), tenant.Gate{}, with(window(closed)), ""},
-		"Deleted":     {"Without the channel that it had a tenant keeps what it has.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0"), version("3.0.0")), tenant.Gate{Name: "stable", Problem: "channel stable doesn't exist"}, with(in("stable"), offer("2.0.1"), version("3.0.0")), "doesn't exist"},
-		"PlanUnseen":  {"A plan's edit that the channel hasn't seen waits.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the plan"},
-		"InputUnseen": {"So does the input's.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0")), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the function's input"},
-		"PlanWaits":   {"One that it has seen waits for its turn.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(planEdited, nil), with(in("stable"), offer("2.0.1")), "waits for its turn"},
-		"Impossible":  {"What a tenant can't have doesn't harm it.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(bad, admission(bad)), with(in("stable"), offer("2.0.1")), "can't use the offer: channel stable: spec.offer.argocd.chartVersion: bad"},
+		"OwnChange":     {"A claim that names the version now has all that is offered.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), version("3.0.0")), gate(first, nil), with(in("stable"), offer("2.0.2"), version("3.0.0"), since("2.0.1")), ""},
+		"Enters":        {"A tenant that had no channel keeps what it has.", new(with()), with(in("stable")), gate(one, nil), with(in("stable")), "waits for its turn"},
+		"Leaves":        {"One that leaves its channel has changed that itself.", new(with(in("stable"), offer("2.0.1"), window(closed))), with(window(closed)), tenant.Gate{}, with(window(closed)), ""},
+		"Deleted":       {"Without the channel that it had a tenant keeps what it has.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0"), version("3.0.0")), tenant.Gate{Name: "stable", Problem: "channel stable doesn't exist"}, with(in("stable"), offer("2.0.1"), version("3.0.0")), "doesn't exist"},
+		"PlanUnseen":    {"A plan's edit that the channel hasn't seen waits.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the plan"},
+		"InputUnseen":   {"So does the input's.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), input("1.1.0")), gate(one, nil), with(in("stable"), offer("2.0.1")), "waits until channel stable offers the change of the function's input"},
+		"PlanWaits":     {"One that it has seen waits for its turn.", new(with(in("stable"), offer("2.0.1"))), with(in("stable"), plans(1)), gate(planEdited, nil), with(in("stable"), offer("2.0.1")), "waits for its turn"},
+		"Impossible":    {"What a tenant can't have doesn't harm it.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(bad, admission(bad)), with(in("stable"), offer("2.0.1")), "can't use the offer: channel stable: spec.offer.argocd.chartVersion: bad"},
+		"ImpossibleYet": {"It is said before its turn, too.", new(with(in("stable"), offer("2.0.1"))), with(in("stable")), gate(bad, nil), with(in("stable"), offer("2.0.1")), "waits for its turn; can't use the offer: channel stable: spec.offer.argocd.chartVersion: bad"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, s := Next(tc.was, tc.asked, Moment{Now: testNow, Gate: tc.gate, Decide: decide})

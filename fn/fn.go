@@ -31,7 +31,7 @@ const (
 	// ttlAtRest is the ttl of a tenant that is ready, where Crossplane watches all that the
 	// function reads: nothing about such a tenant depends on the time. It is long, because
 	// Crossplane applies every composed resource each time it calls the function.
-	ttlAtRest = 15 * time.Minute
+	ttlAtRest = 20 * time.Minute
 )
 
 // Function composes one tenant from one VirtualArgoCD, and what a channel tells its tenants

@@ -126,7 +126,7 @@ func (u *upgradeOfAll) back(ctx context.Context, t *testing.T, _ *envconf.Config
 // settle waits until everything was looked at, and fails when a claim is refused meanwhile. In the end the tenants are Ready.
 func (u *upgradeOfAll) settle(ctx context.Context, t *testing.T) {
 	t.Helper()
-	// Crossplane leaves tenants at rest alone for a quarter of an hour, whatever function there is.
+	// Crossplane leaves tenants at rest alone for 20 minutes, whatever function there is.
 	for _, l := range u.lives() {
 		xr, err := l.XR(ctx)
 		if err != nil {

@@ -30,7 +30,7 @@ const (
 	// how much of those counts depends on what else the node runs. Measured: 470 to 485, and 500 to 610 with files.
 	smallMemory = 520
 	// quiet is as long as Crossplane leaves a tenant alone at most, so that what it does then is in it.
-	quiet = 17 * time.Minute
+	quiet = 22 * time.Minute
 )
 
 // atRest are two tenants that nobody changes: one of the plan that claims have by default, and one of the plan small.

@@ -11,8 +11,8 @@ const (
 	ReconcilesEvery = 10 * time.Minute
 )
 
-// TellsFrom is how long tenants have to rest before their costs say something. Crossplane reconciles a tenant at rest about every 15
-// minutes, so within less time it may reconcile none of them, or all.
+// TellsFrom is how long tenants have to rest before their costs say something. Crossplane reconciles a tenant at rest about every 20
+// minutes, so within much less time it may reconcile none of them, or all.
 const TellsFrom = 15 * time.Minute
 
 // A Rest is what tenants have cost while nothing about them changed.

@@ -40,8 +40,9 @@ var (
 	planKinds = planKind.GroupVersion().WithResource("environmentconfigs")
 )
 
-// acceptedWithin is how long a step is retried until an API server that is disturbed accepts it.
-const acceptedWithin = 2 * time.Minute
+// acceptedWithin is how long a step is retried until an API server that is disturbed accepts it. To create a claim again, the one that was
+// deleted must be gone first.
+const acceptedWithin = 5 * time.Minute
 
 // stoppedWithin is how long stopping a workload is retried, which may not exist yet.
 const stoppedWithin = 10 * time.Second

@@ -118,9 +118,13 @@ func (v virtualObjects) server(id string, is installed) (available bool, why str
 	const broken = `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
 	has := is.fault != "" && v.Faults.HasAt(is.fault, id, is.version)
 	switch {
-	case is.fault == UpgradeRefused, is.status == release.StatusDeployed && !(has && is.fault == UpgradeDegrades):
+	case is.fault == UpgradeRefused:
 		return true, ""
-	case is.status == release.StatusDeployed, is.status == release.StatusFailed, has && is.fault == UpgradeFails:
+	case is.status == release.StatusDeployed && has && is.fault == UpgradeDegrades:
+		return false, broken
+	case is.status == release.StatusDeployed:
+		return true, ""
+	case is.status == release.StatusFailed, has && is.fault == UpgradeFails:
 		return false, broken
 	}
 	// Helm waits for the change.

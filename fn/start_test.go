@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -155,10 +156,6 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 	}
 	// It comes up, and provider-helm has read the password before the API server made another: that of the API server of the first
 	// installation, which is still to be seen, too. By then provider-helm has forgotten that it had failed.
-	since := func() string {
-		details := e.observed(tenant.ArgoCDRelease).GetFields()["spec"].GetStructValue().GetFields()["connectionDetails"].GetListValue().GetValues()
-		return details[0].GetStructValue().GetFields()["uid"].GetStringValue()
-	}
 	waiting := func(when string) {
 		t.Helper()
 		e.reconcile()
@@ -170,15 +167,15 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 	e.req.GetObserved().GetResources()[tenant.ArgoCDRelease].ConnectionDetails = map[string][]byte{"password": []byte("of the first API server")}
 	delete(e.observed(tenant.ArgoCDRelease).Fields["status"].GetStructValue().Fields, "failed")
 	e.reconcile()
-	if is := since(); is != "" || wait() {
+	if is := e.readSince(); is != "" || wait() {
 		t.Errorf("no API server is available: provider-helm is to read its password: %q; Helm waits again: %t", is, wait())
 	}
 	e.setReplicas(server, 1)
 	waiting("the first API server is seen")
-	first := since()
+	first := e.readSince()
 	e.setWorkload(server, func(w *proxy.Workload) { w.UID = "another" })
 	waiting("the second API server is seen")
-	if second := since(); first == "" || second == first {
+	if second := e.readSince(); first == "" || second == first {
 		t.Errorf("nothing has provider-helm read the password of the second API server: %q, then %q", first, second)
 	}
 	e.rolling(tenant.ArgoCDRelease)
@@ -196,5 +193,65 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 	e.reconcile()
 	if !wait() || field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider").GetFields()["waitTimeout"].GetStringValue() != "5m0s" {
 		t.Error("Helm doesn't wait for changes of an Argo CD that was up")
+	}
+}
+
+// readSince is by what provider-helm sees that the admin's password is to be read again.
+func (e *engine) readSince() string {
+	details := field(e.observed(tenant.ArgoCDRelease), "spec").GetFields()["connectionDetails"].GetListValue().GetValues()
+	return details[0].GetStructValue().GetFields()["uid"].GetStringValue()
+}
+
+// TestUpdatedBeforeThePassword: provider-helm reads no password when it upgrades a Release, and observes it again ten minutes later,
+// unless it changes.
+func TestUpdatedBeforeThePassword(t *testing.T) {
+	for name, takenBack := range map[string]bool{"FirstInstallation": false, "TakenBack": true} {
+		t.Run(name, func(t *testing.T) {
+			e := starting(t, `{}`)
+			for range 4 {
+				if !e.has(tenant.ArgoCDRelease) {
+					e.heal()
+					e.reconcile()
+				}
+			}
+			e.created(tenant.ArgoCDRelease, 25*time.Second)
+			e.reconcile()
+			r := e.req.GetObserved().GetResources()[tenant.ArgoCDRelease]
+			setCondition(r.GetResource(), "Synced", "True", "ReconcileSuccess", "")
+			if takenBack {
+				setStatus(r.GetResource(), `{"state":"failed"}`)
+				r.GetResource().Fields["status"].GetStructValue().Fields["failed"] = structpb.NewNumberValue(1)
+				e.reconcile()
+				r = e.req.GetObserved().GetResources()[tenant.ArgoCDRelease]
+				r.ConnectionDetails = map[string][]byte{"password": []byte("of the first API server")}
+				delete(r.GetResource().Fields["status"].GetStructValue().Fields, "failed")
+			}
+			setCondition(e.observed(tenant.Workloads), "Synced", "True", "ReconcileSuccess", "")
+			e.setReplicas("argocd-server", 1)
+			revision := func(n int) string {
+				setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "True", "ReconcileSuccess", "")
+				setStatus(e.observed(tenant.ArgoCDRelease), fmt.Sprintf(`{"state":"deployed","version":"10.1.1","revision":%d}`, n))
+				e.reconcile()
+				if c := e.condition("ArgoCDReady"); c.GetReason() != v1alpha1.ReasonWaitingForPassword {
+					t.Errorf("revision %d: nobody has read the password, and the condition says %v", n, c)
+				}
+				return e.readSince()
+			}
+			first := revision(1)
+			e.rolling(tenant.ArgoCDRelease)
+			e.spec(`{"argocd":{"values":{"server":{"replicas":2}}}}`)
+			e.reconcile()
+			if second := revision(2); first == "" || second == first {
+				t.Errorf("nothing has provider-helm read the password after an upgrade: %q, then %q", first, second)
+			}
+			e.heal()
+			for range 2 {
+				e.reconcile()
+				e.heal()
+			}
+			if e.reconcile(); e.status("phase") != "Ready" {
+				t.Errorf("everything runs, and the claim says %s: %s", e.status("phase"), e.status("message"))
+			}
+		})
 	}
 }

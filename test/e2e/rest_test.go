@@ -29,8 +29,6 @@ const (
 	// smallMemory is how many MiB of memory a tenant of the plan small may take, without the files that the kernel caches for it:
 	// how much of those counts depends on what else the node runs. Measured: 470 to 485, and 500 to 610 with files.
 	smallMemory = 520
-	// quiet is as long as Crossplane leaves a tenant alone at most, so that what it does then is in it.
-	quiet = 22 * time.Minute
 )
 
 // atRest are two tenants that nobody changes: one of the plan that claims have by default, and one of the plan small.
@@ -43,7 +41,7 @@ type atRest struct {
 // TestAtRest is about what a Ready tenant costs, and what is seen of it all the same. It runs on an embedded cluster of its
 // own, since it counts the requests of the whole cluster.
 func TestAtRest(t *testing.T) {
-	onlyOn(t, "rest", "THIS COUNTS EVERYBODY'S REQUESTS FOR A QUARTER OF AN HOUR")
+	onlyOn(t, "rest", "THIS COUNTS EVERYBODY'S REQUESTS FOR 22 MINUTES")
 	r := &atRest{}
 	testenv.Test(t, features.New("at rest").
 		Setup(r.create).
@@ -79,7 +77,7 @@ func (r *atRest) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 
 func (r *atRest) costsLittle(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	before, reconciled, start := apiServer(ctx, t), tenantReconciles(ctx, t), time.Now()
-	time.Sleep(quiet)
+	time.Sleep(figures.TellsFrom)
 	rest := figures.Rest{Tenants: len(r.lives), Took: time.Since(start)}
 	rest.Writes, rest.Reconciles = apiServer(ctx, t).Since(before).Writes, tenantReconciles(ctx, t)-reconciled
 	for _, what := range slices.Sorted(maps.Keys(rest.Writes)) {

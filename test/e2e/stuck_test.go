@@ -33,8 +33,8 @@ const (
 	stuckGoneWithin = time.Minute
 	healedWithin    = 2 * time.Minute
 
-	// saidWithin is how long a claim may take to say what it lacks: half a minute, and some more beside other tests.
-	saidWithin = 45 * time.Second
+	// saidWithin is how long a claim may take to say what it lacks: half a minute, and as much again beside other tests.
+	saidWithin = time.Minute
 )
 
 // saidSoon holds a claim to the time in which it says what it lacks.

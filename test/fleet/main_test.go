@@ -4,7 +4,7 @@
 // the product's packages are real; package provider simulates both providers.
 //
 //	make fleet               30 tenants, which are left alone for a minute
-//	make fleet TENANTS=1000 QUIET=15m
+//	make fleet TENANTS=1000 QUIET=22m
 //	make fleet TENANTS=1000 RUN=TestChannel
 package fleet
 

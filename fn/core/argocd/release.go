@@ -52,9 +52,9 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 
 // waits sets how long Helm waits for Argo CD. In the first installation it notices sooner than
 // provider-kubernetes that Argo CD is up. If that takes longer than FirstWait, something is missing
-// that may take long to come, and the next attempt doesn't wait. A change of these fields rolls the
-// Release out again: so they stay until the chart or its values change, for which credentials
-// don't count.
+// that may take long to come, and no attempt waits until the tenant is Ready. A change of these
+// fields rolls the Release out again: so they stay until the chart or its values change after that,
+// for which credentials don't count.
 func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 	is := t.Composed(tenant.ArgoCDRelease)
 	was := is.Get("spec", "forProvider")
@@ -62,7 +62,7 @@ func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 	case !t.InstalledBefore(tenant.ArgoCDRelease):
 		// provider-helm forgets how often it has failed as soon as an installation succeeds.
 		r.Spec.ForProvider.Wait = release.Failed(t, tenant.ArgoCDRelease) == 0 && !startedAnew(t)
-	case was.String("waitTimeout") == release.FirstWait.String() && !release.Differs(is, t.ArgoCD):
+	case was.String("waitTimeout") == release.FirstWait.String() && (startedAnew(t) || !release.Differs(is, t.ArgoCD)):
 		r.Spec.ForProvider.Wait = was.Bool("wait")
 	default:
 		return
@@ -83,14 +83,15 @@ func readsPassword(t tenant.Tenant) bool {
 	return r.Get("spec").Has("connectionDetails") && !missed
 }
 
-// readSince returns which API server has to be available when provider-helm reads the password: the
-// one that makes it, as a digest of its UID, "" for none. After a first installation that was taken
-// back, the Secret with the password outlives the installation, and the next API server replaces
-// the password. provider-helm doesn't look at the UID in a reference: a change of it makes a new
-// generation, which it observes at once, and otherwise ten minutes later.
+// readSince returns what has to be there when provider-helm reads the password: the API server that
+// makes it, once it is available, and the revision of the Helm release; "" for none. After a first
+// installation that was taken back, the Secret with the password outlives the installation, and the
+// next API server replaces the password. provider-helm doesn't look at the UID in a reference: a
+// change of it makes a new generation, which it observes at once. Otherwise it observes a Release ten
+// minutes later, also after each upgrade, for which it reads no password.
 func readSince(t tenant.Tenant) types.UID {
 	if (startedAnew(t) || !publishedPassword(t)) && Deployed(t) && server(t).available {
-		return serverID(t)
+		return source(t)
 	}
 	return wasReadSince(t)
 }
@@ -103,22 +104,23 @@ func wasReadSince(t tenant.Tenant) types.UID {
 	return ""
 }
 
-// serverID returns a digest of the UID of the API server's workload, "" if it isn't seen. The UID
-// comes from the tenant, so it isn't written as it is.
-func serverID(t tenant.Tenant) types.UID {
+// source returns a digest of the UID of the API server's workload, and the revision of the Helm
+// release; "" if the workload isn't seen. The UID comes from the tenant, so it isn't written as it is.
+func source(t tenant.Tenant) types.UID {
 	is := server(t).uid
 	if is == "" {
 		return ""
 	}
 	sum := sha256.Sum256([]byte(is))
-	return types.UID(hex.EncodeToString(sum[:8]))
+	revision := t.Composed(tenant.ArgoCDRelease).Int(0, "status", "atProvider", "revision")
+	return types.UID(fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:8]), revision))
 }
 
-// startedAnew reports whether provider-helm has taken the first installation back, and the
-// chart and its values are still the same: Helm has waited for nothing since.
+// startedAnew reports whether provider-helm has taken the first installation back, and the tenant
+// hasn't been Ready since: Helm waits for nothing.
 func startedAnew(t tenant.Tenant) bool {
 	is := t.Composed(tenant.ArgoCDRelease).Get("spec", "forProvider")
-	return is.String("waitTimeout") == release.FirstWait.String() && !is.Bool("wait")
+	return is.String("waitTimeout") == release.FirstWait.String() && !is.Bool("wait") && !tenant.WasReady(t.Observed)
 }
 
 func publishedPassword(t tenant.Tenant) bool {
@@ -133,11 +135,11 @@ func hasPassword(t tenant.Tenant) bool {
 		return true
 	case !publishedPassword(t):
 		return false
-	case !startedAnew(t) || tenant.WasReady(t.Observed) || !readsPassword(t):
+	case !startedAnew(t) || !readsPassword(t):
 		return true
 	}
 	since := wasReadSince(t)
-	return since != "" && since == serverID(t) && t.Composed(tenant.ArgoCDRelease).Current()
+	return since != "" && since == source(t) && t.Composed(tenant.ArgoCDRelease).Current()
 }
 
 // Installed reports whether the argo-cd chart is installed as wanted and the

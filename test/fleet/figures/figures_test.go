@@ -72,11 +72,11 @@ func TestRest(t *testing.T) {
 		rest Rest
 		want []string
 	}{
-		"Within":  {Rest{Tenants: 10, Took: 15 * time.Minute, Writes: map[string]float64{"PUT a": 250, "PUT b": 200}, Reconciles: 15}, nil},
-		"Writes":  {Rest{Tenants: 10, Took: 20 * time.Minute, Writes: map[string]float64{"PUT a": 320, "PUT b": 300}}, []string{"3.10 writes a minute"}},
-		"Looks":   {Rest{Tenants: 2, Took: 20 * time.Minute, Reconciles: 5}, []string{"1.25 times in 10m0s"}},
-		"Both":    {Rest{Tenants: 1, Took: 15 * time.Minute, Writes: map[string]float64{"PUT a": 60}, Reconciles: 3}, []string{"4.00 writes", "2.00 times"}},
-		"TooSoon": {Rest{Tenants: 1, Took: 14 * time.Minute, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
+		"Within":  {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 500, "PUT b": 400}, Reconciles: 30}, nil},
+		"Writes":  {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 480, "PUT b": 450}}, []string{"3.10 writes a minute"}},
+		"Looks":   {Rest{Tenants: 2, Took: 40 * time.Minute, Reconciles: 10}, []string{"1.25 times in 10m0s"}},
+		"Both":    {Rest{Tenants: 1, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 120}, Reconciles: 6}, []string{"4.00 writes", "2.00 times"}},
+		"TooSoon": {Rest{Tenants: 1, Took: 21 * time.Minute, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
 	} {
 		got := c.rest.Problems()
 		if len(got) != len(c.want) {

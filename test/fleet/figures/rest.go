@@ -12,8 +12,8 @@ const (
 )
 
 // TellsFrom is how long tenants have to rest before their costs say something. Crossplane reconciles a tenant at rest about every 20
-// minutes, so within much less time it may reconcile none of them, or all.
-const TellsFrom = 15 * time.Minute
+// minutes, so within less time it may reconcile none of them, or all.
+const TellsFrom = 22 * time.Minute
 
 // A Rest is what tenants have cost while nothing about them changed.
 type Rest struct {

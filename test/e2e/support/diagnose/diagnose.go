@@ -34,7 +34,7 @@ func Dump(ctx context.Context, c *kube.Cluster, dir string, logsOf func(namespac
 }
 
 func dumpKinds(ctx context.Context, c *kube.Cluster, dir string) error {
-	_, lists, err := c.Typed.Discovery().ServerGroupsAndResources()
+	lists, err := c.Typed.Discovery().ServerPreferredResources()
 	errs := []error{err}
 	for _, list := range lists {
 		gv, _ := schema.ParseGroupVersion(list.GroupVersion)

@@ -120,9 +120,13 @@ cluster: ## Install everything, ready for claims, on the embedded cluster (root)
 	@$(LAB) install
 
 .PHONY: bench
-bench: ## Run benchmarks of the function, and of the time until a tenant is Ready
+bench: ## Run benchmarks of the function, and of the time until a tenant is Ready (TENANTS=n: of the providers' memory with n tenants instead)
+ifdef TENANTS
+	@export BENCH=1; $(call run-e2e,-run '^TestBenchmarkProviders$$',,4h)
+else
 	go test -run '^$$' -bench . -benchmem ./fn/...
-	@export BENCH=1; $(call run-e2e,-run '^TestBenchmark')
+	@export BENCH=1; $(call run-e2e,-run '^TestBenchmark$$')
+endif
 
 ## Build
 

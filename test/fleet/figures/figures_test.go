@@ -100,6 +100,7 @@ func TestProgramOf(t *testing.T) {
 		"/cache/kube-apiserver/v1.35.4/kube-apiserver --bind-address=::":   "API server",
 		"/cache/etcd/v3.7.3/etcd --name=vargo":                             "etcd",
 		"/pause":                                                           "",
+		"":                                                                 "",
 	} {
 		if got := programOf(strings.Fields(args)); got != want {
 			t.Errorf("%s is %q, want %q", args, got, want)

@@ -19,13 +19,38 @@ type Process struct {
 // ReadProcesses reads what the programs of an embedded cluster use, and this process, which counts as the simulated providers. cgroup is
 // the name of the cluster's cgroup on this machine.
 func ReadProcesses(cgroup string) (map[string]Process, error) {
+	return read(func(p procfs.Proc) string {
+		if p.PID == os.Getpid() {
+			return "providers (simulated, with the test)"
+		}
+		return programOf(commandOf(p, "/"+cgroup+"/"))
+	})
+}
+
+// ReadPod reads what the programs of a pod of this machine use, by the container's first argument if it has one, such as proxy, and
+// otherwise by the name of its program.
+func ReadPod(uid string) (map[string]Process, error) {
+	return read(func(p procfs.Proc) string {
+		switch args := commandOf(p, "pod"+uid+"/"); {
+		case len(args) == 0 || filepath.Base(args[0]) == "pause":
+			return ""
+		case len(args) > 1 && !strings.HasPrefix(args[1], "-"):
+			return args[1]
+		default:
+			return filepath.Base(args[0])
+		}
+	})
+}
+
+// read reads what the processes of the machine use, by the names that nameOf gives them; "" for those that aren't measured.
+func read(nameOf func(procfs.Proc) string) (map[string]Process, error) {
 	all, err := procfs.AllProcs()
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the processes of the machine: %w", err)
 	}
 	out := map[string]Process{}
 	for _, p := range all {
-		name := nameOf(p, cgroup)
+		name := nameOf(p)
 		if name == "" {
 			continue
 		}
@@ -45,28 +70,25 @@ func ReadProcesses(cgroup string) (map[string]Process, error) {
 	return out, nil
 }
 
-// nameOf returns the name of a process that is measured; "" for others.
-func nameOf(p procfs.Proc, cgroup string) string {
-	if p.PID == os.Getpid() {
-		return "providers (simulated, with the test)"
-	}
+// commandOf returns the command line of a process in a cgroup whose path contains a string; nothing for other processes.
+func commandOf(p procfs.Proc, path string) []string {
 	groups, err := p.Cgroups()
 	if err != nil {
-		return ""
+		return nil
 	}
-	inside := false
-	for _, g := range groups {
-		inside = inside || g.Path == "/"+cgroup || strings.HasPrefix(g.Path, "/"+cgroup+"/")
-	}
+	inside := slices.ContainsFunc(groups, func(g procfs.Cgroup) bool { return strings.Contains(g.Path+"/", path) })
 	args, err := p.CmdLine()
-	if err != nil || !inside || len(args) == 0 {
-		return ""
+	if err != nil || !inside {
+		return nil
 	}
-	return programOf(args)
+	return args
 }
 
 // programOf returns the name of a program in the table, by its command line; "" for others.
 func programOf(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
 	switch program := filepath.Base(args[0]); {
 	case program == "crossplane" && slices.Contains(args, "core"):
 		return "Crossplane"

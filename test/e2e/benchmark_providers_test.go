@@ -1,0 +1,294 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
+)
+
+const (
+	// realTenants is how many tenants run while the others are copied from them.
+	realTenants = 6
+	// copiedFrom is the label of copies, with the name of the tenant that they are of.
+	copiedFrom = "example.org/copied-from"
+	// copiedSecrets is the namespace of the copies of Secrets.
+	copiedSecrets = "e2e-copies"
+)
+
+// TestBenchmarkProviders measures what providers and proxies use with TENANTS tenants. Six tenants are real. The others are copies: of each
+// real tenant's Releases, Objects and Secrets there are so many that the providers have as much to look at and to cache as with TENANTS
+// tenants. Copies are only observed, in the virtual clusters of the real tenants. It asserts nothing.
+func TestBenchmarkProviders(t *testing.T) {
+	n, err := strconv.Atoi(os.Getenv("TENANTS"))
+	if err != nil || n <= realTenants {
+		t.Skip("THE BENCHMARK OF THE PROVIDERS IS SKIPPED: `make bench TENANTS=500` runs it alone, for any number of tenants above 6")
+	}
+	b := &providersBench{}
+	testenv.Test(t, features.New("providers with many tenants").
+		Assess("RealTenants", b.real).
+		Assess("Copies", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			b.copyAll(ctx, t, n-realTenants)
+			b.show(ctx, t, fmt.Sprintf("%d tenants, %d of them copies", n, n-realTenants))
+			return ctx
+		}).
+		Assess("Restarted", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			b.restart(ctx, t)
+			b.show(ctx, t, fmt.Sprintf("%d tenants, providers restarted", n))
+			return ctx
+		}).
+		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			b.removeCopies(ctx, t)
+			cleanUp(ctx, t, b.lives...)
+			return ctx
+		}).Feature())
+}
+
+type providersBench struct{ lives []*claim.Live }
+
+// real creates one tenant after the other, and shows what each has added.
+func (b *providersBench) real(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	for i := range realTenants {
+		l := claim.Create(ctx, t, host, newClaim(fmt.Sprintf("provider-bench%d", i)))
+		b.lives = append(b.lives, l)
+		l.AwaitReady(ctx, t, readyWithin)
+		b.show(ctx, t, fmt.Sprintf("%d tenants", i+1))
+	}
+	return ctx
+}
+
+// providerPods are the pods of the providers, by the name of the provider.
+func providerPods(ctx context.Context, t *testing.T) map[string]corev1.Pod {
+	t.Helper()
+	pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "pkg.crossplane.io/provider in (provider-helm, provider-kubernetes)"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]corev1.Pod{}
+	for _, pod := range pods.Items {
+		if pod.DeletionTimestamp == nil {
+			out[pod.Labels["pkg.crossplane.io/provider"]] = pod
+		}
+	}
+	return out
+}
+
+// use is what the programs in the pods of the providers use, by the names of the provider and the program.
+func use(ctx context.Context, t *testing.T) map[string]figures.Process {
+	t.Helper()
+	out := map[string]figures.Process{}
+	for provider, pod := range providerPods(ctx, t) {
+		programs, err := figures.ReadPod(string(pod.UID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for program, p := range programs {
+			out[provider+" "+program] = p
+		}
+	}
+	return out
+}
+
+// show prints what the providers use, once they rest.
+func (b *providersBench) show(ctx context.Context, t *testing.T, head string) {
+	t.Helper()
+	const look = 20 * time.Second
+	total := func(of map[string]figures.Process) (cpu float64) {
+		for _, p := range of {
+			cpu += p.CPU
+		}
+		return cpu
+	}
+	before := use(ctx, t)
+	for range 60 {
+		time.Sleep(look)
+		now := use(ctx, t)
+		if len(now) == 4 && total(now)-total(before) < look.Seconds()/10 {
+			break
+		}
+		before = now
+	}
+	table, is := figures.NewTable(head+": CPU since the start, memory, most memory"), use(ctx, t)
+	for _, name := range slices.Sorted(maps.Keys(is)) {
+		table.Add(name, "%.1f s, %s, %s", is[name].CPU, figures.MiB(is[name].Memory), figures.MiB(is[name].Peak))
+	}
+	fmt.Println()
+	if err := table.Print(os.Stdout); err != nil {
+		t.Error(err)
+	}
+}
+
+// copyAll makes n copies of tenants, and waits until the providers have observed them.
+func (b *providersBench) copyAll(ctx context.Context, t *testing.T, n int) {
+	t.Helper()
+	if _, err := createNamespace(copiedSecrets)(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		b.copyTenant(ctx, t, b.lives[i%len(b.lives)], fmt.Sprintf("copy%04d-", i))
+	}
+	eventually.True(ctx, t, time.Hour, "the providers have observed all copies", func(ctx context.Context) (bool, string) {
+		left := 0
+		for _, kind := range copiedKinds {
+			all, err := host.Dynamic.Resource(kind).List(ctx, metav1.ListOptions{LabelSelector: copiedFrom})
+			if err != nil {
+				return false, err.Error()
+			}
+			for _, o := range all.Items {
+				if conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions"); len(conditions) == 0 {
+					left++
+				}
+			}
+		}
+		time.Sleep(10 * time.Second)
+		return left == 0, fmt.Sprintf("%d aren't", left)
+	})
+}
+
+var copiedKinds = map[string]schema.GroupVersionResource{
+	"Release": {Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"},
+	"Object":  {Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"},
+}
+
+// copyTenant copies what providers observe and cache of a tenant.
+func (b *providersBench) copyTenant(ctx context.Context, t *testing.T, l *claim.Live, prefix string) {
+	t.Helper()
+	all, err := l.Composed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range all {
+		if kind, found := copiedKinds[o.GetKind()]; found {
+			create(ctx, t, kind, copyOf(o, l.Name, prefix))
+		}
+	}
+	s, err := l.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets := host.Typed.CoreV1().Secrets
+	for _, namespace := range []string{s.Namespace, crossplane} {
+		list, err := secrets(namespace).List(ctx, metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range list.Items {
+			if namespace == crossplane && !strings.HasPrefix(secret.Name, l.XRName(ctx, t)) {
+				continue
+			}
+			labels := maps.Clone(secret.Labels)
+			if labels == nil {
+				labels = map[string]string{}
+			}
+			labels[copiedFrom] = l.Name
+			typed := secret.Type
+			if typed == corev1.SecretTypeServiceAccountToken {
+				typed = corev1.SecretTypeOpaque
+			}
+			made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: prefix + secret.Name, Labels: labels}, Type: typed, Data: secret.Data}
+			if _, err := secrets(copiedSecrets).Create(ctx, made, metav1.CreateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// copyOf is a managed resource that observes what another manages, and publishes to a Secret of its own.
+func copyOf(o *unstructured.Unstructured, of, prefix string) *unstructured.Unstructured {
+	out := &unstructured.Unstructured{Object: map[string]any{"spec": o.DeepCopy().Object["spec"]}}
+	out.SetGroupVersionKind(o.GroupVersionKind())
+	out.SetName(prefix + o.GetName())
+	out.SetLabels(map[string]string{copiedFrom: of})
+	out.SetAnnotations(o.GetAnnotations())
+	unstructured.RemoveNestedField(out.Object, "spec", "references")
+	set := func(value any, path ...string) {
+		if err := unstructured.SetNestedField(out.Object, value, path...); err != nil {
+			panic(err)
+		}
+	}
+	set([]any{"Observe"}, "spec", "managementPolicies")
+	if _, found, _ := unstructured.NestedMap(out.Object, "spec", "writeConnectionSecretToRef"); found {
+		set(map[string]any{"namespace": copiedSecrets, "name": out.GetName()}, "spec", "writeConnectionSecretToRef")
+	}
+	return out
+}
+
+func create(ctx context.Context, t *testing.T, kind schema.GroupVersionResource, o *unstructured.Unstructured) {
+	t.Helper()
+	if _, err := host.Dynamic.Resource(kind).Create(ctx, o, metav1.CreateOptions{}); err != nil && !kerrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+}
+
+// restart ends the pods of the providers, and waits for others.
+func (b *providersBench) restart(ctx context.Context, t *testing.T) {
+	t.Helper()
+	before := providerPods(ctx, t)
+	for _, pod := range before {
+		if err := host.Typed.CoreV1().Pods(crossplane).Delete(ctx, pod.Name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually.True(ctx, t, 5*time.Minute, "the providers run again", func(ctx context.Context) (bool, string) {
+		now := providerPods(ctx, t)
+		for provider, pod := range before {
+			if is, found := now[provider]; !found || is.UID == pod.UID || is.Status.Phase != corev1.PodRunning {
+				return false, provider
+			}
+		}
+		return true, ""
+	})
+}
+
+func (b *providersBench) removeCopies(ctx context.Context, t *testing.T) {
+	t.Helper()
+	copies := metav1.ListOptions{LabelSelector: copiedFrom}
+	for _, kind := range copiedKinds {
+		all, err := host.Dynamic.Resource(kind).List(ctx, copies)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range all.Items {
+			if err := host.Dynamic.Resource(kind).Delete(ctx, o.GetName(), metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+				t.Error(err)
+			}
+		}
+	}
+	eventually.True(ctx, t, 20*time.Minute, "the copies are gone", func(ctx context.Context) (bool, string) {
+		left := 0
+		for _, kind := range copiedKinds {
+			all, err := host.Dynamic.Resource(kind).List(ctx, copies)
+			if err != nil {
+				return false, err.Error()
+			}
+			left += len(all.Items)
+		}
+		return left == 0, fmt.Sprint(left)
+	})
+	if err := host.Typed.CoreV1().Namespaces().Delete(ctx, copiedSecrets, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+		t.Error(err)
+	}
+	eventually.True(ctx, t, 10*time.Minute, "the namespace of the copies is gone", func(ctx context.Context) (bool, string) {
+		_, err := host.Typed.CoreV1().Namespaces().Get(ctx, copiedSecrets, metav1.GetOptions{})
+		return kerrors.IsNotFound(err), fmt.Sprint(err)
+	})
+}

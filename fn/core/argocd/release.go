@@ -105,13 +105,9 @@ func wasReadSince(t tenant.Tenant) types.UID {
 }
 
 // source returns a digest of the UID of the API server's workload, and the revision of the Helm
-// release; "" if the workload isn't seen. The UID comes from the tenant, so it isn't written as it is.
+// release. The UID comes from the tenant, so it isn't written as it is.
 func source(t tenant.Tenant) types.UID {
-	is := server(t).uid
-	if is == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(is))
+	sum := sha256.Sum256([]byte(server(t).uid))
 	revision := t.Composed(tenant.ArgoCDRelease).Int(0, "status", "atProvider", "revision")
 	return types.UID(fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:8]), revision))
 }

@@ -14,6 +14,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	helmtime "helm.sh/helm/v3/pkg/time"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/kubernetes"
 )
 
@@ -29,10 +30,12 @@ type helm struct {
 	fault Fault
 }
 
-// Labels on Helm's records, so that records needn't be decoded to know these: the version of the chart, and the fault of a change.
+// Labels on Helm's records, so that records needn't be decoded to know these: the version of the chart, the fault of a change, and which
+// installation it was.
 const (
 	versionLabel = "virtualargocd.io/simulated-version"
 	faultLabel   = "virtualargocd.io/simulated-fault"
+	installLabel = "virtualargocd.io/simulated-install"
 )
 
 // labelOf returns a version as the value of a label, in Helm's own way.
@@ -51,6 +54,7 @@ var errPending = errors.New("another operation (install/upgrade/rollback) is in 
 func (h helm) install(ctx context.Context, last *release.Release, chart *chart.Chart, values map[string]any) (*release.Release, error) {
 	labels := map[string]string{versionLabel: labelOf(chart.Metadata.Version)}
 	if last == nil {
+		labels[installLabel] = string(uuid.NewUUID())
 		return h.release(ctx, release.Release{Version: 1, Chart: chart, Config: values, Labels: labels}, release.StatusPendingInstall, "Install complete")
 	}
 	if last.Info.Status.IsPending() {
@@ -60,6 +64,7 @@ func (h helm) install(ctx context.Context, last *release.Release, chart *chart.C
 	if _, err := h.records.Deployed(h.name); err != nil && last.Info.Status != release.StatusFailed && last.Info.Status != release.StatusSuperseded {
 		return nil, fmt.Errorf("cannot find the deployed release: %w", err)
 	}
+	labels[installLabel] = last.Labels[installLabel]
 	if h.fault != "" {
 		labels[faultLabel] = string(h.fault)
 	}

@@ -98,12 +98,13 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 		if given, ok := broken[w.Name]; ok {
 			kind := w.Kind
 			*w = given
-			w.Kind = kind
+			w.Kind, w.UID = kind, is.uid(w.Name)
 			continue
 		}
 		if w.Missing = is.status == ""; w.Missing {
 			continue
 		}
+		w.UID = is.uid(w.Name)
 		w.Replicas, w.Available, w.Images = 1, true, map[string]string{"server": "quay.io/argoproj/argocd:simulated"}
 		if w.Name == tenant.ArgoCDServer {
 			// One of the workloads that a change replaces isn't ready.
@@ -138,7 +139,11 @@ type installed struct {
 	// version of the chart, and the fault of the change to it.
 	version string
 	fault   Fault
+	// install is another after Argo CD was uninstalled and installed again.
+	install string
 }
+
+func (is installed) uid(workload string) string { return is.install + "-" + workload }
 
 // installed returns Argo CD's last Helm release; the zero value if there is none. It reads from the provider's cache, because the records are
 // really in the virtual cluster, and reading them would be no load for the host.
@@ -147,7 +152,10 @@ func (v virtualObjects) installed(ctx context.Context) (is installed, err error)
 	err = v.local.List(ctx, records, client.InNamespace(v.namespace), client.MatchingLabels{"owner": "helm", "name": tenant.HelmArgoCD})
 	for _, r := range records.Items {
 		if n, err := strconv.Atoi(r.Labels["version"]); err == nil && n > is.revision {
-			is = installed{status: release.Status(r.Labels["status"]), revision: n, version: r.Labels[versionLabel], fault: Fault(r.Labels[faultLabel])}
+			is = installed{
+				status: release.Status(r.Labels["status"]), revision: n,
+				version: r.Labels[versionLabel], fault: Fault(r.Labels[faultLabel]), install: r.Labels[installLabel],
+			}
 		}
 	}
 	return is, err

@@ -91,11 +91,13 @@ test-monitoring: ## Check examples/monitoring with promtool, Prometheus and Graf
 e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other versions and the web interface
 	@export E2E_FULL=1; $(call run-e2e,,,2h)
 ifdef KUBECONFIG
-	@echo "NOT TRIED: THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY. THEY NEED CLUSTERS OF THEIR OWN." >&2
+	@echo "NOT TRIED: THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
 else
 	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel))
 	@$(call e2e-alone,release,6,TestRelease)
 	@$(MAKE) --no-print-directory -j2 --output-sync=line e2e-rest e2e-away
+	@$(MAKE) --no-print-directory fleet RUN=TestChannel
+	@$(MAKE) --no-print-directory chaos RUNS=0
 
 # Both wait most of their time.
 .PHONY: e2e-rest e2e-away

@@ -664,6 +664,60 @@ func TestWindowWithoutChannel(t *testing.T) {
 	}
 	w.settle(3, time.Minute)
 	w.want(map[string]int{"10.2.0": 2})
+	for name, want := range map[string][]string{"c0": {v1alpha1.EventUpdateAvailable, v1alpha1.EventUpdateTaken}, "c1": nil} {
+		if got := w.tenants[name].updates(); !slices.Equal(got, want) {
+			t.Errorf("%s has the events %q, want %q", name, got, want)
+		}
+	}
+}
+
+// updates are the reasons of a tenant's events about platform changes.
+func (e *engine) updates() (out []string) {
+	for _, event := range e.events {
+		if reason, _, _ := strings.Cut(event, ": "); strings.HasPrefix(reason, "Update") {
+			out = append(out, reason)
+		}
+	}
+	return out
+}
+
+// TestChannelNewerOffer: a claim that waits is told of each offer.
+func TestChannelNewerOffer(t *testing.T) {
+	w := fleet(t, 1, inSteps)
+	for _, version := range []string{"10.2.0", "10.3.0"} {
+		w.offer("stable", strings.Replace(offer(version, inSteps), "{", `{"paused":true,`, 1))
+		w.settle(3, time.Minute)
+	}
+	if got, want := w.tenants["c0"].updates(), []string{v1alpha1.EventUpdateAvailable, v1alpha1.EventUpdateAvailable}; !slices.Equal(got, want) {
+		t.Errorf("got the events %q, want %q", got, want)
+	}
+}
+
+// TestChannelRests: Crossplane leaves a channel alone in which nothing changes, where it watches all that the function reads, until
+// something is due.
+func TestChannelRests(t *testing.T) {
+	w := fleet(t, 5, inSteps)
+	after := func(when string, want time.Duration) {
+		t.Helper()
+		e := w.channels["stable"]
+		e.unwatched = w.unwatched
+		w.reconcileChannel(e)
+		if got := e.rsp.GetMeta().GetTtl().AsDuration(); got != want {
+			t.Errorf("%s: Crossplane asks again after %s, want %s", when, got, want)
+		}
+	}
+	after("complete", ttlAtRest)
+	w.offer("stable", offer("10.2.0", inSteps))
+	after("a new offer", ttl)
+	w.settle(6, time.Minute)
+	w.now = w.now.Add(50 * time.Minute)
+	if got := w.channels["stable"].call().GetMeta().GetTtl().AsDuration(); got <= 0 || got >= ttlAtRest {
+		t.Errorf("the soak ends soon, and Crossplane asks again after %s", got)
+	}
+	w.settle(30, 10*time.Minute)
+	after("complete again", ttlAtRest)
+	w.unwatched = true
+	after("not watched", ttl)
 }
 
 // TestChannelPlansAndInput: edits of a plan and of the input pass the same gate, and reach

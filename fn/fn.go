@@ -28,9 +28,9 @@ const (
 	// ttlOfReferences is the ttl of a tenant whose spec names Secrets that Crossplane doesn't
 	// watch: it watches Secrets since 2.4, and before it reads them only for each call.
 	ttlOfReferences = 30 * time.Second
-	// ttlAtRest is the ttl of a tenant that is ready, where Crossplane watches all that the
-	// function reads: nothing about such a tenant depends on the time. It is long, because
-	// Crossplane applies every composed resource each time it calls the function.
+	// ttlAtRest is the ttl of a tenant that is ready, and of a channel that doesn't change, where
+	// Crossplane watches all that the function reads: what depends on the time shortens it. It is
+	// long, because Crossplane applies every composed resource each time it calls the function.
 	ttlAtRest = 20 * time.Minute
 )
 
@@ -86,7 +86,11 @@ func answerChannel(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, 
 		response.Fatal(rsp, err)
 		return err
 	}
-	return offers.Answer(req, rsp, now)
+	rest := ttl
+	if decode.Watched(req, rsp, offers.RequiredRecords) {
+		rest = ttlAtRest
+	}
+	return offers.Answer(req, rsp, rest, now)
 }
 
 // run decodes the request, decides about the tenant, composes its resources and reports.
@@ -94,7 +98,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if err := decode.CheckCrossplane(req); err != nil {
 		return err
 	}
-	watched := decode.Watched(req, rsp)
+	watched := decode.Watched(req, rsp, decode.RequiredKubeconfig)
 	asked, err := decode.Request(req, observed)
 	if errors.Is(err, decode.ErrUnread) {
 		// Crossplane ignores the rest of this response, and calls the function again.

@@ -49,7 +49,7 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 		}
 	}
 	namespace := tenant.NewNames(o.XR.String("metadata", "name"), "").Namespace
-	kubeconfig, _ := wire.RequiredObject(req, requiredKubeconfig, "Secret", namespace, tenant.KubeconfigSource)
+	kubeconfig, _ := wire.RequiredObject(req, RequiredKubeconfig, "Secret", namespace, tenant.KubeconfigSource)
 	if raw := kubeconfig.SecretValue(tenant.KubeconfigSourceKey); len(raw) > 0 {
 		o.Published, o.PublishedProblem = credentials.ReadVirtualKubeconfig(raw)
 	}
@@ -166,9 +166,9 @@ func running(o tenant.Observed) tenant.Running {
 const (
 	// requiredSecret is the prefix of requirements for Secrets.
 	requiredSecret = "secret/"
-	// requiredKubeconfig is the requirement for the Secret that the virtual cluster writes its
+	// RequiredKubeconfig is the requirement for the Secret that the virtual cluster writes its
 	// kubeconfig to.
-	requiredKubeconfig = "virtual-cluster-kubeconfig"
+	RequiredKubeconfig = "virtual-cluster-kubeconfig"
 )
 
 // Require requires from Crossplane the virtual cluster's kubeconfig, the plan that is asked
@@ -184,7 +184,7 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 			Match: &fnv1.ResourceSelector_MatchName{MatchName: of},
 		}
 	}
-	ask(requiredKubeconfig, "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
+	ask(RequiredKubeconfig, "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
 	host.RequirePolicies(selectors)
 	requireChannel(req, selectors, asked.XRName, asked.Accepted())
 	requireChannel(req, selectors, asked.XRName, r.Accepted())
@@ -213,13 +213,13 @@ const contextWatched = "virtualargocd.io/watched"
 // that watches them (2.4 with realtime compositions) knows them from the last reconcile, and
 // passes them in the first call of a reconcile. Others read them once the function has asked
 // for them, and call again. For the first reconcile after a restart of Crossplane, Watched
-// reports false.
-func Watched(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) bool {
+// reports false. required is the name of objects that the function always requires.
+func Watched(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, required string) bool {
 	before := req.GetContext().GetFields()
 	if was, called := before[contextWatched]; called {
 		return was.GetBoolValue()
 	}
-	_, known := req.GetRequiredResources()[requiredKubeconfig]
+	_, known := req.GetRequiredResources()[required]
 	// A copy: the response shares the request's context.
 	fields := maps.Clone(before)
 	if fields == nil {

@@ -27,7 +27,7 @@ import (
 
 // Names of the requirements, and of the composed resources.
 const (
-	requiredRecords      = "records"
+	RequiredRecords      = "records"
 	requiredEnvironments = "environment-configs"
 	requiredCompositions = "compositions"
 
@@ -88,7 +88,7 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 	if c.spec, err = spec(xr); err != nil {
 		return c, err
 	}
-	records, read := wire.Required(req, requiredRecords, "v1", "ConfigMap")
+	records, read := wire.Required(req, RequiredRecords, "v1", "ConfigMap")
 	environments, read2 := wire.Required(req, requiredEnvironments, environmentAPIVersion, environmentKind)
 	compositions, read3 := wire.Required(req, requiredCompositions, compositionAPIVersion, compositionKind)
 	if !read || !read2 || !read3 {
@@ -262,7 +262,7 @@ func require(rsp *fnv1.RunFunctionResponse, c *request) {
 		return s
 	}
 	rsp.Requirements = &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
-		requiredRecords:      all("v1", "ConfigMap", c.secretsIn, map[string]string{channel.Label: c.name}),
+		RequiredRecords:      all("v1", "ConfigMap", c.secretsIn, map[string]string{channel.Label: c.name}),
 		requiredEnvironments: all(environmentAPIVersion, environmentKind, "", nil),
 		requiredCompositions: all(compositionAPIVersion, compositionKind, "", nil),
 	}}

@@ -32,8 +32,9 @@ func Is(req *fnv1.RunFunctionRequest) bool {
 // Answer writes a channel's composed resources, status, conditions and events into the
 // response. If the channel has a mistake, Answer returns it and makes the response fatal, so
 // that everything composed stays as it is: tenants keep what they have, and none is admitted
-// any more once the present admissions have ended.
-func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now time.Time) error {
+// any more once the present admissions have ended. rest is how long Crossplane may leave a
+// channel alone whose state didn't change.
+func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest time.Duration, now time.Time) error {
 	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
 	c, err := decode(req, xr)
 	if c != nil {
@@ -66,6 +67,9 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now tim
 	}
 	if unread && (r.Again.IsZero() || c.memory.LabelsAt.Before(r.Again)) {
 		r.Again = c.memory.LabelsAt
+	}
+	if fingerprint.Of(r.State) == fingerprint.Of(c.memory.State) && !xr.Condition("Responsive").False() {
+		rsp.GetMeta().Ttl = durationpb.New(rest)
 	}
 	if !r.Again.IsZero() {
 		soon := max(time.Second, r.Again.Sub(now))

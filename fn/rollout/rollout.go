@@ -80,13 +80,17 @@ func kept(was, asked tenant.Accepted) tenant.Accepted {
 
 // alone is Next for a tenant without a channel: it gets platform changes in its window.
 func alone(was *tenant.Accepted, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted {
-	waits := s.Schedule.Waits(m.Now)
 	// A claim that leaves its channel does so by its own change.
-	if was == nil || waits == "" || was.Spec.Channel != asked.Spec.Channel {
+	if was == nil || was.Spec.Channel != asked.Spec.Channel {
 		return asked
 	}
 	keep := kept(*was, asked)
 	if same(keep, asked) {
+		return asked
+	}
+	waits := s.Schedule.Waits(m.Now)
+	if waits == "" {
+		s.Took = true
 		return asked
 	}
 	now, then, ok := m.decide(keep, asked)

@@ -71,13 +71,18 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) err
 }
 
 // updateEvents adds an event when a platform change becomes available, and one when the tenant
-// takes it.
+// takes it. A tenant without a channel takes most changes at once, with no event.
 func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
-	s := t.Standing
+	s, was := t.Standing, t.Observed.XR.Get("status", "channel")
+	taken := func(what string) {
+		response.Normal(rsp, "Updating to "+what).WithReason(v1alpha1.EventUpdateTaken).TargetCompositeAndClaim()
+	}
 	switch {
-	case s.Took && !s.Unaffected:
-		response.Normal(rsp, fmt.Sprintf("Updating to offer %s of channel %s", s.Offer, s.Name)).WithReason(v1alpha1.EventUpdateTaken).TargetCompositeAndClaim()
-	case s.UpdateAvailable && !t.Observed.XR.Bool("status", "channel", "updateAvailable"):
+	case s.Took && s.Name != "" && !s.Unaffected:
+		taken(fmt.Sprintf("offer %s of channel %s", s.Offer, s.Name))
+	case s.Took && s.Name == "" && was.Bool("updateAvailable"):
+		taken("the plan and the function's input as they are now")
+	case s.UpdateAvailable && (!was.Bool("updateAvailable") || was.String("offer") != s.Offer):
 		response.Normal(rsp, "An update is available: "+s.Message).WithReason(v1alpha1.EventUpdateAvailable).TargetCompositeAndClaim()
 	}
 }

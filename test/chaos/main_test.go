@@ -4,7 +4,7 @@
 // seed. Some tenants are in a channel, whose offer changes. After each run, every tenant must be as its claim asked for last and have what its
 // channel offers, and nothing may be left of deleted tenants.
 //
-//	make chaos                 5 runs with simulated virtual clusters
+//	make chaos                 5 runs with simulated virtual clusters, after those of seeds that have failed once
 //	make chaos REAL=1          a run with real virtual clusters
 //	make chaos SEED=7          the run of a printed seed again
 package chaos

@@ -27,8 +27,8 @@ const (
 	// settled is longer than what follows on Ready: the Usage, and a last look of everything.
 	settled = 3 * time.Minute
 	// smallMemory is how many MiB of memory a tenant of the plan small may take, without the files that the kernel caches for it:
-	// how much of those counts depends on what else the node runs. Measured: 470 to 485, and 500 to 610 with files.
-	smallMemory = 520
+	// how much of those counts depends on what else the node runs. Measured: 470 to 485, and 496 to 610 with files.
+	smallMemory = 500
 )
 
 // atRest are two tenants that nobody changes: one of the plan that claims have by default, and one of the plan small.
@@ -76,6 +76,7 @@ func (r *atRest) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 }
 
 func (r *atRest) costsLittle(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	cpu := r.cpu(ctx, t)
 	before, reconciled, start := apiServer(ctx, t), tenantReconciles(ctx, t), time.Now()
 	time.Sleep(figures.TellsFrom)
 	rest := figures.Rest{Tenants: len(r.lives), Took: time.Since(start)}
@@ -87,26 +88,58 @@ func (r *atRest) costsLittle(ctx context.Context, t *testing.T, _ *envconf.Confi
 	for _, p := range rest.Problems() {
 		t.Error(p)
 	}
+	for i, is := range r.cpu(ctx, t) {
+		used := (is.used - cpu[i].used) / rest.Took.Seconds()
+		t.Logf("%s uses %.3f of a core, and requests %.3f", r.lives[i].Name, used, is.requested)
+		if used > is.requested {
+			t.Errorf("%s uses %.3f of a core, and requests %.3f", r.lives[i].Name, used, is.requested)
+		}
+	}
 	return ctx
+}
+
+// tenantCPU is what the containers of a tenant have used since they were started, in seconds, and what they request, in cores.
+type tenantCPU struct{ used, requested float64 }
+
+// cpu reads it of all tenants.
+func (r *atRest) cpu(ctx context.Context, t *testing.T) []tenantCPU {
+	t.Helper()
+	out := make([]tenantCPU, len(r.lives))
+	for i, l := range r.lives {
+		for _, pod := range podsAtRest(ctx, t, l) {
+			of := useOf(ctx, t, pod)
+			for _, c := range pod.Spec.Containers {
+				out[i].used += float64(of[c.Name].CPU.UsageCoreNanoSeconds) / 1e9
+				out[i].requested += c.Resources.Requests.Cpu().AsApproximateFloat64()
+			}
+		}
+	}
+	return out
+}
+
+// podsAtRest are the pods of a tenant in which everything runs.
+func podsAtRest(ctx context.Context, t *testing.T, l *claim.Live) []corev1.Pod {
+	t.Helper()
+	s, err := l.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods, err := host.Typed.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil || len(pods.Items) < 5 {
+		t.Fatalf("want the pods of a whole tenant, got %d, %v", len(pods.Items), err)
+	}
+	return pods.Items
 }
 
 // takesLittleMemory compares what the tenants' containers take with what they request, and what the tenant of the plan small
 // takes with smallMemory.
 func (r *atRest) takesLittleMemory(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	for _, l := range r.lives {
-		s, err := l.State(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		pods, err := host.Typed.CoreV1().Pods(s.Namespace).List(ctx, metav1.ListOptions{})
-		if err != nil || len(pods.Items) < 5 {
-			t.Fatalf("want the pods of a whole tenant, got %d, %v", len(pods.Items), err)
-		}
 		takes, requests, workingSet := 0, int64(0), 0
-		for _, pod := range pods.Items {
-			of := memoryOf(ctx, t, pod)
+		for _, pod := range podsAtRest(ctx, t, l) {
+			of := useOf(ctx, t, pod)
 			for _, c := range pod.Spec.Containers {
-				m, request := of[c.Name], c.Resources.Requests.Memory().Value()
+				m, request := of[c.Name].Memory, c.Resources.Requests.Memory().Value()
 				if m.RSSBytes == 0 || m.RSSBytes > int(request) {
 					t.Errorf("container %s of pod %s takes %d MiB of memory and requests %d", c.Name, pod.Name, m.RSSBytes>>20, request>>20)
 				}
@@ -118,18 +151,23 @@ func (r *atRest) takesLittleMemory(ctx context.Context, t *testing.T, _ *envconf
 		if requests > int64(takes)*2 {
 			t.Errorf("%s takes %d MiB of memory and requests %d, want at most twice as much", l.Name, takes>>20, requests>>20)
 		}
-		if planOf(s) == "small" && takes>>20 > smallMemory {
+		if l == r.lives[1] && takes>>20 > smallMemory {
 			t.Errorf("a tenant of the plan small takes %d MiB of memory, want at most %d", takes>>20, smallMemory)
 		}
 	}
 	return ctx
 }
 
-// containerMemory is what a container takes, without and with the files that the kernel caches for it and uses.
-type containerMemory struct{ RSSBytes, WorkingSetBytes int }
+// containerUse is what a container uses: processor time since its start, and memory without and with the files that the kernel caches for
+// it and uses.
+type containerUse struct {
+	Name   string
+	CPU    struct{ UsageCoreNanoSeconds int }
+	Memory struct{ RSSBytes, WorkingSetBytes int }
+}
 
-// memoryOf is what the containers of a pod take, as its kubelet says.
-func memoryOf(ctx context.Context, t *testing.T, pod corev1.Pod) map[string]containerMemory {
+// useOf is what the containers of a pod use, as its kubelet says.
+func useOf(ctx context.Context, t *testing.T, pod corev1.Pod) map[string]containerUse {
 	t.Helper()
 	data, err := host.Typed.CoreV1().RESTClient().Get().Resource("nodes").Name(pod.Spec.NodeName).SubResource("proxy", "stats", "summary").DoRaw(ctx)
 	if err != nil {
@@ -138,20 +176,17 @@ func memoryOf(ctx context.Context, t *testing.T, pod corev1.Pod) map[string]cont
 	var summary struct {
 		Pods []struct {
 			PodRef     struct{ UID types.UID }
-			Containers []struct {
-				Name   string
-				Memory containerMemory
-			}
+			Containers []containerUse
 		}
 	}
 	if err := json.Unmarshal(data, &summary); err != nil {
 		t.Fatal(err)
 	}
-	out := map[string]containerMemory{}
+	out := map[string]containerUse{}
 	for _, p := range summary.Pods {
 		for _, c := range p.Containers {
 			if p.PodRef.UID == pod.UID {
-				out[c.Name] = c.Memory
+				out[c.Name] = c
 			}
 		}
 	}

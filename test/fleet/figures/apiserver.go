@@ -17,8 +17,8 @@ import (
 type APIServer struct {
 	// Requests by verb, without watches, and etcd's by operation.
 	Requests, Etcd map[string]float64
-	// Writes are the requests that write, by verb and kind. Leases, events and reviews such as TokenReviews aren't included, because
-	// they don't depend on the number of tenants. Dry runs write nothing.
+	// Writes are the requests that write, by verb and kind. Leases and reviews such as TokenReviews aren't included, because they don't
+	// depend on the number of tenants, nor are events, which Kubernetes deletes after an hour. Dry runs write nothing.
 	Writes map[string]float64
 	// DBSize of etcd, in bytes.
 	DBSize float64

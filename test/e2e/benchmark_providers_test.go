@@ -79,7 +79,7 @@ func (b *providersBench) real(ctx context.Context, t *testing.T, _ *envconf.Conf
 // providerPods are the pods of the providers, by the name of the provider.
 func providerPods(ctx context.Context, t *testing.T) map[string]corev1.Pod {
 	t.Helper()
-	pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "pkg.crossplane.io/provider in (provider-helm, provider-kubernetes)"})
+	pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "pkg.crossplane.io/provider"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +122,18 @@ func (b *providersBench) show(ctx context.Context, t *testing.T, head string) {
 	for range 60 {
 		time.Sleep(look)
 		now := use(ctx, t)
-		if len(now) == 4 && total(now)-total(before) < look.Seconds()/10 {
+		if len(now) != len(before) {
+			// One of them has just been started.
+			before = now
+			continue
+		}
+		if total(now)-total(before) < look.Seconds()/10 {
 			break
 		}
 		before = now
+	}
+	if len(before) != 4 {
+		t.Fatalf("want the programs of two providers and of their proxies, got %v", before)
 	}
 	table, is := figures.NewTable(head+": CPU since the start, memory, most memory"), use(ctx, t)
 	for _, name := range slices.Sorted(maps.Keys(is)) {

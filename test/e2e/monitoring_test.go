@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -43,6 +44,9 @@ type monitored struct {
 	watchedIn, forgerIn string
 	client              client.Client
 	metrics             metricsAPI
+	// repo is the watched tenant's Git repository, secrets are those that its claim names.
+	repo    string
+	secrets ownSecrets
 }
 
 func TestMonitoring(t *testing.T) {
@@ -57,6 +61,9 @@ func TestMonitoring(t *testing.T) {
 		Assess("AlertNamesTheCustomer", m.alert).
 		Assess("ForgedSeriesAreTheForgers", m.forged).
 		Assess("EndlessSeriesAreBounded", m.endless).
+		Assess("ApplicationsAreSeen", m.applications).
+		Assess("PodsAreSeen", m.pods).
+		Assess("ClusterThatIsAway", m.away).
 		Assess("FleetIsAPage", m.page).
 		Assess("DeletionThatDoesNotEnd", m.deletion).
 		Teardown(m.remove).Feature())
@@ -98,6 +105,8 @@ func (m *monitored) remove(ctx context.Context, t *testing.T, _ *envconf.Config)
 		t.Logf("E2E_KEEP is set: what monitors tenants stays, at %s", m.metrics)
 		return ctx
 	}
+	m.secrets.deleteAll(ctx, t)
+	deleteNamespace(ctx, t, monitoredNamespace)
 	if err := platform.RemoveMonitoring(ctx, m.client, project); err != nil {
 		t.Error(err)
 	}
@@ -136,6 +145,12 @@ func (m *monitored) platformSeen(ctx context.Context, t *testing.T, _ *envconf.C
 		`count(workqueue_depth{job="virtual-argocd-providers"}) > 0`:                                                          1,
 		`count(function_run_function_seconds_bucket{function_name=~".*function-virtual-argocd"}) > 0`:                         1,
 		`count(controller_runtime_active_workers{job="virtual-argocd-providers"}) > 0`:                                        1,
+		`count by (provider) (controller_runtime_reconcile_total{job="virtual-argocd-providers"})`:                            2,
+		`count(circuit_breaker_events_total{controller=~"composite/xvirtualargocds.+"}) > 0`:                                  1,
+		`process_cpu_seconds_total{job="virtual-argocd-function"} > 0`:                                                        1,
+		`process_resident_memory_bytes{job="virtual-argocd-function"} > 1e6`:                                                  1,
+		`go_gc_duration_seconds_count{job="virtual-argocd-function"} > 0`:                                                     1,
+		`go_gc_gomemlimit_bytes{job="virtual-argocd-function"} < 1e15`:                                                        1,
 	} {
 		m.metrics.await(ctx, t, query, want)
 	}
@@ -222,7 +237,7 @@ func (m *monitored) pretend(ctx context.Context, t *testing.T, number int, serie
 // forged has one tenant pretend to be the other, and the platform.
 func (m *monitored) forged(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	victim := fmt.Sprintf(`namespace=%q,tenant_namespace=%q,claim_namespace=%q,claim="watched"`, m.watchedIn, m.watchedIn, claims)
-	m.pretend(ctx, t, 7, strings.Join([]string{
+	m.pretend(ctx, t, 1, strings.Join([]string{
 		`argocd_cluster_connection_status{` + victim + `,server="https://forged",job="kube-state-metrics",pod="p"} 0`,
 		`virtualargocd_claim_phase{` + victim + `,phase="Degraded"} 1`,
 		`virtualargocd_composite_info{` + strings.Replace(victim, m.watchedIn, m.forgerIn, 2) + `,composite="forged"} 1`,
@@ -231,21 +246,52 @@ func (m *monitored) forged(ctx context.Context, t *testing.T, _ *envconf.Config)
 		`ALERTS{` + victim + `,alertname="VirtualArgoCDDegraded",alertstate="firing"} 1`,
 		`up{job="virtual-argocd-crossplane"} 0`,
 		`function_run_function_response_total{job="virtual-argocd-crossplane",function_name="function-virtual-argocd",grpc_code="Internal"} 1000000`,
+		`argocd_cluster_connection_status{server="https://endless"} 1000000000`,
+		`argocd_app_sync_total{name="endless",phase="Succeeded",dry_run="false"} 1000000000`,
 		"",
 	}, "\n"), 0)
 	// It is read, and it is the forger's.
 	m.metrics.await(ctx, t, fmt.Sprintf(`argocd_cluster_connection_status{server="https://forged", namespace=%q, exported_namespace=%q} == 0`, m.forgerIn, m.watchedIn), 1)
 	m.metrics.await(ctx, t, fmt.Sprintf(`ALERTS{alertname="VirtualArgoCDClusterUnreachable", alertstate="firing", claim="forger", namespace=%q}`, m.forgerIn), 1)
 	m.untouched(ctx, t)
+	// What it adds to sums over all tenants is bounded.
+	for _, panel := range []string{"Clusters connected", "Deployments, one day"} {
+		m.metrics.await(ctx, t, panelQuery(t, panel)+" < 20000", 1)
+	}
 	return ctx
+}
+
+// panelQuery returns the first query of a panel of the fleet's dashboard.
+func panelQuery(t *testing.T, title string) string {
+	t.Helper()
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	raw, err := os.ReadFile(filepath.Join(project, "examples", "monitoring", "dashboards", "fleet.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &dashboard)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range dashboard.Panels {
+		if p.Title == title && len(p.Targets) > 0 {
+			return p.Targets[0].Expr
+		}
+	}
+	t.Fatalf("no panel %s", title)
+	return ""
 }
 
 // endless has the tenant answer without an end, and with more series than it may have.
 func (m *monitored) endless(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	m.pretend(ctx, t, 8, "", -1)
+	m.pretend(ctx, t, 2, "", -1)
 	// One more than sample_limit allows.
-	m.pretend(ctx, t, 9, "", 2001)
-	for _, number := range []int{8, 9} {
+	m.pretend(ctx, t, 3, "", 2001)
+	for _, number := range []int{2, 3} {
 		pod := onHost(fmt.Sprint("argocd-application-controller-", number), "argocd")
 		m.metrics.await(ctx, t, fmt.Sprintf(`up{namespace=%q, pod=%q} == 0`, m.forgerIn, pod), 1)
 		m.metrics.none(ctx, t, fmt.Sprintf(`argocd_cluster_connection_status{pod=%q}`, pod))

@@ -2,7 +2,9 @@ package monitoring
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -191,6 +193,97 @@ func TestFleetIsSplit(t *testing.T) {
 	}
 }
 
+// TestSyncsAreCounted looks for the syncs of the last day, of which each controller's first begins a series.
+func TestSyncsAreCounted(t *testing.T) {
+	t.Parallel()
+	// Two days with a sample each half hour.
+	cases := map[string]struct {
+		series []string
+		want   float64
+	}{
+		"FirstOfAnApplication":  {[]string{"_x90 1x6"}, 1},
+		"DaysAgo":               {[]string{"7x96"}, 0},
+		"OneMore":               {[]string{"7x90 8x5"}, 1},
+		"ContainerRestarted":    {[]string{"7x60 9x20 _x2 1x5 3x6"}, 5},
+		"PodReplaced":           {[]string{"7x60 8x20 stale", "_x82 1x14"}, 2},
+		"NewAndPodReplaced":     {[]string{"_x60 1x20 stale", "_x82 1x5 2x8"}, 3},
+		"NotScrapedForAQuarter": {[]string{"7x48 _x1 7x40 8x5"}, 1},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPrometheus()
+			for i, values := range tc.series {
+				series := fmt.Sprintf(`argocd_app_sync_total{job="virtual-argocd-controllers", instance="%d", namespace="vargo-shop-x1", name="shop", phase="Succeeded", dry_run="false"}`, i)
+				if err := p.load(series, values, 30*time.Minute); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for title, query := range queriesOf(t, "Deployments, one day", "Deployments a day", "Syncs a day") {
+				got, err := p.query(t.Context(), query, time.Unix(0, 0).Add(48*time.Hour))
+				if err != nil || len(got) != 1 || got[0].F != tc.want {
+					t.Errorf("%s: want %v, got %v, %v", title, tc.want, got, err)
+				}
+			}
+		})
+	}
+}
+
+// TestForgedValues has one of the two tenants serve values that would ruin a sum over all tenants.
+func TestForgedValues(t *testing.T) {
+	t.Parallel()
+	const deployments, perDay, connected, clusters = "Deployments, one day", "Deployments a day", "Clusters connected", "Clusters"
+	cases := map[string]struct {
+		value float64
+		want  map[string]string
+	}{
+		"NotANumber": {math.NaN(), map[string]string{deployments: "[{} 1]", perDay: `[{phase="Succeeded"} 1]`, connected: "[{} 1]", clusters: "[{} 1]"}},
+		"Large":      {1e12, map[string]string{deployments: "[{} 10001]", perDay: `[{phase="Succeeded"} 10001]`, connected: "[{} 1]", clusters: "[{} 1]"}},
+		"Infinite":   {math.Inf(1), map[string]string{deployments: "[{} 1]", perDay: `[{phase="Succeeded"} 1]`, connected: "[{} 1]", clusters: "[{} 1]"}},
+		"Negative":   {-1e12, map[string]string{deployments: "[{} 1]", perDay: `[{phase="Succeeded"} 1]`, connected: "[{} 1]", clusters: "[{} 1]"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, now := fleetInPrometheus(t)
+			for _, series := range []string{
+				`argocd_cluster_connection_status{job="virtual-argocd-controllers", namespace="vargo-main-x2", server="https://a"}`,
+				`argocd_app_sync_total{job="virtual-argocd-controllers", namespace="vargo-main-x2", name="a", phase="Succeeded", dry_run="false"}`,
+				`argocd_app_sync_total{job="virtual-argocd-controllers", namespace="vargo-main-x2", name="a", phase="Pretended", dry_run="false"}`,
+			} {
+				l, err := parser.ParseMetric(series)
+				if err != nil {
+					t.Fatal(err)
+				}
+				p.append(l, now, tc.value)
+			}
+			for title, query := range queriesOf(t, slices.Collect(maps.Keys(tc.want))...) {
+				got, err := p.query(t.Context(), query, now)
+				if err != nil || lines(got) != tc.want[title] {
+					t.Errorf("%s: want %s, got %s, %v", title, tc.want[title], lines(got), err)
+				}
+			}
+		})
+	}
+}
+
+// queriesOf returns the first query of each of these panels.
+func queriesOf(t *testing.T, titles ...string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, d := range readDashboards(t) {
+		for _, p := range d.Panels {
+			if slices.Contains(titles, p.Title) && p.Type != "row" && out[p.Title] == "" {
+				out[p.Title] = chosen.Replace(p.Targets[0].Expr)
+			}
+		}
+	}
+	if len(out) != len(titles) {
+		t.Fatalf("there are not all of the panels %q", titles)
+	}
+	return out
+}
+
 // fleetInPrometheus returns the series of testdata/fleet.yaml, with what rules make of them, and the moment of the last.
 func fleetInPrometheus(t *testing.T) (*prometheus, time.Time) {
 	t.Helper()
@@ -301,6 +394,9 @@ func check(t *testing.T, where, query string, variables []string, known map[stri
 		v, ok := n.(*parser.VectorSelector)
 		if ok && strings.HasPrefix(v.Name, "argocd_") && !slices.ContainsFunc(v.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "job" }) {
 			t.Errorf("%s: want the job in %s", where, v)
+		}
+		if ok && strings.HasPrefix(v.Name, "virtualargocd_channel_") && !slices.ContainsFunc(v.LabelMatchers, func(m *labels.Matcher) bool { return m.Name == "channel" }) {
+			t.Errorf("%s: want the channel in %s", where, v)
 		}
 		return nil
 	})

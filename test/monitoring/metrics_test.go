@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/kube-state-metrics/v2/pkg/customresource"
 	"k8s.io/kube-state-metrics/v2/pkg/customresourcestate"
 	"k8s.io/kube-state-metrics/v2/pkg/metric"
@@ -23,9 +24,10 @@ import (
 // exported are the metrics that rules and dashboards read, beside those of kube-state-metrics.yaml, with the program whose
 // sources have them.
 var exported = map[string]string{
-	"up":                  "Prometheus",
-	"scrape_series_added": "Prometheus",
-	"ALERTS":              "Prometheus",
+	"up":                     "Prometheus",
+	"scrape_series_added":    "Prometheus",
+	"scrape_samples_scraped": "Prometheus",
+	"ALERTS":                 "Prometheus",
 
 	"argocd_app_info":                  "Argo CD 3.2.6, controller/metrics",
 	"argocd_app_sync_total":            "Argo CD 3.2.6, controller/metrics",
@@ -37,6 +39,11 @@ var exported = map[string]string{
 	"function_run_function_seconds_bucket": "Crossplane 2.4.0, internal/xfn",
 	"circuit_breaker_opens_total":          "Crossplane 2.4.0, internal/circuit",
 	"circuit_breaker_events_total":         "Crossplane 2.4.0, internal/circuit",
+
+	"process_cpu_seconds_total":     "client_golang 1.23, process collector of the function",
+	"process_resident_memory_bytes": "client_golang 1.23, process collector of the function",
+	"go_gc_duration_seconds_count":  "client_golang 1.23, Go collector of the function",
+	"go_gc_gomemlimit_bytes":        "client_golang 1.23, Go collector of the function",
 
 	"controller_runtime_active_workers":            "controller-runtime 0.19 and 0.23, pkg/internal/controller/metrics",
 	"controller_runtime_max_concurrent_reconciles": "controller-runtime 0.19 and 0.23, pkg/internal/controller/metrics",
@@ -215,6 +222,39 @@ func TestPhasesAreComplete(t *testing.T) {
 	}
 }
 
+// TestOwnGroup puts the API group of examples/demo-group in place of ours, as README.md says: kube-state-metrics then reads the kinds that
+// definition.yaml there defines.
+func TestOwnGroup(t *testing.T) {
+	t.Parallel()
+	type names struct{ Kind, Plural string }
+	var definition struct {
+		Spec struct {
+			Group             string
+			Names, ClaimNames names
+			Versions          []struct{ Name string }
+		}
+	}
+	raw, err := os.ReadFile("../../examples/demo-group/definition.yaml")
+	if err == nil {
+		err = yaml.Unmarshal(raw, &definition)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := definition.Spec
+	factories := factoriesOf(t, func(config string) string {
+		return strings.Replace(config, "group: virtualargocd.io", "group: "+d.Group, 2)
+	})
+	for i, n := range []names{d.ClaimNames, d.Names} {
+		is := factories[i].ExpectedType().(*unstructured.Unstructured).GroupVersionKind() //nolint:forcetypeassert // It is in the package's doc.
+		want := schema.GroupVersionKind{Group: d.Group, Version: d.Versions[0].Name, Kind: n.Kind}
+		// rbac.yaml names the plurals: see TestRightsOfKubeStateMetrics.
+		if is != want || factories[i].Name() != n.Plural {
+			t.Errorf("kube-state-metrics reads %s, %s, want %s, %s", is, factories[i].Name(), want, n.Plural)
+		}
+	}
+}
+
 // metrics returns what kube-state-metrics tells of an object, a line each, without the labels that it gives all of them.
 func metrics(t *testing.T, kind string, object map[string]any) []string {
 	t.Helper()
@@ -243,6 +283,12 @@ func metrics(t *testing.T, kind string, object map[string]any) []string {
 // factories reads kube-state-metrics.yaml as kube-state-metrics does, and refuses unknown fields, which it doesn't.
 func factories(t *testing.T) []customresource.RegistryFactory {
 	t.Helper()
+	return factoriesOf(t, func(config string) string { return config })
+}
+
+// factoriesOf does the same with an edited kube-state-metrics.yaml.
+func factoriesOf(t *testing.T, edit func(string) string) []customresource.RegistryFactory {
+	t.Helper()
 	var config struct {
 		Kind string                          `json:"kind" yaml:"kind"`
 		Spec customresourcestate.MetricsSpec `json:"spec" yaml:"spec"`
@@ -253,7 +299,7 @@ func factories(t *testing.T) []customresource.RegistryFactory {
 		t.Fatal(err)
 	}
 	config.Spec = customresourcestate.MetricsSpec{}
-	if err := goyaml.Unmarshal(raw, &config); err != nil {
+	if err := goyaml.Unmarshal([]byte(edit(string(raw))), &config); err != nil {
 		t.Fatal(err)
 	}
 	var out []customresource.RegistryFactory

@@ -139,7 +139,7 @@ func TestScrapes(t *testing.T) {
 		server := httptest.NewServer(tc.serves)
 		t.Cleanup(server.Close)
 		instances[name] = strings.TrimPrefix(server.URL, "http://")
-		pod, container, port := fmt.Sprintf("argocd-application-controller-%d-x-argocd-x-vcluster", i%10), "application-controller", "8082"
+		pod, container, port := fmt.Sprintf("argocd-application-controller-%d-x-argocd-x-vcluster", i%4), "application-controller", "8082"
 		if tc.job == repoServers {
 			pod, container, port = fmt.Sprintf("argocd-repo-server-6c4f-%05d-x-argocd-x-vcluster", i), "repo-server", "8084"
 		}

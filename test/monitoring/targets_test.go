@@ -207,7 +207,7 @@ func TestTargetsOfATenant(t *testing.T) {
 		add("argocd-repo-server", fmt.Sprintf("argocd-repo-server-6c4f-%05d", i))
 	}
 	for kind, jobs := range map[string]map[string]scrape{"PodMonitors": podMonitors(t), "ScrapeConfigs": scrapeConfigs(t)} {
-		for name, most := range map[string]int{"virtual-argocd-controllers": 10, "virtual-argocd-repo-servers": quota} {
+		for name, most := range map[string]int{"virtual-argocd-controllers": 4, "virtual-argocd-repo-servers": quota} {
 			// Prometheus scrapes targets with the same labels and the same address once.
 			targets := map[string]bool{}
 			for i, p := range ports {

@@ -92,7 +92,7 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 		}
 	}
 	s.channel = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"offer": map[string]any{}}}}
-	s.channel.SetGroupVersionKind(schema.GroupVersionKind{Group: claim.GVK.Group, Version: claim.GVK.Version, Kind: v1alpha1.ChannelKind})
+	s.channel.SetGroupVersionKind(channels)
 	s.channel.SetName(stagedChannel)
 	createObject(ctx, t, s.channel)
 	eventually.True(ctx, t, 2*time.Minute, "channel "+stagedChannel+" is in use", func(ctx context.Context) (bool, string) {

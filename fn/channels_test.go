@@ -1111,6 +1111,7 @@ func TestChannelMistakes(t *testing.T) {
 		"ProtectedValue":    {`{"offer":{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}}`, "spec.offer.vcluster.values.policies.networkPolicy"},
 		"Rollout":           {`{"rollout":{"steps":[{"percent":50},{"percent":20}]}}`, "spec.rollout.steps[1].percent"},
 		"NotAnObject":       {`{"offer":"all"}`, "spec.offer"},
+		"FirstIsEverybody":  {`{"rollout":{"first":{}}}`, "spec.rollout.first: selects every claim"},
 		"Namespaces":        {`{"namespaces":["team-b","Team A"]}`, `spec.namespaces[1]: "Team A" is neither a namespace nor a pattern`},
 	} {
 		t.Run(name, func(t *testing.T) {

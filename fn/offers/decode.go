@@ -133,7 +133,9 @@ func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 	if err := wire.Bound("spec", ours, 0); err != nil {
 		return s, err
 	}
-	wire.Prune(ours)
+	// Only the offer: an empty rollout.first isn't the same as none, and is an error.
+	offer, _ := ours["offer"].(map[string]any)
+	wire.Prune(offer)
 	return s, wire.Strict("spec", ours, &s)
 }
 

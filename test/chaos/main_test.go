@@ -58,6 +58,8 @@ func run(m *testing.M) (int, error) {
 	}
 	// A test may kill parts of an embedded cluster only.
 	options.Kubeconfig, options.Tests, options.SimulatedProviders = "", true, !realParts
+	// Real tenants are upgraded to a Kubernetes that isn't the host's.
+	options.Full = realParts
 	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
 	c, err := platform.Ensure(ctx, options)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
@@ -41,9 +42,12 @@ func newReal(ctx context.Context) (*realClusters, error) {
 	return r, conn.Close()
 }
 
-// options has no versions of Kubernetes, because there is only one build of it, for the host and for virtual clusters.
 func (*realClusters) options() schedule.Options {
-	return schedule.Options{Tenants: 2, Length: 6 * time.Minute, Plans: plans, ArgoCD: []string{"9.3.6", "9.3.7"}}
+	return schedule.Options{
+		Tenants: 2, Length: 6 * time.Minute, Plans: plans, ArgoCD: []string{"9.3.6", "9.3.7"},
+		// The host's version, and the one that the lab builds beside it for virtual clusters.
+		Kubernetes: []string{toolchain.Version("kube-apiserver"), toolchain.Version("kube-apiserver-1.36")},
+	}
 }
 
 func (*realClusters) seeds() []uint64 { return nil }

@@ -13,7 +13,6 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -74,7 +73,7 @@ func (c *channelTenants) install(ctx context.Context, t *testing.T, _ *envconf.C
 			"haltAfter": map[string]any{"degraded": int64(1), "stuckFor": "4m"},
 		},
 	}}}
-	channel.SetGroupVersionKind(schema.GroupVersionKind{Group: "virtualargocd.io", Version: "v1alpha1", Kind: v1alpha1.ChannelKind})
+	channel.SetGroupVersionKind(channels)
 	channel.SetName(channelName)
 	var err error
 	if c.channel, err = host.Resource(channel.GroupVersionKind(), ""); err != nil {

@@ -13,11 +13,9 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/browser"
@@ -43,7 +41,7 @@ func TestFleetPicture(t *testing.T) {
 		"offer":   map[string]any{},
 		"rollout": map[string]any{"steps": []any{map[string]any{"percent": int64(34), "soak": "24h"}, map[string]any{"percent": int64(100)}}},
 	}}}
-	channel.SetGroupVersionKind(schema.GroupVersionKind{Group: "virtualargocd.io", Version: "v1alpha1", Kind: v1alpha1.ChannelKind})
+	channel.SetGroupVersionKind(channels)
 	channel.SetName("stable")
 	channels, err := host.Resource(channel.GroupVersionKind(), "")
 	if err != nil {

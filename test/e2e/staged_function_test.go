@@ -27,6 +27,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
@@ -50,14 +51,19 @@ type stagedFunction struct {
 	had                  map[*claim.Live]map[string]types.UID
 	// written is what was written for stays.
 	written map[string]string
+	// version is the next one, and input is that of the Configuration.
+	version string
+	input   any
+	// first are the Function and the Configuration that serve all others, as they were.
+	first []*unstructured.Unstructured
 }
 
+// TestStagedFunction runs with no other test beside it: all tenants get the next version in the end.
 func TestStagedFunction(t *testing.T) {
 	onlyInFull(t)
 	if packages == "" {
 		t.Skip("NOT TRIED HERE: THIS PUSHES A PACKAGE. SET REGISTRY AND PUSH, OR UNSET KUBECONFIG")
 	}
-	t.Parallel()
 	s := &stagedFunction{had: map[*claim.Live]map[string]types.UID{}}
 	testenv.Test(t, features.New("staged function").
 		Setup(s.create).
@@ -65,6 +71,7 @@ func TestStagedFunction(t *testing.T) {
 		Assess("TheNextVersionServesTheMovedTenants", s.serves).
 		Assess("TheChannelReachesItsMovedTenant", s.offers).
 		Assess("TheTenantsGoBack", s.back).
+		Assess("AllGetTheNextVersion", s.everybody).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, s.stays, s.moved, s.member)
 			if t.Failed() && keep {
@@ -72,6 +79,14 @@ func TestStagedFunction(t *testing.T) {
 			}
 			s.remove(ctx, t, s.channel, s.function, s.composition)
 			deleteNamespace(ctx, t, stagedFunctionNamespace)
+			if len(s.first) > 0 {
+				s.install(ctx, t, s.first...)
+				// Packages have other revisions now. That no tenant has left anything is what cleanUp has seen.
+				var err error
+				if before, err = inventory.Take(ctx, host); err != nil {
+					t.Error(err)
+				}
+			}
 			return ctx
 		}).Feature())
 }
@@ -92,7 +107,7 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 		}
 	}
 	s.channel = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"offer": map[string]any{}}}}
-	s.channel.SetGroupVersionKind(schema.GroupVersionKind{Group: claim.GVK.Group, Version: claim.GVK.Version, Kind: v1alpha1.ChannelKind})
+	s.channel.SetGroupVersionKind(channels)
 	s.channel.SetName(stagedChannel)
 	createObject(ctx, t, s.channel)
 	eventually.True(ctx, t, 2*time.Minute, "channel "+stagedChannel+" is in use", func(ctx context.Context) (bool, string) {
@@ -109,9 +124,8 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 	s.stays = claim.Create(ctx, t, host, of("staged-stays").Set(window, "spec", "maintenance", "timeWindow"))
 	s.moved = claim.Create(ctx, t, host, of("staged-moved"))
 	s.member = claim.Create(ctx, t, host, of("staged-member").Set(stagedChannel, "spec", "channel"))
-	if err := unstructured.SetNestedField(s.function.Object, pushNext(ctx, t), "spec", "package"); err != nil {
-		t.Fatal(err)
-	}
+	s.pushFunction(ctx, t)
+	set(t, s.function, published(xpkg.FunctionName, s.version), "spec", "package")
 	for _, l := range s.lives() {
 		l.AwaitReady(ctx, t, readyWithin)
 		s.has(ctx, t, l, "help.chatText", "")
@@ -129,8 +143,13 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 
 func (s *stagedFunction) lives() []*claim.Live { return []*claim.Live{s.stays, s.moved, s.member} }
 
-// pushNext builds and pushes a next version of the function, which sets another default for Argo CD, and returns its package.
-func pushNext(ctx context.Context, t *testing.T) string {
+// published returns the package of that name and version.
+func published(name, version string) string {
+	return xpkg.PublishedRegistry + "/" + name + ":" + version
+}
+
+// pushFunction builds and pushes a next version of the function, which sets another default for Argo CD.
+func (s *stagedFunction) pushFunction(ctx context.Context, t *testing.T) {
 	t.Helper()
 	root, err := filepath.Abs(projectRoot)
 	if err != nil {
@@ -141,14 +160,14 @@ func pushNext(ctx context.Context, t *testing.T) string {
 		t.Fatal(err)
 	}
 	// Crossplane doesn't take a pre-release for the version that the Configuration depends on.
-	version = fmt.Sprintf("v%s-next", semver.MustParse(version).IncMinor())
+	s.version = fmt.Sprintf("v%s-next", semver.MustParse(version).IncMinor())
 	out := t.TempDir()
 	defaults, other := filepath.Join(root, "fn/core/argocd/defaults.yaml"), filepath.Join(out, "defaults.yaml")
 	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{defaults: other}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := xpkg.Project{Root: root, Out: out, Version: version, Overlay: filepath.Join(out, "overlay.json")}
+	p := xpkg.Project{Root: root, Out: out, Version: s.version, Overlay: filepath.Join(out, "overlay.json")}
 	for file, content := range map[string]string{
 		other:     contentOf(t, root, "fn/core/argocd/defaults.yaml") + "\nconfigs: {cm: {help.chatText: " + helpText + "}}\n",
 		p.Overlay: string(overlay),
@@ -160,12 +179,35 @@ func pushNext(ctx context.Context, t *testing.T) string {
 	if err := p.BuildFunction(ctx, runtime.GOARCH); err != nil {
 		t.Fatal(err)
 	}
-	pushed, err := xpkg.PushFiles(ctx, packages+"/"+xpkg.FunctionName+":"+version, nil, p.FunctionFile(runtime.GOARCH))
+	pushed, err := xpkg.PushFiles(ctx, packages+"/"+xpkg.FunctionName+":"+s.version, nil, p.FunctionFile(runtime.GOARCH))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Logf("the next version is %s", pushed)
-	return xpkg.PublishedRegistry + "/" + xpkg.FunctionName + ":" + version
+}
+
+// pushConfiguration builds and pushes the Configuration of the next version, with the input that the cluster's Configuration has.
+func (s *stagedFunction) pushConfiguration(ctx context.Context, t *testing.T) {
+	t.Helper()
+	root, err := filepath.Abs(projectRoot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := xpkg.Project{Root: root, Out: t.TempDir(), Version: s.version}
+	p.Input = filepath.Join(p.Out, "input.yaml")
+	input, err := json.Marshal(s.input)
+	if err == nil {
+		err = os.WriteFile(p.Input, input, 0o600)
+	}
+	if err == nil {
+		err = p.BuildConfiguration()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := xpkg.PushFiles(ctx, packages+"/"+xpkg.ConfigurationName+":"+s.version, nil, p.ConfigurationFile()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // copyInput gives the second Composition the input of the first.
@@ -180,7 +222,8 @@ func (s *stagedFunction) copyInput(ctx context.Context, t *testing.T) {
 	if len(from) != 1 || len(to) != 1 {
 		t.Fatalf("want one step in each of the Compositions, have %d and %d", len(from), len(to))
 	}
-	to[0].(map[string]any)["input"] = from[0].(map[string]any)["input"] //nolint:forcetypeassert // Steps are objects.
+	s.input = from[0].(map[string]any)["input"] //nolint:forcetypeassert // Steps are objects.
+	to[0].(map[string]any)["input"] = s.input   //nolint:forcetypeassert // Steps are objects.
 	if err := unstructured.SetNestedSlice(s.composition.Object, to, "spec", "pipeline"); err != nil {
 		t.Fatal(err)
 	}
@@ -205,20 +248,7 @@ func (s *stagedFunction) missing(ctx context.Context, t *testing.T, _ *envconf.C
 // serves installs the second Function, which serves both tenants that are moved, and no other.
 func (s *stagedFunction) serves(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	createObject(ctx, t, s.function)
-	for _, gvk := range []schema.GroupVersionKind{functions, functions.GroupVersion().WithKind("Configuration")} {
-		eventually.True(ctx, t, 3*time.Minute, "all packages of kind "+gvk.Kind+" are healthy", func(ctx context.Context) (bool, string) {
-			list, err := all(t, gvk).List(ctx, metav1.ListOptions{})
-			if err != nil {
-				return false, err.Error()
-			}
-			for i := range list.Items {
-				if healthy := condition(&list.Items[i], "Healthy"); healthy.Status != metav1.ConditionTrue {
-					return false, fmt.Sprint(list.Items[i].GetName(), ": ", healthy)
-				}
-			}
-			return len(list.Items) > 0, "none"
-		})
-	}
+	packagesHealthy(ctx, t)
 	s.moveTo(ctx, t, s.composition.GetName(), s.member)
 	for _, l := range []*claim.Live{s.moved, s.member} {
 		s.synced(ctx, t, l)
@@ -227,6 +257,28 @@ func (s *stagedFunction) serves(ctx context.Context, t *testing.T, _ *envconf.Co
 	}
 	s.untouched(ctx, t)
 	return ctx
+}
+
+// packagesHealthy waits until all Functions and Configurations are healthy, with the packages that they name.
+func packagesHealthy(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, gvk := range []schema.GroupVersionKind{functions, configurations} {
+		eventually.True(ctx, t, 3*time.Minute, "all packages of kind "+gvk.Kind+" are healthy", func(ctx context.Context) (bool, string) {
+			list, err := all(t, gvk).List(ctx, metav1.ListOptions{})
+			if err != nil {
+				return false, err.Error()
+			}
+			for i := range list.Items {
+				healthy := condition(&list.Items[i], "Healthy")
+				want, _, _ := unstructured.NestedString(list.Items[i].Object, "spec", "package")
+				is, _, _ := unstructured.NestedString(list.Items[i].Object, "status", "currentIdentifier")
+				if healthy.Status != metav1.ConditionTrue || is != want {
+					return false, fmt.Sprint(list.Items[i].GetName(), " has ", is, " of ", want, ": ", healthy)
+				}
+			}
+			return len(list.Items) > 0, "none"
+		})
+	}
 }
 
 // offers edits the channel's offer, which the first function still gives to the channel's tenants, and the second one composes.
@@ -241,13 +293,12 @@ func (s *stagedFunction) offers(ctx context.Context, t *testing.T, _ *envconf.Co
 	return ctx
 }
 
-// back moves both tenants to the first Function, and takes the second away. What the channel has offered stays.
+// back moves both tenants to the first Function. What the channel has offered stays.
 func (s *stagedFunction) back(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	s.moveTo(ctx, t, s.installed, s.moved, s.member)
 	for _, l := range []*claim.Live{s.moved, s.member} {
 		s.synced(ctx, t, l)
 	}
-	s.remove(ctx, t, s.function, s.composition)
 	for _, l := range []*claim.Live{s.moved, s.member} {
 		s.has(ctx, t, l, "help.chatText", "")
 		s.same(ctx, t, l)
@@ -255,6 +306,62 @@ func (s *stagedFunction) back(ctx context.Context, t *testing.T, _ *envconf.Conf
 	s.has(ctx, t, s.member, "statusbadge.enabled", "true")
 	s.untouched(ctx, t)
 	return ctx
+}
+
+// everybody gives the next version to the first Function, and installs its Configuration, while the second Function serves the tenants that are
+// moved. Then these go back, and the second Function is deleted. All tenants have the next version.
+func (s *stagedFunction) everybody(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	moved := []*claim.Live{s.moved, s.member}
+	s.moveTo(ctx, t, s.composition.GetName(), moved...)
+	for _, l := range moved {
+		s.synced(ctx, t, l)
+		s.has(ctx, t, l, "help.chatText", helpText)
+	}
+	s.pushConfiguration(ctx, t)
+	var next []*unstructured.Unstructured
+	for _, of := range []struct {
+		kind         schema.GroupVersionKind
+		object, name string
+	}{{functions, "virtual-argocd-" + xpkg.FunctionName, xpkg.FunctionName}, {configurations, xpkg.ConfigurationName, xpkg.ConfigurationName}} {
+		is, err := all(t, of.kind).Get(ctx, of.object, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.first = append(s.first, is)
+		is = is.DeepCopy()
+		set(t, is, published(of.name, s.version), "spec", "package")
+		next = append(next, is)
+	}
+	s.install(ctx, t, next...)
+	s.look(ctx, t, s.stays)
+	s.has(ctx, t, s.stays, "help.chatText", helpText)
+	s.moveTo(ctx, t, s.installed, moved...)
+	for _, l := range moved {
+		s.synced(ctx, t, l)
+	}
+	s.remove(ctx, t, s.function, s.composition)
+	packagesHealthy(ctx, t)
+	s.written = writtenFor(ctx, t, s.stays)
+	s.untouched(ctx, t)
+	for _, l := range s.lives() {
+		s.has(ctx, t, l, "help.chatText", helpText)
+		s.same(ctx, t, l)
+	}
+	s.has(ctx, t, s.member, "statusbadge.enabled", "true")
+	return ctx
+}
+
+// install gives packages the versions that are in these objects, as examples/install/README.md says, and waits until they have them.
+func (s *stagedFunction) install(ctx context.Context, t *testing.T, objects ...*unstructured.Unstructured) {
+	t.Helper()
+	for _, o := range objects {
+		version, _, _ := unstructured.NestedString(o.Object, "spec", "package")
+		patch := fmt.Appendf(nil, `{"spec":{"package":%q}}`, version)
+		if _, err := all(t, o.GroupVersionKind()).Patch(ctx, o.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packagesHealthy(ctx, t)
 }
 
 func (s *stagedFunction) moveTo(ctx context.Context, t *testing.T, composition string, lives ...*claim.Live) {
@@ -322,18 +429,24 @@ func (s *stagedFunction) same(ctx context.Context, t *testing.T, l *claim.Live) 
 // untouched has Crossplane look at the tenant that isn't moved, and fails the test where anything of it was written.
 func (s *stagedFunction) untouched(ctx context.Context, t *testing.T) {
 	t.Helper()
-	xr, err := s.stays.XR(ctx)
+	s.look(ctx, t, s.stays)
+	time.Sleep(time.Minute)
+	s.same(ctx, t, s.stays)
+	if diff := cmp.Diff(s.written, writtenFor(ctx, t, s.stays)); diff != "" {
+		t.Errorf("claim %s, which isn't moved, has changed: -before, +now:\n%s", s.stays.Name, diff)
+	}
+}
+
+// look has Crossplane look at a tenant now: it leaves those at rest alone for 20 minutes, whatever function there is.
+func (s *stagedFunction) look(ctx context.Context, t *testing.T, l *claim.Live) {
+	t.Helper()
+	xr, err := l.XR(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := fmt.Sprintf(`{"metadata":{"annotations":{"crossplane.io/reconcile-requested-at":%q}}}`, time.Now().Format(time.RFC3339))
 	if _, err := all(t, xr.GroupVersionKind()).Patch(ctx, xr.GetName(), types.MergePatchType, []byte(asked), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
-	}
-	time.Sleep(time.Minute)
-	s.same(ctx, t, s.stays)
-	if diff := cmp.Diff(s.written, writtenFor(ctx, t, s.stays)); diff != "" {
-		t.Errorf("claim %s, which isn't moved, has changed: -before, +now:\n%s", s.stays.Name, diff)
 	}
 }
 

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -59,6 +62,7 @@ func TestControlPlaneAway(t *testing.T) {
 	a := &away{running: map[*claim.Live]map[string]types.UID{}}
 	testenv.Test(t, features.New("control plane away").
 		Setup(a.create).
+		Assess("ListingsHaveAllOfAVirtualCluster", a.lists).
 		Assess("CommitsAreSyncedMeanwhile", a.syncs).
 		Assess("ItsReturnWritesToNoTenant", a.returns).
 		Assess("ChangesReachTenantsAgain", a.changes).
@@ -93,6 +97,36 @@ func (a *away) create(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 	time.Sleep(settled)
 	for _, l := range a.lives {
 		a.running[l] = identities(ctx, t, l)
+	}
+	return ctx
+}
+
+// lists writes objects outside Argo CD's namespace into a virtual cluster, and expects the listings to have them.
+func (a *away) lists(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	const name = "e2e-listed"
+	l, before, began := a.lives[0], a.objects(ctx, t), time.Now()
+	virtual, meta, create := open(ctx, t, l).Typed, metav1.ObjectMeta{Name: name}, metav1.CreateOptions{FieldManager: name}
+	if _, err := virtual.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta}, create); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := virtual.CoreV1().ConfigMaps(metav1.NamespaceDefault).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta}, create); err != nil {
+		t.Fatal(err)
+	}
+	var written []string
+	for _, w := range writesSince(before, a.objects(ctx, t), began) {
+		if slices.Contains(w.who, name) {
+			written = append(written, w.what)
+		}
+	}
+	slices.Sort(written)
+	created := "created " + l.Name + ": "
+	if want := []string{created + "clusterroles.rbac.authorization.k8s.io /" + name, created + "configmaps default/" + name}; !slices.Equal(written, want) {
+		t.Errorf("want %v, got %v", want, written)
+	}
+	err := errors.Join(virtual.RbacV1().ClusterRoles().Delete(ctx, name, metav1.DeleteOptions{}),
+		virtual.CoreV1().ConfigMaps(metav1.NamespaceDefault).Delete(ctx, name, metav1.DeleteOptions{}))
+	if err != nil {
+		t.Error(err)
 	}
 	return ctx
 }
@@ -162,6 +196,11 @@ func (a *away) syncs(ctx context.Context, t *testing.T, _ *envconf.Config) conte
 		a.tenants.Insert(w.who...)
 	}
 	t.Log("While the control plane was away, these wrote in the tenants: ", strings.Join(sets.List(a.tenants), ", "))
+	for who := range a.tenants {
+		if strings.HasPrefix(who, "provider-") || strings.Contains(who, "crossplane") {
+			t.Errorf("While the control plane was away, %s wrote in a tenant", who)
+		}
+	}
 	return ctx
 }
 
@@ -222,17 +261,18 @@ func (a *away) changes(ctx context.Context, t *testing.T, _ *envconf.Config) con
 // known are objects of the tenants by where they are, with what the API server knows of their writers.
 type known map[string]metav1.PartialObjectMetadata
 
-// objects of both tenants: everything in their namespaces on the host and in Argo CD's in their virtual clusters.
+// objects of both tenants: everything in their namespaces on the host, and everything in their virtual clusters.
 func (a *away) objects(ctx context.Context, t *testing.T) known {
 	t.Helper()
 	out := known{}
 	for _, l := range a.lives {
 		out.add(ctx, t, host, tenantNamespace(ctx, l), "")
-		out.add(ctx, t, open(ctx, t, l), "argocd", l.Name+": ")
+		out.add(ctx, t, open(ctx, t, l), metav1.NamespaceAll, l.Name+": ")
 	}
 	return out
 }
 
+// add adds the objects of a namespace, or those of the whole cluster.
 func (k known) add(ctx context.Context, t *testing.T, c *kube.Cluster, namespace, where string) {
 	t.Helper()
 	kinds, err := inventory.Kinds(c)

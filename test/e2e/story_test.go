@@ -24,10 +24,17 @@ func TestStory(t *testing.T) {
 			scale(ctx, t, open(ctx, t, l).Typed.AppsV1().Deployments("argocd"), "argocd-repo-server", replicas)
 		}
 	}
+	scaleControlPlane := func(replicas int32) func(context.Context, *testing.T, *claim.Live) {
+		return func(ctx context.Context, t *testing.T, l *claim.Live) {
+			t.Helper()
+			scale(ctx, t, host.Typed.AppsV1().StatefulSets(tenantNamespace(ctx, l)), "vcluster", replicas)
+		}
+	}
 	testenv.Test(t, features.New("story").
 		Assess("TheSameAsSimulated", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			seen := story.Tell(ctx, t, host, newClaim("story"), story.Hands{
 				Stop: scaleRepoServer(0), Start: scaleRepoServer(1),
+				Silence: scaleControlPlane(0), Answer: scaleControlPlane(1),
 				Delete: func(ctx context.Context, t *testing.T, l *claim.Live) { deleteAndAwait(ctx, t, l, readyWithin) },
 			})
 			if err := story.Hold(seen); err != nil {

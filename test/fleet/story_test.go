@@ -22,13 +22,21 @@ func TestStory(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	createNamespace(ctx, t, namespace)
+	give := func(fault provider.Fault) func(context.Context, *testing.T, *claim.Live) {
+		return func(ctx context.Context, t *testing.T, l *claim.Live) { faults.Give(fault, l.XRName(ctx, t)) }
+	}
+	heal := func(ctx context.Context, t *testing.T, l *claim.Live) { faults.Heal(l.XRName(ctx, t)) }
 	seen := story.Tell(ctx, t, host, claim.New("story").In(namespace), story.Hands{
 		Stop: func(ctx context.Context, t *testing.T, l *claim.Live) {
 			// There is no pod that could be missing, because it should have none.
 			faults.Break(l.XRName(ctx, t), proxy.Workload{Name: "argocd-repo-server", Available: true})
 		},
-		Start:  func(ctx context.Context, t *testing.T, l *claim.Live) { faults.Heal(l.XRName(ctx, t)) },
-		Delete: deleteClaim,
+		Start:   heal,
+		Refuse:  give(provider.UpgradeRefused),
+		Accept:  heal,
+		Silence: give(provider.Silent),
+		Answer:  heal,
+		Delete:  deleteClaim,
 	})
 	if err := story.Hold(seen); err != nil {
 		t.Error(err)

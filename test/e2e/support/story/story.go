@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
@@ -23,12 +24,16 @@ const within = 10 * time.Minute
 type Hands struct {
 	// Stop scales Argo CD's repo-server to no replicas, and Start undoes that.
 	Stop, Start func(ctx context.Context, t *testing.T, l *claim.Live)
+	// Refuse has a virtual cluster refuse what no API server accepts, and Accept undoes that. They are nil for a real one.
+	Refuse, Accept func(ctx context.Context, t *testing.T, l *claim.Live)
+	// Silence keeps the virtual cluster from answering, and Answer undoes that.
+	Silence, Answer func(ctx context.Context, t *testing.T, l *claim.Live)
 	// Delete deletes the claim and returns when nothing of the tenant is left.
 	Delete func(ctx context.Context, t *testing.T, l *claim.Live)
 }
 
-// Tell brings a tenant up, changes a value, breaks a workload, heals it and deletes the tenant. It returns the states
-// that the claim was seen in, without repetitions.
+// Tell brings a tenant up, changes a value, changes one in a way that is refused, breaks a workload and heals it, silences the virtual
+// cluster for a while, and deletes the tenant. It returns the states that the claim was seen in, without repetitions.
 func Tell(ctx context.Context, t *testing.T, host *kube.Cluster, c *claim.Claim, hands Hands) []State {
 	t.Helper()
 	l := claim.Create(ctx, t, host, c)
@@ -48,14 +53,46 @@ func Tell(ctx context.Context, t *testing.T, host *kube.Cluster, c *claim.Claim,
 		return revisionOf(ctx, t, l) > 1 && s.Phase == "Ready"
 	})
 
+	refused(ctx, t, l, hands)
+
 	hands.Stop(ctx, t, l)
 	l.Await(ctx, t, within, "is Degraded", func(s *claim.State) bool { return s.Phase == "Degraded" })
 	hands.Start(ctx, t, l)
 	l.AwaitReady(ctx, t, within)
 
+	hands.Silence(ctx, t, l)
+	l.Await(ctx, t, within, "says that its workloads can't be observed", func(s *claim.State) bool {
+		return s.Phase == "Degraded" && strings.Contains(s.Message, "cannot be observed")
+	})
+	hands.Answer(ctx, t, l)
+	l.AwaitReady(ctx, t, within)
+
 	hands.Delete(ctx, t, l)
 	following.Wait()
 	return r.seen
+}
+
+// refused changes a value of Argo CD to one that the virtual API server refuses. The provider tries that three times, and has Helm roll it
+// back each time. Then the value is corrected.
+func refused(ctx context.Context, t *testing.T, l *claim.Live, hands Hands) {
+	t.Helper()
+	if hands.Refuse != nil {
+		hands.Refuse(ctx, t, l)
+	}
+	l.Patch(ctx, t, "NoSuchStrategy", "spec", "argocd", "values", "server", "deploymentStrategy", "type")
+	l.Await(ctx, t, within, "has the values from before, and says so", func(s *claim.State) bool {
+		return s.Phase == "Ready" && s.Condition(claim.SpecAccepted).Reason == v1alpha1.ReasonUpgradeFailed
+	})
+	before := revisionOf(ctx, t, l)
+	if hands.Accept != nil {
+		hands.Accept(ctx, t, l)
+	}
+	l.Patch(ctx, t, map[string]any{
+		"server": nil, "configs": map[string]any{"cm": map[string]any{"statusbadge.enabled": "false"}},
+	}, "spec", "argocd", "values")
+	l.Await(ctx, t, within, "has the corrected values and is Ready", func(s *claim.State) bool {
+		return revisionOf(ctx, t, l) > before && s.Phase == "Ready"
+	})
 }
 
 // revisionOf returns the revision of the Helm release of Argo CD that is deployed, 0 for none.

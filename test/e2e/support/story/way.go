@@ -10,6 +10,8 @@ const (
 	waitingForVirtual    = "False WaitingForVirtualCluster"
 	waitingForWorkloads  = "False WaitingForWorkloads"
 	workloadsUnavailable = "False WorkloadsUnavailable"
+	installFailed        = "False InstallFailed"
+	upgradeFailed        = "False UpgradeFailed"
 )
 
 // way is what a tenant's claim says from its creation to its end.
@@ -23,12 +25,35 @@ var way = []station{
 	{State{"Provisioning", success, waiting, available, waitingForWorkloads, accepted}, true},
 	{State{"Ready", success, available, available, available, accepted}, false},
 
-	// A value changes. The only pod of the application controller is replaced, which may be seen after Helm says that it has been.
+	// A value changes. The only pod of the application controller is replaced, which may be seen after Helm says that it has been. On a
+	// busy host, the claim may say once more that it waits for Helm.
 	{State{"Updating", success, waiting, available, installing, accepted}, false},
+	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
+	{State{"Updating", success, waiting, available, installing, accepted}, true},
+	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
+	{State{"Ready", success, available, available, available, accepted}, false},
+
+	// The virtual API server refuses a change three times, and Helm rolls it back. The claim may be Updating once more when the provider is
+	// told to leave it.
+	{State{"Updating", success, waiting, available, installing, accepted}, true},
+	{State{"Degraded", success, waiting, available, installFailed, accepted}, false},
+	{State{"Degraded", success, waiting, available, installFailed, upgradeFailed}, true},
+	{State{"Ready", success, available, available, available, upgradeFailed}, false},
+	{State{"Updating", success, waiting, available, installing, upgradeFailed}, true},
+	{State{"Ready", success, available, available, available, upgradeFailed}, true},
+
+	// The change is corrected.
+	{State{"Updating", success, waiting, available, installing, accepted}, false},
+	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
+	{State{"Updating", success, waiting, available, installing, accepted}, true},
 	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
 	{State{"Ready", success, available, available, available, accepted}, false},
 
 	// A workload breaks and heals.
+	{State{"Degraded", success, waiting, available, workloadsUnavailable, accepted}, false},
+	{State{"Ready", success, available, available, available, accepted}, false},
+
+	// The virtual cluster doesn't answer for a while.
 	{State{"Degraded", success, waiting, available, workloadsUnavailable, accepted}, false},
 	{State{"Ready", success, available, available, available, accepted}, false},
 

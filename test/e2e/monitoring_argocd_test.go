@@ -45,11 +45,12 @@ func (m *monitored) applications(ctx context.Context, t *testing.T, _ *envconf.C
 	app := of + `, exported_namespace="argocd", project="default", dest_server="https://kubernetes.default.svc"`
 	for _, query := range []string{
 		fmt.Sprintf(`argocd_app_info{%s, name="web", sync_status="Synced", health_status="Healthy"} == 1`, app),
-		fmt.Sprintf(`argocd_app_info{%s, name="lost", sync_status="Unknown"} == 1`, app),
+		fmt.Sprintf(`argocd_app_info{%s, name="lost", sync_status="Unknown", repo=~".+/no-such(.git)?"} == 1`, app),
 		fmt.Sprintf(`argocd_app_sync_total{%s, name="web", phase="Succeeded", dry_run="false"} >= 1`, app),
 		fmt.Sprintf(`argocd_cluster_connection_status{%s, server="https://kubernetes.default.svc"} == 1`, of),
-		fmt.Sprintf(`count by (repo) (argocd_git_lsremote_fail_total{%s, repo=~".+/no-such(.git)?", revision="HEAD"}) > 0`, ofRepoServer),
-		fmt.Sprintf(`count by (repo) (argocd_git_fetch_fail_total{%s, repo=~".+/repo(.git)?", revision=%q}) > 0`, ofRepoServer, commit),
+		// The label repo of these is the directory of the repository's clone.
+		fmt.Sprintf(`sum(argocd_git_lsremote_fail_total{%s, revision="HEAD"}) > 0`, ofRepoServer),
+		fmt.Sprintf(`sum(argocd_git_fetch_fail_total{%s, revision=%q}) > 0`, ofRepoServer, commit),
 		fmt.Sprintf(`ALERTS{alertname="VirtualArgoCDApplicationsUnknown", alertstate="firing", claim_namespace=%q, claim="watched"}`, claims),
 	} {
 		m.metrics.await(ctx, t, query, 1)

@@ -234,7 +234,7 @@ func TestForgedSeries(t *testing.T) {
 		"Application": {
 			served: `argocd_app_info{namespace="argocd", name="shop", project="default", repo="https://git", dest_server="https://a", dest_namespace="x", sync_status="Synced", health_status="Healthy", operation="", autosync_enabled="true"}`,
 			want: `{__name__="argocd_app_info", container="c", dest_server="https://a", exported_namespace="argocd", health_status="Healthy", instance="10.0.0.1:8082", job="virtual-argocd-controllers", name="shop", ` +
-				`namespace="vargo-shop-x1", pod="p", project="default", sync_status="Synced"}`,
+				`namespace="vargo-shop-x1", pod="p", project="default", repo="https://git", sync_status="Synced"}`,
 		},
 		"AnotherTenants": {
 			served: `argocd_cluster_connection_status{server="https://a", namespace="vargo-main-x2", job="kube-state-metrics", pod="x", instance="y"}`,

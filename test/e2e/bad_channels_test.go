@@ -11,6 +11,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -137,7 +138,7 @@ func unknownFieldDropped(ctx context.Context, t *testing.T) {
 	}
 }
 
-// createChannel creates a channel until the test ends.
+// createChannel creates a channel until the test ends, by when nothing is left of it: later tests compare lists of all objects.
 func createChannel(ctx context.Context, t *testing.T, name, spec, validation string) error {
 	t.Helper()
 	o := &unstructured.Unstructured{Object: map[string]any{}}
@@ -149,9 +150,15 @@ func createChannel(ctx context.Context, t *testing.T, name, spec, validation str
 	_, err := all(t, channels).Create(ctx, o, metav1.CreateOptions{FieldValidation: validation})
 	if err == nil {
 		t.Cleanup(func() {
-			if err := all(t, channels).Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			// Kubernetes keeps the channel until what Crossplane has composed for it is gone.
+			foreground := metav1.DeletePropagationForeground
+			if err := all(t, channels).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
 				t.Error(err)
 			}
+			eventually.True(ctx, t, 2*time.Minute, "channel "+name+" is gone", func(ctx context.Context) (bool, string) {
+				o, err := all(t, channels).Get(ctx, name, metav1.GetOptions{})
+				return kerrors.IsNotFound(err), fmt.Sprint(o, err)
+			})
 		})
 	}
 	return err

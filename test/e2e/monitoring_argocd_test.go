@@ -129,7 +129,6 @@ func (m *monitored) away(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	}
 	for _, query := range []string{
 		status + " == 0",
-		fmt.Sprintf(`argocd_app_info{job="virtual-argocd-controllers", namespace=%q, name="far", sync_status="Unknown"} == 1`, m.watchedIn),
 		fmt.Sprintf(`ALERTS{alertname="VirtualArgoCDClusterUnreachable", alertstate="firing", claim_namespace=%q, claim="watched"}`, claims),
 	} {
 		m.metrics.await(ctx, t, query, 1)

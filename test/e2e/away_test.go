@@ -101,15 +101,18 @@ func (a *away) create(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 	return ctx
 }
 
-// lists writes objects outside Argo CD's namespace into a virtual cluster, and expects the listings to have them.
+// lists writes objects outside Argo CD's namespace into a virtual cluster, and expects the listings to have them. The objects aren't empty:
+// API servers don't note who has written an object without fields.
 func (a *away) lists(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	const name = "e2e-listed"
 	l, before, began := a.lives[0], a.objects(ctx, t), time.Now()
 	virtual, meta, create := open(ctx, t, l).Typed, metav1.ObjectMeta{Name: name}, metav1.CreateOptions{FieldManager: name}
-	if _, err := virtual.RbacV1().ClusterRoles().Create(ctx, &rbacv1.ClusterRole{ObjectMeta: meta}, create); err != nil {
+	role := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{Verbs: []string{"get"}, APIGroups: []string{""}, Resources: []string{"pods"}}}}
+	if _, err := virtual.RbacV1().ClusterRoles().Create(ctx, role, create); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := virtual.CoreV1().ConfigMaps(metav1.NamespaceDefault).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta}, create); err != nil {
+	config := &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{"key": "value"}}
+	if _, err := virtual.CoreV1().ConfigMaps(metav1.NamespaceDefault).Create(ctx, config, create); err != nil {
 		t.Fatal(err)
 	}
 	var written []string

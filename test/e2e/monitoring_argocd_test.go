@@ -91,12 +91,14 @@ func (m *monitored) pods(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	for _, query := range []string{
 		fmt.Sprintf(`kube_pod_status_unschedulable{%s} == 1`, of("homeless")),
 		fmt.Sprintf(`kube_pod_status_phase{%s, phase="Pending"} == 1`, of("homeless")),
-		fmt.Sprintf(`kube_pod_container_status_waiting_reason{%s, container="probe", reason="CrashLoopBackOff"} == 1`, of("crashing")),
 		fmt.Sprintf(`kube_pod_container_status_last_terminated_reason{%s, container="probe", reason="Error"} == 1`, of("crashing")),
 		fmt.Sprintf(`kube_pod_container_status_restarts_total{%s, container="probe"} >= 1`, of("crashing")),
 	} {
 		m.metrics.await(ctx, t, query, 1)
 	}
+	// A kubelet notes this at its next look at the pod, up to 90 seconds later. The fifth back-off, which begins after three minutes, is longer.
+	crashes := fmt.Sprintf(`kube_pod_container_status_waiting_reason{%s, container="probe", reason="CrashLoopBackOff"} == 1`, of("crashing"))
+	m.metrics.awaitWithin(ctx, t, 8*time.Minute, crashes, 1)
 	return ctx
 }
 

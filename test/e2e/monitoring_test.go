@@ -456,7 +456,12 @@ func (a metricsAPI) alerts(ctx context.Context) ([]alert, error) {
 // await waits until a query finds so many series.
 func (a metricsAPI) await(ctx context.Context, t *testing.T, query string, want int) {
 	t.Helper()
-	eventually.True(ctx, t, seenWithin, query, func(ctx context.Context) (bool, string) {
+	a.awaitWithin(ctx, t, seenWithin, query, want)
+}
+
+func (a metricsAPI) awaitWithin(ctx context.Context, t *testing.T, within time.Duration, query string, want int) {
+	t.Helper()
+	eventually.True(ctx, t, within, query, func(ctx context.Context) (bool, string) {
 		got, err := a.query(ctx, query)
 		return err == nil && len(got) == want, fmt.Sprintf("want %d series, got %v, %v", want, got, err)
 	})

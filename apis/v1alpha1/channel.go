@@ -80,9 +80,9 @@ type ChannelOffer struct {
 
 // ChannelChart is a Helm chart as a channel offers it.
 type ChannelChart struct {
-	// Version of the chart, such as 10.1.1, for claims that name none. Tenants that run a
-	// higher version keep it, except that tenants go back from a version of argo-cd that has
-	// broken them. Default: the one in the function's input.
+	// Version of the chart, such as 10.1.1 of argo-cd or 0.36.1 of vcluster, for claims that
+	// name none. Tenants that run a higher version keep it; only argo-cd goes back, from a
+	// version that has broken the tenant. Default: the one in the function's input.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="self.matches('^v?(0|[1-9][0-9]*)[.](0|[1-9][0-9]*)[.](0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]*)?$')",message="write an exact version of the chart, such as 10.1.1, not a range"
@@ -113,8 +113,8 @@ type ChannelRollout struct {
 	// Labels of claims that get an offer before all others, such as the platform team's
 	// own. They aren't counted in percentages. All other tenants wait until each of these
 	// has finished its update, except for those that are frozen, and for those that were
-	// admitted and didn't begin; they wait for at most eight days for one to begin.
-	// Default: none.
+	// admitted and didn't begin; they wait for at most eight days after the offer began or
+	// went on after a pause or halt. Default: none.
 	// +optional
 	// +nullable
 	First *metav1.LabelSelector `json:"first,omitempty"`

@@ -54,7 +54,7 @@ func TestWindowInTimeZone(t *testing.T) {
 // TestTimeZoneMistakes: a mistake in a window's time zone is said, and the tenant keeps the window that it has.
 func TestTimeZoneMistakes(t *testing.T) {
 	for name, tc := range map[string]struct{ reason, begin, zone, want string }{
-		"Unknown": {"There is no such time zone.", "220000", "Europe/Berlim", `timeWindow.timeZone: "Europe/Berlim" is not a time zone: write a name of the IANA's time zone database, such as Europe/Berlin`},
+		"Unknown": {"There is no such time zone.", "220000", "Europe/Berlim", `timeWindow.timeZone: "Europe/Berlim" is not a time zone: write a name of the IANA time zone database, such as Europe/Berlin`},
 		"Both":    {"A window has an offset or a time zone.", "220000+0100", "Europe/Berlin", `timeWindow.begin: "220000+0100" has an offset from UTC, and timeZone is Europe/Berlin: write hours, minutes and seconds alone, such as 220000, or leave timeZone out`},
 		"Neither": {"It has one of them.", "220000", "", `timeWindow.begin: "220000" is not a time of day: write hours, minutes, seconds and the offset from UTC, such as 220000+0100, or set timeZone and write 220000`},
 	} {

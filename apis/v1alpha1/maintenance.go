@@ -46,14 +46,14 @@ type TimeWindow struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([01][0-9]|2[0-3])[0-5][0-9][0-5][0-9]([+-](0[0-9]|1[0-4])[0-5][0-9])?$')",message="write hours, minutes, seconds and the offset from UTC, such as 030000+0100, or 030000 with timeZone"
 	End string `json:"end"`
 
-	// Time zone by which the window begins and ends, such as Europe/Berlin: a name of the
-	// IANA's time zone database, as in a CronJob. Begin and end have no offset then. A time
-	// that clocks skip is the moment at which they do; of a time that they show twice the
-	// first one counts. A window that is shortened so lasts for 30 minutes at least. Default:
-	// none, begin and end have offsets.
+	// Time zone of begin and end, such as Europe/Berlin: a name of the IANA time zone
+	// database, as in a CronJob. Begin and end have no offset then. When clocks go forward, a
+	// begin or end in the hour that they skip counts as the moment of the change, and the
+	// window is at least 30 minutes long. When clocks go back, a time that occurs twice counts
+	// as the first of the two. Default: none, begin and end have offsets.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self.lowerAscii() != 'local'",message="write a time zone of the IANA's database, such as Europe/Berlin"
+	// +kubebuilder:validation:XValidation:rule="size(self) == 0 || self.matches('^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$') && self.lowerAscii() != 'local'",message="write a name of the IANA time zone database, such as Europe/Berlin"
 	TimeZone string `json:"timeZone,omitempty"`
 }
 

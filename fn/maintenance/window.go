@@ -56,7 +56,7 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 	of := *spec.TimeWindow
 	if of.TimeZone != "" {
 		if _, err := zoneNamed(of.TimeZone); err != nil {
-			return Window{}, fmt.Errorf("%s.timeWindow.timeZone: %.64q is not a time zone: write a name of the IANA's time zone database, such as Europe/Berlin", field, of.TimeZone)
+			return Window{}, fmt.Errorf("%s.timeWindow.timeZone: %.64q is not a time zone: write a name of the IANA time zone database, such as Europe/Berlin", field, of.TimeZone)
 		}
 	}
 	begin, err := timeOfDay(field+".timeWindow.begin", of.Begin, of.TimeZone)
@@ -181,7 +181,7 @@ func (w Window) zone() *time.Location {
 // each call, and loading one takes 11 µs.
 var zones sync.Map
 
-// zoneNamed returns a time zone by its name in the IANA's database.
+// zoneNamed returns a time zone by its name in the IANA time zone database.
 func zoneNamed(name string) (*time.Location, error) {
 	if zone, ok := zones.Load(name); ok {
 		return zone.(*time.Location), nil //nolint:forcetypeassert // Nothing else is stored.

@@ -103,12 +103,7 @@ func (s *simulation) checkResult(was State, result Result) {
 			proof = max(proof, d)
 		}
 	}
-	waiting := map[string]Admission{}
-	for _, a := range is.Admitted {
-		if s.now.Before(a.Until.Add(Settle)) {
-			waiting[a.Tenant] = a
-		}
-	}
+	waiting := waitingIn(is, s.now)
 	// These came later than an hour after the offer, which isn't for all yet.
 	isLate := func(r Record) bool {
 		return r.Joined.Sub(is.Since) > time.Hour && !is.Since.IsZero() && is.Since.Equal(was.Since) && (!same || was.Complete != is.Offer)
@@ -164,14 +159,12 @@ func (s *simulation) checkResult(was State, result Result) {
 	if is.Halted != nil && (was.Halted == nil || !same) && broken < s.degraded() {
 		s.failf("halts, or goes on with the halt of another offer, with %d of %d broken", broken, s.degraded())
 	}
-	if same && is.Percent > was.Percent {
-		for _, step := range s.channel.Rollout.Steps {
-			d, _ := time.ParseDuration(string(step.Soak))
-			if int(step.Percent) >= was.Percent && int(step.Percent) < is.Percent && s.now.Before(last.Add(d)) {
-				s.failf("from %d to %d percent, %s after the last tenant was Ready", was.Percent, is.Percent, s.now.Sub(last))
-			}
+	for _, step := range s.channel.Rollout.Steps {
+		if d, _ := time.ParseDuration(string(step.Soak)); s.passed(was, is, step) && s.now.Before(last.Add(d)) {
+			s.failf("from %d to %d percent, %s after the last tenant was Ready", was.Percent, is.Percent, s.now.Sub(last))
 		}
 	}
+	s.checkSteps(was, is, firsts)
 
 	begun := newIn(was, is, s.now)
 	if len(begun) == 0 {
@@ -203,6 +196,69 @@ func (s *simulation) checkResult(was State, result Result) {
 	if others > 0 && firsts > 0 {
 		s.failf("admits others while %d that come first haven't the offer", firsts)
 	}
+}
+
+// passed says whether a call has left a step behind. Each offer begins with the first step.
+func (s *simulation) passed(was, is State, step v1alpha1.ChannelStep) bool {
+	percent := int(step.Percent)
+	return percent < is.Percent && (was.Offer != is.Offer || percent >= was.Percent)
+}
+
+// checkSteps checks that each step that a call has left behind was over: its share of the tenants had the offer, or all that
+// could get it, and none was changing.
+func (s *simulation) checkSteps(was, is State, firsts int) {
+	s.t.Helper()
+	same := was.Offer == is.Offer
+	waiting := waitingIn(was, s.now)
+	lost := map[string]bool{}
+	for _, a := range was.Admitted {
+		lost[a.Tenant] = a.Offer == is.Offer && !a.Withdrawn && !s.now.Before(a.Until.Add(Settle))
+	}
+	long := same && !was.Since.IsZero() && s.now.Sub(was.Since) >= 8*24*time.Hour
+	var of, have, left, changing int
+	for _, r := range s.records {
+		came := same && !was.Since.IsZero() && r.Joined.Sub(was.Since) > time.Hour
+		if came && was.Complete != is.Offer {
+			continue
+		}
+		a, admitted := waiting[r.Tenant]
+		has := r.Accepted == is.Offer
+		admitted = admitted && !has && r.Accepted != a.Offer
+		settled := !r.Ready.IsZero() || r.Phase == v1alpha1.PhaseDegraded && s.now.Sub(r.Since) >= time.Minute || s.now.Sub(r.Changed) >= s.stuckFor()
+		if r.Before != "" && !settled || admitted && a.Tries == 0 {
+			changing++
+		}
+		if has && r.Before == "" || s.isFirst(r) && !came {
+			continue
+		}
+		of++
+		switch {
+		case has, admitted:
+			have++
+		case lost[r.Tenant], s.now.Before(r.Schedule.Thaws):
+		case long && r.Moved.After(was.Since) && !opened(r.Schedule, s.now):
+		default:
+			left++
+		}
+	}
+	for _, step := range s.channel.Rollout.Steps {
+		want := (of*int(step.Percent) + 99) / 100
+		if s.passed(was, is, step) && (changing > 0 || firsts > 0 || have < want && (have == 0 || left > 0)) {
+			s.failf("from %d to %d percent: %d of %d have the offer, want %d; %d more can get it, %d change, %d come first and lack it",
+				was.Percent, is.Percent, have, of, want, left, changing, firsts)
+		}
+	}
+}
+
+// waitingIn are the admissions of tenants that may begin, or may have begun without the channel's knowledge.
+func waitingIn(s State, now time.Time) map[string]Admission {
+	out := map[string]Admission{}
+	for _, a := range s.Admitted {
+		if now.Before(a.Until.Add(Settle)) {
+			out[a.Tenant] = a
+		}
+	}
+	return out
 }
 
 func silentIn(s State, tenant string, now time.Time) bool {

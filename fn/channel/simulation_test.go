@@ -114,6 +114,8 @@ type simulation struct {
 	calm bool
 
 	holding, edits, changes, halts int
+	// waited has the most tenants that waited at a time.
+	waited v1alpha1.ChannelTenants
 	// states counts the changes of the state, each of which wakes tenants.
 	states int
 	// began counts, by offer, the tenants that were Ready and began to change to it, and
@@ -238,6 +240,8 @@ func (s *simulation) next() {
 	if s.state.Halted != nil && was.Halted == nil {
 		s.halts++
 	}
+	s.waited.WaitingForWindow = max(s.waited.WaitingForWindow, result.Tenants.WaitingForWindow)
+	s.waited.Frozen = max(s.waited.Frozen, result.Tenants.Frozen)
 	for _, a := range newIn(was, s.state, s.now) {
 		// A tenant that looks at once sees it, and may act on it though it changes meanwhile.
 		t := s.byName[a.Tenant]
@@ -582,6 +586,28 @@ func (s *simulation) operator() {
 	})
 }
 
+// platform does something at random to the channel: it offers something good or bad, or what was complete last, pauses, or forgets.
+func (s *simulation) platform() {
+	switch s.random.IntN(7) {
+	case 0:
+		s.edit(1, 0)
+	case 1:
+		s.edit(0.3, 0)
+	case 2:
+		s.edit(0.5, 1)
+	case 3:
+		s.edit(0, 0)
+	case 4:
+		s.back()
+	case 5:
+		s.channel.Paused = true
+		s.call(0)
+	case 6:
+		s.state = State{}
+		s.call(0)
+	}
+}
+
 func simRollout(random *rand.Rand) v1alpha1.ChannelRollout {
 	pick := func(of ...int32) int32 { return of[random.IntN(len(of))] }
 	r := v1alpha1.ChannelRollout{MaxUpdating: pick(0, 1, 2, 5, 30), HaltAfter: v1alpha1.ChannelHalt{Degraded: pick(0, 1, 2, 3)}}
@@ -615,24 +641,7 @@ func TestSimulation(t *testing.T) {
 			s.edit(0, 0)
 			for range s.random.IntN(6) {
 				s.run(s.upTo(4 * 24 * time.Hour))
-				switch s.random.IntN(7) {
-				case 0:
-					s.edit(1, 0)
-				case 1:
-					s.edit(0.3, 0)
-				case 2:
-					s.edit(0.5, 1)
-				case 3:
-					s.edit(0, 0)
-				case 6:
-					s.back()
-				case 4:
-					s.channel.Paused = true
-					s.call(0)
-				case 5:
-					s.state = State{}
-					s.call(0)
-				}
+				s.platform()
 			}
 			s.run(4 * 24 * time.Hour)
 			if s.offer.breaks > 0 {
@@ -647,7 +656,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestSimulationOfTenThousand runs a channel of ten thousand tenants for thirty days.
+// TestSimulationOfTenThousand runs a channel of ten thousand tenants for thirty days, and then until all has come to its end.
 func TestSimulationOfTenThousand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -669,16 +678,21 @@ func TestSimulationOfTenThousand(t *testing.T) {
 	s.edit(0, 0)
 	s.run(3 * 24 * time.Hour)
 	s.edit(1, 0)
-	s.run(2 * 24 * time.Hour)
-	s.edit(0.2, 1)
+	for range 4 {
+		s.run(24*time.Hour + s.upTo(3*24*time.Hour))
+		s.platform()
+	}
 	s.run(2 * 24 * time.Hour)
 	s.edit(0, 0)
-	s.run(14 * 24 * time.Hour)
+	s.run(10 * 24 * time.Hour)
 	s.calm = true
 	// A week until all windows have been open, and a week for those that have joined since.
 	s.run(16 * 24 * time.Hour)
 	s.checkEnd()
 	t.Logf("seed %d: %s", seed, s)
+	if s.halts == 0 || s.waited.WaitingForWindow == 0 || s.waited.Frozen == 0 {
+		t.Errorf("seed %d: %d halts, and at most %d tenants waited for their windows and %d for the end of a freeze", seed, s.halts, s.waited.WaitingForWindow, s.waited.Frozen)
+	}
 	if s.states > s.changes/10 {
 		t.Errorf("seed %d: the state changed %d times for %d changes of tenants", seed, s.states, s.changes)
 	}

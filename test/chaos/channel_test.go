@@ -40,6 +40,17 @@ func applyChannel(ctx context.Context, value int) error {
 	return err
 }
 
+// offer offers another value.
+func (r *chaosRun) offer(ctx context.Context, value int) error {
+	if err := applyChannel(ctx, value); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.troubles.Offered()
+	return nil
+}
+
 // createChannel creates the channel, and waits until claims can name it.
 func createChannel(ctx context.Context, t *testing.T, value int) {
 	t.Helper()
@@ -69,7 +80,7 @@ func removeChannel(ctx context.Context) error {
 func (r *chaosRun) resume(ctx context.Context, c check.Channel) error {
 	halted := c.Halted()
 	r.mu.Lock()
-	wrong := r.troubles.Wrong(halted, r.last)
+	wrong := r.troubles.Wrong(halted)
 	r.mu.Unlock()
 	switch {
 	case len(wrong) > 0:

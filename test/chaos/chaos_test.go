@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -26,18 +27,57 @@ var keep = os.Getenv("E2E_KEEP") != ""
 // run of that seed.
 func TestChaos(t *testing.T) {
 	createNamespace(t.Context(), t)
-	all, good := seedsOf(t), 0
+	all, good, tally := seedsOf(t), 0, tally{}
 	for i, seed := range all {
 		fmt.Printf("\nRun %d of %d: SEED=%d\n", i+1, len(all), seed)
 		clean := false
-		if t.Run(fmt.Sprintf("SEED=%d", seed), func(t *testing.T) { clean = play(t.Context(), t, seed) }) {
+		if t.Run(fmt.Sprintf("SEED=%d", seed), func(t *testing.T) { clean = play(t.Context(), t, seed, tally) }) {
 			good++
 		}
 		if !clean {
 			break
 		}
 	}
-	fmt.Printf("\n%d of %d runs were good.\n", good, len(all))
+	fmt.Printf("\n%d of %d runs were good.\n%s", good, len(all), tally)
+	for _, part := range tally.missed() {
+		t.Errorf("no step has disturbed the part %q: does it have another name now?", part)
+	}
+}
+
+// A tally counts, by part, the steps that disturb it: the steps of the schedules, and those of them that found the part.
+type tally map[schedule.Part]struct{ steps, disturbed int }
+
+func (c tally) add(r *chaosRun) {
+	for _, s := range r.Steps {
+		if s.Disturbs() {
+			of := c[s.Part]
+			of.steps++
+			c[s.Part] = of
+		}
+	}
+	for part, n := range r.disturbed {
+		of := c[part]
+		of.disturbed += n
+		c[part] = of
+	}
+}
+
+// missed returns the parts that no step has disturbed. A few steps may miss a part because other steps have killed it.
+func (c tally) missed() (out []schedule.Part) {
+	for _, part := range schedule.Parts {
+		if c[part].disturbed == 0 && c[part].steps >= 5 {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+func (c tally) String() string {
+	b := &strings.Builder{}
+	for _, part := range schedule.Parts {
+		fmt.Fprintf(b, "%s: disturbed by %d of %d steps\n", part, c[part].disturbed, c[part].steps)
+	}
+	return b.String()
 }
 
 func seedsOf(t *testing.T) []uint64 {
@@ -57,8 +97,8 @@ func seedsOf(t *testing.T) []uint64 {
 	return out
 }
 
-// play does the run of a seed. It reports whether nothing is left of the run.
-func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
+// play does the run of a seed, and adds its steps to the tally. It reports whether nothing is left of the run.
+func play(ctx context.Context, t *testing.T, seed uint64, tally tally) (clean bool) {
 	s := schedule.New(seed, tenants.options())
 	fmt.Print(s)
 	before, err := inventory.Take(ctx, host)
@@ -76,6 +116,7 @@ func play(ctx context.Context, t *testing.T, seed uint64) (clean bool) {
 	observer := sync.WaitGroup{}
 	observer.Go(func() { r.observe(observing) })
 	r.take(ctx)
+	tally.add(r)
 	// A tenant whose admission ended because the offer was edited is admitted to the next offer only after Settle.
 	r.await(ctx, tenants.readyWithin()+channel.Settle, "All tenants are as wanted", r.untrue)
 	stop()

@@ -32,14 +32,18 @@ type chaosRun struct {
 	last []check.Object
 	ids  map[string]bool
 	// stopped has the claims with a stopped workload.
-	stopped map[string]string
-	// troubles of tenants so far.
+	stopped  map[string]string
 	troubles *check.Troubles
+	// disturbed counts the steps that have disturbed a part.
+	disturbed map[schedule.Part]int
 }
 
 func newRun(t *testing.T, s schedule.Schedule) *chaosRun {
 	t.Helper()
-	return &chaosRun{Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{}, troubles: check.NewTroubles()}
+	return &chaosRun{
+		Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{},
+		troubles: check.NewTroubles(), disturbed: map[schedule.Part]int{},
+	}
 }
 
 // say logs something with the time since the run began.
@@ -85,6 +89,9 @@ func (r *chaosRun) disturb(ctx context.Context, s schedule.Step) {
 		err := parts.Disturb(ctx, part, s)
 		if err == nil {
 			r.say("%s (from %.1fs on)", what, began.Sub(r.began).Seconds())
+			r.mu.Lock()
+			r.disturbed[s.Part]++
+			r.mu.Unlock()
 			return
 		}
 		if s.For > 0 {

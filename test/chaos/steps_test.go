@@ -91,7 +91,7 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 	case schedule.EditPlan:
 		return applyPlan(ctx, s.Plan, s.Value)
 	case schedule.EditOffer:
-		return applyChannel(ctx, s.Value)
+		return r.offer(ctx, s.Value)
 	default:
 		return fmt.Errorf("nobody can %s", s.Action)
 	}

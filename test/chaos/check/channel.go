@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,15 +93,25 @@ func (c Channel) Problems(tenants int) []string {
 	return p.found
 }
 
-// Troubles records for how long tenants are Degraded or Failing without interruption.
+// Troubles records for how long tenants, also those that are gone, have been Degraded or Failing without interruption since the channel's
+// last offer.
 type Troubles struct {
 	since   map[string]time.Time
 	longest map[string]time.Duration
+	// claims are the names of the tenants' claims.
+	claims map[string]string
 }
 
 // NewTroubles returns an empty Troubles.
 func NewTroubles() *Troubles {
-	return &Troubles{since: map[string]time.Time{}, longest: map[string]time.Duration{}}
+	b := &Troubles{claims: map[string]string{}}
+	b.Offered()
+	return b
+}
+
+// Offered forgets the troubles so far: another offer didn't cause them.
+func (b *Troubles) Offered() {
+	b.since, b.longest = map[string]time.Time{}, map[string]time.Duration{}
 }
 
 // See records the phases of tenants.
@@ -108,6 +120,7 @@ func (b *Troubles) See(all []Object, now time.Time) {
 		if !o.IsTenant() {
 			continue
 		}
+		b.claims[o.Tenant] = o.Claim
 		if o.Phase != v1alpha1.PhaseDegraded && o.Phase != v1alpha1.PhaseFailing {
 			delete(b.since, o.Tenant)
 			continue
@@ -124,12 +137,21 @@ func (b *Troubles) See(all []Object, now time.Time) {
 // unseen is how long a tenant may have been in trouble before the test saw it, because parts were disturbed.
 const unseen = 25 * time.Second
 
-// Wrong returns which of the tenants that a halt names weren't in trouble long enough to be broken.
-func (b *Troubles) Wrong(halt string, all []Object) (out []string) {
-	for _, o := range all {
-		if o.IsTenant() && strings.Contains(halt, "/"+o.Claim+" (") && b.longest[o.Tenant] < channel.Grace-unseen {
-			out = append(out, fmt.Sprintf("%s was in trouble for %s at most, and the channel says %q", o.Claim, b.longest[o.Tenant], halt))
+// Wrong returns which of the claims that a halt names had no tenant that was in trouble long enough to be broken.
+func (b *Troubles) Wrong(halt string) (out []string) {
+	longest := map[string]time.Duration{}
+	for tenant, claim := range b.claims {
+		if strings.Contains(halt, "/"+claim+" (") {
+			longest[claim] = max(longest[claim], b.longest[tenant])
 		}
+	}
+	for _, claim := range slices.Sorted(maps.Keys(longest)) {
+		if longest[claim] < channel.Grace-unseen {
+			out = append(out, fmt.Sprintf("%s was in trouble for %s at most since the last offer, and the channel says %q", claim, longest[claim], halt))
+		}
+	}
+	if halt != "" && len(longest) == 0 {
+		out = append(out, fmt.Sprintf("the channel names no tenant: %q", halt))
 	}
 	return out
 }

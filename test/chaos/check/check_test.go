@@ -231,17 +231,22 @@ func TestTroubles(t *testing.T) {
 		}
 		b.See([]Object{tenant("1", long), tenant("2", short), {Name: "namespaces. vargo-chaos1-x", Tenant: "chaos1-x"}}, began.Add(time.Duration(second)*time.Second))
 	}
-	now := []Object{tenant("1", v1alpha1.PhaseReady), tenant("2", v1alpha1.PhaseReady), tenant("3", v1alpha1.PhaseReady)}
-	for halt, want := range map[string]string{
-		"chaos/chaos1 (Degraded: x) broke":                            "",
-		"chaos/chaos1 (Degraded: x), chaos/chaos2 (Failing: y) broke": "chaos2 was in trouble for 28s at most",
-		"chaos/chaos3 (Updating for more than 30m0s) broke":           "chaos3 was in trouble for 0s at most",
-	} {
-		got := b.Wrong(halt, now)
+	// The first is gone.
+	b.See([]Object{tenant("2", v1alpha1.PhaseReady), tenant("3", v1alpha1.PhaseReady)}, began.Add(100*time.Second))
+	check := func(halt, want string) {
+		t.Helper()
+		got := b.Wrong(halt)
 		if (want == "") != (len(got) == 0) || len(got) > 1 || len(got) == 1 && !strings.Contains(got[0], want) {
 			t.Errorf("%s: %q, want %q", halt, got, want)
 		}
 	}
+	check("", "")
+	check("chaos/chaos1 (Degraded: x) broke", "")
+	check("chaos/chaos1 (Degraded: x), chaos/chaos2 (Failing: y) broke", "chaos2 was in trouble for 28s at most")
+	check("chaos/chaos3 (Updating for more than 30m0s) broke", "chaos3 was in trouble for 0s at most")
+	check("chaos/chaos4 (Degraded: x) broke", "names no tenant")
+	b.Offered()
+	check("chaos/chaos1 (Degraded: x) broke", "chaos1 was in trouble for 0s at most")
 }
 
 func TestKept(t *testing.T) {

@@ -550,7 +550,7 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 	for w.now.Weekday() != time.Monday {
 		w.now = w.now.Add(6 * time.Hour)
 	}
-	w.offer("stable", strings.TrimSuffix(offer("10.2.0", rollout), "}")+`,"paused":true}`)
+	w.offer("stable", paused(offer("10.2.0", rollout)))
 	w.settle(2, time.Minute)
 	w.offer("stable", offer("10.2.0", rollout))
 	w.settle(8, 2*time.Hour)
@@ -980,7 +980,7 @@ func TestChannelPaused(t *testing.T) {
 	w := fleet(t, 3, `{}`)
 	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	w.step(time.Minute)
-	w.offer("stable", strings.TrimSuffix(offer("10.2.0", `{}`), "}")+`,"paused":true}`)
+	w.offer("stable", paused(offer("10.2.0", `{}`)))
 	w.settle(4, time.Minute)
 	w.want(map[string]int{"10.1.1": 3})
 	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 2 of 3 tenants: team-a/c1, team-a/c2")
@@ -992,7 +992,7 @@ func TestChannelPaused(t *testing.T) {
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2})
 
 	// The same of what goes with an offer, which is edited once the channel is paused.
-	w.offer("stable", strings.TrimSuffix(offer("10.2.0", `{}`), "}")+`,"paused":true}`)
+	w.offer("stable", paused(offer("10.2.0", `{}`)))
 	w.step(time.Minute)
 	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"},"limits":{"default":{"cpu":"750m"}},"podSecurity":"restricted","loadBalancers":2,"vcluster":{"resources":{"limits":{"memory":"3Gi"}}},"argocd":{"server":{"replicas":2}}}`, "plan=standard")
 	w.settle(4, time.Minute)
@@ -1035,7 +1035,7 @@ func TestChannelPinned(t *testing.T) {
 // TestChannelPausedFromTheStart: a new claim doesn't get the first offer of a channel while that is paused.
 func TestChannelPausedFromTheStart(t *testing.T) {
 	w := newWorld(t)
-	w.offer("stable", strings.TrimSuffix(offer("10.2.0", `{}`), "}")+`,"paused":true}`)
+	w.offer("stable", paused(offer("10.2.0", `{}`)))
 	w.step(time.Second)
 	e := w.claim("c0", `{"channel":"stable"}`, `{}`)
 	w.settle(14, time.Minute)

@@ -27,8 +27,9 @@
 // tenant whose claim has set or moved its window since the offer began, because the claim
 // could move it again and again. Where all remaining tenants are frozen, didn't begin or
 // aren't waited for, the step ends with the tenants that have the offer, if there is at
-// least one. A step that adds no tenant needs no soak of its own. The percentage never goes down
-// while the offer is the same, even if the steps are edited.
+// least one. A tenant that didn't begin and is admitted again doesn't count as one that has
+// it. A step that adds no tenant needs no soak of its own. If the steps are edited, the rollout
+// goes on at the first one that allows the percentage which it had reached, or else at the last.
 //
 // After the last step the condition Complete is True when every tenant has the offer. If the
 // last step is below 100 percent, the remaining tenants stay as they are.
@@ -60,6 +61,13 @@
 // haltAfter.degraded tenants are broken, the channel halts, and stays halted even if they
 // recover. The halt ends when the offer is edited, or when the channel is paused while fewer
 // than haltAfter.degraded tenants are broken.
+//
+// Authors of claims help themselves: they name the version from before, or another channel. That
+// says nothing about the offer, which would then break the next tenant. So a broken tenant
+// whose claim is changed before it is well, or that leaves the channel, counts as broken until
+// the offer is edited or the channel is paused (State.Broken). A tenant whose claim was changed
+// while it wasn't well has proved nothing either. What another channel did to a tenant doesn't
+// count in this one.
 //
 // As long as there are fewer, broken tenants hold up neither a step nor its soak.
 //
@@ -93,12 +101,13 @@
 //
 // A tenant for which an offer changes nothing, such as one whose claim names all versions
 // itself, takes it at once and is counted in no step, since it says nothing about the offer.
-// A deleted tenant is forgotten.
+// What it has of the offer before must still prove itself, and can be broken (Record.Kept).
 //
 // # Lost state
 //
 // If the channel's state is lost, the tenants' records still say what they have. The channel
 // begins again at the first step, where the tenants that have the offer count, so that it
 // takes the longest soak of the earlier steps to get back to where it was. For five minutes
-// it admits no tenant, since it doesn't know which ones were admitted before.
+// it admits no tenant, since it doesn't know which ones were admitted before. A halt stays: it
+// is also in what the channel has published.
 package channel

@@ -36,14 +36,27 @@ type State struct {
 	// Admitted are the admissions of tenants that may begin, of those that may have begun
 	// although their records don't say so yet, and of those that didn't begin.
 	Admitted []Admission `json:"admitted,omitempty"`
+	// Broken are tenants that the offer has broken, at most 500. While the channel isn't paused, they
+	// count as broken even if they have left the channel or are well because their claims were
+	// changed.
+	Broken []Broken `json:"broken,omitempty"`
 	// NotBefore is when the first tenant may be admitted after the state was lost.
 	NotBefore time.Time `json:"notBefore,omitzero"`
+}
+
+// A Broken tenant.
+type Broken struct {
+	Tenant string `json:"tenant"`
+	// Name is that of its claim, if it has one.
+	Name string `json:"name"`
+	// Since is when the channel first saw it broken.
+	Since time.Time `json:"since"`
 }
 
 // A Halt says when and why a rollout halted.
 type Halt struct {
 	At time.Time `json:"at"`
-	// Message names the broken tenants, and says how they are broken.
+	// Message names the broken tenants, and says how they are broken. Next fills in an empty one.
 	Message string `json:"message"`
 }
 
@@ -78,13 +91,15 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	}
 	s := begin(c, was, records, now)
 	at := u.at(s.Percent)
-	t := look(u, &s, records, now)
+	t := look(u, c.Paused, &s, records, now)
 
-	switch {
-	case t.broken.N >= u.degraded && s.Halted == nil:
+	switch broke := t.broken.N >= u.degraded; {
+	case broke && (s.Halted == nil || s.Halted.Message == ""):
 		s.Halted = &Halt{At: now, Message: t.broken.String() + " broke"}
-	case t.broken.N < u.degraded && c.Paused:
+	case !broke && c.Paused:
 		s.Halted = nil
+	case s.Halted != nil && s.Halted.Message == "":
+		s.Halted = &Halt{At: now, Message: "it had halted before its state was lost"}
 	}
 	stopped := c.Paused || c.Unread || s.Halted != nil
 	switch {
@@ -143,8 +158,10 @@ func begin(c Channel, was State, records []Record, now time.Time) State {
 	if was.Offer == c.Offer {
 		return s
 	}
-	s.Offer, s.Percent, s.Since, s.Halted = c.Offer, 0, time.Time{}, nil
-	if was.Offer == "" {
+	s.Offer, s.Percent, s.Since, s.Broken = c.Offer, 0, time.Time{}, nil
+	if was.Offer != "" {
+		s.Halted = nil
+	} else {
 		for i := range records {
 			// This tenant was in a channel before, and this channel doesn't remember it.
 			if records[i].Accepted != "" {

@@ -672,6 +672,123 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestRemembered: a tenant that the offer has broken still counts if its author has helped it, until the channel is paused or its offer edited.
+func TestRemembered(t *testing.T) {
+	c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 2}}}
+	breaks := tenant("a", updating("new", 10*time.Minute), in(v1alpha1.PhaseDegraded, 5*time.Minute))
+	others := tenantsNamed("b c d e f g", updated("new", time.Hour))
+	next := func(was State, records ...Record) Result {
+		t.Helper()
+		result, err := Next(c, was, append(records, others...), start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return result
+	}
+	halts := func(r Result, want bool, message string) {
+		t.Helper()
+		if halted := r.Conditions[1]; halted.True != want || !strings.Contains(halted.Message, message) || (message == "") != (halted.Message == "") {
+			t.Errorf("want halted %t with %q, got %t with %q", want, message, halted.True, halted.Message)
+		}
+	}
+	was := next(state(100), breaks).State
+	if want := []Broken{{Tenant: "a", Name: "acme/a", Since: start}}; !slices.Equal(was.Broken, want) {
+		t.Fatalf("want %+v, got %+v", want, was.Broken)
+	}
+	edited, other := breaks.Edit().See(v1alpha1.PhaseReady, "", start), tenant("x", updating("new", 10*time.Minute), in(v1alpha1.PhaseDegraded, 5*time.Minute))
+
+	halts(next(was, breaks.See(v1alpha1.PhaseReady, "", start)), false, "")
+	halts(next(was, edited), false, "acme/a (its claim was changed since)")
+	halts(next(was), false, "acme/a (has left the channel since)")
+	returned := tenant("a", unaffected("new"))
+	returned.Joined = start.Add(time.Second)
+	halts(next(was, returned), false, "acme/a (its claim was changed since)")
+	halts(next(was, edited, other), true, "acme/a (its claim was changed since), acme/x (Degraded) broke")
+	halts(next(was, other), true, "acme/a (has left the channel since), acme/x (Degraded) broke")
+	if r := next(next(was, edited).State, edited); r.Tenants.Degraded != 1 || !slices.Equal(r.State.Broken, was.Broken) {
+		t.Errorf("it is forgotten: %+v", r)
+	}
+	// It is proof of nothing.
+	c.Rollout.MaxUpdating, others = 10, tenantsNamed("m n o p")
+	if r := next(state(100), edited); len(r.State.Admitted) != 2 {
+		t.Errorf("want 2 admitted, got %+v", r.State.Admitted)
+	}
+	was = next(was, other).State
+	c.Paused = true
+	halts(next(was, edited), false, "")
+	halts(next(was), false, "")
+	c.Paused, c.Offer = false, "newer"
+	halts(next(was, edited), false, "")
+	halts(next(was), false, "")
+}
+
+// TestBrokenElsewhere: an offer that two channels have halts the one in which it breaks a tenant.
+func TestBrokenElsewhere(t *testing.T) {
+	c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{Steps: steps(1, 100)}}
+	is := tenant("x", updated("new", time.Hour), in(v1alpha1.PhaseDegraded, 10*time.Minute))
+	for since, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Hour: true} {
+		joined(since)(&is)
+		result, err := Next(c, state(1), append(tenantsNamed("a b c d e f"), is), start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := result.State.Halted != nil; got != want {
+			t.Errorf("it joined %s ago: want halted %t, got %t", since, want, got)
+		}
+	}
+}
+
+// TestStillToBeProved: an offer that changes nothing for a tenant isn't counted there, and neither forgives nor ends what came before.
+func TestStillToBeProved(t *testing.T) {
+	c := Channel{Offer: "newer", Rollout: v1alpha1.ChannelRollout{Steps: steps(50, 100)}}
+	for name, tc := range map[string]struct {
+		record Record
+		halts  bool
+		most   int
+	}{
+		"Broken":      {tenant("x", updated("new", time.Hour), in(v1alpha1.PhaseDegraded, 10*time.Minute), unaffected("newer")), true, 0},
+		"BreaksLater": {tenant("x", updated("new", time.Hour), unaffected("newer"), in(v1alpha1.PhaseDegraded, time.Minute)), true, 0},
+		"Well":        {tenant("x", updated("new", time.Hour), unaffected("newer")), false, 1},
+		"LongAgo":     {tenant("x", updated("new", 30*24*time.Hour), unaffected("newer"), in(v1alpha1.PhaseDegraded, time.Minute)), false, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, err := Next(c, State{Offer: "newer"}, append(tenantsNamed("a b"), tc.record), start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if halts := result.State.Halted != nil; halts != tc.halts || len(result.State.Admitted) > tc.most {
+				t.Errorf("want halted %t with %d admitted, got %t: %+v", tc.halts, tc.most, halts, result.State)
+			}
+		})
+	}
+}
+
+// TestRetriedAlone: a tenant that is admitted again, and again doesn't begin, ends no step.
+func TestRetriedAlone(t *testing.T) {
+	for name, others := range map[string][]Record{"Closed": tenantsNamed("a b c d e f g h i", closed), "Frozen": tenantsNamed("a b c", frozen)} {
+		t.Run(name, func(t *testing.T) {
+			c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{Steps: steps(1, 10, 50, 100)}}
+			s, now, tries := State{Offer: "old", Complete: "old"}, start, 0
+			for now.Before(start.Add(20 * time.Hour)) {
+				result, err := Next(c, s, append(tenantsNamed("x"), others...), now)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if s = result.State; s.Percent > 1 || s.Complete == "new" {
+					t.Fatalf("%s: nobody has the offer, and the state is %+v", now, s)
+				}
+				for _, a := range s.Admitted {
+					tries = max(tries, a.Tries)
+				}
+				now = now.Add(time.Minute)
+			}
+			if tries < 2 {
+				t.Errorf("it was tried %d times", tries)
+			}
+		})
+	}
+}
+
 func TestRetryLasts(t *testing.T) {
 	var got []time.Duration
 	for tries := range 6 {

@@ -120,7 +120,7 @@ func (s *simulation) checkResult(was State, result Result) {
 			taken = !counts && !late
 			bad = !taken
 		} else if r.Before != "" && counts {
-			bad = r.Since.Sub(r.Ready) < proof
+			bad = r.Since.Sub(r.Ready) < proof && !r.Edited
 		}
 		// What it has of another offer isn't this one's fault.
 		bad = bad && r.Before == v1alpha1.PhaseReady && s.runs[i] == s.offers[r.Accepted].version
@@ -129,17 +129,17 @@ func (s *simulation) checkResult(was State, result Result) {
 		switch {
 		case has && bad:
 			broken++
-		case has && r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !degraded:
+		case has && r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !degraded && !r.Kept && !r.Edited:
 			proved++
 		}
 		if taken || admitted {
 			changing++
 		}
-		if has && r.Before != "" && r.Ready.After(last) && !isLate(r) {
+		if has && r.Before != "" && !r.Kept && r.Ready.After(last) && !isLate(r) {
 			last = r.Ready
 		}
 		switch {
-		case has && r.Before == "", isLate(r):
+		case has && (r.Before == "" || r.Kept), isLate(r):
 		case s.isFirst(r) && (is.Since.IsZero() || r.Joined.Sub(is.Since) <= time.Hour):
 			lacks := !has && s.now.After(r.Schedule.Thaws) && !silentIn(is, r.Tenant, s.now)
 			patient := is.Since.IsZero() || s.now.Sub(is.Since) < 8*24*time.Hour
@@ -156,8 +156,8 @@ func (s *simulation) checkResult(was State, result Result) {
 	if broken >= s.degraded() && is.Halted == nil && !s.channel.Paused {
 		s.failf("%d broken, and no halt", broken)
 	}
-	if is.Halted != nil && (was.Halted == nil || !same) && broken < s.degraded() {
-		s.failf("halts, or goes on with the halt of another offer, with %d of %d broken", broken, s.degraded())
+	if is.Halted != nil && (was.Halted == nil || !same) && broken+s.helped[is.Offer] < s.degraded() {
+		s.failf("halts, or goes on with the halt of another offer, with %d of %d broken, and %d before", broken, s.degraded(), s.helped[is.Offer])
 	}
 	for _, step := range s.channel.Rollout.Steps {
 		if d, _ := time.ParseDuration(string(step.Soak)); s.passed(was, is, step) && s.now.Before(last.Add(d)) {
@@ -224,15 +224,18 @@ func (s *simulation) checkSteps(was, is State, firsts int) {
 		a, admitted := waiting[r.Tenant]
 		has := r.Accepted == is.Offer
 		admitted = admitted && !has && r.Accepted != a.Offer
+		// It may not begin this time either.
+		again := admitted && a.Tries > 0
 		settled := !r.Ready.IsZero() || r.Phase == v1alpha1.PhaseDegraded && s.now.Sub(r.Since) >= time.Minute || s.now.Sub(r.Changed) >= s.stuckFor()
-		if r.Before != "" && !settled || admitted && a.Tries == 0 {
+		if r.Before != "" && !settled || admitted && !again {
 			changing++
 		}
-		if has && r.Before == "" || s.isFirst(r) && !came {
+		if has && (r.Before == "" || r.Kept) || s.isFirst(r) && !came {
 			continue
 		}
 		of++
 		switch {
+		case again:
 		case has, admitted:
 			have++
 		case lost[r.Tenant], s.now.Before(r.Schedule.Thaws):

@@ -50,6 +50,12 @@ type Record struct {
 	Before v1alpha1.Phase `json:"before,omitempty"`
 	// Ready is when the tenant was first seen Ready since then; the zero time before that.
 	Ready time.Time `json:"ready,omitzero"`
+	// Kept says that Changed, Before and Ready are about an earlier offer, since the one that the
+	// tenant has changed nothing that runs.
+	Kept bool `json:"kept,omitempty"`
+	// Edited says that the claim was changed while the tenant wasn't well with the offer. If it is
+	// Ready now, that says nothing about the offer.
+	Edited bool `json:"edited,omitempty"`
 	// ArgoCD is the version of the chart argo-cd that the tenant had when it was last Ready
 	// before an offer changed it; empty if unknown.
 	ArgoCD string `json:"argocd,omitempty"`
@@ -72,19 +78,28 @@ const maxWhy = 200
 // those that run.
 func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Record {
 	r.Accepted = offer
+	failing, _ := r.failing()
 	switch {
-	case unaffected && r.Before != "" && r.Ready.IsZero():
-		// It is still updating to the offer before. If this offer would undo that, it isn't what
-		// breaks the tenant. Otherwise both offers are the same for it.
+	case unaffected && r.Before != "" && (r.Ready.IsZero() || failing || !held):
+		// It is still updating to the offer before, or has yet to prove that. If this offer would undo
+		// it, it isn't what breaks the tenant. Otherwise both offers are the same for it.
+		r.Kept = !r.Ready.IsZero()
 		if held {
 			r.Before = r.Phase
 		}
 	case unaffected || r.Phase == "":
-		r.Changed, r.Before = now, ""
+		r.Changed, r.Before, r.Kept, r.Edited = now, "", false, false
 	default:
-		r.Changed, r.Before, r.Ready = now, r.Phase, time.Time{}
+		r.Changed, r.Before, r.Ready, r.Kept, r.Edited = now, r.Phase, time.Time{}, false, false
 		r.Phase, r.Since, r.Why = v1alpha1.PhaseUpdating, now, ""
 	}
+	return r
+}
+
+// Edit returns the record of a tenant whose claim was changed.
+func (r Record) Edit() Record {
+	failing, _ := r.failing()
+	r.Edited = r.Edited || r.Before != "" && (r.Ready.IsZero() || failing)
 	return r
 }
 
@@ -150,17 +165,20 @@ func (u rules) underWay(r *Record, now time.Time) (bool, time.Time) {
 	return r.Before != "" && r.Ready.IsZero() && now.Before(until), until
 }
 
-// broken reports whether the offer that the tenant has accepted has broken it.
+// broken reports whether the offer that the tenant has accepted has broken it, and still does.
 func (u rules) broken(r *Record, now time.Time) bool {
-	if r.Before != v1alpha1.PhaseReady {
+	if r.Before != v1alpha1.PhaseReady || r.elsewhere() {
 		return false
 	}
 	if r.Ready.IsZero() {
 		underWay, _ := u.underWay(r, now)
 		return !underWay
 	}
-	return r.failed(now) && r.Unproved(u.proved)
+	return r.failed(now) && r.Unproved(u.proved) && !r.Edited
 }
+
+// elsewhere reports whether the tenant accepted the offer before it joined the channel.
+func (r *Record) elsewhere() bool { return r.Changed.Before(r.Joined) }
 
 // how says how a tenant is broken, for messages.
 func (u rules) how(r *Record) string {

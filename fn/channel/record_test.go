@@ -46,9 +46,21 @@ func TestRecord(t *testing.T) {
 		t.Errorf("The first time that it was Ready stays.\n-want, +got:\n%s", diff)
 	}
 	r = r.Accept("3", true, false, at(8))
-	want.Accepted, want.Changed, want.Before = "3", at(8), ""
+	want.Accepted, want.Kept = "3", true
 	if diff := cmp.Diff(want, r); diff != "" {
-		t.Errorf("What changes nothing leaves it Ready.\n-want, +got:\n%s", diff)
+		t.Errorf("What changes nothing leaves it Ready with the offer before, which has yet to prove itself.\n-want, +got:\n%s", diff)
+	}
+	if held := r.Accept("1", true, true, at(9)); held.Before != "" || held.Kept || !held.Changed.Equal(at(9)) {
+		t.Errorf("An offer below what runs isn't to blame for what comes later: %+v", held)
+	}
+	if r = r.Accept("4", false, false, at(9)); r.Kept || r.Before != "Ready" || !r.Ready.IsZero() {
+		t.Errorf("It changes again: %+v", r)
+	}
+	if r = r.Edit(); !r.Edited || r.See(v1alpha1.PhaseReady, "", at(10)).Accept("5", false, false, at(11)).Edited {
+		t.Errorf("The claim changes meanwhile, which the next offer has nothing to do with: %+v", r)
+	}
+	if well := tenant("a", updated("new", time.Minute)).Edit(); well.Edited {
+		t.Errorf("The claim of a tenant that is well changes: %+v", well)
 	}
 	raw, err := json.Marshal(tenant("customer-with-a-long-name-7k2jd", updated("7d4c91af0b", time.Hour)))
 	if err != nil || len(raw) > 400 {

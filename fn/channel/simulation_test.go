@@ -121,6 +121,8 @@ type simulation struct {
 	// began counts, by offer, the tenants that were Ready and began to change to it, and
 	// are still there.
 	began map[string]int
+	// helped counts, by offer, the tenants that weren't well with it when their authors changed the claims or took them away.
+	helped map[string]int
 }
 
 // simBegins are when simulations begin: in winter, before clocks are put back, and before they are put forward.
@@ -136,7 +138,8 @@ func newSimulation(t *testing.T, seed uint64, rollout v1alpha1.ChannelRollout) *
 	s := &simulation{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), now: simBegins[seed%uint64(len(simBegins))],
 		channel: Channel{Rollout: rollout}, offers: map[string]simOffer{}, firm: map[int]bool{}, byName: map[string]*simTenant{}, began: map[string]int{},
-		every: Settle,
+		helped: map[string]int{},
+		every:  Settle,
 	}
 	return s
 }
@@ -361,11 +364,14 @@ func (s *simulation) begin(t *simTenant, offer simOffer) {
 		s.later(t, took, v1alpha1.PhaseDegraded)
 	case s.chance(offer.breaks) && s.chance(offer.late):
 		s.later(t, took, v1alpha1.PhaseReady)
-		s.later(t, took+time.Hour+s.upTo(10*time.Hour), v1alpha1.PhaseDegraded)
+		took += time.Hour + s.upTo(10*time.Hour)
+		s.later(t, took, v1alpha1.PhaseDegraded)
+		s.help(t, took)
 	case s.chance(offer.breaks) && offer.late == 0 || offer.breaks == 1 && offer.late == 0:
 		if s.chance(0.5) {
 			s.later(t, took, v1alpha1.PhaseDegraded)
 		} // Else it is stuck.
+		s.help(t, max(took, s.stuckFor()))
 	case s.chance(0.001):
 		s.later(t, s.stuckFor()+took, v1alpha1.PhaseReady)
 	case s.chance(0.1):
@@ -488,7 +494,42 @@ func (s *simulation) move(t *simTenant) {
 	s.after(24*time.Hour, func() { s.move(t) })
 }
 
+// help has the author of a claim that an offer has broken help itself, some time after the channel knows it: the claim names the
+// version before, or it is taken away.
+func (s *simulation) help(t *simTenant, broken time.Duration) {
+	change := t.change
+	s.after(broken+Grace+4*Settle+s.upTo(2*time.Hour), func() {
+		switch offer := t.record.Accepted; {
+		case s.calm || t.gone || t.change != change || t.record.Phase == v1alpha1.PhaseReady || s.chance(0.5):
+		case s.chance(0.5):
+			s.remove(t)
+			// The channel remembers it, but not while it is paused.
+			if t.record.Before == v1alpha1.PhaseReady && !s.channel.Paused {
+				s.began[offer]++
+			}
+		default:
+			s.helped[offer]++
+			if t.record.Before == v1alpha1.PhaseReady && s.channel.Paused {
+				s.began[offer]--
+			}
+			t.record = t.record.Edit()
+			t.runs, t.spare = t.before, true
+			s.show(t)
+			s.later(t, s.upTo(10*time.Minute), v1alpha1.PhaseReady)
+		}
+	})
+}
+
+// forgive has the channel forget whom its offer has broken and who is well now, or gone.
+func (s *simulation) forgive() {
+	s.began[s.state.Offer] -= s.helped[s.state.Offer]
+	s.helped[s.state.Offer] = 0
+}
+
 func (s *simulation) remove(t *simTenant) {
+	if t.record.Phase != v1alpha1.PhaseReady {
+		s.helped[t.record.Accepted]++
+	}
 	if t.gone = true; t.record.Before == v1alpha1.PhaseReady {
 		s.began[t.record.Accepted]--
 	}
@@ -579,6 +620,7 @@ func (s *simulation) operator() {
 		case s.offer.breaks > 0:
 			s.back()
 		default:
+			s.forgive()
 			s.channel.Paused = true
 			s.call(0)
 		}
@@ -600,9 +642,11 @@ func (s *simulation) platform() {
 	case 4:
 		s.back()
 	case 5:
+		s.forgive()
 		s.channel.Paused = true
 		s.call(0)
 	case 6:
+		s.forgive()
 		s.state = State{}
 		s.call(0)
 	}

@@ -1,6 +1,9 @@
 package channel
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -25,6 +28,8 @@ type tenants struct {
 	holding int
 	// broken by the offer.
 	broken few.Names
+	// remembered are those that were broken when Next was called last.
+	remembered map[string]Broken
 	// proved have the offer, were Ready before, are Ready with it, and aren't broken.
 	proved int
 	// closed and frozen lack the offer, and wait for their window or the end of a freeze.
@@ -41,6 +46,8 @@ type tenants struct {
 	// base are those of which a step's percentage is taken; has are those of them that have
 	// the offer, or were admitted; left are those that the step still waits for.
 	base, has, left int
+	// retried are those of has that didn't begin once, and were admitted again.
+	retried int
 	// settled is when the last update to the offer ended.
 	settled time.Time
 
@@ -54,9 +61,16 @@ type tenants struct {
 	again time.Time
 }
 
-// look counts tenants, and removes the admissions from s that don't matter any more.
-func look(u rules, s *State, records []Record, now time.Time) *tenants {
-	t := &tenants{total: len(records), mended: map[string]int{}, broken: few.Names{Most: mostBroken}}
+// look counts tenants, and removes the admissions and the broken tenants from s that don't
+// matter any more.
+func look(u rules, paused bool, s *State, records []Record, now time.Time) *tenants {
+	t := &tenants{total: len(records), mended: map[string]int{}, broken: few.Names{Most: mostBroken}, remembered: map[string]Broken{}}
+	if !paused {
+		for _, b := range s.Broken {
+			t.remembered[b.Tenant] = b
+		}
+	}
+	s.Broken = nil
 	admissions := make(map[string]*Admission, len(s.Admitted))
 	for i := range s.Admitted {
 		admissions[s.Admitted[i].Tenant] = &s.Admitted[i]
@@ -69,7 +83,15 @@ func look(u rules, s *State, records []Record, now time.Time) *tenants {
 		if a != nil && a.matters(s.Offer, r.Accepted, now) {
 			keep[r.Tenant] = true
 		}
+		delete(t.remembered, r.Tenant)
 	}
+	for _, tenant := range slices.Sorted(maps.Keys(t.remembered)) {
+		b := t.remembered[tenant]
+		t.broken.Add(b.Name + " (has left the channel since)")
+		s.Broken = append(s.Broken, b)
+	}
+	slices.SortFunc(s.Broken, func(a, b Broken) int { return strings.Compare(a.Tenant, b.Tenant) })
+	s.Broken = s.Broken[:min(most, len(s.Broken))]
 	kept := s.Admitted[:0]
 	for _, a := range s.Admitted {
 		if keep[a.Tenant] {
@@ -111,7 +133,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	if !late && (underWay || unseen && a.Tries == 0) {
 		t.holding++
 	}
-	if has && r.Before != "" && r.Before != v1alpha1.PhaseReady || unseen && a.Broken {
+	if has && r.Before != "" && r.Before != v1alpha1.PhaseReady && !r.Kept || unseen && a.Broken {
 		t.mended[r.customer()]++
 	}
 	failing, counts := r.failing()
@@ -119,7 +141,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 		t.look(counts)
 	}
 	if has {
-		t.addUpdated(u, r, underWay, broken, failing)
+		t.addUpdated(u, s, r, underWay, broken, now)
 	} else {
 		t.missing.Add(r.name())
 		switch {
@@ -146,7 +168,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 
 	// A tenant for which the offer changes nothing is counted in no step.
-	if late || has && r.Before == "" {
+	if late || has && (r.Before == "" || r.Kept) {
 		return
 	}
 	if at := u.settled(r); has && !underWay && at.After(t.settled) {
@@ -161,6 +183,9 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 		t.base++
 		if has || unseen {
 			t.has++
+			if unseen && a.Tries > 0 {
+				t.retried++
+			}
 		} else if waits && t.waitsForWindow(s, r, state, now) {
 			t.left++
 		}
@@ -191,13 +216,23 @@ func (s *State) joined(r *Record) bool {
 }
 
 // addUpdated counts a tenant that has the offer.
-func (t *tenants) addUpdated(u rules, r *Record, underWay, broken, failing bool) {
+func (t *tenants) addUpdated(u rules, s *State, r *Record, underWay, broken bool, now time.Time) {
 	if !underWay {
 		t.updated++
 	}
-	if broken {
+	was, remembered := t.remembered[r.Tenant]
+	if !remembered {
+		was = Broken{Tenant: r.Tenant, Name: r.name(), Since: now}
+	}
+	failing, _ := r.failing()
+	switch {
+	case broken:
 		t.broken.Add(r.name() + " (" + u.how(r) + ")")
-	} else if r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !failing {
+		s.Broken = append(s.Broken, was)
+	case remembered && (r.Edited || r.Joined.After(was.Since)):
+		t.broken.Add(r.name() + " (its claim was changed since)")
+		s.Broken = append(s.Broken, was)
+	case r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !failing && !r.Kept && !r.Edited && !r.elsewhere():
 		t.proved++
 	}
 }
@@ -206,9 +241,10 @@ func (t *tenants) addUpdated(u rules, r *Record, underWay, broken, failing bool)
 // rollout.first selects.
 func (t *tenants) room(s step) int { return (t.base*s.percent+99)/100 - t.has }
 
-// over reports whether a step waits for nothing but its soak.
+// over reports whether a step waits for nothing but its soak. Tenants that didn't begin and are
+// admitted again may not begin this time either.
 func (t *tenants) over(s step) bool {
-	return t.holding == 0 && t.first == 0 && (t.room(s) <= 0 || t.has > 0 && t.left == 0)
+	return t.holding == 0 && t.first == 0 && (t.room(s)+t.retried <= 0 || t.has > t.retried && t.left == 0)
 }
 
 // soaked returns when the soak of a step ends.

@@ -99,6 +99,9 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 	c.setPlans(environments)
 	slices.Sort(c.mistakes)
 	c.digest, err = fingerprint.OfOffer(c.spec.Offer, c.with)
+	if c.memory.State.Offer == "" && c.memory.Published.Halted && c.sameOffer() {
+		c.memory.State.Halted = &channel.Halt{}
+	}
 	return c, err
 }
 

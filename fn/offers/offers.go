@@ -52,7 +52,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 	}
 	now = now.UTC().Truncate(time.Second)
 	was := c.memory.State
-	if was.Halted != nil && c.sameOffer() {
+	if was.Halted != nil && was.Offer != "" && c.sameOffer() {
 		// A plan or an input has changed, which may have nothing to do with the halt.
 		was.Offer, was.Percent = c.digest, 0
 	}

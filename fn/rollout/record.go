@@ -55,6 +55,9 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		// If it had taken an offer that changed nothing, it has returned to the one before.
 		r.Accepted = t.Standing.Accepted
 	}
+	if t.Standing.Edited {
+		r = r.Edit()
+	}
 	if r.Accepted != t.Standing.Accepted {
 		began := r.Phase != "" && !t.Standing.Unaffected
 		if began && r.Phase == v1alpha1.PhaseReady {

@@ -43,8 +43,8 @@ func TestRecord(t *testing.T) {
 		"Breaks":      {"And it breaks the tenant.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
 		"RolledBack":  {"It failed, and what was before runs.", changing, "new", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
 		"Mended":      {"It was broken when it was admitted.", ready, "new", false, "1.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded, false, true},
-		"Waits":       {"It returns to what it had before.", unaffected, "old", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, false},
-		"Unaffected":  {"The offer changes nothing for it.", ready, "new", true, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, "", true, true},
+		"Waits":       {"It returns to what it had before.", unaffected, "old", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
+		"Unaffected":  {"The offer changes nothing for it.", ready, "new", true, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
 		"LaterBroken": {"It breaks later.", ready, "old", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,13 +66,16 @@ func TestRecord(t *testing.T) {
 				}},
 			}
 			te.Standing.Accepted, te.Standing.Unaffected, te.Standing.Labels = tc.accepted, tc.unaffected, []string{"tier", "zone"}
-			te.Standing.Waits, te.Standing.Broken = name == "Waits", name == "Mended"
+			te.Standing.Waits, te.Standing.Broken, te.Standing.Edited = name == "Waits", name == "Mended", name == "Breaks" || name == "Same"
 			r := Record(te, tc.seen, "the message")
 			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
 			}
 			if want := map[v1alpha1.Phase]string{v1alpha1.PhaseDegraded: "the message"}[r.Phase]; tc.policies == "" && r.Why != want || tc.policies != "" && !strings.Contains(r.Why, "has failed") {
 				t.Errorf("\n%s\nit is %s because of %q", tc.reason, r.Phase, r.Why)
+			}
+			if r.Edited != (name == "Breaks") || r.Kept != tc.unaffected && name != "Waits" {
+				t.Errorf("\n%s\ngot %+v", tc.reason, r)
 			}
 			if r.Tenant != "a" || r.Claim != "n/a" || len(r.Labels) != 1 || r.Labels["tier"] != "internal" {
 				t.Errorf("\n%s\nthe record isn't the tenant's: %+v", tc.reason, r)

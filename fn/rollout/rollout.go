@@ -33,6 +33,7 @@ type Moment struct {
 // input.
 func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepted, tenant.Standing) {
 	s := tenant.Standing{Schedule: schedule(asked), Asked: was == nil || !equal(windowOf(was.Spec), windowOf(asked.Spec))}
+	s.Edited = was != nil && !equal(was.Spec, asked.Spec)
 	s.Name, s.Named = m.Gate.Name, asked.Plan.Data.Channel == ""
 	var next tenant.Accepted
 	switch {
@@ -72,7 +73,7 @@ func windowOf(a tenant.Ask) any { return []any{a.Channel, a.Plan, a.Maintenance}
 func kept(was, asked tenant.Accepted) tenant.Accepted {
 	keep := asked
 	keep.Input, keep.Offer = was.Input, was.Offer
-	if asked.Spec.Plan == was.Spec.Plan {
+	if asked.Spec.Plan == was.Spec.Plan || asked.Plan.Name == was.Plan.Name {
 		keep.Plan = was.Plan
 	}
 	return keep
@@ -120,6 +121,9 @@ func begin(asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Accepted 
 		asked.Offer = tenant.Offer{Channel: m.Gate.Name, Digest: v.Offer, ChannelOffer: content}
 	}
 	s.UpdateAvailable, s.Message, s.Again = v.Offer != p.Digest, v.Message, v.Again
+	if s.Message != "" {
+		s.Message += ", and with its plan and the function's input as they are now"
+	}
 	return asked
 }
 

@@ -83,6 +83,8 @@ type Standing struct {
 	// Asked says that the claim is new, or has just changed what decides about its window:
 	// its plan, its channel or its maintenance.
 	Asked bool
+	// Edited says that the claim has just been changed.
+	Edited bool
 	// Labels are the keys of the labels that go into the tenant's record.
 	Labels []string
 	// Schedule says when platform changes may begin.

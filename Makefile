@@ -86,6 +86,7 @@ MONITORING_TOOLS := promtool prometheus dashboard-linter
 test-monitoring: ## Check examples/monitoring with promtool, Prometheus and Grafana's dashboard linter; `make e2e-full` includes this
 	@$(LAB) build $(MONITORING_TOOLS)
 	go test -C test -tags e2e -count=1 ./monitoring
+	@[ -n "$${KUBE_PROMETHEUS_STACK_CHART:-}" ] || echo "NOT TRIED: KUBE-PROMETHEUS-STACK WITH THE EXAMPLE'S VALUES. SET KUBE_PROMETHEUS_STACK_CHART TO THE CHART." >&2
 
 .PHONY: e2e-full
 e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other versions and the web interface

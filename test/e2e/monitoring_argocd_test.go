@@ -141,6 +141,9 @@ func (m *monitored) away(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	// As README.md says of Argo CD's own metric.
 	m.metrics.await(ctx, t, status+" == 1", 1)
 
+	// Now there is something in nearly each panel.
+	m.panels(ctx, t)
+
 	c.open(ctx, t, m.forgerIn)
 	m.metrics.await(ctx, t, unreachable, 0)
 	return ctx

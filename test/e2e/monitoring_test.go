@@ -87,7 +87,9 @@ func (m *monitored) install(ctx context.Context, t *testing.T, _ *envconf.Config
 	if m.client, err = client.New(host.Config, client.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	m.watched = claim.Create(ctx, t, host, newClaim("watched"))
+	// The watched tenant begins without the offer.
+	createObject(ctx, t, m.channel())
+	m.watched = claim.Create(ctx, t, host, newClaim("watched").Set(monitoredNamespace, "spec", "channel"))
 	m.forger = claim.Create(ctx, t, host, newClaim("forger"))
 	address, err := platform.InstallMonitoring(ctx, m.client, project, hurried, func(string) {})
 	if err != nil {
@@ -99,12 +101,24 @@ func (m *monitored) install(ctx context.Context, t *testing.T, _ *envconf.Config
 	return ctx
 }
 
+// channel is one that is paused, with an offer that changes something.
+func (*monitored) channel() *unstructured.Unstructured {
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"paused": true,
+		"offer":  map[string]any{"argocd": map[string]any{"values": map[string]any{"configs": map[string]any{"cm": map[string]any{"statusbadge.enabled": "true"}}}}},
+	}}}
+	o.SetGroupVersionKind(channels)
+	o.SetName(monitoredNamespace)
+	return o
+}
+
 func (m *monitored) remove(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	cleanUp(ctx, t, m.watched, m.forger)
 	if t.Failed() && keep {
 		t.Logf("E2E_KEEP is set: what monitors tenants stays, at %s", m.metrics)
 		return ctx
 	}
+	deleteObject(ctx, t, m.channel())
 	m.secrets.deleteAll(ctx, t)
 	deleteNamespace(ctx, t, monitoredNamespace)
 	if err := platform.RemoveMonitoring(ctx, m.client, project); err != nil {
@@ -134,9 +148,13 @@ func (m *monitored) seen(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	return ctx
 }
 
-// platformSeen looks for what Crossplane, its providers and the function tell.
+// platformSeen looks for what Crossplane, its providers, the function and a channel tell.
 func (m *monitored) platformSeen(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	for query, want := range map[string]int{
+		`virtualargocd_channel_paused{channel="` + monitoredNamespace + `"} == 1`:                                             1,
+		`virtualargocd_channel_tenants{channel="` + monitoredNamespace + `", state="total"} == 1`:                             1,
+		`virtualargocd_channel_condition{channel="` + monitoredNamespace + `", type="SpecAccepted"} == 1`:                     1,
+		`virtualargocd_claim_update_available{channel="` + monitoredNamespace + `", claim="watched"} == 1`:                    1,
 		`count by (job) (up{job="virtual-argocd-crossplane"} == 1)`:                                                           1,
 		`up{job="virtual-argocd-function"} == 1`:                                                                              1,
 		`count by (provider) (up{job="virtual-argocd-providers"} == 1)`:                                                       2,
@@ -261,29 +279,64 @@ func (m *monitored) forged(ctx context.Context, t *testing.T, _ *envconf.Config)
 	return ctx
 }
 
-// panelQuery returns the first query of a panel of the fleet's dashboard.
-func panelQuery(t *testing.T, title string) string {
+// A panel of a dashboard.
+type panel struct {
+	Title, Type string
+	Targets     []struct{ Expr string }
+}
+
+// panelsOf returns the panels of a dashboard of examples/monitoring.
+func panelsOf(t *testing.T, dashboard string) []panel {
 	t.Helper()
-	var dashboard struct {
-		Panels []struct {
-			Title   string
-			Targets []struct{ Expr string }
-		}
-	}
-	raw, err := os.ReadFile(filepath.Join(project, "examples", "monitoring", "dashboards", "fleet.json"))
+	var is struct{ Panels []panel }
+	raw, err := os.ReadFile(filepath.Join(project, "examples", "monitoring", "dashboards", dashboard))
 	if err == nil {
-		err = json.Unmarshal(raw, &dashboard)
+		err = json.Unmarshal(raw, &is)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range dashboard.Panels {
+	return is.Panels
+}
+
+// panelQuery returns the first query of a panel of the fleet's dashboard.
+func panelQuery(t *testing.T, title string) string {
+	t.Helper()
+	for _, p := range panelsOf(t, "fleet.json") {
 		if p.Title == title && len(p.Targets) > 0 {
 			return p.Targets[0].Expr
 		}
 	}
 	t.Fatalf("no panel %s", title)
 	return ""
+}
+
+// emptyPanels are those that show nothing of tenants that are well now, of queues that are empty, and without the kubelet's cAdvisor.
+var emptyPanels = []string{"Degraded, by what they have", "Not Ready", "Queues", "Circuit breakers opened", "CPU", "Memory"}
+
+// panels evaluates the queries of both dashboards.
+func (m *monitored) panels(ctx context.Context, t *testing.T) {
+	t.Helper()
+	chosen := strings.NewReplacer("$__rate_interval", "1m", "$__range_s", "86400", "$claim_namespace", claims, "$claim", "watched",
+		"$namespace", m.watchedIn, "$plan", ".*", "$channel", ".*", "$version", ".*")
+	for _, dashboard := range []string{"fleet.json", "tenant.json"} {
+		for _, p := range panelsOf(t, dashboard) {
+			for _, target := range p.Targets {
+				if p.Type == "logs" {
+					continue
+				}
+				query := chosen.Replace(target.Expr)
+				if !slices.Contains(emptyPanels, p.Title) {
+					eventually.True(ctx, t, seenWithin, dashboard+": "+p.Title+" shows something", func(ctx context.Context) (bool, string) {
+						got, err := m.metrics.query(ctx, query)
+						return err == nil && len(got) > 0, fmt.Sprintf("%v: %s", err, query)
+					})
+				} else if _, err := m.metrics.query(ctx, query); err != nil {
+					t.Errorf("%s: %s: %v", dashboard, p.Title, err)
+				}
+			}
+		}
+	}
 }
 
 // endless has the tenant answer without an end, and with more series than it may have.

@@ -51,8 +51,10 @@ type offered struct {
 	n        int
 	rollout  v1alpha1.ChannelRollout
 	stuckFor time.Duration
-	claims   crowd
-	table    *figures.Table
+	// with changes each claim before it is created; nil for nothing.
+	with   func(*claim.Claim)
+	claims crowd
+	table  *figures.Table
 }
 
 // TestChannel offers four versions to a channel with TENANTS tenants: a good one, which reaches all; a bad one, which stops at the second
@@ -159,7 +161,12 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 	})
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionSpecAccepted, "True", "")
 	began := time.Now()
-	createAll(ctx, t, o.name, o.n, func(c *claim.Claim) { c.Set(o.name, "spec", "channel") })
+	createAll(ctx, t, o.name, o.n, func(c *claim.Claim) {
+		c.Set(o.name, "spec", "channel")
+		if o.with != nil {
+			o.with(c)
+		}
+	})
 	o.table.AddTimes("from the first claim to Ready, median / 95 % / all", o.claims.await(ctx, t, began, each(o.n), o.n, "come up", isReady))
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
 }

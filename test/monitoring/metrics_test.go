@@ -32,6 +32,7 @@ var exported = map[string]string{
 	"argocd_app_info":                  "Argo CD 3.2.6, controller/metrics",
 	"argocd_app_sync_total":            "Argo CD 3.2.6, controller/metrics",
 	"argocd_cluster_connection_status": "Argo CD 3.2.6, controller/metrics",
+	"argocd_kubectl_requests_total":    "Argo CD 3.2.6, util/metrics/kubectl",
 	"argocd_git_fetch_fail_total":      "Argo CD 3.2.6, reposerver/metrics",
 	"argocd_git_lsremote_fail_total":   "Argo CD 3.2.6, reposerver/metrics",
 
@@ -155,6 +156,8 @@ func TestKubeStateMetrics(t *testing.T) {
 			object: with(with(claim(t, "everything/5-ready"), "2024-01-02T00:00:00Z", "metadata", "deletionTimestamp"),
 				map[string]any{"name": "stable", "offer": "7d4c9", "accepted": "91af0", "updateAvailable": true}, "status", "channel"),
 			want: []string{
+				`virtualargocd_claim_info{argocd_chart_desired="10.1.1",argocd_chart_version="10.1.1",argocd_version="v3.4.4",channel="stable",claim="everything",claim_namespace="team-a",composite="everything-7rw8j",` +
+					`kubernetes_desired="v1.36.0",kubernetes_version="v1.36.0",offer="91af0",plan="standard",tenant_namespace="vargo-everything-7rw8j",vcluster_desired="0.36.1",vcluster_version="0.36.1"} 1`,
 				`virtualargocd_claim_deletion_timestamp_seconds{claim="everything",claim_namespace="team-a"} 1.7041536e+09`,
 				`virtualargocd_claim_update_available{channel="stable",claim="everything",claim_namespace="team-a"} 1`,
 			},

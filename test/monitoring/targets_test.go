@@ -245,6 +245,12 @@ func TestForgedSeries(t *testing.T) {
 			served: `argocd_cluster_connection_status{server="https://a", tenant="globex", customer="globex", claim="main", claim_namespace="globex", tenant_namespace="vargo-main-x2", exported_claim="x", severity="critical"}`,
 			want:   `{__name__="argocd_cluster_connection_status", container="c", instance="10.0.0.1:8082", job="virtual-argocd-controllers", namespace="vargo-shop-x1", pod="p", server="https://a"}`,
 		},
+		"RequestThatFailed": {
+			served: `argocd_kubectl_requests_total{host="a:6443", method="GET", code="<error>", server="https://a"}`,
+			want: `{__name__="argocd_kubectl_requests_total", code="<error>", container="c", host="a:6443", instance="10.0.0.1:8082", job="virtual-argocd-controllers", method="GET", ` +
+				`namespace="vargo-shop-x1", pod="p", server="https://a"}`,
+		},
+		"RequestThatConflicts": {served: `argocd_kubectl_requests_total{host="a:6443", method="PUT", code="409"}`},
 		"PhaseOfAClaim":        {served: `virtualargocd_claim_phase{claim_namespace="globex", claim="main", phase="Degraded"}`},
 		"OwnerOfANamespace":    {served: `virtualargocd_composite_info{claim_namespace="globex", claim="main", tenant_namespace="vargo-shop-x1"}`},
 		"RecordOfOurs":         {served: `virtualargocd:namespace:owner{namespace="vargo-main-x2"}`},

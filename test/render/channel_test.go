@@ -18,6 +18,7 @@ func TestChannel(t *testing.T) {
 	const example = "examples/channels/stable.yaml"
 	channel := newTenant(t, example, channelXRD, channelComposition, "")
 	channel.xr = read(t, filepath.Join(root, example))[0]
+	check(t, unstructured.SetNestedField(channel.xr.Object, false, "spec", "paused"))
 	channel.xr.SetUID("7d4c9c3a-1f0b-4c51-9d57-5a0f0c1f7e11")
 	for _, file := range []string{composition, channelComposition, "examples/plans/standard.yaml", "examples/plans/small.yaml"} {
 		channel.required = append(channel.required, read(t, filepath.Join(root, file))...)

@@ -97,7 +97,7 @@ else
 	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel))
 	@$(call e2e-alone,release,6,TestRelease)
 	@$(MAKE) --no-print-directory -j2 --output-sync=line e2e-rest e2e-away
-	@$(MAKE) --no-print-directory fleet RUN=TestChannel
+	@$(MAKE) --no-print-directory fleet RUN='Test(Channel|Gates)'
 	@$(MAKE) --no-print-directory chaos RUNS=0
 
 # Both wait most of their time.

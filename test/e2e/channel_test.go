@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -35,16 +36,17 @@ const (
 type channelTenants struct {
 	channel dynamic.ResourceInterface
 	lives   []*claim.Live
-	// before are the Releases of argo-cd before the bad offer, by claim.
-	before map[string]*unstructured.Unstructured
-	broken string
+	// written is what is composed for a claim before the bad offer, and ids what that and the pods are.
+	written map[string]map[string]string
+	ids     map[string]map[string]types.UID
+	broken  string
 }
 
 // TestChannel offers four tenants a broken image, and then a mended offer. It has the cluster to itself: each plan that another test
 // installs is another offer.
 func TestChannel(t *testing.T) {
 	onlyInFull(t)
-	c := &channelTenants{before: map[string]*unstructured.Unstructured{}}
+	c := &channelTenants{written: map[string]map[string]string{}, ids: map[string]map[string]types.UID{}}
 	t.Cleanup(func() {
 		ctx := context.Background()
 		cleanUp(ctx, t, c.lives...)
@@ -89,7 +91,7 @@ func (c *channelTenants) install(ctx context.Context, t *testing.T, _ *envconf.C
 	}
 	c.await(ctx, t, 5*time.Minute, v1alpha1.ConditionComplete, "True", "all 4 tenants")
 	for _, l := range c.lives {
-		c.before[l.Name] = releaseOf(ctx, t, l)
+		c.written[l.Name], c.ids[l.Name] = writtenFor(ctx, t, l), identities(ctx, t, l)
 	}
 	return ctx
 }
@@ -181,8 +183,11 @@ func (c *channelTenants) untouched(ctx context.Context, t *testing.T, _ *envconf
 		if s.Phase != "Ready" || !s.True(claim.Ready) {
 			t.Errorf("claim %s is %s: %s", l.Name, s.Phase, s.Message)
 		}
-		if before, is := c.before[l.Name].GetGeneration(), releaseOf(ctx, t, l).GetGeneration(); is != before {
-			t.Errorf("the Release of claim %s has changed: generation %d, before %d", l.Name, is, before)
+		if diff := cmp.Diff(c.written[l.Name], writtenFor(ctx, t, l)); diff != "" {
+			t.Errorf("what is composed for claim %s has changed:\n%s", l.Name, diff)
+		}
+		if diff := cmp.Diff(c.ids[l.Name], identities(ctx, t, l)); diff != "" {
+			t.Errorf("claim %s has other resources or pods:\n%s", l.Name, diff)
 		}
 	}
 	return ctx

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
@@ -118,7 +120,9 @@ func (m *monitored) remove(ctx context.Context, t *testing.T, _ *envconf.Config)
 		t.Logf("E2E_KEEP is set: what monitors tenants stays, at %s", m.metrics)
 		return ctx
 	}
-	deleteObject(ctx, t, m.channel())
+	if err := client.IgnoreNotFound(m.client.Delete(ctx, m.channel())); err != nil {
+		t.Error(err)
+	}
 	m.secrets.deleteAll(ctx, t)
 	deleteNamespace(ctx, t, monitoredNamespace)
 	if err := platform.RemoveMonitoring(ctx, m.client, project); err != nil {

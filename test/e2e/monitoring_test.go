@@ -391,7 +391,7 @@ func (m *monitored) untouched(ctx context.Context, t *testing.T) {
 		`{__name__=~"virtualargocd_.+", job!="kube-state-metrics"}`,
 		`{__name__=~"kube_.+", job!="kube-state-metrics"}`,
 		`{__name__=~"up|function_.+", job="virtual-argocd-crossplane", namespace!="crossplane-system"}`,
-		fmt.Sprintf(`{namespace=%q, job=~"virtual-argocd-.+", __name__!~"up|scrape_.+|argocd_(app_info|app_sync_total|cluster_connection_status|git_.+)"}`, m.forgerIn),
+		fmt.Sprintf(`{namespace=%q, job=~"virtual-argocd-.+", __name__!~"up|scrape_.+|argocd_(app_info|app_sync_total|cluster_connection_status|kubectl_requests_total|git_.+)"}`, m.forgerIn),
 	} {
 		m.metrics.none(ctx, t, query)
 	}

@@ -730,8 +730,8 @@ func TestSimulationOfTenThousand(t *testing.T) {
 	s.edit(0, 0)
 	s.run(10 * 24 * time.Hour)
 	s.calm = true
-	// A week until all windows have been open, and a week for those that have joined since.
-	s.run(16 * 24 * time.Hour)
+	// A week until all windows have been open and one for those that have joined since, after the steps and their soaks.
+	s.run(25 * 24 * time.Hour)
 	s.checkEnd()
 	t.Logf("seed %d: %s", seed, s)
 	if s.halts == 0 || s.waited.WaitingForWindow == 0 || s.waited.Frozen == 0 {

@@ -111,7 +111,7 @@ endif
 # A fleet has a cluster of its own, on which the providers' packages run no pods. Its tests that run in parallel wait most of their time.
 .PHONY: fleet
 fleet: ## Measure TENANTS (default 30) simulated tenants, left alone for QUIET (default 1m), and as many in a channel, on a separate embedded cluster (root)
-	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,-parallel=6 $(if $(RUN),-run '^$(RUN)$$'),./fleet,4h)
+	@export VARGO_CLUSTER=fleet VARGO_CLUSTER_INDEX=5; unset KUBECONFIG; trap '$(LAB) down' EXIT; $(call run-e2e,-parallel=6 $(if $(RUN),-run '^$(RUN)$$'),./fleet,8h)
 
 # It kills parts of its cluster.
 .PHONY: chaos

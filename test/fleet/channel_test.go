@@ -26,6 +26,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/steps"
@@ -37,6 +38,9 @@ const (
 	badVersion    = "9.3.9"
 	mendedVersion = "9.3.10"
 	worseVersion  = "9.3.11"
+
+	// latecomer is the claim of a tenant that joins while the channel has halted.
+	latecomer = "latecomer"
 
 	// seenWithin is how long Crossplane may take to reconcile a few changed objects.
 	seenWithin = 2 * time.Minute
@@ -61,7 +65,7 @@ type offered struct {
 // tenant that is Degraded, even after all parts of the platform were killed; a corrected one, which reaches all; and another bad one, after
 // which the corrected one is offered again, so that the broken tenants go back to it.
 func TestChannel(t *testing.T) {
-	ctx, n := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi)
+	ctx, n, quiet := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi), setting(t, "QUIET", time.Minute, time.ParseDuration)
 	// A tenant may take longer while many others are reconciled because of the offer.
 	stuckFor := 2*time.Minute + time.Duration(n)*time.Second/2
 	o := newOffered("fleet-channel", n, stuckFor, v1alpha1.ChannelRollout{
@@ -69,37 +73,48 @@ func TestChannel(t *testing.T) {
 		MaxUpdating: int32(max(3, n/10)),
 		HaltAfter:   v1alpha1.ChannelHalt{Degraded: 2},
 	})
+	restarts := readRestarts(ctx, t)
 	o.create(ctx, t)
 	t.Cleanup(func() { faults.Set(provider.UpgradeDegrades, 0, "") })
 	before := o.releases(ctx, t)
 
-	began := time.Now()
+	server, used, began := readAPIServer(ctx, t), readProcesses(t), time.Now()
 	o.offer(ctx, t, goodVersion)
 	o.reachesAll(ctx, t, began, goodVersion)
 	o.table.Add("from a good offer to all Ready with it", "%.1f s", time.Since(began).Seconds())
+	o.table.Add("writes to etcd by a good offer", "%.0f a tenant", readAPIServer(ctx, t).Since(server).EtcdWrites()/float64(n))
+	addProcesses(o.table, "a good offer", used, readProcesses(t), time.Since(began))
+	atRest(ctx, t, o.table, n, quiet)
 	for key, was := range before {
 		if is := o.releases(ctx, t)[key]; key.chart == "argo-cd" && is == was {
 			t.Errorf("the Release of claim %s is as before the good offer: %v", key.claim, is)
 		}
 	}
 
-	before = o.releases(ctx, t)
+	written := o.written(ctx, t)
 	faults.Set(provider.UpgradeDegrades, 1, badVersion)
 	began = time.Now()
 	o.offer(ctx, t, badVersion)
 	halt := o.await(ctx, t, o.stuckFor+channel.Grace+each(n), v1alpha1.ConditionHalted, "True", "broke")
 	o.table.Add("from a bad offer to the halt", "%.1f s", time.Since(began).Seconds())
-	broken := o.stopsAtTheSecond(ctx, t, before, halt)
+	broken := o.stopsAtTheSecond(ctx, t, written, halt)
 
+	if now := readRestarts(ctx, t); !maps.Equal(restarts, now) {
+		t.Errorf("containers of the platform were restarted: %v before, %v after", restarts, now)
+	}
+	processes := readProcesses(t)
+	for _, name := range slices.Sorted(maps.Keys(processes)) {
+		o.table.Add("most memory: "+name, "%s", figures.MiB(processes[name].Peak))
+	}
 	began = time.Now()
 	killAll(ctx, t)
 	o.table.Add("from the end of every part to all running", "%.1f s", time.Since(began).Seconds())
-	o.joins(ctx, t, "latecomer", goodVersion)
+	o.joins(ctx, t, latecomer, goodVersion)
 	o.table.Add("from the end of every part to a new tenant Ready", "%.1f s", time.Since(began).Seconds())
 	if is := o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "True", ""); is != halt {
 		t.Errorf("after everything has started again, the channel says %q, before %q", is, halt)
 	}
-	if again := o.stopsAtTheSecond(ctx, t, before, halt); !slices.Equal(again, broken) {
+	if again := o.stopsAtTheSecond(ctx, t, written, halt); !slices.Equal(again, broken) {
 		t.Errorf("after everything has started again, the offer has reached %v, before %v", again, broken)
 	}
 
@@ -115,7 +130,7 @@ func TestChannel(t *testing.T) {
 		}
 	}
 	o.takesBack(ctx, t, mendedVersion)
-	show(t, o.table, fmt.Sprintf("TENANTS=%d RUN=TestChannel", n))
+	show(t, o.table, fmt.Sprintf("TENANTS=%d QUIET=%s RUN=TestChannel", n, quiet))
 }
 
 // newOffered returns a channel whose tenants may take stuckFor to update.
@@ -172,7 +187,7 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 }
 
 // offer offers a version of the argo-cd chart, and returns once the channel's status is about that offer. Crossplane writes the conditions
-// after the rest of the status.
+// after the rest of the status: those of an earlier offer that was complete or had halted differ from those of a new one.
 func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	before, _, err := o.status(ctx)
@@ -182,7 +197,8 @@ func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
 	o.patch(ctx, t, fmt.Sprintf(`{"offer":{"argocd":{"chartVersion":%q}}}`, version))
 	eventually.True(ctx, t, seenWithin, "the channel offers "+version, func(ctx context.Context) (bool, string) {
 		s, conditions, err := o.status(ctx)
-		return err == nil && s.Offer != before.Offer && meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionComplete), fmt.Sprintf("%+v %v %v", s, conditions, err)
+		begun := meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionComplete) && meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionHalted)
+		return err == nil && s.Offer != before.Offer && begun, fmt.Sprintf("%+v %v %v", s, conditions, err)
 	})
 	fmt.Printf("Channel %s offers %s\n", o.name, version)
 }
@@ -282,7 +298,7 @@ func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time,
 }
 
 // stopsAtTheSecond checks that the bad offer has reached two tenants, and that no other tenant was touched. It returns the claims of the two.
-func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map[releaseKey]releaseState, halt string) (broken []string) {
+func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map[composed]string, halt string) (broken []string) {
 	t.Helper()
 	s, _, err := o.status(ctx)
 	if err != nil {
@@ -304,12 +320,8 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 	o.claims.await(ctx, t, time.Now(), seenWithin, o.n-len(broken), "stay Ready", func(c *unstructured.Unstructured) bool {
 		return !slices.Contains(broken, c.GetName()) && isReady(c)
 	})
+	o.untouched(ctx, t, before, broken)
 	after := o.releases(ctx, t)
-	for key, was := range before {
-		if is := after[key]; is != was && (key.chart != "argo-cd" || !slices.Contains(broken, key.claim)) {
-			t.Errorf("the Release of chart %s of claim %s is %v, and was %v before the bad offer", key.chart, key.claim, is, was)
-		}
-	}
 	for _, name := range broken {
 		if is := after[releaseKey{name, "argo-cd"}]; is.version != badVersion {
 			t.Errorf("the Release of claim %s, which is broken, is %v", name, is)
@@ -397,6 +409,61 @@ func (o *offered) releases(ctx context.Context, t *testing.T) map[releaseKey]rel
 		t.Fatalf("%d Releases, want two for each of %d tenants: %v", len(out), o.n, slices.Collect(maps.Keys(out)))
 	}
 	return out
+}
+
+// composed identifies an object that is composed for a claim, or its composite resource.
+type composed struct {
+	claim string
+	kind  schema.GroupResource
+	name  string
+}
+
+// written returns what identifies the last write to each object that is composed for the channel's tenants: its generation, which the
+// reports of providers don't increase, or its resource version if it has none. The tenants' records, in ConfigMaps, are left out, because
+// they are reports, too.
+func (o *offered) written(ctx context.Context, t *testing.T) map[composed]string {
+	t.Helper()
+	kinds, err := inventory.Kinds(host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[composed]string{}
+	for _, kind := range kinds {
+		if kind.Resource == "configmaps" || inventory.Ignored[kind.GroupResource()] {
+			continue
+		}
+		list, err := host.Metadata.Resource(kind).List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + o.name})
+		if err != nil {
+			t.Fatalf("cannot list %s: %v", kind, err)
+		}
+		for _, is := range list.Items {
+			version := is.ResourceVersion
+			if is.Generation > 0 {
+				version = fmt.Sprint("generation ", is.Generation)
+			}
+			out[composed{is.Labels["crossplane.io/claim-name"], kind.GroupResource(), is.Name}] = fmt.Sprint(is.UID, ", ", version)
+		}
+	}
+	if len(out) < 10*o.n {
+		t.Fatalf("%d objects, want at least ten for each of %d tenants", len(out), o.n)
+	}
+	return out
+}
+
+// untouched checks that nothing was written or removed of what was composed for tenants, apart from those of some claims.
+func (o *offered) untouched(ctx context.Context, t *testing.T, before map[composed]string, except []string) {
+	t.Helper()
+	after := o.written(ctx, t)
+	for key, was := range before {
+		if is := after[key]; is != was && !slices.Contains(except, key.claim) {
+			t.Errorf("%s %s of claim %s is %q, and was %q before the offer", key.kind, key.name, key.claim, is, was)
+		}
+	}
+	for key := range after {
+		if _, known := before[key]; !known && !slices.Contains(except, key.claim) && key.claim != latecomer {
+			t.Errorf("%s %s of claim %s wasn't there before the offer", key.kind, key.name, key.claim)
+		}
+	}
 }
 
 // records reads the records of the channel's tenants.

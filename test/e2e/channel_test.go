@@ -91,6 +91,7 @@ func (c *channelTenants) install(ctx context.Context, t *testing.T, _ *envconf.C
 	}
 	c.await(ctx, t, 5*time.Minute, v1alpha1.ConditionComplete, "True", "all 4 tenants")
 	for _, l := range c.lives {
+		settles(ctx, t, l)
 		c.written[l.Name], c.ids[l.Name] = writtenFor(ctx, t, l), identities(ctx, t, l)
 	}
 	return ctx

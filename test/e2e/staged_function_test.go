@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,7 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 		s.has(ctx, t, l, "help.chatText", "")
 		s.had[l] = identities(ctx, t, l)
 	}
+	settles(ctx, t, s.stays)
 	s.written = writtenFor(ctx, t, s.stays)
 	xr, err := s.moved.XR(ctx)
 	if err != nil {
@@ -389,7 +391,8 @@ func (s *stagedFunction) synced(ctx context.Context, t *testing.T, l *claim.Live
 		name, _, _ := unstructured.NestedString(xr.Object, "spec", "compositionRef", "name")
 		revision, _, _ := unstructured.NestedString(xr.Object, "spec", "compositionRevisionRef", "name")
 		synced := condition(xr, "Synced")
-		return synced.Status == metav1.ConditionTrue && strings.HasPrefix(revision, name+"-"), fmt.Sprint(revision, ": ", synced)
+		of, found := strings.CutPrefix(revision, name+"-")
+		return synced.Status == metav1.ConditionTrue && found && !strings.Contains(of, "-"), fmt.Sprint(revision, ": ", synced)
 	})
 }
 
@@ -448,6 +451,17 @@ func (s *stagedFunction) look(ctx context.Context, t *testing.T, l *claim.Live) 
 	if _, err := all(t, xr.GroupVersionKind()).Patch(ctx, xr.GetName(), types.MergePatchType, []byte(asked), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// settles waits for what follows on Ready: a Usage of the tenant's namespace, which Crossplane then labels.
+func settles(ctx context.Context, t *testing.T, l *claim.Live) {
+	t.Helper()
+	eventually.True(ctx, t, 2*time.Minute, "the namespace of claim "+l.Name+" is in use", func(ctx context.Context) (bool, string) {
+		composed, err := l.Composed(ctx)
+		return slices.ContainsFunc(composed, func(o *unstructured.Unstructured) bool {
+			return o.GetKind() == "Object" && o.GetLabels()["crossplane.io/in-use"] == "true"
+		}), fmt.Sprint(err)
+	})
 }
 
 // writtenFor returns the composed resources of a claim, by kind and name, without what the providers report.

@@ -184,6 +184,9 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 	})
 	o.table.AddTimes("from the first claim to Ready, median / 95 % / all", o.claims.await(ctx, t, began, each(o.n), o.n, "come up", isReady))
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
+	// The last object of a tenant, which is composed once that is Ready.
+	usages := watch(ctx, t, usageKind, "", "crossplane.io/claim-namespace="+o.name)
+	usages.await(ctx, t, began, seenWithin, o.n, "exist", func(*unstructured.Unstructured) bool { return true })
 }
 
 // offer offers a version of the argo-cd chart, and returns once the channel's status is about that offer. Crossplane writes the conditions
@@ -241,9 +244,10 @@ func (o *offered) status(ctx context.Context) (s v1alpha1.ChannelStatus, conditi
 }
 
 // await waits until a condition of the channel has a status and a message with the given words, and returns the message. If the channel
-// halts instead, the test fails at once.
+// halts instead, the test fails after a few seconds: Crossplane may restore earlier conditions for a moment while it reconciles.
 func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration, typ, status, words string) (message string) {
 	t.Helper()
+	halted := time.Time{}
 	took := eventually.True(ctx, t, within, fmt.Sprintf("channel: %s is %s with %q", typ, status, words), func(ctx context.Context) (bool, string) {
 		s, conditions, err := o.status(ctx)
 		if err != nil {
@@ -254,9 +258,14 @@ func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration,
 				message = c.Message
 				return true, ""
 			}
-			if c.Type == v1alpha1.ConditionHalted && c.Status == metav1.ConditionTrue && typ != c.Type {
-				t.Fatalf("the channel has halted: %s", c.Message)
-			}
+		}
+		switch halt := meta.FindStatusCondition(conditions, v1alpha1.ConditionHalted); {
+		case typ == v1alpha1.ConditionHalted || halt == nil || halt.Status != metav1.ConditionTrue:
+			halted = time.Time{}
+		case halted.IsZero():
+			halted = time.Now()
+		case time.Since(halted) > 5*time.Second:
+			t.Fatalf("the channel has halted: %s", halt.Message)
 		}
 		return false, fmt.Sprintf("%+v %v", s, conditions)
 	})

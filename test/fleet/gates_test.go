@@ -232,6 +232,17 @@ func (g *gates) haveParameter(ctx context.Context, t *testing.T, what, name, bef
 		}
 		return parameter(g.releaseOf(ctx, t, of), name) == want
 	})
+	// Crossplane writes what is composed for a tenant in any order.
+	eventually.True(ctx, t, 5*time.Minute, "the records say so, too", func(ctx context.Context) (bool, string) {
+		s, _, err := g.status(ctx)
+		for _, r := range g.records(ctx, t) {
+			may := r.Claim != g.name+"/"+frozen && r.Claim != g.name+"/"+closed
+			if may && (r.Accepted != s.Offer || r.Before != "" && r.Ready.IsZero()) {
+				return false, fmt.Sprintf("%+v", r)
+			}
+		}
+		return err == nil, fmt.Sprint(err)
+	})
 }
 
 // internalIsFirst checks that no other tenant has begun before the one that rollout.first selects was Ready with the offer.

@@ -48,8 +48,8 @@ func deleteClaim(ctx context.Context, t *testing.T, l *claim.Live) {
 	t.Helper()
 	namespaces := watch(ctx, t, namespaceKind, "", "virtualargocd.io/tenant="+l.XRName(ctx, t))
 	l.Delete(ctx, t)
-	namespaces.awaitNone(ctx, t, 2*time.Minute)
-	eventually.True(ctx, t, 2*time.Minute, "claim "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
+	namespaces.awaitNone(ctx, t, deletedWithin)
+	eventually.True(ctx, t, deletedWithin, "claim "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
 		s, err := l.State(ctx)
 		return kerrors.IsNotFound(err), fmt.Sprint(s, err)
 	})

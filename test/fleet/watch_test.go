@@ -20,6 +20,7 @@ var (
 	claimKind     = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "virtualargocds"}
 	compositeKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "xvirtualargocds"}
 	releaseKind   = schema.GroupVersionResource{Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"}
+	usageKind     = schema.GroupVersionResource{Group: "protection.crossplane.io", Version: "v1beta1", Resource: "clusterusages"}
 	namespaceKind = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 

@@ -54,8 +54,8 @@ func TestDisturb(t *testing.T) {
 		stopped [2]time.Duration
 	}{
 		"Kill":             {t.Context(), schedule.Kill, nil, 1, [2]int{}, [2]time.Duration{}},
-		"Pause":            {t.Context(), schedule.Pause, nil, 0, [2]int{1, 1}, [2]time.Duration{d, 2 * d}},
-		"Slow":             {t.Context(), schedule.Slow, nil, 0, [2]int{2, 4}, [2]time.Duration{d / 2, 2 * d}},
+		"Pause":            {t.Context(), schedule.Pause, nil, 0, [2]int{1, 1}, [2]time.Duration{d, time.Minute}},
+		"Slow":             {t.Context(), schedule.Slow, nil, 0, [2]int{2, 4}, [2]time.Duration{d / 2, time.Minute}},
 		"PauseInterrupted": {cancelled, schedule.Pause, nil, 0, [2]int{1, 1}, [2]time.Duration{0, d / 2}},
 		"PauseFails":       {t.Context(), schedule.Pause, broken, 0, [2]int{}, [2]time.Duration{}},
 		"SlowFails":        {t.Context(), schedule.Slow, broken, 0, [2]int{}, [2]time.Duration{}},

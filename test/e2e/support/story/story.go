@@ -50,19 +50,19 @@ func Tell(ctx context.Context, t *testing.T, host *kube.Cluster, c *claim.Claim,
 
 	l.Patch(ctx, t, map[string]any{"configs": map[string]any{"cm": map[string]any{"statusbadge.enabled": "true"}}}, "spec", "argocd", "values")
 	l.Await(ctx, t, within, "has the second revision of Argo CD and is Ready", func(s *claim.State) bool {
-		return revisionOf(ctx, t, l) > 1 && s.Phase == "Ready"
+		return well(s) && revisionOf(ctx, l) > 1
 	})
 
 	refused(ctx, t, l, hands)
 
 	hands.Stop(ctx, t, l)
-	l.Await(ctx, t, within, "is Degraded", func(s *claim.State) bool { return s.Phase == "Degraded" })
+	l.Await(ctx, t, within, "is Degraded", degraded)
 	hands.Start(ctx, t, l)
 	l.AwaitReady(ctx, t, within)
 
 	hands.Silence(ctx, t, l)
 	l.Await(ctx, t, within, "says that its workloads can't be observed", func(s *claim.State) bool {
-		return s.Phase == "Degraded" && strings.Contains(s.Message, "cannot be observed")
+		return degraded(s) && strings.Contains(s.Message, "cannot be observed")
 	})
 	hands.Answer(ctx, t, l)
 	l.AwaitReady(ctx, t, within)
@@ -80,10 +80,11 @@ func refused(ctx context.Context, t *testing.T, l *claim.Live, hands Hands) {
 		hands.Refuse(ctx, t, l)
 	}
 	l.Patch(ctx, t, "NoSuchStrategy", "spec", "argocd", "values", "server", "deploymentStrategy", "type")
+	before := int64(0)
 	l.Await(ctx, t, within, "has the values from before, and says so", func(s *claim.State) bool {
-		return s.Phase == "Ready" && s.Condition(claim.SpecAccepted).Reason == v1alpha1.ReasonUpgradeFailed
+		before = revisionOf(ctx, l)
+		return before > 0 && well(s) && s.Condition(claim.SpecAccepted).Reason == v1alpha1.ReasonUpgradeFailed
 	})
-	before := revisionOf(ctx, t, l)
 	if hands.Accept != nil {
 		hands.Accept(ctx, t, l)
 	}
@@ -91,16 +92,24 @@ func refused(ctx context.Context, t *testing.T, l *claim.Live, hands Hands) {
 		"server": nil, "configs": map[string]any{"cm": map[string]any{"statusbadge.enabled": "false"}},
 	}, "spec", "argocd", "values")
 	l.Await(ctx, t, within, "has the corrected values and is Ready", func(s *claim.State) bool {
-		return revisionOf(ctx, t, l) > before && s.Phase == "Ready"
+		return well(s) && revisionOf(ctx, l) > before
 	})
 }
 
-// revisionOf returns the revision of the Helm release of Argo CD that is deployed, 0 for none.
-func revisionOf(ctx context.Context, t *testing.T, l *claim.Live) int64 {
-	t.Helper()
+// well and degraded report whether a claim says so in its phase and in its conditions, which Crossplane writes later.
+func well(s *claim.State) bool {
+	return s.Phase == "Ready" && s.True(claim.Ready) && s.True(claim.ArgoCDReady)
+}
+
+func degraded(s *claim.State) bool {
+	return s.Phase == "Degraded" && !s.True(claim.Ready) && !s.True(claim.ArgoCDReady)
+}
+
+// revisionOf returns the revision of the Helm release of Argo CD that is deployed, 0 if there is none or it can't be read now.
+func revisionOf(ctx context.Context, l *claim.Live) int64 {
 	composed, err := l.Composed(ctx)
 	if err != nil {
-		t.Fatal(err)
+		return 0
 	}
 	for _, o := range composed {
 		if o.GetAnnotations()["crossplane.io/composition-resource-name"] == "argocd" {

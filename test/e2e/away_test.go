@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -39,6 +40,8 @@ const (
 
 	awayNamespace = "e2e-away"
 	awaySecret    = "away-password"
+	// awayChannel is the channel of one of the tenants, which has a record there.
+	awayChannel = "e2e-away"
 )
 
 // away are two tenants whose Argo CDs deploy from Git while nothing of the platform's control plane runs.
@@ -51,6 +54,8 @@ type away struct {
 	deployments []appsv1.Deployment
 	// running are the pods and composed resources of each tenant.
 	running map[*claim.Live]map[string]types.UID
+	// written is each tenant's claim and what the control plane has of it, as it was left.
+	written map[*claim.Live]map[string]string
 	// tenants is who wrote what in the tenants while the control plane was away: none of them is the control plane.
 	tenants sets.Set[string]
 	stopped time.Time
@@ -59,16 +64,21 @@ type away struct {
 // TestControlPlaneAway runs on an embedded cluster of its own: it stops what is everybody's, and takes three quarters of an hour.
 func TestControlPlaneAway(t *testing.T) {
 	onlyOn(t, "away", "THIS STOPS CROSSPLANE FOR HALF AN HOUR")
-	a := &away{running: map[*claim.Live]map[string]types.UID{}}
+	a := &away{running: map[*claim.Live]map[string]types.UID{}, written: map[*claim.Live]map[string]string{}}
 	testenv.Test(t, features.New("control plane away").
 		Setup(a.create).
 		Assess("ListingsHaveAllOfAVirtualCluster", a.lists).
 		Assess("CommitsAreSyncedMeanwhile", a.syncs).
-		Assess("ItsReturnWritesToNoTenant", a.returns).
+		Assess("ItsReturnWritesNothing", a.returns).
 		Assess("ChangesReachTenantsAgain", a.changes).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			a.start(ctx, t)
 			cleanUp(ctx, t, a.lives...)
+			if !t.Failed() || !keep {
+				if err := all(t, channels).Delete(ctx, awayChannel, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+					t.Error(err)
+				}
+			}
 			a.secrets.deleteAll(ctx, t)
 			deleteNamespace(ctx, t, awayNamespace)
 			return ctx
@@ -83,9 +93,12 @@ func (a *away) create(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 	a.secrets.write(ctx, t, awaySecret, map[string]string{"username": gitserver.Username, "password": a.git.Password()})
 	repositories := []any{map[string]any{"name": "web", "url": a.git.HTTPS(), "secretRef": map[string]any{"name": awaySecret}}}
 	certificates := map[string]any{a.git.Host(): string(a.git.CA)}
-	for _, name := range []string{"away1", "away2"} {
-		a.lives = append(a.lives, claim.Create(ctx, t, host, newClaim(name).Set(repositories, "spec", "repositories").
-			Set(certificates, "spec", "argocd", "values", "configs", "tls", "certificates")))
+	emptyChannel(ctx, t, awayChannel)
+	of := func(name string) *claim.Claim {
+		return newClaim(name).Set(repositories, "spec", "repositories").Set(certificates, "spec", "argocd", "values", "configs", "tls", "certificates")
+	}
+	for _, c := range []*claim.Claim{of("away1"), of("away2").Set(awayChannel, "spec", "channel")} {
+		a.lives = append(a.lives, claim.Create(ctx, t, host, c))
 	}
 	for _, l := range a.lives {
 		l.AwaitReady(ctx, t, readyWithin)
@@ -188,6 +201,9 @@ func awaitPods(ctx context.Context, t *testing.T, d appsv1.Deployment, wanted fu
 // syncs commits soon after the control plane is gone, and again shortly before it comes back.
 func (a *away) syncs(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	a.stop(ctx, t)
+	for _, l := range a.lives {
+		a.written[l] = allWrittenFor(ctx, t, l)
+	}
 	before := a.objects(ctx, t)
 	a.commit(ctx, t, "early")
 	time.Sleep(time.Until(a.stopped.Add(awayFor - syncedWithin)))
@@ -226,7 +242,8 @@ func (a *away) commit(ctx context.Context, t *testing.T, what string) {
 	}
 }
 
-// returns starts the control plane. Whoever writes in a tenant then has written there before, without it.
+// returns starts the control plane. Whoever writes in a tenant then has written there before, without it. And nobody writes what the control
+// plane has of a tenant.
 func (a *away) returns(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	before, began := a.objects(ctx, t), time.Now()
 	a.start(ctx, t)
@@ -244,6 +261,9 @@ func (a *away) returns(ctx context.Context, t *testing.T, _ *envconf.Config) con
 			if had := a.running[l][name]; had != uid && !strings.HasPrefix(name, "Pod web-") {
 				t.Errorf("claim %s: %s was %q and is %q", l.Name, name, had, uid)
 			}
+		}
+		if diff := cmp.Diff(a.written[l], allWrittenFor(ctx, t, l)); diff != "" {
+			t.Errorf("the return of the control plane has written what it has of claim %s: -before, +now:\n%s", l.Name, diff)
 		}
 	}
 	return ctx

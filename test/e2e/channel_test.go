@@ -222,3 +222,21 @@ func (c *channelTenants) deleted(ctx context.Context, t *testing.T, _ *envconf.C
 	}
 	return ctx
 }
+
+// emptyChannel creates a channel that offers nothing yet, and waits until claims can name it.
+func emptyChannel(ctx context.Context, t *testing.T, name string) *unstructured.Unstructured {
+	t.Helper()
+	channel := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"offer": map[string]any{}}}}
+	channel.SetGroupVersionKind(channels)
+	channel.SetName(name)
+	createObject(ctx, t, channel)
+	eventually.True(ctx, t, 2*time.Minute, "channel "+name+" is in use", func(ctx context.Context) (bool, string) {
+		o, err := all(t, channels).Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		accepted := condition(o, v1alpha1.ConditionSpecAccepted)
+		return accepted.Status == metav1.ConditionTrue, fmt.Sprint(accepted)
+	})
+	return channel
+}

@@ -162,7 +162,7 @@ func identities(ctx context.Context, t *testing.T, l *claim.Live) map[string]typ
 		t.Fatal(err)
 	}
 	for _, o := range composed {
-		out[o.GetKind()+" "+o.GetName()] = o.GetUID()
+		out[nameOf(o)] = o.GetUID()
 	}
 	pods, err := host.Typed.CoreV1().Pods(tenantNamespace(ctx, l)).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +24,6 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
-	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
@@ -107,18 +105,7 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 			s.composition = o
 		}
 	}
-	s.channel = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"offer": map[string]any{}}}}
-	s.channel.SetGroupVersionKind(channels)
-	s.channel.SetName(stagedChannel)
-	createObject(ctx, t, s.channel)
-	eventually.True(ctx, t, 2*time.Minute, "channel "+stagedChannel+" is in use", func(ctx context.Context) (bool, string) {
-		o, err := all(t, s.channel.GroupVersionKind()).Get(ctx, stagedChannel, metav1.GetOptions{})
-		if err != nil {
-			return false, err.Error()
-		}
-		accepted := condition(o, v1alpha1.ConditionSpecAccepted)
-		return accepted.Status == metav1.ConditionTrue, fmt.Sprint(accepted)
-	})
+	s.channel = emptyChannel(ctx, t, stagedChannel)
 	of := func(name string) *claim.Claim { return newClaim(name).In(stagedFunctionNamespace) }
 	// The function's image has a time zone database, or it would refuse this.
 	window := map[string]any{"begin": "220000", "end": "030000", "timeZone": "Europe/Berlin"}
@@ -451,45 +438,6 @@ func (s *stagedFunction) look(ctx context.Context, t *testing.T, l *claim.Live) 
 	if _, err := all(t, xr.GroupVersionKind()).Patch(ctx, xr.GetName(), types.MergePatchType, []byte(asked), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// settles waits for what follows on Ready: a Usage of the tenant's namespace, which Crossplane then labels.
-func settles(ctx context.Context, t *testing.T, l *claim.Live) {
-	t.Helper()
-	eventually.True(ctx, t, 2*time.Minute, "the namespace of claim "+l.Name+" is in use", func(ctx context.Context) (bool, string) {
-		composed, err := l.Composed(ctx)
-		return slices.ContainsFunc(composed, func(o *unstructured.Unstructured) bool {
-			return o.GetKind() == "Object" && o.GetLabels()["crossplane.io/in-use"] == "true"
-		}), fmt.Sprint(err)
-	})
-}
-
-// writtenFor returns the composed resources of a claim, by kind and name, without what the providers report.
-func writtenFor(ctx context.Context, t *testing.T, l *claim.Live) map[string]string {
-	t.Helper()
-	composed, err := l.Composed(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := map[string]string{}
-	for _, o := range composed {
-		if o.Object["status"] != nil {
-			// Providers write it, and only a change of the rest increases the generation.
-			o.SetResourceVersion(fmt.Sprint(o.GetGeneration()))
-		}
-		o.SetManagedFields(nil)
-		delete(o.Object, "status")
-		if o.GetKind() == "Secret" {
-			// Its resource version says whether that was written, and it isn't to be shown.
-			delete(o.Object, "data")
-		}
-		text, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out[o.GetKind()+" "+o.GetName()] = string(text)
-	}
-	return out
 }
 
 func (s *stagedFunction) remove(ctx context.Context, t *testing.T, objects ...*unstructured.Unstructured) {

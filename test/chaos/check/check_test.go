@@ -3,6 +3,8 @@ package check
 import (
 	"encoding/base64"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,15 +13,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"helm.sh/helm/v3/pkg/chart"
 	"helm.sh/helm/v3/pkg/release"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
 var wanted = Wanted{
@@ -314,6 +321,13 @@ func TestObjectOf(t *testing.T) {
 	volume.SetNamespace("vargo-chaos0-x")
 	own := object("PersistentVolumeClaim", "redis", "")
 	own.SetNamespace("vargo-chaos0-x")
+	inNamespace := func(o *unstructured.Unstructured, apiVersion, namespace string) *unstructured.Unstructured {
+		o.SetAPIVersion(apiVersion)
+		o.SetNamespace(namespace)
+		return o
+	}
+	policy := inNamespace(object("NetworkPolicy", "virtual-argocd-tenant", "network-policy-virtual-argocd-tenant"), "networking.k8s.io/v1", "vargo-chaos0-x")
+	ownPolicy := policy.DeepCopy()
 	installed := labelled(object("Release", "chaos0-x-argocd", tenant.ArgoCDRelease), "crossplane.io/composite")
 	set(t, installed, int64(3), "status", "atProvider", "revision")
 	for _, c := range []struct {
@@ -325,10 +339,100 @@ func TestObjectOf(t *testing.T) {
 		{"namespaces", labelled(object("Namespace", "vargo-chaos0-x", ""), "virtualargocd.io/tenant"), Object{Name: "namespaces. vargo-chaos0-x", Tenant: "chaos0-x", UID: "1"}},
 		{"persistentvolumeclaims", volume, Object{Name: "persistentvolumeclaims. vargo-chaos0-x/data-vcluster-0", Tenant: "chaos0-x"}},
 		{"persistentvolumeclaims", own, Object{Name: "persistentvolumeclaims. vargo-chaos0-x/redis"}},
+		{"persistentvolumeclaims", inNamespace(object("PersistentVolumeClaim", "data-0", ""), "v1", "other"), Object{Name: "persistentvolumeclaims. other/data-0"}},
+		{"resourcequotas", inNamespace(object("ResourceQuota", "virtual-argocd", ""), "v1", "vargo-chaos0-x"), Object{Name: "resourcequotas. vargo-chaos0-x/virtual-argocd", Tenant: "chaos0-x"}},
+		{"resourcequotas", inNamespace(object("ResourceQuota", "other", ""), "v1", "vargo-chaos0-x"), Object{Name: "resourcequotas. vargo-chaos0-x/other"}},
+		{"resourcequotas", inNamespace(object("ResourceQuota", "virtual-argocd", ""), "v1", "other"), Object{Name: "resourcequotas. other/virtual-argocd"}},
+		{"networkpolicies", labelled(policy, "crossplane.io/composite"), Object{Name: "networkpolicies.networking.k8s.io vargo-chaos0-x/virtual-argocd-tenant", Tenant: "chaos0-x", UID: "1"}},
+		{"networkpolicies", ownPolicy, Object{Name: "networkpolicies.networking.k8s.io vargo-chaos0-x/virtual-argocd-tenant"}},
 		{"releases", installed, Object{Name: "releases. chaos0-x-argocd", Tenant: "chaos0-x", UID: "1", Revision: 3}},
 	} {
 		if got := objectOf(c.resource, c.o); got != c.want {
 			t.Errorf("got %+v, want %+v", got, c.want)
 		}
 	}
+}
+
+// TestNothingOnTheHostIsLostUnseen takes away everything that is composed in the namespaces of tenants on the host, and a quota, which a
+// provider creates.
+func TestNothingOnTheHostIsLostUnseen(t *testing.T) {
+	files, err := filepath.Glob("../../render/testdata/golden/*/5-ready.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("want rendered tenants, got %q, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
+			rendered, xr := renderedIn(t, file)
+			if xr.GroupVersionKind().Group != claim.GVK.Group {
+				t.Skip("this tenant is one of the demo's API group, and those of the runs aren't")
+			}
+			namespace := "vargo-" + xr.GetName()
+			quota := &unstructured.Unstructured{}
+			quota.SetAPIVersion("v1")
+			quota.SetKind("ResourceQuota")
+			quota.SetNamespace(namespace)
+			quota.SetName(tenant.QuotaName)
+			rendered = append(rendered, quota)
+
+			lists, objects := map[schema.GroupVersionResource]string{}, []runtime.Object{}
+			for _, kind := range kinds {
+				lists[kind] = "List"
+			}
+			for _, o := range rendered {
+				objects = append(objects, o)
+			}
+			client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), lists, objects...)
+			kept := NewKept()
+			see := func() {
+				now, err := Objects(t.Context(), &kube.Cluster{Dynamic: client}, xr.GetLabels()["crossplane.io/claim-namespace"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				kept.See(now)
+			}
+			see()
+			var want []string
+			for _, o := range rendered {
+				if o.GetNamespace() != namespace {
+					continue
+				}
+				resource, _ := meta.UnsafeGuessKindToResource(o.GroupVersionKind())
+				if err := client.Resource(resource).Namespace(namespace).Delete(t.Context(), o.GetName(), metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				want = append(want, nameOf(resource.Resource+"."+resource.Group, namespace, o.GetName())+" is gone")
+			}
+			see()
+			slices.Sort(want)
+			if d := cmp.Diff(want, kept.Lost()); d != "" {
+				t.Errorf("-taken away, +missed:\n%s", d)
+			}
+		})
+	}
+}
+
+// renderedIn reads the objects of a rendered tenant. One of them is its composite resource.
+func renderedIn(t *testing.T, file string) (objects []*unstructured.Unstructured, xr *unstructured.Unstructured) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range strings.Split(string(data), "\n---\n") {
+		o := &unstructured.Unstructured{}
+		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
+			t.Fatal(err)
+		}
+		if o.GetName() == "" {
+			continue // A result or a context.
+		}
+		objects = append(objects, o)
+		if o.GetKind() == v1alpha1.Kind {
+			xr = o
+		}
+	}
+	if xr == nil {
+		t.Fatalf("%s has no composite resource", file)
+	}
+	return objects, xr
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 
@@ -124,6 +125,12 @@ var kinds = []schema.GroupVersionResource{
 	{Version: "v1", Resource: "secrets"},
 	{Version: "v1", Resource: "serviceaccounts"},
 	{Version: "v1", Resource: "persistentvolumeclaims"},
+	// What bounds a tenant, and its rights on the host. These stay until the namespace goes: no run changes a plan or the input in a way that
+	// takes one of the policies or bindings away.
+	{Version: "v1", Resource: "resourcequotas"},
+	{Version: "v1", Resource: "limitranges"},
+	{Group: "networking.k8s.io", Version: "v1", Resource: "networkpolicies"},
+	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "rolebindings"},
 	{Version: "v1", Resource: "namespaces"},
 	{Group: "helm.crossplane.io", Version: "v1beta1", Resource: "providerconfigs"},
 	{Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"},
@@ -155,7 +162,7 @@ func selectorOf(resource, namespace string) string {
 	switch resource {
 	case "namespaces":
 		return "virtualargocd.io/tenant"
-	case "persistentvolumeclaims":
+	case "persistentvolumeclaims", "resourcequotas":
 		return ""
 	default:
 		return "crossplane.io/claim-namespace=" + namespace
@@ -178,11 +185,25 @@ func objectOf(resource string, o *unstructured.Unstructured) Object {
 	case "persistentvolumeclaims":
 		// Objects of pods in virtual clusters may be deleted.
 		if strings.HasPrefix(o.GetName(), "data-") {
-			out.Tenant = strings.TrimPrefix(o.GetNamespace(), "vargo-")
+			out.Tenant = tenantOf(o.GetNamespace())
+		}
+	case "resourcequotas":
+		// The provider creates it. Others of the namespace may be somebody else's.
+		if o.GetName() == tenant.QuotaName {
+			out.Tenant = tenantOf(o.GetNamespace())
 		}
 	case "releases":
 		out.Revision, _, _ = unstructured.NestedInt64(o.Object, "status", "atProvider", "revision")
 	default:
 	}
 	return out
+}
+
+// tenantOf returns the tenant that has a namespace on the host; "" for a namespace of nobody.
+func tenantOf(namespace string) string {
+	id, of := strings.CutPrefix(namespace, "vargo-")
+	if !of {
+		return ""
+	}
+	return id
 }

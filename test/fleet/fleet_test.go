@@ -138,6 +138,7 @@ func atRest(ctx context.Context, t *testing.T, table *figures.Table, n int, quie
 	}
 	table.Add("at rest: requests that write, without leases and events", "%.1f a second, %.2f a tenant and minute", rest.Writing()*float64(n)/60, rest.Writing())
 	table.Add("at rest: writes to etcd", "%.1f a second, %.2f a tenant and minute", spent.EtcdWrites()/took.Seconds(), spent.EtcdWrites()/tenantMinutes)
+	table.Add("at rest: lists from etcd", "%.2f a second", spent.Etcd["list"]/took.Seconds())
 	table.Add("at rest: size of etcd", "%s", figures.MiB(spent.DBSize))
 	table.Add("at rest: reconciles of composite resources", "%.1f a second, %.2f a tenant in 10 minutes", rest.Reconciles/took.Seconds(), rest.Reconciled())
 	addProcesses(table, "at rest", used, after, took)

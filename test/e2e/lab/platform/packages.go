@@ -3,10 +3,13 @@ package platform
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
@@ -45,8 +48,14 @@ func (i *installer) pushProviders(ctx context.Context, mirror string, note func(
 			if err != nil {
 				return err
 			}
+			root := filepath.Join(module, "package")
+			if i.SimulatedProviders {
+				if root, err = withoutConversion(root, filepath.Join(i.out, p.tool)); err != nil {
+					return err
+				}
+			}
 			pkg := filepath.Join(i.out, p.tool+".xpkg")
-			if err := (xpkg.Contents{Root: filepath.Join(module, "package"), Runtime: image}).Build(pkg); err != nil {
+			if err := (xpkg.Contents{Root: root, Runtime: image}).Build(pkg); err != nil {
 				return err
 			}
 			tag := fmt.Sprintf("%s/crossplane-contrib/%s:%s", mirror, p.tool, toolchain.Version(p.tool))
@@ -59,6 +68,40 @@ func (i *installer) pushProviders(ctx context.Context, mirror string, note func(
 		})
 	}
 	return g.Wait()
+}
+
+// withoutConversion copies a provider's package to a folder, with CustomResourceDefinitions that need no conversion webhook. Without the
+// provider's pods nobody serves it, and the API server would list all Objects from etcd again every second or two, to convert them for its
+// cache. It returns the folder.
+func withoutConversion(root, to string) (string, error) {
+	if err := os.RemoveAll(to); err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(to, os.DirFS(root)); err != nil {
+		return "", fmt.Errorf("cannot copy package %s: %w", root, err)
+	}
+	crds, err := filepath.Glob(filepath.Join(to, "crds", "*.yaml"))
+	if err != nil {
+		return "", err
+	}
+	for _, file := range crds {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return "", err
+		}
+		o := unstructured.Unstructured{}
+		if err := yaml.Unmarshal(text, &o.Object); err != nil {
+			return "", fmt.Errorf("cannot read %s: %w", file, err)
+		}
+		unstructured.RemoveNestedField(o.Object, "spec", "conversion")
+		if text, err = yaml.Marshal(o.Object); err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			return "", err
+		}
+	}
+	return to, nil
 }
 
 // pushProject builds the project's own packages and pushes them.

@@ -39,8 +39,8 @@ type Options struct {
 	// Tests makes the embedded cluster one that the end-to-end tests can run on,
 	// with images that only they need, and without Argo CD's web interface.
 	Tests bool
-	// SimulatedProviders installs the packages of both providers without pods: something
-	// else plays their part.
+	// SimulatedProviders installs the packages of both providers without pods and conversion
+	// webhooks: something else plays their part.
 	SimulatedProviders bool
 	// Full adds what the tests need that take long, and the web interface.
 	Full bool

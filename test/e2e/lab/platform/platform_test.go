@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -65,6 +66,31 @@ func TestAlsoRewritten(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("alsoRewritten(...): -want, +got:\n%s", diff)
+	}
+}
+
+// The API server converts stored objects for a version that nobody reads, too.
+func TestWithoutConversion(t *testing.T) {
+	root, to := t.TempDir(), filepath.Join(t.TempDir(), "package")
+	crd := `{"kind":"CustomResourceDefinition","spec":{"group":"example.org","conversion":{"strategy":"Webhook"}}}`
+	for file, text := range map[string]string{"crossplane.yaml": "kind: Provider\n", "crds/objects.yaml": crd} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(root, file)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, file), []byte(text), 0o400); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := withoutConversion(root, to); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		"crossplane.yaml": "kind: Provider\n", "crds/objects.yaml": "kind: CustomResourceDefinition\nspec:\n  group: example.org\n",
+	} {
+		got, err := os.ReadFile(filepath.Join(to, file))
+		if err != nil || string(got) != want {
+			t.Errorf("%s: got %q and error %v, want %q", file, got, err, want)
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,15 +27,17 @@ import (
 
 const (
 	channelName = "e2e-careful"
+	channelPlan = "e2e-careful"
 	// haltedWithin is longer than stuckFor of the channel.
 	haltedWithin = 10 * time.Minute
 	// offeredWithin is how long a good offer may take to reach four tenants, one after the other at first.
 	offeredWithin = 15 * time.Minute
 )
 
-// channelTenants are four customers in a channel.
+// channelTenants are four customers in a channel, with a plan of their own.
 type channelTenants struct {
 	channel dynamic.ResourceInterface
+	plan    *installedPlan
 	lives   []*claim.Live
 	// written is what is composed for a claim before the bad offer, and ids what that and the pods are.
 	written map[string]map[string]string
@@ -42,14 +45,15 @@ type channelTenants struct {
 	broken  string
 }
 
-// TestChannel offers four tenants a broken image, and then a mended offer. It has the cluster to itself: each plan that another test
-// installs is another offer.
+// TestChannel offers four tenants a broken image, and then a mended offer, and deletes the channel. It has the cluster to itself: each plan
+// that another test installs is another offer.
 func TestChannel(t *testing.T) {
 	onlyInFull(t)
 	c := &channelTenants{written: map[string]map[string]string{}, ids: map[string]map[string]types.UID{}}
 	t.Cleanup(func() {
 		ctx := context.Background()
 		cleanUp(ctx, t, c.lives...)
+		c.plan.remove(ctx, t)
 		if c.channel == nil || t.Failed() && keep {
 			return
 		}
@@ -81,10 +85,12 @@ func (c *channelTenants) install(ctx context.Context, t *testing.T, _ *envconf.C
 	if c.channel, err = host.Resource(channel.GroupVersionKind(), ""); err != nil {
 		t.Fatal(err)
 	}
+	c.plan = installPlan(ctx, t, "standard", channelPlan)
 	createObject(ctx, t, channel)
 	c.await(ctx, t, 2*time.Minute, v1alpha1.ConditionSpecAccepted, "True", "")
 	for i := range 4 {
-		c.lives = append(c.lives, claim.Create(ctx, t, host, newClaim(fmt.Sprintf("channel-%d", i)).Set(channelName, "spec", "channel")))
+		c.lives = append(c.lives, claim.Create(ctx, t, host, newClaim(fmt.Sprintf("channel-%d", i)).
+			Set(channelName, "spec", "channel").Set(channelPlan, "spec", "plan")))
 	}
 	for _, l := range c.lives {
 		l.AwaitReady(ctx, t, readyWithin)
@@ -157,6 +163,12 @@ func (c *channelTenants) halts(ctx context.Context, t *testing.T, _ *envconf.Con
 		}
 	}
 	says("the channel", message)
+	eventually.True(ctx, t, time.Minute, "the channel has an event of the halt", func(ctx context.Context) (bool, string) {
+		events, err := claim.EventsOf(ctx, host, metav1.NamespaceAll, channels.Kind, channelName)
+		return slices.ContainsFunc(events, func(e corev1.Event) bool {
+			return e.Type == corev1.EventTypeWarning && e.Reason == v1alpha1.ReasonTenantsBroken && strings.Contains(e.Message, claims+"/"+c.broken+" ")
+		}), fmt.Sprint(events, err)
+	})
 	for _, l := range c.lives {
 		if l.Name != c.broken {
 			continue
@@ -208,17 +220,47 @@ func (c *channelTenants) mended(ctx context.Context, t *testing.T, _ *envconf.Co
 	return ctx
 }
 
+// deleted deletes the channel, and then edits the plan and each claim: all tenants get what their own claims say, and nothing of the plan's
+// edit. A tenant gets that when it leaves the channel.
 func (c *channelTenants) deleted(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	before := releaseOf(ctx, t, c.lives[0]).GetGeneration()
 	if err := c.channel.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.lives[0].Await(ctx, t, 3*time.Minute, "says that its channel is gone", func(s *claim.State) bool {
-		is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
-		return strings.Contains(is, "doesn't exist") && s.Phase == "Ready"
+	want := map[*claim.Live]fromPlan{}
+	for _, l := range c.lives {
+		l.Await(ctx, t, 3*time.Minute, "says that its channel is gone", func(s *claim.State) bool {
+			is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
+			return strings.Contains(is, "doesn't exist") && s.Phase == "Ready"
+		})
+		want[l] = fromPlanOf(ctx, t, l)
+		if pods, processors := want[l].Pods, want[l].processors(); pods != "60" || processors != "20" {
+			t.Errorf("claim %s has a quota of %s pods and %s processors, want those of its plan", l.Name, pods, processors)
+		}
+	}
+	c.plan.patch(ctx, t, `{"data":{"quota":{"count/pods":"61"},"values":{"argocd":{"configs":{"params":{"controller.status.processors":"21"}}}}}}`)
+	for _, l := range c.lives {
+		l.Patch(ctx, t, l.Name, "spec", "argocd", "values", "configs", "cm", "ui.bannercontent")
+		if err := unstructured.SetNestedField(want[l].Values, l.Name, "configs", "cm", "ui.bannercontent"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range c.lives {
+		eventually.True(ctx, t, 3*time.Minute, "claim "+l.Name+" has its own change, and nothing of the plan's edit", func(ctx context.Context) (bool, string) {
+			diff := cmp.Diff(want[l], fromPlanOf(ctx, t, l))
+			return diff == "", diff
+		})
+	}
+	leaves := c.lives[0]
+	leaves.Patch(ctx, t, nil, "spec", "channel")
+	eventually.True(ctx, t, 3*time.Minute, "claim "+leaves.Name+", which has left the channel, has the plan's edit", func(ctx context.Context) (bool, string) {
+		is := fromPlanOf(ctx, t, leaves)
+		return is.Pods == "61" && is.processors() == "21", fmt.Sprint(is)
 	})
-	if is := releaseOf(ctx, t, c.lives[0]).GetGeneration(); is != before {
-		t.Errorf("its Release has changed: generation %d, before %d", is, before)
+	for _, l := range c.lives {
+		l.AwaitReady(ctx, t, readyWithin)
+		if diff := cmp.Diff(want[l], fromPlanOf(ctx, t, l)); l != leaves && diff != "" {
+			t.Errorf("claim %s has changed after its channel was deleted:\n%s", l.Name, diff)
+		}
 	}
 	return ctx
 }
@@ -239,4 +281,29 @@ func emptyChannel(ctx context.Context, t *testing.T, name string) *unstructured.
 		return accepted.Status == metav1.ConditionTrue, fmt.Sprint(accepted)
 	})
 	return channel
+}
+
+// fromPlan is what edits of a plan can change: the chart of Argo CD with its values, and the pods of the quota.
+type fromPlan struct {
+	Version, Pods string
+	Values        map[string]any
+}
+
+func fromPlanOf(ctx context.Context, t *testing.T, l *claim.Live) (out fromPlan) {
+	t.Helper()
+	release := releaseOf(ctx, t, l)
+	out.Version, _, _ = unstructured.NestedString(release.Object, "spec", "forProvider", "chart", "version")
+	out.Values, _, _ = unstructured.NestedMap(release.Object, "spec", "forProvider", "values")
+	quota, err := quotaOf(ctx, tenantNamespace(ctx, l))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pods := quota.Spec.Hard["count/pods"]
+	out.Pods = pods.String()
+	return out
+}
+
+func (f fromPlan) processors() string {
+	is, _, _ := unstructured.NestedString(f.Values, "configs", "params", "controller.status.processors")
+	return is
 }

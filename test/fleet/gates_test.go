@@ -333,18 +333,17 @@ func (g *gates) events(ctx context.Context, t *testing.T) {
 			t.Errorf("claim %s has the events %v, want %s, and %s: %t", name, has, v1alpha1.EventUpdateAvailable, v1alpha1.EventUpdateTaken, want)
 		}
 	}
-	of := "involvedObject.kind=" + v1alpha1.ChannelKind + ",involvedObject.name=" + g.name
-	events, err := host.Typed.CoreV1().Events(metav1.NamespaceAll).List(ctx, metav1.ListOptions{FieldSelector: of})
+	events, err := claim.EventsOf(ctx, host, metav1.NamespaceAll, v1alpha1.ChannelKind, g.name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, reason := range []string{v1alpha1.ReasonUpdatingTenants, v1alpha1.ReasonWaitingForTenants} {
 		found := false
-		for _, e := range events.Items {
+		for _, e := range events {
 			found = found || e.Reason == reason
 		}
 		if !found {
-			t.Errorf("the channel has no event %s: %v", reason, events.Items)
+			t.Errorf("the channel has no event %s: %v", reason, events)
 		}
 	}
 }

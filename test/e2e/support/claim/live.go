@@ -121,11 +121,20 @@ func (l *Live) Delete(ctx context.Context, t testing.TB) {
 
 // Events recorded on the claim, oldest first.
 func (l *Live) Events(ctx context.Context) ([]corev1.Event, error) {
-	list, err := l.host.Typed.CoreV1().Events(l.Namespace).List(ctx, metav1.ListOptions{
-		FieldSelector: fmt.Sprintf("involvedObject.name=%s,involvedObject.kind=%s", l.Name, l.gvk.Kind),
-	})
+	events, err := EventsOf(ctx, l.host, l.Namespace, l.gvk.Kind, l.Name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot list events of claim %s: %w", l.Name, err)
+	}
+	return events, nil
+}
+
+// EventsOf returns the events recorded on an object. Those of an object without a namespace, such as a channel, are in any namespace.
+func EventsOf(ctx context.Context, host *kube.Cluster, namespace, kind, name string) ([]corev1.Event, error) {
+	list, err := host.Typed.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{
+		FieldSelector: fmt.Sprintf("involvedObject.name=%s,involvedObject.kind=%s", name, kind),
+	})
+	if err != nil {
+		return nil, err
 	}
 	return list.Items, nil
 }

@@ -11,8 +11,8 @@ import (
 // The promises of the package, held against a simulation. They are written out again here,
 // in other words than those of the product.
 
-// checkBegin checks what is true of a tenant that begins to change.
-func (s *simulation) checkBegin(t *simTenant, offer simOffer, changesNothing bool) {
+// checkBegin checks what is true of a tenant that begins to change, on a state that it saw.
+func (s *simulation) checkBegin(t *simTenant, offer simOffer, seen State, changesNothing bool) {
 	s.t.Helper()
 	switch name := t.record.Tenant; {
 	case changesNothing:
@@ -22,6 +22,46 @@ func (s *simulation) checkBegin(t *simTenant, offer simOffer, changesNothing boo
 		s.failf("%s changes outside its window, or while it is frozen: %+v", name, t.record.Schedule)
 	case s.holding >= s.maxUpdating():
 		s.failf("%s is one more than %d that change", name, s.maxUpdating())
+	default:
+		s.checkPercent(t, seen)
+	}
+}
+
+// checkPercent checks that a tenant that begins is none too many for the step. The step is that of the state that the tenant saw, or one
+// that the channel has reached since. The channel knew of the others what was true up to recordLag before it admitted this one, so those
+// that have left since, or that the offer didn't change, still counted then.
+func (s *simulation) checkPercent(t *simTenant, seen State) {
+	s.t.Helper()
+	is, percent := s.state, seen.Percent
+	if is.Offer == seen.Offer {
+		percent = max(percent, is.Percent)
+	} else {
+		is = seen
+	}
+	counts := func(t *simTenant) bool {
+		if came := !is.Since.IsZero() && t.record.Joined.Sub(is.Since) > time.Hour; came {
+			return is.Complete == is.Offer
+		}
+		return !s.isFirst(t.record)
+	}
+	if percent == 100 || !counts(t) {
+		return
+	}
+	knew := s.now.Add(-inForce - recordLag)
+	of, have := 0, 1
+	for _, other := range s.tenants {
+		has := other.record.Accepted == seen.Offer
+		switch {
+		case !counts(other):
+		case !other.gone && has && other.changed:
+			of++
+			have++
+		case !other.gone && !has, other.out.After(knew):
+			of++
+		}
+	}
+	if most := (of*percent + 99) / 100; have > most {
+		s.failf("%s is one more than %d of %d that may have the offer: %d percent", t.record.Tenant, most, of, percent)
 	}
 }
 

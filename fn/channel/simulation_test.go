@@ -62,7 +62,10 @@ type simTenant struct {
 	moves   bool // its window is moved each time before it opens
 	sick    bool // it is never Ready
 	change  int  // counts its changes
+	changed bool // it has changed to the offer that it has
 	holding bool // it takes a slot
+	// out is when it left, or when an offer changed nothing for it.
+	out time.Time
 }
 
 type event struct {
@@ -290,16 +293,16 @@ func newIn(was, is State, now time.Time) []Admission {
 func (s *simulation) wake(t *simTenant, in time.Duration) {
 	stale := min(in, s.upTo(gateLag))
 	s.after(in-stale, func() {
-		gate := s.state.Gate(t.record.Tenant, s.channel.Paused)
+		seen, gate := s.state, s.state.Gate(t.record.Tenant, s.channel.Paused)
 		if gate.Admission != nil {
 			a := *gate.Admission
 			gate.Admission = &a
 		}
-		s.after(stale, func() { s.act(t, gate) })
+		s.after(stale, func() { s.act(t, seen, gate) })
 	})
 }
 
-func (s *simulation) act(t *simTenant, gate Gate) {
+func (s *simulation) act(t *simTenant, seen State, gate Gate) {
 	if t.gone || t.mute || gate.Offer == "" {
 		return
 	}
@@ -311,8 +314,11 @@ func (s *simulation) act(t *simTenant, gate Gate) {
 		return
 	}
 	offer := s.offers[v.Offer]
-	s.checkBegin(t, offer, isNew || unaffected)
-	t.number = offer.number
+	s.checkBegin(t, offer, seen, isNew || unaffected)
+	t.number, t.changed = offer.number, !isNew && !unaffected
+	if unaffected {
+		t.out = s.now
+	}
 	if t.record.Phase == v1alpha1.PhaseReady {
 		t.before = t.runs
 	}
@@ -463,7 +469,7 @@ func (s *simulation) add(isNew bool) {
 	}
 	if isNew {
 		t.mute = false
-		s.act(t, s.state.Gate(name, s.channel.Paused))
+		s.act(t, s.state, s.state.Gate(name, s.channel.Paused))
 		return
 	}
 	phase := v1alpha1.PhaseReady
@@ -530,7 +536,8 @@ func (s *simulation) remove(t *simTenant) {
 	if t.record.Phase != v1alpha1.PhaseReady {
 		s.helped[t.record.Accepted]++
 	}
-	if t.gone = true; t.record.Before == v1alpha1.PhaseReady {
+	t.gone, t.out = true, s.now
+	if t.record.Before == v1alpha1.PhaseReady {
 		s.began[t.record.Accepted]--
 	}
 	s.hold(t, false)

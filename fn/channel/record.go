@@ -80,9 +80,10 @@ func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Recor
 	r.Accepted = offer
 	failing, _ := r.failing()
 	switch {
-	case unaffected && r.Before != "" && (r.Ready.IsZero() || failing || !held):
+	case unaffected && r.Before != "" && !r.Edited && (r.Ready.IsZero() || failing || !held):
 		// It is still updating to the offer before, or has yet to prove that. If this offer would undo
-		// it, it isn't what breaks the tenant. Otherwise both offers are the same for it.
+		// it, it isn't what breaks the tenant. Otherwise both offers are the same for it. But a tenant
+		// that has what its claim says now says nothing about either.
 		r.Kept = !r.Ready.IsZero()
 		if held {
 			r.Before = r.Phase

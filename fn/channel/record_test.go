@@ -59,6 +59,9 @@ func TestRecord(t *testing.T) {
 	if r = r.Edit(); !r.Edited || r.See(v1alpha1.PhaseReady, "", at(10)).Accept("5", false, false, at(11)).Edited {
 		t.Errorf("The claim changes meanwhile, which the next offer has nothing to do with: %+v", r)
 	}
+	if other := r.Accept("5", true, false, at(11)); other.Before != "" || other.Edited || !other.Changed.Equal(at(11)) {
+		t.Errorf("An offer that changes nothing isn't to blame for what the claim has changed: %+v", other)
+	}
 	if well := tenant("a", updated("new", time.Minute)).Edit(); well.Edited {
 		t.Errorf("The claim of a tenant that is well changes: %+v", well)
 	}

@@ -144,7 +144,8 @@ func (s *site) clientSecretMissing(ctx context.Context, t *testing.T, _ *envconf
 	s.secrets.delete(ctx, t, clientSecretName)
 	start := time.Now()
 	s.live.Await(ctx, t, 2*time.Minute, "names the client secret's Secret that is missing, and is Ready", func(state *claim.State) bool {
-		return state.True(claim.Ready) && state.Phase == "Ready" && namesIt(state, claim.SSOReady, "Secret "+clientSecretName+" ") && state.Condition(claim.SSOReady).Reason == "SecretMissing"
+		named := namesIt(state, claim.SSOReady, "Secret "+clientSecretName+" ") && state.Condition(claim.SSOReady).Reason == "SecretMissing"
+		return named && state.True(claim.Ready) && state.Phase == "Ready"
 	})
 	measured.add("site: client secret's Secret deleted to named in the claim", time.Since(start))
 	// What was in the Secret stays in use.

@@ -39,7 +39,7 @@ func (s *simulation) checkPercent(t *simTenant, seen State) {
 		is = seen
 	}
 	counts := func(t *simTenant) bool {
-		if came := !is.Since.IsZero() && t.record.Joined.Sub(is.Since) > time.Hour; came {
+		if cameLate(t.record, is) {
 			return is.Complete == is.Offer
 		}
 		return !s.isFirst(t.record)
@@ -146,7 +146,7 @@ func (s *simulation) checkResult(was State, result Result) {
 	waiting := waitingIn(is, s.now)
 	// These came later than an hour after the offer, which isn't for all yet.
 	isLate := func(r Record) bool {
-		return r.Joined.Sub(is.Since) > time.Hour && !is.Since.IsZero() && is.Since.Equal(was.Since) && (!same || was.Complete != is.Offer)
+		return cameLate(r, is) && is.Since.Equal(was.Since) && (!same || was.Complete != is.Offer)
 	}
 	var broken, proved, changing, of, have, firsts int
 	var last time.Time
@@ -180,7 +180,7 @@ func (s *simulation) checkResult(was State, result Result) {
 		}
 		switch {
 		case has && (r.Before == "" || r.Kept), isLate(r):
-		case s.isFirst(r) && (is.Since.IsZero() || r.Joined.Sub(is.Since) <= time.Hour):
+		case s.isFirst(r) && !cameLate(r, is):
 			lacks := !has && s.now.After(r.Schedule.Thaws) && !silentIn(is, r.Tenant, s.now)
 			patient := is.Since.IsZero() || s.now.Sub(is.Since) < 8*24*time.Hour
 			if patient && (taken || lacks || admitted && a.Tries == 0) {
@@ -223,7 +223,7 @@ func (s *simulation) checkResult(was State, result Result) {
 		if isLate(r) {
 			s.failf("admits %s, which came at %s, before all others have the offer of %s", a.Tenant, r.Joined, is.Since)
 		}
-		if !s.isFirst(r) || r.Joined.Sub(is.Since) > time.Hour {
+		if !s.isFirst(r) || cameLate(r, is) {
 			others++
 		}
 	}
@@ -257,7 +257,7 @@ func (s *simulation) checkSteps(was, is State, firsts int) {
 	long := same && !was.Since.IsZero() && s.now.Sub(was.Since) >= 8*24*time.Hour
 	var of, have, left, changing int
 	for _, r := range s.records {
-		came := same && !was.Since.IsZero() && r.Joined.Sub(was.Since) > time.Hour
+		came := same && cameLate(r, was)
 		if came && was.Complete != is.Offer {
 			continue
 		}
@@ -291,6 +291,11 @@ func (s *simulation) checkSteps(was, is State, firsts int) {
 				was.Percent, is.Percent, have, of, want, left, changing, firsts)
 		}
 	}
+}
+
+// cameLate reports whether a tenant has joined more than an hour after the offer of a state began.
+func cameLate(r Record, in State) bool {
+	return !in.Since.IsZero() && r.Joined.Sub(in.Since) > time.Hour
 }
 
 // waitingIn are the admissions of tenants that may begin, or may have begun without the channel's knowledge.

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -151,8 +152,17 @@ func (b *providersBench) copyAll(ctx context.Context, t *testing.T, n int) {
 	if _, err := createNamespace(copiedSecrets)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
+	var originals []original
+	for _, l := range b.lives {
+		originals = append(originals, originalOf(ctx, t, l))
+	}
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(4)
 	for i := range n {
-		b.copyTenant(ctx, t, b.lives[i%len(b.lives)], fmt.Sprintf("copy%04d-", i))
+		group.Go(func() error { return originals[i%len(originals)].copy(gctx, fmt.Sprintf("copy%04d-", i)) })
+	}
+	if err := group.Wait(); err != nil {
+		t.Fatal(err)
 	}
 	eventually.True(ctx, t, time.Hour, "the providers have observed all copies", func(ctx context.Context) (bool, string) {
 		left := 0
@@ -177,47 +187,69 @@ var copiedKinds = map[string]schema.GroupVersionResource{
 	"Object":  {Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"},
 }
 
-// copyTenant copies what providers observe and cache of a tenant.
-func (b *providersBench) copyTenant(ctx context.Context, t *testing.T, l *claim.Live, prefix string) {
+// An original is what providers observe and cache of a tenant.
+type original struct {
+	name     string
+	composed []*unstructured.Unstructured
+	secrets  []corev1.Secret
+}
+
+func originalOf(ctx context.Context, t *testing.T, l *claim.Live) original {
 	t.Helper()
 	all, err := l.Composed(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
+	out := original{name: l.Name}
 	for _, o := range all {
-		if kind, found := copiedKinds[o.GetKind()]; found {
-			create(ctx, t, kind, copyOf(o, l.Name, prefix))
+		if _, found := copiedKinds[o.GetKind()]; found {
+			out.composed = append(out.composed, o)
 		}
 	}
 	s, err := l.State(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	secrets := host.Typed.CoreV1().Secrets
+	xr := l.XRName(ctx, t)
 	for _, namespace := range []string{s.Namespace, crossplane} {
-		list, err := secrets(namespace).List(ctx, metav1.ListOptions{})
+		list, err := host.Typed.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, secret := range list.Items {
-			if namespace == crossplane && !strings.HasPrefix(secret.Name, l.XRName(ctx, t)) {
-				continue
-			}
-			labels := maps.Clone(secret.Labels)
-			if labels == nil {
-				labels = map[string]string{}
-			}
-			labels[copiedFrom] = l.Name
-			typed := secret.Type
-			if typed == corev1.SecretTypeServiceAccountToken {
-				typed = corev1.SecretTypeOpaque
-			}
-			made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: prefix + secret.Name, Labels: labels}, Type: typed, Data: secret.Data}
-			if _, err := secrets(copiedSecrets).Create(ctx, made, metav1.CreateOptions{}); err != nil {
-				t.Fatal(err)
+			if namespace != crossplane || strings.HasPrefix(secret.Name, xr) {
+				out.secrets = append(out.secrets, secret)
 			}
 		}
 	}
+	return out
+}
+
+// copy creates a copy of each object, whose name begins with prefix.
+func (o *original) copy(ctx context.Context, prefix string) error {
+	for _, composed := range o.composed {
+		made := copyOf(composed, o.name, prefix)
+		_, err := host.Dynamic.Resource(copiedKinds[composed.GetKind()]).Create(ctx, made, metav1.CreateOptions{})
+		if err != nil && !kerrors.IsAlreadyExists(err) {
+			return err
+		}
+	}
+	for _, secret := range o.secrets {
+		labels := maps.Clone(secret.Labels)
+		if labels == nil {
+			labels = map[string]string{}
+		}
+		labels[copiedFrom] = o.name
+		typed := secret.Type
+		if typed == corev1.SecretTypeServiceAccountToken {
+			typed = corev1.SecretTypeOpaque
+		}
+		made := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: prefix + secret.Name, Labels: labels}, Type: typed, Data: secret.Data}
+		if _, err := host.Typed.CoreV1().Secrets(copiedSecrets).Create(ctx, made, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // copyOf is a managed resource that observes what another manages, and publishes to a Secret of its own.
@@ -238,13 +270,6 @@ func copyOf(o *unstructured.Unstructured, of, prefix string) *unstructured.Unstr
 		set(map[string]any{"namespace": copiedSecrets, "name": out.GetName()}, "spec", "writeConnectionSecretToRef")
 	}
 	return out
-}
-
-func create(ctx context.Context, t *testing.T, kind schema.GroupVersionResource, o *unstructured.Unstructured) {
-	t.Helper()
-	if _, err := host.Dynamic.Resource(kind).Create(ctx, o, metav1.CreateOptions{}); err != nil && !kerrors.IsAlreadyExists(err) {
-		t.Fatal(err)
-	}
 }
 
 // restart ends the pods of the providers, and waits for others.

@@ -127,7 +127,7 @@ func (c *changing) corrected(ctx context.Context, t *testing.T, _ *envconf.Confi
 		if err != nil {
 			return false, err.Error()
 		}
-		return s.True(claim.Ready) && s.True(claim.ArgoCDReady) && s.Phase == "Ready" && !strings.Contains(s.String(), badChartVersion), s.String()
+		return s.IsReady() && s.True(claim.ArgoCDReady) && !strings.Contains(s.String(), badChartVersion), s.String()
 	})
 	measured.add("change: correction to Ready", took)
 	c.unchanged(ctx, t, before)

@@ -349,7 +349,7 @@ func (c *connected) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.
 				return false
 			}
 		}
-		return s.Condition(claim.ClustersConnected).Status == metav1.ConditionFalse && s.True(claim.Ready) && s.Phase == "Ready"
+		return s.Condition(claim.ClustersConnected).Status == metav1.ConditionFalse && s.IsReady()
 	})
 	measured.add("clusters: Secrets broken to told in the status", time.Since(start))
 	for name, state := range want {
@@ -381,7 +381,7 @@ func (c *connected) corrected(ctx context.Context, t *testing.T, _ *envconf.Conf
 	c.specify(ctx, t)
 	start := time.Now()
 	s := c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are connected, and is ready", func(s *claim.State) bool {
-		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters) && s.True(claim.Ready) && s.Phase == "Ready"
+		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters) && s.IsReady()
 	})
 	showsOnTheHost(ctx, t, s, "Healthy")
 	measured.add("clusters: Secrets corrected to told in the status", time.Since(start))

@@ -305,7 +305,7 @@ func (p *planned) mistaken(ctx context.Context, t *testing.T, _ *envconf.Config)
 	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":null}}}`)
 	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes, rolled out", func(s *claim.State) bool {
 		got, err := p.rolledOut(ctx)
-		return err == nil && got.pods == "32" && s.True(claim.Ready) && s.Phase == "Ready" && !mentions(s, "plan small: data")
+		return err == nil && got.pods == "32" && s.IsReady() && !mentions(s, "plan small: data")
 	})
 	return ctx
 }
@@ -370,7 +370,7 @@ func (n *tenant) awaitResized(ctx context.Context, t *testing.T, plan string, wa
 	start := time.Now()
 	n.awaitSizes(ctx, t, 5*time.Minute, want)
 	n.live.Await(ctx, t, 3*time.Minute, "is Ready with plan "+plan, func(s *claim.State) bool {
-		return s.True(claim.Ready) && s.Phase == "Ready" && planOf(s) == plan
+		return s.IsReady() && planOf(s) == plan
 	})
 	return time.Since(start)
 }

@@ -303,7 +303,7 @@ func (l *library) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.Co
 	named := []string{passwordSecret, keySecret, "repository-absent"}
 	start := time.Now()
 	l.live.Await(ctx, t, 2*time.Minute, "tells which Secrets are missing or broken, names them in condition RepositoriesConnected, and is Ready", func(s *claim.State) bool {
-		return s.True(claim.Ready) && s.Phase == "Ready" && maps.Equal(states(s), want) && !slices.ContainsFunc(named, func(name string) bool {
+		return s.IsReady() && maps.Equal(states(s), want) && !slices.ContainsFunc(named, func(name string) bool {
 			return !namesIt(s, claim.RepositoriesConnected, "Secret "+name+" ")
 		})
 	})

@@ -145,7 +145,7 @@ func (s *site) clientSecretMissing(ctx context.Context, t *testing.T, _ *envconf
 	start := time.Now()
 	s.live.Await(ctx, t, 2*time.Minute, "names the client secret's Secret that is missing, and is Ready", func(state *claim.State) bool {
 		named := namesIt(state, claim.SSOReady, "Secret "+clientSecretName+" ") && state.Condition(claim.SSOReady).Reason == "SecretMissing"
-		return named && state.True(claim.Ready) && state.Phase == "Ready"
+		return named && state.IsReady()
 	})
 	measured.add("site: client secret's Secret deleted to named in the claim", time.Since(start))
 	// What was in the Secret stays in use.

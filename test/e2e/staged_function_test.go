@@ -400,7 +400,7 @@ func (s *stagedFunction) has(ctx context.Context, t *testing.T, l *claim.Live, k
 		value, _, _ := unstructured.NestedString(release.Object, "spec", "forProvider", "values", "configs", "cm", key)
 		helm, _, _ := unstructured.NestedString(release.Object, "status", "atProvider", "state")
 		_, ending := podsOf(ctx, t, tenantNamespace(ctx, l), nil)
-		done := cm.Data[key] == want && value == want && helm == "deployed" && state.True(claim.Ready) && state.Phase == "Ready" && len(ending) == 0
+		done := cm.Data[key] == want && value == want && helm == "deployed" && state.IsReady() && len(ending) == 0
 		return done, fmt.Sprintf("argocd-cm has %q, the Release %q and is %s, pods %v end, the claim is %s", cm.Data[key], value, helm, ending, state)
 	})
 }

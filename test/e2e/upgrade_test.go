@@ -167,7 +167,7 @@ func (u *upgrading) chart(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		return s.ArgoCD.DesiredChartVersion == u.newer && s.ArgoCD.ChartVersion == u.older
 	})
 	s := u.live.Await(ctx, t, 5*time.Minute, "is Ready with the newer chart", func(s *claim.State) bool {
-		return s.ArgoCD.ChartVersion == u.newer && s.True(claim.Ready) && s.Phase == "Ready"
+		return s.ArgoCD.ChartVersion == u.newer && s.IsReady()
 	})
 	measured.add("upgrade: chart version raised to Ready", time.Since(start))
 	u.versions(t, s, u.kubernetes, u.newer)
@@ -187,7 +187,7 @@ func (u *upgrading) failing(ctx context.Context, t *testing.T, _ *envconf.Config
 	began := time.Now()
 	u.live.Patch(ctx, t, map[string]any{"not a key": "of an annotation"}, "spec", "argocd", "values", "server", "podAnnotations")
 	s := u.live.Await(ctx, t, healedWithin, "says that the change is given up", func(s *claim.State) bool {
-		return s.Condition(claim.SpecAccepted).Reason == v1alpha1.ReasonUpgradeFailed && s.Phase == "Ready" && s.True(claim.Ready)
+		return s.Condition(claim.SpecAccepted).Reason == v1alpha1.ReasonUpgradeFailed && s.IsReady()
 	})
 	measured.add("upgrade: change that fails to taken back", time.Since(began))
 	u.versions(t, s, u.kubernetes, u.newer)
@@ -203,7 +203,7 @@ func (u *upgrading) failing(ctx context.Context, t *testing.T, _ *envconf.Config
 	awaitHealthy(ctx, t, loggedIn(ctx, t, u.live), upgradedApp)
 	u.live.Patch(ctx, t, nil, "spec", "argocd", "values", "server", "podAnnotations")
 	u.live.Await(ctx, t, healedWithin, "has the correction in use", func(s *claim.State) bool {
-		return s.True(claim.SpecAccepted) && s.Phase == "Ready" && s.True(claim.Ready)
+		return s.True(claim.SpecAccepted) && s.IsReady()
 	})
 	return ctx
 }
@@ -222,7 +222,7 @@ func (u *upgrading) raiseKubernetes(ctx context.Context, t *testing.T, _ *envcon
 		return s.VCluster.DesiredKubernetesVersion == otherKubernetes && s.VCluster.KubernetesVersion == u.kubernetes
 	})
 	s := u.live.Await(ctx, t, 5*time.Minute, "is Ready with the newer Kubernetes", func(s *claim.State) bool {
-		return s.VCluster.KubernetesVersion == otherKubernetes && s.True(claim.Ready) && s.Phase == "Ready"
+		return s.VCluster.KubernetesVersion == otherKubernetes && s.IsReady()
 	})
 	measured.add("upgrade: Kubernetes raised by one minor to Ready", time.Since(start))
 	version, err := open(ctx, t, u.live).Typed.Discovery().ServerVersion()

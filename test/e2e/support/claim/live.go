@@ -93,7 +93,7 @@ func (l *Live) Await(ctx context.Context, t testing.TB, within time.Duration, wh
 // AwaitReady waits until the claim is Ready.
 func (l *Live) AwaitReady(ctx context.Context, t testing.TB, within time.Duration) *State {
 	t.Helper()
-	return l.Await(ctx, t, within, "becomes Ready", func(s *State) bool { return s.True(Ready) && s.Phase == "Ready" })
+	return l.Await(ctx, t, within, "becomes Ready", (*State).IsReady)
 }
 
 // Patch merges fields into the claim, as kubectl patch --type merge does. A nil value takes a field away.

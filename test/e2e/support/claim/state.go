@@ -103,6 +103,10 @@ func (s *State) True(kind string) bool {
 	return s.Condition(kind).Status == metav1.ConditionTrue
 }
 
+// IsReady reports whether both the condition Ready and the phase say that the tenant is ready: Crossplane writes the former, the function the
+// latter.
+func (s *State) IsReady() bool { return s.True(Ready) && s.Phase == "Ready" }
+
 // String is the whole state on a few lines, for failure messages.
 func (s *State) String() string {
 	b := &strings.Builder{}

@@ -98,7 +98,7 @@ func refused(ctx context.Context, t *testing.T, l *claim.Live, hands Hands) {
 
 // well and degraded report whether a claim says so in its phase and in its conditions, which Crossplane writes later.
 func well(s *claim.State) bool {
-	return s.Phase == "Ready" && s.True(claim.Ready) && s.True(claim.ArgoCDReady)
+	return s.IsReady() && s.True(claim.ArgoCDReady)
 }
 
 func degraded(s *claim.State) bool {

@@ -166,8 +166,8 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 		claims, namespaces := watch(ctx, t, claimKind, o.name, ""), watch(ctx, t, namespaceKind, "", tenant.LabelTenant)
 		ids := o.tenants(ctx, t)
 		deleteAll(ctx, t, o.name)
-		claims.awaitNone(ctx, t, deletedWithin)
-		namespaces.awaitGone(ctx, t, deletedWithin, func(name string) bool {
+		claims.awaitNone(ctx, t)
+		namespaces.awaitGone(ctx, t, func(name string) bool {
 			return slices.ContainsFunc(ids, func(id string) bool { return name == tenant.NewNames(id, "").Namespace })
 		})
 		if err := channels.Delete(ctx, o.name, metav1.DeleteOptions{}); err != nil {

@@ -95,10 +95,10 @@ func TestFleet(t *testing.T) {
 
 	began = time.Now()
 	deleteAll(ctx, t, namespace)
-	claims.awaitNone(ctx, t, deletedWithin)
+	claims.awaitNone(ctx, t)
 	table.Add("from the deletion to the last claim gone", "%.1f s", time.Since(began).Seconds())
-	composites.awaitNone(ctx, t, deletedWithin)
-	namespaces.awaitNone(ctx, t, deletedWithin)
+	composites.awaitNone(ctx, t)
+	namespaces.awaitNone(ctx, t)
 	table.Add("from the deletion to the last namespace gone", "%.1f s", time.Since(began).Seconds())
 
 	processes := readProcesses(t)

@@ -48,7 +48,7 @@ func deleteClaim(ctx context.Context, t *testing.T, l *claim.Live) {
 	t.Helper()
 	namespaces := watch(ctx, t, namespaceKind, "", "virtualargocd.io/tenant="+l.XRName(ctx, t))
 	l.Delete(ctx, t)
-	namespaces.awaitNone(ctx, t, deletedWithin)
+	namespaces.awaitNone(ctx, t)
 	eventually.True(ctx, t, deletedWithin, "claim "+l.Name+" is gone", func(ctx context.Context) (bool, string) {
 		s, err := l.State(ctx)
 		return kerrors.IsNotFound(err), fmt.Sprint(s, err)

@@ -78,21 +78,21 @@ func (c crowd) awaitReady(ctx context.Context, t *testing.T, name string) {
 }
 
 // awaitNone waits until there is none.
-func (c crowd) awaitNone(ctx context.Context, t *testing.T, within time.Duration) {
+func (c crowd) awaitNone(ctx context.Context, t *testing.T) {
 	t.Helper()
-	c.awaitGone(ctx, t, within, func(string) bool { return true })
+	c.awaitGone(ctx, t, func(string) bool { return true })
 }
 
 // awaitGone waits until there is none for which meant returns true.
-func (c crowd) awaitGone(ctx context.Context, t *testing.T, within time.Duration, meant func(name string) bool) {
+func (c crowd) awaitGone(ctx context.Context, t *testing.T, meant func(name string) bool) {
 	t.Helper()
-	for end := time.Now().Add(within); ; time.Sleep(100 * time.Millisecond) {
+	for end := time.Now().Add(deletedWithin); ; time.Sleep(100 * time.Millisecond) {
 		left := slices.DeleteFunc(c.store.ListKeys(), func(name string) bool { return !meant(name) })
 		if len(left) == 0 {
 			return
 		}
 		if time.Now().After(end) || ctx.Err() != nil {
-			t.Fatalf("%d %s are left after %s, such as %s", len(left), c.kind.Resource, within, left[0])
+			t.Fatalf("%d %s are left after %s, such as %s", len(left), c.kind.Resource, deletedWithin, left[0])
 		}
 	}
 }

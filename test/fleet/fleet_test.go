@@ -118,6 +118,9 @@ func show(t *testing.T, table *figures.Table, variables string) {
 	if err := table.Print(os.Stdout); err != nil {
 		t.Error(err)
 	}
+	if project := os.Getenv("PROJECT"); project != "" {
+		variables += " PROJECT=" + project
+	}
 	fmt.Println("\n" + conditions(variables))
 }
 

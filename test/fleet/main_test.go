@@ -6,6 +6,7 @@
 //	make fleet               30 tenants, which are left alone for a minute
 //	make fleet TENANTS=1000 QUIET=22m
 //	make fleet TENANTS=1000 RUN=TestChannel
+//	make fleet PROJECT=/tmp/release   with the packages and examples/install of another checkout
 package fleet
 
 import (
@@ -21,6 +22,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 var (
@@ -49,6 +51,11 @@ func run(m *testing.M) (int, error) {
 	}
 	// On another cluster, real providers may be in use, which must not be stopped.
 	options.Kubeconfig, options.Tests, options.SimulatedProviders = "", true, true
+	if dir := os.Getenv("PROJECT"); dir != "" {
+		if options.Root, err = xpkg.FindRoot(dir); err != nil {
+			return 0, err
+		}
+	}
 	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
 	c, err := platform.Ensure(ctx, options)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -111,36 +112,45 @@ func use(ctx context.Context, t *testing.T) map[string]figures.Process {
 	return out
 }
 
-// show prints what the providers use, once they rest.
+// show prints what the providers use, once what they use of a core doesn't change any more.
 func (b *providersBench) show(ctx context.Context, t *testing.T, head string) {
 	t.Helper()
-	const look = 20 * time.Second
-	total := func(of map[string]figures.Process) (cpu float64) {
-		for _, p := range of {
-			cpu += p.CPU
+	const (
+		look   = 20 * time.Second
+		change = 0.1
+	)
+	rates := func(was, is map[string]figures.Process) (out map[string]float64, total float64) {
+		out = map[string]float64{}
+		for name, p := range is {
+			out[name] = (p.CPU - was[name].CPU) / look.Seconds()
+			total += out[name]
 		}
-		return cpu
+		return out, total
 	}
-	before := use(ctx, t)
+	before, last := use(ctx, t), math.Inf(1)
+	var is map[string]figures.Process
+	var rate map[string]float64
 	for range 60 {
 		time.Sleep(look)
-		now := use(ctx, t)
-		if len(now) != len(before) {
+		is = use(ctx, t)
+		if len(is) != len(before) {
 			// One of them has just been started.
-			before = now
+			before, last = is, math.Inf(1)
 			continue
 		}
-		if total(now)-total(before) < look.Seconds()/10 {
+		total := 0.0
+		rate, total = rates(before, is)
+		if math.Abs(total-last) < change {
 			break
 		}
-		before = now
+		before, last = is, total
 	}
-	if len(before) != 4 {
-		t.Fatalf("want the programs of two providers and of their proxies, got %v", before)
+	if len(is) != 4 {
+		t.Fatalf("want the programs of two providers and of their proxies, got %v", is)
 	}
-	table, is := figures.NewTable(head+": CPU since the start, memory, most memory"), use(ctx, t)
+	table := figures.NewTable(head + ": CPU in the last 20 s, memory, most memory")
 	for _, name := range slices.Sorted(maps.Keys(is)) {
-		table.Add(name, "%.1f s, %s, %s", is[name].CPU, figures.MiB(is[name].Memory), figures.MiB(is[name].Peak))
+		table.Add(name, "%.2f, %s, %s", rate[name], figures.MiB(is[name].Memory), figures.MiB(is[name].Peak))
 	}
 	fmt.Println()
 	if err := table.Print(os.Stdout); err != nil {

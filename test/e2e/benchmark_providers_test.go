@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/resource"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,8 +36,6 @@ const (
 	copiedFrom = "example.org/copied-from"
 	// copiedSecrets is the namespace of the copies of Secrets.
 	copiedSecrets = "e2e-copies"
-	// connectionType is the type of Secrets with connection details, which providers publish.
-	connectionType = "connection.crossplane.io/v1alpha1"
 )
 
 // TestBenchmarkProviders measures what providers and proxies use with TENANTS tenants. Six tenants are real. The others are copies: of each
@@ -119,31 +118,19 @@ func (b *providersBench) show(ctx context.Context, t *testing.T, head string) {
 		look   = 20 * time.Second
 		change = 0.1
 	)
-	rates := func(was, is map[string]figures.Process) (out map[string]float64, total float64) {
-		out = map[string]float64{}
-		for name, p := range is {
-			out[name] = (p.CPU - was[name].CPU) / look.Seconds()
-			total += out[name]
-		}
-		return out, total
-	}
-	before, last := use(ctx, t), math.Inf(1)
-	var is map[string]figures.Process
-	var rate map[string]float64
+	is, rate, last := use(ctx, t), map[string]float64{}, math.Inf(1)
 	for range 60 {
+		before, total := is, 0.0
 		time.Sleep(look)
 		is = use(ctx, t)
-		if len(is) != len(before) {
-			// One of them has just been started.
-			before, last = is, math.Inf(1)
-			continue
+		for name, p := range is {
+			rate[name] = (p.CPU - before[name].CPU) / look.Seconds()
+			total += rate[name]
 		}
-		total := 0.0
-		rate, total = rates(before, is)
 		if math.Abs(total-last) < change {
 			break
 		}
-		before, last = is, total
+		last = total
 	}
 	if len(is) != 4 {
 		t.Fatalf("want the programs of two providers and of their proxies, got %v", is)
@@ -184,7 +171,8 @@ func (b *providersBench) copyAll(ctx context.Context, t *testing.T, n int) {
 				return false, err.Error()
 			}
 			for _, o := range all.Items {
-				if !synced(&o) {
+				// It is Synced once the provider has observed it, and published what it has to.
+				if condition(&o, claim.Synced).Status != metav1.ConditionTrue {
 					left++
 				}
 			}
@@ -197,15 +185,6 @@ func (b *providersBench) copyAll(ctx context.Context, t *testing.T, n int) {
 var copiedKinds = map[string]schema.GroupVersionResource{
 	"Release": {Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"},
 	"Object":  {Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"},
-}
-
-// synced reports whether the provider has observed a managed resource, and published what it has to.
-func synced(o *unstructured.Unstructured) bool {
-	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		of, _ := c.(map[string]any)
-		return of["type"] == "Synced" && of["status"] == "True"
-	})
 }
 
 // An original is what providers observe and cache of a tenant.
@@ -239,7 +218,7 @@ func originalOf(ctx context.Context, t *testing.T, l *claim.Live) original {
 		}
 		for _, secret := range list.Items {
 			// Copies publish their own.
-			if secret.Type != connectionType && (namespace != crossplane || strings.HasPrefix(secret.Name, xr)) {
+			if secret.Type != resource.SecretTypeConnection && (namespace != crossplane || strings.HasPrefix(secret.Name, xr)) {
 				out.secrets = append(out.secrets, secret)
 			}
 		}

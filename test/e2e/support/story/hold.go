@@ -15,26 +15,24 @@ type station struct {
 }
 
 // Hold holds the states that a claim was seen in against the way that all take. Each state must be a station of it, in
-// the same order, and only those stations may be missing that are passing.
+// the same order, and only those stations may be missing that are passing. Between two sights of a station, the claim may
+// be seen once as at the station before: Crossplane may restore its conditions from before for a moment.
 func Hold(seen []State) error {
-	at, states := 0, whole(seen)
+	at, restored, states := 0, -1, whole(seen)
 	for i := 0; i < len(states); i++ {
-		s, from := states[i], at
-		// Crossplane may restore the conditions from before for a moment.
-		if i > 1 && i+1 < len(states) && s == states[i-2] && states[i+1] == states[i-1] && !reachable(s, at) {
+		s := states[i]
+		next := firstOf(s, at)
+		switch {
+		case next < len(way) && way[next].State == s:
+			at = next + 1
+		case restored != at && i > 1 && i+1 < len(states) && s == states[i-2] && states[i+1] == states[i-1]:
+			restored = at
 			i++
-			continue
+		case next < len(way):
+			return fmt.Errorf("the claim was not seen as\n%s\nbut as\n%s\n\nIt was seen as\n%s", way[next].State, s, lines(seen))
+		default:
+			return fmt.Errorf("the claim was seen as\n%s\nwhich comes nowhere after station %d\n\nIt was seen as\n%s", s, at, lines(seen))
 		}
-		for at < len(way) && way[at].State != s {
-			if !way[at].passing {
-				return fmt.Errorf("the claim was not seen as\n%s\nbut as\n%s\n\nIt was seen as\n%s", way[at].State, s, lines(seen))
-			}
-			at++
-		}
-		if at == len(way) {
-			return fmt.Errorf("the claim was seen as\n%s\nwhich comes nowhere after station %d\n\nIt was seen as\n%s", s, from, lines(seen))
-		}
-		at++
 	}
 	for _, left := range way[at:] {
 		if !left.passing {
@@ -44,14 +42,12 @@ func Hold(seen []State) error {
 	return nil
 }
 
-// reachable reports whether a station at or after at has a state, and only passing ones come before it.
-func reachable(s State, at int) bool {
-	for ; at < len(way) && way[at].State != s; at++ {
-		if !way[at].passing {
-			return false
-		}
+// firstOf returns the first station, from at on, that has a state or isn't passing; the number of stations for none.
+func firstOf(s State, at int) int {
+	for at < len(way) && way[at].State != s && way[at].passing {
+		at++
 	}
-	return at < len(way)
+	return at
 }
 
 // whole leaves out states that Crossplane has written by half: it writes the phase first and then the conditions, so that a

@@ -94,18 +94,22 @@ e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other 
 ifdef KUBECONFIG
 	@echo "NOT TRIED: THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
 else
-	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel))
-	@$(call e2e-alone,release,6,TestRelease)
-	@$(MAKE) --no-print-directory -j2 --output-sync=line e2e-rest e2e-away
-	@$(MAKE) --no-print-directory fleet RUN='Test(Channel|Gates)'
-	@$(MAKE) --no-print-directory chaos RUNS=0
+	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
 
-# Both wait most of their time.
-.PHONY: e2e-rest e2e-away
-e2e-rest:
-	@$(call e2e-alone,rest,4,TestAtRest)
+# Each has a cluster of its own. The tests with a control plane that is away and with tenants at rest wait most of their time.
+.PHONY: e2e-away e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
 e2e-away:
 	@$(call e2e-alone,away,3,TestControlPlaneAway)
+e2e-oldest:
+	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel))
+e2e-rest:
+	@$(call e2e-alone,rest,4,TestAtRest)
+e2e-release:
+	@$(call e2e-alone,release,6,TestRelease)
+e2e-fleet:
+	@$(MAKE) --no-print-directory fleet RUN='Test(Channel|Gates)'
+e2e-chaos:
+	@$(MAKE) --no-print-directory chaos RUNS=0
 endif
 
 # A fleet has a cluster of its own, on which the providers' packages run no pods. Its tests that run in parallel wait most of their time.

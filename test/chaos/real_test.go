@@ -10,9 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -28,12 +26,12 @@ type realClusters struct {
 	dialer *kube.Dialer
 
 	mu sync.Mutex
-	// marks are the UIDs of marks in virtual clusters, by tenant.
-	marks map[string]types.UID
+	// marks are those in virtual clusters, by tenant.
+	marks map[string]*check.Mark
 }
 
 func newReal(ctx context.Context) (*realClusters, error) {
-	r := &realClusters{dialer: kube.NewDialer(host), marks: map[string]types.UID{}}
+	r := &realClusters{dialer: kube.NewDialer(host), marks: map[string]*check.Mark{}}
 	// The dialer finds out how to reach Services while nothing is disturbed yet.
 	conn, err := r.dialer.DialContext(ctx, "tcp", "kubernetes.default.svc:443")
 	if err != nil {
@@ -104,34 +102,20 @@ func (r *realClusters) scale(ctx context.Context, id string, replicas int32) err
 	return err
 }
 
-// markName is the name of a ConfigMap in a virtual cluster.
-const markName = "chaos"
-
 func (r *realClusters) mark(ctx context.Context, id string) error {
-	if r.marked(id) != "" {
-		return nil
-	}
 	virtual, err := r.open(ctx, id)
 	if err != nil {
 		return err
 	}
-	configs := virtual.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault)
-	o, err := configs.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: markName}}, metav1.CreateOptions{})
-	if kerrors.IsAlreadyExists(err) {
-		o, err = configs.Get(ctx, markName, metav1.GetOptions{})
-	}
-	if err != nil {
-		return err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.marks[id] = o.UID
-	return nil
+	return r.markOf(id).Write(ctx, virtual.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault))
 }
 
-func (r *realClusters) marked(id string) types.UID {
+func (r *realClusters) markOf(id string) *check.Mark {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.marks[id] == nil {
+		r.marks[id] = &check.Mark{}
+	}
 	return r.marks[id]
 }
 
@@ -158,14 +142,12 @@ func (r *realClusters) read(ctx context.Context, id string, t *check.Tenant) (pr
 		return nil, err
 	}
 	t.Settings = settings.Data
-	if uid := r.marked(id); uid != "" {
-		o, err := virtual.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault).Get(ctx, markName, metav1.GetOptions{})
-		if err != nil {
-			return nil, fmt.Errorf("what was in the virtual cluster of %s is lost: %w", id, err)
-		}
-		if o.UID != uid {
-			problems = append(problems, "what was in the virtual cluster is another one")
-		}
+	lost, err := r.markOf(id).Problem(ctx, virtual.Typed.CoreV1().ConfigMaps(metav1.NamespaceDefault))
+	if err != nil {
+		return nil, err
+	}
+	if lost != "" {
+		problems = append(problems, lost)
 	}
 	deployments, err := virtual.Typed.AppsV1().Deployments(tenant.ArgoCDNamespace).List(ctx, metav1.ListOptions{})
 	if err != nil {

@@ -105,8 +105,15 @@ func (r *chaosRun) disturb(ctx context.Context, s schedule.Step) {
 	}
 }
 
-// observe notes what tenants have, until ctx is done.
+// observe notes what tenants have, and writes into the virtual clusters of those that are Ready, until ctx is done.
 func (r *chaosRun) observe(ctx context.Context) {
+	writing := sync.WaitGroup{}
+	defer writing.Wait()
+	writing.Go(func() {
+		for ; ctx.Err() == nil; pause(ctx, time.Second) {
+			r.mark(ctx)
+		}
+	})
 	for ; ctx.Err() == nil; pause(ctx, time.Second) {
 		// What can't be read now is read the next time.
 		_ = r.look(ctx)
@@ -123,19 +130,26 @@ func (r *chaosRun) look(ctx context.Context) error {
 	r.kept.See(now)
 	r.troubles.See(now, time.Now())
 	r.last = now
-	var ready []string
 	for _, o := range now {
 		r.ids[o.Tenant] = true
-		if o.ReadyAt != "" && !o.Leaves {
-			ready = append(ready, o.Tenant)
-		}
 	}
 	r.mu.Unlock()
-	for _, id := range ready {
-		// A virtual cluster that doesn't answer gets its mark the next time.
-		_ = tenants.mark(ctx, id)
-	}
 	return nil
+}
+
+// mark writes once into each virtual cluster that was ready.
+func (r *chaosRun) mark(ctx context.Context) {
+	r.mu.Lock()
+	last := r.last
+	r.mu.Unlock()
+	writing := sync.WaitGroup{}
+	for _, o := range last {
+		if o.ReadyAt != "" && !o.Leaves {
+			// One that doesn't answer gets the next write.
+			writing.Go(func() { _ = tenants.mark(ctx, o.Tenant) })
+		}
+	}
+	writing.Wait()
 }
 
 // idOf returns the name of the composite resource of a claim; "" if none was seen.

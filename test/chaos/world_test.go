@@ -26,7 +26,7 @@ type world interface {
 	// stop stops the workload stoppable of a tenant's Argo CD, and start undoes that.
 	stop(ctx context.Context, id string) error
 	start(ctx context.Context, id string) error
-	// mark creates an object in a virtual cluster that must stay there.
+	// mark writes into a virtual cluster what must stay there.
 	mark(ctx context.Context, id string) error
 	// read reads what is installed into t, and returns what is wrong inside the virtual cluster.
 	read(ctx context.Context, id string, t *check.Tenant) ([]string, error)

@@ -85,8 +85,9 @@ func TestChannel(t *testing.T) {
 	o.table.Add("writes to etcd by a good offer", "%.0f a tenant", readAPIServer(ctx, t).Since(server).EtcdWrites()/float64(n))
 	addProcesses(o.table, "a good offer", used, readProcesses(t), time.Since(began))
 	atRest(ctx, t, o.table, n, quiet)
+	after := o.releases(ctx, t)
 	for key, was := range before {
-		if is := o.releases(ctx, t)[key]; key.chart == "argo-cd" && is == was {
+		if is := after[key]; key.chart == "argo-cd" && is == was {
 			t.Errorf("the Release of claim %s is as before the good offer: %v", key.claim, is)
 		}
 	}
@@ -142,6 +143,11 @@ func newOffered(name string, tenants int, stuckFor time.Duration, rollout v1alph
 	}
 }
 
+// allSeenWithin is how long Crossplane may take to reconcile what is composed for all tenants.
+func (o *offered) allSeenWithin() time.Duration {
+	return seenWithin + time.Duration(o.n)*time.Second/2
+}
+
 // create creates the channel and its tenants, which become Ready with an empty offer, and has them deleted after the test.
 func (o *offered) create(ctx context.Context, t *testing.T) {
 	t.Helper()
@@ -183,10 +189,10 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 		}
 	})
 	o.table.AddTimes("from the first claim to Ready, median / 95 % / all", o.claims.await(ctx, t, began, each(o.n), o.n, "come up", isReady))
-	o.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
+	o.await(ctx, t, o.allSeenWithin(), v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
 	// The last object of a tenant, which is composed once that is Ready.
 	usages := watch(ctx, t, usageKind, "", "crossplane.io/claim-namespace="+o.name)
-	usages.await(ctx, t, began, seenWithin, o.n, "exist", func(*unstructured.Unstructured) bool { return true })
+	usages.await(ctx, t, began, o.allSeenWithin(), o.n, "exist", func(*unstructured.Unstructured) bool { return true })
 }
 
 // offer offers a version of the argo-cd chart, and returns once the channel's status is about that offer. Crossplane writes the conditions
@@ -283,7 +289,7 @@ func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time,
 		t.Fatal(err)
 	}
 	o.await(ctx, t, within, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
-	o.claims.await(ctx, t, began, seenWithin, o.n, "are Ready with chart argo-cd "+version, func(c *unstructured.Unstructured) bool {
+	o.claims.await(ctx, t, began, o.allSeenWithin(), o.n, "are Ready with chart argo-cd "+version, func(c *unstructured.Unstructured) bool {
 		runs, _, _ := unstructured.NestedString(c.Object, "status", "argocd", "chartVersion")
 		return isReady(c) && runs == version
 	})
@@ -328,7 +334,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 	if want := int(o.rollout.HaltAfter.Degraded); len(broken) != want || s.Tenants.Degraded != int64(want) {
 		t.Fatalf("the bad offer has reached %v, and the channel counts %d that are broken; want %d", broken, s.Tenants.Degraded, want)
 	}
-	o.claims.await(ctx, t, time.Now(), seenWithin, o.n-len(broken), "stay Ready", func(c *unstructured.Unstructured) bool {
+	o.claims.await(ctx, t, time.Now(), o.allSeenWithin(), o.n-len(broken), "stay Ready", func(c *unstructured.Unstructured) bool {
 		return !slices.Contains(broken, c.GetName()) && isReady(c)
 	})
 	o.untouched(ctx, t, before, broken)

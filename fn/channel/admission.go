@@ -19,8 +19,8 @@ const (
 	// windowsWithin is for how long tenants that rollout.first selects, and tenants whose
 	// claims move their windows, hold up others. Every window opens within a week.
 	windowsWithin = 8 * 24 * time.Hour
-	// joining is how long after an offer began tenants still join the channel as if they had been
-	// there: a plan may have many join, whose records arrive one after the other.
+	// joining is how long after an offer began older tenants still join the channel as if they had
+	// been there: a plan may have many join, whose records arrive one after the other.
 	joining = time.Hour
 )
 

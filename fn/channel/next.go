@@ -31,6 +31,9 @@ type State struct {
 	// or a halt, or began with tenants that have joined since because no other could begin; the
 	// zero time while it is paused or halted.
 	Since time.Time `json:"since,omitzero"`
+	// Patience is until when tenants that rollout.first selects, and those whose claims move their
+	// windows, hold up others; the zero time while the channel is paused or halted.
+	Patience time.Time `json:"patience,omitzero"`
 	// Halted says why the rollout has halted; nil if it hasn't.
 	Halted *Halt `json:"halted,omitempty"`
 	// Admitted are the admissions of tenants that may begin, of those that may have begun
@@ -104,9 +107,9 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	stopped := c.Paused || c.Unread || s.Halted != nil
 	switch {
 	case stopped:
-		s.Since = time.Time{}
+		s.Since, s.Patience = time.Time{}, time.Time{}
 	case s.Since.IsZero():
-		s.Since = now
+		s.Since, s.Patience = now, now.Add(windowsWithin)
 	}
 
 	for !stopped && at+1 < len(u.steps) && t.over(u.steps[at]) && !now.Before(t.soaked(u.steps[at])) {
@@ -122,7 +125,8 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	switch {
 	case stopped || t.late.N == 0:
 	case !over && t.has+t.left+t.holding+t.first == 0:
-		// None of the earlier tenants can begin: those that have joined since are next.
+		// None of the earlier tenants can begin: those that have joined since are next. Patience stays,
+		// because whoever may write claims may have one join each time.
 		s.Since = now
 		t.look(now.Add(time.Second))
 	case s.Complete == s.Offer:
@@ -158,7 +162,7 @@ func begin(c Channel, was State, records []Record, now time.Time) State {
 	if was.Offer == c.Offer {
 		return s
 	}
-	s.Offer, s.Percent, s.Since, s.Broken = c.Offer, 0, time.Time{}, nil
+	s.Offer, s.Percent, s.Since, s.Patience, s.Broken = c.Offer, 0, time.Time{}, time.Time{}, nil
 	if was.Offer != "" {
 		s.Halted = nil
 	} else {

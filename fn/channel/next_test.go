@@ -89,6 +89,11 @@ func joined(since time.Duration) func(*Record) {
 	return func(r *Record) { r.Joined = ago(since) }
 }
 
+// created has its claim be created.
+func created(since time.Duration) func(*Record) {
+	return func(r *Record) { r.Created, r.Joined = ago(since), ago(since) }
+}
+
 func steps(percents ...int32) []v1alpha1.ChannelStep {
 	var out []v1alpha1.ChannelStep
 	for _, percent := range percents {
@@ -116,7 +121,9 @@ func admits(tenant, offer string, until time.Duration) func(*State) {
 }
 
 // since has the channel admit tenants to the offer for some time.
-func since(d time.Duration) func(*State) { return func(s *State) { s.Since = ago(d) } }
+func since(d time.Duration) func(*State) {
+	return func(s *State) { s.Since, s.Patience = ago(d), ago(d-windowsWithin) }
+}
 
 func halted(s *State) { s.Halted = &Halt{At: ago(time.Hour), Message: "acme/x broke"} }
 
@@ -333,6 +340,14 @@ func TestNext(t *testing.T) {
 		"FirstJoinsSoon": {
 			reason: "It waits for one that joined just after that.", rollout: withFirst, was: state(10, since(2*time.Hour)),
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, joined(time.Hour))...), named: "x", percent: 10, again: inForce + Settle,
+		},
+		"FirstIsCreated": {
+			reason: "Nor for one that was created after that: it would be the next that its author breaks.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x y", internal, created(2*time.Hour-time.Second))...), named: "a b c", percent: 10, again: inForce + Settle,
+		},
+		"FirstIsOlder": {
+			reason: "It waits for one that was created just before that.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, created(2*time.Hour))...), named: "x", percent: 10, again: inForce + Settle,
 		},
 		"Joins": {
 			reason: "The offer is complete though one that has joined since lacks it, and another changes.", rollout: rollout, was: state(100, since(3*day)),
@@ -585,28 +600,33 @@ func TestClosesWhileAdmitted(t *testing.T) {
 	}
 }
 
-// TestSince: the time in which a channel may admit tenants begins with an offer, and anew
-// after a pause.
+// TestSince: the time in which a channel may admit tenants begins with an offer, and anew after a pause. Tenants that join where no other can
+// begin don't have others wait for longer.
 func TestSince(t *testing.T) {
-	records := tenantsNamed("a b c")
+	ready := tenantsNamed("a b c")
 	for name, tc := range map[string]struct {
-		was    State
-		paused bool
-		want   time.Time
+		was      State
+		paused   bool
+		records  []Record
+		want     time.Time
+		patience time.Time
 	}{
-		"Edited": {State{Offer: "old", Since: ago(time.Hour)}, false, start},
-		"GoesOn": {state(100, since(time.Hour)), false, ago(time.Hour)},
-		"Paused": {state(100, since(time.Hour)), true, time.Time{}},
-		"After":  {state(100), false, start},
-		"Halted": {state(100, since(time.Hour), halted), false, time.Time{}},
+		"Edited": {State{Offer: "old", Since: ago(time.Hour), Patience: ago(-time.Hour)}, false, ready, start, ago(-windowsWithin)},
+		"GoesOn": {state(100, since(time.Hour)), false, ready, ago(time.Hour), ago(time.Hour - windowsWithin)},
+		"Paused": {state(100, since(time.Hour)), true, ready, time.Time{}, time.Time{}},
+		"After":  {state(100), false, ready, start, ago(-windowsWithin)},
+		"Halted": {state(100, since(time.Hour), halted), false, ready, time.Time{}, time.Time{}},
+		"JoinsAlone": {
+			state(100, since(2*time.Hour)), false, append(tenantsNamed("a", frozen), tenantsNamed("x", joined(time.Minute))...), start, ago(2*time.Hour - windowsWithin),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result, err := Next(Channel{Offer: "new", Paused: tc.paused}, tc.was, records, start)
+			result, err := Next(Channel{Offer: "new", Paused: tc.paused}, tc.was, tc.records, start)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !result.State.Since.Equal(tc.want) {
-				t.Errorf("want %s, got %s", tc.want, result.State.Since)
+			if is := result.State; !is.Since.Equal(tc.want) || !is.Patience.Equal(tc.patience) {
+				t.Errorf("want %s and %s, got %s and %s", tc.want, tc.patience, is.Since, is.Patience)
 			}
 		})
 	}

@@ -293,9 +293,9 @@ func (s *simulation) checkSteps(was, is State, firsts int) {
 	}
 }
 
-// cameLate reports whether a tenant has joined more than an hour after the offer of a state began.
+// cameLate reports whether a tenant is younger than the offer of a state, or has joined more than an hour after that began.
 func cameLate(r Record, in State) bool {
-	return !in.Since.IsZero() && r.Joined.Sub(in.Since) > time.Hour
+	return !in.Since.IsZero() && (r.Created.Sub(in.Since) > 0 || r.Joined.Sub(in.Since) > time.Hour)
 }
 
 // waitingIn are the admissions of tenants that may begin, or may have begun without the channel's knowledge.

@@ -33,7 +33,11 @@ type Record struct {
 	Named bool `json:"named,omitempty"`
 	// Labels of the claim that rollout.first selects by.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Joined is when the tenant joined the channel; the zero time if that is unknown.
+	// Created is when the tenant's composite resource was created; the zero time if that is
+	// unknown.
+	Created time.Time `json:"created,omitzero"`
+	// Joined is when the tenant joined the channel, or when its claim last gave back an offer that
+	// had changed nothing; the zero time if that is unknown.
 	Joined time.Time `json:"joined,omitzero"`
 	// Schedule says when the tenant may change.
 	Schedule maintenance.Schedule `json:"schedule,omitzero"`

@@ -468,7 +468,7 @@ func (s *simulation) add(isNew bool) {
 		s.move(t)
 	}
 	if isNew {
-		t.mute = false
+		t.mute, t.record.Created = false, s.now
 		s.act(t, s.state, s.state.Gate(name, s.channel.Paused))
 		return
 	}
@@ -779,6 +779,51 @@ func TestClaimsThatComeAndGo(t *testing.T) {
 			s.edit(0, 0)
 			s.run(30 * 24 * time.Hour)
 			if first == "" || s.state.Complete != s.offer.digest {
+				t.Errorf("not complete: %+v\n%+v", s.state, s.result.Conditions)
+			}
+		})
+	}
+}
+
+// TestClaimsThatAlternate: a customer's claims name the versions that run, so that the offer changes nothing for them, and then again something
+// with which they can't use it. They hold up nobody for ever.
+func TestClaimsThatAlternate(t *testing.T) {
+	rollout := v1alpha1.ChannelRollout{
+		First: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}},
+		Steps: []v1alpha1.ChannelStep{{Percent: 10, Soak: "1h"}, {Percent: 100, Soak: "1h"}},
+	}
+	for name, labels := range map[string]map[string]string{"Selected": rollout.First.MatchLabels, "Others": nil} {
+		t.Run(name, func(t *testing.T) {
+			s := newSimulation(t, *seedFlag, rollout)
+			for range 40 {
+				s.add(false)
+			}
+			s.operator()
+			s.edit(0, 0)
+			s.run(30 * 24 * time.Hour)
+			for i := range 3 {
+				s.add(false)
+				is := s.tenants[len(s.tenants)-1]
+				is.record.Labels, is.record.Schedule, is.spare, is.mute = labels, maintenance.Schedule{}, true, false
+				var had string
+				var alternate func()
+				alternate = func() {
+					if is.spare, is.mute = !is.spare, !is.mute; is.spare {
+						had = is.record.Accepted
+						s.wake(is, 0)
+					} else if is.record.Accepted != had {
+						// What package rollout does when a claim gives an offer back.
+						is.record.Accepted, is.record.Joined = had, s.now
+						s.show(is)
+					}
+					s.after(30*time.Minute, alternate)
+				}
+				s.after(time.Duration(i)*20*time.Minute, alternate)
+			}
+			s.run(24 * time.Hour)
+			s.edit(0, 0)
+			s.run(30 * 24 * time.Hour)
+			if s.state.Complete != s.offer.digest {
 				t.Errorf("not complete: %+v\n%+v", s.state, s.result.Conditions)
 			}
 		})

@@ -197,7 +197,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, now time.Time) bool {
 	moved := state == maintenance.Closed && !s.Since.IsZero() && r.Moved.After(s.Since)
 	if moved && s.patient(now) {
-		t.look(s.Since.Add(windowsWithin))
+		t.look(s.Patience)
 	}
 	return !moved || s.patient(now)
 }
@@ -206,13 +206,13 @@ func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, n
 // hold up others. Whoever may write a claim may have it selected, and make sure that it never
 // begins.
 func (s *State) patient(now time.Time) bool {
-	return s.Since.IsZero() || now.Before(s.Since.Add(windowsWithin))
+	return s.Since.IsZero() || now.Before(s.Patience)
 }
 
-// joined reports whether a tenant has joined the channel since the offer began. Nobody waits for
-// such a tenant, because whoever may write claims may have one join after the other.
+// joined reports whether a tenant was created or has joined the channel since the offer began.
+// Nobody waits for such a tenant, because whoever may write claims may have one after the other.
 func (s *State) joined(r *Record) bool {
-	return !s.Since.IsZero() && r.Joined.After(s.Since.Add(joining))
+	return !s.Since.IsZero() && (r.Created.After(s.Since) || r.Joined.After(s.Since.Add(joining)))
 }
 
 // addUpdated counts a tenant that has the offer.

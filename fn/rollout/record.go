@@ -45,15 +45,16 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		r.Moved = now
 	}
 	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", labels(t.Observed.XR, t.Standing.Labels), t.Standing.Schedule
-	r.Named = t.Standing.Named
+	r.Named, r.Created = t.Standing.Named, created(t.Observed.XR)
 	// A channel doesn't need the reason of a freeze, and each change of a record has it read all.
 	r.Schedule.Reason = ""
 	if t.Claim.Name != "" {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
 	}
-	if t.Standing.Waits && r.Phase != "" {
-		// If it had taken an offer that changed nothing, it has returned to the one before.
-		r.Accepted = t.Standing.Accepted
+	if t.Standing.Waits && r.Phase != "" && r.Accepted != t.Standing.Accepted {
+		// It had taken an offer that changed nothing, and returns to the one before. A claim may do so
+		// again and again, so the tenant counts as one that joins now.
+		r.Accepted, r.Joined = t.Standing.Accepted, now
 	}
 	if t.Standing.Edited {
 		r = r.Edit()
@@ -82,6 +83,15 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		return r
 	}
 	return r.See(phase, why, now)
+}
+
+// created returns when the composite resource was created; the zero time if that is unknown.
+func created(xr wire.Struct) time.Time {
+	at, err := time.Parse(time.RFC3339, xr.String("metadata", "creationTimestamp"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at.UTC()
 }
 
 // labels returns the claim's labels with the given keys. Crossplane copies a claim's labels to

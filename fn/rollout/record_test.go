@@ -53,7 +53,7 @@ func TestRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			chart := tenant.Chart{Version: "2.0.0", Values: map[string]any{}}
-			xr := resource.MustStructJSON(`{"metadata":{"name":"a","labels":{"tier":"internal","other":"a"}}}`)
+			xr := resource.MustStructJSON(`{"metadata":{"name":"a","creationTimestamp":"2026-11-01T08:00:00Z","labels":{"tier":"internal","other":"a"}}}`)
 			encoded, err := json.Marshal(map[string]any{"data": map[string]any{channel.RecordKey: string(text)}})
 			if err != nil {
 				t.Fatal(err)
@@ -77,28 +77,35 @@ func TestRecord(t *testing.T) {
 			if r.Edited != (name == "Breaks") || r.Kept != tc.unaffected && name != "Waits" {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
 			}
-			if r.Tenant != "a" || r.Claim != "n/a" || len(r.Labels) != 1 || r.Labels["tier"] != "internal" {
+			if r.Tenant != "a" || r.Claim != "n/a" || len(r.Labels) != 1 || r.Labels["tier"] != "internal" || r.Created.Format(time.RFC3339) != "2026-11-01T08:00:00Z" {
 				t.Errorf("\n%s\nthe record isn't the tenant's: %+v", tc.reason, r)
 			}
 		})
 	}
 }
 
-// TestRecordJoined: it is on record when a tenant joined the channel that it has.
+// TestRecordJoined: it is on record when a tenant joined the channel that it has, or gave back an offer that had changed nothing.
 func TestRecordJoined(t *testing.T) {
 	long := testNow.Add(-time.Hour)
-	was, err := json.Marshal(channel.Record{Tenant: "a", Phase: v1alpha1.PhaseReady, Since: long, Joined: long})
+	was, err := json.Marshal(channel.Record{Tenant: "a", Phase: v1alpha1.PhaseReady, Since: long, Joined: long, Accepted: "offered"})
 	if err != nil {
 		t.Fatal(err)
 	}
+	of := func(of string) map[string]any {
+		return map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: of}}, "data": map[string]any{channel.RecordKey: string(was)}}
+	}
 	for name, tc := range map[string]struct {
-		record map[string]any
-		want   time.Time
+		record   map[string]any
+		accepted string
+		waits    bool
+		want     time.Time
 	}{
-		"Stays":   {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}, "data": map[string]any{channel.RecordKey: string(was)}}, long},
-		"Moves":   {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "fast"}}, "data": map[string]any{channel.RecordKey: string(was)}}, testNow},
-		"Unknown": {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}}, time.Time{}},
-		"New":     {nil, testNow},
+		"Stays":   {of("stable"), "offered", true, long},
+		"Takes":   {of("stable"), "next", false, long},
+		"Returns": {of("stable"), "before", true, testNow},
+		"Moves":   {of("fast"), "offered", false, testNow},
+		"Unknown": {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}}, "", false, time.Time{}},
+		"New":     {nil, "", false, testNow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := structpb.NewStruct(tc.record)
@@ -106,7 +113,7 @@ func TestRecordJoined(t *testing.T) {
 				t.Fatal(err)
 			}
 			te := tenant.Tenant{Decision: &tenant.Decision{}, Observed: tenant.Observed{Now: testNow, Composed: map[string]wire.Composed{tenant.ChannelRecord: {Struct: wire.Of(o)}}}}
-			te.Standing.Name = "stable"
+			te.Standing.Name, te.Standing.Accepted, te.Standing.Waits = "stable", tc.accepted, tc.waits
 			if got := Record(te, v1alpha1.PhaseReady, "").Joined; !got.Equal(tc.want) {
 				t.Errorf("want %s, got %s", tc.want, got)
 			}

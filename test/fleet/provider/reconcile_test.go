@@ -51,7 +51,10 @@ func simulate(t *testing.T, objects ...client.Object) (*simulation, fakeManager)
 		}
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Release{}, &v1alpha2.Object{}).Build()
-	options := Defaults()
+	options, err := Defaults(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	options.Durations, options.RecordSize = Durations{}, 10
 	planes := newControlPlanes(options, c, map[string][]byte{tenant.KubeconfigSourceKey: []byte("the kubeconfig")})
 	return &simulation{controlPlanes: planes, host: c, typed: clientset.NewClientset()}, fakeManager{client: c}

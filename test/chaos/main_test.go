@@ -80,7 +80,7 @@ func run(m *testing.M) (int, error) {
 	if realParts {
 		tenants, err = newReal(ctx)
 	} else {
-		tenants, err = newSimulated(ctx, c.Config)
+		tenants, err = newSimulated(ctx, c.Config, options.Root)
 	}
 	if err != nil {
 		return 0, err

@@ -23,8 +23,11 @@ type simulated struct {
 	helm, kubernetes parts.Provider
 }
 
-func newSimulated(ctx context.Context, config *rest.Config) (*simulated, error) {
-	o := provider.Defaults()
+func newSimulated(ctx context.Context, config *rest.Config, root string) (*simulated, error) {
+	o, err := provider.Defaults(root)
+	if err != nil {
+		return nil, err
+	}
 	// Shorter than in reality, so that more happens in a run.
 	o.Durations = provider.Durations{ControlPlane: 8 * time.Second, Restart: 5 * time.Second, ArgoCD: 6 * time.Second}
 	s, err := provider.New(config, o)

@@ -101,7 +101,7 @@ func changesSlow(t *testing.T) {
 	}
 	began := time.Now()
 	o.offer(ctx, t, version)
-	usual := provider.Defaults().Durations.ArgoCD
+	usual := provider.Usual().ArgoCD
 	for _, r := range o.reachesAll(ctx, t, began, version) {
 		if took := r.Ready.Sub(r.Changed); took < 2*usual {
 			t.Errorf("%s changed within %s, which isn't slow: usually that takes %s", r.Claim, took, usual)

@@ -56,6 +56,11 @@ func run(m *testing.M) (int, error) {
 			return 0, err
 		}
 	}
+	simulation, err := provider.Defaults(options.Root)
+	if err != nil {
+		return 0, err
+	}
+	simulation.Faults = faults
 	options.Progress = platform.Lines(func(line string) { fmt.Println(line) })
 	c, err := platform.Ensure(ctx, options)
 	if err != nil {
@@ -69,9 +74,7 @@ func run(m *testing.M) (int, error) {
 	if host, err = kube.New(c.Config); err != nil {
 		return 0, err
 	}
-	flags := provider.Defaults()
-	flags.Faults = faults
-	simulated, err := provider.New(c.Config, flags)
+	simulated, err := provider.New(c.Config, simulation)
 	if err != nil {
 		return 0, err
 	}

@@ -17,7 +17,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
 )
 
-// TestStory takes a simulated tenant through its life. Its claim has to show the same states as that of the real tenant in make e2e-full.
+// TestStory takes a simulated tenant through its life. Its claim has to show the states of the same list as that of the real tenant in
+// make e2e-full.
 func TestStory(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -2,7 +2,8 @@
 //
 // It uses the same code of Crossplane's libraries as the real providers: the reconciler of managed resources with its
 // finalizers, annotations, conditions, events and connection Secrets, the controller of ProviderConfigs, the tracking of
-// their usages, rate limits and polls. What these work on is simulated:
+// their usages, rate limits and polls. Polls, rates and whether Objects are watched follow from examples/install/runtime.yaml
+// of the project that is tested, and from spec.watch of the Objects. What the providers work on is simulated:
 //
 //   - Helm. Helm's own library writes real records into the tenant's namespace on the host, including those of argo-cd,
 //     which are really in the virtual cluster. An installation occupies a worker for as long as it takes. No object of a

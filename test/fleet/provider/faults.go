@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -31,6 +33,23 @@ const (
 	// Slow makes everything in a virtual cluster take SlowBy times as long.
 	Slow Fault = "Slow"
 )
+
+// noSuchTag is the only image tag that doesn't exist in the simulation.
+const noSuchTag = "no-such-tag"
+
+// faultIn returns the fault that the values of argo-cd cause when a release is changed to them; "" for none. Only another change ends it. With an
+// image tag that doesn't exist, Argo CD's API server doesn't become ready. Helm waits for it, unless all of its replicas may be unavailable.
+func faultIn(values map[string]any) Fault {
+	tag, _, _ := unstructured.NestedString(values, "server", "image", "tag")
+	unavailable, _, _ := unstructured.NestedString(values, "server", "deploymentStrategy", "rollingUpdate", "maxUnavailable")
+	switch {
+	case tag != noSuchTag:
+		return ""
+	case unavailable == "100%":
+		return UpgradeDegrades
+	}
+	return UpgradeFails
+}
 
 // SlowBy is how many times as long everything takes for tenants with the fault Slow.
 const SlowBy = 4

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,16 +27,18 @@ type helm struct {
 	ready func(ctx context.Context) error
 	// size is the least size of a record in bytes.
 	size int
-	// fault of the change that is installed; "" for none.
-	fault Fault
+	// fault of the change that is installed; "" for none. byValues: its values cause it.
+	fault    Fault
+	byValues bool
 }
 
-// Labels on Helm's records, so that records needn't be decoded to know these: the version of the chart, the fault of a change, and which
-// installation it was.
+// Labels on Helm's records, so that records needn't be decoded to know these: the version of the chart, the fault of a change, whether its
+// values cause the fault, and which installation it was.
 const (
-	versionLabel = "virtualargocd.io/simulated-version"
-	faultLabel   = "virtualargocd.io/simulated-fault"
-	installLabel = "virtualargocd.io/simulated-install"
+	versionLabel  = "virtualargocd.io/simulated-version"
+	faultLabel    = "virtualargocd.io/simulated-fault"
+	byValuesLabel = "virtualargocd.io/simulated-fault-by-values"
+	installLabel  = "virtualargocd.io/simulated-install"
 )
 
 // labelOf returns a version as the value of a label, in Helm's own way.
@@ -66,7 +69,7 @@ func (h helm) install(ctx context.Context, last *release.Release, chart *chart.C
 	}
 	labels[installLabel] = last.Labels[installLabel]
 	if h.fault != "" {
-		labels[faultLabel] = string(h.fault)
+		labels[faultLabel], labels[byValuesLabel] = string(h.fault), strconv.FormatBool(h.byValues)
 	}
 	next := release.Release{Version: last.Version + 1, Chart: chart, Config: values, Labels: labels}
 	return h.release(ctx, next, release.StatusPendingUpgrade, "Upgrade complete")

@@ -23,10 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
-
-	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // notReadyPoll is how often provider-kubernetes looks at an Object that isn't ready; its polls differ by up to a tenth.
@@ -42,14 +39,8 @@ func (s *simulation) setUpObjects(_ context.Context, mgr ctrl.Manager, o control
 		Named(name).
 		For(&v1alpha2.Object{}, builder.WithPredicates(resource.DesiredStateChanged())).
 		// Of what Objects watch, only the tenant's namespace and the summary of its workloads change here.
-		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			id, ok := o.GetLabels()[tenant.LabelTenant]
-			if !ok {
-				return nil
-			}
-			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: id + "-" + tenant.Namespace}}}
-		})).
-		Watches(&corev1.Secret{}, s.afterRecords()).
+		Watches(&corev1.Namespace{}, handler.EnqueueRequestsFromMapFunc(s.afterNamespace(mgr.GetClient()))).
+		Watches(&corev1.Secret{}, s.afterRecords(mgr.GetClient())).
 		WatchesRawSource(source.Func(func(ctx context.Context, queue objectQueue) error {
 			s.watchFaults(ctx, mgr.GetClient(), queue)
 			return nil

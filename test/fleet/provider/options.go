@@ -12,14 +12,6 @@ type Options struct {
 	Faults     *Faults
 }
 
-// Flags of a provider.
-type Flags struct {
-	// Poll is how often a managed resource is observed.
-	Poll time.Duration
-	// MaxReconcileRate is the number of reconciles per second, and of workers.
-	MaxReconcileRate int
-}
-
 // Durations are how long things take in a simulated virtual cluster.
 type Durations struct {
 	// ControlPlane is the time from the installation of vcluster to its kubeconfig.
@@ -30,14 +22,17 @@ type Durations struct {
 	ArgoCD time.Duration
 }
 
-// Defaults returns the flags that examples/install/runtime.yaml sets, otherwise the providers' own defaults, and durations as in
-// make e2e on two cores.
-func Defaults() Options {
-	return Options{
-		Helm:       Flags{Poll: 10 * time.Minute, MaxReconcileRate: 100},
-		Kubernetes: Flags{Poll: 10 * time.Minute, MaxReconcileRate: 100},
-		Durations:  Durations{ControlPlane: 20 * time.Second, Restart: 10 * time.Second, ArgoCD: 15 * time.Second},
-		RecordSize: 100 << 10,
-		Faults:     NewFaults(1),
+// Usual returns durations as in make e2e on two cores.
+func Usual() Durations {
+	return Durations{ControlPlane: 20 * time.Second, Restart: 10 * time.Second, ArgoCD: 15 * time.Second}
+}
+
+// Defaults returns the flags that examples/install/runtime.yaml in the folder root sets, otherwise the providers' own defaults, and
+// the usual durations.
+func Defaults(root string) (Options, error) {
+	helm, kubernetes, err := readFlags(root)
+	if err != nil {
+		return Options{}, err
 	}
+	return Options{Helm: helm, Kubernetes: kubernetes, Durations: Usual(), RecordSize: 100 << 10, Faults: NewFaults(1)}, nil
 }

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,7 +52,10 @@ func simulate(t *testing.T, objects ...client.Object) (*simulation, fakeManager)
 		}
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Release{}, &v1alpha2.Object{}).Build()
-	options := Defaults()
+	options, err := Defaults(root)
+	if err != nil {
+		t.Fatal(err)
+	}
 	options.Durations, options.RecordSize = Durations{}, 10
 	planes := newControlPlanes(options, c, map[string][]byte{tenant.KubeconfigSourceKey: []byte("the kubeconfig")})
 	return &simulation{controlPlanes: planes, host: c, typed: clientset.NewClientset()}, fakeManager{client: c}
@@ -348,6 +352,64 @@ func TestReleaseRefused(t *testing.T) {
 	}
 	if back, err := newRecords(s.typed, "vargo-a", 3).Deployed("argocd"); err != nil || back.Version != 7 || back.Chart.Metadata.Version != "1.0.0" {
 		t.Errorf("what is deployed is %+v: %v; want revision 7, of chart 1.0.0", back, err)
+	}
+}
+
+// TestNoSuchTag: with an image tag that doesn't exist, Helm waits in vain, unless it needn't wait. Another change ends either.
+func TestNoSuchTag(t *testing.T) {
+	for name, c := range map[string]struct {
+		server string
+		state  helmrelease.Status
+		works  bool
+	}{
+		"AnotherTag":              {`{"image":{"tag":"v3.2.6"}}`, helmrelease.StatusDeployed, true},
+		"NoSuchTag":               {`{"image":{"tag":"no-such-tag"}}`, helmrelease.StatusFailed, false},
+		"HelmWaitsForSomeReplica": {`{"image":{"tag":"no-such-tag"},"deploymentStrategy":{"rollingUpdate":{"maxUnavailable":"25%"}}}`, helmrelease.StatusFailed, false},
+		"HelmWaitsForNoReplica":   {`{"image":{"tag":"no-such-tag"},"deploymentStrategy":{"rollingUpdate":{"maxUnavailable":"100%"}}}`, helmrelease.StatusDeployed, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			release := newRelease("a-argocd", "argocd", "vargo-a")
+			// What fails stays as it is.
+			release.Spec.RollbackRetriesLimit = nil
+			release.Spec.ForProvider.WaitTimeout.Duration = time.Millisecond
+			s, mgr := simulate(t, release,
+				&helmv1beta1.ProviderConfig{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}, Spec: configOf("a-kubeconfig", tenant.ProxiedKey)},
+				secret("crossplane-system", "a-kubeconfig", map[string][]byte{tenant.ProxiedKey: []byte("a way")}),
+				secret("vargo-a", tenant.KubeconfigSource, nil))
+			r := s.releaseReconciler(mgr, "releases", s.Helm.Poll)
+			is := func(what, values string, revision int, state helmrelease.Status, works bool) {
+				t.Helper()
+				if err := mgr.client.Get(t.Context(), client.ObjectKeyFromObject(release), release); err != nil {
+					t.Fatal(err)
+				}
+				release.Spec.ForProvider.Values.Raw = []byte(values)
+				update(t, mgr, release)
+				for range 5 {
+					if _, err := r.Reconcile(t.Context(), reconcile.Request{NamespacedName: client.ObjectKeyFromObject(release)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				record, err := s.typed.CoreV1().Secrets("vargo-a").Get(t.Context(), fmt.Sprintf("sh.helm.release.v1.argocd.v%d", revision), metav1.GetOptions{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				record.ResourceVersion = ""
+				if err := mgr.client.Create(t.Context(), record); err != nil {
+					t.Fatal(err)
+				}
+				v := virtualObjects{simulation: s, local: mgr.client, namespace: "vargo-a"}
+				last, err := v.installed(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if available, why := v.server("a", last); last.status != state || available != works || (why == "") != works {
+					t.Errorf("%s: %s, the API server is available: %t, %q; want %s, %t", what, last.status, available, why, state, works)
+				}
+			}
+			is("installed", `{"replicas":1}`, 1, helmrelease.StatusDeployed, true)
+			is("changed", `{"server":`+c.server+`}`, 2, c.state, c.works)
+			is("corrected", `{"replicas":2}`, 3, helmrelease.StatusDeployed, true)
+		})
 	}
 }
 

@@ -172,6 +172,9 @@ func (e *externalRelease) Update(ctx context.Context, cr *v1beta1.Release) (mana
 	if e.onHost {
 		e.restart(cr.Spec.ForProvider.Namespace)
 	}
+	if fault := faultIn(e.values); fault != "" {
+		e.helm.fault, e.helm.byValues = fault, true
+	}
 	deployed, err := e.helm.install(ctx, e.last, chartOf(cr), e.values)
 	if err != nil {
 		return managed.ExternalUpdate{}, fmt.Errorf("failed to upgrade release: %w", err)
@@ -261,7 +264,7 @@ func (e *externalRelease) ready(ctx context.Context, cr *v1beta1.Release) error 
 		switch {
 		case e.onHost:
 			return e.Faults.takes(e.tenant, e.Durations.Restart)
-		case upgrades && e.Faults.HasAt(UpgradeFails, e.tenant, p.Chart.Version):
+		case upgrades && (e.helm.byValues && e.helm.fault == UpgradeFails || e.Faults.HasAt(UpgradeFails, e.tenant, p.Chart.Version)):
 			return math.MaxInt64
 		}
 		return e.Faults.takes(e.tenant, e.Durations.ArgoCD)

@@ -117,7 +117,7 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 // server returns whether Argo CD's API server is available with the last Helm release, and why not.
 func (v virtualObjects) server(id string, is installed) (available bool, why string) {
 	const broken = `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
-	has := is.fault != "" && v.Faults.HasAt(is.fault, id, is.version)
+	has := is.byValues || is.fault != "" && v.Faults.HasAt(is.fault, id, is.version)
 	switch {
 	case is.fault == UpgradeRefused:
 		return true, ""
@@ -136,9 +136,10 @@ func (v virtualObjects) server(id string, is installed) (available bool, why str
 type installed struct {
 	status   release.Status
 	revision int
-	// version of the chart, and the fault of the change to it.
-	version string
-	fault   Fault
+	// version of the chart, the fault of the change to it, and whether its values cause the fault.
+	version  string
+	fault    Fault
+	byValues bool
 	// install is another after Argo CD was uninstalled and installed again.
 	install string
 }
@@ -154,7 +155,8 @@ func (v virtualObjects) installed(ctx context.Context) (is installed, err error)
 		if n, err := strconv.Atoi(r.Labels["version"]); err == nil && n > is.revision {
 			is = installed{
 				status: release.Status(r.Labels["status"]), revision: n,
-				version: r.Labels[versionLabel], fault: Fault(r.Labels[faultLabel]), install: r.Labels[installLabel],
+				version: r.Labels[versionLabel], fault: Fault(r.Labels[faultLabel]), byValues: r.Labels[byValuesLabel] == "true",
+				install: r.Labels[installLabel],
 			}
 		}
 	}

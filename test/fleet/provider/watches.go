@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	"helm.sh/helm/v3/pkg/release"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -29,19 +30,45 @@ func summaryOf(id string) reconcile.Request {
 	return reconcile.Request{NamespacedName: client.ObjectKey{Name: tenant.NewNames(id, "").Composed(tenant.Workloads)}}
 }
 
+// watches reports whether provider-kubernetes watches what an Object describes. In a virtual cluster, the proxy watches it in place of the
+// provider, in each version in which the function sets spec.watch. An Object that doesn't exist yet is observed when it is created.
+func (s *simulation) watches(ctx context.Context, local client.Client, object reconcile.Request) bool {
+	o := &v1alpha2.Object{}
+	return s.Kubernetes.EnableWatches && local.Get(ctx, object.NamespacedName, o) == nil && o.Spec.Watch
+}
+
+// tell has the provider observe the summary of a tenant's workloads after some time, if it watches the summary.
+func (s *simulation) tell(ctx context.Context, local client.Client, queue objectQueue, id string, in time.Duration) {
+	if summary := summaryOf(id); s.watches(ctx, local, summary) {
+		queue.AddAfter(summary, in)
+	}
+}
+
+// afterNamespace has the provider observe a tenant's namespace when it changes.
+func (s *simulation) afterNamespace(local client.Client) handler.MapFunc {
+	return func(ctx context.Context, o client.Object) []reconcile.Request {
+		id, ok := o.GetLabels()[tenant.LabelTenant]
+		request := reconcile.Request{NamespacedName: client.ObjectKey{Name: id + "-" + tenant.Namespace}}
+		if !ok || !s.watches(ctx, local, request) {
+			return nil
+		}
+		return []reconcile.Request{request}
+	}
+}
+
 // afterRecords has the provider observe the summary of a tenant's workloads when Helm's records show a change of Argo CD.
-func (s *simulation) afterRecords() handler.EventHandler {
-	told := func(o client.Object, queue objectQueue) {
+func (s *simulation) afterRecords(local client.Client) handler.EventHandler {
+	told := func(ctx context.Context, o client.Object, queue objectQueue) {
 		labels := o.GetLabels()
 		if labels["owner"] == "helm" && labels["name"] == tenant.HelmArgoCD && labels["status"] != release.StatusSuperseded.String() {
-			queue.AddAfter(summaryOf(tenantOf(o.GetNamespace())), toldOfChange)
+			s.tell(ctx, local, queue, tenantOf(o.GetNamespace()), toldOfChange)
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(_ context.Context, e event.CreateEvent, queue objectQueue) { told(e.Object, queue) },
-		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue objectQueue) {
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue objectQueue) { told(ctx, e.Object, queue) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue objectQueue) {
 			if e.ObjectOld.GetLabels()["status"] != e.ObjectNew.GetLabels()["status"] {
-				told(e.ObjectNew, queue)
+				told(ctx, e.ObjectNew, queue)
 			}
 		},
 	}
@@ -54,7 +81,7 @@ func (s *simulation) watchFaults(ctx context.Context, local client.Client, queue
 		if s.Faults.Has(Silent, id) {
 			in = toldOfSilence
 		}
-		queue.AddAfter(summaryOf(id), in)
+		s.tell(ctx, local, queue, id, in)
 	}
 	stop := s.Faults.listen(func(id string) {
 		go func() {

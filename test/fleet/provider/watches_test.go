@@ -4,9 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -47,10 +49,63 @@ func (l later) is(t *testing.T, what string, want delayed) {
 	}
 }
 
+// object is an Object with or without spec.watch.
+func object(name string, watch bool) *v1alpha2.Object {
+	o := &v1alpha2.Object{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	o.Spec.Watch = watch
+	return o
+}
+
+// labelled is a tenant's namespace.
+func labelled(tenantID string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespacePrefix + tenantID, Labels: map[string]string{tenant.LabelTenant: tenantID}}}
+}
+
+// TestWatches: provider-kubernetes learns of a change before its next poll only where it watches.
+func TestWatches(t *testing.T) {
+	for name, c := range map[string]struct {
+		enabled bool
+		objects []client.Object
+		want    delayed
+	}{
+		"a watched Object is observed":                 {true, []client.Object{object("a-argocd-workloads", true)}, delayed{"a-argocd-workloads", toldOfSilence}},
+		"without --enable-watches, there is no watch":  {false, []client.Object{object("a-argocd-workloads", true)}, delayed{}},
+		"without spec.watch, there is no watch":        {true, []client.Object{object("a-argocd-workloads", false)}, delayed{}},
+		"before there is an Object, there is no watch": {true, nil, delayed{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, mgr := simulate(t, c.objects...)
+			s.Kubernetes.EnableWatches = c.enabled
+			queue := newLater()
+			s.watchFaults(t.Context(), mgr.client, queue)
+			s.Faults.Give(Silent, "a")
+			queue.is(t, "a virtual cluster stops answering", c.want)
+		})
+	}
+}
+
+// TestAfterNamespace: provider-kubernetes observes the namespace of a tenant when it changes, where it watches.
+func TestAfterNamespace(t *testing.T) {
+	s, mgr := simulate(t, object("a-namespace", true), object("b-namespace", false))
+	for name, c := range map[string]struct {
+		changed *corev1.Namespace
+		want    int
+	}{
+		"a watched namespace is observed":        {labelled("a"), 1},
+		"another tenant's isn't":                 {labelled("b"), 0},
+		"a namespace of no tenant isn't":         {&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "a"}}, 0},
+		"that of a tenant without Objects isn't": {labelled("c"), 0},
+	} {
+		if got := s.afterNamespace(mgr.client)(t.Context(), c.changed); len(got) != c.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
+
 // TestAfterRecords: the provider looks when Helm begins or ends to change Argo CD, and not when it marks what was before.
 func TestAfterRecords(t *testing.T) {
-	s, _ := simulate(t)
-	queue, handler := newLater(), s.afterRecords()
+	s, mgr := simulate(t, object("a-argocd-workloads", true))
+	queue, handler := newLater(), s.afterRecords(mgr.client)
 	record := func(name, status string) *corev1.Secret {
 		o := secret("vargo-a", "sh.helm.release.v1."+name+".v1", nil)
 		o.Labels = map[string]string{"owner": "helm", "name": name, "status": status}
@@ -76,10 +131,7 @@ func TestAfterRecords(t *testing.T) {
 
 // TestWatchFaults: the provider looks at the tenants whose faults change, and later where nothing answers any more.
 func TestWatchFaults(t *testing.T) {
-	labelled := func(name string) *corev1.Namespace {
-		return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{tenant.LabelTenant: name}}}
-	}
-	s, mgr := simulate(t, labelled("vargo-a"), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
+	s, mgr := simulate(t, object("a-argocd-workloads", true), object("b-argocd-workloads", true), labelled("a"), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "other"}})
 	queue := newLater()
 	s.watchFaults(t.Context(), mgr.client, queue)
 	s.Faults.Break("b", proxy.Workload{Name: "argocd-redis"})

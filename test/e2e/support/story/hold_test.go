@@ -1,6 +1,7 @@
 package story
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,5 +40,26 @@ func TestHold(t *testing.T) {
 				t.Errorf("no error, want %q", c.want)
 			}
 		})
+	}
+}
+
+// TestWay: a claim may miss all stations that are passing, and none of the others.
+func TestWay(t *testing.T) {
+	var all, lasting []State
+	for _, s := range way {
+		all = append(all, s.State)
+		if !s.passing {
+			lasting = append(lasting, s.State)
+		}
+	}
+	for _, seen := range [][]State{all, lasting} {
+		if err := Hold(seen); err != nil {
+			t.Error(err)
+		}
+	}
+	for i, s := range lasting {
+		if err := Hold(slices.Delete(slices.Clone(lasting), i, i+1)); err == nil {
+			t.Errorf("no error without number %d of the stations that aren't passing:\n%s", i+1, s)
+		}
 	}
 }

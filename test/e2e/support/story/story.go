@@ -32,8 +32,9 @@ type Hands struct {
 	Delete func(ctx context.Context, t *testing.T, l *claim.Live)
 }
 
-// Tell brings a tenant up, changes a value, changes one in a way that is refused, breaks a workload and heals it, silences the virtual
-// cluster for a while, and deletes the tenant. It returns the states that the claim was seen in, without repetitions.
+// Tell brings a tenant up, changes a value, changes one in a way that is refused and one in a way that breaks Argo CD, breaks a workload and
+// heals it, silences the virtual cluster for a while, and deletes the tenant. It returns the states that the claim was seen in, without
+// repetitions.
 func Tell(ctx context.Context, t *testing.T, host *kube.Cluster, c *claim.Claim, hands Hands) []State {
 	t.Helper()
 	l := claim.Create(ctx, t, host, c)
@@ -54,6 +55,7 @@ func Tell(ctx context.Context, t *testing.T, host *kube.Cluster, c *claim.Claim,
 	})
 
 	refused(ctx, t, l, hands)
+	breaking(ctx, t, l)
 
 	hands.Stop(ctx, t, l)
 	l.Await(ctx, t, within, "is Degraded", degraded)
@@ -94,6 +96,28 @@ func refused(ctx context.Context, t *testing.T, l *claim.Live, hands Hands) {
 	l.Await(ctx, t, within, "has the corrected values and is Ready", func(s *claim.State) bool {
 		return well(s) && revisionOf(ctx, l) > before
 	})
+}
+
+// breaking changes the image of Argo CD's API server to one that doesn't exist, and then corrects it. All pods of the API server may be
+// unavailable during the change, so that Helm doesn't wait for the new one: otherwise provider-helm would make the correction only after five
+// minutes. A setting changes too, so that Helm waits for the application controller. Meanwhile, provider-kubernetes observes that the API server
+// is unavailable: otherwise the claim could be Ready for a moment.
+func breaking(ctx context.Context, t *testing.T, l *claim.Live) {
+	t.Helper()
+	l.Patch(ctx, t, map[string]any{
+		"server": map[string]any{
+			"image":              map[string]any{"tag": "no-such-tag"},
+			"deploymentStrategy": map[string]any{"rollingUpdate": map[string]any{"maxUnavailable": "100%"}},
+		},
+		"configs": map[string]any{"cm": map[string]any{"statusbadge.enabled": "true"}},
+	}, "spec", "argocd", "values")
+	l.Await(ctx, t, within, "is Degraded, and says which workload has no image", func(s *claim.State) bool {
+		return degraded(s) && strings.Contains(s.Message, "Deployment argocd-server") && strings.Contains(s.Message, "ImagePull")
+	})
+	l.Patch(ctx, t, map[string]any{
+		"server": nil, "configs": map[string]any{"cm": map[string]any{"statusbadge.enabled": "false"}},
+	}, "spec", "argocd", "values")
+	l.Await(ctx, t, within, "is Ready with the corrected image", well)
 }
 
 // well and degraded report whether a claim says so in its phase and in its conditions, which Crossplane writes later.

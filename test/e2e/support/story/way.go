@@ -49,6 +49,21 @@ var way = []station{
 	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
 	{State{"Ready", success, available, available, available, accepted}, false},
 
+	// A change breaks Argo CD, and Helm finds it ready all the same. The claim is Updating for ten seconds more, in which the workloads may
+	// still be seen as they were during the change.
+	{State{"Updating", success, waiting, available, installing, accepted}, false},
+	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, false},
+	{State{"Updating", success, waiting, available, installing, accepted}, true},
+	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
+	{State{"Degraded", success, waiting, available, workloadsUnavailable, accepted}, false},
+
+	// The change is corrected.
+	{State{"Updating", success, waiting, available, installing, accepted}, false},
+	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
+	{State{"Updating", success, waiting, available, installing, accepted}, true},
+	{State{"Updating", success, waiting, available, waitingForWorkloads, accepted}, true},
+	{State{"Ready", success, available, available, available, accepted}, false},
+
 	// A workload breaks and heals.
 	{State{"Degraded", success, waiting, available, workloadsUnavailable, accepted}, false},
 	{State{"Ready", success, available, available, available, accepted}, false},

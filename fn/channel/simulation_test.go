@@ -707,7 +707,8 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestSimulationOfTenThousand runs a channel of ten thousand tenants for thirty days, and then until all has come to its end.
+// TestSimulationOfTenThousand runs a channel of ten thousand tenants for at least thirty days in which tenants break, come and go, and then until
+// all has come to its end.
 func TestSimulationOfTenThousand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -719,7 +720,8 @@ func TestSimulationOfTenThousand(t *testing.T) {
 		MaxUpdating: 100, HaltAfter: v1alpha1.ChannelHalt{Degraded: 8},
 	})
 	s.every = 2 * Settle
-	const size = 10_000
+	const size, day = 10_000, 24 * time.Hour
+	began := s.now
 	for range size {
 		s.add(false)
 	}
@@ -727,18 +729,18 @@ func TestSimulationOfTenThousand(t *testing.T) {
 	s.people(4 * time.Hour)
 	s.operator()
 	s.edit(0, 0)
-	s.run(3 * 24 * time.Hour)
+	s.run(3 * day)
 	s.edit(1, 0)
-	for range 4 {
-		s.run(24*time.Hour + s.upTo(3*24*time.Hour))
+	for s.now.Sub(began) < 18*day {
+		s.run(day + s.upTo(3*day))
 		s.platform()
 	}
-	s.run(2 * 24 * time.Hour)
+	s.run(2 * day)
 	s.edit(0, 0)
-	s.run(10 * 24 * time.Hour)
+	s.run(10 * day)
 	s.calm = true
 	// A week until all windows have been open and one for those that have joined since, after the steps and their soaks.
-	s.run(25 * 24 * time.Hour)
+	s.run(25 * day)
 	s.checkEnd()
 	t.Logf("seed %d: %s", seed, s)
 	if s.halts == 0 || s.waited.WaitingForWindow == 0 || s.waited.Frozen == 0 {

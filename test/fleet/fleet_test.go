@@ -43,8 +43,8 @@ const (
 // inVain is how long the test waits for something that should take less.
 const inVain = 10 * time.Minute
 
-// TestFleet measures what TENANTS tenants cost, and leaves them alone for QUIET. If that is at least figures.TellsFrom, the test fails if a
-// tenant at rest costs too much.
+// TestFleet measures what TENANTS tenants cost, and leaves them alone for QUIET. It fails if a tenant at rest costs too much, by the bounds of
+// figures.Rest for that time.
 func TestFleet(t *testing.T) {
 	n := setting(t, "TENANTS", 30, strconv.Atoi)
 	quiet := setting(t, "QUIET", time.Minute, time.ParseDuration)

@@ -3,6 +3,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -26,9 +27,13 @@ const (
 	internal = "tenant0000" // rollout.first selects it
 	frozen   = "tenant0001"
 	closed   = "tenant0002" // its window opens in three days
-	pinned   = "tenant0003" // it names the version of argo-cd that it has
+	pinned   = "tenant0003" // it names the version of argo-cd that it has; at the end it leaves the channel
 	mover    = "tenant0004" // it moves to another channel
 )
+
+// opensWithin is how long after the opening of its window, which is three minutes away, a tenant may take to begin. Crossplane may wait for up to
+// 10 percent longer than the function says.
+const opensWithin = time.Minute
 
 var compositionKind = schema.GroupVersionResource{Group: "apiextensions.crossplane.io", Version: "v1", Resource: "compositions"}
 
@@ -36,7 +41,7 @@ var compositionKind = schema.GroupVersionResource{Group: "apiextensions.crosspla
 type gates struct{ *offered }
 
 // TestGates takes an offer, an edit of a plan and one of the function's input through a channel whose tenants aren't alike. Each tenant gets
-// all three when it may, and not before.
+// all three when it may, and not before. At the end windows open, that of a tenant without a channel, too.
 func TestGates(t *testing.T) {
 	ctx := t.Context()
 	g := newGates(ctx, t)
@@ -72,6 +77,7 @@ func TestGates(t *testing.T) {
 	})
 	g.moves(ctx, t)
 	g.events(ctx, t)
+	g.opens(ctx, t)
 }
 
 // Parameters of argo-cd that the plan and the input set.
@@ -305,16 +311,69 @@ func (g *gates) moves(ctx context.Context, t *testing.T) {
 		is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
 		return is == says && s.Phase == "Ready" && s.ArgoCD.ChartVersion == goodVersion
 	})
-	eventually.True(ctx, t, seenWithin, "the channel doesn't count the tenant any more", func(ctx context.Context) (bool, string) {
-		s, _, err := g.status(ctx)
-		return err == nil && s.Tenants.Total == int64(g.n-1), fmt.Sprintf("%+v %v", s, err)
-	})
+	g.counts(ctx, t, g.n-1)
 	if _, err := host.Dynamic.Resource(channelKind).Patch(ctx, to, types.MergePatchType, []byte(`{"spec":{"paused":false}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	l.Await(ctx, t, 5*time.Minute, "has the other channel's offer", func(s *claim.State) bool {
 		return s.Phase == "Ready" && s.ArgoCD.ChartVersion == mendedVersion
 	})
+}
+
+// counts waits until the channel counts so many tenants.
+func (g *gates) counts(ctx context.Context, t *testing.T, tenants int) {
+	t.Helper()
+	eventually.True(ctx, t, seenWithin, fmt.Sprintf("the channel counts %d tenants", tenants), func(ctx context.Context) (bool, string) {
+		s, _, err := g.status(ctx)
+		return err == nil && s.Tenants.Total == int64(tenants), fmt.Sprintf("%+v %v", s, err)
+	})
+}
+
+// opens has the windows of two tenants open, one in the channel and one without a channel. Both get an edit of the plan then, and not before.
+// Nothing else wakes them: Crossplane calls the function again because that has said when.
+func (g *gates) opens(ctx context.Context, t *testing.T) {
+	t.Helper()
+	waiting := map[string]string{closed: "20", pinned: "21"} // what they have of the plan
+	g.live(t, pinned).Patch(ctx, t, map[string]any{"channel": nil, "maintenance": map[string]any{"freeze": map[string]any{"until": "2099-01-01"}}}, "spec")
+	g.counts(ctx, t, g.n-2)
+	g.editPlan(ctx, t, "22")
+	// The others are done before the windows open, so that the channel has nobody else to wait for.
+	g.have(ctx, t, "the plan's next edit", func(name string, _ *claim.State) bool {
+		return parameter(g.releaseOf(ctx, t, name), planParameter) == cmp.Or(waiting[name], "22")
+	})
+
+	opens := time.Now().UTC().Truncate(time.Second).Add(3 * time.Minute)
+	window := map[string]any{"begin": opens.Format("150405-0700"), "end": opens.Add(time.Hour).Format("150405-0700")}
+	for name := range waiting {
+		g.live(t, name).Patch(ctx, t, map[string]any{"timeWindow": window, "days": nil, "freeze": nil}, "spec", "maintenance")
+	}
+	says := opens.Format("waits for its maintenance window, Monday 2006-01-02 15:04 -0700; ") + "would change: "
+	for name := range waiting {
+		g.live(t, name).Await(ctx, t, seenWithin, "says when its window opens", func(s *claim.State) bool {
+			is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
+			return strings.HasPrefix(is, says)
+		})
+	}
+	before, began := g.releases(ctx, t), map[string]time.Duration{}
+	eventually.True(ctx, t, time.Until(opens)+opensWithin, "both tenants begin to change", func(context.Context) (bool, string) {
+		for key, is := range g.releases(ctx, t) {
+			if _, has := began[key.claim]; !has && waiting[key.claim] != "" && is != before[key] {
+				began[key.claim] = time.Since(opens)
+			}
+		}
+		return len(began) == len(waiting), fmt.Sprintf("after the windows have opened: %v", began)
+	})
+	for name, after := range began {
+		if after < 0 {
+			t.Errorf("claim %s has begun to change %s before its window opened", name, -after)
+		}
+	}
+	fmt.Printf("After their windows have opened, tenants begin to change: %v\n", began)
+	g.have(ctx, t, "in its window what it waited for", func(name string, s *claim.State) bool {
+		release := g.releaseOf(ctx, t, name)
+		return parameter(release, planParameter) == "22" && parameter(release, inputParameter) == "7" && (name != closed || s.ArgoCD.ChartVersion == goodVersion)
+	})
+	g.await(ctx, t, seenWithin, v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", g.n-2))
 }
 
 // events looks for what claims and the channel have told.

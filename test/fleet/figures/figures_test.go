@@ -72,11 +72,17 @@ func TestRest(t *testing.T) {
 		rest Rest
 		want []string
 	}{
-		"Within":  {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 500, "PUT b": 400}, Reconciles: 30}, nil},
-		"Writes":  {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 480, "PUT b": 450}}, []string{"3.10 writes a minute"}},
-		"Looks":   {Rest{Tenants: 2, Took: 40 * time.Minute, Reconciles: 10}, []string{"1.25 times in 10m0s"}},
-		"Both":    {Rest{Tenants: 1, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 120}, Reconciles: 6}, []string{"4.00 writes", "2.00 times"}},
-		"TooSoon": {Rest{Tenants: 1, Took: 21 * time.Minute, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
+		"Within": {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 500, "PUT b": 400}, Reconciles: 30}, nil},
+		"Writes": {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 480, "PUT b": 450}}, []string{"3.10 writes a minute"}},
+		"Looks":  {Rest{Tenants: 2, Took: 40 * time.Minute, Reconciles: 10}, []string{"1.25 times in 10m0s"}},
+		"Both":   {Rest{Tenants: 1, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 120}, Reconciles: 6}, []string{"4.00 writes", "2.00 times"}},
+		"Soon":   {Rest{Tenants: 1, Took: 21 * time.Minute, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
+		// Each tenant was reconciled once after it had become Ready.
+		"JustReady":  {Rest{Tenants: 30, Took: time.Minute, Writes: map[string]float64{"PATCH a": 1500}, Reconciles: 30}, nil},
+		"LoopWrites": {Rest{Tenants: 30, Took: time.Minute, Writes: map[string]float64{"PUT a": 1000, "PUT b": 890}}, []string{"63.00 writes a minute"}},
+		"LoopLooks":  {Rest{Tenants: 30, Took: 2 * time.Minute, Reconciles: 360}, []string{"6.00 times in 1m0s"}},
+		"Loops":      {Rest{Tenants: 1, Took: 21 * time.Minute, Writes: map[string]float64{"PUT a": 1302}, Reconciles: 63}, []string{"62.00 writes", "3.00 times in 1m0s"}},
+		"TooSoon":    {Rest{Tenants: 1, Took: 59 * time.Second, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
 	} {
 		got := c.rest.Problems()
 		if len(got) != len(c.want) {

@@ -18,8 +18,8 @@
 // overtake a tenant that waits for its window or is frozen. While a tenant that
 // rollout.first selects lacks the offer or is updating, no other tenant begins, unless the
 // selected one is frozen or didn't begin. Whoever writes a claim may have it selected and keep
-// it from its update, so the others wait for at most eight days (State.Patience). Time in which
-// the channel is paused or halted doesn't count.
+// it from its update, so the others wait for at most eight days. Time in which the channel is
+// paused or halted doesn't count.
 //
 // A step is over when as many tenants have the offer as it allows, none is updating, and the
 // soak has passed since the last of them became Ready. A step waits for tenants whose
@@ -94,12 +94,13 @@
 // paused or has halted: then it begins without an offer, and gets one in its turn. A tenant
 // that comes from another channel, or from none, keeps what it has and waits its turn.
 //
-// A tenant that was created after the offer began, or after the last pause or halt, or that
-// has joined the channel more than an hour after that, is counted in no step, and
+// A tenant is late that was created after the offer began, or after the last pause or halt,
+// or that has joined the channel more than an hour after that. It is counted in no step, and
 // rollout.first doesn't select it: otherwise claims that come and go could hold up all others
 // for ever, or break one offer again and again. It gets the offer once that is complete, or if
-// no other tenant can begin. A tenant that gives back an offer that changed nothing for it
-// counts as one that joins then, since its claim may take and give back an offer for ever.
+// no other tenant can begin (State.Included). A tenant is late, too, that has given back an
+// offer that changed nothing for it, since its claim may take and give back an offer for ever.
+// A tenant that was restored from a backup since isn't late: its record says when it joined.
 //
 // A tenant for which an offer changes nothing, such as one whose claim names all versions
 // itself, takes it at once and is counted in no step, since it says nothing about the offer.

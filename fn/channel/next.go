@@ -27,13 +27,12 @@ type State struct {
 	// Complete is the digest of the last complete offer: every tenant had it, except for those
 	// that were frozen, didn't begin or moved their windows. It is empty before there is one.
 	Complete string `json:"complete,omitempty"`
-	// Since is when the channel began to admit tenants to the offer, or resumed after a pause
-	// or a halt, or began with tenants that have joined since because no other could begin; the
-	// zero time while it is paused or halted.
+	// Since is when the channel began to admit tenants to the offer, or resumed after a pause, a
+	// halt, or while it was Unread; the zero time until then.
 	Since time.Time `json:"since,omitzero"`
-	// Patience is until when tenants that rollout.first selects, and those whose claims move their
-	// windows, hold up others; the zero time while the channel is paused or halted.
-	Patience time.Time `json:"patience,omitzero"`
+	// Included is until when tenants have joined that aren't late, if that is after Since: the
+	// channel began with them because no earlier tenant could begin.
+	Included time.Time `json:"included,omitzero"`
 	// Halted says why the rollout has halted; nil if it hasn't.
 	Halted *Halt `json:"halted,omitempty"`
 	// Admitted are the admissions of tenants that may begin, of those that may have begun
@@ -107,9 +106,9 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	stopped := c.Paused || c.Unread || s.Halted != nil
 	switch {
 	case stopped:
-		s.Since, s.Patience = time.Time{}, time.Time{}
+		s.Since, s.Included = time.Time{}, time.Time{}
 	case s.Since.IsZero():
-		s.Since, s.Patience = now, now.Add(windowsWithin)
+		s.Since = now
 	}
 
 	for !stopped && at+1 < len(u.steps) && t.over(u.steps[at]) && !now.Before(t.soaked(u.steps[at])) {
@@ -125,9 +124,9 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	switch {
 	case stopped || t.late.N == 0:
 	case !over && t.has+t.left+t.holding+t.first == 0:
-		// None of the earlier tenants can begin: those that have joined since are next. Patience stays,
+		// None of the earlier tenants can begin: those that have joined since are next. Since stays,
 		// because whoever may write claims may have one join each time.
-		s.Since = now
+		s.Included = now
 		t.look(now.Add(time.Second))
 	case s.Complete == s.Offer:
 		t.look(now.Add(time.Second))
@@ -162,7 +161,7 @@ func begin(c Channel, was State, records []Record, now time.Time) State {
 	if was.Offer == c.Offer {
 		return s
 	}
-	s.Offer, s.Percent, s.Since, s.Patience, s.Broken = c.Offer, 0, time.Time{}, time.Time{}, nil
+	s.Offer, s.Percent, s.Since, s.Included, s.Broken = c.Offer, 0, time.Time{}, time.Time{}, nil
 	if was.Offer != "" {
 		s.Halted = nil
 	} else {

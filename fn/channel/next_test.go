@@ -121,9 +121,7 @@ func admits(tenant, offer string, until time.Duration) func(*State) {
 }
 
 // since has the channel admit tenants to the offer for some time.
-func since(d time.Duration) func(*State) {
-	return func(s *State) { s.Since, s.Patience = ago(d), ago(d-windowsWithin) }
-}
+func since(d time.Duration) func(*State) { return func(s *State) { s.Since = ago(d) } }
 
 func halted(s *State) { s.Halted = &Halt{At: ago(time.Hour), Message: "acme/x broke"} }
 
@@ -348,6 +346,35 @@ func TestNext(t *testing.T) {
 		"FirstIsOlder": {
 			reason: "It waits for one that was created just before that.", rollout: withFirst, was: state(10, since(2*time.Hour)),
 			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, created(2*time.Hour))...), named: "x", percent: 10, again: inForce + Settle,
+		},
+		"FirstIsRestored": {
+			reason: "And for one that was restored from a backup, or whose API server has a fast clock: it had joined before.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, created(time.Minute), joined(2*time.Hour))...), named: "x", percent: 10, again: inForce + Settle,
+		},
+		"FirstReturns": {
+			reason: "Nor for one that gives an offer back: its claim may take it and give it back for ever.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, func(r *Record) { r.Returned = ago(time.Hour) })...), named: "a b c", percent: 10, again: inForce + Settle,
+		},
+		"FirstOpensLate": {
+			reason: "The channel looks again when the others have waited for long enough.", rollout: withFirst, was: state(10, since(8*day-time.Hour)),
+			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, closed)...), percent: 10, again: time.Hour,
+		},
+		"AllAreNew": {
+			reason: "An offer that nobody has isn't complete: the steps are for those that have joined since.", rollout: rollout, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c d", created(time.Hour)), tenantsNamed("x", unaffected("new"))...), percent: 10, again: time.Second,
+		},
+		"AllAreNewForLong": {
+			reason: "Otherwise whoever writes claims could keep an offer from being complete.", rollout: rollout, was: state(10, since(8*day)),
+			records: append(tenantsNamed("a b c d", created(time.Hour)), tenantsNamed("x", unaffected("new"))...), percent: 100, complete: "new", again: time.Second,
+		},
+		"AllAreIncluded": {
+			reason: "Then they are as others.", rollout: rollout, was: state(10, since(2*time.Hour), func(s *State) { s.Included = ago(time.Minute) }),
+			records: append(tenantsNamed("a b c d", created(time.Hour)), tenantsNamed("x", unaffected("new"))...), admitted: 1, percent: 10, again: inForce + Settle,
+		},
+		"MovedWindowForLong": {
+			reason: "That others were included since doesn't have a step wait for longer.", rollout: rollout,
+			was:     state(100, since(9*day), func(s *State) { s.Included = ago(day) }),
+			records: slices.Concat(tenantsNamed("a", frozen), tenantsNamed("l", updated("new", 2*day)), tenantsNamed("x", closed, moved(2*day))), percent: 100, complete: "new", again: 23 * time.Hour,
 		},
 		"Joins": {
 			reason: "The offer is complete though one that has joined since lacks it, and another changes.", rollout: rollout, was: state(100, since(3*day)),
@@ -601,7 +628,7 @@ func TestClosesWhileAdmitted(t *testing.T) {
 }
 
 // TestSince: the time in which a channel may admit tenants begins with an offer, and anew after a pause. Tenants that join where no other can
-// begin don't have others wait for longer.
+// begin are included, and don't have others wait for longer.
 func TestSince(t *testing.T) {
 	ready := tenantsNamed("a b c")
 	for name, tc := range map[string]struct {
@@ -609,15 +636,15 @@ func TestSince(t *testing.T) {
 		paused   bool
 		records  []Record
 		want     time.Time
-		patience time.Time
+		included time.Time
 	}{
-		"Edited": {State{Offer: "old", Since: ago(time.Hour), Patience: ago(-time.Hour)}, false, ready, start, ago(-windowsWithin)},
-		"GoesOn": {state(100, since(time.Hour)), false, ready, ago(time.Hour), ago(time.Hour - windowsWithin)},
+		"Edited": {State{Offer: "old", Since: ago(time.Hour), Included: ago(time.Minute)}, false, ready, start, time.Time{}},
+		"GoesOn": {state(100, since(time.Hour)), false, ready, ago(time.Hour), time.Time{}},
 		"Paused": {state(100, since(time.Hour)), true, ready, time.Time{}, time.Time{}},
-		"After":  {state(100), false, ready, start, ago(-windowsWithin)},
+		"After":  {state(100), false, ready, start, time.Time{}},
 		"Halted": {state(100, since(time.Hour), halted), false, ready, time.Time{}, time.Time{}},
 		"JoinsAlone": {
-			state(100, since(2*time.Hour)), false, append(tenantsNamed("a", frozen), tenantsNamed("x", joined(time.Minute))...), start, ago(2*time.Hour - windowsWithin),
+			state(100, since(2*time.Hour)), false, append(tenantsNamed("a", frozen), tenantsNamed("x", joined(time.Minute))...), ago(2 * time.Hour), start,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -625,8 +652,8 @@ func TestSince(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if is := result.State; !is.Since.Equal(tc.want) || !is.Patience.Equal(tc.patience) {
-				t.Errorf("want %s and %s, got %s and %s", tc.want, tc.patience, is.Since, is.Patience)
+			if is := result.State; !is.Since.Equal(tc.want) || !is.Included.Equal(tc.included) {
+				t.Errorf("want %s and %s, got %s and %s", tc.want, tc.included, is.Since, is.Included)
 			}
 		})
 	}
@@ -723,6 +750,7 @@ func TestRemembered(t *testing.T) {
 	returned := tenant("a", unaffected("new"))
 	returned.Joined = start.Add(time.Second)
 	halts(next(was, returned), false, "acme/a (its claim was changed since)")
+	halts(next(was, tenant("a", updated("other", time.Hour))), false, "acme/a (no longer has the offer)")
 	halts(next(was, edited, other), true, "acme/a (its claim was changed since), acme/x (Degraded) broke")
 	halts(next(was, other), true, "acme/a (has left the channel since), acme/x (Degraded) broke")
 	if r := next(next(was, edited).State, edited); r.Tenants.Degraded != 1 || !slices.Equal(r.State.Broken, was.Broken) {

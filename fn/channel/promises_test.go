@@ -146,7 +146,7 @@ func (s *simulation) checkResult(was State, result Result) {
 	waiting := waitingIn(is, s.now)
 	// These came later than an hour after the offer, which isn't for all yet.
 	isLate := func(r Record) bool {
-		return cameLate(r, is) && is.Since.Equal(was.Since) && (!same || was.Complete != is.Offer)
+		return cameLate(r, is) && is.Since.Equal(was.Since) && is.Included.Equal(was.Included) && (!same || was.Complete != is.Offer)
 	}
 	var broken, proved, changing, of, have, firsts int
 	var last time.Time
@@ -293,9 +293,18 @@ func (s *simulation) checkSteps(was, is State, firsts int) {
 	}
 }
 
-// cameLate reports whether a tenant is younger than the offer of a state, or has joined more than an hour after that began.
+// cameLate reports whether a tenant has come since the offer of a state began, or has given it back, or has joined more than an hour after
+// that.
 func cameLate(r Record, in State) bool {
-	return !in.Since.IsZero() && (r.Created.Sub(in.Since) > 0 || r.Joined.Sub(in.Since) > time.Hour)
+	if in.Since.IsZero() {
+		return false
+	}
+	began := in.Since
+	if in.Included.Sub(began) > 0 {
+		began = in.Included
+	}
+	isNew := r.Created.Sub(began) > 0 && r.Joined.Sub(began) > 0
+	return isNew || r.Returned.Sub(began) > 0 || r.Joined.Sub(began) > time.Hour
 }
 
 // waitingIn are the admissions of tenants that may begin, or may have begun without the channel's knowledge.

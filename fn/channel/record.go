@@ -36,9 +36,11 @@ type Record struct {
 	// Created is when the tenant's composite resource was created; the zero time if that is
 	// unknown.
 	Created time.Time `json:"created,omitzero"`
-	// Joined is when the tenant joined the channel, or when its claim last gave back an offer that
-	// had changed nothing; the zero time if that is unknown.
+	// Joined is when the tenant joined the channel; the zero time if that is unknown.
 	Joined time.Time `json:"joined,omitzero"`
+	// Returned is when the tenant last gave back an offer that had changed nothing for it; the zero
+	// time for never.
+	Returned time.Time `json:"returned,omitzero"`
 	// Schedule says when the tenant may change.
 	Schedule maintenance.Schedule `json:"schedule,omitzero"`
 	// Moved is when the claim last changed what decides about its window: its plan, its

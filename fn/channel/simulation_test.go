@@ -815,7 +815,7 @@ func TestClaimsThatAlternate(t *testing.T) {
 						s.wake(is, 0)
 					} else if is.record.Accepted != had {
 						// What package rollout does when a claim gives an offer back.
-						is.record.Accepted, is.record.Joined = had, s.now
+						is.record.Accepted, is.record.Returned = had, s.now
 						s.show(is)
 					}
 					s.after(30*time.Minute, alternate)

@@ -39,6 +39,10 @@ type tenants struct {
 	// late have joined since the offer began, and don't get it before it is complete.
 	late few.Names
 
+	// counted are those that the steps and rollout.first are about. lonely says that there are none
+	// but late ones: then no step is over before some of these had the offer.
+	counted int
+	lonely  bool
 	// first are those that rollout.first selects and that hold up all others.
 	first int
 	// mended counts, by customer, those that weren't well when they got the offer.
@@ -83,6 +87,10 @@ func look(u rules, paused bool, s *State, records []Record, now time.Time) *tena
 		if a != nil && a.matters(s.Offer, r.Accepted, now) {
 			keep[r.Tenant] = true
 		}
+		if b, ok := t.remembered[r.Tenant]; ok && r.Accepted != s.Offer {
+			t.broken.Add(r.name() + " (no longer has the offer)")
+			s.Broken = append(s.Broken, b)
+		}
 		delete(t.remembered, r.Tenant)
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(t.remembered)) {
@@ -99,6 +107,7 @@ func look(u rules, paused bool, s *State, records []Record, now time.Time) *tena
 		}
 	}
 	s.Admitted = kept
+	t.lonely = t.counted == 0 && t.late.N > 0 && s.patient(now)
 	return t
 }
 
@@ -174,10 +183,14 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	if at := u.settled(r); has && !underWay && at.After(t.settled) {
 		t.settled = at
 	}
+	t.counted++
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
 	case selected && s.patient(now) && (underWay || waits || unseen && a.Tries == 0):
 		t.first++
+		if !s.Since.IsZero() {
+			t.look(s.Since.Add(windowsWithin))
+		}
 	case selected:
 	default:
 		t.base++
@@ -197,7 +210,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, now time.Time) bool {
 	moved := state == maintenance.Closed && !s.Since.IsZero() && r.Moved.After(s.Since)
 	if moved && s.patient(now) {
-		t.look(s.Patience)
+		t.look(s.Since.Add(windowsWithin))
 	}
 	return !moved || s.patient(now)
 }
@@ -206,13 +219,19 @@ func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, n
 // hold up others. Whoever may write a claim may have it selected, and make sure that it never
 // begins.
 func (s *State) patient(now time.Time) bool {
-	return s.Since.IsZero() || now.Before(s.Patience)
+	return s.Since.IsZero() || now.Before(s.Since.Add(windowsWithin))
 }
 
-// joined reports whether a tenant was created or has joined the channel since the offer began.
-// Nobody waits for such a tenant, because whoever may write claims may have one after the other.
+// joined reports whether a tenant was created or has joined the channel since the offer began, or
+// has given it back. Nobody waits for such a tenant, because whoever may write claims may have
+// one after the other. One that is restored from a backup has joined earlier.
 func (s *State) joined(r *Record) bool {
-	return !s.Since.IsZero() && (r.Created.After(s.Since) || r.Joined.After(s.Since.Add(joining)))
+	began := s.Since
+	if s.Included.After(began) {
+		began = s.Included
+	}
+	isNew := r.Created.After(began) && r.Joined.After(began)
+	return !s.Since.IsZero() && (isNew || r.Returned.After(began) || r.Joined.After(began.Add(joining)))
 }
 
 // addUpdated counts a tenant that has the offer.
@@ -244,7 +263,7 @@ func (t *tenants) room(s step) int { return (t.base*s.percent+99)/100 - t.has }
 // over reports whether a step waits for nothing but its soak. Tenants that didn't begin and are
 // admitted again may not begin this time either.
 func (t *tenants) over(s step) bool {
-	return t.holding == 0 && t.first == 0 && (t.room(s)+t.retried <= 0 || t.has > t.retried && t.left == 0)
+	return !t.lonely && t.holding == 0 && t.first == 0 && (t.room(s)+t.retried <= 0 || t.has > t.retried && t.left == 0)
 }
 
 // soaked returns when the soak of a step ends.

@@ -52,9 +52,8 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
 	}
 	if t.Standing.Waits && r.Phase != "" && r.Accepted != t.Standing.Accepted {
-		// It had taken an offer that changed nothing, and returns to the one before. A claim may do so
-		// again and again, so the tenant counts as one that joins now.
-		r.Accepted, r.Joined = t.Standing.Accepted, now
+		// It had taken an offer that changed nothing, and returns to the one before.
+		r.Accepted, r.Returned = t.Standing.Accepted, now
 	}
 	if t.Standing.Edited {
 		r = r.Edit()

@@ -84,7 +84,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// TestRecordJoined: it is on record when a tenant joined the channel that it has, or gave back an offer that had changed nothing.
+// TestRecordJoined: it is on record when a tenant joined the channel that it has, and when it gave back an offer that had changed nothing.
 func TestRecordJoined(t *testing.T) {
 	long := testNow.Add(-time.Hour)
 	was, err := json.Marshal(channel.Record{Tenant: "a", Phase: v1alpha1.PhaseReady, Since: long, Joined: long, Accepted: "offered"})
@@ -99,13 +99,14 @@ func TestRecordJoined(t *testing.T) {
 		accepted string
 		waits    bool
 		want     time.Time
+		returned time.Time
 	}{
-		"Stays":   {of("stable"), "offered", true, long},
-		"Takes":   {of("stable"), "next", false, long},
-		"Returns": {of("stable"), "before", true, testNow},
-		"Moves":   {of("fast"), "offered", false, testNow},
-		"Unknown": {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}}, "", false, time.Time{}},
-		"New":     {nil, "", false, testNow},
+		"Stays":   {of("stable"), "offered", true, long, time.Time{}},
+		"Takes":   {of("stable"), "next", false, long, time.Time{}},
+		"Returns": {of("stable"), "before", true, long, testNow},
+		"Moves":   {of("fast"), "offered", false, testNow, time.Time{}},
+		"Unknown": {map[string]any{"metadata": map[string]any{"labels": map[string]any{channel.Label: "stable"}}}, "", false, time.Time{}, time.Time{}},
+		"New":     {nil, "", false, testNow, time.Time{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := structpb.NewStruct(tc.record)
@@ -114,8 +115,8 @@ func TestRecordJoined(t *testing.T) {
 			}
 			te := tenant.Tenant{Decision: &tenant.Decision{}, Observed: tenant.Observed{Now: testNow, Composed: map[string]wire.Composed{tenant.ChannelRecord: {Struct: wire.Of(o)}}}}
 			te.Standing.Name, te.Standing.Accepted, te.Standing.Waits = "stable", tc.accepted, tc.waits
-			if got := Record(te, v1alpha1.PhaseReady, "").Joined; !got.Equal(tc.want) {
-				t.Errorf("want %s, got %s", tc.want, got)
+			if got := Record(te, v1alpha1.PhaseReady, ""); !got.Joined.Equal(tc.want) || !got.Returned.Equal(tc.returned) {
+				t.Errorf("want %s and %s, got %s and %s", tc.want, tc.returned, got.Joined, got.Returned)
 			}
 		})
 	}

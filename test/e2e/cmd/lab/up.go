@@ -31,7 +31,7 @@ func (u *upCmd) Run(ctx context.Context) error {
 	cfg.Progress = func(line string) {
 		fmt.Printf("%7s  %s\n", time.Since(began).Round(100*time.Millisecond), line)
 	}
-	purposes := []toolchain.Purpose{toolchain.Cluster, toolchain.Web}
+	purposes := []toolchain.Purpose{toolchain.Cluster, toolchain.Tenants, toolchain.Web}
 	if err := cfg.Cache.Build(ctx, cfg.Progress, toolchain.For(purposes...)...); err != nil {
 		return err
 	}

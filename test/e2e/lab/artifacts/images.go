@@ -28,12 +28,14 @@ func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpos
 		k.node(),
 		k.ingress(),
 		k.crossplane(toolchain.Crossplane),
-		k.vcluster(),
 	)
-	if slices.Contains(purposes, toolchain.Web) {
-		all = append(all, k.argocd(toolchain.ArgoCD)...)
-	} else {
-		all = append(all, k.argocd(toolchain.ArgoCDHeadless)...)
+	if slices.Contains(purposes, toolchain.Tenants) {
+		all = append(all, k.vcluster()...)
+		if slices.Contains(purposes, toolchain.Web) {
+			all = append(all, k.argocd(toolchain.ArgoCD)...)
+		} else {
+			all = append(all, k.argocd(toolchain.ArgoCDHeadless)...)
+		}
 	}
 	if slices.Contains(purposes, toolchain.Tests) {
 		all = append(all, k.tests()...)

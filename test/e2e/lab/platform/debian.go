@@ -14,7 +14,7 @@ var needed = []struct {
 	// tool is the only one that is built with it. None: tests run it.
 	tool string
 }{
-	{"gcc", []string{"gcc", "libc6-dev"}, toolchain.Cluster, "kine"},
+	{"gcc", []string{"gcc", "libc6-dev"}, toolchain.Tenants, "kine"},
 	{"node", []string{"nodejs"}, toolchain.Web, "argocd-ui"},
 	{"npm", []string{"npm"}, toolchain.Web, "argocd-ui"},
 	{"chromium", []string{"chromium"}, toolchain.Full, ""},

@@ -76,6 +76,11 @@ func (i *installer) startEmbedded(ctx context.Context) (*embedded, error) {
 // purposes are what the cluster's programs and images are for.
 func (o Options) purposes(web bool) []toolchain.Purpose {
 	out := []toolchain.Purpose{toolchain.Cluster}
+	if o.SimulatedProviders {
+		// They install nothing, and no test runs pods of its own.
+		return out
+	}
+	out = append(out, toolchain.Tenants)
 	if web {
 		out = append(out, toolchain.Web)
 	}

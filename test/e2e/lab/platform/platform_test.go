@@ -167,6 +167,7 @@ func TestMissingPackages(t *testing.T) {
 		"SomeAreHere":  {"What is here is used.", nil, []string{"gcc", "node"}, Options{}, "npm"},
 		"BuiltAlready": {"Who has built everything needs no compiler.", []string{"kine", "argocd-ui"}, nil, Options{}, ""},
 		"Tests":        {"Most tests do without the web interface.", nil, nil, Options{Tests: true}, "gcc libc6-dev"},
+		"Simulated":    {"Where tenants are simulated, nothing of theirs is built.", nil, nil, Options{Tests: true, SimulatedProviders: true}, ""},
 		"AllTests":     {"Some open a browser, whatever is built.", []string{"kine", "argocd-ui"}, nil, Options{Tests: true, Full: true}, "chromium"},
 	}
 	for name, tc := range cases {

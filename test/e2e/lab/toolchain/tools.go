@@ -53,6 +53,8 @@ type Purpose string
 const (
 	// Cluster is what every cluster needs, that of a demo too.
 	Cluster Purpose = ""
+	// Tenants is what tenants run, unless they are simulated.
+	Tenants Purpose = "tenants"
 	// Web is Argo CD with its web interface, for people and for tests that open it. It
 	// takes as long to build as the rest of Argo CD, so other tests do without.
 	Web Purpose = "web"
@@ -118,12 +120,12 @@ var modules = []module{
 	{path: "github.com/crossplane-contrib/provider-helm", version: "v1.3.0", tools: map[string]string{"provider-helm": "cmd/provider"}},
 	{path: "github.com/crossplane-contrib/provider-kubernetes", version: "v1.2.1", tools: map[string]string{"provider-kubernetes": "cmd/provider"}},
 	{
-		path: "github.com/loft-sh/vcluster", version: "v0.36.1",
+		path: "github.com/loft-sh/vcluster", version: "v0.36.1", purpose: Tenants,
 		tools:   map[string]string{"vcluster": "cmd/vcluster"},
 		ldflags: []string{"-X github.com/loft-sh/vcluster/pkg/telemetry.SyncerVersion=0.36.1"},
 	},
 	{
-		path: "github.com/k3s-io/kine", version: "v0.16.4",
+		path: "github.com/k3s-io/kine", version: "v0.16.4", purpose: Tenants,
 		tools: map[string]string{"kine": ""},
 		// SQLite, the virtual cluster's store, is a C library.
 		cgo: true, tags: "netgo osusergo sqlite_omit_load_extension",
@@ -147,7 +149,7 @@ var modules = []module{
 		overrides: []override{queueByTarget},
 	},
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
-	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", tools: map[string]string{"kustomize": ""}},
+	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", purpose: Tenants, tools: map[string]string{"kustomize": ""}},
 	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}, overrides: []override{corednsPlugins}},
 	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
 	kubernetes(oldKubernetes, "-1.33", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),

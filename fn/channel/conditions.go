@@ -70,7 +70,7 @@ func (t *tenants) waiting() string {
 	for _, of := range []struct {
 		what string
 		few.Names
-	}{{"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"admitted and didn't begin", t.silent}, {"joined after the offer began, and get it once it is complete", t.late}} {
+	}{{"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"admitted and didn't begin", t.silent}, {"late", t.late}} {
 		if of.N > 0 {
 			out = append(out, of.what+": "+of.String())
 		}

@@ -97,9 +97,10 @@
 // A tenant is late that was created after the offer began, or after the last pause or halt,
 // or that has joined the channel more than an hour after that. It is counted in no step, and
 // rollout.first doesn't select it: otherwise claims that come and go could hold up all others
-// for ever, or break one offer again and again. It gets the offer once that is complete, or if
-// no other tenant can begin (State.Included). A tenant is late, too, that has given back an
-// offer that changed nothing for it, since its claim may take and give back an offer for ever.
+// for ever, or break one offer again and again. It gets the offer once that is complete, or as
+// others do if none of these has it or can begin (State.Included). A tenant is late, too, that
+// has given back an offer that changed nothing for it, since its claim may take and give back
+// an offer for ever.
 // A tenant that was restored from a backup since isn't late: its record says when it joined.
 //
 // A tenant for which an offer changes nothing, such as one whose claim names all versions

@@ -363,6 +363,15 @@ func TestNext(t *testing.T) {
 			reason: "An offer that nobody has isn't complete: the steps are for those that have joined since.", rollout: rollout, was: state(10, since(2*time.Hour)),
 			records: append(tenantsNamed("a b c d", created(time.Hour)), tenantsNamed("x", unaffected("new"))...), percent: 10, again: time.Second,
 		},
+		"AllAreNewAndWait": {
+			reason: "Also while none of them can begin.", rollout: rollout, was: state(10, since(2*time.Hour)),
+			records: slices.Concat(tenantsNamed("a b", created(time.Hour), closed), tenantsNamed("c", created(time.Hour), frozen), tenantsNamed("x", unaffected("new"))), percent: 10, again: 23 * time.Hour,
+			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their maintenance windows: acme/a, acme/b; frozen: acme/c"},
+		},
+		"AllOthersAreNew": {
+			reason: "A tenant that first selects and that holds up nobody doesn't have it either.", rollout: withFirst, was: state(10, since(2*time.Hour)),
+			records: append(tenantsNamed("a b c", created(time.Hour)), tenantsNamed("x", internal, frozen)...), percent: 10, again: time.Second,
+		},
 		"AllAreNewForLong": {
 			reason: "Otherwise whoever writes claims could keep an offer from being complete.", rollout: rollout, was: state(10, since(8*day)),
 			records: append(tenantsNamed("a b c d", created(time.Hour)), tenantsNamed("x", unaffected("new"))...), percent: 100, complete: "new", again: time.Second,
@@ -380,7 +389,7 @@ func TestNext(t *testing.T) {
 			reason: "The offer is complete though one that has joined since lacks it, and another changes.", rollout: rollout, was: state(100, since(3*day)),
 			records: slices.Concat(tenantsNamed("a b", updated("new", day)), tenantsNamed("x", joined(time.Minute)), tenantsNamed("y", updating("other", time.Minute), joined(time.Minute))),
 			percent: 100, complete: "new", again: time.Second,
-			conditions: []string{"Complete=false Incomplete: 2 of 4 tenants have the offer; joined after the offer began, and get it once it is complete: acme/x"},
+			conditions: []string{"Complete=false Incomplete: 2 of 4 tenants have the offer; late: acme/x"},
 		},
 		"JoinsCompleteOffer": {
 			reason: "It gets the offer once that is complete.", rollout: withFirst, was: state(100, since(3*day), func(s *State) { s.Complete = "new" }),
@@ -750,7 +759,12 @@ func TestRemembered(t *testing.T) {
 	returned := tenant("a", unaffected("new"))
 	returned.Joined = start.Add(time.Second)
 	halts(next(was, returned), false, "acme/a (its claim was changed since)")
-	halts(next(was, tenant("a", updated("other", time.Hour))), false, "acme/a (no longer has the offer)")
+	elsewhere, gave := tenant("a", updated("other", time.Hour), joined(-time.Second)), tenant("a", updated("old", time.Hour))
+	halts(next(was, elsewhere), false, "acme/a (its claim was changed since)")
+	halts(next(was, gave), false, "")
+	gave.Returned = start.Add(time.Second)
+	halts(next(was, gave), false, "acme/a (its claim was changed since)")
+	halts(next(next(was, gave).State, gave.Accept("new", true, false, start.Add(time.Minute))), false, "acme/a (its claim was changed since)")
 	halts(next(was, edited, other), true, "acme/a (its claim was changed since), acme/x (Degraded) broke")
 	halts(next(was, other), true, "acme/a (has left the channel since), acme/x (Degraded) broke")
 	if r := next(next(was, edited).State, edited); r.Tenants.Degraded != 1 || !slices.Equal(r.State.Broken, was.Broken) {

@@ -36,13 +36,15 @@ type tenants struct {
 	closed, frozen few.Names
 	// silent were admitted and didn't begin.
 	silent few.Names
-	// late have joined since the offer began, and don't get it before it is complete.
+	// late are those late ones that could begin, if the offer were complete.
 	late few.Names
 
-	// counted are those that the steps and rollout.first are about. lonely says that there are none
-	// but late ones: then no step is over before some of these had the offer.
-	counted int
-	lonely  bool
+	// lonely says that only late tenants can still get the offer, and no other has it: then no step
+	// is over before some of the late ones had the offer.
+	lonely bool
+	// counted are those that have the offer, or for which the steps are; later are all late ones that
+	// lack it.
+	counted, later int
 	// first are those that rollout.first selects and that hold up all others.
 	first int
 	// mended counts, by customer, those that weren't well when they got the offer.
@@ -87,10 +89,6 @@ func look(u rules, paused bool, s *State, records []Record, now time.Time) *tena
 		if a != nil && a.matters(s.Offer, r.Accepted, now) {
 			keep[r.Tenant] = true
 		}
-		if b, ok := t.remembered[r.Tenant]; ok && r.Accepted != s.Offer {
-			t.broken.Add(r.name() + " (no longer has the offer)")
-			s.Broken = append(s.Broken, b)
-		}
 		delete(t.remembered, r.Tenant)
 	}
 	for _, tenant := range slices.Sorted(maps.Keys(t.remembered)) {
@@ -107,7 +105,9 @@ func look(u rules, paused bool, s *State, records []Record, now time.Time) *tena
 		}
 	}
 	s.Admitted = kept
-	t.lonely = t.counted == 0 && t.late.N > 0 && s.patient(now)
+	if t.lonely = t.counted == 0 && t.later > 0 && s.patient(now); t.lonely {
+		t.look(s.Since.Add(windowsWithin))
+	}
 	return t
 }
 
@@ -153,6 +153,10 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 		t.addUpdated(u, s, r, underWay, broken, now)
 	} else {
 		t.missing.Add(r.name())
+		t.addBroken(u, s, r, broken, now)
+		if late {
+			t.later++
+		}
 		switch {
 		case unseen || underWay:
 		case state == maintenance.Frozen:
@@ -183,7 +187,9 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	if at := u.settled(r); has && !underWay && at.After(t.settled) {
 		t.settled = at
 	}
-	t.counted++
+	if has || !selected {
+		t.counted++
+	}
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
 	case selected && s.patient(now) && (underWay || waits || unseen && a.Tries == 0):
@@ -239,21 +245,33 @@ func (t *tenants) addUpdated(u rules, s *State, r *Record, underWay, broken bool
 	if !underWay {
 		t.updated++
 	}
+	failing, _ := r.failing()
+	switch {
+	case t.addBroken(u, s, r, broken, now):
+	case r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !failing && !r.Kept && !r.Edited && !r.elsewhere():
+		t.proved++
+	}
+}
+
+// addBroken counts a tenant as broken by the offer, or doesn't, and reports which. One that was
+// counted before still is if its author has helped it, even if it no longer has the offer.
+func (t *tenants) addBroken(u rules, s *State, r *Record, broken bool, now time.Time) bool {
 	was, remembered := t.remembered[r.Tenant]
 	if !remembered {
 		was = Broken{Tenant: r.Tenant, Name: r.name(), Since: now}
 	}
-	failing, _ := r.failing()
+	how := ""
 	switch {
-	case broken:
-		t.broken.Add(r.name() + " (" + u.how(r) + ")")
-		s.Broken = append(s.Broken, was)
-	case remembered && (r.Edited || r.Joined.After(was.Since)):
-		t.broken.Add(r.name() + " (its claim was changed since)")
-		s.Broken = append(s.Broken, was)
-	case r.Before == v1alpha1.PhaseReady && !r.Ready.IsZero() && !failing && !r.Kept && !r.Edited && !r.elsewhere():
-		t.proved++
+	case broken && (remembered || r.Accepted == s.Offer):
+		how = u.how(r)
+	case remembered && (r.Edited || r.Joined.After(was.Since) || r.Returned.After(was.Since)):
+		how = "its claim was changed since"
+	default:
+		return false
 	}
+	t.broken.Add(r.name() + " (" + how + ")")
+	s.Broken = append(s.Broken, was)
+	return true
 }
 
 // room returns how many more tenants may have the offer in a step, beside those that

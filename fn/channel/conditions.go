@@ -11,8 +11,8 @@ import (
 
 // conditions returns the channel's conditions. at is the index of its step.
 func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) []Condition {
-	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete}
-	complete.Message = fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing.N, t.total)
+	has := fmt.Sprintf("%d of %d tenants have the offer", t.total-t.missing.N, t.total)
+	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete, Message: has}
 	halted := Condition{Type: v1alpha1.ConditionHalted, Reason: v1alpha1.ReasonTenantsWell}
 	if t.broken.N > 0 {
 		halted.Message = fmt.Sprintf("broken by the offer: %s; halts at %d", t.broken, u.degraded)

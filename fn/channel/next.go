@@ -30,8 +30,8 @@ type State struct {
 	// Since is when the channel began to admit tenants to the offer, or resumed after a pause, a
 	// halt, or while it was Unread; the zero time until then.
 	Since time.Time `json:"since,omitzero"`
-	// Included is until when tenants have joined that aren't late, if that is after Since: the
-	// channel began with them because no earlier tenant could begin.
+	// Included is until when tenants have joined that aren't late. It is Since, or later if the
+	// channel began with late tenants because no other could begin.
 	Included time.Time `json:"included,omitzero"`
 	// Halted says why the rollout has halted; nil if it hasn't.
 	Halted *Halt `json:"halted,omitempty"`
@@ -108,7 +108,7 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	case stopped:
 		s.Since, s.Included = time.Time{}, time.Time{}
 	case s.Since.IsZero():
-		s.Since = now
+		s.Since, s.Included = now, now
 	}
 
 	for !stopped && at+1 < len(u.steps) && t.over(u.steps[at]) && !now.Before(t.soaked(u.steps[at])) {

@@ -121,7 +121,9 @@ func admits(tenant, offer string, until time.Duration) func(*State) {
 }
 
 // since has the channel admit tenants to the offer for some time.
-func since(d time.Duration) func(*State) { return func(s *State) { s.Since = ago(d) } }
+func since(d time.Duration) func(*State) {
+	return func(s *State) { s.Since, s.Included = ago(d), ago(d) }
+}
 
 func halted(s *State) { s.Halted = &Halt{At: ago(time.Hour), Message: "acme/x broke"} }
 
@@ -647,10 +649,10 @@ func TestSince(t *testing.T) {
 		want     time.Time
 		included time.Time
 	}{
-		"Edited": {State{Offer: "old", Since: ago(time.Hour), Included: ago(time.Minute)}, false, ready, start, time.Time{}},
-		"GoesOn": {state(100, since(time.Hour)), false, ready, ago(time.Hour), time.Time{}},
+		"Edited": {State{Offer: "old", Since: ago(time.Hour), Included: ago(time.Minute)}, false, ready, start, start},
+		"GoesOn": {state(100, since(time.Hour)), false, ready, ago(time.Hour), ago(time.Hour)},
 		"Paused": {state(100, since(time.Hour)), true, ready, time.Time{}, time.Time{}},
-		"After":  {state(100), false, ready, start, time.Time{}},
+		"After":  {state(100), false, ready, start, start},
 		"Halted": {state(100, since(time.Hour), halted), false, ready, time.Time{}, time.Time{}},
 		"JoinsAlone": {
 			state(100, since(2*time.Hour)), false, append(tenantsNamed("a", frozen), tenantsNamed("x", joined(time.Minute))...), ago(2 * time.Hour), start,

@@ -299,10 +299,7 @@ func cameLate(r Record, in State) bool {
 	if in.Since.IsZero() {
 		return false
 	}
-	began := in.Since
-	if in.Included.Sub(began) > 0 {
-		began = in.Included
-	}
+	began := in.Included
 	isNew := r.Created.Sub(began) > 0 && r.Joined.Sub(began) > 0
 	return isNew || r.Returned.Sub(began) > 0 || r.Joined.Sub(began) > time.Hour
 }

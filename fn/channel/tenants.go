@@ -39,12 +39,10 @@ type tenants struct {
 	// late are those late ones that could begin, if the offer were complete.
 	late few.Names
 
-	// lonely says that only late tenants can still get the offer, and no other has it: then no step
-	// is over before some of the late ones had the offer.
-	lonely bool
-	// counted are those that have the offer, or for which the steps are; later are all late ones that
-	// lack it.
+	// counted are those that have the offer, or for which the steps are; later are late ones that lack
+	// it. lonely says that there are only these: then no step is over before some had the offer.
 	counted, later int
+	lonely         bool
 	// first are those that rollout.first selects and that hold up all others.
 	first int
 	// mended counts, by customer, those that weren't well when they got the offer.
@@ -105,7 +103,8 @@ func look(u rules, paused bool, s *State, records []Record, now time.Time) *tena
 		}
 	}
 	s.Admitted = kept
-	if t.lonely = t.counted == 0 && t.later > 0 && s.patient(now); t.lonely {
+	t.lonely = t.counted == 0 && t.later > 0 && s.patient(now)
+	if t.missing.N > 0 && !s.Since.IsZero() && s.patient(now) {
 		t.look(s.Since.Add(windowsWithin))
 	}
 	return t
@@ -194,9 +193,6 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	switch {
 	case selected && s.patient(now) && (underWay || waits || unseen && a.Tries == 0):
 		t.first++
-		if !s.Since.IsZero() {
-			t.look(s.Since.Add(windowsWithin))
-		}
 	case selected:
 	default:
 		t.base++
@@ -205,7 +201,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 			if unseen && a.Tries > 0 {
 				t.retried++
 			}
-		} else if waits && t.waitsForWindow(s, r, state, now) {
+		} else if waits && s.waitsForWindow(r, state, now) {
 			t.left++
 		}
 	}
@@ -213,12 +209,8 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 
 // waitsForWindow reports whether a step still waits for a tenant whose schedule has a state.
 // A claim that has moved its window since the offer began may do so again and again.
-func (t *tenants) waitsForWindow(s *State, r *Record, state maintenance.State, now time.Time) bool {
-	moved := state == maintenance.Closed && !s.Since.IsZero() && r.Moved.After(s.Since)
-	if moved && s.patient(now) {
-		t.look(s.Since.Add(windowsWithin))
-	}
-	return !moved || s.patient(now)
+func (s *State) waitsForWindow(r *Record, state maintenance.State, now time.Time) bool {
+	return state != maintenance.Closed || !r.Moved.After(s.Since) || s.patient(now)
 }
 
 // patient reports whether tenants that rollout.first selects, or whose windows were moved, still
@@ -232,12 +224,8 @@ func (s *State) patient(now time.Time) bool {
 // has given it back. Nobody waits for such a tenant, because whoever may write claims may have
 // one after the other. One that is restored from a backup has joined earlier.
 func (s *State) joined(r *Record) bool {
-	began := s.Since
-	if s.Included.After(began) {
-		began = s.Included
-	}
-	isNew := r.Created.After(began) && r.Joined.After(began)
-	return !s.Since.IsZero() && (isNew || r.Returned.After(began) || r.Joined.After(began.Add(joining)))
+	isNew := r.Created.After(s.Included) && r.Joined.After(s.Included)
+	return !s.Since.IsZero() && (isNew || r.Returned.After(s.Included) || r.Joined.After(s.Included.Add(joining)))
 }
 
 // addUpdated counts a tenant that has the offer.

@@ -34,19 +34,28 @@ func Problems(rollout v1alpha1.ChannelRollout, offer string, records []channel.R
 	return append(append(out, tooSoon...), tooMany(rollout, got)...), err
 }
 
-// tooSoon returns which tenants began a step before the soak of the previous step was over.
+// tooSoon returns which tenants began a step before the soak of the previous step was over. A step doesn't wait for tenants that take longer
+// than stuckFor.
 func tooSoon(rollout v1alpha1.ChannelRollout, got []channel.Record) (out []string, err error) {
+	stuckFor, err := time.ParseDuration(string(rollout.HaltAfter.StuckFor))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read stuckFor: %w", err)
+	}
 	var settled time.Time
 	had, soak := 0, time.Duration(0)
 	for i, step := range rollout.Steps {
 		has := (len(got)*int(step.Percent) + 99) / 100
 		if had > 0 && has > had && got[had].Changed.Before(settled.Add(soak)) {
-			out = append(out, fmt.Sprintf("%s began step %d at %s, and the last of the %d before was Ready at %s, with a soak of %s",
+			out = append(out, fmt.Sprintf("%s began step %d at %s, and the last of the %d before was Ready or stuck at %s, with a soak of %s",
 				got[had].Claim, i+1, clock(got[had].Changed), had, clock(settled), soak))
 		}
 		for ; had < has; had++ {
-			if got[had].Ready.After(settled) {
-				settled = got[had].Ready
+			ended := got[had].Changed.Add(stuckFor)
+			if got[had].Ready.Before(ended) {
+				ended = got[had].Ready
+			}
+			if ended.After(settled) {
+				settled = ended
 			}
 		}
 		if soak = 0; step.Soak != "" {

@@ -38,6 +38,15 @@ func good() []channel.Record {
 	}
 }
 
+// stuck are ten tenants of which the second is Ready only after stuckFor. The third begins so many seconds after the first one.
+func stuck(third int) []channel.Record {
+	return []channel.Record{
+		record("t0", 0, 10), record("t1", 0, 400),
+		record("t2", third, 340), record("t3", 341, 350), record("t4", 351, 360),
+		record("t5", 420, 430), record("t6", 420, 430), record("t7", 420, 430), record("t8", 440, 450), record("t9", 440, 450),
+	}
+}
+
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func([]channel.Record) []channel.Record
@@ -60,11 +69,11 @@ func TestProblems(t *testing.T) {
 		"BeforeTheSoak": {func(r []channel.Record) []channel.Record {
 			r[3] = record("t2", 49, 60)
 			return r
-		}, "a/t2 began step 2 at 12:00:49, and the last of the 2 before was Ready at 12:00:20, with a soak of 30s"},
+		}, "a/t2 began step 2 at 12:00:49, and the last of the 2 before was Ready or stuck at 12:00:20, with a soak of 30s"},
 		"MoreThanTheStepAllows": {func(r []channel.Record) []channel.Record {
 			r[6] = record("t5", 80, 90)
 			return r
-		}, "a/t5 began step 3 at 12:01:20, and the last of the 5 before was Ready at 12:01:20, with a soak of 1m0s"},
+		}, "a/t5 began step 3 at 12:01:20, and the last of the 5 before was Ready or stuck at 12:01:20, with a soak of 1m0s"},
 		"MoreThanMaxUpdating": {func(r []channel.Record) []channel.Record {
 			r[9] = record("t8", 145, 180)
 			return r
@@ -73,6 +82,10 @@ func TestProblems(t *testing.T) {
 			r[5] = record("t4", 50, 80)
 			return r
 		}, "at 12:00:50, when a/t4 began, 3 changed, and 2 may"},
+		"Stuck": {func([]channel.Record) []channel.Record { return stuck(330) }, ""},
+		"StuckAndBeforeTheSoak": {func([]channel.Record) []channel.Record {
+			return stuck(329)
+		}, "a/t2 began step 2 at 12:05:29, and the last of the 2 before was Ready or stuck at 12:05:00, with a soak of 30s"},
 		"BrokenBeforeProvesNothing": {func(r []channel.Record) []channel.Record {
 			for i := range r[1:9] {
 				r[1+i].Before = v1alpha1.PhaseDegraded

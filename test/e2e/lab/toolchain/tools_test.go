@@ -146,7 +146,7 @@ func TestWantedModules(t *testing.T) {
 }
 
 func TestPurposes(t *testing.T) {
-	cluster, all := For(Cluster, Web), For(Cluster, Web, Unit, Tests, Full, Monitoring, Lint)
+	cluster, all := For(Cluster, Tenants, Web), For(Cluster, Tenants, Web, Unit, Tests, Full, Monitoring, Lint)
 	if !slices.Equal(all, Names()) {
 		t.Errorf("every tool must be for something that For knows: want %q, got %q", Names(), all)
 	}
@@ -155,9 +155,14 @@ func TestPurposes(t *testing.T) {
 			t.Errorf("a demo must build nothing that only tests need, such as %s", n)
 		}
 	}
-	for _, n := range For(Cluster, Tests) {
+	for _, n := range For(Cluster, Tenants, Tests) {
 		if slices.Contains([]string{"argocd", "argocd-ui", "kube-state-metrics", "victoria-metrics", "vmalert"}, n) {
 			t.Errorf("make e2e must build nothing of the web interface or of monitoring, such as %s", n)
+		}
+	}
+	for _, n := range For(Cluster) {
+		if slices.Contains([]string{"vcluster", "kine", "argocd", "kustomize"}, n) {
+			t.Errorf("a fleet of simulated tenants must build nothing that runs in them, such as %s", n)
 		}
 	}
 	for _, n := range cluster {

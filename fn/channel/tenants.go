@@ -36,13 +36,13 @@ type tenants struct {
 	closed, frozen few.Names
 	// silent were admitted and didn't begin.
 	silent few.Names
-	// late are those late ones that could begin, if the offer were complete.
+	// late are the late tenants that could begin if the offer were complete.
 	late few.Names
 
-	// counted are those that have the offer, or for which the steps are; later are late ones that lack
-	// it. lonely says that there are only these: then no step is over before some had the offer.
-	counted, later int
-	lonely         bool
+	// counted are those that have the offer, or for which the steps are; lacking are all late ones
+	// without it. If there are only these, lonely says that no step is over before one had it.
+	counted, lacking int
+	lonely           bool
 	// first are those that rollout.first selects and that hold up all others.
 	first int
 	// mended counts, by customer, those that weren't well when they got the offer.
@@ -103,7 +103,7 @@ func look(u rules, paused bool, s *State, records []Record, now time.Time) *tena
 		}
 	}
 	s.Admitted = kept
-	t.lonely = t.counted == 0 && t.later > 0 && s.patient(now)
+	t.lonely = t.counted == 0 && t.lacking > 0 && s.patient(now)
 	if t.missing.N > 0 && !s.Since.IsZero() && s.patient(now) {
 		t.look(s.Since.Add(windowsWithin))
 	}
@@ -154,7 +154,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 		t.missing.Add(r.name())
 		t.addBroken(u, s, r, broken, now)
 		if late {
-			t.later++
+			t.lacking++
 		}
 		switch {
 		case unseen || underWay:

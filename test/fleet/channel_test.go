@@ -393,9 +393,15 @@ func (o *offered) joins(ctx context.Context, t *testing.T, name, version string)
 		t.Errorf("claim %s has chart argo-cd %s, want %s", name, s.ArgoCD.ChartVersion, version)
 	}
 	o.n++
-	eventually.True(ctx, t, seenWithin, "the channel counts claim "+name, func(ctx context.Context) (bool, string) {
+	o.counts(ctx, t, o.n)
+}
+
+// counts waits until the channel counts so many tenants.
+func (o *offered) counts(ctx context.Context, t *testing.T, tenants int) {
+	t.Helper()
+	eventually.True(ctx, t, seenWithin, fmt.Sprintf("the channel counts %d tenants", tenants), func(ctx context.Context) (bool, string) {
 		s, _, err := o.status(ctx)
-		return s.Tenants.Total == int64(o.n), fmt.Sprintf("%+v %v", s, err)
+		return err == nil && s.Tenants.Total == int64(tenants), fmt.Sprintf("%+v %v", s, err)
 	})
 }
 

@@ -320,15 +320,6 @@ func (g *gates) moves(ctx context.Context, t *testing.T) {
 	})
 }
 
-// counts waits until the channel counts so many tenants.
-func (g *gates) counts(ctx context.Context, t *testing.T, tenants int) {
-	t.Helper()
-	eventually.True(ctx, t, seenWithin, fmt.Sprintf("the channel counts %d tenants", tenants), func(ctx context.Context) (bool, string) {
-		s, _, err := g.status(ctx)
-		return err == nil && s.Tenants.Total == int64(tenants), fmt.Sprintf("%+v %v", s, err)
-	})
-}
-
 // opens has the windows of two tenants open, one in the channel and one without a channel. Both get an edit of the plan then, and not before.
 // Nothing else wakes them: Crossplane calls the function again because that has said when.
 func (g *gates) opens(ctx context.Context, t *testing.T) {

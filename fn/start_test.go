@@ -170,6 +170,11 @@ func TestArgoCDThatDoesNotStart(t *testing.T) {
 	if is := e.readSince(); is != "" || wait() {
 		t.Errorf("no API server is available: provider-helm is to read its password: %q; Helm waits again: %t", is, wait())
 	}
+	e.setWorkload(server, func(w *proxy.Workload) { w.Why = "" })
+	e.reconcile()
+	if c := e.condition("ArgoCDReady"); !strings.HasSuffix(c.GetMessage(), "user admin: Deployment argocd-server is not fully available, replicas wanted: 1") {
+		t.Errorf("the API server that makes the password isn't available, and the condition says %q", c.GetMessage())
+	}
 	e.setReplicas(server, 1)
 	waiting("the first API server is seen")
 	first := e.readSince()

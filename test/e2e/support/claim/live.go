@@ -76,10 +76,15 @@ func (l *Live) State(ctx context.Context) (*State, error) {
 	return stateOf(o)
 }
 
-// Await waits until the state is as wanted, and returns that state.
+// Await waits until the state is as wanted, and returns that state. If that is in vain, the test's log says what keeps the claim from it.
 func (l *Live) Await(ctx context.Context, t testing.TB, within time.Duration, what string, wanted func(*State) bool) *State {
 	t.Helper()
 	var s *State
+	defer func() {
+		if t.Failed() && (s == nil || !wanted(s)) {
+			t.Log(l.trouble(ctx))
+		}
+	}()
 	eventually.True(ctx, t, within, fmt.Sprintf("claim %s: %s", l.Name, what), func(ctx context.Context) (bool, string) {
 		var err error
 		if s, err = l.State(ctx); err != nil {

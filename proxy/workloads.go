@@ -43,6 +43,10 @@ const (
 const (
 	startsWithin  = 15 * time.Second
 	explainWithin = 5 * time.Second
+	// readyWithin is how long a pod on a node has before the proxy looks at its events: while it
+	// starts, there may be warnings that mean nothing. recent is how old such an event may be.
+	readyWithin = 2 * time.Minute
+	recent      = 5 * time.Minute
 )
 
 // explainedItems is how many pods and events it looks at, and explainedBytes how much of
@@ -311,8 +315,12 @@ func (p *Proxy) podsTrouble(ctx context.Context, s *server, namespace string, se
 	slices.SortStableFunc(pods.Items, func(a, b corev1.Pod) int { return b.CreationTimestamp.Compare(a.CreationTimestamp.Time) })
 	for _, pod := range pods.Items {
 		why := podtrouble.Of(pod)
-		if why == "" && pod.DeletionTimestamp == nil && pod.Spec.NodeName == "" {
-			why = p.warning(ctx, s, namespace, pod.Name)
+		switch {
+		case why != "" || pod.DeletionTimestamp != nil:
+		case pod.Spec.NodeName == "":
+			why = p.warning(ctx, s, namespace, pod.Name, time.Time{})
+		case time.Since(pod.CreationTimestamp.Time) > readyWithin && !isReady(pod):
+			why = p.warning(ctx, s, namespace, pod.Name, time.Now().Add(-recent))
 		}
 		if why != "" {
 			return podtrouble.Short("pod " + pod.Name + ": " + why)
@@ -321,15 +329,26 @@ func (p *Proxy) podsTrouble(ctx context.Context, s *server, namespace string, se
 	return ""
 }
 
-// warning returns the newest event of type Warning of a pod: what keeps vcluster from
-// bringing it to the host, such as the quota there.
-func (p *Proxy) warning(ctx context.Context, s *server, namespace, pod string) string {
+func isReady(pod corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// warning returns the newest event of type Warning of a pod, "" for none since then: what keeps
+// vcluster from bringing it to the host, such as the quota there, or the kubelet from running it,
+// such as a volume that can't be mounted or a probe that fails.
+func (p *Proxy) warning(ctx context.Context, s *server, namespace, pod string, since time.Time) string {
 	events := corev1.EventList{}
 	if !p.list(ctx, s, namespace+"/events", url.Values{"fieldSelector": {"type=Warning,involvedObject.kind=Pod,involvedObject.name=" + pod}}, &events) || len(events.Items) == 0 {
 		return ""
 	}
 	at := func(e corev1.Event) time.Time { return cmp.Or(e.LastTimestamp.Time, e.EventTime.Time) }
-	return podtrouble.Short(slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return at(a).Compare(at(b)) }).Message)
+	newest := slices.MaxFunc(events.Items, func(a, b corev1.Event) int { return at(a).Compare(at(b)) })
+	if at(newest).Before(since) {
+		return ""
+	}
+	return podtrouble.Short(newest.Message)
 }
 
 // list asks the virtual API server for a list of the core group, within the proxy's

@@ -148,6 +148,12 @@ func TestUnavailable(t *testing.T) {
 	}
 	noRoom := corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: "1 Insufficient cpu."}}}
 	noImage := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "server", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ErrImagePull", Message: "not found"}}}}}
+	onNode := func(created metav1.Time, ready corev1.ConditionStatus) []corev1.Pod {
+		p := pod("a", created, corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready}}})
+		p.Spec.NodeName = "node"
+		return []corev1.Pod{p}
+	}
+	noMount := []corev1.Event{{LastTimestamp: young, Message: "MountVolume.SetUp failed"}, {LastTimestamp: old, Message: "old"}}
 	cases := map[string]struct {
 		created   metav1.Time
 		available int32
@@ -166,6 +172,10 @@ func TestUnavailable(t *testing.T) {
 		"NotOnTheHost": {created: old, pods: []corev1.Pod{pod("a", old, corev1.PodStatus{})},
 			events: []corev1.Event{{LastTimestamp: young, Message: "Error syncing to host cluster: exceeded quota"}, {LastTimestamp: old, Message: "old"}},
 			want:   "pod a: Error syncing to host cluster: exceeded quota", asks: 3},
+		"NotMounted":    {created: old, pods: onNode(old, corev1.ConditionFalse), events: noMount, want: "pod a: MountVolume.SetUp failed", asks: 3},
+		"NotMountedYet": {created: old, pods: onNode(young, corev1.ConditionFalse), events: noMount, asks: 2},
+		"OldWarning":    {created: old, pods: onNode(old, corev1.ConditionFalse), events: noMount[1:], asks: 3},
+		"PodIsReady":    {created: old, pods: onNode(old, corev1.ConditionTrue), events: noMount, asks: 2},
 		"FormerRuns":    {created: old, available: 1, former: 1, pods: []corev1.Pod{pod("a", old, corev1.PodStatus{}), pod("b", young, noImage)}, want: "pod b: container server: ErrImagePull: not found", asks: 2},
 		"FormerRunsYet": {created: old, available: 1, former: 1, asks: 2},
 		"LongName": {created: old, pods: []corev1.Pod{pod("x),\nteam-b/prod (Degraded: "+strings.Repeat("a", 1000), old, noRoom)},

@@ -68,8 +68,9 @@ const (
 	// installed chart is tried three times: see ReasonUpgradeFailed.
 	ReasonInstallFailed = "InstallFailed"
 	// ReasonPodsCannotStart: pods of an installation don't start because room on the host,
-	// an image, a volume or quota is missing (False). The message quotes the scheduler or
-	// the kubelet. The installation goes on by itself once that is there.
+	// an image, a volume or quota is missing, or aren't ready two minutes after they were
+	// created (False). The message quotes the scheduler or the kubelet. The installation goes on
+	// by itself once that is there.
 	ReasonPodsCannotStart = "PodsCannotStart"
 	// ReasonWaitingForNamespace: the namespace on the host, or its accounts or bounds, don't
 	// exist yet (False, only VirtualClusterReady).

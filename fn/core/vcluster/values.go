@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -48,6 +49,10 @@ func Protected(p *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (
 	if err != nil {
 		return nil, err
 	}
+	elected, err := leaderElection(p.Store, platforms)
+	if err != nil {
+		return nil, err
+	}
 	control := values.Values{
 		"distro": values.Values{"k8s": values.Values{
 			"enabled": true,
@@ -68,7 +73,7 @@ func Protected(p *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (
 	if in.Images.Registry != "" {
 		control["advanced"] = values.Values{"defaultImageRegistry": in.Images.Registry}
 	}
-	return values.Merge(Isolation(p), requested, values.Values{"controlPlane": storeValues(p.Store, p.ControlPlanes)}, values.Values{
+	return values.Merge(Isolation(p), requested, elected, values.Values{"controlPlane": storeValues(p.Store, p.ControlPlanes)}, values.Values{
 		"controlPlane":     control,
 		"exportKubeConfig": values.Values{"server": p.Names.APIServer()},
 	}), nil
@@ -141,7 +146,27 @@ var requestsPolicy string
 var (
 	pathOfManifests = []string{"experimental", "deploy", "vcluster", "manifests"}
 	pathOfArguments = []string{"controlPlane", "distro", "k8s", "apiServer", "extraArgs"}
+
+	pathOfManagerArguments = []string{"controlPlane", "distro", "k8s", "controllerManager", "extraArgs"}
 )
+
+// leaderElection returns the values that have the controller manager do without leader election,
+// before the platform's arguments. It ends when it can't renew its lease for ten seconds, and the
+// control plane ends with it: on a node that has no CPU left, control planes that start take it
+// from others, which end in turn. A StatefulSet of one replica has never two of them. A virtual
+// cluster with etcd is a Deployment, which may have.
+func leaderElection(store tenant.Store, platforms *values.Stack) (values.Values, error) {
+	out := values.Values{}
+	if store.Kind == plan.StoreEtcd {
+		return out, nil
+	}
+	before, err := listOf(platforms.Last(pathOfManagerArguments...), "[--v=2]")
+	if err != nil {
+		return nil, err
+	}
+	values.Insert(out, slices.Concat([]any{"--leader-elect=false"}, before), pathOfManagerArguments...)
+	return out, nil
+}
 
 // podRequests are the values that keep Argo CD from that panic, after what the
 // platform's values have in the same place.

@@ -7,6 +7,8 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
@@ -42,6 +44,37 @@ func TestRequestsOfContainers(t *testing.T) {
 				if err := yaml.Unmarshal([]byte(manifest), &o); err != nil || o.APIVersion != want.policies {
 					t.Errorf("a %s of %s, want %s: %v", o.Kind, o.APIVersion, want.policies, err)
 				}
+			}
+		})
+	}
+}
+
+// TestLeaderElection: where there may be two controller managers, one is elected.
+func TestLeaderElection(t *testing.T) {
+	own := values.Values{}
+	values.Insert(own, []any{"--v=2"}, pathOfManagerArguments...)
+	wrong := values.Values{}
+	values.Insert(wrong, "--v=2", pathOfManagerArguments...)
+	for name, tc := range map[string]struct {
+		store string
+		own   []values.Values
+		want  []any
+		fails bool
+	}{
+		"One":           {store: plan.StoreSQLite, want: []any{"--leader-elect=false"}},
+		"PlatformsLast": {store: plan.StoreSQLite, own: []values.Values{own}, want: []any{"--leader-elect=false", "--v=2"}},
+		"NotAList":      {store: plan.StoreSQLite, own: []values.Values{wrong}, fails: true},
+		"Several":       {store: plan.StoreEtcd},
+	} {
+		t.Run(name, func(t *testing.T) {
+			stack := &values.Stack{}
+			for _, v := range tc.own {
+				stack = platforms(t, v)
+			}
+			set, err := leaderElection(tenant.Store{Kind: tc.store}, stack)
+			got, _ := values.Lookup(set, pathOfManagerArguments...)
+			if list, _ := got.([]any); !reflect.DeepEqual(list, tc.want) || (err != nil) != tc.fails {
+				t.Errorf("want %v, got %v, %v", tc.want, got, err)
 			}
 		})
 	}

@@ -73,7 +73,8 @@ func refused(ctx context.Context, t *testing.T, bad badClaim) {
 		}
 		return false
 	})
-	eventually.True(ctx, t, time.Minute, "the claim has an event that names "+bad.field, func(ctx context.Context) (bool, string) {
+	// Crossplane sends the event again with its next try, a minute later at most.
+	eventually.True(ctx, t, 2*time.Minute, "the claim has an event that names "+bad.field, func(ctx context.Context) (bool, string) {
 		return warned(ctx, l, bad.field)
 	})
 	t.Logf("the claim says: %s", s)

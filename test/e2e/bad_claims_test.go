@@ -11,7 +11,6 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
@@ -89,15 +88,11 @@ func generations(ctx context.Context, t *testing.T, lives ...*claim.Live) map[st
 	t.Helper()
 	out := map[string]string{}
 	for _, l := range lives {
-		xr, err := l.XR(ctx)
+		all, err := l.All(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		composed, err := l.Composed(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range append([]*unstructured.Unstructured{xr}, composed...) {
+		for _, o := range all {
 			out[o.GetKind()+" "+o.GetName()] = fmt.Sprintf("%s, generation %d", o.GetUID(), o.GetGeneration())
 		}
 	}

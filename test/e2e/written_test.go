@@ -51,12 +51,11 @@ func writtenFor(ctx context.Context, t *testing.T, l *claim.Live) map[string]str
 func allWrittenFor(ctx context.Context, t *testing.T, l *claim.Live) map[string]string {
 	t.Helper()
 	state, errClaim := l.State(ctx)
-	xr, errXR := l.XR(ctx)
-	all, errComposed := l.Composed(ctx)
-	if err := errors.Join(errClaim, errXR, errComposed); err != nil {
+	all, errAll := l.All(ctx)
+	if err := errors.Join(errClaim, errAll); err != nil {
 		t.Fatal(err)
 	}
-	all = append(all, state.Object, xr)
+	all = append(all, state.Object)
 	for _, o := range slices.Clone(all) {
 		ref, _, _ := unstructured.NestedStringMap(o.Object, "spec", "writeConnectionSecretToRef")
 		if ref["name"] == "" {

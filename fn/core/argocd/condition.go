@@ -26,7 +26,7 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case !tenant.WasReady(t.Observed) && why != "":
 		return is.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart, why)
 	case release.Deployed() && !hasPassword(t):
-		// The API server makes it, for which it needs other workloads.
+		// Argo CD's API server makes the password once it runs.
 		return is.No(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", cmp.Or(condition.Problem(release), strings.Join(broken, "; ")))
 	case release.Deployed() && strings.HasPrefix(condition.Problem(release), "observe failed"):
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(release))

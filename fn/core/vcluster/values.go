@@ -144,29 +144,10 @@ var requestsPolicy string
 
 // Values of the vcluster chart that the platform may set, too.
 var (
-	pathOfManifests = []string{"experimental", "deploy", "vcluster", "manifests"}
-	pathOfArguments = []string{"controlPlane", "distro", "k8s", "apiServer", "extraArgs"}
-
+	pathOfManifests        = []string{"experimental", "deploy", "vcluster", "manifests"}
+	pathOfArguments        = []string{"controlPlane", "distro", "k8s", "apiServer", "extraArgs"}
 	pathOfManagerArguments = []string{"controlPlane", "distro", "k8s", "controllerManager", "extraArgs"}
 )
-
-// leaderElection returns the values that have the controller manager do without leader election,
-// before the platform's arguments. It ends when it can't renew its lease for ten seconds, and the
-// control plane ends with it: on a node that has no CPU left, control planes that start take it
-// from others, which end in turn. A StatefulSet of one replica has never two of them. A virtual
-// cluster with etcd is a Deployment, which may have.
-func leaderElection(store tenant.Store, platforms *values.Stack) (values.Values, error) {
-	out := values.Values{}
-	if store.Kind == plan.StoreEtcd {
-		return out, nil
-	}
-	before, err := listOf(platforms.Last(pathOfManagerArguments...), "[--v=2]")
-	if err != nil {
-		return nil, err
-	}
-	values.Insert(out, slices.Concat([]any{"--leader-elect=false"}, before), pathOfManagerArguments...)
-	return out, nil
-}
 
 // podRequests are the values that keep Argo CD from that panic, after what the
 // platform's values have in the same place.
@@ -204,4 +185,23 @@ func listOf(set values.Setting, example string) ([]any, error) {
 		return nil, fmt.Errorf("%s: is not a list: write one such as %s", set.Field, example)
 	}
 	return list, nil
+}
+
+// leaderElection returns the values that start the controller manager without leader election.
+// With it, a controller manager that can't renew its lease for ten seconds ends, and its control
+// plane with it. On a node without free CPU, control planes that start again slow down the others,
+// so that these lose their leases, too. Only where etcd is the store can a virtual cluster have
+// two controller managers at a time, because its control plane is a Deployment. The platform's
+// arguments come last, so that it can switch leader election on.
+func leaderElection(store tenant.Store, platforms *values.Stack) (values.Values, error) {
+	out := values.Values{}
+	if store.Kind == plan.StoreEtcd {
+		return out, nil
+	}
+	own, err := listOf(platforms.Last(pathOfManagerArguments...), "[--v=2]")
+	if err != nil {
+		return nil, err
+	}
+	values.Insert(out, slices.Concat([]any{"--leader-elect=false"}, own), pathOfManagerArguments...)
+	return out, nil
 }

@@ -67,11 +67,7 @@ func TestLeaderElection(t *testing.T) {
 		"Several":       {store: plan.StoreEtcd},
 	} {
 		t.Run(name, func(t *testing.T) {
-			stack := &values.Stack{}
-			for _, v := range tc.own {
-				stack = platforms(t, v)
-			}
-			set, err := leaderElection(tenant.Store{Kind: tc.store}, stack)
+			set, err := leaderElection(tenant.Store{Kind: tc.store}, platforms(t, tc.own...))
 			got, _ := values.Lookup(set, pathOfManagerArguments...)
 			if list, _ := got.([]any); !reflect.DeepEqual(list, tc.want) || (err != nil) != tc.fails {
 				t.Errorf("want %v, got %v, %v", tc.want, got, err)

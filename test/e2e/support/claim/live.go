@@ -76,7 +76,7 @@ func (l *Live) State(ctx context.Context) (*State, error) {
 	return stateOf(o)
 }
 
-// Await waits until the state is as wanted, and returns that state. If that is in vain, the test's log says what keeps the claim from it.
+// Await waits until the state is as wanted, and returns that state. If it isn't in time, the test's log says what keeps the claim from it.
 func (l *Live) Await(ctx context.Context, t testing.TB, within time.Duration, what string, wanted func(*State) bool) *State {
 	t.Helper()
 	var s *State
@@ -203,6 +203,16 @@ func (l *Live) Composed(ctx context.Context) ([]*unstructured.Unstructured, erro
 		out = append(out, o)
 	}
 	return out, nil
+}
+
+// All reads the claim's composite resource and every composed resource.
+func (l *Live) All(ctx context.Context) ([]*unstructured.Unstructured, error) {
+	xr, err := l.XR(ctx)
+	if err != nil {
+		return nil, err
+	}
+	composed, err := l.Composed(ctx)
+	return append([]*unstructured.Unstructured{xr}, composed...), err
 }
 
 // ConnectionSecret reads the Secret that the claim's spec.writeConnectionSecretToRef names.

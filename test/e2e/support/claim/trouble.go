@@ -8,19 +8,21 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// watched is how long trouble looks for what is written again and again.
+// watched is how long trouble waits to see what is being written.
 const watched = 10 * time.Second
 
-// trouble says how the composite resource and the composed resources are that aren't ready, and which are being written.
+// trouble returns the conditions of those of the composite resource and the composed resources that aren't ready, and says which are
+// being written.
 func (l *Live) trouble(ctx context.Context) string {
-	before, err := l.all(ctx)
+	before, err := l.All(ctx)
 	if err != nil {
 		return err.Error()
 	}
 	time.Sleep(watched)
-	after, err := l.all(ctx)
+	after, err := l.All(ctx)
 	if err != nil {
 		return err.Error()
 	}
@@ -43,24 +45,19 @@ func (l *Live) trouble(ctx context.Context) string {
 	return strings.Join(out, "\n  ")
 }
 
-// all reads the composite resource and every composed resource.
-func (l *Live) all(ctx context.Context) ([]*unstructured.Unstructured, error) {
-	xr, err := l.XR(ctx)
-	if err != nil {
-		return nil, err
-	}
-	composed, err := l.Composed(ctx)
-	return append([]*unstructured.Unstructured{xr}, composed...), err
-}
-
 // conditionsOf returns the conditions of an object, one on a line, and whether all of them are True.
 func conditionsOf(o *unstructured.Unstructured) (text string, ready bool) {
-	list, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	status, _, _ := unstructured.NestedMap(o.Object, "status")
+	is := struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(status, &is); err != nil {
+		return "\n    " + err.Error(), false
+	}
 	ready = true
-	for _, item := range list {
-		c, _ := item.(map[string]any)
-		ready = ready && c["status"] == string(metav1.ConditionTrue)
-		text += fmt.Sprintf("\n    %v=%v %v since %v, generation %v: %v", c["type"], c["status"], c["reason"], c["lastTransitionTime"], c["observedGeneration"], c["message"])
+	for _, c := range is.Conditions {
+		ready = ready && c.Status == metav1.ConditionTrue
+		text += fmt.Sprintf("\n    %s=%s %s since %s, generation %d: %s", c.Type, c.Status, c.Reason, c.LastTransitionTime.UTC().Format(time.TimeOnly), c.ObservedGeneration, c.Message)
 	}
 	return text, ready
 }

@@ -14,6 +14,13 @@ func build(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpose,
 	if err := debian.Install(ctx, say, debian.Missing(needed)...); err != nil {
 		return err
 	}
+	// Serve, which has no network, reads the charts in the sources of these tools, also on a cluster that runs
+	// without the tools.
+	for _, tool := range []string{"vcluster", toolchain.Crossplane, "argocd"} {
+		if _, err := c.ModuleDir(ctx, tool); err != nil {
+			return err
+		}
+	}
 	all, err := recipes(ctx, c, purposes)
 	if err != nil {
 		return fmt.Errorf("cannot list the images to build: %w", err)

@@ -27,7 +27,7 @@ var keep = os.Getenv("E2E_KEEP") != ""
 // run of that seed.
 func TestChaos(t *testing.T) {
 	createNamespace(t.Context(), t)
-	all, good, tally := seedsOf(t), 0, tally{}
+	all, good, tally := seedsOf(t), 0, &tally{parts: map[schedule.Part]disturbances{}}
 	for i, seed := range all {
 		fmt.Printf("\nRun %d of %d: SEED=%d\n", i+1, len(all), seed)
 		clean := false
@@ -44,39 +44,48 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// A tally counts, by part, the steps that disturb it: the steps of the schedules, and those of them that found the part.
-type tally map[schedule.Part]struct{ steps, disturbed int }
+// A tally counts what has happened in all runs.
+type tally struct {
+	parts map[schedule.Part]disturbances
+	// withoutClaim counts the composite resources that Crossplane has left behind.
+	withoutClaim int
+}
 
-func (c tally) add(r *chaosRun) {
+// disturbances counts the steps that disturb a part: those of the schedules, and those of them that found the part.
+type disturbances struct{ steps, disturbed int }
+
+func (c *tally) add(r *chaosRun) {
 	for _, s := range r.Steps {
 		if s.Disturbs() {
-			of := c[s.Part]
+			of := c.parts[s.Part]
 			of.steps++
-			c[s.Part] = of
+			c.parts[s.Part] = of
 		}
 	}
 	for part, n := range r.disturbed {
-		of := c[part]
+		of := c.parts[part]
 		of.disturbed += n
-		c[part] = of
+		c.parts[part] = of
 	}
+	c.withoutClaim += r.withoutClaim
 }
 
 // missed returns the parts that no step has disturbed. A few steps may miss a part because other steps have killed it.
-func (c tally) missed() (out []schedule.Part) {
+func (c *tally) missed() (out []schedule.Part) {
 	for _, part := range schedule.Parts {
-		if c[part].disturbed == 0 && c[part].steps >= 5 {
+		if c.parts[part].disturbed == 0 && c.parts[part].steps >= 5 {
 			out = append(out, part)
 		}
 	}
 	return out
 }
 
-func (c tally) String() string {
+func (c *tally) String() string {
 	b := &strings.Builder{}
 	for _, part := range schedule.Parts {
-		fmt.Fprintf(b, "%s: disturbed by %d of %d steps\n", part, c[part].disturbed, c[part].steps)
+		fmt.Fprintf(b, "%s: disturbed by %d of %d steps\n", part, c.parts[part].disturbed, c.parts[part].steps)
 	}
+	fmt.Fprintf(b, "composite resources that Crossplane has left behind without a claim: %d\n", c.withoutClaim)
 	return b.String()
 }
 
@@ -98,7 +107,7 @@ func seedsOf(t *testing.T) []uint64 {
 }
 
 // play does the run of a seed, and adds its steps to the tally. It reports whether nothing is left of the run.
-func play(ctx context.Context, t *testing.T, seed uint64, tally tally) (clean bool) {
+func play(ctx context.Context, t *testing.T, seed uint64, tally *tally) (clean bool) {
 	s := schedule.New(seed, tenants.options())
 	fmt.Print(s)
 	before, err := inventory.Take(ctx, host)
@@ -116,11 +125,11 @@ func play(ctx context.Context, t *testing.T, seed uint64, tally tally) (clean bo
 	observer := sync.WaitGroup{}
 	observer.Go(func() { r.observe(observing) })
 	r.take(ctx)
-	tally.add(r)
 	// A tenant whose admission ended because the offer was edited is admitted to the next offer only after Settle.
 	r.await(ctx, tenants.readyWithin()+channel.Settle, "All tenants are as wanted", r.untrue)
 	stop()
 	observer.Wait()
+	tally.add(r)
 	if err := r.lost(); err != nil {
 		t.Errorf("SEED=%d: lost:\n  %v", seed, err)
 	}

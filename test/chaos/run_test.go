@@ -13,6 +13,10 @@ import (
 	"testing"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
@@ -36,6 +40,8 @@ type chaosRun struct {
 	troubles *check.Troubles
 	// disturbed counts the steps that have disturbed a part.
 	disturbed map[schedule.Part]int
+	// withoutClaim counts the composite resources that Crossplane has left behind.
+	withoutClaim int
 }
 
 func newRun(t *testing.T, s schedule.Schedule) *chaosRun {
@@ -184,6 +190,9 @@ func (r *chaosRun) await(ctx context.Context, within time.Duration, what string,
 
 // untrue returns what isn't as wanted, for all tenants and the channel.
 func (r *chaosRun) untrue(ctx context.Context) (out []string) {
+	if err := r.deleteWithoutClaim(ctx); err != nil {
+		return []string{err.Error()}
+	}
 	c, err := readChannel(ctx)
 	if err == nil {
 		err = r.resume(ctx, c)
@@ -239,6 +248,39 @@ func (r *chaosRun) untrueOf(ctx context.Context, name string, w check.Wanted) (i
 		return id, problems, err
 	}
 	return id, append(problems, t.Problems(w)...), nil
+}
+
+// deleteWithoutClaim deletes the composite resources that no claim refers to, as an operator does on the alert VirtualArgoCDWithoutClaim.
+// Crossplane leaves one behind when it removes the finalizer of a deleted claim before its cache has the composite resource, because the API
+// server was paused or killed. Crossplane sets the claim's reference before it creates the composite resource.
+func (r *chaosRun) deleteWithoutClaim(ctx context.Context) error {
+	if err := r.look(ctx); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	last := r.last
+	r.mu.Unlock()
+	for _, o := range last {
+		if !o.IsTenant() || o.Leaves {
+			continue
+		}
+		is, err := host.Dynamic.Resource(claimKind).Namespace(namespace).Get(ctx, o.Claim, metav1.GetOptions{})
+		if kerrors.IsNotFound(err) {
+			is, err = &unstructured.Unstructured{}, nil
+		}
+		if err != nil {
+			return err
+		}
+		if ref, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name"); ref == o.Tenant {
+			continue
+		}
+		r.say("Crossplane has left %s behind without a claim: delete it", o.Tenant)
+		r.withoutClaim++
+		if err := host.Dynamic.Resource(check.Composites).Delete(ctx, o.Tenant, metav1.DeleteOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // left returns what is left of deleted tenants.

@@ -99,6 +99,9 @@ func (k *Kept) Lost() []string {
 	return out
 }
 
+// Composites are the composite resources of tenants.
+var Composites = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: composite}
+
 // composite is the kind of tenants.
 const composite = "xvirtualargocds"
 
@@ -136,7 +139,7 @@ var kinds = []schema.GroupVersionResource{
 	{Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"},
 	{Group: "kubernetes.crossplane.io", Version: "v1alpha1", Resource: "providerconfigs"},
 	{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"},
-	{Group: "virtualargocd.io", Version: "v1alpha1", Resource: composite},
+	Composites,
 }
 
 // Objects returns what belongs to the tenants of all claims in a namespace, and the tenants themselves.

@@ -50,7 +50,7 @@ func (*simulated) options() schedule.Options {
 	}
 }
 
-func (*simulated) seeds() []uint64 { return []uint64{79861, 35703, 767366} }
+func (*simulated) seeds() []uint64 { return []uint64{79861, 35703, 767366, 635485} }
 
 func (*simulated) readyWithin() time.Duration { return 5 * time.Minute }
 func (*simulated) goneWithin() time.Duration  { return 3 * time.Minute }

@@ -40,6 +40,8 @@ type chaosRun struct {
 	troubles *check.Troubles
 	// disturbed counts the steps that have disturbed a part.
 	disturbed map[schedule.Part]int
+	// removed has when claims were deleted, or tried to be.
+	removed map[string][]time.Time
 	// withoutClaim counts the composite resources that Crossplane has left behind.
 	withoutClaim int
 }
@@ -48,7 +50,7 @@ func newRun(t *testing.T, s schedule.Schedule) *chaosRun {
 	t.Helper()
 	return &chaosRun{
 		Schedule: s, t: t, began: time.Now(), kept: check.NewKept(), ids: map[string]bool{}, stopped: map[string]string{},
-		troubles: check.NewTroubles(), disturbed: map[schedule.Part]int{},
+		troubles: check.NewTroubles(), disturbed: map[schedule.Part]int{}, removed: map[string][]time.Time{},
 	}
 }
 
@@ -250,9 +252,14 @@ func (r *chaosRun) untrueOf(ctx context.Context, name string, w check.Wanted) (i
 	return id, append(problems, t.Problems(w)...), nil
 }
 
+// leftWithin is how long before or after the creation of a composite resource its claim was deleted, at most, if Crossplane leaves the
+// composite resource behind.
+const leftWithin = 30 * time.Second
+
 // deleteWithoutClaim deletes the composite resources that no claim refers to, as an operator does on the alert VirtualArgoCDWithoutClaim.
 // Crossplane leaves one behind when it removes the finalizer of a deleted claim before its cache has the composite resource, because the API
-// server was paused or killed. Crossplane sets the claim's reference before it creates the composite resource.
+// server was paused or killed. Crossplane sets the claim's reference before it creates the composite resource. One whose claim was deleted at another
+// time is an error.
 func (r *chaosRun) deleteWithoutClaim(ctx context.Context) error {
 	if err := r.look(ctx); err != nil {
 		return err
@@ -274,6 +281,16 @@ func (r *chaosRun) deleteWithoutClaim(ctx context.Context) error {
 		if ref, _, _ := unstructured.NestedString(is.Object, "spec", "resourceRef", "name"); ref == o.Tenant {
 			continue
 		}
+		xr, err := host.Dynamic.Resource(check.Composites).Get(ctx, o.Tenant, metav1.GetOptions{})
+		if kerrors.IsNotFound(err) || err == nil && xr.GetDeletionTimestamp() != nil {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if created := xr.GetCreationTimestamp().Time; !r.removedAround(o.Claim, created) {
+			return fmt.Errorf("%s, created at %s, has no claim, but no claim was deleted within %s of that", o.Tenant, created, leftWithin)
+		}
 		r.say("Crossplane has left %s behind without a claim: delete it", o.Tenant)
 		r.withoutClaim++
 		if err := host.Dynamic.Resource(check.Composites).Delete(ctx, o.Tenant, metav1.DeleteOptions{}); err != nil {
@@ -281,6 +298,12 @@ func (r *chaosRun) deleteWithoutClaim(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+func (r *chaosRun) removedAround(claim string, created time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.removed[claim], func(at time.Time) bool { return at.Sub(created).Abs() < leftWithin })
 }
 
 // left returns what is left of deleted tenants.

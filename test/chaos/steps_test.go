@@ -87,6 +87,9 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 	case schedule.Mend:
 		return r.start(ctx, name)
 	case schedule.Delete:
+		r.mu.Lock()
+		r.removed[name] = append(r.removed[name], time.Now())
+		r.mu.Unlock()
 		return remove(ctx, name)
 	case schedule.EditPlan:
 		return applyPlan(ctx, s.Plan, s.Value)

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -21,9 +23,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
@@ -39,8 +44,9 @@ const (
 )
 
 // TestBenchmarkProviders measures what providers and proxies use with TENANTS tenants. Six tenants are real. The others are copies: of each
-// real tenant's Releases, Objects and Secrets there are so many that the providers have as much to look at and to cache as with TENANTS
-// tenants. Copies are only observed, in the virtual clusters of the real tenants. It asserts nothing.
+// real tenant's Releases, Objects, ProviderConfigs and Secrets there are so many that the providers have as much to look at, to watch and to
+// cache as with TENANTS tenants. Copies are only observed, in the virtual clusters of the real tenants. To providers and proxies, each copy has
+// a virtual API server of its own: see spelled. It asserts nothing.
 func TestBenchmarkProviders(t *testing.T) {
 	n, err := strconv.Atoi(os.Getenv("TENANTS"))
 	if err != nil || n <= realTenants {
@@ -71,7 +77,9 @@ type providersBench struct{ lives []*claim.Live }
 // real creates one tenant after the other, and shows what each has added.
 func (b *providersBench) real(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	for i := range realTenants {
-		l := claim.Create(ctx, t, host, newClaim(fmt.Sprintf("provider-bench%d", i)))
+		// The first Application needn't be synced: it is watched all the same.
+		c := newClaim(fmt.Sprintf("provider-bench%d", i)).Set(map[string]any{"repoURL": "https://git.example.org/none.git", "path": "none"}, "spec", "bootstrap")
+		l := claim.Create(ctx, t, host, c)
 		b.lives = append(b.lives, l)
 		l.AwaitReady(ctx, t, readyWithin)
 		b.show(ctx, t, fmt.Sprintf("%d tenants", i+1))
@@ -158,7 +166,7 @@ func (b *providersBench) copyAll(ctx context.Context, t *testing.T, n int) {
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(4)
 	for i := range n {
-		group.Go(func() error { return originals[i%len(originals)].copy(gctx, fmt.Sprintf("copy%04d-", i)) })
+		group.Go(func() error { return originals[i%len(originals)].copy(gctx, i+1) })
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
@@ -182,16 +190,26 @@ func (b *providersBench) copyAll(ctx context.Context, t *testing.T, n int) {
 	})
 }
 
-var copiedKinds = map[string]schema.GroupVersionResource{
-	"Release": {Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"},
-	"Object":  {Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"},
-}
+var (
+	copiedKinds = map[string]schema.GroupVersionResource{
+		"Release": {Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"},
+		"Object":  {Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"},
+	}
+	// copiedConfigs are ProviderConfigs, by their group.
+	copiedConfigs = map[string]schema.GroupVersionResource{
+		"helm.crossplane.io":       {Group: "helm.crossplane.io", Version: "v1beta1", Resource: "providerconfigs"},
+		"kubernetes.crossplane.io": {Group: "kubernetes.crossplane.io", Version: "v1alpha1", Resource: "providerconfigs"},
+	}
+)
 
 // An original is what providers observe and cache of a tenant.
 type original struct {
-	name     string
-	composed []*unstructured.Unstructured
-	secrets  []corev1.Secret
+	name string
+	// configs are the ProviderConfigs of the virtual cluster, and kubeconfig is the Secret that they name.
+	configs    []*unstructured.Unstructured
+	kubeconfig corev1.Secret
+	composed   []*unstructured.Unstructured
+	secrets    []corev1.Secret
 }
 
 func originalOf(ctx context.Context, t *testing.T, l *claim.Live) original {
@@ -202,9 +220,17 @@ func originalOf(ctx context.Context, t *testing.T, l *claim.Live) original {
 	}
 	out := original{name: l.Name}
 	for _, o := range all {
-		if _, found := copiedKinds[o.GetKind()]; found {
+		_, found := copiedKinds[o.GetKind()]
+		key, _, _ := unstructured.NestedString(o.Object, "spec", "credentials", "secretRef", "key")
+		switch {
+		case found:
 			out.composed = append(out.composed, o)
+		case o.GetKind() == "ProviderConfig" && key == given.ProxiedKey:
+			out.configs = append(out.configs, o)
 		}
+	}
+	if len(out.configs) != len(copiedConfigs) {
+		t.Fatalf("want a ProviderConfig of each provider for the virtual cluster, got %v", out.configs)
 	}
 	s, err := l.State(ctx)
 	if err != nil {
@@ -217,6 +243,10 @@ func originalOf(ctx context.Context, t *testing.T, l *claim.Live) original {
 			t.Fatal(err)
 		}
 		for _, secret := range list.Items {
+			if len(secret.Data[given.ProxiedKey]) > 0 {
+				out.kubeconfig = secret
+				continue
+			}
 			// Copies publish their own.
 			if secret.Type != resource.SecretTypeConnection && (namespace != crossplane || strings.HasPrefix(secret.Name, xr)) {
 				out.secrets = append(out.secrets, secret)
@@ -226,10 +256,17 @@ func originalOf(ctx context.Context, t *testing.T, l *claim.Live) original {
 	return out
 }
 
-// copy creates a copy of each object, whose name begins with prefix.
-func (o *original) copy(ctx context.Context, prefix string) error {
+// copy creates a copy of each object, the one with that number.
+func (o *original) copy(ctx context.Context, number int) error {
+	prefix := fmt.Sprintf("copy%04d-", number)
+	if err := o.copyConfigs(ctx, prefix, number); err != nil {
+		return err
+	}
 	for _, composed := range o.composed {
 		made := copyOf(composed, o.name, prefix)
+		if of, _, _ := unstructured.NestedString(made.Object, "spec", "providerConfigRef", "name"); o.isConfig(of) {
+			setIn(made, prefix+of, "spec", "providerConfigRef", "name")
+		}
 		_, err := host.Dynamic.Resource(copiedKinds[composed.GetKind()]).Create(ctx, made, metav1.CreateOptions{})
 		if err != nil && !kerrors.IsAlreadyExists(err) {
 			return err
@@ -261,17 +298,90 @@ func copyOf(o *unstructured.Unstructured, of, prefix string) *unstructured.Unstr
 	out.SetLabels(map[string]string{copiedFrom: of})
 	out.SetAnnotations(o.GetAnnotations())
 	unstructured.RemoveNestedField(out.Object, "spec", "references")
-	set := func(value any, path ...string) {
-		if err := unstructured.SetNestedField(out.Object, value, path...); err != nil {
-			panic(err)
-		}
-	}
-	set([]any{"Observe"}, "spec", "managementPolicies")
+	setIn(out, []any{"Observe"}, "spec", "managementPolicies")
 	if _, found, _ := unstructured.NestedMap(out.Object, "spec", "writeConnectionSecretToRef"); found {
 		// The providers may write nowhere else.
-		set(map[string]any{"namespace": crossplane, "name": out.GetName()}, "spec", "writeConnectionSecretToRef")
+		setIn(out, map[string]any{"namespace": crossplane, "name": out.GetName()}, "spec", "writeConnectionSecretToRef")
 	}
 	return out
+}
+
+func setIn(o *unstructured.Unstructured, value any, path ...string) {
+	if err := unstructured.SetNestedField(o.Object, value, path...); err != nil {
+		panic(err)
+	}
+}
+
+func (o *original) isConfig(name string) bool {
+	return slices.ContainsFunc(o.configs, func(c *unstructured.Unstructured) bool { return c.GetName() == name })
+}
+
+// copyConfigs creates copies of the ProviderConfigs and of their Secret, for a virtual API server of their own.
+func (o *original) copyConfigs(ctx context.Context, prefix string, number int) error {
+	kubeconfig, err := respell(o.kubeconfig.Data[given.ProxiedKey], number)
+	if err != nil {
+		return err
+	}
+	labels := map[string]string{copiedFrom: o.name}
+	// The providers read Secrets of ProviderConfigs in this namespace only.
+	secret := &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: prefix + o.kubeconfig.Name, Labels: labels},
+		Data:       map[string][]byte{given.KubeconfigKey: o.kubeconfig.Data[given.KubeconfigKey], given.ProxiedKey: kubeconfig},
+	}
+	if _, err := host.Typed.CoreV1().Secrets(crossplane).Create(ctx, secret, metav1.CreateOptions{}); err != nil {
+		return err
+	}
+	for _, config := range o.configs {
+		made := &unstructured.Unstructured{Object: map[string]any{"spec": config.DeepCopy().Object["spec"]}}
+		made.SetGroupVersionKind(config.GroupVersionKind())
+		made.SetName(prefix + config.GetName())
+		made.SetLabels(labels)
+		setIn(made, secret.Name, "spec", "credentials", "secretRef", "name")
+		if _, err := host.Dynamic.Resource(copiedConfigs[config.GroupVersionKind().Group]).Create(ctx, made, metav1.CreateOptions{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// respell returns the kubeconfig for providers, with the host of the virtual API server spelled.
+func respell(kubeconfig []byte, number int) ([]byte, error) {
+	c, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, err
+	}
+	for _, user := range c.AuthInfos {
+		raw, err := base64.RawURLEncoding.DecodeString(user.Token)
+		if err != nil {
+			return nil, err
+		}
+		credentials := proxy.Credentials{}
+		if err := json.Unmarshal(raw, &credentials); err != nil {
+			return nil, err
+		}
+		name := strings.TrimPrefix(credentials.Server, "https://")
+		credentials.Server = "https://" + spelled(strings.TrimSuffix(name, ".svc"), number) + ".svc"
+		if user.Token, err = credentials.Token(); err != nil {
+			return nil, err
+		}
+	}
+	return clientcmd.Write(*c)
+}
+
+// spelled returns the name of a host with some letters in upper case, others for each number. To DNS and TLS, that is the same host. To the
+// proxy, it is another virtual API server.
+func spelled(host string, number int) string {
+	out := []byte(host)
+	for i, c := range out {
+		if c < 'a' || c > 'z' {
+			continue
+		}
+		if number&1 == 1 {
+			out[i] = c - 'a' + 'A'
+		}
+		number >>= 1
+	}
+	return string(out)
 }
 
 // restart ends the pods of the providers, and waits for others.
@@ -319,6 +429,14 @@ func (b *providersBench) removeCopies(ctx context.Context, t *testing.T) {
 		}
 		return left == 0, fmt.Sprint(left)
 	})
+	for _, kind := range copiedConfigs {
+		if err := host.Dynamic.Resource(kind).DeleteCollection(ctx, metav1.DeleteOptions{}, copies); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := host.Typed.CoreV1().Secrets(crossplane).DeleteCollection(ctx, metav1.DeleteOptions{}, copies); err != nil {
+		t.Error(err)
+	}
 	if err := host.Typed.CoreV1().Namespaces().Delete(ctx, copiedSecrets, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
 		t.Error(err)
 	}

@@ -162,11 +162,11 @@ type ChannelStep struct {
 // ChannelHalt says when a rollout halts.
 type ChannelHalt struct {
 	// How many tenants the offer has to break for the rollout to halt. The offer has broken
-	// a tenant that was Ready before, and then is Degraded or Failing for a minute, takes
-	// longer than stuckFor, or is rolled back. A tenant that was Ready with the offer for
-	// the longest soak of all steps, and at least for stuckFor, doesn't count if it breaks
-	// later. A customer can break its own tenants: set this higher than the number of
-	// claims that one customer has. From 1 to 500. Default: 1.
+	// a tenant that was Ready before, and then is Degraded for a minute, takes longer than
+	// stuckFor, or is rolled back. A tenant that was Ready with the offer for the longest
+	// soak of all steps, and at least for stuckFor, doesn't count if it breaks later. A
+	// customer can break its own tenants: set this higher than the number of claims that
+	// one customer has. From 1 to 500. Default: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=500

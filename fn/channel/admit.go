@@ -99,7 +99,7 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 // more tenants may have the offer, beside those that rollout.first selects.
 func (t *tenants) allowed(u rules, offer string, room int) []candidate {
 	candidates := t.ready
-	if t.first > 0 || room == 0 {
+	if t.first.N > 0 || room == 0 {
 		candidates = slices.DeleteFunc(candidates, func(c candidate) bool { return !c.selected })
 	}
 	for i := range candidates {

@@ -46,6 +46,8 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 		progresses(false, v1alpha1.ReasonLastStep, where+"this is the last step: add a step of 100 percent to spec.rollout.steps to go on")
 	case waiting == "":
 		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"goes on at "+s.NotBefore.UTC().Format(time.RFC3339)+", because the channel's state was lost")
+	case t.first.N > 0:
+		progresses(true, v1alpha1.ReasonWaitingForTenants, fmt.Sprintf("%sthe others wait for those that spec.rollout.first selects: %s; %s", where, t.first, waiting))
 	default:
 		progresses(true, v1alpha1.ReasonWaitingForTenants, where+waiting)
 	}

@@ -123,7 +123,7 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	}
 	switch {
 	case stopped || t.late.N == 0:
-	case !over && t.has+t.left+t.holding+t.first == 0:
+	case !over && t.has+t.left+t.holding+t.first.N == 0:
 		// None of the earlier tenants can begin: those that have joined since are next. Since stays,
 		// because whoever may write claims may have one join each time.
 		s.Included = now

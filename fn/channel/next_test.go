@@ -227,8 +227,17 @@ func TestNext(t *testing.T) {
 			conditions: []string{"Progressing=false LastStep: step 1 of 1, 50 percent: this is the last step: add a step of 100 percent to spec.rollout.steps to go on", "Complete=false LastStep: 1 of 2 tenants have the offer"},
 		},
 		"StepsEdited": {
-			reason: "A percentage doesn't go down when steps are taken out.", rollout: half, was: state(10),
+			reason: "Where steps are taken out, the first that is left is next.", rollout: half, was: state(10),
 			records: append(tenantsNamed("a", updated("new", day)), tenantsNamed("b c d e f g h i j")...), admitted: 2, percent: 50, again: inForce + Settle,
+		},
+		"StepsEditedSoak": {
+			reason: "The step before isn't passed over: its tenants soak.", rollout: rollout, was: state(40),
+			records: append(tenantsNamed("a b c d", updated("new", time.Hour)), tenantsNamed("e f g h i j")...), percent: 10, again: 23 * time.Hour,
+			conditions: []string{"Progressing=true Soaking: step 1 of 3, 10 percent"},
+		},
+		"StepsEditedSoaked": {
+			reason: "If they have, the next step begins.", rollout: rollout, was: state(40),
+			records: append(tenantsNamed("a b c d", updated("new", day)), tenantsNamed("e f g h i j")...), admitted: 1, percent: 50, again: inForce + Settle,
 		},
 		"Halts": {
 			reason: "Two were Ready before, and are Degraded since.", rollout: rollout, was: state(10),
@@ -314,8 +323,8 @@ func TestNext(t *testing.T) {
 		},
 		"FirstWaits": {
 			reason: "And for their windows.", rollout: withFirst, was: state(10),
-			records: append(tenantsNamed("a b c"), tenantsNamed("x", internal, closed)...), percent: 10, again: 23 * time.Hour,
-			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: wait for their maintenance windows: acme/x"},
+			records: append(tenantsNamed("a b c", closed), tenantsNamed("x", internal, closed)...), percent: 10, again: 23 * time.Hour,
+			conditions: []string{"Progressing=true WaitingForTenants: step 1 of 3, 10 percent: the others wait for those that spec.rollout.first selects: acme/x; wait for their maintenance windows: acme/a, acme/b, acme/c and 1 more"},
 		},
 		"FirstWaitsForLong": {
 			reason: "Not for ever: whoever writes a claim can keep its window from opening.", rollout: withFirst, was: state(10, since(8*day)),

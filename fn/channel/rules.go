@@ -128,12 +128,14 @@ func duration(field string, of v1alpha1.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// at returns the index of the first step that allows a percentage, or else of the last step.
+// at returns the index of the last step that allows no more than a percentage, or else of the
+// first step.
 func (u rules) at(percent int) int {
+	at := 0
 	for i, s := range u.steps {
-		if s.percent >= percent {
-			return i
+		if s.percent <= percent {
+			at = i
 		}
 	}
-	return len(u.steps) - 1
+	return at
 }

@@ -101,6 +101,10 @@ type simulation struct {
 	firm    map[int]bool // versions
 	state   State
 	result  Result
+	// rollouts returns another rollout. edited is when the rollout was edited, and isEdited says that the channel hasn't been called since.
+	rollouts func(*rand.Rand) v1alpha1.ChannelRollout
+	edited   time.Time
+	isEdited bool
 	// every is how long the channel takes to look after a record has changed, at most.
 	every  time.Duration
 	called bool // a call is on its way
@@ -124,6 +128,8 @@ type simulation struct {
 	// began counts, by offer, the tenants that were Ready and began to change to it, and
 	// are still there.
 	began map[string]int
+	// most has, by offer, the highest haltAfter.degraded that the rollout had meanwhile.
+	most map[string]int
 	// helped counts, by offer, the tenants that weren't well with it when their authors changed the claims or took them away.
 	helped map[string]int
 }
@@ -141,8 +147,8 @@ func newSimulation(t *testing.T, seed uint64, rollout v1alpha1.ChannelRollout) *
 	s := &simulation{
 		t: t, random: rand.New(rand.NewPCG(seed, 1)), now: simBegins[seed%uint64(len(simBegins))],
 		channel: Channel{Rollout: rollout}, offers: map[string]simOffer{}, firm: map[int]bool{}, byName: map[string]*simTenant{}, began: map[string]int{},
-		helped: map[string]int{},
-		every:  Settle,
+		helped: map[string]int{}, most: map[string]int{},
+		rollouts: simRollout, every: Settle,
 	}
 	return s
 }
@@ -204,12 +210,32 @@ func (s *simulation) back() {
 
 func (s *simulation) set(offer simOffer) {
 	s.offer, s.offers[offer.digest], s.channel.Offer = offer, offer, offer.digest
+	s.most[offer.digest] = max(s.most[offer.digest], s.degraded())
 	s.call(0)
 	for _, t := range s.tenants {
 		if t.spare || t.runs > offer.version {
 			s.wake(t, s.upTo(2*gateLag))
 		}
 	}
+}
+
+// editRollout replaces the rollout.
+func (s *simulation) editRollout() {
+	before := s.channel.Rollout.First
+	s.channel.Rollout = s.rollouts(s.random)
+	s.edited, s.isEdited = s.now, true
+	s.most[s.offer.digest] = max(s.most[s.offer.digest], s.degraded())
+	if (before == nil) != (s.channel.Rollout.First == nil) {
+		// Other labels of claims are needed in records.
+		s.channel.Unread = true
+		s.after(Settle, func() {
+			if s.now.Sub(s.edited) >= Settle {
+				s.channel.Unread = false
+				s.call(0)
+			}
+		})
+	}
+	s.call(0)
 }
 
 // call has the channel looked at.
@@ -232,6 +258,7 @@ func (s *simulation) next() {
 		s.t.Fatal(err)
 	}
 	s.checkResult(was, result)
+	s.isEdited = false
 	raw, err := json.Marshal(result.State)
 	if err != nil {
 		s.t.Fatal(err)
@@ -635,9 +662,10 @@ func (s *simulation) operator() {
 	})
 }
 
-// platform does something at random to the channel: it offers something good or bad, or what was complete last, pauses, or forgets.
+// platform does something at random to the channel: it offers something good or bad, or what was complete last, edits the rollout, pauses, or
+// forgets.
 func (s *simulation) platform() {
-	switch s.random.IntN(7) {
+	switch s.random.IntN(9) {
 	case 0:
 		s.edit(1, 0)
 	case 1:
@@ -656,6 +684,8 @@ func (s *simulation) platform() {
 		s.forgive()
 		s.state = State{}
 		s.call(0)
+	default:
+		s.editRollout()
 	}
 }
 
@@ -673,6 +703,13 @@ func simRollout(random *rand.Rand) v1alpha1.ChannelRollout {
 	if random.IntN(2) == 0 {
 		r.First = &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}}
 	}
+	return r
+}
+
+// largeRollout is fast enough for thousands of tenants.
+func largeRollout(random *rand.Rand) v1alpha1.ChannelRollout {
+	r := simRollout(random)
+	r.MaxUpdating, r.HaltAfter.Degraded = 100+random.Int32N(100), 8+random.Int32N(8)
 	return r
 }
 
@@ -700,7 +737,8 @@ func TestSimulation(t *testing.T) {
 			}
 			s.run(10 * 24 * time.Hour)
 			s.calm = true
-			s.run(50 * 24 * time.Hour)
+			// Each time that the channel goes on after a halt, tenants may wait eight days for one that comes first.
+			s.run(120 * 24 * time.Hour)
 			s.checkEnd()
 			t.Log(s)
 		})
@@ -714,11 +752,8 @@ func TestSimulationOfTenThousand(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	seed := *seedFlag
-	s := newSimulation(t, seed, v1alpha1.ChannelRollout{
-		First:       &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}},
-		Steps:       []v1alpha1.ChannelStep{{Percent: 1, Soak: "24h"}, {Percent: 10, Soak: "24h"}, {Percent: 50, Soak: "24h"}, {Percent: 100}},
-		MaxUpdating: 100, HaltAfter: v1alpha1.ChannelHalt{Degraded: 8},
-	})
+	s := newSimulation(t, seed, largeRollout(rand.New(rand.NewPCG(seed, 2))))
+	s.rollouts = largeRollout
 	s.every = 2 * Settle
 	const size, day = 10_000, 24 * time.Hour
 	began := s.now

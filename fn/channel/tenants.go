@@ -44,7 +44,7 @@ type tenants struct {
 	counted, lacking int
 	lonely           bool
 	// first are those that rollout.first selects and that hold up all others.
-	first int
+	first few.Names
 	// mended counts, by customer, those that weren't well when they got the offer.
 	mended map[string]int
 	// base are those of which a step's percentage is taken; has are those of them that have
@@ -192,7 +192,7 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	waits := !has && !unseen && !silent && state != maintenance.Frozen
 	switch {
 	case selected && s.patient(now) && (underWay || waits || unseen && a.Tries == 0):
-		t.first++
+		t.first.Add(r.name())
 	case selected:
 	default:
 		t.base++
@@ -269,7 +269,7 @@ func (t *tenants) room(s step) int { return (t.base*s.percent+99)/100 - t.has }
 // over reports whether a step waits for nothing but its soak. Tenants that didn't begin and are
 // admitted again may not begin this time either.
 func (t *tenants) over(s step) bool {
-	return !t.lonely && t.holding == 0 && t.first == 0 && (t.room(s)+t.retried <= 0 || t.has > t.retried && t.left == 0)
+	return !t.lonely && t.holding == 0 && t.first.N == 0 && (t.room(s)+t.retried <= 0 || t.has > t.retried && t.left == 0)
 }
 
 // soaked returns when the soak of a step ends.

@@ -69,7 +69,7 @@ func TestGates(t *testing.T) {
 		}
 	}
 
-	// A freeze that ends.
+	// A freeze that is taken away.
 	g.live(t, frozen).Patch(ctx, t, nil, "spec", "maintenance")
 	g.live(t, frozen).Await(ctx, t, 5*time.Minute, "has all that its freeze has kept from it", func(s *claim.State) bool {
 		release := g.releaseOf(ctx, t, frozen)

@@ -21,7 +21,6 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 	progresses := func(is bool, reason, message string) {
 		progressing.True, progressing.Reason, progressing.Message = is, reason, message
 	}
-
 	step := u.steps[at]
 	where := fmt.Sprintf("step %d of %d, %d percent: ", at+1, len(u.steps), step.percent)
 	waiting := t.waiting()

@@ -29,8 +29,7 @@
 // aren't waited for, the step ends with the tenants that have the offer, if there is at
 // least one. A tenant that didn't begin and is admitted again doesn't count as one that has
 // it. A step that adds no tenant needs no soak of its own. If the steps are edited, the rollout
-// goes on at the last one that allows no more than the percentage which it had reached, or else at
-// the first: the tenants that have the offer soak before any others get it.
+// goes on at the last one of at most the percentage that it had reached, or else at the first.
 //
 // After the last step the condition Complete is True when every tenant has the offer. If the
 // last step is below 100 percent, the remaining tenants stay as they are.

@@ -128,14 +128,11 @@ func duration(field string, of v1alpha1.Duration) (time.Duration, error) {
 	return d, nil
 }
 
-// at returns the index of the last step that allows no more than a percentage, or else of the
-// first step.
+// at returns the index of the last step of at most a percentage, or else of the first step.
 func (u rules) at(percent int) int {
 	at := 0
-	for i, s := range u.steps {
-		if s.percent <= percent {
-			at = i
-		}
+	for at+1 < len(u.steps) && u.steps[at+1].percent <= percent {
+		at++
 	}
 	return at
 }

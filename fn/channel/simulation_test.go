@@ -752,7 +752,11 @@ func TestSimulationOfTenThousand(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	seed := *seedFlag
-	s := newSimulation(t, seed, largeRollout(rand.New(rand.NewPCG(seed, 2))))
+	s := newSimulation(t, seed, v1alpha1.ChannelRollout{
+		First:       &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}},
+		Steps:       []v1alpha1.ChannelStep{{Percent: 1, Soak: "24h"}, {Percent: 10, Soak: "24h"}, {Percent: 50, Soak: "24h"}, {Percent: 100}},
+		MaxUpdating: 100, HaltAfter: v1alpha1.ChannelHalt{Degraded: 8},
+	})
 	s.rollouts = largeRollout
 	s.every = 2 * Settle
 	const size, day = 10_000, 24 * time.Hour

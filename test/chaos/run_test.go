@@ -258,8 +258,8 @@ const leftWithin = 30 * time.Second
 
 // deleteWithoutClaim deletes the composite resources that no claim refers to, as an operator does on the alert VirtualArgoCDWithoutClaim.
 // Crossplane leaves one behind when it removes the finalizer of a deleted claim before its cache has the composite resource, because the API
-// server was paused or killed. Crossplane sets the claim's reference before it creates the composite resource. One whose claim was deleted at another
-// time is an error.
+// server was paused or killed. Crossplane sets the claim's reference before it creates the composite resource. One whose claim
+// was deleted at another time is an error.
 func (r *chaosRun) deleteWithoutClaim(ctx context.Context) error {
 	if err := r.look(ctx); err != nil {
 		return err

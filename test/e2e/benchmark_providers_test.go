@@ -359,8 +359,7 @@ func respell(kubeconfig []byte, number int) ([]byte, error) {
 		if err := json.Unmarshal(raw, &credentials); err != nil {
 			return nil, err
 		}
-		name := strings.TrimPrefix(credentials.Server, "https://")
-		credentials.Server = "https://" + spelled(strings.TrimSuffix(name, ".svc"), number) + ".svc"
+		credentials.Server = "https://" + spelled(strings.TrimPrefix(credentials.Server, "https://"), number)
 		if user.Token, err = credentials.Token(); err != nil {
 			return nil, err
 		}

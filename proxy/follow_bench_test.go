@@ -40,7 +40,7 @@ func TestServeBenchmark(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hostile := &hostileServer{body: hostileAnswer(DefaultLimits.Answer), document: hostileAnswer(DefaultLimits.LargeAnswer), all: make(chan struct{})}
+	hostile := &hostileServer{body: hostileAnswer(DefaultLimits.Answer), document: hostileDocument(), all: make(chan struct{})}
 	object := []byte(`"metadata":{"generation":1,"managedFields":[{"manager":"` + strings.Repeat("a", 4<<10) + `"}]},"spec":{},"status":{"observedGeneration":1,"updatedReplicas":1,"availableReplicas":1}}`)
 	var asked, listens atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -138,6 +138,16 @@ func hostileAnswer(size int64) []byte {
 	values := strings.Repeat(`{"a":1},`, DefaultLimits.Values/2-10)
 	object := `{"metadata":{"name":"a"},"spec":{"list":[` + values + `{}],"text":"` + "%s" + `"}}`
 	return []byte(fmt.Sprintf(object, strings.Repeat("<", int(size)-len(object))))
+}
+
+// hostileDocument returns an OpenAPI document with as much as it may have, and of that as much text for the provider as it may
+// have.
+func hostileDocument() []byte {
+	needed := `{"components":{"schemas":{"a":{"x-kubernetes-group-version-kind":[{"group":"","version":"v1","kind":"ConfigMap"}],"pattern":"` +
+		strings.Repeat("<", int(DefaultLimits.Answer)-200) + `"},"b":{"enum":[`
+	values := strings.Repeat(`{"a":1},`, DefaultLimits.LargeValues/2-20)
+	const end = `{}],"pattern":"%s"}}}}`
+	return []byte(needed + values + fmt.Sprintf(end, strings.Repeat("<", int(DefaultLimits.LargeAnswer)-len(needed)-len(values)-len(end))))
 }
 
 // A quietFleet is a proxy that follows quiet virtual clusters, each with eight workloads, an Ingress and a first Application.
@@ -322,7 +332,7 @@ func BenchmarkHostileLooks(b *testing.B) {
 		for n := range workers {
 			go func() {
 				for time.Now().Before(ends) {
-					if f.ask(fmt.Sprintf("%s%d", hostileHost, n), "/openapi/v3/api/v1") > DefaultLimits.Answer {
+					if f.ask(fmt.Sprintf("%s%d", hostileHost, n), "/openapi/v3/api/v1") > DefaultLimits.Answer/2 {
 						answers.Add(1)
 					}
 				}

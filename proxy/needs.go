@@ -29,16 +29,6 @@ type need struct {
 	one *target
 }
 
-// Paths of OpenAPI documents. Those of version 3 are JSON; that of version 2 is protobuf, which
-// takes a hundred times as much memory once it is decoded.
-const (
-	openAPIv2 = "/openapi/v2"
-	openAPIv3 = "/openapi/v3"
-)
-
-// isOpenAPI reports whether answers to this path are OpenAPI documents.
-func isOpenAPI(path string) bool { return strings.HasPrefix(path, "/openapi/") }
-
 // needOf returns what a request asks for. It is an error that the providers don't need it.
 func needOf(r *http.Request) (need, error) {
 	if n, needed := readNeed(r); needed {
@@ -216,26 +206,6 @@ func checkObject(method, path string, answer []byte) error {
 	}{}
 	if utiljson.UnmarshalCaseSensitivePreserveInts(answer, &object) != nil || object.APIVersion != any(version) {
 		return &overLimit{"it doesn't answer with an object of " + version}
-	}
-	return nil
-}
-
-// checkOpenAPI refuses a list of OpenAPI documents in which one has another path, because a
-// provider would ask for that. It decodes the list as client-go does.
-func checkOpenAPI(answer []byte) error {
-	list := struct {
-		Paths map[string]struct {
-			ServerRelativeURL string `json:"serverRelativeURL"`
-		} `json:"paths"`
-	}{}
-	if json.Unmarshal(answer, &list) != nil {
-		return &overLimit{"its list of OpenAPI documents can't be read"}
-	}
-	for _, document := range list.Paths {
-		u, err := url.Parse(document.ServerRelativeURL)
-		if err != nil || !strings.HasPrefix(path.Clean(u.Path), openAPIv3+"/") {
-			return &overLimit{"its list of OpenAPI documents has the path " + podtrouble.Short(document.ServerRelativeURL)}
-		}
 	}
 	return nil
 }

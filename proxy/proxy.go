@@ -276,7 +276,7 @@ func mediaOf(answer *http.Response) string {
 // read returns the whole answer of a server. The caller calls release when it needs it no more, also after an error.
 func (p *Proxy) read(ctx context.Context, s *server, answer *http.Response, path string) (body []byte, release func(), err error) {
 	most, values := p.limits.Answer, p.limits.Values
-	if isSecrets(path) || isOpenAPI(path) && path != openAPIv3 || strings.HasPrefix(path, definitions) {
+	if isSecrets(path) || isDocumentOfVersion(path) || strings.HasPrefix(path, definitions) {
 		most, values = p.limits.LargeAnswer, p.limits.LargeValues
 	}
 	// provider-kubernetes keeps the discovery of a group and version, which is a few KiB.

@@ -405,40 +405,6 @@ func TestRecordsWithinLimits(t *testing.T) {
 	}
 }
 
-// An API server calls its list of documents text.
-func TestOpenAPIv3(t *testing.T) {
-	t.Parallel()
-	v := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, `{"paths":{"api/v1":{"serverRelativeURL":"/openapi/v3/api/v1?hash=A"}}}`)
-	})
-	paths, err := v.client.OpenAPIV3().Paths()
-	if err != nil || paths["api/v1"] == nil {
-		t.Errorf("got %v, %v", paths, err)
-	}
-	for _, elsewhere := range []string{"/api/v1/namespaces/a/pods?watch=true", "/openapi/v3/../../api", "/openapi/v3/%2e%2e/%2e%2e/api", "/openapi/v3", "/openapi/v3x/api", "%zz", ""} {
-		v := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-			answerAs(w, mediaText, `{"paths":{"api/v1":{"serverRelativeURL":"`+elsewhere+`"}}}`)
-		})
-		if _, err := v.client.OpenAPIV3().Paths(); err == nil || !strings.Contains(err.Error(), strings.TrimSpace("has the path "+elsewhere)) {
-			t.Errorf("%s: got %v", elsewhere, err)
-		}
-	}
-}
-
-// Helm asks for version 2 only where version 3 can't be read.
-func TestOpenAPIv2(t *testing.T) {
-	t.Parallel()
-	v := serve(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, config(nil)) })
-	_, err := v.client.OpenAPISchema()
-	if err == nil || !strings.Contains(err.Error(), "isn't asked for /openapi/v2") || v.asked.Load() != 0 {
-		t.Errorf("the server was asked %d times: %v", v.asked.Load(), err)
-	}
-	if _, err := v.getConfig(); err != nil {
-		t.Error(err)
-	}
-}
-
 // A virtual cluster that comes up refuses connections. It is asked again as soon as a provider likes.
 func TestRefusedConnections(t *testing.T) {
 	t.Parallel()

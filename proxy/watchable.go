@@ -251,6 +251,8 @@ func (p *Proxy) shown(s *server, r *http.Request, answer *http.Response, body []
 		return body, checkDiscovery(path, answer.Header.Get("Content-Type"), body)
 	case path == openAPIv3 && !fails:
 		return body, checkOpenAPI(body)
+	case isDocumentOfVersion(path) && !fails:
+		return p.limits.leanDocument(body)
 	}
 	for _, k := range []*watchable{applications, ingresses} {
 		match := k.one.FindStringSubmatch(path)

@@ -237,13 +237,14 @@ func originalOf(ctx context.Context, t *testing.T, l *claim.Live) original {
 		t.Fatal(err)
 	}
 	xr := l.XRName(ctx, t)
+	kubeconfig, _, _ := unstructured.NestedString(out.configs[0].Object, "spec", "credentials", "secretRef", "name")
 	for _, namespace := range []string{s.Namespace, crossplane} {
 		list, err := host.Typed.CoreV1().Secrets(namespace).List(ctx, metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, secret := range list.Items {
-			if len(secret.Data[given.ProxiedKey]) > 0 {
+			if namespace == crossplane && secret.Name == kubeconfig {
 				out.kubeconfig = secret
 				continue
 			}
@@ -252,6 +253,9 @@ func originalOf(ctx context.Context, t *testing.T, l *claim.Live) original {
 				out.secrets = append(out.secrets, secret)
 			}
 		}
+	}
+	if len(out.kubeconfig.Data[given.ProxiedKey]) == 0 {
+		t.Fatalf("want the kubeconfig for providers in the Secret %s", kubeconfig)
 	}
 	return out
 }

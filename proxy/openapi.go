@@ -75,9 +75,9 @@ type parameter struct {
 	In   string `json:"in"`
 }
 
-// leanDocument returns an OpenAPI document of a group and version with only what the providers need. provider-kubernetes keeps
+// LeanDocument returns an OpenAPI document of a group and version with only what the providers need. provider-kubernetes keeps
 // the schemas, once for each virtual cluster: all of Argo CD's would take six times as much memory as that of Applications.
-func (l Limits) leanDocument(answer []byte) ([]byte, error) {
+func (l Limits) LeanDocument(answer []byte) ([]byte, error) {
 	unreadable := &overLimit{"its OpenAPI document can't be read"}
 	d, in := document{}, json.NewDecoder(bytes.NewReader(answer))
 	// A large number stays as it is.

@@ -252,7 +252,7 @@ func (p *Proxy) shown(s *server, r *http.Request, answer *http.Response, body []
 	case path == openAPIv3 && !fails:
 		return body, checkOpenAPI(body)
 	case isDocumentOfVersion(path) && !fails:
-		return p.limits.leanDocument(body)
+		return p.limits.LeanDocument(body)
 	}
 	for _, k := range []*watchable{applications, ingresses} {
 		match := k.one.FindStringSubmatch(path)

@@ -13,7 +13,10 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
+	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
@@ -24,10 +27,11 @@ import (
 )
 
 // TestChartsAreWithinLimits: of Argo CD's chart, with its CustomResourceDefinitions, as many records as Helm ever keeps are within
-// half of what the proxy of virtual clusters lets through.
+// half of what the proxy of virtual clusters lets through. So is the schema of Applications.
 func TestChartsAreWithinLimits(t *testing.T) {
 	half := proxy.DefaultLimits
 	half.Records, half.LargeValues, half.Text, half.LargeAnswer = half.Records/2, half.LargeValues/2, half.Text/2, half.LargeAnswer/2
+	half.Values, half.Answer = half.Values/2, half.Answer/2
 	for of, ch := range subjects(t) {
 		t.Run(of, func(t *testing.T) {
 			p, err := resolve.Tenant(tenant.Given{XRName: "a"})
@@ -39,7 +43,7 @@ func TestChartsAreWithinLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			manifest, definitions := &strings.Builder{}, 0
+			manifest, schemas := &strings.Builder{}, map[string]any{}
 			for _, o := range objects {
 				text, err := yaml.Marshal(o.Object)
 				if err != nil {
@@ -47,11 +51,21 @@ func TestChartsAreWithinLimits(t *testing.T) {
 				}
 				manifest.WriteString("---\n" + string(text))
 				if o.GetKind() == "CustomResourceDefinition" {
-					definitions++
+					addSchemas(t, schemas, o)
 				}
 			}
-			if definitions < 3 {
-				t.Fatalf("the chart has %d CustomResourceDefinitions: this shows little", definitions)
+			if len(schemas) < 3 {
+				t.Fatalf("the chart has %d CustomResourceDefinitions: this shows little", len(schemas))
+			}
+			document, err := json.Marshal(map[string]any{"components": map[string]any{"schemas": schemas}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch document, err := half.LeanDocument(document); {
+			case err != nil:
+				t.Error(err)
+			case !bytes.Contains(document, []byte(`"targetRevision"`)):
+				t.Errorf("the document is without the schema of Applications: %.200s", document)
 			}
 			record, err := json.Marshal(release.Release{Name: tenant.HelmArgoCD, Chart: ch, Config: values, Manifest: manifest.String()})
 			if err != nil {
@@ -81,6 +95,27 @@ func TestChartsAreWithinLimits(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// addSchemas adds the schemas of a definition as the API server's OpenAPI document has them, by their kinds.
+func addSchemas(t *testing.T, schemas map[string]any, definition *unstructured.Unstructured) {
+	t.Helper()
+	d := apiextensions.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(definition.Object, &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range d.Spec.Versions {
+		raw, err := json.Marshal(v.Schema.OpenAPIV3Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schema := map[string]any{}
+		if err := json.Unmarshal(raw, &schema); err != nil {
+			t.Fatal(err)
+		}
+		schema["x-kubernetes-group-version-kind"] = []any{metav1.GroupVersionKind{Group: d.Spec.Group, Version: v.Name, Kind: d.Spec.Names.Kind}}
+		schemas[d.Spec.Names.Kind] = schema
 	}
 }
 

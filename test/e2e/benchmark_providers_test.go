@@ -119,31 +119,33 @@ func use(ctx context.Context, t *testing.T) map[string]figures.Process {
 	return out
 }
 
-// show prints what the providers use, once what they use of a core doesn't change any more.
+// show prints what the providers use, once neither what they use of a core nor the most memory that they took changes any more.
 func (b *providersBench) show(ctx context.Context, t *testing.T, head string) {
 	t.Helper()
 	const (
-		look   = 20 * time.Second
+		look   = 30 * time.Second
 		change = 0.1
+		growth = 1.01
 	)
-	is, rate, last := use(ctx, t), map[string]float64{}, math.Inf(1)
+	is, rate, last, most := use(ctx, t), map[string]float64{}, math.Inf(1), 0.0
 	for range 60 {
-		before, total := is, 0.0
+		before, total, peaks := is, 0.0, 0.0
 		time.Sleep(look)
 		is = use(ctx, t)
 		for name, p := range is {
 			rate[name] = (p.CPU - before[name].CPU) / look.Seconds()
 			total += rate[name]
+			peaks += p.Peak
 		}
-		if math.Abs(total-last) < change {
+		if math.Abs(total-last) < change && peaks < most*growth {
 			break
 		}
-		last = total
+		last, most = total, peaks
 	}
 	if len(is) != 4 {
 		t.Fatalf("want the programs of two providers and of their proxies, got %v", is)
 	}
-	table := figures.NewTable(head + ": CPU in the last 20 s, memory, most memory")
+	table := figures.NewTable(head + ": CPU in the last 30 s, memory, most memory")
 	for _, name := range slices.Sorted(maps.Keys(is)) {
 		table.Add(name, "%.2f, %s, %s", rate[name], figures.MiB(is[name].Memory), figures.MiB(is[name].Peak))
 	}

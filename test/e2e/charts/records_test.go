@@ -13,10 +13,8 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
-	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
@@ -101,21 +99,20 @@ func TestChartsAreWithinLimits(t *testing.T) {
 // addSchemas adds the schemas of a definition as the API server's OpenAPI document has them, by their kinds.
 func addSchemas(t *testing.T, schemas map[string]any, definition *unstructured.Unstructured) {
 	t.Helper()
-	d := apiextensions.CustomResourceDefinition{}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(definition.Object, &d); err != nil {
+	group, _, _ := unstructured.NestedString(definition.Object, "spec", "group")
+	kind, _, _ := unstructured.NestedString(definition.Object, "spec", "names", "kind")
+	versions, _, err := unstructured.NestedSlice(definition.Object, "spec", "versions")
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range d.Spec.Versions {
-		raw, err := json.Marshal(v.Schema.OpenAPIV3Schema)
-		if err != nil {
-			t.Fatal(err)
+	for _, v := range versions {
+		version := v.(map[string]any)
+		schema, found, err := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+		if err != nil || !found {
+			t.Fatalf("%s has no schema: %v", kind, err)
 		}
-		schema := map[string]any{}
-		if err := json.Unmarshal(raw, &schema); err != nil {
-			t.Fatal(err)
-		}
-		schema["x-kubernetes-group-version-kind"] = []any{metav1.GroupVersionKind{Group: d.Spec.Group, Version: v.Name, Kind: d.Spec.Names.Kind}}
-		schemas[d.Spec.Names.Kind] = schema
+		schema["x-kubernetes-group-version-kind"] = []any{map[string]any{"group": group, "version": version["name"], "kind": kind}}
+		schemas[kind] = schema
 	}
 }
 

@@ -70,9 +70,9 @@ func TestControlPlaneThatDoesNotStart(t *testing.T) {
 	}
 	e.created(tenant.VClusterRelease, 20*time.Second)
 	e.reconcile()
-	is := func(reason, phase, words string) {
+	is := func(reason, phase, words string, age time.Duration) {
 		t.Helper()
-		e.created(tenant.VClusterRelease, 30*time.Second)
+		e.created(tenant.VClusterRelease, age)
 		e.reconcile()
 		if c := e.condition("VirtualClusterReady"); c.GetReason() != reason || !strings.Contains(c.GetMessage(), words) || e.status("phase") != phase {
 			t.Errorf("want phase %s, reason %s, and %q in the message, got phase %s and %v", phase, reason, words, e.status("phase"), c)
@@ -94,14 +94,21 @@ func TestControlPlaneThatDoesNotStart(t *testing.T) {
 	} {
 		t.Run(name, func(*testing.T) {
 			e.setManifest(tenant.ControlPlanePod, tc.status)
-			is(tc.reason, tc.phase, tc.words)
+			is(tc.reason, tc.phase, tc.words, 30*time.Second)
 		})
 	}
 	t.Run("QuotaIsUsedUp", func(*testing.T) {
 		e.observed(tenant.ControlPlanePod).Fields["status"] = structpb.NewStructValue(resource.MustStructJSON(`{}`))
 		setCondition(e.observed(tenant.ControlPlanePod), "Synced", "False", "ReconcileError", `observe failed: pods "vcluster-0" not found`)
 		e.setManifest(tenant.Quota, `{"hard":{"requests.cpu":"8","count/pods":"60"},"used":{"requests.cpu":"7900m","count/pods":"3"}}`)
-		is("PodsCannotStart", "Failing", "the host has no pod vcluster-0: quota virtual-argocd is used up: requests.cpu: 7900m of 8")
+		is("PodsCannotStart", "Failing", "the host has no pod vcluster-0: quota virtual-argocd is used up: requests.cpu: 7900m of 8", 30*time.Second)
+	})
+	t.Run("WritesNoKubeconfig", func(*testing.T) {
+		setCondition(e.observed(tenant.ControlPlanePod), "Synced", "True", "ReconcileSuccess", "")
+		setCondition(e.observed(tenant.ControlPlanePod), "Ready", "True", "Available", "")
+		e.setManifest(tenant.ControlPlanePod, `{"containerStatuses":[{"name":"syncer","ready":true,"state":{"running":{}}}]}`)
+		is("Installing", "Provisioning", "Installing chart vcluster", 4*time.Minute)
+		is("PodsCannotStart", "Failing", "pod vcluster-0 is ready, but the virtual cluster hasn't written its kubeconfig", 6*time.Minute)
 	})
 	e.heal()
 	e.reconcile()

@@ -65,6 +65,9 @@ const (
 	rollingOut = "Rolling out a change of "
 	// changesWithin is how long a change of the control plane takes if nothing is wrong.
 	changesWithin = time.Minute
+	// silentWithin is how long it takes from the creation of the Release to the kubeconfig, even on
+	// a busy node.
+	silentWithin = 5 * time.Minute
 )
 
 // changeIsLate reports whether a change of the control plane takes longer than changesWithin.
@@ -118,6 +121,9 @@ func controlPlaneTrouble(t tenant.Tenant) string {
 	}
 	if why := podtrouble.Of(pod); why != "" {
 		return "pod " + pod.Name + ": " + why
+	}
+	if o.Condition("Ready").True() && !resource.HasKubeconfig(t) && release.Age(t, tenant.VClusterRelease) >= silentWithin {
+		return fmt.Sprintf("pod %s is ready, but the virtual cluster hasn't written its kubeconfig: see the other pods, and the logs of those with the label app=%s, in namespace %s", pod.Name, tenant.HelmVCluster, t.Names.Namespace)
 	}
 	return ""
 }

@@ -46,7 +46,7 @@ var defaultPace = pace{
 	settle: 500 * time.Millisecond, look: 5 * time.Second, unready: 10 * time.Second, unreadyFor: 2 * time.Minute,
 	probe: 45 * time.Second, grace: 20 * time.Second, retry: 20 * time.Second,
 	listen: 10 * time.Minute, again: time.Second, atLast: 30 * time.Second, linger: 2 * time.Minute,
-	news: time.Minute, burst: 10,
+	news: time.Minute, burst: 30,
 }
 
 // Bounds of watching virtual clusters.

@@ -123,7 +123,7 @@ func controlPlaneTrouble(t tenant.Tenant) string {
 		return "pod " + pod.Name + ": " + why
 	}
 	if o.Condition("Ready").True() && !resource.HasKubeconfig(t) && release.Age(t, tenant.VClusterRelease) >= silentWithin {
-		return fmt.Sprintf("pod %s is ready, but the virtual cluster hasn't written its kubeconfig: see the other pods, and the logs of those with the label app=%s, in namespace %s", pod.Name, tenant.HelmVCluster, t.Names.Namespace)
+		return fmt.Sprintf("pod %s is ready, but the virtual cluster hasn't written its kubeconfig: see the pods with the label app=%s in namespace %s, and their logs", pod.Name, tenant.HelmVCluster, t.Names.Namespace)
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 	"testing"
 	"time"
@@ -227,13 +228,9 @@ func (q querier) Select(_ context.Context, _ bool, _ *storage.SelectHints, match
 		if slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(s.labels.Get(m.Name)) }) {
 			continue
 		}
-		var in []chunks.Sample
-		for _, sample := range s.samples {
-			if sample.T() >= q.from && sample.T() <= q.to {
-				in = append(in, sample)
-			}
-		}
-		if len(in) > 0 {
+		from := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].T() >= q.from })
+		to := sort.Search(len(s.samples), func(i int) bool { return s.samples[i].T() > q.to })
+		if in := s.samples[from:to]; len(in) > 0 {
 			out.series = append(out.series, storage.NewListSeries(s.labels, in))
 		}
 	}

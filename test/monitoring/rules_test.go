@@ -77,8 +77,10 @@ func TestRules(t *testing.T) {
 				}
 			}
 			at := time.Unix(0, 0)
+			// A test of days, whose samples are farther apart, takes less time than with promtool, which evaluates all rules each minute.
+			step := max(time.Duration(file.EvaluationInterval), time.Duration(tc.Interval))
 			for _, e := range tc.ExprTests {
-				for ; at.Sub(time.Unix(0, 0)) <= time.Duration(e.EvalTime); at = at.Add(time.Duration(file.EvaluationInterval)) {
+				for ; at.Sub(time.Unix(0, 0)) <= time.Duration(e.EvalTime); at = at.Add(step) {
 					p.evaluate(t.Context(), t, groups, at)
 				}
 				got, err := p.query(t.Context(), e.Expr, time.Unix(0, 0).Add(time.Duration(e.EvalTime)))
@@ -159,7 +161,7 @@ func namesCustomer(t *testing.T, a *alert) {
 		t.Errorf("%s: %q names none of %v", a.rule, summary, named)
 	}
 	if strings.Contains(summary, "globex") && a.labels.Get("channel") == "stable" {
-		t.Errorf("%s: %q names a customer of another channel", a.rule, summary)
+		t.Errorf("%s: %q names a customer of another channel or offer", a.rule, summary)
 	}
 }
 

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 )
 
 // TestCustomersFindTheirFolders holds what each customer's Argo CD of the GitOps example begins with against its claim: the
@@ -58,6 +60,20 @@ func TestCustomersFindTheirFolders(t *testing.T) {
 	}
 	if layouts[true] == 0 || layouts[false] == 0 {
 		t.Errorf("want customers with a folder in the common repository, and some with one of their own: %v", layouts)
+	}
+}
+
+// TestGitOpsInstallsCrossplaneAsAdvised holds Crossplane's values of the GitOps example against those of examples/install.
+func TestGitOpsInstallsCrossplaneAsAdvised(t *testing.T) {
+	app := read(t, filepath.Join(root, "examples", "gitops", "apps", "10-crossplane.yaml"))[0]
+	got, _, err := unstructured.NestedMap(app.Object, "spec", "source", "helm", "valuesObject")
+	check(t, err)
+	data, err := os.ReadFile(filepath.Join(root, "examples", "install", "crossplane-values.yaml"))
+	check(t, err)
+	want := map[string]any{}
+	check(t, yaml.UnmarshalStrict(data, &want))
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values of 10-crossplane.yaml, -want +got:\n%s", diff)
 	}
 }
 

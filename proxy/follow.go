@@ -42,9 +42,19 @@ type pace struct {
 	burst int
 }
 
+// How soon the proxy notifies a provider: of a change, and at the latest of a virtual API
+// server that has stopped answering.
+const (
+	ToldOfChange  = 500 * time.Millisecond
+	ToldOfSilence = probe + grace
+
+	probe = 45 * time.Second
+	grace = 20 * time.Second
+)
+
 var defaultPace = pace{
-	settle: 500 * time.Millisecond, look: 5 * time.Second, unready: 10 * time.Second, unreadyFor: 2 * time.Minute,
-	probe: 45 * time.Second, grace: 20 * time.Second, retry: 20 * time.Second,
+	settle: ToldOfChange, look: 5 * time.Second, unready: 10 * time.Second, unreadyFor: 2 * time.Minute,
+	probe: probe, grace: grace, retry: 20 * time.Second,
 	listen: 10 * time.Minute, again: time.Second, atLast: 30 * time.Second, linger: 2 * time.Minute,
 	news: time.Minute, burst: 30,
 }

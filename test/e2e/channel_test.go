@@ -54,12 +54,7 @@ func TestChannel(t *testing.T) {
 		ctx := context.Background()
 		cleanUp(ctx, t, c.lives...)
 		c.plan.remove(ctx, t)
-		if c.channel == nil || t.Failed() && keep {
-			return
-		}
-		if err := c.channel.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-			t.Error(err)
-		}
+		c.remove(ctx, t)
 	})
 	testenv.Test(t, features.New("channel").
 		Setup(c.install).
@@ -72,22 +67,11 @@ func TestChannel(t *testing.T) {
 }
 
 func (c *channelTenants) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	channel := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"offer": map[string]any{},
-		"rollout": map[string]any{
-			"steps":     []any{map[string]any{"percent": int64(25), "soak": "20s"}, map[string]any{"percent": int64(100)}},
-			"haltAfter": map[string]any{"degraded": int64(1), "stuckFor": "4m"},
-		},
-	}}}
-	channel.SetGroupVersionKind(channels)
-	channel.SetName(channelName)
-	var err error
-	if c.channel, err = host.Resource(channel.GroupVersionKind(), ""); err != nil {
-		t.Fatal(err)
-	}
 	c.plan = installPlan(ctx, t, "standard", channelPlan)
-	createObject(ctx, t, channel)
-	c.await(ctx, t, 2*time.Minute, v1alpha1.ConditionSpecAccepted, "True", "")
+	c.create(ctx, t, map[string]any{
+		"steps":     []any{map[string]any{"percent": int64(25), "soak": "20s"}, map[string]any{"percent": int64(100)}},
+		"haltAfter": map[string]any{"degraded": int64(1), "stuckFor": "4m"},
+	})
 	for i := range 4 {
 		c.lives = append(c.lives, claim.Create(ctx, t, host, newClaim(fmt.Sprintf("channel-%d", i)).
 			Set(channelName, "spec", "channel").Set(channelPlan, "spec", "plan")))
@@ -101,6 +85,31 @@ func (c *channelTenants) install(ctx context.Context, t *testing.T, _ *envconf.C
 		c.written[l.Name], c.ids[l.Name] = writtenFor(ctx, t, l), identities(ctx, t, l)
 	}
 	return ctx
+}
+
+// create creates the channel, with an empty offer.
+func (c *channelTenants) create(ctx context.Context, t *testing.T, rollout map[string]any) {
+	t.Helper()
+	channel := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"offer": map[string]any{}, "rollout": rollout}}}
+	channel.SetGroupVersionKind(channels)
+	channel.SetName(channelName)
+	var err error
+	if c.channel, err = host.Resource(channel.GroupVersionKind(), ""); err != nil {
+		t.Fatal(err)
+	}
+	createObject(ctx, t, channel)
+	c.await(ctx, t, 2*time.Minute, v1alpha1.ConditionSpecAccepted, "True", "")
+}
+
+// remove deletes the channel, if it was created.
+func (c *channelTenants) remove(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if c.channel == nil || t.Failed() && keep {
+		return
+	}
+	if err := c.channel.Delete(ctx, channelName, metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
+		t.Error(err)
+	}
 }
 
 // patch merges fields into the channel's spec.

@@ -18,8 +18,11 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
 )
 
@@ -32,10 +35,12 @@ const (
 	smallMemory = 530
 )
 
-// atRest are two tenants that nobody changes: one of the plan that claims have by default, and one of the plan small.
+// atRest are two tenants that nobody changes, both in a channel: one of the plan that claims have by default, with a first Application,
+// and one of the plan small.
 type atRest struct {
 	lives   []*claim.Live
 	small   *installedPlan
+	channel channelTenants
 	secrets ownSecrets
 }
 
@@ -54,10 +59,20 @@ func TestAtRest(t *testing.T) {
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, r.lives...)
 			r.small.remove(ctx, t)
+			r.channel.remove(ctx, t)
 			r.secrets.deleteAll(ctx, t)
+			deleteNamespace(ctx, t, gitNamespace)
 			return ctx
 		}).Feature())
 }
+
+// restProject is what the first Application deploys.
+const restProject = `apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata:
+  name: at-rest
+  namespace: argocd
+`
 
 const rotated = "credential-at-rest"
 
@@ -65,13 +80,23 @@ func (r *atRest) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	r.secrets.write(ctx, t, rotated, map[string]string{"username": "a", "password": "first"})
 	repositories := []any{map[string]any{"name": "private", "url": "https://192.0.2.7/private.git", "secretRef": map[string]any{"name": rotated}}}
 	r.small = installPlan(ctx, t, "small", "small")
+	r.channel.create(ctx, t, map[string]any{"steps": []any{map[string]any{"percent": int64(100)}}})
+	if _, err := createNamespace(gitNamespace)(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	repo := gitserver.RunPublic(ctx, t, host, gitNamespace, artifacts.ServersImage, map[string]string{"root/project.yaml": restProject})
+	like := func(name string) *claim.Claim {
+		return newClaim(name).Set(repositories, "spec", "repositories").Set(channelName, "spec", "channel")
+	}
 	r.lives = []*claim.Live{
-		claim.Create(ctx, t, host, newClaim("rest1").Set(repositories, "spec", "repositories")),
-		claim.Create(ctx, t, host, newClaim("rest2").Set(repositories, "spec", "repositories").Set("small", "spec", "plan")),
+		claim.Create(ctx, t, host, like("rest1").Set(map[string]any{"repoURL": repo, "path": "root"}, "spec", "bootstrap")),
+		claim.Create(ctx, t, host, like("rest2").Set("small", "spec", "plan")),
 	}
 	for _, l := range r.lives {
 		l.AwaitReady(ctx, t, readyWithin)
 	}
+	r.lives[0].Await(ctx, t, readyWithin, "has a first Application that is synced", func(s *claim.State) bool { return s.True(claim.BootstrapSynced) })
+	r.channel.await(ctx, t, 5*time.Minute, v1alpha1.ConditionComplete, "True", "all 2 tenants")
 	time.Sleep(settled)
 	return ctx
 }
@@ -84,7 +109,11 @@ func (r *atRest) costsLittle(ctx context.Context, t *testing.T, _ *envconf.Confi
 	before, reconciled, start := apiServer(ctx, t), tenantReconciles(ctx, t), time.Now()
 	time.Sleep(figures.TellsFrom)
 	rest := figures.Rest{Tenants: len(r.lives), Took: time.Since(start)}
-	rest.Writes, rest.Reconciles = apiServer(ctx, t).Since(before).Writes, tenantReconciles(ctx, t)-reconciled
+	spent, err := apiServer(ctx, t).Since(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest.Writes, rest.Reconciles = spent.Writes, tenantReconciles(ctx, t)-reconciled
 	for _, what := range slices.Sorted(maps.Keys(rest.Writes)) {
 		t.Logf("%6.2f %s", rest.Writes[what]/float64(rest.Tenants)/rest.Took.Minutes(), what)
 	}

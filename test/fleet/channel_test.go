@@ -82,7 +82,7 @@ func TestChannel(t *testing.T) {
 	o.offer(ctx, t, goodVersion)
 	o.reachesAll(ctx, t, began, goodVersion)
 	o.table.Add("from a good offer to all Ready with it", "%.1f s", time.Since(began).Seconds())
-	o.table.Add("writes to etcd by a good offer", "%.0f a tenant", readAPIServer(ctx, t).Since(server).EtcdWrites()/float64(n))
+	o.table.Add("writes to etcd by a good offer", "%.0f a tenant", spentSince(ctx, t, server).EtcdWrites()/float64(n))
 	addProcesses(o.table, "a good offer", used, readProcesses(t), time.Since(began))
 	atRest(ctx, t, o.table, n, quiet)
 	after := o.releases(ctx, t)

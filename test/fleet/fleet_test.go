@@ -71,7 +71,7 @@ func TestFleet(t *testing.T) {
 	})
 	table.Add("all claims created within", "%.1f s", time.Since(began).Seconds())
 	table.AddTimes("from the first claim to Ready, median / 95 % / all", claims.await(ctx, t, began, each(n), n, "come up", isReady))
-	spent := readAPIServer(ctx, t).Since(before)
+	spent := spentSince(ctx, t, before)
 	table.Add("writes to etcd until all are Ready", "%.0f, %.0f a tenant", spent.EtcdWrites(), spent.EtcdWrites()/float64(n))
 	table.Add("size of etcd", "%s", figures.MiB(spent.DBSize))
 	addProcesses(table, "until all are Ready", used, readProcesses(t), time.Since(began))
@@ -91,7 +91,7 @@ func TestFleet(t *testing.T) {
 	table.AddTimes("from an edit of the plan to the next revision of Argo CD, median / 95 % / all", releases.await(ctx, t, began, each(n), n, "get the edit", isChanged))
 	claims.await(ctx, t, began, each(n), n, "are Ready after the edit", isReady)
 	table.Add("from an edit of the plan to all Ready", "%.1f s", time.Since(began).Seconds())
-	table.Add("writes to etcd by an edit of the plan", "%.0f a tenant", readAPIServer(ctx, t).Since(before).EtcdWrites()/float64(n))
+	table.Add("writes to etcd by an edit of the plan", "%.0f a tenant", spentSince(ctx, t, before).EtcdWrites()/float64(n))
 
 	began = time.Now()
 	deleteAll(ctx, t, namespace)
@@ -133,7 +133,7 @@ func atRest(ctx context.Context, t *testing.T, table *figures.Table, n int, quie
 	time.Sleep(min(quiet, settled))
 	before, used, reconciled, began := readAPIServer(ctx, t), readProcesses(t), readReconciles(ctx, t), time.Now()
 	time.Sleep(quiet)
-	spent, after, took := readAPIServer(ctx, t).Since(before), readProcesses(t), time.Since(began)
+	spent, after, took := spentSince(ctx, t, before), readProcesses(t), time.Since(began)
 	rest := figures.Rest{Tenants: n, Took: took, Writes: spent.Writes, Reconciles: readReconciles(ctx, t) - reconciled}
 	tenantMinutes := float64(n) * took.Minutes()
 	for _, verb := range slices.Sorted(maps.Keys(spent.Requests)) {
@@ -209,6 +209,15 @@ func readRestarts(ctx context.Context, t *testing.T) map[string]int32 {
 func readAPIServer(ctx context.Context, t *testing.T) figures.APIServer {
 	t.Helper()
 	out, err := figures.ReadAPIServer(ctx, host.Typed.CoreV1().RESTClient())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func spentSince(ctx context.Context, t *testing.T, before figures.APIServer) figures.APIServer {
+	t.Helper()
+	out, err := readAPIServer(ctx, t).Since(before)
 	if err != nil {
 		t.Fatal(err)
 	}

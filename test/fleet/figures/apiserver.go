@@ -40,6 +40,11 @@ func parseAPIServer(data []byte) (APIServer, error) {
 		return APIServer{}, err
 	}
 	out := APIServer{Requests: sums(families[requests], "verb"), Etcd: sums(families[etcd], "operation"), Writes: writes(families[requests])}
+	for _, name := range []string{requests, etcd, size} {
+		if len(families[name].GetMetric()) == 0 {
+			return APIServer{}, fmt.Errorf("the API server has no metric %s", name)
+		}
+	}
 	for _, v := range sums(families[size], "storage_cluster_id") {
 		out.DBSize += v
 	}
@@ -100,21 +105,26 @@ func labelsOf(m *dto.Metric) map[string]string {
 	return out
 }
 
-// Since returns what was counted since before. DBSize is the current one.
-func (a APIServer) Since(before APIServer) APIServer {
-	return APIServer{
-		Requests: minus(a.Requests, before.Requests), Etcd: minus(a.Etcd, before.Etcd), Writes: minus(a.Writes, before.Writes), DBSize: a.DBSize,
-	}
-}
-
-func minus(a, b map[string]float64) map[string]float64 {
-	out := map[string]float64{}
-	for key, value := range a {
-		if d := value - b[key]; d > 0 {
-			out[key] = d
+// Since returns what was counted since before. DBSize is the current one. It is an error if the API server was restarted since.
+func (a APIServer) Since(before APIServer) (out APIServer, err error) {
+	out.DBSize = a.DBSize
+	for _, of := range []struct {
+		now, before map[string]float64
+		into        *map[string]float64
+	}{{a.Requests, before.Requests, &out.Requests}, {a.Etcd, before.Etcd, &out.Etcd}, {a.Writes, before.Writes, &out.Writes}} {
+		*of.into = map[string]float64{}
+		for key := range of.before {
+			if of.now[key] < of.before[key] {
+				return APIServer{}, fmt.Errorf("the API server was restarted: it has counted %g %s, and %g before", of.now[key], key, of.before[key])
+			}
+		}
+		for key, value := range of.now {
+			if d := value - of.before[key]; d > 0 {
+				(*of.into)[key] = d
+			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // EtcdWrites returns the number of etcd's operations that change something.

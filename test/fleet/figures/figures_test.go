@@ -34,7 +34,10 @@ func TestAPIServer(t *testing.T) {
 	before := APIServer{
 		Requests: map[string]float64{"GET": 9, "PATCH": 1}, Etcd: map[string]float64{"update": 1}, Writes: map[string]float64{"PATCH pods": 2},
 	}
-	got := now.Since(before)
+	got, err := now.Since(before)
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := APIServer{
 		Requests: map[string]float64{"PATCH": 4, "PUT": 42, "POST": 30}, Etcd: map[string]float64{"get": 11, "update": 2, "create": 2}, DBSize: 4096,
 		Writes: map[string]float64{"PATCH pods": 3, "PUT deployments.apps status": 4},
@@ -44,6 +47,13 @@ func TestAPIServer(t *testing.T) {
 	}
 	if w := got.EtcdWrites(); w != 4 {
 		t.Errorf("%v writes to etcd, want 4", w)
+	}
+	before.Etcd["delete"] = 1
+	if got, err := now.Since(before); err == nil {
+		t.Errorf("%v is counted since before a restart", got)
+	}
+	if got, err := parseAPIServer([]byte(strings.ReplaceAll(metrics, "apiserver_request_total", "other"))); err == nil {
+		t.Errorf("%v of an API server that doesn't count requests", got)
 	}
 }
 
@@ -68,21 +78,25 @@ other{not="a metric that can be parsed
 }
 
 func TestRest(t *testing.T) {
+	one := map[string]float64{"PUT a": 1}
 	for name, c := range map[string]struct {
 		rest Rest
 		want []string
 	}{
 		"Within": {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 500, "PUT b": 400}, Reconciles: 30}, nil},
-		"Writes": {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 480, "PUT b": 450}}, []string{"3.10 writes a minute"}},
-		"Looks":  {Rest{Tenants: 2, Took: 40 * time.Minute, Reconciles: 10}, []string{"1.25 times in 10m0s"}},
+		"Writes": {Rest{Tenants: 10, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 480, "PUT b": 450}, Reconciles: 1}, []string{"3.10 writes a minute"}},
+		"Looks":  {Rest{Tenants: 2, Took: 40 * time.Minute, Writes: one, Reconciles: 10}, []string{"1.25 times in 10m0s"}},
 		"Both":   {Rest{Tenants: 1, Took: 30 * time.Minute, Writes: map[string]float64{"PUT a": 120}, Reconciles: 6}, []string{"4.00 writes", "2.00 times"}},
 		"Soon":   {Rest{Tenants: 1, Took: 21 * time.Minute, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
 		// Each tenant was reconciled once after it had become Ready.
 		"JustReady":  {Rest{Tenants: 30, Took: time.Minute, Writes: map[string]float64{"PATCH a": 1500}, Reconciles: 30}, nil},
 		"LoopWrites": {Rest{Tenants: 30, Took: time.Minute, Writes: map[string]float64{"PUT a": 1000, "PUT b": 890}}, []string{"63.00 writes a minute"}},
-		"LoopLooks":  {Rest{Tenants: 30, Took: 2 * time.Minute, Reconciles: 360}, []string{"6.00 times in 1m0s"}},
+		"LoopLooks":  {Rest{Tenants: 30, Took: 2 * time.Minute, Writes: one, Reconciles: 360}, []string{"6.00 times in 1m0s"}},
 		"Loops":      {Rest{Tenants: 1, Took: 21 * time.Minute, Writes: map[string]float64{"PUT a": 1302}, Reconciles: 63}, []string{"62.00 writes", "3.00 times in 1m0s"}},
 		"TooSoon":    {Rest{Tenants: 1, Took: 59 * time.Second, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
+		"NoWrites":   {Rest{Tenants: 1, Took: 30 * time.Minute, Reconciles: 1}, []string{"no figures"}},
+		"NoLooks":    {Rest{Tenants: 1, Took: 30 * time.Minute, Writes: one}, []string{"no figures"}},
+		"Restarted":  {Rest{Tenants: 1, Took: 2 * time.Minute, Writes: one, Reconciles: -3}, []string{"no figures"}},
 	} {
 		got := c.rest.Problems()
 		if len(got) != len(c.want) {

@@ -48,7 +48,7 @@ func (r Rest) Reconciled() float64 {
 	return r.Reconciles / float64(r.Tenants) * float64(ReconcilesEvery) / float64(r.Took)
 }
 
-// Problems returns which bounds the tenants exceed; nothing if they rested for less than LoopsTellFrom.
+// Problems returns which bounds the tenants exceed, and whether nothing was counted; nothing if they rested for less than LoopsTellFrom.
 func (r Rest) Problems() (out []string) {
 	writes, reconciles, every := float64(WritesAMinute), 1.0, ReconcilesEvery
 	switch {
@@ -56,6 +56,9 @@ func (r Rest) Problems() (out []string) {
 		return nil
 	case r.Took < TellsFrom:
 		writes, reconciles, every = LoopingWrites, LoopingReconciles, time.Minute
+	}
+	if len(r.Writes) == 0 || r.Reconciles < 0 || r.Reconciles == 0 && r.Took >= TellsFrom {
+		out = append(out, fmt.Sprintf("%g reconciles and %d kinds of writes were counted in %s: these are no figures", r.Reconciles, len(r.Writes), r.Took))
 	}
 	if n := r.Writing(); n > writes {
 		out = append(out, fmt.Sprintf("a tenant at rest costs %.2f writes a minute, want at most %g", n, writes))

@@ -14,13 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-)
-
-// How soon provider-kubernetes observes a summary that has changed, and that of a virtual cluster that has stopped answering. The proxy waits
-// for further changes, and until it is sure that nothing answers.
-const (
-	toldOfChange  = 500 * time.Millisecond
-	toldOfSilence = 65 * time.Second
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 type objectQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -61,7 +55,7 @@ func (s *simulation) afterRecords(local client.Client) handler.EventHandler {
 	told := func(ctx context.Context, o client.Object, queue objectQueue) {
 		labels := o.GetLabels()
 		if labels["owner"] == "helm" && labels["name"] == tenant.HelmArgoCD && labels["status"] != release.StatusSuperseded.String() {
-			s.tell(ctx, local, queue, tenantOf(o.GetNamespace()), toldOfChange)
+			s.tell(ctx, local, queue, tenantOf(o.GetNamespace()), proxy.ToldOfChange)
 		}
 	}
 	return handler.Funcs{
@@ -77,9 +71,9 @@ func (s *simulation) afterRecords(local client.Client) handler.EventHandler {
 // watchFaults has the provider observe the summary of a tenant's workloads when its faults change, until ctx is done.
 func (s *simulation) watchFaults(ctx context.Context, local client.Client, queue objectQueue) {
 	look := func(id string) {
-		in := toldOfChange
+		in := proxy.ToldOfChange
 		if s.Faults.Has(Silent, id) {
-			in = toldOfSilence
+			in = proxy.ToldOfSilence
 		}
 		s.tell(ctx, local, queue, id, in)
 	}

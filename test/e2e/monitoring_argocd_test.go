@@ -13,10 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/external"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
 )
@@ -39,6 +42,10 @@ func (m *monitored) applications(ctx context.Context, t *testing.T, _ *envconf.C
 	m.apply(ctx, t, "lost", lost, "HEAD")
 	m.apply(ctx, t, "gone", m.repo, commit)
 	awaitHealthy(ctx, t, api, "web")
+	// By itself, Argo CD reads a repository again every few minutes.
+	for range 4 {
+		m.refresh(ctx, t, "lost")
+	}
 
 	of := fmt.Sprintf(`job="virtual-argocd-controllers", namespace=%q`, m.watchedIn)
 	ofRepoServer := fmt.Sprintf(`job="virtual-argocd-repo-servers", namespace=%q`, m.watchedIn)
@@ -52,6 +59,7 @@ func (m *monitored) applications(ctx context.Context, t *testing.T, _ *envconf.C
 		fmt.Sprintf(`sum(argocd_git_lsremote_fail_total{%s, revision="HEAD"}) > 0`, ofRepoServer),
 		fmt.Sprintf(`sum(argocd_git_fetch_fail_total{%s, revision=%q}) > 0`, ofRepoServer, commit),
 		fmt.Sprintf(`ALERTS{alertname="VirtualArgoCDApplicationsUnknown", alertstate="firing", claim_namespace=%q, claim="watched"}`, claims),
+		fmt.Sprintf(`ALERTS{alertname="VirtualArgoCDRepositoryFailing", alertstate="firing", claim_namespace=%q, claim="watched"}`, claims),
 	} {
 		m.metrics.await(ctx, t, query, 1)
 	}
@@ -62,8 +70,7 @@ func (m *monitored) applications(ctx context.Context, t *testing.T, _ *envconf.C
 // apply makes an Application in the watched tenant's virtual cluster, which Argo CD's API doesn't see first.
 func (m *monitored) apply(ctx context.Context, t *testing.T, name, repo, revision string) {
 	t.Helper()
-	resource := schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
-	_, err := open(ctx, t, m.watched).Dynamic.Resource(resource).Namespace("argocd").Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+	_, err := m.apps(ctx, t).Create(ctx, &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": name},
 		"spec": map[string]any{
 			"project":     "default",
@@ -74,6 +81,30 @@ func (m *monitored) apply(ctx context.Context, t *testing.T, name, repo, revisio
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// refresh has Argo CD compare an Application with its repository, and waits until it has.
+func (m *monitored) refresh(ctx context.Context, t *testing.T, name string) {
+	t.Helper()
+	const annotation = "argocd.argoproj.io/refresh"
+	apps := m.apps(ctx, t)
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"hard"}}}`, annotation)
+	if _, err := apps.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, 2*time.Minute, "Application "+name+" is refreshed", func(ctx context.Context) (bool, string) {
+		app, err := apps.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		return app.GetAnnotations()[annotation] == "", fmt.Sprint(app.GetAnnotations())
+	})
+}
+
+func (m *monitored) apps(ctx context.Context, t *testing.T) dynamic.ResourceInterface {
+	t.Helper()
+	resource := schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "applications"}
+	return open(ctx, t, m.watched).Dynamic.Resource(resource).Namespace("argocd")
 }
 
 // pods looks for what the tenant's dashboard tells of a pod that no node takes and of one that ends again and again.

@@ -19,7 +19,6 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
@@ -74,22 +73,31 @@ metadata:
   namespace: argocd
 `
 
-const rotated = "credential-at-rest"
+// rotated is the Secret for a repository that doesn't exist.
+const (
+	rotated     = "credential-at-rest"
+	rotatedRepo = "https://192.0.2.7/private.git"
+)
 
 func (r *atRest) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	r.secrets.write(ctx, t, rotated, map[string]string{"username": "a", "password": "first"})
-	repositories := []any{map[string]any{"name": "private", "url": "https://192.0.2.7/private.git", "secretRef": map[string]any{"name": rotated}}}
 	r.small = installPlan(ctx, t, "small", "small")
 	r.channel.create(ctx, t, map[string]any{"steps": []any{map[string]any{"percent": int64(100)}}})
 	if _, err := createNamespace(gitNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
-	repo := gitserver.RunPublic(ctx, t, host, gitNamespace, artifacts.ServersImage, map[string]string{"root/project.yaml": restProject})
+	git := gitserver.RunPrivate(ctx, t, host, gitNamespace, func(string) map[string]string { return map[string]string{"root/project.yaml": restProject} })
+	const account = "account-at-rest"
+	r.secrets.write(ctx, t, account, map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
+	repositories := []any{
+		map[string]any{"name": "private", "url": rotatedRepo, "secretRef": map[string]any{"name": rotated}},
+		map[string]any{"name": "root", "url": git.HTTPS(), "secretRef": map[string]any{"name": account}},
+	}
 	like := func(name string) *claim.Claim {
 		return newClaim(name).Set(repositories, "spec", "repositories").Set(channelName, "spec", "channel")
 	}
 	r.lives = []*claim.Live{
-		claim.Create(ctx, t, host, like("rest1").Set(map[string]any{"repoURL": repo, "path": "root"}, "spec", "bootstrap")),
+		claim.Create(ctx, t, host, like("rest1").Set(map[string]any{"repoURL": git.HTTPS(), "path": "root"}, "spec", "bootstrap")),
 		claim.Create(ctx, t, host, like("rest2").Set("small", "spec", "plan")),
 	}
 	for _, l := range r.lives {
@@ -250,10 +258,11 @@ func (r *atRest) rotates(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	r.secrets.write(ctx, t, rotated, map[string]string{"username": "a", "password": "second"})
 	eventually.True(ctx, t, time.Minute, "Argo CD has the rotated password", func(ctx context.Context) (bool, string) {
 		list, err := secrets.List(ctx, metav1.ListOptions{LabelSelector: "argocd.argoproj.io/secret-type=repository"})
-		if err != nil || len(list.Items) != 1 {
-			return false, fmt.Sprint(len(list.Items), " repositories: ", err)
+		if err != nil {
+			return false, err.Error()
 		}
-		return string(list.Items[0].Data["password"]) == "second", "it has the password from before"
+		i := slices.IndexFunc(list.Items, func(s corev1.Secret) bool { return string(s.Data["url"]) == rotatedRepo })
+		return i >= 0 && string(list.Items[i].Data["password"]) == "second", fmt.Sprintf("repository %d of %d has the password from before", i, len(list.Items))
 	})
 	measured.add("at rest: rotated Secret to in use", time.Since(start))
 	for _, l := range r.lives {

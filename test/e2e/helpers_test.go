@@ -430,3 +430,20 @@ func scale(ctx context.Context, t *testing.T, of scalable, name string, replicas
 		t.Fatalf("cannot scale %s: %v", name, err)
 	}
 }
+
+// annotate sets an annotation of a tenant's composite resource.
+func annotate(ctx context.Context, t *testing.T, l *claim.Live, name, value string) {
+	t.Helper()
+	xr, err := l.XR(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xrs, err := host.Resource(xr.GroupVersionKind(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, name, value)
+	if _, err := xrs.Patch(ctx, xr.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}

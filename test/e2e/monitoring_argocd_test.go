@@ -172,7 +172,8 @@ func (m *monitored) away(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	// As README.md says of Argo CD's own metric.
 	m.metrics.await(ctx, t, status+" == 1", 1)
 
-	// Now there is something in nearly each panel.
+	// Now there is something in nearly each panel. For tenants at rest, Crossplane hardly calls the function.
+	annotate(ctx, t, m.watched, "crossplane.io/reconcile-requested-at", time.Now().Format(time.RFC3339))
 	m.panels(ctx, t)
 
 	c.open(ctx, t, m.forgerIn)

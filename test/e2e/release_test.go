@@ -108,7 +108,7 @@ func (u *upgradeOfAll) lives() []*claim.Live {
 
 // upgrade pauses one tenant first, as examples/install/README.md describes for an upgrade in groups.
 func (u *upgradeOfAll) upgrade(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	u.annotate(ctx, t, u.plain, "crossplane.io/paused", "true")
+	annotate(ctx, t, u.plain, "crossplane.io/paused", "true")
 	installFrom(ctx, t, projectRoot)
 	u.settle(ctx, t)
 	now := objectsOf(ctx, t, u.plain)
@@ -117,7 +117,7 @@ func (u *upgradeOfAll) upgrade(ctx context.Context, t *testing.T, _ *envconf.Con
 			t.Errorf("%s is paused, and %s is gone or was replaced", u.plain.Name, o)
 		}
 	}
-	u.annotate(ctx, t, u.plain, "crossplane.io/paused", "")
+	annotate(ctx, t, u.plain, "crossplane.io/paused", "")
 	u.settle(ctx, t)
 	u.same(ctx, t)
 	return ctx
@@ -141,7 +141,7 @@ func (u *upgradeOfAll) settle(ctx context.Context, t *testing.T) {
 	t.Helper()
 	// Crossplane leaves tenants at rest alone for 20 minutes, whatever function there is.
 	for _, l := range u.lives() {
-		u.annotate(ctx, t, l, "crossplane.io/reconcile-requested-at", time.Now().Format(time.RFC3339))
+		annotate(ctx, t, l, "crossplane.io/reconcile-requested-at", time.Now().Format(time.RFC3339))
 	}
 	for end := time.Now().Add(polledWithin); time.Now().Before(end); time.Sleep(5 * time.Second) {
 		for _, l := range u.lives() {
@@ -158,23 +158,6 @@ func (u *upgradeOfAll) settle(ctx context.Context, t *testing.T) {
 	for _, l := range u.lives() {
 		l.AwaitReady(ctx, t, readyWithin)
 		l.Await(ctx, t, readyWithin, "is accepted", func(s *claim.State) bool { return s.True(claim.SpecAccepted) })
-	}
-}
-
-// annotate sets an annotation of a tenant's composite resource.
-func (u *upgradeOfAll) annotate(ctx context.Context, t *testing.T, l *claim.Live, name, value string) {
-	t.Helper()
-	xr, err := l.XR(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	xrs, err := host.Resource(xr.GroupVersionKind(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, name, value)
-	if _, err := xrs.Patch(ctx, xr.GetName(), types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
 	}
 }
 

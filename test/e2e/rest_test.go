@@ -71,6 +71,7 @@ kind: AppProject
 metadata:
   name: at-rest
   namespace: argocd
+spec: {}
 `
 
 // rotated is the Secret for a repository that doesn't exist.

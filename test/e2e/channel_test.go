@@ -93,10 +93,7 @@ func (c *channelTenants) create(ctx context.Context, t *testing.T, rollout map[s
 	channel := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"offer": map[string]any{}, "rollout": rollout}}}
 	channel.SetGroupVersionKind(channels)
 	channel.SetName(channelName)
-	var err error
-	if c.channel, err = host.Resource(channel.GroupVersionKind(), ""); err != nil {
-		t.Fatal(err)
-	}
+	c.channel = all(t, channels)
 	createObject(ctx, t, channel)
 	c.await(ctx, t, 2*time.Minute, v1alpha1.ConditionSpecAccepted, "True", "")
 }

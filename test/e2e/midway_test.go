@@ -99,12 +99,8 @@ func deleteCompositeInTheForeground(ctx context.Context, t *testing.T, _ *envcon
 	if err != nil {
 		t.Fatal(err)
 	}
-	client, err := host.Resource(xr.GroupVersionKind(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
 	foreground := metav1.DeletePropagationForeground
-	if err := client.Delete(ctx, xr.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
+	if err := all(t, xr.GroupVersionKind()).Delete(ctx, xr.GetName(), metav1.DeleteOptions{PropagationPolicy: &foreground}); err != nil {
 		t.Fatal(err)
 	}
 	measured.add("midway: composite resource deleted in the foreground to nothing left", deleteAndAwait(ctx, t, l, goneWithin))

@@ -173,7 +173,7 @@ func (m *monitored) away(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	m.metrics.await(ctx, t, status+" == 1", 1)
 
 	// Now there is something in nearly each panel. For tenants at rest, Crossplane hardly calls the function.
-	annotate(ctx, t, m.watched, "crossplane.io/reconcile-requested-at", time.Now().Format(time.RFC3339))
+	look(ctx, t, m.watched)
 	m.panels(ctx, t)
 
 	c.open(ctx, t, m.forgerIn)

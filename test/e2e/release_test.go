@@ -108,7 +108,7 @@ func (u *upgradeOfAll) lives() []*claim.Live {
 
 // upgrade pauses one tenant first, as examples/install/README.md describes for an upgrade in groups.
 func (u *upgradeOfAll) upgrade(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	annotate(ctx, t, u.plain, "crossplane.io/paused", "true")
+	u.pause(ctx, t, true)
 	installFrom(ctx, t, projectRoot)
 	u.settle(ctx, t)
 	now := objectsOf(ctx, t, u.plain)
@@ -117,7 +117,7 @@ func (u *upgradeOfAll) upgrade(ctx context.Context, t *testing.T, _ *envconf.Con
 			t.Errorf("%s is paused, and %s is gone or was replaced", u.plain.Name, o)
 		}
 	}
-	annotate(ctx, t, u.plain, "crossplane.io/paused", "")
+	u.pause(ctx, t, false)
 	u.settle(ctx, t)
 	u.same(ctx, t)
 	return ctx
@@ -139,9 +139,8 @@ func (u *upgradeOfAll) back(ctx context.Context, t *testing.T, _ *envconf.Config
 // settle waits until everything was looked at, and fails when a claim is refused meanwhile. In the end the tenants are Ready.
 func (u *upgradeOfAll) settle(ctx context.Context, t *testing.T) {
 	t.Helper()
-	// Crossplane leaves tenants at rest alone for 20 minutes, whatever function there is.
 	for _, l := range u.lives() {
-		annotate(ctx, t, l, "crossplane.io/reconcile-requested-at", time.Now().Format(time.RFC3339))
+		look(ctx, t, l)
 	}
 	for end := time.Now().Add(polledWithin); time.Now().Before(end); time.Sleep(5 * time.Second) {
 		for _, l := range u.lives() {
@@ -159,6 +158,12 @@ func (u *upgradeOfAll) settle(ctx context.Context, t *testing.T) {
 		l.AwaitReady(ctx, t, readyWithin)
 		l.Await(ctx, t, readyWithin, "is accepted", func(s *claim.State) bool { return s.True(claim.SpecAccepted) })
 	}
+}
+
+// pause sets whether Crossplane ignores the plain tenant.
+func (u *upgradeOfAll) pause(ctx context.Context, t *testing.T, is bool) {
+	t.Helper()
+	patchXR(ctx, t, u.plain, fmt.Appendf(nil, `{"metadata":{"annotations":{"crossplane.io/paused":"%t"}}}`, is))
 }
 
 // same compares what the tenants have with what they had: everything is there still, and is the same object.

@@ -322,7 +322,7 @@ func (s *stagedFunction) everybody(ctx context.Context, t *testing.T, _ *envconf
 		next = append(next, is)
 	}
 	s.install(ctx, t, next...)
-	s.look(ctx, t, s.stays)
+	look(ctx, t, s.stays)
 	s.has(ctx, t, s.stays, "help.chatText", helpText)
 	s.moveTo(ctx, t, s.installed, moved...)
 	for _, l := range moved {
@@ -419,24 +419,11 @@ func (s *stagedFunction) same(ctx context.Context, t *testing.T, l *claim.Live) 
 // untouched has Crossplane look at the tenant that isn't moved, and fails the test where anything of it was written.
 func (s *stagedFunction) untouched(ctx context.Context, t *testing.T) {
 	t.Helper()
-	s.look(ctx, t, s.stays)
+	look(ctx, t, s.stays)
 	time.Sleep(time.Minute)
 	s.same(ctx, t, s.stays)
 	if diff := cmp.Diff(s.written, writtenFor(ctx, t, s.stays)); diff != "" {
 		t.Errorf("claim %s, which isn't moved, has changed: -before, +now:\n%s", s.stays.Name, diff)
-	}
-}
-
-// look has Crossplane look at a tenant now: it leaves those at rest alone for 20 minutes, whatever function there is.
-func (s *stagedFunction) look(ctx context.Context, t *testing.T, l *claim.Live) {
-	t.Helper()
-	xr, err := l.XR(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	asked := fmt.Sprintf(`{"metadata":{"annotations":{"crossplane.io/reconcile-requested-at":%q}}}`, time.Now().Format(time.RFC3339))
-	if _, err := all(t, xr.GroupVersionKind()).Patch(ctx, xr.GetName(), types.MergePatchType, []byte(asked), metav1.PatchOptions{}); err != nil {
-		t.Fatal(err)
 	}
 }
 

@@ -160,14 +160,7 @@ func (s *staging) network(ctx context.Context, t *testing.T, _ *envconf.Config) 
 // policy writes how a claim's composite resource follows its Composition.
 func (s *staging) policy(ctx context.Context, t *testing.T, l *claim.Live, policy string) {
 	t.Helper()
-	xr, err := l.XR(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch := fmt.Appendf(nil, `{"spec":{"compositionUpdatePolicy":%q}}`, policy)
-	if _, err := all(t, xr.GroupVersionKind()).Patch(ctx, xr.GetName(), types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
-		t.Fatalf("cannot change the policy of %s: %v", l.Name, err)
-	}
+	patchXR(ctx, t, l, fmt.Appendf(nil, `{"spec":{"compositionUpdatePolicy":%q}}`, policy))
 }
 
 // apply changes the Composition, and waits for the revision that Crossplane makes of that.

@@ -3,6 +3,7 @@ package figures
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,22 +107,27 @@ func labelsOf(m *dto.Metric) map[string]string {
 }
 
 // Since returns what was counted since before. DBSize is the current one. It is an error if the API server was restarted since.
-func (a APIServer) Since(before APIServer) (out APIServer, err error) {
-	out.DBSize = a.DBSize
-	for _, of := range []struct {
-		now, before map[string]float64
-		into        *map[string]float64
-	}{{a.Requests, before.Requests, &out.Requests}, {a.Etcd, before.Etcd, &out.Etcd}, {a.Writes, before.Writes, &out.Writes}} {
-		*of.into = map[string]float64{}
-		for key := range of.before {
-			if of.now[key] < of.before[key] {
-				return APIServer{}, fmt.Errorf("the API server was restarted: it has counted %g %s, and %g before", of.now[key], key, of.before[key])
-			}
+func (a APIServer) Since(before APIServer) (APIServer, error) {
+	requests, failedRequests := minus(a.Requests, before.Requests)
+	etcd, failedEtcd := minus(a.Etcd, before.Etcd)
+	writes, failedWrites := minus(a.Writes, before.Writes)
+	if err := errors.Join(failedRequests, failedEtcd, failedWrites); err != nil {
+		return APIServer{}, fmt.Errorf("the API server was restarted: %w", err)
+	}
+	return APIServer{Requests: requests, Etcd: etcd, Writes: writes, DBSize: a.DBSize}, nil
+}
+
+// minus returns by how much the counters in a are above those in b. It is an error if one is below.
+func minus(a, b map[string]float64) (map[string]float64, error) {
+	for key := range b {
+		if a[key] < b[key] {
+			return nil, fmt.Errorf("it has counted %g %s, and %g before", a[key], key, b[key])
 		}
-		for key, value := range of.now {
-			if d := value - of.before[key]; d > 0 {
-				(*of.into)[key] = d
-			}
+	}
+	out := map[string]float64{}
+	for key, value := range a {
+		if d := value - b[key]; d > 0 {
+			out[key] = d
 		}
 	}
 	return out, nil

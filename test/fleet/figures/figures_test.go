@@ -94,6 +94,7 @@ func TestRest(t *testing.T) {
 		"LoopLooks":  {Rest{Tenants: 30, Took: 2 * time.Minute, Writes: one, Reconciles: 360}, []string{"6.00 times in 1m0s"}},
 		"Loops":      {Rest{Tenants: 1, Took: 21 * time.Minute, Writes: map[string]float64{"PUT a": 1302}, Reconciles: 63}, []string{"62.00 writes", "3.00 times in 1m0s"}},
 		"TooSoon":    {Rest{Tenants: 1, Took: 59 * time.Second, Writes: map[string]float64{"PUT a": 600}, Reconciles: 30}, nil},
+		"Nothing":    {Rest{Tenants: 30, Took: time.Minute}, nil},
 		"NoWrites":   {Rest{Tenants: 1, Took: 30 * time.Minute, Reconciles: 1}, []string{"no figures"}},
 		"NoLooks":    {Rest{Tenants: 1, Took: 30 * time.Minute, Writes: one}, []string{"no figures"}},
 		"Restarted":  {Rest{Tenants: 1, Took: 2 * time.Minute, Writes: one, Reconciles: -3}, []string{"no figures"}},

@@ -48,7 +48,8 @@ func (r Rest) Reconciled() float64 {
 	return r.Reconciles / float64(r.Tenants) * float64(ReconcilesEvery) / float64(r.Took)
 }
 
-// Problems returns which bounds the tenants exceed, and whether nothing was counted; nothing if they rested for less than LoopsTellFrom.
+// Problems returns which bounds the tenants exceed, and whether the counts can't be true: some tenant is reconciled within TellsFrom, but maybe
+// none within a minute. It returns nothing if tenants rested for less than LoopsTellFrom.
 func (r Rest) Problems() (out []string) {
 	writes, reconciles, every := float64(WritesAMinute), 1.0, ReconcilesEvery
 	switch {
@@ -57,7 +58,7 @@ func (r Rest) Problems() (out []string) {
 	case r.Took < TellsFrom:
 		writes, reconciles, every = LoopingWrites, LoopingReconciles, time.Minute
 	}
-	if len(r.Writes) == 0 || r.Reconciles < 0 || r.Reconciles == 0 && r.Took >= TellsFrom {
+	if nothing := len(r.Writes) == 0 || r.Reconciles == 0; r.Reconciles < 0 || nothing && r.Took >= TellsFrom {
 		out = append(out, fmt.Sprintf("%g reconciles and %d kinds of writes were counted in %s: these are no figures", r.Reconciles, len(r.Writes), r.Took))
 	}
 	if n := r.Writing(); n > writes {

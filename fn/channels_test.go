@@ -330,6 +330,18 @@ func TestChannelBadOffer(t *testing.T) {
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 
+	// After a failed call, nobody says that it isn't halted.
+	e := w.channels["stable"]
+	e.callFails()
+	w.offer("stable", `{"offer":"all"}`)
+	w.settle(2, time.Minute)
+	if reasons := e.condition(v1alpha1.ConditionHalted).GetReason(); reasons != "" || e.condition(v1alpha1.ConditionSpecAccepted).GetReason() != v1alpha1.ReasonInvalidSpec {
+		t.Errorf("Halted is %s", reasons)
+	}
+	w.offer("stable", offer("10.2.0", inSteps))
+	w.settle(2, time.Minute)
+	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+
 	// Nor does it end with the edit of a plan, which has nothing to do with it.
 	events := len(w.seen)
 	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")

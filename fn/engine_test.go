@@ -322,6 +322,16 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 	return rsp
 }
 
+// callFails does what Crossplane does when its call of the function fails: it makes the conditions Unknown that the function sets.
+func (e *engine) callFails() {
+	e.t.Helper()
+	for _, c := range wire.Of(e.xr()).List("status", "conditions") {
+		if typ := c.String("type"); !slices.Contains([]string{"Ready", "Synced", "Responsive"}, typ) {
+			setCondition(e.xr(), typ, "Unknown", "FatalError", "A fatal error occurred before the status of this condition could be determined.")
+		}
+	}
+}
+
 // mayControl does what an API server does with an object that Crossplane applies:
 // it refuses one that has another controller.
 func (e *engine) mayControl(o *structpb.Struct) bool {

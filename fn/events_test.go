@@ -35,3 +35,21 @@ func TestEventsOfAnInstallation(t *testing.T) {
 		}
 	}
 }
+
+// TestEventsAfterAFailedCall: what is well after a failed call is no news, and what is broken is.
+func TestEventsAfterAFailedCall(t *testing.T) {
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	said := func(want ...string) {
+		t.Helper()
+		before := len(e.events)
+		e.callFails()
+		e.reconcile()
+		got := e.events[before:]
+		if len(got) != len(want) || len(got) > 0 && !strings.HasPrefix(got[0], want[0]) {
+			t.Errorf("want events %q, got %q", want, got)
+		}
+	}
+	said()
+	e.setReplicas("argocd-server", 0)
+	said(v1alpha1.ReasonWorkloadsUnavailable + ": ")
+}

@@ -33,6 +33,8 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 		progresses(false, v1alpha1.ReasonPaused, where+"paused: set spec.paused to false to go on"+t.affected())
 	case c.Unread:
 		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"waits until it knows the labels of claims that spec.rollout.first selects by")
+	case t.empty(&s):
+		progresses(false, v1alpha1.ReasonWaitingForTenants, where+"the channel has no tenants any more, and goes on once it has one: see spec.namespaces")
 	case t.updating.N > 0:
 		progresses(true, v1alpha1.ReasonUpdatingTenants, where+"updating or admitted: "+t.updating.String())
 	case soaking:
@@ -56,8 +58,8 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 	return []Condition{progressing, halted, complete}
 }
 
-// affected says which tenants the offer would change: tenants for which it changes nothing
-// have taken it as soon as they have been reconciled.
+// affected says which tenants the offer would change: tenants for which it changes nothing have taken it as soon as they have been
+// reconciled.
 func (t *tenants) affected() string {
 	if t.missing.N == 0 {
 		return ""

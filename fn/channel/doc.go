@@ -30,6 +30,8 @@
 // least one. A tenant that didn't begin and is admitted again doesn't count as one that has
 // it. A step that adds no tenant needs no soak of its own. If the steps are edited, the rollout
 // goes on at the last one of at most the percentage that it had reached, or else at the first.
+// A new channel without tenants completes its offer at once. One that has no tenants any more
+// stays where it is until it has one, since an edit of its namespaces may have excluded all.
 //
 // After the last step the condition Complete is True when every tenant has the offer. If the
 // last step is below 100 percent, the remaining tenants stay as they are.
@@ -67,7 +69,11 @@
 // whose claim is changed before it is well, or that leaves the channel, counts as broken until
 // the offer is edited or the channel is paused (State.Broken). A tenant whose claim was changed
 // while it wasn't well has proved nothing either. What another channel did to a tenant doesn't
-// count in this one.
+// count in this one. Once the offer is complete, only one tenant of each customer that was
+// broken and has left counts.
+//
+// Authors of claims also break what they have. Trouble of a tenant that was Ready with the
+// offer isn't attributed to it if it begins within half an hour after a change of the claim.
 //
 // As long as there are fewer, broken tenants hold up neither a step nor its soak.
 //

@@ -12,35 +12,35 @@ type Channel struct {
 	Offer   string
 	Rollout v1alpha1.ChannelRollout
 	Paused  bool
-	// Unread says that the tenants' records don't have the labels yet that rollout.first
-	// selects by. No tenant is admitted until then.
+	// Unread says that the tenants' records don't have the labels yet that rollout.first selects by. No tenant is admitted until then.
 	Unread bool
 }
 
-// A State is what a channel remembers from one call of Next to the next. The zero State is
-// that of a new channel, or of one that has lost its state.
+// A State is what a channel remembers from one call of Next to the next. The zero State is that of a new channel, or of one that has lost
+// its state.
 type State struct {
 	// Offer is the digest of the current offer.
 	Offer string `json:"offer,omitempty"`
 	// Percent of the tenants may have it in the current step.
 	Percent int `json:"percent"`
-	// Complete is the digest of the last complete offer: every tenant had it, except for those
-	// that were frozen, didn't begin or moved their windows. It is empty before there is one.
+	// Complete is the digest of the last complete offer: every tenant had it, except for those that were frozen, didn't begin or moved
+	// their windows. It is empty before there is one.
 	Complete string `json:"complete,omitempty"`
-	// Since is when the channel began to admit tenants to the offer, or resumed after a pause, a
-	// halt, or while it was Unread; the zero time until then.
+	// Counted says that the channel had tenants when Next was called some time before.
+	Counted bool `json:"counted,omitempty"`
+	// Since is when the channel began to admit tenants to the offer, or resumed after a pause, a halt, or while it was Unread; the zero
+	// time until then.
 	Since time.Time `json:"since,omitzero"`
-	// Included is until when tenants have joined that aren't late. It is Since, or later if the
-	// channel began with late tenants because no other could begin.
+	// Included is until when tenants have joined that aren't late. It is Since, or later if the channel began with late tenants because no
+	// other could begin.
 	Included time.Time `json:"included,omitzero"`
 	// Halted says why the rollout has halted; nil if it hasn't.
 	Halted *Halt `json:"halted,omitempty"`
-	// Admitted are the admissions of tenants that may begin, of those that may have begun
-	// although their records don't say so yet, and of those that didn't begin.
+	// Admitted are the admissions of tenants that may begin, of those that may have begun although their records don't say so yet, and of
+	// those that didn't begin.
 	Admitted []Admission `json:"admitted,omitempty"`
-	// Broken are tenants that the offer has broken, at most 500. While the channel isn't paused, they
-	// count as broken even if they have left the channel or are well because their claims were
-	// changed.
+	// Broken are tenants that the offer has broken, at most 500. While the channel isn't paused, they count as broken even if they have
+	// left the channel or are well because their claims were changed.
 	Broken []Broken `json:"broken,omitempty"`
 	// NotBefore is when the first tenant may be admitted after the state was lost.
 	NotBefore time.Time `json:"notBefore,omitzero"`
@@ -83,15 +83,15 @@ type Condition struct {
 	Message string
 }
 
-// Next decides which tenants get the offer now, and returns the channel's new state and
-// status. was is the state that the last call returned. If the rollout can't be used, Next
-// returns an error that names the field, and the channel must stay as it was.
+// Next decides which tenants get the offer now, and returns the channel's new state and status. was is the state that the last call
+// returned. If the rollout can't be used, Next returns an error that names the field, and the channel must stay as it was.
 func Next(c Channel, was State, records []Record, now time.Time) (Result, error) {
 	u, err := rulesOf(c.Rollout)
 	if err != nil {
 		return Result{}, err
 	}
 	s := begin(c, was, records, now)
+	s.Counted = s.Counted || len(records) > 0
 	at := u.at(s.Percent)
 	t := look(u, c.Paused, &s, records, now)
 
@@ -111,21 +111,22 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 		s.Since, s.Included = now, now
 	}
 
-	for !stopped && at+1 < len(u.steps) && t.over(u.steps[at]) && !now.Before(t.soaked(u.steps[at])) {
+	empty := t.empty(&s)
+	for !stopped && !empty && at+1 < len(u.steps) && t.over(u.steps[at]) && !now.Before(t.soaked(u.steps[at])) {
 		at++
 	}
 	step := u.steps[at]
 	s.Percent = step.percent
 	over := t.over(step)
 	soaking := over && now.Before(t.soaked(step))
-	if over && !soaking && !stopped && step.percent == 100 {
+	if over && !soaking && !stopped && !empty && step.percent == 100 {
 		s.Complete = s.Offer
 	}
 	switch {
 	case stopped || t.late.N == 0:
 	case !over && t.has+t.left+t.holding+t.first.N == 0:
-		// None of the earlier tenants can begin: those that have joined since are next. Since stays,
-		// because whoever may write claims may have one join each time.
+		// None of the earlier tenants can begin: those that have joined since are next. Since stays, because whoever may write claims may
+		// have one join each time.
 		s.Included = now
 		t.look(now.Add(time.Second))
 	case s.Complete == s.Offer:

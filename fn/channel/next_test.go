@@ -125,6 +125,8 @@ func since(d time.Duration) func(*State) {
 	return func(s *State) { s.Since, s.Included = ago(d), ago(d) }
 }
 
+func counted(s *State) { s.Counted = true }
+
 func halted(s *State) { s.Halted = &Halt{At: ago(time.Hour), Message: "acme/x broke"} }
 
 // By position the order of the offer "new" is z, e, d, y, x, a, b, c.
@@ -155,6 +157,22 @@ func TestNext(t *testing.T) {
 		"Empty": {
 			reason: "A channel without tenants has nothing to wait for.", rollout: rollout, was: State{},
 			percent: 100, conditions: []string{"Progressing=false Complete", "Complete=true Complete: all 0 tenants"}, complete: "new",
+		},
+		"Emptied": {
+			reason: "All tenants are gone, maybe by mistake: those that come back get the offer in steps.", rollout: rollout, was: state(10, counted),
+			percent: 10, conditions: []string{"Progressing=false WaitingForTenants: step 1 of 3, 10 percent: the channel has no tenants any more", "Complete=false Incomplete: 0 of 0"},
+		},
+		"EmptiedBefore": {
+			reason: "The same holds for an offer that begins then.", rollout: rollout, was: State{Offer: "old", Percent: 100, Complete: "old", Counted: true},
+			percent: 10, conditions: []string{"Progressing=false WaitingForTenants"},
+		},
+		"EmptiedComplete": {
+			reason: "What is complete stays so.", rollout: rollout, was: State{Offer: "new", Percent: 100, Complete: "new", Counted: true},
+			percent: 100, conditions: []string{"Progressing=false Complete", "Complete=true Complete: all 0 tenants"},
+		},
+		"Back": {
+			reason: "They are back.", rollout: rollout, was: state(10, counted),
+			records: tenantsNamed("a b c d e f g h i j"), admitted: 1, percent: 10, again: inForce + Settle,
 		},
 		"Begin": {
 			reason: "10 percent of 10 tenants are one.", rollout: rollout, was: State{Offer: "old", Percent: 100, Complete: "old"},
@@ -620,7 +638,7 @@ func TestAdmittedWhileBroken(t *testing.T) {
 // TestStateStays: the state is as it was where a tenant that was admitted has begun. Each
 // change of it wakes tenants.
 func TestStateStays(t *testing.T) {
-	was := state(100, since(time.Hour), admits("a", "new", 20*time.Minute), admits("gone", "new", 20*time.Minute))
+	was := state(100, counted, since(time.Hour), admits("a", "new", 20*time.Minute), admits("gone", "new", 20*time.Minute))
 	records := append(tenantsNamed("a", updating("new", time.Minute)), tenantsNamed("b c")...)
 	result, err := Next(Channel{Offer: "new"}, was, records, start)
 	if err != nil {
@@ -762,7 +780,7 @@ func TestRemembered(t *testing.T) {
 	if want := []Broken{{Tenant: "a", Name: "acme/a", Since: start}}; !slices.Equal(was.Broken, want) {
 		t.Fatalf("want %+v, got %+v", want, was.Broken)
 	}
-	edited, other := breaks.Edit().See(v1alpha1.PhaseReady, "", start), tenant("x", updating("new", 10*time.Minute), in(v1alpha1.PhaseDegraded, 5*time.Minute))
+	edited, other := breaks.Edit(start).See(v1alpha1.PhaseReady, "", start), tenant("x", updating("new", 10*time.Minute), in(v1alpha1.PhaseDegraded, 5*time.Minute))
 
 	halts(next(was, breaks.See(v1alpha1.PhaseReady, "", start)), false, "")
 	halts(next(was, edited), false, "acme/a (its claim was changed since)")
@@ -786,6 +804,15 @@ func TestRemembered(t *testing.T) {
 	if r := next(state(100), edited); len(r.State.Admitted) != 2 {
 		t.Errorf("want 2 admitted, got %+v", r.State.Admitted)
 	}
+	// Once the offer is complete, a customer can't have one tenant after the other broken and leave. Before that, nobody joins.
+	left := was
+	left.Broken = []Broken{{Tenant: "a", Name: "acme/a", Since: start}, {Tenant: "b2", Name: "acme/b", Since: start}}
+	halts(next(left), false, "acme/a (has left the channel since); halts at 2")
+	left.Broken[1].Name = "globex/b"
+	halts(next(left), true, "acme/a (has left the channel since), globex/b (has left the channel since) broke")
+	left.Broken[1].Name, left.Complete, left.Percent, c.Rollout.Steps = "acme/b", "old", 1, steps(1, 100)
+	halts(next(left), true, "acme/a (has left the channel since), acme/b (has left the channel since) broke")
+	c.Rollout.Steps = nil
 	was = next(was, other).State
 	c.Paused = true
 	halts(next(was, edited), false, "")

@@ -9,21 +9,18 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
-// Label is the label on what a channel publishes and on the records of its tenants. Its
-// value is the channel's name.
+// Label is the label on what a channel publishes and on the records of its tenants. Its value is the channel's name.
 const Label = "virtualargocd.io/channel"
 
-// Keys in the ConfigMaps that hold a tenant's record, its admission, and the state of a
-// channel.
+// Keys in the ConfigMaps that hold a tenant's record, its admission, and the state of a channel.
 const (
 	RecordKey    = "record"
 	AdmissionKey = "admission"
 	StateKey     = "state"
 )
 
-// A Record is what a channel knows of a tenant. The function writes it when it is called for
-// the tenant. It changes only when the tenant accepts an offer, when its phase or the reason
-// for it changes, or when its claim changes its labels or its schedule.
+// A Record is what a channel knows of a tenant. The function writes it when it is called for the tenant. It changes only when the tenant
+// accepts an offer, when its phase or the reason for it changes, or when its claim changes.
 type Record struct {
 	// Tenant is the name of the composite resource.
 	Tenant string `json:"tenant"`
@@ -33,90 +30,97 @@ type Record struct {
 	Named bool `json:"named,omitempty"`
 	// Labels of the claim that rollout.first selects by.
 	Labels map[string]string `json:"labels,omitempty"`
-	// Created is when the tenant's composite resource was created; the zero time if that is
-	// unknown.
+	// Created is when the tenant's composite resource was created; the zero time if that is unknown.
 	Created time.Time `json:"created,omitzero"`
 	// Joined is when the tenant joined the channel; the zero time if that is unknown.
 	Joined time.Time `json:"joined,omitzero"`
-	// Returned is when the tenant last gave back an offer that had changed nothing for it; the zero
-	// time for never.
+	// Returned is when the tenant last gave back an offer that had changed nothing for it; the zero time for never.
 	Returned time.Time `json:"returned,omitzero"`
 	// Schedule says when the tenant may change.
 	Schedule maintenance.Schedule `json:"schedule,omitzero"`
-	// Moved is when the claim last changed what decides about its window: its plan, its
-	// channel or its maintenance. It is the zero time for a tenant without a window.
+	// Moved is when the claim last changed what decides about its window: its plan, its channel or its maintenance. It is the zero time for
+	// a tenant without a window.
 	Moved time.Time `json:"moved,omitzero"`
 
 	// Accepted is the digest of the offer that the tenant has; empty before it has one.
 	Accepted string `json:"accepted,omitempty"`
 	// Changed is when the tenant accepted it.
 	Changed time.Time `json:"changed,omitzero"`
-	// Before is the phase that the tenant had then; empty if the offer changed nothing that
-	// ran, because the tenant was new or had all of it already.
+	// Before is the phase that the tenant had then; empty if the offer changed nothing that ran, because the tenant was new or had all of
+	// it already.
 	Before v1alpha1.Phase `json:"before,omitempty"`
 	// Ready is when the tenant was first seen Ready since then; the zero time before that.
 	Ready time.Time `json:"ready,omitzero"`
-	// Kept says that Changed, Before and Ready are about an earlier offer, since the one that the
-	// tenant has changed nothing that runs.
+	// Kept says that Changed, Before and Ready are about an earlier offer, since the one that the tenant has changed nothing that runs.
 	Kept bool `json:"kept,omitempty"`
-	// Edited says that the claim was changed while the tenant wasn't well with the offer. If it is
-	// Ready now, that says nothing about the offer.
+	// Edited says that the claim was changed while the tenant wasn't well with the offer, or not long before that. How it is now says
+	// nothing about the offer.
 	Edited bool `json:"edited,omitempty"`
-	// ArgoCD is the version of the chart argo-cd that the tenant had when it was last Ready
-	// before an offer changed it; empty if unknown.
+	// Touched is when the claim was last changed while the tenant was well with the offer; the zero time for never.
+	Touched time.Time `json:"touched,omitzero"`
+	// ArgoCD is the version of the chart argo-cd that the tenant had when it was last Ready before an offer changed it; empty if unknown.
 	ArgoCD string `json:"argocd,omitempty"`
 
 	// Phase of the tenant since it accepted the offer, and the time since when it has it.
 	Phase v1alpha1.Phase `json:"phase"`
 	Since time.Time      `json:"since"`
-	// Why is the first message with which the tenant was Degraded or Failing, or the last
-	// reason why its update doesn't go on, at most maxWhy bytes; empty in other phases.
+	// Why is the first message with which the tenant was Degraded or Failing, or the last reason why its update doesn't go on, at most
+	// maxWhy bytes; empty in other phases.
 	Why string `json:"why,omitempty"`
 }
 
 // maxWhy is how many bytes of a tenant's message a record holds.
 const maxWhy = 200
 
-// Accept returns the record of a tenant that accepts an offer, given by its digest. The
-// tenant is Updating from then on, until See is called once the offer is in place: what is
-// observed earlier is about what the tenant had before. unaffected says that the offer
-// changes nothing that runs, and held that this is so because its versions are lower than
-// those that run.
+// Accept returns the record of a tenant that accepts an offer, given by its digest. The tenant is Updating from then on, until See is
+// called once the offer is in place: what is observed earlier is about what the tenant had before. unaffected says that the offer changes
+// nothing that runs, and held that this is so because its versions are lower than those that run.
 func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Record {
 	r.Accepted = offer
 	failing, _ := r.failing()
 	switch {
 	case unaffected && r.Before != "" && !r.Edited && (r.Ready.IsZero() || failing || !held):
-		// It is still updating to the offer before, or has yet to prove that. If this offer would undo
-		// it, it isn't what breaks the tenant. Otherwise both offers are the same for it. But a tenant
-		// that has what its claim says now says nothing about either.
+		// It is still updating to the offer before, or has yet to prove that. If this offer would undo it, it isn't what breaks the tenant.
+		// Otherwise both offers are the same for it. But a tenant that has what its claim says now says nothing about either.
 		r.Kept = !r.Ready.IsZero()
 		if held {
 			r.Before = r.Phase
 		}
 	case unaffected || r.Phase == "":
-		r.Changed, r.Before, r.Kept, r.Edited = now, "", false, false
+		r.Changed, r.Before, r.Kept, r.Edited, r.Touched = now, "", false, false, time.Time{}
 	default:
-		r.Changed, r.Before, r.Ready, r.Kept, r.Edited = now, r.Phase, time.Time{}, false, false
+		r.Changed, r.Before, r.Ready, r.Kept, r.Edited, r.Touched = now, r.Phase, time.Time{}, false, false, time.Time{}
 		r.Phase, r.Since, r.Why = v1alpha1.PhaseUpdating, now, ""
 	}
 	return r
 }
 
 // Edit returns the record of a tenant whose claim was changed.
-func (r Record) Edit() Record {
-	failing, _ := r.failing()
-	r.Edited = r.Edited || r.Before != "" && (r.Ready.IsZero() || failing)
+func (r Record) Edit(now time.Time) Record {
+	switch failing, _ := r.failing(); {
+	case r.Before == "" || now.Sub(r.Touched) < Grace: // Each change of a record has the channel reconciled.
+	case r.Ready.IsZero() || failing:
+		r.Edited = true
+	default:
+		r.Touched = now
+	}
 	return r
 }
 
-// See returns the record of a tenant that is seen in a phase. why is the reason for it; ""
-// if that is unknown.
+// ownFault is for how long after a change of a claim trouble of its tenant is attributed to that. Helm tries a change three times, and
+// waits up to five minutes each time.
+const ownFault = 30 * time.Minute
+
+// See returns the record of a tenant that is seen in a phase. why is the reason for it; "" if that is unknown.
 func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
+	failed, _ := r.failing()
 	if r.Phase != phase {
 		r.Phase, r.Since, r.Why = phase, now, ""
 	}
 	failing, _ := r.failing()
+	if failing && !failed && !r.Touched.IsZero() && now.Before(r.Touched.Add(ownFault)) {
+		r.Edited = true
+	}
 	if why != "" && (phase == v1alpha1.PhaseUpdating || failing && r.Why == "") {
 		r.Why = strings.ToValidUTF8(why[:min(maxWhy, len(why))], "")
 	}
@@ -140,8 +144,8 @@ func (r *Record) customer() string {
 	return customer
 }
 
-// Grace is how long a tenant must be Degraded or Failing before it counts as broken. A
-// workload can be unavailable for some seconds while its pods are replaced.
+// Grace is how long a tenant must be Degraded or Failing before it counts as broken. A workload can be unavailable for some seconds while
+// its pods are replaced.
 const Grace = time.Minute
 
 // failing reports whether the tenant is Degraded or Failing, and from when on that counts.
@@ -155,15 +159,14 @@ func (r *Record) failed(now time.Time) bool {
 	return failing && !now.Before(counts)
 }
 
-// Unproved reports whether the offer that the tenant has accepted hasn't proved itself there:
-// the tenant isn't well with it, and wasn't well with it for as long as proved.
+// Unproved reports whether the offer that the tenant has accepted hasn't proved itself there: the tenant isn't well with it, and wasn't
+// well with it for as long as proved.
 func (r *Record) Unproved(proved time.Duration) bool {
 	failing, _ := r.failing()
 	return r.Before != "" && (r.Ready.IsZero() || failing && r.Since.Before(r.Ready.Add(proved)))
 }
 
-// underWay reports whether the tenant is updating to the offer that it has accepted, and
-// until when it may.
+// underWay reports whether the tenant is updating to the offer that it has accepted, and until when it may.
 func (u rules) underWay(r *Record, now time.Time) (bool, time.Time) {
 	until := r.Changed.Add(u.stuckFor)
 	if failing, counts := r.failing(); failing {
@@ -194,15 +197,13 @@ func (u rules) how(r *Record) string {
 		how += fmt.Sprintf(" for more than %s", u.stuckFor)
 	}
 	if r.Why != "" {
-		// Quoted, since it has texts of the tenant, such as names of pods, which could look like
-		// another tenant.
+		// Quoted, since it has texts of the tenant, such as names of pods, which could look like another tenant.
 		how += fmt.Sprintf(": %.150q", r.Why)
 	}
 	return how
 }
 
-// settled returns when the tenant's update ended, whether it succeeded or not; the zero time
-// if the offer changed nothing.
+// settled returns when the tenant's update ended, whether it succeeded or not; the zero time if the offer changed nothing.
 func (u rules) settled(r *Record) time.Time {
 	if r.Before == "" || !r.Ready.IsZero() {
 		return r.Ready

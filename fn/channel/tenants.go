@@ -23,8 +23,7 @@ type tenants struct {
 	updated int
 	// updating take a slot: they are updating, or may have begun to.
 	updating few.Names
-	// holding are those of them that hold up the step: all but those that once didn't begin and
-	// are admitted again.
+	// holding are those of them that hold up the step: all but those that once didn't begin and are admitted again.
 	holding int
 	// broken by the offer.
 	broken few.Names
@@ -39,16 +38,16 @@ type tenants struct {
 	// late are the late tenants that could begin if the offer were complete.
 	late few.Names
 
-	// counted are those that have the offer, or for which the steps are; lacking are all late ones
-	// without it. If there are only these, lonely says that no step is over before one had it.
+	// counted are those that have the offer, or for which the steps are; lacking are all late ones without it. If there are only these,
+	// lonely says that no step is over before one had it.
 	counted, lacking int
 	lonely           bool
 	// first are those that rollout.first selects and that hold up all others.
 	first few.Names
 	// mended counts, by customer, those that weren't well when they got the offer.
 	mended map[string]int
-	// base are those of which a step's percentage is taken; has are those of them that have
-	// the offer, or were admitted; left are those that the step still waits for.
+	// base are those of which a step's percentage is taken; has are those of them that have the offer, or were admitted; left are those
+	// that the step still waits for.
 	base, has, left int
 	// retried are those of has that didn't begin once, and were admitted again.
 	retried int
@@ -65,8 +64,7 @@ type tenants struct {
 	again time.Time
 }
 
-// look counts tenants, and removes the admissions and the broken tenants from s that don't
-// matter any more.
+// look counts tenants, and removes the admissions and the broken tenants from s that don't matter any more.
 func look(u rules, paused bool, s *State, records []Record, now time.Time) *tenants {
 	t := &tenants{total: len(records), mended: map[string]int{}, broken: few.Names{Most: mostBroken}, remembered: map[string]Broken{}}
 	if !paused {
@@ -89,8 +87,15 @@ func look(u rules, paused bool, s *State, records []Record, now time.Time) *tena
 		}
 		delete(t.remembered, r.Tenant)
 	}
+	left := map[string]bool{}
 	for _, tenant := range slices.Sorted(maps.Keys(t.remembered)) {
 		b := t.remembered[tenant]
+		customer, _, _ := strings.Cut(b.Name, "/")
+		if left[customer] && s.Complete == s.Offer {
+			// Claims of one customer that join a complete channel could be broken and leave one after the other.
+			continue
+		}
+		left[customer] = true
 		t.broken.Add(b.Name + " (has left the channel since)")
 		s.Broken = append(s.Broken, b)
 	}
@@ -207,22 +212,20 @@ func (t *tenants) add(u rules, s *State, r *Record, a *Admission, now time.Time)
 	}
 }
 
-// waitsForWindow reports whether a step still waits for a tenant whose schedule has a state.
-// A claim that has moved its window since the offer began may do so again and again.
+// waitsForWindow reports whether a step still waits for a tenant whose schedule has a state. A claim that has moved its window since the
+// offer began may do so again and again.
 func (s *State) waitsForWindow(r *Record, state maintenance.State, now time.Time) bool {
 	return state != maintenance.Closed || !r.Moved.After(s.Since) || s.patient(now)
 }
 
-// patient reports whether tenants that rollout.first selects, or whose windows were moved, still
-// hold up others. Whoever may write a claim may have it selected, and make sure that it never
-// begins.
+// patient reports whether tenants that rollout.first selects, or whose windows were moved, still hold up others. Whoever may write a claim
+// may have it selected, and make sure that it never begins.
 func (s *State) patient(now time.Time) bool {
 	return s.Since.IsZero() || now.Before(s.Since.Add(windowsWithin))
 }
 
-// joined reports whether a tenant was created or has joined the channel since the offer began, or
-// has given it back. Nobody waits for such a tenant, because whoever may write claims may have
-// one after the other. One that is restored from a backup has joined earlier.
+// joined reports whether a tenant was created or has joined the channel since the offer began, or has given it back. Nobody waits for such
+// a tenant, because whoever may write claims may have one after the other. One that is restored from a backup has joined earlier.
 func (s *State) joined(r *Record) bool {
 	isNew := r.Created.After(s.Included) && r.Joined.After(s.Included)
 	return !s.Since.IsZero() && (isNew || r.Returned.After(s.Included) || r.Joined.After(s.Included.Add(joining)))
@@ -241,8 +244,8 @@ func (t *tenants) addUpdated(u rules, s *State, r *Record, underWay, broken bool
 	}
 }
 
-// addBroken counts a tenant as broken by the offer, or doesn't, and reports which. One that was
-// counted before still is if its author has helped it, even if it no longer has the offer.
+// addBroken counts a tenant as broken by the offer, or doesn't, and reports which. One that was counted before still is if its author has
+// helped it, even if it no longer has the offer.
 func (t *tenants) addBroken(u rules, s *State, r *Record, broken bool, now time.Time) bool {
 	was, remembered := t.remembered[r.Tenant]
 	if !remembered {
@@ -262,12 +265,15 @@ func (t *tenants) addBroken(u rules, s *State, r *Record, broken bool, now time.
 	return true
 }
 
-// room returns how many more tenants may have the offer in a step, beside those that
-// rollout.first selects.
+// empty reports whether the channel has no tenants any more, although its offer isn't complete. All may be excluded by a mistake in
+// spec.namespaces, and must not get the offer without the steps once that is corrected.
+func (t *tenants) empty(s *State) bool { return t.total == 0 && s.Counted && s.Complete != s.Offer }
+
+// room returns how many more tenants may have the offer in a step, beside those that rollout.first selects.
 func (t *tenants) room(s step) int { return (t.base*s.percent+99)/100 - t.has }
 
-// over reports whether a step waits for nothing but its soak. Tenants that didn't begin and are
-// admitted again may not begin this time either.
+// over reports whether a step waits for nothing but its soak. Tenants that didn't begin and are admitted again may not begin this time
+// either.
 func (t *tenants) over(s step) bool {
 	return !t.lonely && t.holding == 0 && t.first.N == 0 && (t.room(s)+t.retried <= 0 || t.has > t.retried && t.left == 0)
 }

@@ -38,7 +38,9 @@ func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel
 		setCondition(rsp, is)
 		was := xr.Condition(is.Type)
 		first := was.Status == "" && (is.Type == accepted.Type || !is.True)
-		if first || was.Reason == is.Reason && was.True() == is.True {
+		// After a failed call, what is well is no news.
+		well := is.True != (is.Type == v1alpha1.ConditionHalted)
+		if first || was.Unknown() && well || was.Reason == is.Reason && was.True() == is.True {
 			continue
 		}
 		if is.Type == v1alpha1.ConditionHalted && is.True {
@@ -59,12 +61,12 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c channel.Condition) {
 }
 
 // refuse reports a channel that can't be used. Crossplane then changes nothing, so refuse
-// repeats the other conditions.
+// repeats the other conditions. What isn't known since a failed call stays unknown.
 func refuse(rsp *fnv1.RunFunctionResponse, xr wire.Struct, err error) {
 	is := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
 	setCondition(rsp, is)
 	for _, typ := range []string{v1alpha1.ConditionProgressing, v1alpha1.ConditionHalted, v1alpha1.ConditionComplete} {
-		if was := xr.Condition(typ); was.Status != "" {
+		if was := xr.Condition(typ); was.Status != "" && !was.Unknown() {
 			setCondition(rsp, channel.Condition{Type: typ, True: was.True(), Reason: was.Reason, Message: was.Message})
 		}
 	}

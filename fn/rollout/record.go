@@ -56,7 +56,7 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		r.Accepted, r.Returned = t.Standing.Accepted, now
 	}
 	if t.Standing.Edited {
-		r = r.Edit()
+		r = r.Edit(now)
 	}
 	if r.Accepted != t.Standing.Accepted {
 		began := r.Phase != "" && !t.Standing.Unaffected
@@ -74,8 +74,8 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	changing := r.Before != "" && r.Ready.IsZero()
 	back := release.TakenBack(t)
 	switch {
-	case back != "":
-		// The offer has been rolled back.
+	case back != "" && (changing || r.Touched.IsZero()):
+		// The offer has been rolled back, and not what the claim has changed since.
 		return r.See(v1alpha1.PhaseDegraded, back, now)
 	case changing && (release.Differs(t.Composed(tenant.VClusterRelease), t.VirtualCluster) || release.Differs(t.Composed(tenant.ArgoCDRelease), t.ArgoCD)):
 		// What is observed is still about the time before the offer.

@@ -42,6 +42,8 @@ func TestRecord(t *testing.T) {
 		"InPlace":     {"It is.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
 		"Breaks":      {"And it breaks the tenant.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
 		"RolledBack":  {"It failed, and what was before runs.", changing, "new", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
+		"OwnChange":   {"What failed is what the claim has changed since.", ready.Edit(long), "old", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
+		"NotItsOwn":   {"The claim hasn't changed since.", ready, "old", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, true, false},
 		"Mended":      {"It was broken when it was admitted.", ready, "new", false, "1.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded, false, true},
 		"Waits":       {"It returns to what it had before.", unaffected, "old", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
 		"Unaffected":  {"The offer changes nothing for it.", ready, "new", true, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
@@ -71,7 +73,7 @@ func TestRecord(t *testing.T) {
 			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
 			}
-			if want := map[v1alpha1.Phase]string{v1alpha1.PhaseDegraded: "the message"}[r.Phase]; tc.policies == "" && r.Why != want || tc.policies != "" && !strings.Contains(r.Why, "has failed") {
+			if want := map[v1alpha1.Phase]string{v1alpha1.PhaseDegraded: "the message"}[r.Phase]; tc.policies == "" && r.Why != want || tc.policies != "" && strings.Contains(r.Why, "has failed") != (r.Phase == v1alpha1.PhaseDegraded) {
 				t.Errorf("\n%s\nit is %s because of %q", tc.reason, r.Phase, r.Why)
 			}
 			if r.Edited != (name == "Breaks") || r.Kept != tc.unaffected && name != "Waits" {

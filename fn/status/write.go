@@ -108,8 +108,8 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
 // each reconcile would hide the others.
 func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Condition) {
 	was := o.XR.Condition(c.Type)
-	// A host and a claim that were right from the start are no news.
-	if (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted) && c.True && was.Status == "" {
+	// After a failed call, what is well is no news. Nor are a host and a claim that were right from the start.
+	if was.Unknown() && c.True || (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted) && c.True && was.Status == "" {
 		return
 	}
 	// Another message is another event where it names other Secrets, or another mistake. The
@@ -139,7 +139,7 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string 
 	message, reason := redact.New(o)(err.Error()), mistakeOf(err)
 	news := false
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
-	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" {
+	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" && !was.Unknown() {
 		// This condition isn't about the spec.
 		setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionHostProtected, True: was.True(), Reason: was.Reason, Message: was.Message})
 	}

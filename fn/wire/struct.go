@@ -107,6 +107,10 @@ type Condition struct {
 // True reports whether the condition is true.
 func (c Condition) True() bool { return c.Status == "True" }
 
+// Unknown reports whether the condition exists, and is neither true nor false: Crossplane makes all conditions Unknown that a function
+// sets when its call, or the application of its result, fails.
+func (c Condition) Unknown() bool { return c.Status == "Unknown" }
+
 // False reports whether the condition is known to be false.
 func (c Condition) False() bool { return c.Status == "False" }
 

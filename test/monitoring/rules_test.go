@@ -188,7 +188,7 @@ func TestWordsOfTheAPI(t *testing.T) {
 	t.Parallel()
 	// Crossplane's own.
 	words := map[string]bool{}
-	for _, word := range []string{"Ready", "Available", "Creating", "Synced", "ReconcileSuccess", "ReconcileError", "Responsive", "WatchCircuitOpen", "WatchCircuitClosed"} {
+	for _, word := range []string{"Ready", "Available", "Creating", "Synced", "ReconcileSuccess", "ReconcileError", "Responsive", "WatchCircuitOpen", "WatchCircuitClosed", "FatalError"} {
 		words[word] = true
 	}
 	files, err := filepath.Glob("../../apis/v1alpha1/*.go")

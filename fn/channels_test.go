@@ -339,11 +339,16 @@ func TestChannelBadOffer(t *testing.T) {
 		t.Errorf("Halted is %s", reasons)
 	}
 	w.offer("stable", offer("10.2.0", inSteps))
+	e.callFails()
+	events := len(w.seen)
 	w.settle(2, time.Minute)
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+	if got := w.seen[events:]; len(got) > 0 {
+		t.Errorf("want no events of what was known before, got %q", got)
+	}
 
 	// Nor does it end with the edit of a plan, which has nothing to do with it.
-	events := len(w.seen)
+	events = len(w.seen)
 	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
 	w.settle(20, 10*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})

@@ -164,9 +164,8 @@ type ChannelHalt struct {
 	// How many tenants the offer has to break for the rollout to halt. The offer has broken
 	// a tenant that was Ready before, and then is Degraded for a minute, takes longer than
 	// stuckFor, or is rolled back. A tenant that was Ready with the offer for the longest
-	// soak of all steps, and at least for stuckFor, doesn't count if it breaks later, nor
-	// one that was Ready with it and breaks within half an hour after a change of its claim.
-	// A customer can break its own tenants: set this at least two higher than the number of
+	// soak of all steps, and at least for stuckFor, doesn't count if it breaks later. A
+	// customer can break its own tenants: set this at least two higher than the number of
 	// claims that one customer has. From 1 to 500. Default: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
@@ -257,6 +256,8 @@ const (
 	// labels of the claims, or for admissions of which it has lost the state (True, only
 	// Progressing).
 	ReasonWaitingForTenants = "WaitingForTenants"
+	// ReasonNoTenants: the channel has no tenants any more (False, only Progressing).
+	ReasonNoTenants = "NoTenants"
 	// ReasonPaused: spec.paused is true (False, only Progressing).
 	ReasonPaused = "Paused"
 	// ReasonHalted: the offer has broken too many tenants (False, only Progressing).

@@ -24,8 +24,8 @@ type rank int
 const (
 	// rankFirst: selected by rollout.first.
 	rankFirst rank = iota
-	// rankBroken: an earlier offer has broken it. At most haltAfter.degraded tenants of a customer have this rank, since whoever writes
-	// claims can break any number.
+	// rankBroken: an earlier offer has broken it. At most haltAfter.degraded tenants of a
+	// customer have this rank, since whoever writes claims can break any number.
 	rankBroken
 	rankReady
 	rankNotReady
@@ -95,8 +95,8 @@ func (t *tenants) admit(u rules, s *State, in step, now time.Time) {
 	t.look(now.Add(inForce + Settle))
 }
 
-// allowed returns the candidates that the step allows to begin, in order. room is how many more tenants may have the offer, beside those
-// that rollout.first selects.
+// allowed returns the candidates that the step allows to begin, in order. room is how many
+// more tenants may have the offer, beside those that rollout.first selects.
 func (t *tenants) allowed(u rules, offer string, room int) []candidate {
 	candidates := t.ready
 	if t.first.N > 0 || room == 0 {
@@ -127,7 +127,8 @@ func (t *tenants) allowed(u rules, offer string, room int) []candidate {
 	})
 }
 
-// position returns the position of a tenant in the order of an offer. With 64 bits, two tenants hardly ever have the same.
+// position returns the position of a tenant in the order of an offer. With 64 bits, two
+// tenants hardly ever have the same.
 func position(tenant, offer string) uint64 {
 	sum := sha256.Sum256([]byte(offer + "/" + tenant))
 	return binary.BigEndian.Uint64(sum[:])

@@ -34,7 +34,7 @@ func conditions(c Channel, s State, t *tenants, u rules, at int, soaking bool) [
 	case c.Unread:
 		progresses(true, v1alpha1.ReasonWaitingForTenants, where+"waits until it knows the labels of claims that spec.rollout.first selects by")
 	case t.empty(&s):
-		progresses(false, v1alpha1.ReasonWaitingForTenants, where+"the channel has no tenants any more, and goes on once it has one: see spec.namespaces")
+		progresses(false, v1alpha1.ReasonNoTenants, where+"the channel has no tenants any more, and goes on once it has one: see spec.namespaces")
 	case t.updating.N > 0:
 		progresses(true, v1alpha1.ReasonUpdatingTenants, where+"updating or admitted: "+t.updating.String())
 	case soaking:

@@ -69,11 +69,12 @@
 // whose claim is changed before it is well, or that leaves the channel, counts as broken until
 // the offer is edited or the channel is paused (State.Broken). A tenant whose claim was changed
 // while it wasn't well has proved nothing either. What another channel did to a tenant doesn't
-// count in this one. Once the offer is complete, only one tenant of each customer that was
-// broken and has left counts.
+// count in this one. Once the offer is complete, or late tenants are treated like others, only
+// one tenant of each customer counts that was broken and has left.
 //
-// Authors of claims also break what they have. Trouble of a tenant that was Ready with the
-// offer isn't attributed to it if it begins within half an hour after a change of the claim.
+// Authors of claims also break what they have. While Helm tries a change that came after the
+// tenant was Ready with the offer, and takes it back, trouble isn't attributed to the offer:
+// package rollout records such a tenant as Updating.
 //
 // As long as there are fewer, broken tenants hold up neither a step nor its soak.
 //

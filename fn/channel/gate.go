@@ -6,11 +6,13 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 )
 
-// A Gate is what a tenant knows of its channel: what the channel has published for all its tenants, and this tenant's admission.
+// A Gate is what a tenant knows of its channel: what the channel has published for all its
+// tenants, and this tenant's admission.
 type Gate struct {
 	// Offer is the digest of the channel's current offer.
 	Offer string
-	// Complete is the digest of the last complete offer; empty before there is one. See State.Complete.
+	// Complete is the digest of the last complete offer; empty before there is one. See
+	// State.Complete.
 	Complete string
 	Paused   bool
 	Halted   bool
@@ -32,12 +34,14 @@ type Facts struct {
 
 // A Verdict says which offer a tenant is to have now.
 type Verdict struct {
-	// Offer is its digest: of the current offer, of the one that the tenant has, or, for a new tenant, of the last complete one; empty for
-	// no offer of the channel.
+	// Offer is its digest: of the current offer, of the one that the tenant has, or, for a
+	// new tenant, of the last complete one; empty for no offer of the channel.
 	Offer string
-	// Message says what the tenant waits for before it gets the current offer; empty if it waits for nothing.
+	// Message says what the tenant waits for before it gets the current offer; empty if it
+	// waits for nothing.
 	Message string
-	// Again is when the verdict may change although neither the gate nor the tenant does; the zero time for never.
+	// Again is when the verdict may change although neither the gate nor the tenant does; the
+	// zero time for never.
 	Again time.Time
 }
 

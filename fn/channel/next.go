@@ -103,15 +103,14 @@ func Next(c Channel, was State, records []Record, now time.Time) (Result, error)
 	case s.Halted != nil && s.Halted.Message == "":
 		s.Halted = &Halt{At: now, Message: "it had halted before its state was lost"}
 	}
-	stopped := c.Paused || c.Unread || s.Halted != nil
+	stopped, empty := c.Paused || c.Unread || s.Halted != nil, t.empty(&s)
 	switch {
-	case stopped:
+	case stopped || empty:
 		s.Since, s.Included = time.Time{}, time.Time{}
 	case s.Since.IsZero():
 		s.Since, s.Included = now, now
 	}
 
-	empty := t.empty(&s)
 	for !stopped && !empty && at+1 < len(u.steps) && t.over(u.steps[at]) && !now.Before(t.soaked(u.steps[at])) {
 		at++
 	}

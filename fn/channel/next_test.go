@@ -160,11 +160,11 @@ func TestNext(t *testing.T) {
 		},
 		"Emptied": {
 			reason: "All tenants are gone, maybe by mistake: those that come back get the offer in steps.", rollout: rollout, was: state(10, counted),
-			percent: 10, conditions: []string{"Progressing=false WaitingForTenants: step 1 of 3, 10 percent: the channel has no tenants any more", "Complete=false Incomplete: 0 of 0"},
+			percent: 10, conditions: []string{"Progressing=false NoTenants: step 1 of 3, 10 percent: the channel has no tenants any more", "Complete=false Incomplete: 0 of 0"},
 		},
 		"EmptiedBefore": {
 			reason: "The same holds for an offer that begins then.", rollout: rollout, was: State{Offer: "old", Percent: 100, Complete: "old", Counted: true},
-			percent: 10, conditions: []string{"Progressing=false WaitingForTenants"},
+			percent: 10, conditions: []string{"Progressing=false NoTenants"},
 		},
 		"EmptiedComplete": {
 			reason: "What is complete stays so.", rollout: rollout, was: State{Offer: "new", Percent: 100, Complete: "new", Counted: true},
@@ -173,6 +173,14 @@ func TestNext(t *testing.T) {
 		"Back": {
 			reason: "They are back.", rollout: rollout, was: state(10, counted),
 			records: tenantsNamed("a b c d e f g h i j"), admitted: 1, percent: 10, again: inForce + Settle,
+		},
+		"EmptiedAtLast": {
+			reason: "The last step isn't over either.", rollout: rollout, was: state(100, counted),
+			percent: 100, conditions: []string{"Progressing=false NoTenants: step 3 of 3, 100 percent", "Complete=false"},
+		},
+		"EmptiedRestored": {
+			reason: "An offer that was complete before another one isn't any more.", rollout: rollout, was: State{Offer: "new", Percent: 10, Complete: "new", Counted: true},
+			percent: 10, conditions: []string{"Progressing=false NoTenants"},
 		},
 		"Begin": {
 			reason: "10 percent of 10 tenants are one.", rollout: rollout, was: State{Offer: "old", Percent: 100, Complete: "old"},
@@ -757,6 +765,22 @@ func TestOrder(t *testing.T) {
 	}
 }
 
+// TestEmptiedForLong: a channel that had no tenants for long begins with the first step for those that join it.
+func TestEmptiedForLong(t *testing.T) {
+	c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{Steps: steps(10, 50, 100)}}
+	was := state(10, counted, since(9*24*time.Hour))
+	empty, err := Next(c, was, nil, ago(time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, joined := range map[string]func(*Record){"New": created(time.Minute), "Moved": joined(time.Minute)} {
+		result, err := Next(c, empty.State, tenantsNamed("a b c d e f g h i j k", joined), start)
+		if err != nil || result.State.Percent != 10 || result.State.Complete != "old" || len(result.State.Admitted) != 1 {
+			t.Errorf("%s: want one of 10 percent, got %+v, %v", name, result.State, err)
+		}
+	}
+}
+
 // TestRemembered: a tenant that the offer has broken still counts if its author has helped it, until the channel is paused or its offer edited.
 func TestRemembered(t *testing.T) {
 	c := Channel{Offer: "new", Rollout: v1alpha1.ChannelRollout{HaltAfter: v1alpha1.ChannelHalt{Degraded: 2}}}
@@ -780,7 +804,7 @@ func TestRemembered(t *testing.T) {
 	if want := []Broken{{Tenant: "a", Name: "acme/a", Since: start}}; !slices.Equal(was.Broken, want) {
 		t.Fatalf("want %+v, got %+v", want, was.Broken)
 	}
-	edited, other := breaks.Edit(start).See(v1alpha1.PhaseReady, "", start), tenant("x", updating("new", 10*time.Minute), in(v1alpha1.PhaseDegraded, 5*time.Minute))
+	edited, other := breaks.Edit().See(v1alpha1.PhaseReady, "", start), tenant("x", updating("new", 10*time.Minute), in(v1alpha1.PhaseDegraded, 5*time.Minute))
 
 	halts(next(was, breaks.See(v1alpha1.PhaseReady, "", start)), false, "")
 	halts(next(was, edited), false, "acme/a (its claim was changed since)")
@@ -812,6 +836,9 @@ func TestRemembered(t *testing.T) {
 	halts(next(left), true, "acme/a (has left the channel since), globex/b (has left the channel since) broke")
 	left.Broken[1].Name, left.Complete, left.Percent, c.Rollout.Steps = "acme/b", "old", 1, steps(1, 100)
 	halts(next(left), true, "acme/a (has left the channel since), acme/b (has left the channel since) broke")
+	// A late tenant was treated like others, because no other could begin.
+	left.Since, left.Included = ago(time.Hour), ago(time.Minute)
+	halts(next(left), false, "acme/a (has left the channel since); halts at 2")
 	c.Rollout.Steps = nil
 	was = next(was, other).State
 	c.Paused = true

@@ -20,7 +20,7 @@ const (
 )
 
 // A Record is what a channel knows of a tenant. The function writes it when it is called for the tenant. It changes only when the tenant
-// accepts an offer, when its phase or the reason for it changes, or when its claim changes.
+// accepts an offer, when its phase or the reason for it changes, or when its claim changes its labels or its schedule.
 type Record struct {
 	// Tenant is the name of the composite resource.
 	Tenant string `json:"tenant"`
@@ -53,11 +53,9 @@ type Record struct {
 	Ready time.Time `json:"ready,omitzero"`
 	// Kept says that Changed, Before and Ready are about an earlier offer, since the one that the tenant has changed nothing that runs.
 	Kept bool `json:"kept,omitempty"`
-	// Edited says that the claim was changed while the tenant wasn't well with the offer, or not long before that. How it is now says
-	// nothing about the offer.
+	// Edited says that the claim was changed while the tenant wasn't well with the offer. If it is Ready now, that says nothing about the
+	// offer.
 	Edited bool `json:"edited,omitempty"`
-	// Touched is when the claim was last changed while the tenant was well with the offer; the zero time for never.
-	Touched time.Time `json:"touched,omitzero"`
 	// ArgoCD is the version of the chart argo-cd that the tenant had when it was last Ready before an offer changed it; empty if unknown.
 	ArgoCD string `json:"argocd,omitempty"`
 
@@ -87,40 +85,27 @@ func (r Record) Accept(offer string, unaffected, held bool, now time.Time) Recor
 			r.Before = r.Phase
 		}
 	case unaffected || r.Phase == "":
-		r.Changed, r.Before, r.Kept, r.Edited, r.Touched = now, "", false, false, time.Time{}
+		r.Changed, r.Before, r.Kept, r.Edited = now, "", false, false
 	default:
-		r.Changed, r.Before, r.Ready, r.Kept, r.Edited, r.Touched = now, r.Phase, time.Time{}, false, false, time.Time{}
+		r.Changed, r.Before, r.Ready, r.Kept, r.Edited = now, r.Phase, time.Time{}, false, false
 		r.Phase, r.Since, r.Why = v1alpha1.PhaseUpdating, now, ""
 	}
 	return r
 }
 
 // Edit returns the record of a tenant whose claim was changed.
-func (r Record) Edit(now time.Time) Record {
-	switch failing, _ := r.failing(); {
-	case r.Before == "" || now.Sub(r.Touched) < Grace: // Each change of a record has the channel reconciled.
-	case r.Ready.IsZero() || failing:
-		r.Edited = true
-	default:
-		r.Touched = now
-	}
+func (r Record) Edit() Record {
+	failing, _ := r.failing()
+	r.Edited = r.Edited || r.Before != "" && (r.Ready.IsZero() || failing)
 	return r
 }
 
-// ownFault is for how long after a change of a claim trouble of its tenant is attributed to that. Helm tries a change three times, and
-// waits up to five minutes each time.
-const ownFault = 30 * time.Minute
-
 // See returns the record of a tenant that is seen in a phase. why is the reason for it; "" if that is unknown.
 func (r Record) See(phase v1alpha1.Phase, why string, now time.Time) Record {
-	failed, _ := r.failing()
 	if r.Phase != phase {
 		r.Phase, r.Since, r.Why = phase, now, ""
 	}
 	failing, _ := r.failing()
-	if failing && !failed && !r.Touched.IsZero() && now.Before(r.Touched.Add(ownFault)) {
-		r.Edited = true
-	}
 	if why != "" && (phase == v1alpha1.PhaseUpdating || failing && r.Why == "") {
 		r.Why = strings.ToValidUTF8(why[:min(maxWhy, len(why))], "")
 	}

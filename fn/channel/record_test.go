@@ -56,45 +56,18 @@ func TestRecord(t *testing.T) {
 	if r = r.Accept("4", false, false, at(9)); r.Kept || r.Before != "Ready" || !r.Ready.IsZero() {
 		t.Errorf("It changes again: %+v", r)
 	}
-	if r = r.Edit(at(9)); !r.Edited || r.See(v1alpha1.PhaseReady, "", at(10)).Accept("5", false, false, at(11)).Edited {
+	if r = r.Edit(); !r.Edited || r.See(v1alpha1.PhaseReady, "", at(10)).Accept("5", false, false, at(11)).Edited {
 		t.Errorf("The claim changes meanwhile, which the next offer has nothing to do with: %+v", r)
 	}
 	if other := r.Accept("5", true, false, at(11)); other.Before != "" || other.Edited || !other.Changed.Equal(at(11)) {
 		t.Errorf("An offer that changes nothing isn't to blame for what the claim has changed: %+v", other)
 	}
+	if well := tenant("a", updated("new", time.Minute)).Edit(); well.Edited {
+		t.Errorf("The claim of a tenant that is well changes: %+v", well)
+	}
 	raw, err := json.Marshal(tenant("customer-with-a-long-name-7k2jd", updated("7d4c91af0b", time.Hour)))
 	if err != nil || len(raw) > 400 {
 		t.Errorf("a record takes %d bytes, want at most 400: %s (%v)", len(raw), raw, err)
-	}
-}
-
-// TestEdit: trouble that follows on a change of the claim isn't attributed to the offer, and other trouble is.
-func TestEdit(t *testing.T) {
-	after := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
-	well := tenant("a", updated("new", 2*time.Hour))
-	u := rules{proved: 24 * time.Hour, stuckFor: defaultStuckFor}
-	for name, tc := range map[string]struct {
-		record Record
-		edited bool
-	}{
-		"Well":      {well.Edit(start).See(v1alpha1.PhaseUpdating, "", after(1)).See(v1alpha1.PhaseReady, "", after(2)), false},
-		"Breaks":    {well.Edit(start).See(v1alpha1.PhaseUpdating, "", after(1)).See(v1alpha1.PhaseDegraded, "", after(6)), true},
-		"Recovers":  {well.Edit(start).See(v1alpha1.PhaseDegraded, "", after(1)).See(v1alpha1.PhaseReady, "", after(9)), true},
-		"Later":     {well.Edit(start).See(v1alpha1.PhaseReady, "", after(2)).See(v1alpha1.PhaseDegraded, "", after(31)), false},
-		"NotEdited": {well.See(v1alpha1.PhaseDegraded, "", after(1)), false},
-		"Before":    {well.See(v1alpha1.PhaseDegraded, "", after(1)).Edit(after(2)), true},
-		"NextOffer": {well.Edit(start).Accept("newer", false, false, after(1)).See(v1alpha1.PhaseReady, "", after(2)).See(v1alpha1.PhaseDegraded, "", after(3)), false},
-		"Spared":    {well.Edit(start).Accept("newer", true, true, after(1)).See(v1alpha1.PhaseDegraded, "", after(2)), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if tc.record.Edited != tc.edited {
-				t.Errorf("want Edited %t, got %+v", tc.edited, tc.record)
-			}
-			failing, _ := tc.record.failing()
-			if got, want := u.broken(&tc.record, after(60)), failing && !tc.edited && tc.record.Before != ""; got != want {
-				t.Errorf("want broken %t, got %t: %+v", want, got, tc.record)
-			}
-		})
 	}
 }
 

@@ -39,13 +39,15 @@ type step struct {
 	soak    time.Duration
 }
 
-// Check returns an error if a rollout can't be used. The error names the field, and says what to write.
+// Check returns an error if a rollout can't be used. The error names the field, and says what
+// to write.
 func Check(rollout v1alpha1.ChannelRollout) error {
 	_, err := rulesOf(rollout)
 	return err
 }
 
-// Proved returns how long a tenant must be Ready with an offer before later trouble isn't attributed to the offer.
+// Proved returns how long a tenant must be Ready with an offer before later trouble isn't
+// attributed to the offer.
 func Proved(rollout v1alpha1.ChannelRollout) time.Duration {
 	u, _ := rulesOf(rollout)
 	return u.proved

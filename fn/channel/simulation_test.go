@@ -545,7 +545,7 @@ func (s *simulation) help(t *simTenant, broken time.Duration) {
 			if t.record.Before == v1alpha1.PhaseReady && s.channel.Paused {
 				s.began[offer]--
 			}
-			t.record = t.record.Edit(s.now)
+			t.record = t.record.Edit()
 			t.runs, t.spare = t.before, true
 			s.show(t)
 			s.later(t, s.upTo(10*time.Minute), v1alpha1.PhaseReady)

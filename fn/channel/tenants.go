@@ -91,8 +91,8 @@ func look(u rules, paused bool, s *State, records []Record, now time.Time) *tena
 	for _, tenant := range slices.Sorted(maps.Keys(t.remembered)) {
 		b := t.remembered[tenant]
 		customer, _, _ := strings.Cut(b.Name, "/")
-		if left[customer] && s.Complete == s.Offer {
-			// Claims of one customer that join a complete channel could be broken and leave one after the other.
+		if left[customer] && (s.complete() || s.Included.After(s.Since)) {
+			// Claims of one customer that join later could be broken and leave one after the other.
 			continue
 		}
 		left[customer] = true
@@ -267,7 +267,10 @@ func (t *tenants) addBroken(u rules, s *State, r *Record, broken bool, now time.
 
 // empty reports whether the channel has no tenants any more, although its offer isn't complete. All may be excluded by a mistake in
 // spec.namespaces, and must not get the offer without the steps once that is corrected.
-func (t *tenants) empty(s *State) bool { return t.total == 0 && s.Counted && s.Complete != s.Offer }
+func (t *tenants) empty(s *State) bool { return t.total == 0 && s.Counted && !s.complete() }
+
+// complete reports whether the offer is complete. One that is restored isn't until all have it again, although it was.
+func (s *State) complete() bool { return s.Complete == s.Offer && s.Percent == 100 }
 
 // room returns how many more tenants may have the offer in a step, beside those that rollout.first selects.
 func (t *tenants) room(s step) int { return (t.base*s.percent+99)/100 - t.has }

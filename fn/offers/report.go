@@ -37,10 +37,11 @@ func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel
 	for _, is := range append([]channel.Condition{accepted}, r.Conditions...) {
 		setCondition(rsp, is)
 		was := xr.Condition(is.Type)
+		if was.Unknown() && !news(is, c.memory.State, r.State) {
+			continue
+		}
 		first := was.Status == "" && (is.Type == accepted.Type || !is.True)
-		// After a failed call, what is well is no news.
-		well := is.True != (is.Type == v1alpha1.ConditionHalted)
-		if first || was.Unknown() && well || was.Reason == is.Reason && was.True() == is.True {
+		if first || was.Reason == is.Reason && was.True() == is.True {
 			continue
 		}
 		if is.Type == v1alpha1.ConditionHalted && is.True {
@@ -50,6 +51,11 @@ func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel
 		}
 	}
 	return nil
+}
+
+// news reports whether a condition that was Unknown, since a call has failed, is news by what the channel remembers: a halt or a complete offer.
+func news(is channel.Condition, was, now channel.State) bool {
+	return is.True && (is.Type == v1alpha1.ConditionHalted && was.Halted == nil || is.Type == v1alpha1.ConditionComplete && was.Complete != now.Complete)
 }
 
 func setCondition(rsp *fnv1.RunFunctionResponse, c channel.Condition) {

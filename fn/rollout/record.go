@@ -56,7 +56,7 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		r.Accepted, r.Returned = t.Standing.Accepted, now
 	}
 	if t.Standing.Edited {
-		r = r.Edit(now)
+		r = r.Edit()
 	}
 	if r.Accepted != t.Standing.Accepted {
 		began := r.Phase != "" && !t.Standing.Unaffected
@@ -74,12 +74,17 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 	changing := r.Before != "" && r.Ready.IsZero()
 	back := release.TakenBack(t)
 	switch {
-	case back != "" && (changing || r.Touched.IsZero()):
-		// The offer has been rolled back, and not what the claim has changed since.
+	case back != "" && changing:
+		// The offer has been rolled back.
 		return r.See(v1alpha1.PhaseDegraded, back, now)
 	case changing && (release.Differs(t.Composed(tenant.VClusterRelease), t.VirtualCluster) || release.Differs(t.Composed(tenant.ArgoCDRelease), t.ArgoCD)):
 		// What is observed is still about the time before the offer.
 		return r
+	}
+	isFailing := phase == v1alpha1.PhaseDegraded || phase == v1alpha1.PhaseFailing
+	if isFailing && r.Before != "" && !changing && !(t.Composed(tenant.VClusterRelease).Deployed() && t.Composed(tenant.ArgoCDRelease).Deployed()) {
+		// Helm tries, or takes back, what was changed since the tenant was Ready with the offer. That isn't the offer's fault.
+		phase = v1alpha1.PhaseUpdating
 	}
 	return r.See(phase, why, now)
 }

@@ -18,8 +18,9 @@ import (
 
 // TestRecord: a tenant is seen with what it has accepted, and not with what it had before.
 func TestRecord(t *testing.T) {
-	release := func(version, policies string) wire.Composed {
-		return wire.Composed{Struct: wire.Of(resource.MustStructJSON(`{"spec":{"managementPolicies":[` + policies + `],"forProvider":{"chart":{"version":"` + version + `"},"values":{}}}}`))}
+	release := func(version, policies, state string) wire.Composed {
+		return wire.Composed{Struct: wire.Of(resource.MustStructJSON(`{"spec":{"managementPolicies":[` + policies + `],"forProvider":{"chart":{"version":"` + version + `"},"values":{}}},
+			"status":{"atProvider":{"state":"` + state + `"}}}`))}
 	}
 	long := testNow.Add(-time.Hour)
 	ready := channel.Record{Tenant: "a", Claim: "n/a", Accepted: "old", Changed: long, Before: v1alpha1.PhaseReady, Ready: long, Phase: v1alpha1.PhaseReady, Since: long}
@@ -42,8 +43,9 @@ func TestRecord(t *testing.T) {
 		"InPlace":     {"It is.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
 		"Breaks":      {"And it breaks the tenant.", changing, "new", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
 		"RolledBack":  {"It failed, and what was before runs.", changing, "new", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, false, false},
-		"OwnChange":   {"What failed is what the claim has changed since.", ready.Edit(long), "old", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
-		"NotItsOwn":   {"The claim hasn't changed since.", ready, "old", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseDegraded, v1alpha1.PhaseReady, true, false},
+		"OwnChange":   {"What fails was changed since it was Ready.", ready, "old", false, "2.0.0", "", v1alpha1.PhaseDegraded, v1alpha1.PhaseUpdating, v1alpha1.PhaseReady, true, false},
+		"OwnBack":     {"It is rolled back.", ready, "old", false, "2.0.0", `"Observe","Create"`, v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
+		"NewFails":    {"Nothing was changed for it.", channel.Record{}, "new", false, "2.0.0", "", v1alpha1.PhaseFailing, v1alpha1.PhaseFailing, "", false, true},
 		"Mended":      {"It was broken when it was admitted.", ready, "new", false, "1.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded, false, true},
 		"Waits":       {"It returns to what it had before.", unaffected, "old", false, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
 		"Unaffected":  {"The offer changes nothing for it.", ready, "new", true, "2.0.0", "", v1alpha1.PhaseReady, v1alpha1.PhaseReady, v1alpha1.PhaseReady, true, false},
@@ -61,10 +63,14 @@ func TestRecord(t *testing.T) {
 				t.Fatal(err)
 			}
 			record := resource.MustStructJSON(string(encoded))
+			state := "deployed"
+			if name == "OwnChange" || name == "Breaks" || name == "NewFails" {
+				state = "failed"
+			}
 			te := tenant.Tenant{
 				Decision: &tenant.Decision{Claim: tenant.Claim{Namespace: "n", Name: "a"}, VirtualCluster: chart, ArgoCD: chart},
 				Observed: tenant.Observed{Now: testNow, XR: wire.Of(xr), Composed: map[string]wire.Composed{
-					tenant.ChannelRecord: {Struct: wire.Of(record)}, tenant.VClusterRelease: release("2.0.0", ""), tenant.ArgoCDRelease: release(tc.running, tc.policies),
+					tenant.ChannelRecord: {Struct: wire.Of(record)}, tenant.VClusterRelease: release("2.0.0", "", "deployed"), tenant.ArgoCDRelease: release(tc.running, tc.policies, state),
 				}},
 			}
 			te.Standing.Accepted, te.Standing.Unaffected, te.Standing.Labels = tc.accepted, tc.unaffected, []string{"tier", "zone"}
@@ -73,7 +79,7 @@ func TestRecord(t *testing.T) {
 			if r.Accepted != tc.accepted || r.Phase != tc.phase || r.Before != tc.before || !r.Ready.IsZero() != tc.proved || r.Changed.Equal(testNow) != tc.hasChanged {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
 			}
-			if want := map[v1alpha1.Phase]string{v1alpha1.PhaseDegraded: "the message"}[r.Phase]; tc.policies == "" && r.Why != want || tc.policies != "" && strings.Contains(r.Why, "has failed") != (r.Phase == v1alpha1.PhaseDegraded) {
+			if want := map[v1alpha1.Phase]string{v1alpha1.PhaseDegraded: "the message", v1alpha1.PhaseFailing: "the message"}[r.Phase]; name != "OwnChange" && tc.policies == "" && r.Why != want || tc.policies != "" && strings.Contains(r.Why, "has failed") != (r.Phase == v1alpha1.PhaseDegraded) {
 				t.Errorf("\n%s\nit is %s because of %q", tc.reason, r.Phase, r.Why)
 			}
 			if r.Edited != (name == "Breaks") || r.Kept != tc.unaffected && name != "Waits" {

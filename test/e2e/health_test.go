@@ -354,6 +354,10 @@ func TestHealthOfChannels(t *testing.T) {
 		"NotApplied": {"Crossplane can't do what it should.", func(o *unstructured.Unstructured) {
 			say(t, o, claim.Synced, "False", "ReconcileError", "received message larger than max")
 		}, "Degraded", "larger than max"},
+		"NoTenants": {"It waits for tenants, which may never come.", func(o *unstructured.Unstructured) {
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "0 of 0 tenants have the offer")
+			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonNoTenants, "the channel has no tenants any more")
+		}, "Suspended", "no tenants any more"},
 		"LastStep": {"As many have the offer as the platform wants.", func(o *unstructured.Unstructured) {
 			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonLastStep, "5 of 9 tenants have the offer")
 			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonLastStep, "this is the last step: add a step of 100 percent to spec.rollout.steps to go on")

@@ -82,7 +82,8 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) channel.Record {
 		return r
 	}
 	isFailing := phase == v1alpha1.PhaseDegraded || phase == v1alpha1.PhaseFailing
-	if isFailing && r.Before != "" && !changing && !(t.Composed(tenant.VClusterRelease).Deployed() && t.Composed(tenant.ArgoCDRelease).Deployed()) {
+	deployed := t.Composed(tenant.VClusterRelease).Deployed() && t.Composed(tenant.ArgoCDRelease).Deployed()
+	if isFailing && r.Before != "" && !changing && !deployed {
 		// Helm tries, or takes back, what was changed since the tenant was Ready with the offer. That isn't the offer's fault.
 		phase = v1alpha1.PhaseUpdating
 	}

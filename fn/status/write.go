@@ -108,8 +108,10 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
 // each reconcile would hide the others.
 func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Condition) {
 	was := o.XR.Condition(c.Type)
-	// What is well is no news after a failed call, if the tenant was Ready before. Nor are a host and a claim that were right from the start.
-	if was.Unknown() && c.True && o.XR.String("status", "phase") == string(v1alpha1.PhaseReady) || (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted) && c.True && was.Status == "" {
+	// A host and a claim that were right from the start are no news. Nor is what is well after a failed call, if the tenant was Ready before.
+	rightFromTheStart := was.Status == "" && (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted)
+	stillWell := was.Unknown() && o.XR.String("status", "phase") == string(v1alpha1.PhaseReady)
+	if c.True && (rightFromTheStart || stillWell) {
 		return
 	}
 	// Another message is another event where it names other Secrets, or another mistake. The

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 )
@@ -17,7 +20,7 @@ import (
 // folder is there, the claim has what opens it, and what is in it deploys only to clusters that this Argo CD knows.
 func TestCustomersFindTheirFolders(t *testing.T) {
 	gitops := filepath.Join(root, "examples", "gitops")
-	common := text(read(t, filepath.Join(gitops, "apps", "30-customers.yaml"))[0], "spec", "source", "repoURL")
+	common := text(read(t, filepath.Join(gitops, "apps", "30-customers.yaml"))[0], "spec", "template", "spec", "source", "repoURL")
 	claims, err := filepath.Glob(filepath.Join(gitops, "customers", "*", "virtual-argocd.yaml"))
 	check(t, err)
 	layouts := map[bool]int{}
@@ -61,6 +64,77 @@ func TestCustomersFindTheirFolders(t *testing.T) {
 	if layouts[true] == 0 || layouts[false] == 0 {
 		t.Errorf("want customers with a folder in the common repository, and some with one of their own: %v", layouts)
 	}
+}
+
+// TestCustomersInGitHaveTheirNamespaceAlone: what the ApplicationSet makes of a folder allows claims and what becomes their
+// Secrets, in one namespace that has the folder's name, and nothing else. TestCustomersInGit attacks it on a real Argo CD.
+func TestCustomersInGitHaveTheirNamespaceAlone(t *testing.T) {
+	folders, err := filepath.Glob(filepath.Join(root, "examples", "gitops", "customers", "*"))
+	check(t, err)
+	if len(folders) < 2 {
+		t.Fatalf("want the folders of two customers, got %v", folders)
+	}
+	for _, folder := range folders {
+		name := filepath.Base(folder)
+		namespace := "customer-" + name
+		byKind := map[string]*object{}
+		for _, o := range customerInGit(t, folder) {
+			byKind[o.GetKind()] = o
+		}
+		project, app := byKind["AppProject"], byKind["Application"]
+		if len(byKind) != 3 || project == nil || app == nil || byKind["Namespace"].GetName() != namespace {
+			t.Fatalf("%s: want a namespace, a project and an Application, got %v", name, byKind)
+		}
+		kind := func(group, kind string) map[string]any { return map[string]any{"group": group, "kind": kind} }
+		own := map[string]any{"server": "https://kubernetes.default.svc", "namespace": namespace}
+		want := map[string]any{
+			"description": "Claims of one customer", "sourceRepos": []any{text(app, "spec", "source", "repoURL")}, "destinations": []any{own},
+			"clusterResourceWhitelist": []any{},
+			"namespaceResourceWhitelist": []any{
+				kind("virtualargocd.io", "VirtualArgoCD"), kind("bitnami.com", "SealedSecret"), kind("external-secrets.io", "ExternalSecret"),
+			},
+		}
+		if diff := cmp.Diff(want, project.Object["spec"]); diff != "" || project.GetName() != namespace {
+			t.Errorf("%s: project %s, -want, +got:\n%s", name, project.GetName(), diff)
+		}
+		source := map[string]any{
+			"repoURL": text(app, "spec", "source", "repoURL"), "targetRevision": "main", "path": "examples/gitops/customers/" + name,
+			"directory": map[string]any{"include": "*.yaml"},
+		}
+		spec := app.Object["spec"].(map[string]any)
+		if diff := cmp.Diff([]any{namespace, source, own}, []any{spec["project"], spec["source"], spec["destination"]}); diff != "" {
+			t.Errorf("%s: project, source and destination of the Application, -want, +got:\n%s", name, diff)
+		}
+		for _, o := range read(t, filepath.Join(folder, "virtual-argocd.yaml")) {
+			if o.GetNamespace() != namespace {
+				t.Errorf("%s: the claim is in namespace %s, where its project allows nothing", name, o.GetNamespace())
+			}
+		}
+	}
+}
+
+// customerInGit renders what the ApplicationSet of the GitOps example makes of a customer's folder.
+func customerInGit(t testing.TB, folder string) []*object {
+	t.Helper()
+	gitops := filepath.Join(root, "examples", "gitops")
+	set, err := os.ReadFile(filepath.Join(gitops, "apps", "30-customers.yaml"))
+	check(t, err)
+	path, err := filepath.Rel(root, folder)
+	check(t, err)
+	set = []byte(strings.NewReplacer("{{.path.basename}}", filepath.Base(folder), "{{.path.path}}", path).Replace(string(set)))
+	values, _, err := unstructured.NestedMap(parse(t, set)[0].Object, "spec", "template", "spec", "source", "helm", "valuesObject")
+	check(t, err)
+	chart, err := loader.Load(filepath.Join(gitops, "customer"))
+	check(t, err)
+	all, err := chartutil.ToRenderValues(chart, values, chartutil.ReleaseOptions{}, nil)
+	check(t, err)
+	files, err := engine.Render(chart, all)
+	check(t, err)
+	var out []*object
+	for _, file := range files {
+		out = append(out, parse(t, []byte(file))...)
+	}
+	return out
 }
 
 // TestGitOpsInstallsCrossplaneAsAdvised holds Crossplane's values of the GitOps example against those of examples/install.

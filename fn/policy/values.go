@@ -22,19 +22,12 @@ func leaves(field string, v values.Values, check func(field string, path []strin
 	return nil
 }
 
-// isSetting reports whether a value of the argo-cd chart is a setting of Argo CD, which may
-// be a template of Argo CD's. The chart never renders it as one of Helm's.
-func isSetting(path []string) bool {
-	return path[0] == "configs" || path[0] == "notifications" && len(path) > 1 &&
-		slices.Contains([]string{"context", "notifiers", "secret", "subscriptions", "templates", "triggers"}, path[1])
-}
-
 // templates refuses a claim's values with templates of Helm's. provider-helm renders them
 // for all tenants in one process, and a template can take all of its memory.
 func templates(g tenant.Given) error {
 	return leaves("spec.argocd.values", g.Spec.ArgoCDValues, func(field string, path []string, value any) error {
 		// The braces of a printed map or list are single.
-		if !isSetting(path) && strings.Contains(fmt.Sprint(path, value), "{{") {
+		if !values.IsSetting(path) && strings.Contains(fmt.Sprint(path, value), "{{") {
 			return fmt.Errorf("%s: templates ({{ }}) aren't rendered for claims: write what it is to be, or have spec.bootstrap bring the object", field)
 		}
 		return nil
@@ -53,7 +46,7 @@ func replicas(g tenant.Given) error {
 		if _, isBool := value.(bool); path[0] == "redis-ha" && key == "enabled" && !isBool {
 			return fmt.Errorf("%s: %.40q is neither true nor false: write one of them", field, fmt.Sprint(value))
 		}
-		if isSetting(path) || value == nil || !strings.Contains(strings.ToLower(key), "replicas") {
+		if values.IsSetting(path) || value == nil || !strings.Contains(strings.ToLower(key), "replicas") {
 			return nil
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(values.AmountText(value)), 64)

@@ -1,6 +1,7 @@
 package values
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,11 +45,11 @@ type Stack struct {
 }
 
 // NewStack returns a stack. It is an error if a layer has a value that its owner may not set,
-// or a claim a value that is a setting.
+// or a number that no amount can be, or a claim a value that is a setting.
 func NewStack(t Table, layers []Layer, settings []Setting) (*Stack, error) {
 	s := &Stack{layers: layers, settings: settings}
 	for _, l := range layers {
-		if err := t.check(l); err != nil {
+		if err := cmp.Or(t.check(l), checkNumbers(l)); err != nil {
 			return nil, err
 		}
 	}

@@ -38,7 +38,7 @@ var (
 // tables are all verdicts.
 func tables() map[string]map[string]verdict {
 	return map[string]map[string]verdict{
-		"accounts": accounts(), "againstItself": againstItself(), "charted": charted(), "claims": claims(),
+		"accounts": accounts(), "amounts": amounts(), "againstItself": againstItself(), "charted": charted(), "claims": claims(),
 		"confined": confined(), "grace": grace(), "ingresses": ingresses(), "installs": installs(), "objects": objects(), "pods": pods(), "quotas": quotas(),
 		"podsOfControlPlanes": podsOfControlPlanes(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
 	}

@@ -26,23 +26,31 @@ type Credentials struct {
 	Key         []byte `json:"key"`
 }
 
-// Token returns the credentials as a bearer token.
+// Token returns the credentials as a bearer token. It is an error that ReadToken would refuse it.
 func (c Credentials) Token() (string, error) {
+	if err := c.check(); err != nil {
+		return "", err
+	}
 	raw, err := json.Marshal(c)
 	return base64.RawURLEncoding.EncodeToString(raw), err
 }
 
-// readToken returns the credentials in an Authorization header. Errors show nothing of it.
-func readToken(header string) (*Credentials, error) {
-	token, found := strings.CutPrefix(header, "Bearer ")
+// ReadToken returns the credentials in a bearer token. Errors show nothing of it.
+func ReadToken(token string) (*Credentials, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(token)
 	c := &Credentials{}
-	if !found || err != nil || json.Unmarshal(raw, c) != nil {
+	if err != nil || json.Unmarshal(raw, c) != nil {
 		return nil, errors.New("the request has no credentials that the function has written")
 	}
+	return c, c.check()
+}
+
+// check refuses a server that isn't a Service of the cluster. The name of a Service ends with .svc here,
+// whatever the DNS domain of the cluster is: other names could be those of servers outside.
+func (c *Credentials) check() error {
 	server, err := url.Parse(c.Server)
 	if err != nil || server.Scheme != "https" || !strings.HasSuffix(server.Hostname(), ".svc") || server.Path != "" || server.RawQuery != "" || server.User != nil {
-		return nil, errors.New("the server in the request's credentials is not the URL of a Service, such as https://vcluster.vargo-team-a.svc")
+		return errors.New("the server in the request's credentials is not the URL of a Service, such as https://vcluster.vargo-team-a.svc")
 	}
-	return c, nil
+	return nil
 }

@@ -355,7 +355,11 @@ func (p *Proxy) server(header string) (*server, error) {
 	if s, found := p.servers.Get(key); found {
 		return s.(*server), nil
 	}
-	c, err := readToken(header)
+	token, isBearer := strings.CutPrefix(header, "Bearer ")
+	if !isBearer {
+		token = ""
+	}
+	c, err := ReadToken(token)
 	if err != nil {
 		return nil, err
 	}

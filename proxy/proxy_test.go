@@ -515,24 +515,21 @@ func TestWatches(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	good := Credentials{Server: "https://" + service, CA: []byte("ca"), Certificate: []byte("c"), Key: []byte("k")}
-	token := func(change func(*Credentials)) string {
-		c := good
-		change(&c)
-		s, err := c.Token()
+	// As Credentials.Token does without looking.
+	server := func(url string) string {
+		raw, err := json.Marshal(Credentials{Server: url, CA: []byte("ca"), Certificate: []byte("c"), Key: []byte("k")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return "Bearer " + s
+		return "Bearer " + base64.RawURLEncoding.EncodeToString(raw)
 	}
-	server := func(url string) string { return token(func(c *Credentials) { c.Server = url }) }
-	if _, err := readToken(token(func(*Credentials) {})); err != nil {
+	if _, err := ReadToken(strings.TrimPrefix(server("https://"+service), "Bearer ")); err != nil {
 		t.Fatal(err)
 	}
 	for name, header := range map[string]string{
 		"None": "", "Basic": "Basic YTpi", "Text": "Bearer token", "NotJSON": "Bearer YTpi",
 		"OtherHost": server("https://example.org"), "HTTP": server("http://" + service), "Path": server("https://" + service + "/apis"), "User": server("https://a:b@" + service),
-		"Suffix": server("https://" + service + ".example.org"), "Query": server("https://" + service + "?x=.svc"),
+		"Suffix": server("https://" + service + ".example.org"), "ClusterDomain": server("https://" + service + ".cluster.local"), "Query": server("https://" + service + "?x=.svc"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := httptest.NewRecorder()
@@ -548,5 +545,8 @@ func TestTokens(t *testing.T) {
 				t.Errorf("got %d: %s", w.Code, w.Body)
 			}
 		})
+	}
+	if _, err := (Credentials{Server: "https://" + service + ".cluster.local"}).Token(); err == nil {
+		t.Error("there is a token that the proxy refuses")
 	}
 }

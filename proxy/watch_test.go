@@ -482,7 +482,7 @@ func TestCredentialsChange(t *testing.T) {
 	told := informer(t, c.client)
 	c.sees()
 	told.want(t, "added", "once it is asked for")
-	raw, err := readToken("Bearer " + c.token)
+	raw, err := ReadToken(c.token)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,8 +81,8 @@ type Names struct {
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster. With its
 	// prefix, no name of an XR makes it one of the platform's.
 	ProviderConfig string
-	// APIHostnames are the hostnames of the virtual cluster's API server on the host; the
-	// first is in the kubeconfig.
+	// APIHostnames are the hostnames of the virtual cluster's API server on the host. The first
+	// is in the claim's kubeconfig; the last ends with .svc, and is the one that the proxy uses.
 	APIHostnames []string
 	// ArgoCDHostname is the hostname of Argo CD's API server on the host.
 	ArgoCDHostname string
@@ -142,8 +142,15 @@ const (
 	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
 )
 
-// APIServer returns the URL of the virtual cluster on the host.
+// APIServer returns the URL of the virtual cluster on the host, for the claim's kubeconfig.
 func (n Names) APIServer() string { return "https://" + n.APIHostnames[0] + ":443" }
+
+// ProxiedAPIServer returns the URL of the virtual cluster for the proxy in the providers' pods,
+// which connects only to names that end with .svc. They resolve in every pod of the host,
+// whatever its DNS domain is.
+func (n Names) ProxiedAPIServer() string {
+	return "https://" + n.APIHostnames[len(n.APIHostnames)-1] + ":443"
+}
 
 // Names of composed resources in the composition. They never change: Crossplane
 // deletes a resource whose name is gone.

@@ -3,6 +3,8 @@ package tenant
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // TestTenantIDs: names are stable, bounded, valid, and never shared.
@@ -38,5 +40,22 @@ func TestTenantIDs(t *testing.T) {
 	}
 	if got := BoundedLabel("customer1-7rw8j", maxTenantID); got != "customer1-7rw8j" {
 		t.Errorf("a name that fits is kept: got %q", got)
+	}
+}
+
+// TestAPIServers: the proxy connects only to names of Services that end with .svc, whatever the host's DNS domain is.
+func TestAPIServers(t *testing.T) {
+	for domain, published := range map[string]string{
+		"":                    "https://vcluster.vargo-a.svc:443",
+		"cluster.local":       "https://vcluster.vargo-a.svc.cluster.local:443",
+		"cluster.example.org": "https://vcluster.vargo-a.svc.cluster.example.org:443",
+	} {
+		n := NewNames("a", domain)
+		if got := n.APIServer(); got != published {
+			t.Errorf("domain %q: the claim's kubeconfig has %s, want %s", domain, got, published)
+		}
+		if _, err := (proxy.Credentials{Server: n.ProxiedAPIServer()}).Token(); err != nil {
+			t.Errorf("domain %q: the proxy refuses %s: %v", domain, n.ProxiedAPIServer(), err)
+		}
 	}
 }

@@ -77,6 +77,7 @@ func TestWholeTenants(t *testing.T) {
 				}
 				at := func(stage string) {
 					t.Helper()
+					checkTokens(t, stage, te.composed())
 					if tc.stages == nil || tc.stages[stage] {
 						golden(t, tc.reason, filepath.Join(name, stage+".yaml"), manifests(t, te.rendered))
 					}

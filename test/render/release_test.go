@@ -68,7 +68,12 @@ func TestLastRelease(t *testing.T) {
 		for _, dir := range tenants {
 			t.Run(dir.Name(), func(t *testing.T) {
 				t.Parallel()
-				for _, d := range restore(t, release, dir.Name()).goOn() {
+				te := restore(t, release, dir.Name())
+				changes := te.goOn()
+				if checkTokens(t, dir.Name(), te.composed()) == 0 {
+					t.Error("the tenant has no token any more")
+				}
+				for _, d := range changes {
 					resource := dir.Name() + "/" + d.name
 					found, restarting := mention(resource)
 					mark := ""

@@ -26,12 +26,11 @@ func VirtualKubeconfig(t tenant.Tenant) (resource.Object, error) {
 		}
 		return resource.Object{Typed: s}, nil
 	}
-	server := t.Names.APIServer()
-	token, err := proxy.Credentials{Server: server, CA: c.CA, Certificate: c.Certificate, Key: c.Key}.Token()
+	token, err := proxy.Credentials{Server: t.Names.ProxiedAPIServer(), CA: c.CA, Certificate: c.Certificate, Key: c.Key}.Token()
 	if err != nil {
 		return resource.Object{}, fmt.Errorf("cannot write the token for the proxy of virtual clusters: %w", err)
 	}
-	direct, err := host.NewKubeconfig(server, c.CA, clientcmdapiv1.AuthInfo{ClientCertificateData: c.Certificate, ClientKeyData: c.Key})
+	direct, err := host.NewKubeconfig(t.Names.APIServer(), c.CA, clientcmdapiv1.AuthInfo{ClientCertificateData: c.Certificate, ClientKeyData: c.Key})
 	if err != nil {
 		return resource.Object{}, err
 	}

@@ -37,6 +37,10 @@ func (l Limits) CheckRecords(answer []byte) error {
 		}
 		records++
 		size += unpack(release, c, l.Records-size)
+		if c.yaml.Expands() {
+			return &overLimit{fmt.Sprintf("the record of Helm in Secret %s/%s has a text with a YAML anchor, such as &a, or a TAG directive, and such a text can expand to gigabytes: delete the Secret if Helm hasn't written it; if it has, take the anchor out of the values first",
+				s.Namespace, s.Name)}
+		}
 		if records > l.RecordCount || size > l.Records || c.values > l.LargeValues || c.text > l.Text {
 			return &overLimit{fmt.Sprintf("the records of Helm up to Secret %s/%s are more than %d, or unpack to more than %d bytes, %d values or %d items in texts: delete the Secrets of type helm.sh/release.v1 that Helm hasn't written",
 				s.Namespace, s.Name, l.RecordCount, l.Records, l.LargeValues, l.Text)}
@@ -57,7 +61,7 @@ func unpack(record []byte, c *counter, most int64) int64 {
 		plain = z
 	}
 	// Each record is JSON of its own.
-	c.quoted, c.escaped = false, false
+	c.reset()
 	// What is broken further on is unpacked until there.
 	n, _ := io.Copy(c, io.LimitReader(plain, most+1))
 	return n

@@ -2,6 +2,7 @@
 package admission
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/policy/validating"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/cel/environment"
 	listersv1 "k8s.io/client-go/listers/core/v1"
 	"k8s.io/client-go/tools/cache"
@@ -89,7 +91,7 @@ func newAPIServer(t *testing.T) *apiServer {
 	})
 	s := &apiServer{policies: compiled.policies, namespaces: cache.NewIndexer(cache.MetaNamespaceKeyFunc, cache.Indexers{})}
 	matcher := matching.NewMatcher(listersv1.NewNamespaceLister(s.namespaces), nil)
-	s.dispatcher = validating.NewDispatcher(nil, generic.NewPolicyMatcher(matcher))
+	s.dispatcher = validating.NewDispatcher(authorizer.AuthorizerFunc(authorize), generic.NewPolicyMatcher(matcher))
 	for _, ns := range []*corev1.Namespace{
 		tenant("vargo-a", map[string]string{
 			"virtualargocd.io/ingress-host":      "a.example.org,b.example.org",
@@ -111,6 +113,16 @@ func newAPIServer(t *testing.T) *apiServer {
 		}
 	}
 	return s
+}
+
+// platform is somebody who may update composite resources, the only right that policies ask for.
+const platform = "platform"
+
+func authorize(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+	if a.GetUser().GetName() == platform && a.GetVerb() == "update" && a.GetAPIGroup() == "virtualargocd.io" && a.GetResource() == "xvirtualargocds" && a.GetNamespace() == "" {
+		return authorizer.DecisionAllow, "", nil
+	}
+	return authorizer.DecisionNoOpinion, "", nil
 }
 
 func tenant(name string, annotations map[string]string) *corev1.Namespace {

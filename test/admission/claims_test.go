@@ -2,7 +2,7 @@ package admission
 
 import "testing"
 
-// TestClaims: which Composition a claim has, and which composite resource, is not its own to say.
+// TestClaims: which Composition a claim has, and which composite resource, is not its own to say; nor what Crossplane obeys in its metadata.
 func TestClaims(t *testing.T) { ask(t, claims()) }
 
 func claims() map[string]verdict {
@@ -13,6 +13,10 @@ func claims() map[string]verdict {
 		reference  = "spec.resourceRef is Crossplane's to write"
 		inUse      = "{metadata: {labels: {crossplane.io/in-use: 'true', team: a}}, spec: {}}"
 		label      = "crossplane.io/in-use is Crossplane's to remove"
+		paused     = "{metadata: {annotations: {crossplane.io/paused: 'true', team: a}}, spec: {}}"
+		annotation = "is the platform's to set on a claim"
+		finalized  = "{metadata: {finalizers: [finalizer.apiextensions.crossplane.io, example.org/mine]}, spec: {}}"
+		finalizer  = "finalizers of crossplane.io are Crossplane's to remove"
 	)
 	do := func(by, namespace, old, object string) request {
 		return request{by: by, resource: "virtualargocd.io/virtualargocds", namespace: namespace, name: "a", old: old, object: object}
@@ -22,36 +26,55 @@ func claims() map[string]verdict {
 	free := func(spec string) request { return do("user", "free-team", "", "{spec: {"+spec+"}}") }
 	const platforms = " is the platform's to choose"
 	return map[string]verdict{
-		"Claim":                {create("plan: small, compositionUpdatePolicy: Automatic"), ""},
-		"NoSpec":               {do("user", "team", "", `{}`), ""},
-		"TakesOver":            {create("resourceRef: {name: others}"), reference},
-		"TakesOverFreely":      {free("resourceRef: {name: others}"), reference},
-		"TakesOverLater":       {do("user", "team", "{spec: {}}", "{spec: {resourceRef: {name: others}}}"), reference},
-		"TakesOverInstead":     {update("resourceRef: {name: others}"), reference},
-		"LetsGo":               {update("plan: small"), reference},
-		"Composition":          {create("compositionRef: {name: weak}"), "spec.compositionRef" + platforms},
-		"CompositionLater":     {update("resourceRef: {name: a-12345}, compositionRef: {name: weak}"), "spec.compositionRef" + platforms},
-		"Selector":             {create("compositionSelector: {matchLabels: {}}"), "spec.compositionSelector" + platforms},
-		"Revision":             {update("resourceRef: {name: a-12345}, compositionRevisionRef: {name: virtual-argocd-0}"), "spec.compositionRevisionRef" + platforms},
-		"RevisionSelector":     {create("compositionRevisionSelector: {matchLabels: {}}"), "spec.compositionRevisionSelector" + platforms},
-		"StaysAsItIs":          {create("compositionUpdatePolicy: Manual"), "must be Automatic"},
-		"StaysLater":           {update("resourceRef: {name: a-12345}, compositionUpdatePolicy: Manual"), "must be Automatic"},
-		"OtherPlan":            {update("plan: large, " + mine), ""},
-		"LeftOutByGitOps":      {update("plan: large, resourceRef: {name: a-12345}"), ""},
-		"ManualFromBefore":     {do("user", "team", "{spec: {compositionUpdatePolicy: Manual}}", "{spec: {plan: a, compositionUpdatePolicy: Manual}}"), ""},
-		"ChosenFreely":         {free("compositionRef: {name: europe}, compositionUpdatePolicy: Manual"), ""},
-		"StagedFreely":         {free("compositionRef: {name: virtual-argocd-staged}, compositionRevisionSelector: {matchLabels: {stage: canary}}"), ""},
-		"DeletedInBackground":  {create("compositeDeletePolicy: Background"), ""},
-		"DeletedInForeground":  {create("compositeDeletePolicy: Foreground"), "compositeDeletePolicy must be Background"},
-		"ForegroundLater":      {update("compositeDeletePolicy: Foreground, " + mine), "compositeDeletePolicy must be Background"},
-		"BoundByCrossplane":    {do(crossplane, "team", "{spec: {plan: small}}", bound), ""},
-		"LabelsItself":         {do("user", "team", "{spec: {}}", inUse), "labels of crossplane.io"},
-		"Protected":            {do("user", "team", inUse, inUse), ""},
-		"Unlabelled":           {do("user", "team", inUse, "{metadata: {labels: {team: a}}, spec: {}}"), label},
-		"WithoutLabels":        {do("user", "team", inUse, "{spec: {}}"), label},
-		"UnlabelledFreely":     {do("user", "free-team", inUse, "{spec: {}}"), label},
-		"LabelledByCrossplane": {do(crossplane, "team", "{spec: {}}", inUse), ""},
-		"ReleasedByCrossplane": {do(crossplane, "team", inUse, "{spec: {}}"), ""},
-		"OtherKindsOfItsGroup": {request{by: "user", resource: "virtualargocd.io/usages", namespace: "team", object: "{spec: {resourceRef: {name: a}}}"}, ""},
+		"Claim":                  {create("plan: small, compositionUpdatePolicy: Automatic"), ""},
+		"NoSpec":                 {do("user", "team", "", `{}`), ""},
+		"TakesOver":              {create("resourceRef: {name: others}"), reference},
+		"TakesOverFreely":        {free("resourceRef: {name: others}"), reference},
+		"TakesOverLater":         {do("user", "team", "{spec: {}}", "{spec: {resourceRef: {name: others}}}"), reference},
+		"TakesOverInstead":       {update("resourceRef: {name: others}"), reference},
+		"LetsGo":                 {update("plan: small"), reference},
+		"Composition":            {create("compositionRef: {name: weak}"), "spec.compositionRef" + platforms},
+		"CompositionLater":       {update("resourceRef: {name: a-12345}, compositionRef: {name: weak}"), "spec.compositionRef" + platforms},
+		"Selector":               {create("compositionSelector: {matchLabels: {}}"), "spec.compositionSelector" + platforms},
+		"Revision":               {update("resourceRef: {name: a-12345}, compositionRevisionRef: {name: virtual-argocd-0}"), "spec.compositionRevisionRef" + platforms},
+		"RevisionSelector":       {create("compositionRevisionSelector: {matchLabels: {}}"), "spec.compositionRevisionSelector" + platforms},
+		"StaysAsItIs":            {create("compositionUpdatePolicy: Manual"), "must be Automatic"},
+		"StaysLater":             {update("resourceRef: {name: a-12345}, compositionUpdatePolicy: Manual"), "must be Automatic"},
+		"OtherPlan":              {update("plan: large, " + mine), ""},
+		"LeftOutByGitOps":        {update("plan: large, resourceRef: {name: a-12345}"), ""},
+		"ManualFromBefore":       {do("user", "team", "{spec: {compositionUpdatePolicy: Manual}}", "{spec: {plan: a, compositionUpdatePolicy: Manual}}"), ""},
+		"ChosenFreely":           {free("compositionRef: {name: europe}, compositionUpdatePolicy: Manual"), ""},
+		"StagedFreely":           {free("compositionRef: {name: virtual-argocd-staged}, compositionRevisionSelector: {matchLabels: {stage: canary}}"), ""},
+		"DeletedInBackground":    {create("compositeDeletePolicy: Background"), ""},
+		"DeletedInForeground":    {create("compositeDeletePolicy: Foreground"), "compositeDeletePolicy must be Background"},
+		"ForegroundLater":        {update("compositeDeletePolicy: Foreground, " + mine), "compositeDeletePolicy must be Background"},
+		"BoundByCrossplane":      {do(crossplane, "team", "{spec: {plan: small}}", bound), ""},
+		"LabelsItself":           {do("user", "team", "{spec: {}}", inUse), "labels of crossplane.io"},
+		"Protected":              {do("user", "team", inUse, inUse), ""},
+		"Unlabelled":             {do("user", "team", inUse, "{metadata: {labels: {team: a}}, spec: {}}"), label},
+		"WithoutLabels":          {do("user", "team", inUse, "{spec: {}}"), label},
+		"UnlabelledFreely":       {do("user", "free-team", inUse, "{spec: {}}"), label},
+		"LabelledByCrossplane":   {do(crossplane, "team", "{spec: {}}", inUse), ""},
+		"ReleasedByCrossplane":   {do(crossplane, "team", inUse, "{spec: {}}"), ""},
+		"Pauses":                 {do("user", "team", "{spec: {}}", paused), "crossplane.io/paused " + annotation},
+		"PausedFromTheStart":     {do("user", "team", "", paused), "crossplane.io/paused " + annotation},
+		"PausesAgain":            {do("user", "team", "{metadata: {annotations: {crossplane.io/paused: 'false'}}, spec: {}}", paused), annotation},
+		"PausesFreely":           {do("user", "free-team", "{spec: {}}", paused), annotation},
+		"PausedBefore":           {do("user", "team", paused, "{metadata: {annotations: {crossplane.io/paused: 'true'}}, spec: {plan: small}}"), ""},
+		"Resumes":                {do("user", "team", paused, "{spec: {}}"), ""},
+		"PausedByThePlatform":    {do(platform, "team", "{spec: {}}", paused), ""},
+		"ReconcilesNow":          {do("user", "team", "{spec: {}}", "{metadata: {annotations: {crossplane.io/reconcile-requested-at: '1'}}, spec: {}}"), ""},
+		"ExternalName":           {do("user", "team", "", "{metadata: {annotations: {crossplane.io/external-name: others}}, spec: {}}"), "external-name " + annotation},
+		"PollInterval":           {do("user", "team", "", "{metadata: {annotations: {crossplane.io/poll-interval: 1s}}, spec: {}}"), "poll-interval " + annotation},
+		"OtherDomains":           {do("user", "team", "", "{metadata: {annotations: {usage.crossplane.io/deletion-attempt-with-policy: a}}, spec: {}}"), annotation},
+		"LabelOfOtherDomains":    {do("user", "team", "", "{metadata: {labels: {rbac.crossplane.io/system: a}}, spec: {}}"), "labels of crossplane.io"},
+		"NamedByCrossplane":      {do(crossplane, "team", "{spec: {}}", "{metadata: {annotations: {crossplane.io/external-name: a}}, spec: {}}"), ""},
+		"OwnAnnotations":         {do("user", "team", "{spec: {}}", "{metadata: {annotations: {example.org/a: b, notcrossplane.io/a: b, argocd.argoproj.io/sync-wave: '1'}}, spec: {}}"), ""},
+		"LeavesItsTenant":        {do("user", "team", finalized, "{metadata: {finalizers: [example.org/mine]}, spec: {}}"), finalizer},
+		"LeavesItWithoutAny":     {do("user", "team", finalized, "{spec: {}}"), finalizer},
+		"OwnFinalizer":           {do("user", "team", finalized, "{metadata: {finalizers: [finalizer.apiextensions.crossplane.io]}, spec: {}}"), ""},
+		"FinalizedByCrossplane":  {do(crossplane, "team", finalized, "{spec: {}}"), ""},
+		"FinalizedByThePlatform": {do(platform, "team", finalized, "{spec: {}}"), ""},
+		"OtherKindsOfItsGroup":   {request{by: "user", resource: "virtualargocd.io/usages", namespace: "team", object: "{spec: {resourceRef: {name: a}}}"}, ""},
 	}
 }

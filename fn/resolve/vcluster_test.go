@@ -120,6 +120,10 @@ func schemaPaths(t *testing.T) func(path []string) bool {
 				at = root["$defs"].(map[string]any)[strings.TrimPrefix(ref, "#/$defs/")].(map[string]any)
 			}
 			properties, _ := at["properties"].(map[string]any)
+			if properties == nil && at["type"] == "object" {
+				// A map with any keys.
+				return true
+			}
 			next, ok := properties[key].(map[string]any)
 			if !ok {
 				return false
@@ -149,7 +153,8 @@ func vclusterModule(t *testing.T) string {
 func TestPathsOfTenants(t *testing.T) {
 	tenants := []string{
 		"controlPlane.coredns.deployment.replicas", "controlPlane.coredns.deployment.resources",
-		"controlPlane.statefulSet.resources.limits", "controlPlane.statefulSet.resources.requests",
+		"controlPlane.statefulSet.resources.limits.cpu", "controlPlane.statefulSet.resources.limits.ephemeral-storage", "controlPlane.statefulSet.resources.limits.memory",
+		"controlPlane.statefulSet.resources.requests.cpu", "controlPlane.statefulSet.resources.requests.ephemeral-storage", "controlPlane.statefulSet.resources.requests.memory",
 		"logging.encoding", "sync.toHost.persistentVolumeClaims.enabled",
 	}
 	seen := 0
@@ -183,6 +188,8 @@ func TestWhoMaySetVClusterValues(t *testing.T) {
 		claim, plan, inputs bool
 	}{
 		"Tenants":                {"controlPlane.statefulSet.resources.limits.memory", "1Gi", true, true, true},
+		"Devices":                {"controlPlane.statefulSet.resources.limits.hugepages-2Mi", "1Gi", false, true, true},
+		"ResourcesReplaced":      {"controlPlane.statefulSet.resources.limits", "", false, true, true},
 		"Plans":                  {"policies.resourceQuota.quota.limits_cpu", "1", false, true, true},
 		"PlansAbove":             {"policies.resourceQuota", nil, false, false, false},
 		"Protected":              {"policies.networkPolicy.enabled", true, false, false, false},

@@ -40,6 +40,7 @@ func TestChartIsLetIn(t *testing.T) {
 	}
 	for name, data := range map[string]v1alpha1.PlanData{
 		"One":     {},
+		"Devices": {VCluster: v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Limits: map[string]v1alpha1.Quantity{"cpu": "2", "memory": "2Gi", "example.org/tpm": "1"}}}},
 		"Several": {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -88,11 +88,12 @@ func TestPodsOfControlPlanes(t *testing.T) { ask(t, podsOfControlPlanes()) }
 
 func podsOfControlPlanes() map[string]verdict {
 	const (
-		own    = `{spec: {serviceAccountName: vc-vcluster, initContainers: [{image: "` + imageOfKubernetes + `"}], containers: [{image: "` + imageOfVCluster + `"}], volumes: [{projected: {}}, {emptyDir: {}}, {secret: {}}, {configMap: {}}, {persistentVolumeClaim: {}}, {downwardAPI: {}}]}}`
-		solver = `{metadata: {labels: {acme.cert-manager.io/http01-solver: "true"}}, spec: {serviceAccountName: default, automountServiceAccountToken: false, containers: [{image: quay.io/jetstack/cert-manager-acmesolver}]}}`
-		cert   = "system:serviceaccount:cert-manager:cert-manager"
-		theirs = "those of its control plane from the host's controllers"
-		images = "runs no images but ghcr.io/loft-sh/vcluster-oss"
+		own     = `{spec: {serviceAccountName: vc-vcluster, initContainers: [{image: "` + imageOfKubernetes + `"}], containers: [{image: "` + imageOfVCluster + `"}], volumes: [{projected: {}}, {emptyDir: {}}, {secret: {}}, {configMap: {}}, {persistentVolumeClaim: {}}, {downwardAPI: {}}]}}`
+		solver  = `{metadata: {labels: {acme.cert-manager.io/http01-solver: "true"}}, spec: {serviceAccountName: default, automountServiceAccountToken: false, containers: [{image: quay.io/jetstack/cert-manager-acmesolver}]}}`
+		cert    = "system:serviceaccount:cert-manager:cert-manager"
+		theirs  = "those of its control plane from the host's controllers"
+		devices = "the control plane of a tenant asks for no resources but cpu, memory, ephemeral-storage, example.org/tpm"
+		images  = "runs no images but ghcr.io/loft-sh/vcluster-oss"
 	)
 	do := func(by, object string) request {
 		return request{by: by, resource: "pods", namespace: "vargo-a", name: "vcluster-0", object: object}
@@ -112,6 +113,11 @@ func podsOfControlPlanes() map[string]verdict {
 		"ImagesUnknown":      {bare, "virtualargocd.io/images, which isn't there"},
 		"OnANode":            {but("serviceAccountName", "nodeName: a, serviceAccountName"), "choose its node"},
 		"FolderOfANode":      {but("emptyDir", "hostPath"), "a volume of a tenant's control plane"},
+		"Device":             {but("containers: [{", "containers: [{resources: {limits: {nvidia.com/gpu: 8}}, "), devices},
+		"DeviceOfInit":       {but("initContainers: [{", "initContainers: [{resources: {requests: {hugepages-2Mi: 1Gi}}, "), devices},
+		"DeviceOfPod":        {but("serviceAccountName", "resources: {limits: {nvidia.com/gpu: 8}}, serviceAccountName"), devices},
+		"DeviceOfPlan":       {but("containers: [{", "containers: [{resources: {limits: {example.org/tpm: 8, cpu: 1}}, "), ""},
+		"ResourceClaim":      {but("serviceAccountName", "resourceClaims: [{name: a}], serviceAccountName"), "names no ResourceClaims"},
 		"CertManagers":       {do(cert, solver), ""},
 		"CertManagersName":   {do(cert, strings.Replace(solver, "serviceAccountName: default, ", "", 1)), ""},
 		"SolverWithRights":   {do(cert, strings.Replace(solver, "default", "vc-vcluster", 1)), theirs},

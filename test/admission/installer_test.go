@@ -93,6 +93,7 @@ func charted() map[string]verdict {
 			`", command: [etcd, --data-dir=/var/lib/etcd, "--advertise-client-urls=https://$(NAME).vcluster-etcd-headless.vargo-a:2379", ` +
 			`"--initial-cluster=vcluster-etcd-0=https://vcluster-etcd-0.vcluster-etcd-headless.vargo-a:2380,vcluster-etcd-1=https://vcluster-etcd-1.vcluster-etcd-headless.vargo-a:2380"]}]}}}}`
 		images, commands, run = "runs no images but", "are the vcluster chart's, with its commands", "may have no lifecycle hooks and no exec probes"
+		devices               = "the control plane of a tenant asks for no resources but cpu, memory, ephemeral-storage, example.org/tpm"
 		account, service      = "run as vc-vcluster", `{spec: {type: ClusterIP, selector: {app: vcluster, release: vcluster}}}`
 	)
 	do := func(resource, name, object string) request {
@@ -120,6 +121,13 @@ func charted() map[string]verdict {
 	named.old = `{}`
 	return map[string]verdict{
 		"StatefulSet":         {but("", ""), ""},
+		"Resources":           {but("livenessProbe", "resources: {limits: {cpu: 2, memory: 1Gi, ephemeral-storage: 8Gi}, requests: {cpu: 60m}}, livenessProbe"), ""},
+		"Device":              {but("livenessProbe", "resources: {limits: {nvidia.com/gpu: 8}}, livenessProbe"), devices},
+		"HugePages":           {but("livenessProbe", "resources: {requests: {hugepages-2Mi: 1Gi}}, livenessProbe"), devices},
+		"DeviceOfInit":        {but("command: [cp]", "resources: {limits: {nvidia.com/gpu: 8}}, command: [cp]"), devices},
+		"DeviceOfPod":         {but("terminationGracePeriodSeconds", "resources: {limits: {nvidia.com/gpu: 8}}, terminationGracePeriodSeconds"), devices},
+		"DeviceOfPlan":        {but("livenessProbe", "resources: {limits: {example.org/tpm: 1}}, livenessProbe"), ""},
+		"ResourceClaim":       {but("terminationGracePeriodSeconds", "resourceClaims: [{name: a}], terminationGracePeriodSeconds"), "names no ResourceClaims"},
 		"OlderCopy":           {but(`"-r"`, `"-a"`), ""},
 		"Deployment":          {do("apps/deployments", "vcluster", strings.Replace(set, ", volumeClaimTemplates: [{metadata: {name: data}, spec: {}}]", "", 1)), ""},
 		"OtherImage":          {but(imageOfVCluster, "evil.example.org/x"), images},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -19,7 +20,10 @@ func NamespaceAnnotations(p *tenant.Decision) map[string]string {
 	v := p.VirtualCluster.Values
 	pods := values.At[values.Values](v, "sync", "toHost", "pods")
 	env := texts(v, "name", "controlPlane", "distro", "k8s", "env")
-	var tolerated, priorities []string
+	var tolerated, priorities, devices []string
+	for _, of := range [][]string{{"statefulSet"}, {"distro", "k8s"}, {"backingStore", "etcd", "deploy", "statefulSet"}} {
+		devices = append(devices, otherResources(values.At[values.Values](v, slices.Concat([]string{"controlPlane"}, of, []string{"resources"})...))...)
+	}
 	for _, path := range [][]string{{"controlPlane", "statefulSet"}, {"controlPlane", "backingStore", "etcd", "deploy", "statefulSet"}} {
 		control := values.At[values.Values](v, path...)
 		tolerated = append(tolerated, texts(control, "key", "scheduling", "tolerations")...)
@@ -38,11 +42,12 @@ func NamespaceAnnotations(p *tenant.Decision) map[string]string {
 		// Extended resources that they may have.
 		"virtualargocd.io/extended-resources": sorted(extendedResources(p)),
 		// Repositories of the images that the vcluster chart's own pods run, the names of
-		// their environment variables, and where they run.
+		// their environment variables, where they run, and on which devices.
 		"virtualargocd.io/images":                       sorted(images(p)),
 		"virtualargocd.io/control-plane-env":            sorted(env),
 		"virtualargocd.io/control-plane-tolerations":    sorted(tolerated),
 		"virtualargocd.io/control-plane-priority-class": sorted(priorities),
+		"virtualargocd.io/control-plane-resources":      sorted(devices),
 	}
 	maps.DeleteFunc(out, func(_, list string) bool { return list == "" })
 	return out
@@ -52,6 +57,22 @@ func NamespaceAnnotations(p *tenant.Decision) map[string]string {
 func sorted(list []string) string {
 	slices.Sort(list)
 	return strings.Join(slices.Compact(list), ",")
+}
+
+// otherResources returns the names in a container's resources that aren't on the list of those
+// that each container may have.
+func otherResources(of values.Values) []string {
+	var out []string
+	for _, kind := range []string{"limits", "requests"} {
+		for name := range values.At[values.Values](of, kind) {
+			switch corev1.ResourceName(name) {
+			case corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+			default:
+				out = append(out, name)
+			}
+		}
+	}
+	return out
 }
 
 // texts returns what stands at a key of each entry of a list; "*" where there is nothing.

@@ -1016,7 +1016,7 @@ func TestChannelPaused(t *testing.T) {
 	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 3 of 3 tenants")
 	const would = "the channel is paused; would change: Pod Security baseline to restricted, LoadBalancers 0 to 2, " +
 		"values of argo-cd (server.replicas), values of vcluster (controlPlane.statefulSet.resources.limits.memory, policies.podSecurityStandard), " +
-		"quota (count/pods, services.loadbalancers, services.nodeports), limits (default.cpu), network policies (virtual-argocd-load-balancers)"
+		"quota (count/pods, services.loadbalancers, services.nodeports), limits (default.cpu), network policies (virtual-argocd-load-balancers, virtual-argocd-url)"
 	for name, e := range w.tenants {
 		if got := e.status("channel", "message"); got != would {
 			t.Errorf("%s says what would change: %q", name, got)

@@ -38,7 +38,7 @@ func TestNetworkPolicies(t *testing.T) {
 		any1    = tenantPod()
 		// What a tenant may write itself makes none of its pods another.
 		imposter = tenantPod("app", "vcluster", "vcluster.loft.sh/label-release", "vcluster")
-		dns      = tenantPod("k8s-app", "vcluster-kube-dns")
+		dns      = networktest.Pod("vargo-a", labelManagedBy, "vcluster", labelNamespace, "kube-system", "k8s-app", "vcluster-kube-dns")
 		server   = tenantPod("app.kubernetes.io/name", "argocd-server")
 		other    = networktest.Pod("vargo-b", labelManagedBy, "vcluster", labelNamespace, "argocd", "app.kubernetes.io/name", "argocd-server")
 		otherAPI = networktest.Pod("vargo-b", "app", "vcluster", "release", "vcluster")
@@ -53,6 +53,15 @@ func TestNetworkPolicies(t *testing.T) {
 		// It has the scraper's labels, and none of its namespace.
 		lookalike = networktest.Pod("vargo-b", labelManagedBy, "vcluster", "app.kubernetes.io/name", "prometheus")
 		solver    = networktest.Pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
+		// A pod that a developer has started, with labels of its choice.
+		developer = networktest.Pod("vargo-a", labelManagedBy, "vcluster", labelNamespace, "team-dev", "app.kubernetes.io/name", "argocd-application-controller",
+			"app.kubernetes.io/part-of", "argocd", "vcluster.loft.sh/label-suffix-x-101dcd4e86", "argocd", "vcluster.loft.sh/ns-label-suffix-x-101dcd4e86", "argocd")
+		repoServer = tenantPod("app.kubernetes.io/name", "argocd-repo-server")
+		redis      = tenantPod("app.kubernetes.io/name", "argocd-redis")
+		redisHA    = tenantPod("app", "redis-ha")
+		controller = tenantPod("app.kubernetes.io/name", "argocd-application-controller")
+		sets       = tenantPod("app.kubernetes.io/name", "argocd-applicationset-controller")
+		dex        = tenantPod("app.kubernetes.io/name", "argocd-dex-server")
 	)
 	metrics := allPodsOf("metrics")
 	metrics.PodSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"app.kubernetes.io/name": "prometheus"}}
@@ -104,7 +113,7 @@ func TestNetworkPolicies(t *testing.T) {
 		"TenantToInternalPlain":     {from: any1, to: networktest.Address("203.0.113.9"), port: 443, want: true, plain: true},
 		"TenantToAllowed":           {from: any1, to: git, port: 22, want: true},
 		"TenantToUnknownPod":        {from: any1, to: monitor, port: 9090},
-		"ControlToTenant":           {from: control, to: server, port: 9443, want: true},
+		"ControlToTenant":           {from: control, to: workload, port: 9443, want: true},
 		"ControlToStore":            {from: control, to: etcd, port: 2379, want: true},
 		"StoreToStore":              {from: etcd, to: etcd, port: 2380, want: true},
 		"ControlToKubeDNS":          {from: control, to: kubeDNS, port: 53, want: true},
@@ -143,12 +152,55 @@ func TestNetworkPolicies(t *testing.T) {
 		"AllowedAddressToAPI":       {from: networktest.Address("10.243.0.1"), to: control, port: 8443, want: true},
 		"OtherAddressToAPI":         {from: networktest.Address("10.242.0.1"), to: control, port: 8443},
 		"InternetToServer":          {from: networktest.Address("140.82.121.4"), to: server, port: 8080},
-		"InternetToBalanced":        {from: networktest.Address("140.82.121.4"), to: any1, port: 8080, balanced: true, want: true},
+		"InternetToBalanced":        {from: networktest.Address("140.82.121.4"), to: workload, port: 8443, balanced: true, want: true},
+		"InternetToServerBalanced":  {from: networktest.Address("140.82.121.4"), to: server, port: 8080, balanced: true, want: true},
+		"InternetToServersMetrics":  {from: networktest.Address("140.82.121.4"), to: server, port: 8083, balanced: true},
+		"InternetToRepoServer":      {from: networktest.Address("140.82.121.4"), to: repoServer, port: 8081, balanced: true},
+		"InternetToRedis":           {from: networktest.Address("140.82.121.4"), to: redis, port: 6379, balanced: true},
+		"InternalToServerBalanced":  {from: networktest.Address("203.0.113.9"), to: server, port: 8080, balanced: true},
 		"InternetToBalancedsAPI":    {from: networktest.Address("140.82.121.4"), to: control, port: 8443, balanced: true},
-		"InternalToBalanced":        {from: networktest.Address("203.0.113.9"), to: any1, port: 8080, balanced: true},
-		"OtherTenantToBalanced":     {from: other, to: any1, port: 8080, balanced: true},
+		"InternalToBalanced":        {from: networktest.Address("203.0.113.9"), to: workload, port: 8080, balanced: true},
+		"OtherTenantToBalanced":     {from: other, to: workload, port: 8080, balanced: true},
 		"TenantToPublicHostAPI":     {from: any1, to: networktest.Address("198.51.100.7"), port: 443},
 		"ControlToPublicHostAPI":    {from: control, to: networktest.Address("198.51.100.7"), port: 6443, want: true},
+
+		// Inside of a tenant: only Argo CD's API server is for others.
+		"DeveloperToServer":            {from: developer, to: server, port: 8080, want: true},
+		"DeveloperToServerPlain":       {from: developer, to: server, port: 8080, want: true, plain: true},
+		"DeveloperToServerAlone":       {from: developer, to: server, port: 8080, want: true, none: true},
+		"DeveloperToServersMetrics":    {from: developer, to: server, port: 8083},
+		"DeveloperToRepoServer":        {from: developer, to: repoServer, port: 8081},
+		"DeveloperToRepoServerPlain":   {from: developer, to: repoServer, port: 8081, plain: true},
+		"DeveloperToReposBalanced":     {from: developer, to: repoServer, port: 8081, balanced: true},
+		"DeveloperToReposMetrics":      {from: developer, to: repoServer, port: 8084},
+		"DeveloperToRedis":             {from: developer, to: redis, port: 6379},
+		"DeveloperToRedisHA":           {from: developer, to: redisHA, port: 6379},
+		"DeveloperToSentinel":          {from: developer, to: redisHA, port: 26379},
+		"DeveloperToController":        {from: developer, to: controller, port: 8082},
+		"DeveloperToApplicationSets":   {from: developer, to: sets, port: 8080},
+		"DeveloperToWebhook":           {from: developer, to: sets, port: 7000},
+		"DeveloperToDex":               {from: developer, to: dex, port: 5556},
+		"DeveloperToDexByGRPC":         {from: developer, to: dex, port: 5557},
+		"DeveloperToWorkload":          {from: developer, to: workload, port: 9898, want: true},
+		"DeveloperToDNS":               {from: developer, to: dns, port: 1053, want: true},
+		"DeveloperToOwnAPI":            {from: developer, to: control, port: 8443, want: true},
+		"DeveloperToStore":             {from: developer, to: etcd, port: 2379},
+		"DeveloperToInternet":          {from: developer, to: networktest.Address("140.82.121.4"), port: 443, want: true},
+		"ServerToRepoServer":           {from: server, to: repoServer, port: 8081, want: true},
+		"ServerToDex":                  {from: server, to: dex, port: 5556, want: true},
+		"ControllerToRedis":            {from: controller, to: redis, port: 6379, want: true},
+		"RedisHAToRedisHA":             {from: redisHA, to: redisHA, port: 26379, want: true},
+		"ControllerToWorkload":         {from: controller, to: workload, port: 9898, want: true},
+		"RepoServerToWorkload":         {from: repoServer, to: workload, port: 9418, want: true},
+		"ControlToServer":              {from: control, to: server, port: 8080, want: true},
+		"ControlToRepoServer":          {from: control, to: repoServer, port: 8081},
+		"ControlToRedis":               {from: control, to: redis, port: 6379},
+		"ControlToMetadataOfAlibaba":   {from: control, to: networktest.Address("100.100.100.200"), port: 443, plain: true},
+		"ControlToMetadataOfOracle":    {from: control, to: networktest.Address("192.0.0.192"), port: 443, plain: true},
+		"ControlToMetadataOfGoogle":    {from: control, to: networktest.Address("fd20:ce::254"), port: 443, plain: true},
+		"ControlToMetadataOfOracle6":   {from: control, to: networktest.Address("fd00:c1::a9fe:a9fe"), port: 443, plain: true},
+		"ControlToMetadataByNAT64":     {from: control, to: networktest.Address("64:ff9b::a9fe:a9fe"), port: 443, plain: true},
+		"OtherTenantsDeveloperToRepos": {from: networktest.Pod("vargo-b", labelManagedBy, "vcluster", labelNamespace, "argocd"), to: repoServer, port: 8081},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

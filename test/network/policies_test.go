@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -241,4 +242,34 @@ func narrow(t *testing.T, policies []networkingv1.NetworkPolicy) {
 	if done != 1 {
 		t.Fatalf("found %d rules for the host's API server, want 1", done)
 	}
+}
+
+// TestAddressesOfClouds: tenants, their control planes and the providers reach the same
+// addresses, so that a metadata service that one list learns of is closed in all.
+func TestAddressesOfClouds(t *testing.T) {
+	for what, ofAPI := range map[string]bool{"host's API server": true, "internet": false} {
+		var lists [][]networkingv1.NetworkPolicyPeer
+		for _, p := range append(installed(t), policiesOfTenant(t)...) {
+			for _, rule := range p.Spec.Egress {
+				onPort := slices.ContainsFunc(rule.Ports, func(port networkingv1.NetworkPolicyPort) bool { return port.Port.IntValue() == 6443 })
+				if len(rule.To) > 0 && rule.To[0].IPBlock != nil && onPort == ofAPI {
+					lists = append(lists, sorted(rule.To))
+				}
+			}
+		}
+		if len(lists) != 2 {
+			t.Fatalf("%s: found %d rules, want one of examples/install/network.yaml and one of fn/core/network/policies.yaml", what, len(lists))
+		}
+		if diff := cmp.Diff(lists[0], lists[1]); diff != "" {
+			t.Errorf("%s: -examples/install/network.yaml, +fn/core/network/policies.yaml:\n%s", what, diff)
+		}
+	}
+}
+
+// sorted returns IP blocks with their exceptions in order.
+func sorted(blocks []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyPeer {
+	for _, peer := range blocks {
+		slices.Sort(peer.IPBlock.Except)
+	}
+	return blocks
 }

@@ -49,18 +49,23 @@ func Policies(p *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 	ofTenant.Ingress[0].From = append(ofTenant.Ingress[0].From, n.AllowFrom...)
 	platforms := slices.Concat(n.InternalCIDRs, in.Host.APIServer.CIDRs)
 	except(ofTenant.Egress[2].To, platforms)
-	except(all["virtual-argocd-load-balancers"].Ingress[0].From, platforms)
+	balanced := all["virtual-argocd-load-balancers"].Ingress[0].From
+	except(balanced, platforms)
 	for _, spec := range []*networkingv1.NetworkPolicySpec{controlPlane, ofTenant} {
 		// A rule with no peers would allow all.
 		if len(n.AllowTo) > 0 {
 			spec.Egress = slices.Insert(spec.Egress, 0, networkingv1.NetworkPolicyEgressRule{To: n.AllowTo})
 		}
 	}
-	for _, spec := range []*networkingv1.NetworkPolicySpec{all["virtual-argocd-url"], all["virtual-argocd-acme"]} {
-		if spec.Ingress[0].From = namespaces(n.IngressControllers...); len(n.IngressControllers) == 0 {
-			// As above.
-			spec.Ingress = nil
-		}
+	ingressControllers := namespaces(n.IngressControllers...)
+	url, acme := all["virtual-argocd-url"], all["virtual-argocd-acme"]
+	url.Ingress[0].From = append(url.Ingress[0].From, ingressControllers...)
+	if p.LoadBalancers > 0 {
+		url.Ingress[0].From = append(url.Ingress[0].From, balanced...)
+	}
+	if acme.Ingress[0].From = ingressControllers; len(ingressControllers) == 0 {
+		// As above.
+		acme.Ingress = nil
 	}
 	all["virtual-argocd-metrics"].Ingress[0].From = n.MetricsFrom
 	return slices.DeleteFunc(list, func(is networkingv1.NetworkPolicy) bool {

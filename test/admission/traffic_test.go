@@ -30,6 +30,8 @@ func ingresses() map[string]verdict {
 		"OwnTLS":            {do(`{spec: {tls: [{hosts: [a.example.org], secretName: s}], rules: [{host: a.example.org}]}}`), ""},
 		"KnownAnnotations":  {do(`{metadata: {annotations: {cert-manager.io/cluster-issuer: x, vcluster.loft.sh/object-name: y}}, ` + own + `}`), ""},
 		"CertManagersPath":  {do(`{spec: {rules: [{host: a.example.org, http: {paths: [{path: /.well-known/acme-challenge/a_B-1, backend: {service: {name: x}}}]}}]}}`), ""},
+		"InArgoCD":          {do(`{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster, vcluster.loft.sh/namespace: argocd}}, ` + own + `}`), ""},
+		"OfADeveloper":      {do(`{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster, vcluster.loft.sh/namespace: team-dev}}, ` + own + `}`), "and this one is in team-dev"},
 		"OthersHost":        {do(rule("c.example.org")), "those of its claim: a.example.org"},
 		"OthersHostLater":   {change(rule("a.example.org"), rule("c.example.org")), "those of its claim: a.example.org"},
 		"HostBelowOwn":      {do(rule("x.a.example.org")), "those of its claim"},

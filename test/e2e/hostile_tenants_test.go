@@ -38,7 +38,8 @@ type intrusion struct {
 	mallory, alice *tenant
 	// doomed is another one of mallory's, for attempts that break it. They settle it.
 	doomed *tenant
-	// bystander is a pod of the host that nothing is refused, and onlooker another. insider is another one of alice's.
+	// bystander is a pod of the host that nothing is refused, and onlooker another. insider is another one of alice's, which
+	// Argo CD trusts.
 	bystander, onlooker, insider place
 }
 
@@ -83,7 +84,7 @@ func intrude(ctx context.Context, t *testing.T) *intrusion {
 	for _, who := range []*tenant{i.mallory, i.alice} {
 		who.settle(ctx, t)
 	}
-	i.insider = runProbe(ctx, t, i.alice.cluster, metav1.NamespaceDefault, probePod("insider"))
+	i.insider = runProbe(ctx, t, i.alice.cluster, "argocd", probePod("insider"))
 	i.registerClusters(ctx, t)
 	return i
 }

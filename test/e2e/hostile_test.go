@@ -53,6 +53,11 @@ var attempts = []attempt{
 	{"ByRepository", byRepository},
 	{"OwnNetworkPolicy", ownNetworkPolicy},
 
+	// What a developer of its own could do, with the rights to one namespace and one project.
+	{"OwnDeveloper", ownDeveloper},
+	{"DevelopersRights", developersRights},
+	{"DevelopersProject", developersProject},
+
 	// What it could have the platform do, in the namespace where it keeps its records.
 	{"HelmRecord", helmRecord},
 	{"HelmRecordByAdmin", helmRecordByAdmin},

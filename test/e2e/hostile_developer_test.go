@@ -1,0 +1,234 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/gitserver"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/netcheck"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/reposerver"
+)
+
+const (
+	// team is the namespace of mallory's virtual cluster in which a developer may do everything.
+	team = "team-dev"
+	// developerGit is that of a Git server that tenants may reach.
+	developerGit = "e2e-developer-git"
+	// marker is what the developer's program says when it runs in the repository server.
+	marker = `echo '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "marker"}, "data": {"who": "'"$(id -u)"', has '${#REDIS_PASSWORD}' characters"}}'`
+)
+
+// ownDeveloper tries, from a pod of a developer's namespace, what Argo CD's pods keep to themselves. The same works from a pod
+// beside Argo CD, whose pods trust each other: that shows that the attempts are good ones.
+func ownDeveloper(ctx context.Context, t *testing.T, i *intrusion) {
+	i.mallory.makeTeam(ctx, t)
+	pod := probePod("developer")
+	pod.Spec.AutomountServiceAccountToken = new(bool)
+	developer := runProbe(ctx, t, i.mallory.cluster, team, pod)
+	beside := runProbe(ctx, t, i.mallory.cluster, "argocd", probePod("beside"))
+	t.Cleanup(func() {
+		if err := i.mallory.cluster.Typed.CoreV1().Pods("argocd").Delete(ctx, beside.name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+
+	where := i.mallory.portsOfArgoCD(ctx, t, beside)
+	t.Logf("Argo CD's pods listen at %v", where)
+	got := developer.tryBeside(ctx, t, "argocd-server.argocd:443", where...)
+	for _, target := range where {
+		if got[target] != netcheck.NoAnswer {
+			t.Errorf("a developer's pod at %s: want no answer, got %q", target, got[target])
+		}
+	}
+
+	repoServer := net.JoinHostPort(i.mallory.podOfArgoCD(ctx, t, "argocd-repo-server").Status.PodIP, "8081")
+	eventually.True(ctx, t, 2*time.Minute, "a program runs in the repository server for a pod beside it", func(ctx context.Context) (bool, string) {
+		said, err := reposerver.Run(ctx, through(beside), "https://"+repoServer, marker)
+		return err == nil && strings.Contains(said, "999, has"), fmt.Sprint(said, err)
+	})
+	if said, err := reposerver.Run(ctx, through(developer), "https://"+repoServer, marker); !unanswered(err) {
+		t.Errorf("a developer's program in the repository server: want no answer, got %v, %s", err, said)
+	}
+	i.byProxyOfAPI(ctx, t, repoServer)
+
+	// All the while, Argo CD works: by its URL, and from Git to the virtual cluster.
+	if _, err := createNamespace(developerGit)(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { deleteNamespace(ctx, t, developerGit) })
+	repo := gitserver.RunPublic(ctx, t, host, developerGit, artifacts.ServersImage, map[string]string{"config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: synced}\n"})
+	createApp(ctx, t, loggedIn(ctx, t, i.mallory.live), "meanwhile", wholeOf(repo), argocd.InCluster)
+	eventually.True(ctx, t, 3*time.Minute, "Argo CD syncs an Application", func(ctx context.Context) (bool, string) {
+		_, err := i.mallory.cluster.Typed.CoreV1().ConfigMaps("meanwhile").Get(ctx, "synced", metav1.GetOptions{})
+		return err == nil, fmt.Sprint(err)
+	})
+}
+
+// through is an HTTP client of a pod. The repository server has a certificate that it made itself.
+func through(p place) *http.Client {
+	return &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			return p.cluster.Relay(ctx, p.namespace, p.name, "probe", address)
+		},
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // See above.
+		ForceAttemptHTTP2: true, DisableKeepAlives: true,
+	}}
+}
+
+// portsOfArgoCD are those at which a pod beside Argo CD's pods reaches them, but for the one of the API server.
+func (n *tenant) portsOfArgoCD(ctx context.Context, t *testing.T, beside place) []string {
+	t.Helper()
+	where := []string{"argocd-redis.argocd:6379", "argocd-repo-server.argocd:8081"}
+	for name, ports := range map[string][]string{
+		"argocd-server": {"8083"}, "argocd-repo-server": {"8081", "8084"}, "argocd-application-controller": {"8082"}, "argocd-redis": {"6379"},
+	} {
+		address := n.podOfArgoCD(ctx, t, name).Status.PodIP
+		for _, port := range ports {
+			where = append(where, net.JoinHostPort(address, port))
+		}
+	}
+	beside.mustReach(ctx, t, where...)
+	// Not all of these listen in each Argo CD.
+	var more []string
+	for _, name := range []string{"argocd-applicationset-controller", "argocd-notifications-controller", "argocd-dex-server"} {
+		pods := n.podsOfArgoCD(ctx, t, name)
+		for _, p := range pods {
+			for _, c := range p.Spec.Containers {
+				for _, port := range c.Ports {
+					more = append(more, net.JoinHostPort(p.Status.PodIP, fmt.Sprint(port.ContainerPort)))
+				}
+			}
+		}
+	}
+	got := beside.tryBeside(ctx, t, "argocd-server.argocd:443", more...)
+	return append(where, slices.DeleteFunc(more, func(target string) bool { return got[target] != netcheck.Connected })...)
+}
+
+func (n *tenant) podsOfArgoCD(ctx context.Context, t *testing.T, name string) []corev1.Pod {
+	t.Helper()
+	pods, err := n.cluster.Typed.CoreV1().Pods("argocd").List(ctx, metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=" + name})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool { return p.Status.Phase != corev1.PodRunning })
+}
+
+func (n *tenant) podOfArgoCD(ctx context.Context, t *testing.T, name string) corev1.Pod {
+	t.Helper()
+	pods := n.podsOfArgoCD(ctx, t, name)
+	if len(pods) == 0 {
+		t.Fatalf("no pod of %s runs", name)
+	}
+	return pods[0]
+}
+
+// byProxyOfAPI has the virtual API server connect to the repository server, at the address of Endpoints that a developer can have
+// Argo CD write: Kubernetes' role edit has the right to services/proxy. At Argo CD's API server there is an answer.
+func (i *intrusion) byProxyOfAPI(ctx context.Context, t *testing.T, repoServer string) {
+	t.Helper()
+	core := i.mallory.cluster.Typed
+	way := func(name, address string) string {
+		ip, port, err := net.SplitHostPort(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		service := plainService(name)
+		service.Spec.Selector = nil
+		service.Spec.Ports[0].Name = "https"
+		if _, err := core.CoreV1().Services(team).Create(ctx, service, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		var number int32
+		if _, err := fmt.Sscan(port, &number); err != nil {
+			t.Fatal(err)
+		}
+		endpoints := &corev1.Endpoints{ //nolint:staticcheck // What is deprecated works for attackers, too.
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // See above.
+				Addresses: []corev1.EndpointAddress{{IP: ip}}, Ports: []corev1.EndpointPort{{Name: "https", Port: number}},
+			}},
+		}
+		if _, err := core.CoreV1().Endpoints(team).Create(ctx, endpoints, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		slice := &discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Name: name + "-own", Labels: map[string]string{discoveryv1.LabelServiceName: name}},
+			AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{ip}}},
+			Ports: []discoveryv1.EndpointPort{{Name: &service.Spec.Ports[0].Name, Port: &number}},
+		}
+		if _, err := core.DiscoveryV1().EndpointSlices(team).Create(ctx, slice, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		return i.mallory.cluster.Config.Host + "/api/v1/namespaces/" + team + "/services/https:" + name + ":https/proxy"
+	}
+	client, err := rest.HTTPClientFor(i.mallory.member(team, "developer"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client.Timeout = 45 * time.Second
+	api := way("way-to-server", net.JoinHostPort(i.mallory.podOfArgoCD(ctx, t, "argocd-server").Status.PodIP, "8080"))
+	eventually.True(ctx, t, time.Minute, "a developer reaches Argo CD's API server by the virtual API server", func(ctx context.Context) (bool, string) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, api+"/healthz", nil)
+		if err != nil {
+			return false, err.Error()
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			return false, err.Error()
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK, resp.Status
+	})
+	said, err := reposerver.Run(ctx, client, way("way-to-repo", repoServer), marker)
+	if !unanswered(err) {
+		t.Errorf("a developer's program in the repository server by the virtual API server: want no answer, got %v, %s", err, said)
+	}
+}
+
+// makeTeam makes a namespace with a developer who may do there what Kubernetes' role edit has.
+func (n *tenant) makeTeam(ctx context.Context, t *testing.T) {
+	t.Helper()
+	_, err := n.cluster.Typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}, metav1.CreateOptions{})
+	if kerrors.IsAlreadyExists(err) {
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, time.Minute, "namespace "+team+" has its ServiceAccount", func(ctx context.Context) (bool, string) {
+		_, err := n.cluster.Typed.CoreV1().ServiceAccounts(team).Get(ctx, "default", metav1.GetOptions{})
+		return err == nil, fmt.Sprint(err)
+	})
+	_, err = n.cluster.Typed.RbacV1().RoleBindings(team).Create(ctx, mayEdit("developer"), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// member is the configuration of a ServiceAccount of the virtual cluster.
+func (n *tenant) member(namespace, name string) *rest.Config {
+	config := rest.CopyConfig(n.cluster.Config)
+	config.Impersonate = rest.ImpersonationConfig{
+		UserName: "system:serviceaccount:" + namespace + ":" + name,
+		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+	}
+	return config
+}

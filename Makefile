@@ -14,6 +14,7 @@ MODULES := . tools test
 
 LAB  := go build -C test -o ../_output/lab ./e2e/cmd/lab && _output/lab
 XPKG := go build -C tools -o ../_output/xpkg ./cmd/xpkg && _output/xpkg
+SIGN_CMD := go build -C tools -o ../_output/sign ./cmd/sign && _output/sign
 
 # Runs the end-to-end tests, and repeats the output of failed tests at the end: tests run in parallel for half an hour.
 GOTESTSUM := go run gotest.tools/gotestsum@v1.13.0 --format standard-verbose
@@ -141,10 +142,21 @@ endif
 xpkg: ## Build the Function and Configuration packages into _output/ (INPUT=file sets your defaults, ARCH=native saves time)
 	@$(XPKG) build $(if $(INPUT),--input=$(INPUT)) $(if $(ARCH),--arch=$(ARCH))
 
+# Who pushes without a key says so: SIGN=skip.
 .PHONY: push
-push: ## Push what `make xpkg` built to REGISTRY=host/org
+push: ## Push what `make xpkg` built to REGISTRY=host/org, signed with KEY=file, or with the token in SIGSTORE_ID_TOKEN
 	@$(if $(REGISTRY),,echo "REGISTRY is not set: write a host and an organisation, such as make push REGISTRY=ghcr.io/acme" >&2; exit 2)
+ifeq ($(SIGN),skip)
+	@echo "THE PACKAGES ARE NOT SIGNED: SIGN=skip IS SET" >&2
 	@$(XPKG) push --registry=$(REGISTRY)
+else
+	@$(SIGN_CMD) --registry=$(REGISTRY) $(if $(KEY),--key=$(KEY))
+endif
+
+.PHONY: pin
+pin: ## Write the digests of what `make xpkg` built into examples/install, and those of the providers in PINS_FROM (default: xpkg.crossplane.io) into _output/pins.yaml
+	@$(XPKG) pin
+	@_output/xpkg pins $(if $(PINS_FROM),--registry=$(PINS_FROM)) > _output/pins.new && mv _output/pins.new _output/pins.yaml
 
 .PHONY: release-renders
 release-renders: tools-unit ## Record what the function renders for the release in VERSION: see RELEASING.md

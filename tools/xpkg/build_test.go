@@ -6,6 +6,7 @@ import (
 	"io"
 	"log"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -17,6 +18,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/random"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 	"sigs.k8s.io/yaml"
 )
@@ -44,10 +46,7 @@ spec:
 // looks at what arrived.
 func TestBuildAndPush(t *testing.T) {
 	p := testProject(t)
-	if err := p.BuildFunction(t.Context(), Architectures()...); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.BuildConfiguration(); err != nil {
+	if _, err := p.Build(t.Context(), Architectures()...); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -86,8 +85,139 @@ func TestBuildAndPush(t *testing.T) {
 	if diff := cmp.Diff([]string{"base", "upbound"}, layerPurposes(t, img)); diff != "" {
 		t.Errorf("layers of the Configuration: -want, +got:\n%s", diff)
 	}
-	if stream := files(t, img)["package.yaml"]; !strings.Contains(stream, "version: ^v0.3.1") || !strings.Contains(stream, "kind: Composition\n") {
-		t.Errorf("package.yaml of the Configuration: want the function's version and the Composition, got:\n%s", stream)
+	if stream := files(t, img)["package.yaml"]; !strings.Contains(stream, "version: "+pushed[0].Digest+"\n") || !strings.Contains(stream, "kind: Composition\n") {
+		t.Errorf("package.yaml of the Configuration: want the function's digest and the Composition, got:\n%s", stream)
+	}
+}
+
+// TestLastBuild: what is attested of packages is about the files that are there.
+func TestLastBuild(t *testing.T) {
+	p := testProject(t)
+	if _, err := p.LastBuild(); err == nil {
+		t.Error("LastBuild(): want an error before there is a build")
+	}
+	stale := p.FunctionFile("arm64")
+	writeFile(t, stale, "of an earlier build")
+	built, err := p.Build(t.Context(), "amd64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if isFile(stale) {
+		t.Error("Build(...) leaves the package of an earlier build, which would be pushed with its own")
+	}
+	if read, err := p.LastBuild(); err != nil || cmp.Diff(built, read) != "" {
+		t.Errorf("LastBuild(): %v, -want, +got:\n%s", err, cmp.Diff(built, read))
+	}
+	again := p
+	again.Out = filepath.Join(t.TempDir(), "again")
+	second, err := again.Build(t.Context(), "amd64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(built.Files, second.Files); diff != "" {
+		t.Errorf("Build(...) gives other files the second time:\n%s", diff)
+	}
+	for _, file := range []string{p.FunctionFile("amd64"), stale} {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			writeFile(t, file, "something else")
+			if _, err := p.LastBuild(); err == nil || !strings.Contains(err.Error(), "isn't the one that `make xpkg` built last") {
+				t.Errorf("LastBuild(): want an error for another file, got %v", err)
+			}
+		})
+	}
+}
+
+// TestPinExamples: the digests in examples/install are those that a registry has.
+func TestPinExamples(t *testing.T) {
+	p := testProject(t)
+	function, configuration := PublishedRegistry+"/"+FunctionName, PublishedRegistry+"/"+ConfigurationName
+	file := filepath.Join(p.Root, "examples", "install", "runtime.yaml")
+	writeFile(t, file, "image: "+function+":v0.3.1\nolder: "+function+":v0.3.0\npackage: "+configuration+":v0.3.1@sha256:"+strings.Repeat("0", 64)+"\n")
+	if _, err := p.Build(t.Context(), "amd64"); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.PinExamples(); err == nil {
+		t.Error("PinExamples(): want an error for a package of one architecture, which no release has")
+	}
+	if _, err := p.Build(t.Context(), Architectures()...); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	pushed, err := p.Push(t.Context(), strings.TrimPrefix(server.URL, "http://")+"/acme")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "image: " + function + ":v0.3.1@" + pushed[0].Digest + "\nolder: " + function + ":v0.3.0\npackage: " + configuration + ":v0.3.1@" + pushed[1].Digest + "\n"
+	for range 2 {
+		if err := p.PinExamples(); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("PinExamples(): -want, +got:\n%s", diff)
+		}
+	}
+}
+
+// TestPinProviders: the digests are those that the registry has for the versions that are tested.
+func TestPinProviders(t *testing.T) {
+	root, err := FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Project{Root: root, Out: t.TempDir()}
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	mirror := strings.TrimPrefix(server.URL, "http://") + "/mirror"
+	if _, err := p.PinProviders(t.Context(), mirror); err == nil {
+		t.Error("PinProviders(...): want an error for a registry without the providers")
+	}
+	digests := map[string]string{}
+	for _, provider := range []string{"provider-helm:v1.3.0", "provider-kubernetes:v1.2.1"} {
+		img, err := random.Image(64, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref, err := name.NewTag(mirror + "/crossplane-contrib/" + provider)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := remote.Write(ref, img); err != nil {
+			t.Fatal(err)
+		}
+		digest, err := img.Digest()
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests["xpkg.crossplane.io/crossplane-contrib/"+provider] = ref.String() + "@" + digest.String()
+	}
+	text, err := p.PinProviders(t.Context(), mirror)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, document := range strings.Split(text, "---\n")[1:] {
+		var config struct {
+			Spec struct {
+				MatchImages  []struct{ Prefix string }
+				RewriteImage struct{ Prefix string }
+			}
+		}
+		if err := yaml.Unmarshal([]byte(document), &config); err != nil {
+			t.Fatal(err)
+		}
+		got[config.Spec.MatchImages[0].Prefix] = config.Spec.RewriteImage.Prefix
+		// What Crossplane makes of the tag has to be a reference by digest.
+		if _, err := name.NewDigest(config.Spec.RewriteImage.Prefix); err != nil {
+			t.Errorf("%s: %v", config.Spec.RewriteImage.Prefix, err)
+		}
+	}
+	if diff := cmp.Diff(digests, got); diff != "" {
+		t.Errorf("PinProviders(...): -want, +got:\n%s", diff)
 	}
 }
 

@@ -14,12 +14,18 @@ func (p Project) ConfigurationFile() string {
 	return filepath.Join(p.Out, ConfigurationName+".xpkg")
 }
 
-// BuildConfiguration builds the Configuration's package.
+// BuildConfiguration builds the Configuration's package for development, where many builds have one version: it depends on the function of
+// its own version or a compatible later one: ^v0.1.0 is v0.1.x, ^v1.2.0 is v1.x from v1.2.0 on.
 func (p Project) BuildConfiguration() error {
 	version, err := p.version()
 	if err != nil {
 		return err
 	}
+	return p.buildConfiguration("^" + version)
+}
+
+// buildConfiguration builds the Configuration's package. function is the version of the function that it depends on: a constraint or a digest.
+func (p Project) buildConfiguration(function string) error {
 	// A package is every YAML file of a folder, and the project's root has
 	// many that don't belong in it.
 	stage := filepath.Join(p.Out, "configuration")
@@ -30,7 +36,7 @@ func (p Project) BuildConfiguration() error {
 	if err != nil {
 		return fmt.Errorf("cannot read the configuration's metadata: %w", err)
 	}
-	if meta, err = stampFunctionVersion(meta, version); err != nil {
+	if meta, err = stampFunction(meta, function); err != nil {
 		return fmt.Errorf("crossplane.yaml: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(stage, "crossplane.yaml"), meta, 0o644); err != nil {
@@ -49,10 +55,25 @@ func (p Project) BuildConfiguration() error {
 	return Contents{Root: stage, Examples: filepath.Join(p.Root, "examples", "claims")}.Build(p.ConfigurationFile())
 }
 
-// stampFunctionVersion makes the configuration depend on the function of its
-// own version or a compatible later one: ^v0.1.0 is v0.1.x, ^v1.2.0 is v1.x
-// from v1.2.0 on.
-func stampFunctionVersion(meta []byte, version string) ([]byte, error) {
+// functionDigest is the digest that the Function's package has in a registry.
+func (p Project) functionDigest(version string) (string, error) {
+	files := p.functionFiles()
+	if len(files) == 0 {
+		return "", fmt.Errorf("no package of the Function in %s: build it before the Configuration, which depends on it", p.Out)
+	}
+	pkg, err := assemble(annotations(version), files...)
+	if err != nil {
+		return "", err
+	}
+	digest, err := pkg.Digest()
+	if err != nil {
+		return "", fmt.Errorf("cannot compute the digest of the Function: %w", err)
+	}
+	return digest.String(), nil
+}
+
+// stampFunction makes the configuration depend on a version of the function.
+func stampFunction(meta []byte, version string) ([]byte, error) {
 	var cfg map[string]any
 	if err := yaml.Unmarshal(meta, &cfg); err != nil {
 		return nil, fmt.Errorf("cannot parse: %w", err)
@@ -61,7 +82,7 @@ func stampFunctionVersion(meta []byte, version string) ([]byte, error) {
 	dependencies, _ := spec["dependsOn"].([]any)
 	for _, d := range dependencies {
 		if dep, ok := d.(map[string]any); ok && dep["package"] == PublishedRegistry+"/"+FunctionName {
-			dep["version"] = "^" + version
+			dep["version"] = version
 			return yaml.Marshal(cfg)
 		}
 	}

@@ -53,17 +53,21 @@ func TestExamplesNameThisVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image := regexp.MustCompile(regexp.QuoteMeta(PublishedRegistry) + `/[a-z-]+:([^\s"]+)`)
-	found := map[string]int{}
+	image := regexp.MustCompile(regexp.QuoteMeta(PublishedRegistry) + `/([a-z-]+):([^\s"@]+)(@[^\s"]+)?`)
+	found, digests := map[string]int{}, map[string]string{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, m := range image.FindAllStringSubmatch(string(data), -1) {
-			if found[filepath.Base(file)]++; m[1] != version {
-				t.Errorf("%s names %s: it must be version %s", file, m[0], version)
+			if found[filepath.Base(file)]++; m[2] != version {
+				t.Errorf("%s names %s: it must be version %s, without a digest until `make pin` writes it", file, m[0], version)
 			}
+			if digest, ok := digests[m[1]]; ok && digest != m[3] {
+				t.Errorf("%s names %s, and another place %s%s: run `make xpkg pin`", file, m[0], m[1], digest)
+			}
+			digests[m[1]] = m[3]
 		}
 	}
 	if diff := cmp.Diff(map[string]int{"configuration.yaml": 1, "runtime.yaml": 2, "README.md": 1}, found); diff != "" {
@@ -71,7 +75,7 @@ func TestExamplesNameThisVersion(t *testing.T) {
 	}
 }
 
-func TestStampFunctionVersion(t *testing.T) {
+func TestStampFunction(t *testing.T) {
 	root, err := FindRoot(".")
 	if err != nil {
 		t.Fatal(err)
@@ -80,15 +84,15 @@ func TestStampFunctionVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := stampFunctionVersion(meta, "v1.2.3")
+	got, err := stampFunction(meta, "^v1.2.3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := "/function-virtual-argocd\n    version: ^v1.2.3\n"; !strings.Contains(string(got), want) {
-		t.Errorf("stampFunctionVersion(...): want %q in\n%s", want, got)
+		t.Errorf("stampFunction(...): want %q in\n%s", want, got)
 	}
-	if _, err := stampFunctionVersion([]byte("spec: {dependsOn: [{package: example.org/other}]}"), "v1.2.3"); err == nil {
-		t.Error("stampFunctionVersion(...): want an error where the function is no dependency")
+	if _, err := stampFunction([]byte("spec: {dependsOn: [{package: example.org/other}]}"), "^v1.2.3"); err == nil {
+		t.Error("stampFunction(...): want an error where the function is no dependency")
 	}
 }
 

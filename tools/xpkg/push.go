@@ -18,7 +18,7 @@ import (
 type Pushed struct {
 	// Tag is its reference: registry/org/name:v0.1.0.
 	Tag string
-	// Digest is what the registry says the tag stands for: sha256:...
+	// Digest is that of what was pushed there: sha256:...
 	Digest string
 }
 
@@ -40,13 +40,7 @@ func (p Project) Push(ctx context.Context, registry string) ([]Pushed, error) {
 	if !strings.Contains(registry, "/") {
 		return nil, fmt.Errorf("registry %q must be a host and an organisation, such as ghcr.io/acme", registry)
 	}
-	var functions []string
-	for _, arch := range Architectures() {
-		// A development build may have made this machine's platform alone.
-		if file := p.FunctionFile(arch); isFile(file) {
-			functions = append(functions, file)
-		}
-	}
+	functions := p.functionFiles()
 	if len(functions) == 0 || !isFile(p.ConfigurationFile()) {
 		return nil, fmt.Errorf("no packages in %s: run `make xpkg` first", p.Out)
 	}
@@ -69,6 +63,17 @@ func (p Project) Push(ctx context.Context, registry string) ([]Pushed, error) {
 	return pushed, nil
 }
 
+// functionFiles are the Function's package files that were built. A development build may have made this machine's platform alone.
+func (p Project) functionFiles() []string {
+	var out []string
+	for _, arch := range Architectures() {
+		if file := p.FunctionFile(arch); isFile(file) {
+			out = append(out, file)
+		}
+	}
+	return out
+}
+
 // PushFiles pushes package files to one tag. More than one file become an index:
 // each is the package for the platform of its runtime image.
 func PushFiles(ctx context.Context, tag string, annotations map[string]string, files ...string) (Pushed, error) {
@@ -76,31 +81,43 @@ func PushFiles(ctx context.Context, tag string, annotations map[string]string, f
 	if err != nil {
 		return Pushed{}, fmt.Errorf("cannot parse reference %s: %w", tag, err)
 	}
-	images := make([]v1.Image, len(files))
-	for i, file := range files {
-		if images[i], err = readPackage(file, annotations); err != nil {
-			return Pushed{}, fmt.Errorf("cannot read package %s: %w", file, err)
-		}
+	pkg, err := assemble(annotations, files...)
+	if err != nil {
+		return Pushed{}, err
 	}
 	options := []remote.Option{remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain)}
-	var digest v1.Hash
-	if len(images) == 1 {
-		if err = remote.Write(ref, images[0], options...); err == nil {
-			digest, err = images[0].Digest()
-		}
-	} else {
-		var index v1.ImageIndex
-		if index, err = indexOf(images, annotations); err == nil {
-			err = remote.WriteIndex(ref, index, options...)
-		}
-		if err == nil {
-			digest, err = index.Digest()
-		}
+	switch pkg := pkg.(type) {
+	case v1.Image:
+		err = remote.Write(ref, pkg, options...)
+	case v1.ImageIndex:
+		err = remote.WriteIndex(ref, pkg, options...)
 	}
 	if err != nil {
 		return Pushed{}, fmt.Errorf("cannot push package to %s: %w", tag, err)
 	}
+	digest, err := pkg.Digest()
+	if err != nil {
+		return Pushed{}, err
+	}
 	return Pushed{Tag: tag, Digest: digest.String()}, nil
+}
+
+// assembled is an image, or an index of images, as a registry has it.
+type assembled interface{ Digest() (v1.Hash, error) }
+
+// assemble makes of package files what is pushed. It gives the same bytes each time, so the digest is known before.
+func assemble(annotations map[string]string, files ...string) (assembled, error) {
+	images := make([]v1.Image, len(files))
+	for i, file := range files {
+		var err error
+		if images[i], err = readPackage(file, annotations); err != nil {
+			return nil, fmt.Errorf("cannot read package %s: %w", file, err)
+		}
+	}
+	if len(images) == 1 {
+		return images[0], nil
+	}
+	return indexOf(images, annotations)
 }
 
 // readPackage reads a package file, and turns the labels that mark layers into the layers' annotations.

@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -23,6 +22,8 @@ type cli struct {
 
 	Build buildCmd `cmd:"" help:"Build the Function and Configuration packages."`
 	Push  pushCmd  `cmd:"" help:"Push the packages that build has written."`
+	Pin   pinCmd   `cmd:"" help:"Write the digests of the packages that build has written into examples/install."`
+	Pins  pinsCmd  `cmd:"" help:"Print ImageConfigs that pin the tags of the providers to the digests that a registry has for them."`
 }
 
 func main() {
@@ -56,7 +57,7 @@ func (b *buildCmd) Run(ctx context.Context, p xpkg.Project) error {
 		architectures = append(architectures, a)
 	}
 	p.Input = b.Input
-	if err := errors.Join(p.BuildFunction(ctx, architectures...), p.BuildConfiguration()); err != nil {
+	if _, err := p.Build(ctx, architectures...); err != nil {
 		return err
 	}
 	for _, a := range architectures {
@@ -72,6 +73,9 @@ type pushCmd struct {
 }
 
 func (c *pushCmd) Run(ctx context.Context, p xpkg.Project) error {
+	if _, err := p.LastBuild(); err != nil {
+		return err
+	}
 	pushed, err := p.Push(ctx, c.Registry)
 	if err != nil {
 		return err
@@ -83,4 +87,23 @@ func (c *pushCmd) Run(ctx context.Context, p xpkg.Project) error {
 		fmt.Fprintf(os.Stderr, "\nTo make Crossplane pull them from there, apply:\n\n%s", xpkg.RewriteManifest(c.Registry))
 	}
 	return nil
+}
+
+type pinCmd struct{}
+
+func (*pinCmd) Run(p xpkg.Project) error {
+	if _, err := p.LastBuild(); err != nil {
+		return err
+	}
+	return p.PinExamples()
+}
+
+type pinsCmd struct {
+	Registry string `help:"Registry to ask, with the path below which it has the packages." default:"xpkg.crossplane.io" placeholder:"HOST[/PATH]"`
+}
+
+func (c *pinsCmd) Run(ctx context.Context, p xpkg.Project) error {
+	manifests, err := p.PinProviders(ctx, c.Registry)
+	fmt.Print(manifests)
+	return err
 }

@@ -1,0 +1,139 @@
+package xpkg
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+	"sigs.k8s.io/yaml"
+)
+
+// ownReference is a reference to one of this project's packages: its name, tag, and digest if it has one.
+var ownReference = regexp.MustCompile(regexp.QuoteMeta(PublishedRegistry) + `/([a-z-]+):(v[0-9][0-9A-Za-z.-]*)(@sha256:[0-9a-f]{64})?`)
+
+// PinExamples writes the digests that the package files in Out have in a registry into examples/install, wherever these name a package of
+// this version. None of these files is in a package, so that the digests are known before the release is committed.
+func (p Project) PinExamples() error {
+	version, err := p.version()
+	if err != nil {
+		return err
+	}
+	if len(p.functionFiles()) != len(Architectures()) {
+		return fmt.Errorf("the Function in %s isn't for all of %v: run `make xpkg` without ARCH", p.Out, Architectures())
+	}
+	digests := map[string]string{}
+	for name, files := range map[string][]string{FunctionName: p.functionFiles(), ConfigurationName: {p.ConfigurationFile()}} {
+		pkg, err := assemble(annotations(version), files...)
+		if err != nil {
+			return err
+		}
+		digest, err := pkg.Digest()
+		if err != nil {
+			return err
+		}
+		digests[name] = digest.String()
+	}
+	files, err := filepath.Glob(filepath.Join(p.Root, "examples", "install", "*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		pinned := ownReference.ReplaceAllStringFunc(string(text), func(ref string) string {
+			m := ownReference.FindStringSubmatch(ref)
+			if digest := digests[m[1]]; digest != "" && m[2] == version {
+				return fmt.Sprintf("%s/%s:%s@%s", PublishedRegistry, m[1], m[2], digest)
+			}
+			return ref
+		})
+		if pinned == string(text) {
+			continue
+		}
+		if err := os.WriteFile(file, []byte(pinned), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PinProviders returns ImageConfigs that make Crossplane pull the oldest version of each provider that the Configuration accepts by the
+// digest that a registry has for it now. registry is a host, and optionally a path, below which it has the packages, as a mirror of
+// xpkg.crossplane.io has.
+//
+// The Configuration itself can't name these digests: Crossplane compares them with the versions of providers that are installed already,
+// and a platform that installed its own by tag, or that has another package that depends on a range of versions, would fit no longer.
+func (p Project) PinProviders(ctx context.Context, registry string) (string, error) {
+	meta, err := os.ReadFile(filepath.Join(p.Root, "crossplane.yaml"))
+	if err != nil {
+		return "", err
+	}
+	var cfg struct {
+		Spec struct {
+			DependsOn []struct{ Kind, Package, Version string }
+		}
+	}
+	if err := yaml.Unmarshal(meta, &cfg); err != nil {
+		return "", fmt.Errorf("cannot parse crossplane.yaml: %w", err)
+	}
+	host, _, _ := strings.Cut(PublishedRegistry, "/")
+	var out strings.Builder
+	for _, d := range cfg.Spec.DependsOn {
+		if d.Kind != "Provider" {
+			continue
+		}
+		tag, err := oldest(d.Version)
+		if err != nil {
+			return "", fmt.Errorf("crossplane.yaml: %s: %w", d.Package, err)
+		}
+		path, ok := strings.CutPrefix(d.Package, host+"/")
+		if !ok {
+			return "", fmt.Errorf("crossplane.yaml: %s isn't in registry %s", d.Package, host)
+		}
+		from := strings.TrimSuffix(registry, "/") + "/" + path + ":" + tag
+		ref, err := name.NewTag(from, name.StrictValidation)
+		if err != nil {
+			return "", fmt.Errorf("cannot parse reference %s: %w", from, err)
+		}
+		found, err := remote.Head(ref, remote.WithContext(ctx), remote.WithAuthFromKeychain(authn.DefaultKeychain))
+		if err != nil {
+			return "", fmt.Errorf("cannot ask for the digest of %s: %w", from, err)
+		}
+		fmt.Fprintf(&out, `---
+# Crossplane pulls %[1]s:%[2]s by its digest.
+apiVersion: pkg.crossplane.io/v1beta1
+kind: ImageConfig
+metadata:
+  name: pinned-%[3]s
+spec:
+  matchImages:
+    - type: Prefix
+      prefix: %[1]s:%[2]s
+  rewriteImage:
+    prefix: %[4]s@%[5]s
+`, d.Package, tag, filepath.Base(path), from, found.Digest)
+	}
+	return out.String(), nil
+}
+
+// oldest is the first version of a constraint such as ">=v1.3.0, <v1.4.0", which is the one that this project tests.
+func oldest(constraint string) (string, error) {
+	first, _, _ := strings.Cut(constraint, ",")
+	tag, ok := strings.CutPrefix(strings.TrimSpace(first), ">=")
+	if !ok {
+		return "", fmt.Errorf("version %q must begin with the oldest one, such as >=v1.3.0", constraint)
+	}
+	if _, err := semver.StrictNewVersion(strings.TrimPrefix(tag, "v")); err != nil {
+		return "", fmt.Errorf("version %q: %w", constraint, err)
+	}
+	return tag, nil
+}

@@ -51,8 +51,8 @@ func TestIngress(t *testing.T) {
 		},
 		"PlatformsDomain": {
 			"A claim that says nothing gets a name below the platform's domain.",
-			`{}`, platformInput, "customer1-team-a.apps.example.org",
-			map[string]any{"enabled": true, "hostname": "customer1-team-a.apps.example.org", "ingressClassName": "nginx", "tls": true,
+			`{}`, platformInput, "customer1--team-a.apps.example.org",
+			map[string]any{"enabled": true, "hostname": "customer1--team-a.apps.example.org", "ingressClassName": "nginx", "tls": true,
 				"annotations": map[string]any{"a/a": "platform", "b/b": "platform", "cert-manager.io/cluster-issuer": "letsencrypt"}},
 		},
 		"ClaimOverPlatform": {
@@ -63,8 +63,8 @@ func TestIngress(t *testing.T) {
 		},
 		"EmptyObjects": {
 			"An empty object is as good as none.",
-			`{"ingress":{"annotations":null,"tls":{}}}`, platformInput, "customer1-team-a.apps.example.org",
-			map[string]any{"enabled": true, "hostname": "customer1-team-a.apps.example.org", "ingressClassName": "nginx", "tls": true,
+			`{"ingress":{"annotations":null,"tls":{}}}`, platformInput, "customer1--team-a.apps.example.org",
+			map[string]any{"enabled": true, "hostname": "customer1--team-a.apps.example.org", "ingressClassName": "nginx", "tls": true,
 				"annotations": map[string]any{"a/a": "platform", "b/b": "platform", "cert-manager.io/cluster-issuer": "letsencrypt"}},
 		},
 	}
@@ -386,18 +386,42 @@ func TestRefusedIngress(t *testing.T) {
 		"ValuesInsecure":      {`{` + host + `,"argocd":{"values":{"configs":{"params":{"server.insecure":false}}}}}`, "", []string{"spec.argocd.values.configs.params.server.insecure"}},
 		"ValuesNoParams":      {`{` + host + `,"argocd":{"values":{"configs":{"params":null}}}}`, "", []string{"spec.argocd.values.configs.params"}},
 		"ValuesIngress":       {`{` + host + `,"argocd":{"values":{"server":{"ingress":{"extraHosts":[]}}}}}`, "", []string{"spec.argocd.values.server.ingress", "spec.ingress"}},
+		"ValuesOwnIngress":    {`{"argocd":{"values":{"server":{"ingress":{"enabled":true,"hostname":"a.b"}}}}}`, "", []string{"spec.argocd.values.server.ingress", "spec.ingress", "enabled: false"}},
+		"ValuesIngressName":   {`{"argocd":{"values":{"server":{"ingress":{"hostname":"a.b"}}}}}`, platformInput, []string{"spec.argocd.values.server.ingress"}},
+		"ValuesGRPC":          {`{` + host + `,"argocd":{"values":{"server":{"ingressGrpc":{"enabled":true,"hostname":"a.b"}}}}}`, "", []string{"spec.argocd.values.server.ingressGrpc.hostname", "a.b", "argocd.example.org or grpc.argocd.example.org"}},
+		"ValuesWebhook":       {`{"argocd":{"values":{"applicationSet":{"ingress":{"enabled":true,"hostname":"a.b"}}}}}`, "", []string{"spec.argocd.values.applicationSet.ingress.hostname", "spec.ingress.host"}},
+		"HostOfADefault":      {`{"ingress":{"host":"shop--team-b.apps.example.org"}}`, platformInput, []string{"spec.ingress.host", "--"}},
+		"HostOfAnyDefault":    {`{"ingress":{"host":"shop--team-b.elsewhere.example.org"}}`, "", []string{"spec.ingress.host", "--"}},
+		"HostOfWildcard":      {`{"ingress":{"host":"shop--team-b.apps.example.org"}}`, strings.Replace(platformInput, `"domain"`, `"hosts":["*.apps.example.org"],"domain"`, 1), []string{"spec.ingress.host", "--"}},
+		"HostInDomain":        {`{"ingress":{"host":"login.apps.example.org"}}`, platformInput, []string{"spec.ingress.host", "the platform's domain apps.example.org", "customer1--team-a.apps.example.org", "ingress.hosts"}},
+		"HostDeepInDomain":    {`{"ingress":{"host":"a.b.apps.example.org"}}`, platformInput, []string{"spec.ingress.host", "the platform's domain"}},
+		"HostIsDomain":        {`{"ingress":{"host":"apps.example.org"}}`, platformInput, []string{"spec.ingress.host", "the platform's domain"}},
+		"HostWithDotAtTheEnd": {`{"ingress":{"host":"a.example.org."}}`, "", []string{"spec.ingress.host"}},
 		"ValuesSync":          {`{` + host + `,"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":false}}}}}}`, "", []string{"spec.vcluster.values.sync.toHost.ingresses.enabled"}},
 		"ValuesCertificate":   {`{"ingress":{"host":"a.b","tls":{"secretName":"s"}},"argocd":{"values":{"server":{"certificate":{"enabled":true}}}}}`, "", []string{"spec.argocd.values.server.certificate"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) { refused(t, tenantXR(tc.spec), tc.input, tc.want) })
 	}
+	// What the platform lists, and what the claim gets by itself, is possible.
+	for host, input := range map[string]string{
+		"shop.apps.example.org":              strings.Replace(platformInput, `"domain"`, `"hosts":["*.apps.example.org"],"domain"`, 1),
+		"old--name.apps.example.org":         strings.Replace(platformInput, `"domain"`, `"hosts":["old--name.apps.example.org"],"domain"`, 1),
+		"customer1--team-a.apps.example.org": strings.Replace(platformInput, `"domain"`, `"hosts":["other.example.org"],"domain"`, 1),
+		"xn--bcher-kva.example.org":          platformInput,
+		"apps.example.org.example.com":       platformInput,
+	} {
+		e := newEngine(t, tenantXR(`{"ingress":{"host":"`+host+`"}}`), input).install()
+		if got := argocdValues(e)["domain"]; got != host {
+			t.Errorf("want %s, got %v: %s", host, got, refusal(e.rsp))
+		}
+	}
 	// The same meaning is no conflict.
 	newEngine(t, tenantXR(`{`+host+`,"argocd":{"values":{"global":{"domain":"argocd.example.org"},"configs":{"params":{"server.insecure":true}}}}}`), "").install()
-	// A claim that makes an Ingress of its own gets none of the platform's.
-	e := newEngine(t, tenantXR(`{"argocd":{"values":{"server":{"ingress":{"enabled":true,"hostname":"own.example.org"}}}}}`), platformInput).install()
-	if got := argocdValues(e)["ingress"]; !cmp.Equal(got, map[string]any{"enabled": true, "hostname": "own.example.org"}) {
-		t.Errorf("an Ingress of the claim's own: %v", got)
+	// A claim that switches the Ingress off gets none of the platform's.
+	e := newEngine(t, tenantXR(`{"argocd":{"values":{"server":{"ingress":{"enabled":false}}}}}`), platformInput).install()
+	if got := argocdValues(e)["ingress"]; !cmp.Equal(got, map[string]any{"enabled": false}) || len(records(e)) > 0 {
+		t.Errorf("a claim without an Ingress has %v, and records %v", got, records(e))
 	}
 }
 

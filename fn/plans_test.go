@@ -316,7 +316,7 @@ func TestPlanOrder(t *testing.T) {
 	}
 	want := map[string]any{
 		"claim over plan": "claim", "plan over input": "plan", "input": "info", "field over input": 2., "quota of the plan": "22", "quota of the input": "11",
-		"quota built in": "100", "runtime class": "gvisor", "pod security": "restricted", "host": "https://customer1-team-a.plan.example.org", "class": "input",
+		"quota built in": "100", "runtime class": "gvisor", "pod security": "restricted", "host": "https://customer1--team-a.plan.example.org", "class": "input",
 		"pod security, host": "baseline",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

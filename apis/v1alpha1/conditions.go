@@ -120,6 +120,9 @@ const (
 	ReasonUnhealthy = "Unhealthy"
 	// ReasonHostTaken: another claim has the hostname (False, only IngressReady).
 	ReasonHostTaken = "HostTaken"
+	// ReasonTooManyHosts: the claim keeps as many hostnames as one may have, and the one that it
+	// asks for isn't reserved (False, only IngressReady). The message names those that it gives up.
+	ReasonTooManyHosts = "TooManyHosts"
 	// ReasonWaitingForHost: it isn't known yet whether the hostname is free (False, only
 	// IngressReady).
 	ReasonWaitingForHost = "WaitingForHost"

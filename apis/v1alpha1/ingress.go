@@ -5,8 +5,11 @@ package v1alpha1
 type IngressSpec struct {
 	// Hostname, such as argocd.acme.example.org. It belongs to the first claim that
 	// names it: another claim gets the condition IngressReady False with reason HostTaken
-	// and keeps the hostname that it had before. Default: <claim>-<namespace>.<domain>,
-	// with the platform's domain; where the platform has none, this field is required.
+	// and keeps the hostname that it had before. A claim has at most five hostnames, with
+	// those for which its virtual cluster still has Ingresses. Names in the platform's
+	// domain are possible only where the platform allows them, and no name may have "--" in
+	// its first label. Default: <claim>--<namespace>.<domain>, with the platform's domain;
+	// where the platform has none, this field is required.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="write a hostname in lower case, such as argocd.acme.example.org, without https:// and without a path"

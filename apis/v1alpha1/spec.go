@@ -113,7 +113,7 @@ type Spec struct {
 	Bootstrap *BootstrapSpec `json:"bootstrap,omitempty"`
 
 	// How Argo CD is reached from outside the host. Default: where the platform has a
-	// domain, at https://<claim>-<namespace>.<domain>; where it has none, Argo CD has no
+	// domain, at https://<claim>--<namespace>.<domain>; where it has none, Argo CD has no
 	// Ingress.
 	// +optional
 	// +nullable

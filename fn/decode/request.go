@@ -61,7 +61,7 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 // rest.
 func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, error) {
 	r := tenant.Given{
-		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Running: o.Running,
+		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Was: sync.OnceValue(o.Accepted), Running: o.Running,
 		HostPolicies: host.InForce(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 	}
 	// Crossplane overwrites this field of the spec, so the author of the claim can't set it. What

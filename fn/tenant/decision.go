@@ -34,6 +34,9 @@ type Ingress struct {
 	// claim, if that is in the same namespace.
 	Taken  bool
 	Holder string
+	// Full reports whether Asked isn't reserved because the tenant has too many hostnames: Hostname
+	// and Leaving.
+	Full bool
 	// Certificate is the state of the Secret with the certificate; nil for none.
 	Certificate *Connection
 	// Records are the hostnames whose records the tenant has or asks for.

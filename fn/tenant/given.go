@@ -18,7 +18,8 @@ type HostPolicies struct {
 	Versions map[string]int
 }
 
-// Hostnames is what is known of hostnames and the tenants that have them.
+// Hostnames is what is known of hostnames and the tenants that have them. A tenant has those whose
+// records it controls, whatever else names a hostname: chart values may come from its claim.
 type Hostnames struct {
 	// Held are the hostnames whose records the tenant has, sorted.
 	Held []string
@@ -29,12 +30,12 @@ type Hostnames struct {
 	// Holder is the name of that tenant's claim, if it is in the same namespace. Names in other
 	// namespaces aren't shown.
 	Holder string
-	// Serving is the hostname of the installed Argo CD's Ingress; "" for none.
+	// Serving is the one of Held that the Ingress of the installed Argo CD has; "" for none.
 	Serving string
 	// Settled reports whether the Release with that Ingress is as it is wanted.
 	Settled bool
-	// Allowed are the hostnames in the annotation of the namespace on the host, and
-	// NamespaceSeen reports whether that is known.
+	// Allowed are the hostnames in the annotation of the namespace, as it was composed last. They
+	// are hostnames that the tenant had then. NamespaceSeen reports whether the host has it so.
 	Allowed       []string
 	NamespaceSeen bool
 	// Ingresses is the number of the tenant's Ingresses on the host; nil for unknown.
@@ -68,6 +69,9 @@ type Given struct {
 	// Before returns the values from Secrets that are in use now. It decodes them when it is
 	// called first.
 	Before func() values.Values
+	// Was returns what was accepted of the tenant before; nil for nothing. It may be nil. What was
+	// accepted once isn't refused because of a check that is newer.
+	Was func() *Accepted
 	// Token of the tenant's installer; empty for none.
 	Token []byte
 	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 const (
@@ -21,6 +23,8 @@ const (
 var (
 	dnsLabel    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 	hashed      = regexp.MustCompile(`-[0-9a-f]{16}$`)
+	onlyHash    = regexp.MustCompile(`^[0-9a-f]{16}$`)
+	dashes      = regexp.MustCompile(`-+`)
 	notDNSLabel = regexp.MustCompile(`[^a-z0-9-]+`)
 )
 
@@ -35,6 +39,32 @@ func BoundedLabel(name string, most int) string {
 	base = base[:min(len(base), most-hashLength-1)]
 	return cmp.Or(strings.Trim(base, "-"), "tenant") + "-" + hashOf(name)
 }
+
+// hostLabelSign is in the label of each hostname that a claim gets below the platform's domain.
+const hostLabelSign = "--"
+
+// HostLabel returns the first label of the hostname that a claim gets below the platform's domain:
+// <claim>--<namespace>, or a part of the names and their hash. No two claims have the same. namespace
+// is "" for a composite resource without a claim, and claim its name then.
+func HostLabel(namespace, claim string) string {
+	label := claim + hostLabelSign + namespace
+	inNames := strings.Contains(claim+" "+namespace, hostLabelSign) || onlyHash.MatchString(namespace)
+	if len(label) <= validation.DNS1123LabelMaxLength && dnsLabel.MatchString(claim) && dnsLabel.MatchString(namespace) && !inNames && !reserved(label) {
+		return label
+	}
+	base := dashes.ReplaceAllString(notDNSLabel.ReplaceAllString(claim+"-"+cmp.Or(namespace, "xr"), "-"), "-")
+	base = base[:min(len(base), validation.DNS1123LabelMaxLength-hashLength-len(hostLabelSign))]
+	return strings.Trim(base, "-") + hostLabelSign + hashOf(namespace+"/"+claim)
+}
+
+// IsHostLabel reports whether a label has the form of those that HostLabel returns.
+func IsHostLabel(label string) bool {
+	return strings.Contains(label, hostLabelSign) && !reserved(label)
+}
+
+// reserved reports whether both dashes are in a label's third and fourth place. Certificate
+// authorities refuse such labels unless they are internationalized names (RFC 5890, 2.3.1).
+func reserved(label string) bool { return len(label) >= 4 && label[2:4] == hostLabelSign }
 
 func hashOf(s string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(s)))[:hashLength] }
 

@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
@@ -56,6 +57,58 @@ func TestAPIServers(t *testing.T) {
 		}
 		if _, err := (proxy.Credentials{Server: n.ProxiedAPIServer()}).Token(); err != nil {
 			t.Errorf("domain %q: the proxy refuses %s: %v", domain, n.ProxiedAPIServer(), err)
+		}
+	}
+}
+
+// TestHostLabels: no two claims get one hostname, and what claims name can be told from what the platform gives.
+func TestHostLabels(t *testing.T) {
+	for of, want := range map[[2]string]string{
+		{"team-a", "shop"}:                  "shop--team-a",
+		{"a", "shop-team"}:                  "shop-team--a",
+		{"team-a", "xn"}:                    "xn-team-a--" + hashOf("team-a/xn"),
+		{"0123456789abcdef", "shop"}:        "shop-0123456789abcdef--" + hashOf("0123456789abcdef/shop"),
+		{"b", "shop--a"}:                    "shop-a-b--" + hashOf("b/shop--a"),
+		{"team-a", "shop.example"}:          "shop-example-team-a--" + hashOf("team-a/shop.example"),
+		{"team-a", strings.Repeat("x", 60)}: strings.Repeat("x", 45) + "--" + hashOf("team-a/"+strings.Repeat("x", 60)),
+		{"", "shop--team-a"}:                "shop-team-a-xr--" + hashOf("/shop--team-a"),
+	} {
+		if got := HostLabel(of[0], of[1]); got != want {
+			t.Errorf("HostLabel(%q, %q) = %q, want %q", of[0], of[1], got, want)
+		}
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	seen := map[string][2]string{}
+	const alphabet = "ab0--."
+	for range 50000 {
+		var of [2]string
+		for i, most := range []int{5, 70} {
+			b := make([]byte, r.IntN(most))
+			for j := range b {
+				b[j] = alphabet[r.IntN(len(alphabet))]
+			}
+			// Names of objects begin and end with a letter or a digit.
+			of[i] = strings.Trim(string(b), "-.")
+		}
+		if of[1] == "" {
+			continue
+		}
+		label := HostLabel(of[0], of[1])
+		if len(label) > 63 || !dnsLabel.MatchString(label) || !IsHostLabel(label) || reserved(label) {
+			t.Fatalf("HostLabel(%q, %q) = %q", of[0], of[1], label)
+		}
+		if other, ok := seen[label]; ok && other != of {
+			t.Fatalf("%q and %q both have %q", other, of, label)
+		}
+		seen[label] = of
+		// What one claim gets is no name of a claim that gets it, too.
+		if again := HostLabel("", label); again == label {
+			t.Fatalf("HostLabel(%q) is itself", label)
+		}
+	}
+	for label, want := range map[string]bool{"shop": false, "shop-team-a": false, "xn--bcher-kva": false, "shop--team-a": true, "a--b": true, "xn--a--b": false} {
+		if got := IsHostLabel(label); got != want {
+			t.Errorf("IsHostLabel(%q) = %t", label, got)
 		}
 	}
 }

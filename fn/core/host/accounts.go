@@ -61,7 +61,7 @@ func binding(t tenant.Tenant, composed, role string, subject rbacv1.Subject, has
 func installerAccount(t tenant.Tenant) (resource.Object, error) {
 	return resource.Object{Typed: &corev1.ServiceAccount{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"},
-		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.Installer, Labels: resource.OfTenant(t), OwnerReferences: untilNamespaceGoes(t)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.Installer, Labels: resource.OfTenant(t), OwnerReferences: UntilNamespaceGoes(t)},
 		// No pod runs as it.
 		AutomountServiceAccountToken: new(bool),
 	}}, nil
@@ -71,7 +71,7 @@ func installerAccount(t tenant.Tenant) (resource.Object, error) {
 // token to, with a kubeconfig of that token once it is there.
 func installerCredentials(t tenant.Tenant) (resource.Object, error) {
 	s := resource.Secret(t, t.Names.InstallerSecret, corev1.SecretTypeServiceAccountToken)
-	s.OwnerReferences = untilNamespaceGoes(t)
+	s.OwnerReferences = UntilNamespaceGoes(t)
 	s.Annotations = map[string]string{corev1.ServiceAccountNameKey: t.Names.Installer}
 	is := t.Composed(tenant.InstallerCredentials)
 	token, ca := is.SecretValue(corev1.ServiceAccountTokenKey), is.SecretValue(corev1.ServiceAccountRootCAKey)
@@ -104,7 +104,7 @@ func NewKubeconfig(server string, ca []byte, user clientcmdapiv1.AuthInfo) ([]by
 func ProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Object, error) {
 	return func(t tenant.Tenant) (resource.Object, error) {
 		c := resource.NewProviderConfig(t, typ, t.Names.HostProviderConfig, t.Names.InstallerSecret, tenant.KubeconfigKey)
-		c.OwnerReferences = untilNamespaceGoes(t)
+		c.OwnerReferences = UntilNamespaceGoes(t)
 		return resource.Object{Typed: c}, nil
 	}
 }
@@ -113,5 +113,5 @@ func ProviderConfig(typ metav1.TypeMeta) func(tenant.Tenant) (resource.Object, e
 // is the Namespace, so that Crossplane's deletion of the tenant doesn't remove it
 // before.
 func inNamespace(t tenant.Tenant, name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Namespace: t.Names.Namespace, Name: name, OwnerReferences: untilNamespaceGoes(t)}
+	return metav1.ObjectMeta{Namespace: t.Names.Namespace, Name: name, OwnerReferences: UntilNamespaceGoes(t)}
 }

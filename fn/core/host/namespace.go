@@ -50,10 +50,10 @@ func Namespace(t tenant.Tenant) (resource.Object, error) {
 	}}, nil
 }
 
-// untilNamespaceGoes returns the owner reference that keeps an object until the tenant's
+// UntilNamespaceGoes returns the owner reference that keeps an object until the tenant's
 // namespace on the host is gone. The namespace has no owner, so no cascading deletion, not even
 // one in the foreground, deletes the object before.
-func untilNamespaceGoes(t tenant.Tenant) []metav1.OwnerReference {
+func UntilNamespaceGoes(t tenant.Tenant) []metav1.OwnerReference {
 	uid := namespaceUID(t)
 	if uid == "" {
 		return nil

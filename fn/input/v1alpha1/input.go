@@ -228,14 +228,18 @@ type Storage struct {
 // Ingress describes how the Argo CDs are reached from outside the host.
 type Ingress struct {
 	// DNS domain of the Argo CDs, such as argocd.example.org, with a wildcard record for the
-	// ingress controller. A claim that names no hostname gets <claim>-<namespace>.<domain>.
-	// Default: none, and only claims that name a hostname have an Ingress.
+	// ingress controller. A claim that names no hostname gets <claim>--<namespace>.<domain>,
+	// with a part of the names and a hash where they are too long or have "--" in them. A
+	// tenant with <claim>-<namespace>.<domain> from an earlier version keeps that. Default:
+	// none, and only claims that name a hostname have an Ingress.
 	// +kubebuilder:validation:MaxLength=189
 	Domain string `json:"domain,omitempty"`
 
 	// Hostnames that claims may name; *.example.org stands for all names directly below
-	// example.org. Default: every hostname that no other claim has, even one at which
-	// something else is served on the host.
+	// example.org. Names with "--" in their first label are those that the platform's domain
+	// gives claims: another claim may name one only where this list has the very name.
+	// Default: every hostname outside of the domain that no other claim has, even one at
+	// which something else is served on the host.
 	// +kubebuilder:validation:MaxItems=256
 	Hosts []string `json:"hosts,omitempty"`
 

@@ -23,15 +23,20 @@ const ofIngress = "spec.ingress"
 // resolve decides on the hostname, and sets the values of the argo-cd chart.
 func resolve(of part.Candidate) error {
 	p, in := of.Decision, of.Platform
-	asked, err := askedHostname(of.Given)
+	known := func(asked string) tenant.Hostnames {
+		if of.Hostnames == nil {
+			return tenant.Hostnames{}
+		}
+		return of.Hostnames(p.SecretsIn, asked)
+	}
+	asked, err := askedHostname(of.Given, known(""))
 	if err != nil {
 		return err
 	}
-	known := tenant.Hostnames{}
-	if of.Hostnames != nil {
-		known = of.Hostnames(p.SecretsIn, asked)
+	if err := checkValues(of.Given, asked); err != nil {
+		return err
 	}
-	p.Ingress = decide(asked, known)
+	p.Ingress = decide(asked, known(asked))
 	if p.Ingress.Asked == "" {
 		return nil
 	}

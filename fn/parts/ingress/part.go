@@ -5,7 +5,6 @@ package ingress
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -13,6 +12,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -52,12 +53,13 @@ func rows(t tenant.Tenant) []resource.Row {
 // record composes the record that a hostname is this tenant's. Its name follows
 // from the hostname alone, and Crossplane applies no object that another composite
 // resource controls: of two tenants that ask at once one gets it, and the other
-// sees whose it is when it asks again.
+// sees whose it is when it asks again. It stays until the tenant's namespace is gone, with the
+// Ingresses in it.
 func record(hostname string) func(t tenant.Tenant) (resource.Object, error) {
 	return func(t tenant.Tenant) (resource.Object, error) {
 		return resource.Object{Typed: &corev1.ConfigMap{
 			TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
-			ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: tenant.HostnameRecord(hostname), Labels: resource.OfTenant(t)},
+			ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: tenant.HostnameRecord(hostname), Labels: resource.OfTenant(t), OwnerReferences: host.UntilNamespaceGoes(t)},
 			Data:       map[string]string{tenant.HostnameKey: hostname},
 		}}, nil
 	}
@@ -96,6 +98,12 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 			message += "; " + i.Hostname + " stays in use"
 		}
 		return is.No(v1alpha1.ReasonHostTaken, message, "")
+	case i.Full:
+		message := fmt.Sprintf("Hostname %s isn't reserved, because this claim keeps %d others, the most that one may have: delete the Ingresses in the virtual cluster for %s", i.Asked, len(i.Records), leaving(i))
+		if i.Hostname != "" {
+			message += "; " + i.Hostname + " stays in use"
+		}
+		return is.No(v1alpha1.ReasonTooManyHosts, message, "")
 	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConnected:
 		return is.No(string(i.Certificate.State), "Certificate", i.Certificate.Message)
 	case i.Hostname != i.Asked && release.Exists():
@@ -113,9 +121,20 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	}
 	message := "https://" + i.Hostname + " is served at " + address(o)
 	if len(i.Leaving) > 0 {
-		message += "; kept from other claims while the virtual cluster may have further Ingresses for it: " + strings.Join(i.Leaving, ", ")
+		message += "; kept from other claims while the virtual cluster may have further Ingresses for it: " + leaving(i)
 	}
 	return is.Yes(message)
+}
+
+// leaving returns the names of hostnames that are being given up.
+func leaving(i tenant.Ingress) string {
+	names := few.Names{Most: maxHostnames}
+	for _, hostname := range i.Records {
+		if hostname != i.Hostname && hostname != i.Asked {
+			names.Add(hostname)
+		}
+	}
+	return names.String()
 }
 
 // address is where the ingress controller serves an Ingress.

@@ -1,0 +1,173 @@
+package ingress
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/policy"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// askedHostname returns the hostname that the claim asks for, or that the platform's domain
+// gives it; "" for none.
+func askedHostname(r tenant.Given, known tenant.Hostnames) (string, error) {
+	if err := checkPatterns(r); err != nil {
+		return "", err
+	}
+	byDomain, err := hostnameOfDomain(r, known)
+	if err != nil {
+		return "", err
+	}
+	asked := named(r.Spec)
+	switch {
+	case asked != "":
+	case byDomain != "":
+		// A claim may switch the Ingress off.
+		if _, own := values.Lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
+			return "", nil
+		}
+		asked = byDomain
+	case r.Spec.Ingress != nil:
+		return "", fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a hostname, such as argocd.example.org", ofIngress)
+	default:
+		return "", nil
+	}
+	if !policy.IsHostname(asked) {
+		return "", fmt.Errorf("%s.host: %q is not a hostname: write one in lower case, such as argocd.acme.example.org", ofIngress, asked)
+	}
+	if of, below := strings.CutPrefix(asked, grpcPrefix); below {
+		return "", fmt.Errorf("%s.host: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", ofIngress, asked, of, grpcPrefix)
+	}
+	if asked == byDomain {
+		return asked, nil
+	}
+	if err := checkAllowed(r); err != nil {
+		return "", err
+	}
+	return asked, checkOfPlatform(r, known, byDomain)
+}
+
+// named returns the hostname that a claim names; "" for none.
+func named(of tenant.Ask) string {
+	if of.Ingress == nil {
+		return ""
+	}
+	return of.Ingress.Host
+}
+
+// hostnameOfDomain returns the hostname that the platform's domain gives a claim; "" without a
+// domain. A tenant that has one of the form that earlier versions gave keeps it.
+func hostnameOfDomain(r tenant.Given, known tenant.Hostnames) (string, error) {
+	domain := r.Platform.Ingress.Domain
+	if domain == "" {
+		return "", nil
+	}
+	if err := policy.CheckDomain("input.ingress.domain", domain); err != nil {
+		return "", err
+	}
+	label, earlier := tenant.HostLabel("", r.XRName), r.XRName
+	if r.Claim.Name != "" {
+		label, earlier = tenant.HostLabel(r.Claim.Namespace, r.Claim.Name), r.Claim.Name+"-"+r.Claim.Namespace
+	}
+	// The record may have been deleted by hand: then the annotation still has the name.
+	before := tenant.BoundedLabel(earlier, validation.DNS1123LabelMaxLength) + "." + domain
+	if slices.Contains(known.Held, before) || slices.Contains(known.Allowed, before) {
+		return before, nil
+	}
+	return label + "." + domain, nil
+}
+
+// checkPatterns refuses what no host can be, where the platform says which hostnames claims
+// may name.
+func checkPatterns(r tenant.Given) error {
+	for i, pattern := range r.Platform.Ingress.Hosts {
+		if !policy.IsHostname(strings.TrimPrefix(pattern, "*.")) {
+			field := fmt.Sprintf("input.ingress.hosts[%d]", i)
+			if len(r.Plan.Data.Ingress.Hosts) > 0 {
+				field = r.Plan.At(fmt.Sprintf("ingress.hosts[%d]", i))
+			}
+			return fmt.Errorf("%s: %q is not a hostname: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", field, pattern)
+		}
+	}
+	return nil
+}
+
+// checkAllowed refuses a hostname of the claim's that the platform lets none name.
+func checkAllowed(r tenant.Given) error {
+	host, allowed := named(r.Spec), r.Platform.Ingress.Hosts
+	if _, domain, _ := strings.Cut(host, "."); len(allowed) == 0 || slices.Contains(allowed, host) || slices.Contains(allowed, "*."+domain) {
+		return nil
+	}
+	return fmt.Errorf("%s.host: %q is not one that this platform lets claims have: write one of %s", ofIngress, host, strings.Join(allowed, ", "))
+}
+
+// checkOfPlatform refuses a hostname of the claim's that is the platform's to give: another claim
+// gets it, or could have had it from an earlier version. byDomain is the one that the claim gets.
+func checkOfPlatform(r tenant.Given, known tenant.Hostnames, byDomain string) error {
+	host, domain, allowed := named(r.Spec), r.Platform.Ingress.Domain, r.Platform.Ingress.Hosts
+	if slices.Contains(allowed, host) || slices.Contains(known.Held, host) || accepted(r, host) {
+		return nil
+	}
+	// The domains of other plans and channels aren't known here, but the form is.
+	if label, _, _ := strings.Cut(host, "."); tenant.IsHostLabel(label) {
+		return fmt.Errorf("%s.host: %q is not possible: names with -- in them are those that the platform gives claims, <claim>--<namespace>; write one without", ofIngress, host)
+	}
+	if domain == "" || len(allowed) > 0 || host != domain && !strings.HasSuffix(host, "."+domain) {
+		return nil
+	}
+	return fmt.Errorf("%s.host: %q is in the platform's domain %s, whose names the platform gives: leave it out for %s, or write one outside of that domain; ingress.hosts of the function's input can allow claims to name others", ofIngress, host, domain, byDomain)
+}
+
+// accepted reports whether the claim named the hostname before, and was accepted.
+func accepted(r tenant.Given, host string) bool {
+	was := wasAccepted(r)
+	return was != nil && named(was.Spec) == host
+}
+
+// wasAccepted returns what was accepted of the tenant before; nil for nothing.
+func wasAccepted(r tenant.Given) *tenant.Accepted {
+	if r.Was == nil {
+		return nil
+	}
+	return r.Was()
+}
+
+// checkValues refuses an Ingress of the chart that a claim makes by its values, unless it was
+// accepted before: no hostname in it is reserved for the claim.
+func checkValues(r tenant.Given, asked string) error {
+	const field = "spec.argocd.values."
+	path := []string{"server", "ingress"}
+	is, there := values.Lookup(r.Spec.ArgoCDValues, path...)
+	if there && !same(r, path) && values.Enabled(r.Spec.ArgoCDValues, true, "server", "ingress", "enabled") && is != nil {
+		return fmt.Errorf("%sserver.ingress is set by %s: leave it out and write the hostname there; only enabled: false is possible here, for no Ingress", field, ofIngress)
+	}
+	for _, path := range [][]string{{"server", "ingressGrpc"}, {"applicationSet", "ingress"}} {
+		v := values.At[values.Values](r.Spec.ArgoCDValues, path...)
+		host := values.At[string](v, "hostname")
+		if host == "" || asked != "" && (host == asked || host == grpcPrefix+asked) || same(r, path) {
+			continue
+		}
+		at := field + strings.Join(path, ".") + ".hostname"
+		if asked == "" {
+			return fmt.Errorf("%s: %q is not a hostname of this claim, which has none: write %s.host", at, host, ofIngress)
+		}
+		return fmt.Errorf("%s: %q is not a hostname of this claim: write %s or %s", at, host, asked, grpcPrefix+asked)
+	}
+	return nil
+}
+
+// same reports whether the values at a path were accepted before.
+func same(r tenant.Given, path []string) bool {
+	was := wasAccepted(r)
+	if was == nil {
+		return false
+	}
+	before, _ := values.Lookup(was.Spec.ArgoCDValues, path...)
+	now, _ := values.Lookup(r.Spec.ArgoCDValues, path...)
+	return before != nil && reflect.DeepEqual(before, now)
+}

@@ -203,10 +203,13 @@ func (s *site) hostGivenUp(ctx context.Context, t *testing.T, _ *envconf.Config)
 	return ctx
 }
 
-// hostFreed takes the host's field away again, which asks for the host below the platform's domain: it is rival's now.
+// hostFreed takes the host's field away again, which gives the claim the one below the platform's domain that no other claim
+// can have, and then has it ask for the host that is rival's now.
 func (s *site) hostFreed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
 	s.live.Patch(ctx, t, nil, "spec", "ingress")
+	s.servedAt(ctx, t, s.live, s.live.Name+"--"+claims+"."+ingress.Domain, s.authorities)
+	s.live.Patch(ctx, t, s.host, "spec", "ingress", "host")
 	hostRefused(ctx, t, s.live, s.host, "claim rival", "stays in use")
 	deletePromptly(ctx, t, s.rival)
 	start := time.Now()
@@ -218,7 +221,9 @@ func (s *site) hostFreed(ctx context.Context, t *testing.T, _ *envconf.Config) c
 // ingressRemoved switches the Ingress off that the platform's domain gives.
 func (s *site) ingressRemoved(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
-	s.live.Patch(ctx, t, false, "spec", "argocd", "values", "server", "ingress", "enabled")
+	s.live.Patch(ctx, t, map[string]any{
+		"ingress": nil, "argocd": map[string]any{"values": map[string]any{"server": map[string]any{"ingress": map[string]any{"enabled": false}}}},
+	}, "spec")
 	state := s.live.Await(ctx, t, 3*time.Minute, "is reached inside the cluster alone", func(state *claim.State) bool {
 		return state.True(claim.Ready) && strings.HasSuffix(state.ArgoCD.URL, ".svc") && state.Condition(claim.IngressReady).Reason == "NotInSpec"
 	})

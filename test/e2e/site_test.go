@@ -35,7 +35,7 @@ const gitSecretName = "git-password"
 type site struct {
 	// live has a URL, sign-on and a first Application from the start; rival wants its host.
 	live, rival *claim.Live
-	// host is the one that live has below the platform's domain.
+	// host is the one that live names, below the platform's domain.
 	host string
 	// authorities are those that the customer's machines trust, in PEM.
 	authorities []byte
@@ -76,6 +76,7 @@ func TestSite(t *testing.T) {
 		Assess("AdminIsSwitchedOff", s.adminOff).
 		Assess("SignOnIsRemoved", s.signOnRemoved).
 		Assess("HostIsTheFirstClaims", s.hostTaken).
+		Assess("HostInValuesIsNobodys", s.takenOver).
 		Assess("IngressThatNobodyServesWaits", s.nobodyServes).
 		Assess("HostAndCertificateOfItsOwn", s.ownCertificate).
 		Assess("HostGivenUpIsTheNextClaims", s.hostGivenUp).
@@ -101,7 +102,7 @@ func (s *site) servers(ctx context.Context, t *testing.T, _ *envconf.Config) con
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.host = "site-" + claims + "." + ingress.Domain
+	s.host = "site." + ingress.Domain
 	s.provider = sso.Run(ctx, t, host, siteNamespace, "https://"+s.host)
 	s.authorities = slices.Concat(lab, s.provider.CA)
 	s.writeClientSecret(ctx, t)
@@ -115,6 +116,7 @@ func (s *site) becomesReady(ctx context.Context, t *testing.T, _ *envconf.Config
 	s.secrets.write(ctx, t, gitSecretName, map[string]string{"username": gitserver.Username, "password": git.Password(), "insecure": "true"})
 	s.events = countCrossplaneEvents(ctx, t)
 	s.live = claim.Create(ctx, t, host, newClaim("site").
+		Set(s.host, "spec", "ingress", "host").
 		Set(map[string]any{"repoURL": git.HTTPS(), "path": "root"}, "spec", "bootstrap").
 		Set([]any{map[string]any{"name": "apps", "url": git.HTTPS(), "secretRef": map[string]any{"name": gitSecretName}}}, "spec", "repositories").
 		Set(s.oidc(), "spec", "sso", "oidc"))
@@ -152,7 +154,7 @@ func (s *site) createRival(ctx context.Context, t *testing.T, _ *envconf.Config)
 	return ctx
 }
 
-// url looks at what a claim gets that names no host, where the platform has a domain.
+// url looks at what a claim gets that names a host below the platform's domain.
 func (s *site) url(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	s.admin = s.servedAt(ctx, t, s.live, s.host, s.authorities)
 	s.password = connectionDetails(ctx, t, s.live)["password"]

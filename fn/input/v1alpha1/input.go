@@ -117,7 +117,7 @@ type Network struct {
 	ProvidersNamespace string `json:"providersNamespace,omitempty"`
 
 	// Further peers that may connect to the virtual API servers and to every port of the
-	// tenants' pods.
+	// tenants' pods, those of Argo CD's repository servers and redis among them.
 	// +kubebuilder:validation:MaxItems=64
 	AllowFrom []networkingv1.NetworkPolicyPeer `json:"allowFrom,omitempty"`
 

@@ -72,7 +72,8 @@ type PlanData struct {
 	PodSecurity string `json:"podSecurity,omitempty"`
 
 	// Number of Services of type LoadBalancer that the tenant may have. With more than 0,
-	// the tenant's pods can be reached from the internet. With externalTrafficPolicy:
+	// the tenant's pods can be reached from the internet, but of the pods in the virtual
+	// cluster's namespace argocd only Argo CD's API server. With externalTrafficPolicy:
 	// Cluster, traffic comes from the addresses of nodes: list these in network.allowFrom of
 	// the function's input. Default: 0.
 	// +kubebuilder:validation:Minimum=0

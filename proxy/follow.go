@@ -98,7 +98,9 @@ type followed struct {
 	version  int64
 	changed  chan struct{}
 	watchers int
-	stop     context.CancelFunc
+	// left is when the last watcher left, or when the object was added.
+	left time.Time
+	stop context.CancelFunc
 }
 
 // followKey identifies a followed object.
@@ -108,7 +110,8 @@ type followKey struct {
 }
 
 // follow returns the followed object with a key, and adds it if it doesn't exist; nil if there
-// are too many. The caller holds the lock.
+// are too many. It is forgotten again unless a provider watches it soon: in provider-helm's pod, nobody watches.
+// The caller holds the lock.
 func (p *Proxy) follow(key followKey) *followed {
 	if f := p.follows[key]; f != nil {
 		return f
@@ -121,10 +124,11 @@ func (p *Proxy) follow(key followKey) *followed {
 	}
 	version := p.version.Add(1)
 	f := &followed{
-		proxy: p, followKey: key, created: version, version: version, changed: make(chan struct{}),
+		proxy: p, followKey: key, created: version, version: version, changed: make(chan struct{}), left: time.Now(),
 		rung: make(chan struct{}, 1), news: rate.NewLimiter(rate.Every(p.pace.news), p.pace.burst),
 	}
 	p.follows[key] = f
+	p.forgetLater(f)
 	return f
 }
 
@@ -147,20 +151,30 @@ func (p *Proxy) join(key followKey) (f *followed, leave func()) {
 	return f, func() {
 		f.mu.Lock()
 		f.watchers--
+		f.left = time.Now()
 		f.mu.Unlock()
-		time.AfterFunc(p.pace.linger, func() { p.forget(f) })
+		p.forgetLater(f)
 	}
 }
 
-// forget stops following an object that no provider watches any more.
+func (p *Proxy) forgetLater(f *followed) {
+	time.AfterFunc(p.pace.linger, func() { p.forget(f) })
+}
+
+// forget stops following an object that no provider has watched for a while, and drops its credentials.
 func (p *Proxy) forget(f *followed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.watchers == 0 && f.stop != nil {
+	if f.watchers > 0 || time.Since(f.left) < p.pace.linger {
+		return
+	}
+	if f.stop != nil {
 		f.stop()
 		f.stop = nil
+	}
+	if p.follows[f.followKey] == f {
 		delete(p.follows, f.followKey)
 	}
 }

@@ -509,7 +509,7 @@ func TestEventOf(t *testing.T) {
 	t.Parallel()
 	const hook = `{"metadata":{"name":"hook","namespace":"argocd"}}`
 	for _, more := range []string{`"Object":{"metadata":{"name":"other"}}`, `"OBJECT":{"metadata":{"name":"other"}}`, `"other":1`} {
-		event, err := eventOf(target{"argocd", "hook"}, []byte(`{"type":"ADDED","object":`+hook+`,`+more+`}`))
+		event, err := DefaultLimits.eventOf(target{"argocd", "hook"}, []byte(`{"type":"ADDED","object":`+hook+`,`+more+`}`))
 		if want := `{"type":"ADDED","object":` + hook + `}`; err != nil || string(event) != want {
 			t.Errorf("with %s: got %s, %v, want %s", more, event, err, want)
 		}

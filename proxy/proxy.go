@@ -3,10 +3,8 @@ package proxy
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net"
 	"net/http"
@@ -19,8 +17,6 @@ import (
 	"github.com/sony/gobreaker/v2"
 	"golang.org/x/sync/semaphore"
 	"k8s.io/apimachinery/pkg/util/cache"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
 // Limits of what a virtual API server is given.
@@ -67,8 +63,12 @@ const (
 	mediaText = "text/plain"
 )
 
-// MaxFailures is how many times a virtual API server may go over a limit in a minute.
-const MaxFailures = 3
+// MaxFailures is how many times a virtual API server may go over a limit in a minute, and maxTrials with how many requests it is tried
+// after that. It has to answer all of them.
+const (
+	MaxFailures = 3
+	maxTrials   = 3
+)
 
 // Bounds of what the proxy keeps of virtual API servers.
 const (
@@ -99,6 +99,10 @@ type Proxy struct {
 	// a proxy recognizes those of an earlier one.
 	version atomic.Int64
 
+	// watches ends when the proxy stops: watches would keep it from that for minutes.
+	watches    context.Context //nolint:containedctx // It is the proxy's own.
+	endWatches context.CancelFunc
+
 	mu      sync.Mutex
 	servers *cache.LRUExpireCache
 	// follows are the objects that providers watch or may watch.
@@ -113,6 +117,7 @@ func New(limits Limits, log logging.Logger) *Proxy {
 		servers: cache.NewLRUExpireCache(maxServers), follows: map[followKey]*followed{},
 	}
 	p.version.Store(time.Now().UnixMicro())
+	p.watches, p.endWatches = context.WithCancel(context.Background())
 	return p
 }
 
@@ -134,22 +139,60 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.serveWatch(w, r, s, needs.all)
 		return
 	}
-	done, err := s.breaker.Allow()
-	if err != nil {
-		refuse(w, s, fmt.Errorf("it has gone over a limit %d times, and is asked again within %s", MaxFailures, p.limits.Rest))
-		return
-	}
-	written, err := p.pass(s, w, r, needs)
-	var over *overLimit
-	if !errors.As(err, &over) {
-		done(nil)
-	} else {
-		done(err)
+	written, err := p.count(s, w, r, needs)
+	if over := (*overLimit)(nil); errors.As(err, &over) {
 		p.log.Info("A virtual API server goes over a limit", "server", s.url, "path", r.URL.Path, "limit", err.Error())
 	}
 	if err != nil && !written {
 		refuse(w, s, err)
 	}
+}
+
+// count passes a request on unless the breaker blocks its server, and counts for the breaker whether the server goes over a
+// limit. A panic counts, too.
+func (p *Proxy) count(s *server, w http.ResponseWriter, r *http.Request, needs need) (written bool, err error) {
+	done, err := p.allow(s, needs)
+	if err != nil {
+		return false, err
+	}
+	failure := errPanics
+	defer func() { done(failure) }()
+	written, err = p.pass(s, w, r, needs)
+	failure = nil
+	if over := (*overLimit)(nil); errors.As(err, &over) {
+		failure = err
+	}
+	return written, err
+}
+
+var errPanics = errors.New("the proxy panics")
+
+// allow asks the breaker whether a request may be passed on. The caller calls done with the failure, or nil. A watch lasts for minutes,
+// and would keep the breaker waiting: it counts only if it fails.
+func (p *Proxy) allow(s *server, needs need) (done func(failure error), err error) {
+	isWatch := needs.one != nil
+	switch {
+	case !isWatch:
+		done, err = s.breaker.Allow()
+	case s.breaker.State() == gobreaker.StateOpen:
+		err = gobreaker.ErrOpenState
+	default:
+		done = func(failure error) {
+			if failure == nil {
+				return
+			}
+			if done, err := s.breaker.Allow(); err == nil {
+				done(failure)
+			}
+		}
+	}
+	switch {
+	case errors.Is(err, gobreaker.ErrTooManyRequests):
+		return nil, fmt.Errorf("it has gone over a limit %d times: it is tried with %d requests, which it hasn't answered yet", MaxFailures, maxTrials)
+	case err != nil:
+		return nil, fmt.Errorf("it has gone over a limit %d times, and is asked again within %s", MaxFailures, p.limits.Rest)
+	}
+	return done, nil
 }
 
 // refuse answers with text and with 502, since client-go shows the text of such an answer
@@ -179,6 +222,9 @@ func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request, needs ne
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
+	if needs.one != nil {
+		defer context.AfterFunc(p.watches, cancel)()
+	}
 	if match := summaries.FindStringSubmatch(r.URL.Path); match != nil {
 		body, err := p.summarize(ctx, s, r, match[1], match[2])
 		if err != nil {
@@ -197,7 +243,7 @@ func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request, needs ne
 	}
 	if needs.one != nil && answer.StatusCode == http.StatusOK {
 		begins := time.Now()
-		came, err := p.stream(w, answer, *needs.one)
+		came, err := p.stream(ctx, s, w, answer, *needs.one)
 		if err == nil && !came {
 			err = late(ctx, nil, within)
 		}
@@ -208,7 +254,7 @@ func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request, needs ne
 	body, release, err := p.read(ctx, s, answer, r.URL.Path)
 	defer release()
 	if err == nil {
-		p.decode(func() { body, err = p.shown(s, r, answer, body) })
+		err = p.decode(ctx, func() (err error) { body, err = p.shown(s, r, answer, body); return err })
 	}
 	if err != nil {
 		return false, late(ctx, err, within)
@@ -293,58 +339,21 @@ func (p *Proxy) read(ctx context.Context, s *server, answer *http.Response, path
 		return nil, release, &overLimit{fmt.Sprintf("it answers with %d values, more than %d", n, values)}
 	}
 	if isSecrets(path) {
-		p.decode(func() { err = p.limits.CheckRecords(body) })
+		err = p.decode(ctx, func() error { return p.limits.CheckRecords(body) })
 	}
 	return body, release, err
 }
 
-// decode calls f, which decodes an answer. That takes many times the memory of the answer.
-func (p *Proxy) decode(f func()) {
-	p.decoding <- struct{}{}
-	defer func() { <-p.decoding }()
-	f()
-}
-
-// stream passes the watch of one object on as it comes, and reports whether an event came. What
-// goes over a limit ends it, as API servers end a watch now and then. An event of another object
-// is an error: a provider would keep each of them.
-func (p *Proxy) stream(w http.ResponseWriter, answer *http.Response, one target) (came bool, err error) {
-	w.Header().Set("Content-Type", mediaJSON)
-	w.WriteHeader(answer.StatusCode)
-	flush, counted := http.NewResponseController(w), &counter{}
-	_ = flush.Flush()
-	in := json.NewDecoder(io.TeeReader(io.LimitReader(answer.Body, p.limits.LargeAnswer), counted))
-	for {
-		event := json.RawMessage{}
-		if in.Decode(&event) != nil || counted.values > p.limits.Values {
-			return came, nil
-		}
-		p.decode(func() { event, err = eventOf(one, event) })
-		if err != nil {
-			return came, err
-		}
-		came = true
-		if _, err := w.Write(event); err != nil || flush.Flush() != nil {
-			return came, nil
-		}
+// decode calls f, which decodes an answer, and returns its error. That takes many times the memory of the answer, so it
+// waits for others.
+func (p *Proxy) decode(ctx context.Context, f func() error) error {
+	select {
+	case p.decoding <- struct{}{}:
+		defer func() { <-p.decoding }()
+		return f()
+	case <-ctx.Done():
+		return errCrowded
 	}
-}
-
-// eventOf returns an event of the watch of one object, encoded anew, so that a provider can't read
-// another event in it.
-func eventOf(one target, event []byte) ([]byte, error) {
-	e := struct {
-		Type   watch.EventType `json:"type"`
-		Object map[string]any  `json:"object"`
-	}{}
-	if err := utiljson.Unmarshal(event, &e); err != nil {
-		return nil, err
-	}
-	meta, _ := e.Object["metadata"].(map[string]any)
-	if e.Type != watch.Bookmark && e.Type != watch.Error && (meta["name"] != one.name || meta["namespace"] != one.namespace) {
-		return nil, &overLimit{"its watch of " + one.name + " tells of another object"}
-	}
-	return encode(e)
 }
 
 // server returns the virtual API server of a token, with what is known about it.
@@ -368,6 +377,7 @@ func (p *Proxy) server(header string) (*server, error) {
 		return nil, err
 	}
 	s := &server{url: c.Server, transport: transport, held: semaphore.NewWeighted(maxHeldEach), breaker: gobreaker.NewTwoStepCircuitBreaker[any](gobreaker.Settings{
+		MaxRequests: maxTrials,
 		Interval:    failuresCount,
 		Timeout:     p.limits.Rest,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.TotalFailures >= MaxFailures },

@@ -15,17 +15,29 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Serve answers providers until the context ends.
+// Serve answers providers until the context ends. Then it ends all watches, and finishes the requests that are in progress: a provider
+// that stops, too, may be in the middle of a change.
 func (p *Proxy) Serve(ctx context.Context) error {
-	s := &http.Server{Addr: Address, Handler: p, ReadHeaderTimeout: dialWithin, BaseContext: func(net.Listener) context.Context { return ctx }}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", Address)
+	if err != nil {
+		return err
+	}
+	return p.serve(ctx, l)
+}
+
+func (p *Proxy) serve(ctx context.Context, l net.Listener) error {
+	s := &http.Server{Handler: p, ReadHeaderTimeout: dialWithin}
 	failed := make(chan error, 1)
-	go func() { failed <- s.ListenAndServe() }()
+	go func() { failed <- s.Serve(l) }()
 	select {
 	case err := <-failed:
 		return err
 	case <-ctx.Done():
-		return s.Close()
 	}
+	p.endWatches()
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.limits.Write)
+	defer cancel()
+	return errors.Join(s.Shutdown(ending), s.Close())
 }
 
 // server is a virtual API server.

@@ -53,6 +53,7 @@ func (f *followed) watch(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
+	defer context.AfterFunc(f.proxy.watches, cancel)()
 	seen, err := strconv.ParseInt(query.Get("resourceVersion"), 10, 64)
 	// With sendInitialEvents, a client asks for the list as the first events of the watch.
 	list := isTrue(query.Get("sendInitialEvents"))

@@ -124,7 +124,10 @@ func objects(of metav1.TypeMeta, plural string, prune func(map[string]any)) *wat
 			return digest{}, true, err
 		}
 		var sees digest
-		p.decode(func() { sees = digestOfAnswer(answer.StatusCode, body, prune) })
+		err = p.decode(ctx, func() error { sees = digestOfAnswer(answer.StatusCode, body, prune); return nil })
+		if err != nil {
+			return digest{}, true, err
+		}
 		if sees == (digest{}) {
 			return sees, true, fmt.Errorf("it answers with status %d: %s", answer.StatusCode, podtrouble.Short(string(body)))
 		}

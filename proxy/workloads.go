@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,6 +49,10 @@ const (
 	readyWithin = 2 * time.Minute
 	recent      = 5 * time.Minute
 )
+
+// readAtOnce is how many workloads of a summary the proxy reads at the same time. One after another, those of a virtual API server that
+// takes two seconds for each would take longer than a request may.
+const readAtOnce = 5
 
 // explainedItems is how many pods and events it looks at, and explainedBytes how much of
 // such a list: what is cut off can't be read.
@@ -171,16 +176,20 @@ func (p *Proxy) summarize(ctx context.Context, s *server, r *http.Request, names
 // summary returns the data of the summary of some workloads. settled says that it stays the
 // same until one of them changes.
 func (p *Proxy) summary(ctx context.Context, s *server, namespace string, workloads []Workload) (data map[string]string, settled bool, err error) {
-	summary := slices.Clone(workloads)
+	summary, found := slices.Clone(workloads), make([]*workload, len(workloads))
+	reading, readingCtx := errgroup.WithContext(ctx)
+	reading.SetLimit(readAtOnce)
+	for i, w := range summary {
+		reading.Go(func() (err error) { found[i], err = p.workload(readingCtx, s, namespace, w); return err })
+	}
+	if err := reading.Wait(); err != nil {
+		return nil, false, err
+	}
 	settled = true
 	explaining, cancel := context.WithTimeout(ctx, explainWithin)
 	defer cancel()
-	for i := range summary {
+	for i, is := range found {
 		w := &summary[i]
-		is, err := p.workload(ctx, s, namespace, *w)
-		if err != nil {
-			return nil, false, err
-		}
 		if w.Missing = is == nil; w.Missing {
 			settled = false
 			continue
@@ -261,7 +270,10 @@ func (p *Proxy) workload(ctx context.Context, s *server, namespace string, w Wor
 		return nil, fmt.Errorf("it answers for %s %s with status %d: %s", w.Kind, w.Name, answer.StatusCode, podtrouble.Short(string(body)))
 	}
 	var is workload
-	p.decode(func() { err = json.Unmarshal(body, &is) })
+	err = p.decode(ctx, func() error { return json.Unmarshal(body, &is) })
+	if errors.Is(err, errCrowded) {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fmt.Errorf("it answers for %s %s with something else: %w", w.Kind, w.Name, err)
 	}
@@ -368,6 +380,5 @@ func (p *Proxy) list(ctx context.Context, s *server, path string, query url.Valu
 	if err != nil || count(body).values > p.limits.Values {
 		return false
 	}
-	p.decode(func() { err = json.Unmarshal(body, into) })
-	return err == nil
+	return p.decode(ctx, func() error { return json.Unmarshal(body, into) }) == nil
 }

@@ -73,7 +73,7 @@ func alsoRewritten(objects []*unstructured.Unstructured, rewrites []rewrite) err
 	return nil
 }
 
-// proxyContainer is the container beside each provider, with the function's image.
+// proxyContainer is the sidecar of each provider, with the function's image.
 const proxyContainer = "virtual-api-proxy"
 
 // usePushedProxy has the proxies beside the providers run what was just pushed.
@@ -88,7 +88,7 @@ func usePushedProxy(objects []*unstructured.Unstructured, pushed []xpkg.Pushed) 
 		if o.GetKind() != "DeploymentRuntimeConfig" || image == "" {
 			continue
 		}
-		path := []string{"spec", "deploymentTemplate", "spec", "template", "spec", "containers"}
+		path := []string{"spec", "deploymentTemplate", "spec", "template", "spec", "initContainers"}
 		containers, _, err := unstructured.NestedSlice(o.Object, path...)
 		if err != nil {
 			return err

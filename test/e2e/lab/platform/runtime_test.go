@@ -37,13 +37,27 @@ func TestRuntimesAreBounded(t *testing.T) {
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(content, &spec, true); err != nil {
 				t.Fatal(err)
 			}
+			pod := spec.Template.Spec
 			want := []string{"package-runtime"}
 			if strings.Contains(o.GetName(), "provider") {
 				want = append(want, proxyContainer)
+				// A provider finishes what it does within 30 seconds of its end, through the proxy: controller-runtime's default.
+				if grace := pod.TerminationGracePeriodSeconds; grace == nil || *grace < 45 {
+					t.Errorf("terminationGracePeriodSeconds is %v, want more than the provider takes to end", grace)
+				}
+			}
+			for _, c := range pod.InitContainers {
+				// Kubernetes ends sidecars after the other containers, and other init containers before these start.
+				if c.RestartPolicy == nil || *c.RestartPolicy != corev1.ContainerRestartPolicyAlways {
+					t.Errorf("%s: restartPolicy is %v, want Always", c.Name, c.RestartPolicy)
+				}
 			}
 			var names []string
-			for _, c := range spec.Template.Spec.Containers {
+			for _, c := range append(pod.Containers, pod.InitContainers...) {
 				names = append(names, c.Name)
+				if c.Name == proxyContainer && !slices.ContainsFunc(pod.InitContainers, func(i corev1.Container) bool { return i.Name == c.Name }) {
+					t.Errorf("%s ends together with the provider, and interrupts Helm: want it in initContainers", c.Name)
+				}
 				checkBounds(t, c)
 				if c.Name == proxyContainer && c.Image != published+":"+version(t) {
 					t.Errorf("the proxy's image is %s, want that of the function in this version", c.Image)

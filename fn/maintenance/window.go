@@ -2,13 +2,7 @@ package maintenance
 
 import (
 	"fmt"
-	"strings"
-	"sync"
 	"time"
-
-	// The function's image has no time zone database. This is the one of the Go release that the
-	// function is built with, 0.4 MB of the program's 41.
-	_ "time/tzdata"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
@@ -175,25 +169,4 @@ func (w Window) zone() *time.Location {
 		}
 	}
 	return time.FixedZone("", int(w.Offset))
-}
-
-// zones are those that were loaded, by name. A channel needs those of all of its tenants in
-// each call, and loading one takes 11 µs.
-var zones sync.Map
-
-// zoneNamed returns a time zone by its name in the IANA time zone database.
-func zoneNamed(name string) (*time.Location, error) {
-	if zone, ok := zones.Load(name); ok {
-		return zone.(*time.Location), nil //nolint:forcetypeassert // Nothing else is stored.
-	}
-	// Go gives these names to zones that depend on where it runs.
-	if name == "" || strings.EqualFold(name, "Local") {
-		return nil, fmt.Errorf("%q is not a name", name)
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		return nil, err
-	}
-	zones.Store(name, zone)
-	return zone, nil
 }

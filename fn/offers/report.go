@@ -8,8 +8,6 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
-	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
@@ -20,16 +18,11 @@ import (
 // the response.
 func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel.Result) error {
 	is := v1alpha1.ChannelStatus{Offer: c.digest, Step: new(int64(r.Step)), Percent: new(int64(r.State.Percent)), Tenants: r.Tenants}
-	status, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
+	composite, err := wire.Report(rsp, xr, &is)
 	if err != nil {
 		return err
 	}
-	s, err := structpb.NewStruct(map[string]any{"apiVersion": xr.String("apiVersion"), "kind": xr.String("kind"), "status": status})
-	if err != nil {
-		return err
-	}
-	rsp.Desired.Composite = cmp.Or(rsp.Desired.GetComposite(), &fnv1.Resource{})
-	rsp.Desired.Composite.Resource, rsp.Desired.Composite.Ready = s, fnv1.Ready_READY_TRUE
+	composite.Ready = fnv1.Ready_READY_TRUE
 	accepted := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, True: true, Reason: v1alpha1.ReasonAccepted, Message: "The channel's spec is in use"}
 	if len(c.mistakes) > 0 {
 		accepted.Message += ". These have mistakes, and their previous versions are part of the offer: " + strings.Join(slices.Compact(c.mistakes), ", ")

@@ -10,7 +10,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// A Part of a claim is optional. Each field but Field may be nil.
+// A Part of a claim is optional. Each field but Field may be its zero value: a part without
+// Resolve has nothing to check, and one with a Condition but without Has or Observe reports none.
 type Part struct {
 	// Field of the spec that has the part.
 	Field string

@@ -34,6 +34,9 @@ func SecretNames(s tenant.Ask) []string {
 // Resolve checks the parts of the spec, and decides what follows from them.
 func Resolve(c part.Candidate) error {
 	for _, p := range all {
+		if p.Resolve == nil {
+			continue
+		}
 		if err := p.Resolve(c); err != nil {
 			return err
 		}
@@ -58,7 +61,7 @@ func Conditions(t tenant.Tenant) []condition.Condition {
 	var out, gone []condition.Condition
 	for _, p := range all {
 		switch {
-		case p.Condition == "":
+		case p.Condition == "" || p.Has == nil || p.Observe == nil:
 		case p.Has(t):
 			out = append(out, p.Observe(t, condition.Of(p.Condition)))
 		case t.Observed.XR.Condition(p.Condition).Status != "":

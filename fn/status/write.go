@@ -1,7 +1,6 @@
 package status
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -9,14 +8,13 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/response"
-	"google.golang.org/protobuf/types/known/structpb"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // Write puts what is composed of a tenant, and a report on it, into the response. What
@@ -30,32 +28,15 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) err
 	if err := c.AddRecord(t, is.Phase, why(is, core)); err != nil {
 		return err
 	}
-	m, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&is)
+	composite, err := wire.Report(rsp, o.XR, &is)
 	if err != nil {
 		return err
 	}
-	// Crossplane wants to know what it applies a status to.
-	m = map[string]any{"apiVersion": o.XR.String("apiVersion"), "kind": o.XR.String("kind"), "status": m}
-	s, err := structpb.NewStruct(m)
-	if err != nil {
-		return err
-	}
-	d := cmp.Or(rsp.GetDesired(), &fnv1.State{})
-	rsp.Desired = d
-	if d.Resources == nil {
-		d.Resources = make(map[string]*fnv1.Resource, len(c.Desired))
-	}
-	maps.Copy(d.Resources, c.Desired)
-	d.Composite = cmp.Or(d.GetComposite(), &fnv1.Resource{})
-	if fields := d.GetComposite().GetResource().GetFields(); fields != nil {
-		maps.Copy(fields, s.GetFields())
-	} else {
-		d.Composite.Resource = s
-	}
-	d.Composite.ConnectionDetails = connection(t)
-	d.Composite.Ready = fnv1.Ready_READY_FALSE
+	composite.ConnectionDetails = over(composite.GetConnectionDetails(), connection(t))
+	rsp.Desired.Resources = over(rsp.GetDesired().GetResources(), c.Desired)
+	composite.Ready = fnv1.Ready_READY_FALSE
 	if ready {
-		d.Composite.Ready = fnv1.Ready_READY_TRUE
+		composite.Ready = fnv1.Ready_READY_TRUE
 	}
 	for _, condition := range slices.Concat(core, optional) {
 		setCondition(rsp, condition)
@@ -68,6 +49,15 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) err
 		}
 	}
 	return nil
+}
+
+// over returns a map with the entries of two, the second of which takes precedence.
+func over[V any](below, above map[string]V) map[string]V {
+	if below == nil {
+		return above
+	}
+	maps.Copy(below, above)
+	return below
 }
 
 // updateEvents adds an event when a platform change becomes available, and one when the tenant

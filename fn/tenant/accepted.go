@@ -2,8 +2,11 @@ package tenant
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -52,9 +55,38 @@ func (a Accepted) JSON() ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(a)
 	if err == nil && out.Len() > maxAccepted {
-		err = fmt.Errorf("spec: takes %d bytes together with the plan and the input, more than the %d that a Secret can keep: write shorter values", out.Len(), maxAccepted)
+		err = a.tooLarge(out.Len())
 	}
 	return out.Bytes(), err
+}
+
+// tooLarge returns the error for a tenant of which too many bytes were accepted. It begins with
+// the field that takes most of them: what the platform wrote is no mistake of the claim.
+func (a Accepted) tooLarge(total int) error {
+	type part struct {
+		field, name string
+		value       any
+		size        int
+	}
+	parts := []part{
+		{field: "spec", name: "the claim's spec", value: a.Spec},
+		{field: "plan " + a.Plan.Name + ": data", name: "the plan", value: a.Plan},
+		{field: "input", name: "the function's input", value: a.Input},
+		{field: "channel " + a.Offer.Channel + ": spec.offer", name: "the channel's offer, with what the tenant had before it", value: a.Offer},
+	}
+	var sizes []string
+	for i := range parts {
+		// It was encoded as a part of the whole.
+		raw, err := json.Marshal(parts[i].value)
+		if err != nil {
+			return err
+		}
+		parts[i].size = len(raw)
+		sizes = append(sizes, fmt.Sprintf("%s %d", parts[i].name, len(raw)))
+	}
+	largest := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(a.size, b.size) })
+	return fmt.Errorf("%s: takes %d of the %d bytes of this tenant, more than the %d that a Secret can keep (%s): write shorter values",
+		largest.field, largest.size, total, maxAccepted, strings.Join(sizes, ", "))
 }
 
 // usesChannel reports whether a field about channels or maintenance is set.

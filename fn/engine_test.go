@@ -516,7 +516,7 @@ func (e *engine) secret(name, typ string, data map[string]string) {
 	}
 	s, err := structpb.NewStruct(map[string]any{
 		"apiVersion": "v1", "kind": "Secret", "type": typ,
-		"metadata": map[string]any{"namespace": testNamespace, "name": name, "labels": map[string]any{tenant.LabelCredentials: "true"}}, "data": encoded,
+		"metadata": map[string]any{"namespace": testNamespace, "name": name, "labels": map[string]any{tenant.LabelCredentials: "true", tenant.LabelSecretName: name}}, "data": encoded,
 	})
 	if err != nil {
 		e.t.Fatal(err)

@@ -252,16 +252,21 @@ func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 				continue
 			}
 			asked++
-			if s.GetApiVersion() != "v1" || s.GetNamespace() != testNamespace || s.GetMatchName() == "" || s.GetMatchLabels() != nil {
+			labels := s.GetMatchLabels().GetLabels()
+			name := s.GetMatchName()
+			if name == "" {
+				name = labels[tenant.LabelSecretName]
+			}
+			if s.GetApiVersion() != "v1" || s.GetNamespace() != testNamespace || name == "" || s.GetMatchLabels() != nil && labels[tenant.LabelCredentials] != "true" {
 				t.Errorf("seed %d: the function asks for Secrets elsewhere: %v", seed, s)
 			}
 			// Somebody else's Secrets under the same requirement.
 			for _, meta := range []map[string]any{
-				{"namespace": "team-b", "name": s.GetMatchName()}, {"name": s.GetMatchName()}, {"namespace": testNamespace, "name": s.GetMatchName() + "-2"},
+				{"namespace": "team-b", "name": name}, {"name": name}, {"namespace": testNamespace, "name": name + "-2"},
 			} {
-				meta["labels"] = map[string]any{tenant.LabelCredentials: "true"}
+				meta["labels"] = map[string]any{tenant.LabelCredentials: "true", tenant.LabelSecretName: name}
 				data := map[string]any{}
-				for key, v := range secrets[s.GetMatchName()].data {
+				for key, v := range secrets[name].data {
 					data[key] = b64(v)
 				}
 				o, err := structpb.NewStruct(map[string]any{"apiVersion": "v1", "kind": "Secret", "metadata": meta, "data": data})

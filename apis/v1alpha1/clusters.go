@@ -5,7 +5,9 @@ package v1alpha1
 // ones with the label virtualargocd.io/credentials: "true".
 type SecretReference struct {
 	// Name of the Secret, in the namespace of the claim. It needs the label
-	// virtualargocd.io/credentials: "true".
+	// virtualargocd.io/credentials: "true". If the claim names more than five Secrets, each
+	// also needs the label virtualargocd.io/secret-name, whose value is its own name, of
+	// at most 63 characters. A claim can name at most 64 Secrets.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="write the name of a Secret in the namespace of the claim: lower case letters, digits, dots and dashes"

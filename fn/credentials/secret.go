@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -37,7 +39,19 @@ type Reader struct {
 // Read begins to read the Secret of that name.
 func Read(r tenant.Given, name string) *Reader {
 	s := &Reader{Secret: r.Secrets[name], what: fmt.Sprintf("Secret %s in namespace %s", name, r.Claim.Namespace)}
+	labels := fmt.Sprintf("%s=true %s=%s", tenant.LabelCredentials, tenant.LabelSecretName, name)
+	if r.Input.Credentials.Label == tenant.CredentialsLabelIgnored {
+		labels = tenant.LabelSecretName + "=" + name
+	}
+	byLabel := tenant.ByLabel(len(r.SecretNames))
 	switch {
+	case byLabel && len(validation.IsValidLabelValue(name)) > 0:
+		s.Problem = &Problem{v1alpha1.StateSecretInvalid, fmt.Sprintf("%s: a claim that names more than %d Secrets needs names of at most 63 characters: create it under a shorter one", s.what, tenant.MaxNamed)}
+	case byLabel && s.Read && !s.Found:
+		s.Problem = &Problem{v1alpha1.StateSecretMissing, fmt.Sprintf("%s does not exist, or doesn't have the labels by which it is found, because the claim names more than %d Secrets: create it, and kubectl -n %s label secret %s %s",
+			s.what, tenant.MaxNamed, r.Claim.Namespace, name, labels)}
+	case !s.Read && len(r.SecretNames) == tenant.MaxSecrets && !slices.Contains(r.SecretNames, name):
+		s.Problem = &Problem{v1alpha1.StateSecretMissing, fmt.Sprintf("%s isn't read, because the claim names more than %d Secrets: name fewer", s.what, tenant.MaxSecrets)}
 	case !s.Read:
 		s.Problem = &Problem{v1alpha1.StateSecretMissing, s.what + " has not been read yet"}
 	case !s.Found:

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
@@ -128,7 +129,9 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given)
 // that its spec names.
 func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a tenant.Accepted) tenant.Given {
 	r.Spec, r.Plan, r.Input, r.Offer = a.Spec, a.Plan, a.Input, a.Offer
+	// More may have been accepted by an earlier version.
 	r.SecretNames = parts.SecretNames(r.Spec)
+	r.SecretNames = r.SecretNames[:min(len(r.SecretNames), tenant.MaxSecrets)]
 	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames)
 	r.Hostnames = func(recordsIn, asked string) tenant.Hostnames {
 		return ingress.Observe(req, o, r.Claim.Namespace, recordsIn, asked)
@@ -195,7 +198,19 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 	// Without a claim, references to Secrets are refused.
 	if r.Claim.Namespace != "" {
 		for _, name := range r.SecretNames {
-			ask(requiredSecret+name, "Secret", r.Claim.Namespace, name)
+			switch {
+			case !tenant.ByLabel(len(r.SecretNames)):
+				ask(requiredSecret+name, "Secret", r.Claim.Namespace, name)
+			case len(validation.IsValidLabelValue(name)) == 0:
+				labels := map[string]string{tenant.LabelSecretName: name}
+				if r.Input.Credentials.Label != tenant.CredentialsLabelIgnored {
+					labels[tenant.LabelCredentials] = "true"
+				}
+				selectors[requiredSecret+name] = &fnv1.ResourceSelector{
+					ApiVersion: "v1", Kind: "Secret", Namespace: proto.String(r.Claim.Namespace),
+					Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
+				}
+			}
 		}
 	}
 	if decided != nil && decided.Ingress.Asked != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -70,8 +71,13 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 	if s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values); err != nil {
 		return s, err
 	}
-	s.VClusterValues, err = values.Decode("spec.vcluster.values", vcluster.Values)
-	return s, err
+	if s.VClusterValues, err = values.Decode("spec.vcluster.values", vcluster.Values); err != nil {
+		return s, err
+	}
+	if n := len(parts.SecretNames(s)); n > tenant.MaxSecrets {
+		return s, fmt.Errorf("spec: names %d Secrets: name %d at most; one Secret can be named more than once", n, tenant.MaxSecrets)
+	}
+	return s, nil
 }
 
 // Input decodes the platform's input. No input is an empty one.

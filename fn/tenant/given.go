@@ -108,6 +108,24 @@ type Claim = reference.Claim
 // LabelCredentials is the label of Secrets that claims may use, with the value "true".
 const LabelCredentials = "virtualargocd.io/credentials"
 
+// LabelSecretName is the label with a Secret's own name, by which the Secrets of a claim that
+// names more than MaxNamed are found.
+const LabelSecretName = "virtualargocd.io/secret-name"
+
+// Bounds of what Crossplane reads for a claim in each call, and sends to the function in a message
+// of at most 16 MiB. Of a Secret that is asked for by name, nothing is known before it was read: it
+// may have no label, and 1 MiB. Those with LabelSecretName have 64 KiB at most, by the admission
+// policy virtual-argocd-secrets. So either way a claim's Secrets are 5 MiB at most.
+const (
+	// MaxSecrets is the number of Secrets that a claim may name.
+	MaxSecrets = 64
+	// MaxNamed is the number of those that are asked for by name.
+	MaxNamed = 5
+)
+
+// ByLabel reports whether a claim that names so many Secrets finds them by LabelSecretName.
+func ByLabel(secrets int) bool { return secrets > MaxNamed }
+
 // Values of the input's field credentials.label.
 const (
 	CredentialsLabelRequired = "Required"

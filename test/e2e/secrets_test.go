@@ -18,9 +18,9 @@ import (
 // are the tenant's own, which go with it.
 type ownSecrets []string
 
-// forClaims is what a Secret beside the claims is called, with the label that lets them use it.
+// forClaims is what a Secret beside the claims is called, with the labels that let them use it, also beside many others.
 func forClaims(name string) metav1.ObjectMeta {
-	return metav1.ObjectMeta{Name: name, Labels: map[string]string{given.LabelCredentials: "true"}}
+	return metav1.ObjectMeta{Name: name, Labels: map[string]string{given.LabelCredentials: "true", given.LabelSecretName: name}}
 }
 
 // write creates a Secret that claims may use, or puts other data into it.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -141,7 +142,8 @@ func (n *tenant) podOfArgoCD(ctx context.Context, t *testing.T, name string) cor
 }
 
 // byProxyOfAPI has the virtual API server connect to the repository server, at the address of Endpoints that a developer can have
-// Argo CD write: Kubernetes' role edit has the right to services/proxy. At Argo CD's API server there is an answer.
+// Argo CD write: Kubernetes' role edit has the right to services/proxy. Argo CD's API server answers, if only that it has no TLS,
+// which ends at the Ingress.
 func (i *intrusion) byProxyOfAPI(ctx context.Context, t *testing.T, repoServer string) {
 	t.Helper()
 	core := i.mallory.cluster.Typed
@@ -194,8 +196,9 @@ func (i *intrusion) byProxyOfAPI(ctx context.Context, t *testing.T, repoServer s
 		if err != nil {
 			return false, err.Error()
 		}
-		_ = resp.Body.Close()
-		return resp.StatusCode == http.StatusOK, resp.Status
+		defer func() { _ = resp.Body.Close() }()
+		said, err := io.ReadAll(resp.Body)
+		return resp.StatusCode == http.StatusOK || strings.Contains(string(said), "reset by peer"), fmt.Sprintf("%s: %s, %v", resp.Status, said, err)
 	})
 	said, err := reposerver.Run(ctx, client, way("way-to-repo", repoServer), marker)
 	if !unanswered(err) {

@@ -56,8 +56,7 @@ func developersRights(ctx context.Context, t *testing.T, i *intrusion) {
 			return c.CoreV1().RESTClient().Post().Resource("pods").Namespace("argocd").Name("argocd-repo-server-0").SubResource("exec").Do(ctx).Error()
 		}, ""},
 		{"Argo CD's Services, by the API server", func(c kubernetes.Interface) error {
-			_, err := c.CoreV1().Services("argocd").ProxyGet("https", "argocd-repo-server", "8081", "/", nil).DoRaw(ctx)
-			return err
+			return c.CoreV1().RESTClient().Get().Resource("services").Namespace("argocd").Name("https:argocd-repo-server:8081").SubResource("proxy").Do(ctx).Error()
 		}, ""},
 		{"an Application", func(c kubernetes.Interface) error {
 			return c.CoreV1().RESTClient().Post().AbsPath("/apis/argoproj.io/v1alpha1/namespaces/argocd/applications").Body([]byte(`{}`)).Do(ctx).Error()

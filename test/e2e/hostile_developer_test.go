@@ -6,7 +6,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
@@ -60,15 +58,16 @@ func ownDeveloper(ctx context.Context, t *testing.T, i *intrusion) {
 		}
 	}
 
-	repoServer := net.JoinHostPort(i.mallory.podOfArgoCD(ctx, t, "argocd-repo-server").Status.PodIP, "8081")
+	repoServer := i.mallory.podOfArgoCD(ctx, t, "argocd-repo-server")
+	address := net.JoinHostPort(repoServer.Status.PodIP, "8081")
 	eventually.True(ctx, t, 2*time.Minute, "a program runs in the repository server for a pod beside it", func(ctx context.Context) (bool, string) {
-		said, err := reposerver.Run(ctx, through(beside), "https://"+repoServer, marker)
+		said, err := reposerver.Run(ctx, through(beside), "https://"+address, marker)
 		return err == nil && strings.Contains(said, "999, has"), fmt.Sprint(said, err)
 	})
-	if said, err := reposerver.Run(ctx, through(developer), "https://"+repoServer, marker); !unanswered(err) {
+	if said, err := reposerver.Run(ctx, through(developer), "https://"+address, marker); !unanswered(err) {
 		t.Errorf("a developer's program in the repository server: want no answer, got %v, %s", err, said)
 	}
-	i.byProxyOfAPI(ctx, t, repoServer)
+	i.byProxyOfAPI(ctx, t, developer, repoServer)
 
 	// All the while, Argo CD works: by its URL, and from Git to the virtual cluster.
 	if _, err := createNamespace(developerGit)(ctx, nil); err != nil {
@@ -141,68 +140,50 @@ func (n *tenant) podOfArgoCD(ctx context.Context, t *testing.T, name string) cor
 	return pods[0]
 }
 
-// byProxyOfAPI has the virtual API server connect to the repository server, at the address of Endpoints that a developer can have
-// Argo CD write: Kubernetes' role edit has the right to services/proxy. Argo CD's API server answers, if only that it has no TLS,
-// which ends at the Ingress.
-func (i *intrusion) byProxyOfAPI(ctx context.Context, t *testing.T, repoServer string) {
+// byProxyOfAPI asks the virtual API server to connect to the repository server, at an address in Endpoints that a developer can
+// have Argo CD write: Kubernetes' role edit has the right to services/proxy. Kubernetes connects only to pods of the Service's own
+// namespace, such as the developer's.
+func (i *intrusion) byProxyOfAPI(ctx context.Context, t *testing.T, developer place, repoServer corev1.Pod) {
 	t.Helper()
 	core := i.mallory.cluster.Typed
-	way := func(name, address string) string {
-		ip, port, err := net.SplitHostPort(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+	way := func(name, scheme, ip string, port int32, target *corev1.ObjectReference) string {
 		service := plainService(name)
 		service.Spec.Selector = nil
-		service.Spec.Ports[0].Name = "https"
 		if _, err := core.CoreV1().Services(team).Create(ctx, service, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		var number int32
-		if _, err := fmt.Sscan(port, &number); err != nil {
 			t.Fatal(err)
 		}
 		endpoints := &corev1.Endpoints{ //nolint:staticcheck // What is deprecated works for attackers, too.
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			Subsets: []corev1.EndpointSubset{{ //nolint:staticcheck // See above.
-				Addresses: []corev1.EndpointAddress{{IP: ip}}, Ports: []corev1.EndpointPort{{Name: "https", Port: number}},
+				Addresses: []corev1.EndpointAddress{{IP: ip, TargetRef: target}}, Ports: []corev1.EndpointPort{{Port: port}},
 			}},
 		}
 		if _, err := core.CoreV1().Endpoints(team).Create(ctx, endpoints, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		slice := &discoveryv1.EndpointSlice{
-			ObjectMeta:  metav1.ObjectMeta{Name: name + "-own", Labels: map[string]string{discoveryv1.LabelServiceName: name}},
-			AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{{Addresses: []string{ip}}},
-			Ports: []discoveryv1.EndpointPort{{Name: &service.Spec.Ports[0].Name, Port: &number}},
-		}
-		if _, err := core.DiscoveryV1().EndpointSlices(team).Create(ctx, slice, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-		return i.mallory.cluster.Config.Host + "/api/v1/namespaces/" + team + "/services/https:" + name + ":https/proxy"
+		return i.mallory.cluster.Config.Host + "/api/v1/namespaces/" + team + "/services/" + scheme + ":" + name + ":" + fmt.Sprint(answerPort) + "/proxy"
+	}
+	pod := func(namespace, name string) *corev1.ObjectReference {
+		return &corev1.ObjectReference{Kind: "Pod", Namespace: namespace, Name: name}
 	}
 	client, err := rest.HTTPClientFor(i.mallory.member(team, "developer"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	client.Timeout = 45 * time.Second
-	api := way("way-to-server", net.JoinHostPort(i.mallory.podOfArgoCD(ctx, t, "argocd-server").Status.PodIP, "8080"))
-	eventually.True(ctx, t, time.Minute, "a developer reaches Argo CD's API server by the virtual API server", func(ctx context.Context) (bool, string) {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, api+"/healthz", nil)
-		if err != nil {
-			return false, err.Error()
-		}
-		resp, err := client.Do(req)
-		if err != nil {
-			return false, err.Error()
-		}
-		defer func() { _ = resp.Body.Close() }()
-		said, err := io.ReadAll(resp.Body)
-		return resp.StatusCode == http.StatusOK || strings.Contains(string(said), "reset by peer"), fmt.Sprintf("%s: %s, %v", resp.Status, said, err)
+	own := way("way-to-own", "http", developer.address, answerPort, pod(team, developer.name))
+	eventually.True(ctx, t, time.Minute, "a developer reaches a pod of its own by the virtual API server", func(ctx context.Context) (bool, string) {
+		_, err := reposerver.Run(ctx, client, own, marker)
+		// The pod says hello, which is no HTTP.
+		return says(err, "malformed HTTP") || says(err, "error trying to reach service"), fmt.Sprint(err)
 	})
-	said, err := reposerver.Run(ctx, client, way("way-to-repo", repoServer), marker)
-	if !unanswered(err) {
-		t.Errorf("a developer's program in the repository server by the virtual API server: want no answer, got %v, %s", err, said)
+	for name, target := range map[string]*corev1.ObjectReference{
+		"way-to-repo": nil, "way-to-repo-by-name": pod("argocd", repoServer.Name), "way-to-repo-by-own": pod(team, developer.name),
+	} {
+		said, err := reposerver.Run(ctx, client, way(name, "https", repoServer.Status.PodIP, 8081, target), marker)
+		if !says(err, "no endpoints available") {
+			t.Errorf("a developer's program in the repository server by the virtual API server (%s): want no endpoints, got %v, %s", name, err, said)
+		}
 	}
 }
 

@@ -288,9 +288,6 @@ func (g *gitops) apply(ctx context.Context, t *testing.T, o *unstructured.Unstru
 	if err != nil {
 		t.Fatalf("cannot create %s %s: %v", o.GetKind(), o.GetName(), err)
 	}
-	if o.GetKind() == "CustomResourceDefinition" {
-		g.cluster.Forget()
-	}
 }
 
 func (g *gitops) remove(ctx context.Context, t *testing.T, o *unstructured.Unstructured) {
@@ -307,6 +304,8 @@ func (g *gitops) remove(ctx context.Context, t *testing.T, o *unstructured.Unstr
 func (g *gitops) exists(ctx context.Context, o *unstructured.Unstructured) bool {
 	resource, err := g.cluster.Resource(o.GroupVersionKind(), o.GetNamespace())
 	if err != nil {
+		// The kind of claims was added a moment ago.
+		g.cluster.Forget()
 		return false
 	}
 	_, err = resource.Get(ctx, o.GetName(), metav1.GetOptions{})

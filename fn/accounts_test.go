@@ -110,7 +110,7 @@ func TestWhatOutlives(t *testing.T) {
 	for name, o := range e.req.GetObserved().GetResources() {
 		var want string
 		switch {
-		case strings.HasPrefix(name, "installer-"), strings.HasPrefix(name, "host-"), strings.HasSuffix(name, "-binding"), name == tenant.Limits, strings.HasPrefix(name, "network-policy-"):
+		case strings.HasPrefix(name, "installer-"), strings.HasPrefix(name, "host-"), strings.HasSuffix(name, "-binding"), slices.Contains([]string{tenant.Limits, tenant.PriorityLevel, tenant.FlowSchema}, name), strings.HasPrefix(name, "network-policy-"):
 			want = "uid-of-the-namespace"
 		}
 		var got string

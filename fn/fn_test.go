@@ -20,7 +20,7 @@ import (
 func TestInstallation(t *testing.T) {
 	e := newEngine(t, tenantXR(`{}`), "")
 	first := []string{"namespace", "accepted", "installer-account"}
-	second := append(slices.Clone(first), "kubeconfig", "installer-credentials", "host-helm-provider-config", "host-kubernetes-provider-config", "installer-binding", "control-plane-binding", "limits",
+	second := append(slices.Clone(first), "kubeconfig", "installer-credentials", "host-helm-provider-config", "host-kubernetes-provider-config", "installer-binding", "control-plane-binding", "limits", "priority-level", "flow-schema",
 		"network-policy-virtual-argocd-acme", "network-policy-virtual-argocd-applications", "network-policy-virtual-argocd-control-plane", "network-policy-virtual-argocd-dns", "network-policy-virtual-argocd-tenant", "network-policy-virtual-argocd-url")
 	bounded := append(slices.Clone(second), "quota", "values-secret")
 	fourth := append(slices.Clone(bounded), "vcluster")

@@ -194,6 +194,9 @@ const (
 	IngressesBinding = "control-plane-ingresses-binding"
 	Quota            = "quota"
 	Limits           = "limits"
+	// PriorityLevel and FlowSchema bound what the tenant takes of the host's API server.
+	PriorityLevel = "priority-level"
+	FlowSchema    = "flow-schema"
 
 	HostHelmProviderConfig       = "host-helm-provider-config"
 	HostKubernetesProviderConfig = "host-kubernetes-provider-config"

@@ -252,10 +252,10 @@ func parse(t *testing.T, text string, gvk schema.GroupVersionKind, r request) ru
 var kinds = map[string]string{
 	"bindings": "Binding", "clusterroles": "ClusterRole", "configmaps": "ConfigMap", "daemonsets": "DaemonSet", "deployments": "Deployment",
 	"endpoints": "Endpoints", "endpointslices": "EndpointSlice", "events": "Event", "ingresses": "Ingress", "leases": "Lease",
-	"limitranges": "LimitRange", "namespaces": "Namespace", "networkpolicies": "NetworkPolicy", "nodes": "Node",
+	"flowschemas": "FlowSchema", "limitranges": "LimitRange", "namespaces": "Namespace", "networkpolicies": "NetworkPolicy", "nodes": "Node",
 	"persistentvolumeclaims": "PersistentVolumeClaim", "poddisruptionbudgets": "PodDisruptionBudget", "pods": "Pod",
 	"replicasets": "ReplicaSet", "resourcequotas": "ResourceQuota", "rolebindings": "RoleBinding", "roles": "Role", "secrets": "Secret",
-	"serviceaccounts": "ServiceAccount", "services": "Service", "servicesx": "Service", "statefulsets": "StatefulSet",
+	"prioritylevelconfigurations": "PriorityLevelConfiguration", "serviceaccounts": "ServiceAccount", "services": "Service", "servicesx": "Service", "statefulsets": "StatefulSet",
 	"usages": "Usage", "virtualargocds": "VirtualArgoCD", "widgets": "Widget",
 }
 

@@ -22,12 +22,12 @@ import (
 var required = []string{
 	"virtual-argocd-accounts", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
-	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
+	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-volumes",
 }
 
 // everywhere are the policies that are for more than tenants' namespaces.
-var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-claims", "virtual-argocd-providers", "virtual-argocd-secrets"}
+var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-claims", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets"}
 
 // identifier and reserved are what names of CEL's are, and aren't.
 var (
@@ -40,7 +40,7 @@ func tables() map[string]map[string]verdict {
 	return map[string]map[string]verdict{
 		"accounts": accounts(), "amounts": amounts(), "againstItself": againstItself(), "charted": charted(), "claims": claims(),
 		"confined": confined(), "grace": grace(), "ingresses": ingresses(), "installs": installs(), "objects": objects(), "pods": pods(), "quotas": quotas(),
-		"podsOfControlPlanes": podsOfControlPlanes(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
+		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
 	}
 }
 

@@ -17,8 +17,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// BoundsRows are the rows of what bounds a tenant on the host: quota, limits and
-// NetworkPolicies. They must exist before the virtual cluster is installed, and are
+// BoundsRows are the rows of what bounds a tenant on the host: quota, limits, its level of
+// priority at the API server, and NetworkPolicies. They must exist before the virtual cluster is installed, and are
 // deleted with the namespace, of which Kubernetes (since 1.33) deletes the pods
 // first.
 func BoundsRows(t tenant.Tenant) []resource.Row {
@@ -29,6 +29,7 @@ func BoundsRows(t tenant.Tenant) []resource.Row {
 			Ready: t.Composed(tenant.Quota).Healthy(), Build: quota},
 		{Name: tenant.Limits, Has: true, Waits: waits, Ready: exists(tenant.Limits), Build: limits},
 	}
+	rows = append(rows, priorityRows(t)...)
 	for _, p := range t.Bounds.NetworkPolicies {
 		name := "network-policy-" + p.Name
 		rows = append(rows, resource.Row{

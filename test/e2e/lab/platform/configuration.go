@@ -37,7 +37,7 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	ctx, cancel := context.WithTimeout(ctx, packagesReady)
 	defer cancel()
 
-	files := []string{"rbac.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "runtime.yaml", "configuration.yaml"}
+	files := []string{"rbac.yaml", "priorities.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "runtime.yaml", "configuration.yaml"}
 	if i.embedded != nil {
 		// Crossplane on a cluster of somebody's may have other work, too.
 		files = append(files, "network.yaml")

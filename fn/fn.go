@@ -19,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 const (
@@ -51,6 +52,10 @@ func NewFunction(log logging.Logger) *Function { return &Function{log: log, now:
 // which Crossplane changes nothing.
 func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
 	log := f.log.WithValues("tag", req.GetMeta().GetTag())
+	// Before anything of the request is decoded: if that ended the process, this line would be the last one in its log.
+	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
+	claim := xr.Get("spec", "claimRef")
+	log.Info("called", "xr", xr.String("metadata", "name"), "claim", claim.String("namespace")+"/"+claim.String("name"))
 	// A panic for one tenant must not stop the pod that serves all of them.
 	defer func() {
 		if p := recover(); p != nil {
@@ -63,7 +68,7 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 
 	if offers.Is(req) {
 		if err := answerChannel(req, rsp, f.now()); err != nil {
-			log.Info("refused", "channel", req.GetObserved().GetComposite().GetResource().GetFields()["metadata"].GetStructValue().GetFields()["name"].GetStringValue(), "error", err.Error())
+			log.Info("refused", "channel", xr.String("metadata", "name"), "error", err.Error())
 		}
 		return rsp, nil
 	}

@@ -48,7 +48,7 @@ func TestStory(t *testing.T) {
 			"Normal Available: https://argocd.example.org is served at 192.0.2.1",
 		}},
 		{"A Secret is made, with a mistake in it.", func() { e.secret("prod", "Opaque", map[string]string{"kubeconfig": "{"}) }, []string{
-			"Warning SecretInvalid: Cluster prod: Secret prod in namespace team-a: key kubeconfig is not a kubeconfig: it can't be read as YAML of kind Config; write what kubectl config view --flatten --minify prints",
+			"Warning SecretInvalid: Cluster prod: Secret prod in namespace team-a: key kubeconfig is not a kubeconfig: it can't be read as YAML; write what kubectl config view --flatten --minify prints",
 		}},
 		{"All Secrets are as they should be.", func() {
 			e.secret("prod", "Opaque", map[string]string{"kubeconfig": kubeconfig(map[string]any{"client-certificate-data": b64(cert), "client-key-data": b64(key)}, map[string]any{"server": "https://203.0.113.7:6443"})})

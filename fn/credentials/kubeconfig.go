@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 )
 
 // Bounds of the kubeconfig of a virtual cluster, in bytes. A key of RSA with 4,096 bits
@@ -30,9 +30,9 @@ func ReadVirtualKubeconfig(raw []byte) (*tenant.ClientCertificate, error) {
 	if len(raw) > maxKubeconfigSize {
 		return nil, fmt.Errorf("it has %d bytes, more than %d", len(raw), maxKubeconfigSize)
 	}
-	file, err := clientcmd.Load(raw)
+	file, err := text.Kubeconfig(raw)
 	if err != nil {
-		return nil, errors.New("it can't be read as YAML of kind Config")
+		return nil, err
 	}
 	context := file.Contexts[file.CurrentContext]
 	if context == nil {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -121,6 +122,9 @@ type Sensitive struct {
 // Add adds the value of an entry or, when there was a problem, what stood in its
 // place.
 func (s *Sensitive) Add(c tenant.Connection, p *Problem, value any, path ...string) tenant.Connection {
+	if p == nil && breaksLines(value) {
+		p = &Problem{v1alpha1.StateSecretInvalid, "the Secret of " + c.Name + " has a line break other than \\n and \\r\\n, such as U+2028: write \\n"}
+	}
 	if p == nil && !s.Put(value, path) {
 		p = &Problem{v1alpha1.StateSecretInvalid, "the credentials of this claim are too large together for Helm, which keeps them in one Secret: use fewer or smaller ones"}
 	}
@@ -133,6 +137,23 @@ func (s *Sensitive) Add(c tenant.Connection, p *Problem, value any, path ...stri
 		c.Message += "; what it gave before stays in use"
 	}
 	return c
+}
+
+// breaksLines reports whether there is a text in a value that could leave its place in the manifests of a chart.
+func breaksLines(v any) bool {
+	switch v := v.(type) {
+	case string:
+		return text.BreaksLines(v)
+	case []any:
+		return slices.ContainsFunc(v, breaksLines)
+	case values.Values:
+		for key, at := range v {
+			if text.BreaksLines(key) || breaksLines(at) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Put sets the value at the path, unless all would be too large then.

@@ -5,6 +5,7 @@ package decode
 import (
 	"errors"
 	"maps"
+	"strings"
 	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -36,16 +37,17 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 	xr := req.GetObserved().GetComposite()
 	o := tenant.Observed{
 		XR:           wire.Of(xr.GetResource()),
-		XRConnection: xr.GetConnectionDetails(),
+		XRConnection: details(xr),
 		Composed:     make(map[string]wire.Composed, len(req.GetObserved().GetResources())),
 	}
 	for name, r := range req.GetObserved().GetResources() {
-		o.Composed[name] = wire.Composed{Struct: wire.Of(r.GetResource()), Connection: r.GetConnectionDetails()}
+		o.Composed[name] = wire.Composed{Struct: wire.Of(r.GetResource()), Connection: details(r)}
 	}
-	for _, resources := range req.GetRequiredResources() {
-		for _, r := range resources.GetItems() {
-			if s := wire.Of(r.GetResource()); s.String("kind") == "Secret" && !wire.TooLarge(s) {
-				o.Secrets = append(o.Secrets, wire.SecretData(s))
+	label := wire.Of(req.GetInput()).String("credentials", "label")
+	for requirement := range req.GetRequiredResources() {
+		if name, ok := strings.CutPrefix(requirement, requiredSecret); ok {
+			if s := secret(req, o.XR.String("spec", "claimRef", "namespace"), name, label); len(s.Data) > 0 {
+				o.Secrets = append(o.Secrets, s.Data)
 			}
 		}
 	}
@@ -56,6 +58,17 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 	}
 	o.Running = running(o)
 	return o
+}
+
+// maxDetail bounds a connection detail, in bytes: the longest is a kubeconfig.
+const maxDetail = 64 << 10
+
+// details returns the connection details of a resource, without those that are too large for what they are. A virtual cluster's admin
+// writes some of them.
+func details(r *fnv1.Resource) map[string][]byte {
+	out := maps.Clone(r.GetConnectionDetails())
+	maps.DeleteFunc(out, func(_ string, value []byte) bool { return len(value) > maxDetail })
+	return out
 }
 
 // Request returns what is given of a tenant, as far as it can be used, and an error for the
@@ -132,7 +145,7 @@ func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a ten
 	// More may have been accepted by an earlier version.
 	r.SecretNames = parts.SecretNames(r.Spec)
 	r.SecretNames = r.SecretNames[:min(len(r.SecretNames), tenant.MaxSecrets)]
-	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames)
+	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames, r.Input.Credentials.Label)
 	r.Hostnames = func(recordsIn, asked string) tenant.Hostnames {
 		return ingress.Observe(req, o, r.Claim.Namespace, recordsIn, asked)
 	}
@@ -245,17 +258,22 @@ func Watched(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, requir
 	return known
 }
 
-// secrets returns Secrets of the claim's namespace, by name.
-func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string) map[string]tenant.Secret {
+// secrets returns Secrets of the claim's namespace, by name. label is the input's field credentials.label.
+func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string, label string) map[string]tenant.Secret {
 	out := make(map[string]tenant.Secret, len(names))
 	for _, name := range names {
-		o, read := wire.RequiredObject(req, requiredSecret+name, "Secret", namespace, name)
-		s := tenant.Secret{Read: read, Found: o.Exists(), Type: o.String("type"), TooLarge: wire.TooLarge(o)}
-		s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
-		if !s.TooLarge {
-			s.Data = wire.SecretData(o)
-		}
-		out[name] = s
+		out[name] = secret(req, namespace, name, label)
 	}
 	return out
+}
+
+// secret returns a Secret of the claim's namespace. One that the claim may not use, or that is too large, has no data.
+func secret(req *fnv1.RunFunctionRequest, namespace, name, label string) tenant.Secret {
+	o, read := wire.RequiredObject(req, requiredSecret+name, "Secret", namespace, name)
+	s := tenant.Secret{Read: read, Found: o.Exists(), Type: o.String("type"), TooLarge: wire.TooLarge(o)}
+	s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
+	if (s.Labelled || label == tenant.CredentialsLabelIgnored) && !s.TooLarge {
+		s.Data = wire.SecretData(o)
+	}
+	return s
 }

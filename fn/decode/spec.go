@@ -56,6 +56,9 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 	if err := wire.Bound("spec", ours, 2); err != nil {
 		return tenant.Ask{}, err
 	}
+	if err := checkTexts(ours); err != nil {
+		return tenant.Ask{}, err
+	}
 	var is v1alpha1.Spec
 	wire.Prune(ours)
 	if err := wire.Strict("spec", ours, &is); err != nil {
@@ -69,6 +72,9 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 		ArgoCDChartVersion: argocd.ChartVersion, VClusterChartVersion: vcluster.ChartVersion,
 	}
 	if s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values); err != nil {
+		return s, err
+	}
+	if err := checkExtraObjects(s.ArgoCDValues); err != nil {
 		return s, err
 	}
 	if s.VClusterValues, err = values.Decode("spec.vcluster.values", vcluster.Values); err != nil {

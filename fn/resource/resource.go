@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
@@ -216,7 +216,7 @@ func HasKubeconfig(t tenant.Tenant) bool {
 // is not YAML of that type.
 func FromYAML[T any](file string) T {
 	var v T
-	if err := yaml.UnmarshalStrict([]byte(file), &v); err != nil {
+	if err := text.Own([]byte(file), &v); err != nil {
 		panic(err)
 	}
 	return v

@@ -6,9 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"sigs.k8s.io/yaml"
-
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -48,8 +47,8 @@ type Observed struct {
 	// Composed are the composed resources, by their name in the composition.
 	Composed map[string]wire.Composed
 	Running  Running
-	// Secrets that Crossplane has read for the function. Their data may only be in the composed
-	// Secret of values.
+	// Secrets that the claim names and may use. Their data may only be in the composed Secret of
+	// values.
 	Secrets []map[string]string
 	// Published is from the kubeconfig that the virtual cluster has written; nil for none that
 	// can be used, and then PublishedProblem is the reason. The tenant may be able to change
@@ -61,7 +60,7 @@ type Observed struct {
 // ValuesInUse returns the chart values in the composed Secret.
 func (o Observed) ValuesInUse() values.Values {
 	v := values.Values{}
-	if yaml.Unmarshal(o.Composed[ValuesSecret].SecretValue(ValuesKey), &v) != nil {
+	if text.Own(o.Composed[ValuesSecret].SecretValue(ValuesKey), &v) != nil {
 		return nil
 	}
 	return v

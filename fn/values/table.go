@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/yaml"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 )
 
 // A Class says who may set a value of a chart.
@@ -52,7 +52,7 @@ var (
 // table reads the table of a chart. Its rows are sorted by class and path.
 func table(chart string, otherwise Class) Table {
 	var charts map[string]map[Class]map[string]string
-	if err := yaml.UnmarshalStrict(tables, &charts); err != nil {
+	if err := text.Own(tables, &charts); err != nil {
 		panic(err)
 	}
 	t := Table{otherwise: otherwise}

@@ -2,7 +2,6 @@ package clusters
 
 import (
 	"crypto/x509"
-	"encoding/json"
 	"net/url"
 	"strconv"
 	"strings"
@@ -10,10 +9,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
@@ -77,13 +76,13 @@ func declarativeCluster(s *credentials.Reader) values.Values {
 	server, project, shard := s.Need(serverKey, form), s.Text("project"), s.Text("shard")
 	raw := []byte(s.Need(configKey, form))
 	config, all := clusterConfig{}, values.Values{}
-	if err := json.Unmarshal(raw, &config); err != nil {
-		s.Fail("key %s is not the JSON that Argo CD knows, such as {\"bearerToken\": \"...\", \"tlsClientConfig\": {\"caData\": \"...\"}}: %s", configKey, kindOf(err))
+	if err := text.JSON(raw, &config); err != nil {
+		s.Fail("key %s is not the JSON that Argo CD knows, such as {\"bearerToken\": \"...\", \"tlsClientConfig\": {\"caData\": \"...\"}}: %s", configKey, err)
 		return nil
 	}
 	// Fields that aren't checked here reach Argo CD, too; nulls don't, which take
 	// values away where Helm merges them.
-	_ = json.Unmarshal(raw, &all)
+	_ = text.JSON(raw, &all)
 	dropNulls(all)
 	var namespaces []string
 	for _, namespace := range strings.Split(s.Text("namespaces"), ",") {
@@ -117,17 +116,6 @@ func dropNulls(v values.Values) {
 			delete(v, key)
 		}
 	}
-}
-
-// kindOf says what kind of mistake there is in JSON, and nothing that stands in it.
-func kindOf(err error) string {
-	switch err := err.(type) { //nolint:errorlint // The decoder wraps nothing.
-	case *json.UnmarshalTypeError:
-		return "field " + err.Field + " has the wrong type"
-	case *json.SyntaxError:
-		return "it is no JSON object"
-	}
-	return "caData, certData and keyData are base64"
 }
 
 // tokenCluster reads the token of a ServiceAccount.
@@ -180,10 +168,9 @@ func checkClusterConfig(s *credentials.Reader, server string, c clusterConfig) {
 
 // kubeconfigCluster reads the current context of a kubeconfig.
 func kubeconfigCluster(s *credentials.Reader) values.Values {
-	file, err := clientcmd.Load([]byte(s.Need(kubeconfigKey, "write a kubeconfig")))
+	file, err := text.Kubeconfig([]byte(s.Need(kubeconfigKey, "write a kubeconfig")))
 	if err != nil {
-		// The parser's message would show what stands in the file.
-		s.Fail("key %s is not a kubeconfig: it can't be read as YAML of kind Config; write what kubectl config view --flatten --minify prints", kubeconfigKey)
+		s.Fail("key %s is not a kubeconfig: %s; write what kubectl config view --flatten --minify prints", kubeconfigKey, err)
 		return nil
 	}
 	context := file.Contexts[file.CurrentContext]

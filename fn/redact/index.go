@@ -15,6 +15,8 @@ const (
 	// maxTexts and maxBytes bound the texts to hide: the private keys of 150 Secrets have 9,000 lines, and a request has 16 MiB.
 	maxTexts = 100_000
 	maxBytes = 16 << 20
+	// maxRead is how much of a message is read, in bytes. A tenant writes some of them, and may hide most of one.
+	maxRead = 16 << 10
 )
 
 // An index finds texts in a message. Its time is proportional to the part of the message that is shown, whatever the texts are.
@@ -107,13 +109,13 @@ func (x *index) longest(message string) int {
 	return len(x.texts[at])
 }
 
-// hide returns a message with the texts replaced, or as much of it as has about the supplied number of bytes then. Texts may overlap:
-// all of them are replaced as one.
+// hide returns the beginning of a message with the texts replaced: about the supplied number of bytes, of the first maxRead. Texts may
+// overlap: all of them are replaced as one.
 func (x *index) hide(message string, most int) string {
 	out := &strings.Builder{}
 	// hidden is where the texts end that were found so far.
 	hidden := 0
-	for at := 0; at < len(message) && out.Len() < most; at++ {
+	for at := 0; at < min(len(message), maxRead) && out.Len() < most; at++ {
 		begun := at < hidden
 		hidden = max(hidden, at+x.longest(message[at:]))
 		switch {

@@ -78,7 +78,7 @@ fuzz: ## Run the fuzz tests of the function, FUZZTIME (default 1m) for each targ
 
 .PHONY: e2e
 e2e: ## Run the essential end-to-end tests, on the embedded cluster (root) or on the cluster of KUBECONFIG
-	@$(call run-e2e)
+	@$(call run-e2e,,./e2e ./network)
 
 # These programs take minutes to build. They need no cluster.
 MONITORING_TOOLS := promtool prometheus dashboard-linter
@@ -91,7 +91,7 @@ test-monitoring: ## Check examples/monitoring with promtool, Prometheus and Graf
 
 .PHONY: e2e-full
 e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other versions and the web interface
-	@export E2E_FULL=1; $(call run-e2e,,,2h)
+	@export E2E_FULL=1; $(call run-e2e,,./e2e ./network,2h)
 ifdef KUBECONFIG
 	@echo "NOT TRIED: THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
 else

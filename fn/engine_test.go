@@ -165,8 +165,18 @@ func (e *engine) kubeconfig() []byte {
 	return raw
 }
 
-// protect gives the host the admission policies that the function asks for.
+// resolverKey is the key of the Object that observes the resolver for tenants.
+const resolverKey = "Object//virtual-argocd-dns"
+
+// resolver gives the host a DNS resolver for tenants.
+func (e *engine) resolver(address string) {
+	e.cluster[resolverKey] = resource.MustStructJSON(`{"apiVersion":"kubernetes.crossplane.io/v1alpha2","kind":"Object","metadata":{"name":"virtual-argocd-dns"},
+		"status":{"atProvider":{"manifest":{"apiVersion":"v1","kind":"Service","spec":{"clusterIP":"` + address + `"}}}}}`)
+}
+
+// protect gives the host what the function asks for: admission policies, and a resolver.
 func (e *engine) protect() {
+	e.resolver("10.96.0.53")
 	for _, name := range host.RequiredPolicies {
 		for kind, spec := range map[string]string{
 			"ValidatingAdmissionPolicy":        `{"failurePolicy":"Fail"}`,

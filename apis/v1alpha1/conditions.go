@@ -78,6 +78,9 @@ const (
 	// ReasonPoliciesMissing: admission policies of the host are missing, not in force, or
 	// older than the function needs (False). The message names them.
 	ReasonPoliciesMissing = "PoliciesMissing"
+	// ReasonResolverMissing: the host has no DNS resolver for tenants (False). A tenant that runs
+	// already asks the host's DNS, which answers with names of other tenants.
+	ReasonResolverMissing = "ResolverMissing"
 	// ReasonKubeconfigInvalid: the kubeconfig of the virtual cluster isn't what vcluster
 	// writes, and isn't used (False, only VirtualClusterReady). The previous one stays in
 	// use.

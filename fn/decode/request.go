@@ -76,7 +76,7 @@ func details(r *fnv1.Resource) map[string][]byte {
 func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, error) {
 	r := tenant.Given{
 		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Was: sync.OnceValue(o.Accepted), Running: o.Running,
-		HostPolicies: host.InForce(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
+		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 	}
 	// Crossplane overwrites this field of the spec, so the author of the claim can't set it. What
 	// is malformed is taken as absent.
@@ -160,6 +160,8 @@ func running(o tenant.Observed) tenant.Running {
 		VCluster: was.String("version"), Kubernetes: was.String("kubernetesVersion"),
 		ArgoCD: argocd.Installed(o.XR.String("status", "argocd", "chartVersion")), Plan: o.XR.String("status", "plan"),
 		ArgoCDWanted: argocd.String("spec", "forProvider", "chart", "version"),
+		Installed:    release.Exists(),
+		Corefile:     release.String(append([]string{"spec", "forProvider", "values"}, vcluster.PathOfCorefile...)...),
 	}
 	if r.VCluster != "" || release.Deployed() {
 		r.Store = vcluster.StoreOf(release)
@@ -202,6 +204,7 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 	}
 	ask(RequiredKubeconfig, "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
 	host.RequirePolicies(selectors)
+	host.RequireResolver(selectors)
 	requireChannel(req, selectors, asked.XRName, asked.Accepted())
 	requireChannel(req, selectors, asked.XRName, r.Accepted())
 	// Nothing is decided without a plan.

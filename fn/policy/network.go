@@ -18,6 +18,11 @@ func network(g tenant.Given) error {
 	if port := g.Platform.Host.APIServer.Port; port < 1 || port > 65535 {
 		return fmt.Errorf("input.host.apiServer.port: %d is not a port: write a number from 1 to 65535, such as %d", port, tenant.DefaultAPIServerPort)
 	}
+	if address := g.Platform.Network.Resolver().Address; address != "" {
+		if is, err := netip.ParseAddr(address); err != nil || is.Zone() != "" || is.String() != address {
+			return fmt.Errorf("input.network.dns.address: %q is not an IP address: write one such as 10.96.0.53", address)
+		}
+	}
 	return cmp.Or(
 		each("input.network.internalCIDRs", g.Platform.Network.InternalCIDRs, checkCIDR),
 		each("input.host.apiServer.cidrs", g.Platform.Host.APIServer.CIDRs, checkCIDR),
@@ -26,6 +31,7 @@ func network(g tenant.Given) error {
 		each("input.network.allowFrom", g.Platform.Network.AllowFrom, checkPeer),
 		each("input.network.metricsFrom", g.Platform.Network.MetricsFrom, checkPeer),
 		each("input.network.allowTo", g.Platform.Network.AllowTo, checkPeer),
+		each("input.network.dns.peers", g.Platform.Network.Resolver().Peers, checkPeer),
 	)
 }
 

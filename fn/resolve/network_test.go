@@ -45,11 +45,15 @@ func TestNetworkPolicies(t *testing.T) {
 		provider = networktest.Pod("crossplane-system")
 		ingress  = networktest.Pod("traefik")
 		kubeDNS  = networktest.Pod("kube-system", "k8s-app", "kube-dns")
-		monitor  = networktest.Pod("monitoring", "app", "prometheus")
-		git      = networktest.Pod("git")
-		scraper  = networktest.Pod("metrics", "app.kubernetes.io/name", "prometheus")
-		stranger = networktest.Pod("metrics", "app.kubernetes.io/name", "grafana")
-		workload = networktest.Pod("vargo-a", labelManagedBy, "vcluster", labelNamespace, "shop", "app.kubernetes.io/name", "argocd-server")
+		resolver = networktest.Pod("virtual-argocd-dns", "app.kubernetes.io/name", "virtual-argocd-dns")
+		// It has the resolver's labels, and none of its namespace.
+		imitation = networktest.Pod("vargo-b", labelManagedBy, "vcluster", "app.kubernetes.io/name", "virtual-argocd-dns")
+		corporate = networktest.Pod("dns", "app", "unbound")
+		monitor   = networktest.Pod("monitoring", "app", "prometheus")
+		git       = networktest.Pod("git")
+		scraper   = networktest.Pod("metrics", "app.kubernetes.io/name", "prometheus")
+		stranger  = networktest.Pod("metrics", "app.kubernetes.io/name", "grafana")
+		workload  = networktest.Pod("vargo-a", labelManagedBy, "vcluster", labelNamespace, "shop", "app.kubernetes.io/name", "argocd-server")
 		// It has the scraper's labels, and none of its namespace.
 		lookalike = networktest.Pod("vargo-b", labelManagedBy, "vcluster", "app.kubernetes.io/name", "prometheus")
 		solver    = networktest.Pod("vargo-a", "acme.cert-manager.io/http01-solver", "true")
@@ -80,6 +84,9 @@ func TestNetworkPolicies(t *testing.T) {
 		plain, none bool
 		// balanced: the plan allows Services of type LoadBalancer.
 		balanced bool
+		// running says what the tenant has had before; own: the platform has a resolver of its own.
+		running tenant.Running
+		own     bool
 	}{
 		"TenantToOwnPod":            {from: any1, to: server, port: 8080, want: true},
 		"TenantToOwnDNS":            {from: any1, to: dns, port: 1053, want: true},
@@ -92,8 +99,19 @@ func TestNetworkPolicies(t *testing.T) {
 		"OtherTenantToAPI":          {from: other, to: control, port: 8443},
 		"ControlToOtherAPI":         {from: control, to: otherAPI, port: 8443},
 		"TenantToKubeDNS":           {from: any1, to: kubeDNS, port: 53},
-		"DNSToKubeDNS":              {from: dns, to: kubeDNS, port: 53, want: true},
-		"DNSToKubeDNSMetrics":       {from: dns, to: kubeDNS, port: 9153},
+		"TenantToResolver":          {from: any1, to: resolver, port: 1053},
+		"DNSToKubeDNS":              {from: dns, to: kubeDNS, port: 53},
+		"DNSToKubeDNSPlain":         {from: dns, to: kubeDNS, port: 53, plain: true},
+		"DNSToKubeDNSBeforeUpgrade": {from: dns, to: kubeDNS, port: 53, running: tenant.Running{Installed: true}, want: true},
+		"DNSToKubeDNSAfterUpgrade":  {from: dns, to: kubeDNS, port: 53, running: tenant.Running{Installed: true, Corefile: "x"}},
+		"DNSToKubeDNSMetrics":       {from: dns, to: kubeDNS, port: 9153, running: tenant.Running{Installed: true}},
+		"DNSToResolver":             {from: dns, to: resolver, port: 1053, want: true},
+		"DNSToResolverPlain":        {from: dns, to: resolver, port: 1053, plain: true, want: true},
+		"DNSToResolversMetrics":     {from: dns, to: resolver, port: 9153},
+		"DNSToImitation":            {from: dns, to: imitation, port: 1053},
+		"DNSToOwnResolver":          {from: dns, to: corporate, port: 53, own: true, want: true},
+		"DNSToOthersResolver":       {from: dns, to: resolver, port: 1053, own: true},
+		"DNSToKubeDNSOwnResolver":   {from: dns, to: kubeDNS, port: 53, own: true},
 		"TenantToInternet":          {from: any1, to: networktest.Address("140.82.121.4"), port: 443, want: true},
 		"TenantToInternet6":         {from: any1, to: networktest.Address("2606:50c0:8000::153"), port: 22, want: true},
 		"TenantToMetadata":          {from: any1, to: networktest.Address("169.254.169.254"), port: 80},
@@ -208,6 +226,10 @@ func TestNetworkPolicies(t *testing.T) {
 			}
 			if tc.none {
 				r.Input.Network.IngressControllers = []string{}
+			}
+			r.Running = tc.running
+			if tc.own {
+				r.Input.Network.DNS = &v1alpha1.DNS{Address: "10.96.0.99", Peers: []networkingv1.NetworkPolicyPeer{allPodsOf("dns")}}
 			}
 			if tc.balanced {
 				r.Plan = plan.Plan{Name: "p", Data: v1alpha1.PlanData{LoadBalancers: 1}}

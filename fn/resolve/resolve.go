@@ -36,12 +36,12 @@ func Tenant(g tenant.Given) (*tenant.Decision, error) {
 		SecretsIn: in.ConnectionSecretNamespace,
 		Claim:     g.Claim,
 
-		HostProblem:   host.Problem(g.HostPolicies),
 		PlanName:      g.Plan.Name,
 		LoadBalancers: g.Plan.Data.LoadBalancers,
 		PodSecurity:   cmp.Or(g.Plan.Data.PodSecurity, tenant.PodSecurityBaseline),
 		ControlPlanes: g.Plan.Data.VCluster.Replicas,
 	}
+	host.SetProblem(d, g)
 	c := part.Candidate{Given: g, Decision: d, Sensitive: &credentials.Sensitive{Values: values.Values{}, Before: g.Before}}
 	if err := versions.Resolve(d, g); err != nil {
 		return nil, err
@@ -79,6 +79,7 @@ func setValues(c part.Candidate) error {
 		d.Sensitive = c.Sensitive.Values
 	}
 	argocd.SetRedis(d, g)
+	vcluster.SetDNS(d, g, ofVCluster)
 	if err := host.SetBounds(d, in, ofVCluster); err != nil {
 		return err
 	}

@@ -79,9 +79,16 @@ type Decision struct {
 	ControlPlanes  int64
 	VirtualCluster Chart
 	ArgoCD         Chart
-	// HostProblem is a message about admission policies that the host lacks, "" for none.
-	HostProblem string
-	Bounds      Bounds
+	// HostProblem is a message about admission policies or a DNS resolver that the host lacks,
+	// "" for none, and HostReason is the reason of its condition.
+	HostProblem, HostReason string
+	// Corefile configures the virtual cluster's DNS; "" for vcluster's own configuration, which
+	// asks the host's DNS.
+	Corefile string
+	// KeepsHostDNS reports whether the virtual cluster's DNS may still ask the host's, because
+	// it hasn't been given the Corefile yet.
+	KeepsHostDNS bool
+	Bounds       Bounds
 	// GeneratesPassword reports whether Argo CD generates an initial admin password.
 	GeneratesPassword bool
 	// AdminDisabled reports whether nobody can log in as admin.

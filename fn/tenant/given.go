@@ -18,6 +18,14 @@ type HostPolicies struct {
 	Versions map[string]int
 }
 
+// HostResolver is the DNS resolver for tenants on the host.
+type HostResolver struct {
+	// Read reports whether Crossplane has looked for it.
+	Read bool
+	// Address of its Service; "" for none.
+	Address string
+}
+
 // Hostnames is what is known of hostnames and the tenants that have them. A tenant has those whose
 // records it controls, whatever else names a hostname: chart values may come from its claim.
 type Hostnames struct {
@@ -81,6 +89,7 @@ type Given struct {
 	// GoesBackTo is the version of the chart argo-cd to which the tenant may go back; "" for none.
 	GoesBackTo   string
 	HostPolicies HostPolicies
+	HostResolver HostResolver
 }
 
 // Ask is what the tenant asks for, with values decoded.
@@ -156,4 +165,9 @@ type Running struct {
 
 	Plan  string
 	Store *Store
+	// Installed reports whether there is a Release of vcluster, and Corefile is the
+	// configuration of the virtual cluster's DNS in its values; "" for vcluster's own, which
+	// asks the host's DNS.
+	Installed bool
+	Corefile  string
 }

@@ -105,6 +105,7 @@ func newAPIServer(t *testing.T) *apiServer {
 		{ObjectMeta: metav1.ObjectMeta{Name: "vargo-unlabelled"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "crossplane-system"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "virtual-argocd-dns"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "default"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "team"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "free-team", Annotations: map[string]string{"virtualargocd.io/allow-composition-choice": "true"}}},

@@ -36,6 +36,11 @@ func confined() map[string]verdict {
 	space := func(name, old, object string) request {
 		return request{by: kubernetes, resource: "namespaces", name: name, old: old, object: object}
 	}
+	resolver := func(by, name string, dryRun bool) request {
+		return request{by: by, resource: "services", namespace: "virtual-argocd-dns", name: name, old: `{}`, object: `{}`, dryRun: dryRun}
+	}
+	elsewhere, made := resolver(kubernetes, "resolver", true), resolver(kubernetes, "resolver", true)
+	elsewhere.namespace, made.old = "kube-system", ""
 	byHelm := space("vargo-a", "", good)
 	byHelm.by = helm
 	return map[string]verdict{
@@ -58,6 +63,13 @@ func confined() map[string]verdict {
 		"OthersLease":        {do(kubernetes, "coordination.k8s.io/leases", "kube-system", `{}`), not},
 		"AccountToken":       {do(helm, "secrets", "crossplane-system", `{type: kubernetes.io/service-account-token}`), "ask for no tokens"},
 		"BootstrapToken":     {do(kubernetes, "secrets", "crossplane-system", `{type: bootstrap.kubernetes.io/token}`), "ask for no tokens"},
+		"ResolverSeen":       {resolver(kubernetes, "resolver", true), ""},
+		"ResolverChanged":    {resolver(kubernetes, "resolver", false), "not services in virtual-argocd-dns"},
+		"ResolverByHelm":     {resolver(helm, "resolver", true), not},
+		"ResolversNeighbour": {resolver(kubernetes, "other", true), not},
+		"ServiceSeen":        {elsewhere, not},
+		"ResolverMade":       {made, not},
+		"ResolverGone":       {does(admission.Delete, resolver(kubernetes, "resolver", true)), not},
 		"Events":             {do(kubernetes, "events", "default", `{}`), ""},
 		"OwnKinds":           {do(kubernetes, "example.org/usages", "", `{}`), ""},
 		"SomebodyElse":       {do("admin", "secrets", "kube-system", `{}`), ""},

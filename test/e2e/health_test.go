@@ -226,6 +226,7 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonAvailable:                {claim.ArgoCDReady, "True", healthy},
 		v1alpha1.ReasonInstalling:               {claim.ArgoCDReady, "False", progressing},
 		v1alpha1.ReasonPoliciesMissing:          {claim.VirtualClusterReady, "False", degraded},
+		v1alpha1.ReasonResolverMissing:          {claim.VirtualClusterReady, "False", degraded},
 		v1alpha1.ReasonKubeconfigInvalid:        {claim.VirtualClusterReady, "False", degraded},
 		v1alpha1.ReasonInstallFailed:            {claim.VirtualClusterReady, "False", degraded},
 		v1alpha1.ReasonPodsCannotStart:          {claim.ArgoCDReady, "False", degraded},

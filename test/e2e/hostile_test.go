@@ -43,6 +43,7 @@ var attempts = []attempt{
 	{"OtherTenantByPod", unreachable(asVictim, podsOfVictim)},
 	{"OtherTenantByService", unreachable(asVictim, servicesOfVictim)},
 	{"OtherTenantByName", byName},
+	{"OtherTenantsNames", otherTenantsNames},
 	{"HostAPIServer", unreachable(asBystander, hostAPIServer)},
 	{"Kubelet", unreachable(asBystander, kubelets)},
 	{"KubeletByProxy", kubeletByProxy},

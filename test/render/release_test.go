@@ -129,7 +129,7 @@ func keepRelease(t *testing.T) {
 		check(t, os.MkdirAll(dir, 0o755)) //nolint:gosec // Part of the project, for everybody to read.
 		for file, objects := range map[string][]*object{
 			"xr.yaml": {te.xr}, "composed.yaml": te.observed, "secrets.yaml": te.secrets,
-			"required.yaml": slices.DeleteFunc(slices.Clone(te.required), isPolicy),
+			"required.yaml": slices.DeleteFunc(slices.Clone(te.required), isOfHost),
 		} {
 			check(t, os.WriteFile(filepath.Join(dir, file), manifests(t, objects), 0o644)) //nolint:gosec // As above.
 		}
@@ -152,7 +152,7 @@ func restore(t *testing.T, release, name string) *tenant {
 		input = filepath.Join("test", "render", dir, "input.yaml")
 	}
 	te := newTenant(t, tc.claim, tc.xrd, tc.composition, input)
-	te.required = slices.DeleteFunc(te.required, func(o *object) bool { return !isPolicy(o) })
+	te.required = slices.DeleteFunc(te.required, func(o *object) bool { return !isOfHost(o) })
 	te.xr = read(t, filepath.Join(dir, "xr.yaml"))[0]
 	te.observed = read(t, filepath.Join(dir, "composed.yaml"))
 	te.secrets = read(t, filepath.Join(dir, "secrets.yaml"))
@@ -160,10 +160,10 @@ func restore(t *testing.T, release, name string) *tenant {
 	return te
 }
 
-// isPolicy reports whether an object is one of the host's admission policies, which
-// are applied again before each upgrade.
-func isPolicy(o *object) bool {
-	return o.GroupVersionKind().Group == "admissionregistration.k8s.io"
+// isOfHost reports whether an object is one of examples/install, which are applied again before
+// each upgrade: an admission policy, or what observes the resolver for tenants.
+func isOfHost(o *object) bool {
+	return o.GroupVersionKind().Group == "admissionregistration.k8s.io" || isResolver(o)
 }
 
 // A difference between what a release rendered and what is rendered now.

@@ -48,6 +48,7 @@ func newTenant(t testing.TB, claim, xrd, composition, input string) *tenant {
 	for _, file := range []string{"tenants.yaml", "confinement.yaml", "claims.yaml"} {
 		te.required = append(te.required, read(t, filepath.Join(root, "examples/install", file))...)
 	}
+	te.required = append(te.required, observedResolver(t))
 
 	c := read(t, filepath.Join(root, composition))[0]
 	steps, _, err := unstructured.NestedSlice(c.Object, "spec", "pipeline")
@@ -69,6 +70,25 @@ func newTenant(t testing.TB, claim, xrd, composition, input string) *tenant {
 	}})
 	return te
 }
+
+// observedResolver is the Object of providerconfigs.yaml, with the Service that provider-kubernetes observes.
+func observedResolver(t testing.TB) *object {
+	t.Helper()
+	objects := read(t, filepath.Join(root, "examples/install/providerconfigs.yaml"))
+	i := slices.IndexFunc(objects, isResolver)
+	if i < 0 {
+		t.Fatal("providerconfigs.yaml observes no resolver")
+	}
+	o := objects[i]
+	manifest, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
+	check(t, err)
+	check(t, unstructured.SetNestedField(manifest, "10.96.0.53", "spec", "clusterIP"))
+	check(t, unstructured.SetNestedField(o.Object, manifest, "status", "atProvider", "manifest"))
+	return o
+}
+
+// isResolver reports whether an object observes the resolver for tenants.
+func isResolver(o *object) bool { return o.GetKind() == "Object" && o.GetName() == "virtual-argocd-dns" }
 
 // composite is the composite resource that Crossplane makes for a claim.
 func composite(claim *object) *object {

@@ -60,9 +60,9 @@ func Problem(h tenant.HostPolicies) string {
 func Condition(t tenant.Tenant) condition.Condition {
 	is := condition.Of(v1alpha1.ConditionHostProtected)
 	if t.HostProblem != "" {
-		return is.No(v1alpha1.ReasonPoliciesMissing, t.HostProblem, "")
+		return is.No(t.HostReason, t.HostProblem, "")
 	}
-	return is.Yes("The host has the admission policies that this function needs")
+	return is.Yes("The host has the admission policies and the DNS resolver that this function needs")
 }
 
 const (

@@ -67,6 +67,13 @@ func Policies(p *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 		// As above.
 		acme.Ingress = nil
 	}
+	dns := all["virtual-argocd-dns"]
+	if peers := n.Resolver().Peers; len(peers) > 0 {
+		dns.Egress[0].To = peers
+	}
+	if !p.KeepsHostDNS {
+		dns.Egress = dns.Egress[:1]
+	}
 	all["virtual-argocd-metrics"].Ingress[0].From = n.MetricsFrom
 	return slices.DeleteFunc(list, func(is networkingv1.NetworkPolicy) bool {
 		switch is.Name {

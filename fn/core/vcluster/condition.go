@@ -30,7 +30,7 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case Ready(t):
 		return is.Yes("The virtual cluster runs")
 	case !release.Exists() && t.HostProblem != "":
-		return is.No(v1alpha1.ReasonPoliciesMissing, t.HostProblem, "")
+		return is.No(t.HostReason, t.HostProblem, "")
 	case !release.Exists():
 		// The message stays the same until then: each change of the status counts as an event for
 		// Crossplane's circuit breaker.

@@ -70,6 +70,9 @@ func Protected(p *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (
 		// By default vcluster's certificate has no .svc names.
 		"proxy": values.Values{"extraSANs": sans},
 	}
+	if p.Corefile != "" {
+		control["coredns"] = values.Values{"overwriteConfig": p.Corefile}
+	}
 	if in.Images.Registry != "" {
 		control["advanced"] = values.Values{"defaultImageRegistry": in.Images.Registry}
 	}

@@ -129,13 +129,42 @@ type Network struct {
 	MetricsFrom []networkingv1.NetworkPolicyPeer `json:"metricsFrom,omitempty"`
 
 	// Further peers that tenants may connect to: a Git server or a cluster with a private
-	// address, a proxy, or a DNS server other than the pods k8s-app=kube-dns in kube-system.
+	// address, or a proxy. The host's own DNS doesn't belong here: see dns.
 	// +kubebuilder:validation:MaxItems=64
 	AllowTo []networkingv1.NetworkPolicyPeer `json:"allowTo,omitempty"`
+
+	// DNS resolver that tenants ask for names outside their virtual cluster. Whatever it
+	// answers, every tenant can look up.
+	DNS *DNS `json:"dns,omitempty"`
 
 	// Whether tenants have no NetworkPolicies. Then they reach each other and the host,
 	// unless something else isolates them. Default: false.
 	Disabled bool `json:"disabled,omitempty"`
+}
+
+// DNS is the resolver for tenants. It must not answer with names of the host's Services and
+// pods, as the host's own DNS does: these have names of other tenants. A change of the address
+// restarts the virtual API servers.
+type DNS struct {
+	// IP address of the resolver, which must answer at port 53. Default: the address of the
+	// Service resolver in namespace virtual-argocd-dns (examples/install/dns.yaml), as the
+	// Object virtual-argocd-dns observes it.
+	// +kubebuilder:validation:MaxLength=45
+	Address string `json:"address,omitempty"`
+
+	// Peers behind that address: pods, or ranges of addresses outside the cluster. The DNS pods
+	// of tenants may connect to their ports 53 and 1053. Default: the pods
+	// app.kubernetes.io/name=virtual-argocd-dns in namespace virtual-argocd-dns.
+	// +kubebuilder:validation:MaxItems=16
+	Peers []networkingv1.NetworkPolicyPeer `json:"peers,omitempty"`
+}
+
+// Resolver returns the DNS resolver that the platform has set, if any.
+func (n Network) Resolver() DNS {
+	if n.DNS == nil {
+		return DNS{}
+	}
+	return *n.DNS
 }
 
 // Charts are the Helm charts that are installed for each tenant.

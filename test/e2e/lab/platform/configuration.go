@@ -24,6 +24,8 @@ const (
 
 var xrdKind = schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "CompositeResourceDefinition"}
 
+var objectKind = schema.GroupVersionKind{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: "Object"}
+
 // dependencies are what Crossplane has to find and install by itself.
 var dependencies = []struct{ kind, source string }{
 	{"Provider", publicRegistry + "/crossplane-contrib/provider-helm"},
@@ -37,7 +39,7 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	ctx, cancel := context.WithTimeout(ctx, packagesReady)
 	defer cancel()
 
-	files := []string{"rbac.yaml", "priorities.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "runtime.yaml", "configuration.yaml"}
+	files := []string{"rbac.yaml", "priorities.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "dns.yaml", "runtime.yaml", "configuration.yaml"}
 	if i.embedded != nil {
 		// Crossplane on a cluster of somebody's may have other work, too.
 		files = append(files, "network.yaml")
@@ -98,7 +100,11 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	if err != nil {
 		return err
 	}
-	return apply(ctx, i.client, configs...)
+	if err := apply(ctx, i.client, configs...); err != nil || i.SimulatedProviders {
+		return err
+	}
+	// No tenant comes up before the address of its resolver is known.
+	return waitFor(ctx, i.client, objectKind, client.ObjectKey{Name: "virtual-argocd-dns"}, note, "Ready")
 }
 
 // useRuntimes has Crossplane 2.4 look at the providers again when their runtime

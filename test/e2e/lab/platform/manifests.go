@@ -105,9 +105,14 @@ func usePushedProxy(objects []*unstructured.Unstructured, pushed []xpkg.Pushed) 
 	return nil
 }
 
-// withoutPods has the providers run no pods.
+// withoutPods has the providers and the resolver for tenants run no pods.
 func withoutPods(objects []*unstructured.Unstructured) error {
 	for _, o := range objects {
+		if o.GetKind() == "Deployment" {
+			if err := unstructured.SetNestedField(o.Object, int64(0), "spec", "replicas"); err != nil {
+				return err
+			}
+		}
 		if o.GetKind() != "DeploymentRuntimeConfig" || !strings.Contains(o.GetName(), "provider") {
 			continue
 		}

@@ -71,8 +71,8 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 			switch {
 			case strings.HasSuffix(path, "resources"):
 				to = values.Values{"limits": values.Values{"memory": "1Gi"}}
-			case strings.HasSuffix(path, "limits"), strings.HasSuffix(path, "requests"):
-				to = values.Values{"memory": "1Gi"}
+			case strings.Contains(path, ".limits."), strings.Contains(path, ".requests."):
+				to = "1"
 			case strings.HasSuffix(path, "replicas"):
 				to = 2.
 			case strings.HasSuffix(path, "encoding"):

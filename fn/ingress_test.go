@@ -363,6 +363,20 @@ func TestIngressHealth(t *testing.T) {
 	}
 }
 
+// issuersInput lists the ClusterIssuers that claims may name.
+const issuersInput = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"tls":{"issuer":{"name":"letsencrypt"},"clusterIssuers":["staging"]}}}`
+
+// TestClusterIssuers: the admission policies are told which ClusterIssuers a tenant may name, where the platform lists them.
+func TestClusterIssuers(t *testing.T) {
+	for input, want := range map[string]string{issuersInput: "letsencrypt,staging", platformInput: ""} {
+		e := newEngine(t, tenantXR(`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"letsencrypt"}}}}`), input).install()
+		if got := toldPolicies(e, tenant.AnnotationClusterIssuers); got != want {
+			t.Errorf("input %s: the policies are told %q, want %q", input, got, want)
+		}
+	}
+	newEngine(t, tenantXR(`{"ingress":{"host":"a.b","annotations":{"nginx.ingress.kubernetes.io/proxy-body-size":"0","nginx.ingress.kubernetes.io/proxy-buffer-size":"128k","nginx.ingress.kubernetes.io/proxy-read-timeout":"3600"},"tls":{"issuer":{"name":"own","kind":"Issuer"}}}}`), issuersInput).install()
+}
+
 func TestRefusedIngress(t *testing.T) {
 	const host = `"ingress":{"host":"argocd.example.org"}`
 	cases := map[string]struct {
@@ -397,6 +411,10 @@ func TestRefusedIngress(t *testing.T) {
 		"HostDeepInDomain":    {`{"ingress":{"host":"a.b.apps.example.org"}}`, platformInput, []string{"spec.ingress.host", "the platform's domain"}},
 		"HostIsDomain":        {`{"ingress":{"host":"apps.example.org"}}`, platformInput, []string{"spec.ingress.host", "the platform's domain"}},
 		"HostWithDotAtTheEnd": {`{"ingress":{"host":"a.example.org."}}`, "", []string{"spec.ingress.host"}},
+		"NginxNumber":         {`{"ingress":{"host":"a.b","annotations":{"nginx.ingress.kubernetes.io/proxy-buffer-size":"99999999999g"}}}`, "", []string{"spec.ingress.annotations[nginx.ingress.kubernetes.io/proxy-buffer-size]", "99999999999g", "16k"}},
+		"NginxWord":           {`{"ingress":{"host":"a.b","annotations":{"nginx.ingress.kubernetes.io/proxy-buffering":"maybe"}}}`, "", []string{"spec.ingress.annotations", "on or off"}},
+		"IssuerNotListed":     {`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"internal-ca"}}}}`, issuersInput, []string{"spec.ingress.tls.issuer.name", "internal-ca", "letsencrypt, staging"}},
+		"IssuerByAnnotation":  {`{"ingress":{"host":"a.b","annotations":{"cert-manager.io/cluster-issuer":"internal-ca"}}}`, issuersInput, []string{"spec.ingress.annotations[cert-manager.io/cluster-issuer]", "letsencrypt, staging"}},
 		"ValuesSync":          {`{` + host + `,"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":false}}}}}}`, "", []string{"spec.vcluster.values.sync.toHost.ingresses.enabled"}},
 		"ValuesCertificate":   {`{"ingress":{"host":"a.b","tls":{"secretName":"s"}},"argocd":{"values":{"server":{"certificate":{"enabled":true}}}}}`, "", []string{"spec.argocd.values.server.certificate"}},
 	}

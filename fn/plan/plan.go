@@ -35,6 +35,9 @@ func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 	in.Ingress.Domain = cmp.Or(d.Ingress.Domain, in.Ingress.Domain)
 	in.Ingress.ClassName = cmp.Or(d.Ingress.ClassName, in.Ingress.ClassName)
 	in.Ingress.TLS.Issuer = cmp.Or(d.Ingress.TLS.Issuer, in.Ingress.TLS.Issuer)
+	if len(d.Ingress.TLS.ClusterIssuers) > 0 {
+		in.Ingress.TLS.ClusterIssuers = d.Ingress.TLS.ClusterIssuers
+	}
 	if len(d.Ingress.Hosts) > 0 {
 		in.Ingress.Hosts = d.Ingress.Hosts
 	}

@@ -37,6 +37,8 @@ type Ingress struct {
 	// Full reports whether Asked isn't reserved because the tenant has too many hostnames: Hostname
 	// and Leaving.
 	Full bool
+	// ClusterIssuers are those that the tenant's Ingresses may name; nil for any.
+	ClusterIssuers []string
 	// Certificate is the state of the Secret with the certificate; nil for none.
 	Certificate *Connection
 	// Records are the hostnames whose records the tenant has or asks for.

@@ -168,6 +168,10 @@ const (
 	// commas between them.
 	AnnotationIngressHost = "virtualargocd.io/ingress-host"
 
+	// AnnotationClusterIssuers lists the ClusterIssuers that the tenant's Ingresses may name; without
+	// it, they may name any.
+	AnnotationClusterIssuers = "virtualargocd.io/cluster-issuers"
+
 	QuotaName        = "virtual-argocd"
 	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
 )

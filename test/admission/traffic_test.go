@@ -22,6 +22,11 @@ func ingresses() map[string]verdict {
 	const own = `spec: {rules: [{host: a.example.org}]}`
 	bare := do(rule("a.example.org"))
 	bare.namespace, bare.by = "vargo-bare", "system:serviceaccount:vargo-bare:vc-vcluster"
+	issuer := func(name string) request {
+		r := do(`{metadata: {annotations: {cert-manager.io/cluster-issuer: ` + name + `}}, ` + own + `}`)
+		r.namespace, r.by = "vargo-issuers", "system:serviceaccount:vargo-issuers:vc-vcluster"
+		return r
+	}
 	admin := do(rule("c.example.org"))
 	admin.by = "admin"
 	return map[string]verdict{
@@ -52,6 +57,13 @@ func ingresses() map[string]verdict {
 		"DNSName":           {do(`{metadata: {annotations: {external-dns.alpha.kubernetes.io/hostname: b.example.org}}, ` + own + `}`), "annotation external-dns"},
 		"ValueOfNginx":      {do(`{metadata: {annotations: {nginx.ingress.kubernetes.io/proxy-body-size: "1m; } location /x { return 200"}}, ` + own + `}`), "value of an annotation"},
 		"UsualValues":       {do(`{metadata: {` + owned + `, annotations: {nginx.ingress.kubernetes.io/whitelist-source-range: "10.0.0.0/8, 2001:db8::/32", argocd.argoproj.io/x: "{{ y }}"}}, ` + own + `}`), ""},
+		"NumberOfNginx":     {do(`{metadata: {annotations: {nginx.ingress.kubernetes.io/proxy-buffer-size: 99999999999g}}, ` + own + `}`), "proxy-buffer-size of at most 999k"},
+		"SizeOfNginx":       {do(`{metadata: {annotations: {nginx.ingress.kubernetes.io/proxy-body-size: 9999999999m}}, ` + own + `}`), "proxy-body-size such as 10m"},
+		"TimeoutOfNginx":    {do(`{metadata: {annotations: {nginx.ingress.kubernetes.io/proxy-read-timeout: "999999999999999999"}}, ` + own + `}`), "timeouts of at most 99999"},
+		"WordOfNginx":       {do(`{metadata: {annotations: {nginx.ingress.kubernetes.io/proxy-buffering: maybe}}, ` + own + `}`), "proxy-buffering on or off"},
+		"UsualOfNginx":      {do(`{metadata: {annotations: {nginx.ingress.kubernetes.io/proxy-body-size: "0", nginx.ingress.kubernetes.io/proxy-buffer-size: 128k, nginx.ingress.kubernetes.io/proxy-read-timeout: "3600", nginx.ingress.kubernetes.io/proxy-buffering: "off", nginx.ingress.kubernetes.io/backend-protocol: GRPC}}, ` + own + `}`), ""},
+		"ListedIssuer":      {issuer("staging"), ""},
+		"IssuerOfOthers":    {issuer("internal-ca"), "are letsencrypt, staging"},
 		"PathMatcher":       {do(`{metadata: {annotations: {traefik.ingress.kubernetes.io/router.pathmatcher: Host}}, ` + own + `}`), "annotation traefik"},
 		"ManyRules":         {do(`{spec: {rules: [` + many(20, "{host: a.example.org}") + `]}}`), ""},
 		"TooManyRules":      {do(`{spec: {rules: [` + many(21, "{host: a.example.org}") + `]}}`), "at most 20 rules"},

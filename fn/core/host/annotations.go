@@ -33,7 +33,8 @@ func NamespaceAnnotations(p *tenant.Decision) map[string]string {
 		}
 	}
 	out := map[string]string{
-		tenant.AnnotationIngressHost: strings.Join(p.Ingress.Own, ","),
+		tenant.AnnotationIngressHost:    strings.Join(p.Ingress.Own, ","),
+		tenant.AnnotationClusterIssuers: strings.Join(p.Ingress.ClusterIssuers, ","),
 		// Keys of taints that the tenant's pods tolerate, and their PriorityClass.
 		"virtualargocd.io/tolerations":    strings.Join(toleratedBy(pods), ","),
 		"virtualargocd.io/priority-class": values.At[string](pods, "priorityClassName"),

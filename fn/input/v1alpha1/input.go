@@ -290,6 +290,12 @@ type IngressTLS struct {
 	// Issuer of cert-manager on the host. An issuer with an HTTP-01 solver must set its
 	// serviceType to ClusterIP, since tenants may have no NodePort.
 	Issuer Issuer `json:"issuer,omitempty"`
+
+	// ClusterIssuers that claims may name, in addition to issuer. The admission policies in
+	// examples/install/tenants.yaml refuse all others. Default: every ClusterIssuer of the
+	// host, even one of your own services.
+	// +kubebuilder:validation:MaxItems=64
+	ClusterIssuers []string `json:"clusterIssuers,omitempty"`
 }
 
 // Issuer of cert-manager.

@@ -37,12 +37,16 @@ func resolve(of part.Candidate) error {
 		return err
 	}
 	p.Ingress = decide(asked, known(asked))
+	p.Ingress.ClusterIssuers = clusterIssuers(in.Ingress.TLS)
 	if p.Ingress.Asked == "" {
 		return nil
 	}
 	spec := ptr.Deref(of.Spec.Ingress, v1alpha1.IngressSpec{})
 	annotations, tls, err := ingressParts(spec, in.Ingress)
 	if err != nil {
+		return err
+	}
+	if err := checkOrders(of.Given, spec, p.Ingress.ClusterIssuers); err != nil {
 		return err
 	}
 	if err := setCertificate(of, spec); err != nil {

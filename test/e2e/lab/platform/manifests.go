@@ -89,9 +89,12 @@ func usePushedProxy(objects []*unstructured.Unstructured, pushed []xpkg.Pushed) 
 			continue
 		}
 		path := []string{"spec", "deploymentTemplate", "spec", "template", "spec", "initContainers"}
-		containers, _, err := unstructured.NestedSlice(o.Object, path...)
+		containers, found, err := unstructured.NestedSlice(o.Object, path...)
 		if err != nil {
 			return err
+		}
+		if !found {
+			continue
 		}
 		for _, c := range containers {
 			if c, _ := c.(map[string]any); c["name"] == proxyContainer {

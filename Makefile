@@ -65,7 +65,7 @@ test-unit: tools-unit ## Run the fast tests: unit tests, golden renders with Cro
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the
 # fuzzer's time and doesn't guide it.
-FUZZ := FuzzRunFunction:./fn FuzzHostileText:./fn FuzzChannel:./fn FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve
+FUZZ := FuzzRunFunction:./fn FuzzHostileText:./fn FuzzChannel:./fn FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy
 MODULE := github.com/virtual-argocd/virtual-argocd
 
 .PHONY: fuzz

@@ -41,6 +41,11 @@ var wholeTenants = map[string]struct {
 		claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input.yaml",
 		stages: map[string]bool{"5-ready": true},
 	},
+	"other": {
+		reason: "A platform for test tenants: no volumes, no NetworkPolicies, hostnames of its own.",
+		claim:  "examples/claims/customer1.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input-other.yaml",
+		stages: map[string]bool{"5-ready": true},
+	},
 	"everything": {
 		reason: "A claim that has every part, and the Secrets it names.",
 		claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,

@@ -1,0 +1,117 @@
+package render
+
+import (
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+)
+
+// labInput is the function's input in the embedded cluster, on which end-to-end tests run.
+const labInput = "test/e2e/lab/platform/input.yaml"
+
+// notInCluster are the fields that no end-to-end test sets, and why. What is rendered with them is tested here.
+var notInCluster = map[string]string{
+	"host.kubernetesProviderConfig": "the embedded cluster has the ProviderConfig of examples/install",
+	"host.clusterDomain":            "TestTokensOfGoldenFiles: the proxy accepts the name of the Service",
+	"host.apiServer.port":           "the embedded cluster's API server has the default port",
+	"connectionSecretNamespace":     "rbac.yaml is for crossplane-system",
+	"charts.vcluster.name":          "the embedded cluster serves the charts under their own names",
+	"charts.vcluster.version":       "the embedded cluster has the default version",
+	"charts.vcluster.values":        "plans set such values in end-to-end tests",
+	"charts.argocd.name":            "the embedded cluster serves the charts under their own names",
+	"images.registry":               "the embedded cluster has the images under the names of the charts",
+	"images.vcluster.registry":      "as images.registry",
+	"images.vcluster.repository":    "as images.registry",
+	"images.vcluster.tag":           "as images.registry",
+	"storage.size":                  "plans set it in end-to-end tests",
+	"storage.storageClass":          "plans set it in end-to-end tests",
+	"storage.ephemeral":             "a virtual cluster without a volume is none that the platform recommends",
+	"network.ingressControllers":    "the embedded cluster's Traefik is in a namespace that is let in by default",
+	"network.providersNamespace":    "the embedded cluster's providers are in crossplane-system",
+	"network.disabled":              "test/network shows what NetworkPolicies refuse",
+	"credentials.label":             "the function alone reads it",
+	"ingress.annotations":           "claims set such annotations in end-to-end tests",
+	"ingress.tls.issuer.name":       "claims set it in end-to-end tests, and the embedded cluster has no cert-manager",
+	"ingress.tls.issuer.kind":       "as ingress.tls.issuer.name",
+}
+
+// inCode are the fields that end-to-end tests set in code: each with its test.
+var inCode = map[string]string{
+	"network.internalCIDRs": "TestStaging",
+}
+
+// TestEveryFieldOfTheInputIsTried walks the type of the function's input. A whole tenant is rendered with each of its fields, and its
+// token is one that the proxy accepts. An end-to-end test sets the field, or notInCluster says why none does.
+func TestEveryFieldOfTheInputIsTried(t *testing.T) {
+	t.Parallel()
+	rendered, clusters := map[string]bool{}, map[string]bool{}
+	for _, tenant := range wholeTenants {
+		if tenant.input != "" {
+			maps.Copy(rendered, fieldsSet(t, tenant.input))
+		}
+	}
+	maps.Copy(clusters, fieldsSet(t, labInput))
+	fields := fieldsOf(reflect.TypeFor[v1alpha1.Input](), "")
+	if len(fields) < 30 {
+		t.Fatalf("the input has %d fields: %v", len(fields), fields)
+	}
+	for _, field := range fields {
+		if !rendered[field] {
+			t.Errorf("no tenant is rendered with %s: set it in an input of test/render/testdata", field)
+		}
+		ways := 0
+		for _, tries := range []bool{clusters[field], inCode[field] != "", notInCluster[field] != ""} {
+			if tries {
+				ways++
+			}
+		}
+		if ways != 1 {
+			t.Errorf("want one of these for %s, have %d: %s sets it, or an end-to-end test in inCode, or notInCluster says why none does", field, ways, labInput)
+		}
+	}
+	for field := range notInCluster {
+		if !slices.Contains(fields, field) {
+			t.Errorf("notInCluster has %s, and the input hasn't", field)
+		}
+	}
+}
+
+// fieldsOf returns the paths of all fields of a type that have no fields of their own, in the form a.b.
+func fieldsOf(typ reflect.Type, prefix string) []string {
+	var out []string
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "metadata" {
+			continue
+		}
+		if f.Type.Kind() == reflect.Struct {
+			out = append(out, fieldsOf(f.Type, prefix+name+".")...)
+			continue
+		}
+		out = append(out, prefix+name)
+	}
+	return out
+}
+
+// fieldsSet returns the paths that a file with an input sets, and those above them.
+func fieldsSet(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	out := map[string]bool{}
+	var walk func(prefix string, fields map[string]any)
+	walk = func(prefix string, fields map[string]any) {
+		for name, value := range fields {
+			out[prefix+name] = true
+			if below, ok := value.(map[string]any); ok {
+				walk(prefix+name+".", below)
+			}
+		}
+	}
+	walk("", read(t, filepath.Join(root, file))[0].Object)
+	return out
+}

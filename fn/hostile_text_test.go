@@ -65,7 +65,7 @@ const (
 func TestHostileText(t *testing.T) {
 	large := 250 << 10
 	for name, text := range map[string]string{
-		"Aliases": bomb(large), "Deep": strings.Repeat("[", large), "Wide": "[" + strings.Repeat("{},", large/3) + "{}]", "Lines": strings.Repeat("a: b\n", large/5), "Items": strings.Repeat("-\n", large/2),
+		"Aliases": bomb(large), "AliasesOfKubeconfig": bomb(40 << 10), "Deep": strings.Repeat("[", large), "Wide": "[" + strings.Repeat("{},", large/3) + "{}]", "Lines": strings.Repeat("a: b\n", large/5), "Items": strings.Repeat("-\n", large/2),
 		"TagPrefix": "%TAG ! " + strings.Repeat("b", large/2) + "\n---\n" + strings.Repeat("- !a b\n", large/14),
 	} {
 		for place, e := range hostileText(t, text) {

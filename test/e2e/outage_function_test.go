@@ -33,20 +33,19 @@ var (
 // scales, so the number of replicas goes where Crossplane takes it from.
 func stopFunction(ctx context.Context, t *testing.T) {
 	t.Helper()
-	setReplicas(ctx, t, int64(0))
+	setReplicas(ctx, t, 0)
 	awaitFunctionPods(ctx, t, func(n int) bool { return n == 0 })
 }
 
 // startFunction undoes stopFunction, and changes nothing when there is nothing to undo.
 func startFunction(ctx context.Context, t *testing.T) {
 	t.Helper()
-	// An explicit number first: leaving the field out again would leave the Deployment as it is.
-	setReplicas(ctx, t, int64(1))
+	// As in examples/install/runtime.yaml.
+	setReplicas(ctx, t, 2)
 	awaitFunctionPods(ctx, t, func(n int) bool { return n > 0 })
-	setReplicas(ctx, t, nil)
 }
 
-func setReplicas(ctx context.Context, t *testing.T, replicas any) {
+func setReplicas(ctx context.Context, t *testing.T, replicas int64) {
 	t.Helper()
 	name := functionRuntimeConfig(ctx, t)
 	patch, err := json.Marshal(map[string]any{"spec": map[string]any{"deploymentTemplate": map[string]any{"spec": map[string]any{

@@ -17,6 +17,12 @@ import (
 	"testing"
 	"time"
 
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
@@ -85,10 +91,27 @@ func run(m *testing.M) (int, error) {
 	for _, p := range providers {
 		running.Go(func() { p.Keep(ctx) })
 	}
+	if err := awaitResolver(ctx); err != nil {
+		return 0, err
+	}
 	code := m.Run()
 	stop()
 	running.Wait()
 	return code, nil
+}
+
+// awaitResolver waits until the address of the resolver for tenants has been observed, without which no tenant is created.
+func awaitResolver(ctx context.Context) error {
+	objects := host.Dynamic.Resource(schema.GroupVersionResource{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"})
+	return wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		o, err := objects.Get(ctx, "virtual-argocd-dns", metav1.GetOptions{})
+		if err != nil {
+			// Releases before this one have no resolver.
+			return kerrors.IsNotFound(err), nil
+		}
+		address, _, err := unstructured.NestedString(o.Object, "status", "atProvider", "manifest", "spec", "clusterIP")
+		return address != "", err
+	})
 }
 
 // setting reads an environment variable.

@@ -33,9 +33,11 @@ var notInCluster = map[string]string{
 	"storage.ephemeral":             "a virtual cluster without a volume is none that the platform recommends",
 	"network.ingressControllers":    "the embedded cluster's Traefik is in a namespace that is let in by default",
 	"network.providersNamespace":    "the embedded cluster's providers are in crossplane-system",
+	"network.dns":                   "the embedded cluster has the resolver of dns.yaml",
 	"network.disabled":              "test/network shows what NetworkPolicies refuse",
 	"credentials.label":             "the function alone reads it",
 	"ingress.annotations":           "claims set such annotations in end-to-end tests",
+	"ingress.tls.clusterIssuers":    "the embedded cluster has no cert-manager; test/admission shows what the policy refuses",
 	"ingress.tls.issuer.name":       "claims set it in end-to-end tests, and the embedded cluster has no cert-manager",
 	"ingress.tls.issuer.kind":       "as ingress.tls.issuer.name",
 }

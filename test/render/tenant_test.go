@@ -88,7 +88,9 @@ func observedResolver(t testing.TB) *object {
 }
 
 // isResolver reports whether an object observes the resolver for tenants.
-func isResolver(o *object) bool { return o.GetKind() == "Object" && o.GetName() == "virtual-argocd-dns" }
+func isResolver(o *object) bool {
+	return o.GetKind() == "Object" && o.GetName() == "virtual-argocd-dns"
+}
 
 // composite is the composite resource that Crossplane makes for a claim.
 func composite(claim *object) *object {

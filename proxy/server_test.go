@@ -32,16 +32,7 @@ func TestStops(t *testing.T) {
 		case <-r.Context().Done():
 		}
 	})
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- v.proxy.serve(ctx, l) }()
-	through := &virtualAPI{token: v.token}
-	through.front = "http://" + l.Addr().String()
+	through, stop, served := v.listen(t)
 
 	answer, watched := make(chan int, 1), make(chan struct{}, 2)
 	go func() {
@@ -91,16 +82,7 @@ func TestStopsInTime(t *testing.T) {
 	limits.Write = 300 * time.Millisecond
 	asked := make(chan struct{}, 1)
 	v := serveWithin(t, limits, func(_ http.ResponseWriter, r *http.Request) { asked <- struct{}{}; <-r.Context().Done() })
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	served := make(chan error, 1)
-	go func() { served <- v.proxy.serve(ctx, l) }()
-	through := &virtualAPI{token: v.token}
-	through.front = "http://" + l.Addr().String()
+	through, stop, served := v.listen(t)
 	go through.askInVain(t, "/api/v1/namespaces/argocd/configmaps/a")
 	<-asked
 	stop()
@@ -136,4 +118,20 @@ func TestWaitsForADecoderInTime(t *testing.T) {
 	if n := v.breaker(t).Counts().TotalFailures; n != 0 {
 		t.Errorf("%d failures are counted for the server", n)
 	}
+}
+
+// listen serves the proxy on a real listener until stop is called or the test ends. served gets what serve returns.
+func (v *virtualAPI) listen(t *testing.T) (through *virtualAPI, stop context.CancelFunc, served <-chan error) {
+	t.Helper()
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	done := make(chan error, 1)
+	go func() { done <- v.proxy.serve(ctx, l) }()
+	through = &virtualAPI{token: v.token}
+	through.front = "http://" + l.Addr().String()
+	return through, stop, done
 }

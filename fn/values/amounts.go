@@ -35,11 +35,11 @@ func AmountText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// costly matches text that is, or as YAML has, a number with an exponent of five digits or more,
-// or one of more than maxAmount digits. Kubernetes reads such numbers as amounts (see the grammar
-// of resource.Quantity: the digits before the exponent may be missing), and then its API server
-// or a kubelet computes with them. Smaller exponents cost microseconds.
-var costly = regexp.MustCompile(`(?:^|[\s"'{\[,]|["']:)([+-]?(?:[0-9.]*[eE][+-]?[0-9]{5,}|[0-9.]{` + strconv.Itoa(maxAmount+1) + `,}[A-Za-z]*[+-]?[0-9]*))(?:$|[\s"'}\],#])`)
+// costly matches text that is, or as YAML has, a number with an exponent of four digits or more,
+// or one of more than maxAmount digits. Kubernetes reads such numbers as amounts, and then its API
+// server or a kubelet computes with them. The digits before the exponent may be missing (see the
+// grammar of resource.Quantity), which is zero and takes five digits to cost anything. What it lets pass costs less than a millisecond.
+var costly = regexp.MustCompile(`(?:^|[\s"'{\[,]|["']:)([+-]?(?:[0-9.]+[eE][+-]?[0-9]{4,}|[eE][+-]?[0-9]{5,}|[0-9.]{` + strconv.Itoa(maxAmount+1) + `,}[A-Za-z]*[+-]?[0-9]*))(?:$|[\s"'}\],#])`)
 
 // costlyNumber returns the number in a value that would be costly as an amount, and the path
 // to it below the value; "" for none. Any leaf may become an amount: which ones do is known

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/internal/networktest"
 )
@@ -47,8 +46,7 @@ func TestPoliciesOfResolver(t *testing.T) {
 		t.Fatal(err)
 	}
 	docs := slices.DeleteFunc(strings.Split(string(data), "\n---\n"), func(doc string) bool { return !strings.Contains(doc, "\nkind: NetworkPolicy\n") })
-	var policies []networkingv1.NetworkPolicy
-	policies = append(parse(t, strings.Join(docs, "\n---\n"), own), policiesOfTenant(t)...)
+	policies := append(parse(t, strings.Join(docs, "\n---\n"), own), policiesOfTenant(t)...)
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			if got := networktest.Allows(policies, tc.from, tc.to, tc.port); got != tc.want {

@@ -3,43 +3,42 @@ package signing
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
-	"github.com/in-toto/in-toto-golang/in_toto"
-	"github.com/in-toto/in-toto-golang/in_toto/slsa_provenance/common"
-	slsa "github.com/in-toto/in-toto-golang/in_toto/slsa_provenance/v1"
+	intoto "github.com/in-toto/attestation/go/v1"
 	"github.com/sigstore/cosign/v3/pkg/cosign"
 	"github.com/sigstore/cosign/v3/pkg/oci/mutate"
 	ociremote "github.com/sigstore/cosign/v3/pkg/oci/remote"
 	"github.com/sigstore/cosign/v3/pkg/oci/static"
 	"github.com/sigstore/cosign/v3/pkg/types"
 	"github.com/sigstore/sigstore/pkg/signature/dsse"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
 )
 
 // The predicates that are attested, by their URI. `cosign verify-attestation` calls them cyclonedx and slsaprovenance1.
 const (
-	CycloneDX  = in_toto.PredicateCycloneDX
-	Provenance = slsa.PredicateSLSAProvenance
+	CycloneDX  = "https://cyclonedx.org/bom"
+	Provenance = "https://slsa.dev/provenance/v1"
 )
 
-// Attest adds a signed statement about an image or an index to those that it has: a predicate, such as its bill of materials. The statement
+// Attest adds a signed statement about an image or an index to those that it has: a predicate, an object in JSON such as its bill of materials. The statement
 // is also about parts, images of the index to which the predicate applies.
-func (s *Signer) Attest(ctx context.Context, ref name.Digest, predicateType string, predicate any, parts ...name.Digest) error {
-	statement := in_toto.Statement{
-		StatementHeader: in_toto.StatementHeader{Type: in_toto.StatementInTotoV01, PredicateType: predicateType},
-		Predicate:       predicate,
+func (s *Signer) Attest(ctx context.Context, ref name.Digest, predicateType string, predicate []byte, parts ...name.Digest) error {
+	statement := &intoto.Statement{Type: intoto.StatementTypeUri, PredicateType: predicateType, Predicate: &structpb.Struct{}}
+	if err := protojson.Unmarshal(predicate, statement.Predicate); err != nil {
+		return fmt.Errorf("cannot attest %s, which is no JSON: %w", predicateType, err)
 	}
 	for _, d := range append([]name.Digest{ref}, parts...) {
 		digest, err := v1.NewHash(d.DigestStr())
 		if err != nil {
 			return err
 		}
-		statement.Subject = append(statement.Subject, in_toto.Subject{Name: d.Context().Name(), Digest: common.DigestSet{"sha256": digest.Hex}})
+		statement.Subject = append(statement.Subject, &intoto.ResourceDescriptor{Name: d.Context().Name(), Digest: map[string]string{"sha256": digest.Hex}})
 	}
-	text, err := json.Marshal(statement)
+	text, err := protojson.Marshal(statement)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package signing
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -20,6 +19,10 @@ func (s *Signer) Packages(ctx context.Context, p xpkg.Project, builder string, p
 	if err != nil {
 		return err
 	}
+	provenance, err := ProvenanceOf(build, builder)
+	if err != nil {
+		return err
+	}
 	for _, pkg := range pushed {
 		tag, err := name.NewTag(pkg.Tag, name.StrictValidation)
 		if err != nil {
@@ -29,7 +32,7 @@ func (s *Signer) Packages(ctx context.Context, p xpkg.Project, builder string, p
 		if err := s.Sign(ctx, ref); err != nil {
 			return err
 		}
-		if err := s.Attest(ctx, ref, Provenance, ProvenanceOf(build, builder)); err != nil {
+		if err := s.Attest(ctx, ref, Provenance, provenance); err != nil {
 			return err
 		}
 		if !pkg.IsFunction() {
@@ -57,7 +60,7 @@ func (s *Signer) attestContents(ctx context.Context, p xpkg.Project, ref name.Di
 			}
 			parts = append(parts, part)
 		}
-		if err := s.Attest(ctx, ref, CycloneDX, json.RawMessage(data), parts...); err != nil {
+		if err := s.Attest(ctx, ref, CycloneDX, data, parts...); err != nil {
 			return err
 		}
 	}

@@ -45,7 +45,7 @@ func TestPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, key := newWorld(t), newKey(t, "secret")
+	w, key := newWorld(t), newKey(t)
 	pushed, err := p.Push(t.Context(), w.registry+"/acme")
 	if err != nil {
 		t.Fatal(err)

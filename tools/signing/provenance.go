@@ -3,8 +3,11 @@ package signing
 import (
 	"runtime"
 
-	"github.com/in-toto/in-toto-golang/in_toto/slsa_provenance/common"
-	slsa "github.com/in-toto/in-toto-golang/in_toto/slsa_provenance/v1"
+	slsa "github.com/in-toto/attestation/go/predicates/provenance/v1"
+	intoto "github.com/in-toto/attestation/go/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
@@ -17,26 +20,38 @@ const (
 	Maintainer = sources + "/blob/main/RELEASING.md#maintainer"
 )
 
-// ProvenanceOf is the SLSA provenance of packages: how they were built, and by whom, a URI.
-func ProvenanceOf(b xpkg.Build, builder string) slsa.ProvenancePredicate {
-	parameters := map[string]any{"version": b.Version, "architectures": b.Architectures}
+// ProvenanceOf is the SLSA provenance of packages as JSON: how they were built, and by whom, a URI.
+func ProvenanceOf(b xpkg.Build, builder string) ([]byte, error) {
+	architectures := make([]any, 0, len(b.Architectures))
+	for _, a := range b.Architectures {
+		architectures = append(architectures, a)
+	}
+	external := map[string]any{"version": b.Version, "architectures": architectures}
 	if b.InputSHA256 != "" {
-		parameters["inputSHA256"] = b.InputSHA256
+		external["inputSHA256"] = b.InputSHA256
 	}
-	source := slsa.ResourceDescriptor{URI: "git+" + sources}
+	// Whether the sources were those of the commit.
+	internal := map[string]any{"modified": b.Modified || b.Commit == "", "go": b.Go, "platform": runtime.GOOS + "/" + runtime.GOARCH}
+	source := &intoto.ResourceDescriptor{Uri: "git+" + sources}
 	if b.Commit != "" {
-		source.Digest = common.DigestSet{"gitCommit": b.Commit}
+		source.Digest = map[string]string{"gitCommit": b.Commit}
 	}
-	return slsa.ProvenancePredicate{
-		BuildDefinition: slsa.ProvenanceBuildDefinition{
-			BuildType: buildType, ExternalParameters: parameters,
-			// Whether the sources were those of the commit.
-			InternalParameters:   map[string]any{"modified": b.Modified || b.Commit == "", "go": b.Go, "platform": runtime.GOOS + "/" + runtime.GOARCH},
-			ResolvedDependencies: []slsa.ResourceDescriptor{source},
-		},
-		RunDetails: slsa.ProvenanceRunDetails{
-			Builder:       slsa.Builder{ID: builder},
-			BuildMetadata: slsa.BuildMetadata{StartedOn: &b.Started, FinishedOn: &b.Finished},
-		},
+	externalParameters, err := structpb.NewStruct(external)
+	if err != nil {
+		return nil, err
 	}
+	internalParameters, err := structpb.NewStruct(internal)
+	if err != nil {
+		return nil, err
+	}
+	return protojson.Marshal(&slsa.Provenance{
+		BuildDefinition: &slsa.BuildDefinition{
+			BuildType: buildType, ExternalParameters: externalParameters, InternalParameters: internalParameters,
+			ResolvedDependencies: []*intoto.ResourceDescriptor{source},
+		},
+		RunDetails: &slsa.RunDetails{
+			Builder:  &slsa.Builder{Id: builder},
+			Metadata: &slsa.BuildMetadata{StartedOn: timestamppb.New(b.Started), FinishedOn: timestamppb.New(b.Finished)},
+		},
+	})
 }

@@ -53,7 +53,7 @@ func (s *Signer) Sign(ctx context.Context, ref name.Digest) error {
 
 // options are what goes with a signature: the log's promise, and the certificate of whoever signed without a key.
 func (s *Signer) options(entry *models.LogEntryAnon, more ...static.Option) []static.Option {
-	out := append(more, static.WithBundle(bundle.EntryToBundle(entry)))
+	out := append([]static.Option{static.WithBundle(bundle.EntryToBundle(entry))}, more...)
 	if s.certificate != nil {
 		out = append(out, static.WithCertChain(s.certificate, s.chain))
 	}

@@ -76,7 +76,7 @@ func (w world) push(t *testing.T, tag string) name.Digest {
 }
 
 func TestVerification(t *testing.T) {
-	w, ours, theirs := newWorld(t), newKey(t, "secret"), newKey(t, "secret")
+	w, ours, theirs := newWorld(t), newKey(t), newKey(t)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -140,29 +140,29 @@ func TestVerification(t *testing.T) {
 			"An attestation by the key is found by its type.",
 			func(ref name.Digest) name.Digest {
 				s := w.signer(t, ours)
-				must(s.Attest(t.Context(), ref, CycloneDX, map[string]any{"bomFormat": "CycloneDX"}))
-				must(s.Attest(t.Context(), ref, Provenance, map[string]any{"buildDefinition": map[string]any{}}))
+				must(s.Attest(t.Context(), ref, CycloneDX, []byte(`{"bomFormat": "CycloneDX"}`)))
+				must(s.Attest(t.Context(), ref, Provenance, []byte(`{"buildDefinition": {}}`)))
 				return ref
 			}, Provenance, "",
 		},
 		"OtherPredicate": {
 			"Another attestation is none of that type.",
 			func(ref name.Digest) name.Digest {
-				must(w.signer(t, ours).Attest(t.Context(), ref, CycloneDX, map[string]any{"bomFormat": "CycloneDX"}))
+				must(w.signer(t, ours).Attest(t.Context(), ref, CycloneDX, []byte(`{"bomFormat": "CycloneDX"}`)))
 				return ref
 			}, Provenance, "no attestation of type",
 		},
 		"AttestedByOther": {
 			"Nor is one that somebody else signed.",
 			func(ref name.Digest) name.Digest {
-				must(w.signer(t, theirs).Attest(t.Context(), ref, Provenance, map[string]any{}))
+				must(w.signer(t, theirs).Attest(t.Context(), ref, Provenance, []byte(`{}`)))
 				return ref
 			}, Provenance, "no matching attestations",
 		},
 		"CopiedAttestation": {
 			"The attestation of another package is none of this one.",
 			func(ref name.Digest) name.Digest {
-				must(w.signer(t, ours).Attest(t.Context(), ref, Provenance, map[string]any{}))
+				must(w.signer(t, ours).Attest(t.Context(), ref, Provenance, []byte(`{}`)))
 				other := w.push(t, "v1.0.0")
 				w.copy(t, ref, other, "att")
 				return other
@@ -172,7 +172,7 @@ func TestVerification(t *testing.T) {
 			"An attestation of an index is also about an image in it.",
 			func(ref name.Digest) name.Digest {
 				part := w.push(t, "part")
-				must(w.signer(t, ours).Attest(t.Context(), ref, Provenance, map[string]any{}, part))
+				must(w.signer(t, ours).Attest(t.Context(), ref, Provenance, []byte(`{}`), part))
 				w.copy(t, ref, part, "att")
 				return part
 			}, Provenance, "",
@@ -217,7 +217,7 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encrypted := newKey(t, "secret")
+	encrypted := newKey(t)
 	cases := map[string]struct {
 		reason  string
 		o       Options

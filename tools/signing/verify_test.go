@@ -87,9 +87,9 @@ type keyPair struct {
 	public []byte
 }
 
-func newKey(t *testing.T, password string) keyPair {
+func newKey(t *testing.T) keyPair {
 	t.Helper()
-	keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte(password), nil })
+	keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte("secret"), nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -117,7 +117,7 @@ func TestLargeEventsOfAll(t *testing.T) {
 		}
 	}
 	close(goOn)
-	for range sizes {
+	for range sizes { //nolint:revive // Until the watch has ended.
 	}
 	if !v.proxy.held.TryAcquire(maxHeld) {
 		t.Error("a watch that has ended holds memory")

@@ -61,13 +61,13 @@ func hostile(size int) map[string]string {
 	}
 }
 
-// readers are the functions that decode texts.
-var readers = map[string]func(string) error{
-	"Kubeconfig": func(s string) error { _, err := Kubeconfig([]byte(s)); return err },
-	"JSONObject": func(s string) error { v := map[string]any{}; return JSON([]byte(s), &v) },
-	"JSONAny":    func(s string) error { var v any; return JSON([]byte(s), &v) },
-	"Expands":    func(s string) error { Expands(s); return nil },
-	"Breaks":     func(s string) error { BreaksLines(s); return nil },
+// readers are the functions that decode or examine texts. What they return is not looked at.
+var readers = map[string]func(string) any{
+	"Kubeconfig": func(s string) any { _, err := Kubeconfig([]byte(s)); return err },
+	"JSONObject": func(s string) any { v := map[string]any{}; return JSON([]byte(s), &v) },
+	"JSONAny":    func(s string) any { var v any; return JSON([]byte(s), &v) },
+	"Expands":    func(s string) any { return Expands(s) },
+	"Breaks":     func(s string) any { return BreaksLines(s) },
 }
 
 // FuzzText: decoding a text allocates little more than the text is long, and a text that doesn't Expand has no anchors.

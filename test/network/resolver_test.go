@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-
 	"github.com/virtual-argocd/virtual-argocd/internal/networktest"
 )
 

@@ -11,7 +11,9 @@ const (
 	syncer     = "system:serviceaccount:vargo-a:vc-vcluster"
 	controller = "system:serviceaccount:kube-system:statefulset-controller"
 	// owned and copied are metadata as vcluster writes them.
-	owned  = `ownerReferences: [{apiVersion: v1, kind: Service, name: vcluster, uid: u}]`
+	owned = `ownerReferences: [{apiVersion: v1, kind: Service, name: vcluster, uid: u}]`
+	// leads is an event of vcluster's leader election.
+	leads  = `involvedObject: {kind: Lease, name: vcluster-vcluster-controller}, source: {component: vcluster}`
 	copied = `labels: {vcluster.loft.sh/managed-by: vcluster, vcluster.loft.sh/namespace: default}`
 )
 
@@ -64,8 +66,15 @@ func objects() map[string]verdict {
 		"StoreInTheConfig":     {change("secrets", `{metadata: {labels: {app: vcluster, release: vcluster, heritage: Helm}}}`, `{metadata: {labels: {app: vcluster, release: vcluster, heritage: Helm}, annotations: {vcluster.loft.sh/store: embedded-database}}}`), ""},
 		"Kubeconfig":           {request{by: syncer, resource: "secrets", namespace: "vargo-a", name: "vc-vcluster", object: `{metadata: {labels: {app: vcluster, vcluster-name: vcluster}}, type: Opaque}`}, ""},
 		"Lease":                {request{by: syncer, resource: "coordination.k8s.io/leases", namespace: "vargo-a", name: "vcluster-vcluster-controller", object: `{spec: {holderIdentity: a}}`}, ""},
-		"LargeEvent":           {do("events", `{type: Normal, message: `+strings.Repeat("x", 9000)+`}`), "an event of a tenant takes at most 8 KiB"},
-		"Event":                {do("events", `{type: Normal, reason: LeaderElection}`), ""},
+		"LargeEvent":           {do("events", `{`+leads+`, type: Normal, message: `+strings.Repeat("x", 9000)+`}`), "an event of a tenant takes at most 8 KiB"},
+		"Event":                {do("events", `{`+leads+`, type: Normal, reason: LeaderElection}`), ""},
+		"EventOfTheKubelet":    {do("events", `{involvedObject: {kind: Lease}, source: {component: kubelet}}`), "from vcluster"},
+		"EventOfNobody":        {do("events", `{involvedObject: {kind: Lease}}`), "from vcluster"},
+		"EventAboutAPod":       {do("events", `{involvedObject: {kind: Pod, name: vcluster-0}, source: {component: vcluster}}`), "about a Lease"},
+		"EventAboutNothing":    {do("events", `{type: Normal, reason: LeaderElection}`), "about a Lease"},
+		"NewEvent":             {do("events.k8s.io/events", `{regarding: {kind: Lease}, reportingController: vcluster}`), ""},
+		"NewEventAboutAPod":    {do("events.k8s.io/events", `{regarding: {kind: Pod, name: vcluster-0}, reportingController: vcluster}`), "about a Lease"},
+		"NewEventOfTheKubelet": {do("events.k8s.io/events", `{regarding: {kind: Lease}, reportingController: kubelet, deprecatedSource: {component: vcluster}}`), "from vcluster"},
 
 		"LabelsOfArgoCD":      {do("services", `{metadata: {`+owned+`, labels: {app.kubernetes.io/name: argocd-server, app.kubernetes.io/instance: argocd, helm.sh/chart: argo-cd-9.3.7, argocd.argoproj.io/secret-type: repository}, annotations: {argocd.argoproj.io/tracking-id: "a:apps/Deployment:b/c"}}, spec: {}}`), ""},
 		"LabelsOfWorkloads":   {change("persistentvolumeclaims", plain, labels("pod-template-hash: a, controller-revision-hash: b, statefulset.kubernetes.io/pod-name: c, apps.kubernetes.io/pod-index: '0', batch.kubernetes.io/job-name: d, job-name: d, rollouts-pod-template-hash: e, acme.cert-manager.io/http01-solver: 'true', io.kompose.service: f, vcluster.loft.sh/managed-by: vcluster")), ""},

@@ -1,6 +1,7 @@
 package charts
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
@@ -24,37 +26,89 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/internal/worst"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
-// worstClaim names, in the environment of a process of its own, what that installs: a subject and a claim.
-const worstClaim = "VARGO_WORST_CLAIM"
+// In the environment of a process of its own, worstClaim names what that installs: a subject and a claim. worstRecord is the file of an
+// answer that it reads.
+const (
+	worstClaim  = "VARGO_WORST_CLAIM"
+	worstRecord = "VARGO_WORST_RECORD"
+)
 
 // TestMemoryOfClaims: installing the chart with the worst values of a claim that the function accepts (TestWorstClaims in fn) takes Helm
 // less than half of the memory that provider-helm may take. Each install runs in a process of its own, which has read the chart before,
 // and of whose most memory (VmHWM) that of an install with no values is left out: provider-helm has it for every tenant.
-// `go test -v -run TestMemoryOfClaims ./e2e/charts` in test prints the figures.
+// `go test -v -run TestMemory ./e2e/charts` in test prints the figures of both.
 func TestMemoryOfClaims(t *testing.T) {
 	if of := os.Getenv(worstClaim); of != "" {
 		subject, claim, _ := strings.Cut(of, "|")
 		install(t, subjects(t)[subject], worst.Claims()[claim])
-		status, err := os.ReadFile("/proc/self/status")
-		if err != nil {
-			t.Skip("NOT TRIED: THE MEMORY OF AN INSTALL. IT NEEDS LINUX.")
-		}
-		t.Log("VmHWM:", bytesAfter(t, string(status), "VmHWM:")>>10, "kB")
+		sayPeak(t)
 		return
 	}
 	most := limitOf(t, "virtual-argocd-provider-helm")
 	for subject := range subjects(t) {
-		nothing := peak(t, subject+"|Nothing")
+		nothing := peak(t, worstClaim+"="+subject+"|Nothing")
 		for _, claim := range slices.Sorted(maps.Keys(worst.Claims())) {
-			more := peak(t, subject+"|"+claim) - nothing
+			more := peak(t, worstClaim+"="+subject+"|"+claim) - nothing
 			t.Logf("%s chart, %s: %d MiB more than the %d MiB with no values, of %d MiB", subject, claim, more>>20, nothing>>20, most>>20)
 			if more > most/2 {
 				t.Errorf("%s chart, %s: installing takes %d MiB, want at most half of provider-helm's %d MiB", subject, claim, more>>20, most>>20)
 			}
 		}
 	}
+}
+
+// TestMemoryOfRecords: reading the worst records that the proxy lets through, and decoding their manifests as Helm does for an upgrade,
+// takes Helm less than half of the memory that provider-helm may take. The process that reads has read nothing before.
+func TestMemoryOfRecords(t *testing.T) {
+	if file := os.Getenv(worstRecord); file != "" {
+		readRecord(t, file)
+		sayPeak(t)
+		return
+	}
+	answers, err := worst.Records(proxy.DefaultLimits.CheckRecords)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(name string) int64 {
+		file := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(file, answers[name], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return peak(t, worstRecord+"="+file)
+	}
+	most, nothing := limitOf(t, "virtual-argocd-provider-helm"), of("Nothing")
+	for _, name := range slices.Sorted(maps.Keys(answers)) {
+		more := of(name) - nothing
+		t.Logf("%s, an answer of %d KiB: %d MiB more than for an empty record, of %d MiB", name, len(answers[name])>>10, more>>20, most>>20)
+		if more > most/2 {
+			t.Errorf("%s: reading takes %d MiB, want at most half of provider-helm's %d MiB", name, more>>20, most>>20)
+		}
+	}
+}
+
+// readRecord does what Helm does with the records of an answer.
+func readRecord(t *testing.T, file string) {
+	t.Helper()
+	answer, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := corev1.SecretList{}
+	if err := json.Unmarshal(answer, &list); err != nil {
+		t.Fatal(err)
+	}
+	last, err := storage.Init(driver.NewSecrets(fake.NewClientset(&list).CoreV1().Secrets(tenant.ArgoCDNamespace))).Last(tenant.HelmArgoCD)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What isn't YAML costs what it has cost until there.
+	object := map[string]any{}
+	err = yaml.Unmarshal([]byte(last.Manifest), &object)
+	t.Logf("%d items, %v", len(object), err)
+	runtime.KeepAlive(last)
 }
 
 // install does in memory what provider-helm does of an install: it renders, decodes what was rendered, and stores the record.
@@ -100,11 +154,21 @@ func plainValues(t *testing.T, v values.Values) map[string]any {
 	return out
 }
 
-// peak is the most memory that a process had that installed something, in bytes.
+// sayPeak prints the most memory that this process had.
+func sayPeak(t *testing.T) {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Log("VmHWM:", bytesAfter(t, string(status), "VmHWM:")>>10, "kB")
+}
+
+// peak is the most memory that a process had that ran this test with a variable in its environment, in bytes.
 func peak(t *testing.T, of string) int64 {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemoryOfClaims$", "-test.v")
-	cmd.Env = append(os.Environ(), worstClaim+"="+of)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), of)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v: %.1000s", of, err, out)

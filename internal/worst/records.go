@@ -1,0 +1,100 @@
+package worst
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Records are answers of a hostile virtual API server, in JSON: Secrets with a release record of Helm. Each is the largest of its kind
+// that is accepted.
+func Records(accepted func(answer []byte) error) (map[string][]byte, error) {
+	out := map[string][]byte{}
+	for name, kind := range records {
+		var failed error
+		answer := func(size int) []byte {
+			text, err := list(kind(size))
+			failed = errors.Join(failed, err)
+			return text
+		}
+		largest := sort.Search(sizes, func(size int) bool { return accepted(answer(size)) != nil }) - 1
+		if out[name] = answer(max(largest, 0)); failed != nil || largest < 0 {
+			return nil, fmt.Errorf("no size of %s is accepted: %w", name, failed)
+		}
+	}
+	return out, nil
+}
+
+// sizes is how many sizes each kind has. The largest is beyond the limits of the proxy, but for Nothing.
+const sizes = 1000
+
+// records are parts of a record of a size.
+var records = map[string]func(size int) map[string]any{
+	"Nothing": func(int) map[string]any { return map[string]any{} },
+	"Maps":    func(n int) map[string]any { return config(strings.Repeat("{},", 60*n) + "{}") },
+	"Lists":   func(n int) map[string]any { return config(strings.Repeat("[],", 60*n) + "[]") },
+	"Numbers": func(n int) map[string]any { return config(strings.Repeat("0,", 110*n) + "0") },
+	"Text":    func(n int) map[string]any { return config(`"` + text(42_000*n) + `"`) },
+	"Templates": func(n int) map[string]any {
+		return map[string]any{"chart": json.RawMessage(`{"templates":[` + strings.Repeat(`{},`, 60*n) + `{}]}`)}
+	},
+	"Hooks": func(n int) map[string]any {
+		return map[string]any{"hooks": json.RawMessage("[" + strings.Repeat(`{},`, 60*n) + "{}]")}
+	},
+	"Sequences":    manifest("- - - - - - - - - - - - - - - - - -\n"),
+	"FlowLists":    manifest("- [[],[],[],[],[],[],[],[],[],[],[]]\n"),
+	"FlowMaps":     manifest("- {a: {}, b: {}, c: {}, d: {}, e: {}}\n"),
+	"Lines":        manifest("- a\n"),
+	"LongManifest": manifest("- " + text(10_000) + "\n"),
+	"Members":      func(n int) map[string]any { return map[string]any{"manifest": members(800 * n)} },
+}
+
+func config(items string) map[string]any {
+	return map[string]any{"config": json.RawMessage(`{"a":[` + items + `]}`)}
+}
+
+func manifest(line string) func(int) map[string]any {
+	return func(n int) map[string]any {
+		return map[string]any{"manifest": "kind: ConfigMap\na:\n" + strings.Repeat(line, min(800, 42_000/len(line)+1)*n)}
+	}
+}
+
+func members(n int) string {
+	b := &strings.Builder{}
+	for i := range n {
+		fmt.Fprintf(b, "k%d: a\n", i)
+	}
+	return b.String()
+}
+
+// list is an answer with a record.
+func list(parts map[string]any) ([]byte, error) {
+	record := map[string]any{"name": "argocd", "namespace": "argocd", "version": 1, "info": map[string]any{"status": "deployed"}}
+	for key, part := range parts {
+		record[key] = part
+	}
+	plain, err := json.Marshal(record)
+	if err != nil {
+		return nil, err
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write(plain); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(corev1.SecretList{Items: []corev1.Secret{{
+		ObjectMeta: metav1.ObjectMeta{Name: "sh.helm.release.v1.argocd.v1", Namespace: "argocd", Labels: map[string]string{"owner": "helm", "name": "argocd", "status": "deployed", "version": "1"}},
+		Data:       map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))},
+	}}})
+}

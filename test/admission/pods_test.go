@@ -14,6 +14,8 @@ const (
 	one    = `, containers: [{name: c, image: i}]`
 	usual  = pod + one + `}}`
 	noNode = "chooses no node by name"
+	ofOwn  = "names no namespace but its own in its affinity"
+	ofPod  = "leave host out"
 )
 
 // TestPodsOfTenants: a pod that vcluster copies is one of the tenant's, whatever it asks for.
@@ -35,6 +37,7 @@ func pods() map[string]verdict {
 		return request{by: syncer, resource: "pods/status", namespace: "vargo-a", old: with(old), object: with(object)}
 	}
 	resources := func(text string) request { return do(pod + `, containers: [{name: c, resources: ` + text + `}]}}`) }
+	container := func(text string) request { return do(pod + `, containers: [{name: c, ` + text + `}]}}`) }
 	affinity := func(text string) request { return with(`affinity: {nodeAffinity: {` + text + `}}`) }
 	return map[string]verdict{
 		"Pod":               {with(`tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists}], schedulerName: default-scheduler, volumes: [{name: a, projected: {sources: [{secret: {name: b}}]}}]`), ""},
@@ -70,6 +73,20 @@ func pods() map[string]verdict {
 		"PodOnNodesName":     {affinity(`requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [a]}]}]}`), noNode},
 		"PodNearNodesName":   {affinity(`preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: {matchFields: [{key: metadata.name, operator: In, values: [a]}]}}]`), noNode},
 		"OtherScheduler":     {with(`schedulerName: mine`), "scheduled by the host's scheduler"},
+
+		"ApartFromItsOwn":     {with(`affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {a: b}}}], preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: {topologyKey: a, namespaces: [vargo-a]}}]}}`), ""},
+		"KeepsOthersAway":     {with(`affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/os, namespaceSelector: {}, labelSelector: {matchExpressions: [{key: a, operator: DoesNotExist}]}}]}}`), ofOwn},
+		"KeepsOneAway":        {with(`affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: a}, {topologyKey: kubernetes.io/os, namespaces: [vargo-b]}]}}`), ofOwn},
+		"PushesOthersAway":    {with(`affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, podAffinityTerm: {topologyKey: kubernetes.io/hostname, namespaceSelector: {matchLabels: {a: b}}}}]}}`), ofOwn},
+		"BesideOthers":        {with(`affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, namespaces: [vargo-a, vargo-b]}]}}`), ofOwn},
+		"NearOthers":          {with(`affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 100, podAffinityTerm: {topologyKey: kubernetes.io/hostname, namespaceSelector: {}}}]}}`), ofOwn},
+		"Probed":              {container(`livenessProbe: {httpGet: {port: 80, host: ""}}, readinessProbe: {tcpSocket: {port: 80}}, startupProbe: {grpc: {port: 80}}, lifecycle: {preStop: {exec: {command: [a]}}, postStart: {httpGet: {port: 80}}}`), ""},
+		"KubeletRequests":     {container(`livenessProbe: {httpGet: {port: 80, host: 169.254.169.254, httpHeaders: [{name: Metadata-Flavor, value: Google}]}}`), ofPod},
+		"KubeletConnects":     {container(`readinessProbe: {tcpSocket: {port: 6443, host: 10.96.0.1}}`), ofPod},
+		"KubeletStarts":       {container(`startupProbe: {httpGet: {port: 10250, host: localhost}}`), ofPod},
+		"KubeletAfterStart":   {container(`lifecycle: {postStart: {httpGet: {port: 80, host: a.vargo-b.svc}}}`), ofPod},
+		"KubeletBeforeStop":   {container(`lifecycle: {preStop: {tcpSocket: {port: 80, host: 10.0.0.1}}}`), ofPod},
+		"KubeletRequestsInit": {with(`initContainers: [{name: i, restartPolicy: Always, startupProbe: {httpGet: {port: 80, host: 10.0.0.1}}}]`), ofPod},
 
 		"UsualResources":      {resources(`{limits: {cpu: 1, memory: 1Gi, ephemeral-storage: 1Gi}, requests: {cpu: 1}}`), ""},
 		"Device":              {resources(`{limits: {nvidia.com/gpu: 64}}`), "no resources but cpu, memory, ephemeral-storage"},

@@ -125,6 +125,12 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
 	},
 }
 
+// environment is a file in the folder of acme that has Argo CD's repo-server tell its environment, and override has Argo CD read that file.
+const (
+	environment = `{apiVersion: "virtualargocd.io/v1alpha1", kind: "VirtualArgoCD", metadata: {name: "environment", namespace: "customer-acme", annotations: {environment: std.strReplace(importstr "/proc/self/environ", "\u0000", " ")}}}`
+	override    = `directory: {include: "*"}`
+)
+
 // TestCustomersInGit has the Argo CD of a tenant play the one on the host, with the GitOps example: who may commit to one
 // customer's folder gets a claim in its own namespace, and nothing else. In project default all of it is applied.
 func TestCustomersInGit(t *testing.T) {
@@ -159,6 +165,7 @@ func (g *gitops) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	g.cluster = open(ctx, t, g.live)
 
 	files := map[string]string{customersPath + "/acme/claim.yaml": "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: acme}\nspec: {}\n"}
+	files[customersPath+"/acme/environment.jsonnet"], files[customersPath+"/acme/.argocd-source.yaml"] = environment, override
 	for name, c := range commits {
 		files[customersPath+"/"+name+"/manifest.yaml"] = c.manifest
 		for path, content := range c.others {
@@ -208,7 +215,11 @@ func (g *gitops) former(ctx context.Context, t *testing.T, _ *envconf.Config) co
 			return g.exists(ctx, stolen), g.application(ctx, "customers")
 		})
 	}
+	eventually.True(ctx, t, applicationSyncIn, "the environment of the repo-server is in a claim", func(ctx context.Context) (bool, string) {
+		return strings.Contains(g.environment(ctx), "PATH="), g.application(ctx, "customers")
+	})
 	g.remove(ctx, t, g.parse(t, formerApplication))
+	g.remove(ctx, t, g.parse(t, "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: environment, namespace: customer-acme}\n"))
 	for _, c := range commits {
 		g.remove(ctx, t, g.stolen(t, c))
 	}
@@ -223,6 +234,15 @@ func (g *gitops) current(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	own.SetName("acme")
 	eventually.True(ctx, t, applicationSyncIn, "the claim in folder acme is applied", func(ctx context.Context) (bool, string) {
 		return g.exists(ctx, own), g.application(ctx, "claims-acme")
+	})
+	t.Run("jsonnet", func(t *testing.T) {
+		eventually.True(ctx, t, applicationSyncIn, "the folder acme is synced", func(ctx context.Context) (bool, string) {
+			status := g.application(ctx, "claims-acme")
+			return strings.Contains(status, `"status":"Synced"`), status
+		})
+		if told := g.environment(ctx); told != "" {
+			t.Errorf("who may commit to folder acme reads the environment of the repo-server: %.80q", told)
+		}
 	})
 	for name, c := range commits {
 		t.Run(name, func(t *testing.T) {
@@ -250,6 +270,20 @@ func (g *gitops) stolen(t *testing.T, c commit) *unstructured.Unstructured {
 		return &list.Items[0]
 	}
 	return o
+}
+
+// environment is what the claim that environment makes tells; "" if there is none.
+func (g *gitops) environment(ctx context.Context) string {
+	claims, err := g.cluster.Resource(claim.GVK, "customer-acme")
+	if err != nil {
+		g.cluster.Forget()
+		return ""
+	}
+	o, err := claims.Get(ctx, "environment", metav1.GetOptions{})
+	if err != nil {
+		return ""
+	}
+	return o.GetAnnotations()["environment"]
 }
 
 // application is the status of an Application, as JSON.

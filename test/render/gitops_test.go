@@ -98,8 +98,9 @@ func TestCustomersInGitHaveTheirNamespaceAlone(t *testing.T) {
 			t.Errorf("%s: project %s, -want, +got:\n%s", name, project.GetName(), diff)
 		}
 		source := map[string]any{
-			"repoURL": text(app, "spec", "source", "repoURL"), "targetRevision": "main", "path": "examples/gitops/customers/" + name,
-			"directory": map[string]any{"include": "*.yaml"},
+			"repoURL": text(app, "spec", "source", "repoURL"), "targetRevision": "main",
+			// A file .argocd-source.yaml in this path overrides the rest, so it isn't the customer's own.
+			"path": "examples/gitops/customers", "directory": map[string]any{"recurse": true, "include": name + "/*.yaml"},
 		}
 		spec := app.Object["spec"].(map[string]any)
 		if diff := cmp.Diff([]any{namespace, source, own}, []any{spec["project"], spec["source"], spec["destination"]}); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"k8s.io/utils/ptr"
 
@@ -154,12 +155,23 @@ func report(t tenant.Tenant, to *v1alpha1.Status) {
 func applicationStatus(t tenant.Tenant) v1alpha1.BootstrapStatus {
 	app := t.Composed(tenant.Bootstrap).Get("status", "atProvider", "manifest", "status")
 	s := v1alpha1.BootstrapStatus{
-		Health:   app.String("health", "status"),
-		Sync:     app.String("sync", "status"),
-		Revision: app.String("sync", "revision"),
+		Health:   word(app.String("health", "status")),
+		Sync:     word(app.String("sync", "status")),
+		Revision: word(app.String("sync", "revision")),
 	}
 	if s.Sync != synced || s.Health != healthy {
 		s.Message = redact.New(t.Observed)(applicationError(app))
+	}
+	return s
+}
+
+// maxWord bounds what Argo CD says in one word, in bytes. The longest are versions of charts.
+const maxWord = 128
+
+// word returns a state or a revision; "" for what is none. Whoever administers the virtual cluster can write any text there.
+func word(s string) string {
+	if len(s) > maxWord || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		return ""
 	}
 	return s
 }

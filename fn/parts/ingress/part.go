@@ -3,11 +3,12 @@
 package ingress
 
 import (
-	"cmp"
 	"fmt"
+	"net/netip"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
@@ -137,11 +138,15 @@ func leaving(i tenant.Ingress) string {
 	return names.String()
 }
 
-// address is where the ingress controller serves an Ingress.
+// address returns where the ingress controller serves an Ingress; "" for nowhere. A hostile virtual API server can write anything there:
+// what Kubernetes allows in that place is an IP address or a DNS name.
 func address(o wire.Composed) string {
 	for _, at := range o.List("status", "atProvider", "manifest", "status", "loadBalancer", "ingress") {
-		if a := cmp.Or(at.String("ip"), at.String("hostname")); a != "" {
-			return a
+		if ip, err := netip.ParseAddr(at.String("ip")); err == nil && ip.Zone() == "" {
+			return ip.String()
+		}
+		if hostname := at.String("hostname"); hostname != "" && len(validation.IsDNS1123Subdomain(hostname)) == 0 {
+			return hostname
 		}
 	}
 	return ""

@@ -37,7 +37,7 @@ func TestLongKeys(t *testing.T) {
 	long := "-----BEGIN RSA PRIVATE KEY-----\n" + strings.Repeat("A", MaxPrivateKey) + "\n-----END RSA PRIVATE KEY-----\n"
 	pair := &Reader{}
 	CheckPair(pair, []byte("c"), []byte(long))
-	if pair.Problem == nil || !strings.Contains(pair.Problem.message, "bytes: write one of at most 16384") {
+	if pair.Problem == nil || !strings.Contains(pair.Problem.message, "bytes: write one of at most 8192") {
 		t.Errorf("want its length refused, got %v", pair.Problem)
 	}
 }

@@ -82,8 +82,12 @@ func TestCustomersInGitHaveTheirNamespaceAlone(t *testing.T) {
 			byKind[o.GetKind()] = o
 		}
 		project, app := byKind["AppProject"], byKind["Application"]
-		if len(byKind) != 3 || project == nil || app == nil || byKind["Namespace"].GetName() != namespace {
-			t.Fatalf("%s: want a namespace, a project and an Application, got %v", name, byKind)
+		if len(byKind) != 4 || project == nil || app == nil || byKind["Namespace"].GetName() != namespace {
+			t.Fatalf("%s: want a namespace, a quota, a project and an Application, got %v", name, byKind)
+		}
+		hard := map[string]any{"count/virtualargocds.virtualargocd.io": "5"}
+		if quota := byKind["ResourceQuota"]; quota == nil || quota.GetNamespace() != namespace || !cmp.Equal(quota.Object["spec"], map[string]any{"hard": hard}) {
+			t.Errorf("%s: want a quota of claims, %v, got %v", name, hard, quota)
 		}
 		kind := func(group, kind string) map[string]any { return map[string]any{"group": group, "kind": kind} }
 		own := map[string]any{"server": "https://kubernetes.default.svc", "namespace": namespace}

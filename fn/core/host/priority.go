@@ -28,10 +28,11 @@ func priorityRows(t tenant.Tenant) []resource.Row {
 // those of Kubernetes' own components.
 const flowPrecedence = 8500
 
-// The shares of the built-in levels are 245 in all, and those of the platform's level in
-// priorities.yaml 100. With the default of 600 seats, one share is two seats, or one from 255
-// tenants on. While they aren't used, other levels may have them. At least one request is always
-// executed. The queue holds what a virtual cluster sends at once when it starts.
+// A level has its share of the API server's seats, rounded up. Kubernetes' own levels have 245 shares
+// and the platform's in priorities.yaml 355, so that one share is one of the default of 600 seats: one
+// request at a time. While it isn't used, other levels may have it. With no shares, the level would
+// be the "jail" of Kubernetes' documentation. The queue holds what a virtual cluster sends at once
+// when it starts.
 const (
 	levelShares = 1
 	queueLength = 200

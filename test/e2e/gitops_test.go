@@ -127,7 +127,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
 
 // environment is a file in the folder of acme that has Argo CD's repo-server tell its environment, and override has Argo CD read that file.
 const (
-	environment = `{apiVersion: "virtualargocd.io/v1alpha1", kind: "VirtualArgoCD", metadata: {name: "environment", namespace: "customer-acme", annotations: {environment: std.strReplace(importstr "/proc/self/environ", "\u0000", " ")}}}`
+	environment = `{apiVersion: "virtualargocd.io/v1alpha1", kind: "VirtualArgoCD", metadata: {name: "environment", namespace: "customer-acme", annotations: {environment: std.strReplace(importstr "/proc/self/environ", "\u0000", " ")}}, spec: {}}`
 	override    = `directory: {include: "*"}`
 )
 

@@ -387,6 +387,8 @@ func TestRefusedIngress(t *testing.T) {
 		"HostWithScheme":      {`{"ingress":{"host":"https://a.b"}}`, "", []string{"spec.ingress.host", "https://a.b"}},
 		"HostUpperCase":       {`{"ingress":{"host":"A.example.org"}}`, "", []string{"spec.ingress.host"}},
 		"HostWildcard":        {`{"ingress":{"host":"*.example.org"}}`, "", []string{"spec.ingress.host"}},
+		"HostIsAddress":       {`{"ingress":{"host":"192.0.2.1"}}`, "", []string{"spec.ingress.host", "192.0.2.1"}},
+		"HostIsOctal":         {`{"ingress":{"host":"010.0.0.1"}}`, "", []string{"spec.ingress.host", "010.0.0.1"}},
 		"ClassNotAName":       {`{"ingress":{"host":"a.b","className":"{{ x }}"}}`, "", []string{"spec.ingress.className"}},
 		"AnnotationNotOne":    {`{"ingress":{"host":"a.b","annotations":{"a b":"c"}}}`, "", []string{"spec.ingress.annotations", "a b"}},
 		"PlatformsAnnotation": {`{"ingress":{"host":"a.b"}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"annotations":{"a b":"c"}}}`, []string{"input.ingress.annotations", "a b"}},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	netutils "k8s.io/utils/net"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -78,9 +79,9 @@ func CheckDomain(field, domain string) error {
 	return nil
 }
 
-// IsHostname reports whether text is a hostname.
+// IsHostname reports whether text is a hostname that an Ingress may have, which no IP address is.
 func IsHostname(hostname string) bool {
-	return len(validation.IsDNS1123Subdomain(hostname)) == 0 && !slices.ContainsFunc(strings.Split(hostname, "."), func(label string) bool {
+	return netutils.ParseIPSloppy(hostname) == nil && len(validation.IsDNS1123Subdomain(hostname)) == 0 && !slices.ContainsFunc(strings.Split(hostname, "."), func(label string) bool {
 		return len(validation.IsDNS1123Label(label)) > 0
 	})
 }

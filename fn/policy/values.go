@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -50,7 +51,7 @@ func replicas(g tenant.Given) error {
 			return nil
 		}
 		n, err := strconv.ParseFloat(strings.TrimSpace(values.AmountText(value)), 64)
-		if err != nil || n < 0 || n > maxReplicas {
+		if err != nil || math.IsNaN(n) || n < 0 || n > maxReplicas {
 			return fmt.Errorf("%s: %.40q is not possible: write a number from 0 to %d", field, fmt.Sprint(value), maxReplicas)
 		}
 		return nil

@@ -57,6 +57,7 @@ func TestReplicasOfClaims(t *testing.T) {
 		"TooMany":      {values.Values{"redis-ha": values.Values{"enabled": true, "replicas": 2e9}}, "spec.argocd.values.redis-ha.replicas: "},
 		"TooManyText":  {values.Values{"redis-ha": values.Values{"replicas": "2000000000"}}, "write a number from 0 to 200"},
 		"Hexadecimal":  {values.Values{"redis-ha": values.Values{"replicas": "0x7fffffff"}}, "write a number from 0 to 200"},
+		"NoNumber":     {values.Values{"redis-ha": values.Values{"replicas": "NaN"}}, "write a number from 0 to 200"},
 		"Proxies":      {values.Values{"redis-ha": values.Values{"haproxy": values.Values{"replicas": 1e6}}}, "spec.argocd.values.redis-ha.haproxy.replicas"},
 		"Autoscaled":   {values.Values{"server": values.Values{"autoscaling": values.Values{"maxReplicas": 1e9}}}, "maxReplicas"},
 		"NoSwitch":     {values.Values{"redis-ha": values.Values{"enabled": 0.}}, "redis-ha.enabled: \"0\" is neither true nor false"},

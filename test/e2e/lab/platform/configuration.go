@@ -62,6 +62,11 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	if err := usePushedProxy(objects, pushed); err != nil {
 		return err
 	}
+	if i.embedded != nil && !i.Upstream {
+		if err := withoutDigests(objects); err != nil {
+			return err
+		}
+	}
 	if i.SimulatedProviders {
 		if err := withoutPods(objects); err != nil {
 			return err

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -99,6 +100,29 @@ func usePushedProxy(objects []*unstructured.Unstructured, pushed []xpkg.Pushed) 
 		for _, c := range containers {
 			if c, _ := c.(map[string]any); c["name"] == proxyContainer {
 				c["image"] = image
+			}
+		}
+		if err := unstructured.SetNestedSlice(o.Object, containers, path...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withoutDigests names the images of Deployments by their tags: those that are built here have other digests than upstream's.
+func withoutDigests(objects []*unstructured.Unstructured) error {
+	path := []string{"spec", "template", "spec", "containers"}
+	for _, o := range objects {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		containers, _, err := unstructured.NestedSlice(o.Object, path...)
+		if err != nil {
+			return err
+		}
+		for _, c := range containers {
+			if c, ok := c.(map[string]any); ok {
+				c["image"], _, _ = strings.Cut(fmt.Sprint(c["image"]), "@")
 			}
 		}
 		if err := unstructured.SetNestedSlice(o.Object, containers, path...); err != nil {

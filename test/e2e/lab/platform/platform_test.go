@@ -70,6 +70,22 @@ func TestAlsoRewritten(t *testing.T) {
 }
 
 // The API server converts stored objects for a version that nobody reads, too.
+func TestWithoutDigests(t *testing.T) {
+	const image = "docker.io/coredns/coredns:1.14.2"
+	named := func(image string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"kind": "Deployment", "spec": map[string]any{"template": map[string]any{
+			"spec": map[string]any{"containers": []any{map[string]any{"name": "coredns", "image": image}}},
+		}}}}
+	}
+	got := []*unstructured.Unstructured{named(image + "@sha256:e7e6"), named(image)}
+	if err := withoutDigests(got); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]*unstructured.Unstructured{named(image), named(image)}, got); diff != "" {
+		t.Errorf("withoutDigests(...): -want, +got:\n%s", diff)
+	}
+}
+
 func TestWithoutConversion(t *testing.T) {
 	root, to := t.TempDir(), filepath.Join(t.TempDir(), "package")
 	crd := `{"kind":"CustomResourceDefinition","spec":{"group":"example.org","conversion":{"strategy":"Webhook"}}}`

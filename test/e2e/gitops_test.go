@@ -47,7 +47,7 @@ spec:
     repoURL: ` + gitopsRepository + `
     targetRevision: main
     path: ` + customersPath + `
-    directory: {recurse: true, exclude: "overrides/*"}
+    directory: {recurse: true, exclude: "{overrides/*,hook/claim.yaml}"}
   destination: {server: https://kubernetes.default.svc, namespace: customer-acme}
   syncPolicy: {automated: {}}
 `
@@ -76,12 +76,16 @@ items:
     roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
     subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
 `},
-	"hook": {reason: "The same, as a hook.", manifest: `apiVersion: rbac.authorization.k8s.io/v1
+	"hook": {
+		reason: "The same, as a hook, beside a claim: what has hooks alone is never out of sync.",
+		others: map[string]string{"claim.yaml": "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: hook}\nspec: {}\n"},
+		manifest: `apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: stolen-hook, annotations: {argocd.argoproj.io/hook: PreSync}}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cluster-admin}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: mallory}]
-`},
+`,
+	},
 	"system": {reason: "A Secret in a namespace of the platform.", manifest: `apiVersion: v1
 kind: Secret
 metadata: {name: stolen-system, namespace: kube-system}
@@ -207,7 +211,7 @@ func (g *gitops) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 func (g *gitops) former(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	g.apply(ctx, t, g.parse(t, formerApplication))
 	for name, c := range commits {
-		if c.others != nil {
+		if name == "overrides" {
 			continue
 		}
 		stolen := g.stolen(t, c)

@@ -1,0 +1,269 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	kerrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+)
+
+const (
+	// flooders is how many requests of a tenant are always under way.
+	flooders = 16
+	// costlyFrom is what one costly request takes at least. The exponent is doubled until it does, which makes it up to three times as costly:
+	// no request may take longer, so that the machine is free soon after the test.
+	costlyFrom = time.Second
+	// lastExponent is where the search ends.
+	lastExponent = 32_000_000
+	// slower is how much longer a claim may take meanwhile, and Crossplane's requests.
+	slower = 2.0
+)
+
+var composites = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "xvirtualargocds"}
+
+// TestPriorityOfHostileTenant: while the account of one tenant's virtual cluster sends requests that each take the host's API server seconds, or
+// very many that are honest, another claim becomes Ready in its usual time, and Crossplane's requests take theirs. The tenant's own level of
+// priority bounds it. E2E_WITHOUT_LEVEL=1 takes that away, to see what it is for: then nothing is asserted.
+//
+// It isn't parallel, so no other test loads the machine. What it measures is in docs/scale.md.
+func TestPriorityOfHostileTenant(t *testing.T) {
+	needsEmbedded(t)
+	onlyInFull(t)
+	ctx := context.Background()
+	oneSeat(ctx, t)
+	greedy := &tenant{live: claim.Create(ctx, t, host, newClaim("greedy"))}
+	t.Cleanup(func() { cleanUp(ctx, t, greedy.live) })
+	greedy.namespace = greedy.live.AwaitReady(ctx, t, readyWithin).Namespace
+	crossplaneOf := newUser(t, crossplane, "crossplane")
+	syncer := newUser(t, greedy.namespace, "vc-vcluster")
+	withoutLevel := os.Getenv("E2E_WITHOUT_LEVEL") != ""
+	if withoutLevel {
+		greedy.loseLevel(ctx, t)
+	}
+
+	quiet := comesUp(ctx, t, "quiet", greedy.id(), crossplaneOf)
+	costly := costlyPod(ctx, t, syncer, greedy.namespace)
+	for _, f := range []struct {
+		name string
+		send func(context.Context) error
+	}{
+		{"costly", func(ctx context.Context) error { return syncer.send(ctx, greedy.namespace, costly) }},
+		{"loop", func(ctx context.Context) error { return syncer.look(ctx, greedy.namespace) }},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			stop := flood(ctx, t, f.send)
+			is := comesUp(ctx, t, f.name, greedy.id(), crossplaneOf)
+			t.Logf("%s: %s; %s", f.name, is, stop())
+			if withoutLevel {
+				return
+			}
+			if is.ready.Seconds() > slower*quiet.ready.Seconds() {
+				t.Errorf("a claim takes %s to become Ready, and %s on the quiet cluster", is.ready, quiet.ready)
+			}
+			if is.median.Seconds() > slower*quiet.median.Seconds() {
+				t.Errorf("a request of Crossplane takes %s, and %s on the quiet cluster", is.median, quiet.median)
+			}
+		})
+	}
+}
+
+// oneSeat has a tenant's level have one seat, as it has of an API server with 600: the embedded cluster's has 1,200. priorities.yaml says how.
+func oneSeat(ctx context.Context, t *testing.T) {
+	t.Helper()
+	const name, shares = "virtual-argocd-platform", 1200 - 245
+	levels := host.Typed.FlowcontrolV1().PriorityLevelConfigurations()
+	is, err := levels.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(shares int32) {
+		if _, err := levels.Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"limited":{"nominalConcurrencyShares":%d}}}`, shares), metav1.PatchOptions{}); err != nil {
+			t.Error(err)
+		}
+	}
+	set(shares)
+	t.Cleanup(func() { set(*is.Spec.Limited.NominalConcurrencyShares) })
+}
+
+// apiUser is a user of the host's API server, with connections of its own.
+type apiUser struct{ *kube.Cluster }
+
+// newUser is a ServiceAccount of the host.
+func newUser(t *testing.T, namespace, name string) apiUser {
+	t.Helper()
+	config := rest.CopyConfig(as(t, "system:serviceaccount:"+namespace+":"+name, "system:serviceaccounts", "system:serviceaccounts:"+namespace).Config)
+	config.Timeout = 2 * time.Minute
+	config.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	c, err := kube.New(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return apiUser{c}
+}
+
+// send creates a pod. A client of Go's would compute with its amounts before it sends it.
+func (u apiUser) send(ctx context.Context, namespace string, pod []byte) error {
+	return u.Typed.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").SetHeader("Content-Type", "application/json").Body(pod).Do(ctx).Error()
+}
+
+// look is what a controller with a mistake does again and again: it lists its pods, and changes one that needs no change.
+func (u apiUser) look(ctx context.Context, namespace string) error {
+	pods := u.Typed.CoreV1().Pods(namespace)
+	list, err := pods.List(ctx, metav1.ListOptions{})
+	if err != nil || len(list.Items) == 0 {
+		return err
+	}
+	_, err = pods.Patch(ctx, list.Items[0].Name, types.MergePatchType, []byte(`{"metadata":{}}`), metav1.PatchOptions{})
+	return err
+}
+
+// costlyPod is a pod with an amount that takes the API server about a second when it decodes it.
+func costlyPod(ctx context.Context, t *testing.T, u apiUser, namespace string) []byte {
+	t.Helper()
+	for exponent := 250_000; exponent <= lastExponent; exponent *= 2 {
+		pod, err := json.Marshal(map[string]any{
+			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "costly-x-default-x-vcluster"},
+			"spec": map[string]any{"containers": []any{map[string]any{
+				"name": "a", "image": "a", "resources": map[string]any{"limits": map[string]any{"cpu": fmt.Sprintf("1e-%d", exponent)}},
+			}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		err = u.send(ctx, namespace, pod)
+		took := time.Since(start)
+		if err == nil {
+			t.Fatalf("a pod with 1e-%d is created", exponent)
+		}
+		if took >= costlyFrom {
+			t.Logf("one request with 1e-%d takes %s: %.120v", exponent, took.Round(time.Millisecond), err)
+			return pod
+		}
+	}
+	t.Skipf("no amount up to 1e-%d takes this API server %s: there is nothing to defend against", lastExponent, costlyFrom)
+	return nil
+}
+
+// flood sends requests without a break, until the function that it returns ends that and says what has become of them.
+func flood(ctx context.Context, t *testing.T, send func(context.Context) error) (stop func() string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	t.Cleanup(cancel)
+	var answered, busy, other atomic.Int64
+	var workers sync.WaitGroup
+	began := time.Now()
+	for range flooders {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				err := send(ctx)
+				switch {
+				case ctx.Err() != nil:
+				case kerrors.IsTooManyRequests(err) || kerrors.IsTimeout(err) || kerrors.IsServerTimeout(err):
+					busy.Add(1)
+				case err == nil || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsConflict(err):
+					answered.Add(1)
+				default:
+					other.Add(1)
+				}
+			}
+		})
+	}
+	return func() string {
+		t.Helper()
+		cancel()
+		workers.Wait()
+		took := time.Since(began).Seconds()
+		if answered.Load()+busy.Load() == 0 || other.Load() > answered.Load()+busy.Load() {
+			t.Errorf("the flood is none: %d requests answered, %d refused as too many, %d failed otherwise", answered.Load(), busy.Load(), other.Load())
+		}
+		return fmt.Sprintf("the tenant has %.2f requests a second answered, and %d of all refused as too many", float64(answered.Load())/took, busy.Load())
+	}
+}
+
+// A pace is how fast the platform is.
+type pace struct {
+	ready, median, p95 time.Duration
+}
+
+func (p pace) String() string {
+	return fmt.Sprintf("claim to Ready %s, requests of Crossplane %s in the median, %s for 95 of 100",
+		p.ready.Round(100*time.Millisecond), p.median.Round(100*time.Microsecond), p.p95.Round(100*time.Microsecond))
+}
+
+// comesUp measures a claim, and meanwhile requests of Crossplane's account that write an XR, as a dry run.
+func comesUp(ctx context.Context, t *testing.T, name, xr string, as apiUser) pace {
+	t.Helper()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	asked := make(chan []time.Duration, 1)
+	go func() {
+		var took []time.Duration
+		for ctx.Err() == nil {
+			start := time.Now()
+			_, err := as.Dynamic.Resource(composites).Patch(ctx, xr, types.MergePatchType, []byte(`{"metadata":{"annotations":{"example.org/asks":"a"}}}`),
+				metav1.PatchOptions{DryRun: []string{metav1.DryRunAll}})
+			switch {
+			case ctx.Err() != nil:
+			case err != nil:
+				t.Errorf("a request of Crossplane fails: %v", err)
+			default:
+				took = append(took, time.Since(start))
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		asked <- took
+	}()
+	l := claim.Create(ctx, t, host, newClaim(name))
+	defer cleanUp(context.WithoutCancel(ctx), t, l)
+	l.AwaitReady(ctx, t, readyWithin)
+	out := pace{ready: time.Since(l.Created)}
+	cancel()
+	took := <-asked
+	if len(took) < 20 {
+		t.Fatalf("only %d requests of Crossplane are answered", len(took))
+	}
+	slices.Sort(took)
+	out.median, out.p95 = took[len(took)/2], took[len(took)*95/100]
+	t.Logf("%s: %s", name, out)
+	measured.add("a tenant floods the host's API server, "+name+": claim to Ready", out.ready)
+	return out
+}
+
+// loseLevel takes the tenant's FlowSchema away, which Crossplane would create again. Its requests have the level of the host's other
+// ServiceAccounts then.
+func (n *tenant) loseLevel(ctx context.Context, t *testing.T) {
+	t.Helper()
+	paused := func(value string) {
+		_, err := host.Dynamic.Resource(composites).Patch(ctx, n.id(), types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"crossplane.io/paused":%s}}}`, value), metav1.PatchOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	paused(`"true"`)
+	t.Cleanup(func() { paused("null") })
+	if err := host.Typed.FlowcontrolV1().FlowSchemas().Delete(ctx, n.namespace, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(5 * time.Second) // Until a reconcile that was under way has ended, and the API server has seen it.
+	if _, err := host.Typed.FlowcontrolV1().FlowSchemas().Get(ctx, n.namespace, metav1.GetOptions{}); !kerrors.IsNotFound(err) {
+		t.Fatalf("the tenant still has its FlowSchema: %v", err)
+	}
+}

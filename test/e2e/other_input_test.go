@@ -41,6 +41,10 @@ func TestOtherInput(t *testing.T) {
 	s := &staging{}
 	testenv.Test(t, features.New("other input").
 		Setup(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			namespace := examplesOf(t, "staging/namespace.yaml")[0]
+			namespace.SetName("other-input")
+			s.namespace = namespace.GetName()
+			createObject(ctx, t, namespace)
 			s.composition = examplesOf(t, "staging/composition.yaml")[0]
 			s.composition.SetName("virtual-argocd-other-input")
 			s.composition.SetLabels(map[string]string{"stage": "other-input", "release": "1"})
@@ -53,7 +57,7 @@ func TestOtherInput(t *testing.T) {
 			return ctx
 		}).
 		Assess("TheTenantComesUp", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			s.up = claim.Create(ctx, t, host, newClaim("other-input").
+			s.up = claim.Create(ctx, t, host, newClaim("other-input").In(s.namespace).
 				Set(s.composition.GetName(), "spec", "compositionRef", "name").
 				Set("other-input.example.org", "spec", "ingress", "host"))
 			s.up.AwaitReady(ctx, t, readyWithin)

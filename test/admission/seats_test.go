@@ -190,7 +190,7 @@ func newPriorities(t *testing.T, tenants int) priorityAndFairness {
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		// The sum of the shares changes with each object until all are read.
 		level := ""
-		p.serve(t, "crossplane-system", func(schema, of string) { level = of }, func() {})
+		p.serve(t, "crossplane-system", func(_, of string) { level = of }, func() {})
 		if level == platformLevel && p.settled(t, tenants) {
 			return p
 		}

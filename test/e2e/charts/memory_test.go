@@ -118,7 +118,7 @@ func install(t *testing.T, ch *chart.Chart, claim map[string]any) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := plainValues(t, values.Merge(p.ArgoCD.Values, values.Values(claim)))
+	config := plainValues(t, values.Merge(p.ArgoCD.Values, claim))
 	objects, err := Render(ch, tenant.HelmArgoCD, tenant.ArgoCDNamespace, config)
 	if err != nil {
 		t.Fatalf("%.300s", err)

@@ -46,7 +46,8 @@ func TestOtherInput(t *testing.T) {
 			s.namespace = namespace.GetName()
 			createObject(ctx, t, namespace)
 			s.composition = examplesOf(t, "staging/composition.yaml")[0]
-			s.composition.SetName("virtual-argocd-other-input")
+			// Without the claim's name: the revision would be taken for something that the claim has left.
+			s.composition.SetName("virtual-argocd-full")
 			s.composition.SetLabels(map[string]string{"stage": "other-input", "release": "1"})
 			s.set(t, platformInput(ctx, t))
 			for _, field := range otherInput {

@@ -39,9 +39,9 @@ func Claims() map[string]map[string]any {
 		out[name+"/setting"] = map[string]any{"configs": map[string]any{"cm": map[string]any{"a": s}}}
 		out[name+"/annotation"] = map[string]any{"server": map[string]any{"podAnnotations": map[string]any{"a": s}}}
 	}
-	// The chart writes these as they are.
-	for name, line := range map[string]string{"Sequences": "- - - -\n", "FlowLists": "- [[],[],[],[]]\n", "FlowMaps": "- {a: {}, b: {}}\n", "Lines": "- a\n"} {
-		out[name+"/manifest"] = map[string]any{"extraObjects": []any{"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\na:\n" + repeat(line)}}
+	// The chart writes these into every workload, without quotes.
+	for name, item := range map[string]string{"FlowLists": "[],", "FlowMaps": "{a: b},", "Items": "a,", "Quoted": `"",`} {
+		out[name+"InWorkloads"] = map[string]any{"global": map[string]any{"image": map[string]any{"imagePullPolicy": "[" + repeat(item) + "]"}}}
 	}
 	// The tag is in every workload.
 	out["Image"] = map[string]any{"global": map[string]any{"image": map[string]any{"tag": text(size)}}}

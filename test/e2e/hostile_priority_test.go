@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -40,7 +39,7 @@ var composites = schema.GroupVersionResource{Group: "virtualargocd.io", Version:
 
 // TestPriorityOfHostileTenant: while the account of one tenant's virtual cluster sends requests that each take the host's API server seconds, or
 // very many that are honest, another claim becomes Ready in its usual time, and Crossplane's requests take theirs. The tenant's own level of
-// priority bounds it. E2E_WITHOUT_LEVEL=1 takes that away, to see what it is for: then nothing is asserted.
+// priority bounds it.
 //
 // It isn't parallel, so no other test loads the machine. What it measures is in docs/scale.md.
 func TestPriorityOfHostileTenant(t *testing.T) {
@@ -53,10 +52,6 @@ func TestPriorityOfHostileTenant(t *testing.T) {
 	greedy.namespace = greedy.live.AwaitReady(ctx, t, readyWithin).Namespace
 	crossplaneOf := newUser(t, crossplane, "crossplane")
 	syncer := newUser(t, greedy.namespace, "vc-vcluster")
-	withoutLevel := os.Getenv("E2E_WITHOUT_LEVEL") != ""
-	if withoutLevel {
-		greedy.loseLevel(ctx, t)
-	}
 
 	quiet := comesUp(ctx, t, "quiet", greedy.id(), crossplaneOf)
 	costly := costlyPod(ctx, t, syncer, greedy.namespace)
@@ -71,9 +66,6 @@ func TestPriorityOfHostileTenant(t *testing.T) {
 			stop := flood(ctx, t, f.send)
 			is := comesUp(ctx, t, f.name, greedy.id(), crossplaneOf)
 			t.Logf("%s: %s; %s", f.name, is, stop())
-			if withoutLevel {
-				return
-			}
 			if is.ready.Seconds() > slower*quiet.ready.Seconds() {
 				t.Errorf("a claim takes %s to become Ready, and %s on the quiet cluster", is.ready, quiet.ready)
 			}
@@ -245,25 +237,4 @@ func comesUp(ctx context.Context, t *testing.T, name, xr string, as apiUser) pac
 	t.Logf("%s: %s", name, out)
 	measured.add("a tenant floods the host's API server, "+name+": claim to Ready", out.ready)
 	return out
-}
-
-// loseLevel takes the tenant's FlowSchema away, which Crossplane would create again. Its requests have the level of the host's other
-// ServiceAccounts then.
-func (n *tenant) loseLevel(ctx context.Context, t *testing.T) {
-	t.Helper()
-	paused := func(value string) {
-		_, err := host.Dynamic.Resource(composites).Patch(ctx, n.id(), types.MergePatchType, fmt.Appendf(nil, `{"metadata":{"annotations":{"crossplane.io/paused":%s}}}`, value), metav1.PatchOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	paused(`"true"`)
-	t.Cleanup(func() { paused("null") })
-	if err := host.Typed.FlowcontrolV1().FlowSchemas().Delete(ctx, n.namespace, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(5 * time.Second) // Until a reconcile that was under way has ended, and the API server has seen it.
-	if _, err := host.Typed.FlowcontrolV1().FlowSchemas().Get(ctx, n.namespace, metav1.GetOptions{}); !kerrors.IsNotFound(err) {
-		t.Fatalf("the tenant still has its FlowSchema: %v", err)
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -11,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
 // bomb is a text that YAML's aliases make a thousand times larger.
@@ -46,13 +46,11 @@ func hostileText(t testing.TB, text string) map[string]*engine {
 
 // allocated returns how many bytes a call of the function allocates for a request.
 func allocated(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	if _, err := f.RunFunction(t.Context(), req); err != nil {
-		t.Error(err)
-	}
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
+	return memtest.Allocated(func() {
+		if _, err := f.RunFunction(t.Context(), req); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // What a call may allocate, in bytes: for each byte of a text that stands in five places, and for the rest.

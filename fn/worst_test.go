@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/virtual-argocd/virtual-argocd/internal/worst"
+	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
 // TestWorstClaims: the inputs that test/e2e/charts measures are ones that the function accepts, and it takes less memory for a call with
 // one than half of its limit in examples/install/runtime.yaml.
 func TestWorstClaims(t *testing.T) {
 	const half = 256 << 20
-	for name, values := range worst.Claims() {
+	for name, values := range memtest.Claims() {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(map[string]any{"argocd": map[string]any{"values": values}})
 			if err != nil {

@@ -2,12 +2,13 @@ package proxy
 
 import (
 	"bytes"
-	"runtime"
 	"testing"
 
 	"sigs.k8s.io/yaml"
 
 	utiljson "sigs.k8s.io/json"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
 // What decoding a record may allocate in the end, beside a fixed part: for each value, each item in a text, and each byte.
@@ -32,14 +33,14 @@ func FuzzRecord(f *testing.F) {
 			t.Skip()
 		}
 		c := &counter{}
-		if took := allocated(func() { _, _ = c.Write(record) }); took > 64<<10 {
+		if took := memtest.Allocated(func() { _, _ = c.Write(record) }); took > 64<<10 {
 			t.Errorf("counting %d bytes allocates %d", len(record), took)
 		}
 		if c.yaml.Expands() {
 			return
 		}
 		var v any
-		took := allocated(func() {
+		took := memtest.Allocated(func() {
 			if utiljson.UnmarshalCaseSensitivePreserveInts(record, &v) != nil {
 				return
 			}
@@ -53,15 +54,6 @@ func FuzzRecord(f *testing.F) {
 			t.Errorf("%d bytes with %d values and %d items in texts allocate %d bytes, more than %d: %.200q", len(record), c.values, c.text, took, most, record)
 		}
 	})
-}
-
-// allocated returns how many bytes a call allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
 }
 
 // texts calls f for each text in a value of JSON.

@@ -30,6 +30,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
 const service = "vcluster.vargo-team-a.svc"
@@ -377,13 +379,7 @@ var someValues = record("[" + strings.Repeat("{},", 350) + "{}]")
 // fits is a record within the limits of one.
 var fits = record(`"` + strings.Repeat("a", 90_000) + `"`)
 
-func record(content string) []byte {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, _ = io.WriteString(z, content)
-	_ = z.Close()
-	return []byte(base64.StdEncoding.EncodeToString(b.Bytes()))
-}
+func record(content string) []byte { return memtest.Pack([]byte(content)) }
 
 func secretWith(name string, release []byte) corev1.Secret {
 	return corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: name}, Data: map[string][]byte{"release": release}, Type: "helm.sh/release.v1"}

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"runtime"
 	"strings"
 	"testing"
 
 	yaml2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
 // What decoding a text may allocate, in bytes: a fixed part, and a factor for each byte of the text. The parser of YAML takes most of
@@ -18,15 +19,6 @@ const (
 	fixed   = 64 << 10
 	perByte = 1000
 )
-
-// allocated returns how many bytes a call allocates.
-func allocated(f func()) uint64 {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	f()
-	runtime.ReadMemStats(&after)
-	return after.TotalAlloc - before.TotalAlloc
-}
 
 // hostile are texts that take much memory or time for their size.
 func hostile(size int) map[string]string {
@@ -88,7 +80,7 @@ func FuzzText(f *testing.F) {
 func checkText(t *testing.T, s string) {
 	t.Helper()
 	for name, read := range readers {
-		if took := allocated(func() { _ = read(s) }); took > uint64(fixed+perByte*len(s)) {
+		if took := memtest.Allocated(func() { _ = read(s) }); took > uint64(fixed+perByte*len(s)) {
 			t.Errorf("%s allocates %d bytes for a text of %d bytes, %.60q", name, took, len(s), s)
 		}
 	}

@@ -266,11 +266,7 @@ func (s *staging) remove(ctx context.Context, t *testing.T) {
 	if t.Failed() && keep {
 		return
 	}
-	if s.composition != nil {
-		if err := all(t, s.composition.GroupVersionKind()).Delete(ctx, s.composition.GetName(), metav1.DeleteOptions{}); err != nil && !kerrors.IsNotFound(err) {
-			t.Error(err)
-		}
-	}
+	remove(ctx, t, s.composition)
 	if s.namespace != "" {
 		deleteNamespace(ctx, t, s.namespace)
 	}

@@ -24,12 +24,12 @@ const (
 	Provenance = "https://slsa.dev/provenance/v1"
 )
 
-// Attest adds a signed statement about an image or an index to those that it has: a predicate, an object in JSON such as its bill of materials. The statement
-// is also about parts, images of the index to which the predicate applies.
+// Attest adds a signed statement about an image or an index to those that it has: a predicate, an object in JSON such as its bill of
+// materials. The statement is also about parts, images of the index to which the predicate applies.
 func (s *Signer) Attest(ctx context.Context, ref name.Digest, predicateType string, predicate []byte, parts ...name.Digest) error {
 	statement := &intoto.Statement{Type: intoto.StatementTypeUri, PredicateType: predicateType, Predicate: &structpb.Struct{}}
 	if err := protojson.Unmarshal(predicate, statement.Predicate); err != nil {
-		return fmt.Errorf("cannot attest %s, which is no JSON: %w", predicateType, err)
+		return fmt.Errorf("cannot attest %s, which is no object in JSON: %w", predicateType, err)
 	}
 	for _, d := range append([]name.Digest{ref}, parts...) {
 		digest, err := v1.NewHash(d.DigestStr())

@@ -18,8 +18,8 @@ import (
 )
 
 // BoundsRows are the rows of what bounds a tenant on the host: quota, limits, its level of
-// priority at the API server, and NetworkPolicies. They must exist before the virtual cluster is installed, and are
-// deleted with the namespace, of which Kubernetes (since 1.33) deletes the pods
+// priority at the API server, and NetworkPolicies. They must exist before the virtual cluster is
+// installed, and are deleted with the namespace, of which Kubernetes (since 1.33) deletes the pods
 // first.
 func BoundsRows(t tenant.Tenant) []resource.Row {
 	exists := func(name string) bool { return t.Composed(name).Exists() }

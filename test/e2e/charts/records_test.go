@@ -2,8 +2,6 @@ package charts
 
 import (
 	"bytes"
-	"compress/gzip"
-	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -21,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -41,13 +40,8 @@ func TestChartsAreWithinLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			manifest, schemas := &strings.Builder{}, map[string]any{}
+			schemas := map[string]any{}
 			for _, o := range objects {
-				text, err := yaml.Marshal(o.Object)
-				if err != nil {
-					t.Fatal(err)
-				}
-				manifest.WriteString("---\n" + string(text))
 				if o.GetKind() == "CustomResourceDefinition" {
 					addSchemas(t, schemas, o)
 				}
@@ -65,22 +59,14 @@ func TestChartsAreWithinLimits(t *testing.T) {
 			case !bytes.Contains(document, []byte(`"targetRevision"`)):
 				t.Errorf("the document is without the schema of Applications: %.200s", document)
 			}
-			record, err := json.Marshal(release.Release{Name: tenant.HelmArgoCD, Chart: ch, Config: values, Manifest: manifest.String()})
+			record, err := json.Marshal(release.Release{Name: tenant.HelmArgoCD, Chart: ch, Config: values, Manifest: manifestOf(t, objects)})
 			if err != nil {
-				t.Fatal(err)
-			}
-			var packed bytes.Buffer
-			z := gzip.NewWriter(&packed)
-			if _, err := z.Write(record); err != nil {
-				t.Fatal(err)
-			}
-			if err := z.Close(); err != nil {
 				t.Fatal(err)
 			}
 			// maxHistory of the Release, and the one that is being written.
 			list := corev1.SecretList{}
 			for range 4 {
-				list.Items = append(list.Items, corev1.Secret{Data: map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))}})
+				list.Items = append(list.Items, corev1.Secret{Data: map[string][]byte{"release": memtest.Pack(record)}})
 			}
 			answer, err := json.Marshal(list)
 			if err != nil {
@@ -94,6 +80,20 @@ func TestChartsAreWithinLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// manifestOf is the manifest in a record.
+func manifestOf(t *testing.T, objects []*unstructured.Unstructured) string {
+	t.Helper()
+	out := &strings.Builder{}
+	for _, o := range objects {
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.WriteString("---\n" + string(text))
+	}
+	return out.String()
 }
 
 // addSchemas adds the schemas of a definition as the API server's OpenAPI document has them, by their kinds.

@@ -1,6 +1,4 @@
-// Package worst has the inputs that cost the most memory of those that are accepted, for the tests that hold what they cost against the
-// limits of examples/install/runtime.yaml.
-package worst
+package memtest
 
 import (
 	"fmt"

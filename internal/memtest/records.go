@@ -1,4 +1,4 @@
-package worst
+package memtest
 
 import (
 	"bytes"
@@ -75,6 +75,16 @@ func members(n int) string {
 	return b.String()
 }
 
+// Pack returns a release record of Helm as it stands in a Secret: base64 of gzip.
+func Pack(record []byte) []byte {
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	// A buffer takes everything.
+	_, _ = z.Write(record)
+	_ = z.Close()
+	return []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))
+}
+
 // list is an answer with a record.
 func list(parts map[string]any) ([]byte, error) {
 	record := map[string]any{"name": "argocd", "namespace": "argocd", "version": 1, "info": map[string]any{"status": "deployed"}}
@@ -85,16 +95,8 @@ func list(parts map[string]any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var packed bytes.Buffer
-	z := gzip.NewWriter(&packed)
-	if _, err := z.Write(plain); err != nil {
-		return nil, err
-	}
-	if err := z.Close(); err != nil {
-		return nil, err
-	}
 	return json.Marshal(corev1.SecretList{Items: []corev1.Secret{{
 		ObjectMeta: metav1.ObjectMeta{Name: "sh.helm.release.v1.argocd.v1", Namespace: "argocd", Labels: map[string]string{"owner": "helm", "name": "argocd", "status": "deployed", "version": "1"}},
-		Data:       map[string][]byte{"release": []byte(base64.StdEncoding.EncodeToString(packed.Bytes()))},
+		Data:       map[string][]byte{"release": Pack(plain)},
 	}}})
 }

@@ -12,6 +12,9 @@ const (
 	// maxValues bounds the values of a claim in number: Helm and the charts' templates take up to a thousand times their size for
 	// small ones.
 	maxValues = 5000
+	// maxSigns bounds what the texts and keys of a claim are as YAML, into which the argo-cd chart writes some as they are, for every
+	// workload anew. A policy.csv of 2,400 lines has 19,200 signs.
+	maxSigns = 20_000
 	// maxExtraObjects bounds the objects that the argo-cd chart creates for a claim. Helm compiles the chart's templates anew for each.
 	maxExtraObjects = 100
 )
@@ -20,7 +23,13 @@ const (
 // into YAML as they are, and the rest indented, which works only for text with ordinary line breaks. Helm decodes that for all tenants
 // in one process.
 func checkTexts(spec map[string]any) error {
-	left := maxValues
+	left, signs := maxValues, maxSigns
+	check := func(field, s string) error {
+		if signs -= text.Signs(s); signs < 0 {
+			return fmt.Errorf("spec: its texts have more than %d lines and signs of YAML, such as commas and colons: write less, or have spec.bootstrap bring the objects", maxSigns)
+		}
+		return checkText(field, s)
+	}
 	var walk func(field string, v any) error
 	walk = func(field string, v any) error {
 		if left--; left < 0 {
@@ -28,7 +37,7 @@ func checkTexts(spec map[string]any) error {
 		}
 		switch v := v.(type) {
 		case string:
-			return checkText(field, v)
+			return check(field, v)
 		case []any:
 			for i, item := range v {
 				if err := walk(fmt.Sprintf("%s[%d]", field, i), item); err != nil {
@@ -37,7 +46,7 @@ func checkTexts(spec map[string]any) error {
 			}
 		case map[string]any:
 			for _, key := range slices.Sorted(maps.Keys(v)) {
-				if err := checkText(fmt.Sprintf("%s: key %.40q", field, key), key); err != nil {
+				if err := check(fmt.Sprintf("%s: key %.40q", field, key), key); err != nil {
 					return err
 				}
 				if err := walk(field+"."+key, v[key]); err != nil {

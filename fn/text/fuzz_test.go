@@ -1,15 +1,13 @@
-package text
+package text_test
 
 import (
-	"bytes"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 
 	yaml2 "go.yaml.in/yaml/v2"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
@@ -55,22 +53,22 @@ func hostile(size int) map[string]string {
 
 // readers are the functions that decode or examine texts. What they return is not looked at.
 var readers = map[string]func(string) any{
-	"Kubeconfig": func(s string) any { _, err := Kubeconfig([]byte(s)); return err },
-	"JSONObject": func(s string) any { v := map[string]any{}; return JSON([]byte(s), &v) },
-	"JSONAny":    func(s string) any { var v any; return JSON([]byte(s), &v) },
-	"Expands":    func(s string) any { return Expands(s) },
-	"Breaks":     func(s string) any { return BreaksLines(s) },
+	"Kubeconfig": func(s string) any { _, err := text.Kubeconfig([]byte(s)); return err },
+	"JSONObject": func(s string) any { v := map[string]any{}; return text.JSON([]byte(s), &v) },
+	"JSONAny":    func(s string) any { var v any; return text.JSON([]byte(s), &v) },
+	"Expands":    func(s string) any { return text.Expands(s) },
+	"Breaks":     func(s string) any { return text.BreaksLines(s) },
 }
 
 // FuzzText: decoding a text allocates little more than the text is long, and a text that doesn't Expand has no anchors.
 func FuzzText(f *testing.F) {
-	for _, text := range hostile(600) {
-		f.Add(text)
+	for _, s := range hostile(600) {
+		f.Add(s)
 	}
 	f.Add("apiVersion: v1\nkind: Config\nclusters:\n- name: a\n  cluster: {server: https://a.b}\ncontexts: []\n")
 	f.Fuzz(func(t *testing.T, s string) {
 		checkText(t, s)
-		if !Expands(s) && hasAnchor(s) {
+		if !text.Expands(s) && hasAnchor(s) {
 			t.Errorf("%q has an anchor, and isn't reported", s)
 		}
 	})
@@ -135,7 +133,7 @@ func TestWhatExpands(t *testing.T) {
 				if !decodes(s+around[1]) || decodes(s+strings.Replace(around[1], "*a", "*b", 1)) {
 					continue
 				}
-				if found++; !Expands(s) {
+				if found++; !text.Expands(s) {
 					t.Errorf("%q has an anchor, and isn't reported", s)
 				}
 			}
@@ -150,24 +148,4 @@ func TestWhatExpands(t *testing.T) {
 func decodes(s string) bool {
 	var v2, v3 any
 	return yaml2.Unmarshal([]byte(s), &v2) == nil || yaml.Unmarshal([]byte(s), &v3) == nil
-}
-
-// TestDirectives: the texts without directives that go.yaml.in decodes have none at the beginning of a line.
-func TestDirectives(t *testing.T) {
-	for _, newline := range []string{"", "\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\uFEFF", "a\n...\n"} {
-		s := newline + "%TAG !e! tag:e,\n--- !e!f a\n"
-		var n yaml.Node
-		d := yaml.NewDecoder(bytes.NewReader([]byte(s)))
-		err := d.Decode(&n)
-		for err == nil && n.Content[0].Tag != "tag:e,f" {
-			n = yaml.Node{}
-			err = d.Decode(&n)
-		}
-		if errors.Is(err, io.EOF) || err != nil {
-			continue
-		}
-		if !hasDirective([]byte(s)) || !Expands(s) {
-			t.Errorf("%q has a directive, and isn't reported", s)
-		}
-	}
 }

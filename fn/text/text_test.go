@@ -1,12 +1,16 @@
 package text
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.yaml.in/yaml/v3"
 	"k8s.io/client-go/tools/clientcmd"
 )
 
@@ -126,5 +130,25 @@ func TestJSON(t *testing.T) {
 				t.Errorf("want %q, got %q", tc.want, got)
 			}
 		})
+	}
+}
+
+// TestDirectives: the texts without directives that go.yaml.in decodes have none at the beginning of a line.
+func TestDirectives(t *testing.T) {
+	for _, newline := range []string{"", "\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\uFEFF", "a\n...\n"} {
+		s := newline + "%TAG !e! tag:e,\n--- !e!f a\n"
+		var n yaml.Node
+		d := yaml.NewDecoder(bytes.NewReader([]byte(s)))
+		err := d.Decode(&n)
+		for err == nil && n.Content[0].Tag != "tag:e,f" {
+			n = yaml.Node{}
+			err = d.Decode(&n)
+		}
+		if errors.Is(err, io.EOF) || err != nil {
+			continue
+		}
+		if !hasDirective([]byte(s)) || !Expands(s) {
+			t.Errorf("%q has a directive, and isn't reported", s)
+		}
 	}
 }

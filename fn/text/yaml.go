@@ -42,7 +42,7 @@ func Kubeconfig(raw []byte) (*clientcmdapi.Config, error) {
 
 // decodeYAML decodes one document of YAML to what JSON can hold. It reads it into nodes first, which expand nothing.
 func decodeYAML(raw []byte) (any, error) {
-	if err := check(raw, signs(raw)); err != nil {
+	if err := check(raw, Signs(raw)); err != nil {
 		return nil, err
 	}
 	// The parser puts the prefix of a directive in front of each tag.
@@ -132,10 +132,11 @@ func scalar(n *yaml.Node) (any, error) {
 	return n.Value, nil
 }
 
-// signs returns at least the number of nodes in YAML: each has one of these signs before it, but the first.
-func signs(raw []byte) (n int) {
-	for i, b := range raw {
-		switch b {
+// Signs returns how many signs a text has that can begin an item, a member or a line of YAML: at least the number of its nodes but the
+// first, wherever the text becomes part of YAML.
+func Signs[T string | []byte](raw T) (n int) {
+	for i := range len(raw) {
+		switch raw[i] {
 		case '[', '{', ',', ':', '?', '\n', '\r', '#', '!', '&', '*':
 			n++
 		case '-':

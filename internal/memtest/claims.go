@@ -3,11 +3,15 @@ package memtest
 import (
 	"fmt"
 	"strings"
+
+	yamltext "github.com/virtual-argocd/virtual-argocd/fn/text"
 )
 
 const (
 	// size is as many bytes as the values of a claim may have, less some for quotes and keys.
 	size = 240 << 10
+	// signs is as many lines and signs of YAML as the texts of a claim may have, less some for those of keys.
+	signs = 19_500
 	// count is as many values as a claim may have, less a few.
 	count = 4900
 	// objects is as many objects as the argo-cd chart may create for a claim.
@@ -38,7 +42,7 @@ func Claims() map[string]map[string]any {
 		out[name+"/annotation"] = map[string]any{"server": map[string]any{"podAnnotations": map[string]any{"a": s}}}
 	}
 	// The chart writes these into every workload, without quotes.
-	for name, item := range map[string]string{"FlowLists": "[],", "FlowMaps": "{a: b},", "Items": "a,", "Quoted": `"",`} {
+	for name, item := range map[string]string{"FlowLists": "[],", "FlowMaps": "{a: b},", "Items": "a,", "Quoted": `"",`, "Sets": "{a},"} {
 		out[name+"InWorkloads"] = map[string]any{"global": map[string]any{"image": map[string]any{"imagePullPolicy": "[" + repeat(item) + "]"}}}
 	}
 	// The tag is in every workload.
@@ -62,7 +66,10 @@ func Claims() map[string]map[string]any {
 
 func text(n int) string { return strings.Repeat("x", n) }
 
-func repeat(s string) string { return strings.Repeat(s, size/len(s)) }
+// repeat repeats a text as often as the values of a claim may have it.
+func repeat(s string) string {
+	return strings.Repeat(s, min(size/len(s), signs/max(1, yamltext.Signs(s))))
+}
 
 func manifests(n int, data map[string]any) []any {
 	var out []any

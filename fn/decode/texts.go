@@ -13,7 +13,7 @@ const (
 	// small ones.
 	maxValues = 5000
 	// maxSigns bounds what the texts and keys of a claim are as YAML, into which the argo-cd chart writes some as they are, for every
-	// workload anew. A policy.csv of 2,400 lines has 19,200 signs.
+	// workload anew. A policy.csv of 2,200 lines has 19,800 signs.
 	maxSigns = 20_000
 	// maxExtraObjects bounds the objects that the argo-cd chart creates for a claim. Helm compiles the chart's templates anew for each.
 	maxExtraObjects = 100

@@ -34,7 +34,7 @@ func TestTexts(t *testing.T) {
 		"ManyItemsInText":   {`{"argocd":{"values":{"global":{"image":{"imagePullPolicy":"` + many(20_001, "a") + `"}}}}}`, "spec: its texts have more than 20000 lines and signs of YAML"},
 		"ManyItemsInKeys":   {`{"argocd":{"values":{"` + many(10_001, "a") + `":1,"` + many(10_000, "b") + `":1}}}`, "spec: its texts have more than 20000 lines and signs of YAML"},
 
-		"LargePolicy":  {`{"argocd":{"values":{"configs":{"rbac":{"policy.csv":"` + strings.Repeat(`p, role:a, applications, *, a/*, allow\n`, 2500) + `"}}}}}`, "<nil>"},
+		"LargePolicy":  {`{"argocd":{"values":{"configs":{"rbac":{"policy.csv":"` + strings.Repeat(`p, role:a, applications, *, a/*, allow\n`, 2200) + `"}}}}}`, "<nil>"},
 		"Objects":      {`{"argocd":{"values":{"extraObjects":` + many(100, `{"kind":"ConfigMap"}`) + `}}}`, "<nil>"},
 		"Null":         {`{"argocd":{"values":{"extraObjects":null}}}`, "<nil>"},
 		"Notification": {`{"argocd":{"values":{"notifications":{"templates":{"a":"webhook:\r\n  body: |\r\n    {{if and .a .b}}<p>&nbsp;a &amp; b</p>{{end}} https://a.b?c=1&d=2\r\n"}}}}}`, "<nil>"},

@@ -169,7 +169,8 @@ generate: ## Generate the schemas of the API and of the function's input, and do
 # golangci-lint takes the schema of its configuration from its website, which gets it from the folder jsonschema of the same
 # version's Go module.
 .PHONY: lint
-lint: ## Run golangci-lint, including gofmt, and verify its configuration
+lint: ## Run golangci-lint, including gofmt, and verify its configuration; check GitHub's workflows with actionlint
+	@cd / && GOFLAGS= go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12 $(CURDIR)/.github/workflows/*.yaml
 	@$(LAB) build golangci-lint
 	@read -r _ version lint <<< "$$($(LAB) build --list | grep '^golangci-lint ')"; \
 	  source="$$(cd / && GOFLAGS= go mod download -json "github.com/golangci/golangci-lint/v2@$$version" | awk -F '"' '$$2 == "Dir" { print $$4 }')"; \

@@ -10,6 +10,8 @@ import (
 
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
+	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
@@ -24,6 +26,9 @@ var (
 
 	// ingress is the embedded cluster's ingress controller. It has no address where the tests run on another cluster.
 	ingress platform.Ingress
+
+	// machine sees the processes of the embedded cluster.
+	machine parts.Machine
 
 	// registry is the embedded cluster's registry. It has no address where the tests run on another cluster.
 	registry string
@@ -59,6 +64,11 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 	if ingress = cluster.Ingress; ingress.Domain != "" {
 		dialer.Resolve(ingress.Domain, ingress.Address)
 	}
+	embedded, err := node.FromEnvironment(options.Cache)
+	if err != nil {
+		return ctx, err
+	}
+	machine = parts.NewMachine(embedded.Name)
 	cfg.WithKubeconfigFile(cluster.Kubeconfig)
 	return ctx, nil
 }

@@ -54,7 +54,7 @@ func afterTheClaim(ctx context.Context, t *testing.T, i *intrusion) {
 	// kube-network-policies lets a pod connect to everything until it has the pod's address from the API server, up to a second after the
 	// pod's start: containerd in this cluster is too old to tell it before (kubernetes/kubernetes#85966).
 	eventually.True(ctx, t, 2*time.Minute, "the pod reaches its own Argo CD, and is kept from the last target", func(ctx context.Context) (bool, string) {
-		said, err := logOf(ctx, own, name)
+		said, err := logOf(ctx, own, name, corev1.PodLogOptions{})
 		return err == nil && strings.Contains(said, ownAnswer+" connected") && strings.Contains(said, targets[len(targets)-1]+" "+timedOut), fmt.Sprint(said, err)
 	})
 
@@ -130,7 +130,7 @@ func (n *tenant) watchEnd(ctx context.Context, t *testing.T, pod string, bounds 
 				control()
 			}
 		}
-		if said, err := logOf(ctx, n.namespace, pod); err == nil {
+		if said, err := logOf(ctx, n.namespace, pod, corev1.PodLogOptions{}); err == nil {
 			last = said
 		}
 	}
@@ -171,8 +171,8 @@ func gotNowhere(t *testing.T, said string, targets []string, start time.Time) {
 }
 
 // logOf returns what a pod has said. A kubelet answers for a container that is gone with a sentence and no error: here that is one.
-func logOf(ctx context.Context, namespace, pod string) (string, error) {
-	out, err := host.Typed.CoreV1().Pods(namespace).GetLogs(pod, &corev1.PodLogOptions{}).DoRaw(ctx)
+func logOf(ctx context.Context, namespace, pod string, o corev1.PodLogOptions) (string, error) {
+	out, err := host.Typed.CoreV1().Pods(namespace).GetLogs(pod, &o).DoRaw(ctx)
 	if err == nil && bytes.HasPrefix(out, []byte("unable to retrieve container logs")) {
 		err = errors.New(string(out))
 	}

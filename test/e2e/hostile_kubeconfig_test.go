@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
@@ -79,7 +80,7 @@ func hostileKubeconfig(ctx context.Context, t *testing.T, i *intrusion) {
 	}
 	// Another visit, after theirs, shows that the log is read to its end.
 	visits := func() (onlookers int, others []string, err error) {
-		log, err := logOf(ctx, bystanders, trap.Name)
+		log, err := logOf(ctx, bystanders, trap.Name, corev1.PodLogOptions{})
 		for line := range strings.Lines(log) {
 			if strings.TrimSpace(line) == "connection from "+i.onlooker.address {
 				onlookers++

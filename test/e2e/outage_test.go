@@ -40,6 +40,7 @@ func TestOutages(t *testing.T) {
 			o.before = identities(ctx, t, o.steady)
 			return ctx
 		}).
+		Assess("FunctionReplicaKilled", o.replicaKilled).
 		Assess("FunctionDownDeletesNothing", o.functionDown).
 		Assess("HelmProviderRestartedMidInstallation", o.providerRestarted).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {

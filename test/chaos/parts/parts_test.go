@@ -160,7 +160,7 @@ func TestProcesses(t *testing.T) {
 	if _, err := (Machine{cgroup: m.cgroup + "x"}).Daemon("chaos-sleeper").Stop(t.Context()); !errors.Is(err, ErrNotThere) {
 		t.Errorf("the process of another cluster was stopped: %v", err)
 	}
-	if err := m.inPod("12-34", "").Kill(t.Context()); !errors.Is(err, ErrNotThere) {
+	if err := m.InPod("12-34", "").Kill(t.Context()); !errors.Is(err, ErrNotThere) {
 		t.Errorf("a process that is in no pod was killed: %v", err)
 	}
 	goOn, err := part.Stop(t.Context())

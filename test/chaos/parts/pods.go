@@ -80,7 +80,7 @@ func (p podPart) Kill(ctx context.Context) error {
 	err := ErrNotThere
 	for _, pod := range p.selected() {
 		now := int64(0)
-		e := p.machine.inPod(pod.UID, p.program).Kill(ctx)
+		e := p.machine.InPod(pod.UID, p.program).Kill(ctx)
 		if e == nil || errors.Is(e, ErrNotThere) {
 			e = p.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name,
 				metav1.DeleteOptions{GracePeriodSeconds: &now, Preconditions: metav1.NewUIDPreconditions(string(pod.UID))})
@@ -104,7 +104,7 @@ func (p podPart) Stop(ctx context.Context) (func(), error) {
 		}
 	}
 	for _, pod := range p.selected() {
-		f, err := p.machine.inPod(pod.UID, p.program).Stop(ctx)
+		f, err := p.machine.InPod(pod.UID, p.program).Stop(ctx)
 		if errors.Is(err, ErrNotThere) {
 			continue
 		}

@@ -28,8 +28,8 @@ func (m Machine) Daemon(program string) Part {
 	return processes{m, func(pod string, args []string) bool { return pod == "" && filepath.Base(args[0]) == program }}
 }
 
-// inPod selects the processes of a pod, all or those of one program.
-func (m Machine) inPod(uid types.UID, program string) processes {
+// InPod returns the processes of a pod as a part: those of one program, all of them for "". Kubernetes restarts a container that ends.
+func (m Machine) InPod(uid types.UID, program string) Part {
 	return processes{m, func(pod string, args []string) bool {
 		return pod == string(uid) && (program == "" || filepath.Base(args[0]) == program)
 	}}

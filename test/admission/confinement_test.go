@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	helm       = "system:serviceaccount:crossplane-system:provider-helm"
-	kubernetes = "system:serviceaccount:crossplane-system:provider-kubernetes"
+	helm       = "system:serviceaccount:crossplane-system:virtual-argocd-provider-helm"
+	kubernetes = "system:serviceaccount:crossplane-system:virtual-argocd-provider-kubernetes"
 )
 
 // TestConfinement: by their own accounts the providers keep their records, and make namespaces.

@@ -55,7 +55,7 @@ func (*realClusters) readyWithin() time.Duration { return 15 * time.Minute }
 func (*realClusters) goneWithin() time.Duration  { return 6 * time.Minute }
 
 func (*realClusters) provider(p schedule.Part) parts.Part {
-	return labelled("pkg.crossplane.io/provider", string(p))
+	return labelled("virtualargocd.io/package", string(p))
 }
 
 // of returns the pod of the tenant's control plane, or for its volume the program in the pod that reads and writes the volume.

@@ -36,7 +36,7 @@ type world interface {
 func partOf(s schedule.Step, id func() string) parts.Part {
 	switch s.Part {
 	case schedule.Function:
-		return labelled("pkg.crossplane.io/function", "function-virtual-argocd")
+		return labelled("virtualargocd.io/package", "function")
 	case schedule.Crossplane:
 		return labelled("app", "crossplane")
 	case schedule.APIServer:

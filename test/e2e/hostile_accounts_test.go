@@ -217,7 +217,7 @@ func installerCannot(ctx context.Context, t *testing.T, i *intrusion) {
 	})
 
 	confined := "the providers of virtual-argocd write Secrets, ConfigMaps and Leases in " + crossplane
-	for _, name := range []string{"provider-helm", "provider-kubernetes"} {
+	for _, name := range []string{"virtual-argocd-provider-helm", "virtual-argocd-provider-kubernetes"} {
 		provider := serviceAccount(t, name)
 		if err := secret(crossplane, &corev1.Secret{})(provider); err != nil {
 			t.Fatalf("%s can't do what it is for, so that this shows nothing: %v", name, err)

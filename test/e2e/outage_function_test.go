@@ -21,12 +21,10 @@ import (
 
 // kinds of Crossplane's package manager.
 var (
-	functions         = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Function"}
-	functionRevisions = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "FunctionRevision"}
-	configurations    = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Configuration"}
-	providers         = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Provider"}
-	imageConfigs      = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1beta1", Kind: "ImageConfig"}
-	runtimeConfigs    = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1beta1", Kind: "DeploymentRuntimeConfig"}
+	functions      = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Function"}
+	configurations = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Configuration"}
+	providers      = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Provider"}
+	runtimeConfigs = schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1beta1", Kind: "DeploymentRuntimeConfig"}
 )
 
 // stopFunction takes the function away until startFunction. Crossplane restores a function's Deployment that someone
@@ -59,28 +57,11 @@ func setReplicas(ctx context.Context, t *testing.T, replicas int64) {
 	}
 }
 
-// functionRuntimeConfig is the name of the runtime configuration that the function's active revision runs with: one
-// that an ImageConfig sets wins over the package's own.
+// functionRuntimeConfig is the name of the runtime configuration that the function's pods run with.
 func functionRuntimeConfig(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	f := findPackage(ctx, t, functions, "/function-virtual-argocd")
-	revisionName, _, _ := unstructured.NestedString(f.Object, "status", "currentRevision")
-	revision, err := all(t, functionRevisions).Get(ctx, revisionName, metav1.GetOptions{})
-	if err != nil {
-		t.Fatalf("cannot get the function's revision: %v", err)
-	}
 	name, _, _ := unstructured.NestedString(f.Object, "spec", "runtimeConfigRef", "name")
-	applied, _, _ := unstructured.NestedSlice(revision.Object, "status", "appliedImageConfigRefs")
-	for _, ref := range applied {
-		ref, _ := ref.(map[string]any)
-		config, err := all(t, imageConfigs).Get(ctx, fmt.Sprint(ref["name"]), metav1.GetOptions{})
-		if err != nil {
-			t.Fatalf("cannot get the function's ImageConfig: %v", err)
-		}
-		if set, ok, _ := unstructured.NestedString(config.Object, "spec", "runtime", "configRef", "name"); ok {
-			name = set
-		}
-	}
 	if name == "" || name == "default" {
 		t.Fatal("the function has no runtime configuration of its own: apply examples/install/runtime.yaml")
 	}
@@ -116,12 +97,8 @@ func findPackage(ctx context.Context, t *testing.T, kind schema.GroupVersionKind
 
 func awaitFunctionPods(ctx context.Context, t *testing.T, enough func(ready int) bool) {
 	t.Helper()
-	f := findPackage(ctx, t, functions, "/function-virtual-argocd")
-	name := f.GetName()
-	revision, _, _ := unstructured.NestedString(f.Object, "status", "currentRevision")
+	name := findPackage(ctx, t, functions, "/function-virtual-argocd").GetName()
 	eventually.True(ctx, t, 3*time.Minute, "the function's pods come or go", func(ctx context.Context) (bool, string) {
-		// Crossplane does not notice a change of a runtime configuration that an ImageConfig names.
-		nudge(ctx, t, all(t, functionRevisions), revision)
 		pods, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "pkg.crossplane.io/function=" + name})
 		if err != nil {
 			return false, err.Error()

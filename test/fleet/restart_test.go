@@ -39,7 +39,7 @@ func killAll(ctx context.Context, t *testing.T) {
 			return err == nil, fmt.Sprint(err)
 		})
 	}
-	kill("function", pods.Labelled(crossplane, "pkg.crossplane.io/function", "function-virtual-argocd"))
+	kill("function", pods.Labelled(crossplane, "virtualargocd.io/package", "function"))
 	kill("Crossplane", pods.Labelled(crossplane, "app", "crossplane"))
 	kill("Crossplane's RBAC manager", pods.Labelled(crossplane, "app", "crossplane-rbac-manager"))
 	for _, p := range providers {

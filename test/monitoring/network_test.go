@@ -33,8 +33,8 @@ func TestPrometheusReachesWhatItScrapes(t *testing.T) {
 	prometheus := networktest.Pod("monitoring", "app.kubernetes.io/name", "prometheus").At("10.244.0.9")
 	grafana := networktest.Pod("monitoring", "app.kubernetes.io/name", "grafana").At("10.244.0.8")
 	stranger := networktest.Pod("default", "app.kubernetes.io/name", "prometheus").At("10.244.0.7")
-	provider := networktest.Pod(system, "pkg.crossplane.io/provider", "crossplane-contrib-provider-helm", "pkg.crossplane.io/revision", "x")
-	function := networktest.Pod(system, "pkg.crossplane.io/function", "virtual-argocd-function-virtual-argocd", "pkg.crossplane.io/revision", "y")
+	provider := networktest.Pod(system, "virtualargocd.io/package", "provider-helm", "pkg.crossplane.io/revision", "x")
+	function := networktest.Pod(system, "virtualargocd.io/package", "function", "pkg.crossplane.io/revision", "y")
 	other := networktest.Pod(system, "pkg.crossplane.io/provider", "provider-aws", "pkg.crossplane.io/revision", "z")
 	controller := networktest.Pod(host, "vcluster.loft.sh/managed-by", "vcluster", "vcluster.loft.sh/namespace", "argocd",
 		"app.kubernetes.io/name", "argocd-application-controller").At("10.244.0.20")

@@ -108,7 +108,7 @@ func TestTargets(t *testing.T) {
 	ofArgoCD := func(name string) map[string]string {
 		return map[string]string{"app.kubernetes.io/name": name, "vcluster.loft.sh/namespace": "argocd", "vcluster.loft.sh/managed-by": "vcluster"}
 	}
-	provider := map[string]string{"pkg.crossplane.io/provider": "crossplane-contrib-provider-helm", "pkg.crossplane.io/revision": "x"}
+	provider := map[string]string{"virtualargocd.io/package": "provider-helm", "pkg.crossplane.io/provider": "virtual-argocd-provider-helm", "pkg.crossplane.io/revision": "x"}
 	cases := map[string]struct {
 		pod  pod
 		want string
@@ -151,10 +151,10 @@ func TestTargets(t *testing.T) {
 		},
 		"Provider": {
 			pod:  pod{"crossplane-system", "helm", provider, "package-runtime", "metrics", 8080, "Running", false},
-			want: `{container="package-runtime", instance="10.0.0.1:8080", job="virtual-argocd-providers", namespace="crossplane-system", pod="helm", provider="crossplane-contrib-provider-helm"}`,
+			want: `{container="package-runtime", instance="10.0.0.1:8080", job="virtual-argocd-providers", namespace="crossplane-system", pod="helm", provider="virtual-argocd-provider-helm"}`,
 		},
 		"Function": {
-			pod:  pod{"crossplane-system", "fn", map[string]string{"pkg.crossplane.io/function": "virtual-argocd-function-virtual-argocd"}, "package-runtime", "metrics", 8080, "Running", false},
+			pod:  pod{"crossplane-system", "fn", map[string]string{"virtualargocd.io/package": "function"}, "package-runtime", "metrics", 8080, "Running", false},
 			want: `{container="package-runtime", instance="10.0.0.1:8080", job="virtual-argocd-function", namespace="crossplane-system", pod="fn"}`,
 		},
 		"OtherFunction": {pod: pod{"crossplane-system", "fn", map[string]string{"pkg.crossplane.io/function": "function-auto-ready"}, "package-runtime", "metrics", 8080, "Running", false}},

@@ -37,10 +37,9 @@ func inTenant(l ...string) networktest.Party {
 // IP blocks match pods here, which they do in most network plugins.
 func TestPoliciesOfProviders(t *testing.T) {
 	var (
-		helm     = networktest.Pod(system, "pkg.crossplane.io/provider", "crossplane-contrib-provider-helm").At("10.244.0.10")
-		objects  = networktest.Pod(system, "pkg.crossplane.io/provider", "crossplane-contrib-provider-kubernetes").At("10.244.0.11")
-		byHand   = networktest.Pod(system, "pkg.crossplane.io/provider", "provider-kubernetes").At("10.244.0.12")
-		function = networktest.Pod(system, "pkg.crossplane.io/function", "virtual-argocd-function-virtual-argocd").At("10.244.0.13")
+		helm     = networktest.Pod(system, "virtualargocd.io/package", "provider-helm").At("10.244.0.10")
+		objects  = networktest.Pod(system, "virtualargocd.io/package", "provider-kubernetes").At("10.244.0.11")
+		function = networktest.Pod(system, "virtualargocd.io/package", "function").At("10.244.0.13")
 		core     = networktest.Pod(system, "app", "crossplane").At("10.244.0.14")
 		roles    = networktest.Pod(system, "app", "crossplane-rbac-manager").At("10.244.0.15")
 		control  = inTenant("app", "vcluster", "release", "vcluster")
@@ -66,10 +65,8 @@ func TestPoliciesOfProviders(t *testing.T) {
 		"HelmToVirtualAPI":              {from: helm, to: control, port: 8443, want: true, both: true},
 		"HelmToVirtualAPINarrow":        {from: helm, to: control, port: 8443, want: true, narrow: true, both: true},
 		"ObjectsToVirtualAPI":           {from: objects, to: control, port: 8443, want: true, both: true},
-		"ByHandToVirtualAPI":            {from: byHand, to: control, port: 8443, want: true, both: true},
 		"HelmToImposter":                {from: helm, to: imposter, port: 8443},
 		"ObjectsToImposter":             {from: objects, to: imposter, port: 8443},
-		"ByHandToImposter":              {from: byHand, to: imposter, port: 8443},
 		"HelmToImposterOnPortOfAPI":     {from: helm, to: imposter, port: 443, both: true},
 		"HelmToImposterOnPortOfHost":    {from: helm, to: imposter, port: 6443, both: true},
 		"ObjectsToImposterOnPortOfHost": {from: objects, to: imposter, port: 6443, both: true},
@@ -116,7 +113,6 @@ func TestPoliciesOfProviders(t *testing.T) {
 		"HelmToFunction":                {from: helm, to: function, port: 9443},
 		"HelmToCrossplane":              {from: helm, to: core, port: 9443},
 		"ConversionOfObjects":           {from: api, to: objects, port: 9443, want: true},
-		"ConversionOfObjectsByHand":     {from: api, to: byHand, port: 9443, want: true},
 		"HelmConvertsNothing":           {from: api, to: helm, port: 9443},
 		"TenantToHelm":                  {from: redis, to: helm, port: 8080},
 		"TenantToObjects":               {from: redis, to: objects, port: 9443, both: true},
@@ -152,29 +148,18 @@ func TestPoliciesOfProviders(t *testing.T) {
 	}
 }
 
-// TestPoliciesSelectPackages: Crossplane gives pods of a dependency a label with the
-// path of its package, of which it makes a DNS label.
+// TestPoliciesSelectPackages: the label that runtime.yaml gives to pods is the one that the policies select.
 func TestPoliciesSelectPackages(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, "crossplane.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	configuration := struct {
-		Spec struct {
-			DependsOn []struct{ Kind, Package string }
-		}
-	}{}
-	if err := yaml.Unmarshal(data, &configuration); err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range configuration.Spec.DependsOn {
-		_, path, _ := strings.Cut(d.Package, "/")
-		pod := labels.Set{"pkg.crossplane.io/" + strings.ToLower(d.Kind): strings.ReplaceAll(path, "/", "-")}
+	for _, name := range []string{"provider-helm", "provider-kubernetes", "function"} {
+		pod := labels.Set{"virtualargocd.io/package": name}
 		held := map[networkingv1.PolicyType]bool{}
 		for _, p := range installed(t) {
 			selector, err := metav1.LabelSelectorAsSelector(&p.Spec.PodSelector)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if selector.Matches(labels.Set{"pkg.crossplane.io/provider": "crossplane-contrib-" + name, "pkg.crossplane.io/function": name}) {
+				t.Errorf("%s selects pods that aren't ours", p.Name)
 			}
 			if selector.Matches(pod) {
 				for _, typ := range p.Spec.PolicyTypes {
@@ -183,11 +168,8 @@ func TestPoliciesSelectPackages(t *testing.T) {
 			}
 		}
 		if !held[networkingv1.PolicyTypeIngress] || !held[networkingv1.PolicyTypeEgress] {
-			t.Errorf("%s %s: no policy holds its pods, with labels %v", d.Kind, d.Package, pod)
+			t.Errorf("no policy holds the pods of %s", name)
 		}
-	}
-	if len(configuration.Spec.DependsOn) < 3 {
-		t.Errorf("found %d dependencies: crossplane.yaml isn't read as it is written", len(configuration.Spec.DependsOn))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -66,38 +65,38 @@ func (p Project) PinExamples() error {
 	return nil
 }
 
-// PinProviders returns ImageConfigs that make Crossplane pull the oldest version of each provider that the Configuration accepts by the
-// digest that a registry has for it now. registry is a host, and optionally a path, below which it has the packages, as a mirror of
+// PinProviders returns ImageConfigs that make Crossplane pull the versions of the providers that examples/install/providers.yaml names by the
+// digest that a registry has for them now. registry is a host, and optionally a path, below which it has the packages, as a mirror of
 // xpkg.crossplane.io has.
 //
-// The Configuration itself can't name these digests: Crossplane compares them with the versions of providers that are installed already,
-// and a platform that installed its own by tag, or that has another package that depends on a range of versions, would fit no longer.
+// providers.yaml itself can't name these digests: Crossplane compares them with the versions that other packages depend on, and a digest fits
+// no range of versions.
 func (p Project) PinProviders(ctx context.Context, registry string) (string, error) {
-	meta, err := os.ReadFile(filepath.Join(p.Root, "crossplane.yaml"))
+	text, err := os.ReadFile(filepath.Join(p.Root, "examples", "install", "providers.yaml"))
 	if err != nil {
 		return "", err
 	}
-	var cfg struct {
-		Spec struct {
-			DependsOn []struct{ Kind, Package, Version string }
-		}
-	}
-	if err := yaml.Unmarshal(meta, &cfg); err != nil {
-		return "", fmt.Errorf("cannot parse crossplane.yaml: %w", err)
-	}
 	host, _, _ := strings.Cut(PublishedRegistry, "/")
 	var out strings.Builder
-	for _, d := range cfg.Spec.DependsOn {
-		if d.Kind != "Provider" {
+	for _, doc := range strings.Split(string(text), "\n---\n") {
+		var o struct {
+			Kind string
+			Spec struct{ Package string }
+		}
+		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+			return "", fmt.Errorf("cannot parse providers.yaml: %w", err)
+		}
+		if o.Kind != "Provider" {
 			continue
 		}
-		tag, err := oldest(d.Version)
+		pkg, err := name.NewTag(o.Spec.Package, name.StrictValidation)
 		if err != nil {
-			return "", fmt.Errorf("crossplane.yaml: %s: %w", d.Package, err)
+			return "", fmt.Errorf("providers.yaml: package %s must have a tag: %w", o.Spec.Package, err)
 		}
-		path, ok := strings.CutPrefix(d.Package, host+"/")
+		source, tag := pkg.Context().Name(), pkg.TagStr()
+		path, ok := strings.CutPrefix(source, host+"/")
 		if !ok {
-			return "", fmt.Errorf("crossplane.yaml: %s isn't in registry %s", d.Package, host)
+			return "", fmt.Errorf("providers.yaml: %s isn't in registry %s", source, host)
 		}
 		from := strings.TrimSuffix(registry, "/") + "/" + path + ":" + tag
 		ref, err := name.NewTag(from, name.StrictValidation)
@@ -120,20 +119,7 @@ spec:
       prefix: %[1]s:%[2]s
   rewriteImage:
     prefix: %[4]s@%[5]s
-`, d.Package, tag, filepath.Base(path), from, found.Digest)
+`, source, tag, filepath.Base(path), from, found.Digest)
 	}
 	return out.String(), nil
-}
-
-// oldest is the first version of a constraint such as ">=v1.3.0, <v1.4.0", which is the one that this project tests.
-func oldest(constraint string) (string, error) {
-	first, _, _ := strings.Cut(constraint, ",")
-	tag, ok := strings.CutPrefix(strings.TrimSpace(first), ">=")
-	if !ok {
-		return "", fmt.Errorf("version %q must begin with the oldest one, such as >=v1.3.0", constraint)
-	}
-	if _, err := semver.StrictNewVersion(strings.TrimPrefix(tag, "v")); err != nil {
-		return "", fmt.Errorf("version %q: %w", constraint, err)
-	}
-	return tag, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/yaml"
 )
 
 func TestVersion(t *testing.T) {
@@ -70,7 +71,7 @@ func TestExamplesNameThisVersion(t *testing.T) {
 			digests[m[1]] = m[3]
 		}
 	}
-	if diff := cmp.Diff(map[string]int{"configuration.yaml": 1, "runtime.yaml": 2, "README.md": 1}, found); diff != "" {
+	if diff := cmp.Diff(map[string]int{"configuration.yaml": 2, "runtime.yaml": 2}, found); diff != "" {
 		t.Errorf("versions in examples/install: -want, +got:\n%s", diff)
 	}
 }
@@ -103,5 +104,65 @@ func writeFile(t *testing.T, path, content string) {
 	}
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestInstallFile: the installation file has what kustomization.yaml lists, but for what comes later, with everything of ours from the registry that
+// it was pushed to, by digest.
+func TestInstallFile(t *testing.T) {
+	root, err := FindRoot(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := Project{Root: root}.version()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const registry = "registry.example.org:5000/acme"
+	digest := func(of string) string { return "sha256:" + strings.Repeat(of, 64) }
+	p := Project{Root: root, Out: t.TempDir()}
+	if err := p.WriteInstallFile(registry+"/", Pushed{registry + "/" + FunctionName + ":" + version, digest("a")}, Pushed{registry + "/" + ConfigurationName + ":" + version, digest("b")}); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(p.InstallFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, kinds := map[string]int{}, map[string]int{}
+	for _, document := range strings.Split(string(text), "\n---\n") {
+		var o struct {
+			Kind string
+			Spec struct{ Package string }
+		}
+		if err := yaml.Unmarshal([]byte(document), &o); err != nil {
+			t.Fatal(err)
+		}
+		kinds[o.Kind]++
+		if o.Spec.Package != "" {
+			got[o.Spec.Package]++
+		}
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		if image, ok := strings.CutPrefix(strings.TrimSpace(line), "image: "); ok {
+			got[image]++
+		}
+	}
+	for image := range got {
+		if strings.HasPrefix(image, "docker.io/coredns/") {
+			delete(got, image)
+		}
+	}
+	want := map[string]int{
+		PublishedRegistry + "/" + FunctionName + ":" + version + "@" + digest("a"):      1,
+		PublishedRegistry + "/" + ConfigurationName + ":" + version + "@" + digest("b"): 1,
+		registry + "/" + FunctionName + ":" + version + "@" + digest("a"):               2,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("packages and images: -want, +got:\n%s", diff)
+	}
+	for kind, n := range map[string]int{"ImageConfig": 1, "Provider": 0, "ProviderConfig": 0, "Function": 1, "Configuration": 1, "DeploymentRuntimeConfig": 3} {
+		if kinds[kind] != n {
+			t.Errorf("the file has %d objects of kind %s, want %d", kinds[kind], kind, n)
+		}
 	}
 }

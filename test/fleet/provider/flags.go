@@ -17,6 +17,8 @@ import (
 
 // Flags of a provider.
 type Flags struct {
+	// Account is the name of the provider's ServiceAccount.
+	Account string
 	// Poll is how often a managed resource is observed.
 	Poll time.Duration
 	// MaxReconcileRate is the number of reconciles per second, and of workers.
@@ -50,6 +52,9 @@ func flagsOf(provider string, manifests []byte) (Flags, error) {
 			metav1.ObjectMeta `json:"metadata"`
 
 			Spec struct {
+				ServiceAccountTemplate struct {
+					metav1.ObjectMeta `json:"metadata"`
+				} `json:"serviceAccountTemplate"`
 				DeploymentTemplate struct {
 					Spec appsv1.DeploymentSpec `json:"spec"`
 				} `json:"deploymentTemplate"`
@@ -73,6 +78,7 @@ func flagsOf(provider string, manifests []byte) (Flags, error) {
 		if err != nil {
 			return Flags{}, fmt.Errorf("DeploymentRuntimeConfig %s: cannot simulate args %q: %w", name, args, err)
 		}
+		flags.Account = o.Spec.ServiceAccountTemplate.Name
 		return flags, nil
 	}
 }

@@ -61,11 +61,11 @@ func TestFlags(t *testing.T) {
 	}{
 		"provider-helm today has its own defaults": {
 			provider: "provider-helm", manifests: string(today),
-			want: Flags{Poll: 10 * time.Minute, MaxReconcileRate: 100},
+			want: Flags{Account: "virtual-argocd-provider-helm", Poll: 10 * time.Minute, MaxReconcileRate: 100},
 		},
 		"provider-kubernetes today watches": {
 			provider: "provider-kubernetes", manifests: string(today),
-			want: Flags{Poll: 10 * time.Minute, MaxReconcileRate: 100, EnableWatches: true},
+			want: Flags{Account: "virtual-argocd-provider-kubernetes", Poll: 10 * time.Minute, MaxReconcileRate: 100, EnableWatches: true},
 		},
 		"provider-kubernetes of v0.2.0 polls often": {
 			provider: "provider-kubernetes",

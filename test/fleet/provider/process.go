@@ -60,7 +60,7 @@ func (p *Process) Run(ctx context.Context) error {
 		return fmt.Errorf("cannot make a client: %w", err)
 	}
 	rate := p.flags.MaxReconcileRate
-	mgr, err := newManager(admin, p.scheme, p.name, rate)
+	mgr, err := newManager(admin, p.scheme, p.name, p.flags.Account, rate)
 	if err != nil {
 		return err
 	}

@@ -98,10 +98,10 @@ type configs struct {
 }
 
 // newManager makes a provider's manager, which acts as the provider's ServiceAccount.
-func newManager(admin *rest.Config, scheme *runtime.Scheme, account string, rate int) (ctrl.Manager, error) {
+func newManager(admin *rest.Config, scheme *runtime.Scheme, name, account string, rate int) (ctrl.Manager, error) {
 	const namespace = "crossplane-system"
 	as := ratelimiter.LimitRESTConfig(admin, rate)
-	as.UserAgent = account + " (simulated)"
+	as.UserAgent = name + " (simulated)"
 	as.Impersonate = rest.ImpersonationConfig{
 		UserName: "system:serviceaccount:" + namespace + ":" + account,
 		Groups:   []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
@@ -113,7 +113,7 @@ func newManager(admin *rest.Config, scheme *runtime.Scheme, account string, rate
 		Controller: config.Controller{SkipNameValidation: &again},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("cannot make the manager of %s: %w", account, err)
+		return nil, fmt.Errorf("cannot make the manager of %s: %w", name, err)
 	}
 	return mgr, nil
 }

@@ -83,9 +83,10 @@ func (c *pushCmd) Run(ctx context.Context, p xpkg.Project) error {
 	for _, ref := range pushed {
 		fmt.Println(ref)
 	}
-	if c.Registry != xpkg.PublishedRegistry {
-		fmt.Fprintf(os.Stderr, "\nTo make Crossplane pull them from there, apply:\n\n%s", xpkg.RewriteManifest(c.Registry))
+	if err := p.WriteInstallFile(c.Registry, pushed...); err != nil {
+		return err
 	}
+	fmt.Fprintf(os.Stderr, "\n%s installs them: see examples/install/README.md\n", p.InstallFile())
 	return nil
 }
 

@@ -3,7 +3,6 @@ package platform
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -26,7 +25,7 @@ var xrdKind = schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Vers
 
 var objectKind = schema.GroupVersionKind{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Kind: "Object"}
 
-// dependencies are what Crossplane has to find and install by itself.
+// dependencies are the packages that tenants need beside the Configuration.
 var dependencies = []struct{ kind, source string }{
 	{"Provider", publicRegistry + "/crossplane-contrib/provider-helm"},
 	{"Provider", publicRegistry + "/crossplane-contrib/provider-kubernetes"},
@@ -39,7 +38,7 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	ctx, cancel := context.WithTimeout(ctx, packagesReady)
 	defer cancel()
 
-	files := []string{"rbac.yaml", "priorities.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "dns.yaml", "runtime.yaml", "configuration.yaml"}
+	files := []string{"rbac.yaml", "priorities.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "dns.yaml", "runtime.yaml", "providers.yaml", "configuration.yaml"}
 	if i.embedded != nil {
 		// Crossplane on a cluster of somebody's may have other work, too.
 		files = append(files, "network.yaml")
@@ -55,10 +54,6 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 		}
 		objects = append(objects, charts)
 	}
-	rewrites := i.rewrites()
-	if err := alsoRewritten(objects, rewrites); err != nil {
-		return err
-	}
 	if err := usePushedProxy(objects, pushed); err != nil {
 		return err
 	}
@@ -72,14 +67,22 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 			return err
 		}
 	}
-	for _, r := range rewrites {
+	for _, r := range i.rewrites() {
 		// Before the Configuration, or Crossplane would look in vain first.
 		objects = append([]*unstructured.Unstructured{r.imageConfig()}, objects...)
 	}
-	if err := i.useVersion(ctx, pushed); err != nil {
+	if i.ExistingProviders {
+		if err := i.installBeside(ctx, objects, note); err != nil {
+			return err
+		}
+	}
+	if objects, err = i.withExisting(ctx, objects); err != nil {
 		return err
 	}
 	if err := apply(ctx, i.client, objects...); err != nil {
+		return err
+	}
+	if err := i.removeImageConfigs(ctx); err != nil {
 		return err
 	}
 	if err := i.waitForPackage(ctx, "Configuration", xpkg.PublishedRegistry+"/"+xpkg.ConfigurationName, note); err != nil {
@@ -89,9 +92,6 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 		if err := i.waitForPackage(ctx, d.kind, d.source, note); err != nil {
 			return err
 		}
-	}
-	if err := i.useRuntimes(ctx, objects); err != nil {
-		return err
 	}
 	for _, p := range pushed {
 		if err := i.useDigest(ctx, p, note); err != nil {
@@ -110,31 +110,6 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	}
 	// No tenant comes up before the address of its resolver is known.
 	return waitFor(ctx, i.client, objectKind, client.ObjectKey{Name: "virtual-argocd-dns"}, note, "Ready")
-}
-
-// useRuntimes has Crossplane 2.4 look at the providers again when their runtime
-// configurations have changed: it doesn't by itself where only an ImageConfig names them.
-func (i *installer) useRuntimes(ctx context.Context, objects []*unstructured.Unstructured) error {
-	sum := sha256.New()
-	for _, o := range objects {
-		if o.GetKind() == "DeploymentRuntimeConfig" {
-			if err := json.NewEncoder(sum).Encode(o.Object["spec"]); err != nil {
-				return err
-			}
-		}
-	}
-	revisions := &unstructured.UnstructuredList{}
-	revisions.SetGroupVersionKind(schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: "ProviderRevisionList"})
-	if err := i.client.List(ctx, revisions); err != nil {
-		return fmt.Errorf("cannot list the revisions of providers: %w", err)
-	}
-	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"virtualargocd.io/runtimes":"%x"}}}`, sum.Sum(nil)[:8])
-	for _, r := range revisions.Items {
-		if err := i.client.Patch(ctx, &r, client.RawPatch("application/merge-patch+json", patch)); err != nil {
-			return fmt.Errorf("cannot annotate revision %s: %w", r.GetName(), err)
-		}
-	}
-	return nil
 }
 
 // waitForPackage waits until the package of a source is there and healthy,

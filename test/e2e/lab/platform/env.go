@@ -25,6 +25,7 @@ import (
 //	ARGOCD_CHART  folder or archive of a real argo-cd chart for the embedded cluster
 //	MONITORING=1  install what monitors tenants on the embedded cluster, too
 //	CROSSPLANE=oldest  the oldest Crossplane that is tested, on an embedded cluster of its own
+//	EXISTING_PROVIDERS=1  providers of somebody's on an embedded cluster of its own, before the project is installed
 //	VARGO_CACHE   folder of everything that is built once
 //	VARGO_CLUSTER, VARGO_CLUSTER_INDEX  another embedded cluster than the default one
 func FromEnvironment() (Options, error) {
@@ -45,6 +46,8 @@ func FromEnvironment() (Options, error) {
 		Monitoring:  on("MONITORING"),
 		ArgoCDChart: os.Getenv("ARGOCD_CHART"),
 		Crossplane:  toolchain.Crossplane,
+
+		ExistingProviders: on("EXISTING_PROVIDERS"),
 	}
 	switch v := os.Getenv("CROSSPLANE"); v {
 	case "":

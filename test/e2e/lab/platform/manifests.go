@@ -48,32 +48,6 @@ func (r rewrite) imageConfig() *unstructured.Unstructured {
 	}}
 }
 
-// alsoRewritten makes the ImageConfigs that choose a runtime configuration
-// match the rewritten names too: that is what Crossplane looks them up by.
-func alsoRewritten(objects []*unstructured.Unstructured, rewrites []rewrite) error {
-	for _, o := range objects {
-		if o.GetKind() != "ImageConfig" {
-			continue
-		}
-		matches, _, err := unstructured.NestedSlice(o.Object, "spec", "matchImages")
-		if err != nil {
-			return err
-		}
-		for _, m := range matches {
-			prefix, _ := m.(map[string]any)["prefix"].(string)
-			for _, r := range rewrites {
-				if rest, ok := strings.CutPrefix(prefix, r.from); ok {
-					matches = append(matches, map[string]any{"type": "Prefix", "prefix": r.to + rest})
-				}
-			}
-		}
-		if err := unstructured.SetNestedSlice(o.Object, matches, "spec", "matchImages"); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // proxyContainer is the sidecar of each provider, with the function's image.
 const proxyContainer = "virtual-api-proxy"
 

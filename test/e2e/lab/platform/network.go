@@ -29,7 +29,7 @@ func chartsPolicy(charts string) (*unstructured.Unstructured, error) {
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: "lab-charts"},
 		Spec: networkingv1.NetworkPolicySpec{
-			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"pkg.crossplane.io/provider": "crossplane-contrib-provider-helm"}},
+			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"virtualargocd.io/package": "provider-helm"}},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeEgress},
 			Egress: []networkingv1.NetworkPolicyEgressRule{{
 				To:    []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: u.Hostname() + "/32"}}},

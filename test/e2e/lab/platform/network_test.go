@@ -45,7 +45,7 @@ func TestChartsAreReached(t *testing.T) {
 				}
 				policies = append(policies, p)
 			}
-			pod := networktest.Pod(Namespace, "pkg.crossplane.io/provider", "crossplane-contrib-provider-"+tc.provider)
+			pod := networktest.Pod(Namespace, "virtualargocd.io/package", "provider-"+tc.provider)
 			if got := networktest.Allows(policies, pod, networktest.Address(a.Node), tc.port); got != tc.want {
 				t.Errorf("\n%s\nAllows(...): want %v, got %v", tc.reason, tc.want, got)
 			}

@@ -42,6 +42,9 @@ type Options struct {
 	// SimulatedProviders installs the packages of both providers without pods and conversion
 	// webhooks: something else plays their part.
 	SimulatedProviders bool
+	// ExistingProviders has the embedded cluster run both providers before this project comes, as somebody has them who uses them for other
+	// things, with examples/install used as its README tells such people.
+	ExistingProviders bool
 	// Full adds what the tests need that take long, and the web interface.
 	Full bool
 	// Monitoring installs what shows a platform its tenants: see InstallMonitoring.

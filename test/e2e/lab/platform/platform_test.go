@@ -3,6 +3,7 @@ package platform
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,31 +42,32 @@ func TestUnmet(t *testing.T) {
 	}
 }
 
-// Crossplane looks a package's runtime configuration up by its rewritten name.
-func TestAlsoRewritten(t *testing.T) {
-	objects, err := readManifests("../../../../examples/install/runtime.yaml")
+// TestPackagesNameTheirRuntimes: what examples/install sets for packages is for those that it installs, by their names. An ImageConfig would
+// choose for every package of the same source, whoever installed it.
+func TestPackagesNameTheirRuntimes(t *testing.T) {
+	const install = "../../../../examples/install/"
+	objects, err := readManifests(install+"runtime.yaml", install+"providers.yaml", install+"configuration.yaml", "../../../../examples/staging/function.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := alsoRewritten(objects, []rewrite{{"r", publicRegistry, "10.1.2.3:5000/xpkg.crossplane.io"}}); err != nil {
-		t.Fatal(err)
-	}
-	got := map[string][]string{}
+	has, names := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
-		matches, _, _ := unstructured.NestedSlice(o.Object, "spec", "matchImages")
-		for _, m := range matches {
-			got[o.GetName()] = append(got[o.GetName()], m.(map[string]any)["prefix"].(string))
+		switch o.GetKind() {
+		case "ImageConfig":
+			t.Errorf("ImageConfig %s chooses for packages of others, too", o.GetName())
+		case "DeploymentRuntimeConfig":
+			has[o.GetName()] = true
+			label, _, _ := unstructured.NestedString(o.Object, "spec", "deploymentTemplate", "spec", "template", "metadata", "labels", "virtualargocd.io/package")
+			if "virtual-argocd-"+label != o.GetName() {
+				t.Errorf("%s: the pods have label %q", o.GetName(), label)
+			}
+		case "Provider", "Function":
+			name, _, _ := unstructured.NestedString(o.Object, "spec", "runtimeConfigRef", "name")
+			names[name] = true
 		}
 	}
-	want := map[string][]string{}
-	for _, p := range []string{"provider-helm", "provider-kubernetes"} {
-		want["virtual-argocd-"+p] = []string{"xpkg.crossplane.io/crossplane-contrib/" + p, "10.1.2.3:5000/xpkg.crossplane.io/crossplane-contrib/" + p}
-	}
-	want["virtual-argocd-function"] = []string{
-		"xpkg.crossplane.io/virtual-argocd/function-virtual-argocd", "10.1.2.3:5000/xpkg.crossplane.io/virtual-argocd/function-virtual-argocd",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("alsoRewritten(...): -want, +got:\n%s", diff)
+	if len(has) != 3 || !maps.Equal(has, names) {
+		t.Errorf("packages name the runtime configurations %v, and there are %v", names, has)
 	}
 }
 

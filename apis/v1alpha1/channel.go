@@ -15,11 +15,16 @@ const ChannelKind = "XArgoCDChannel"
 // +kubebuilder:resource:scope=Cluster,path=xargocdchannels,singular=xargocdchannel,categories={crossplane,composite}
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="OFFER",type=string,JSONPath=".status.offer",description="Digest of what is offered."
-// +kubebuilder:printcolumn:name="PERCENT",type=integer,JSONPath=".status.percent",description="Share of the tenants that may have the offer in this step."
+// +kubebuilder:printcolumn:name="STATE",type=string,JSONPath=".status.conditions[?(@.type=='Progressing')].reason",description="How far the offer is: Paused, Halted, UpdatingTenants, Soaking, WaitingForTenants, NoTenants, LastStep or Complete."
+// +kubebuilder:printcolumn:name="TENANTS",type=integer,JSONPath=".status.tenants.total",description="Tenants of the channel."
 // +kubebuilder:printcolumn:name="UPDATED",type=integer,JSONPath=".status.tenants.updated",description="Tenants that have the offer, and have finished their update."
-// +kubebuilder:printcolumn:name="UPDATING",type=integer,JSONPath=".status.tenants.updating",description="Tenants that are updating, or were admitted."
 // +kubebuilder:printcolumn:name="DEGRADED",type=integer,JSONPath=".status.tenants.degraded",description="Tenants that the offer has broken."
-// +kubebuilder:printcolumn:name="HALTED",type=string,JSONPath=".status.conditions[?(@.type=='Halted')].status",description="True when the offer has broken too many tenants, and no other tenant gets it."
+// +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the channel can't be used."
+// +kubebuilder:printcolumn:name="PERCENT",type=integer,JSONPath=".status.percent",priority=1,description="Share of the tenants that may have the offer in this step."
+// +kubebuilder:printcolumn:name="UPDATING",type=integer,JSONPath=".status.tenants.updating",priority=1,description="Tenants that are updating, or were admitted."
+// +kubebuilder:printcolumn:name="ARGOCD-CHART",type=string,JSONPath=".spec.offer.argocd.chartVersion",priority=1,description="The version of the argo-cd chart that is offered."
+// +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".spec.offer.kubernetes.version",priority=1,description="The Kubernetes version of virtual clusters that is offered."
+// +kubebuilder:printcolumn:name="MESSAGE",type=string,JSONPath=".status.conditions[?(@.type=='Progressing')].message",priority=1,description="What the channel waits for, or why it has halted."
 type XArgoCDChannel struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

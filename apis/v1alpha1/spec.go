@@ -13,12 +13,13 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating or Degraded."
 // +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the claim, its plan or the function's input can't be used. The tenant keeps what was accepted before."
-// +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",description="Progress of the installation, in percent."
-// +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",description="The plan in use."
+// +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",priority=1,description="Progress of the installation, in percent."
+// +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",priority=1,description="The plan in use."
 // +kubebuilder:printcolumn:name="ARGOCD",type=string,JSONPath=".status.argocd.version",description="The version of Argo CD that runs."
-// +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",description="The Kubernetes version of the virtual cluster."
+// +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",priority=1,description="The Kubernetes version of the virtual cluster."
 // +kubebuilder:printcolumn:name="UPDATE",type=boolean,JSONPath=".status.channel.updateAvailable",description="True while there is a platform change that the tenant doesn't have yet."
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="The URL of Argo CD."
+// +kubebuilder:printcolumn:name="MESSAGE",type=string,JSONPath=".status.message",priority=1,description="What the tenant waits for, or what is wrong."
 type XVirtualArgoCD struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -25,29 +25,35 @@ func TestColumns(t *testing.T) {
 	}{
 		"Channel": {
 			"A channel of one tenant, as the function writes it.", ChannelXRDFile, "channel/3-one-tenant.yaml", nil,
-			cells{"OFFER": "a digest", "PERCENT": int64(100), "UPDATED": int64(1), "UPDATING": int64(0), "DEGRADED": int64(0), "HALTED": "False"},
+			cells{
+				"OFFER": "a digest", "STATE": "Complete", "TENANTS": int64(1), "UPDATED": int64(1), "DEGRADED": int64(0), "ACCEPTED": "True",
+				"PERCENT": int64(100), "UPDATING": int64(0), "ARGOCD-CHART": "10.1.1", "KUBERNETES": "v1.36.0", "MESSAGE": nil,
+			},
 			"docs/channels.md",
 		},
 		"HaltedChannel": {
 			"Each number is in its column.", ChannelXRDFile, "channel/3-one-tenant.yaml", func(status map[string]any) {
 				status["percent"], status["tenants"] = int64(10), map[string]any{"total": int64(1000), "updated": int64(97), "updating": int64(3), "degraded": int64(2), "waitingForWindow": int64(12), "frozen": int64(4)}
 				for _, c := range status["conditions"].([]any) {
-					if c := c.(map[string]any); c["type"] == "Halted" {
-						c["status"] = "True"
+					if c := c.(map[string]any); c["type"] == "Progressing" {
+						c["reason"], c["message"] = "Halted", "halted since then"
 					}
 				}
 			},
-			cells{"OFFER": "a digest", "PERCENT": int64(10), "UPDATED": int64(97), "UPDATING": int64(3), "DEGRADED": int64(2), "HALTED": "True"},
+			cells{
+				"OFFER": "a digest", "STATE": "Halted", "TENANTS": int64(1000), "UPDATED": int64(97), "DEGRADED": int64(2), "ACCEPTED": "True",
+				"PERCENT": int64(10), "UPDATING": int64(3), "ARGOCD-CHART": "10.1.1", "KUBERNETES": "v1.36.0", "MESSAGE": "halted since then",
+			},
 			"docs/channels.md",
 		},
 		"Tenant": {
 			"A new tenant of a channel, as the function writes it.", XRDFile, "channel/2-new-tenant.yaml", nil,
-			cells{"PHASE": "Pending", "ACCEPTED": "True", "PROGRESS": int64(0), "PLAN": "standard", "ARGOCD": nil, "KUBERNETES": nil, "UPDATE": false, "URL": nil},
+			cells{"PHASE": "Pending", "ACCEPTED": "True", "PROGRESS": int64(0), "PLAN": "standard", "ARGOCD": nil, "KUBERNETES": nil, "UPDATE": false, "URL": nil, "MESSAGE": "Waiting for namespace vargo-customer1-7rw8j on the host, with its account and its bounds"},
 			"README.md",
 		},
 		"TenantThatWaits": {
 			"One that waits for its turn.", XRDFile, "smallest/5-ready.yaml", func(status map[string]any) { status["channel"] = map[string]any{"updateAvailable": true} },
-			cells{"PHASE": "Ready", "ACCEPTED": "True", "PROGRESS": int64(100), "PLAN": "standard", "ARGOCD": "v3.4.4", "KUBERNETES": "v1.36.0", "UPDATE": true, "URL": "https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc"},
+			cells{"PHASE": "Ready", "ACCEPTED": "True", "PROGRESS": int64(100), "PLAN": "standard", "ARGOCD": "v3.4.4", "KUBERNETES": "v1.36.0", "UPDATE": true, "URL": "https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc", "MESSAGE": "Argo CD is ready"},
 			"README.md",
 		},
 	} {

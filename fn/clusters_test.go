@@ -82,14 +82,14 @@ func TestClusterForms(t *testing.T) {
 		"Declarative": {
 			"Argo CD's own form is taken as it is.",
 			`{"name":"prod","secretRef":{"name":"s"}}`, "Opaque",
-			map[string]string{"name": "ignored", "server": "https://prod.example.org", "config": declared},
+			map[string]string{"name": "prod", "server": "https://prod.example.org", "config": declared},
 			map[string]any{"server": "https://prod.example.org", "config": map[string]any{"bearerToken": "tok-declared-1", "tlsClientConfig": map[string]any{"caData": b64(cert)}}},
 		},
 		"DeclarativeKeepsItsOwn": {
 			"What the Secret says of the cluster counts where the claim says nothing.",
 			`{"name":"prod","secretRef":{"name":"s"}}`, "Opaque",
-			map[string]string{"server": "https://prod.example.org/", "config": `{"awsAuthConfig":{"clusterName":"eks"},"execProviderConfig":null}`, "namespaces": "a, b", "clusterResources": "true", "project": "web", "shard": "1"},
-			map[string]any{"server": "https://prod.example.org/", "config": map[string]any{"awsAuthConfig": map[string]any{"clusterName": "eks"}},
+			map[string]string{"server": "https://prod.example.org/", "config": `{"execProviderConfig":{"command":"argocd-k8s-auth"},"awsAuthConfig":null}`, "namespaces": "a, b", "clusterResources": "true", "project": "web", "shard": "1"},
+			map[string]any{"server": "https://prod.example.org/", "config": map[string]any{"execProviderConfig": map[string]any{"command": "argocd-k8s-auth"}},
 				"namespaces": "a,b", "clusterResources": "true", "project": "web", "shard": "1"},
 		},
 		"ClaimWins": {
@@ -174,7 +174,7 @@ func TestBrokenClusterSecrets(t *testing.T) {
 		"ServerNotHTTPS":       {one, map[string]string{"server": "http://a.b", "config": `{"username":"u"}`}, v1alpha1.StateSecretInvalid, "API server's URL"},
 		"ServerWithUser":       {one, map[string]string{"server": "https://u:secret-in-url@a.b", "config": `{"username":"u"}`}, v1alpha1.StateSecretInvalid, "API server's URL"},
 		"ShardNotANumber":      {one, map[string]string{"server": "https://a.b", "config": `{"username":"u"}`, "shard": "one"}, v1alpha1.StateSecretInvalid, "key shard"},
-		"ServerTwice":          {withServer, map[string]string{"server": "https://a.b", "config": `{"username":"u"}`}, v1alpha1.StateSecretInvalid, "leave the cluster's field server out"},
+		"ServerTwice":          {withServer, map[string]string{"server": "https://a.b", "config": `{"username":"u"}`}, v1alpha1.StateSecretInvalid, "its API server is another than spec.clusters[0].server, https://203.0.113.7:6443: write the same in both, or leave the cluster's field server out"},
 		"KubeconfigNotYAML":    {one, map[string]string{"kubeconfig": "{token: tok-not-yaml-1"}, v1alpha1.StateSecretInvalid, "not a kubeconfig"},
 		"KubeconfigNoContext":  {one, map[string]string{"kubeconfig": `{"apiVersion":"v1","kind":"Config"}`}, v1alpha1.StateSecretInvalid, "current-context"},
 		"KubeconfigExec":       {one, ofKubeconfig(map[string]any{"exec": map[string]any{"apiVersion": "client.authentication.k8s.io/v1", "command": "aws", "interactiveMode": "Never"}}, server), v1alpha1.StateSecretInvalid, "user.exec is not possible here"},
@@ -315,9 +315,10 @@ func TestRefusedClusters(t *testing.T) {
 		spec, input string
 		want        []string
 	}{
-		"InCluster":          {`{"clusters":[{"name":"in-cluster",` + ref + `}]}`, "", []string{"spec.clusters[0].name", "in-cluster"}},
-		"NameNotText":        {`{"clusters":[{"name":"yes",` + ref + `}]}`, "", []string{"spec.clusters[0].name", "yes"}},
-		"NameANumber":        {`{"clusters":[{"name":"123",` + ref + `}]}`, "", []string{"spec.clusters[0].name", "begins with a letter"}},
+		"NameOfTwoLines":     {`{"clusters":[{"name":"a\nb",` + ref + `}]}`, "", []string{"spec.clusters[0].name", `"a\nb"`, "one line"}},
+		"SpaceAroundName":    {`{"clusters":[{"name":" a",` + ref + `}]}`, "", []string{"spec.clusters[0].name", `" a"`, "without space around it"}},
+		"NameTooLong":        {`{"clusters":[{"name":"` + strings.Repeat("a", 254) + `",` + ref + `}]}`, "", []string{"spec.clusters[0].name", "253 characters"}},
+		"NoSecretElsewhere":  {`{"clusters":[{"name":"a","server":"https://a.example.org"}]}`, "", []string{"spec.clusters[0].secretRef.name", "https://kubernetes.default.svc"}},
 		"NoName":             {`{"clusters":[{` + ref + `}]}`, "", []string{"spec.clusters[0].name"}},
 		"NameTwice":          {`{"clusters":[{"name":"a",` + ref + `},{"name":"a",` + ref + `}]}`, "", []string{"spec.clusters[1].name", `"a"`}},
 		"NoSecret":           {`{"clusters":[{"name":"a"}]}`, "", []string{"spec.clusters[0].secretRef.name"}},

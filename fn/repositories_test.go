@@ -103,7 +103,7 @@ func TestRepositories(t *testing.T) {
 		"OCI": {
 			"Manifests in an OCI registry, and Argo CD's own form of a repository Secret.",
 			`{"name":"apps","type":"oci","url":"oci://registry.example.org/apps","secretRef":{"name":"s"}}`, "Opaque",
-			map[string]string{"url": "ignored", "type": "ignored", "name": "ignored", "project": "ignored", "username": "u", "password": "secret-password-3", "insecureOCIForceHttp": "true"},
+			map[string]string{"url": "oci://registry.example.org/apps", "type": "oci", "name": "apps", "username": "u", "password": "secret-password-3", "insecureOCIForceHttp": "true"},
 			map[string]any{"name": "apps", "url": "oci://registry.example.org/apps", "type": "oci", "username": "u", "password": "secret-password-3", "insecureOCIForceHttp": "true"}, nil,
 		},
 	}
@@ -175,7 +175,7 @@ func TestBrokenRepositorySecrets(t *testing.T) {
 		"Empty":               {overHTTPS, map[string]string{}, "no credentials: write username and password, or bearerToken"},
 		"UnknownKey":          {overHTTPS, map[string]string{"username": "u", "pasword": "misspelt-1"}, "key pasword is unknown: write one of username, password"},
 		"PasswordAlone":       {overHTTPS, map[string]string{"password": "secret-password-1"}, "username and password go together"},
-		"TwoWaysIn":           {overHTTPS, map[string]string{"username": "u", "password": "secret-password-1", "bearerToken": "tok-repository-1"}, "several ways in, of which Argo CD takes one: write only one of bearerToken, username and password"},
+		"TwoWaysIn":           {overHTTPS, map[string]string{"username": "u", "password": "secret-password-1", "githubAppPrivateKey": keys[0], "githubAppID": "1"}, "several ways in, of which Argo CD takes one: write only one of githubAppPrivateKey, username and password"},
 		"PasswordOverSSH":     {overSSH, map[string]string{"username": "u", "password": "secret-password-1"}, "write sshPrivateKey"},
 		"KeyOverHTTPS":        {overHTTPS, map[string]string{"sshPrivateKey": keys[0]}, "sshPrivateKey is for an SSH URL"},
 		"KeyNotAKey":          {overSSH, map[string]string{"sshPrivateKey": "secret-not-a-key"}, "sshPrivateKey is not a private key"},

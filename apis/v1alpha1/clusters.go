@@ -26,15 +26,16 @@ type AnnotationValue string
 
 // ClusterSpec is a cluster that Argo CD deploys to. Its credentials are in a
 // Secret, never here.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.secretRef) || has(self.server) && self.server == 'https://kubernetes.default.svc' || self.name == 'in-cluster' && !has(self.server)",message="write secretRef: only the virtual cluster itself, whose server is https://kubernetes.default.svc, needs none"
 type ClusterSpec struct {
 	// Name of the cluster in Argo CD, unique in the claim. Applications refer to it in
-	// spec.destination.name. A DNS label of at most 63 characters that begins with a
-	// letter; not in-cluster, which is the virtual cluster, and not a word that YAML
-	// doesn't read as a string, such as true.
+	// spec.destination.name. Any text of one line, such as the ARN of a cluster in EKS;
+	// in-cluster is the virtual cluster itself. If the Secret has another name at the key
+	// name, that is the name in Argo CD.
 	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=63
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')",message="write a DNS label that begins with a letter, such as production"
-	// +kubebuilder:validation:XValidation:rule="!(self in ['in-cluster', 'true', 'false', 'null', 'yes', 'no', 'on', 'off', 'y', 'n'])",message="write another name: in-cluster is the virtual cluster itself, and true, false, null, yes, no, on, off, y and n are not text in YAML"
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[^[:space:]]([^[:cntrl:]]*[^[:space:]])?$')",message="write text of one line without space around it, such as production"
 	Name string `json:"name"`
 
 	// Labels of the cluster in Argo CD, for the cluster generator of ApplicationSets.
@@ -70,7 +71,7 @@ type ClusterSpec struct {
 
 	// URL of the cluster's API server, such as https://203.0.113.7:6443. Required for a
 	// Secret with the token of a ServiceAccount. The other forms of Secrets contain the
-	// URL, and this field must be empty.
+	// URL, which must be the same. https://kubernetes.default.svc is the virtual cluster.
 	// +optional
 	// +kubebuilder:validation:MaxLength=512
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^https://[^ /?#@]+(/[^ ?#]*)?$')",message="write the https URL of an API server, such as https://203.0.113.7:6443, without user, query or fragment"
@@ -78,18 +79,20 @@ type ClusterSpec struct {
 
 	// Secret with the cluster's credentials, in one of these forms:
 	//
-	// Argo CD's declarative cluster Secret: keys server and config (JSON). Its
-	// namespaces, clusterResources, project and shard apply where the claim doesn't set
-	// them.
+	// Argo CD's declarative cluster Secret: keys server and config (JSON). Its name
+	// applies, and its namespaces, clusterResources, project, shard, labels and
+	// annotations apply where the claim doesn't set them.
 	//
-	// A kubeconfig: key kubeconfig. The current context is used. The credentials must be
-	// inline: exec plugins, auth providers and file names are refused.
+	// A kubeconfig, at the key kubeconfig or any other. The current context is used. The
+	// credentials must be inline: exec plugins, auth providers and file names are refused.
 	//
 	// The token of a ServiceAccount: keys token and ca.crt, as in a Secret of type
 	// kubernetes.io/service-account-token. It also needs the field server.
 	//
 	// A change of the Secret takes effect within a minute or so. While the Secret is
 	// missing or can't be used, the claim's condition ClustersConnected is False, and
-	// the previous credentials stay in use.
-	SecretRef SecretReference `json:"secretRef"`
+	// the previous credentials stay in use. Required, except for the virtual cluster itself.
+	// +optional
+	// +nullable
+	SecretRef *SecretReference `json:"secretRef,omitempty"`
 }

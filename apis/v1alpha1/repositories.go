@@ -34,18 +34,21 @@ type RepositorySpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh|oci)://[^ ]+|[^ /:@]+@[^ /:@]+:[^ ]+)$')",message="write a URL such as https://git.example.org/team/apps.git, ssh://git@git.example.org/team/apps.git or git@git.example.org:team/apps.git"
 	URL string `json:"url"`
 
-	// Type of the repository: git, helm or oci. Default: git.
+	// Type of the repository: git, helm or oci. Default: what the Secret has at the key
+	// type, or git.
 	// +optional
 	Type RepositoryType `json:"type,omitempty"`
 
-	// Argo CD project that the repository belongs to. Default: every project may use it.
+	// Argo CD project that the repository belongs to. Default: what the Secret has at the
+	// key project, or every project may use it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of an Argo CD project: lower case letters, digits, dots and dashes"
 	Project string `json:"project,omitempty"`
 
-	// Secret with the credentials; a public repository needs none. It has the keys of
-	// Argo CD's own repository Secrets, for one of these methods:
+	// Secret with the credentials; a public repository needs none. Argo CD's own
+	// repository Secrets work as they are: "Keys of Secrets" in docs/api.md lists their
+	// keys. They have one of these methods:
 	//
 	// username and password (a token goes into password);
 	//
@@ -56,14 +59,19 @@ type RepositorySpec struct {
 	// githubAppID, githubAppInstallationID and githubAppPrivateKey, with
 	// githubAppEnterpriseBaseUrl for GitHub Enterprise;
 	//
+	// gcpServiceAccountKey;
+	//
+	// azureServicePrincipalClientId, azureServicePrincipalTenantId and
+	// azureServicePrincipalClientSecret;
+	//
 	// tlsClientCertData and tlsClientCertKey, also in addition to another method.
 	//
 	// Secrets of the types kubernetes.io/basic-auth, kubernetes.io/ssh-auth and
-	// kubernetes.io/tls, with their own keys, are accepted, too. Options: insecure,
-	// enableLfs, forceHttpBasicAuth and insecureOCIForceHttp ("true" or "false"), proxy,
-	// noProxy, and knownHosts with lines of a known_hosts file, for an SSH server that
-	// Argo CD doesn't know. The CA certificate of an https server with a private CA goes
-	// into spec.argocd.values.configs.tls.certificates, under the name of the server.
+	// kubernetes.io/tls, with their own keys, are accepted, too, and knownHosts with
+	// lines of a known_hosts file, for an SSH server that Argo CD doesn't know. What the
+	// Secret says of url, type, enableOCI and project must not contradict this entry. The
+	// CA certificate of an https server with a private CA goes into
+	// spec.argocd.values.configs.tls.certificates, under the name of the server.
 	//
 	// A change of the Secret takes effect within a minute or so. While the Secret is
 	// missing or can't be used, the claim's condition RepositoriesConnected is False, and
@@ -91,7 +99,8 @@ type CredentialTemplateSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh|oci)://[^ ]+|[^ /:@]+@[^ /:@]+:?[^ ]*)$')",message="write how the URLs begin, such as https://git.example.org/team, ssh://git@git.example.org or git@git.example.org:team"
 	URL string `json:"url"`
 
-	// Type of the repositories: git, helm or oci. Default: git.
+	// Type of the repositories: git, helm or oci. Default: what the Secret has at the key
+	// type, or git.
 	// +optional
 	Type RepositoryType `json:"type,omitempty"`
 

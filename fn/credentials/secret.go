@@ -35,6 +35,7 @@ type Reader struct {
 	// what the Secret is called in messages.
 	what    string
 	Problem *Problem
+	notes   []string
 }
 
 // Read begins to read the Secret of that name.
@@ -110,9 +111,14 @@ func (s *Reader) Only(known, write []string) {
 // they become, beside the rest of the chart; and credentials hardly compress.
 const maxSensitive = 192 << 10
 
+// ExtraObjects is the list of the argo-cd chart that adds objects to its own.
+const ExtraObjects = "extraObjects"
+
 // Sensitive collects the values that come from Secrets.
 type Sensitive struct {
 	Values values.Values
+	// Objects that the argo-cd chart creates in addition to its own.
+	Objects []any
 	// Before are the values as they are in use now. What a Secret that is
 	// missing or broken gave before stays.
 	Before func() values.Values
@@ -122,10 +128,19 @@ type Sensitive struct {
 // Add adds the value of an entry or, when there was a problem, what stood in its
 // place.
 func (s *Sensitive) Add(c tenant.Connection, p *Problem, value any, path ...string) tenant.Connection {
+	return s.add(c, p, value, func(v any) bool { return s.Put(v, path) }, func() any { return at(s.Before(), path) })
+}
+
+// AddObject adds the Secret that an entry becomes in Argo CD's namespace or, when there was a problem, the one that was there before.
+func (s *Sensitive) AddObject(c tenant.Connection, p *Problem, object values.Values, name string) tenant.Connection {
+	return s.add(c, p, object, s.putObject, func() any { return s.ObjectBefore(name) })
+}
+
+func (s *Sensitive) add(c tenant.Connection, p *Problem, value any, put func(any) bool, before func() any) tenant.Connection {
 	if p == nil && breaksLines(value) {
 		p = &Problem{v1alpha1.StateSecretInvalid, "the Secret of " + c.Name + " has a line break other than \\n and \\r\\n, such as U+2028: write \\n"}
 	}
-	if p == nil && !s.Put(value, path) {
+	if p == nil && !put(value) {
 		p = &Problem{v1alpha1.StateSecretInvalid, "the credentials of this claim are too large together for Helm, which keeps them in one Secret: use fewer or smaller ones"}
 	}
 	if p == nil {
@@ -133,10 +148,26 @@ func (s *Sensitive) Add(c tenant.Connection, p *Problem, value any, path ...stri
 		return c
 	}
 	c.State, c.Message = p.state, p.message
-	if old, ok := values.Lookup(s.Before(), path...); ok && s.Put(old, path) {
+	if old := before(); old != nil && put(old) {
 		c.Message += "; what it gave before stays in use"
 	}
 	return c
+}
+
+// at returns what is at a path; nil for nothing.
+func at(v values.Values, path []string) any {
+	is, _ := values.Lookup(v, path...)
+	return is
+}
+
+// ObjectBefore returns the Secret of that name among the objects in use now; nil for none.
+func (s *Sensitive) ObjectBefore(name string) any {
+	for _, o := range values.At[[]any](s.Before(), ExtraObjects) {
+		if o, ok := o.(values.Values); ok && values.At[string](o, "metadata", "name") == name {
+			return o
+		}
+	}
+	return nil
 }
 
 // breaksLines reports whether there is a text in a value that could leave its place in the manifests of a chart.
@@ -158,11 +189,26 @@ func breaksLines(v any) bool {
 
 // Put sets the value at the path, unless all would be too large then.
 func (s *Sensitive) Put(value any, path []string) bool {
+	if !s.fits(value) {
+		return false
+	}
+	values.Insert(s.Values, value, path...)
+	return true
+}
+
+func (s *Sensitive) putObject(object any) bool {
+	if !s.fits(object) {
+		return false
+	}
+	s.Objects = append(s.Objects, object)
+	return true
+}
+
+func (s *Sensitive) fits(value any) bool {
 	raw, err := json.Marshal(value)
 	if err != nil || s.size+len(raw) > maxSensitive {
 		return false
 	}
 	s.size += len(raw)
-	values.Insert(s.Values, value, path...)
 	return true
 }

@@ -277,6 +277,7 @@ func secret(req *fnv1.RunFunctionRequest, namespace, name, label string) tenant.
 	s.Labelled = o.String("metadata", "labels", tenant.LabelCredentials) == "true"
 	if (s.Labelled || label == tenant.CredentialsLabelIgnored) && !s.TooLarge {
 		s.Data = wire.SecretData(o)
+		s.Labels, s.Annotations = o.Texts("metadata", "labels"), o.Texts("metadata", "annotations")
 	}
 	return s
 }

@@ -75,10 +75,10 @@ func setValues(c part.Candidate) error {
 	if err := parts.Resolve(c); err != nil {
 		return err
 	}
-	if len(g.SecretNames) > 0 || len(g.Spec.Repositories) > 0 {
+	if len(g.SecretNames) > 0 || len(g.Spec.Repositories)+len(g.Spec.Clusters) > 0 {
 		d.Sensitive = c.Sensitive.Values
 	}
-	argocd.SetRedis(d, g)
+	argocd.SetObjects(d, g, c.Sensitive.Objects)
 	vcluster.SetDNS(d, g, ofVCluster)
 	if err := host.SetBounds(d, in, ofVCluster); err != nil {
 		return err

@@ -154,6 +154,8 @@ type Secret struct {
 	Type string
 	// Data of the Secret, decoded.
 	Data map[string]string
+	// Labels and Annotations of the Secret.
+	Labels, Annotations map[string]string
 }
 
 // Running is what was seen running; empty for nothing.

@@ -77,6 +77,17 @@ func Equal(is *structpb.Value, want any) bool {
 // Has reports whether there is a value at the path that isn't null.
 func (o Struct) Has(path ...string) bool { return o.Value(path...).AsInterface() != nil }
 
+// Texts returns the texts in the map at a path.
+func (o Struct) Texts(path ...string) map[string]string {
+	out := map[string]string{}
+	for key, v := range o.Get(path...).s.GetFields() {
+		if _, ok := v.GetKind().(*structpb.Value_StringValue); ok {
+			out[key] = v.GetStringValue()
+		}
+	}
+	return out
+}
+
 // List returns the objects in the list at the path.
 func (o Struct) List(path ...string) []Struct {
 	var out []Struct

@@ -9,6 +9,9 @@ import (
 
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/clusters"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/repositories"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
@@ -31,6 +34,7 @@ func reference(api, channels, input, plans *extv1.CustomResourceDefinition) ([]b
 		}
 	}
 	b.WriteString("\n## Connection details\n\nKeys of the Secret that `spec.writeConnectionSecretToRef` names: `kubeconfig`, `url`, `username`, `password`.\n")
+	secretKeys(b)
 	b.WriteString("\n## Input\n\n`input.virtualargocd.io/v1alpha1`, kind `Input`: the platform's settings for all tenants, in the Composition's pipeline step.\n" +
 		"Each field is optional; an unknown field is an error.\n\n")
 	fields(b, "", schemaOf(input))
@@ -61,6 +65,27 @@ func vclusterValues(b *bytes.Buffer) {
 	for _, v := range values.VCluster.Rows {
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", v.Path, v.Class, v.Why)
 	}
+}
+
+// secretKeys writes what becomes of the keys of Argo CD's own Secrets.
+func secretKeys(b *bytes.Buffer) {
+	b.WriteString("\n## Keys of Secrets\n\n" +
+		"Argo CD's own Secrets for clusters, repositories and credential templates work as they are, if they have the label\n" +
+		"`virtualargocd.io/credentials: \"true\"` and an entry of the claim names them.\n\n" +
+		"- " + string(credentials.Taken) + ": it has the effect that it has in Argo CD\n" +
+		"- " + string(credentials.Compared) + ": it must not contradict the entry; if it does, the condition names both\n" +
+		"- " + string(credentials.NoEffect) + ": Argo CD doesn't read it in such a Secret; the status says so\n" +
+		"- " + string(credentials.Impossible) + ": the Secret is refused\n")
+	for _, of := range []struct {
+		title string
+		keys  []credentials.Key
+	}{{"Clusters", clusters.Keys}, {"Repositories", repositories.Keys}, {"Credential templates", repositories.TemplateKeys}} {
+		fmt.Fprintf(b, "\n### %s\n\n| key | | |\n| --- | --- | --- |\n", of.title)
+		for _, k := range of.keys {
+			fmt.Fprintf(b, "| `%s` | %s | %s |\n", k.Name, k.Use, k.Why)
+		}
+	}
+	b.WriteString("\nOther keys of a repository's or credential template's Secret are refused; of a cluster's, they have no effect.\n")
 }
 
 func schemaOf(c *extv1.CustomResourceDefinition) extv1.JSONSchemaProps {

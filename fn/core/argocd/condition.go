@@ -118,15 +118,16 @@ var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.Ki
 // Connected is the condition of a list of connections.
 func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) condition.Condition {
 	var reason string
-	var messages []string
+	var messages, notes []string
 	for _, c := range all {
-		if c.State == v1alpha1.StateConnected {
-			continue
+		message := cmp.Or(kinds[c.Kind], "Cluster") + " " + c.Name + ": " + c.Message
+		switch {
+		case c.State != v1alpha1.StateConnected:
+			reason = cmp.Or(reason, string(c.State))
+			messages = append(messages, message)
+		case c.Message != "":
+			notes = append(notes, message)
 		}
-		if reason == "" {
-			reason = string(c.State)
-		}
-		messages = append(messages, cmp.Or(kinds[c.Kind], "Cluster")+" "+c.Name+": "+c.Message)
 	}
 	switch {
 	case reason != "":
@@ -134,7 +135,7 @@ func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what s
 	case !Runs(t):
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", "")
 	}
-	return is.Yes("Argo CD has the credentials of every " + what)
+	return is.Yes(strings.Join(append([]string{"Argo CD has the credentials of every " + what}, notes...), "; "))
 }
 
 // Runs reports whether Argo CD has been installed. It keeps its settings while a change is rolled

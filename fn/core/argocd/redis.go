@@ -6,11 +6,13 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -20,30 +22,51 @@ import (
 // read at key auth.
 const redisSecret = "argocd-redis"
 
-// extraObjects is the list of the argo-cd chart that adds objects to it.
-const extraObjects = "extraObjects"
-
-// SetRedis sets the password of redis. Otherwise the argo-cd chart makes one in a hook, for
-// which Helm always waits: some seconds of each installation and upgrade. Values that set the
-// password themselves stay as they are.
-func SetRedis(p *tenant.Decision, r tenant.Given) {
+// SetObjects adds objects from Secrets to those of the argo-cd chart, and the password of redis. Otherwise the chart makes one in a
+// hook, for which Helm always waits: some seconds of each installation and upgrade. Values that set the password themselves stay as
+// they are.
+func SetObjects(p *tenant.Decision, r tenant.Given, objects []any) {
 	is := p.ArgoCD.Values
-	objects, isList := is[extraObjects].([]any)
-	if _, set := is[extraObjects]; set && !isList || setsRedisPassword(is, objects) {
+	own, ok := listOf(is[credentials.ExtraObjects])
+	if !ok {
 		return
 	}
-	password := redisPassword(r)
-	if password == "" {
+	password := ""
+	if !setsRedisPassword(is, own) {
+		password = redisPassword(r)
+	}
+	if password != "" {
+		is = values.Merge(is, values.Values{"redisSecretInit": values.Values{"enabled": false}})
+		objects = append(slices.Clone(objects), values.Values{
+			"apiVersion": "v1", "kind": "Secret",
+			"metadata":   values.Values{"name": redisSecret, "namespace": tenant.ArgoCDNamespace},
+			"stringData": values.Values{"auth": password},
+		})
+	}
+	if len(objects) == 0 {
 		return
 	}
-	p.ArgoCD.Values = values.Merge(is, values.Values{"redisSecretInit": values.Values{"enabled": false}})
 	// Helm doesn't merge lists, and values of the Release win over those of a Secret.
-	delete(p.ArgoCD.Values, extraObjects)
-	p.Sensitive = values.Merge(p.Sensitive, values.Values{extraObjects: append(slices.Clone(objects), values.Values{
-		"apiVersion": "v1", "kind": "Secret",
-		"metadata":   values.Values{"name": redisSecret, "namespace": tenant.ArgoCDNamespace},
-		"stringData": values.Values{"auth": password},
-	})})
+	p.ArgoCD.Values = values.Merge(is)
+	delete(p.ArgoCD.Values, credentials.ExtraObjects)
+	p.Sensitive = values.Merge(p.Sensitive, values.Values{credentials.ExtraObjects: slices.Concat(own, objects)})
+}
+
+// listOf returns what the chart makes objects of: the items of a list, or the values of a map.
+func listOf(v any) ([]any, bool) {
+	switch v := v.(type) {
+	case nil:
+		return nil, true
+	case []any:
+		return v, true
+	case values.Values:
+		var out []any
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			out = append(out, v[key])
+		}
+		return out, true
+	}
+	return nil, false
 }
 
 // setsRedisPassword reports whether values bring the password of redis, or a redis of
@@ -74,7 +97,7 @@ func isRedisSecret(o values.Values) bool {
 // its account on the host, which nobody can guess, so that the same request has the same answer.
 // It returns "" while there is neither.
 func redisPassword(r tenant.Given) string {
-	for _, o := range values.At[[]any](r.Before(), extraObjects) {
+	for _, o := range values.At[[]any](r.Before(), credentials.ExtraObjects) {
 		if o, ok := o.(values.Values); ok && isRedisSecret(o) {
 			if password, _ := values.Lookup(o, "stringData", "auth"); password != nil && password != "" {
 				return fmt.Sprint(password)

@@ -2,11 +2,12 @@
 package clusters
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -37,21 +38,23 @@ var Part = part.Part{
 func secrets(s tenant.Ask) []string {
 	var names []string
 	for _, c := range s.Clusters {
-		names = append(names, c.SecretRef.Name)
+		if c.SecretRef != nil {
+			names = append(names, c.SecretRef.Name)
+		}
 	}
 	return names
 }
 
-// notText are the names that YAML, as Helm's templates write it, takes for
-// something else than text.
-var notText = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
-
-// inCluster is Argo CD's name of the cluster that it runs in.
-const inCluster = "in-cluster"
+// Argo CD's names of the cluster that it runs in.
+const (
+	inCluster       = "in-cluster"
+	inClusterServer = "https://kubernetes.default.svc"
+)
 
 // resolve registers the clusters of the spec.
 func resolve(of part.Candidate) error {
-	servers, seen := map[string]string{}, map[string]bool{}
+	taken := taken{servers: map[string]string{}, names: map[string]string{}}
+	seen := map[string]bool{}
 	for i, c := range of.Spec.Clusters {
 		field := fmt.Sprintf("spec.clusters[%d]", i)
 		if err := checkCluster(field, c); err != nil {
@@ -61,32 +64,59 @@ func resolve(of part.Candidate) error {
 			return fmt.Errorf("%s.name: %q is the name of another cluster, too: write another name", field, c.Name)
 		}
 		seen[c.Name] = true
-		path := []string{"configs", "clusterCredentials", c.Name}
-		if err := of.ArgoCD.Reserve(values.Input, field+", which has the same name", values.Not(path...)); err != nil {
+		p := place{c.Name}
+		if err := p.reserve(of, field); err != nil {
 			return err
 		}
-		secret := credentials.Read(of.Given, c.SecretRef.Name)
-		value := clusterValue(c, secret)
-		server := values.At[string](value, "server")
-		if other, ok := servers[strings.TrimRight(server, "/")]; ok && secret.Problem == nil {
-			secret.Fail("its API server %s is that of cluster %s, too, and Argo CD tells clusters apart by it: leave one of the two out", server, other)
+		secret := &credentials.Reader{}
+		if c.SecretRef != nil {
+			secret = credentials.Read(of.Given, c.SecretRef.Name)
 		}
-		connection := of.Sensitive.Add(tenant.Connection{Name: c.Name}, secret.Problem, value, path...)
-		if used, ok := values.Lookup(of.Sensitive.Values, append(path, "server")...); ok {
-			servers[strings.TrimRight(fmt.Sprint(used), "/")] = c.Name
-		}
+		value := clusterValue(field, c, secret)
+		p.keepName(of.Sensitive, value, secret)
+		taken.check(value, secret)
+		connection := p.add(of.Sensitive, secret, value)
+		server, name := p.used(of.Sensitive)
+		taken.add(server, name, c.Name)
 		of.Decision.Clusters = append(of.Decision.Clusters, connection)
 	}
 	return nil
 }
 
+// taken are the servers and names that clusters have in Argo CD, which tells clusters apart by them, with the names of the entries.
+type taken struct{ servers, names map[string]string }
+
+func (t taken) check(v values.Values, s *credentials.Reader) {
+	server := values.At[string](v, "server")
+	if other, ok := t.servers[strings.TrimRight(server, "/")]; ok && s.Problem == nil {
+		s.Fail("its API server %s is that of cluster %s, too, and Argo CD tells clusters apart by it: leave one of the two out", server, other)
+	}
+	if other, ok := t.names[values.At[string](v, nameKey)]; ok && s.Problem == nil {
+		s.Fail("key name is the name that cluster %s has in Argo CD, too: write another, or leave the key out", other)
+	}
+}
+
+func (t taken) add(server, name, entry string) {
+	if server != "" {
+		t.servers[strings.TrimRight(server, "/")], t.names[name] = entry, entry
+	}
+}
+
 // checkCluster checks a cluster's fields as the schema does, and for what Kubernetes would
 // refuse later.
 func checkCluster(field string, c v1alpha1.ClusterSpec) error {
-	if len(validation.IsDNS1035Label(c.Name)) > 0 || c.Name == inCluster || slices.Contains(notText, c.Name) {
-		return fmt.Errorf("%s.name: %q can't be the name of a cluster: write a DNS label that begins with a letter, such as production; not %s, and none of %s", field, c.Name, inCluster, strings.Join(notText, ", "))
+	if !isName(c.Name) {
+		return fmt.Errorf("%s.name: %q can't be the name of a cluster: write text of one line without space around it, %d characters at most, such as production", field, c.Name, maxName)
 	}
-	if err := cmp.Or(credentials.CheckSecretRef(field, c.SecretRef), credentials.CheckProject(field, c.Project)); err != nil {
+	switch {
+	case c.SecretRef != nil:
+		if err := credentials.CheckSecretRef(field, *c.SecretRef); err != nil {
+			return err
+		}
+	case c.Server != inClusterServer && (c.Server != "" || c.Name != inCluster):
+		return fmt.Errorf("%s.secretRef.name: is missing: write the name of a Secret in the namespace of the claim; only the virtual cluster itself, whose server is %s, needs none", field, inClusterServer)
+	}
+	if err := credentials.CheckProject(field, c.Project); err != nil {
 		return err
 	}
 	for _, namespace := range c.Namespaces {
@@ -116,14 +146,30 @@ func checkCluster(field string, c v1alpha1.ClusterSpec) error {
 	return nil
 }
 
+// maxName bounds the name of a cluster, in characters.
+const maxName = 253
+
+// isName reports whether Argo CD can show and compare a name.
+func isName(name string) bool {
+	return name != "" && utf8.RuneCountInString(name) <= maxName && strings.TrimSpace(name) == name &&
+		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+}
+
 func reserved(key string, prefixes ...string) bool {
 	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
 }
 
-// clusterValue is an entry of the argo-cd chart's configs.clusterCredentials,
-// read from the cluster's Secret.
-func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
-	v := readCluster(c, s)
+// clusterValue is an entry of the argo-cd chart's configs.clusterCredentials, read from the cluster's Secret, with the name that the
+// cluster has in Argo CD.
+func clusterValue(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
+	v := values.Values{"server": inClusterServer, "config": inClusterConfig()}
+	if c.SecretRef != nil {
+		v = readCluster(field, c, s)
+	}
+	server := values.At[string](v, "server")
+	if c.Name == inCluster && strings.TrimRight(server, "/") != inClusterServer {
+		s.Fail("%s is Argo CD's name of the virtual cluster itself, and this is another: write another name in %s.name", inCluster, field)
+	}
 	if s.Problem != nil {
 		return nil
 	}
@@ -136,14 +182,26 @@ func clusterValue(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 	if values.At[string](v, "namespaces") == "" {
 		delete(v, "clusterResources")
 	}
-	if len(c.Labels) > 0 {
-		v["labels"] = texts(c.Labels)
-	}
-	if len(c.Annotations) > 0 {
-		v["annotations"] = texts(c.Annotations)
+	for _, m := range []struct {
+		key string
+		of  values.Values
+	}{{"labels", texts(c.Labels)}, {"annotations", texts(c.Annotations)}} {
+		if all := values.Merge(values.At[values.Values](v, m.key), m.of); len(all) > 0 {
+			v[m.key] = all
+		} else {
+			delete(v, m.key)
+		}
 	}
 	maps.DeleteFunc(v, func(_ string, at any) bool { return at == "" })
+	if v[nameKey] == nil {
+		v[nameKey] = c.Name
+	}
 	return v
+}
+
+// inClusterConfig is what Argo CD needs for the cluster that it runs in: it uses its own account there.
+func inClusterConfig() values.Values {
+	return values.Values{"tlsClientConfig": values.Values{"insecure": false}}
 }
 
 // listOfNamespaces is how Argo CD keeps them; "" for none. The chart writes the list without

@@ -2,7 +2,9 @@ package clusters
 
 import (
 	"crypto/x509"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +22,7 @@ import (
 const (
 	serverKey     = "server"
 	configKey     = "config"
+	nameKey       = "name"
 	kubeconfigKey = "kubeconfig"
 	tokenKey      = corev1.ServiceAccountTokenKey
 	caKey         = corev1.ServiceAccountRootCAKey
@@ -50,32 +53,61 @@ type tlsClientConfig struct {
 
 // readCluster returns what a Secret tells of a cluster, in whichever form: the server, the
 // config that Argo CD keeps of the credentials, and what else the entry of the chart may have.
-func readCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
-	declarative, kubeconfig := s.Has(serverKey) || s.Has(configKey), s.Has(kubeconfigKey)
+func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
+	kubeconfig := findKubeconfig(s)
+	declarative := s.Has(serverKey) || s.Has(configKey) && kubeconfig != configKey
 	token := s.Type == tokenType || s.Has(tokenKey)
+	var v values.Values
 	switch {
-	case token && !declarative && !kubeconfig:
+	case token && !declarative && kubeconfig == "":
 		return tokenCluster(c, s)
-	case c.Server != "" && (declarative || kubeconfig):
-		s.Fail("it has the API server's URL in it: leave the cluster's field server out, which is for the token of a ServiceAccount")
-	case declarative && !kubeconfig && !token:
-		return declarativeCluster(s)
-	case kubeconfig && !declarative && !token:
-		return kubeconfigCluster(s)
-	case declarative || kubeconfig:
+	case declarative && kubeconfig == "" && !token:
+		v = declarativeCluster(s)
+	case kubeconfig != "" && !declarative && !token:
+		v = kubeconfigCluster(s, kubeconfig)
+	case declarative || kubeconfig != "":
 		s.Fail("it has keys of several forms: write either server and config, or kubeconfig, or token and ca.crt")
 	default:
 		s.Fail("it has none of the forms that are known: write the keys server and config, or kubeconfig, or token and ca.crt")
 	}
-	return nil
+	if server := values.At[string](v, serverKey); c.Server != "" && strings.TrimRight(server, "/") != strings.TrimRight(c.Server, "/") {
+		s.Fail("its API server is another than %s.server, %s: write the same in both, or leave the cluster's field server out", field, c.Server)
+	}
+	return v
+}
+
+// findKubeconfig returns the key with the kubeconfig, whatever it is called: the Secrets of Cluster API have it at value, and those of
+// vcluster at config. It returns "" for none.
+func findKubeconfig(s *credentials.Reader) string {
+	if s.Has(kubeconfigKey) {
+		return kubeconfigKey
+	}
+	var found []string
+	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+		if v := s.Data[key]; strings.Contains(v, "current-context") && strings.Contains(v, "clusters") && strings.Contains(v, "contexts") {
+			found = append(found, key)
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	if slices.ContainsFunc(found, func(key string) bool { return s.Data[key] != s.Data[found[0]] }) {
+		s.Fail("it has several kubeconfigs, at the keys %s: write the one to use at the key %s", strings.Join(found, ", "), kubeconfigKey)
+	}
+	return found[0]
 }
 
 // declarativeCluster reads Argo CD's own form.
 func declarativeCluster(s *credentials.Reader) values.Values {
 	const form = "Argo CD's cluster Secret has server and config"
-	server, project, shard := s.Need(serverKey, form), s.Text("project"), s.Text("shard")
-	raw := []byte(s.Need(configKey, form))
-	config, all := clusterConfig{}, values.Values{}
+	server, project, shard, name := s.Need(serverKey, form), s.Text("project"), s.Text("shard"), s.Text(nameKey)
+	config, all := clusterConfig{}, inClusterConfig()
+	raw := []byte(s.Text(configKey))
+	if !isInCluster(server) || len(raw) > 0 {
+		raw, all = []byte(s.Need(configKey, form)), values.Values{}
+	} else {
+		raw = []byte("{}")
+	}
 	if err := text.JSON(raw, &config); err != nil {
 		s.Fail("key %s is not the JSON that Argo CD knows, such as {\"bearerToken\": \"...\", \"tlsClientConfig\": {\"caData\": \"...\"}}: %s", configKey, err)
 		return nil
@@ -94,7 +126,19 @@ func declarativeCluster(s *credentials.Reader) values.Values {
 		}
 		namespaces = append(namespaces, namespace)
 	}
-	out := values.Values{"server": server, "config": all, "project": project, "shard": shard, "namespaces": listOfNamespaces(namespaces)}
+	out := values.Values{"server": server, "config": all, "project": project, "shard": shard, "namespaces": listOfNamespaces(namespaces), nameKey: name,
+		"labels": labels(s.Labels), "annotations": annotations(s.Annotations)}
+	if name != "" && !isName(name) {
+		s.Fail("key name can't be the name of a cluster: write text of one line, %d characters at most", maxName)
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Data)) {
+		if !slices.ContainsFunc(Keys, func(k credentials.Key) bool { return k.Name == key }) {
+			s.Note("key %s has no effect: it is none of Argo CD's", key)
+		}
+	}
+	if config.AWSAuthConfig != nil {
+		s.Note("awsAuthConfig takes the identity of Argo CD's pods, and pods of a virtual cluster have none in AWS: write execProviderConfig with the credentials in env, or give Argo CD's pods credentials by spec.argocd.values")
+	}
 	if s.Text("clusterResources") == "true" {
 		out["clusterResources"] = "true"
 	}
@@ -161,13 +205,36 @@ func checkClusterConfig(s *credentials.Reader, server string, c clusterConfig) {
 	if u, err := url.Parse(c.ProxyURL); err != nil || c.ProxyURL != "" && (u.Scheme == "" || u.Host == "") {
 		s.Fail("its proxy URL is not usable: write one such as http://proxy.example.org:3128")
 	}
-	if c.BearerToken == "" && c.Username == "" && len(c.TLS.CertData) == 0 && c.AWSAuthConfig == nil && c.ExecProviderConfig == nil {
+	if !isInCluster(server) && c.BearerToken == "" && c.Username == "" && len(c.TLS.CertData) == 0 && c.AWSAuthConfig == nil && c.ExecProviderConfig == nil {
 		s.Fail("it has no credentials: write a token, a client certificate, or a user name and password")
 	}
 }
 
-// kubeconfigCluster reads the current context of a kubeconfig.
-func kubeconfigCluster(s *credentials.Reader) values.Values {
+// isInCluster reports whether it is the server of the cluster that Argo CD runs in, where it uses its own account.
+func isInCluster(server string) bool { return strings.TrimRight(server, "/") == inClusterServer }
+
+// labels are those of a Secret that the cluster has in Argo CD.
+func labels(of map[string]string) values.Values {
+	return without(of, "app.kubernetes.io/", "helm.sh/", "argocd.argoproj.io/", "virtualargocd.io/", "kubernetes.io/")
+}
+
+// annotations are those of a Secret that the cluster has in Argo CD. kubectl keeps the whole Secret in one of its own.
+func annotations(of map[string]string) values.Values {
+	return without(of, "kubectl.kubernetes.io/", "helm.sh/", "meta.helm.sh/", "argocd.argoproj.io/", "virtualargocd.io/", "kubernetes.io/", "managed-by")
+}
+
+func without(of map[string]string, prefixes ...string) values.Values {
+	out := values.Values{}
+	for key, v := range of {
+		if !reserved(key, prefixes...) {
+			out[key] = v
+		}
+	}
+	return out
+}
+
+// kubeconfigCluster reads the current context of the kubeconfig at a key.
+func kubeconfigCluster(s *credentials.Reader, kubeconfigKey string) values.Values {
 	file, err := text.Kubeconfig([]byte(s.Need(kubeconfigKey, "write a kubeconfig")))
 	if err != nil {
 		s.Fail("key %s is not a kubeconfig: %s; write what kubectl config view --flatten --minify prints", kubeconfigKey, err)

@@ -68,25 +68,21 @@ func resolve(of part.Candidate) error {
 	for i, e := range of.Spec.CredentialTemplates {
 		all = append(all, repository{v1alpha1.KindCredentialTemplate, fmt.Sprintf("spec.credentialTemplates[%d]", i), "credentialTemplates", e.Name, e.URL, e.Type, "", &e.SecretRef})
 	}
-	seen := map[string]string{}
+	places, err := places(all)
+	if err != nil {
+		return err
+	}
 	hosts := map[string]string{}
 	for _, e := range all {
-		e.typ = cmp.Or(e.typ, v1alpha1.RepositoryGit)
-		if err := e.check(); err != nil {
-			return err
-		}
-		for _, unique := range []struct{ field, id, value string }{{"name", e.key + "/" + e.name, e.name}, {"url", e.key + " " + e.url + " " + e.project, e.url}} {
-			if other, ok := seen[unique.id]; ok {
-				return fmt.Errorf("%s.%s: %q is that of %s, too: leave one of the two out", e.field, unique.field, unique.value, other)
-			}
-			seen[unique.id] = e.field
-		}
 		path := []string{"configs", e.key, e.name}
 		if err := argocd.Reserve(values.Input, e.field+", which has the same name", values.Not(path...)); err != nil {
 			return err
 		}
-		value, known, problem := e.read(of.Given)
-		c := s.Add(tenant.Connection{Kind: e.kind, Name: e.name}, problem, value, path...)
+		value, known, secret := e.read(of.Given, places)
+		c := s.Add(tenant.Connection{Kind: e.kind, Name: e.name}, secret.Problem, value, path...)
+		if c.State == v1alpha1.StateConnected {
+			c.Message = secret.Notes()
+		}
 		p.Repositories = append(p.Repositories, c)
 		name := e.kind + " " + e.name
 		if c.State != v1alpha1.StateConnected {
@@ -99,27 +95,88 @@ func resolve(of part.Candidate) error {
 	return setKnownHosts(p, hosts, s, argocd)
 }
 
+// places checks the entries, and returns where each stands that the claim alone says it of, by place.
+func places(all []repository) (map[string]string, error) {
+	names, urls, out := map[string]string{}, map[string]repository{}, map[string]string{}
+	for _, e := range all {
+		if err := e.check(); err != nil {
+			return nil, err
+		}
+		if other, ok := names[e.key+"/"+e.name]; ok {
+			return nil, fmt.Errorf("%s.name: %q is that of %s, too: leave one of the two out", e.field, e.name, other)
+		}
+		names[e.key+"/"+e.name] = e.field
+		if other, ok := urls[e.place()]; ok && (!e.open() || !other.open()) {
+			return nil, fmt.Errorf("%s.url: %q is that of %s, too: leave one of the two out", e.field, e.url, other.field)
+		}
+		urls[e.place()] = e
+		if !e.open() {
+			out[e.place()] = e.field
+		}
+	}
+	return out, nil
+}
+
+// place is how Argo CD tells entries apart.
+func (e repository) place() string { return e.key + " " + e.url + " " + e.project }
+
+// open reports whether the entry leaves its project to its Secret.
+func (e repository) open() bool {
+	return e.kind == v1alpha1.KindRepository && e.secretRef != nil && e.project == ""
+}
+
 // check checks an entry, as the schema does.
 func (e repository) check() error {
 	switch {
 	case len(validation.IsDNS1123Label(e.name)) > 0:
 		return fmt.Errorf("%s.name: %q is not a name: write a DNS label, such as apps", e.field, e.name)
-	case !slices.Contains(credentials.RepositoryTypes, e.typ):
+	case e.typ != "" && !slices.Contains(credentials.RepositoryTypes, e.typ):
 		return fmt.Errorf("%s.type: %q is unknown: write one of %v", e.field, e.typ, credentials.RepositoryTypes)
 	case e.secretRef != nil:
 		if err := credentials.CheckSecretRef(e.field, *e.secretRef); err != nil {
 			return err
 		}
 	}
-	return cmp.Or(credentials.CheckProject(e.field, e.project), credentials.CheckRepositoryURL(e.field+".url", e.url, e.typ))
+	if err := credentials.CheckProject(e.field, e.project); err != nil {
+		return err
+	}
+	if e.typ == "" && e.secretRef != nil && strings.HasPrefix(e.url, "oci://") {
+		// The Secret says what is in it.
+		return nil
+	}
+	return checkURL(e.field, e.url, e.typ)
 }
 
-// read is the entry of the chart's list, and the known hosts that go with it.
-func (e repository) read(r tenant.Given) (values.Values, string, *credentials.Problem) {
-	v := values.Values{"url": e.url, "type": string(e.typ)}
+func checkURL(field, url string, typ v1alpha1.RepositoryType) error {
+	if typ == "" && strings.HasPrefix(url, "oci://") {
+		return fmt.Errorf("%s.type: is missing, and the url begins with oci://: write helm for charts, or oci for manifests", field)
+	}
+	return credentials.CheckRepositoryURL(field+".url", url, cmp.Or(typ, v1alpha1.RepositoryGit))
+}
+
+func (e repository) overSSH() bool {
+	return strings.HasPrefix(e.url, "ssh://") || !strings.Contains(e.url, "://") && credentials.SCPURL.MatchString(e.url)
+}
+
+// read is the entry of the chart's list, the known hosts that go with it, and its Secret.
+func (e repository) read(r tenant.Given, places map[string]string) (values.Values, string, *credentials.Reader) {
+	s, known := &credentials.Reader{}, ""
+	v := values.Values{}
 	if e.kind == v1alpha1.KindRepository {
 		v["name"] = e.name
 	}
+	if e.secretRef != nil {
+		s = credentials.Read(r, e.secretRef.Name)
+		open := e.open()
+		known = e.readSecret(s, v)
+		if other := places[e.place()]; open && other != "" {
+			s.Fail("its url and project are those of %s, too: leave one of the two out, or write another project in one", other)
+		}
+		if places[e.place()] == "" && s.Problem == nil {
+			places[e.place()] = e.field
+		}
+	}
+	v["url"], v["type"] = e.url, string(cmp.Or(e.typ, v1alpha1.RepositoryGit))
 	if e.project != "" {
 		v["project"] = e.project
 	}
@@ -127,11 +184,5 @@ func (e repository) read(r tenant.Given) (values.Values, string, *credentials.Pr
 	if host, ok := strings.CutPrefix(e.url, "oci://"); ok && e.typ == v1alpha1.RepositoryHelm {
 		v["url"], v["enableOCI"] = host, "true"
 	}
-	if e.secretRef == nil {
-		return v, "", nil
-	}
-	s := credentials.Read(r, e.secretRef.Name)
-	overSSH := strings.HasPrefix(e.url, "ssh://") || !strings.Contains(e.url, "://") && credentials.SCPURL.MatchString(e.url)
-	known := readRepository(s, overSSH, v)
-	return v, known, s.Problem
+	return v, known, s
 }

@@ -2,126 +2,143 @@ package repositories
 
 import (
 	"errors"
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"golang.org/x/crypto/ssh"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// repositoryKeys are the keys of a Secret with a repository's credentials: those
-// of Argo CD's own repository Secrets.
-var repositoryKeys = []string{
-	"username", "password", "bearerToken", "sshPrivateKey",
-	"githubAppID", "githubAppInstallationID", "githubAppPrivateKey", "githubAppEnterpriseBaseUrl",
-	"tlsClientCertData", "tlsClientCertKey",
-	"insecure", "enableLfs", "forceHttpBasicAuth", "insecureOCIForceHttp", "proxy", "noProxy",
-	knownHostsKey,
-}
-
-const knownHostsKey = "knownHosts"
-
-// otherNames are the keys that Kubernetes' own types of Secrets have for them.
-var otherNames = map[string]string{
-	"sshPrivateKey": "ssh-privatekey", "tlsClientCertData": "tls.crt", "tlsClientCertKey": "tls.key",
-}
-
-// ofTheEntry are the keys of Argo CD's repository Secrets that are fields of the
-// spec here, and a certificate authority as cert-manager adds it: no fault of theirs.
-var ofTheEntry = []string{"url", "type", "name", "project", "ca.crt"}
-
-// readRepository reads the credentials of a repository into v. It returns the known
-// hosts that stand with them.
-func readRepository(s *credentials.Reader, overSSH bool, v values.Values) string {
-	s.Only(slices.AppendSeq(slices.Concat(repositoryKeys, ofTheEntry), maps.Values(otherNames)), repositoryKeys)
-	read := map[string]string{}
-	for _, key := range repositoryKeys {
-		text := s.Text(key)
-		if other := otherNames[key]; other != "" && text == "" {
-			text = s.Text(other)
-		}
-		if text != "" {
-			read[key] = text
-		}
+// readSecret reads the Secret of an entry into v, which Argo CD's Secret becomes. It returns the known hosts that stand with it.
+func (e *repository) readSecret(s *credentials.Reader, v values.Values) string {
+	keys := Keys
+	if e.kind == v1alpha1.KindCredentialTemplate {
+		keys = TemplateKeys
 	}
-	if len(read) == 0 {
+	read := credentials.ReadKeys(s, keys, otherNames, addedByOthers)
+	if len(s.Data) == 0 || e.kind == v1alpha1.KindCredentialTemplate && !hasCredentials(read) {
 		s.Fail("it has no credentials: write username and password, or bearerToken, or sshPrivateKey, or githubAppID, githubAppInstallationID and githubAppPrivateKey, or tlsClientCertData and tlsClientCertKey")
 	}
-	checkWaysIn(s, read, overSSH)
-	checkOptions(s, read)
+	e.compare(s, read)
+	checkWaysIn(s, read, e.overSSH())
 	hosts := read[knownHostsKey]
-	delete(read, knownHostsKey)
+	for _, key := range []string{knownHostsKey, "type", "url", "enableOCI"} {
+		delete(read, key)
+	}
 	for key, text := range read {
 		v[key] = text
 	}
 	return readKnownHosts(s, hosts)
 }
 
-// checkWaysIn checks that there is one way in, that it is whole, and that the URL
-// is one for it.
-func checkWaysIn(s *credentials.Reader, read map[string]string, overSSH bool) {
-	has := func(key string) bool { return read[key] != "" }
-	var ways []string
-	for key, way := range map[string]string{"password": "username and password", "bearerToken": "bearerToken", "sshPrivateKey": "sshPrivateKey", "githubAppPrivateKey": "githubAppPrivateKey"} {
-		if has(key) {
-			ways = append(ways, way)
+// compare takes from the Secret what the entry leaves open, and refuses what contradicts it.
+func (e *repository) compare(s *credentials.Reader, read map[string]string) {
+	typ := v1alpha1.RepositoryType(read["type"])
+	switch {
+	case typ != "" && !slices.Contains(credentials.RepositoryTypes, typ):
+		s.Fail("key type is none of %v: write one of them, or leave it out", credentials.RepositoryTypes)
+	case typ != "" && e.typ != "" && typ != e.typ:
+		s.Fail("key type is %s, and %s.type is %s: write the same in both, or leave one of the two out", typ, e.field, e.typ)
+	case typ != "":
+		e.typ = typ
+	case e.typ == "" && read["enableOCI"] == "true":
+		// Argo CD knows that switch for Helm charts alone.
+		e.typ = v1alpha1.RepositoryHelm
+	}
+	if err := checkURL(e.field, e.url, e.typ); err != nil {
+		s.Fail("%s", err)
+	}
+	if url := read["url"]; url != "" && sameURL(url) != sameURL(e.url) {
+		s.Fail("key url is another than %s.url, %q: write the same in both, or leave the key out", e.field, e.url)
+	}
+	inOCI := strings.HasPrefix(e.url, "oci://")
+	switch oci := read["enableOCI"]; {
+	case oci == "true" && !inOCI:
+		s.Fail("key enableOCI is true, and %s.url, %q, doesn't begin with oci://: write oci:// there, or leave the key out", e.field, e.url)
+	case oci == "false" && inOCI && e.typ == v1alpha1.RepositoryHelm:
+		s.Fail("key enableOCI is false, and %s.url, %q, begins with oci://: leave the key out, or write the https:// URL of a chart repository", e.field, e.url)
+	}
+	if project := read["project"]; project != "" && e.project != "" && project != e.project {
+		s.Fail("key project is %q, and %s.project is %q: write the same in both, or leave one of the two out", project, e.field, e.project)
+	} else if project != "" {
+		e.project = project
+	}
+}
+
+// sameURL is a URL without what makes no difference to Argo CD.
+func sameURL(url string) string {
+	if !strings.Contains(url, "://") && credentials.SCPURL.MatchString(url) {
+		url = strings.Replace(url, ":", "/", 1)
+	}
+	url = strings.ToLower(strings.TrimPrefix(strings.TrimPrefix(url, "oci://"), "ssh://"))
+	return strings.TrimSuffix(strings.TrimRight(url, "/"), ".git")
+}
+
+// ways are the keys that say who somebody is, and what they are called.
+var ways = map[string]string{
+	"password": "username and password", "bearerToken": "bearerToken", "sshPrivateKey": "sshPrivateKey", "githubAppPrivateKey": "githubAppPrivateKey",
+	"gcpServiceAccountKey": "gcpServiceAccountKey", "azureServicePrincipalClientSecret": "azureServicePrincipalClientSecret",
+}
+
+func hasCredentials(read map[string]string) bool {
+	for key := range ways {
+		if read[key] != "" {
+			return true
 		}
 	}
-	slices.Sort(ways)
+	return read["username"] != "" || read["tlsClientCertData"] != "" || read["tlsClientCertKey"] != ""
+}
+
+// checkWaysIn checks that there is one way in at most, that it is whole, and that the URL is one for it.
+func checkWaysIn(s *credentials.Reader, read map[string]string, overSSH bool) {
+	has := func(key string) bool { return read[key] != "" }
+	principal := func(id string) bool {
+		return has("azureServicePrincipal"+id) || has("azureServicePrincipal"+strings.TrimSuffix(id, "d")+"D")
+	}
+	var found []string
+	for key, way := range ways {
+		// Argo CD uses a token in place of a password, and its documentation has both in one Secret.
+		if has(key) && !(key == "bearerToken" && has("password")) {
+			found = append(found, way)
+		}
+	}
+	slices.Sort(found)
 	switch {
-	case len(ways) > 1:
-		s.Fail("it has several ways in, of which Argo CD takes one: write only one of %s", strings.Join(ways, ", "))
-	case has("username") != has("password"):
+	case len(found) > 1:
+		s.Fail("it has several ways in, of which Argo CD takes one: write only one of %s", strings.Join(found, ", "))
+	case has("username") != has("password") && !has("bearerToken"):
 		s.Fail("username and password go together: write both (beside a token, most servers take any username)")
-	case overSSH && !has("sshPrivateKey"):
+	case overSSH && hasCredentials(read) && !has("sshPrivateKey"):
 		s.Fail("the URL is one of SSH: write sshPrivateKey")
 	case !overSSH && has("sshPrivateKey"):
 		s.Fail("sshPrivateKey is for an SSH URL, such as git@git.example.org:team/apps.git, and this one isn't")
-	case has("githubAppPrivateKey") != (has("githubAppID") && has("githubAppInstallationID")):
-		s.Fail("githubAppID, githubAppInstallationID and githubAppPrivateKey go together: write all three")
+	case has("githubAppPrivateKey") != has("githubAppID") || has("githubAppInstallationID") && !has("githubAppID"):
+		s.Fail("githubAppID, githubAppInstallationID and githubAppPrivateKey go together: write all three; from Argo CD 3.3 on, githubAppInstallationID may be missing")
+	case has("azureServicePrincipalClientSecret") != principal("ClientId") || has("azureServicePrincipalClientSecret") != principal("TenantId"):
+		s.Fail("azureServicePrincipalClientId, azureServicePrincipalTenantId and azureServicePrincipalClientSecret go together: write all three")
 	case has("tlsClientCertData") != has("tlsClientCertKey"):
 		s.Fail("tlsClientCertData and tlsClientCertKey go together: write both")
 	case has("tlsClientCertData"):
 		credentials.CheckPair(s, []byte(read["tlsClientCertData"]), []byte(read["tlsClientCertKey"]))
 	}
-	checkPrivateKey(s, "sshPrivateKey", read)
-	checkPrivateKey(s, "githubAppPrivateKey", read)
 }
 
-// checkPrivateKey checks a key, and ends it with a newline.
-func checkPrivateKey(s *credentials.Reader, key string, read map[string]string) {
-	if read[key] == "" {
-		return
+// isPrivateKey checks a key, and ends it with a newline.
+func isPrivateKey(s *credentials.Reader, key, text string) string {
+	if len(text) > credentials.MaxPrivateKey {
+		s.Fail("%s has %d bytes: write one of at most %d", key, len(text), credentials.MaxPrivateKey)
+		return text
 	}
-	if len(read[key]) > credentials.MaxPrivateKey {
-		s.Fail("%s has %d bytes: write one of at most %d", key, len(read[key]), credentials.MaxPrivateKey)
-		return
-	}
-	read[key] = strings.ReplaceAll(read[key], "\r\n", "\n") + "\n"
+	text = strings.ReplaceAll(text, "\r\n", "\n") + "\n"
 	passphrase := &ssh.PassphraseMissingError{}
-	switch _, err := ssh.ParseRawPrivateKey([]byte(read[key])); {
+	switch _, err := ssh.ParseRawPrivateKey([]byte(text)); {
 	case errors.As(err, &passphrase):
 		s.Fail("%s has a passphrase, and nobody is there to type it: write a key without one", key)
 	case err != nil:
 		s.Fail("%s is not a private key in PEM: write one that begins with -----BEGIN", key)
 	}
-}
-
-// checkOptions checks what Argo CD would stumble over when it reads all of its
-// repositories, the good ones too.
-func checkOptions(s *credentials.Reader, read map[string]string) {
-	for _, key := range []string{"insecure", "enableLfs", "forceHttpBasicAuth", "insecureOCIForceHttp"} {
-		if v := read[key]; v != "" && v != "true" && v != "false" {
-			s.Fail("%s is neither true nor false: write one of them", key)
-		}
-	}
-	for _, key := range []string{"githubAppID", "githubAppInstallationID"} {
-		if _, err := strconv.ParseInt(read[key], 10, 64); err != nil && read[key] != "" {
-			s.Fail("%s is not a number: write the one that GitHub shows", key)
-		}
-	}
+	return text
 }

@@ -1,0 +1,83 @@
+package credentials
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Use says what becomes of a key that Argo CD's own Secrets can have.
+type Use string
+
+// Uses of keys.
+const (
+	// Taken keys have the effect that they have in Argo CD.
+	Taken Use = "taken"
+	// Compared keys must not contradict the entry of the spec.
+	Compared Use = "compared"
+	// NoEffect keys are ones that Argo CD doesn't read in such a Secret. The status names them.
+	NoEffect Use = "no effect"
+	// Impossible keys are refused.
+	Impossible Use = "not possible"
+)
+
+// A Key of the Secrets that entries of the spec name. docs/api.md lists them.
+type Key struct {
+	Name string
+	Use  Use
+	// Why it is not possible or has no effect, or what else there is to say.
+	Why string
+	// Is checks the text at the key, and returns how Argo CD gets it. Nil for any text.
+	Is func(s *Reader, key, text string) string
+}
+
+// ReadKeys reads the texts at known keys, and refuses unknown ones and those that are not possible. other has further names of keys, by
+// name.
+func ReadKeys(s *Reader, keys []Key, other map[string]string, ignored ...string) map[string]string {
+	known := slices.Concat(slices.Collect(maps.Values(other)), ignored)
+	var write []string
+	for _, k := range keys {
+		known = append(known, k.Name)
+		if k.Use == Taken {
+			write = append(write, k.Name)
+		}
+	}
+	s.Only(known, write)
+	read := map[string]string{}
+	for _, k := range keys {
+		text := s.Text(k.Name)
+		if name := other[k.Name]; name != "" && text == "" {
+			text = s.Text(name)
+		}
+		if k.Is != nil && text != "" {
+			text = k.Is(s, k.Name, text)
+		}
+		switch {
+		case text == "":
+		case k.Use == Impossible:
+			// Not set is what it is without the key.
+			if text != "false" {
+				s.Fail("key %s is not possible here: %s", k.Name, k.Why)
+			}
+		case k.Use == NoEffect:
+			s.Note("key %s has no effect: %s", k.Name, k.Why)
+		default:
+			read[k.Name] = text
+		}
+	}
+	return read
+}
+
+// Note says of a Secret that is used what of it has no effect.
+func (s *Reader) Note(format string, args ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// Notes returns what was noted; "" for nothing.
+func (s *Reader) Notes() string {
+	if len(s.notes) == 0 {
+		return ""
+	}
+	return s.what + ": " + strings.Join(s.notes, "; ")
+}

@@ -1,29 +1,29 @@
 package v1alpha1
 
 // BootstrapSpec is the first Application of this Argo CD, which may create all
-// others (app of apps).
+// others (app of apps). It has either one source, whose fields are here or in source,
+// or several in sources.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.repoURL) ? 1 : 0) + (has(self.source) ? 1 : 0) + (has(self.sources) ? 1 : 0) == 1",message="write one of repoURL, source and sources"
 type BootstrapSpec struct {
-	// URL of the Git repository: https://host/path, ssh://user@host/path or
-	// user@host:path, without a password. Credentials come from spec.repositories or
-	// spec.credentialTemplates.
-	// +kubebuilder:validation:MinLength=1
-	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z0-9+.-]+://[^/@]*:[^/@]*@')",message="write the URL without a password: it goes into a Secret that spec.repositories names"
-	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh)://[^ ]+|[^ /:@]+@[^ /:@]+:[^ ]+)$')",message="write the URL of a Git repository, such as https://git.example.org/team/apps.git, ssh://git@git.example.org/team/apps.git or git@git.example.org:team/apps.git"
-	RepoURL string `json:"repoURL"`
+	// Path is "." where it is missing here, the root of the repository, and
+	// targetRevision HEAD.
+	ApplicationSource `json:",inline"`
 
-	// Folder in the repository, such as customers/acme. It contains manifests, a
-	// kustomization or a Helm chart; manifests in subfolders are not read. Default:
-	// ".", the root of the repository.
+	// Source of the Application, as Argo CD has it, with the same fields as the ones
+	// beside this field: repoURL, path, targetRevision, chart, helm, kustomize, directory
+	// and plugin.
 	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('/') && !self.matches('(^|/)[.][.](/|$)')",message="write a folder below the repository's root, such as customers/acme"
-	Path string `json:"path,omitempty"`
+	// +nullable
+	Source *ApplicationSource `json:"source,omitempty"`
 
-	// Branch, tag or commit. Default: HEAD, the repository's default branch.
+	// Sources of the Application, as Argo CD has them, with the same fields, and ref and
+	// name. At most 20.
 	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	TargetRevision string `json:"targetRevision,omitempty"`
+	// +nullable
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=20
+	Sources []ApplicationSource `json:"sources,omitempty"`
 
 	// Argo CD project of the Application. Default: default.
 	// +optional
@@ -31,46 +31,22 @@ type BootstrapSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of an Argo CD project: lower case letters, digits, dots and dashes"
 	Project string `json:"project,omitempty"`
 
-	// How the Application is synced. Default: automatically, with prune and selfHeal.
+	// How the Application is synced, as Argo CD has it: with an empty one, people sync it.
+	// Default: automatically, with prune, which deletes what is no longer in Git, and
+	// selfHeal. status.bootstrap.automated says what is in effect.
 	// +optional
 	// +nullable
 	SyncPolicy *SyncPolicy `json:"syncPolicy,omitempty"`
 }
 
-// SyncPolicy says how an Application is synced.
-type SyncPolicy struct {
-	// How the Application is synced automatically.
-	// +optional
-	// +nullable
-	Automated *AutomatedSync `json:"automated,omitempty"`
-
-	// Sync options of Argo CD, such as CreateNamespace=true. At most 20.
-	// +optional
-	// +nullable
-	// +listType=set
-	// +kubebuilder:validation:MaxItems=20
-	// +kubebuilder:validation:items:MaxLength=128
-	SyncOptions []string `json:"syncOptions,omitempty"`
-}
-
-// AutomatedSync says how an Application is synced automatically.
-type AutomatedSync struct {
-	// Whether the Application is synced automatically. Default: true.
-	// +optional
-	Enabled *bool `json:"enabled,omitempty"`
-
-	// Whether resources that are no longer in Git are deleted. Default: true.
-	// +optional
-	Prune *bool `json:"prune,omitempty"`
-
-	// Whether changes made in the cluster are reverted to what is in Git. Default:
-	// true.
-	// +optional
-	SelfHeal *bool `json:"selfHeal,omitempty"`
-}
-
 // BootstrapStatus is what Argo CD reports about the first Application.
 type BootstrapStatus struct {
+	// How the Application is synced automatically, with the defaults; missing where people
+	// sync it.
+	// +optional
+	// +nullable
+	Automated *AutomatedStatus `json:"automated,omitempty"`
+
 	// Health of the Application: Healthy, Progressing, Degraded, Suspended, Missing or
 	// Unknown; empty before Argo CD has checked it.
 	// +optional
@@ -88,4 +64,13 @@ type BootstrapStatus struct {
 	// What is wrong, in Argo CD's words; empty when nothing is.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// AutomatedStatus says how the first Application is synced automatically.
+type AutomatedStatus struct {
+	// Whether resources that are no longer in Git are deleted.
+	Prune bool `json:"prune"`
+
+	// Whether changes made in the cluster are reverted to what is in Git.
+	SelfHeal bool `json:"selfHeal"`
 }

@@ -78,6 +78,9 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Was: sync.OnceValue(o.Accepted), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 	}
+	if application := o.Composed[tenant.Bootstrap]; application.String("metadata", "annotations", tenant.AnnotationSyncPolicy) == "" {
+		r.EarlierApplication, _ = application.Value("spec", "forProvider", "manifest", "spec").AsInterface().(map[string]any)
+	}
 	// Crossplane overwrites this field of the spec, so the author of the claim can't set it. What
 	// is malformed is taken as absent.
 	_ = o.XR.Get("spec", "claimRef").Into(&r.Claim)

@@ -25,6 +25,7 @@ var maxItems = map[string]int{
 	"repositories":                     50,
 	"credentialTemplates":              50,
 	"maintenance.days":                 7,
+	"bootstrap.sources":                20,
 	"bootstrap.syncPolicy.syncOptions": 20,
 	"sso.oidc.scopes":                  20,
 	"sso.oidc.adminGroups":             50,

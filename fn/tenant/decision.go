@@ -111,6 +111,8 @@ type Decision struct {
 	DeletionProtection bool
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
+	// KeepsEarlierPolicy reports whether it has the syncPolicy that version 0.2 made of the spec.
+	KeepsEarlierPolicy bool
 }
 
 // Chart to install, with its values.

@@ -80,6 +80,8 @@ type Given struct {
 	// Was returns what was accepted of the tenant before; nil for nothing. It may be nil. What was
 	// accepted once isn't refused because of a check that is newer.
 	Was func() *Accepted
+	// EarlierApplication is the spec of the first Application as version 0.2 composed it; nil where a later one did.
+	EarlierApplication map[string]any
 	// Token of the tenant's installer; empty for none.
 	Token []byte
 	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks

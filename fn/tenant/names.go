@@ -164,6 +164,9 @@ func NewNames(xrName, clusterDomain string) Names {
 // Labels and annotations of a tenant's namespace on the host, and names of its ResourceQuota.
 const (
 	LabelTenant = "virtualargocd.io/tenant"
+	// AnnotationSyncPolicy, on the Object of the first Application, says by whose rules the syncPolicy of the claim was read:
+	// "argocd", or those of version 0.2 where it is missing.
+	AnnotationSyncPolicy = "virtualargocd.io/sync-policy"
 	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses may have, with
 	// commas between them.
 	AnnotationIngressHost = "virtualargocd.io/ingress-host"

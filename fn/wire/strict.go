@@ -148,11 +148,15 @@ func typeName(t reflect.Type) string {
 	return "an object"
 }
 
-// Prune removes fields that are empty objects, except in chart values: they set nothing.
+// Prune removes fields that are empty objects, because they set nothing; but not in chart values, nor in what is Argo CD's or Dex's own,
+// where an empty object can mean something.
 func Prune(m map[string]any) {
 	maps.DeleteFunc(m, func(key string, v any) bool {
-		if key == "values" {
+		switch object, ok := v.(map[string]any); key {
+		case "values":
 			return false
+		case "bootstrap", "dex":
+			return ok && len(object) == 0
 		}
 		items, _ := v.([]any)
 		for _, item := range items {

@@ -98,6 +98,9 @@ func fields(b *bytes.Buffer, prefix string, s extv1.JSONSchemaProps) {
 	rows(b, prefix, s)
 }
 
+// sameFields are fields whose fields are listed elsewhere, as their description says.
+var sameFields = map[string]bool{"spec.bootstrap.source": true, "spec.bootstrap.sources": true}
+
 func rows(b *bytes.Buffer, prefix string, s extv1.JSONSchemaProps) {
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		if prefix == "" && (name == "apiVersion" || name == "kind" || name == "metadata") {
@@ -106,6 +109,9 @@ func rows(b *bytes.Buffer, prefix string, s extv1.JSONSchemaProps) {
 		p := s.Properties[name]
 		path := strings.TrimPrefix(prefix+"."+name, ".")
 		fmt.Fprintf(b, "| `%s` | %s | %s |\n", path, kind(p), cell(p))
+		if sameFields[path] {
+			continue
+		}
 		rows(b, path, p)
 		if p.Items != nil {
 			rows(b, path+"[]", *p.Items.Schema)

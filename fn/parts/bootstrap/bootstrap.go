@@ -3,11 +3,14 @@ package bootstrap
 
 import (
 	"cmp"
-	"fmt"
+	"encoding/json"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -30,7 +33,13 @@ var Part = part.Part{
 
 func resolve(of part.Candidate) (err error) {
 	of.Decision.Application, err = manifest(of.Spec.Bootstrap)
-	return err
+	if err != nil || of.Spec.Bootstrap == nil {
+		return err
+	}
+	if was := earlier(*of.Spec.Bootstrap, of.Decision.Application); was != nil && reflect.DeepEqual(was["spec"], any(of.EarlierApplication)) {
+		of.Decision.Application, of.Decision.KeepsEarlierPolicy = was, true
+	}
+	return nil
 }
 
 func has(t tenant.Tenant) bool { return t.Application != nil }
@@ -39,35 +48,37 @@ func rows(t tenant.Tenant) []resource.Row {
 	return []resource.Row{{Name: tenant.Bootstrap, Has: has(t), Waits: !argocd.Deployed(t), Ready: true, Build: application}}
 }
 
-const applicationName = "bootstrap"
+const (
+	applicationName = "bootstrap"
+	field           = "spec.bootstrap"
+)
 
 // manifest returns the first Application; nil when the spec has none.
 func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
-	const field = "spec.bootstrap"
 	if b == nil {
 		return nil, nil
 	}
-	if err := cmp.Or(credentials.CheckRepositoryURL(field+".repoURL", b.RepoURL, v1alpha1.RepositoryGit), credentials.CheckProject(field, b.Project)); err != nil {
+	if err := cmp.Or(checkSources(*b), credentials.CheckProject(field, b.Project), checkPolicy(b.SyncPolicy)); err != nil {
 		return nil, err
-	}
-	if strings.HasPrefix(b.Path, "/") || slices.Contains(strings.Split(b.Path, "/"), "..") {
-		return nil, fmt.Errorf("%s.path: %q is not a folder of the repository: write one below its root, such as customers/acme", field, b.Path)
-	}
-	policy := ptr.Deref(b.SyncPolicy, v1alpha1.SyncPolicy{})
-	for _, option := range policy.SyncOptions {
-		if name, value, ok := strings.Cut(option, "="); !ok || name == "" || value == "" {
-			return nil, fmt.Errorf("%s.syncPolicy.syncOptions: %q is not an option: write one such as CreateNamespace=true", field, option)
-		}
 	}
 	spec := map[string]any{
 		"project": cmp.Or(b.Project, "default"),
-		"source": map[string]any{
-			"repoURL": b.RepoURL, "path": cmp.Or(b.Path, "."), "targetRevision": cmp.Or(b.TargetRevision, "HEAD"),
-		},
 		// The virtual cluster, as Argo CD in it calls it.
 		"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": tenant.ArgoCDNamespace},
 	}
-	if p := syncPolicy(policy); len(p) > 0 {
+	switch {
+	case b.Source != nil:
+		spec["source"] = object(b.Source)
+	case len(b.Sources) > 0:
+		var all []any
+		for _, s := range b.Sources {
+			all = append(all, object(s))
+		}
+		spec["sources"] = all
+	default:
+		spec["source"] = object(short(b.ApplicationSource))
+	}
+	if p := syncPolicy(b.SyncPolicy); len(p) > 0 {
 		spec["syncPolicy"] = p
 	}
 	return map[string]any{
@@ -78,21 +89,51 @@ func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 	}, nil
 }
 
-func syncPolicy(p v1alpha1.SyncPolicy) map[string]any {
-	out := map[string]any{}
-	automated := ptr.Deref(p.Automated, v1alpha1.AutomatedSync{})
-	// Not by automated.enabled, which older versions of Argo CD don't have.
-	if ptr.Deref(automated.Enabled, true) {
-		out["automated"] = map[string]any{"prune": ptr.Deref(automated.Prune, true), "selfHeal": ptr.Deref(automated.SelfHeal, true)}
+// short completes the source whose fields are beside the claim's others.
+func short(s v1alpha1.ApplicationSource) v1alpha1.ApplicationSource {
+	if s.Chart == "" {
+		s.Path, s.TargetRevision = cmp.Or(s.Path, "."), cmp.Or(s.TargetRevision, "HEAD")
 	}
-	if len(p.SyncOptions) > 0 {
-		var options []any
-		for _, o := range p.SyncOptions {
-			options = append(options, o)
-		}
-		out["syncOptions"] = options
+	return s
+}
+
+// object returns what is in JSON the same. What was decoded from JSON can be encoded.
+func object(v any) map[string]any {
+	out := map[string]any{}
+	raw, _ := json.Marshal(v)
+	_ = json.Unmarshal(raw, &out)
+	return out
+}
+
+// syncPolicy is the spec's, in Argo CD's own meaning. Without one, the Application is synced automatically.
+func syncPolicy(p *v1alpha1.SyncPolicy) map[string]any {
+	if p == nil {
+		return map[string]any{"automated": map[string]any{"prune": true, "selfHeal": true}}
+	}
+	out := object(p)
+	automated, on := out["automated"].(map[string]any)
+	// Not by automated.enabled, which older versions of Argo CD don't have.
+	delete(automated, "enabled")
+	if on && !ptr.Deref(p.Automated.Enabled, true) {
+		delete(out, "automated")
 	}
 	return out
+}
+
+// earlier returns the Application as version 0.2 made it of a spec with a syncPolicy: with automated sync, prune and selfHeal where that
+// says nothing of them. An Application that is as it was made then stays so until the claim's bootstrap is changed: an upgrade of the
+// function doesn't switch off what a claim relies on. It returns nil for a spec that version 0.2 read as Argo CD does.
+func earlier(b v1alpha1.BootstrapSpec, now map[string]any) map[string]any {
+	if b.SyncPolicy == nil || b.Source != nil || len(b.Sources) > 0 {
+		return nil
+	}
+	automated := ptr.Deref(b.SyncPolicy.Automated, v1alpha1.AutomatedSync{})
+	if !ptr.Deref(automated.Enabled, true) {
+		return nil
+	}
+	was := runtime.DeepCopyJSON(now)
+	values.Insert(was, map[string]any{"prune": ptr.Deref(automated.Prune, true), "selfHeal": ptr.Deref(automated.SelfHeal, true)}, "spec", "syncPolicy", "automated")
+	return was
 }
 
 // applicationReady is the readiness of the first Application, in CEL: until then
@@ -104,6 +145,9 @@ const applicationReady = `has(object.status) && has(object.status.sync) && objec
 func application(t tenant.Tenant) (resource.Object, error) {
 	o := resource.NewObject(t, "bootstrap", t.Names.ProviderConfig, resource.ReadyBy(applicationReady))
 	o.Spec.ManagementPolicies = resource.WithoutDelete
+	if !t.KeepsEarlierPolicy {
+		meta.AddAnnotations(o, map[string]string{tenant.AnnotationSyncPolicy: "argocd"})
+	}
 	return resource.Watched(resource.Object{Typed: o, Raw: t.Application, RawAt: resource.ManifestPath}), nil
 }
 
@@ -147,7 +191,15 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 
 // report writes what Argo CD says of the first Application, once it has said anything.
 func report(t tenant.Tenant, to *v1alpha1.Status) {
-	if s := applicationStatus(t); has(t) && s != (v1alpha1.BootstrapStatus{}) {
+	if !has(t) {
+		return
+	}
+	s := applicationStatus(t)
+	if automated, on := values.Lookup(t.Application, "spec", "syncPolicy", "automated"); on {
+		at, _ := automated.(map[string]any)
+		s.Automated = &v1alpha1.AutomatedStatus{Prune: at["prune"] == true, SelfHeal: at["selfHeal"] == true}
+	}
+	if s != (v1alpha1.BootstrapStatus{}) {
 		to.Bootstrap = &s
 	}
 }

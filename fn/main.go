@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"net/url"
 	"os"
 	"os/signal"
 	"sync"
@@ -18,7 +19,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/status"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
+	"github.com/virtual-argocd/virtual-argocd/check"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -32,6 +37,7 @@ type CLI struct {
 
 	Serve Serve `cmd:"" default:"withargs" help:"Run the composition function. This is the default."`
 	Proxy Proxy `cmd:"" help:"Run the proxy between a provider of Crossplane and the API servers of virtual clusters, in the provider's pod."`
+	Check Check `cmd:"" help:"Look at the cluster that this runs in, and say what it lacks for tenants. examples/install/check.yaml runs this as a Job."`
 }
 
 // Serve defines the function's flags.
@@ -94,6 +100,35 @@ type Proxy struct{}
 // Run serves until ctx is done.
 func (*Proxy) Run(ctx context.Context, log logging.Logger) error {
 	return proxy.New(proxy.DefaultLimits, log).Serve(ctx)
+}
+
+// Check defines flags of the check.
+type Check struct {
+	Namespace string `default:"crossplane-system" help:"Namespace of Crossplane."`
+	Index     int    `env:"JOB_COMPLETION_INDEX" help:"What to look at: 0 for objects, 1 for whether a NetworkPolicy keeps this pod from the API server."`
+}
+
+// Run looks, and prints what it finds. It fails if something is missing.
+func (c *Check) Run(ctx context.Context) error {
+	config, err := rest.InClusterConfig()
+	if err != nil {
+		return err
+	}
+	if c.Index == 1 {
+		address, err := url.Parse(config.Host)
+		if err != nil {
+			return err
+		}
+		return check.Print(os.Stdout, check.Enforced(ctx, address.Host))
+	}
+	h := check.Host{Namespace: c.Namespace}
+	if h.Discovery, err = discovery.NewDiscoveryClientForConfig(config); err != nil {
+		return err
+	}
+	if h.Objects, err = dynamic.NewForConfig(config); err != nil {
+		return err
+	}
+	return check.Run(ctx, h, os.Stdout)
 }
 
 func main() {

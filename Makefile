@@ -164,6 +164,14 @@ pin: ## Write the digests of what `make xpkg` built into examples/install, and t
 release-renders: tools-unit ## Record what the function renders for the release in VERSION: see RELEASING.md
 	go test -C test ./render -run '^TestLastRelease$$' -count=1 -write-release
 
+# Of argo-cd, whose subchart has a repository of its own: `helm dependency build`, or its folder below charts/. In vcluster's repository,
+# the chart's folder has no version: VERSION=0.36.1.
+.PHONY: chart-values
+chart-values: ## Record which values the charts in CHARTS="folder ..." have, for messages about values that they don't have
+	@$(if $(CHARTS),,echo "CHARTS is not set: write folders of charts, such as make chart-values CHARTS=../argo-helm/charts/argo-cd" >&2; exit 2)
+	@go build -C tools -o ../_output/chartvalues ./cmd/chartvalues
+	@_output/chartvalues --into=fn/values/known/charts $(if $(VERSION),--version=$(VERSION)) $(CHARTS)
+
 .PHONY: generate
 generate: ## Generate the schemas of the API and of the function's input, and docs/api.md, from Go types
 	@for module in $(MODULES); do go generate -C "$$module" ./...; done

@@ -182,7 +182,7 @@ func TestRefusedTenantFollowsThePlatform(t *testing.T) {
 
 // What can't be kept isn't accepted.
 func TestAcceptedIsTooLarge(t *testing.T) {
-	values := `{"server":{"x":"` + strings.Repeat("<", 200_000) + `"}}`
+	values := `{"configs":{"cm":{"x":"` + strings.Repeat("<", 200_000) + `"}}}`
 	e := newEngine(t, tenantXR(`{"argocd":{"values":`+values+`}}`), "")
 	if e.reconcile(); refusal(e.rsp) != "" {
 		t.Errorf("values within the bounds are refused: %.200s", refusal(e.rsp))

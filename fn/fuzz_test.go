@@ -30,7 +30,7 @@ func FuzzRunFunction(f *testing.F) {
 	f.Add(`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"c"}}}}`, `{}`, "t", `{}`, uint64(2))
 	f.Add(`{"claimRef":{"namespace":"n","name":"m"}}`, platformInput, "u", `{}`, uint64(12))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"sso":{"disableAdmin":true,"oidc":{"issuer":"https://a.b","clientID":"b","clientSecretRef":{"name":"oidc"},"adminGroups":["c"]}},"ingress":{"host":"c.d"}}`, `{}`, "v", `{}`, uint64(0))
-	f.Add(`{"plan":"p","argocd":{"values":{"controller":{"a":2}}}}`, `{}`, "w", `{"argocd":{"ha":true},"vcluster":{"backingStore":"etcd","replicas":3}}`, uint64(1))
+	f.Add(`{"plan":"p","argocd":{"values":{"controller":{"env":2}}}}`, `{}`, "w", `{"argocd":{"ha":true},"vcluster":{"backingStore":"etcd","replicas":3}}`, uint64(1))
 	f.Add(`{"plan":"p"}`, `{}`, "x", `{"quota":{"limits.cpu":1},"limits":{"max":{"cpu":"a"}},"versions":{"kubernetes":["~1.35"]}}`, uint64(1))
 	f.Add(`{"plan":"p"}`, platformInput, "y", `{"ingress":{"domain":"b.c"},"values":{"vcluster":{"logging":{"encoding":"json"}},"argocd":{"a":null}}}`, uint64(16))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"plan":"p","kubernetes":{"version":"v1.35.4"}}`, `{}`, "z", `{"namespaces":["premium-*","team-a"],"versions":{"kubernetes":["~1.35"]}}`, uint64(1))

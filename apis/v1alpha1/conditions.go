@@ -137,6 +137,10 @@ const (
 	// ReasonAccepted: the claim, its plan and the input are in use (True, only
 	// SpecAccepted).
 	ReasonAccepted = "Accepted"
+	// ReasonUnknownValues: the claim, its plan and the input are in use, and the charts don't
+	// have some of their values, which change nothing: the message names them (True, only
+	// SpecAccepted).
+	ReasonUnknownValues = "UnknownValues"
 	// ReasonInvalidSpec: the claim or the channel can't be used, and its author has to
 	// correct it (False, SpecAccepted). While a tenant was never accepted, all its conditions but
 	// HostProtected have this reason or one of the next three.

@@ -40,3 +40,22 @@ func (l Names) String() string {
 	}
 	return text
 }
+
+// maxTexts bounds what Texts returns, in bytes, beyond the first text.
+const maxTexts = 4 << 10
+
+// Texts returns the first of several texts, and how many others there are.
+func Texts(all []string) string {
+	var b strings.Builder
+	for i, text := range all {
+		if i > 0 && b.Len()+len(text) > maxTexts {
+			fmt.Fprintf(&b, "; and %d more", len(all)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(text)
+	}
+	return b.String()
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/bootstrap"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/clusters"
@@ -31,17 +32,15 @@ func SecretNames(s tenant.Ask) []string {
 	return slices.Compact(names)
 }
 
-// Resolve checks the parts of the spec, and decides what follows from them.
+// Resolve checks the parts of the spec, and decides what follows from them. Its error has the mistakes of all parts.
 func Resolve(c part.Candidate) error {
+	var found []error
 	for _, p := range all {
-		if p.Resolve == nil {
-			continue
-		}
-		if err := p.Resolve(c); err != nil {
-			return err
+		if p.Resolve != nil {
+			found = append(found, p.Resolve(c))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // Rows returns the rows of all parts.

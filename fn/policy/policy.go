@@ -10,37 +10,49 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	netutils "k8s.io/utils/net"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// checks in order: those of the platform's settings come before those of a claim's. Each
-// returns an error that names the field, the value, and what to write instead.
-var checks = []func(tenant.Given) error{
-	planAmounts,
-	planObjectNames,
-	planNumbers,
-	planChoices,
-	planIngress,
-	planMaintenance,
-	credentialsLabel,
-	storageSize,
-	network,
-	secretsOfClaim,
-	channelOfClaim,
-	maintenanceOfClaim,
-	plainValues,
-	templates,
-	replicas,
-}
+// Checks of the platform's settings and of claims. Each returns an error that names the field, the value, and what to write instead.
+var (
+	ofPlatform = []func(tenant.Given) error{
+		planAmounts,
+		planObjectNames,
+		planNumbers,
+		planChoices,
+		planIngress,
+		planMaintenance,
+		credentialsLabel,
+		storageSize,
+		network,
+	}
+	ofClaim = []func(tenant.Given) error{
+		secretsOfClaim,
+		channelOfClaim,
+		maintenanceOfClaim,
+		plainValues,
+		replicas,
+	}
+)
 
-// Refuse returns the error of the first check that fails.
-func Refuse(g tenant.Given) error {
-	for _, check := range checks {
+// RefusePlatform returns the error of the first check of the platform's settings that fails.
+func RefusePlatform(g tenant.Given) error {
+	for _, check := range ofPlatform {
 		if err := check(g); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// RefuseClaim returns the errors of all checks of the claim.
+func RefuseClaim(g tenant.Given) error {
+	var found []error
+	for _, check := range ofClaim {
+		found = append(found, check(g))
+	}
+	return mistakes.Join(found...)
 }
 
 func credentialsLabel(g tenant.Given) error {

@@ -8,30 +8,34 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
 
-// leaves returns the first error of a check of the values at and below a field.
+// leaves returns the errors of a check of the values at and below a field.
 func leaves(field string, v values.Values, check func(field string, path []string, value any) error) error {
+	var found []error
 	for _, path := range values.Leaves(v) {
 		value, _ := values.Lookup(v, path...)
-		if err := check(field+"."+strings.Join(path, "."), path, value); err != nil {
-			return err
-		}
+		found = append(found, check(field+"."+strings.Join(path, "."), path, value))
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
-// templates refuses a claim's values with templates of Helm's. provider-helm renders them
-// for all tenants in one process, and a template can take all of its memory.
-func templates(g tenant.Given) error {
+// Templates refuses a claim's values with templates of Helm's, where the chart renders them: provider-helm does that for all tenants in
+// one process, and a template can take all of its memory. version is nil for a chart that isn't recorded, of which nothing is known.
+func Templates(g tenant.Given, version *known.Version) error {
 	return leaves("spec.argocd.values", g.Spec.ArgoCDValues, func(field string, path []string, value any) error {
 		// The braces of a printed map or list are single.
-		if !values.IsSetting(path) && strings.Contains(fmt.Sprint(path, value), "{{") {
-			return fmt.Errorf("%s: templates ({{ }}) aren't rendered for claims: write what it is to be, or have spec.bootstrap bring the object", field)
+		if values.IsSetting(path) || !strings.Contains(fmt.Sprint(path, value), "{{") {
+			return nil
 		}
-		return nil
+		if version != nil && (!version.Templated(path) || version.IsDefault(path, value)) {
+			return nil
+		}
+		return fmt.Errorf("%s: templates ({{ }}) aren't rendered for claims: write what it is to be, or have spec.bootstrap bring the object", field)
 	})
 }
 

@@ -33,7 +33,7 @@ func TestTemplates(t *testing.T) {
 			v := values.Values{}
 			path := strings.SplitN(tc.path, ".", 3)
 			values.Insert(v, tc.to, path...)
-			err := templates(tenant.Given{Spec: tenant.Ask{ArgoCDValues: v}})
+			err := Templates(tenant.Given{Spec: tenant.Ask{ArgoCDValues: v}}, nil)
 			if (err == nil) != tc.free {
 				t.Fatalf("want possible: %v, got %v", tc.free, err)
 			}

@@ -4,32 +4,48 @@ package resolve
 
 import (
 	"cmp"
+	"reflect"
 
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/policy"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 	"github.com/virtual-argocd/virtual-argocd/fn/versions"
 )
 
-// Tenant decides about a tenant.
+// fields of a claim's spec, in the order in which mistakes are named.
+var fields = mistakes.Fields("spec", reflect.TypeFor[v1alpha1.Spec]())
+
+// Tenant decides about a tenant. Its error has all mistakes of the claim that can be found at once.
 func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	g.SecretNames = parts.SecretNames(g.Spec)
 	if g.Before == nil {
 		g.Before = func() values.Values { return nil }
 	}
 	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Offer.Over(g.Input)))
-	in := g.Platform
-	if err := policy.Refuse(g); err != nil {
+	if err := policy.RefusePlatform(g); err != nil {
 		return nil, err
 	}
+	d, err := decide(g)
+	if err != nil {
+		return nil, mistakes.Sorted(err, fields)
+	}
+	return d, nil
+}
+
+// decide decides about a tenant whose platform has no mistake.
+func decide(g tenant.Given) (*tenant.Decision, error) {
+	in := g.Platform
 	d := &tenant.Decision{
 		Names:     tenant.NewNames(g.XRName, in.Host.ClusterDomain),
 		Host:      in.Host,
@@ -43,13 +59,7 @@ func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	}
 	host.SetProblem(d, g)
 	c := part.Candidate{Given: g, Decision: d, Sensitive: &credentials.Sensitive{Values: values.Values{}, Before: g.Before}}
-	if err := versions.Resolve(d, g); err != nil {
-		return nil, err
-	}
-	if err := vcluster.SetStore(d, g); err != nil {
-		return nil, err
-	}
-	if err := setValues(c); err != nil {
+	if err := setValues(c, mistakes.Join(policy.RefuseClaim(g), versions.Resolve(d, g), vcluster.SetStore(d, g))); err != nil {
 		return nil, err
 	}
 	d.GeneratesPassword = argocd.GeneratesPassword(d.ArgoCD.Values)
@@ -59,59 +69,88 @@ func Tenant(g tenant.Given) (*tenant.Decision, error) {
 }
 
 // setValues merges: built-in defaults < input < channel < plan < claim < settings of the plan <
-// parts < protected.
-func setValues(c part.Candidate) error {
+// parts < protected. Its error has the mistakes found before, too.
+func setValues(c part.Candidate, before error) error {
 	d, g, in := c.Decision, c.Given, c.Platform
-	ofVCluster, err := stack(values.VCluster, vcluster.Defaults(), "vcluster", layers{in.Charts.VCluster.Values, g.Offer.VCluster.Values, g.Plan.Data.Values.VCluster, g.Spec.VClusterValues}, g, g.Plan.VClusterSettings())
-	if err != nil {
-		return err
-	}
-	c.ArgoCD, err = stack(values.ArgoCD, argocd.Defaults(d, in), "argocd", layers{in.Charts.ArgoCD.Values, g.Offer.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
-	if err != nil {
-		return err
-	}
-	d.VirtualCluster.Values = ofVCluster.Merged()
+	was := accepted(g)
+	ofVCluster, err := stack(values.VCluster, d.VirtualCluster, vcluster.Defaults(), "vcluster",
+		layers{in.Charts.VCluster.Values, g.Offer.VCluster.Values, g.Plan.Data.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
+	before = mistakes.Join(before, err)
+	c.ArgoCD, err = stack(values.ArgoCD, d.ArgoCD, argocd.Defaults(d, in), "argocd",
+		layers{in.Charts.ArgoCD.Values, g.Offer.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
+	// Argo CD's URL follows from it, and the chart's own is an example.
+	c.ArgoCD.DropDefault("global", "domain")
 	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
-	if err := parts.Resolve(c); err != nil {
-		return err
-	}
+	quota := values.At[values.Values](ofVCluster.Merged(), "policies", "resourceQuota", "quota")
+	err = mistakes.Join(before, err, policy.Templates(g, chartVersion(d.ArgoCD)), policy.Services(g, quota), policy.Dex(g), argocd.SetRootPath(d, g, c.ArgoCD), parts.Resolve(c))
+	d.ArgoCD.Values = c.ArgoCD.WithoutDropped(d.ArgoCD.Values)
+	d.NoEffect = append(c.ArgoCD.NoEffect(), ofVCluster.NoEffect()...)
 	if len(g.SecretNames) > 0 || len(g.Spec.Repositories)+len(g.Spec.Clusters) > 0 {
 		d.Sensitive = c.Sensitive.Values
 	}
 	argocd.SetObjects(d, g, c.Sensitive.Objects)
-	vcluster.SetDNS(d, g, ofVCluster)
-	if err := host.SetBounds(d, in, ofVCluster); err != nil {
+	if before == nil {
+		err = mistakes.Join(err, setVirtualCluster(c, ofVCluster))
+	}
+	return err
+}
+
+// setVirtualCluster decides on the values of the vcluster chart, and on what bounds the tenant on the host.
+func setVirtualCluster(c part.Candidate, of *values.Stack) error {
+	d, in := c.Decision, c.Platform
+	d.VirtualCluster.Values = of.Merged()
+	vcluster.SetDNS(d, c.Given, of)
+	if err := host.SetBounds(d, in, of); err != nil {
 		return err
 	}
 	// Last, because the protected values disable the chart's own bounds.
-	protected, err := vcluster.Protected(d, in, ofVCluster)
-	if err != nil {
-		return err
-	}
+	protected, err := vcluster.Protected(d, in, of)
 	d.VirtualCluster.Values = values.Merge(d.VirtualCluster.Values, protected)
-	return nil
+	return err
+}
+
+// accepted returns the spec that was accepted of the tenant before; an empty one for nothing.
+func accepted(g tenant.Given) tenant.Ask {
+	if g.Was == nil {
+		return tenant.Ask{}
+	}
+	if was := g.Was(); was != nil {
+		return was.Spec
+	}
+	return tenant.Ask{}
+}
+
+// chartVersion returns what is known of the version of a chart; nil where nothing is.
+func chartVersion(of tenant.Chart) *known.Version {
+	chart := known.Named(of.Name)
+	if chart == nil || of.Version == "" {
+		return nil
+	}
+	v := chart.At(of.Version)
+	return &v
 }
 
 // layers of the values of a chart, by who has written them.
 type layers struct {
 	ofInput, ofChannel, ofPlan *runtime.RawExtension
-	ofClaim                    values.Values
+	ofClaim, accepted          values.Values
 }
 
 // stack returns the values of a chart in the order in which they merge.
-func stack(table values.Table, builtIn values.Values, chart string, of layers, g tenant.Given, settings []values.Setting) (*values.Stack, error) {
+func stack(table values.Table, is tenant.Chart, builtIn values.Values, chart string, of layers, g tenant.Given, settings []values.Setting) (*values.Stack, error) {
 	all := []values.Layer{
 		{Owner: values.BuiltIn, Values: builtIn},
 		{Owner: values.Input, Field: "input.charts." + chart + ".values"},
 		{Owner: values.Channel, Field: g.Offer.At(chart + ".values")},
 		{Owner: values.Plan, Field: g.Plan.At("values." + chart)},
-		{Owner: values.Claim, Field: "spec." + chart + ".values", Values: of.ofClaim},
+		{Owner: values.Claim, Field: "spec." + chart + ".values", Values: of.ofClaim, Accepted: of.accepted},
 	}
+	var found []error
 	for i, raw := range []*runtime.RawExtension{of.ofInput, of.ofChannel, of.ofPlan} {
 		var err error
-		if all[i+1].Values, err = values.Decode(all[i+1].Field, raw); err != nil {
-			return nil, err
-		}
+		all[i+1].Values, err = values.Decode(all[i+1].Field, raw)
+		found = append(found, err)
 	}
-	return values.NewStack(table, all, settings)
+	out, err := values.NewStack(table, chartVersion(is), all, settings)
+	return out, mistakes.Join(append(found, err)...)
 }

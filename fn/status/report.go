@@ -14,6 +14,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
+	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -156,13 +157,18 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 		return "Waiting for composed resource " + waiting[0]
 	}
 	var not []string
+	unknown := false
 	for _, c := range optional {
 		if c.Type == v1alpha1.ConditionSpecAccepted && !c.True {
 			return "Argo CD is ready, and a change is not in use: " + c.Message
 		}
+		unknown = unknown || c.Reason == v1alpha1.ReasonUnknownValues
 		if !c.True {
 			not = append(not, c.Type)
 		}
+	}
+	if len(not) == 0 && unknown {
+		return "Argo CD is ready, but some values change nothing: see the condition SpecAccepted"
 	}
 	if len(not) > 0 {
 		return "Argo CD is ready, but these conditions are False: " + strings.Join(not, ", ")
@@ -240,7 +246,11 @@ func specAccepted(t tenant.Tenant) condition.Condition {
 		if failed := release.TakenBack(t); failed != "" {
 			return is.No(v1alpha1.ReasonUpgradeFailed, failed, "")
 		}
-		return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonAccepted, Message: "The claim, its plan and the platform's input are in use"}
+		const inUse = "The claim, its plan and the platform's input are in use"
+		if len(t.NoEffect) > 0 {
+			return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonUnknownValues, Message: inUse + ". These values change nothing: " + few.Texts(t.NoEffect)}
+		}
+		return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonAccepted, Message: inUse}
 	}
 	return is.No(mistakeOf(t.Refused), t.Refused.Error(), "")
 }

@@ -71,7 +71,9 @@ type Decision struct {
 	Kubernetes string
 	// VersionsHeld are messages about the platform's versions that the tenant doesn't have yet.
 	VersionsHeld []string
-	PlanName     string
+	// NoEffect are messages about values that the charts don't have.
+	NoEffect []string
+	PlanName string
 	// PodSecurity is the level that applies to the tenant's pods.
 	PodSecurity string
 	// LoadBalancers is the number of Services of type LoadBalancer that the tenant may have.
@@ -105,8 +107,10 @@ type Decision struct {
 	// Repositories are the repositories and credential templates of the spec.
 	Repositories []Connection
 	Ingress      Ingress
-	SSO          SSO
-	Claim        Claim
+	// RootPath is the path of Argo CD's URL, such as /argocd; "" for none.
+	RootPath string
+	SSO      SSO
+	Claim    Claim
 	// DeletionProtection of the XR, its claim and the claim's namespace.
 	DeletionProtection bool
 	// Application is the manifest of the first Application; nil for none.
@@ -159,7 +163,9 @@ const ComponentServer = "server"
 
 // URL returns the URL of the tenant's Argo CD: that of its Ingress, or of its Service on the
 // host.
-func URL(p *Decision) string { return "https://" + cmp.Or(p.Ingress.Hostname, p.Names.ArgoCDHostname) }
+func URL(p *Decision) string {
+	return "https://" + cmp.Or(p.Ingress.Hostname, p.Names.ArgoCDHostname) + p.RootPath
+}
 
 // A Store keeps a virtual cluster's state. It can't be changed.
 type Store struct {

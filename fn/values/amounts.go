@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
 
 // Bounds of the text of an amount. Kubernetes reads 1e99999999, too, which takes
@@ -72,6 +74,7 @@ func costlyNumber(v any) (path, number string) {
 
 // checkNumbers refuses numbers that would be costly as amounts, wherever they are in a layer.
 func checkNumbers(l Layer) error {
+	var found []error
 	for _, path := range Leaves(l.Values) {
 		value, _ := Lookup(l.Values, path...)
 		// A tag may be the short hash of a commit, such as 1e12345, and is always part of an image's name.
@@ -79,11 +82,11 @@ func checkNumbers(l Layer) error {
 			continue
 		}
 		if below, number := costlyNumber(value); number != "" {
-			return fmt.Errorf("%s: %.40q is too large, too small or too long for an amount, which Kubernetes would take minutes to compute with: write one such as 500m or 2Gi",
-				l.Field+"."+strings.Join(path, ".")+below, number)
+			found = append(found, fmt.Errorf("%s: %.40q is too large, too small or too long for an amount, which Kubernetes would take minutes to compute with: write one such as 500m or 2Gi",
+				l.Field+"."+strings.Join(path, ".")+below, number))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // IsSetting reports whether a value of the argo-cd chart is a setting of Argo CD, which is

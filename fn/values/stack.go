@@ -1,10 +1,16 @@
 package values
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
 
 // Owner says who has written values. Those of a later owner take precedence.
@@ -25,6 +31,8 @@ type Layer struct {
 	// Field that holds the values, such as spec.argocd.values.
 	Field  string
 	Values Values
+	// Accepted are the values that the field had when it was accepted last; nil for nothing.
+	Accepted Values
 }
 
 // A Setting is one value, such as one that a field of a plan sets.
@@ -42,23 +50,98 @@ type Setting struct {
 type Stack struct {
 	layers   []Layer
 	settings []Setting
+	// chart is the version of the chart; nil for a chart that isn't recorded.
+	chart *known.Version
+	// dropped are values of the claim that only repeat the chart's defaults, where something else sets them.
+	dropped []Setting
+	// refused are the paths of the claim's values that are refused.
+	refused [][]string
+	// noEffect has messages about values that the chart doesn't have.
+	noEffect []string
 }
 
-// NewStack returns a stack. It is an error if a layer has a value that its owner may not set,
-// or a number that no amount can be, or a claim a value that is a setting.
-func NewStack(t Table, layers []Layer, settings []Setting) (*Stack, error) {
-	s := &Stack{layers: layers, settings: settings}
-	for _, l := range layers {
-		if err := cmp.Or(t.check(l), checkNumbers(l)); err != nil {
-			return nil, err
-		}
+// NewStack returns a stack. It is an error if a layer has a value that its owner may not set, or a
+// number that no amount can be, or a claim a value that is a setting, or one that the chart doesn't
+// have. chart is nil for a chart that isn't recorded. The stack can be used in spite of an error, to
+// look for further mistakes.
+func NewStack(t Table, chart *known.Version, layers []Layer, settings []Setting) (*Stack, error) {
+	s := &Stack{layers: layers, settings: settings, chart: chart}
+	var found []error
+	for i := range layers {
+		l := &layers[i]
+		// Values of the claim may be dropped.
+		l.Values = Merge(l.Values)
+		found = append(found, s.checkKnown(*l), s.check(t, l), checkNumbers(*l))
 	}
 	for _, o := range settings {
-		if err := s.Reserve(Claim, o.By, Not(o.Path...)); err != nil {
-			return nil, err
+		found = append(found, s.Reserve(Claim, o.By, Not(o.Path...)))
+	}
+	return s, mistakes.Join(found...)
+}
+
+// checkKnown refuses a claim's values that the chart doesn't have. What was accepted before, or isn't the claim's, or isn't certain,
+// only has no effect.
+func (s *Stack) checkKnown(l Layer) error {
+	if s.chart == nil || l.Owner == BuiltIn {
+		return nil
+	}
+	var found []error
+	for _, u := range s.chart.Unknown(l.Values) {
+		message := l.Field + "." + strings.Join(u.Path, ".") + ": " + u.Message
+		now, _ := Lookup(l.Values, u.Path...)
+		before, _ := Lookup(l.Accepted, u.Path...)
+		if l.Owner < Claim || !s.chart.Exact || reflect.DeepEqual(now, before) {
+			s.noEffect = append(s.noEffect, message)
+			continue
+		}
+		s.refused, found = append(s.refused, u.Path), append(found, errors.New(message))
+	}
+	return mistakes.Join(found...)
+}
+
+// isRefused reports whether a value of the claim at, above or below a path is refused already: one reason is enough.
+func (s *Stack) isRefused(path []string) bool {
+	return slices.ContainsFunc(s.refused, func(at []string) bool { return Below(path, at) || Below(at, path) })
+}
+
+// NoEffect returns messages about values that the chart doesn't have, and that aren't refused.
+func (s *Stack) NoEffect() []string { return s.noEffect }
+
+// drop removes a value of the claim that only repeats the chart's default, and reports whether it has: something else sets it.
+func (s *Stack) drop(l *Layer, path []string) bool {
+	value, ok := Lookup(l.Values, path...)
+	if !ok || l.Owner != Claim || s.chart == nil || !s.chart.IsDefault(path, value) {
+		return false
+	}
+	above := At[Values](l.Values, path[:len(path)-1]...)
+	if len(path) == 1 {
+		above = l.Values
+	}
+	delete(above, path[len(path)-1])
+	s.dropped = append(s.dropped, Setting{Path: path, Value: value})
+	return true
+}
+
+// DropDefault removes a value of the claim at a path that the function sets, if it only repeats the chart's default.
+func (s *Stack) DropDefault(path ...string) {
+	for i := range s.layers {
+		s.drop(&s.layers[i], path)
+	}
+}
+
+// WithoutDropped returns merged values without what was dropped since they were merged.
+func (s *Stack) WithoutDropped(merged Values) Values {
+	out, now := Merge(merged), s.Merged()
+	for _, d := range s.dropped {
+		if is, ok := Lookup(out, d.Path...); !ok || !reflect.DeepEqual(is, d.Value) {
+			continue
+		}
+		unstructured.RemoveNestedField(out, d.Path...)
+		if below, ok := Lookup(now, d.Path...); ok {
+			Insert(out, below, d.Path...)
 		}
 	}
-	return s, nil
+	return out
 }
 
 // A Rule says which value layers may have at a path that something else sets.
@@ -86,24 +169,26 @@ func In(path ...string) Rule {
 // value that a rule doesn't allow, or something other than a map above that value. by is
 // what sets the value instead.
 func (s *Stack) Reserve(from Owner, by string, rules ...Rule) error {
+	var found []error
 	for _, r := range rules {
-		for _, l := range slices.Backward(s.layers) {
+		for i, l := range slices.Backward(s.layers) {
 			if l.Owner < from {
 				break
 			}
 			at := taken(l.Values, r.path)
 			is, _ := Lookup(l.Values, r.path...)
-			if at == nil || len(at) == len(r.path) && r.may != nil && r.may(is) {
+			if at == nil || len(at) == len(r.path) && r.may != nil && r.may(is) || s.drop(&s.layers[i], at) || l.Owner == Claim && s.isRefused(at) {
 				continue
 			}
 			advice := "leave it out"
 			if strings.HasPrefix(by, "plan ") {
 				advice += ", or choose another plan"
 			}
-			return fmt.Errorf("%s.%s is set by %s: %s", l.Field, strings.Join(at, "."), by, advice)
+			found = append(found, fmt.Errorf("%s.%s is set by %s: %s", l.Field, strings.Join(at, "."), by, advice))
+			break
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // Field returns the field that sets the value at a path, and its owner.

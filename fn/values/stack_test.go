@@ -7,7 +7,7 @@ import (
 
 func stackOf(t *testing.T, layers []Layer, settings ...Setting) *Stack {
 	t.Helper()
-	s, err := NewStack(ArgoCD, layers, settings)
+	s, err := NewStack(ArgoCD, nil, layers, settings)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -15,8 +15,8 @@ func stackOf(t *testing.T, layers []Layer, settings ...Setting) *Stack {
 }
 
 func TestReserve(t *testing.T) {
-	claim := func(v Values) Layer { return Layer{Claim, "spec.argocd.values", v} }
-	input := Layer{Input, "input.charts.argocd.values", Values{"a": Values{"b": 1.}}}
+	claim := func(v Values) Layer { return Layer{Owner: Claim, Field: "spec.argocd.values", Values: v} }
+	input := Layer{Owner: Input, Field: "input.charts.argocd.values", Values: Values{"a": Values{"b": 1.}}}
 	cases := map[string]struct {
 		reason string
 		layers []Layer
@@ -35,7 +35,7 @@ func TestReserve(t *testing.T) {
 		"PlatformMay":   {"Only claims are held to it.", []Layer{input}, Claim, Not("a", "b"), ""},
 		"PlatformsToo":  {"The platform is held to it, too.", []Layer{input}, Input, Not("a", "b"), "input.charts.argocd.values.a.b is set by x"},
 		"ClaimIsNamed":  {"Of two mistakes the claim's is told.", []Layer{input, claim(Values{"a": Values{"b": 2.}})}, Input, Not("a", "b"), "spec.argocd.values.a.b"},
-		"BuiltInsStand": {"What is built in gives way.", []Layer{{BuiltIn, "", Values{"a": 1.}}}, Input, Not("a"), ""},
+		"BuiltInsStand": {"What is built in gives way.", []Layer{{Owner: BuiltIn, Field: "", Values: Values{"a": 1.}}}, Input, Not("a"), ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestReserve(t *testing.T) {
 }
 
 func TestFieldNamesTheOwner(t *testing.T) {
-	s := stackOf(t, []Layer{{BuiltIn, "", Values{"a": 1., "b": 1., "c": 1.}}, {Input, "input", Values{"b": 2.}}, {Plan, "plan", Values{"c": 3.}}},
+	s := stackOf(t, []Layer{{Owner: BuiltIn, Field: "", Values: Values{"a": 1., "b": 1., "c": 1.}}, {Owner: Input, Field: "input", Values: Values{"b": 2.}}, {Owner: Plan, Field: "plan", Values: Values{"c": 3.}}},
 		Setting{Field: "plan p: data.d", By: "plan p (d)", Path: []string{"d"}, Value: 4.})
 	for path, want := range map[string]struct {
 		field string

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/text"
 )
 
@@ -81,38 +82,50 @@ func (t Table) ClassOf(path []string) Row {
 // Below reports whether a path is at or below another.
 func Below(path, of []string) bool { return len(path) >= len(of) && slices.Equal(path[:len(of)], of) }
 
-// check refuses the first value of a layer that its owner may not set. The function's input and
+// check refuses the values of a layer that its owner may not set. The function's input and
 // channels may set neither a protected value nor something other than a map above one, except in the
 // argo-cd chart, where the function overrides them.
-func (t Table) check(l Layer) error {
+func (s *Stack) check(t Table, l *Layer) error {
+	var found []error
+	seen := map[string]bool{}
 	for _, row := range t.Rows {
 		if l.Owner != Input && l.Owner != Channel || row.Class != Protected || t.otherwise == OfTenant {
 			continue
 		}
-		if at := taken(l.Values, strings.Split(row.Path, ".")); at != nil {
-			return fmt.Errorf("%s.%s is protected (%s): leave it out", l.Field, strings.Join(at, "."), row.Why)
+		at := strings.Join(taken(l.Values, strings.Split(row.Path, ".")), ".")
+		if at != "" && !seen[at] {
+			seen[at], found = true, append(found, fmt.Errorf("%s.%s is protected (%s): leave it out", l.Field, at, row.Why))
 		}
 	}
 	if l.Owner < Plan {
-		return nil
+		return mistakes.Join(found...)
 	}
 	for _, path := range Leaves(l.Values) {
-		row, at := t.ClassOf(path), l.Field+"."+strings.Join(path, ".")
-		why := ""
-		if row.Why != "" {
-			why = " (" + row.Why + ")"
+		row := t.ClassOf(path)
+		if row.Class == OfTenant || row.Class == OfPlan && l.Owner == Plan || l.Owner == Claim && s.isRefused(path) || s.drop(l, path) {
+			continue
 		}
-		switch {
-		case row.Class == OfTenant, row.Class == OfPlan && l.Owner == Plan:
-		case t.otherwise == OfTenant:
-			return fmt.Errorf("%s is the platform's to set: leave it out", at)
-		case l.Owner == Plan:
-			return fmt.Errorf("%s is protected%s: leave it out; values that no list of them names belong in the function's input", at, why)
-		default:
-			return fmt.Errorf("%s is not a tenant's to set%s; near it are: %s", at, why, strings.Join(t.nearest(path), ", "))
+		if found = append(found, t.refuse(*l, path, row)); l.Owner == Claim {
+			s.refused = append(s.refused, path)
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
+}
+
+// refuse returns the error for a value that the owner of a layer may not set.
+func (t Table) refuse(l Layer, path []string, row Row) error {
+	at, why := l.Field+"."+strings.Join(path, "."), ""
+	if row.Why != "" {
+		why = " (" + row.Why + ")"
+	}
+	switch {
+	case t.otherwise == OfTenant:
+		return fmt.Errorf("%s is the platform's to set: leave it out", at)
+	case l.Owner == Plan:
+		return fmt.Errorf("%s is protected%s: leave it out; values that no list of them names belong in the function's input", at, why)
+	default:
+		return fmt.Errorf("%s is not a tenant's to set%s; near it are: %s", at, why, strings.Join(t.nearest(path), ", "))
+	}
 }
 
 // nearest returns the tenant's paths that share most of their beginning with path.

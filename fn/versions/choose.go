@@ -7,6 +7,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -50,22 +51,26 @@ func Resolve(p *tenant.Decision, r tenant.Given) error {
 	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
 	// Kubernetes may not be able to read what a later one has stored.
 	argocd.back = []string{r.Running.ArgoCDWanted, r.GoesBackTo}
+	var found []error
 	for _, v := range []*version{vcluster, argocd, kubernetes} {
-		if err := v.choose(r.Plan); err != nil {
-			return err
-		}
-		if why := v.hold(); why != "" {
+		err := v.choose(r.Plan)
+		if found = append(found, err); err != nil {
+			v.chosen = ""
+		} else if why := v.hold(); why != "" {
 			p.VersionsHeld = append(p.VersionsHeld, why)
 		}
+	}
+	p.VirtualCluster = tenant.Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name, Version: vcluster.chosen}
+	p.ArgoCD = tenant.Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name, Version: argocd.chosen}
+	if vcluster.chosen == "" || kubernetes.chosen == "" {
+		return mistakes.Join(found...)
 	}
 	if to, why := step(vcluster, kubernetes); to != "" {
 		p.VersionsHeld = append(p.VersionsHeld, why)
 		kubernetes.chosen = to
 	}
-	p.VirtualCluster = tenant.Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name, Version: vcluster.chosen}
-	p.ArgoCD = tenant.Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name, Version: argocd.chosen}
 	p.Kubernetes = kubernetes.chosen
-	return checkUpgrade(vcluster, kubernetes)
+	return mistakes.Join(append(found, checkUpgrade(vcluster, kubernetes))...)
 }
 
 // choose chooses the claim's version, if the claim may name it, or the platform's.

@@ -17,7 +17,7 @@ func TestSetDNS(t *testing.T) {
 	platform := func(path string, v string) *values.Stack {
 		set := values.Values{}
 		values.Insert(set, v, strings.Split(path, ".")...)
-		s, err := values.NewStack(values.VCluster, []values.Layer{{Owner: values.Input, Field: "input.charts.vcluster.values", Values: set}}, nil)
+		s, err := values.NewStack(values.VCluster, nil, []values.Layer{{Owner: values.Input, Field: "input.charts.vcluster.values", Values: set}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

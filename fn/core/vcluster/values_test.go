@@ -110,7 +110,7 @@ func platforms(t *testing.T, of ...values.Values) *values.Stack {
 		owner := []values.Owner{values.Input, values.Channel, values.Plan}[i]
 		layers = append(layers, values.Layer{Owner: owner, Field: []string{"input", "channel", "plan"}[i], Values: v})
 	}
-	s, err := values.NewStack(values.VCluster, layers, nil)
+	s, err := values.NewStack(values.VCluster, nil, layers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

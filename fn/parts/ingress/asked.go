@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/policy"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -141,24 +142,43 @@ func wasAccepted(r tenant.Given) *tenant.Accepted {
 // accepted before: no hostname in it is reserved for the claim.
 func checkValues(r tenant.Given, asked string) error {
 	const field = "spec.argocd.values."
+	var found []error
 	path := []string{"server", "ingress"}
 	is, there := values.Lookup(r.Spec.ArgoCDValues, path...)
 	if there && !same(r, path) && values.Enabled(r.Spec.ArgoCDValues, true, "server", "ingress", "enabled") && is != nil {
-		return fmt.Errorf("%sserver.ingress is set by %s: leave it out and write the hostname there; only enabled: false is possible here, for no Ingress", field, ofIngress)
+		found = append(found, fmt.Errorf("%sserver.ingress is set by %s: leave it out and write %s; only enabled: false is possible here, for no Ingress", field, ofIngress, inPlaceOf(is)))
 	}
 	for _, path := range [][]string{{"server", "ingressGrpc"}, {"applicationSet", "ingress"}} {
 		v := values.At[values.Values](r.Spec.ArgoCDValues, path...)
-		host := values.At[string](v, "hostname")
-		if host == "" || asked != "" && (host == asked || host == grpcPrefix+asked) || same(r, path) {
-			continue
+		host, at := values.At[string](v, "hostname"), field+strings.Join(path, ".")
+		switch {
+		case same(r, path):
+		case asked == "" && host != "":
+			found = append(found, fmt.Errorf("%s.hostname: %q is not a hostname of this claim, which has none: write %s.host", at, host, ofIngress))
+		case asked == "" && values.Enabled(v, false, "enabled"):
+			found = append(found, fmt.Errorf("%s.enabled: the claim has no hostname for an Ingress: write %s.host, too", at, ofIngress))
+		case host != "" && host != asked && host != grpcPrefix+asked:
+			found = append(found, fmt.Errorf("%s.hostname: %q is not a hostname of this claim: write %s or %s", at, host, asked, grpcPrefix+asked))
 		}
-		at := field + strings.Join(path, ".") + ".hostname"
-		if asked == "" {
-			return fmt.Errorf("%s: %q is not a hostname of this claim, which has none: write %s.host", at, host, ofIngress)
-		}
-		return fmt.Errorf("%s: %q is not a hostname of this claim: write %s or %s", at, host, asked, grpcPrefix+asked)
 	}
-	return nil
+	return mistakes.Join(found...)
+}
+
+// inPlaceOf returns what to write in the claim instead of an Ingress of the chart.
+func inPlaceOf(ingress any) string {
+	v, _ := ingress.(values.Values)
+	host := values.At[string](v, "hostname")
+	if host == "" || !policy.IsHostname(host) {
+		host = "argocd.acme.example.org"
+	}
+	out := fmt.Sprintf("%s: {host: %s", ofIngress, host)
+	if class := values.At[string](v, "ingressClassName"); class != "" && len(class) < validation.DNS1123LabelMaxLength {
+		out += fmt.Sprintf(", className: %s", class)
+	}
+	if len(values.At[values.Values](v, "annotations")) > 0 {
+		out += ", annotations: {...}"
+	}
+	return out + "}"
 }
 
 // same reports whether the values at a path were accepted before.

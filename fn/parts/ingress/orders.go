@@ -11,13 +11,11 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-const (
-	nginx         = "nginx.ingress.kubernetes.io/"
-	clusterIssuer = "cert-manager.io/cluster-issuer"
-)
+const nginx = "nginx.ingress.kubernetes.io/"
 
 // A form is what the value of an annotation looks like, and an example of it. nginx refuses its
 // whole configuration, which is that of all tenants, for a number or a word that it doesn't know.
@@ -36,7 +34,7 @@ var forms = func() map[string]form {
 		nginx + "proxy-body-size":       {regexp.MustCompile(`^[0-9]{1,5}[kKmMgG]?$`), "a size such as 10m, or 0 for any"},
 		nginx + "proxy-buffer-size":     {regexp.MustCompile(`^[1-9][0-9]{0,2}[kK]?$`), "a size of at most 999k, such as 16k"},
 		nginx + "proxy-buffering":       {regexp.MustCompile(`^(on|off)$`), "on or off"},
-		nginx + "backend-protocol":      {regexp.MustCompile(`^(HTTP|HTTPS|GRPC|GRPCS|AUTO_HTTP|FCGI)$`), "HTTP, HTTPS, GRPC, GRPCS, AUTO_HTTP or FCGI"},
+		nginx + "backend-protocol":      {regexp.MustCompile(`^(HTTP|HTTPS|GRPC|GRPCS|AUTO_HTTP|FCGI)$`), "HTTP, or leave it out: TLS ends at the ingress controller"},
 	}
 }()
 
@@ -53,21 +51,22 @@ func clusterIssuers(in inputv1alpha1.IngressTLS) []string {
 	return slices.Compact(out)
 }
 
-// checkOrders refuses annotations and an issuer of a claim that the host refuses.
+// checkOrders refuses annotations and an issuer of a claim that the host refuses, or that contradict what the function sets.
 func checkOrders(r tenant.Given, spec v1alpha1.IngressSpec, issuers []string) error {
-	before := map[string]v1alpha1.AnnotationValue{}
-	if was := wasAccepted(r); was != nil && was.Spec.Ingress != nil {
-		before = was.Spec.Ingress.Annotations
-	}
+	var found []error
 	for _, key := range slices.Sorted(maps.Keys(spec.Annotations)) {
-		value, f := spec.Annotations[key], forms[key]
-		if old, ok := before[key]; f.regexp == nil || f.regexp.MatchString(string(value)) || ok && old == value {
+		value, f := string(spec.Annotations[key]), forms[key]
+		if sameAnnotation(r, key, value) {
 			continue
 		}
-		return fmt.Errorf("%s.annotations[%s]: %.80q is not possible: write %s", ofIngress, key, value, f.example)
+		if f.regexp != nil && !f.regexp.MatchString(value) {
+			found = append(found, fmt.Errorf("%s.annotations[%s]: %.80q is not possible: write %s", ofIngress, key, value, f.example))
+		} else if why := contradicts(key, value); why != "" {
+			found = append(found, fmt.Errorf("%s.annotations[%s]: %.80q is not possible: %s", ofIngress, key, value, why))
+		}
 	}
 	if issuers == nil {
-		return nil
+		return mistakes.Join(found...)
 	}
 	named := map[string]string{}
 	if value, ok := spec.Annotations[clusterIssuer]; ok {
@@ -78,8 +77,8 @@ func checkOrders(r tenant.Given, spec v1alpha1.IngressSpec, issuers []string) er
 	}
 	for _, field := range slices.Sorted(maps.Keys(named)) {
 		if !slices.Contains(issuers, named[field]) {
-			return fmt.Errorf("%s.%s: %.80q is not one that this platform lets claims name: write one of %s", ofIngress, field, named[field], strings.Join(issuers, ", "))
+			found = append(found, fmt.Errorf("%s.%s: %.80q is not one that this platform lets claims name: write one of %s", ofIngress, field, named[field], strings.Join(issuers, ", ")))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }

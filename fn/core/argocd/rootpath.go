@@ -1,0 +1,103 @@
+package argocd
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// Settings of Argo CD's API server for a URL with a path, in configs.params.
+const (
+	rootPath = "server.rootpath"
+	baseHref = "server.basehref"
+)
+
+// urlPath is what the path of the URL looks like. The host refuses other signs in an Ingress.
+var urlPath = regexp.MustCompile(`^/?[A-Za-z0-9][A-Za-z0-9._~-]*(/[A-Za-z0-9][A-Za-z0-9._~-]*)*/?$`)
+
+// SetRootPath decides on the path of Argo CD's URL, which follows from server.rootpath: Argo CD then serves everything below that path,
+// so the Ingress, the URL and the address that people come back to after signing on have it, too.
+func SetRootPath(p *tenant.Decision, g tenant.Given, of *values.Stack) error {
+	params := values.At[values.Values](p.ArgoCD.Values, "configs", "params")
+	root, base := pathIn(params, rootPath), pathIn(params, baseHref)
+	at := func(key string) string { field, _ := of.Field("configs", "params", key); return field }
+	switch {
+	case root != "" && !urlPath.MatchString(root):
+		return fmt.Errorf("%s: %q is not a path: write one such as /argocd", at(rootPath), params[rootPath])
+	case base != root && base != "" && !acceptedBefore(g, "configs", "params"):
+		return fmt.Errorf("%s: is %q, and %s is %q: nothing removes a path from requests, so write the same there, such as /argocd, or only %[3]s", at(baseHref), params[baseHref], rootPath, root)
+	}
+	if err := checkArguments(g); err != nil || root == "" {
+		return err
+	}
+	p.RootPath = "/" + strings.Trim(root, "/")
+	if _, ok := values.Lookup(p.ArgoCD.Values, "configs", "cm", "url"); !ok {
+		domain := values.At[string](p.ArgoCD.Values, "global", "domain")
+		p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, URLWithPath(p, domain))
+	}
+	return nil
+}
+
+// URLWithPath returns the values for Argo CD's own idea of its URL, which has no path by default; none if it has none.
+func URLWithPath(p *tenant.Decision, domain string) values.Values {
+	if p.RootPath == "" {
+		return nil
+	}
+	return values.Values{"configs": values.Values{"cm": values.Values{"url": "https://" + domain + p.RootPath}}}
+}
+
+// pathIn returns a path in settings without a slash at its end; "" for the root.
+func pathIn(params values.Values, key string) string {
+	is, ok := params[key]
+	if !ok || is == nil {
+		return ""
+	}
+	if path := strings.TrimSuffix(fmt.Sprint(is), "/"); path != "" {
+		return "/" + strings.TrimPrefix(path, "/")
+	}
+	return ""
+}
+
+// checkArguments refuses a path of the URL where only Argo CD would see it.
+func checkArguments(g tenant.Given) error {
+	var found []error
+	refuse := func(field, is string) {
+		found = append(found, fmt.Errorf("spec.argocd.values.server.%s: %.80q is not possible here: write the path to configs.params, as %q, so that the URL follows", field, is, rootPath))
+	}
+	if !acceptedBefore(g, "server", "extraArgs") {
+		for i, arg := range values.At[[]any](g.Spec.ArgoCDValues, "server", "extraArgs") {
+			flag, _, _ := strings.Cut(fmt.Sprint(arg), "=")
+			if flag == "--rootpath" || flag == "--basehref" {
+				refuse(fmt.Sprintf("extraArgs[%d]", i), flag)
+			}
+		}
+	}
+	if !acceptedBefore(g, "server", "env") {
+		for i, env := range values.At[[]any](g.Spec.ArgoCDValues, "server", "env") {
+			variable, _ := env.(values.Values)
+			if name := values.At[string](variable, "name"); name == "ARGOCD_SERVER_ROOTPATH" || name == "ARGOCD_SERVER_BASEHREF" {
+				refuse(fmt.Sprintf("env[%d]", i), name)
+			}
+		}
+	}
+	return mistakes.Join(found...)
+}
+
+// acceptedBefore reports whether the claim's values at a path were accepted before.
+func acceptedBefore(g tenant.Given, path ...string) bool {
+	if g.Was == nil {
+		return false
+	}
+	was := g.Was()
+	if was == nil {
+		return false
+	}
+	before, _ := values.Lookup(was.Spec.ArgoCDValues, path...)
+	now, _ := values.Lookup(g.Spec.ArgoCDValues, path...)
+	return before != nil && reflect.DeepEqual(before, now)
+}

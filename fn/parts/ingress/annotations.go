@@ -1,0 +1,166 @@
+package ingress
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// classAnnotation is how the class of an Ingress was written before there was a field. Kubernetes refuses an Ingress with both.
+const classAnnotation = "kubernetes.io/ingress.class"
+
+// ingressParts returns the annotations of the Ingress, and its class; "" for that of the annotation, or the host's default.
+func ingressParts(r tenant.Given, spec v1alpha1.IngressSpec) (map[string]string, string, error) {
+	in := r.Platform.Ingress
+	var found []error
+	if spec.ClassName != "" && len(validation.IsDNS1123Subdomain(spec.ClassName)) > 0 {
+		found = append(found, fmt.Errorf("%s.className: %q is not the name of an IngressClass: write one such as nginx", ofIngress, spec.ClassName))
+	}
+	annotations := maps.Clone(in.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	for key, v := range spec.Annotations {
+		annotations[key] = string(v)
+	}
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
+			field := ofIngress
+			if _, ofClaim := spec.Annotations[key]; !ofClaim {
+				field = "input.ingress"
+			}
+			found = append(found, fmt.Errorf("%s.annotations: %q is not the key of an annotation: write one such as nginx.ingress.kubernetes.io/proxy-body-size", field, key))
+		}
+	}
+	class := cmp.Or(spec.ClassName, in.ClassName)
+	switch _, ofClaim := spec.Annotations[classAnnotation]; {
+	case ofClaim && spec.ClassName != "" && !acceptedBoth(r):
+		found = append(found, fmt.Errorf("%s.annotations[%s]: Kubernetes refuses an Ingress with this annotation and a class: leave one out; %[1]s.className is %q", ofIngress, classAnnotation, spec.ClassName))
+	case ofClaim && spec.ClassName == "":
+		// The claim's class, in whatever form, is over the platform's.
+		class = ""
+	case class != "":
+		delete(annotations, classAnnotation)
+	}
+	return annotations, class, mistakes.Join(found...)
+}
+
+// acceptedBoth reports whether a class in both forms was accepted before.
+func acceptedBoth(r tenant.Given) bool {
+	was := wasAccepted(r)
+	if was == nil || was.Spec.Ingress == nil {
+		return false
+	}
+	_, before := was.Spec.Ingress.Annotations[classAnnotation]
+	return before && was.Spec.Ingress.ClassName != ""
+}
+
+// Annotations of cert-manager.
+const (
+	clusterIssuer = "cert-manager.io/cluster-issuer"
+	issuer        = "cert-manager.io/issuer"
+	// tlsACME asks for a certificate of cert-manager's default issuer.
+	tlsACME = "kubernetes.io/tls-acme"
+	// earlierCertManager begins the annotations of cert-manager before 0.11, which later versions ignore.
+	earlierCertManager = "certmanager.k8s.io/"
+)
+
+// certificate reports whether the Ingress names a Secret for its certificate, which the claim's Secret, or cert-manager, fills. It adds
+// the annotation for an issuer. An issuer in an annotation of the claim's is the same as one in its field.
+func certificate(r tenant.Given, spec v1alpha1.IngressSpec, annotations map[string]string) (bool, error) {
+	var named []string
+	for _, key := range slices.Sorted(maps.Keys(spec.Annotations)) {
+		switch {
+		case strings.HasPrefix(key, earlierCertManager) && !sameAnnotation(r, key, string(spec.Annotations[key])):
+			return false, fmt.Errorf("%s.annotations[%s]: cert-manager ignores this annotation since version 0.11: write %[1]s.tls.issuer", ofIngress, key)
+		case key == clusterIssuer, key == issuer, key == tlsACME && spec.Annotations[key] == "true":
+			named = append(named, key)
+		}
+	}
+	tls := spec.TLS
+	if tls == nil {
+		tls = &v1alpha1.IngressTLS{}
+	}
+	if tls.SecretName != "" && tls.Issuer != nil {
+		return false, fmt.Errorf("%s.tls: has both secretName and issuer: write one of them", ofIngress)
+	}
+	if len(named) > 0 && !sameAnnotation(r, named[0], string(spec.Annotations[named[0]])) {
+		at := fmt.Sprintf("%s.annotations[%s]", ofIngress, named[0])
+		is := spec.Annotations[named[0]]
+		switch {
+		case len(named) > 1:
+			return false, fmt.Errorf("%s: %s asks for a certificate, too: leave both out and write %s.tls.issuer", at, named[1], ofIngress)
+		case tls.SecretName != "":
+			return false, fmt.Errorf("%s: cert-manager would overwrite the certificate of %s.tls.secretName: leave one out", at, ofIngress)
+		case tls.Issuer != nil && (string(is) != tls.Issuer.Name || (named[0] == issuer) != (tls.Issuer.Kind == "Issuer")):
+			return false, fmt.Errorf("%s: %.80q is not the issuer in %s.tls.issuer: leave one out", at, is, ofIngress)
+		case named[0] != tlsACME && len(validation.IsDNS1123Subdomain(string(is))) > 0:
+			return false, fmt.Errorf("%s: %.80q is not the name of an issuer: write %s.tls.issuer, such as {name: letsencrypt}", at, is, ofIngress)
+		}
+	}
+	if tls.SecretName != "" || len(named) > 0 || tls.Issuer != nil {
+		// The platform's give way.
+		for _, key := range []string{clusterIssuer, issuer, tlsACME} {
+			if _, ofClaim := spec.Annotations[key]; !ofClaim {
+				delete(annotations, key)
+			}
+		}
+	}
+	if tls.SecretName != "" {
+		return true, credentials.CheckSecretRef(ofIngress+".tls", v1alpha1.SecretReference{Name: tls.SecretName})
+	}
+	if len(named) > 0 && tls.Issuer == nil {
+		return true, nil
+	}
+	return setIssuer(r, tls.Issuer, annotations)
+}
+
+// setIssuer adds the annotation for an issuer of the claim, or of the platform, and reports whether there is one.
+func setIssuer(r tenant.Given, claims *v1alpha1.IssuerReference, annotations map[string]string) (bool, error) {
+	is, field := r.Platform.Ingress.TLS.Issuer, "input.ingress.tls.issuer"
+	if claims != nil {
+		is, field = inputv1alpha1.Issuer{Name: claims.Name, Kind: claims.Kind}, ofIngress+".tls.issuer"
+	}
+	if is == (inputv1alpha1.Issuer{}) {
+		return annotations[clusterIssuer] != "" || annotations[issuer] != "", nil
+	}
+	key := map[string]string{"": clusterIssuer, "ClusterIssuer": clusterIssuer, "Issuer": issuer}[is.Kind]
+	if key == "" {
+		return false, fmt.Errorf("%s.kind: %q is unknown: write ClusterIssuer or Issuer", field, is.Kind)
+	}
+	if len(validation.IsDNS1123Subdomain(is.Name)) > 0 {
+		return false, fmt.Errorf("%s.name: %q is not the name of an issuer: write one such as letsencrypt", field, is.Name)
+	}
+	annotations[key] = is.Name
+	return true, nil
+}
+
+// sameAnnotation reports whether the claim was accepted with an annotation before.
+func sameAnnotation(r tenant.Given, key, value string) bool {
+	was := wasAccepted(r)
+	if was == nil || was.Spec.Ingress == nil {
+		return false
+	}
+	before, ok := was.Spec.Ingress.Annotations[key]
+	return ok && string(before) == value
+}
+
+// literals keeps the chart from taking annotations for templates.
+func literals(annotations map[string]string) values.Values {
+	out := values.Values{}
+	for key, v := range annotations {
+		out[key] = strings.ReplaceAll(v, "{{", "{{`{{`}}")
+	}
+	return out
+}

@@ -1,0 +1,67 @@
+package policy
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// Services refuses Services of a claim's values that the host refuses, unless they were accepted before: Helm installs them in the
+// virtual cluster, where nothing says that they never work. quota is that of the vcluster chart's values.
+func Services(g tenant.Given, quota values.Values) error {
+	most, _ := strconv.ParseInt(values.AmountText(quota["services.loadbalancers"]), 10, 64)
+	instead := "leave it out, and write spec.ingress for a URL"
+	var found []error
+	balancers := int64(0)
+	check := func(field, of string) {
+		switch corev1.ServiceType(of) {
+		case corev1.ServiceTypeLoadBalancer:
+			if balancers++; balancers > most {
+				found = append(found, fmt.Errorf("%s: plan %s allows %d Services of type LoadBalancer (loadBalancers): %s, or choose another plan", field, g.Plan.Name, most, instead))
+			}
+		case corev1.ServiceTypeNodePort, corev1.ServiceTypeExternalName:
+			found = append(found, fmt.Errorf("%s: the host has no Services of type %s for tenants: %s", field, of, instead))
+		}
+	}
+	const root = "spec.argocd.values"
+	for _, s := range servicesIn(root, g.Spec.ArgoCDValues, g.Was) {
+		check(s.Field, fmt.Sprint(s.Value))
+	}
+	return mistakes.Join(found...)
+}
+
+// servicesIn returns the types of Services that a claim's values make: of the chart's own Services, and of objects of the claim's.
+func servicesIn(root string, v values.Values, was func() *tenant.Accepted) []values.Setting {
+	before := values.Values{}
+	if was != nil && was() != nil {
+		before = was().Spec.ArgoCDValues
+	}
+	var out []values.Setting
+	for _, path := range values.Leaves(v) {
+		last := len(path) - 1
+		if last < 1 || path[last] != "type" || path[last-1] != "service" && path[last-1] != "serviceGrpc" {
+			continue
+		}
+		is, _ := values.Lookup(v, path...)
+		if had, ok := values.Lookup(before, path...); !ok || had != is {
+			out = append(out, values.Setting{Field: root + "." + strings.Join(path, "."), Path: path, Value: is})
+		}
+	}
+	had := map[string]bool{}
+	for _, o := range values.At[[]any](before, "extraObjects") {
+		had[fmt.Sprint(o)] = true
+	}
+	for i, o := range values.At[[]any](v, "extraObjects") {
+		object, _ := o.(values.Values)
+		if kind := values.At[string](object, "kind"); kind == "Service" && !had[fmt.Sprint(o)] {
+			out = append(out, values.Setting{Field: fmt.Sprintf("%s.extraObjects[%d].spec.type", root, i), Value: values.At[string](object, "spec", "type")})
+		}
+	}
+	return out
+}

@@ -137,10 +137,10 @@ const (
 	// ReasonAccepted: the claim, its plan and the input are in use (True, only
 	// SpecAccepted).
 	ReasonAccepted = "Accepted"
-	// ReasonUnknownValues: the claim, its plan and the input are in use, and the charts don't
-	// have some of their values, which change nothing: the message names them (True, only
-	// SpecAccepted).
-	ReasonUnknownValues = "UnknownValues"
+	// ReasonUnusedValues: the claim, its plan and the input are in use, and some of their chart
+	// values change nothing, because the chart doesn't have them, or because they only repeat its
+	// defaults where something else is set: the message names them (True, only SpecAccepted).
+	ReasonUnusedValues = "UnusedValues"
 	// ReasonInvalidSpec: the claim or the channel can't be used, and its author has to
 	// correct it (False, SpecAccepted). While a tenant was never accepted, all its conditions but
 	// HostProtected have this reason or one of the next three.

@@ -162,7 +162,7 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 		if c.Type == v1alpha1.ConditionSpecAccepted && !c.True {
 			return "Argo CD is ready, and a change is not in use: " + c.Message
 		}
-		unknown = unknown || c.Reason == v1alpha1.ReasonUnknownValues
+		unknown = unknown || c.Reason == v1alpha1.ReasonUnusedValues
 		if !c.True {
 			not = append(not, c.Type)
 		}
@@ -248,7 +248,7 @@ func specAccepted(t tenant.Tenant) condition.Condition {
 		}
 		const inUse = "The claim, its plan and the platform's input are in use"
 		if len(t.NoEffect) > 0 {
-			return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonUnknownValues, Message: inUse + ". These values change nothing: " + few.Texts(t.NoEffect)}
+			return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonUnusedValues, Message: inUse + ". These values change nothing: " + few.Texts(t.NoEffect)}
 		}
 		return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonAccepted, Message: inUse}
 	}

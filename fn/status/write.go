@@ -101,7 +101,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	// A host and a claim that were right from the start are no news. Nor is what is well after a failed call, if the tenant was Ready before.
 	rightFromTheStart := was.Status == "" && (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted)
 	stillWell := was.Unknown() && o.XR.String("status", "phase") == string(v1alpha1.PhaseReady)
-	if c.True && (rightFromTheStart && c.Reason != v1alpha1.ReasonUnknownValues || stillWell) {
+	if c.True && (rightFromTheStart && c.Reason != v1alpha1.ReasonUnusedValues || stillWell) {
 		return
 	}
 	// Another message is another event where it names other Secrets, or another mistake. The
@@ -116,7 +116,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 		// recorder lets Crossplane have 25 in a row, and then one in five minutes.
 	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonPodsCannotStart, v1alpha1.ReasonUpgradeFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
 		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonTooManyHosts, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonResolverMissing, v1alpha1.ReasonKubeconfigInvalid,
-		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidChannel, v1alpha1.ReasonInvalidInput, v1alpha1.ReasonUnknownValues:
+		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidChannel, v1alpha1.ReasonInvalidInput, v1alpha1.ReasonUnusedValues:
 		response.Warning(rsp, errors.New(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:
 		response.Normal(rsp, c.Message).WithReason(c.Reason).TargetCompositeAndClaim()

@@ -52,6 +52,8 @@ type Stack struct {
 	settings []Setting
 	// chart is the version of the chart; nil for a chart that isn't recorded.
 	chart *known.Version
+	// free reports whether claims may set what nobody else does. Then they may repeat the chart's defaults, too.
+	free bool
 	// dropped are values of the claim that only repeat the chart's defaults, where something else sets them.
 	dropped []Setting
 	// refused are the paths of the claim's values that are refused.
@@ -65,7 +67,7 @@ type Stack struct {
 // have. chart is nil for a chart that isn't recorded. The stack can be used in spite of an error, to
 // look for further mistakes.
 func NewStack(t Table, chart *known.Version, layers []Layer, settings []Setting) (*Stack, error) {
-	s := &Stack{layers: layers, settings: settings, chart: chart}
+	s := &Stack{layers: layers, settings: settings, chart: chart, free: t.otherwise == OfTenant}
 	var found []error
 	for i := range layers {
 		l := &layers[i]
@@ -110,7 +112,7 @@ func (s *Stack) NoEffect() []string { return s.noEffect }
 // drop removes a value of the claim that only repeats the chart's default, and reports whether it has: something else sets it.
 func (s *Stack) drop(l *Layer, path []string) bool {
 	value, ok := Lookup(l.Values, path...)
-	if !ok || l.Owner != Claim || s.chart == nil || !s.chart.IsDefault(path, value) {
+	if !ok || l.Owner != Claim || !s.free || s.chart == nil || !s.chart.IsDefault(path, value) {
 		return false
 	}
 	above := At[Values](l.Values, path[:len(path)-1]...)
@@ -118,7 +120,7 @@ func (s *Stack) drop(l *Layer, path []string) bool {
 		above = l.Values
 	}
 	delete(above, path[len(path)-1])
-	s.dropped = append(s.dropped, Setting{Path: path, Value: value})
+	s.dropped = append(s.dropped, Setting{Field: l.Field + "." + strings.Join(path, "."), Path: path, Value: value})
 	return true
 }
 
@@ -129,20 +131,25 @@ func (s *Stack) DropDefault(path ...string) {
 	}
 }
 
-// WithoutDropped returns merged values without what was dropped since they were merged.
+// WithoutDropped returns merged values without what was dropped since they were merged. A dropped value that isn't the one in use has
+// no effect.
 func (s *Stack) WithoutDropped(merged Values) Values {
 	out, now := Merge(merged), s.Merged()
 	for _, d := range s.dropped {
-		if is, ok := Lookup(out, d.Path...); !ok || !reflect.DeepEqual(is, d.Value) {
-			continue
+		if is, ok := Lookup(out, d.Path...); ok && reflect.DeepEqual(is, d.Value) {
+			unstructured.RemoveNestedField(out, d.Path...)
+			if below, ok := Lookup(now, d.Path...); ok {
+				Insert(out, below, d.Path...)
+			}
 		}
-		unstructured.RemoveNestedField(out, d.Path...)
-		if below, ok := Lookup(now, d.Path...); ok {
-			Insert(out, below, d.Path...)
+		if is, ok := Lookup(out, d.Path...); ok && !isMap(d.Value) && fmt.Sprint(is) != fmt.Sprint(d.Value) {
+			s.noEffect = append(s.noEffect, d.Field+": only repeats the chart's default, and something else is set: leave it out")
 		}
 	}
 	return out
 }
+
+func isMap(v any) bool { _, ok := v.(Values); return ok }
 
 // A Rule says which value layers may have at a path that something else sets.
 type Rule struct {

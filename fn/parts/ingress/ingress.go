@@ -42,9 +42,14 @@ func resolve(of part.Candidate) error {
 	}
 	hostname := p.Ingress.Hostname
 	domain := cmp.Or(hostname, asked)
-	err = mistakes.Join(found, ofValues, setCertificate(of, spec), of.ArgoCD.Reserve(values.Claim, ofIngress,
+	rules := []values.Rule{
 		values.Be(domain, "global", "domain"), values.Be("https://"+domain+p.RootPath, "configs", "cm", "url"), values.Be(true, "configs", "cm", "create"),
-		values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure"), values.Not("server", "ingress")))
+		values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure"),
+	}
+	if ofValues == nil {
+		rules = append(rules, values.Not("server", "ingress"))
+	}
+	err = mistakes.Join(found, ofValues, setCertificate(of, spec), of.ArgoCD.Reserve(values.Claim, ofIngress, rules...))
 	if err != nil || hostname == "" {
 		return err
 	}

@@ -31,7 +31,7 @@ type RepositorySpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z0-9+.-]+://[^/@]*:[^/@]*@')",message="write the URL without a password: it goes into the Secret that secretRef names"
-	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh|oci)://[^ ]+|[^ /:@]+@[^ /:@]+:[^ ]+)$')",message="write a URL such as https://git.example.org/team/apps.git, ssh://git@git.example.org/team/apps.git or git@git.example.org:team/apps.git"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh|oci)://[^ ]+|[^ /:@]+@[^ /:@]+:[^ ]+)$')",message="write a URL such as https://git.example.org/team/apps.git, ssh://git@git.example.org/team/apps.git or git@git.example.org:team/apps.git; for Helm charts one such as https://charts.example.org or oci://registry.example.org/charts"
 	URL string `json:"url"`
 
 	// Type of the repository: git, helm or oci. Default: what the Secret has at the key
@@ -96,7 +96,7 @@ type CredentialTemplateSpec struct {
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:XValidation:rule="!self.matches('^[A-Za-z0-9+.-]+://[^/@]*:[^/@]*@')",message="write the URL without a password: it goes into the Secret that secretRef names"
-	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh|oci)://[^ ]+|[^ /:@]+@[^ /:@]+:?[^ ]*)$')",message="write how the URLs begin, such as https://git.example.org/team, ssh://git@git.example.org or git@git.example.org:team"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^((https?|ssh|oci)://[^ ]+|[^ /:@]+@[^ /:@]+:?[^ ]*)$')",message="write how the URLs begin, such as https://git.example.org/team, ssh://git@git.example.org or git@git.example.org:team; for Helm charts https://charts.example.org or oci://registry.example.org"
 	URL string `json:"url"`
 
 	// Type of the repositories: git, helm or oci. Default: what the Secret has at the key

@@ -67,7 +67,11 @@ func CheckRepositoryURL(field, raw string, typ v1alpha1.RepositoryType) error {
 		return nil
 	}
 	if err != nil || u.Host == "" || !slices.Contains(schemes, u.Scheme) || strings.ContainsAny(raw, " \t\r\n") {
-		return fmt.Errorf("%s: %q is not the URL of a repository of type %s: write one that begins with %s://", field, raw, typ, strings.Join(schemes, ":// or "))
+		advice := "write one that begins with " + strings.Join(schemes, ":// or ") + "://"
+		if typ == v1alpha1.RepositoryGit {
+			advice += "; for Helm charts, write type: helm and a URL that begins with https:// or oci://"
+		}
+		return fmt.Errorf("%s: %q is not the URL of a repository of type %s: %s", field, raw, typ, advice)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -55,18 +56,20 @@ const (
 func resolve(of part.Candidate) error {
 	taken := taken{servers: map[string]string{}, names: map[string]string{}}
 	seen := map[string]bool{}
+	var found []error
 	for i, c := range of.Spec.Clusters {
 		field := fmt.Sprintf("spec.clusters[%d]", i)
-		if err := checkCluster(field, c); err != nil {
-			return err
+		p, err := place{c.Name}, checkCluster(field, c)
+		switch {
+		case err != nil:
+		case seen[c.Name]:
+			err = fmt.Errorf("%s.name: %q is the name of another cluster, too: write another name", field, c.Name)
+		default:
+			err = p.reserve(of, field)
 		}
-		if seen[c.Name] {
-			return fmt.Errorf("%s.name: %q is the name of another cluster, too: write another name", field, c.Name)
-		}
-		seen[c.Name] = true
-		p := place{c.Name}
-		if err := p.reserve(of, field); err != nil {
-			return err
+		if seen[c.Name] = true; err != nil {
+			found = append(found, err)
+			continue
 		}
 		secret := &credentials.Reader{}
 		if c.SecretRef != nil {
@@ -80,7 +83,7 @@ func resolve(of part.Candidate) error {
 		taken.add(server, name, c.Name)
 		of.Decision.Clusters = append(of.Decision.Clusters, connection)
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // taken are the servers and names that clusters have in Argo CD, which tells clusters apart by them, with the names of the entries.

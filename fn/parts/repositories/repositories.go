@@ -14,6 +14,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -69,14 +70,13 @@ func resolve(of part.Candidate) error {
 		all = append(all, repository{v1alpha1.KindCredentialTemplate, fmt.Sprintf("spec.credentialTemplates[%d]", i), "credentialTemplates", e.Name, e.URL, e.Type, "", &e.SecretRef})
 	}
 	places, err := places(all)
-	if err != nil {
-		return err
-	}
+	found := []error{err}
 	hosts := map[string]string{}
 	for _, e := range all {
 		path := []string{"configs", e.key, e.name}
 		if err := argocd.Reserve(values.Input, e.field+", which has the same name", values.Not(path...)); err != nil {
-			return err
+			found = append(found, err)
+			continue
 		}
 		value, known, secret := e.read(of.Given, places)
 		c := s.Add(tenant.Connection{Kind: e.kind, Name: e.name}, secret.Problem, value, path...)
@@ -92,29 +92,28 @@ func resolve(of part.Candidate) error {
 			hosts[name] = known
 		}
 	}
-	return setKnownHosts(p, hosts, s, argocd)
+	return mistakes.Join(append(found, setKnownHosts(p, hosts, s, argocd))...)
 }
 
 // places checks the entries, and returns where each stands that the claim alone says it of, by place.
 func places(all []repository) (map[string]string, error) {
 	names, urls, out := map[string]string{}, map[string]repository{}, map[string]string{}
+	var found []error
 	for _, e := range all {
-		if err := e.check(); err != nil {
-			return nil, err
-		}
+		found = append(found, e.check())
 		if other, ok := names[e.key+"/"+e.name]; ok {
-			return nil, fmt.Errorf("%s.name: %q is that of %s, too: leave one of the two out", e.field, e.name, other)
+			found = append(found, fmt.Errorf("%s.name: %q is that of %s, too: leave one of the two out", e.field, e.name, other))
 		}
 		names[e.key+"/"+e.name] = e.field
 		if other, ok := urls[e.place()]; ok && (!e.open() || !other.open()) {
-			return nil, fmt.Errorf("%s.url: %q is that of %s, too: leave one of the two out", e.field, e.url, other.field)
+			found = append(found, fmt.Errorf("%s.url: %q is that of %s, too: leave one of the two out", e.field, e.url, other.field))
 		}
 		urls[e.place()] = e
 		if !e.open() {
 			out[e.place()] = e.field
 		}
 	}
-	return out, nil
+	return out, mistakes.Join(found...)
 }
 
 // place is how Argo CD tells entries apart.

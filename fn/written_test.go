@@ -83,9 +83,9 @@ func TestWritten(t *testing.T) {
 		"ChartsWithoutScheme": {spec: `{"repositories":[{"name":"a","type":"helm","url":"registry.example.org/charts"}]}`, want: []string{"spec.repositories[0].url: ", "https:// or http:// or oci://"}},
 		"NoTypeAndNoScheme":   {spec: `{"repositories":[{"name":"a","url":"registry.example.org/charts"}]}`, want: []string{"spec.repositories[0].url: ", "type: helm", "https:// or oci://"}},
 		"ChartsWithScheme":    {spec: `{"repositories":[{"name":"a","type":"helm","url":"oci://registry.example.org/charts"},{"name":"b","type":"helm","url":"https://charts.example.org"}]}`},
-		"SeveralRepositories": {spec: `{"repositories":[{"name":"A","url":"https://a"},{"name":"b","url":"b"},{"name":"c","url":"https://c"},{"name":"c","url":"https://d"}],"clusters":[{"name":"A","secretRef":{"name":"a"}},{"name":"b","server":"b","secretRef":{"name":"a"}}]}`,
+		"SeveralRepositories": {spec: `{"repositories":[{"name":"A","url":"https://a"},{"name":"b","url":"b"},{"name":"c","url":"https://c"},{"name":"c","url":"https://d"}],"clusters":[{"name":" A","secretRef":{"name":"a"}},{"name":"b","server":"b","secretRef":{"name":"a"}}]}`,
 			want: []string{"spec.clusters[0].name", "; (2) spec.clusters[1].server", "; (3) spec.repositories[0].name", "; (4) spec.repositories[1].url", "; (5) spec.repositories[3].name"}},
-		"Several": {spec: `{"kubernetes":{"version":"1"},"clusters":[{"name":"A","secretRef":{"name":"a"}}],"ingress":{"host":"A.example.org","annotations":{"haproxy.org/server-ssl":"true"}},"argocd":{"chartVersion":"10","values":{"global":{"domian":"a"},"server":{"name":"x"},"extraObjects":[{"a":"{{ b }}"}]}}}`,
+		"Several": {spec: `{"kubernetes":{"version":"1"},"clusters":[{"name":" A","secretRef":{"name":"a"}}],"ingress":{"host":"A.example.org","annotations":{"haproxy.org/server-ssl":"true"}},"argocd":{"chartVersion":"10","values":{"global":{"domian":"a"},"server":{"name":"x"},"extraObjects":[{"a":"{{ b }}"}]}}}`,
 			want: []string{"spec.argocd.chartVersion: ", "; (2) spec.argocd.values.extraObjects: ", "; (3) spec.argocd.values.server.name is", "; (4) spec.kubernetes.version: ", "; (5) spec.clusters[0].name: ", "; (6) spec.ingress.host: ", "; (7) spec.ingress.annotations[haproxy.org/server-ssl]"}},
 	}
 	for name, tc := range cases {

@@ -249,7 +249,7 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonWaitingForAddress:        {v1alpha1.ConditionIngressReady, "False", progressing},
 		v1alpha1.ReasonNotInSpec:                {claim.ClustersConnected, "True", healthy},
 		v1alpha1.ReasonAccepted:                 {claim.SpecAccepted, "True", healthy},
-		v1alpha1.ReasonUnusedValues:            {claim.SpecAccepted, "True", healthy},
+		v1alpha1.ReasonUnusedValues:             {claim.SpecAccepted, "True", healthy},
 		v1alpha1.ReasonInvalidSpec:              {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonInvalidPlan:              {claim.SpecAccepted, "False", degraded},
 		v1alpha1.ReasonInvalidChannel:           {claim.SpecAccepted, "False", degraded},

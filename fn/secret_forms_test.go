@@ -307,7 +307,7 @@ func TestContradictingRepositorySecrets(t *testing.T) {
 	}{
 		"Type":             {`"url":"` + https + `","type":"git"`, map[string]string{"type": "helm", "username": "u", "password": "secret-1"}, "key type is helm, and spec.repositories[0].type is git: write the same in both"},
 		"URL":              {`"url":"` + https + `"`, map[string]string{"url": "https://git.example.org/other", "username": "u", "password": "secret-1"}, `key url is another than spec.repositories[0].url, "` + https + `"`},
-		"Project":          {`"url":"` + https + `","project":"a"`, map[string]string{"project": "b", "username": "u", "password": "secret-1"}, `key project is "b", and spec.repositories[0].project is "a"`},
+		"Project":          {`"url":"` + https + `","project":"a"`, map[string]string{"project": "b", "username": "u", "password": "secret-1"}, `key project is another than spec.repositories[0].project, "a"`},
 		"OCIButHTTPS":      {`"url":"` + https + `","type":"helm"`, map[string]string{"enableOCI": "true"}, "key enableOCI is true, and spec.repositories[0].url"},
 		"NotOCIButOCI":     {`"url":"oci://a.b/c","type":"helm"`, map[string]string{"enableOCI": "false"}, "key enableOCI is false, and spec.repositories[0].url"},
 		"NoTypeForOCI":     {`"url":"oci://a.b/c"`, map[string]string{"username": "u", "password": "secret-1"}, "spec.repositories[0].type: is missing, and the url begins with oci://: write helm for charts, or oci for manifests"},

@@ -46,6 +46,18 @@ func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 		s["sso"] = map[string]any{"oidc": map[string]any{"issuer": "https://id.example.org", "clientID": "a", "clientSecretRef": map[string]any{"name": "oidc", "key": "k"}}}
 		secrets["oidc"] = testSecret{"Opaque", map[string]string{"k": secretText(r), "other": secretText(r)}}
 	}
+	if s["sso"] == nil && r.IntN(2) == 0 {
+		connector := map[string]any{"type": "ldap", "id": "a", "name": "A", "config": map[string]any{"bindPW": "$dex:k", "other": "$dex:lost"}}
+		s["sso"] = map[string]any{"dex": map[string]any{"connectors": []any{connector}}}
+		secrets["dex"] = testSecret{"Opaque", map[string]string{"k": secretText(r), "other": secretText(r)}}
+		if r.IntN(2) == 0 {
+			secrets["dex"].data["lost"] = secretText(r)
+		}
+	}
+	if r.IntN(2) == 0 {
+		s["argocd"] = map[string]any{"secretKeys": []any{map[string]any{"key": "webhook.github.secret", "secretRef": map[string]any{"name": "webhook"}, "secretKey": "k"}}}
+		secrets["webhook"] = testSecret{"Opaque", map[string]string{"k": secretText(r), "other": secretText(r)}}
+	}
 	raw, _ := json.Marshal(s)
 	return string(raw), secrets
 }
@@ -203,14 +215,14 @@ func TestSecretsStayInSecrets(t *testing.T) {
 			t.Errorf("seed %d: status.bootstrap.message: %q", seed, e.status("bootstrap", "message"))
 		}
 		// The claim is refused for something else, while the Secrets are known.
-		e.spec(strings.Replace(spec, "{", `{"argocd":{"chartVersion":"latest"},`, 1))
+		e.spec(strings.Replace(spec, "{", `{"vcluster":{"chartVersion":"latest"},`, 1))
 		if e.reconcile(); refusal(e.rsp) == "" {
 			t.Error("a bad version is refused")
 		}
 		leaks(t, seed, closed(t, e.rsp))
 		// What was accepted is lost, and the claim is refused for what its author should not have put there.
 		delete(e.req.GetObserved().GetResources(), tenant.AcceptedSecret)
-		e.spec(strings.Replace(spec, "{", `{"argocd":{"chartVersion":"`+testToken+`"},`, 1))
+		e.spec(strings.Replace(spec, "{", `{"vcluster":{"chartVersion":"`+testToken+`"},`, 1))
 		if e.reconcile(); fatal(e.rsp) == "" {
 			t.Error("a bad version is refused where nothing was accepted")
 		}
@@ -327,6 +339,10 @@ func TestSecretsOfClaimsAreLabelled(t *testing.T) {
 			map[string]string{"tls.crt": cert, "tls.key": key}},
 		"ClientSecret": {`{"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"a","clientSecretRef":{"name":"s","key":"any"}}}}`, v1alpha1.ConditionSSOReady, "any", text,
 			map[string]string{"any": text}},
+		"SecretKey": {`{"argocd":{"secretKeys":[{"key":"any","secretRef":{"name":"s"}}]}}`, v1alpha1.ConditionSecretKeysReady, "any", text,
+			map[string]string{"any": text}},
+		"Dex": {`{"sso":{"dex":{"connectors":[{"type":"ldap","id":"a","name":"A","config":{"bindPW":"$s:any"}}]}}}`, v1alpha1.ConditionSSOReady, "any", text,
+			map[string]string{"any": text}},
 	}
 	const want = `Secret s in namespace team-a: doesn't have the label virtualargocd.io/credentials: "true", without which a claim can't use it: kubectl -n team-a label secret s virtualargocd.io/credentials=true`
 	for name, tc := range cases {
@@ -338,7 +354,11 @@ func TestSecretsOfClaimsAreLabelled(t *testing.T) {
 				e.install()
 				c := e.condition(tc.condition)
 				_, written := e.req.GetObserved().GetResources()[tenant.ValuesSecret]
-				if used := written && strings.Contains(fmt.Sprint(e.secretValues()), tc.secret); used != usable {
+				all := ""
+				if written {
+					all = fmt.Sprint(valuesOf(t, e.observed(tenant.ValuesSecret)))
+				}
+				if used := strings.Contains(all, tc.secret) || strings.Contains(all, b64(tc.secret)); used != usable {
 					t.Errorf("label %v: used: %t", value, used)
 				}
 				if !usable && (c.GetReason() != v1alpha1.ReasonSecretInvalid || !strings.Contains(c.GetMessage(), want)) {

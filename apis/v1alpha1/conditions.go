@@ -36,11 +36,14 @@ const (
 	// ConditionSSOReady is True when Argo CD is configured for single sign-on as the spec
 	// says. It doesn't tell whether the provider accepts a login.
 	ConditionSSOReady = "SSOReady"
+	// ConditionSecretKeysReady is True when every Secret of spec.argocd.secretKeys is well
+	// formed and passed to Argo CD.
+	ConditionSecretKeysReady = "SecretKeysReady"
 )
 
 // optionalConditions exist only while the spec has their part. The tenant's Ready
 // doesn't depend on them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady}
 
 // OptionalConditions returns the types of the conditions of the optional parts of a
 // spec.

@@ -160,6 +160,36 @@ type ArgoCDSpec struct {
 	// +kubebuilder:validation:Type=object
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Values *runtime.RawExtension `json:"values,omitempty"`
+
+	// Keys of Argo CD's own Secret, argocd-secret, from Secrets in the namespace of the
+	// claim: for webhooks, such as webhook.github.secret, passwords of local accounts, and
+	// whatever settings refer to as $<key>. At most 50.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=key
+	// +kubebuilder:validation:MaxItems=50
+	SecretKeys []SecretKeySpec `json:"secretKeys,omitempty"`
+}
+
+// SecretKeySpec is a key of Argo CD's own Secret.
+type SecretKeySpec struct {
+	// Key in argocd-secret, such as webhook.github.secret. Keys that Argo CD or other
+	// fields of the claim set, such as server.secretkey and admin.password, are refused.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="write a key of a Secret: letters, digits, dots, dashes and underscores"
+	Key string `json:"key"`
+
+	// Secret with the text. While it is missing or can't be used, the claim's condition
+	// SecretKeysReady is False, and what it gave before stays in use.
+	SecretRef SecretReference `json:"secretRef"`
+
+	// Key in that Secret. Default: the same key.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]*$')",message="write a key of a Secret: letters, digits, dots, dashes and underscores"
+	SecretKey string `json:"secretKey,omitempty"`
 }
 
 // KubernetesSpec describes the Kubernetes of the virtual cluster.

@@ -21,12 +21,17 @@ import (
 // maxItems are the maximum lengths of lists in the schema of the claim, which a platform may
 // replace by one of its own.
 var maxItems = map[string]int{
+	"argocd.secretKeys":                50,
 	"clusters":                         50,
 	"repositories":                     50,
 	"credentialTemplates":              50,
 	"maintenance.days":                 7,
 	"bootstrap.sources":                20,
 	"bootstrap.syncPolicy.syncOptions": 20,
+	"sso.dex.connectors":               20,
+	"sso.dex.adminGroups":              50,
+	"sso.dex.readOnlyGroups":           50,
+	"sso.oidc.allowedAudiences":        20,
 	"sso.oidc.scopes":                  20,
 	"sso.oidc.adminGroups":             50,
 	"sso.oidc.readOnlyGroups":          50,
@@ -70,6 +75,7 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 		Plan: is.Plan, Channel: is.Channel, Maintenance: is.Maintenance, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
 		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, DeletionProtection: is.DeletionProtection,
 		KubernetesVersion:  ptr.Deref(is.Kubernetes, v1alpha1.KubernetesSpec{}).Version,
+		ArgoCDSecretKeys:   argocd.SecretKeys,
 		ArgoCDChartVersion: argocd.ChartVersion, VClusterChartVersion: vcluster.ChartVersion,
 	}
 	if s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values); err != nil {

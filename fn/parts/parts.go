@@ -13,12 +13,13 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/protection"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/repositories"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/secretkeys"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/sso"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part}
+var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part}
 
 // SecretNames returns the names of the Secrets that a spec names, sorted.
 func SecretNames(s tenant.Ask) []string {

@@ -221,7 +221,7 @@ func connection(t tenant.Tenant) map[string][]byte {
 
 // ownWords are the conditions whose messages are ours alone: nothing of a Secret or
 // a provider's error is in them, and names such as edge-token stay readable.
-var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true}
+var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true, v1alpha1.ConditionSecretKeysReady: true}
 
 // conditions are those of the core, which Ready waits for, and those of the parts
 // that the spec has beside it.

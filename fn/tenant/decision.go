@@ -104,6 +104,8 @@ type Decision struct {
 	Sensitive values.Values
 	// Clusters of the spec, in its order.
 	Clusters []Connection
+	// SecretKeys are those of the spec, in its order.
+	SecretKeys []Connection
 	// Repositories are the repositories and credential templates of the spec.
 	Repositories []Connection
 	Ingress      Ingress
@@ -142,8 +144,10 @@ type SSO struct {
 	On bool
 	// Provider is the name of the provider; "" for none.
 	Provider string
-	// ClientSecret is the state of the Secret with the client secret; nil without a provider.
-	ClientSecret *Connection
+	// Secrets are the states of the Secrets that the spec's sso names.
+	Secrets []Connection
+	// Callback is the path of the redirect URL.
+	Callback string
 }
 
 // A Workload of Argo CD in the virtual cluster.

@@ -107,6 +107,7 @@ type Ask struct {
 	Clusters             []v1alpha1.ClusterSpec            `json:"clusters,omitempty"`
 	Repositories         []v1alpha1.RepositorySpec         `json:"repositories,omitempty"`
 	CredentialTemplates  []v1alpha1.CredentialTemplateSpec `json:"credentialTemplates,omitempty"`
+	ArgoCDSecretKeys     []v1alpha1.SecretKeySpec          `json:"argocdSecretKeys,omitempty"`
 	Bootstrap            *v1alpha1.BootstrapSpec           `json:"bootstrap,omitempty"`
 	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`

@@ -155,7 +155,7 @@ func Prune(m map[string]any) {
 		switch object, ok := v.(map[string]any); key {
 		case "values":
 			return false
-		case "bootstrap", "dex":
+		case "bootstrap", "dex", "requestedIDTokenClaims":
 			return ok && len(object) == 0
 		}
 		items, _ := v.([]any)

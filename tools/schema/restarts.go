@@ -25,6 +25,7 @@ type change struct{ field, to string }
 var (
 	specChanges = []change{
 		{"argocd.chartVersion", `{"argocdChartVersion":"9.3.7"}`},
+		{"argocd.secretKeys", `{"argocdSecretKeys":[{"key":"webhook.github.secret","secretRef":{"name":"a"}}]}`},
 		{"argocd.values", `{"argocdValues":{"server":{"replicas":2}}}`},
 		{"bootstrap", `{"bootstrap":{"repoURL":"https://git.example.org/a"}}`},
 		{"channel", `{"channel":"stable"}`},

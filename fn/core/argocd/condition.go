@@ -113,7 +113,7 @@ func BrokenWorkloads(t tenant.Tenant) (broken []string, why string, unseen bool)
 }
 
 // kinds of entries, as people say them.
-var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.KindCredentialTemplate: "Credential template"}
+var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.KindCredentialTemplate: "Credential template", "Key": "Key"}
 
 // Connected is the condition of a list of connections.
 func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) condition.Condition {

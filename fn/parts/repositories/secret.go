@@ -62,7 +62,7 @@ func (e *repository) compare(s *credentials.Reader, read map[string]string) {
 		s.Fail("key enableOCI is false, and %s.url, %q, begins with oci://: leave the key out, or write the https:// URL of a chart repository", e.field, e.url)
 	}
 	if project := read["project"]; project != "" && e.project != "" && project != e.project {
-		s.Fail("key project is %q, and %s.project is %q: write the same in both, or leave one of the two out", project, e.field, e.project)
+		s.Fail("key project is another than %s.project, %q: write the same in both, or leave one of the two out", e.field, e.project)
 	} else if project != "" {
 		e.project = project
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/crypto/ssh"
+	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -129,7 +130,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 		},
 		"SSO": {
 			spec: tenant.Ask{SSO: &v1alpha1.SSOSpec{DisableAdmin: true, OIDC: &v1alpha1.OIDCSpec{
-				Issuer: "https://id.example.org", ClientID: "argocd", ClientSecretRef: v1alpha1.SecretKeyReference{Name: "oidc"},
+				Issuer: "https://id.example.org", ClientID: "argocd", ClientSecretRef: &v1alpha1.SecretKeyReference{Name: "oidc"},
 				AdminGroups: []string{`a, "b"`}, RootCA: cert,
 			}}},
 			secrets: map[string]tenant.Secret{"oidc": secret("clientSecret", `s: "{{ x }}"`)},
@@ -139,6 +140,20 @@ func TestValuesOfTheFunction(t *testing.T) {
 				"ConfigMap/argocd-rbac-cm|data|policy.csv":               "",
 				"ConfigMap/argocd-rbac-cm|data|policy.virtualargocd.csv": "g,\"a, \"\"b\"\"\",role:admin\n",
 				"Secret/argocd-secret|text":                              map[string]any{"oidc.clientSecret": `s: "{{ x }}"`, "virtualargocd.tenant": "a"},
+			},
+		},
+		"Dex": {
+			spec: tenant.Ask{
+				SSO: &v1alpha1.SSOSpec{Dex: &v1alpha1.DexSpec{Connectors: []v1alpha1.DexConnector{
+					{Type: "github", ID: "github", Name: "GitHub", Config: &runtime.RawExtension{Raw: []byte(`{"clientID":"a","clientSecret":"$oauth:secret","n":1000000}`)}}}}},
+				ArgoCDSecretKeys: []v1alpha1.SecretKeySpec{{Key: "webhook.github.secret", SecretRef: v1alpha1.SecretReference{Name: "oauth"}}},
+			},
+			secrets: map[string]tenant.Secret{"oauth": secret("secret", `s: "{{ x }}"`, "webhook.github.secret", "w: {{ x }}")},
+			want: map[string]any{
+				"ConfigMap/argocd-cm|data|dex.config":                        "connectors:\n- config:\n    clientID: a\n    clientSecret: $sso-oauth:secret\n    \"n\": 1000000\n  id: github\n  name: GitHub\n  type: github\n",
+				"Secret/sso-oauth|text":                                      map[string]any{"secret": `s: "{{ x }}"`},
+				"Secret/sso-oauth|metadata|labels|app.kubernetes.io/part-of": "argocd",
+				"Secret/argocd-secret|text":                                  map[string]any{"webhook.github.secret": "w: {{ x }}", "virtualargocd.tenant": "a"},
 			},
 		},
 		"NoIngress": {

@@ -23,6 +23,7 @@ const (
 	BootstrapSynced       = "BootstrapSynced"
 	IngressReady          = "IngressReady"
 	SSOReady              = "SSOReady"
+	SecretKeysReady       = "SecretKeysReady"
 )
 
 // State is what a claim tells its owner.

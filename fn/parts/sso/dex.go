@@ -1,0 +1,209 @@
+package sso
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+const (
+	ofDex = "spec.sso.dex"
+	// secretPrefix is that of the Secrets in the virtual cluster. Argo CD reads those with its label.
+	secretPrefix = "sso-"
+)
+
+// setDex sets the values for Dex and its connectors. The Secrets that these refer to become Secrets in Argo CD's namespace.
+func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
+	if err := checkDex(d); err != nil {
+		return err
+	}
+	if !values.Enabled(of.ArgoCD.Merged(), true, "dex", "enabled") {
+		field, _ := of.ArgoCD.Field("dex", "enabled")
+		return fmt.Errorf("%s: Dex doesn't run, because of %s: write spec.sso.oidc, or let Dex run", ofDex, field)
+	}
+	if err := setGroups(of, ofDex, d.AdminGroups, d.ReadOnlyGroups, own); err != nil {
+		return err
+	}
+	refs, configs, names := map[string][]string{}, []map[string]any{}, []string{}
+	for i, c := range d.Connectors {
+		config, err := decodeConfig(c)
+		if err != nil {
+			return fmt.Errorf("%s.connectors[%d].config: is no object: write the connector's configuration", ofDex, i)
+		}
+		if err := checkConfig(fmt.Sprintf("%s.connectors[%d].config", ofDex, i), config, of.Spec.ArgoCDSecretKeys); err != nil {
+			return err
+		}
+		for name, keys := range referencesIn(config) {
+			refs[name] = append(refs[name], keys...)
+		}
+		configs, names = append(configs, config), append(names, c.Name)
+	}
+	of.Decision.SSO.Provider, of.Decision.SSO.Callback = strings.Join(names, ", "), "/api/dex/callback"
+	there := map[string]bool{}
+	for _, name := range slices.Sorted(maps.Keys(refs)) {
+		c := addSecret(of, name, refs[name])
+		of.Decision.SSO.Secrets = append(of.Decision.SSO.Secrets, c)
+		there[name] = slices.ContainsFunc(of.Sensitive.Objects, func(o any) bool {
+			o2, _ := o.(values.Values)
+			return values.At[string](o2, "metadata", "name") == secretPrefix+name
+		})
+	}
+	var connectors []any
+	for i, c := range d.Connectors {
+		lacks := func(name string) bool { return !there[name] }
+		// Without its Secret, a connector only leads to errors.
+		if slices.ContainsFunc(slices.Collect(maps.Keys(referencesIn(configs[i]))), lacks) {
+			continue
+		}
+		connectors = append(connectors, map[string]any{"type": c.Type, "id": c.ID, "name": c.Name, "config": renamed(configs[i])})
+	}
+	if len(connectors) == 0 {
+		return nil
+	}
+	raw, err := json.Marshal(map[string]any{"connectors": connectors})
+	if err == nil {
+		// Numbers stay as they are.
+		raw, err = yaml.JSONToYAML(raw)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: cannot be written as YAML: %w", ofDex, err)
+	}
+	values.Insert(own, string(raw), "configs", "cm", "dex.config")
+	return nil
+}
+
+// addSecret adds the Secret in Argo CD's namespace, with the keys that connectors refer to.
+func addSecret(of part.Candidate, name string, keys []string) tenant.Connection {
+	secret := credentials.Read(of.Given, name)
+	data := values.Values{}
+	for _, key := range keys {
+		data[key] = base64.StdEncoding.EncodeToString([]byte(secret.Need(key, "a connector of Dex refers to it")))
+	}
+	object := values.Values{
+		"apiVersion": "v1", "kind": "Secret", "type": "Opaque", "data": data,
+		"metadata": values.Values{"name": secretPrefix + name, "namespace": tenant.ArgoCDNamespace, "labels": values.Values{"app.kubernetes.io/part-of": "argocd"}},
+	}
+	return of.Sensitive.AddObject(tenant.Connection{Kind: "Dex", Name: name}, secret.Problem, object, secretPrefix+name)
+}
+
+func checkDex(d v1alpha1.DexSpec) error {
+	if len(d.Connectors) == 0 {
+		return fmt.Errorf("%s.connectors: is missing: write one connector at least, such as {type: github, id: github, name: GitHub, config: {...}}", ofDex)
+	}
+	ids := []string{}
+	for i, c := range d.Connectors {
+		for _, f := range []struct{ field, text string }{{"type", c.Type}, {"id", c.ID}, {"name", c.Name}} {
+			if f.text == "" {
+				return fmt.Errorf("%s.connectors[%d].%s: is missing: write it as Dex's documentation has it", ofDex, i, f.field)
+			}
+			if err := checkTexts(fmt.Sprintf("%s.connectors[%d].%s", ofDex, i, f.field), []string{f.text}); err != nil {
+				return err
+			}
+		}
+		if slices.Contains(ids, c.ID) {
+			return fmt.Errorf("%s.connectors[%d].id: %q is that of another connector, too: write another", ofDex, i, c.ID)
+		}
+		ids = append(ids, c.ID)
+	}
+	if err := checkTexts(ofDex+".adminGroups", d.AdminGroups); err != nil {
+		return err
+	}
+	return checkTexts(ofDex+".readOnlyGroups", d.ReadOnlyGroups)
+}
+
+// decodeConfig returns the configuration of a connector, with numbers as they are written.
+func decodeConfig(c v1alpha1.DexConnector) (map[string]any, error) {
+	config := map[string]any{}
+	if c.Config == nil {
+		return config, nil
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(c.Config.Raw)))
+	decoder.UseNumber()
+	return config, decoder.Decode(&config)
+}
+
+// reference is how a text names a key of a Secret.
+var reference = regexp.MustCompile(`^\$([a-z0-9]([-a-z0-9.]*[a-z0-9])?):([-._a-zA-Z0-9]+)$`)
+
+// secretFields are the fields of Dex's connectors that hold a secret.
+var secretFields = []string{"clientSecret", "bindPW", "keystonePassword", "password", "clientKey"}
+
+// checkConfig refuses secrets that stand in the claim, and texts that Argo CD would take for the name of a secret.
+func checkConfig(field string, v any, known []v1alpha1.SecretKeySpec) error {
+	switch v := v.(type) {
+	case string:
+		isKnown := slices.ContainsFunc(known, func(k v1alpha1.SecretKeySpec) bool { return v == "$"+k.Key })
+		if strings.HasPrefix(v, "$") && !isKnown && !reference.MatchString(v) {
+			return fmt.Errorf("%s: %q doesn't name a key of a Secret: write $<name>:<key>, with the name of a Secret in the namespace of the claim, or $<key>, with a key of spec.argocd.secretKeys", field, v)
+		}
+	case []any:
+		for i, item := range v {
+			if err := checkConfig(fmt.Sprintf("%s[%d]", field, i), item, known); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if text, ok := v[key].(string); ok && slices.Contains(secretFields, key) && text != "" && !strings.HasPrefix(text, "$") {
+				return fmt.Errorf("%s.%s: there is a secret in the claim: write it into a Secret, and $<name>:<key> here", field, key)
+			}
+			if err := checkConfig(field+"."+key, v[key], known); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// referencesIn returns the keys that texts refer to, by the name of the Secret.
+func referencesIn(v any) map[string][]string {
+	out := map[string][]string{}
+	each(v, func(name, key string) string {
+		if !slices.Contains(out[name], key) {
+			out[name] = append(out[name], key)
+		}
+		return ""
+	})
+	return out
+}
+
+// renamed returns a configuration that refers to the Secrets as they are called in the virtual cluster.
+func renamed(v any) any {
+	return each(v, func(name, key string) string { return "$" + secretPrefix + name + ":" + key })
+}
+
+// each returns a configuration in which texts that refer to keys of Secrets are replaced.
+func each(v any, replace func(name, key string) string) any {
+	switch v := v.(type) {
+	case string:
+		if m := reference.FindStringSubmatch(v); m != nil {
+			return replace(m[1], m[3])
+		}
+		return v
+	case []any:
+		out := make([]any, 0, len(v))
+		for _, item := range v {
+			out = append(out, each(item, replace))
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, at := range v {
+			out[key] = each(at, replace)
+		}
+		return out
+	}
+	return v
+}

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -178,6 +182,45 @@ func TestIssuersByAnnotation(t *testing.T) {
 			v := field(e.observed(tenant.ArgoCDRelease), "spec", "forProvider", "values", "server", "ingress").AsMap()
 			if diff := cmp.Diff(tc.want, v["annotations"]); diff != "" || v["tls"] != true || v["ingressClassName"] != tc.class {
 				t.Errorf("tls %v, class %v, annotations -want, +got:\n%s", v["tls"], v["ingressClassName"], diff)
+			}
+		})
+	}
+}
+
+// TestAnnotationThatTheHostRefuses: the condition names the annotation and who allows it, by the list in the policy that users apply.
+func TestAnnotationThatTheHostRefuses(t *testing.T) {
+	raw, err := os.ReadFile("../examples/install/tenants.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		annotation string
+		refused    bool
+	}{
+		"Snippet": {"nginx.ingress.kubernetes.io/configuration-snippet", true},
+		"DNS":     {"external-dns.alpha.kubernetes.io/hostname", true},
+		"Size":    {"nginx.ingress.kubernetes.io/proxy-body-size", false},
+		"Prefix":  {"argocd.argoproj.io/sync-wave", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org","annotations":{"`+tc.annotation+`":"10"}}}`), "")
+			e.protect()
+			for _, doc := range strings.Split(string(raw), "\n---\n") {
+				o := map[string]any{}
+				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+					t.Fatal(err)
+				}
+				if name, _ := values.Lookup(o, "metadata", "name"); o["kind"] == "ValidatingAdmissionPolicy" && name == host.IngressPolicy {
+					e.cluster["ValidatingAdmissionPolicy//"+host.IngressPolicy] = must(structpb.NewStruct(o))
+				}
+			}
+			e.install()
+			e.setIngress(`{"loadBalancer":{}}`)
+			e.reconcile()
+			c := e.condition("IngressReady")
+			named := strings.Contains(c.GetMessage(), "tenants may not have these annotations: "+tc.annotation+". Remove them") && strings.Contains(c.GetMessage(), "ValidatingAdmissionPolicy virtual-argocd-ingresses")
+			if named != tc.refused || c.GetReason() != "WaitingForAddress" {
+				t.Errorf("want named: %v, got %s: %s", tc.refused, c.GetReason(), c.GetMessage())
 			}
 		})
 	}

@@ -41,6 +41,8 @@ type Ingress struct {
 	ClusterIssuers []string
 	// Certificate is the state of the Secret with the certificate; nil for none.
 	Certificate *Connection
+	// Refused are the keys of annotations of the Ingress that the host's admission policies don't allow, sorted.
+	Refused []string
 	// Records are the hostnames whose records the tenant has or asks for.
 	Records []string
 	// Own are the hostnames that the tenant's Ingresses may have, sorted, each followed by the

@@ -16,6 +16,9 @@ type HostPolicies struct {
 	Read bool
 	// Versions of the policies in force, by name.
 	Versions map[string]int
+	// IngressAnnotations are the keys, and IngressPrefixes the beginnings of keys, of the annotations that an Ingress of a tenant may
+	// have; both nil where that isn't known.
+	IngressAnnotations, IngressPrefixes []string
 }
 
 // HostResolver is the DNS resolver for tenants on the host.

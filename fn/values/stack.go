@@ -142,7 +142,7 @@ func (s *Stack) WithoutDropped(merged Values) Values {
 				Insert(out, below, d.Path...)
 			}
 		}
-		if is, ok := Lookup(out, d.Path...); ok && !isMap(d.Value) && fmt.Sprint(is) != fmt.Sprint(d.Value) {
+		if is, ok := Lookup(out, d.Path...); ok && !isMap(d.Value) && d.Value != nil && d.Value != "" && fmt.Sprint(is) != fmt.Sprint(d.Value) {
 			s.noEffect = append(s.noEffect, d.Field+": only repeats the chart's default, and something else is set: leave it out")
 		}
 	}

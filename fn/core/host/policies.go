@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -26,6 +27,9 @@ var RequiredPolicies = []string{
 	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-volumes",
 }
+
+// IngressPolicy is the name of the policy that lists which annotations an Ingress of a tenant may have.
+const IngressPolicy = "virtual-argocd-ingresses"
 
 // Problem returns which policies are missing or too old and what to apply, "" when
 // none is.
@@ -98,9 +102,25 @@ func InForce(req *fnv1.RunFunctionRequest) tenant.HostPolicies {
 		name := p.String("metadata", "name")
 		if version, ok := inForce[name]; ok && p.String("spec", "failurePolicy") != "Ignore" {
 			h.Versions[name] = min(version, policiesVersion(p))
+			if name == IngressPolicy {
+				h.IngressAnnotations, h.IngressPrefixes = list(p, "annotations"), list(p, "prefixes")
+			}
 		}
 	}
 	return h
+}
+
+// list returns the texts in a variable of a policy that is a list of them, as JSON has them, too; nil for another expression.
+func list(policy wire.Struct, variable string) []string {
+	for _, v := range policy.List("spec", "variables") {
+		if v.String("name") == variable {
+			var out []string
+			if json.Unmarshal([]byte(v.String("expression")), &out) == nil {
+				return out
+			}
+		}
+	}
+	return nil
 }
 
 func policiesVersion(s wire.Struct) int {

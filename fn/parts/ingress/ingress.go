@@ -54,6 +54,7 @@ func resolve(of part.Candidate) error {
 		return err
 	}
 	ingress := values.Values{"enabled": true, "hostname": hostname}
+	p.Ingress.Refused = refusedByHost(of.HostPolicies, annotations)
 	if len(annotations) > 0 {
 		ingress["annotations"] = literals(annotations)
 	}

@@ -113,6 +113,13 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")
 	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
 		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for hostname "+i.Hostname, condition.Problem(o))
+	case address(o) == "" && len(i.Refused) > 0:
+		names := few.Names{}
+		for _, key := range i.Refused {
+			names.Add(key)
+		}
+		return is.No(v1alpha1.ReasonWaitingForAddress, "The host refuses the Ingress for hostname "+i.Hostname+", because tenants may not have these annotations: "+names.String()+
+			". Remove them from spec.ingress.annotations, or ask the administrators of the host, who list those that are allowed in the ValidatingAdmissionPolicy "+host.IngressPolicy, "")
 	case address(o) == "":
 		class := "the host cluster's default class (or write spec.ingress.className)"
 		if name := values.At[string](t.ArgoCD.Values, "server", "ingress", "ingressClassName"); name != "" {

@@ -10,6 +10,12 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	checks "github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
@@ -49,6 +55,44 @@ func TestKnownValues(t *testing.T) {
 				t.Errorf("%v is not recorded as the default", leaf)
 			}
 		}
+	}
+}
+
+// TestCopyOfTheChartsValues: a claim with all of the chart's own values.yaml is accepted, and gets what the function sets.
+func TestCopyOfTheChartsValues(t *testing.T) {
+	path := os.Getenv("ARGOCD_CHART")
+	if path == "" {
+		t.Skip("ARGOCD_CHART names no chart")
+	}
+	raw, err := os.ReadFile(filepath.Join(path, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch, err := RealArgoCD(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied values.Values
+	if err := yaml.Unmarshal(raw, &copied); err != nil {
+		t.Fatal(err)
+	}
+	signs := checks.Signs(string(raw))
+	t.Logf("%d leaves, %d signs with the comments", len(values.Leaves(copied)), signs)
+	plans := map[string]inputv1alpha1.PlanData{"NoPlan": {}, "HA": {ArgoCD: inputv1alpha1.PlanArgoCD{HA: true, Server: inputv1alpha1.PlanWorkload{Replicas: 2}}}}
+	for name, data := range plans {
+		t.Run(name, func(t *testing.T) {
+			d, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "team-a", Name: "a"}, Hostnames: held, Plan: plan.Plan{Name: "p", Data: data},
+				Spec: tenant.Ask{ArgoCDChartVersion: ch.Metadata.Version, ArgoCDValues: copied, Ingress: &v1alpha1.IngressSpec{Host: "a.example.org"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for path, want := range map[string]any{"global.domain": "a.example.org", "server.ingress.enabled": true, "server.ingress.hostname": "a.example.org", "fullnameOverride": tenant.HelmArgoCD} {
+				if got, _ := values.Lookup(d.ArgoCD.Values, strings.Split(path, ".")...); got != want {
+					t.Errorf("%s: want %v, got %v", path, want, got)
+				}
+			}
+			t.Log(strings.Join(d.NoEffect, "\n"))
+		})
 	}
 }
 

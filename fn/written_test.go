@@ -89,6 +89,8 @@ func TestWritten(t *testing.T) {
 		"ChartsWithScheme":    {spec: `{"repositories":[{"name":"a","type":"helm","url":"oci://registry.example.org/charts"},{"name":"b","type":"helm","url":"https://charts.example.org"}]}`},
 		"SeveralRepositories": {spec: `{"repositories":[{"name":"A","url":"https://a"},{"name":"b","url":"b"},{"name":"c","url":"https://c"},{"name":"c","url":"https://d"}],"clusters":[{"name":" A","secretRef":{"name":"a"}},{"name":"b","server":"b","secretRef":{"name":"a"}}]}`,
 			want: []string{"spec.clusters[0].name", "; (2) spec.clusters[1].server", "; (3) spec.repositories[0].name", "; (4) spec.repositories[1].url", "; (5) spec.repositories[3].name"}},
+		"SeveralTexts":  {spec: valued(`{"configs":{"cm":{"a":"x: &a b","b":"c\u2028d"}}}`), want: []string{"spec.argocd.values.configs.cm.a: a YAML anchor", "; (2) spec.argocd.values.configs.cm.b: a line break"}},
+		"SeveralFields": {spec: `{"argocd":{"chartversion":"10.1.1"},"ingress":{"hosts":["a"]}}`, want: []string{"spec.argocd.chartversion: there is no such field", "; (2) spec.ingress.hosts: there is no such field"}},
 		"Several": {spec: `{"kubernetes":{"version":"1"},"clusters":[{"name":" A","secretRef":{"name":"a"}}],"ingress":{"host":"A.example.org","annotations":{"haproxy.org/server-ssl":"true"}},"argocd":{"chartVersion":"10","values":{"global":{"domian":"a"},"server":{"name":"x"},"extraObjects":[{"a":"{{ b }}"}]}}}`,
 			want: []string{"spec.argocd.chartVersion: ", "; (2) spec.argocd.values.extraObjects: ", "; (3) spec.argocd.values.server.name is", "; (4) spec.kubernetes.version: ", "; (5) spec.clusters[0].name: ", "; (6) spec.ingress.host: ", "; (7) spec.ingress.annotations[haproxy.org/server-ssl]"}},
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -54,10 +55,14 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 		return tenant.Ask{}, err
 	}
 	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
+	var found []error
 	for _, list := range slices.Sorted(maps.Keys(maxItems)) {
 		if n := len(values.At[[]any](ours, strings.Split(list, ".")...)); n > maxItems[list] {
-			return tenant.Ask{}, fmt.Errorf("spec.%s: has %d entries: write %d at most", list, n, maxItems[list])
+			found = append(found, fmt.Errorf("spec.%s: has %d entries: write %d at most", list, n, maxItems[list]))
 		}
+	}
+	if err := mistakes.Join(found...); err != nil {
+		return tenant.Ask{}, err
 	}
 	if err := wire.Bound("spec", ours, 2); err != nil {
 		return tenant.Ask{}, err

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/text"
 )
 
@@ -24,11 +25,15 @@ const (
 // in one process.
 func checkTexts(spec map[string]any) error {
 	left, signs := maxValues, maxSigns
+	var found []error
 	check := func(field, s string) error {
 		if signs -= text.Signs(s); signs < 0 {
 			return fmt.Errorf("spec: its texts have more than %d lines and signs of YAML, such as commas and colons: write less, or have spec.bootstrap bring the objects", maxSigns)
 		}
-		return checkText(field, s)
+		if err := checkText(field, s); err != nil {
+			found = append(found, err)
+		}
+		return nil
 	}
 	var walk func(field string, v any) error
 	walk = func(field string, v any) error {
@@ -56,7 +61,10 @@ func checkTexts(spec map[string]any) error {
 		}
 		return nil
 	}
-	return walk("spec", spec)
+	if err := walk("spec", spec); err != nil {
+		return err
+	}
+	return mistakes.Join(found...)
 }
 
 func checkText(field, s string) error {

@@ -12,6 +12,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/structpb"
 	kjson "sigs.k8s.io/json"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
 
 // Bounds of free-form values. Helm keeps a release, values included, in a
@@ -88,11 +90,14 @@ func Strict(field string, object map[string]any, into any) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", field, err)
 	}
-	var first kjson.FieldError
-	if errors.As(errors.Join(unknown...), &first) {
-		return fmt.Errorf("%s.%s: there is no such field: see docs/api.md for those there are", field, first.FieldPath())
+	var found []error
+	for _, err := range unknown {
+		var of kjson.FieldError
+		if errors.As(err, &of) {
+			found = append(found, fmt.Errorf("%s.%s: there is no such field: see docs/api.md for those there are", field, of.FieldPath()))
+		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // typeError returns the error of a field with a value that isn't of the type that it has.

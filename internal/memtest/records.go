@@ -14,6 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// Revision is that of the records. Helm takes them for the last ones of a release that has fewer.
+const Revision = 1000
+
 // Records are answers of a hostile virtual API server, in JSON: Secrets with a release record of Helm. Each is the largest of its kind
 // that is accepted.
 func Records(accepted func(answer []byte) error) (map[string][]byte, error) {
@@ -69,6 +72,7 @@ func manifest(line string) func(int) map[string]any {
 
 func members(n int) string {
 	b := &strings.Builder{}
+	b.WriteString("kind: ConfigMap\n")
 	for i := range n {
 		fmt.Fprintf(b, "k%d: a\n", i)
 	}
@@ -87,7 +91,11 @@ func Pack(record []byte) []byte {
 
 // list is an answer with a record.
 func list(parts map[string]any) ([]byte, error) {
-	record := map[string]any{"name": "argocd", "namespace": "argocd", "version": 1, "info": map[string]any{"status": "deployed"}}
+	record := map[string]any{
+		"name": "argocd", "namespace": "argocd", "version": Revision, "info": map[string]any{"status": "deployed"},
+		// Of another version, so that provider-helm upgrades it.
+		"chart": map[string]any{"metadata": map[string]any{"name": "argo-cd", "version": "0.0.1"}},
+	}
 	for key, part := range parts {
 		record[key] = part
 	}
@@ -96,7 +104,10 @@ func list(parts map[string]any) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(corev1.SecretList{Items: []corev1.Secret{{
-		ObjectMeta: metav1.ObjectMeta{Name: "sh.helm.release.v1.argocd.v1", Namespace: "argocd", Labels: map[string]string{"owner": "helm", "name": "argocd", "status": "deployed", "version": "1"}},
-		Data:       map[string][]byte{"release": Pack(plain)},
+		ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("sh.helm.release.v1.argocd.v%d", Revision), Namespace: "argocd", Labels: map[string]string{
+			"owner": "helm", "name": "argocd", "status": "deployed", "version": fmt.Sprint(Revision),
+		}},
+		Type: "helm.sh/release.v1",
+		Data: map[string][]byte{"release": Pack(plain)},
 	}}})
 }

@@ -5,22 +5,15 @@ package e2e
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
@@ -33,7 +26,7 @@ const toldWithin = time.Minute
 const hostileAPI = `#!/usr/bin/perl
 $| = 1; my $u = $ENV{REQUEST_URI};
 sub ok { print "Status: 200\r\nContent-Type: application/json\r\n", @_, "\r\n" }
-if ($u =~ m{^/apis/apps/v1/?$}) { ok; print '%s' }
+if ($u =~ m{^/apis/apps/v1/?$}) { ok; open F, "/files/v1.apps"; local $/; print <F> }
 elsif ($u =~ m{/deployments/argocd-server}) { sleep 3600 }
 elsif ($u =~ m{/deployments/argocd-repo-server}) { ok; my $s = " " x 65536; print $s while 1 }
 elsif ($u =~ m{/deployments/argocd-redis}) { ok "Content-Encoding: gzip\r\n"; open F, "/files/spaces.gz"; local $/; my $s = <F>; print $s while 1 }
@@ -42,23 +35,15 @@ elsif ($u =~ m{/statefulsets/}) { ok; while (1) { print " "; sleep 1 } }
 else { print "Status: 500\r\nContent-Type: application/json\r\n\r\n", '{"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"reason":"InternalError","message":"not today"}' }
 `
 
-const hostileAPIConf = `server.modules = ("mod_openssl", "mod_alias", "mod_cgi")
-server.port = 8443
-server.document-root = "/srv"
-server.stream-response-body = 2
-ssl.engine = "enable"
-ssl.pemfile = "/files/tls.pem"
-alias.url = ("/" => "/files/api.pl/")
-cgi.assign = ("api.pl" => "/usr/bin/perl")
-`
-
 // stallsProviders has a tenant's own server answer for the part of its virtual API that the platform asks about its Argo CD, and puts
 // records of Helm there that unpack to gigabytes. Others are to notice nothing: what breaks is told, and what changes is installed.
 func stallsProviders(ctx context.Context, t *testing.T, i *intrusion) {
 	providers := podsOfProviders(ctx, t)
 	t.Cleanup(func() { i.mallory.live.AwaitReady(ctx, t, 5*time.Minute) })
 	i.mallory.bomb(ctx, t)
-	i.mallory.hijackApps(ctx, t)
+	i.mallory.hijack(ctx, t, hostileServer{
+		program: hostileAPI, kinds: workloadKinds, files: map[string][]byte{"spaces.gz": bytes.Repeat(spaces(t), 50)},
+	})
 	i.mallory.poke(ctx, t, argocdRelease)
 	// The platform has met all of it by then.
 	i.mallory.live.Await(ctx, t, 3*time.Minute, "tells that its virtual API goes over a limit", func(s *claim.State) bool {
@@ -160,79 +145,4 @@ func (n *tenant) bomb(ctx context.Context, t *testing.T) {
 			}
 		})
 	}
-}
-
-var apiServices = schema.GroupVersionKind{Group: "apiregistration.k8s.io", Version: "v1", Kind: "APIService"}
-
-// hijackApps has the API server of the virtual cluster pass requests for Deployments and StatefulSets on to a server of the tenant's.
-func (n *tenant) hijackApps(ctx context.Context, t *testing.T) {
-	t.Helper()
-	const name, namespace = "hostile-api", metav1.NamespaceDefault
-	discovery, err := json.Marshal(metav1.APIResourceList{
-		TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: appsv1.SchemeGroupVersion.String(),
-		APIResources: []metav1.APIResource{
-			{Name: "deployments", SingularName: "deployment", Namespaced: true, Kind: "Deployment", Verbs: metav1.Verbs{"get", "list"}},
-			{Name: "statefulsets", SingularName: "statefulset", Namespaced: true, Kind: "StatefulSet", Verbs: metav1.Verbs{"get", "list"}},
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ca, err := certs.NewAuthority("e2e-hostile-api")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := ca.Sign(certs.Identity{Name: name, Hosts: []string{name}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := server.KeyPEM()
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = n.cluster.Typed.CoreV1().Secrets(namespace).Create(ctx, &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Data: map[string][]byte{
-			"lighttpd.conf": []byte(hostileAPIConf), "api.pl": fmt.Appendf(nil, hostileAPI, discovery), "spaces.gz": bytes.Repeat(spaces(t), 50),
-			"tls.pem": slices.Concat(key, server.CertPEM()),
-		},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pod := probePod(name)
-	pod.Spec.Containers[0].Command = []string{"lighttpd", "-D", "-f", "/files/lighttpd.conf"}
-	pod.Spec.Containers[0].VolumeMounts = []corev1.VolumeMount{{Name: "files", MountPath: "/files"}}
-	pod.Spec.Volumes = []corev1.Volume{{Name: "files", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name}}}}
-	runProbe(ctx, t, n.cluster, namespace, pod)
-	_, err = n.cluster.Typed.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
-		ObjectMeta: metav1.ObjectMeta{Name: name},
-		Spec:       corev1.ServiceSpec{Selector: pod.Labels, Ports: []corev1.ServicePort{{Port: 443, TargetPort: intstr.FromInt(8443)}}},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	services, err := n.cluster.Resource(apiServices, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	patch := func(spec string) {
-		t.Helper()
-		body := fmt.Appendf(nil, `{"metadata":{"labels":{"kube-aggregator.kubernetes.io/automanaged":null}},"spec":%s}`, spec)
-		if _, err := services.Patch(ctx, "v1.apps", types.MergePatchType, body, metav1.PatchOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Cleanup(func() {
-		patch(`{"service":null,"insecureSkipTLSVerify":null}`)
-		eventually.True(ctx, t, 2*time.Minute, "the virtual API answers for itself again", func(ctx context.Context) (bool, string) {
-			_, err := n.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "argocd-server", metav1.GetOptions{})
-			return err == nil, fmt.Sprint(err)
-		})
-	})
-	patch(fmt.Sprintf(`{"service":{"namespace":%q,"name":%q,"port":443},"insecureSkipTLSVerify":true}`, namespace, name))
-	eventually.True(ctx, t, 2*time.Minute, "the tenant answers for its virtual API", func(ctx context.Context) (bool, string) {
-		_, err := n.cluster.Typed.AppsV1().Deployments("argocd").Get(ctx, "whatever", metav1.GetOptions{})
-		return says(err, "not today"), fmt.Sprint(err)
-	})
 }

@@ -16,9 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage"
 	"helm.sh/helm/v3/pkg/storage/driver"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
@@ -27,6 +25,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/limits"
 )
 
 // In the environment of a process of its own, worstClaim names what that installs: a subject and a claim. worstRecord is the file of an
@@ -48,7 +47,7 @@ func TestMemoryOfClaims(t *testing.T) {
 		return
 	}
 	needsProc(t)
-	most := limitOf(t, "virtual-argocd-provider-helm")
+	most := limitOfHelm(t)
 	for subject := range subjects(t) {
 		nothing := peak(t, worstClaim+"="+subject+"|Nothing")
 		for _, claim := range slices.Sorted(maps.Keys(memtest.Claims())) {
@@ -81,7 +80,7 @@ func TestMemoryOfRecords(t *testing.T) {
 		}
 		return peak(t, worstRecord+"="+file)
 	}
-	most, nothing := limitOf(t, "virtual-argocd-provider-helm"), of("Nothing")
+	most, nothing := limitOfHelm(t), of("Nothing")
 	for _, name := range slices.Sorted(maps.Keys(answers)) {
 		more := of(name) - nothing
 		t.Logf("%s, an answer of %d KiB: %d MiB more than for an empty record, of %d MiB", name, len(answers[name])>>10, more>>20, most>>20)
@@ -179,33 +178,8 @@ func bytesAfter(t *testing.T, text, word string) int64 {
 	return n << 10
 }
 
-// limitOf is the memory limit of the container package-runtime of a DeploymentRuntimeConfig, in bytes.
-func limitOf(t *testing.T, name string) int64 {
+// limitOfHelm is how much memory provider-helm may have, in bytes.
+func limitOfHelm(t *testing.T) int64 {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "install", "runtime.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, doc := range strings.Split(string(data), "\n---\n") {
-		c := struct {
-			metav1.TypeMeta
-			metav1.ObjectMeta `json:"metadata"`
-			Spec              struct {
-				DeploymentTemplate struct{ Spec appsv1.DeploymentSpec }
-			}
-		}{}
-		if err := yaml.Unmarshal([]byte(doc), &c); err != nil {
-			t.Fatal(err)
-		}
-		if c.Kind != "DeploymentRuntimeConfig" || c.Name != name {
-			continue
-		}
-		for _, container := range c.Spec.DeploymentTemplate.Spec.Template.Spec.Containers {
-			if limit := container.Resources.Limits.Memory().Value(); container.Name == "package-runtime" && limit > 0 {
-				return limit
-			}
-		}
-	}
-	t.Fatalf("runtime.yaml has no limit of %s", name)
-	return 0
+	return limits.Of(t, filepath.Join("..", "..", ".."), "virtual-argocd-provider-helm", limits.Package)
 }

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,16 +31,38 @@ func ReadProcesses(cgroup string) (map[string]Process, error) {
 // ReadPod reads what the programs of a pod of this machine use, by the container's first argument if it has one, such as proxy, and
 // otherwise by the name of its program.
 func ReadPod(uid string) (map[string]Process, error) {
-	return read(func(p procfs.Proc) string {
-		switch args := commandOf(p, "pod"+uid+"/"); {
-		case len(args) == 0 || filepath.Base(args[0]) == "pause":
-			return ""
-		case len(args) > 1 && !strings.HasPrefix(args[1], "-"):
-			return args[1]
-		default:
-			return filepath.Base(args[0])
+	return read(func(p procfs.Proc) string { return programInPod(p, uid) })
+}
+
+// programInPod returns the name that ReadPod gives to a process of a pod; "" for others.
+func programInPod(p procfs.Proc, uid string) string {
+	switch args := commandOf(p, "pod"+uid+"/"); {
+	case len(args) == 0 || filepath.Base(args[0]) == "pause":
+		return ""
+	case len(args) > 1 && !strings.HasPrefix(args[1], "-"):
+		return args[1]
+	default:
+		return filepath.Base(args[0])
+	}
+}
+
+// ForgetPeaks has Peak of the programs of a pod of this machine count from now. It needs root.
+func ForgetPeaks(uid string) error {
+	all, err := procfs.AllProcs()
+	if err != nil {
+		return fmt.Errorf("cannot list the processes of the machine: %w", err)
+	}
+	for _, p := range all {
+		if programInPod(p, uid) == "" {
+			continue
 		}
-	})
+		// proc_pid_clear_refs(5): 5 resets the peak to what is resident.
+		err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID), []byte("5"), 0)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("cannot reset the most memory of process %d: %w", p.PID, err)
+		}
+	}
+	return nil
 }
 
 // read reads what the processes of the machine use, by the names that nameOf gives them; "" for those that aren't measured.

@@ -60,7 +60,7 @@ test: test-unit e2e ## Run the fast tests, then the end-to-end tests; fails wher
 test-unit: export GOGC := 400
 test-unit: tools-unit ## Run the fast tests: unit tests, golden renders with Crossplane's engine, schema validation
 	@# Go's cache of test results ignores files outside a test's module: those of tools and test read files of the whole project.
-	@printf '%s ./...\n' . 'tools -count=1' 'test -count=1' | xargs -P 3 -t -L 1 go test -C
+	@printf '%s -timeout=30m ./...\n' . 'tools -count=1' 'test -count=1' | xargs -P 3 -t -L 1 go test -C
 
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the

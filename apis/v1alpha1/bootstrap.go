@@ -69,8 +69,10 @@ type BootstrapStatus struct {
 // AutomatedStatus says how the first Application is synced automatically.
 type AutomatedStatus struct {
 	// Whether resources that are no longer in Git are deleted.
+	// +optional
 	Prune bool `json:"prune"`
 
 	// Whether changes made in the cluster are reverted to what is in Git.
+	// +optional
 	SelfHeal bool `json:"selfHeal"`
 }

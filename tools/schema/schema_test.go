@@ -3,6 +3,7 @@ package schema
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -156,7 +157,10 @@ func match(t *testing.T, path string, s extv1.JSONSchemaProps, typ reflect.Type)
 func goFields(typ reflect.Type) map[string]reflect.Type {
 	out := map[string]reflect.Type{}
 	for f := range typ.Fields() {
-		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if options == "inline" && f.Type != reflect.TypeFor[metav1.TypeMeta]() {
+			maps.Copy(out, goFields(f.Type))
+		}
 		if name == "" || f.Type == reflect.TypeFor[metav1.TypeMeta]() || f.Type == reflect.TypeFor[metav1.ObjectMeta]() {
 			continue
 		}

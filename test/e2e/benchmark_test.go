@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,7 +69,62 @@ func TestBenchmark(t *testing.T) {
 				"pair", "claim", "by hand", "ratio", "claim deleted", "hand deleted", strings.Join(rows, "\n"), ratios[len(ratios)/2])
 			fmt.Printf("\nThe last claim's way to Ready\n%s\n", lines(last.steps))
 			return ctx
+		}).
+		Assess("Storms", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			var rows []string
+			for _, n := range storms {
+				rows = append(rows, benchStorm(ctx, t, n))
+			}
+			fmt.Printf("\nMany at once: seconds until all are Ready\n%-8s %10s %10s %8s %18s %14s\n%s\n",
+				"tenants", "claims", "by hand", "ratio", "claims that failed", "claims deleted", strings.Join(rows, "\n"))
+			return ctx
 		}).Feature())
+}
+
+// storms are how many tenants come up at the same time.
+var storms = []int{6, 12}
+
+// benchStorm brings n tenants up at once by claims, then as many by hand.
+func benchStorm(ctx context.Context, t *testing.T, n int) string {
+	t.Helper()
+	var failed atomic.Int32
+	longest := func(of string, each func(t *testing.T, i int)) time.Duration {
+		began := time.Now()
+		t.Run(fmt.Sprintf("%d%s", n, of), func(t *testing.T) {
+			for i := range n {
+				t.Run(fmt.Sprint(i), func(t *testing.T) {
+					t.Parallel()
+					each(t, i)
+				})
+			}
+		})
+		return time.Since(began)
+	}
+	claims := make([]*claim.Live, n)
+	for i := range claims {
+		claims[i] = claim.Create(ctx, t, host, newClaim(fmt.Sprintf("storm%d-%d", n, i)))
+	}
+	ready := longest("Claims", func(t *testing.T, i int) {
+		fails := false
+		err := claims[i].Follow(ctx, readyWithin, func(s claim.Step) bool {
+			fails = fails || s.Phase == "Failing" || s.Phase == "Degraded"
+			return !s.True(claim.Ready) || s.Phase != "Ready"
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fails {
+			failed.Add(1)
+		}
+	})
+	made := installationOf(ctx, t, claims[0])
+	gone := longest("Deleted", func(t *testing.T, i int) { deletePromptly(ctx, t, claims[i]) })
+	times := make([]time.Duration, n)
+	longest("ByHand", func(t *testing.T, i int) {
+		times[i] = benchHand(ctx, t, fmt.Sprintf("storm-hand%d-%d", n, i), made).ready
+	})
+	hand := slices.Max(times)
+	return fmt.Sprintf("%-8d %10.1f %10.1f %8.2f %18d %14.1f", n, ready.Seconds(), hand.Seconds(), ready.Seconds()/hand.Seconds(), failed.Load(), gone.Seconds())
 }
 
 // benchClaim brings one tenant up and takes it down by a claim. When made is given, it is filled with what the claim had

@@ -333,7 +333,7 @@ func TestRefusedClusters(t *testing.T) {
 		"NotAList":           {`{"clusters":{"a":1}}`, "", []string{"spec.clusters", "a list"}},
 		"EntryNotAnObject":   {`{"clusters":["prod"]}`, "", []string{"spec.clusters[0]", `"prod"`, "an object"}},
 		"ValuesHaveIt":       {`{"clusters":[{"name":"a",` + ref + `}],"argocd":{"values":{"configs":{"clusterCredentials":{"a":{}}}}}}`, "", []string{"spec.argocd.values.configs.clusterCredentials.a", "spec.clusters[0]"}},
-		"ValuesTakeItAway":   {`{"clusters":[{"name":"a",` + ref + `}],"argocd":{"values":{"configs":{"clusterCredentials":null}}}}`, "", []string{"spec.argocd.values.configs.clusterCredentials", "leave it out"}},
+		"ValuesTakeItAway":   {`{"clusters":[{"name":"a",` + ref + `}],"argocd":{"values":{"configs":{"clusterCredentials":"none"}}}}`, "", []string{"spec.argocd.values.configs.clusterCredentials", "leave it out"}},
 		"PlatformsValuesDo":  {`{"clusters":[{"name":"a",` + ref + `}]}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"configs":{"clusterCredentials":{"a":{}}}}}}}`, []string{"input.charts.argocd.values.configs.clusterCredentials.a"}},
 		"LabelValueNotText":  {`{"clusters":[{"name":"a","labels":{"a":true},` + ref + `}]}`, "", []string{"spec.clusters[0].labels.a", "true", "text"}},
 		"NamespacesNotTexts": {`{"clusters":[{"name":"a","namespaces":[1],` + ref + `}]}`, "", []string{"spec.clusters[0].namespaces"}},

@@ -249,7 +249,7 @@ func TestRefusedRepositories(t *testing.T) {
 		"SecretElsewhere":  {`{"repositories":[{"name":"a","url":"https://a.b/c","secretRef":{"name":"b/c"}}]}`, []string{"spec.repositories[0].secretRef.name", "b/c"}},
 		"TemplateNoSecret": {`{"credentialTemplates":[{"name":"a","url":"https://a.b"}]}`, []string{"spec.credentialTemplates[0].secretRef.name"}},
 		"ValuesHaveIt":     {`{"repositories":[{"name":"a","url":"https://a.b/c"}],"argocd":{"values":{"configs":{"repositories":{"a":{}}}}}}`, []string{"spec.argocd.values.configs.repositories.a", "spec.repositories[0]"}},
-		"TemplateInValues": {`{"credentialTemplates":[{"name":"a","url":"https://a.b","secretRef":{"name":"s"}}],"argocd":{"values":{"configs":{"credentialTemplates":[]}}}}`, []string{"spec.argocd.values.configs.credentialTemplates"}},
+		"TemplateInValues": {`{"credentialTemplates":[{"name":"a","url":"https://a.b","secretRef":{"name":"s"}}],"argocd":{"values":{"configs":{"credentialTemplates":["a"]}}}}`, []string{"spec.argocd.values.configs.credentialTemplates"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) { refused(t, tenantXR(tc.spec), "", tc.want) })

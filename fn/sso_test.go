@@ -174,12 +174,12 @@ func TestRefusedSSO(t *testing.T) {
 		"RootCANotPEM":    {with(`"rootCA":"abc"`), []string{"spec.sso.oidc.rootCA", "BEGIN CERTIFICATE"}},
 		"NameASecret":     {with(`"name":"$server.secretkey"`), []string{"spec.sso.oidc.name"}},
 		"ValuesOIDC":      {values(`{"configs":{"cm":{"oidc.config":"x"}}}`), []string{"spec.argocd.values.configs.cm.oidc.config", "spec.sso"}},
-		"ValuesAdmin":     {values(`{"configs":{"cm":{"admin.enabled":true}}}`), []string{"spec.argocd.values.configs.cm.admin.enabled", "spec.sso"}},
+		"ValuesAdmin":     {values(`{"configs":{"cm":{"admin.enabled":"maybe"}}}`), []string{"spec.argocd.values.configs.cm.admin.enabled", "spec.sso"}},
 		"ValuesNoCM":      {values(`{"configs":{"cm":{"create":false}}}`), []string{"spec.argocd.values.configs.cm.create"}},
 		"ValuesNoRBAC":    {values(`{"configs":{"rbac":{"create":false}}}`), []string{"spec.argocd.values.configs.rbac.create"}},
 		"ValuesNoSecret":  {values(`{"configs":{"secret":{"createSecret":false}}}`), []string{"spec.argocd.values.configs.secret.createSecret"}},
 		"ValuesSecret":    {values(`{"configs":{"secret":{"extra":{"oidc.clientSecret":"x"}}}}`), []string{"spec.argocd.values.configs.secret.extra.oidc.clientSecret"}},
-		"ValuesNoExtra":   {values(`{"configs":{"secret":{"extra":null}}}`), []string{"spec.argocd.values.configs.secret.extra"}},
+		"ValuesNoExtra":   {values(`{"configs":{"secret":{"extra":"none"}}}`), []string{"spec.argocd.values.configs.secret.extra"}},
 		"DisableNotABool": {`{"sso":{"disableAdmin":"yes"}}`, []string{"spec.sso.disableAdmin", "true or false"}},
 	} {
 		t.Run(name, func(t *testing.T) {

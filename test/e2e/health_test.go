@@ -269,6 +269,8 @@ func TestHealthOfEachReason(t *testing.T) {
 			const what = "what there is to say"
 			o := tenantAt(t, "smallest/5-ready", claim.GVK.Kind)
 			say(t, o, tc.condition, tc.status, reason, what)
+			// Argo CD syncs: what people sync waits for them.
+			set(t, o, map[string]any{"prune": true, "selfHeal": true}, "status", "bootstrap", "automated")
 			if core := tc.condition == claim.ArgoCDReady || tc.condition == claim.VirtualClusterReady; core && tc.status == "False" {
 				set(t, o, string(v1alpha1.PhaseProvisioning), "status", "phase")
 				say(t, o, claim.Ready, "False", "Waiting", "")

@@ -292,18 +292,18 @@ func TestPlanMistakes(t *testing.T) {
 // TestPlanOrder: built-in < input < plan < claim, but for what the plan decides.
 func TestPlanOrder(t *testing.T) {
 	const input = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input",
-		"charts":{"argocd":{"values":{"server":{"logLevel":"info","replicas":1},"controller":{"logLevel":"info"},"repoServer":{"logLevel":"info"}}},
+		"charts":{"argocd":{"values":{"server":{"dnsPolicy":"info","replicas":1},"controller":{"dnsPolicy":"info"},"repoServer":{"dnsPolicy":"info"}}},
 			"vcluster":{"values":{"policies":{"resourceQuota":{"quota":{"count/pods":"11","limits.cpu":"11"}}}}}},
 		"ingress":{"domain":"input.example.org","className":"input"}}`
 	const plan = `{"argocd":{"server":{"replicas":2}},"quota":{"limits.cpu":"22"},"ingress":{"domain":"plan.example.org"},"runtimeClass":"gvisor","podSecurity":"restricted",
-		"values":{"argocd":{"server":{"logLevel":"plan"},"controller":{"logLevel":"plan"}}}}`
-	e := newEngine(t, tenantXR(`{"plan":"p","argocd":{"values":{"server":{"logLevel":"claim"}}}}`), input)
+		"values":{"argocd":{"server":{"dnsPolicy":"plan"},"controller":{"dnsPolicy":"plan"}}}}`
+	e := newEngine(t, tenantXR(`{"plan":"p","argocd":{"values":{"server":{"dnsPolicy":"claim"}}}}`), input)
 	e.plan("a", plan, "plan=p")
 	e.install()
 	got := map[string]any{
-		"claim over plan":    argocdValue(e, "server", "logLevel"),
-		"plan over input":    argocdValue(e, "controller", "logLevel"),
-		"input":              argocdValue(e, "repoServer", "logLevel"),
+		"claim over plan":    argocdValue(e, "server", "dnsPolicy"),
+		"plan over input":    argocdValue(e, "controller", "dnsPolicy"),
+		"input":              argocdValue(e, "repoServer", "dnsPolicy"),
 		"field over input":   argocdValue(e, "server", "replicas"),
 		"quota of the plan":  quotaOf(e, "limits.cpu"),
 		"quota of the input": quotaOf(e, "count/pods"),

@@ -189,6 +189,8 @@ func declaredAs(e external.Cluster, name string) (map[string]string, error) {
 	tls["serverName"] = name
 	out, err := json.Marshal(config)
 	data["config"] = string(out)
+	// Argo CD's own form says the cluster's name.
+	data["name"] = "by-declaration"
 	return data, err
 }
 

@@ -42,11 +42,12 @@ func Join(errs ...error) error {
 
 // Each returns the mistakes of an error; none for nil.
 func Each(err error) []error {
-	switch err := err.(type) {
-	case nil:
+	if err == nil {
 		return nil
-	case all:
-		return err
+	}
+	// A wrapped list is one mistake, with what was written around it.
+	if several, ok := err.(all); ok { //nolint:errorlint // See above.
+		return several
 	}
 	return []error{err}
 }

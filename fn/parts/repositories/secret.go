@@ -101,7 +101,7 @@ func checkWaysIn(s *credentials.Reader, read map[string]string, overSSH bool) {
 	var found []string
 	for key, way := range ways {
 		// Argo CD uses a token in place of a password, and its documentation has both in one Secret.
-		if has(key) && !(key == "bearerToken" && has("password")) {
+		if has(key) && (key != "bearerToken" || !has("password")) {
 			found = append(found, way)
 		}
 	}

@@ -38,6 +38,9 @@ type Limits struct {
 	// Values is how many objects, lists and members an answer may have, and LargeValues
 	// how many a large one may have, with all records of Helm in it.
 	Values, LargeValues int
+	// Depth is how deep objects and lists may be nested. Crossplane can send the function objects of up to some 3,300 levels
+	// (a level is three of the 10,000 that protobuf reads), and what a Kubernetes API stores has a few dozen.
+	Depth int
 	// RecordCount is how many records of Helm an answer may have, and Records the size in
 	// bytes to which all of them may unpack.
 	RecordCount int
@@ -51,7 +54,7 @@ type Limits struct {
 // An API server stores objects of up to 1.5 MiB.
 var DefaultLimits = Limits{
 	Read: 15 * time.Second, Write: 40 * time.Second, Watch: 5 * time.Minute, Rest: time.Minute,
-	Answer: 2 << 20, LargeAnswer: 8 << 20, Failure: 32 << 10, Values: 20_000, LargeValues: 100_000,
+	Answer: 2 << 20, LargeAnswer: 8 << 20, Failure: 32 << 10, Values: 20_000, LargeValues: 100_000, Depth: 500,
 	RecordCount: 8, Records: 40 << 20, Text: 800_000,
 }
 
@@ -211,6 +214,10 @@ func tooLong(most int64) error {
 	return &overLimit{fmt.Sprintf("it answers with more than %d bytes", most)}
 }
 
+func (l Limits) tooDeep() error {
+	return &overLimit{fmt.Sprintf("it answers with objects nested deeper than %d levels", l.Depth)}
+}
+
 // pass passes a request on, and the answer back. It reports whether it has begun to.
 func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request, needs need) (written bool, err error) {
 	within := p.limits.Read
@@ -335,8 +342,12 @@ func (p *Proxy) read(ctx context.Context, s *server, answer *http.Response, path
 	if body, release, err = p.readAll(ctx, s, answer.Body, most); err != nil {
 		return nil, release, err
 	}
-	if n := count(body).values; n > values {
-		return nil, release, &overLimit{fmt.Sprintf("it answers with %d values, more than %d", n, values)}
+	c := count(body)
+	if c.values > values {
+		return nil, release, &overLimit{fmt.Sprintf("it answers with %d values, more than %d", c.values, values)}
+	}
+	if c.deepest > p.limits.Depth {
+		return nil, release, p.limits.tooDeep()
 	}
 	if isSecrets(path) {
 		err = p.decode(ctx, func() error { return p.limits.CheckRecords(body) })

@@ -58,7 +58,7 @@ var selfSigned = sync.OnceValues(func() (certificate, key []byte) {
 // quick are limits that a test can wait for.
 var quick = Limits{
 	Read: 500 * time.Millisecond, Write: 700 * time.Millisecond, Watch: time.Second, Rest: 3 * time.Second,
-	Answer: 20_000, LargeAnswer: 80_000, Failure: 1_000, Values: 1_000, LargeValues: 2_000,
+	Answer: 20_000, LargeAnswer: 80_000, Failure: 1_000, Values: 1_000, LargeValues: 2_000, Depth: 500,
 	RecordCount: 3, Records: 250_000, Text: 3_000,
 }
 
@@ -268,6 +268,12 @@ func TestLimits(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprintf(w, `{"data":[%s{}]}`, strings.Repeat("{},", 3000))
 		}},
+		"Deep": {want: "nested deeper than 500 levels", ask: get, answer: func(w http.ResponseWriter, _ *http.Request) {
+			answerAs(w, mediaJSON, `{"spec":`+deep(500)+`}`)
+		}},
+		"DeepSecret": {want: "nested deeper than 500 levels", ask: (*virtualAPI).listSecrets, answer: func(w http.ResponseWriter, _ *http.Request) {
+			answerAs(w, mediaJSON, `{"kind":"SecretList","apiVersion":"v1","items":[{"metadata":{"managedFields":[{"fieldsV1":`+deep(500)+`}]}}]}`)
+		}},
 		"ManyResources": {want: "values, more than 125", ask: func(v *virtualAPI) error {
 			_, err := v.client.Discovery().ServerResourcesForGroupVersion("v1")
 			return err
@@ -371,6 +377,11 @@ func TestLimits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deep is an object, or by turns a list, nested that many levels deep.
+func deep(levels int) string {
+	return strings.Repeat(`{"a":[`, levels/2) + strings.Repeat(`]}`, levels/2)
 }
 
 // someValues is a record within the limits of one, and three are not.

@@ -109,6 +109,9 @@ func (e *eventReader) release() {
 // eventOf returns an event of the watch of one object, encoded anew, so that a provider can't read
 // another event in it.
 func (l Limits) eventOf(one target, event []byte) ([]byte, error) {
+	if count(event).deepest > l.Depth {
+		return nil, l.tooDeep()
+	}
 	e := struct {
 		Type   watch.EventType `json:"type"`
 		Object map[string]any  `json:"object"`

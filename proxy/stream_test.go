@@ -40,6 +40,8 @@ func TestLargeEvents(t *testing.T) {
 		"LongError":        {hookEvent("ERROR", 2_000), 0, 1},
 		"ShortError":       {hookEvent("ERROR", 100), 1, 0},
 		"ManyInOne":        {strings.Repeat(hookEvent("MODIFIED", 1_000), 100), 100, 0},
+		"Deep":             {hookEvent("MODIFIED", 10) + `{"type":"MODIFIED","object":{"spec":` + deep(500) + `,"metadata":{"namespace":"argocd","name":"hook"}}}`, 1, 1},
+		"DeepWithinLimit":  {`{"type":"MODIFIED","object":{"spec":` + deep(490) + `,"metadata":{"namespace":"argocd","name":"hook"}}}`, 1, 0},
 		"EndlessWithinOne": {`{"type":"MODIFIED","object":{"a":"` + strings.Repeat("x", 2<<20), 0, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

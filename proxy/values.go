@@ -12,6 +12,8 @@ import (
 type counter struct {
 	// values are objects, lists and members, and text what looks like one in a text.
 	values, text int
+	// depth is how deep objects and lists are nested here, and deepest at most.
+	depth, deepest int
 	// yaml looks for what makes a text grow when it is read as YAML.
 	yaml text.Scanner
 
@@ -41,7 +43,7 @@ func (c *counter) Write(json []byte) (int, error) {
 
 // reset begins another document.
 func (c *counter) reset() {
-	c.quoted, c.escape, c.partial = false, 0, c.partial[:0]
+	c.quoted, c.escape, c.partial, c.depth = false, 0, c.partial[:0], 0
 	c.yaml.Reset()
 }
 
@@ -57,7 +59,13 @@ func (c *counter) next(r rune) {
 		c.yaml.Reset()
 	case c.quoted:
 		c.inText(r)
-	case r == '{' || r == '[' || r == ',':
+	case r == '{' || r == '[':
+		c.values++
+		c.depth++
+		c.deepest = max(c.deepest, c.depth)
+	case r == '}' || r == ']':
+		c.depth--
+	case r == ',':
 		c.values++
 	}
 }

@@ -244,7 +244,7 @@ func TestGoneIsAChange(t *testing.T) {
 	t.Parallel()
 	// On a machine that is busy, a virtual API server that is well must answer, and start anew, within these.
 	within, pace := roomy(), brisk
-	within.Read, pace.grace = 1500*time.Millisecond, 1500*time.Millisecond
+	within.Read, pace.grace = 4*time.Second, 1500*time.Millisecond
 	for name, gone := range map[string]func(c *aCluster, is bool){
 		"Gone": func(c *aCluster, is bool) {
 			c.gone.Store(is)

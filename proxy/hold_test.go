@@ -110,7 +110,7 @@ func TestLargeAnswersOfOne(t *testing.T) {
 func TestLargeAnswersOfAll(t *testing.T) {
 	t.Parallel()
 	l := largeLimits()
-	l.Read = 3 * time.Second
+	l.Read = 8 * time.Second
 	v := serveWithin(t, l, func(w http.ResponseWriter, _ *http.Request) { answerAs(w, mediaJSON, large()) })
 	if err := v.proxy.held.Acquire(context.Background(), maxHeld-l.Answer+1); err != nil {
 		t.Fatal(err)

@@ -499,16 +499,18 @@ func TestWatches(t *testing.T) {
 		}
 		return n
 	}
+	within := roomy()
+	within.Watch = 3 * time.Second
 	start := time.Now()
-	quiet := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	quiet := serveWithin(t, within, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = event(w)
 		<-r.Context().Done()
 	})
-	if n := events(quiet); n != 1 || time.Since(start) < quick.Watch || time.Since(start) > 20*quick.Watch {
-		t.Errorf("want one event, and the end after %s, got %d after %s", quick.Watch, n, time.Since(start))
+	if n := events(quiet); n != 1 || time.Since(start) < within.Watch || time.Since(start) > 20*within.Watch {
+		t.Errorf("want one event, and the end after %s, got %d after %s", within.Watch, n, time.Since(start))
 	}
-	endless := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	endless := serveWithin(t, within, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		for {
 			if event(w) != nil {
@@ -516,7 +518,7 @@ func TestWatches(t *testing.T) {
 			}
 		}
 	})
-	if n := events(endless); n == 0 || n > quick.Values {
+	if n := events(endless); n == 0 || n > within.Values {
 		t.Errorf("%d events came through", n)
 	}
 }

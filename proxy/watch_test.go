@@ -597,7 +597,7 @@ func TestDigests(t *testing.T) {
 func TestLeftAloneWhileWatched(t *testing.T) {
 	t.Parallel()
 	within := roomy()
-	within.Read, within.Rest = time.Second, time.Hour
+	within.Read, within.Rest = 3*time.Second, time.Hour
 	c := argocdRuns(t, within, brisk)
 	told := informer(t, c.client)
 	c.sees()

@@ -5,7 +5,7 @@ package v1alpha1
 type IngressSpec struct {
 	// Hostname, such as argocd.acme.example.org. It belongs to the first claim that
 	// names it: another claim gets the condition IngressReady False with reason HostTaken
-	// and keeps the hostname that it had before. A claim has at most five hostnames, with
+	// and keeps the hostname that it had before. A claim has at most eight hostnames, with
 	// those for which its virtual cluster still has Ingresses. Names in the platform's
 	// domain are possible only where the platform allows them, and no name may have "--" in
 	// its first label. Default: <claim>--<namespace>.<domain>, with the platform's domain;
@@ -14,6 +14,19 @@ type IngressSpec struct {
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="write a hostname in lower case, such as argocd.acme.example.org, without https:// and without a path"
 	Host string `json:"host,omitempty"`
+
+	// Further hostnames of the same Argo CD, under the same rules as host: each belongs to
+	// the first claim that names it, and each has TLS. The URL in the status and in the
+	// connection Secret is that of host. People can sign on at each of them, unless Argo CD
+	// has a path (server.rootpath), where that is possible only at host. The provider must
+	// allow the redirect URL of each; the condition SSOReady lists them.
+	// +optional
+	// +nullable
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="write a hostname in lower case, such as argocd.acme.example.org, without https:// and without a path"
+	AdditionalHosts []string `json:"additionalHosts,omitempty"`
 
 	// IngressClass of the host, such as nginx. Default: the platform's, or the host's
 	// default class.

@@ -149,7 +149,7 @@ func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a ten
 	r.SecretNames = parts.SecretNames(r.Spec)
 	r.SecretNames = r.SecretNames[:min(len(r.SecretNames), tenant.MaxSecrets)]
 	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames, r.Input.Credentials.Label)
-	r.Hostnames = func(recordsIn, asked string) tenant.Hostnames {
+	r.Hostnames = func(recordsIn string, asked []string) tenant.Hostnames {
 		return ingress.Observe(req, o, r.Claim.Namespace, recordsIn, asked)
 	}
 	return r
@@ -193,7 +193,7 @@ const (
 )
 
 // Require requires from Crossplane the virtual cluster's kubeconfig, the plan that is asked
-// for, the objects that the spec in use names, and the record of the hostname that is
+// for, the objects that the spec in use names, and the records of the hostnames that are
 // decided on; decided is nil where nothing is. Crossplane then calls the function again. It
 // reports whether the spec names Secrets.
 func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, r tenant.Given, decided *tenant.Decision) bool {
@@ -232,8 +232,10 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 			}
 		}
 	}
-	if decided != nil && decided.Ingress.Asked != "" {
-		ask(ingress.RequiredHostname, ingress.HostnameKind, decided.SecretsIn, tenant.HostnameRecord(decided.Ingress.Asked))
+	if decided != nil {
+		for _, hostname := range decided.Ingress.Asked {
+			ask(tenant.HostnameResource(hostname.Name), ingress.HostnameKind, decided.SecretsIn, tenant.HostnameRecord(hostname.Name))
+		}
 	}
 	return len(r.Secrets) > 0
 }

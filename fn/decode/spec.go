@@ -27,6 +27,7 @@ var maxItems = map[string]int{
 	"repositories":                     50,
 	"credentialTemplates":              50,
 	"maintenance.days":                 7,
+	"ingress.additionalHosts":          4,
 	"bootstrap.sources":                20,
 	"bootstrap.syncPolicy.syncOptions": 20,
 	"sso.dex.connectors":               20,

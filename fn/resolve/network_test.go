@@ -245,7 +245,9 @@ func TestNetworkPolicies(t *testing.T) {
 }
 
 // held says that a hostname is the tenant's.
-func held(_, _ string) tenant.Hostnames { return tenant.Hostnames{Held: []string{"a.example.org"}} }
+func held(string, []string) tenant.Hostnames {
+	return tenant.Hostnames{Held: []string{"a.example.org"}}
+}
 
 // TestNetworkPoliciesStay: whether a claim has a URL changes none of them.
 func TestNetworkPoliciesStay(t *testing.T) {

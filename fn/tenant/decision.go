@@ -25,18 +25,13 @@ type Bounds struct {
 
 // Ingress is how Argo CD is reached from outside.
 type Ingress struct {
-	// Asked is the hostname that is asked for; "" for none.
-	Asked string
-	// Hostname in use: Asked once the tenant has its record, and the one before until then;
-	// "" for none.
+	// Asked are the hostnames that are asked for, the one of the URL first.
+	Asked []AskedHostname
+	// Hostname is that of the URL: the first of Asked once the tenant has its record, and the one
+	// before until then; "" for none.
 	Hostname string
-	// Taken reports whether another tenant has the record of Asked. Holder is the name of its
-	// claim, if that is in the same namespace.
-	Taken  bool
-	Holder string
-	// Full reports whether Asked isn't reserved because the tenant has too many hostnames: Hostname
-	// and Leaving.
-	Full bool
+	// Additional are the other hostnames in use: those of Asked whose records the tenant has.
+	Additional []string
 	// ClusterIssuers are those that the tenant's Ingresses may name; nil for any.
 	ClusterIssuers []string
 	// Certificate is the state of the Secret with the certificate; nil for none.
@@ -54,6 +49,23 @@ type Ingress struct {
 	// Counted reports whether the tenant's Ingresses on the host are to be counted, because
 	// no new one can have a hostname in Leaving.
 	Counted bool
+}
+
+// An AskedHostname is a hostname that is asked for, and why the tenant doesn't have it.
+type AskedHostname struct {
+	Name string
+	Reservation
+	// Full reports whether it isn't reserved because the tenant has too many hostnames.
+	Full bool
+}
+
+// InUse returns the hostnames that Argo CD's Ingress is to have, the one of the URL first; none
+// while that is nobody's.
+func (i Ingress) InUse() []string {
+	if i.Hostname == "" {
+		return nil
+	}
+	return append([]string{i.Hostname}, i.Additional...)
 }
 
 // A ClientCertificate has the CA of a cluster's API server, the certificate of a client and
@@ -148,8 +160,9 @@ type SSO struct {
 	Provider string
 	// Secrets are the states of the Secrets that the spec's sso names.
 	Secrets []Connection
-	// Callback is the path of the redirect URL.
+	// Callback is the path of the redirect URL. With Dex, that URL is the first one's alone.
 	Callback string
+	Dex      bool
 }
 
 // A Workload of Argo CD in the virtual cluster.
@@ -171,6 +184,15 @@ const ComponentServer = "server"
 // host.
 func URL(p *Decision) string {
 	return "https://" + cmp.Or(p.Ingress.Hostname, p.Names.ArgoCDHostname) + p.RootPath
+}
+
+// URLs returns all URLs of the tenant's Argo CD, the one of URL first.
+func URLs(p *Decision) []string {
+	out := []string{URL(p)}
+	for _, hostname := range p.Ingress.Additional {
+		out = append(out, "https://"+hostname+p.RootPath)
+	}
+	return out
 }
 
 // A Store keeps a virtual cluster's state. It can't be changed.

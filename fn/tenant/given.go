@@ -34,15 +34,12 @@ type HostResolver struct {
 type Hostnames struct {
 	// Held are the hostnames whose records the tenant has, sorted.
 	Held []string
-	// Read reports whether Crossplane has looked for the record of the hostname that is asked for.
-	Read bool
-	// Taken reports whether another tenant has that record.
-	Taken bool
-	// Holder is the name of that tenant's claim, if it is in the same namespace. Names in other
-	// namespaces aren't shown.
-	Holder string
-	// Serving is the one of Held that the Ingress of the installed Argo CD has; "" for none.
-	Serving string
+	// Asked are those hostnames, of the ones that are asked for, whose records Crossplane has looked
+	// for.
+	Asked map[string]Reservation
+	// Serving are those of Held that the Ingress of the installed Argo CD has, the one of its URL
+	// first.
+	Serving []string
 	// Settled reports whether the Release with that Ingress is as it is wanted.
 	Settled bool
 	// Allowed are the hostnames in the annotation of the namespace, as it was composed last. They
@@ -51,6 +48,15 @@ type Hostnames struct {
 	NamespaceSeen bool
 	// Ingresses is the number of the tenant's Ingresses on the host; nil for unknown.
 	Ingresses *int64
+}
+
+// A Reservation says whose a hostname is.
+type Reservation struct {
+	// Taken reports whether another tenant has the record of the hostname.
+	Taken bool
+	// Holder is the name of that tenant's claim, if it is in the same namespace. Names in other
+	// namespaces aren't shown.
+	Holder string
 }
 
 // Pod Security levels. The namespace on the host enforces baseline, because vcluster's own
@@ -87,9 +93,9 @@ type Given struct {
 	EarlierApplication map[string]any
 	// Token of the tenant's installer; empty for none.
 	Token []byte
-	// Hostnames returns what is known of the tenant's hostnames and of the one that it asks
+	// Hostnames returns what is known of the tenant's hostnames and of those that it asks
 	// for, "" for none, with records in the namespace recordsIn. It may be nil.
-	Hostnames func(recordsIn, asked string) Hostnames
+	Hostnames func(recordsIn string, asked []string) Hostnames
 	Running   Running
 	// GoesBackTo is the version of the chart argo-cd to which the tenant may go back; "" for none.
 	GoesBackTo   string

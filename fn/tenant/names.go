@@ -122,6 +122,9 @@ type Names struct {
 // It depends only on the hostname, so that one tenant at most can have it.
 func HostnameRecord(hostname string) string { return "vargo-host-" + hashOf(hostname) }
 
+// HostnameHash returns what names that follow from a hostname alone end with.
+func HostnameHash(hostname string) string { return hashOf(hostname) }
+
 // AdmissionName returns the name of the ConfigMap by which a channel admits a tenant to its
 // offer. It differs between channels, since a tenant may move from one to another.
 func AdmissionName(channel, xrName string) string {

@@ -38,17 +38,34 @@ func SetRootPath(p *tenant.Decision, g tenant.Given, of *values.Stack) error {
 	p.RootPath = "/" + strings.Trim(root, "/")
 	if _, ok := values.Lookup(p.ArgoCD.Values, "configs", "cm", "url"); !ok {
 		domain := values.At[string](p.ArgoCD.Values, "global", "domain")
-		p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, URLWithPath(p, domain))
+		p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, URLs(p, domain, nil))
 	}
 	return nil
 }
 
-// URLWithPath returns the values for Argo CD's own idea of its URL, which has no path by default; none if it has none.
-func URLWithPath(p *tenant.Decision, domain string) values.Values {
-	if p.RootPath == "" {
+// AdditionalURLs are the URLs in Argo CD's setting additionalUrls, to which it lets people come back after signing on.
+func AdditionalURLs(p *tenant.Decision, hostnames []string) string {
+	var b strings.Builder
+	for _, hostname := range hostnames {
+		b.WriteString("- https://" + hostname + p.RootPath + "\n")
+	}
+	return b.String()
+}
+
+// URLs returns the values for Argo CD's own idea of its URLs: the first has no path by default, and there is no other. They are empty if
+// nothing is to be said.
+func URLs(p *tenant.Decision, domain string, additional []string) values.Values {
+	cm := values.Values{}
+	if p.RootPath != "" {
+		cm["url"] = "https://" + domain + p.RootPath
+	}
+	if len(additional) > 0 {
+		cm["additionalUrls"] = AdditionalURLs(p, additional)
+	}
+	if len(cm) == 0 {
 		return nil
 	}
-	return values.Values{"configs": values.Values{"cm": values.Values{"url": "https://" + domain + p.RootPath}}}
+	return values.Values{"configs": values.Values{"cm": cm}}
 }
 
 // pathIn returns a path in settings without a slash at its end; "" for the root.

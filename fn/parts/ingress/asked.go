@@ -2,63 +2,83 @@ package ingress
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/utils/ptr"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/policy"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
-// askedHostname returns the hostname that the claim asks for, or that the platform's domain
-// gives it; "" for none.
-func askedHostname(r tenant.Given, known tenant.Hostnames) (string, error) {
+// askedHostnames returns the hostnames that the claim asks for, the one of the URL first. Where the
+// claim names none, that is the one that the platform's domain gives it.
+func askedHostnames(r tenant.Given, known tenant.Hostnames) ([]string, error) {
 	if err := checkPatterns(r); err != nil {
-		return "", err
+		return nil, err
 	}
 	byDomain, err := hostnameOfDomain(r, known)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	asked := named(r.Spec)
+	spec := ptr.Deref(r.Spec.Ingress, v1alpha1.IngressSpec{})
+	first := spec.Host
 	switch {
-	case asked != "":
+	case first != "":
 	case byDomain != "":
 		// A claim may switch the Ingress off.
 		if _, own := values.Lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
-			return "", nil
+			return nil, nil
 		}
-		asked = byDomain
+		first = byDomain
 	case r.Spec.Ingress != nil:
-		return "", fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a hostname, such as argocd.example.org", ofIngress)
+		return nil, fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a hostname, such as argocd.example.org", ofIngress)
 	default:
-		return "", nil
+		return nil, nil
 	}
-	if !policy.IsHostname(asked) {
-		return "", fmt.Errorf("%s.host: %q is not a hostname: write one in lower case, such as argocd.acme.example.org", ofIngress, asked)
+	var found []error
+	asked := append([]string{first}, spec.AdditionalHosts...)
+	for n, hostname := range asked {
+		at := fieldOf(n)
+		if before := slices.Index(asked, hostname); before < n {
+			found = append(found, fmt.Errorf("%s: %q is the hostname in %s, too: leave it out", at, hostname, fieldOf(before)))
+		} else {
+			found = append(found, checkHostname(r, known, at, hostname, byDomain))
+		}
 	}
-	if of, below := strings.CutPrefix(asked, grpcPrefix); below {
-		return "", fmt.Errorf("%s.host: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", ofIngress, asked, of, grpcPrefix)
-	}
-	if asked == byDomain {
-		return asked, nil
-	}
-	if err := checkAllowed(r); err != nil {
-		return "", err
-	}
-	return asked, checkOfPlatform(r, known, byDomain)
+	return asked, mistakes.Join(found...)
 }
 
-// named returns the hostname that a claim names; "" for none.
-func named(of tenant.Ask) string {
-	if of.Ingress == nil {
-		return ""
+// fieldOf returns the field of the hostname in that place of those that are asked for.
+func fieldOf(n int) string {
+	if n == 0 {
+		return ofIngress + ".host"
 	}
-	return of.Ingress.Host
+	return fmt.Sprintf("%s.additionalHosts[%d]", ofIngress, n-1)
+}
+
+// checkHostname refuses what is no hostname, or none that the claim may have. byDomain is the one
+// that the platform's domain gives it.
+func checkHostname(r tenant.Given, known tenant.Hostnames, field, hostname, byDomain string) error {
+	if !policy.IsHostname(hostname) {
+		return fmt.Errorf("%s: %q is not a hostname: write one in lower case, such as argocd.acme.example.org", field, hostname)
+	}
+	if of, below := strings.CutPrefix(hostname, grpcPrefix); below {
+		return fmt.Errorf("%s: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", field, hostname, of, grpcPrefix)
+	}
+	if hostname == byDomain {
+		return nil
+	}
+	if err := checkAllowed(r, field, hostname); err != nil {
+		return err
+	}
+	return checkOfPlatform(r, known, field, hostname, byDomain)
 }
 
 // hostnameOfDomain returns the hostname that the platform's domain gives a claim; "" without a
@@ -99,35 +119,35 @@ func checkPatterns(r tenant.Given) error {
 }
 
 // checkAllowed refuses a hostname of the claim's that the platform lets none name.
-func checkAllowed(r tenant.Given) error {
-	host, allowed := named(r.Spec), r.Platform.Ingress.Hosts
+func checkAllowed(r tenant.Given, field, host string) error {
+	allowed := r.Platform.Ingress.Hosts
 	if _, domain, _ := strings.Cut(host, "."); len(allowed) == 0 || slices.Contains(allowed, host) || slices.Contains(allowed, "*."+domain) {
 		return nil
 	}
-	return fmt.Errorf("%s.host: %q is not one that this platform lets claims have: write one of %s", ofIngress, host, strings.Join(allowed, ", "))
+	return fmt.Errorf("%s: %q is not one that this platform lets claims have: write one of %s", field, host, strings.Join(allowed, ", "))
 }
 
 // checkOfPlatform refuses a hostname of the claim's that is the platform's to give: another claim
 // gets it, or could have had it from an earlier version. byDomain is the one that the claim gets.
-func checkOfPlatform(r tenant.Given, known tenant.Hostnames, byDomain string) error {
-	host, domain, allowed := named(r.Spec), r.Platform.Ingress.Domain, r.Platform.Ingress.Hosts
+func checkOfPlatform(r tenant.Given, known tenant.Hostnames, field, host, byDomain string) error {
+	domain, allowed := r.Platform.Ingress.Domain, r.Platform.Ingress.Hosts
 	if slices.Contains(allowed, host) || slices.Contains(known.Held, host) || accepted(r, host) {
 		return nil
 	}
 	// The domains of other plans and channels aren't known here, but the form is.
 	if label, _, _ := strings.Cut(host, "."); tenant.IsHostLabel(label) {
-		return fmt.Errorf("%s.host: %q is not possible: names with -- in them are those that the platform gives claims, <claim>--<namespace>; write one without", ofIngress, host)
+		return fmt.Errorf("%s: %q is not possible: names with -- in them are those that the platform gives claims, <claim>--<namespace>; write one without", field, host)
 	}
 	if domain == "" || len(allowed) > 0 || host != domain && !strings.HasSuffix(host, "."+domain) {
 		return nil
 	}
-	return fmt.Errorf("%s.host: %q is in the platform's domain %s, whose names the platform gives: leave it out for %s, or write one outside of that domain; ingress.hosts of the function's input can allow claims to name others", ofIngress, host, domain, byDomain)
+	return fmt.Errorf("%s: %q is in the platform's domain %s, whose names the platform gives: leave it out for %s, or write one outside of that domain; ingress.hosts of the function's input can allow claims to name others", field, host, domain, byDomain)
 }
 
 // accepted reports whether the claim named the hostname before, and was accepted.
 func accepted(r tenant.Given, host string) bool {
 	was := wasAccepted(r)
-	return was != nil && named(was.Spec) == host
+	return was != nil && was.Spec.Ingress != nil && (was.Spec.Ingress.Host == host || slices.Contains(was.Spec.Ingress.AdditionalHosts, host))
 }
 
 // wasAccepted returns what was accepted of the tenant before; nil for nothing.
@@ -140,7 +160,7 @@ func wasAccepted(r tenant.Given) *tenant.Accepted {
 
 // checkValues refuses an Ingress of the chart that a claim makes by its values, unless it was
 // accepted before: no hostname in it is reserved for the claim.
-func checkValues(r tenant.Given, asked string) error {
+func checkValues(r tenant.Given, asked []string) error {
 	const field = "spec.argocd.values."
 	var found []error
 	path := []string{"server", "ingress"}
@@ -150,18 +170,57 @@ func checkValues(r tenant.Given, asked string) error {
 	}
 	for _, path := range [][]string{{"server", "ingressGrpc"}, {"applicationSet", "ingress"}} {
 		v := values.At[values.Values](r.Spec.ArgoCDValues, path...)
-		host, at := values.At[string](v, "hostname"), field+strings.Join(path, ".")
-		switch {
-		case same(r, path):
-		case asked == "" && host != "":
-			found = append(found, fmt.Errorf("%s.hostname: %q is not a hostname of this claim, which has none: write %s.host", at, host, ofIngress))
-		case asked == "" && values.Enabled(v, false, "enabled"):
+		at := field + strings.Join(path, ".")
+		if same(r, path) {
+			continue
+		}
+		names := hostnamesIn(v)
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			switch host := names[name]; {
+			case len(asked) == 0:
+				found = append(found, fmt.Errorf("%s.%s: %q is not a hostname of this claim, which has none: write %s.host", at, name, host, ofIngress))
+			case !slices.Contains(asked, strings.TrimPrefix(host, grpcPrefix)):
+				found = append(found, fmt.Errorf("%s.%s: %q is not a hostname of this claim: write %s", at, name, host, oneOf(asked)))
+			}
+		}
+		if len(asked) == 0 && len(names) == 0 && values.Enabled(v, false, "enabled") {
 			found = append(found, fmt.Errorf("%s.enabled: the claim has no hostname for an Ingress: write %s.host, too", at, ofIngress))
-		case host != "" && host != asked && host != grpcPrefix+asked:
-			found = append(found, fmt.Errorf("%s.hostname: %q is not a hostname of this claim: write %s or %s", at, host, asked, grpcPrefix+asked))
 		}
 	}
 	return mistakes.Join(found...)
+}
+
+// hostnamesIn returns the hostnames in the values of an Ingress of the chart, by their field.
+func hostnamesIn(ingress values.Values) map[string]string {
+	out := map[string]string{}
+	add := func(field string, is any) {
+		if host := fmt.Sprint(is); is != nil && host != "" {
+			out[field] = host
+		}
+	}
+	add("hostname", ingress["hostname"])
+	for list, key := range map[string]string{"extraHosts": "name", "extraRules": "host"} {
+		for n, entry := range values.At[[]any](ingress, list) {
+			of, _ := entry.(values.Values)
+			add(fmt.Sprintf("%s[%d].%s", list, n, key), of[key])
+		}
+	}
+	for n, entry := range values.At[[]any](ingress, "extraTls") {
+		of, _ := entry.(values.Values)
+		for m, host := range values.At[[]any](of, "hosts") {
+			add(fmt.Sprintf("extraTls[%d].hosts[%d]", n, m), host)
+		}
+	}
+	return out
+}
+
+// oneOf lists the hostnames that an Ingress of the claim may have.
+func oneOf(asked []string) string {
+	var all []string
+	for _, hostname := range asked {
+		all = append(all, hostname, grpcPrefix+hostname)
+	}
+	return strings.Join(all[:len(all)-1], ", ") + " or " + all[len(all)-1]
 }
 
 // inPlaceOf returns what to write in the claim instead of an Ingress of the chart.
@@ -172,6 +231,16 @@ func inPlaceOf(ingress any) string {
 		host = "argocd.acme.example.org"
 	}
 	out := fmt.Sprintf("%s: {host: %s", ofIngress, host)
+	if extra := values.At[[]any](v, "extraHosts"); len(extra) > 0 {
+		of, _ := extra[0].(values.Values)
+		if name := values.At[string](of, "name"); policy.IsHostname(name) {
+			out += fmt.Sprintf(", additionalHosts: [%s", name)
+			if len(extra) > 1 {
+				out += ", ..."
+			}
+			out += "]"
+		}
+	}
 	if class := values.At[string](v, "ingressClassName"); class != "" && len(class) < validation.DNS1123LabelMaxLength {
 		out += fmt.Sprintf(", className: %s", class)
 	}

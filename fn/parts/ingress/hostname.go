@@ -16,19 +16,18 @@ import (
 const grpcPrefix = "grpc."
 
 const (
-	// RequiredHostname is the name of the requirement for the record of a hostname.
-	RequiredHostname = "ingress-host"
 	// HostnameKind is the kind of a record.
 	HostnameKind = "ConfigMap"
 
-	// maxHostnames is the maximum number of hostnames that a claim has, with those that it is giving up.
-	maxHostnames = 5
+	// maxHostnames is the maximum number of hostnames that a claim has, with those that it is giving up: more than it may ask
+	// for, so that one can replace another.
+	maxHostnames = 8
 )
 
-// Observe reads whose the hostnames are: those of the tenant, and the one that it asks
-// for, "" for none. namespace is the claim's.
-func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, recordsIn, asked string) tenant.Hostnames {
-	var h tenant.Hostnames
+// Observe reads whose the hostnames are: those of the tenant, and those that it asks for.
+// namespace is the claim's.
+func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, recordsIn string, asked []string) tenant.Hostnames {
+	h := tenant.Hostnames{Asked: map[string]tenant.Reservation{}}
 	for name, c := range o.Composed {
 		if hostname := c.String("data", tenant.HostnameKey); hostname != "" && name == tenant.HostnameResource(hostname) {
 			h.Held = append(h.Held, hostname)
@@ -46,25 +45,38 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 	release := o.Composed[tenant.ArgoCDRelease]
 	h.Settled = !release.Exists() || release.Current() && release.Deployed()
 
-	// Without a hostname that is asked for there is no record.
-	record, read := wire.RequiredObject(req, RequiredHostname, HostnameKind, recordsIn, tenant.HostnameRecord(asked))
-	if h.Read = read; record.Exists() {
+	for _, hostname := range asked {
+		record, read := wire.RequiredObject(req, tenant.HostnameResource(hostname), HostnameKind, recordsIn, tenant.HostnameRecord(hostname))
+		if !read {
+			continue
+		}
+		is := tenant.Reservation{Taken: record.Exists() && !controls(o.XR, record)}
 		// Crossplane labels what it composes for a claim.
-		labels := record.Get("metadata", "labels")
-		if h.Taken = !controls(o.XR, record); !h.Taken {
-			h.Held = append(h.Held, asked)
-		} else if labels.String("crossplane.io/claim-namespace") == namespace {
-			h.Holder = labels.String("crossplane.io/claim-name")
+		if labels := record.Get("metadata", "labels"); is.Taken && labels.String("crossplane.io/claim-namespace") == namespace {
+			is.Holder = labels.String("crossplane.io/claim-name")
+		}
+		if h.Asked[hostname] = is; record.Exists() && !is.Taken {
+			h.Held = append(h.Held, hostname)
 		}
 	}
 	slices.Sort(h.Held)
 	h.Held = slices.Compact(h.Held)
-	// The claim's own values may name any hostname here.
-	in := release.Get("spec", "forProvider", "values", "server", "ingress")
-	if hostname := in.String("hostname"); in.Bool("enabled") && slices.Contains(h.Held, hostname) {
-		h.Serving = hostname
-	}
+	h.Serving = serving(release, h.Held)
 	return h
+}
+
+// serving returns the hostnames of the installed Argo CD's Ingress, of those that the tenant has: a claim's own values may name
+// any there.
+func serving(release wire.Composed, held []string) []string {
+	in := release.Get("spec", "forProvider", "values", "server", "ingress")
+	if !in.Bool("enabled") {
+		return nil
+	}
+	hostnames := []string{in.String("hostname")}
+	for _, extra := range in.List("extraHosts") {
+		hostnames = append(hostnames, extra.String("name"))
+	}
+	return slices.DeleteFunc(hostnames, func(hostname string) bool { return !slices.Contains(held, hostname) })
 }
 
 // controls reports whether the XR is the controller of an object.
@@ -75,33 +87,48 @@ func controls(xr, object wire.Struct) bool {
 	})
 }
 
-// decide decides which hostname is in use. A hostname is in use once its record is seen
+// decide decides which hostnames are in use. A hostname is in use once its record is seen
 // to be the tenant's: an API server has only one object of a name, so that of two
 // tenants that ask at once one gets it.
-func decide(asked string, h tenant.Hostnames) tenant.Ingress {
-	held := slices.Contains(h.Held, asked)
-	// Somebody has deleted the record of a hostname that the tenant had, and nobody else has it.
-	lost := !held && h.Read && !h.Taken && slices.Contains(h.Allowed, asked)
-	i := tenant.Ingress{Asked: asked, Taken: h.Taken && !held, Holder: h.Holder}
-	i.Full = asked != "" && !held && !lost && !i.Taken && len(h.Held) >= maxHostnames
-	switch {
-	case asked == "":
-	case held, lost:
-		i.Hostname = asked
-	default:
-		// What was in use stays until the one that is asked for is the tenant's.
-		i.Hostname = h.Serving
+func decide(asked []string, h tenant.Hostnames) tenant.Ingress {
+	var i tenant.Ingress
+	room := maxHostnames - len(h.Held)
+	for n, hostname := range asked {
+		held := slices.Contains(h.Held, hostname)
+		is, read := h.Asked[hostname]
+		is.Taken = is.Taken && !held
+		// Somebody has deleted the record of a hostname that the tenant had, and nobody else has it.
+		lost := !held && read && !is.Taken && slices.Contains(h.Allowed, hostname)
+		a := tenant.AskedHostname{Name: hostname, Reservation: is}
+		if !held && !is.Taken {
+			a.Full = !lost && room <= 0
+			room--
+		}
+		i.Asked = append(i.Asked, a)
+		if held || lost || read && !is.Taken && !a.Full {
+			i.Records = append(i.Records, hostname)
+		}
+		switch {
+		case n == 0 && (held || lost):
+			i.Hostname = hostname
+		case n == 0 && len(h.Serving) > 0:
+			// What was in use stays until the one that is asked for is the tenant's.
+			i.Hostname = h.Serving[0]
+		case n > 0 && (held || lost) && hostname != i.Hostname:
+			i.Additional = append(i.Additional, hostname)
+		}
 	}
-	if asked != "" && (i.Hostname == asked || h.Read && !h.Taken && !i.Full) {
-		i.Records = append(i.Records, asked)
-	}
-	var own []string
-	if i.Hostname != "" {
-		own = append(own, i.Hostname)
-	}
+	giveUp(&i, asked, h)
+	return i
+}
+
+// giveUp decides which hostnames that the tenant has are given up.
+func giveUp(i *tenant.Ingress, asked []string, h tenant.Hostnames) {
+	own := i.InUse()
+	// Argo CD's own Ingress may still have others, unless all of Argo CD is as asked.
+	asWanted := h.Settled && slices.Equal(slices.Sorted(slices.Values(h.Serving)), slices.Sorted(slices.Values(own)))
 	for _, held := range h.Held {
-		// Argo CD's own Ingress may still have it, unless all of Argo CD is as asked.
-		if held == i.Hostname || !h.Settled || h.Serving != i.Hostname {
+		if slices.Contains(own, held) || slices.Contains(asked, held) || !asWanted {
 			own = append(own, held)
 			i.Records = append(i.Records, held)
 		} else {
@@ -120,5 +147,4 @@ func decide(asked string, h tenant.Hostnames) tenant.Ingress {
 	i.Records = append(i.Records, i.Leaving...)
 	slices.Sort(i.Records)
 	i.Records = slices.Compact(i.Records)
-	return i
 }

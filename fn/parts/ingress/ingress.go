@@ -19,7 +19,7 @@ const ofIngress = "spec.ingress"
 // resolve decides on the hostname, and sets the values of the argo-cd chart.
 func resolve(of part.Candidate) error {
 	p, in := of.Decision, of.Platform
-	known := func(asked string) tenant.Hostnames {
+	known := func(asked []string) tenant.Hostnames {
 		if of.Hostnames == nil {
 			return tenant.Hostnames{}
 		}
@@ -30,21 +30,24 @@ func resolve(of part.Candidate) error {
 	tls, ofTLS := certificate(of.Given, spec, annotations)
 	issuers := clusterIssuers(in.Ingress.TLS)
 	found = mistakes.Join(found, ofTLS, checkOrders(of.Given, spec, issuers))
-	asked, err := askedHostname(of.Given, known(""))
+	asked, err := askedHostnames(of.Given, known(nil))
 	if err != nil {
 		return mistakes.Join(err, found, checkServices(of.Given))
 	}
 	ofValues := mistakes.Join(checkValues(of.Given, asked), checkServices(of.Given))
 	p.Ingress = decide(asked, known(asked))
 	p.Ingress.ClusterIssuers = issuers
-	if p.Ingress.Asked == "" {
+	if len(asked) == 0 {
 		return ofValues
 	}
 	hostname := p.Ingress.Hostname
-	domain := cmp.Or(hostname, asked)
+	domain := cmp.Or(hostname, asked[0])
 	rules := []values.Rule{
 		values.Be(domain, "global", "domain"), values.Be("https://"+domain+p.RootPath, "configs", "cm", "url"), values.Be(true, "configs", "cm", "create"),
 		values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure"),
+	}
+	if len(asked) > 1 {
+		rules = append(rules, values.Be(argocd.AdditionalURLs(p, asked[1:]), "configs", "cm", "additionalUrls"))
 	}
 	if ofValues == nil {
 		rules = append(rules, values.Not("server", "ingress"))
@@ -64,19 +67,55 @@ func resolve(of part.Candidate) error {
 	if p.RootPath != "" {
 		ingress["path"] = p.RootPath
 	}
-	if tls {
-		// The chart's own Secret of the certificate, which it names itself.
-		ingress["tls"] = true
-	} else {
-		ingress["extraTls"] = []any{values.Values{"hosts": []any{hostname}}}
+	setTLS(p.Ingress, tls, spec.TLS != nil && spec.TLS.SecretName != "", ingress)
+	if len(p.Ingress.Additional) > 0 {
+		var extra []any
+		for _, additional := range p.Ingress.Additional {
+			extra = append(extra, values.Values{"name": additional})
+		}
+		ingress["extraHosts"] = extra
 	}
 	p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, values.Values{
 		"global": values.Values{"domain": hostname},
 		"server": values.Values{"ingress": ingress},
 		// TLS ends at the ingress controller, so Argo CD speaks plain HTTP behind it.
 		"configs": values.Values{"params": values.Values{"server.insecure": "true"}},
-	}, argocd.URLWithPath(p, hostname))
+	}, argocd.URLs(p, hostname, p.Ingress.Additional))
 	return nil
+}
+
+// certificateSecret is the Secret of the certificate of Argo CD's API server, in the argo-cd chart.
+const certificateSecret = "argocd-server-tls"
+
+// setTLS has each hostname served with TLS. named reports whether the certificates are in Secrets, and shared whether they are in one,
+// of the claim's. Otherwise an issuer fills one Secret for each hostname: a hostname for which it issues none holds up no other.
+func setTLS(i tenant.Ingress, named, shared bool, ingress values.Values) {
+	entry := func(secret string, hostnames ...string) values.Values {
+		hosts := make([]any, 0, len(hostnames))
+		for _, hostname := range hostnames {
+			hosts = append(hosts, hostname)
+		}
+		if secret == "" {
+			return values.Values{"hosts": hosts}
+		}
+		return values.Values{"hosts": hosts, "secretName": secret}
+	}
+	switch all := i.InUse(); {
+	case !named:
+		ingress["extraTls"] = []any{entry("", all...)}
+	case len(all) == 1:
+		// The chart names the Secret itself.
+		ingress["tls"] = true
+	case shared:
+		ingress["extraTls"] = []any{entry(certificateSecret, all...)}
+	default:
+		// With tls, newer charts would put all hostnames into the first Secret's certificate.
+		entries := []any{entry(certificateSecret, i.Hostname)}
+		for _, hostname := range i.Additional {
+			entries = append(entries, entry(certificateSecret+"-"+tenant.HostnameHash(hostname), hostname))
+		}
+		ingress["extraTls"] = entries
+	}
 }
 
 // setCertificate hands over the certificate of the claim's Secret.

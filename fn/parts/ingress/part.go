@@ -5,6 +5,8 @@ package ingress
 import (
 	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -25,7 +27,7 @@ import (
 // Part is spec.ingress, and what the platform's domain gives claims without.
 var Part = part.Part{
 	Field: "spec.ingress", Secrets: secrets, Resolve: resolve, Rows: rows,
-	Condition: v1alpha1.ConditionIngressReady, Has: func(t tenant.Tenant) bool { return t.Ingress.Asked != "" }, Observe: observe,
+	Condition: v1alpha1.ConditionIngressReady, Has: func(t tenant.Tenant) bool { return len(t.Ingress.Asked) > 0 }, Observe: observe,
 }
 
 func secrets(s tenant.Ask) []string {
@@ -37,7 +39,7 @@ func secrets(s tenant.Ask) []string {
 
 func rows(t tenant.Tenant) []resource.Row {
 	// What is observed stays while it isn't known whose the hostname is.
-	observed := t.Ingress.Hostname != "" || t.Ingress.Asked != "" && !t.Ingress.Taken && t.Composed(tenant.IngressObject).Exists()
+	observed := t.Ingress.Hostname != "" || len(t.Ingress.Asked) > 0 && !t.Ingress.Asked[0].Taken && t.Composed(tenant.IngressObject).Exists()
 	// An Object that finds nothing to observe fails, and is tried again at growing intervals.
 	release := t.Composed(tenant.ArgoCDRelease)
 	installed := release.Deployed() && release.Current() && release.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
@@ -89,56 +91,108 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	i, release := t.Ingress, t.Observed.Composed[tenant.ArgoCDRelease]
 	o := t.Observed.Composed[tenant.IngressObject]
 	switch {
-	case i.Taken:
-		holder := "another claim"
-		if i.Holder != "" {
-			holder = "claim " + i.Holder
-		}
-		message := fmt.Sprintf("Hostname %s is in use by %s: write another spec.ingress.host", i.Asked, holder)
-		if i.Hostname != "" {
-			message += "; " + i.Hostname + " stays in use"
-		}
-		return is.No(v1alpha1.ReasonHostTaken, message, "")
-	case i.Full:
-		message := fmt.Sprintf("Hostname %s isn't reserved, because this claim keeps %d others, the most that one may have: delete the Ingresses in the virtual cluster for %s", i.Asked, len(i.Records), leaving(i))
-		if i.Hostname != "" {
-			message += "; " + i.Hostname + " stays in use"
-		}
-		return is.No(v1alpha1.ReasonTooManyHosts, message, "")
+	case taken(i) != "":
+		return is.No(v1alpha1.ReasonHostTaken, taken(i)+staysInUse(i), "")
+	case full(i) != "":
+		message := fmt.Sprintf("Hostname %s isn't reserved, because this claim keeps %d others, the most that one may have: delete the Ingresses in the virtual cluster for %s", full(i), len(i.Records), leaving(i))
+		return is.No(v1alpha1.ReasonTooManyHosts, message+staysInUse(i), "")
 	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConnected:
 		return is.No(string(i.Certificate.State), "Certificate", i.Certificate.Message)
-	case i.Hostname != i.Asked && release.Exists():
-		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+i.Asked+" is being reserved for this claim", "")
+	case missing(i) != "" && release.Exists():
+		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+missing(i)+" is being reserved for this claim", "")
 	case !release.Exists() || !argocd.Runs(t):
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")
 	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
-		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for hostname "+i.Hostname, condition.Problem(o))
+		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for "+inUse(i), condition.Problem(o))
 	case address(o) == "" && len(i.Refused) > 0:
 		names := few.Names{}
 		for _, key := range i.Refused {
 			names.Add(key)
 		}
-		return is.No(v1alpha1.ReasonWaitingForAddress, "The host refuses the Ingress for hostname "+i.Hostname+", because tenants may not have these annotations: "+names.String()+
+		return is.No(v1alpha1.ReasonWaitingForAddress, "The host refuses the Ingress for "+inUse(i)+", because tenants may not have these annotations: "+names.String()+
 			". Remove them from spec.ingress.annotations, or ask the administrators of the host, who list those that are allowed in the ValidatingAdmissionPolicy "+host.IngressPolicy, "")
 	case address(o) == "":
 		class := "the host cluster's default class (or write spec.ingress.className)"
 		if name := values.At[string](t.ArgoCD.Values, "server", "ingress", "ingressClassName"); name != "" {
 			class = "class " + name
 		}
-		return is.No(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for hostname "+i.Hostname+" an address: one must serve "+class+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
+		return is.No(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for "+inUse(i)+" an address: one must serve "+class+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
 	}
-	message := "https://" + i.Hostname + " is served at " + address(o)
+	urls := tenant.URLs(t.Decision)
+	verb := " is"
+	if len(urls) > 1 {
+		verb = " are"
+	}
+	message := strings.Join(urls, ", ") + verb + " served at " + address(o)
 	if len(i.Leaving) > 0 {
 		message += "; kept from other claims while the virtual cluster may have further Ingresses for it: " + leaving(i)
 	}
 	return is.Yes(message)
 }
 
+// taken returns which of the hostnames that are asked for are others', and what to write; "" for none.
+func taken(i tenant.Ingress) string {
+	var out []string
+	for n, a := range i.Asked {
+		holder := "another claim"
+		if a.Holder != "" {
+			holder = "claim " + a.Holder
+		}
+		if a.Taken {
+			out = append(out, fmt.Sprintf("Hostname %s is in use by %s: write another %s", a.Name, holder, fieldOf(n)))
+		}
+	}
+	return strings.Join(out, "; ")
+}
+
+// full returns the first of the hostnames that are asked for which isn't reserved, because there are too many; "" for none.
+func full(i tenant.Ingress) string {
+	n := slices.IndexFunc(i.Asked, func(a tenant.AskedHostname) bool { return a.Full })
+	if n < 0 {
+		return ""
+	}
+	return i.Asked[n].Name
+}
+
+// missing returns the first of the hostnames that are asked for which isn't in use yet; "" for none.
+func missing(i tenant.Ingress) string {
+	if i.Hostname != i.Asked[0].Name {
+		return i.Asked[0].Name
+	}
+	for _, a := range i.Asked {
+		if !slices.Contains(i.InUse(), a.Name) {
+			return a.Name
+		}
+	}
+	return ""
+}
+
+// staysInUse returns the end of a message on a hostname that the tenant doesn't have.
+func staysInUse(i tenant.Ingress) string {
+	switch all := i.InUse(); len(all) {
+	case 0:
+		return ""
+	case 1:
+		return "; " + all[0] + " stays in use"
+	default:
+		return "; " + strings.Join(all, ", ") + " stay in use"
+	}
+}
+
+// inUse names the hostnames of the Ingress.
+func inUse(i tenant.Ingress) string {
+	all := i.InUse()
+	if len(all) > 1 {
+		return "hostnames " + strings.Join(all, ", ")
+	}
+	return "hostname " + i.Hostname
+}
+
 // leaving returns the names of hostnames that are being given up.
 func leaving(i tenant.Ingress) string {
 	names := few.Names{Most: maxHostnames}
 	for _, hostname := range i.Records {
-		if hostname != i.Hostname && hostname != i.Asked {
+		if !slices.Contains(i.InUse(), hostname) && !slices.ContainsFunc(i.Asked, func(a tenant.AskedHostname) bool { return a.Name == hostname }) {
 			names.Add(hostname)
 		}
 	}

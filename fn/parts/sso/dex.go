@@ -50,7 +50,7 @@ func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
 		}
 		configs, names = append(configs, config), append(names, c.Name)
 	}
-	of.Decision.SSO.Provider, of.Decision.SSO.Callback = strings.Join(names, ", "), "/api/dex/callback"
+	of.Decision.SSO.Provider, of.Decision.SSO.Callback, of.Decision.SSO.Dex = strings.Join(names, ", "), "/api/dex/callback", true
 	there := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(refs)) {
 		c := addSecret(of, name, refs[name])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
@@ -91,5 +92,25 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case t.SSO.Provider == "":
 		return is.Yes("The local user admin is switched off")
 	}
-	return is.Yes("People sign on with " + t.SSO.Provider + "; its redirect URL is " + tenant.URL(t.Decision) + t.SSO.Callback)
+	return is.Yes("People sign on with " + t.SSO.Provider + "; " + redirects(t))
+}
+
+// redirects says which URLs the provider must send people back to. Argo CD compares the path of a request without its own path
+// with that of each URL (3.6, util/settings/settings.go, ArgoURLForRequest), so below a path it finds none but the first, and the cookie
+// of who began elsewhere is missing there: https://github.com/argoproj/argo-cd/issues/26233.
+func redirects(t tenant.Tenant) string {
+	urls := tenant.URLs(t.Decision)
+	first := urls[0] + t.SSO.Callback
+	switch {
+	case len(urls) == 1:
+		return "its redirect URL is " + first
+	case t.Decision.RootPath != "":
+		return "its redirect URL is " + first + "; below a path, Argo CD signs people on only at that hostname: at the others, they can log in only as local users"
+	case t.SSO.Dex:
+		return "its redirect URL is " + first + ", at all hostnames"
+	}
+	for n := range urls {
+		urls[n] += t.SSO.Callback
+	}
+	return "its redirect URLs are " + strings.Join(urls, ", ")
 }

@@ -164,7 +164,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 		for name, tc := range cases {
 			t.Run(of+"/"+name, func(t *testing.T) {
 				p, err := resolve.Tenant(tenant.Given{XRName: "a", Spec: tc.spec, Secrets: tc.secrets, Claim: tenant.Claim{Namespace: "team-a", Name: "a"},
-					Hostnames: func(_, asked string) tenant.Hostnames { return tenant.Hostnames{Held: []string{asked}} }})
+					Hostnames: func(_ string, asked []string) tenant.Hostnames { return tenant.Hostnames{Held: asked} }})
 				if err != nil {
 					t.Fatal(err)
 				}

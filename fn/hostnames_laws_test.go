@@ -54,6 +54,10 @@ func hostnamesOf(e *engine) map[string][]string {
 	v := field(observed[tenant.ArgoCDRelease].GetResource(), "spec", "forProvider", "values", "server", "ingress").AsMap()
 	if hostname, _ := v["hostname"].(string); hostname != "" && v["enabled"] == true {
 		out["the Release"] = []string{hostname}
+		extra, _ := v["extraHosts"].([]any)
+		for _, of := range extra {
+			out["the Release"] = append(out["the Release"], of.(map[string]any)["name"].(string))
+		}
 	}
 	return out
 }
@@ -185,14 +189,14 @@ func TestHostnamesAreBounded(t *testing.T) {
 		e.cycle(4)
 	}
 	c := e.condition(v1alpha1.ConditionIngressReady)
-	want := "Hostname h11.example.org isn't reserved, because this claim keeps 5 others, the most that one may have: delete the Ingresses in the virtual cluster for h0.example.org, h1.example.org, h2.example.org, h3.example.org; h4.example.org stays in use"
-	if n := held(); n != 5 || c.GetReason() != v1alpha1.ReasonTooManyHosts || c.GetMessage() != want || e.status("argocd", "url") != "https://h4.example.org" {
+	want := "Hostname h11.example.org isn't reserved, because this claim keeps 8 others, the most that one may have: delete the Ingresses in the virtual cluster for h0.example.org, h1.example.org, h2.example.org, h3.example.org, h4.example.org, h5.example.org, h6.example.org; h7.example.org stays in use"
+	if n := held(); n != 8 || c.GetReason() != v1alpha1.ReasonTooManyHosts || c.GetMessage() != want || e.status("argocd", "url") != "https://h7.example.org" {
 		t.Errorf("the claim keeps %d hostnames at %s: %v", n, e.status("argocd", "url"), c)
 	}
 	// It may go back to one that it keeps.
 	e.ask(`{"ingress":{"host":"h1.example.org"}}`)
 	e.cycle(4)
-	if got := e.status("argocd", "url"); got != "https://h1.example.org" || held() != 5 {
+	if got := e.status("argocd", "url"); got != "https://h1.example.org" || held() != 8 {
 		t.Errorf("the claim is at %s, and keeps %d hostnames", got, held())
 	}
 	e.ask(`{"ingress":{"host":"h11.example.org"}}`)
@@ -237,6 +241,14 @@ func TestHostnamesOfTwoTenants(t *testing.T) {
 					`{"argocd":{"values":{"server":{"ingress":{"enabled":false}}}},"ingress":{"host":"`+hostname+`"}}`)
 			}
 			specs = append(specs, `{"argocd":{"values":{"server":{"ingress":{"enabled":false}}}}}`)
+			for range 24 {
+				picked := random.Perm(len(hosts))[:1+random.IntN(4)]
+				var more []string
+				for _, n := range picked[1:] {
+					more = append(more, `"`+hosts[n]+`"`)
+				}
+				specs = append(specs, `{"ingress":{"host":"`+hosts[picked[0]]+`","additionalHosts":[`+strings.Join(more, ",")+`]}}`)
+			}
 			seen := 0
 			var did []string
 			for range 150 {
@@ -254,6 +266,12 @@ func TestHostnamesOfTwoTenants(t *testing.T) {
 					}
 				case n == 3:
 					// The other one's records of now come after this one's request.
+					if random.IntN(2) == 0 {
+						spec := specs[random.IntN(len(specs))]
+						did = append(did, "both ask "+spec)
+						a.ask(spec)
+						b.ask(spec)
+					}
 					did = append(did, claimOf(e)+" is reconciled from what was before the other")
 					e.stale = maps.Clone(e.cluster)
 					both[(slices.Index(both, e)+1)%2].reconcile()

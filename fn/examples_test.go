@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crossplane/function-sdk-go/resource"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -48,33 +49,7 @@ func TestExampleClaims(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		type document struct {
-			Kind       string            `json:"kind"`
-			Type       string            `json:"type"`
-			Metadata   metav1.ObjectMeta `json:"metadata"`
-			Spec       map[string]any    `json:"spec"`
-			StringData map[string]string `json:"stringData"`
-		}
-		var claims []document
-		secrets := map[string]document{}
-		for _, text := range strings.Split(string(raw), "\n---\n") {
-			d := document{}
-			if err := yaml.Unmarshal([]byte(text), &d); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			switch d.Kind {
-			case "Secret":
-				secrets[d.Metadata.Name] = d
-			case "VirtualArgoCD":
-				claims = append(claims, d)
-			default:
-				t.Errorf("%s: kind %q", file, d.Kind)
-			}
-		}
+		claims, secrets := readExample(t, file)
 		for _, c := range claims {
 			name := c.Metadata.Name
 			seen[name] = true
@@ -88,10 +63,7 @@ func TestExampleClaims(t *testing.T) {
 					installExample(e, file)
 				}
 				installChannel(e)
-				for name, s := range secrets {
-					e.secret(name, s.Type, s.StringData)
-					e.label(name, s.Metadata.Labels[tenant.LabelCredentials])
-				}
+				addExampleSecrets(e, secrets)
 				e.install()
 				got := map[string]string{}
 				for _, condition := range e.rsp.GetConditions() {
@@ -108,6 +80,108 @@ func TestExampleClaims(t *testing.T) {
 	for name := range want {
 		if !seen[name] {
 			t.Errorf("there is no example %s", name)
+		}
+	}
+}
+
+// An exampleObject is a claim or a Secret in a file that users copy.
+type exampleObject struct {
+	Kind       string            `json:"kind"`
+	Type       string            `json:"type"`
+	Metadata   metav1.ObjectMeta `json:"metadata"`
+	Spec       map[string]any    `json:"spec"`
+	StringData map[string]string `json:"stringData"`
+}
+
+// readExample reads a file with claims and their Secrets.
+func readExample(t *testing.T, file string) (claims []exampleObject, secrets map[string]exampleObject) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secrets = map[string]exampleObject{}
+	for _, text := range strings.Split(string(raw), "\n---\n") {
+		d := exampleObject{}
+		if err := yaml.Unmarshal([]byte(text), &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		switch d.Kind {
+		case "Secret":
+			secrets[d.Metadata.Name] = d
+		case "VirtualArgoCD":
+			claims = append(claims, d)
+		default:
+			t.Errorf("%s: kind %q", file, d.Kind)
+		}
+	}
+	return claims, secrets
+}
+
+func addExampleSecrets(e *engine, secrets map[string]exampleObject) {
+	for name, s := range secrets {
+		e.secret(name, s.Type, s.StringData)
+		e.label(name, s.Metadata.Labels[tenant.LabelCredentials])
+	}
+}
+
+// TestExamplesOnDefaultInstallation: each claim that users copy is accepted where nobody has set anything: with the packaged input, the admission
+// policies as they are in examples/install, no plan and no channel.
+func TestExamplesOnDefaultInstallation(t *testing.T) {
+	files, err := filepath.Glob("../examples/claims/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	var composition struct {
+		Spec struct {
+			Pipeline []struct{ Input map[string]any }
+		}
+	}
+	if err := json.Unmarshal([]byte(exampleJSON(t, "../compositions/virtual-argocd.yaml")), &composition); err != nil {
+		t.Fatal(err)
+	}
+	input := string(must(json.Marshal(composition.Spec.Pipeline[0].Input)))
+	for _, file := range files {
+		claims, secrets := readExample(t, file)
+		for _, c := range claims {
+			t.Run(c.Metadata.Name, func(t *testing.T) {
+				e := newEngine(t, tenantXR(string(must(json.Marshal(c.Spec)))), input)
+				installPolicies(e)
+				addExampleSecrets(e, secrets)
+				e.reconcile()
+				if said := refusal(e.rsp); said != "" {
+					t.Fatalf("%s is refused: %s", file, said)
+				}
+				// Also whatever is decided later.
+				e.install()
+				if said := refusal(e.rsp); said != "" {
+					t.Errorf("%s is refused: %s", file, said)
+				}
+			})
+		}
+	}
+}
+
+// installPolicies gives the host the admission policies that users apply, in place of made-up ones.
+func installPolicies(e *engine) {
+	e.t.Helper()
+	for key := range e.cluster {
+		if strings.HasPrefix(key, "ValidatingAdmissionPolicy") {
+			delete(e.cluster, key)
+		}
+	}
+	for _, name := range []string{"tenants", "confinement", "claims"} {
+		raw, err := os.ReadFile("../examples/install/" + name + ".yaml")
+		if err != nil {
+			e.t.Fatal(err)
+		}
+		for _, text := range strings.Split(string(raw), "\n---\n") {
+			o := map[string]any{}
+			if err := yaml.Unmarshal([]byte(text), &o); err != nil {
+				e.t.Fatal(err)
+			}
+			s := resource.MustStructJSON(string(must(json.Marshal(o))))
+			e.cluster[key(s)] = s
 		}
 	}
 }
@@ -155,6 +229,7 @@ func TestExampleMaintenance(t *testing.T) {
 		if err := json.Unmarshal([]byte(exampleJSON(t, file)), &claim); err != nil {
 			t.Fatal(err)
 		}
+		claim.Spec["channel"] = "stable"
 		return string(must(json.Marshal(claim.Spec)))
 	}
 	w := newWorld(t)

@@ -33,12 +33,12 @@ var wholeTenants = map[string]struct {
 	},
 	"wishes": {
 		reason: "A claim with chart values of its own, and versions that its plan lists.",
-		claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, plan: "examples/plans/standard.yaml",
+		claim:  "test/render/testdata/customer2.yaml", xrd: xrd, composition: composition, plan: "examples/plans/standard.yaml",
 		stages: map[string]bool{"5-ready": true},
 	},
 	"platform": {
 		reason: "A platform that has set everything: charts, images, storage, names.",
-		claim:  "examples/claims/customer2.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input.yaml",
+		claim:  "test/render/testdata/customer2.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input.yaml",
 		stages: map[string]bool{"5-ready": true},
 	},
 	"other": {

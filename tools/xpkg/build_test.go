@@ -148,7 +148,7 @@ func TestPinExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "image: " + function + ":v0.3.1@" + pushed[0].Digest + "\nolder: " + function + ":v0.3.0\npackage: " + configuration + ":v0.3.1@" + pushed[1].Digest + "\n"
+	want := "image: " + function + ":v0.3.1@" + pushed[0].Digest + "\nolder: " + function + ":v0.3.0\npackage: " + configuration + "@" + pushed[1].Digest + " # v0.3.1\n"
 	for range 2 {
 		if err := p.PinExamples(); err != nil {
 			t.Fatal(err)

@@ -45,25 +45,28 @@ func (p Project) WriteInstallFile(registry string, pushed ...Pushed) error {
 		}
 		documents = append(documents, strings.TrimSpace(string(text)))
 	}
-	text := ownReference.ReplaceAllStringFunc(strings.Join(documents, "\n---\n")+"\n", func(reference string) string {
-		m := ownReference.FindStringSubmatch(reference)
-		for _, done := range pushed {
-			if strings.Contains(done.Tag, "/"+m[1]+":") {
-				_, tag, _ := strings.Cut(done.Tag, m[1]+":")
-				return fmt.Sprintf("%s/%s:%s@%s", PublishedRegistry, m[1], tag, done.Digest)
-			}
-		}
-		return reference
-	})
+	text := withDigests(strings.Join(documents, "\n---\n")+"\n", pushed)
 	// ImageConfigs rewrite packages, and no images of containers.
 	text = strings.ReplaceAll(text, "image: "+PublishedRegistry+"/", "image: "+registry+"/")
 	return os.WriteFile(p.InstallFile(), []byte(text), 0o644)
 }
 
+// withDigests names the packages that were pushed by their digests, wherever a text names this project's packages.
+func withDigests(text string, pushed []Pushed) string {
+	return pinReferences(text, func(name, version string) (string, string) {
+		for _, done := range pushed {
+			if _, tag, ok := strings.Cut(done.Tag, "/"+name+":"); ok {
+				return tag, done.Digest
+			}
+		}
+		return version, ""
+	})
+}
+
 // rewrite is an ImageConfig that makes Crossplane look for this project's packages in another registry.
 func rewrite(registry string) string {
 	return fmt.Sprintf(`# Crossplane pulls the packages from here. If the registry asks for a password, create a Secret of type kubernetes.io/dockerconfigjson in
-# crossplane-system, and name it in spec.registry.authentication.pullSecretRef: Crossplane and the packages' pods then use it.
+# crossplane-system, and name it in imagePullSecrets of Crossplane's chart: Crossplane and the packages' pods then use it.
 apiVersion: pkg.crossplane.io/v1beta1
 kind: ImageConfig
 metadata:

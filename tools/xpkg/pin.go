@@ -1,6 +1,7 @@
 package xpkg
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -14,8 +15,32 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// ownReference is a reference to one of this project's packages: its name, tag, and digest if it has one.
-var ownReference = regexp.MustCompile(regexp.QuoteMeta(PublishedRegistry) + `/([a-z-]+):(v[0-9][0-9A-Za-z.-]*)(@sha256:[0-9a-f]{64})?`)
+// ownReference is a reference to one of this project's packages in a manifest: what it is for, its name, and its version, as its tag or in the
+// comment after its digest.
+var ownReference = regexp.MustCompile(`(package: |)` + regexp.QuoteMeta(PublishedRegistry) +
+	`/([a-z-]+)(?::(v[0-9][0-9A-Za-z.-]*))?(?:@sha256:[0-9a-f]{64}(?: # (v\S+))?)?`)
+
+// pinReferences names packages by their digests, wherever a manifest names them. digest returns that of a package's name and version, or nothing.
+//
+// An image of a container has its tag and its digest. A package has its digest only, with the version as a comment: Crossplane 2.4 takes all before the
+// digest for the package's name, so that with a tag there, no other package's dependency on it is ever found.
+func pinReferences(text string, digest func(name, version string) (string, string)) string {
+	return ownReference.ReplaceAllStringFunc(text, func(reference string) string {
+		m := ownReference.FindStringSubmatch(reference)
+		version := cmp.Or(m[3], m[4])
+		if version == "" {
+			return reference
+		}
+		version, pinned := digest(m[2], version)
+		switch {
+		case pinned == "":
+			return reference
+		case m[1] != "":
+			return fmt.Sprintf("%s%s/%s@%s # %s", m[1], PublishedRegistry, m[2], pinned, version)
+		}
+		return fmt.Sprintf("%s/%s:%s@%s", PublishedRegistry, m[2], version, pinned)
+	})
+}
 
 // PinExamples writes the digests that the package files in Out have in a registry into examples/install, wherever these name a package of
 // this version. None of these files is in a package, so that the digests are known before the release is committed.
@@ -48,12 +73,11 @@ func (p Project) PinExamples() error {
 		if err != nil {
 			return err
 		}
-		pinned := ownReference.ReplaceAllStringFunc(string(text), func(ref string) string {
-			m := ownReference.FindStringSubmatch(ref)
-			if digest := digests[m[1]]; digest != "" && m[2] == version {
-				return fmt.Sprintf("%s/%s:%s@%s", PublishedRegistry, m[1], m[2], digest)
+		pinned := pinReferences(string(text), func(name, of string) (string, string) {
+			if of != version {
+				return of, ""
 			}
-			return ref
+			return of, digests[name]
 		})
 		if pinned == string(text) {
 			continue

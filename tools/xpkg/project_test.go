@@ -3,11 +3,11 @@ package xpkg
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-containerregistry/pkg/name"
 	"sigs.k8s.io/yaml"
 )
 
@@ -54,21 +54,24 @@ func TestExamplesNameThisVersion(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	image := regexp.MustCompile(regexp.QuoteMeta(PublishedRegistry) + `/([a-z-]+):([^\s"@]+)(@[^\s"]+)?`)
 	found, digests := map[string]int{}, map[string]string{}
 	for _, file := range files {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range image.FindAllStringSubmatch(string(data), -1) {
-			if found[filepath.Base(file)]++; m[2] != version {
+		for _, m := range ownReference.FindAllStringSubmatch(string(data), -1) {
+			if m[3] == "" && m[4] == "" {
+				continue // A prefix of both.
+			}
+			if found[filepath.Base(file)]++; (m[3] + m[4]) != version {
 				t.Errorf("%s names %s: it must be version %s, without a digest until `make pin` writes it", file, m[0], version)
 			}
-			if digest, ok := digests[m[1]]; ok && digest != m[3] {
-				t.Errorf("%s names %s, and another place %s%s: run `make xpkg pin`", file, m[0], m[1], digest)
+			_, digest, _ := strings.Cut(strings.TrimSuffix(m[0], " # "+m[4]), "@")
+			if other, ok := digests[m[2]]; ok && other != digest {
+				t.Errorf("%s names %s, and another place %s of %s: run `make xpkg pin`", file, m[0], m[2], other)
 			}
-			digests[m[1]] = m[3]
+			digests[m[2]] = digest
 		}
 	}
 	if diff := cmp.Diff(map[string]int{"check.yaml": 1, "configuration.yaml": 2, "runtime.yaml": 2}, found); diff != "" {
@@ -140,6 +143,14 @@ func TestInstallFile(t *testing.T) {
 		kinds[o.Kind]++
 		if o.Spec.Package != "" {
 			got[o.Spec.Package]++
+			// As Crossplane does: xpkg.ParsePackageSourceFromReference of crossplane-runtime. Dependencies are compared with it.
+			ref, err := name.ParseReference(o.Spec.Package)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if source := strings.TrimRight(strings.TrimSuffix(ref.String(), ref.Identifier()), ":@"); source != ref.Context().Name() {
+				t.Errorf("Crossplane takes %s for the name of package %s, which then is no dependency of another", source, o.Spec.Package)
+			}
 		}
 	}
 	for _, line := range strings.Split(string(text), "\n") {
@@ -153,9 +164,9 @@ func TestInstallFile(t *testing.T) {
 		}
 	}
 	want := map[string]int{
-		PublishedRegistry + "/" + FunctionName + ":" + version + "@" + digest("a"):      1,
-		PublishedRegistry + "/" + ConfigurationName + ":" + version + "@" + digest("b"): 1,
-		registry + "/" + FunctionName + ":" + version + "@" + digest("a"):               2,
+		PublishedRegistry + "/" + FunctionName + "@" + digest("a"):        1,
+		PublishedRegistry + "/" + ConfigurationName + "@" + digest("b"):   1,
+		registry + "/" + FunctionName + ":" + version + "@" + digest("a"): 2,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("packages and images: -want, +got:\n%s", diff)

@@ -7,6 +7,8 @@ import (
 
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // A Level says how much a finding matters.
@@ -69,7 +71,7 @@ func Print(out io.Writer, found ...Finding) error {
 		}
 	}
 	if missing > 0 {
-		return fmt.Errorf("the host lacks %d things", missing)
+		return fmt.Errorf("the host lacks %d things: %s says where the files are that are named here", missing, pages.Install)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // tested are the versions of providers that the end-to-end tests run.
@@ -68,7 +70,7 @@ func installed(ctx context.Context, h Host, resource string, o unstructured.Unst
 	sidecars, _, _ := unstructured.NestedSlice(config.Object, "spec", "deploymentTemplate", "spec", "template", "spec", "initContainers")
 	if !slices.ContainsFunc(sidecars, func(c any) bool { m, _ := c.(map[string]any); return m["name"] == "virtual-api-proxy" }) {
 		found = append(found, Finding{Missing, fmt.Sprintf("%s runs without the proxy through which it reaches virtual clusters", name),
-			"https://github.com/virtual-argocd/virtual-argocd/blob/main/examples/install/README.md#providers-that-you-already-run"})
+			"see " + pages.ExistingProviders})
 	}
 	return found, nil
 }

@@ -42,7 +42,7 @@ func TestHostProtected(t *testing.T) {
 			e.cycle(3)
 			is := e.condition(v1alpha1.ConditionHostProtected)
 			if is.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || is.GetReason() != v1alpha1.ReasonPoliciesMissing ||
-				!strings.Contains(is.GetMessage(), tc.want) || !strings.Contains(is.GetMessage(), "kubectl apply") {
+				!strings.Contains(is.GetMessage(), tc.want) || !strings.Contains(is.GetMessage(), "apply tenants.yaml") {
 				t.Errorf("\n%s\nHostProtected: %v", tc.reason, is)
 			}
 			if n := len(e.req.GetObserved().GetResources()); n > 0 || e.status("phase") != "Pending" || !strings.Contains(e.status("message"), tc.want) {

@@ -38,7 +38,7 @@ func TestNoTenantWithoutResolver(t *testing.T) {
 			change(e)
 			e.cycle(3)
 			is := e.condition(v1alpha1.ConditionHostProtected)
-			if is.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || is.GetReason() != v1alpha1.ReasonResolverMissing || !strings.Contains(is.GetMessage(), "examples/install/dns.yaml") {
+			if is.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || is.GetReason() != v1alpha1.ReasonResolverMissing || !strings.Contains(is.GetMessage(), "apply dns.yaml and providerconfigs.yaml") {
 				t.Errorf("HostProtected: %v", is)
 			}
 			if n := len(e.req.GetObserved().GetResources()); n > 0 || e.status("phase") != "Pending" {

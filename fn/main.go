@@ -37,7 +37,7 @@ type CLI struct {
 
 	Serve Serve `cmd:"" default:"withargs" help:"Run the composition function. This is the default."`
 	Proxy Proxy `cmd:"" help:"Run the proxy between a provider of Crossplane and the API servers of virtual clusters, in the provider's pod."`
-	Check Check `cmd:"" help:"Look at the cluster that this runs in, and say what it lacks for tenants. examples/install/check.yaml runs this as a Job."`
+	Check Check `cmd:"" help:"Look at the cluster that this runs in, and say what it lacks for tenants. check.yaml of a release runs this as a Job."`
 }
 
 // Serve defines the function's flags.

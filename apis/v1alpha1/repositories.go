@@ -47,8 +47,9 @@ type RepositorySpec struct {
 	Project string `json:"project,omitempty"`
 
 	// Secret with the credentials; a public repository needs none. Argo CD's own
-	// repository Secrets work as they are: "Keys of Secrets" in docs/api.md lists their
-	// keys. They have one of these methods:
+	// repository Secrets work as they are; their keys are listed in
+	// https://github.com/virtual-argocd/virtual-argocd/blob/main/docs/api.md#repositories.
+	// They have one of these methods:
 	//
 	// username and password (a token goes into password);
 	//

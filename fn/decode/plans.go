@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // Labels of EnvironmentConfigs that are plans.
@@ -62,7 +63,7 @@ func planOf(s wire.Struct) (plan.Plan, error) {
 	if err := wire.Bound(field, data, 0); err != nil {
 		return p, err
 	}
-	if err := wire.Strict(field, data, &p.Data); err != nil {
+	if err := wire.Strict(field, pages.PlanFields, data, &p.Data); err != nil {
 		return p, err
 	}
 	// Once decoded, 0 replicas are the same as none that are set.
@@ -153,7 +154,7 @@ func mayHave(r tenant.Given, s wire.Struct) (bool, error) {
 	p := plan.Plan{Name: nameOf(s)}
 	// Other mistakes in the plan are no error for a tenant that can't have it.
 	data := map[string]any{"namespaces": s.Value("data", "namespaces").AsInterface()}
-	if err := wire.Strict("plan "+p.Name+": data", data, &p.Data); err != nil {
+	if err := wire.Strict("plan "+p.Name+": data", pages.PlanFields, data, &p.Data); err != nil {
 		return false, err
 	}
 	ok, err := p.IsFor(r.Claim.Namespace)

@@ -17,6 +17,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // maxItems are the maximum lengths of lists in the schema of the claim, which a platform may
@@ -73,7 +74,7 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 	}
 	var is v1alpha1.Spec
 	wire.Prune(ours)
-	if err := wire.Strict("spec", ours, &is); err != nil {
+	if err := wire.Strict("spec", pages.SpecFields, ours, &is); err != nil {
 		return tenant.Ask{}, err
 	}
 	argocd, vcluster := ptr.Deref(is.ArgoCD, v1alpha1.ArgoCDSpec{}), ptr.Deref(is.VCluster, v1alpha1.VClusterSpec{})
@@ -125,7 +126,7 @@ func inputFrom(given map[string]any) (inputv1alpha1.Input, error) {
 	if err := wire.Bound("input", given, 0); err != nil {
 		return in, err
 	}
-	if err := wire.Strict("input", given, &in); err != nil {
+	if err := wire.Strict("input", pages.InputFields, given, &in); err != nil {
 		return in, err
 	}
 	if in.APIVersion != inputv1alpha1.APIVersion || in.Kind != inputv1alpha1.Kind {

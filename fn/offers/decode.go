@@ -23,6 +23,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // Names of the requirements, and of the composed resources.
@@ -139,7 +140,7 @@ func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 	// Only the offer: an empty rollout.first isn't the same as none, and is an error.
 	offer, _ := ours["offer"].(map[string]any)
 	wire.Prune(offer)
-	return s, wire.Strict("spec", ours, &s)
+	return s, wire.Strict("spec", pages.ChannelFields, ours, &s)
 }
 
 // setRecords reads the records of the channel's tenants, sorted by tenant. It ignores records

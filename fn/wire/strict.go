@@ -77,8 +77,8 @@ func Object(field string, v *structpb.Value) (map[string]any, error) {
 }
 
 // Strict decodes an object into one of the API's Go types. A field that the type doesn't
-// have, such as a misspelt one, is an error.
-func Strict(field string, object map[string]any, into any) error {
+// have, such as a misspelt one, is an error, which names the page that lists the fields.
+func Strict(field, page string, object map[string]any, into any) error {
 	// What is decoded from protobuf can always be encoded.
 	raw, _ := json.Marshal(object)
 	unknown, err := kjson.UnmarshalStrict(raw, into)
@@ -94,7 +94,7 @@ func Strict(field string, object map[string]any, into any) error {
 	for _, err := range unknown {
 		var of kjson.FieldError
 		if errors.As(err, &of) {
-			found = append(found, fmt.Errorf("%s.%s: there is no such field: see docs/api.md for those there are", field, of.FieldPath()))
+			found = append(found, fmt.Errorf("%s.%s: there is no such field: see %s for those there are", field, of.FieldPath(), page))
 		}
 	}
 	return mistakes.Join(found...)

@@ -151,6 +151,9 @@ func namesCustomer(t *testing.T, a *alert) {
 			t.Errorf("%s: annotation %s is %q", a.rule, name, text)
 		}
 	}
+	if address := a.annotations["runbook_url"]; strings.Contains(address, "<no value>") || strings.HasSuffix(address, "#") {
+		t.Errorf("%s: annotation runbook_url is %q", a.rule, address)
+	}
 	// Those that are about a whole fleet name some, by a query. Claims are called shop, main or c, and a channel stable.
 	named := []string{"acme/shop", "globex/main", "t0/c", "channel stable"}
 	if l := a.labels.Get("claim"); l != "" {

@@ -113,7 +113,7 @@ func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition
 		known := maps.Clone(of.known)
 		maps.DeleteFunc(known, func(name string, _ extv1.JSONSchemaProps) bool { return slices.Contains(of.apart, name) })
 		if field := unchanged(known, of.changes, ""); field != "" {
-			return fmt.Errorf("field %s of the %s: add a change of it to restarts.go, so that docs/api.md says whether it restarts the virtual API server", field, of.name)
+			return fmt.Errorf("field %s of the %s: add a change of it to restarts.go, so that the API reference says whether it restarts the virtual API server", field, of.name)
 		}
 		for _, c := range of.changes {
 			var bad error

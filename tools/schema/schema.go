@@ -23,6 +23,8 @@ const (
 	XRDFile        = "apis/xvirtualargocds.yaml"
 	ChannelXRDFile = "apis/xargocdchannels.yaml"
 	InputCRDFile   = "schemas/input.virtualargocd.io_inputs.yaml"
+	// SchemasDir has the JSON schemas for editors.
+	SchemasDir = "schemas"
 	// GroupFile offers the same kinds under another API group.
 	GroupFile = "examples/demo-group/definition.yaml"
 )
@@ -57,7 +59,11 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{ReferenceFile: docs}
+	files, err := jsonSchemas(tenants(xrd), channels(channel), in, plan)
+	if err != nil {
+		return nil, err
+	}
+	files[ReferenceFile] = docs
 	for _, f := range []struct {
 		path, from string
 		object     any
@@ -111,6 +117,7 @@ func ofType(root, pkg, kind string) (*extv1.CustomResourceDefinition, error) {
 		return nil, fmt.Errorf("cannot find type %s in %s", kind, pkg)
 	}
 	crd.FixTopLevelMetadata(c)
+	joinLines(c.Spec.Versions[0].Schema.OpenAPIV3Schema)
 	return &c, nil
 }
 

@@ -1,6 +1,8 @@
 package schema
 
 import (
+	"strings"
+
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -51,6 +53,10 @@ func definition(c *extv1.CustomResourceDefinition, short, composition string) xr
 		"status": schema.Properties["status"],
 	}
 	schema.Required = nil
+	// The same schema describes the claim, so the sentence about the Go type begins without its name.
+	if about, ok := strings.CutPrefix(schema.Description, c.Spec.Names.Kind+" is "); ok {
+		schema.Description = strings.ToUpper(about[:1]) + about[1:]
+	}
 
 	return xrd{
 		APIVersion: "apiextensions.crossplane.io/v1",

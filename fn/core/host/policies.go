@@ -12,6 +12,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // HostPoliciesVersion is the oldest version of the admission policies that this
@@ -57,7 +58,7 @@ func Problem(h tenant.HostPolicies) string {
 		return ""
 	}
 	return "Admission policies of the host are " + strings.Join(is, "; and ") + ". No new tenant comes up without them: " +
-		"kubectl apply -f examples/install/tenants.yaml -f examples/install/confinement.yaml -f examples/install/claims.yaml, of this release"
+		"apply tenants.yaml, confinement.yaml and claims.yaml of this release: see " + pages.Of(v1alpha1.ReasonPoliciesMissing)
 }
 
 // Condition returns HostProtected, the condition of the host's admission policies.

@@ -9,6 +9,7 @@ import (
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // The Object of examples/install/providerconfigs.yaml that observes the Service of the DNS
@@ -67,6 +68,6 @@ func resolverProblem(is tenant.HostResolver, network inputv1alpha1.Network) stri
 		return "The DNS resolver for tenants has not been looked for yet"
 	}
 	return "The host has no DNS resolver for tenants: Object " + resolverObject + " doesn't exist, or has no address in status.atProvider.manifest.spec.clusterIP. " +
-		"No new tenant comes up without it: kubectl apply -f examples/install/dns.yaml -f examples/install/providerconfigs.yaml, of this release, " +
-		"or set network.dns.address in the input"
+		"No new tenant comes up without it: apply dns.yaml and providerconfigs.yaml of this release, or set network.dns.address in the input: " +
+		"see " + pages.Of(v1alpha1.ReasonResolverMissing)
 }

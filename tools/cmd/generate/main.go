@@ -33,6 +33,9 @@ func run(root string) error {
 		return err
 	}
 	for path, data := range files {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(path)), 0o755); err != nil {
+			return fmt.Errorf("cannot make the folder of a generated file: %w", err)
+		}
 		if err := os.WriteFile(filepath.Join(root, path), data, 0o644); err != nil {
 			return fmt.Errorf("cannot write generated file: %w", err)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 	"github.com/virtual-argocd/virtual-argocd/tools/signing"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
@@ -70,6 +71,6 @@ func (c *cli) run(ctx context.Context) error {
 	if err := p.WriteInstallFile(c.Registry, pushed...); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "\n%s installs them: see examples/install/README.md\n", p.InstallFile())
+	fmt.Fprintf(os.Stderr, "\n%s installs them: see %s\n", p.InstallFile(), pages.Install)
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
@@ -86,7 +87,7 @@ func (c *pushCmd) Run(ctx context.Context, p xpkg.Project) error {
 	if err := p.WriteInstallFile(c.Registry, pushed...); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "\n%s installs them: see examples/install/README.md\n", p.InstallFile())
+	fmt.Fprintf(os.Stderr, "\n%s installs them: see %s\n", p.InstallFile(), pages.Install)
 	return nil
 }
 

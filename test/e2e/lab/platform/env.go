@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
@@ -77,7 +78,7 @@ func FromEnvironment() (Options, error) {
 			return Options{}, errors.New("ARGOCD_CHART is for the embedded cluster: with KUBECONFIG set, name a chart repository in the function's input instead")
 		}
 		if o.Monitoring {
-			return Options{}, errors.New("MONITORING is for the embedded cluster: with KUBECONFIG set, do what examples/monitoring/README.md says instead")
+			return Options{}, errors.New("MONITORING is for the embedded cluster: with KUBECONFIG set, see " + pages.Monitoring)
 		}
 		return o, reachable(o.Kubeconfig)
 	}

@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 var (
@@ -59,7 +61,7 @@ func (i *installer) withExisting(ctx context.Context, objects []*unstructured.Un
 		}
 		if has, err := i.hasProxy(ctx, name); err != nil || !has {
 			return nil, errors.Join(err, fmt.Errorf(
-				"the cluster runs %s already, as Provider %s, without the proxy: do what examples/install/README.md says of providers that you already run", source, name))
+				"the cluster runs %s already, as Provider %s, without the proxy: see %s", source, name, pages.ExistingProviders))
 		}
 	}
 	return out, nil

@@ -1,0 +1,35 @@
+// Package pages has the addresses of the documentation that messages send people to. Whoever reads a message has a cluster, and not
+// this repository. TestPages of test/docs checks that every page and every heading exists.
+package pages
+
+import "strings"
+
+const (
+	project  = "https://github.com/virtual-argocd/virtual-argocd/blob/main/"
+	docs     = project + "docs/"
+	examples = project + "examples/"
+)
+
+// How to install.
+const (
+	// Install has what each file of examples/install is for.
+	Install = examples + "install/README.md"
+	// ExistingProviders is for clusters that run a provider already.
+	ExistingProviders = Install + "#providers-that-you-already-run"
+	// Monitoring says how to install examples/monitoring.
+	Monitoring = examples + "monitoring/README.md#install"
+)
+
+// Lists of fields in the API reference.
+const (
+	SpecFields    = docs + "api.md#spec"
+	InputFields   = docs + "api.md#input"
+	PlanFields    = docs + "api.md#plan"
+	ChannelFields = docs + "api.md#channel"
+)
+
+// troubleshooting has a heading for each reason with which something is to be done.
+const troubleshooting = docs + "troubleshooting.md"
+
+// Of returns the address of what the troubleshooting page says of a condition's reason.
+func Of(reason string) string { return troubleshooting + "#" + strings.ToLower(reason) }

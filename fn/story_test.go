@@ -40,11 +40,13 @@ func TestStory(t *testing.T) {
 		}},
 		{"The chart is installed.", e.heal, []string{
 			"Normal WaitingForWorkloads: Waiting to see Argo CD's workloads",
-			"Normal Installing: Waiting to see the Ingress for hostname argocd.example.org",
+		}},
+		{"Argo CD's API server runs, and has made a password.", e.heal, []string{
+			"Normal WaitingForPassword: Waiting for the initial password of user admin",
+			"Normal Available: Application bootstrap is synced and healthy",
 		}},
 		{"Argo CD and what is in it are seen.", e.heal, []string{
 			"Normal Available: Every workload of Argo CD is available",
-			"Normal Available: Application bootstrap is synced and healthy",
 			"Normal Available: https://argocd.example.org is served at 192.0.2.1",
 		}},
 		{"A Secret is made, with a mistake in it.", func() { e.secret("prod", "Opaque", map[string]string{"kubeconfig": "{"}) }, []string{

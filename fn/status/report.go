@@ -121,7 +121,7 @@ func readyAt(t tenant.Tenant) string {
 const (
 	progressNamespace    = 10
 	progressVCluster     = 50
-	progressArgoCD       = 80
+	progressArgoCD       = 70
 	progressAllWorkloads = 99
 	progressReady        = 100
 )
@@ -134,7 +134,7 @@ func progress(t tenant.Tenant, ready bool) int64 {
 		return 0
 	case !resource.HasKubeconfig(t):
 		return progressNamespace
-	case !argocd.Installed(t):
+	case !argocd.Deployed(t):
 		return progressVCluster
 	}
 	broken, _, unseen := argocd.BrokenWorkloads(t)

@@ -43,15 +43,16 @@ func (te *tenant) bringUp(at func(stage string)) {
 
 	te.condition("argocd", "True")
 	te.release("argocd")
-	te.connection("argocd", "password", "correct-horse-battery")
 	te.reconcile()
 	at("4-argocd-installed")
 
+	te.condition("argocd-workloads", "True")
+	te.workloads("")
+	te.reconcile()
+	te.connection("argocd", "password", "correct-horse-battery")
+	te.reconcile()
 	for _, o := range te.observed {
 		switch name := o.GetAnnotations()[nameInComposition]; name {
-		case "argocd-workloads":
-			te.condition(name, "True")
-			te.workloads("")
 		case "bootstrap":
 			te.condition(name, "True")
 			te.status(name, map[string]any{

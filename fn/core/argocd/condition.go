@@ -25,9 +25,9 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster, in which a change is being rolled out", "")
 	case !tenant.WasReady(t.Observed) && why != "":
 		return is.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart, why)
-	case release.Deployed() && !hasPassword(t):
+	case release.Deployed() && !hasPassword(t) && (condition.Problem(release) != "" || server(t).available):
 		// Argo CD's API server makes the password once it runs.
-		return is.No(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", cmp.Or(condition.Problem(release), strings.Join(broken, "; ")))
+		return is.No(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", condition.Problem(release))
 	case release.Deployed() && strings.HasPrefix(condition.Problem(release), "observe failed"):
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(release))
 	case condition.Problem(release) != "":

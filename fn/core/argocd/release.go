@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"time"
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
@@ -33,11 +34,11 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	if published {
 		r.Spec.WriteConnectionSecretToReference = &xpv1.SecretReference{Namespace: t.SecretsIn, Name: t.Names.PasswordSecret}
 	}
-	if published && readsPassword(t) {
+	if since := readSince(t); published && readsPassword(t) && (since != "" || publishedPassword(t)) {
 		r.Spec.ConnectionDetails = []helmv1beta1.ConnectionDetail{{
 			ObjectReference: corev1.ObjectReference{
 				APIVersion: "v1", Kind: "Secret", Namespace: tenant.ArgoCDNamespace, Name: initialPassword, FieldPath: "data.password",
-				UID: readSince(t),
+				UID: since,
 			},
 			ToConnectionSecretKey: tenant.PasswordKey,
 			// Argo CD creates this Secret, so it doesn't have the labels of the Helm release.
@@ -50,24 +51,17 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	return resource.Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: resource.ValuesPath}, nil
 }
 
-// waits sets how long Helm waits for Argo CD. In the first installation it notices sooner than
-// provider-kubernetes that Argo CD is up. If that takes longer than FirstWait, something is missing
-// that may take long to come, and no attempt waits until the tenant is Ready. A change of these
-// fields rolls the Release out again: so they stay until the chart or its values change after that,
-// for which credentials don't count.
+// waits sets whether Helm waits for Argo CD. In the first installation it doesn't: provider-helm would take down an Argo CD that comes up
+// slowly, and begin again, which is what makes a host slower. Whether Argo CD is up, its workloads tell. The field stays as it is until the chart
+// or its values change after that, for which credentials don't count.
 func waits(t tenant.Tenant, r *helmv1beta1.Release) {
 	is := t.Composed(tenant.ArgoCDRelease)
 	was := is.Get("spec", "forProvider")
-	switch {
-	case !t.InstalledBefore(tenant.ArgoCDRelease):
-		// provider-helm forgets how often it has failed as soon as an installation succeeds.
-		r.Spec.ForProvider.Wait = release.Failed(t, tenant.ArgoCDRelease) == 0 && !startedAnew(t)
-	case was.String("waitTimeout") == release.FirstWait.String() && (startedAnew(t) || !release.Differs(is, t.ArgoCD)):
-		r.Spec.ForProvider.Wait = was.Bool("wait")
-	default:
+	if timeout, err := time.ParseDuration(was.String("waitTimeout")); err == nil && !release.Differs(is, t.ArgoCD) {
+		r.Spec.ForProvider.Wait, r.Spec.ForProvider.WaitTimeout = was.Bool("wait"), &metav1.Duration{Duration: timeout}
 		return
 	}
-	r.Spec.ForProvider.WaitTimeout = &metav1.Duration{Duration: release.FirstWait}
+	r.Spec.ForProvider.Wait = tenant.WasReady(t.Observed)
 }
 
 // readsPassword reports whether the Release reads the admin's initial password. Argo CD tells its
@@ -90,7 +84,7 @@ func readsPassword(t tenant.Tenant) bool {
 // change of it makes a new generation, which it observes at once. Otherwise it observes a Release ten
 // minutes later, also after each upgrade, for which it reads no password.
 func readSince(t tenant.Tenant) types.UID {
-	if (startedAnew(t) || !publishedPassword(t)) && Deployed(t) && server(t).available {
+	if (!tenant.WasReady(t.Observed) || !publishedPassword(t)) && Deployed(t) && server(t).available {
 		return source(t)
 	}
 	return wasReadSince(t)
@@ -112,13 +106,6 @@ func source(t tenant.Tenant) types.UID {
 	return types.UID(fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:8]), revision))
 }
 
-// startedAnew reports whether provider-helm has taken the first installation back, and the tenant
-// hasn't been Ready since: Helm waits for nothing.
-func startedAnew(t tenant.Tenant) bool {
-	is := t.Composed(tenant.ArgoCDRelease).Get("spec", "forProvider")
-	return is.String("waitTimeout") == release.FirstWait.String() && !is.Bool("wait") && !tenant.WasReady(t.Observed)
-}
-
 func publishedPassword(t tenant.Tenant) bool {
 	return len(t.Observed.XRConnection[tenant.PasswordKey]) > 0 || len(t.Composed(tenant.ArgoCDRelease).Connection[tenant.PasswordKey]) > 0
 }
@@ -131,11 +118,11 @@ func hasPassword(t tenant.Tenant) bool {
 		return true
 	case !publishedPassword(t):
 		return false
-	case !startedAnew(t) || !readsPassword(t):
+	case tenant.WasReady(t.Observed) || !readsPassword(t):
 		return true
 	}
 	since := wasReadSince(t)
-	return since != "" && since == source(t) && t.Composed(tenant.ArgoCDRelease).Current()
+	return since == "" || since == source(t) && t.Composed(tenant.ArgoCDRelease).Current()
 }
 
 // Installed reports whether the argo-cd chart is installed as wanted and the

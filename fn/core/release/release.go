@@ -25,10 +25,6 @@ const (
 	// correction of values that never become ready waits that long, too.
 	waitTimeout = 5 * time.Minute
 
-	// FirstWait is how long Helm waits for the first installation of Argo CD. That occupies
-	// one of provider-helm's workers, and holds up the deletion of the tenant.
-	FirstWait = 45 * time.Second
-
 	// maxHistory bounds the Secrets Helm keeps of a release.
 	maxHistory = 3
 )

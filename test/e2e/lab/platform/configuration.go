@@ -32,45 +32,27 @@ var dependencies = []struct{ kind, source string }{
 	{"Function", xpkg.PublishedRegistry + "/" + xpkg.FunctionName},
 }
 
+// installed are the files of examples/install that every installation needs before the packages are there.
+var installed = []string{
+	"rbac.yaml", "priorities.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "dns.yaml", "runtime.yaml", "network.yaml", "providers.yaml", "configuration.yaml",
+}
+
 // installConfiguration applies what examples/install holds, and waits until
 // claims are served.
 func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Pushed, note func(string)) error {
 	ctx, cancel := context.WithTimeout(ctx, packagesReady)
 	defer cancel()
 
-	files := []string{"rbac.yaml", "priorities.yaml", "tenants.yaml", "confinement.yaml", "claims.yaml", "dns.yaml", "runtime.yaml", "providers.yaml", "configuration.yaml"}
-	if i.embedded != nil {
-		// Crossplane on a cluster of somebody's may have other work, too.
-		files = append(files, "network.yaml")
-	}
-	objects, err := i.examples(files...)
+	objects, err := i.manifests(pushed, installed...)
 	if err != nil {
 		return err
 	}
-	if i.embedded != nil {
-		charts, err := chartsPolicy(i.embedded.Addresses().Charts)
-		if err != nil {
-			return err
-		}
-		objects = append(objects, charts)
-	}
-	if err := usePushedProxy(objects, pushed); err != nil {
+	own, err := i.ownManifests()
+	if err != nil {
 		return err
 	}
-	if i.embedded != nil && !i.Upstream {
-		if err := withoutDigests(objects); err != nil {
-			return err
-		}
-	}
-	if i.SimulatedProviders {
-		if err := withoutPods(objects); err != nil {
-			return err
-		}
-	}
-	for _, r := range i.rewrites() {
-		// Before the Configuration, or Crossplane would look in vain first.
-		objects = append([]*unstructured.Unstructured{r.imageConfig()}, objects...)
-	}
+	// Before the Configuration, or Crossplane would look in vain first.
+	objects = append(own, objects...)
 	if i.ExistingProviders {
 		if err := i.installBeside(ctx, objects, note); err != nil {
 			return err

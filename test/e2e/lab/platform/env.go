@@ -27,6 +27,7 @@ import (
 //	MONITORING=1  install what monitors tenants on the embedded cluster, too
 //	CROSSPLANE=oldest  the oldest Crossplane that is tested, on an embedded cluster of its own
 //	EXISTING_PROVIDERS=1  providers of somebody's on an embedded cluster of its own, before the project is installed
+//	FROM_GIT=1  an embedded cluster of its own without Crossplane and this project, which a test installs from a Git repository
 //	VARGO_CACHE   folder of everything that is built once
 //	VARGO_CLUSTER, VARGO_CLUSTER_INDEX  another embedded cluster than the default one
 func FromEnvironment() (Options, error) {
@@ -49,6 +50,7 @@ func FromEnvironment() (Options, error) {
 		Crossplane:  toolchain.Crossplane,
 
 		ExistingProviders: on("EXISTING_PROVIDERS"),
+		FromGit:           on("FROM_GIT"),
 	}
 	switch v := os.Getenv("CROSSPLANE"); v {
 	case "":

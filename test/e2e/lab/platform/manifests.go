@@ -3,6 +3,7 @@ package platform
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -17,6 +18,45 @@ func (i *installer) examples(names ...string) ([]*unstructured.Unstructured, err
 		files[n] = filepath.Join(i.Root, "examples", "install", name)
 	}
 	return readManifests(files...)
+}
+
+// manifests reads files of examples/install, with what is different on this cluster.
+func (i *installer) manifests(pushed []xpkg.Pushed, files ...string) ([]*unstructured.Unstructured, error) {
+	if i.embedded == nil {
+		// Crossplane on a cluster of somebody's may have other work, too.
+		files = slices.DeleteFunc(slices.Clone(files), func(name string) bool { return name == "network.yaml" })
+	}
+	objects, err := i.examples(files...)
+	if err != nil {
+		return nil, err
+	}
+	if err := usePushedProxy(objects, pushed); err != nil {
+		return nil, err
+	}
+	if i.embedded != nil && !i.Upstream {
+		if err := withoutDigests(objects); err != nil {
+			return nil, err
+		}
+	}
+	if i.SimulatedProviders {
+		if err := withoutPods(objects); err != nil {
+			return nil, err
+		}
+	}
+	return objects, nil
+}
+
+// ownManifests are what this cluster needs beside examples/install: where its packages come from, and the way to its charts.
+func (i *installer) ownManifests() ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	for _, r := range i.rewrites() {
+		out = append(out, r.imageConfig())
+	}
+	if i.embedded == nil {
+		return out, nil
+	}
+	charts, err := chartsPolicy(i.embedded.Addresses().Charts)
+	return append(out, charts), err
 }
 
 // rewrite says that packages whose names start with from are found under to.

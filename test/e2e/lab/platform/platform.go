@@ -45,6 +45,9 @@ type Options struct {
 	// ExistingProviders has the embedded cluster run both providers before this project comes, as somebody has them who uses them for other
 	// things, with examples/install used as its README tells such people.
 	ExistingProviders bool
+	// FromGit leaves the embedded cluster without Crossplane and this project, for a test that installs both from a Git repository. The
+	// packages are pushed, and Cluster.Files is what that repository has.
+	FromGit bool
 	// Full adds what the tests need that take long, and the web interface.
 	Full bool
 	// Monitoring installs what shows a platform its tenants: see InstallMonitoring.
@@ -69,6 +72,11 @@ type Cluster struct {
 	// Packages is the host and organisation to which the project's packages were pushed, and from
 	// which the cluster takes them; empty where it takes published ones.
 	Packages string
+	// Charts is the URL of the embedded cluster's Helm repository.
+	Charts string
+	// Files are those of examples/install by their names, as this cluster needs them, and "cluster.yaml" with what it needs beside them.
+	// Only with Options.FromGit.
+	Files map[string]string
 	// Ingress is where the embedded cluster's ingress controller is.
 	Ingress Ingress
 	// Monitoring is the address of the metrics' API and web interface; empty where they aren't installed.
@@ -94,6 +102,8 @@ type installer struct {
 	config     *rest.Config
 	// out is a folder for package files.
 	out string
+	// files are Cluster.Files.
+	files map[string]string
 }
 
 // Ensure returns a cluster that is ready for claims.
@@ -125,7 +135,7 @@ func Ensure(ctx context.Context, o Options) (Cluster, error) {
 	out := Cluster{Kubeconfig: i.kubeconfig, Config: i.config, Client: i.client}
 	if i.embedded != nil {
 		a := i.embedded.Addresses()
-		out.Embedded, out.Registry, out.Packages = true, a.Registry, i.embedded.project()
+		out.Embedded, out.Registry, out.Packages, out.Charts, out.Files = true, a.Registry, i.embedded.project(), a.Charts, i.files
 		out.Ingress = Ingress{Address: a.Ingress, Domain: a.Domain, CA: i.embedded.ingressCA()}
 	} else if i.Push {
 		out.Packages = i.Registry
@@ -146,13 +156,18 @@ func (i *installer) buildTools(ctx context.Context, names ...string) error {
 }
 
 func (i *installer) install(ctx context.Context) error {
-	if err := i.ensureNamespace(ctx); err != nil {
-		return err
+	if !i.FromGit {
+		if err := i.ensureNamespace(ctx); err != nil {
+			return err
+		}
 	}
 	var pushed []xpkg.Pushed
 	// Packages are built and pushed while Crossplane starts.
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error {
+		if i.FromGit {
+			return nil
+		}
 		return i.Progress.Step("Install Crossplane "+toolchain.Version(i.Crossplane), func(note func(string)) error {
 			return i.installCrossplane(gctx, note)
 		})
@@ -170,6 +185,9 @@ func (i *installer) install(ctx context.Context) error {
 	}
 	if err := g.Wait(); err != nil {
 		return err
+	}
+	if i.FromGit {
+		return i.writeFiles(pushed)
 	}
 	return i.Progress.Step("Install the Configuration and what it depends on", func(note func(string)) error {
 		return i.installConfiguration(ctx, pushed, note)

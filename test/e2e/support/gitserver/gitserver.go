@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
@@ -38,7 +39,16 @@ cd /srv/work
 git add .
 ` + asTest + ` commit -q -m 'Add manifests'
 git clone -q --bare /srv/work /srv/repo.git`
-	serve = `exec git daemon --reuseaddr --export-all --base-path=/srv /srv`
+	serve     = `exec git daemon --reuseaddr --export-all --base-path=/srv /srv`
+	serveHTTP = `cat >/srv/lighttpd.conf <<'END'
+server.modules = ("mod_setenv", "mod_alias", "mod_cgi")
+server.port = 80
+server.document-root = "/srv/work"
+alias.url = ("/git" => "/usr/lib/git-core/git-http-backend")
+cgi.assign = ("/git-http-backend" => "")
+setenv.set-environment = ("GIT_PROJECT_ROOT" => "/srv", "GIT_HTTP_EXPORT_ALL" => "")
+END
+exec lighttpd -D -f /srv/lighttpd.conf`
 )
 
 // RunPublic starts a server that everybody may read, in a namespace, with an image that has git (Argo CD's own, which is
@@ -46,12 +56,24 @@ git clone -q --bare /srv/work /srv/repo.git`
 // understood inside virtual clusters too.
 func RunPublic(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image string, files map[string]string) string {
 	t.Helper()
+	return fmt.Sprintf("git://%s/repo.git", run(ctx, t, host, namespace, image, serve, port, files))
+}
+
+// RunHTTP does the same over HTTP, as claims ask for, with the image that has a server for that.
+func RunHTTP(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string, files map[string]string) string {
+	t.Helper()
+	return fmt.Sprintf("http://%s/git/repo.git", run(ctx, t, host, namespace, artifacts.ServersImage, serveHTTP, 80, files))
+}
+
+// run runs a server that everybody may read, and returns its address.
+func run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, image, script string, port int32, files map[string]string) string {
+	t.Helper()
 	meta := metav1.ObjectMeta{Name: name, Namespace: namespace, Labels: map[string]string{"app": name}}
 	mounts := []corev1.VolumeMount{{Name: "srv", MountPath: "/srv"}, {Name: "files", MountPath: "/files"}}
 	container := func(name, script string) corev1.Container {
 		return corev1.Container{Name: name, Image: image, Command: []string{"sh", "-c", script}, VolumeMounts: mounts}
 	}
-	server := container("server", serve)
+	server := container("server", script)
 	server.Ports = []corev1.ContainerPort{{ContainerPort: port}}
 
 	core := host.Typed.CoreV1()
@@ -76,8 +98,8 @@ func RunPublic(ctx context.Context, t testing.TB, host *kube.Cluster, namespace,
 	_, err = core.Services(namespace).Create(ctx, service(meta, port), metav1.CreateOptions{})
 	create("Service", err)
 
-	awaitAvailable(ctx, t, host, namespace, name, port)
-	return fmt.Sprintf("git://%s/repo.git", address(ctx, t, host, namespace, name))
+	awaitAvailable(ctx, t, host, namespace, name, int(port))
+	return address(ctx, t, host, namespace, name)
 }
 
 // deployment runs one pod of a server, with the labels of the Deployment itself.

@@ -1,7 +1,6 @@
 package gitserver
 
 import (
-	"bytes"
 	"context"
 	"crypto/ed25519"
 	"crypto/rand"
@@ -137,19 +136,11 @@ func (p *Private) RotateKey(ctx context.Context, t testing.TB) {
 // Commit adds a commit with these files, and returns its hash. Who sees it has read the repository since.
 func (p *Private) Commit(ctx context.Context, t testing.TB, files map[string]string) string {
 	t.Helper()
-	script := &strings.Builder{}
-	script.WriteString("set -eu\ncd /srv/work\n")
-	for name, content := range files {
-		fmt.Fprintf(script, "cat >'%s' <<'END OF FILE'\n%s\nEND OF FILE\n", name, strings.TrimSuffix(content, "\n"))
-	}
-	script.WriteString("git add .\n" + asTest + " commit -q -m 'Change manifests'\ngit push -q /srv/repo.git main\n")
-	p.run(ctx, t, "sh", script.String())
-	hash, err := p.host.Output(ctx, p.namespace, p.pod(ctx, t), httpsContainer, "git", "-C", "/srv/work", "rev-parse", "HEAD")
-	if err != nil || len(hash) != 40 {
-		t.Fatalf("the Git server says %q to a commit, which is no hash: %v", hash, err)
-	}
-	return hash
+	return p.server().commit(ctx, t, Change{Files: files})
 }
+
+// server is what commands are run in.
+func (p *Private) server() server { return server{p.host, p.namespace, privateName, httpsContainer} }
 
 // Publish writes a file of the Helm repository.
 func (p *Private) Publish(ctx context.Context, t testing.TB, name, content string) {
@@ -166,25 +157,10 @@ func (p *Private) write(ctx context.Context, t testing.TB, file, content string)
 // httpsContainer is where commands are run.
 const httpsContainer = "https"
 
-// run runs a shell command in the server's pod, and gives it an input: credentials are in no command line. What it prints
-// can be lost.
+// run runs a shell command in the server's pod, and gives it an input.
 func (p *Private) run(ctx context.Context, t testing.TB, command, input string) {
 	t.Helper()
-	var out, problem bytes.Buffer
-	err := p.host.Exec(ctx, p.namespace, p.pod(ctx, t), httpsContainer, []string{"sh", "-c", command}, strings.NewReader(input), &out, &problem)
-	if err != nil {
-		t.Fatalf("cannot run %q in the Git server: %v: %s", command, err, problem.String())
-	}
-}
-
-// pod is the name of the servers' pod.
-func (p *Private) pod(ctx context.Context, t testing.TB) string {
-	t.Helper()
-	pods, err := p.host.Typed.CoreV1().Pods(p.namespace).List(ctx, metav1.ListOptions{LabelSelector: "app=" + privateName})
-	if err != nil || len(pods.Items) == 0 {
-		t.Fatalf("the Git server has no pod: %v", err)
-	}
-	return pods.Items[0].Name
+	p.server().run(ctx, t, command, input)
 }
 
 // files are what the servers start with.

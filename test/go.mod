@@ -16,6 +16,7 @@ require (
 	github.com/crossplane-contrib/provider-helm v1.3.0
 	github.com/crossplane-contrib/provider-kubernetes v1.2.1
 	github.com/crossplane/crossplane-runtime/v2 v2.2.3
+	github.com/fluxcd/helm-controller/api v1.3.0
 	github.com/go-logr/logr v1.4.3
 	github.com/google/cel-go v0.27.0
 	github.com/google/go-cmp v0.7.0
@@ -94,6 +95,8 @@ require (
 	github.com/facette/natsort v0.0.0-20181210072756-2cd4dd1e2dcb // indirect
 	github.com/fatih/color v1.19.0 // indirect
 	github.com/felixge/httpsnoop v1.0.4 // indirect
+	github.com/fluxcd/pkg/apis/kustomize v1.10.0 // indirect
+	github.com/fluxcd/pkg/apis/meta v1.12.0 // indirect
 	github.com/fsnotify/fsnotify v1.10.1 // indirect
 	github.com/fxamacker/cbor/v2 v2.9.1 // indirect
 	github.com/go-chi/chi/v5 v5.2.5 // indirect

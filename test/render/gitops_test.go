@@ -142,17 +142,89 @@ func customerInGit(t testing.TB, folder string) []*object {
 	return out
 }
 
-// TestGitOpsInstallsCrossplaneAsAdvised holds Crossplane's values of the GitOps example against those of examples/install.
+// TestGitOpsInstallsCrossplaneAsAdvised compares Crossplane's values of the GitOps example with those of examples/install.
 func TestGitOpsInstallsCrossplaneAsAdvised(t *testing.T) {
-	app := read(t, filepath.Join(root, "examples", "gitops", "apps", "10-crossplane.yaml"))[0]
-	got, _, err := unstructured.NestedMap(app.Object, "spec", "source", "helm", "valuesObject")
-	check(t, err)
+	gitops := filepath.Join(root, "examples", "gitops")
 	data, err := os.ReadFile(filepath.Join(root, "examples", "install", "crossplane-values.yaml"))
 	check(t, err)
 	want := map[string]any{}
 	check(t, yaml.UnmarshalStrict(data, &want))
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("values of 10-crossplane.yaml, -want +got:\n%s", diff)
+	for file, path := range map[string][]string{
+		"apps/10-crossplane.yaml":         {"spec", "source", "helm", "valuesObject"},
+		"flux/crossplane/crossplane.yaml": {"spec", "values"},
+	} {
+		objects := read(t, filepath.Join(gitops, file))
+		got, _, err := unstructured.NestedMap(objects[len(objects)-1].Object, path...)
+		check(t, err)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("values of %s, -want +got:\n%s", file, diff)
+		}
+	}
+}
+
+// TestNothingOfACustomerIsDeletedUnasked: Argo CD asks before it deletes what a folder was for, and prunes nothing of a customer by itself.
+// Deleting what installs the platform deletes nothing. TestGitOps tries it.
+func TestNothingOfACustomerIsDeletedUnasked(t *testing.T) {
+	gitops := filepath.Join(root, "examples", "gitops")
+	const asks, cascades = "Delete=confirm,Prune=confirm", "resources-finalizer.argocd.argoproj.io"
+	set := read(t, filepath.Join(gitops, "apps", "30-customers.yaml"))[0]
+	made := customerInGit(t, filepath.Join(gitops, "customers", "acme"))
+	app := made[slices.IndexFunc(made, func(o *object) bool { return o.GetKind() == "Application" })]
+	for _, o := range []*object{set, app} {
+		if got := o.GetAnnotations()["argocd.argoproj.io/sync-options"]; got != asks {
+			t.Errorf("%s %s: want sync options %s, got %q", o.GetKind(), o.GetName(), asks, got)
+		}
+	}
+	// The Application that has the annotated one waits only if it deletes something at all.
+	if finalizers, _, _ := unstructured.NestedStringSlice(set.Object, "spec", "template", "metadata", "finalizers"); !slices.Contains(finalizers, cascades) {
+		t.Errorf("the Application of a customer has the finalizers %v: want %s", finalizers, cascades)
+	}
+	prunes := func(o *object) bool {
+		prune, found, err := unstructured.NestedBool(o.Object, "spec", "syncPolicy", "automated", "prune")
+		check(t, err)
+		return prune || !found
+	}
+	packages, crossplane := read(t, filepath.Join(gitops, "apps", "20-packages.yaml"))[0], read(t, filepath.Join(gitops, "apps", "10-crossplane.yaml"))[0]
+	for _, o := range []*object{app, packages} {
+		if prunes(o) {
+			t.Errorf("Application %s prunes by itself", o.GetName())
+		}
+	}
+	for _, o := range []*object{packages, crossplane} {
+		if len(o.GetFinalizers()) > 0 {
+			t.Errorf("deleting Application %s deletes what it has installed: %v", o.GetName(), o.GetFinalizers())
+		}
+	}
+}
+
+// TestEveryApplicationTriesAgain: Argo CD tries a commit no second time unless it is told to, and tries the old commit unless it is told to
+// look for a newer one.
+func TestEveryApplicationTriesAgain(t *testing.T) {
+	gitops := filepath.Join(root, "examples", "gitops")
+	objects := customerInGit(t, filepath.Join(gitops, "customers", "acme"))
+	for _, file := range []string{"bootstrap/root.yaml", "apps/10-crossplane.yaml", "apps/20-packages.yaml", "apps/30-customers.yaml"} {
+		objects = append(objects, read(t, filepath.Join(gitops, file))...)
+	}
+	want := map[string]any{"limit": float64(-1), "refresh": true, "backoff": map[string]any{"duration": "10s", "maxDuration": "2m"}}
+	seen := 0
+	for _, o := range objects {
+		path := []string{"spec", "syncPolicy", "retry"}
+		switch o.GetKind() {
+		case "ApplicationSet":
+			path = append([]string{"spec", "template"}, path...)
+		case "Application":
+		default:
+			continue
+		}
+		seen++
+		got, _, err := unstructured.NestedFieldNoCopy(o.Object, path...)
+		check(t, err)
+		if diff := cmp.Diff(any(want), got); diff != "" {
+			t.Errorf("%s %s: -want +got:\n%s", o.GetKind(), o.GetName(), diff)
+		}
+	}
+	if seen != 5 {
+		t.Errorf("want five Applications and templates, got %d", seen)
 	}
 }
 

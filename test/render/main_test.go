@@ -15,8 +15,10 @@ import (
 
 const (
 	root = "../.."
-	// operator is the Prometheus operator's module.
-	operator = "github.com/prometheus-operator/prometheus-operator"
+	// operator is the Prometheus operator's module, kustomizations and sources are Flux's.
+	operator       = "github.com/prometheus-operator/prometheus-operator"
+	kustomizations = "github.com/fluxcd/kustomize-controller"
+	sources        = "github.com/fluxcd/source-controller"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -79,9 +81,20 @@ func findTools() error {
 			return err
 		}
 	}
-	// In the version whose Go types test/monitoring reads.
-	env.modules[operator], err = toolchain.Download(context.Background(), operator, "v0.88.0")
-	return err
+	for module, version := range schemas {
+		if env.modules[module], err = toolchain.Download(context.Background(), module, version); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// schemas are the versions of modules of which only the schemas are used.
+var schemas = map[string]string{
+	// The version whose Go types test/monitoring reads.
+	operator:       "v0.88.0",
+	kustomizations: "v1.9.6",
+	sources:        "v1.9.6",
 }
 
 // crossplane runs Crossplane's command line.

@@ -1,0 +1,71 @@
+package render
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+)
+
+// build returns what a folder with a kustomization.yaml makes. Flux reads files outside of such a folder; others don't.
+func build(t testing.TB, folder string, anywhere bool) []*object {
+	t.Helper()
+	options := krusty.MakeDefaultOptions()
+	if anywhere {
+		options.LoadRestrictions = types.LoadRestrictionsNone
+	}
+	made, err := krusty.MakeKustomizer(options).Run(filesys.MakeFsOnDisk(), folder)
+	check(t, err)
+	data, err := made.AsYaml()
+	check(t, err)
+	return parse(t, data)
+}
+
+// identity is kind and name of an object.
+func identity(o *object) string {
+	return strings.Trim(o.GetKind()+" "+o.GetNamespace()+"/"+o.GetName(), "/")
+}
+
+func identitiesOf(objects []*object) []string {
+	var out []string
+	for _, o := range objects {
+		out = append(out, identity(o))
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestPackagesComeInWaves: the GitOps example has everything of examples/install, the packages among it, in the order in which its README
+// has it applied by hand, so that an upgrade is a commit and no wave needs what comes later.
+func TestPackagesComeInWaves(t *testing.T) {
+	const wave = "argocd.argoproj.io/sync-wave"
+	all := build(t, filepath.Join(root, "examples", "install"), false)
+	packages := build(t, filepath.Join(root, "examples", "gitops", "packages"), false)
+	waves := map[string][]string{}
+	for _, o := range packages {
+		annotations := o.GetAnnotations()
+		waves[annotations[wave]] = append(waves[annotations[wave]], o.GetKind())
+		delete(annotations, wave)
+		if o.SetAnnotations(annotations); len(annotations) == 0 {
+			o.SetAnnotations(nil)
+		}
+	}
+	if diff := cmp.Diff(all, packages); diff != "" {
+		t.Errorf("examples/gitops/packages differs from examples/install, -want +got:\n%s", diff)
+	}
+	for n, want := range map[string][]string{"1": {"Provider", "Provider"}, "2": {"Configuration", "Function"}, "3": {"Object", "ProviderConfig"}} {
+		slices.Sort(waves[n])
+		if diff := cmp.Diff(want, waves[n]); diff != "" {
+			t.Errorf("wave %s: -want +got:\n%s", n, diff)
+		}
+		delete(waves, n)
+	}
+	if len(waves) != 1 || !slices.Contains(waves[""], "DeploymentRuntimeConfig") || !slices.Contains(waves[""], "ValidatingAdmissionPolicy") {
+		t.Errorf("want everything else before these waves, got %v", waves)
+	}
+}

@@ -93,16 +93,18 @@ test-monitoring: ## Check examples/monitoring with promtool, Prometheus and Graf
 e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other versions and the web interface
 	@export E2E_FULL=1; $(call run-e2e,,./e2e ./network,2h)
 ifdef KUBECONFIG
-	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
+	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
 else
-	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-beside e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
+	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-beside e2e-gitops e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
 
 # Each has a cluster of its own. The tests with a control plane that is away and with tenants at rest wait most of their time.
-.PHONY: e2e-away e2e-beside e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
+.PHONY: e2e-away e2e-beside e2e-gitops e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
 e2e-away:
 	@$(call e2e-alone,away,3,TestControlPlaneAway)
 e2e-beside:
 	@export EXISTING_PROVIDERS=1; $(call e2e-alone,beside,9,TestBesideProviders)
+e2e-gitops:
+	@export FROM_GIT=1; $(call e2e-alone,gitops,8,TestGitOps)
 e2e-oldest:
 	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel))
 e2e-rest:

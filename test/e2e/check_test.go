@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +17,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
@@ -67,24 +65,8 @@ func hostCheck(ctx context.Context, t *testing.T, change func(manifest string) s
 	if change != nil {
 		manifest = change(manifest)
 	}
-	kubectl := func(args ...string) {
-		t.Helper()
-		cache, err := toolchain.Default()
-		if err != nil {
-			t.Fatal(err)
-		}
-		program, err := cache.Binary("kubectl")
-		if err != nil {
-			t.Fatal(err)
-		}
-		cmd := exec.CommandContext(ctx, program, append(args, "--kubeconfig", testenv.EnvConf().KubeconfigFile(), "-f", "-")...)
-		cmd.Stdin = strings.NewReader(manifest)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("cannot run kubectl %v: %v\n%s", args, err, out)
-		}
-	}
-	kubectl("apply")
-	defer kubectl("delete", "--wait=true")
+	kubectl(ctx, t, manifest, "apply", "-f", "-")
+	defer kubectl(ctx, t, manifest, "delete", "--wait=true", "-f", "-")
 	var job *batchv1.Job
 	eventually.True(ctx, t, 3*time.Minute, "the check has ended", func(ctx context.Context) (bool, string) {
 		var err error

@@ -36,6 +36,12 @@ var (
 	// packages is where the tests push packages that the cluster takes from there. It is empty on a cluster that takes published ones.
 	packages string
 
+	// chartsURL is the URL of the embedded cluster's Helm repository.
+	chartsURL string
+
+	// installFiles are what a cluster that has nothing of the project is to get from a Git repository: see platform.Cluster. nil on others.
+	installFiles map[string]string
+
 	// otherKubernetes is a version that the platform offers beside the default one, in make e2e-full.
 	otherKubernetes = toolchain.Version("kube-apiserver-1.36")
 	// oldKubernetes is one that vcluster before 0.36.1 can't run on this host.
@@ -60,7 +66,7 @@ func connect(ctx context.Context, cfg *envconf.Config) (context.Context, error) 
 		return ctx, err
 	}
 	dialer = kube.NewDialer(host)
-	registry, packages = cluster.Registry, cluster.Packages
+	registry, packages, chartsURL, installFiles = cluster.Registry, cluster.Packages, cluster.Charts, cluster.Files
 	if ingress = cluster.Ingress; ingress.Domain != "" {
 		dialer.Resolve(ingress.Domain, ingress.Address)
 	}

@@ -77,6 +77,18 @@ func say(t *testing.T, o *unstructured.Unstructured, kind, status, reason, messa
 	set(t, o, all, "status", "conditions")
 }
 
+// since sets the time of a condition.
+func since(t *testing.T, o *unstructured.Unstructured, kind string, at time.Time) {
+	t.Helper()
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c, ok := c.(map[string]any); ok && c["type"] == kind {
+			c["lastTransitionTime"] = at.UTC().Format(time.RFC3339)
+		}
+	}
+	set(t, o, conditions, "status", "conditions")
+}
+
 // showsOnTheHost holds a claim, as it is at that moment, against what the Argo CD on the host shows of it.
 func showsOnTheHost(ctx context.Context, t *testing.T, s *claim.State, status string, words ...string) {
 	t.Helper()
@@ -495,6 +507,8 @@ func TestHealthOfPackages(t *testing.T) {
 		"Healthy":      {"It is there and runs.", map[string]string{"Installed": "True", "Healthy": "True"}, "Healthy", ""},
 		"NotInstalled": {"It can't be had.", map[string]string{"Installed": "False"}, "Degraded", "Installed is False"},
 		"Unhealthy":    {"It has failed.", map[string]string{"Installed": "True", "Healthy": "False"}, "Degraded", "Healthy is False"},
+		"NotYet":       {"It is being installed.", map[string]string{"Installed": "False now"}, "Progressing", "Installed is False"},
+		"NotYetRuns":   {"It is being upgraded.", map[string]string{"Installed": "True", "Healthy": "False now"}, "Progressing", "Healthy is False"},
 		"OfARevision":  {"Revisions have a condition of another name.", map[string]string{"RevisionHealthy": "False"}, "Degraded", "RevisionHealthy is False"},
 	}
 	for name, tc := range cases {
@@ -510,7 +524,13 @@ func TestHealthOfPackages(t *testing.T) {
 					"spec": map[string]any{"package": "xpkg.crossplane.io/virtual-argocd/virtual-argocd:v0.2.0"},
 				}}
 				for condition, value := range tc.conditions {
+					value, now, _ := strings.Cut(value, " ")
 					say(t, o, condition, value, "Because", condition+" is "+value)
+					if now != "" {
+						since(t, o, condition, time.Now())
+					} else {
+						since(t, o, condition, time.Now().Add(-6*time.Minute))
+					}
 				}
 				status, message := settings.Health(t.Context(), t, o)
 				if status != tc.status || !strings.Contains(message, tc.message) {

@@ -72,6 +72,10 @@ func run(m *testing.M) int {
 		}
 		return code
 	}
+	if installFiles != nil {
+		// Everything but the tenants that are gone stays: the platform was installed by a test.
+		return 0
+	}
 	if err := nothingLeft(ctx); err != nil {
 		fmt.Println("\nFAILED:", err)
 		return 1

@@ -138,7 +138,7 @@ func published(name, version string) string {
 }
 
 // pushFunction builds and pushes a next version of the function, which sets another default for Argo CD.
-func (s *stagedFunction) pushFunction(ctx context.Context, t *testing.T) {
+func (s *stagedFunction) pushFunction(ctx context.Context, t *testing.T) xpkg.Pushed {
 	t.Helper()
 	root, err := filepath.Abs(projectRoot)
 	if err != nil {
@@ -173,6 +173,7 @@ func (s *stagedFunction) pushFunction(ctx context.Context, t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("the next version is %s", pushed)
+	return pushed
 }
 
 // pushConfiguration builds and pushes the Configuration of the next version, with the input that the cluster's Configuration has.
@@ -202,20 +203,29 @@ func (s *stagedFunction) pushConfiguration(ctx context.Context, t *testing.T) {
 // copyInput gives the second Composition the input of the first.
 func (s *stagedFunction) copyInput(ctx context.Context, t *testing.T) {
 	t.Helper()
-	first, err := all(t, s.composition.GroupVersionKind()).Get(ctx, s.installed, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	from, _, _ := unstructured.NestedSlice(first.Object, "spec", "pipeline")
+	s.input = inputOf(ctx, t, s.installed)
 	to, _, _ := unstructured.NestedSlice(s.composition.Object, "spec", "pipeline")
-	if len(from) != 1 || len(to) != 1 {
-		t.Fatalf("want one step in each of the Compositions, have %d and %d", len(from), len(to))
+	if len(to) != 1 {
+		t.Fatalf("want one step in Composition %s, have %d", s.composition.GetName(), len(to))
 	}
-	s.input = from[0].(map[string]any)["input"] //nolint:forcetypeassert // Steps are objects.
-	to[0].(map[string]any)["input"] = s.input   //nolint:forcetypeassert // Steps are objects.
+	to[0].(map[string]any)["input"] = s.input //nolint:forcetypeassert // Steps are objects.
 	if err := unstructured.SetNestedSlice(s.composition.Object, to, "spec", "pipeline"); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// inputOf is the function's input in a Composition.
+func inputOf(ctx context.Context, t *testing.T, composition string) any {
+	t.Helper()
+	o, err := all(t, schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "Composition"}).Get(ctx, composition, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps, _, _ := unstructured.NestedSlice(o.Object, "spec", "pipeline")
+	if len(steps) != 1 {
+		t.Fatalf("want one step in Composition %s, have %d", composition, len(steps))
+	}
+	return steps[0].(map[string]any)["input"] //nolint:forcetypeassert // Steps are objects.
 }
 
 // missing moves a tenant before the second Function is there: Crossplane names that one, and the tenant stays as it is.

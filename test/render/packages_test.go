@@ -1,6 +1,7 @@
 package render
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -67,5 +68,29 @@ func TestPackagesComeInWaves(t *testing.T) {
 	}
 	if len(waves) != 1 || !slices.Contains(waves[""], "DeploymentRuntimeConfig") || !slices.Contains(waves[""], "ValidatingAdmissionPolicy") {
 		t.Errorf("want everything else before these waves, got %v", waves)
+	}
+}
+
+// TestPackagesWithoutProviders does what the GitOps example says for a cluster that runs the providers already: with Argo CD and with Flux,
+// everything but these is left.
+func TestPackagesWithoutProviders(t *testing.T) {
+	copied := t.TempDir()
+	for _, folder := range []string{"install", "gitops"} {
+		check(t, os.CopyFS(filepath.Join(copied, folder), os.DirFS(filepath.Join(root, "examples", folder))))
+	}
+	for _, edit := range []struct{ folder, old, new string }{
+		{"packages", "      apiVersion: pkg.crossplane.io/v1\n      kind: Provider\n", "      $patch: delete\n      apiVersion: pkg.crossplane.io/v1\n      kind: Provider\n"},
+		{"flux/packages", "kind: ProviderConfig|Object\n", "kind: ProviderConfig|Object|Provider\n"},
+	} {
+		folder := filepath.Join(copied, "gitops", edit.folder)
+		before := build(t, folder, true)
+		file := filepath.Join(folder, "kustomization.yaml")
+		data, err := os.ReadFile(file)
+		check(t, err)
+		check(t, os.WriteFile(file, []byte(strings.Replace(string(data), edit.old, edit.new, 1)), 0o600))
+		want := slices.DeleteFunc(before, func(o *object) bool { return o.GetKind() == "Provider" })
+		if diff := cmp.Diff(identitiesOf(want), identitiesOf(build(t, folder, true))); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", edit.folder, diff)
+		}
 	}
 }

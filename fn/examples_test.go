@@ -29,6 +29,9 @@ func TestExampleClaims(t *testing.T) {
 		"bootstrap":    {"BootstrapSynced": "Available"},
 		"ingress":      {"IngressReady": "Available"},
 		"certificate":  {"IngressReady": "SecretInvalid"},
+		"cloud-aws":    {"ClustersConnected": "Available", "RepositoriesConnected": "Available"},
+		"cloud-azure":  {"ClustersConnected": "Available", "RepositoriesConnected": "Available"},
+		"cloud-google": {"ClustersConnected": "Available", "RepositoriesConnected": "Available", "SecretKeysReady": "Available"},
 		"sso":          {"IngressReady": "Available", "SSOReady": "Available"},
 		// In Git, where Secrets aren't.
 		"acme":   {"BootstrapSynced": "Available"},

@@ -58,7 +58,7 @@ type Stack struct {
 	dropped []Setting
 	// refused are the paths of the claim's values that are refused.
 	refused [][]string
-	// noEffect has messages about values that the chart doesn't have.
+	// noEffect has messages about values that the chart doesn't have, or that nothing acts on.
 	noEffect []string
 }
 
@@ -81,18 +81,30 @@ func NewStack(t Table, chart *known.Version, layers []Layer, settings []Setting)
 	return s, mistakes.Join(found...)
 }
 
-// checkKnown refuses a claim's values that the chart doesn't have. What was accepted before, or isn't the claim's, or isn't certain,
+// checkKnown refuses a claim's values that the chart doesn't have, and those that nothing acts on in a virtual cluster. What was accepted before, or isn't the claim's, or isn't certain,
 // only has no effect.
 func (s *Stack) checkKnown(l Layer) error {
-	if s.chart == nil || l.Owner == BuiltIn {
+	if l.Owner == BuiltIn {
 		return nil
 	}
 	var found []error
-	for _, u := range s.chart.Unknown(l.Values) {
+	if s.chart != nil {
+		found = append(found, s.refuse(l, s.chart.Exact, s.chart.Unknown(l.Values)))
+	}
+	if s.free {
+		found = append(found, s.refuse(l, true, identities(l.Values)))
+	}
+	return mistakes.Join(found...)
+}
+
+// refuse refuses a claim's values that have no effect, if that is certain.
+func (s *Stack) refuse(l Layer, certain bool, without []known.Unknown) error {
+	var found []error
+	for _, u := range without {
 		message := l.Field + "." + strings.Join(u.Path, ".") + ": " + u.Message
 		now, _ := Lookup(l.Values, u.Path...)
 		before, _ := Lookup(l.Accepted, u.Path...)
-		if l.Owner < Claim || !s.chart.Exact || reflect.DeepEqual(now, before) {
+		if l.Owner < Claim || !certain || reflect.DeepEqual(now, before) {
 			s.noEffect = append(s.noEffect, message)
 			continue
 		}

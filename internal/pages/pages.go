@@ -20,6 +20,14 @@ const (
 	Monitoring = examples + "monitoring/README.md#install"
 )
 
+// How Argo CD gets credentials for a cloud.
+const (
+	Cloud       = docs + "cloud-identity.md"
+	CloudAWS    = Cloud + "#aws"
+	CloudGoogle = Cloud + "#google-cloud"
+	CloudAzure  = Cloud + "#azure"
+)
+
 // Lists of fields in the API reference.
 const (
 	SpecFields    = docs + "api.md#spec"

@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // Keys of the Secrets that hold a cluster's credentials.
@@ -137,8 +138,9 @@ func declarativeCluster(s *credentials.Reader) values.Values {
 		}
 	}
 	if config.AWSAuthConfig != nil {
-		s.Note("awsAuthConfig takes the identity of Argo CD's pods, and pods of a virtual cluster have none in AWS: write execProviderConfig with the credentials in env, or give Argo CD's pods credentials by spec.argocd.values")
+		s.Note("awsAuthConfig takes the identity of Argo CD's pods, and pods of a virtual cluster have none in AWS: write execProviderConfig with the credentials in env, or give Argo CD's pods credentials by spec.argocd.values: %s", pages.CloudAWS)
 	}
+	noteIdentity(s, config.ExecProviderConfig)
 	if s.Text("clusterResources") == "true" {
 		out["clusterResources"] = "true"
 	}

@@ -37,7 +37,7 @@ esac`, env.cli, env.crossplane, env.function)
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			block := regexp.MustCompile("(?s)\n```sh "+name+"\n(.*?)\n```").FindStringSubmatch(page)
+			block := regexp.MustCompile("(?s)\n```sh " + name + "\n(.*?)\n```").FindStringSubmatch(page)
 			if block == nil {
 				t.Fatalf("docs/checking.md has no block %q", name)
 			}

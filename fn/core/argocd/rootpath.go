@@ -38,7 +38,7 @@ func SetRootPath(p *tenant.Decision, g tenant.Given, of *values.Stack) error {
 	p.RootPath = "/" + strings.Trim(root, "/")
 	if _, ok := values.Lookup(p.ArgoCD.Values, "configs", "cm", "url"); !ok {
 		domain := values.At[string](p.ArgoCD.Values, "global", "domain")
-		p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, URLs(p, domain, nil))
+		p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, URLs(p, of.Merged(), domain, nil))
 	}
 	return nil
 }
@@ -52,20 +52,33 @@ func AdditionalURLs(p *tenant.Decision, hostnames []string) string {
 	return b.String()
 }
 
-// URLs returns the values for Argo CD's own idea of its URLs: the first has no path by default, and there is no other. They are empty if
+// URLs returns the values for Argo CD's own idea of its URLs, that of links in notifications, and that of status badges: by default, none
+// has a path, and there is no further URL. written are the values that others have written, which may have other links. It returns nil if
 // nothing is to be said.
-func URLs(p *tenant.Decision, domain string, additional []string) values.Values {
-	cm := values.Values{}
-	if p.RootPath != "" {
-		cm["url"] = "https://" + domain + p.RootPath
+func URLs(p *tenant.Decision, written values.Values, domain string, additional []string) values.Values {
+	var out values.Values
+	set := func(value string, path ...string) {
+		if out == nil {
+			out = values.Values{}
+		}
+		values.Insert(out, value, path...)
 	}
 	if len(additional) > 0 {
-		cm["additionalUrls"] = AdditionalURLs(p, additional)
+		set(AdditionalURLs(p, additional), "configs", "cm", "additionalUrls")
 	}
-	if len(cm) == 0 {
-		return nil
+	if p.RootPath == "" {
+		return out
 	}
-	return values.Values{"configs": values.Values{"cm": cm}}
+	url := "https://" + domain + p.RootPath
+	set(url, "configs", "cm", "url")
+	if values.At[string](written, "notifications", "argocdUrl") == "" {
+		set(url, "notifications", "argocdUrl")
+	}
+	cm := values.At[values.Values](written, "configs", "cm")
+	if fmt.Sprint(cm["statusbadge.enabled"]) == "true" && cm["statusbadge.url"] == nil {
+		set(url+"/", "configs", "cm", "statusbadge.url")
+	}
+	return out
 }
 
 // pathIn returns a path in settings without a slash at its end; "" for the root.

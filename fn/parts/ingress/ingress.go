@@ -80,7 +80,7 @@ func resolve(of part.Candidate) error {
 		"server": values.Values{"ingress": ingress},
 		// TLS ends at the ingress controller, so Argo CD speaks plain HTTP behind it.
 		"configs": values.Values{"params": values.Values{"server.insecure": "true"}},
-	}, argocd.URLs(p, hostname, p.Ingress.Additional))
+	}, argocd.URLs(p, of.ArgoCD.Merged(), hostname, p.Ingress.Additional))
 	return nil
 }
 

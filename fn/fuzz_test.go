@@ -27,7 +27,7 @@ func FuzzRunFunction(f *testing.F) {
 	f.Add(`{"claimRef":{"namespace":"team-a"},"clusters":[{"name":"prod","labels":{"a":"b"},"namespaces":["1"],"secretRef":{"name":"prod-token"}},{"name":"test","secretRef":{"name":"none"}}]}`, `{}`, "z", `{}`, uint64(6))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"repositories":[{"name":"apps","url":"git@a:b","type":"git","secretRef":{"name":"apps"}},{"name":"b","url":"oci://c","type":"helm"}],"credentialTemplates":[{"name":"a","url":"https://a.b","secretRef":{"name":"apps"}}]}`, `{}`, "r", `{}`, uint64(8))
 	f.Add(`{"bootstrap":{"repoURL":"git@a:b","path":"c","syncPolicy":{"automated":{"prune":null}}}}`, `{}`, "s", `{}`, uint64(4))
-	f.Add(`{"ingress":{"host":"a.b","tls":{"issuer":{"name":"c"}}}}`, `{}`, "t", `{}`, uint64(2))
+	f.Add(`{"ingress":{"host":"a.b","additionalHosts":["d.e","f.g"],"tls":{"issuer":{"name":"c"}}}}`, `{}`, "t", `{}`, uint64(2))
 	f.Add(`{"claimRef":{"namespace":"n","name":"m"}}`, platformInput, "u", `{}`, uint64(12))
 	f.Add(`{"claimRef":{"namespace":"team-a"},"sso":{"disableAdmin":true,"oidc":{"issuer":"https://a.b","clientID":"b","clientSecretRef":{"name":"oidc"},"adminGroups":["c"]}},"ingress":{"host":"c.d"}}`, `{}`, "v", `{}`, uint64(0))
 	f.Add(`{"plan":"p","argocd":{"values":{"controller":{"env":2}}}}`, `{}`, "w", `{"argocd":{"ha":true},"vcluster":{"backingStore":"etcd","replicas":3}}`, uint64(1))

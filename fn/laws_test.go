@@ -355,7 +355,7 @@ func withEverything(t testing.TB) *engine {
 		"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"apps"}}],
 		"credentialTemplates":[{"name":"server","url":"https://git.example.org","secretRef":{"name":"missing"}}],
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
-		"ingress":{"host":"argocd.example.org","tls":{"secretName":"cert"}},
+		"ingress":{"host":"argocd.example.org","additionalHosts":["argocd.example.net"],"tls":{"secretName":"cert"}},
 		"deletionProtection":true,
 		"sso":{"oidc":{` + oidcSpec + `}}}`)
 	e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})

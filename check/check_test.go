@@ -107,7 +107,13 @@ func TestRun(t *testing.T) {
 		"SickProvider": {func(a map[string]runtime.Object) {
 			a["helm"] = pkg("Provider", "virtual-argocd-provider-helm", "x/provider-helm:v1.3.0", "False")
 		}, "v1.36.0", "isn't healthy: kubectl describe provider.pkg virtual-argocd-provider-helm", true},
-		"NoProxy":    {func(a map[string]runtime.Object) { a["runtimeOfOurs"] = runtimeOf("ours", "istio") }, "v1.36.0", "MISSING  provider-kubernetes runs without the proxy", true},
+		"NoProxy": {func(a map[string]runtime.Object) { a["runtimeOfOurs"] = runtimeOf("ours", "istio") }, "v1.36.0", "MISSING  provider-kubernetes runs without the proxy", true},
+		"FunctionByDigest": {func(a map[string]runtime.Object) {
+			a["function"] = pkg("Function", "fn", "xpkg.crossplane.io/virtual-argocd/function-virtual-argocd@sha256:7cd3831d658bfad2", "True")
+		}, "v1.36.0", "OK       function-virtual-argocd sha256:7cd3831d658b (function fn)", false},
+		"FunctionByBoth": {func(a map[string]runtime.Object) {
+			a["function"] = pkg("Function", "fn", "xpkg.crossplane.io/virtual-argocd/function-virtual-argocd:v0.3.0@sha256:7cd3831d658bfad2", "True")
+		}, "v1.36.0", "MISSING  function-virtual-argocd v0.3.0 (function fn) is named by its tag and its digest: leave out the tag in spec.package", true},
 		"NoFunction": {func(a map[string]runtime.Object) { delete(a, "function") }, "v1.36.0", "MISSING  package function-virtual-argocd: apply configuration.yaml", true},
 		"NoPolicy":   {func(a map[string]runtime.Object) { delete(a, "ValidatingAdmissionPolicyvirtual-argocd-pods") }, "v1.36.0", "MISSING  Admission policies of the host are missing or not in force: virtual-argocd-pods", true},
 		"PolicyWarns": {func(a map[string]runtime.Object) {

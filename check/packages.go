@@ -51,6 +51,10 @@ func packages(ctx context.Context, h Host) ([]Finding, error) {
 func installed(ctx context.Context, h Host, resource string, o unstructured.Unstructured) ([]Finding, error) {
 	name, tag := nameOf(o)
 	is := fmt.Sprintf("%s %s (%s %s)", name, tag, strings.TrimSuffix(resource, "s"), o.GetName())
+	if resource == "functions" && isTwice(o) {
+		// Crossplane takes what precedes the digest for the name, and doesn't find the function that the Configuration needs.
+		return one(Finding{Missing, is + " is named by its tag and its digest", "leave out the tag in spec.package"}), nil
+	}
 	if !isTrue(o, "Healthy") || !isTrue(o, "Installed") {
 		return one(Finding{Missing, is + " isn't healthy", fmt.Sprintf("kubectl describe %s.pkg %s", strings.TrimSuffix(resource, "s"), o.GetName())}), nil
 	}
@@ -75,12 +79,22 @@ func installed(ctx context.Context, h Host, resource string, o unstructured.Unst
 	return found, nil
 }
 
-// nameOf is the last part of a package's path, and its tag.
+// nameOf is the last part of a package's path, and its tag, or the beginning of its digest.
 func nameOf(o unstructured.Unstructured) (name, tag string) {
 	pkg, _, _ := unstructured.NestedString(o.Object, "spec", "package")
-	pkg, _, _ = strings.Cut(pkg, "@")
+	pkg, digest, _ := strings.Cut(pkg, "@")
 	name, tag, _ = strings.Cut(path.Base(pkg), ":")
+	if tag == "" {
+		tag = digest[:min(len(digest), len("sha256:")+12)]
+	}
 	return name, tag
+}
+
+// isTwice reports whether a package is named by its tag and its digest.
+func isTwice(o unstructured.Unstructured) bool {
+	pkg, _, _ := unstructured.NestedString(o.Object, "spec", "package")
+	pkg, _, digest := strings.Cut(pkg, "@")
+	return digest && strings.Contains(path.Base(pkg), ":")
 }
 
 func isTrue(o unstructured.Unstructured, condition string) bool {

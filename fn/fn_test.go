@@ -42,8 +42,9 @@ func TestInstallation(t *testing.T) {
 		{"The quota is there, so vcluster may come.", fourth, v1alpha1.PhasePending, v1alpha1.ReasonWaitingForNamespace, v1alpha1.ReasonWaitingForVirtualCluster, 0},
 		{"vcluster has published its kubeconfig.", published, v1alpha1.PhaseProvisioning, v1alpha1.ReasonInstalling, v1alpha1.ReasonWaitingForVirtualCluster, 10},
 		{"The kubeconfig is written anew, so Argo CD may come.", fifth, v1alpha1.PhaseProvisioning, v1alpha1.ReasonAvailable, v1alpha1.ReasonInstalling, 50},
-		{"The chart is installed, so its workloads can be observed.", all, v1alpha1.PhaseProvisioning, v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForWorkloads, 80},
-		{"Every workload is available.", all, v1alpha1.PhaseReady, v1alpha1.ReasonAvailable, v1alpha1.ReasonAvailable, 100},
+		{"The chart is installed, so its workloads can be observed.", all, v1alpha1.PhaseProvisioning, v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForWorkloads, 70},
+		{"Every workload is available, so the password may be read.", all, v1alpha1.PhaseProvisioning, v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForPassword, 99},
+		{"The password is read.", all, v1alpha1.PhaseReady, v1alpha1.ReasonAvailable, v1alpha1.ReasonAvailable, 100},
 		{"Argo CD has run, so there is something to protect.", append(slices.Clone(all), "usage"), v1alpha1.PhaseReady, v1alpha1.ReasonAvailable, v1alpha1.ReasonAvailable, 100},
 	}
 	for _, s := range steps {

@@ -57,19 +57,17 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now ti
 		},
 		Raw: data, RawAt: []string{"data"},
 	}
-	if rsp.Desired == nil {
-		rsp.Desired = &fnv1.State{}
-	}
-	if rsp.Desired.Resources == nil {
-		rsp.Desired.Resources = make(map[string]*fnv1.Resource, len(composed))
-	}
+	// A copy: the response shares the request's desired state.
+	desired := make(map[string]*fnv1.Resource, len(composed))
+	maps.Copy(desired, rsp.GetDesired().GetResources())
 	for name, o := range composed {
 		s, err := o.Encode()
 		if err != nil {
 			return err
 		}
-		rsp.Desired.Resources[name] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
+		desired[name] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 	}
+	rsp.Desired = &fnv1.State{Composite: rsp.GetDesired().GetComposite(), Resources: desired}
 	return nil
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
-	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -224,11 +223,10 @@ func connection(t tenant.Tenant) map[string][]byte {
 var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true, v1alpha1.ConditionSecretKeysReady: true}
 
 // conditions are those of the core, which Ready waits for, and those of the parts
-// that the spec has beside it.
-func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
+// that the spec has beside it. redact takes secrets out of messages.
+func conditions(t tenant.Tenant, redact func(string) string) (core, optional []condition.Condition) {
 	core = []condition.Condition{vcluster.Condition(t), argocd.Condition(t)}
 	optional = append([]condition.Condition{specAccepted(t), host.Condition(t)}, parts.Conditions(t)...)
-	redact := redact.New(t.Observed)
 	for _, conditions := range [][]condition.Condition{core, optional} {
 		for i := range conditions {
 			if c := &conditions[i]; !c.True && !ownWords[c.Type] {

@@ -21,8 +21,10 @@ import (
 // other functions of the pipeline desire is kept.
 func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) error {
 	o := t.Observed
-	t.Standing.Message = redact.New(o)(t.Standing.Message)
-	core, optional := conditions(t)
+	// Once, since it reads all Secrets of the tenant.
+	redact := redact.New(o)
+	t.Standing.Message = redact(t.Standing.Message)
+	core, optional := conditions(t, redact)
 	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && !slices.ContainsFunc(core, func(is condition.Condition) bool { return !is.True })
 	is := report(t, c, core, optional, ready)
 	if err := c.AddRecord(t, is.Phase, why(is, core)); err != nil {

@@ -28,6 +28,7 @@ func paused(spec string) string { return strings.TrimSuffix(spec, "}") + `,"paus
 
 // TestChannelHelped: an offer that breaks every tenant breaks no more of them if their authors help themselves.
 func TestChannelHelped(t *testing.T) {
+	t.Parallel()
 	const rollout = `{"steps":[{"percent":100,"soak":"1h"}],"maxUpdating":4,"haltAfter":{"degraded":2}}`
 	for name, tc := range map[string]struct{ spec, message string }{
 		"Waits":  {"", "team-a/c"},
@@ -81,6 +82,7 @@ func TestChannelHelped(t *testing.T) {
 
 // TestChannelPlanEditWhileBroken: the edit of a plan that changes nothing for a tenant is no excuse for the offer that has broken it.
 func TestChannelPlanEditWhileBroken(t *testing.T) {
+	t.Parallel()
 	// breaks makes an offer that breaks two tenants, the first of them while it soaks.
 	breaks := func(t *testing.T, n int, meanwhile func(*world)) *world {
 		w := fleet(t, n, inSteps)
@@ -131,6 +133,7 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 
 // TestChannelNamedPlan: a claim that names the plan that it has by default doesn't get that plan's edit before its turn.
 func TestChannelNamedPlan(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 3, inSteps)
 	w.offer("stable", paused(offer("10.1.1", inSteps)))
 	w.step(time.Minute)
@@ -145,6 +148,7 @@ func TestChannelNamedPlan(t *testing.T) {
 
 // TestChannelNewClaimOfEditedPlan: a new claim has nothing to lose, and gets its plan as it is.
 func TestChannelNewClaimOfEditedPlan(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 2, inSteps)
 	w.offer("stable", paused(offer("10.1.1", inSteps)))
 	w.step(time.Minute)
@@ -163,6 +167,7 @@ func TestChannelNewClaimOfEditedPlan(t *testing.T) {
 
 // TestChannelLosesItsHalt: the halt stays if the channel's state is lost, even if its tenants have recovered.
 func TestChannelLosesItsHalt(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 6, inSteps)
 	w.broken["10.2.0"] = true
 	w.offer("stable", offer("10.2.0", inSteps))

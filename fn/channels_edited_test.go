@@ -13,6 +13,7 @@ import (
 // TestChannelEditedInTheMiddle: an offer that is edited while tenants update to the one before begins with the first step, and these
 // tenants finish first.
 func TestChannelEditedInTheMiddle(t *testing.T) {
+	t.Parallel()
 	const rollout = `{"steps":[{"percent":40,"soak":"1h"},{"percent":80,"soak":"1h"},{"percent":100}],"maxUpdating":2,"haltAfter":{"degraded":2,"stuckFor":"5h"}}`
 	w := fleet(t, 6, rollout)
 	slow, had := map[string]bool{}, map[string][]string{}

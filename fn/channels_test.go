@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -235,8 +236,45 @@ func offer(version, rollout string) string {
 
 const inSteps = `{"steps":[{"percent":20,"soak":"1h"},{"percent":100}],"maxUpdating":2,"haltAfter":{"degraded":2}}`
 
+// fleets are the worlds that fleet has made, which take seconds to come up.
+var fleets = struct {
+	sync.Mutex
+	of map[string]*world
+}{of: map[string]*world{}}
+
 // fleet is a world with Ready tenants in channel stable, which have what it offers.
 func fleet(t testing.TB, n int, rollout string) *world {
+	t.Helper()
+	fleets.Lock()
+	defer fleets.Unlock()
+	key := fmt.Sprint(n, rollout)
+	if fleets.of[key] == nil {
+		fleets.of[key] = newFleet(t, n, rollout)
+	}
+	return fleets.of[key].fork(t)
+}
+
+// fork returns another world that is as this one, and goes on by itself.
+func (w *world) fork(t testing.TB) *world {
+	other := newWorld(t)
+	other.now, other.seen = w.now, slices.Clone(w.seen)
+	clear(other.cluster)
+	for key, o := range w.cluster {
+		other.cluster[key] = proto.Clone(o).(*structpb.Struct)
+	}
+	for into, engines := range map[*map[string]*engine]map[string]*engine{&other.tenants: w.tenants, &other.channels: w.channels} {
+		for name, e := range engines {
+			o := e.fork()
+			o.t, o.f, o.cluster = t, NewFunction(newLog()), other.cluster
+			o.f.now = func() time.Time { return other.now }
+			(*into)[name] = o
+		}
+	}
+	return other
+}
+
+func newFleet(t testing.TB, n int, rollout string) *world {
+	t.Helper()
 	w := newWorld(t)
 	w.offer("stable", offer("10.1.1", rollout))
 	w.step(time.Second)
@@ -256,6 +294,7 @@ func fleet(t testing.TB, n int, rollout string) *world {
 
 // TestChannelGoodOffer: a good offer reaches some first, and all in the end.
 func TestChannelGoodOffer(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 5, inSteps)
 	w.offer("stable", offer("10.2.0", inSteps))
 	w.settle(6, time.Minute)
@@ -277,6 +316,7 @@ func TestChannelGoodOffer(t *testing.T) {
 // TestChannelEvents: each claim is told once that there is an update for which it waits, and
 // once that it gets it.
 func TestChannelEvents(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 3, inSteps)
 	w.spec("c2", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	w.step(time.Minute)
@@ -306,6 +346,7 @@ func TestChannelEvents(t *testing.T) {
 // TestChannelBadOffer: a bad offer breaks as many as haltAfter says, nobody else is touched,
 // and the halt outlives lost state. An edit goes on.
 func TestChannelBadOffer(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 6, inSteps)
 	before := map[string]*structpb.Struct{}
 	for name, e := range w.tenants {
@@ -379,6 +420,7 @@ func TestChannelBadOffer(t *testing.T) {
 // TestChannelOfferTakenBack: going back to the offer from before mends those that a version of argo-cd has broken, and nobody else goes
 // back.
 func TestChannelOfferTakenBack(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		reason string
 		// after is for how long the version is well.
@@ -443,6 +485,7 @@ func TestChannelOfferTakenBack(t *testing.T) {
 
 // TestChannelOfferTakenBackSlowly: a tenant that goes back to a version stays on its way to that, whatever is seen of it meanwhile.
 func TestChannelOfferTakenBackSlowly(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 1, `{}`)
 	w.broken["10.2.0"] = true
 	w.offer("stable", offer("10.2.0", `{}`))
@@ -482,6 +525,7 @@ func TestChannelOfferTakenBackSlowly(t *testing.T) {
 
 // TestChannelKubernetesTakenBack: what can't be lowered stays, and isn't the fault of an offer that it had before.
 func TestChannelKubernetesTakenBack(t *testing.T) {
+	t.Parallel()
 	of := func(version string) string {
 		return strings.Replace(offer("10.1.1", inSteps), `{"offer":{`, `{"offer":{"kubernetes":{"version":"`+version+`"},`, 1)
 	}
@@ -511,6 +555,7 @@ func TestChannelKubernetesTakenBack(t *testing.T) {
 
 // TestChannelHaltedForWeeks: a halt has no end of its own, whatever comes meanwhile, and the time that it takes is nobody's.
 func TestChannelHaltedForWeeks(t *testing.T) {
+	t.Parallel()
 	const rollout = `{"first":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":50},{"percent":100}],"haltAfter":{"degraded":2,"stuckFor":"5h"}}`
 	// On Sundays, so that the others wait for the first ones for days.
 	const window = `{"channel":"stable","maintenance":{"timeWindow":{"begin":"080000+0000","end":"230000+0000"},"days":["Sun"]}}`
@@ -580,6 +625,7 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 
 // TestChannelStuck: a channel that halts because changes don't end says why, which it learns while they are rolled out.
 func TestChannelStuck(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 4, inSteps)
 	w.stuck["10.2.0"] = "pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image \"redis:none\""
 	w.offer("stable", offer("10.2.0", inSteps))
@@ -595,6 +641,7 @@ func TestChannelStuck(t *testing.T) {
 
 // TestChannelFirst: those that first selects have the offer before all others.
 func TestChannelFirst(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	const rollout = `{"first":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":0,"soak":"1h"},{"percent":100}]}`
 	w.offer("stable", offer("10.1.1", rollout))
@@ -624,6 +671,7 @@ func TestChannelFirst(t *testing.T) {
 
 // TestChannelWindows: a tenant takes the offer in its window, and after its freeze.
 func TestChannelWindows(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 3, `{}`)
 	w.now = testNow.Add(24 * time.Hour)
 	w.spec("c0", `{"channel":"stable","maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
@@ -651,6 +699,7 @@ func TestChannelWindows(t *testing.T) {
 // TestWindowWithoutChannel: a tenant without a channel takes the platform's changes in its
 // window, and its claim's at once.
 func TestWindowWithoutChannel(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.claim("c0", `{"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`, `{}`)
 	w.claim("c1", `{}`, `{}`)
@@ -700,6 +749,7 @@ func (e *engine) updates() (out []string) {
 
 // TestChannelNewerOffer: a claim that waits is told of each offer.
 func TestChannelNewerOffer(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 1, inSteps)
 	for _, version := range []string{"10.2.0", "10.3.0"} {
 		w.offer("stable", strings.Replace(offer(version, inSteps), "{", `{"paused":true,`, 1))
@@ -713,6 +763,7 @@ func TestChannelNewerOffer(t *testing.T) {
 // TestChannelRests: Crossplane leaves a channel alone in which nothing changes, where it watches all that the function reads, until
 // something is due.
 func TestChannelRests(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 5, inSteps)
 	after := func(when string, want time.Duration) {
 		t.Helper()
@@ -740,6 +791,7 @@ func TestChannelRests(t *testing.T) {
 // TestChannelPlansAndInput: edits of a plan and of the input pass the same gate, and reach
 // nobody by themselves.
 func TestChannelPlansAndInput(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 5, inSteps)
 	withPlan := func() (n int) {
 		for _, e := range w.tenants {
@@ -801,6 +853,7 @@ func TestChannelPlansAndInput(t *testing.T) {
 // TestChannelClaims: a claim may pin a version, move, name a channel that isn't there, and
 // outlive its channel.
 func TestChannelClaims(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 4, `{"maxUpdating":1}`)
 	w.offer("fast", offer("10.3.0", `{}`))
 	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
@@ -859,6 +912,7 @@ func TestChannelClaims(t *testing.T) {
 
 // TestChannelNamespaces: a channel may list the namespaces whose claims may name it. Plans may name it for any tenant.
 func TestChannelNamespaces(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 1, `{}`)
 	const refused = "spec.channel: channel stable is not for claims of namespace team-a: leave it out, or ask whoever runs the platform for a channel"
 	list := func(spec, namespaces string) string {
@@ -904,6 +958,7 @@ func TestChannelNamespaces(t *testing.T) {
 // TestChannelEvicts: a namespace that is removed from the list of a channel isn't counted any more, whatever its tenants do, and keeps what
 // it has.
 func TestChannelEvicts(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 2, `{}`)
 	other := w.claim("other", `{}`, `{}`)
 	field(other.xr(), "spec", "claimRef").Fields["namespace"] = structpb.NewStringValue("team-b")
@@ -943,6 +998,7 @@ func TestChannelEvicts(t *testing.T) {
 
 // TestChannelOfAnotherPlan: a claim can't take the channel of its plan along when it chooses another plan.
 func TestChannelOfAnotherPlan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.offer("vip", strings.Replace(offer("10.2.0", `{}`), "{", `{"namespaces":["team-b"],`, 1))
 	e := w.claim("c0", `{"plan":"large","channel":"vip"}`, `{}`)
@@ -967,6 +1023,7 @@ func TestChannelOfAnotherPlan(t *testing.T) {
 // TestChannelOfPlan: a plan may set channel and maintenance, and a claim can name no other
 // channel then.
 func TestChannelOfPlan(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.offer("stable", offer("10.2.0", `{}`))
 	e := w.claim("c0", `{}`, `{}`)
@@ -994,6 +1051,7 @@ func TestChannelOfPlan(t *testing.T) {
 // TestChannelPaused: while it is paused, a channel says whom the offer would change, and no
 // tenant changes.
 func TestChannelPaused(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 3, `{}`)
 	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	w.step(time.Minute)
@@ -1027,6 +1085,7 @@ func TestChannelPaused(t *testing.T) {
 // TestChannelPinned: a claim that names the running versions until the offer that changes nothing for it is accepted, doesn't get it
 // before its turn.
 func TestChannelPinned(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 2, inSteps)
 	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	w.step(time.Minute)
@@ -1051,6 +1110,7 @@ func TestChannelPinned(t *testing.T) {
 
 // TestChannelPausedFromTheStart: a new claim doesn't get the first offer of a channel while that is paused.
 func TestChannelPausedFromTheStart(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.offer("stable", paused(offer("10.2.0", `{}`)))
 	w.step(time.Second)
@@ -1069,6 +1129,7 @@ func TestChannelPausedFromTheStart(t *testing.T) {
 
 // TestChannelMistakesOfOthers: a mistake in a plan or in an input is no other offer, and neither is its correction.
 func TestChannelMistakesOfOthers(t *testing.T) {
+	t.Parallel()
 	const in = `"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"`
 	w := fleet(t, 2, inSteps)
 	w.input(`{` + in + `,"charts":{"argocd":{"version":"10.2.0"}}}`)
@@ -1119,6 +1180,7 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 // TestChannelMistakes: a mistake in a channel is said there, and its tenants keep what they
 // have.
 func TestChannelMistakes(t *testing.T) {
+	t.Parallel()
 	w := fleet(t, 2, `{}`)
 	for name, tc := range map[string]struct{ spec, want string }{
 		"UnknownField":      {`{"offer":{"argocd":{"version":"1"}}}`, "spec.offer.argocd.version: there is no such field"},

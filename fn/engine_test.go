@@ -215,7 +215,7 @@ func (e *engine) call() *fnv1.RunFunctionResponse {
 		if e.asked != nil {
 			e.hand()
 		}
-		rsp, err := e.f.RunFunction(e.t.Context(), proto.Clone(e.req).(*fnv1.RunFunctionRequest))
+		rsp, err := e.f.RunFunction(e.t.Context(), e.req)
 		if err != nil {
 			e.t.Fatal(err)
 		}
@@ -235,9 +235,10 @@ func (e *engine) hand() {
 	if e.stale != nil {
 		cluster = e.stale
 	}
+	keys := slices.Sorted(maps.Keys(cluster))
 	for name, s := range e.asked.GetResources() {
 		found := &fnv1.Resources{}
-		for _, key := range slices.Sorted(maps.Keys(cluster)) {
+		for _, key := range keys {
 			if o := cluster[key]; matches(s, o) {
 				found.Items = append(found.Items, &fnv1.Resource{Resource: o})
 			}
@@ -316,7 +317,7 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 		if !e.mayControl(d.GetResource()) {
 			continue
 		}
-		o := &fnv1.Resource{Resource: proto.Clone(d.GetResource()).(*structpb.Struct), ConnectionDetails: was.GetConnectionDetails()}
+		o := &fnv1.Resource{Resource: applied(d.GetResource()), ConnectionDetails: was.GetConnectionDetails()}
 		meta := o.Resource.Fields["metadata"].GetStructValue()
 		meta.Fields["uid"] = structpb.NewStringValue("uid-of-" + name)
 		if g := field(was.GetResource(), "metadata").GetFields()["generation"]; g != nil {
@@ -337,6 +338,18 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 		observed[name] = o
 	}
 	return rsp
+}
+
+// applied returns an object with maps of its own for what Kubernetes and the providers write into it. The rest is shared: to copy all of each
+// object takes a tenth of the time of these tests.
+func applied(desired *structpb.Struct) *structpb.Struct {
+	o := &structpb.Struct{Fields: maps.Clone(desired.GetFields())}
+	for _, key := range []string{"metadata", "data"} {
+		if of := o.Fields[key].GetStructValue(); of != nil {
+			o.Fields[key] = structpb.NewStructValue(&structpb.Struct{Fields: maps.Clone(of.GetFields())})
+		}
+	}
+	return o
 }
 
 // callFails does what Crossplane does when its call of the function fails: it makes the conditions Unknown that the function sets.

@@ -219,7 +219,8 @@ func TestHostnameOutlivesItsIngresses(t *testing.T) {
 // TestHostnamesOfTwoTenants: whatever two claims are edited to, and whatever the platform's domain, no hostname is two tenants' at once,
 // and none is a tenant's whose record isn't.
 func TestHostnamesOfTwoTenants(t *testing.T) {
-	for seed := range uint64(40) {
+	t.Parallel()
+	for seed := range seeds(15) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // A test that can be repeated.
 			input := func() string {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -285,8 +287,14 @@ func tenants(t testing.TB) map[string]*engine {
 	return map[string]*engine{"InChannel": updating.tenants["c0"].install(), "UpdatingInChannel": updating.tenants["c1"].install(), "Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "Slow": slow.install()}
 }
 
+// seeds is how many random cases a test tries: n times the number in the variable SEEDS. `make e2e-full` sets that to 10.
+func seeds(n uint64) uint64 {
+	return n * must(strconv.ParseUint(cmp.Or(os.Getenv("SEEDS"), "1"), 10, 32))
+}
+
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.
 func TestLawsOfBrokenTenants(t *testing.T) {
+	t.Parallel()
 	rows, seen := map[string]bool{}, map[string]bool{}
 	for tenant, e := range tenants(t) {
 		all := kept(t, e.f, e.req)
@@ -298,7 +306,7 @@ func TestLawsOfBrokenTenants(t *testing.T) {
 		for _, name := range namesInTable(t, e.req) {
 			rows[name] = true
 		}
-		for seed := range uint64(150) {
+		for seed := range seeds(50) {
 			t.Run(fmt.Sprint(tenant, seed), func(t *testing.T) {
 				req := proto.Clone(e.req).(*fnv1.RunFunctionRequest)
 				wreck(rand.New(rand.NewPCG(seed, 1)), req)

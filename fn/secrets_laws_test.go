@@ -181,8 +181,9 @@ func unescaped(text string) string { return strings.ReplaceAll(text, `\`, "") }
 // TestSecretsStayInSecrets: whatever is in the claim's Secrets, and whatever
 // providers say of it, reaches the composed Secret and nothing else.
 func TestSecretsStayInSecrets(t *testing.T) {
-	reached := 0
-	for seed := range uint64(100) {
+	t.Parallel()
+	reached, all := uint64(0), seeds(40)
+	for seed := range all {
 		r := rand.New(rand.NewPCG(seed, 11))
 		spec, secrets := randomTenant(r)
 		e := newEngine(t, tenantXR(spec), "")
@@ -230,8 +231,8 @@ func TestSecretsStayInSecrets(t *testing.T) {
 		leaks(t, seed, unescaped(strings.Join(e.events, "\n")))
 		leaks(t, seed, unescaped(logged(e.f)))
 	}
-	if reached < 25 {
-		t.Errorf("secrets reached the composed Secret in %d of 100 tenants: too little was tested", reached)
+	if reached < all/4 {
+		t.Errorf("secrets reached the composed Secret in %d of %d tenants: too little was tested", reached, all)
 	}
 }
 
@@ -248,11 +249,12 @@ func leaks(t *testing.T, seed uint64, text string) {
 // TestClaimReachesOnlyItsOwnSecrets: the function asks for Secrets of the
 // claim's namespace alone, and uses nothing else that it may be handed.
 func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
-	asked, written := 0, 0
+	t.Parallel()
+	asked, written, all := uint64(0), uint64(0), seeds(120)
 	begun := newEngine(t, tenantXR(`{}`), "")
 	begun.reconcile()
 	begun.begin()
-	for seed := range uint64(300) {
+	for seed := range all {
 		r := rand.New(rand.NewPCG(seed, 12))
 		spec, secrets := randomTenant(r)
 		e := begun.fork()
@@ -312,7 +314,7 @@ func TestClaimReachesOnlyItsOwnSecrets(t *testing.T) {
 			}
 		}
 	}
-	if asked < 100 || written < 100 {
+	if asked < all/3 || written < all/3 {
 		t.Errorf("the function asked for %d Secrets, and wrote values for %d tenants: too little was tested", asked, written)
 	}
 }

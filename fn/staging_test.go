@@ -13,6 +13,7 @@ import (
 // TestChannelNextInput: a tenant that a next version of the function serves, with an input that the channel's function can't read,
 // keeps the input that it has until the channel can offer the other: see docs/staging.md.
 func TestChannelNextInput(t *testing.T) {
+	t.Parallel()
 	const reads = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"server":{"replicas":2}}}}}`
 	w := fleet(t, 2, `{}`)
 	compose := func(input string) {

@@ -62,6 +62,7 @@ func (w *clocked) has(within time.Duration, versions map[string]int) time.Durati
 
 // TestChannelUnwatched: where Crossplane doesn't watch what functions read, a channel works as it does elsewhere, minutes later.
 func TestChannelUnwatched(t *testing.T) {
+	t.Parallel()
 	const rollout = `{"steps":[{"percent":25,"soak":"10m"},{"percent":100}],"haltAfter":{"degraded":1,"stuckFor":"5m"}}`
 	w := newClocked(t)
 	w.offer("stable", offer("10.1.1", rollout))

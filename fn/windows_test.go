@@ -11,6 +11,7 @@ import (
 // TestWindowInTimeZone: a window in a time zone opens by the clock there, of a claim and of a plan, with a channel and without. In
 // Berlin clocks are put forward on 2026-03-29.
 func TestWindowInTimeZone(t *testing.T) {
+	t.Parallel()
 	const maintenance = `"maintenance":{"timeWindow":{"begin":"220000","end":"030000","timeZone":"Europe/Berlin"},"days":["Sun"]}`
 	w := newWorld(t)
 	w.offer("stable", offer("10.1.1", `{}`))

@@ -141,8 +141,7 @@ func (i *installer) findPackage(ctx context.Context, kind, source string) (strin
 
 // lockTrouble tells what Crossplane says about resolving dependencies.
 func (i *installer) lockTrouble(ctx context.Context) string {
-	lock := &unstructured.Unstructured{}
-	lock.SetGroupVersionKind(schema.GroupVersionKind{Group: pkgGroup, Version: "v1beta1", Kind: "Lock"})
+	lock := of(schema.GroupVersionKind{Group: pkgGroup, Version: "v1beta1", Kind: "Lock"})
 	if err := i.client.Get(context.WithoutCancel(ctx), client.ObjectKey{Name: "lock"}, lock); err != nil {
 		return fmt.Sprintf("cannot read the package lock: %v", err)
 	}
@@ -166,8 +165,7 @@ func (i *installer) useDigest(ctx context.Context, p xpkg.Pushed, note func(stri
 	}
 	gvk := schema.GroupVersionKind{Group: pkgGroup, Version: "v1", Kind: kind}
 	for asked := false; ; asked = true {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(gvk)
+		o := of(gvk)
 		if err := i.client.Get(ctx, client.ObjectKey{Name: found}, o); err != nil {
 			return fmt.Errorf("cannot get %s %s: %w", kind, found, err)
 		}

@@ -70,8 +70,7 @@ func (i *installer) withExisting(ctx context.Context, objects []*unstructured.Un
 // isOfEarlierRelease reports whether a Provider was installed as a dependency of v0.2.0 or before, in which an ImageConfig named its runtime
 // configuration.
 func (i *installer) isOfEarlierRelease(ctx context.Context, provider, runtime string) (bool, error) {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(imageConfigKind)
+	o := of(imageConfigKind)
 	if err := i.client.Get(ctx, client.ObjectKey{Name: runtime}, o); err == nil || !apierrors.IsNotFound(err) {
 		return err == nil, err
 	}
@@ -82,8 +81,7 @@ func (i *installer) isOfEarlierRelease(ctx context.Context, provider, runtime st
 // removeImageConfigs removes what an earlier release had in place of runtimeConfigRef.
 func (i *installer) removeImageConfigs(ctx context.Context) error {
 	for _, name := range []string{"virtual-argocd-provider-helm", "virtual-argocd-provider-kubernetes", "virtual-argocd-function"} {
-		o := &unstructured.Unstructured{}
-		o.SetGroupVersionKind(imageConfigKind)
+		o := of(imageConfigKind)
 		o.SetName(name)
 		if err := i.client.Delete(ctx, o); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("cannot delete ImageConfig %s: %w", name, err)
@@ -94,8 +92,7 @@ func (i *installer) removeImageConfigs(ctx context.Context) error {
 
 // runtimeOf is the name of a Provider's runtime configuration.
 func (i *installer) runtimeOf(ctx context.Context, provider string) (string, error) {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(providerKind)
+	o := of(providerKind)
 	if err := i.client.Get(ctx, client.ObjectKey{Name: provider}, o); err != nil {
 		return "", fmt.Errorf("cannot get Provider %s: %w", provider, err)
 	}
@@ -108,8 +105,7 @@ func (i *installer) hasProxy(ctx context.Context, provider string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(runtimeKind)
+	o := of(runtimeKind)
 	if err := i.client.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
 		return false, fmt.Errorf("cannot get runtime configuration %s: %w", name, err)
 	}
@@ -215,8 +211,7 @@ func (i *installer) awaitProxies(ctx context.Context, note func(string)) error {
 
 // addProxy adds the proxy to a runtime configuration of theirs.
 func (i *installer) addProxy(ctx context.Context, name string, proxies []any) error {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(runtimeKind)
+	o := of(runtimeKind)
 	if err := i.client.Get(ctx, client.ObjectKey{Name: name}, o); err != nil {
 		return err
 	}

@@ -16,11 +16,17 @@ import (
 
 const pollEvery = 300 * time.Millisecond
 
+// of returns an empty object of a kind.
+func of(kind schema.GroupVersionKind) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	return o
+}
+
 // waitFor waits until every named condition of an object is True. When time is
 // up, the error holds the conditions that the object has.
 func waitFor(ctx context.Context, c client.Client, gvk schema.GroupVersionKind, key client.ObjectKey, note func(string), conditions ...string) error {
-	o := &unstructured.Unstructured{}
-	o.SetGroupVersionKind(gvk)
+	o := of(gvk)
 	missing := ""
 	for {
 		err := c.Get(ctx, key, o)

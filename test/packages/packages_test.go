@@ -34,7 +34,7 @@ func TestPackagesAreCrossplanes(t *testing.T) {
 	}
 	crossplane, err := cache.Binary("crossplane-cli")
 	if err != nil {
-		t.Fatalf("needs Crossplane's command line, which `make tools-unit` builds: %v", err)
+		t.Fatalf("needs Crossplane's command line, which `make test-tools` builds: %v", err)
 	}
 	p := xpkg.Project{Root: root, Out: t.TempDir()}
 	if err := p.BuildConfiguration(); err != nil {

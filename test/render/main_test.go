@@ -72,7 +72,7 @@ func findTools() error {
 	}
 	for tool, path := range map[string]*string{"crossplane-cli": &env.cli, "crossplane": &env.crossplane} {
 		if *path, err = cache.Binary(tool); err != nil {
-			return fmt.Errorf("a program that these tests run is missing, `make tools-unit` builds it: %w", err)
+			return fmt.Errorf("a program that these tests run is missing, `make test-tools` builds it: %w", err)
 		}
 	}
 	env.modules = map[string]string{}

@@ -71,14 +71,6 @@ func (c *cli) run(ctx context.Context) error {
 	if err := p.WriteInstallFile(c.Registry, pushed...); err != nil {
 		return err
 	}
-	chart, err := p.PushChart(ctx, c.Registry, pushed...)
-	if err != nil {
-		return err
-	}
-	if err := signer.Chart(ctx, chart); err != nil {
-		return fmt.Errorf("the chart was pushed, but isn't signed: %w", err)
-	}
-	fmt.Println(chart)
-	fmt.Fprintf(os.Stderr, "\n%s installs them, or the chart %s: see %s\n", p.InstallFile(), p.ChartFile(), pages.Install)
+	fmt.Fprintf(os.Stderr, "\n%s installs them: see %s\n", p.InstallFile(), pages.Install)
 	return nil
 }

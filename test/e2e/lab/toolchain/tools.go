@@ -58,7 +58,7 @@ const (
 	// Web is Argo CD with its web interface, for people and for tests that open it. It
 	// takes as long to build as the rest of Argo CD, so other tests do without.
 	Web Purpose = "web"
-	// Unit is what only the fast tests run.
+	// Unit is what only `make test` runs.
 	Unit Purpose = "unit"
 	// Tests is what end-to-end tests need beside that.
 	Tests Purpose = "tests"

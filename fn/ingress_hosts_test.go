@@ -260,6 +260,7 @@ func TestSignOnAtHosts(t *testing.T) {
 	for name, tc := range map[string]struct{ spec, want string }{
 		"OIDC": {oidc, "Example; its redirect URLs are https://a.example.org/auth/callback, https://b.example.org/auth/callback"},
 		"Dex":  {dex, "GitHub; its redirect URL is https://a.example.org/api/dex/callback, at all hostnames"},
+		"Old":  {oidc + `,"argocd":{"chartVersion":"7.5.2"}`, "Example; its redirect URL is https://a.example.org/auth/callback; Argo CD before 2.13, as in version 7.5.2 of its chart, signs people on only at that hostname: at the others, they can log in only as local users"},
 		"Path": {oidc + "," + path, "Example; its redirect URL is https://a.example.org/argocd/auth/callback; below a path, Argo CD signs people on only at that hostname: at the others, they can log in only as local users"},
 	} {
 		t.Run(name, func(t *testing.T) {

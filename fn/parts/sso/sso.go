@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/Masterminds/semver/v3"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
@@ -95,17 +97,29 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	return is.Yes("People sign on with " + t.SSO.Provider + "; " + redirects(t))
 }
 
+// manyURLs is the first version of the argo-cd chart whose Argo CD knows additionalUrls: 2.13.
+var manyURLs = semver.New(7, 7, 0, "", "")
+
+// isBefore reports whether a version of the chart is an earlier one.
+func isBefore(version string, than *semver.Version) bool {
+	v, err := semver.NewVersion(version)
+	return err == nil && v.LessThan(than)
+}
+
 // redirects says which URLs the provider must send people back to. Argo CD compares the path of a request without its own path
 // with that of each URL (3.6, util/settings/settings.go, ArgoURLForRequest), so below a path it finds none but the first, and the cookie
 // of who began elsewhere is missing there: https://github.com/argoproj/argo-cd/issues/26233.
 func redirects(t tenant.Tenant) string {
 	urls := tenant.URLs(t.Decision)
-	first := urls[0] + t.SSO.Callback
+	first, version := urls[0]+t.SSO.Callback, t.Decision.ArgoCD.Version
+	const onlyThere = " signs people on only at that hostname: at the others, they can log in only as local users"
 	switch {
 	case len(urls) == 1:
 		return "its redirect URL is " + first
+	case isBefore(version, manyURLs):
+		return "its redirect URL is " + first + "; Argo CD before 2.13, as in version " + version + " of its chart," + onlyThere
 	case t.Decision.RootPath != "":
-		return "its redirect URL is " + first + "; below a path, Argo CD signs people on only at that hostname: at the others, they can log in only as local users"
+		return "its redirect URL is " + first + "; below a path, Argo CD" + onlyThere
 	case t.SSO.Dex:
 		return "its redirect URL is " + first + ", at all hostnames"
 	}

@@ -34,9 +34,9 @@ else \
 fi
 endef
 
-# Runs end-to-end tests on an embedded cluster of their own: its name, its index (VARGO_CLUSTER_INDEX) and a pattern of the tests.
+# Runs end-to-end tests on an embedded cluster of their own: its name, its index (VARGO_CLUSTER_INDEX), a pattern of the tests, and their package.
 define e2e-alone
-export E2E_FULL=1 VARGO_CLUSTER=$(1) VARGO_CLUSTER_INDEX=$(2); trap '$(LAB) down' EXIT; $(call run-e2e,-run '^$(3)$$')
+export E2E_FULL=1 VARGO_CLUSTER=$(1) VARGO_CLUSTER_INDEX=$(2); trap '$(LAB) down' EXIT; $(call run-e2e,-run '^$(3)$$',$(4))
 endef
 
 ## Try it
@@ -49,6 +49,15 @@ demo: ## Create one customer's Argo CD on an embedded cluster (root; MONITORING=
 .PHONY: demo-down
 demo-down: ## Remove the embedded cluster with everything in it; what was built stays
 	@$(LAB) down
+
+.PHONY: kind
+kind: ## Create one customer's Argo CD on a kind cluster (Docker, kind, kubectl, helm), with upstream's charts and images; or on the cluster of KUBECONFIG
+	@examples/kind/up.sh
+
+.PHONY: kind-down
+kind-down: ## Remove the kind cluster and its registry
+	-docker rm --force virtual-argocd-registry
+	kind delete cluster --name virtual-argocd
 
 ## Test
 
@@ -92,18 +101,20 @@ e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other 
 	SEEDS=10 go test -count=1 -timeout=2h ./fn
 	@export E2E_FULL=1; $(call run-e2e,,./e2e ./network,2h)
 ifdef KUBECONFIG
-	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
+	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, THE SCRIPT FOR KIND AND THE HELM CHART, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
 else
-	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-beside e2e-gitops e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
+	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-beside e2e-gitops e2e-script e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
 
 # Each has a cluster of its own. The tests with a control plane that is away and with tenants at rest wait most of their time.
-.PHONY: e2e-away e2e-beside e2e-gitops e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
+.PHONY: e2e-away e2e-beside e2e-gitops e2e-script e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
 e2e-away:
 	@$(call e2e-alone,away,3,TestControlPlaneAway)
 e2e-beside:
 	@export EXISTING_PROVIDERS=1; $(call e2e-alone,beside,9,TestBesideProviders)
 e2e-gitops:
 	@export FROM_GIT=1; $(call e2e-alone,gitops,8,TestGitOps)
+e2e-script:
+	@$(call e2e-alone,script,10,TestScript,./e2e/script)
 e2e-oldest:
 	@export CROSSPLANE=oldest; $(call e2e-alone,oldest,7,Test(Customer|Channel))
 e2e-rest:

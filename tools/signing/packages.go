@@ -45,6 +45,15 @@ func (s *Signer) Packages(ctx context.Context, p xpkg.Project, builder string, p
 	return nil
 }
 
+// Chart signs the Helm chart that was just pushed.
+func (s *Signer) Chart(ctx context.Context, chart xpkg.Pushed) error {
+	tag, err := name.NewTag(chart.Tag, name.StrictValidation)
+	if err != nil {
+		return err
+	}
+	return s.Sign(ctx, tag.Digest(chart.Digest))
+}
+
 // attestContents attests the bill of materials of each image of the Function. One that isn't an index has one architecture.
 func (s *Signer) attestContents(ctx context.Context, p xpkg.Project, ref name.Digest, architectures []string) error {
 	for _, arch := range architectures {

@@ -2,6 +2,7 @@ package xpkg
 
 import (
 	"archive/tar"
+	"bytes"
 	"errors"
 	"io"
 	"log"
@@ -87,6 +88,52 @@ func TestBuildAndPush(t *testing.T) {
 	}
 	if stream := files(t, img)["package.yaml"]; !strings.Contains(stream, "version: "+pushed[0].Digest+"\n") || !strings.Contains(stream, "kind: Composition\n") {
 		t.Errorf("package.yaml of the Configuration: want the function's digest and the Composition, got:\n%s", stream)
+	}
+}
+
+// TestPushChart: the chart arrives as Helm pulls it, and the same sources make the same chart.
+func TestPushChart(t *testing.T) {
+	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
+	defer server.Close()
+	to := strings.TrimPrefix(server.URL, "http://") + "/acme"
+	p := Project{Root: "../..", Out: t.TempDir()}
+	pushed, err := p.PushChart(t.Context(), to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := remote.Image(reference(t, pushed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := img.Manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if manifest.Config.MediaType != chartConfigType || len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != chartContentType {
+		t.Errorf("want the media types of a chart, got %+v", manifest)
+	}
+	config, err := img.RawConfigFile()
+	if err != nil || !strings.Contains(string(config), `"name":"virtual-argocd"`) {
+		t.Errorf("want the chart's metadata, got %s, %v", config, err)
+	}
+	layers, err := img.Layers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := layers[0].Compressed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := io.ReadAll(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if file, err := os.ReadFile(p.ChartFile()); err != nil || !bytes.Equal(file, archive) {
+		t.Errorf("the registry has another archive than %s: %v", p.ChartFile(), err)
+	}
+	again, err := p.PushChart(t.Context(), to)
+	if err != nil || again != pushed {
+		t.Errorf("want %s again, got %s, %v", pushed, again, err)
 	}
 }
 

@@ -71,6 +71,14 @@ func (c *cli) run(ctx context.Context) error {
 	if err := p.WriteInstallFile(c.Registry, pushed...); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "\n%s installs them: see %s\n", p.InstallFile(), pages.Install)
+	chart, err := p.PushChart(ctx, c.Registry, pushed...)
+	if err != nil {
+		return err
+	}
+	if err := signer.Chart(ctx, chart); err != nil {
+		return fmt.Errorf("the chart was pushed, but isn't signed: %w", err)
+	}
+	fmt.Println(chart)
+	fmt.Fprintf(os.Stderr, "\n%s installs them, or the chart %s: see %s\n", p.InstallFile(), p.ChartFile(), pages.Install)
 	return nil
 }

@@ -87,7 +87,12 @@ func (c *pushCmd) Run(ctx context.Context, p xpkg.Project) error {
 	if err := p.WriteInstallFile(c.Registry, pushed...); err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "\n%s installs them: see %s\n", p.InstallFile(), pages.Install)
+	chart, err := p.PushChart(ctx, c.Registry, pushed...)
+	if err != nil {
+		return err
+	}
+	fmt.Println(chart)
+	fmt.Fprintf(os.Stderr, "\n%s installs them, or the chart %s: see %s\n", p.InstallFile(), p.ChartFile(), pages.Install)
 	return nil
 }
 

@@ -12,7 +12,7 @@ var otherKubernetes = []string{"-1.36", "-1.33"}
 
 // testImages are the names of the images that not every cluster needs.
 func testImages() []string {
-	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage}
+	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage()}
 	for _, suffix := range otherKubernetes {
 		images = append(images, kubernetesImage(suffix))
 	}

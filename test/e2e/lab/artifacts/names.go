@@ -48,6 +48,9 @@ func KubeStateMetricsImage() string {
 	return "registry.k8s.io/kube-state-metrics/kube-state-metrics:" + toolchain.Version("kube-state-metrics")
 }
 
+// KubectlImage runs the hooks of this project's Helm chart.
+func KubectlImage() string { return "registry.k8s.io/kubectl:" + toolchain.Version("kubectl") }
+
 // DexImage is an OIDC provider, for end-to-end tests.
 func DexImage() string {
 	return "docker.io/virtual-argocd/e2e-dex:" + toolchain.Version("dex")

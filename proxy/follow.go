@@ -27,6 +27,12 @@ type pace struct {
 	// probe is how long after a look it queries one workload, if there is no event, to see
 	// whether the virtual API server answers.
 	probe time.Duration
+	// poll is how long after a look it looks again at what reports no changes.
+	poll time.Duration
+	// sample is how long it waits between two counts of requests where it has none from before.
+	sample time.Duration
+	// signOn is how long Argo CD's API server may take for a page.
+	signOn time.Duration
 	// grace is how long a virtual API server may not answer before the provider is told,
 	// because it may be restarting. retry is how soon it is queried again after that.
 	grace, retry time.Duration
@@ -47,6 +53,8 @@ type pace struct {
 const (
 	ToldOfChange  = 500 * time.Millisecond
 	ToldOfSilence = probe + grace
+	// LooksAtConnections is how often it looks at what Argo CD connects to.
+	LooksAtConnections = 50 * time.Second
 
 	probe = 45 * time.Second
 	grace = 20 * time.Second
@@ -54,14 +62,14 @@ const (
 
 var defaultPace = pace{
 	settle: ToldOfChange, look: 5 * time.Second, unready: 10 * time.Second, unreadyFor: 2 * time.Minute,
-	probe: probe, grace: grace, retry: 20 * time.Second,
+	probe: probe, poll: LooksAtConnections, sample: 3 * time.Second, signOn: 4 * time.Second, grace: grace, retry: 20 * time.Second,
 	listen: 10 * time.Minute, again: time.Second, atLast: 30 * time.Second, linger: 2 * time.Minute,
 	news: time.Minute, burst: 30,
 }
 
 // Bounds of watching virtual clusters.
 const (
-	maxFollows = 3 * maxServers
+	maxFollows = 4 * maxServers
 	// maxLooks is how many looks there may be at the same time: each holds an answer in memory.
 	// maxDecoding is how many answers may be decoded at the same time, which needs no network.
 	maxLooks    = 64
@@ -233,13 +241,6 @@ func (f *followed) state() (object *metav1.PartialObjectMetadata, version int64,
 	return object, f.version, f.changed
 }
 
-// knows reports whether a version is one of this object's, so that a watch can go on from it.
-func (f *followed) knows(version int64) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return version >= f.created && version <= f.version
-}
-
 // run looks at the object when it may have changed, until the context ends.
 func (f *followed) run(ctx context.Context) {
 	pace := f.proxy.pace
@@ -274,7 +275,7 @@ func (f *followed) run(ctx context.Context) {
 		}
 		if t != listensTo {
 			hush()
-			listensTo, hush = t, f.listenTo(ctx, t)
+			listensTo, hush, unready = t, f.listenTo(ctx, t), time.Time{}
 		}
 		if whole {
 			last = time.Now()
@@ -284,6 +285,17 @@ func (f *followed) run(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
+		case f.kind.polled:
+			// The summary of workloads tells whether the virtual API server answers.
+			next, wholeNext = jitter(pace.poll), true
+			if unready.IsZero() {
+				unready = time.Now()
+			}
+			told := err != nil || f.show(sees)
+			// What is new is seen soon.
+			if !told || !settled && time.Since(unready) < pace.unreadyFor {
+				next = pace.unready
+			}
 		case err != nil:
 			if failing.IsZero() {
 				failing = time.Now()

@@ -24,7 +24,7 @@ import (
 // asks for is up to the tenant, too, whose virtual API server says what resources there are.
 type need struct {
 	// all is set for a list or a watch of all objects of a kind, which the proxy answers itself.
-	all *watchable
+	all []*watchable
 	// one is set for a watch of one object, such as the Job of a Helm hook.
 	one *target
 }
@@ -68,7 +68,7 @@ func readNeed(r *http.Request) (n need, needed bool) {
 	if len(watch) > 1 || len(watch) == 1 && !isTrue(watch[0]) {
 		return n, false
 	}
-	if n.all = watchableAt(r.URL.Path); n.all != nil {
+	if n.all = watchablesAt(r.URL.Path); n.all != nil {
 		return n, true
 	}
 	if len(watch) == 0 {

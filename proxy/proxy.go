@@ -108,6 +108,8 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	servers *cache.LRUExpireCache
+	// sights are what was seen of Argo CD's connections.
+	sights *cache.LRUExpireCache
 	// follows are the objects that providers watch or may watch.
 	follows map[followKey]*followed
 }
@@ -117,7 +119,7 @@ func New(limits Limits, log logging.Logger) *Proxy {
 	p := &Proxy{
 		limits: limits, log: log, pace: defaultPace, looks: make(chan struct{}, maxLooks), decoding: make(chan struct{}, maxDecoding),
 		held:    semaphore.NewWeighted(maxHeld),
-		servers: cache.NewLRUExpireCache(maxServers), follows: map[followKey]*followed{},
+		servers: cache.NewLRUExpireCache(maxServers), sights: cache.NewLRUExpireCache(maxSights), follows: map[followKey]*followed{},
 	}
 	p.version.Store(time.Now().UnixMicro())
 	p.watches, p.endWatches = context.WithCancel(context.Background())
@@ -234,6 +236,14 @@ func (p *Proxy) pass(s *server, w http.ResponseWriter, r *http.Request, needs ne
 	}
 	if match := summaries.FindStringSubmatch(r.URL.Path); match != nil {
 		body, err := p.summarize(ctx, s, r, match[1], match[2])
+		if err != nil {
+			return false, late(ctx, err, within)
+		}
+		send(w, mediaJSON, http.StatusOK, body)
+		return true, nil
+	}
+	if match := connectionsOne.FindStringSubmatch(r.URL.Path); match != nil {
+		body, err := p.connectionsOf(ctx, s, r, match[1], match[2])
 		if err != nil {
 			return false, late(ctx, err, within)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/internal/podtrouble"
 )
 
-// A watchable is a kind of which provider-kubernetes needs one object in each virtual cluster.
+// A watchable is an object that provider-kubernetes needs of a kind in each virtual cluster.
 // The provider lists and watches all objects of the kind, in all namespaces. The proxy answers
 // with only the object that the provider has asked for by name, so that a tenant's other
 // objects neither fill the provider's memory nor cause it work.
@@ -34,6 +34,8 @@ type watchable struct {
 	// look returns a digest of what a provider would see, and whether that stays the same until
 	// there is an event. Without whole, it only checks whether the virtual API server answers.
 	look func(ctx context.Context, p *Proxy, s *server, t target, whole bool) (sees digest, settled bool, err error)
+	// polled says that there is nothing to watch, so that the proxy looks from time to time.
+	polled bool
 	// prune removes from an object what changes without concerning the provider.
 	prune func(object map[string]any)
 }
@@ -45,16 +47,17 @@ type target struct{ namespace, name string }
 // doesn't answer.
 type digest [sha256.Size]byte
 
-var watchables = []*watchable{workloadSummaries, applications, ingresses}
+var watchables = []*watchable{workloadSummaries, argocdConnections, applications, ingresses}
 
-// watchableAt returns the kind with this path of all its objects; nil for other paths.
-func watchableAt(path string) *watchable {
+// watchablesAt returns those with this path of all objects of their kind.
+func watchablesAt(path string) []*watchable {
+	var out []*watchable
 	for _, k := range watchables {
 		if path == k.path {
-			return k
+			out = append(out, k)
 		}
 	}
-	return nil
+	return out
 }
 
 var workloadSummaries = &watchable{

@@ -83,6 +83,10 @@ func (v virtualObjects) pod(ctx context.Context, pod *unstructured.Unstructured)
 
 // summary returns the data of the proxy's summary of Argo CD's workloads.
 func (v virtualObjects) summary(ctx context.Context, name string) (map[string]string, error) {
+	// Of the simulated tenants, none is connected to anything.
+	if _, err := proxy.ReadConnectionsName(name); err == nil {
+		return proxy.ConnectionsData([]proxy.Connection{}), nil
+	}
 	workloads, err := proxy.ReadSummaryName(name)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the name of the summary: %w", err)

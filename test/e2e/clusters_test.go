@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -71,6 +72,7 @@ func TestClusters(t *testing.T) {
 		Setup(c.create).
 		Assess("EachFormOfSecretRegistersItsCluster", c.registered).
 		Assess("ApplicationsDeployToEach", c.deployed).
+		Assess("UnreachableClusterIsTold", c.unreachable).
 		Assess("RotatedCredentialIsInUse", c.rotated).
 		Assess("MissingAndBrokenSecretsAreNamedAndHarmless", c.brokenSecrets).
 		Assess("CorrectionHeals", c.corrected).
@@ -244,11 +246,13 @@ func (c *connected) registered(ctx context.Context, t *testing.T, _ *envconf.Con
 	c.writeSecrets(ctx, t, c.clusters...)
 	c.specify(ctx, t)
 	start := time.Now()
-	s := c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are connected", func(s *claim.State) bool {
-		return s.True(claim.ClustersConnected) && len(s.Clusters) == len(c.clusters)
+	// Argo CD connects to a cluster once it is used.
+	s := c.hub.Await(ctx, t, 2*time.Minute, "tells that its clusters are configured", func(s *claim.State) bool {
+		is := s.Condition(claim.ClustersConnected)
+		return is.Status == metav1.ConditionUnknown && is.Reason == v1alpha1.ReasonConfigured && len(s.Clusters) == len(c.clusters)
 	})
 	for _, status := range s.Clusters {
-		if status.State != "Connected" || status.Message != "" {
+		if status.State != "Configured" || status.Message != "" {
 			t.Errorf("status of cluster %s is %s %q", status.Name, status.State, status.Message)
 		}
 	}
@@ -279,6 +283,53 @@ func (c *connected) awaitClusters(ctx context.Context, t *testing.T, api *argocd
 
 func (c *connected) deployed(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.deploy(ctx, t, "first", c.clusters...)
+	start := time.Now()
+	c.awaitStates(ctx, t, "Connected")
+	measured.add("clusters: used to connected in the status", time.Since(start))
+	return ctx
+}
+
+// toldOfWithin is the promise for what Argo CD tells to be told by the claim.
+const toldOfWithin = 2 * time.Minute
+
+// awaitStates waits until the claim tells that all clusters are in a state, and so does its condition.
+func (c *connected) awaitStates(ctx context.Context, t *testing.T, state string) *claim.State {
+	t.Helper()
+	status := map[string]metav1.ConditionStatus{"Connected": metav1.ConditionTrue, "Failed": metav1.ConditionFalse}[state]
+	return c.hub.Await(ctx, t, toldOfWithin, "tells that its clusters are "+state, func(s *claim.State) bool {
+		return s.Condition(claim.ClustersConnected).Status == status && len(s.Clusters) == len(c.clusters) && s.IsReady() &&
+			!slices.ContainsFunc(s.Clusters, func(c claim.Connection) bool { return c.State != state })
+	})
+}
+
+// unreachable stops the cluster's API server for a while. Argo CD itself calls such a cluster connected for hours.
+func (c *connected) unreachable(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	edge, err := c.edge.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scale := func(replicas string) {
+		t.Helper()
+		if _, err := host.Typed.AppsV1().StatefulSets(edge.Namespace).Patch(ctx, "vcluster", types.MergePatchType, []byte(`{"spec":{"replicas":`+replicas+`}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	scale("0")
+	eventually.True(ctx, t, time.Minute, "the cluster's API server is gone", func(ctx context.Context) (bool, string) {
+		is, err := host.Typed.AppsV1().StatefulSets(edge.Namespace).Get(ctx, "vcluster", metav1.GetOptions{})
+		return err == nil && is.Status.Replicas == 0, fmt.Sprint(is.Status, err)
+	})
+	start := time.Now()
+	s := c.awaitStates(ctx, t, "Failed")
+	measured.add("clusters: unreachable to failed in the status", time.Since(start))
+	if is := s.Condition(claim.ClustersConnected); is.Reason != v1alpha1.ReasonConnectionFailed || !strings.Contains(is.Message, "get no answer") {
+		t.Errorf("ClustersConnected: %v", is)
+	}
+	scale("1")
+	c.edge.AwaitReady(ctx, t, readyWithin)
+	start = time.Now()
+	c.awaitStates(ctx, t, "Connected")
+	measured.add("clusters: reachable to connected in the status", time.Since(start))
 	return ctx
 }
 

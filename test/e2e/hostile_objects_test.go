@@ -272,7 +272,7 @@ func unlabelledSecret(ctx context.Context, t *testing.T, i *intrusion) {
 	}
 	// With the label it is used.
 	own.write(ctx, t, treasure, data)
-	i.mallory.live.Await(ctx, t, 2*time.Minute, "has its repository's Secret", func(s *claim.State) bool { return states(s)["Repository loot"] == "Connected" })
+	i.mallory.live.Await(ctx, t, 2*time.Minute, "has its repository's Secret", func(s *claim.State) bool { return states(s)["Repository loot"] == "Configured" })
 	i.mallory.live.Patch(ctx, t, nil, "spec", "repositories")
 }
 
@@ -312,6 +312,6 @@ func otherNamespacesSecret(ctx context.Context, t *testing.T, i *intrusion) {
 	var own ownSecrets
 	t.Cleanup(func() { own.deleteAll(ctx, t) })
 	own.write(ctx, t, treasure, map[string]string{"username": "mallory", "password": "mallory's own"})
-	state("Connected")
+	state("Configured")
 	i.mallory.live.Patch(ctx, t, nil, "spec", "repositories")
 }

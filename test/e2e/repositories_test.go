@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -54,6 +55,7 @@ func TestRepositories(t *testing.T) {
 		Assess("EachIsRegistered", l.registered).
 		Assess("UnknownHostKeyIsRefused", l.unknownHost).
 		Assess("ApplicationsSyncFromEach", l.synced).
+		Assess("RefusedPasswordIsTold", l.refused).
 		Assess("RotatedCredentialsAreInUse", l.rotated).
 		Assess("MissingAndBrokenSecretsAreNamedAndHarmless", l.brokenSecrets).
 		Assess("CorrectionHeals", l.corrected).
@@ -136,11 +138,12 @@ func states(s *claim.State) map[string]string {
 
 func (l *library) registered(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	want := map[string]string{
-		"Repository password": "Connected", "Repository key": "Connected", "Repository charts": "Connected", "Repository team": "Connected",
-		"Repository artifact": "Connected", "CredentialTemplate teams": "Connected",
+		"Repository password": "Configured", "Repository key": "Configured", "Repository charts": "Configured", "Repository team": "Configured",
+		"Repository artifact": "Configured", "CredentialTemplate teams": "Configured",
 	}
-	l.live.Await(ctx, t, 2*time.Minute, "tells that its repositories are connected", func(s *claim.State) bool {
-		return s.True(claim.RepositoriesConnected) && maps.Equal(states(s), want)
+	// Argo CD reads a repository once it is used.
+	l.live.Await(ctx, t, 2*time.Minute, "tells that its repositories are configured", func(s *claim.State) bool {
+		return s.Condition(claim.RepositoriesConnected).Reason == v1alpha1.ReasonConfigured && maps.Equal(states(s), want)
 	})
 	api := loggedIn(ctx, t, l.live)
 	awaitRepositories(ctx, t, api, []argocd.Repository{
@@ -226,6 +229,51 @@ func (l *library) synced(ctx context.Context, t *testing.T, _ *envconf.Config) c
 			t.Errorf("Application %s is Healthy, its Deployment is %v, %v", app, web.Status, err)
 		}
 	}
+	start = time.Now()
+	l.connected(ctx, t)
+	measured.add("repositories: used to connected in the status", time.Since(start))
+	return ctx
+}
+
+// connected waits until the claim tells that all repositories are connected.
+func (l *library) connected(ctx context.Context, t *testing.T) {
+	t.Helper()
+	want := map[string]string{
+		"Repository password": "Connected", "Repository key": "Connected", "Repository charts": "Connected", "Repository team": "Connected",
+		"Repository artifact": "Connected", "CredentialTemplate teams": "Configured",
+	}
+	l.live.Await(ctx, t, toldOfWithin, "tells that its repositories are connected", func(s *claim.State) bool {
+		return s.True(claim.RepositoriesConnected) && maps.Equal(states(s), want)
+	})
+}
+
+// refused has the server refuse the password for a while.
+func (l *library) refused(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	api := loggedIn(ctx, t, l.live)
+	l.secrets.write(ctx, t, passwordSecret, map[string]string{"username": gitserver.Username, "password": "not " + l.git.Password()})
+	fails := func(is bool) {
+		t.Helper()
+		// Argo CD looks at it in its own time otherwise, and tells of the second failure.
+		eventually.True(ctx, t, 3*time.Minute, fmt.Sprintf("Argo CD can read the repository: %t", !is), func(ctx context.Context) (bool, string) {
+			a, err := api.HardRefresh(ctx, "password")
+			return err == nil && len(a.Status.Conditions) > 0 == is, fmt.Sprint(a, err)
+		})
+	}
+	fails(true)
+	start := time.Now()
+	s := l.live.Await(ctx, t, toldOfWithin, "tells that Argo CD isn't let in", func(s *claim.State) bool {
+		is := s.Condition(claim.RepositoriesConnected)
+		return is.Status == metav1.ConditionFalse && is.Reason == v1alpha1.ReasonConnectionFailed && states(s)["Repository password"] == "Failed" && s.IsReady()
+	})
+	measured.add("repositories: refused to failed in the status", time.Since(start))
+	if is := s.Condition(claim.RepositoriesConnected).Message; !strings.Contains(is, "Repository password: ") || !strings.Contains(is, "authentication required") {
+		t.Errorf("RepositoriesConnected: %s", is)
+	}
+	l.writeSecrets(ctx, t, l.git.KnownHosts)
+	fails(false)
+	start = time.Now()
+	l.connected(ctx, t)
+	measured.add("repositories: let in to connected in the status", time.Since(start))
 	return ctx
 }
 
@@ -298,7 +346,7 @@ func (l *library) brokenSecrets(ctx context.Context, t *testing.T, _ *envconf.Co
 	l.live.Patch(ctx, t, append(slices.Clone(l.entries), absent), "spec", "repositories")
 	want := map[string]string{
 		"Repository password": "SecretMissing", "Repository charts": "SecretMissing", "Repository key": "SecretInvalid", "Repository absent": "SecretMissing",
-		"Repository team": "Connected", "Repository artifact": "Connected", "CredentialTemplate teams": "Connected",
+		"Repository team": "Connected", "Repository artifact": "Connected", "CredentialTemplate teams": "Configured",
 	}
 	named := []string{passwordSecret, keySecret, "repository-absent"}
 	start := time.Now()

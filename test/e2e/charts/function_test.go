@@ -169,7 +169,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, c := range slices.Concat(p.Clusters, p.Repositories) {
-					if c.State != v1alpha1.StateConnected {
+					if c.State != v1alpha1.StateConfigured {
 						t.Errorf("%s: %s", c.Name, c.Message)
 					}
 				}

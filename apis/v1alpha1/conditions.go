@@ -21,11 +21,13 @@ const (
 	// it from tenants. Without them no new tenant is created. Existing tenants keep running,
 	// and their Ready doesn't depend on this condition.
 	ConditionHostProtected = "HostProtected"
-	// ConditionClustersConnected is True when the credentials of every cluster in the spec
-	// are well formed and passed to Argo CD.
+	// ConditionClustersConnected is True when Argo CD was seen to connect to every cluster in
+	// the spec, and False when it was seen to fail, or a Secret can't be used. It is Unknown
+	// until then: Argo CD connects to a cluster only once an Application deploys to it.
 	ConditionClustersConnected = "ClustersConnected"
-	// ConditionRepositoriesConnected is True when the credentials of every repository and
-	// credential template in the spec are well formed and passed to Argo CD.
+	// ConditionRepositoriesConnected is True when Argo CD was seen to read every repository in
+	// the spec, and False when it was seen to fail, or a Secret can't be used. It is Unknown
+	// until then: Argo CD reads a repository only once an Application uses it.
 	ConditionRepositoriesConnected = "RepositoriesConnected"
 	// ConditionBootstrapSynced is True when the Application of spec.bootstrap is
 	// Synced and Healthy.
@@ -33,8 +35,9 @@ const (
 	// ConditionIngressReady is True when an ingress controller has given Argo CD's
 	// Ingress an address.
 	ConditionIngressReady = "IngressReady"
-	// ConditionSSOReady is True when Argo CD is configured for single sign-on as the spec
-	// says. It doesn't tell whether the provider accepts a login.
+	// ConditionSSOReady is True when Argo CD was seen to send people to the identity provider
+	// of the spec, which it does once it has read the provider's discovery document. It is False
+	// when that fails. It doesn't tell whether the provider accepts a login.
 	ConditionSSOReady = "SSOReady"
 	// ConditionSecretKeysReady is True when every Secret of spec.argocd.secretKeys is well
 	// formed and passed to Argo CD.
@@ -109,6 +112,12 @@ const (
 	// ReasonSecretInvalid: a Secret that the spec names can't be used, because it lacks the
 	// label for claims or has no known form (False). Its previous content stays in use.
 	ReasonSecretInvalid = "SecretInvalid"
+	// ReasonConnectionFailed: Argo CD was seen to fail to connect (False, only ClustersConnected,
+	// RepositoriesConnected and SSOReady). The message has Argo CD's words.
+	ReasonConnectionFailed = "ConnectionFailed"
+	// ReasonConfigured: what the spec says is in use, and Argo CD hasn't been seen to connect to all
+	// of it yet (Unknown, only ClustersConnected, RepositoriesConnected and SSOReady).
+	ReasonConfigured = "Configured"
 	// ReasonApplicationFailed: the Application can't be created or observed, or Argo CD
 	// can't sync it (False, only BootstrapSynced).
 	ReasonApplicationFailed = "ApplicationFailed"

@@ -84,7 +84,7 @@ type Status struct {
 	// +listType=atomic
 	Clusters []ClusterStatus `json:"clusters,omitempty"`
 
-	// State of the credentials of each repository and credential template in the spec.
+	// State of each repository and credential template in the spec.
 	// +optional
 	// +listType=atomic
 	Repositories []RepositoryStatus `json:"repositories,omitempty"`
@@ -94,16 +94,20 @@ type Status struct {
 	Bootstrap *BootstrapStatus `json:"bootstrap,omitempty"`
 }
 
-// ConnectionState is the state of credentials.
+// ConnectionState is the state of a connection.
 //
-// +kubebuilder:validation:Enum=Connected;SecretMissing;SecretInvalid
+// +kubebuilder:validation:Enum=Configured;Connected;Failed;SecretMissing;SecretInvalid
 type ConnectionState string
 
-// States of credentials.
+// States of connections.
 const (
-	// StateConnected means that the credentials are well formed and Argo CD gets them.
-	// Argo CD shows whether the cluster or repository accepts them.
+	// StateConfigured means that the credentials are well formed and Argo CD gets them. It
+	// hasn't been seen to use them yet.
+	StateConfigured ConnectionState = "Configured"
+	// StateConnected means that Argo CD was seen to connect.
 	StateConnected ConnectionState = "Connected"
+	// StateFailed means that Argo CD was seen to fail to connect. The message says why.
+	StateFailed ConnectionState = "Failed"
 	// StateSecretMissing means that the claim's namespace doesn't contain the Secret.
 	StateSecretMissing ConnectionState = "SecretMissing"
 	// StateSecretInvalid means that the Secret can't be used. The message says why.
@@ -116,7 +120,8 @@ type ClusterStatus struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// State of the credentials: Connected (well formed, and Argo CD gets them),
+	// State of the cluster: Configured (the credentials are well formed, and Argo CD gets
+	// them), Connected (Argo CD was seen to connect), Failed (it was seen to fail),
 	// SecretMissing or SecretInvalid.
 	// +optional
 	State ConnectionState `json:"state,omitempty"`
@@ -212,8 +217,9 @@ type RepositoryStatus struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// State of the credentials: Connected (well formed, and Argo CD gets them, or none are
-	// needed), SecretMissing or SecretInvalid.
+	// State of the entry: Configured (the credentials are well formed, and Argo CD gets them,
+	// or none are needed), Connected (Argo CD was seen to read the repository), Failed (it was
+	// seen to fail), SecretMissing or SecretInvalid. Credential templates stay Configured.
 	// +optional
 	State ConnectionState `json:"state,omitempty"`
 

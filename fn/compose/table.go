@@ -46,5 +46,6 @@ func Table(t tenant.Tenant) []resource.Row {
 		// Before Helm has made the workloads, the provider would find none, and look again half a minute later.
 		{Name: tenant.Workloads, Has: true, Waits: !argocd.Deployed(t) && !release.IsLate(t, tenant.ArgoCDRelease),
 			Ready: argocd.WorkloadsAvailable(t), Build: argocd.ObserveWorkloads},
+		{Name: tenant.Connections, Has: argocd.HasConnections(t), Waits: !argocd.Deployed(t), Ready: true, Build: argocd.ObserveConnections},
 	}, parts.Rows(t))
 }

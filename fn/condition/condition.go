@@ -11,8 +11,10 @@ import (
 
 // A Condition of the XR and of its claim.
 type Condition struct {
-	Type    string
-	True    bool
+	Type string
+	True bool
+	// Unknown: it is neither True nor False.
+	Unknown bool
 	Reason  string
 	Message string
 	// Detail is the end of the message, which says what is wrong; "" if nothing is known.
@@ -41,6 +43,11 @@ type Of string
 // Yes returns the condition as one that holds.
 func (typ Of) Yes(message string) Condition {
 	return Condition{Type: string(typ), True: true, Reason: v1alpha1.ReasonAvailable, Message: message}
+}
+
+// NotYet returns the condition as one of which nothing is known yet.
+func (typ Of) NotYet(reason, message string) Condition {
+	return Condition{Type: string(typ), Unknown: true, Reason: reason, Message: message}
 }
 
 // No returns the condition as one that does not hold, with a detail behind the message.

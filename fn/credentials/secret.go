@@ -144,7 +144,7 @@ func (s *Sensitive) add(c tenant.Connection, p *Problem, value any, put func(any
 		p = &Problem{v1alpha1.StateSecretInvalid, "the credentials of this claim are too large together for Helm, which keeps them in one Secret: use fewer or smaller ones"}
 	}
 	if p == nil {
-		c.State = v1alpha1.StateConnected
+		c.State = v1alpha1.StateConfigured
 		return c
 	}
 	c.State, c.Message = p.state, p.message

@@ -162,7 +162,7 @@ func message(core, optional []condition.Condition, r compose.Result) string {
 			return "Argo CD is ready, and a change is not in use: " + c.Message
 		}
 		unknown = unknown || c.Reason == v1alpha1.ReasonUnusedValues
-		if !c.True {
+		if !c.True && !c.Unknown {
 			not = append(not, c.Type)
 		}
 	}

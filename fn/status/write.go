@@ -90,8 +90,11 @@ func Rests(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) bool {
 
 func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
 	set := response.ConditionFalse
-	if c.True {
+	switch {
+	case c.True:
 		set = response.ConditionTrue
+	case c.Unknown:
+		set = response.ConditionUnknown
 	}
 	set(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetCompositeAndClaim()
 }
@@ -109,7 +112,8 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	// Another message is another event where it names other Secrets, or another mistake. The
 	// messages of providers change without there being news.
 	news := c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
-	if was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !news) {
+	// What isn't known yet is no news.
+	if c.Unknown || was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !news) {
 		return
 	}
 	switch c.Reason {
@@ -117,7 +121,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 		// The events of what it waits for tell how far that is. Of the events of one claim, Kubernetes'
 		// recorder lets Crossplane have 25 in a row, and then one in five minutes.
 	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonPodsCannotStart, v1alpha1.ReasonUpgradeFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
-		v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonTooManyHosts, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonResolverMissing, v1alpha1.ReasonKubeconfigInvalid,
+		v1alpha1.ReasonConnectionFailed, v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonTooManyHosts, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonResolverMissing, v1alpha1.ReasonKubeconfigInvalid,
 		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidChannel, v1alpha1.ReasonInvalidInput, v1alpha1.ReasonUnusedValues:
 		response.Warning(rsp, errors.New(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:
@@ -144,7 +148,8 @@ func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string 
 			continue
 		}
 		news = news || was.Reason != reason || was.Message != message
-		setCondition(rsp, condition.Condition{Type: typ, True: was.True(), Reason: reason, Message: message})
+		unknown := was.Unknown() && !slices.Contains(core, typ)
+		setCondition(rsp, condition.Condition{Type: typ, True: was.True(), Unknown: unknown, Reason: reason, Message: message})
 	}
 	setCondition(rsp, condition.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: reason, Message: message})
 	// Crossplane makes an event of a fatal result on the XR alone.

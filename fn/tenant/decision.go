@@ -12,6 +12,7 @@ import (
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // Bounds limit what a tenant uses of the host, and reaches there. They aren't values of the
@@ -143,13 +144,15 @@ type Chart struct {
 	Values     values.Values
 }
 
-// A Connection is the state of a Secret that the spec names.
+// A Connection is the state of something that Argo CD connects to, or of a Secret that the spec names.
 type Connection struct {
 	// Kind of the entry in a list of the status that has several kinds.
 	Kind    string
 	Name    string
 	State   v1alpha1.ConnectionState
 	Message string
+	// Key by which the proxy knows it; "" if it isn't known, or can't be seen.
+	Key proxy.ConnectionKey
 }
 
 // SSO is the single sign-on of an Argo CD.
@@ -162,7 +165,8 @@ type SSO struct {
 	Secrets []Connection
 	// Callback is the path of the redirect URL. With Dex, that URL is the first one's alone.
 	Callback string
-	Dex      bool
+	// Dex reports whether the provider is Argo CD's own Dex.
+	Dex bool
 }
 
 // A Workload of Argo CD in the virtual cluster.

@@ -220,6 +220,7 @@ const (
 	ArgoCDRelease  = "argocd"
 	ValuesSecret   = "values-secret"
 	Workloads      = "argocd-workloads"
+	Connections    = "argocd-connections"
 	AcceptedSecret = "accepted"
 	Usage          = "usage"
 	// ChannelRecord is the tenant's record for its channel.

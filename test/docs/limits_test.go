@@ -25,7 +25,8 @@ var nobodysLimits = strings.Fields(`
 	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/channel.maxDoubled fn/channel.mostSilent fn/tenant.maxTenantID
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
 	fn/parts/bootstrap.maxWord proxy.maxHeld proxy.maxHeldEach proxy.maxFollows proxy.maxLooks proxy.maxDecoding proxy.MaxFailures proxy.maxTrials
-	proxy.maxWorkloads`)
+	proxy.maxWorkloads proxy.maxExplains proxy.maxLine proxy.maxConnections proxy.maxUnclear proxy.maxSights proxy.maxHosts proxy.maxControllers
+	proxy.maxSaid proxy.maxPage`)
 
 // TestLimitsPage compares each number of docs/limits.md with what the comment after it names: a constant, the maxItems of a field of the
 // claim, or a text in a policy. It fails for a constant that is called a maximum and isn't there.

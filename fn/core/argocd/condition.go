@@ -1,7 +1,6 @@
 package argocd
 
 import (
-	"cmp"
 	"strings"
 	"time"
 
@@ -110,32 +109,6 @@ func BrokenWorkloads(t tenant.Tenant) (broken []string, why string, unseen bool)
 		}
 	}
 	return broken, strings.Join(stuck, "; "), false
-}
-
-// kinds of entries, as people say them.
-var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.KindCredentialTemplate: "Credential template", "Key": "Key"}
-
-// Connected is the condition of a list of connections.
-func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) condition.Condition {
-	var reason string
-	var messages, notes []string
-	for _, c := range all {
-		message := cmp.Or(kinds[c.Kind], "Cluster") + " " + c.Name + ": " + c.Message
-		switch {
-		case c.State != v1alpha1.StateConnected:
-			reason = cmp.Or(reason, string(c.State))
-			messages = append(messages, message)
-		case c.Message != "":
-			notes = append(notes, message)
-		}
-	}
-	switch {
-	case reason != "":
-		return is.No(reason, strings.Join(messages, "; "), "")
-	case !Runs(t):
-		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", "")
-	}
-	return is.Yes(strings.Join(append([]string{"Argo CD has the credentials of every " + what}, notes...), "; "))
 }
 
 // Runs reports whether Argo CD has been installed. It keeps its settings while a change is rolled

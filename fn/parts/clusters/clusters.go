@@ -19,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // Part is spec.clusters.
@@ -30,7 +31,7 @@ var Part = part.Part{
 		return argocd.Connected(t, is, t.Clusters, "cluster")
 	},
 	Report: func(t tenant.Tenant, s *v1alpha1.Status) {
-		for _, c := range t.Clusters {
+		for _, c := range argocd.Seen(t, t.Clusters) {
 			s.Clusters = append(s.Clusters, v1alpha1.ClusterStatus{Name: c.Name, State: c.State, Message: c.Message})
 		}
 	},
@@ -80,6 +81,9 @@ func resolve(of part.Candidate) error {
 		taken.check(value, secret)
 		connection := p.add(of.Sensitive, secret, value)
 		server, name := p.used(of.Sensitive)
+		if server != "" {
+			connection.Key = proxy.ClusterKey(server)
+		}
 		taken.add(server, name, c.Name)
 		of.Decision.Clusters = append(of.Decision.Clusters, connection)
 	}

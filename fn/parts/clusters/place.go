@@ -68,7 +68,7 @@ func (p place) add(s *credentials.Sensitive, secret *credentials.Reader, v value
 	} else {
 		c = s.AddObject(c, secret.Problem, p.secret(v), p.object())
 	}
-	if c.State == v1alpha1.StateConnected {
+	if c.State == v1alpha1.StateConfigured {
 		c.Message = secret.Notes()
 	}
 	return c

@@ -96,7 +96,7 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case full(i) != "":
 		message := fmt.Sprintf("Hostname %s isn't reserved, because this claim keeps %d others, the most that one may have: delete the Ingresses in the virtual cluster for %s", full(i), len(i.Records), leaving(i))
 		return is.No(v1alpha1.ReasonTooManyHosts, message+staysInUse(i), "")
-	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConnected:
+	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConfigured:
 		return is.No(string(i.Certificate.State), "Certificate", i.Certificate.Message)
 	case missing(i) != "" && release.Exists():
 		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+missing(i)+" is being reserved for this claim", "")

@@ -18,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // Part is spec.repositories with spec.credentialTemplates.
@@ -29,7 +30,7 @@ var Part = part.Part{
 		return argocd.Connected(t, is, t.Repositories, "repository")
 	},
 	Report: func(t tenant.Tenant, s *v1alpha1.Status) {
-		for _, c := range t.Repositories {
+		for _, c := range argocd.Seen(t, t.Repositories) {
 			s.Repositories = append(s.Repositories, v1alpha1.RepositoryStatus{Kind: c.Kind, Name: c.Name, State: c.State, Message: c.Message})
 		}
 	},
@@ -80,12 +81,15 @@ func resolve(of part.Candidate) error {
 		}
 		value, known, secret := e.read(of.Given, places)
 		c := s.Add(tenant.Connection{Kind: e.kind, Name: e.name}, secret.Problem, value, path...)
-		if c.State == v1alpha1.StateConnected {
+		if c.State == v1alpha1.StateConfigured {
 			c.Message = secret.Notes()
+		}
+		if e.kind == v1alpha1.KindRepository {
+			c.Key = proxy.RepositoryKey(e.url)
 		}
 		p.Repositories = append(p.Repositories, c)
 		name := e.kind + " " + e.name
-		if c.State != v1alpha1.StateConnected {
+		if c.State != v1alpha1.StateConfigured {
 			known = knownHostsInUse(s)[name]
 		}
 		if known != "" {

@@ -26,7 +26,7 @@ var Part = part.Part{
 	Condition: v1alpha1.ConditionSecretKeysReady,
 	Has:       func(t tenant.Tenant) bool { return len(t.SecretKeys) > 0 },
 	Observe: func(t tenant.Tenant, is condition.Of) condition.Condition {
-		return argocd.Connected(t, is, t.SecretKeys, "key of argocd-secret")
+		return argocd.Passed(t, is, t.SecretKeys, "key of argocd-secret")
 	},
 }
 

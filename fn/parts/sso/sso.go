@@ -82,7 +82,7 @@ func resolve(of part.Candidate) error {
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	release := t.Composed(tenant.ArgoCDRelease)
 	for _, secret := range t.SSO.Secrets {
-		if secret.State != v1alpha1.StateConnected {
+		if secret.State != v1alpha1.StateConfigured {
 			return is.No(string(secret.State), secret.Kind, secret.Message)
 		}
 	}
@@ -94,7 +94,14 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case t.SSO.Provider == "":
 		return is.Yes("The local user admin is switched off")
 	}
-	return is.Yes("People sign on with " + t.SSO.Provider + "; " + redirects(t))
+	switch c := argocd.SignOn(t); c.State {
+	case v1alpha1.StateConnected:
+		return is.Yes("People sign on with " + t.SSO.Provider + "; " + redirects(t))
+	case v1alpha1.StateFailed:
+		return is.No(v1alpha1.ReasonConnectionFailed, "Argo CD can't send people to "+t.SSO.Provider, c.Message)
+	default:
+		return is.NotYet(v1alpha1.ReasonConfigured, "Argo CD is to sign people on with "+t.SSO.Provider+", and hasn't been seen to send somebody there yet; "+redirects(t))
+	}
 }
 
 // manyURLs is the first version of the argo-cd chart whose Argo CD knows additionalUrls: 2.13.

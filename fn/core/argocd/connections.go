@@ -1,0 +1,151 @@
+package argocd
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/few"
+	"github.com/virtual-argocd/virtual-argocd/fn/redact"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+)
+
+// HasConnections reports whether the spec has anything that Argo CD connects to.
+func HasConnections(t tenant.Tenant) bool {
+	return len(t.Clusters) > 0 || t.SSO.Provider != "" || slices.ContainsFunc(t.Repositories, func(c tenant.Connection) bool { return c.Kind == v1alpha1.KindRepository })
+}
+
+// ObserveConnections composes an Object that observes what Argo CD was seen to connect to, of what the
+// spec names. The proxy makes it up.
+func ObserveConnections(t tenant.Tenant) (resource.Object, error) {
+	return resource.Watched(resource.Observer(t, tenant.Connections, t.Names.ProviderConfig, resource.ReadyOnceCreated,
+		corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: tenant.ArgoCDNamespace, Name: connectionsName(t)})), nil
+}
+
+func connectionsName(t tenant.Tenant) string {
+	var keys []proxy.ConnectionKey
+	for _, c := range slices.Concat(t.Clusters, t.Repositories, []tenant.Connection{signOn(t)}) {
+		if c.Key != "" {
+			keys = append(keys, c.Key)
+		}
+	}
+	return proxy.ConnectionsName(keys)
+}
+
+// signOn is the connection to the identity provider; one without a key where there is none.
+func signOn(t tenant.Tenant) tenant.Connection {
+	c := tenant.Connection{Kind: "Sign-on", Name: t.SSO.Provider, State: v1alpha1.StateConfigured}
+	if t.SSO.Provider != "" {
+		c.Key = proxy.SignOnKey(t.RootPath, t.SSO.Dex)
+	}
+	return c
+}
+
+// SignOn returns what was seen of the identity provider.
+func SignOn(t tenant.Tenant) tenant.Connection { return Seen(t, []tenant.Connection{signOn(t)})[0] }
+
+// Seen returns connections as they were seen. Those whose Secret can't be used stay as they are, as do those
+// that nobody has seen.
+func Seen(t tenant.Tenant, all []tenant.Connection) []tenant.Connection {
+	o := t.Composed(tenant.Connections)
+	m := o.Get("status", "atProvider", "manifest")
+	if o.Condition("Synced").False() || m.String("metadata", "name") != connectionsName(t) {
+		return all
+	}
+	seen, hide := proxy.ReadConnections(m.String("data", proxy.SummaryConnections)), redact.New(t.Observed)
+	out := slices.Clone(all)
+	for i := range out {
+		is, ok := seen[out[i].Key]
+		switch {
+		case !ok || out[i].State != v1alpha1.StateConfigured:
+		case is.Connected:
+			out[i].State = v1alpha1.StateConnected
+		default:
+			out[i].State = v1alpha1.StateFailed
+			out[i].Message = strings.Join(slices.DeleteFunc([]string{cmp.Or(hide(is.Message), "Argo CD can't read it"), out[i].Message}, func(s string) bool { return s == "" }), "; ")
+		}
+	}
+	return out
+}
+
+// kinds of entries, as people say them.
+var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.KindCredentialTemplate: "Credential template", "Key": "Key"}
+
+func nameOf(c tenant.Connection) string { return cmp.Or(kinds[c.Kind], "Cluster") + " " + c.Name }
+
+// Passed is the condition of Secrets that Argo CD gets.
+func Passed(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) condition.Condition {
+	if no, broken := unusable(is, all); broken {
+		return no
+	}
+	if !Runs(t) {
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", "")
+	}
+	return is.Yes(strings.Join(append([]string{"Argo CD has the credentials of every " + what}, notes(all)...), "; "))
+}
+
+// Connected is the condition of a list of connections. Credential templates are used by repositories: nothing connects to them.
+func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) condition.Condition {
+	all = Seen(t, all)
+	if no, broken := unusable(is, all); broken {
+		return no
+	}
+	if !Runs(t) {
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", "")
+	}
+	unseen, connected := few.Names{}, 0
+	for _, c := range all {
+		switch {
+		case c.State == v1alpha1.StateConnected:
+			connected++
+		case c.Kind != v1alpha1.KindCredentialTemplate:
+			unseen.Add(c.Name)
+		}
+	}
+	add := func(message string) string { return strings.Join(append([]string{message}, notes(all)...), "; ") }
+	switch left := unseen.String(); {
+	case left != "":
+		return is.NotYet(v1alpha1.ReasonConfigured, add("Argo CD has the credentials of every "+what+", and hasn't been seen to connect yet to "+left+": it does once an Application uses it"))
+	case connected == 0:
+		return is.NotYet(v1alpha1.ReasonConfigured, add("Argo CD has the credentials of every "+what))
+	}
+	return is.Yes(add("Argo CD is connected to every " + what))
+}
+
+// unusable returns the condition of connections of which one fails, or has a Secret that can't be used, and reports whether there
+// is one.
+func unusable(is condition.Of, all []tenant.Connection) (no condition.Condition, broken bool) {
+	reason, messages := "", []string{}
+	for _, c := range all {
+		switch c.State {
+		case v1alpha1.StateConfigured, v1alpha1.StateConnected:
+			continue
+		case v1alpha1.StateFailed:
+			reason = cmp.Or(reason, v1alpha1.ReasonConnectionFailed)
+		case v1alpha1.StateSecretMissing, v1alpha1.StateSecretInvalid:
+			// This is what somebody has to mend first.
+			if reason == "" || reason == v1alpha1.ReasonConnectionFailed {
+				reason = string(c.State)
+			}
+		}
+		messages = append(messages, nameOf(c)+": "+c.Message)
+	}
+	return is.No(reason, few.Texts(messages), ""), reason != ""
+}
+
+// notes are what is to be said of connections that work.
+func notes(all []tenant.Connection) []string {
+	var out []string
+	for _, c := range all {
+		if c.Message != "" {
+			out = append(out, nameOf(c)+": "+c.Message)
+		}
+	}
+	return out
+}

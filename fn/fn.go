@@ -117,7 +117,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		in = next(req, &t, asked, had, asked.Accepted())
 		err = accept(&t, in)
 	}
-	if t.Refused = err; err != nil {
+	if t.Refused = everything(req, t, had, err); err != nil {
 		for _, a := range decode.AsAccepted(req, observed, asked) {
 			was := next(req, &t, asked, had, a)
 			if err = accept(&t, was); err == nil {
@@ -150,6 +150,17 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		rsp.GetMeta().Ttl = durationpb.New(min(soon, rsp.GetMeta().GetTtl().AsDuration()))
 	}
 	return nil
+}
+
+// everything returns all mistakes of a claim: where some were found while it was decoded, with those that show when the rest of it is decided about.
+// That decision is for nothing else.
+func everything(req *fnv1.RunFunctionRequest, t tenant.Tenant, had *tenant.Accepted, err error) error {
+	var draft *decode.Draft
+	if errors.As(err, &draft) {
+		_, more := resolve.Tenant(next(req, &t, draft.Given, had, draft.Given.Accepted()))
+		return resolve.Sorted(draft.Wrong, more)
+	}
+	return resolve.Sorted(err)
 }
 
 // next returns what is given of a tenant with as much of a as it may have now, and sets the

@@ -91,6 +91,9 @@ func TestWritten(t *testing.T) {
 			want: []string{"spec.clusters[0].name", "; (2) spec.clusters[1].server", "; (3) spec.repositories[0].name", "; (4) spec.repositories[1].url", "; (5) spec.repositories[3].name"}},
 		"SeveralTexts":  {spec: valued(`{"configs":{"cm":{"a":"x: &a b","b":"c\u2028d"}}}`), want: []string{"spec.argocd.values.configs.cm.a: a YAML anchor", "; (2) spec.argocd.values.configs.cm.b: a line break"}},
 		"SeveralFields": {spec: `{"argocd":{"chartversion":"10.1.1"},"ingress":{"hosts":["a"]}}`, want: []string{"spec.argocd.chartversion: there is no such field", "; (2) spec.ingress.hosts: there is no such field"}},
+		"DecodedAndDecided": {spec: `{"kubernetes":{"versio":"1"},"clusters":[{"name":" A","secretRef":{"name":"a"}}],"ingress":{"host":"A.example.org","hots":["a"]},"argocd":{"chartVersion":"10","values":{"global":{"domian":"a"},"configs":{"cm":{"a":"x: &a b"}}}}}`,
+			want: []string{"spec.argocd.chartVersion: ", "; (2) spec.argocd.values.configs.cm.a: a YAML anchor", "; (3) spec.kubernetes.versio: there is no such field", "; (4) spec.clusters[0].name: ", "; (5) spec.ingress.hots: there is no such field", "; (6) spec.ingress.host: "}},
+		"UnknownPlanAndField": {spec: `{"plan":"gold","ingress":{"hots":["a"]}}`, want: []string{`spec.plan: "gold" is unknown`, "; (2) spec.ingress.hots: there is no such field"}},
 		"Several": {spec: `{"kubernetes":{"version":"1"},"clusters":[{"name":" A","secretRef":{"name":"a"}}],"ingress":{"host":"A.example.org","annotations":{"haproxy.org/server-ssl":"true"}},"argocd":{"chartVersion":"10","values":{"global":{"domian":"a"},"server":{"name":"x"},"extraObjects":[{"a":"{{ b }}"}]}}}`,
 			want: []string{"spec.argocd.chartVersion: ", "; (2) spec.argocd.values.extraObjects: ", "; (3) spec.argocd.values.server.name is", "; (4) spec.kubernetes.version: ", "; (5) spec.clusters[0].name: ", "; (6) spec.ingress.host: ", "; (7) spec.ingress.annotations[haproxy.org/server-ssl]"}},
 	}

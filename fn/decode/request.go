@@ -18,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -71,8 +72,22 @@ func details(r *fnv1.Resource) map[string][]byte {
 	return out
 }
 
+// A Draft is the error of a claim with mistakes in spite of which the rest of it is decoded, so that what else is wrong with it can be
+// found, too.
+type Draft struct {
+	// Wrong are the mistakes.
+	Wrong error
+	// Given is the tenant as the rest of the claim has it. Nothing may be composed of it.
+	Given tenant.Given
+}
+
+func (d *Draft) Error() string { return d.Wrong.Error() }
+
+// Unwrap returns the mistakes.
+func (d *Draft) Unwrap() error { return d.Wrong }
+
 // Request returns what is given of a tenant, as far as it can be used, and an error for the
-// rest.
+// rest: a Draft if more can be said of it.
 func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, error) {
 	r := tenant.Given{
 		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Was: sync.OnceValue(o.Accepted), Running: o.Running,
@@ -91,11 +106,24 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	if err != nil {
 		return r, err
 	}
-	s, err := spec(o.XR)
+	s, wrong, err := spec(o.XR)
 	if err != nil {
 		return r, err
 	}
-	r.Spec, r.Input = s, in
+	with := r
+	with.Spec, with.Input = s, in
+	with, err = assigned(req, o, with)
+	switch {
+	case wrong == nil || errors.Is(err, ErrUnread):
+		return with, err
+	case err != nil:
+		return r, mistakes.Join(wrong, err)
+	}
+	return r, &Draft{Wrong: wrong, Given: with}
+}
+
+// assigned returns what is given of a tenant with its plan. The error is that of the plan, or of the channel.
+func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) (_ tenant.Given, err error) {
 	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}

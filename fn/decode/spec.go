@@ -50,11 +50,11 @@ var specFields = func() map[string]bool {
 	return out
 }()
 
-// spec decodes the spec of an XR.
-func spec(xr wire.Struct) (tenant.Ask, error) {
+// spec decodes the spec of an XR. It returns apart the mistakes in spite of which the rest is decoded.
+func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 	ours, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
-		return tenant.Ask{}, err
+		return tenant.Ask{}, nil, err
 	}
 	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
 	var found []error
@@ -64,18 +64,20 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 		}
 	}
 	if err := mistakes.Join(found...); err != nil {
-		return tenant.Ask{}, err
+		return tenant.Ask{}, nil, err
 	}
 	if err := wire.Bound("spec", ours, 2); err != nil {
-		return tenant.Ask{}, err
+		return tenant.Ask{}, nil, err
 	}
-	if err := checkTexts(ours); err != nil {
-		return tenant.Ask{}, err
+	texts, err := checkTexts(ours)
+	if err != nil {
+		return tenant.Ask{}, nil, err
 	}
 	var is v1alpha1.Spec
 	wire.Prune(ours)
-	if err := wire.Strict("spec", pages.SpecFields, ours, &is); err != nil {
-		return tenant.Ask{}, err
+	unknown, err := wire.Decode("spec", pages.SpecFields, ours, &is)
+	if err != nil {
+		return tenant.Ask{}, nil, mistakes.Join(texts, err)
 	}
 	argocd, vcluster := ptr.Deref(is.ArgoCD, v1alpha1.ArgoCDSpec{}), ptr.Deref(is.VCluster, v1alpha1.VClusterSpec{})
 	s := tenant.Ask{
@@ -85,19 +87,21 @@ func spec(xr wire.Struct) (tenant.Ask, error) {
 		ArgoCDSecretKeys:   argocd.SecretKeys,
 		ArgoCDChartVersion: argocd.ChartVersion, VClusterChartVersion: vcluster.ChartVersion,
 	}
-	if s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values); err != nil {
-		return s, err
+	s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values)
+	if err == nil {
+		err = checkExtraObjects(s.ArgoCDValues)
 	}
-	if err := checkExtraObjects(s.ArgoCDValues); err != nil {
-		return s, err
+	if err == nil {
+		s.VClusterValues, err = values.Decode("spec.vcluster.values", vcluster.Values)
 	}
-	if s.VClusterValues, err = values.Decode("spec.vcluster.values", vcluster.Values); err != nil {
-		return s, err
+	if n := len(parts.SecretNames(s)); err == nil && n > tenant.MaxSecrets {
+		err = fmt.Errorf("spec: names %d Secrets: name %d at most; one Secret can be named more than once", n, tenant.MaxSecrets)
 	}
-	if n := len(parts.SecretNames(s)); n > tenant.MaxSecrets {
-		return s, fmt.Errorf("spec: names %d Secrets: name %d at most; one Secret can be named more than once", n, tenant.MaxSecrets)
+	wrong = mistakes.Join(texts, unknown)
+	if err != nil {
+		return s, nil, mistakes.Join(wrong, err)
 	}
-	return s, nil
+	return s, wrong, nil
 }
 
 // Input decodes the platform's input. No input is an empty one.

@@ -38,10 +38,13 @@ func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	}
 	d, err := decide(g)
 	if err != nil {
-		return nil, mistakes.Sorted(err, fields)
+		return nil, Sorted(err)
 	}
 	return d, nil
 }
+
+// Sorted returns all mistakes of a claim as one error, in the order of the API's fields.
+func Sorted(errs ...error) error { return mistakes.Sorted(mistakes.Join(errs...), fields) }
 
 // decide decides about a tenant whose platform has no mistake.
 func decide(g tenant.Given) (*tenant.Decision, error) {

@@ -79,25 +79,32 @@ func Object(field string, v *structpb.Value) (map[string]any, error) {
 // Strict decodes an object into one of the API's Go types. A field that the type doesn't
 // have, such as a misspelt one, is an error, which names the page that lists the fields.
 func Strict(field, page string, object map[string]any, into any) error {
+	unknown, err := Decode(field, page, object, into)
+	return mistakes.Join(err, unknown)
+}
+
+// Decode decodes as Strict does. It returns apart what is wrong with fields that the type doesn't
+// have: the rest is decoded.
+func Decode(field, page string, object map[string]any, into any) (unknown, err error) {
 	// What is decoded from protobuf can always be encoded.
 	raw, _ := json.Marshal(object)
-	unknown, err := kjson.UnmarshalStrict(raw, into)
+	fields, err := kjson.UnmarshalStrict(raw, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrong):
 		at, is := misfit(object, strings.Split(wrong.Field, "."), field, wrong.Type)
-		return typeError(at, is, wrong.Type)
+		return nil, typeError(at, is, wrong.Type)
 	case err != nil:
-		return fmt.Errorf("%s: %w", field, err)
+		return nil, fmt.Errorf("%s: %w", field, err)
 	}
 	var found []error
-	for _, err := range unknown {
+	for _, err := range fields {
 		var of kjson.FieldError
 		if errors.As(err, &of) {
 			found = append(found, fmt.Errorf("%s.%s: there is no such field: see %s for those there are", field, of.FieldPath(), page))
 		}
 	}
-	return mistakes.Join(found...)
+	return mistakes.Join(found...), nil
 }
 
 // typeError returns the error of a field with a value that isn't of the type that it has.

@@ -145,7 +145,10 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if watched && status.Rests(rsp, t) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlAtRest)
 	}
-	if again := t.Standing.Again; !again.IsZero() {
+	for _, again := range []time.Time{t.Standing.Again, t.Accounts.Again} {
+		if again.IsZero() {
+			continue
+		}
 		soon := max(time.Second, again.Sub(observed.Now))
 		rsp.GetMeta().Ttl = durationpb.New(min(soon, rsp.GetMeta().GetTtl().AsDuration()))
 	}

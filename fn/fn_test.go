@@ -144,7 +144,7 @@ func TestHealth(t *testing.T) {
 			func(e *engine) {
 				setCondition(e.observed(tenant.Workloads), "Synced", "False", "ReconcileError", "connection refused")
 			},
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Argo CD's workloads cannot be observed: connection refused", "Degraded",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Argo CD's workloads cannot be observed: waiting for the API server of the virtual cluster, which doesn't answer", "Degraded",
 		},
 		"BadChartVersion": {
 			"The provider's error names the chart version.",
@@ -158,7 +158,7 @@ func TestHealth(t *testing.T) {
 			func(e *engine) {
 				setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", "observe failed: failed to get last helm release: connection refused")
 			},
-			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster: observe failed", "Degraded",
+			v1alpha1.ConditionArgoCDReady, v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster: waiting for the API server of the virtual cluster, which doesn't answer", "Degraded",
 		},
 		"KubeconfigNotWritten": {
 			"vcluster writes its kubeconfig when it is up: nothing has failed.",
@@ -183,7 +183,7 @@ func TestHealth(t *testing.T) {
 				setCondition(e.observed(tenant.VClusterRelease), "Ready", "False", "Unavailable", "")
 				setStatus(e.observed(tenant.VClusterRelease), `{"state":"failed","releaseDescription":"context deadline exceeded"}`)
 			},
-			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstallFailed, "context deadline exceeded", "Degraded",
+			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstallFailed, "waiting for the API server of the host, which doesn't answer", "Degraded",
 		},
 		"RollingOut": {
 			"A Release whose newest spec the provider hasn't seen isn't ready, whatever its conditions say.",
@@ -410,27 +410,27 @@ func TestFailedInstallationIsTriedAgainAtOnce(t *testing.T) {
 	}
 }
 
-// A first installation is never given up: provider-helm takes a Release that has failed as often as its limit says for up to date.
+// A first installation is never given up, and Failing only where waiting doesn't mend what it lacks.
 func TestFirstInstallationIsNotGivenUp(t *testing.T) {
-	limit := func(e *engine, name string, failed int) float64 {
-		if field(e.observed(name), "status") == nil {
-			e.observed(name).Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
-		}
-		field(e.observed(name), "status").Fields["failed"] = structpb.NewNumberValue(float64(failed))
-		e.reconcile()
-		return field(e.observed(name), "spec").GetFields()["rollbackLimit"].GetNumberValue()
-	}
 	first := newEngine(t, tenantXR(`{}`), "")
 	first.reconcile()
 	first.begin()
-	for _, failed := range []int{0, 1, 5, 1000} {
-		if got := limit(first, tenant.VClusterRelease, failed); got <= float64(failed) {
-			t.Errorf("a first installation has failed %d times, and may fail %v times", failed, got)
+	for message, want := range map[string]string{
+		"create failed: failed to install release: context deadline exceeded":               "Provisioning",
+		"Internal error occurred: resource quota evaluation timed out":                      "Provisioning",
+		`serviceaccounts is forbidden: User "x" cannot create resource`:                     "Failing",
+		"failed to pull chart: Get \"https://c.example.org/index.yaml\": dial: i/o timeout": "Provisioning",
+	} {
+		setCondition(first.observed(tenant.VClusterRelease), "Synced", "False", "ReconcileError", message)
+		first.reconcile()
+		if c := first.condition(v1alpha1.ConditionVirtualClusterReady); first.status("phase") != want || (want == "Failing") != strings.Contains(c.GetMessage(), message) {
+			t.Errorf("%s: want phase %s, got %s: %s", message, want, first.status("phase"), c.GetMessage())
 		}
 	}
-	setCondition(first.observed(tenant.VClusterRelease), "Synced", "False", "ReconcileError", "Release failed: context deadline exceeded")
+	first.created(tenant.VClusterRelease, 6*time.Minute)
+	setCondition(first.observed(tenant.VClusterRelease), "Synced", "False", "ReconcileError", "failed to pull chart: i/o timeout")
 	if first.reconcile(); first.status("phase") != "Failing" {
-		t.Errorf("a first installation fails, and the phase is %s", first.status("phase"))
+		t.Errorf("a chart repository doesn't answer for minutes, and the phase is %s", first.status("phase"))
 	}
 	first.heal()
 	if first.reconcile(); first.status("phase") != "Provisioning" {

@@ -21,9 +21,16 @@ type Condition struct {
 	Detail string
 }
 
-// Problem is what a provider says is wrong with a resource, "" when it says
+// Problem is what is wrong with a resource, in plain words where its provider has only those of Go for it; "" when the provider says
 // nothing.
 func Problem(c wire.Composed) string {
+	message, _ := plain(c, Said(c))
+	return message
+}
+
+// Said is what a provider says is wrong with a resource, in its own words; "" when it says
+// nothing.
+func Said(c wire.Composed) string {
 	if synced := c.Condition("Synced"); synced.False() {
 		return cmp.Or(synced.Message, synced.Reason)
 	}

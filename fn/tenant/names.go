@@ -137,11 +137,17 @@ func ChannelState(channel string) string { return "vargo-channel-" + hashOf(chan
 // Composed returns the name of a composed resource of the tenant.
 func (n Names) Composed(suffix string) string { return n.Tenant + "-" + suffix }
 
+// virtualPrefix begins the name of both ProviderConfigs of a virtual cluster.
+const virtualPrefix = "vargo-"
+
+// IsVirtual reports whether a ProviderConfig is one of a virtual cluster, and not of the host.
+func IsVirtual(providerConfig string) bool { return strings.HasPrefix(providerConfig, virtualPrefix) }
+
 // NewNames returns the names of the tenant whose XR has the supplied name.
 // clusterDomain may be empty.
 func NewNames(xrName, clusterDomain string) Names {
 	t := BoundedLabel(xrName, maxTenantID)
-	namespace, domain := "vargo-"+t, ""
+	namespace, domain := virtualPrefix+t, ""
 	if clusterDomain != "" {
 		domain = "." + clusterDomain
 	}

@@ -81,7 +81,6 @@ func deleteAtEachPhase(ctx context.Context, t *testing.T, _ *envconf.Config) con
 			eventually.True(ctx, t, readyWithin, "phase "+phase.name+" is reached", func(ctx context.Context) (bool, string) {
 				return phase.reached(ctx, l)
 			})
-			// For up to 45 seconds of it Helm may wait for an Argo CD that is gone.
 			measured.add("midway: deleted at phase "+phase.name+" to nothing left", deleteAndAwait(ctx, t, l, goneWithin))
 		})
 	}

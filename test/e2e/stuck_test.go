@@ -143,7 +143,6 @@ func TestStuckInstallation(t *testing.T) {
 			return ctx
 		}).
 		Assess("ArgoCDHealsToo", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			// Helm has given up by now, and waits for nothing any more. The first installation was taken back.
 			labelNodes(ctx, t, `"yes"`)
 			began := time.Now()
 			crowded.AwaitReady(ctx, t, healedWithin)

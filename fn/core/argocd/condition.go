@@ -6,12 +6,14 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // Condition returns ArgoCDReady.
 func Condition(t tenant.Tenant) condition.Condition {
+	waits := release.Waits(t, tenant.ArgoCDRelease)
 	host, release := t.Composed(tenant.VClusterRelease), t.Composed(tenant.ArgoCDRelease)
 	chart := "chart " + t.ArgoCD.Name + " " + t.ArgoCD.Version
 	is := condition.Of(v1alpha1.ConditionArgoCDReady)
@@ -27,8 +29,10 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case release.Deployed() && !hasPassword(t) && (condition.Problem(release) != "" || server(t).available):
 		// Argo CD's API server makes the password once it runs.
 		return is.No(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", condition.Problem(release))
-	case release.Deployed() && strings.HasPrefix(condition.Problem(release), "observe failed"):
+	case release.Deployed() && strings.HasPrefix(condition.Said(release), "observe failed"):
 		return is.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(release))
+	case waits != "":
+		return is.No(v1alpha1.ReasonInstalling, "Installing "+chart, waits)
 	case condition.Problem(release) != "":
 		return is.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, strings.TrimSuffix(condition.Problem(release)+"; "+why, "; "))
 	case Settles(t) && release.Healthy() && len(broken) > 0:

@@ -50,7 +50,7 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	readValues(t, r)
 	waits(t, r)
 	release.Retry(t, tenant.ArgoCDRelease, r, t.ArgoCD)
-	return resource.Object{Typed: r, Raw: t.ArgoCD.Values, RawAt: resource.ValuesPath}, nil
+	return resource.Object{Typed: r, Raw: release.Values(t, tenant.ArgoCDRelease, r, t.ArgoCD), RawAt: resource.ValuesPath}, nil
 }
 
 // waits sets whether Helm waits for Argo CD. In the first installation it doesn't: provider-helm would take down an Argo CD that comes up

@@ -1,13 +1,13 @@
 package argocd
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -122,8 +122,8 @@ type health struct {
 
 // workloadsProblem says why Argo CD's workloads can't be observed; "" where they can.
 func workloadsProblem(t tenant.Tenant) string {
-	if synced := t.Composed(tenant.Workloads).Condition("Synced"); synced.False() {
-		return cmp.Or(synced.Message, synced.Reason)
+	if o := t.Composed(tenant.Workloads); o.Condition("Synced").False() {
+		return condition.Problem(o)
 	}
 	return ""
 }
@@ -154,6 +154,9 @@ func WorkloadsAvailable(t tenant.Tenant) bool {
 	return seen && !slices.ContainsFunc(all, func(h health) bool { return !h.available })
 }
 
+// probeFailed is in what the kubelet says of a container whose probe fails, also where the container is only slow.
+const probeFailed = "probe failed"
+
 func healthOf(w tenant.Workload, is proxy.Workload) health {
 	h := health{component: w.Component, what: w.Kind + " " + w.Name, uid: is.UID}
 	switch {
@@ -164,9 +167,18 @@ func healthOf(w tenant.Workload, is proxy.Workload) health {
 	case !is.Available:
 		// Without how many are available: each change of the status counts as an event for
 		// Crossplane's circuit breaker.
-		h.message, h.why = fmt.Sprintf("%s is not fully available, replicas wanted: %d", h.what, is.Replicas), is.Why
-		if is.Why != "" {
-			h.message += ": " + is.Why
+		why, slow := is.Why, false
+		if strings.Contains(why, probeFailed) {
+			if why, slow = condition.Plain(why, "its pod"); slow {
+				why += " its probe"
+			}
+		}
+		h.message = fmt.Sprintf("%s is not fully available, replicas wanted: %d", h.what, is.Replicas)
+		if why != "" {
+			h.message += ": " + why
+		}
+		if !slow {
+			h.why = why
 		}
 	default:
 		h.available, h.image = true, is.Images[w.Component]

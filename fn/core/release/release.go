@@ -15,6 +15,7 @@ import (
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -29,10 +30,10 @@ const (
 	maxHistory = 3
 )
 
-// Differs reports whether a Release has another chart version or other values.
+// Differs reports whether a Release has another chart version or other values, but for what an attempt to install it has added.
 func Differs(release wire.Composed, c tenant.Chart) bool {
 	is := release.Get("spec", "forProvider")
-	return is.String("chart", "version") != c.Version || !wire.Equal(is.Value("values"), c.Values)
+	return is.String("chart", "version") != c.Version || !wire.Equal(is.Value("values"), withMarkOf(release, c.Values))
 }
 
 // New returns what the Releases of a tenant have in common, for a ProviderConfig.
@@ -63,6 +64,19 @@ func IsLate(t tenant.Tenant, release string) bool {
 	return t.Composed(release).Exists() && Age(t, release) >= StartsWithin[release]
 }
 
+// pullsWithin is how long a repository of charts may be slow. One that doesn't answer for longer is more likely named wrongly, or out of reach.
+const pullsWithin = 5 * time.Minute
+
+// Waits returns what the first installation of a Release waits for, though a provider reports an error: a server that is slow, for instance.
+// It is "" where there is no error, where waiting doesn't mend it, and after the first installation of the tenant.
+func Waits(t tenant.Tenant, name string) string {
+	c := t.Composed(name)
+	if tenant.WasReady(t.Observed) || condition.OfRepository(c) && Age(t, name) > pullsWithin {
+		return ""
+	}
+	return condition.Waits(c)
+}
+
 // Age is how long ago a composed resource was created, 0 where nobody knows.
 func Age(t tenant.Tenant, name string) time.Duration { return AgeOf(t, t.Composed(name).Struct) }
 
@@ -91,22 +105,22 @@ const (
 // that it may not change.
 const gaveUp = -1
 
-// Retry has provider-helm try a failed chart again. Without a limit of retries it leaves a
-// release alone that failed or was cut short. With one, it uninstalls what was never installed,
+// Retry has provider-helm try a failed change of a chart again; for a first installation, see Values. Without a limit of retries it
+// leaves a release alone that failed or was cut short. With one, it uninstalls what was never installed,
 // rolls back what was, and looks again in ten minutes or when the Release changes. At the limit
 // it leaves the failed change in place: the limit must not be reached before the last rollback.
 func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) {
 	failed := Failed(t, name)
 	change, before := change(t, name, r, c)
-	is, limit := t.Composed(name), failed+attempts
+	is, retries := t.Composed(name), bounded(failed+attempts)
 	switch givenUp := before == gaveUp || failed >= before+attempts; {
 	case !t.InstalledBefore(name):
-		before = 0
+		before, retries = 0, limit(t, name, c)
 	case !givenUp:
-		limit = before + attempts
+		retries = bounded(before + attempts)
 	case is.TakenBack() && is.Current() && is.String("status", "atProvider", "state") == "failed":
 		// It was tried once more after all, and is to be taken back once more.
-		before, limit = gaveUp, failed+1
+		before, retries = gaveUp, bounded(failed+1)
 	default:
 		// The release stays as it was before the change.
 		before = gaveUp
@@ -115,12 +129,13 @@ func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart)
 		}
 	}
 	r.Annotations[annotationChange] = fmt.Sprintf("%s:%d", change, before)
-	bounded := int32(min(limit, math.MaxInt32))
-	r.Spec.RollbackRetriesLimit = &bounded
+	r.Spec.RollbackRetriesLimit = retries
 	if failed > 0 {
 		r.Annotations[annotationFailed] = strconv.FormatInt(failed, 10)
 	}
 }
+
+func bounded(n int64) *int32 { return new(int32(min(n, math.MaxInt32))) }
 
 // Failed is how often provider-helm has taken a Release back since it was last as wanted.
 func Failed(t tenant.Tenant, name string) int64 {

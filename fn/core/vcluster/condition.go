@@ -21,6 +21,7 @@ import (
 
 // Condition returns VirtualClusterReady.
 func Condition(t tenant.Tenant) condition.Condition {
+	waits := release.Waits(t, tenant.VClusterRelease)
 	release := t.Composed(tenant.VClusterRelease)
 	is := condition.Of(v1alpha1.ConditionVirtualClusterReady)
 	chart := "chart " + t.VirtualCluster.Name + " " + t.VirtualCluster.Version
@@ -36,6 +37,8 @@ func Condition(t tenant.Tenant) condition.Condition {
 		// Crossplane's circuit breaker.
 		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds",
 			cmp.Or(condition.Problem(t.Composed(tenant.Namespace)), condition.Problem(t.Composed(tenant.Quota))))
+	case waits != "":
+		return is.No(v1alpha1.ReasonInstalling, "Installing "+chart+" with Kubernetes "+t.Kubernetes, waits)
 	case condition.Problem(release) != "":
 		return is.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, condition.Problem(release))
 	case !resource.HasKubeconfig(t) && controlPlaneTrouble(t) != "":

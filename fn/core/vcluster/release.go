@@ -25,7 +25,7 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	// Helm would create the namespace without its labels, or again while the tenant is deleted.
 	r.Spec.ForProvider.SkipCreateNamespace = true
 	release.Retry(t, tenant.VClusterRelease, r, t.VirtualCluster)
-	return resource.Object{Typed: r, Raw: t.VirtualCluster.Values, RawAt: resource.ValuesPath}, nil
+	return resource.Object{Typed: r, Raw: release.Values(t, tenant.VClusterRelease, r, t.VirtualCluster), RawAt: resource.ValuesPath}, nil
 }
 
 // ReleaseWaits reports whether something is missing that the virtual cluster needs to

@@ -167,6 +167,8 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	switch {
 	case !o.Exists():
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, what+" waits for Argo CD", "")
+	case condition.Waits(o) != "" && s.Sync == "":
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, what+" cannot be applied yet", condition.Waits(o))
 	case o.Condition("Synced").False():
 		return is.No(v1alpha1.ReasonApplicationFailed, what+" cannot be applied or observed", condition.Problem(o))
 	case s.Sync == synced && s.Health == healthy:

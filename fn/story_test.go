@@ -56,9 +56,10 @@ func TestStory(t *testing.T) {
 			e.secret("prod", "Opaque", map[string]string{"kubeconfig": kubeconfig(map[string]any{"client-certificate-data": b64(cert), "client-key-data": b64(key)}, map[string]any{"server": "https://203.0.113.7:6443"})})
 			e.secret("git", "kubernetes.io/basic-auth", map[string]string{"username": "argocd", "password": "not-a-password"})
 			e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
-		}, []string{
-			"Normal Available: Argo CD has the credentials of every cluster",
-			"Normal Available: Argo CD has the credentials of every repository",
+		}, nil},
+		{"Argo CD is seen to connect.", e.heal, []string{
+			"Normal Available: Argo CD is connected to every cluster",
+			"Normal Available: Argo CD is connected to every repository",
 			"Normal Available: People sign on with SSO; its redirect URL is https://argocd.example.org/auth/callback",
 		}},
 		{"A workload breaks.", func() { e.setReplicas("argocd-server", 0) }, []string{

@@ -103,9 +103,10 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
 // each reconcile would hide the others.
 func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Condition) {
 	was := o.XR.Condition(c.Type)
-	// A host and a claim that were right from the start are no news. Nor is what is well after a failed call, if the tenant was Ready before.
+	// A host and a claim that were right from the start are no news. Nor is what is well after a failed call, if the tenant was Ready before:
+	// then Crossplane makes all conditions Unknown, for a reason of its own.
 	rightFromTheStart := was.Status == "" && (c.Type == v1alpha1.ConditionHostProtected || c.Type == v1alpha1.ConditionSpecAccepted)
-	stillWell := was.Unknown() && o.XR.String("status", "phase") == string(v1alpha1.PhaseReady)
+	stillWell := was.Unknown() && was.Reason != v1alpha1.ReasonConfigured && o.XR.String("status", "phase") == string(v1alpha1.PhaseReady)
 	if c.True && (rightFromTheStart && c.Reason != v1alpha1.ReasonUnusedValues || stillWell) {
 		return
 	}

@@ -16,7 +16,7 @@ import (
 func TestFirstInstallationIsTriedInPlace(t *testing.T) {
 	for _, name := range []string{tenant.VClusterRelease, tenant.ArgoCDRelease} {
 		t.Run(name, func(t *testing.T) {
-			e := starting(t, `{}`)
+			e := starting(t)
 			for range 4 {
 				if !e.has(name) {
 					e.heal()

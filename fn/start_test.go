@@ -28,9 +28,9 @@ func (e *engine) created(name string, ago time.Duration) {
 }
 
 // starting is a tenant whose virtual cluster is installed, and hasn't written its kubeconfig.
-func starting(t *testing.T, spec string) *engine {
+func starting(t *testing.T) *engine {
 	t.Helper()
-	e := newEngine(t, tenantXR(spec), "")
+	e := newEngine(t, tenantXR(`{}`), "")
 	e.reconcile()
 	e.begin()
 	e.reconcile()
@@ -55,7 +55,7 @@ func TestLooksAgain(t *testing.T) {
 
 // TestControlPlaneThatDoesNotStart: what keeps it from starting is told after the time that it takes where nothing does.
 func TestControlPlaneThatDoesNotStart(t *testing.T) {
-	e := starting(t, `{}`)
+	e := starting(t)
 	e.created(tenant.VClusterRelease, 15*time.Second)
 	rsp := e.reconcile()
 	if e.has(tenant.ControlPlanePod) {
@@ -125,7 +125,7 @@ func TestControlPlaneThatDoesNotStart(t *testing.T) {
 // TestArgoCDThatDoesNotStart: the same of Argo CD's pods, of which the proxy tells.
 func TestArgoCDThatDoesNotStart(t *testing.T) {
 	const server = "argocd-server"
-	e := starting(t, `{}`)
+	e := starting(t)
 	for range 4 {
 		if !e.has(tenant.ArgoCDRelease) {
 			e.heal()
@@ -221,7 +221,7 @@ func (e *engine) readSince() string {
 func TestUpdatedBeforeThePassword(t *testing.T) {
 	for name, takenBack := range map[string]bool{"FirstInstallation": false, "TakenBack": true} {
 		t.Run(name, func(t *testing.T) {
-			e := starting(t, `{}`)
+			e := starting(t)
 			for range 4 {
 				if !e.has(tenant.ArgoCDRelease) {
 					e.heal()

@@ -139,9 +139,9 @@ func appWith(name, repo, server, sync string) string {
 	return fmt.Sprintf("argocd_app_info{autosync_enabled=\"true\",dest_namespace=\"web\",dest_server=%q,health_status=\"Healthy\",name=%q,namespace=\"argocd\",operation=\"\",project=\"default\",repo=%q,sync_status=%q} 1\n", server, name, repo, sync)
 }
 
-func appFailing(repo, message string) string {
+func appFailing(message string) string {
 	text, _ := json.Marshal(message)
-	return fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","spec":{"source":{"repoURL":%q}},"status":{"conditions":[{"type":"ComparisonError","message":%s}]}}`, repo, text)
+	return fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","spec":{"source":{"repoURL":%q}},"status":{"conditions":[{"type":"ComparisonError","message":%s}]}}`, apps, text)
 }
 
 // TestClustersSeen: a cluster is connected while Argo CD's requests to it are answered.
@@ -169,7 +169,7 @@ func TestClustersSeen(t *testing.T) {
 		{"Another cluster answers at the same host.", statusOf(prod, 1) + statusOf(prod+"/k8s/other", 1) + requestsTo("203.0.113.7:6443", "<error>", 9), map[ConnectionKey]Connection{k: {Key: k, Connected: true}}},
 	}
 	c.tell(func() {
-		c.apps["web"] = appFailing(apps, `Failed to load live state: failed to get cluster info for "https://203.0.113.7:6443": error synchronizing cache state : the server has asked for the client to provide credentials`)
+		c.apps["web"] = appFailing(`Failed to load live state: failed to get cluster info for "https://203.0.113.7:6443": error synchronizing cache state : the server has asked for the client to provide credentials`)
 	})
 	for _, step := range steps {
 		c.tell(func() { c.metrics = step.metrics })
@@ -227,7 +227,7 @@ func TestRepositoriesSeen(t *testing.T) {
 			c.tell(func() {
 				// The metrics have the URL as Argo CD compares it.
 				c.metrics = appWith("web", "https://git.example.org/team/apps", "https://kubernetes.default.svc", tc.sync)
-				c.apps["web"] = appFailing(apps, tc.error)
+				c.apps["web"] = appFailing(tc.error)
 			})
 			if diff := cmp.Diff(tc.want, c.seen(t, k)); diff != "" {
 				t.Errorf("\n%s\n-want, +got:\n%s", tc.reason, diff)
@@ -325,7 +325,7 @@ func TestSameReasonIsNoNews(t *testing.T) {
 	tell := func(message string) {
 		c.tell(func() {
 			c.metrics = appWith("web", apps, "", "Unknown")
-			c.apps["web"] = appFailing(apps, "Failed to load target state: "+message)
+			c.apps["web"] = appFailing("Failed to load target state: " + message)
 		})
 	}
 	tell("dial tcp 10.0.0.1:4711: connection refused, request 0af31c")
@@ -362,7 +362,7 @@ func TestHostileArgoCD(t *testing.T) {
 	many.WriteString(appWith("../../../secrets/x", apps, prod, "Unknown"))
 	c.tell(func() {
 		c.metrics = many.String()
-		c.apps["app-0"] = appFailing(apps, "Failed to load target state: authentication required \x1b[31m\u202e "+strings.Repeat("x@y ", 20_000))
+		c.apps["app-0"] = appFailing("Failed to load target state: authentication required \x1b[31m\u202e " + strings.Repeat("x@y ", 20_000))
 		c.pages["http"+login] = page{http.StatusInternalServerError, "", strings.Repeat("y", 1<<20)}
 	})
 	before := c.asked.Load()

@@ -86,7 +86,7 @@ func jsonSchemas(tenants, channels xrd, input, plan *extv1.CustomResourceDefinit
 var byCrossplane = object{"type": "object", "description": "What is observed. Crossplane and the function write it."}
 
 // crossplanesFields are the fields that Crossplane adds to the spec of claims:
-// https://github.com/crossplane/crossplane-runtime/blob/v2.4.0/pkg/xcrd/schemas.go. A test compares them with Crossplane's own validator.
+// https://github.com/crossplane/crossplane-runtime/blob/v2.4.0/pkg/xcrd/schemas.go.
 func crossplanesFields() object {
 	text := object{"type": "string"}
 	of := func(description string, fields object, required ...string) object {

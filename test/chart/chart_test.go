@@ -380,12 +380,12 @@ func TestValues(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	p := packed(t)
 	for values, want := range map[string]string{
-		"regsitry: ghcr.io/acme":                      "'regsitry'",
-		"registry: acme":                              "/registry",
-		"registry: https://ghcr.io/acme":              "/registry",
-		"providers: {helm: {install: false}}":         "'install'",
-		"providers: {kubernetes: {existing: Theirs}}": "/providers/kubernetes/existing",
-		"versions: {function: latest}":                "/versions/function",
+		"registries: ghcr.io/acme":                                                "'registries'",
+		"registry: acme":                                                          "/registry",
+		"registry: https://ghcr.io/acme":                                          "/registry",
+		"providers: {helm: {install: false}}":                                     "'install'",
+		"providers: {kubernetes: {existing: Theirs}}":                             "/providers/kubernetes/existing",
+		"versions: {function: latest}":                                            "/versions/function",
 		"versions: {function: \"v1.0.0@sha256:" + strings.Repeat("c", 64) + "\"}": "/versions/function",
 		"runtime: {providerHelm: {memory: 1Gi}}":                                  "'memory'",
 		"runtime: {function: {goMemLimit: 1Gi}}":                                  "/runtime/function/goMemLimit",

@@ -73,8 +73,8 @@ func (p *pipelines) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 }
 
 // account is an entry of spec.argocd.accounts.
-func account(name, role string, tokens ...any) map[string]any {
-	return map[string]any{"name": name, "role": role, "tokens": tokens}
+func account(tokens ...any) map[string]any {
+	return map[string]any{"name": "ci", "role": "readonly", "tokens": tokens}
 }
 
 func (p *pipelines) write(ctx context.Context, t *testing.T, accounts ...any) {
@@ -108,7 +108,7 @@ func (p *pipelines) delivered(ctx context.Context, t *testing.T, _ *envconf.Conf
 		t.Fatalf("the admin's session: %+v, %v", info, err)
 	}
 	start := time.Now()
-	p.write(ctx, t, account("ci", "readonly", map[string]any{"name": "deploy", "secretName": tokenSecret}))
+	p.write(ctx, t, account(map[string]any{"name": "deploy", "secretName": tokenSecret}))
 	var secret map[string]string
 	eventually.True(ctx, t, accountsWithin, "the token is delivered", func(ctx context.Context) (bool, string) {
 		var err error
@@ -171,7 +171,7 @@ func (p *pipelines) taken(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	own := map[string]string{"token": "mine"}
 	p.secrets.put(ctx, t, metav1.ObjectMeta{Name: takenSecret}, own)
 	deploy := map[string]any{"name": "deploy", "secretName": tokenSecret}
-	p.write(ctx, t, account("ci", "readonly", deploy, map[string]any{"name": "second", "secretName": takenSecret}))
+	p.write(ctx, t, account(deploy, map[string]any{"name": "second", "secretName": takenSecret}))
 	p.live.Await(ctx, t, accountsWithin, "names the Secret that is somebody's", func(s *claim.State) bool {
 		return namesIt(s, claim.AccountsReady, "Secret "+takenSecret+" exists in namespace "+claims) && s.Condition(claim.AccountsReady).Reason == "SecretTaken" && s.IsReady()
 	})
@@ -195,7 +195,7 @@ func (p *pipelines) taken(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	if _, err := host.Typed.CoreV1().Secrets(claims).Update(ctx, secret, metav1.UpdateOptions{}); !kerrors.IsInvalid(err) {
 		t.Errorf("a Secret's type can be changed: %v", err)
 	}
-	p.write(ctx, t, account("ci", "readonly", deploy))
+	p.write(ctx, t, account(deploy))
 	eventually.True(ctx, t, accountsWithin, "the second token's Secret is gone", func(ctx context.Context) (bool, string) {
 		_, err := delivery(ctx, takenSecret)
 		return kerrors.IsNotFound(err), fmt.Sprint(err)
@@ -209,7 +209,7 @@ func (p *pipelines) renamed(ctx context.Context, t *testing.T, _ *envconf.Config
 		t.Fatal(err)
 	}
 	start := time.Now()
-	p.write(ctx, t, account("ci", "readonly", map[string]any{"name": "deploy-2", "secretName": tokenSecret}))
+	p.write(ctx, t, account(map[string]any{"name": "deploy-2", "secretName": tokenSecret}))
 	eventually.True(ctx, t, accountsWithin, "the Secret has another token, which is accepted", func(ctx context.Context) (bool, string) {
 		is, err := delivery(ctx, tokenSecret)
 		if err != nil || is["token"] == before["token"] {
@@ -274,7 +274,7 @@ func (p *pipelines) removed(ctx context.Context, t *testing.T, _ *envconf.Config
 		t.Errorf("a session ends with the account: %+v, %v", info, err)
 	}
 	// One is there when the claim goes.
-	p.write(ctx, t, account("ci", "readonly", map[string]any{"name": "deploy", "secretName": tokenSecret}))
+	p.write(ctx, t, account(map[string]any{"name": "deploy", "secretName": tokenSecret}))
 	eventually.True(ctx, t, accountsWithin, "a token is delivered again", func(ctx context.Context) (bool, string) {
 		_, err := delivery(ctx, tokenSecret)
 		return err == nil, fmt.Sprint(err)

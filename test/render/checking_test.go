@@ -17,7 +17,7 @@ func TestChecking(t *testing.T) {
 	t.Parallel()
 	page := string(readFile(t, filepath.Join(root, "docs", "checking.md")))
 	bin := t.TempDir()
-	_, err := goCommand("build", "-C", "test", "-o", filepath.Join(bin, "kubeconform"), "github.com/yannh/kubeconform/cmd/kubeconform")
+	err := goCommand("build", "-C", "test", "-o", filepath.Join(bin, "kubeconform"), "github.com/yannh/kubeconform/cmd/kubeconform")
 	check(t, err)
 	// The page names these flags for those who have no Docker.
 	wrapper := fmt.Sprintf(`#!/bin/sh

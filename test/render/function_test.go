@@ -18,7 +18,7 @@ const patience = 15 * time.Second
 // TLS. env.stop ends it, and fails when it doesn't end well.
 func startFunction() error {
 	binary := filepath.Join(env.home, "function")
-	if _, err := goCommand("build", "-o", binary, "./fn"); err != nil {
+	if err := goCommand("build", "-o", binary, "./fn"); err != nil {
 		return err
 	}
 	var err error
@@ -71,13 +71,13 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-func goCommand(args ...string) (string, error) {
+func goCommand(args ...string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Dir = root
-	var out, msg bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &msg
+	var msg bytes.Buffer
+	cmd.Stderr = &msg
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("go %s: %w\n%s", args[0], err, msg.String())
+		return fmt.Errorf("go %s: %w\n%s", args[0], err, msg.String())
 	}
-	return out.String(), nil
+	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
@@ -19,6 +20,7 @@ func FuzzRunFunction(f *testing.F) {
 	young.reconcile()
 	bases := []*fnv1.RunFunctionRequest{withEverything(f).install().req, young.req}
 	fn := NewFunction(newLog())
+	fn.now = func() time.Time { return testNow }
 	f.Add(`{}`, `{}`, "customer1", `{}`, uint64(0))
 	f.Add(`{"argocd":{"chartVersion":"9.3.7","values":{"redis-ha":{"enabled":true}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`, "a.b", `{}`, uint64(7))
 	f.Add(`{"vcluster":{"values":{"sync":{"toHost":{"ingresses":{"enabled":true}}}}}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`, "", `{}`, uint64(3))

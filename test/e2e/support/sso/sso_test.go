@@ -33,7 +33,7 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := dex.StaticClients; dex.Issuer != p.Issuer || len(c) != 1 || c[0].Secret != "client-secret" ||
-		strings.Join(c[0].RedirectURIs, " ") != "https://a.example.org/auth/callback https://b.example.org/auth/callback" {
+		strings.Join(c[0].RedirectURIs, " ") != "https://a.example.org/auth/callback https://a.example.org/api/dex/callback https://b.example.org/auth/callback https://b.example.org/api/dex/callback" {
 		t.Errorf("Dex's configuration is not for these Argo CDs:\n%s", files["dex.yaml"])
 	}
 	// An LDIF file's entries are divided by one empty line.

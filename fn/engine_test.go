@@ -57,8 +57,6 @@ type engine struct {
 	unwatched bool
 	// ingresses are those of the tenant's own making on the host.
 	ingresses int
-	// revisions are what Helm has deployed of each Release.
-	revisions map[string][]string
 }
 
 func newEngine(t testing.TB, xr string, input string) *engine {
@@ -110,7 +108,7 @@ func logged(f *Function) string {
 func (e *engine) fork() *engine {
 	other := *e
 	other.req = proto.Clone(e.req).(*fnv1.RunFunctionRequest)
-	other.cluster, other.events, other.revisions = maps.Clone(e.cluster), slices.Clone(e.events), maps.Clone(e.revisions)
+	other.cluster, other.events = maps.Clone(e.cluster), slices.Clone(e.events)
 	return &other
 }
 
@@ -454,16 +452,6 @@ func (e *engine) heal() {
 // deploy does what Helm does with a Release.
 func (e *engine) deploy(name string) {
 	e.setRecord(name, field(e.observed(name), "spec", "forProvider", "chart").GetFields()["version"].GetStringValue())
-	// Each change of the chart and its values is a revision of its own.
-	o := e.observed(name)
-	change := field(o, "spec", "forProvider", "chart").String() + field(o, "spec", "forProvider", "values").String() + field(o, "metadata", "annotations").GetFields()["virtualargocd.io/values-digest"].String()
-	if e.revisions == nil {
-		e.revisions = map[string][]string{}
-	}
-	if all := e.revisions[name]; len(all) == 0 || all[len(all)-1] != change {
-		e.revisions[name] = append(all, change)
-	}
-	field(o, "status", "atProvider").Fields["revision"] = structpb.NewNumberValue(float64(len(e.revisions[name])))
 }
 
 // setRecord says which version of a Release's chart Helm's record says is deployed.

@@ -145,10 +145,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if watched && status.Rests(rsp, t) {
 		rsp.GetMeta().Ttl = durationpb.New(ttlAtRest)
 	}
-	for _, again := range []time.Time{t.Standing.Again, t.Accounts.Again} {
-		if again.IsZero() {
-			continue
-		}
+	if again := t.Standing.Again; !again.IsZero() {
 		soon := max(time.Second, again.Sub(observed.Now))
 		rsp.GetMeta().Ttl = durationpb.New(min(soon, rsp.GetMeta().GetTtl().AsDuration()))
 	}

@@ -201,8 +201,6 @@ func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFun
 		switch {
 		case s.namespace == secretsIn(req) && slices.Contains(ownSecrets(own), s.name) && strings.HasPrefix(s.name, own.Tenant+"-"):
 		case s.namespace == own.Namespace:
-		// A token is delivered under the name that the claim says.
-		case s.namespace == claimNamespace(req) && s.name == "ci-token" && s.resource == tenant.TokenResource("ci-token"):
 		// What the argo-cd Release reads is in the virtual cluster.
 		case s.namespace == tenant.ArgoCDNamespace && s.resource == tenant.ArgoCDRelease && strings.HasPrefix(s.path, ".spec.connectionDetails["):
 		default:
@@ -212,10 +210,6 @@ func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFun
 			t.Errorf("%s%s: an Object reads a Secret, which would show in its spec or status", s.resource, s.path)
 		}
 	}
-}
-
-func claimNamespace(req *fnv1.RunFunctionRequest) string {
-	return field(req.GetObserved().GetComposite().GetResource(), "spec", "claimRef").GetFields()["namespace"].GetStringValue()
 }
 
 // ownSecrets are the tenant's in the platform's namespace.
@@ -278,7 +272,6 @@ func knows(req *fnv1.RunFunctionRequest, secret string) bool {
 func tenants(t testing.TB) map[string]*engine {
 	several := newEngine(t, tenantXR(`{"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`),
 		`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"vcluster":{"values":{"sync":{"toHost":{"podDisruptionBudgets":{"enabled":true}}}}}}}`)
-	several.rotation("2026-01-02")
 	// One that may have Ingresses for a host that it has given up.
 	moving := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
 	moving.ingresses = 1
@@ -372,7 +365,6 @@ func withEverything(t testing.TB) *engine {
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
 		"ingress":{"host":"argocd.example.org","additionalHosts":["argocd.example.net"],"tls":{"secretName":"cert"}},
 		"deletionProtection":true,
-		"argocd":{"accounts":[{"name":"ci","tokens":[{"name":"deploy","secretName":"ci-token"}]}]},
 		"sso":{"oidc":{` + oidcSpec + `}}}`)
 	e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
 	cert, key := keyPair()

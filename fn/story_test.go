@@ -113,9 +113,7 @@ func TestStory(t *testing.T) {
 		order = append(order, c.GetType())
 	}
 	// The claim never had secretKeys.
-	parts := slices.DeleteFunc(v1alpha1.OptionalConditions(), func(typ string) bool {
-		return typ == v1alpha1.ConditionSecretKeysReady || typ == v1alpha1.ConditionAccountsReady
-	})
+	parts := slices.DeleteFunc(v1alpha1.OptionalConditions(), func(typ string) bool { return typ == v1alpha1.ConditionSecretKeysReady })
 	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady, v1alpha1.ConditionSpecAccepted, v1alpha1.ConditionHostProtected}, parts), order); diff != "" {
 		t.Errorf("order of the conditions: -want, +got:\n%s", diff)
 	}

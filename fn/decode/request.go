@@ -5,7 +5,6 @@ package decode
 import (
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 
@@ -16,7 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
@@ -94,7 +92,6 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	r := tenant.Given{
 		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Was: sync.OnceValue(o.Accepted), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
-		Kept: o.Kept(), Now: o.Now, Revision: argocd.Revision(o), Rotation: o.XR.String("metadata", "annotations", tenant.AnnotationRotatePassword),
 	}
 	if application := o.Composed[tenant.Bootstrap]; application.String("metadata", "annotations", tenant.AnnotationSyncPolicy) == "" {
 		r.EarlierApplication, _ = application.Value("spec", "forProvider", "manifest", "spec").AsInterface().(map[string]any)
@@ -102,7 +99,6 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	// Crossplane overwrites this field of the spec, so the author of the claim can't set it. What
 	// is malformed is taken as absent.
 	_ = o.XR.Get("spec", "claimRef").Into(&r.Claim)
-	r.Delivery = func(secretName string) tenant.Delivery { return delivery(req, o, r.Claim.Namespace, secretName) }
 	if r.XRName == "" {
 		return r, errors.New("metadata.name: the composite resource has no name: it is called by Crossplane alone, which gives one")
 	}
@@ -219,8 +215,6 @@ func running(o tenant.Observed) tenant.Running {
 const (
 	// requiredSecret is the prefix of requirements for Secrets.
 	requiredSecret = "secret/"
-	// requiredDelivery is the prefix of requirements for Secrets that a token is to be delivered in.
-	requiredDelivery = "delivery/"
 	// RequiredKubeconfig is the requirement for the Secret that the virtual cluster writes its
 	// kubeconfig to.
 	RequiredKubeconfig = "virtual-cluster-kubeconfig"
@@ -266,9 +260,6 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 			}
 		}
 	}
-	if decided != nil && decided.Accounts.LooksFor != "" {
-		ask(requiredDelivery+decided.Accounts.LooksFor, "Secret", r.Claim.Namespace, decided.Accounts.LooksFor)
-	}
 	if decided != nil {
 		for _, hostname := range decided.Ingress.Asked {
 			ask(tenant.HostnameResource(hostname.Name), ingress.HostnameKind, decided.SecretsIn, tenant.HostnameRecord(hostname.Name))
@@ -301,23 +292,6 @@ func Watched(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, requir
 	fields[contextWatched] = structpb.NewBoolValue(known)
 	rsp.Context = &structpb.Struct{Fields: fields}
 	return known
-}
-
-// delivery returns what is known of the Secret that a token is to be delivered in. Of one that exists, only its owner and the labels
-// that Crossplane gives it are read.
-func delivery(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, name string) tenant.Delivery {
-	if o.Composed[tenant.TokenResource(name)].Exists() {
-		return tenant.Delivery{Composed: true}
-	}
-	s, read := wire.RequiredObject(req, requiredDelivery+name, "Secret", namespace, name)
-	isOwn := slices.ContainsFunc(s.List("metadata", "ownerReferences"), func(owner wire.Struct) bool {
-		return owner.Bool("controller") && owner.String("uid") == o.XR.String("metadata", "uid")
-	})
-	d := tenant.Delivery{Read: read, Taken: s.Exists() && !isOwn}
-	if d.Taken && s.String("metadata", "labels", "crossplane.io/claim-namespace") == namespace {
-		d.Holder = s.String("metadata", "labels", "crossplane.io/claim-name")
-	}
-	return d
 }
 
 // secrets returns Secrets of the claim's namespace, by name. label is the input's field credentials.label.

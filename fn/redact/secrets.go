@@ -1,7 +1,6 @@
 package redact
 
 import (
-	"encoding/base64"
 	"regexp"
 	"strings"
 
@@ -35,12 +34,8 @@ func secrets(o tenant.Observed) *index {
 		}
 	}
 	x.addDetails(o.XRConnection)
-	x.addLines(base64.StdEncoding.EncodeToString(o.Kept().Key))
-	for name, c := range o.Composed {
+	for _, c := range o.Composed {
 		x.addDetails(c.Connection)
-		if strings.HasPrefix(name, tenant.TokenPrefix) {
-			x.addLines(string(c.SecretValue(tenant.TokenKey)))
-		}
 	}
 	for _, data := range o.Secrets {
 		for key, value := range data {

@@ -65,7 +65,7 @@ func decide(g tenant.Given) (*tenant.Decision, error) {
 	if err := setValues(c, mistakes.Join(policy.RefuseClaim(g), versions.Resolve(d, g), vcluster.SetStore(d, g))); err != nil {
 		return nil, err
 	}
-	d.GeneratesPassword = argocd.GeneratesPassword(d.ArgoCD.Values) && d.Accounts.Kept.Admin == nil
+	d.GeneratesPassword = argocd.GeneratesPassword(d.ArgoCD.Values)
 	d.AdminDisabled = argocd.AdminDisabled(d.ArgoCD.Values)
 	d.Workloads = argocd.ExpectedWorkloads(d.ArgoCD.Values)
 	return d, nil
@@ -88,7 +88,7 @@ func setValues(c part.Candidate, before error) error {
 	err = mistakes.Join(before, err, policy.Templates(g, chartVersion(d.ArgoCD)), policy.Services(g, quota), policy.Dex(g), argocd.SetRootPath(d, g, c.ArgoCD), parts.Resolve(c))
 	d.ArgoCD.Values = c.ArgoCD.WithoutDropped(d.ArgoCD.Values)
 	d.NoEffect = append(c.ArgoCD.NoEffect(), ofVCluster.NoEffect()...)
-	if len(g.SecretNames) > 0 || len(g.Spec.Repositories)+len(g.Spec.Clusters)+len(c.Sensitive.Values) > 0 {
+	if len(g.SecretNames) > 0 || len(g.Spec.Repositories)+len(g.Spec.Clusters) > 0 {
 		d.Sensitive = c.Sensitive.Values
 	}
 	argocd.SetObjects(d, g, c.Sensitive.Objects)

@@ -127,7 +127,6 @@ type Decision struct {
 	// RootPath is the path of Argo CD's URL, such as /argocd; "" for none.
 	RootPath string
 	SSO      SSO
-	Accounts Accounts
 	Claim    Claim
 	// DeletionProtection of the XR, its claim and the claim's namespace.
 	DeletionProtection bool

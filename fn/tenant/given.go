@@ -1,8 +1,6 @@
 package tenant
 
 import (
-	"time"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/reference"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -95,16 +93,6 @@ type Given struct {
 	EarlierApplication map[string]any
 	// Token of the tenant's installer; empty for none.
 	Token []byte
-	// Kept is what the tenant's credentials are derived from, as it is kept now.
-	Kept Kept
-	// Rotation is the value of AnnotationRotatePassword; "" for none.
-	Rotation string
-	// Now is the time of the call.
-	Now time.Time
-	// Revision is that of the Helm release of Argo CD; 0 before it is installed.
-	Revision int64
-	// Delivery returns what is known of the Secret that a token is to be delivered in. It may be nil.
-	Delivery func(secretName string) Delivery
 	// Hostnames returns what is known of the tenant's hostnames and of those that it asks
 	// for, "" for none, with records in the namespace recordsIn. It may be nil.
 	Hostnames func(recordsIn string, asked []string) Hostnames
@@ -129,7 +117,6 @@ type Ask struct {
 	Repositories         []v1alpha1.RepositorySpec         `json:"repositories,omitempty"`
 	CredentialTemplates  []v1alpha1.CredentialTemplateSpec `json:"credentialTemplates,omitempty"`
 	ArgoCDSecretKeys     []v1alpha1.SecretKeySpec          `json:"argocdSecretKeys,omitempty"`
-	ArgoCDAccounts       []v1alpha1.AccountSpec            `json:"argocdAccounts,omitempty"`
 	Bootstrap            *v1alpha1.BootstrapSpec           `json:"bootstrap,omitempty"`
 	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
@@ -149,8 +136,7 @@ const LabelSecretName = "virtualargocd.io/secret-name"
 // Bounds of what Crossplane reads for a claim in each call, and sends to the function in a message
 // of at most 16 MiB. Of a Secret that is asked for by name, nothing is known before it was read: it
 // may have no label, and 1 MiB. Those with LabelSecretName have 64 KiB at most, by the admission
-// policy virtual-argocd-secrets. So either way a claim's Secrets are 5 MiB at most,
-// and with one that a token is to be delivered in 6 MiB.
+// policy virtual-argocd-secrets. So either way a claim's Secrets are 5 MiB at most.
 const (
 	// MaxSecrets is the number of Secrets that a claim may name.
 	MaxSecrets = 64

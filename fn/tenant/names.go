@@ -241,25 +241,18 @@ const (
 	CompositeProtection = "composite-protection"
 	// HostnamePrefix is the prefix of records of hostnames.
 	HostnamePrefix = "ingress-host-"
-	// TokenPrefix is the prefix of Secrets with API tokens.
-	TokenPrefix = "token-"
 )
 
 // Keys of composed Secrets, of the record of a hostname, and of a claim's connection Secret.
 const (
 	KubeconfigKey = "kubeconfig"
 	// ProxiedKey is for the kubeconfig with the address of the proxy in the providers' pods.
-	ProxiedKey = "proxied"
-	ValuesKey  = "values.yaml"
-	// KeptKey is for Kept, beside ValuesKey.
-	KeptKey     = "kept.json"
+	ProxiedKey  = "proxied"
+	ValuesKey   = "values.yaml"
 	AcceptedKey = "accepted.json"
 	HostnameKey = "host"
 	URLKey      = "url"
 	UsernameKey = "username"
-	TokenKey    = "token"
-	AccountKey  = "account"
-	ServerKey   = "server"
 	PasswordKey = "password"
 )
 

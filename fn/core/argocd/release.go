@@ -5,7 +5,6 @@ package argocd
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // initialPassword is the Secret that Argo CD makes, with its admin's password.
@@ -104,7 +102,8 @@ func wasReadSince(t tenant.Tenant) types.UID {
 // release. The UID comes from the tenant, so it isn't written as it is.
 func source(t tenant.Tenant) types.UID {
 	sum := sha256.Sum256([]byte(server(t).uid))
-	return types.UID(fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:8]), Revision(t.Observed)))
+	revision := t.Composed(tenant.ArgoCDRelease).Int(0, "status", "atProvider", "revision")
+	return types.UID(fmt.Sprintf("%s-%d", hex.EncodeToString(sum[:8]), revision))
 }
 
 func publishedPassword(t tenant.Tenant) bool {
@@ -156,13 +155,6 @@ func ValuesSecret(t tenant.Tenant) (resource.Object, error) {
 	s := resource.Secret(t, t.Names.ValuesSecret, corev1.SecretTypeOpaque)
 	s.Labels = nil
 	s.Data = map[string][]byte{tenant.ValuesKey: values}
-	if k := t.Accounts.Kept; len(k.Key) > 0 {
-		kept, err := json.Marshal(k)
-		if err != nil {
-			return resource.Object{}, fmt.Errorf("cannot write what credentials are derived from: %w", err)
-		}
-		s.Data[tenant.KeptKey] = kept
-	}
 	return resource.Object{Typed: s}, nil
 }
 
@@ -185,24 +177,9 @@ func readValues(t tenant.Tenant, r *helmv1beta1.Release) {
 	}}}
 	r.Annotations[release.AnnotationDigest] = t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", release.AnnotationDigest)
 	if s := t.Composed(tenant.ValuesSecret); s.Exists() {
-		r.Annotations[release.AnnotationDigest] = digestOf(s)
+		// The Secret's UID, which only those who may read the Secret know, keeps others from
+		// finding a weak password by trying.
+		sum := sha256.Sum256([]byte(s.String("metadata", "uid") + "\n" + s.String("data", tenant.ValuesKey)))
+		r.Annotations[release.AnnotationDigest] = hex.EncodeToString(sum[:16])
 	}
-}
-
-// digestOf returns a digest of the values in the Secret. The Secret's UID, which only those who may read the Secret know, keeps others
-// from finding a weak password by trying.
-func digestOf(secret wire.Composed) string {
-	sum := sha256.Sum256([]byte(secret.String("metadata", "uid") + "\n" + secret.String("data", tenant.ValuesKey)))
-	return hex.EncodeToString(sum[:16])
-}
-
-// ReadsNewestValues reports whether the Release was told to read the values that are in the Secret now.
-func ReadsNewestValues(t tenant.Tenant) bool {
-	s := t.Composed(tenant.ValuesSecret)
-	return s.Exists() && t.Composed(tenant.ArgoCDRelease).String("metadata", "annotations", release.AnnotationDigest) == digestOf(s)
-}
-
-// Revision returns that of the Helm release; 0 before Helm has installed it.
-func Revision(o tenant.Observed) int64 {
-	return o.Composed[tenant.ArgoCDRelease].Int(0, "status", "atProvider", "revision")
 }

@@ -41,7 +41,7 @@ func secrets(s tenant.Ask) []string {
 // of are the keys of argocd-secret that something else sets, and what to write instead; a key that ends with a dot is a prefix.
 var of = []struct{ key, instead string }{
 	{"server.secretkey", "Argo CD makes it, and all sessions depend on it"},
-	{"admin.", "write spec.argocd.values.configs.secret.argocdServerAdminPassword, or the annotation " + tenant.AnnotationRotatePassword},
+	{"admin.", "write spec.argocd.values.configs.secret.argocdServerAdminPassword"},
 	{"oidc.clientSecret", "write spec.sso.oidc.clientSecretRef, or another key"},
 	{"virtualargocd.", "write another key"},
 }

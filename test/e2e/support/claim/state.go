@@ -24,7 +24,6 @@ const (
 	IngressReady          = "IngressReady"
 	SSOReady              = "SSOReady"
 	SecretKeysReady       = "SecretKeysReady"
-	AccountsReady         = "AccountsReady"
 )
 
 // State is what a claim tells its owner.

@@ -82,8 +82,11 @@ type appName struct{ namespace, name string }
 // Bounds of what a glance keeps of metrics: a tenant may have any number of Applications and clusters.
 const (
 	maxHosts    = 200
+	maxHost     = 300
 	maxUnclear  = 2
 	maxExplains = 12
+	// maxConditions is how many conditions of an Application are read. Argo CD has one of each type.
+	maxConditions = 10
 	// firstApplications is how many Applications are read for their further sources.
 	firstApplications = "40"
 )
@@ -91,7 +94,7 @@ const (
 // told is what the metrics of an application controller tell.
 type told struct {
 	// status of the clusters that were asked for, by their servers; hosts are how many clusters there are
-	// of each host, and requests the counts by host.
+	// of each host, and requests the counts of those that were asked for, by host.
 	status   map[string]bool
 	hosts    map[string]int
 	requests map[string]requests
@@ -116,8 +119,11 @@ func (l *glance) read(ctx context.Context, pod string) (told, bool) {
 			t.addApp(l, labels)
 		case cluster:
 			t.addCluster(l, labels["server"], value)
-		case len(t.requests) < maxHosts || t.requests[labels["host"]] != requests{}:
-			t.requests[labels["host"]] = t.requests[labels["host"]].count(labels["code"], value)
+		default:
+			// Metrics are sorted by name: the clusters come first.
+			if counts, asked := t.requests[labels["host"]]; asked {
+				t.requests[labels["host"]] = counts.count(labels["code"], value)
+			}
 		}
 	})
 	return t, ok
@@ -141,11 +147,16 @@ func (t told) addApp(l *glance, labels map[string]string) {
 }
 
 func (t told) addCluster(l *glance, server string, value float64) {
-	if host := hostOf(server); len(t.hosts) < maxHosts || t.hosts[host] > 0 {
+	// A part of a line keeps the whole line in memory.
+	host := strings.Clone(hostOf(server))
+	if len(host) <= maxHost && (len(t.hosts) < maxHosts || t.hosts[host] > 0) {
 		t.hosts[host]++
 	}
 	if l.asked[ClusterKey(server)] {
-		t.status[server] = value == 1
+		t.status[strings.Clone(server)] = value == 1
+		if _, ok := t.requests[host]; !ok {
+			t.requests[host] = requests{}
+		}
 	}
 }
 
@@ -237,8 +248,10 @@ func (l *glance) clusters(t told, before map[string]requests) {
 		case t.hosts[host] != 1 || now.answered > 0 || before == nil:
 			l.find(k, true, "")
 		default:
-			// There were no requests since: as it was.
-			l.found[k] = Connection{Key: unchanged}
+			// There were no requests since: as it was, unless another controller has seen it.
+			if _, ok := l.found[k]; !ok {
+				l.found[k] = Connection{Key: unchanged}
+			}
 		}
 	}
 }
@@ -256,6 +269,8 @@ var (
 	// ofSource precedes the error of one of an Application's sources.
 	ofSource = regexp.MustCompile(`^failed to generate manifest for source (\d+) of \d+: `)
 	rpcError = regexp.MustCompile(`^rpc error: code = \w+ desc = `)
+	// wasRead are words of errors that come once Argo CD has read the repository, whatever else they say.
+	wasRead = regexp.MustCompile(`(?i)app path does not exist|app path is|to a commit SHA|manifest generation error|error unmarshal|failed to unmarshal|helm template|error converting YAML|reference not found`)
 	// unreached are words of errors of Git, Helm and OCI clients that couldn't connect, or weren't let in.
 	unreached = regexp.MustCompile(`(?i)authenti|authoriz|unauthori[sz]ed|forbidden|permission denied|access denied|credential|could not read|repository not found|unable to connect|not a valid chart repository|` +
 		`failed to list refs|failed to initialize repository|dial tcp|no such host|connection re(fused|set)|no route to host|network is unreachable|i/o timeout|timed out|x509:|tls:|certificate|knownhosts|ssh: |handshake|\b40[13]\b|\b50[0-9]\b`)
@@ -335,7 +350,10 @@ func (l *glance) explain(ctx context.Context, k ConnectionKey, of appName) {
 	if !l.get(ctx, applicationsIn(of.namespace)+"/"+of.name, "", &app) {
 		return
 	}
-	for _, c := range app.Status.Conditions {
+	for i, c := range app.Status.Conditions {
+		if i == maxConditions {
+			return
+		}
 		if len(c.Message) > maxSaid {
 			c.Message = c.Message[:maxSaid]
 		}
@@ -366,11 +384,11 @@ func (l *glance) explainSource(app appError, message string) {
 	message = rpcError.ReplaceAllString(message, "")
 	k := RepositoryKey(sources[at].RepoURL)
 	switch {
-	case further.MatchString(message):
+	case !l.asked[k] || further.MatchString(message):
+	case wasRead.MatchString(message):
+		l.find(k, true, "")
 	case unreached.MatchString(message):
 		l.find(k, false, message)
-	case l.asked[k]:
-		// Whatever is wrong, Argo CD has read the repository.
-		l.find(k, true, "")
 	}
+	// Other errors, such as that Argo CD's own repository server is away, say nothing of the repository.
 }

@@ -157,9 +157,9 @@ var argocdConnections = &watchable{
 		if err != nil {
 			return digest{}, true, err
 		}
-		sight := p.sightOf(s, t)
+		sight := p.sightOf(s, t.namespace)
 		sight.look(ctx, p, s, t.namespace, keys)
-		data, seen := sight.data()
+		data, seen := sight.data(keys)
 		return digestOf(data), seen == len(keys), nil
 	},
 }
@@ -178,11 +178,11 @@ func (p *Proxy) connectionsOf(ctx context.Context, s *server, r *http.Request, n
 		return nil, err
 	}
 	t := target{namespace, name}
-	sight := p.sightOf(s, t)
+	sight := p.sightOf(s, namespace)
 	if sight.old() {
 		sight.look(ctx, p, s, namespace, keys)
 	}
-	out.Data, _ = sight.data()
+	out.Data, _ = sight.data(keys)
 	p.saw(s, argocdConnections, t, digestOf(out.Data))
 	return json.Marshal(out)
 }

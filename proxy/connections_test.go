@@ -219,6 +219,10 @@ func TestRepositoriesSeen(t *testing.T) {
 		"Key":        {"The SSH key isn't accepted.", "Unknown", target + source + "failed to list refs: ssh: handshake failed: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain", failed("failed to list refs: ssh: handshake failed: ssh: unable to authenticate, attempted methods [none publickey], no supported methods remain")},
 		"Chart":      {"It is no Helm repository.", "Unknown", target + source + "helm pull failed exit status 1: Error: looks like \"https://charts.example.org\" is not a valid chart repository or cannot be reached", failed("helm pull failed exit status 1: Error: looks like \"https://charts.example.org\" is not a valid chart repository or cannot be reached")},
 		"Path":       {"It was read, and lacks the folder.", "Unknown", target + source + "web: app path does not exist", connected},
+		"Names":      {"It was read, and lacks a folder whose name sounds like an error.", "Unknown", target + source + "apps/certificates: app path does not exist", connected},
+		"Server":     {"Argo CD's own repository server is away.", "Unknown", target + "failed to generate manifest for source 1 of 1: rpc error: code = Unavailable desc = error reading from server: EOF", map[ConnectionKey]Connection{}},
+		"NoIndex":    {"An error whose words nobody knows.", "Unknown", target + source + "failed to get index: 404 Not Found", map[ConnectionKey]Connection{}},
+		"At":         {"A password has an @.", "Unknown", target + source + "failed to list refs: authentication required: https://a:b@c/d@git.example.org/x", failed("failed to list refs: authentication required: https://git.example.org/x")},
 		"Dependency": {"Another repository fails.", "Unknown", target + source + "`helm dependency build` failed exit status 1: dial tcp: connection refused", map[ConnectionKey]Connection{}},
 	}
 	for name, tc := range cases {
@@ -385,6 +389,58 @@ func TestHostileArgoCD(t *testing.T) {
 		c.metrics = "argocd_kubectl_requests_total{code=\"200\",host=\"x\"} NaN\n" + statusOf("%zz", 1)
 	})
 	c.looked(t, k)
+}
+
+// TestLittleIsKept: of what a tenant's Argo CD tells, the proxy keeps little, however often its claim changes what is asked for.
+func TestLittleIsKept(t *testing.T) {
+	t.Parallel()
+	c := argocdTells(t, roomy())
+	var many strings.Builder
+	many.WriteString(statusOf(prod, 1))
+	for n := range 30 {
+		many.WriteString(requestsTo(fmt.Sprint(n, strings.Repeat("x", 400)), "200", 1))
+	}
+	many.WriteString(requestsTo("203.0.113.7:6443", "200", 1))
+	for n := range 5 {
+		repository := fmt.Sprint("https://git.example.org/", n)
+		c.tell(func() { c.metrics = appWith("web", repository, prod, "Synced") + many.String() })
+		if got := c.looked(t, ClusterKey(prod), RepositoryKey(repository)); len(got) != 2 {
+			t.Errorf("got %v", got)
+		}
+	}
+	s, err := c.proxy.server("Bearer " + c.token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := c.proxy.sightOf(s, "argocd")
+	if n := len(v.requests["argocd-application-controller-0"]); n != 1 || len(v.seen) != 2 || len(c.proxy.sights.Keys()) != 1 {
+		t.Errorf("the proxy keeps counts of %d hosts, and %d connections, in %d places", n, len(v.seen), len(c.proxy.sights.Keys()))
+	}
+	// All messages together have a bound, since they are written to the host.
+	keys := []ConnectionKey{}
+	for n := range 50 {
+		k := RepositoryKey(fmt.Sprint("https://git.example.org/", n))
+		keys = append(keys, k)
+		v.see(k, Connection{Message: strings.Repeat("<", 390)}, time.Now())
+	}
+	if data, n := v.data(keys); n != 50 || strings.Count(data[SummaryConnections], `\u003c`) > maxTold {
+		t.Errorf("%d connections, in %d bytes", n, len(data[SummaryConnections]))
+	}
+}
+
+// TestQuietClusterIsNotSeen: without a request since the proxy looks on, nothing says that a cluster can be reached.
+func TestQuietClusterIsNotSeen(t *testing.T) {
+	t.Parallel()
+	c := argocdTells(t, roomy())
+	c.tell(func() { c.metrics = statusOf(prod, 1) + requestsTo("203.0.113.7:6443", "<error>", 5) })
+	k := ClusterKey(prod)
+	if got := c.seen(t, k); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+	c.tell(func() { c.metrics += requestsTo("203.0.113.7:6443", "200", 1) })
+	if got := c.looked(t, k); !got[k].Connected {
+		t.Errorf("got %v", got)
+	}
 }
 
 // TestNamesOfConnections: only a list of keys, and a bounded one, is a name.

@@ -72,7 +72,9 @@ const (
 	maxFollows = 4 * maxServers
 	// maxLooks is how many looks there may be at the same time: each holds an answer in memory.
 	// maxDecoding is how many answers may be decoded at the same time, which needs no network.
+	// maxPolls is how many looks at what is polled, which take longer: they must not hold up those at health.
 	maxLooks    = 64
+	maxPolls    = 16
 	maxDecoding = 4
 	// heardBytes is how many bytes a second the proxy reads of a watch, and heardBurst how many
 	// at once: twice the workloads of Argo CD.
@@ -291,9 +293,10 @@ func (f *followed) run(ctx context.Context) {
 			if unready.IsZero() {
 				unready = time.Now()
 			}
+			// What may not be told yet is told after a later look.
 			told := err != nil || f.show(sees)
 			// What is new is seen soon.
-			if !told || !settled && time.Since(unready) < pace.unreadyFor {
+			if (!told || !settled) && time.Since(unready) < pace.unreadyFor {
 				next = pace.unready
 			}
 		case err != nil:
@@ -346,9 +349,13 @@ var errLeftAlone = errors.New("it is left alone")
 // its own errors don't count for the breaker: the provider has to get the error itself.
 func (f *followed) look(ctx context.Context, s *server, t target, whole bool) (sees digest, settled bool, err error) {
 	p := f.proxy
+	slots := p.looks
+	if f.kind.polled {
+		slots = p.polls
+	}
 	select {
-	case p.looks <- struct{}{}:
-		defer func() { <-p.looks }()
+	case slots <- struct{}{}:
+		defer func() { <-slots }()
 	case <-ctx.Done():
 		return digest{}, true, ctx.Err()
 	}

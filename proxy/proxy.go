@@ -93,9 +93,9 @@ type Proxy struct {
 	dial   dialer
 
 	pace pace
-	// looks has a value for each look into a virtual cluster that is under way, and decoding one
-	// for each answer that is being decoded.
-	looks, decoding chan struct{}
+	// looks has a value for each look into a virtual cluster that is under way, polls for each at what is
+	// polled, and decoding for each answer that is being decoded.
+	looks, polls, decoding chan struct{}
 	// held is the memory for large answers, in bytes.
 	held *semaphore.Weighted
 	// version is the last resource version that was given to a followed object. It starts from the time, so that
@@ -117,7 +117,7 @@ type Proxy struct {
 // New returns a proxy.
 func New(limits Limits, log logging.Logger) *Proxy {
 	p := &Proxy{
-		limits: limits, log: log, pace: defaultPace, looks: make(chan struct{}, maxLooks), decoding: make(chan struct{}, maxDecoding),
+		limits: limits, log: log, pace: defaultPace, looks: make(chan struct{}, maxLooks), polls: make(chan struct{}, maxPolls), decoding: make(chan struct{}, maxDecoding),
 		held:    semaphore.NewWeighted(maxHeld),
 		servers: cache.NewLRUExpireCache(maxServers), sights: cache.NewLRUExpireCache(maxSights), follows: map[followKey]*followed{},
 	}

@@ -3,6 +3,7 @@ package proxy
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,8 +19,9 @@ const (
 	sightKept   = 10 * time.Minute
 	sightFresh  = 2 * time.Minute
 	maxSights   = maxServers
-	// maxSaid is how many bytes of a message the proxy looks at.
+	// maxSaid is how many bytes of a message the proxy looks at, and maxTold how many it tells of all messages.
 	maxSaid = 4 << 10
+	maxTold = 8 << 10
 )
 
 // A sight is what the proxy has seen of Argo CD's connections in a virtual cluster.
@@ -40,9 +42,9 @@ type seen struct {
 }
 
 // sightOf returns what was seen of the connections in a virtual cluster. It is forgotten if nobody
-// asks for it any more.
-func (p *Proxy) sightOf(s *server, t target) *sight {
-	key := s.url + " " + t.namespace + " " + t.name
+// asks for it any more. There is one for each virtual cluster, however often a claim changes what is asked for.
+func (p *Proxy) sightOf(s *server, namespace string) *sight {
+	key := s.url + " " + namespace
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	is := &sight{seen: map[ConnectionKey]seen{}}
@@ -60,13 +62,22 @@ func (v *sight) old() bool {
 	return time.Since(v.looked) > sightFresh
 }
 
-// data returns what was seen as the data of a ConfigMap, and how many connections that are.
-func (v *sight) data() (data map[string]string, n int) {
+// data returns what was seen of the connections with these keys as the data of a ConfigMap, and how many
+// that are.
+func (v *sight) data(keys []ConnectionKey) (data map[string]string, n int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	list := []Connection{}
-	for _, is := range v.seen {
-		list = append(list, is.Connection)
+	list, room := []Connection{}, maxTold
+	for _, k := range slices.Compact(slices.Sorted(slices.Values(keys))) {
+		is, ok := v.seen[k]
+		if !ok {
+			continue
+		}
+		c := is.Connection
+		if room -= len(c.Message); room < 0 {
+			c.Message = ""
+		}
+		list = append(list, c)
 	}
 	return ConnectionsData(list), len(list)
 }
@@ -98,15 +109,17 @@ func (v *sight) look(ctx context.Context, p *Proxy, s *server, namespace string,
 		v.requests = l.requests
 	}
 	for k, is := range l.found {
-		if was, ok := v.seen[k]; is.Key == unchanged && ok {
+		was, ok := v.seen[k]
+		if is.Key == unchanged {
+			if !ok {
+				continue
+			}
 			is = was.Connection
-		} else if is.Key == unchanged {
-			is = Connection{Connected: true}
 		}
 		v.see(k, is, now)
 	}
 	for k, is := range v.seen {
-		if now.Sub(is.at) > sightKept {
+		if now.Sub(is.at) > sightKept || !l.asked[k] {
 			delete(v.seen, k)
 		}
 	}
@@ -127,8 +140,8 @@ func (v *sight) see(k ConnectionKey, is Connection, now time.Time) {
 }
 
 var (
-	// userinfo is the part of a URL with a name and a password.
-	userinfo = regexp.MustCompile(`(://)[^/@\s"']*@`)
+	// userinfo is the part of a URL with a name and a password, which may have signs that it should escape.
+	userinfo = regexp.MustCompile(`(://)[^\s"']*@`)
 	numbers  = regexp.MustCompile(`[0-9a-fA-F]*[0-9][0-9a-fA-F]*`)
 )
 

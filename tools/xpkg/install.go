@@ -17,9 +17,12 @@ var later = []string{"providers.yaml", "providerconfigs.yaml"}
 // InstallFile is where WriteInstallFile writes.
 func (p Project) InstallFile() string { return filepath.Join(p.Out, "install.yaml") }
 
+// CheckFile is where WriteInstallFile writes the check.
+func (p Project) CheckFile() string { return filepath.Join(p.Out, "check.yaml") }
+
 // WriteInstallFile writes what every installation needs into one file: the files of examples/install that kustomization.yaml lists, but for
 // those that come later, with the packages that were pushed, by their digests. If these are in another registry than the published one, an
-// ImageConfig is in the file, too: Crossplane finds them there, and their names stay.
+// ImageConfig is in the file, too: Crossplane finds them there, and their names stay. check.yaml, which isn't installed, it writes to a file of its own.
 func (p Project) WriteInstallFile(registry string, pushed ...Pushed) error {
 	folder := filepath.Join(p.Root, "examples", "install")
 	list, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))
@@ -45,10 +48,18 @@ func (p Project) WriteInstallFile(registry string, pushed ...Pushed) error {
 		}
 		documents = append(documents, strings.TrimSpace(string(text)))
 	}
-	text := withDigests(strings.Join(documents, "\n---\n")+"\n", pushed)
-	// ImageConfigs rewrite packages, and no images of containers.
-	text = strings.ReplaceAll(text, "image: "+PublishedRegistry+"/", "image: "+registry+"/")
-	return os.WriteFile(p.InstallFile(), []byte(text), 0o644)
+	check, err := os.ReadFile(filepath.Join(folder, "check.yaml"))
+	if err != nil {
+		return err
+	}
+	for file, text := range map[string]string{p.InstallFile(): strings.Join(documents, "\n---\n") + "\n", p.CheckFile(): string(check)} {
+		// ImageConfigs rewrite packages, and no images of containers.
+		text = strings.ReplaceAll(withDigests(text, pushed), "image: "+PublishedRegistry+"/", "image: "+registry+"/")
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // withDigests names the packages that were pushed by their digests, wherever a text names this project's packages.

@@ -3,6 +3,7 @@ package xpkg
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -111,7 +112,7 @@ func writeFile(t *testing.T, path, content string) {
 }
 
 // TestInstallFile: the installation file has what kustomization.yaml lists, but for what comes later, with everything of ours from the registry that
-// it was pushed to, by digest.
+// it was pushed to, by digest. So has the check, which is a file of its own.
 func TestInstallFile(t *testing.T) {
 	root, err := FindRoot(".")
 	if err != nil {
@@ -175,5 +176,18 @@ func TestInstallFile(t *testing.T) {
 		if kinds[kind] != n {
 			t.Errorf("the file has %d objects of kind %s, want %d", kinds[kind], kind, n)
 		}
+	}
+
+	check, err := os.ReadFile(filepath.Join(root, "examples", "install", "check.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pushed, err := os.ReadFile(p.CheckFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	image := "image: " + registry + "/" + FunctionName + ":" + version + "@" + digest("a")
+	if diff := cmp.Diff(regexp.MustCompile("image: .*").ReplaceAllString(string(check), image), string(pushed)); diff != "" {
+		t.Errorf("the check: -want, +got:\n%s", diff)
 	}
 }

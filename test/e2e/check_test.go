@@ -67,6 +67,8 @@ func hostCheck(ctx context.Context, t *testing.T, change func(manifest string) s
 	}
 	kubectl(ctx, t, manifest, "apply", "-f", "-")
 	defer kubectl(ctx, t, manifest, "delete", "--wait=true", "-f", "-")
+	// As check.yaml says.
+	kubectl(ctx, t, "", "--namespace", crossplane, "wait", "job/virtual-argocd-check", "--for=jsonpath={.status.conditions[0].type}", "--timeout=2m")
 	var job *batchv1.Job
 	eventually.True(ctx, t, 3*time.Minute, "the check has ended", func(ctx context.Context) (bool, string) {
 		var err error

@@ -5,7 +5,7 @@
 #   examples/kind/up.sh
 #   KUBECONFIG=... REGISTRY=registry.example.org/acme examples/kind/up.sh
 #
-# It needs Go, make, kubectl and Helm 3.17 or later; and for a kind cluster Docker and kind 0.27 or later, whose nodes enforce NetworkPolicies and
+# It needs Go, make, kubectl and Helm 3.17 or later; and for a kind cluster Docker and kind 0.30 or later, whose nodes enforce NetworkPolicies and
 # have a default StorageClass. It compiles the function, and no program of others. Further variables:
 #
 #   VALUES            a file with values of the chart charts/virtual-argocd

@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/kustomize/api/krusty"
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
+
+	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
 // build returns what a folder with a kustomization.yaml makes. Flux reads files outside of such a folder; others don't.
@@ -68,6 +70,34 @@ func TestPackagesComeInWaves(t *testing.T) {
 	}
 	if len(waves) != 1 || !slices.Contains(waves[""], "DeploymentRuntimeConfig") || !slices.Contains(waves[""], "ValidatingAdmissionPolicy") {
 		t.Errorf("want everything else before these waves, got %v", waves)
+	}
+}
+
+// TestPackagesFromRegistry does what the GitOps example says while no release is published: the folder has install.yaml of `make push`, and the two
+// files that come later, in place of all others. It makes the same objects, and one that says where the packages are.
+func TestPackagesFromRegistry(t *testing.T) {
+	copied := t.TempDir()
+	for _, folder := range []string{"install", "gitops"} {
+		check(t, os.CopyFS(filepath.Join(copied, folder), os.DirFS(filepath.Join(root, "examples", folder))))
+	}
+	folders := []string{"gitops/packages", "gitops/flux/packages", "gitops/flux/host"}
+	want := map[string][]string{}
+	for _, folder := range folders {
+		want[folder] = identitiesOf(build(t, filepath.Join(copied, folder), true))
+	}
+	install := filepath.Join(copied, "install")
+	check(t, xpkg.Project{Root: root, Out: install}.WriteInstallFile("registry.example.org/acme"))
+	check(t, os.WriteFile(filepath.Join(install, "kustomization.yaml"), []byte("resources: [install.yaml, providers.yaml, providerconfigs.yaml]\n"), 0o600))
+	for _, folder := range folders {
+		got := identitiesOf(build(t, filepath.Join(copied, folder), true))
+		more := len(got)
+		got = slices.DeleteFunc(got, func(identity string) bool { return strings.Contains(identity, "ImageConfig") })
+		if more -= len(got); strings.HasSuffix(folder, "packages") != (more == 1) {
+			t.Errorf("%s has %d ImageConfigs", folder, more)
+		}
+		if diff := cmp.Diff(want[folder], got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", folder, diff)
+		}
 	}
 }
 

@@ -26,7 +26,7 @@ var nobodysLimits = strings.Fields(`
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
 	fn/parts/bootstrap.maxWord proxy.maxHeld proxy.maxHeldEach proxy.maxFollows proxy.maxLooks proxy.maxDecoding proxy.MaxFailures proxy.maxTrials
 	proxy.maxWorkloads proxy.maxExplains proxy.maxLine proxy.maxConnections proxy.maxUnclear proxy.maxSights proxy.maxHosts proxy.maxControllers
-	proxy.maxSaid proxy.maxPage`)
+	proxy.maxSaid proxy.maxTold proxy.maxPage proxy.maxHost proxy.maxConditions proxy.maxPolls`)
 
 // TestLimitsPage compares each number of docs/limits.md with what the comment after it names: a constant, the maxItems of a field of the
 // claim, or a text in a policy. It fails for a constant that is called a maximum and isn't there.

@@ -22,7 +22,8 @@ func (p Project) CheckFile() string { return filepath.Join(p.Out, "check.yaml") 
 
 // WriteInstallFile writes what every installation needs into one file: the files of examples/install that kustomization.yaml lists, but for
 // those that come later, with the packages that were pushed, by their digests. If these are in another registry than the published one, an
-// ImageConfig is in the file, too: Crossplane finds them there, and their names stay. check.yaml, which isn't installed, it writes to a file of its own.
+// ImageConfig is in the file, too: Crossplane finds them there, and their names stay. check.yaml, which isn't installed, becomes a file of
+// its own.
 func (p Project) WriteInstallFile(registry string, pushed ...Pushed) error {
 	folder := filepath.Join(p.Root, "examples", "install")
 	list, err := os.ReadFile(filepath.Join(folder, "kustomization.yaml"))

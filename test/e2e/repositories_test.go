@@ -249,12 +249,13 @@ func (l *library) connected(ctx context.Context, t *testing.T) {
 
 // refused has the server refuse the password for a while.
 func (l *library) refused(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	api := loggedIn(ctx, t, l.live)
 	l.secrets.write(ctx, t, passwordSecret, map[string]string{"username": gitserver.Username, "password": "not " + l.git.Password()})
 	fails := func(is bool) {
 		t.Helper()
 		// Argo CD looks at it in its own time otherwise, and tells of the second failure.
-		eventually.True(ctx, t, 3*time.Minute, fmt.Sprintf("Argo CD can read the repository: %t", !is), func(ctx context.Context) (bool, string) {
+		eventually.True(ctx, t, 6*time.Minute, fmt.Sprintf("Argo CD can read the repository: %t", !is), func(ctx context.Context) (bool, string) {
 			a, err := api.HardRefresh(ctx, "password")
 			return err == nil && len(a.Status.Conditions) > 0 == is, fmt.Sprint(a, err)
 		})

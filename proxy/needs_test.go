@@ -447,7 +447,9 @@ func TestHooks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			within := roomy()
+			within.Watch = 10 * time.Second
+			v := serveWithin(t, within, func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", mediaJSON)
 				if r.URL.Path != "/apis/batch/v1/namespaces/argocd/jobs" || r.URL.Query().Get("fieldSelector") != "metadata.name=hook" {
 					t.Errorf("asked for %s", r.URL)

@@ -14,7 +14,7 @@ import (
 func Dex(g tenant.Given) error {
 	cm := values.At[values.Values](g.Spec.ArgoCDValues, "configs", "cm")
 	dex, _ := cm["dex.config"].(string)
-	if strings.TrimSpace(dex) == "" || wasDex(g) == dex {
+	if strings.TrimSpace(dex) == "" || g.KeepsValues("configs", "cm", "dex.config") {
 		return nil
 	}
 	const field = `spec.argocd.values.configs.cm."dex.config"`
@@ -30,16 +30,4 @@ func Dex(g tenant.Given) error {
 		found = append(found, fmt.Errorf("%s: dex.enabled is false, so that nothing reads it: leave one of them out", field))
 	}
 	return mistakes.Join(found...)
-}
-
-// wasDex returns the configuration of Dex that was accepted before; "" for none.
-func wasDex(g tenant.Given) string {
-	if g.Was == nil {
-		return ""
-	}
-	was := g.Was()
-	if was == nil {
-		return ""
-	}
-	return values.At[string](was.Spec.ArgoCDValues, "configs", "cm", "dex.config")
 }

@@ -30,18 +30,15 @@ func Services(g tenant.Given, quota values.Values) error {
 		}
 	}
 	const root = "spec.argocd.values"
-	for _, s := range servicesIn(root, g.Spec.ArgoCDValues, g.Was) {
+	for _, s := range servicesIn(root, g) {
 		check(s.Field, fmt.Sprint(s.Value))
 	}
 	return mistakes.Join(found...)
 }
 
 // servicesIn returns the types of Services that a claim's values make: of the chart's own Services, and of objects of the claim's.
-func servicesIn(root string, v values.Values, was func() *tenant.Accepted) []values.Setting {
-	before := values.Values{}
-	if was != nil && was() != nil {
-		before = was().Spec.ArgoCDValues
-	}
+func servicesIn(root string, g tenant.Given) []values.Setting {
+	v, before := g.Spec.ArgoCDValues, g.WasAsked().ArgoCDValues
 	var out []values.Setting
 	for _, path := range values.Leaves(v) {
 		last := len(path) - 1

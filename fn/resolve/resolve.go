@@ -75,7 +75,7 @@ func decide(g tenant.Given) (*tenant.Decision, error) {
 // parts < protected. Its error has the mistakes found before, too.
 func setValues(c part.Candidate, before error) error {
 	d, g, in := c.Decision, c.Given, c.Platform
-	was := accepted(g)
+	was := g.WasAsked()
 	ofVCluster, err := stack(values.VCluster, d.VirtualCluster, vcluster.Defaults(), "vcluster",
 		layers{in.Charts.VCluster.Values, g.Offer.VCluster.Values, g.Plan.Data.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
 	before = mistakes.Join(before, err)
@@ -110,17 +110,6 @@ func setVirtualCluster(c part.Candidate, of *values.Stack) error {
 	protected, err := vcluster.Protected(d, in, of)
 	d.VirtualCluster.Values = values.Merge(d.VirtualCluster.Values, protected)
 	return err
-}
-
-// accepted returns the spec that was accepted of the tenant before; an empty one for nothing.
-func accepted(g tenant.Given) tenant.Ask {
-	if g.Was == nil {
-		return tenant.Ask{}
-	}
-	if was := g.Was(); was != nil {
-		return was.Spec
-	}
-	return tenant.Ask{}
 }
 
 // chartVersion returns what is known of the version of a chart; nil where nothing is.

@@ -1,6 +1,8 @@
 package tenant
 
 import (
+	"reflect"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/reference"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -121,6 +123,23 @@ type Ask struct {
 	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
+}
+
+// WasAsked returns the spec that was accepted of the tenant before; an empty one for nothing.
+func (r Given) WasAsked() Ask {
+	if r.Was != nil {
+		if was := r.Was(); was != nil {
+			return was.Spec
+		}
+	}
+	return Ask{}
+}
+
+// KeepsValues reports whether the claim has values of the argo-cd chart at a path, and they are as they were accepted before.
+func (r Given) KeepsValues(path ...string) bool {
+	before, _ := values.Lookup(r.WasAsked().ArgoCDValues, path...)
+	now, _ := values.Lookup(r.Spec.ArgoCDValues, path...)
+	return before != nil && reflect.DeepEqual(before, now)
 }
 
 // Claim refers to the claim that a tenant belongs to.

@@ -2,7 +2,6 @@ package argocd
 
 import (
 	"fmt"
-	"reflect"
 	"regexp"
 	"strings"
 
@@ -29,7 +28,7 @@ func SetRootPath(p *tenant.Decision, g tenant.Given, of *values.Stack) error {
 	switch {
 	case root != "" && !urlPath.MatchString(root):
 		return fmt.Errorf("%s: %q is not a path: write one such as /argocd", at(rootPath), params[rootPath])
-	case base != root && base != "" && !acceptedBefore(g, "configs", "params"):
+	case base != root && base != "" && !g.KeepsValues("configs", "params"):
 		return fmt.Errorf("%s: is %q, and %s is %q: nothing removes a path from requests, so write the same there, such as /argocd, or only %[3]s", at(baseHref), params[baseHref], rootPath, root)
 	}
 	if err := checkArguments(g); err != nil || root == "" {
@@ -99,7 +98,7 @@ func checkArguments(g tenant.Given) error {
 	refuse := func(field, is string) {
 		found = append(found, fmt.Errorf("spec.argocd.values.server.%s: %.80q is not possible here: write the path to configs.params, as %q, so that the URL follows", field, is, rootPath))
 	}
-	if !acceptedBefore(g, "server", "extraArgs") {
+	if !g.KeepsValues("server", "extraArgs") {
 		for i, arg := range values.At[[]any](g.Spec.ArgoCDValues, "server", "extraArgs") {
 			flag, _, _ := strings.Cut(fmt.Sprint(arg), "=")
 			if flag == "--rootpath" || flag == "--basehref" {
@@ -107,7 +106,7 @@ func checkArguments(g tenant.Given) error {
 			}
 		}
 	}
-	if !acceptedBefore(g, "server", "env") {
+	if !g.KeepsValues("server", "env") {
 		for i, env := range values.At[[]any](g.Spec.ArgoCDValues, "server", "env") {
 			variable, _ := env.(values.Values)
 			if name := values.At[string](variable, "name"); name == "ARGOCD_SERVER_ROOTPATH" || name == "ARGOCD_SERVER_BASEHREF" {
@@ -116,18 +115,4 @@ func checkArguments(g tenant.Given) error {
 		}
 	}
 	return mistakes.Join(found...)
-}
-
-// acceptedBefore reports whether the claim's values at a path were accepted before.
-func acceptedBefore(g tenant.Given, path ...string) bool {
-	if g.Was == nil {
-		return false
-	}
-	was := g.Was()
-	if was == nil {
-		return false
-	}
-	before, _ := values.Lookup(was.Spec.ArgoCDValues, path...)
-	now, _ := values.Lookup(g.Spec.ArgoCDValues, path...)
-	return before != nil && reflect.DeepEqual(before, now)
 }

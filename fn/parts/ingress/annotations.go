@@ -59,11 +59,8 @@ func ingressParts(r tenant.Given, spec v1alpha1.IngressSpec) (map[string]string,
 // acceptedBoth reports whether a class in both forms was accepted before.
 func acceptedBoth(r tenant.Given) bool {
 	was := wasAccepted(r)
-	if was == nil || was.Spec.Ingress == nil {
-		return false
-	}
-	_, before := was.Spec.Ingress.Annotations[classAnnotation]
-	return before && was.Spec.Ingress.ClassName != ""
+	_, before := was.Annotations[classAnnotation]
+	return before && was.ClassName != ""
 }
 
 // Annotations of cert-manager.
@@ -148,11 +145,7 @@ func setIssuer(r tenant.Given, claims *v1alpha1.IssuerReference, annotations map
 
 // sameAnnotation reports whether the claim was accepted with an annotation before.
 func sameAnnotation(r tenant.Given, key, value string) bool {
-	was := wasAccepted(r)
-	if was == nil || was.Spec.Ingress == nil {
-		return false
-	}
-	before, ok := was.Spec.Ingress.Annotations[key]
+	before, ok := wasAccepted(r).Annotations[key]
 	return ok && string(before) == value
 }
 

@@ -3,7 +3,6 @@ package ingress
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -147,15 +146,12 @@ func checkOfPlatform(r tenant.Given, known tenant.Hostnames, field, host, byDoma
 // accepted reports whether the claim named the hostname before, and was accepted.
 func accepted(r tenant.Given, host string) bool {
 	was := wasAccepted(r)
-	return was != nil && was.Spec.Ingress != nil && (was.Spec.Ingress.Host == host || slices.Contains(was.Spec.Ingress.AdditionalHosts, host))
+	return was.Host == host || slices.Contains(was.AdditionalHosts, host)
 }
 
-// wasAccepted returns what was accepted of the tenant before; nil for nothing.
-func wasAccepted(r tenant.Given) *tenant.Accepted {
-	if r.Was == nil {
-		return nil
-	}
-	return r.Was()
+// wasAccepted returns the claim's spec.ingress that was accepted before; an empty one for none.
+func wasAccepted(r tenant.Given) v1alpha1.IngressSpec {
+	return ptr.Deref(r.WasAsked().Ingress, v1alpha1.IngressSpec{})
 }
 
 // checkValues refuses an Ingress of the chart that a claim makes by its values, unless it was
@@ -165,13 +161,13 @@ func checkValues(r tenant.Given, asked []string) error {
 	var found []error
 	path := []string{"server", "ingress"}
 	is, there := values.Lookup(r.Spec.ArgoCDValues, path...)
-	if there && !same(r, path) && values.Enabled(r.Spec.ArgoCDValues, true, "server", "ingress", "enabled") && is != nil {
+	if there && !r.KeepsValues(path...) && values.Enabled(r.Spec.ArgoCDValues, true, "server", "ingress", "enabled") && is != nil {
 		found = append(found, fmt.Errorf("%sserver.ingress is set by %s: leave it out and write %s; only enabled: false is possible here, for no Ingress", field, ofIngress, inPlaceOf(is)))
 	}
 	for _, path := range [][]string{{"server", "ingressGrpc"}, {"applicationSet", "ingress"}} {
 		v := values.At[values.Values](r.Spec.ArgoCDValues, path...)
 		at := field + strings.Join(path, ".")
-		if same(r, path) {
+		if r.KeepsValues(path...) {
 			continue
 		}
 		names := hostnamesIn(v)
@@ -248,15 +244,4 @@ func inPlaceOf(ingress any) string {
 		out += ", annotations: {...}"
 	}
 	return out + "}"
-}
-
-// same reports whether the values at a path were accepted before.
-func same(r tenant.Given, path []string) bool {
-	was := wasAccepted(r)
-	if was == nil {
-		return false
-	}
-	before, _ := values.Lookup(was.Spec.ArgoCDValues, path...)
-	now, _ := values.Lookup(r.Spec.ArgoCDValues, path...)
-	return before != nil && reflect.DeepEqual(before, now)
 }

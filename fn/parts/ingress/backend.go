@@ -55,7 +55,7 @@ func contradicts(key, value string) string {
 func checkServices(r tenant.Given) error {
 	const field = "spec.argocd.values.server.service.annotations"
 	path := []string{"server", "service", "annotations"}
-	if same(r, path) {
+	if r.KeepsValues(path...) {
 		return nil
 	}
 	var found []error

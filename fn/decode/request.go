@@ -21,6 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
+	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -58,6 +59,7 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 		o.Published, o.PublishedProblem = credentials.ReadVirtualKubeconfig(raw)
 	}
 	o.Running = running(o)
+	o.Redact = redact.New(o)
 	return o
 }
 

@@ -218,19 +218,19 @@ func connection(t tenant.Tenant) map[string][]byte {
 	return details
 }
 
-// ownWords are the conditions whose messages are ours alone: nothing of a Secret or
-// a provider's error is in them, and names such as edge-token stay readable.
+// ownWords are the conditions whose messages are ours, so that names such as edge-token stay readable. What Argo CD said is
+// redacted before it is put into them.
 var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true, v1alpha1.ConditionSecretKeysReady: true}
 
 // conditions are those of the core, which Ready waits for, and those of the parts
-// that the spec has beside it. redact takes secrets out of messages.
-func conditions(t tenant.Tenant, redact func(string) string) (core, optional []condition.Condition) {
+// that the spec has beside it, without secrets in their messages.
+func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
 	core = []condition.Condition{vcluster.Condition(t), argocd.Condition(t)}
 	optional = append([]condition.Condition{specAccepted(t), host.Condition(t)}, parts.Conditions(t)...)
 	for _, conditions := range [][]condition.Condition{core, optional} {
 		for i := range conditions {
 			if c := &conditions[i]; !c.True && !ownWords[c.Type] {
-				c.Message, c.Detail = redact(c.Message), redact(c.Detail)
+				c.Message, c.Detail = t.Observed.Redact(c.Message), t.Observed.Redact(c.Detail)
 			}
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
-	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -21,10 +20,8 @@ import (
 // other functions of the pipeline desire is kept.
 func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) error {
 	o := t.Observed
-	// Once, since it reads all Secrets of the tenant.
-	redact := redact.New(o)
-	t.Standing.Message = redact(t.Standing.Message)
-	core, optional := conditions(t, redact)
+	t.Standing.Message = o.Redact(t.Standing.Message)
+	core, optional := conditions(t)
 	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && !slices.ContainsFunc(core, func(is condition.Condition) bool { return !is.True })
 	is := report(t, c, core, optional, ready)
 	if err := c.AddRecord(t, is.Phase, why(is, core)); err != nil {
@@ -135,7 +132,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 // their status; reason and message say what to correct. The message is returned, for
 // the log.
 func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string {
-	message, reason := redact.New(o)(err.Error()), mistakeOf(err)
+	message, reason := o.Redact(err.Error()), mistakeOf(err)
 	news := false
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
 	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" && !was.Unknown() {

@@ -55,6 +55,8 @@ type Observed struct {
 	// it, so only the certificates and the key are read.
 	Published        *ClientCertificate
 	PublishedProblem error
+	// Redact takes the tenant's secrets out of a message. It collects them once, when there is a message.
+	Redact func(message string) string
 }
 
 // ValuesInUse returns the chart values in the composed Secret.

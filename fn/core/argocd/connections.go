@@ -10,7 +10,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/few"
-	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
@@ -58,7 +57,7 @@ func Seen(t tenant.Tenant, all []tenant.Connection) []tenant.Connection {
 	if o.Condition("Synced").False() || m.String("metadata", "name") != connectionsName(t) {
 		return all
 	}
-	seen, hide := proxy.ReadConnections(m.String("data", proxy.SummaryConnections)), redact.New(t.Observed)
+	seen := proxy.ReadConnections(m.String("data", proxy.SummaryConnections))
 	out := slices.Clone(all)
 	for i := range out {
 		is, ok := seen[out[i].Key]
@@ -68,7 +67,7 @@ func Seen(t tenant.Tenant, all []tenant.Connection) []tenant.Connection {
 			out[i].State = v1alpha1.StateConnected
 		default:
 			out[i].State = v1alpha1.StateFailed
-			out[i].Message = strings.Join(slices.DeleteFunc([]string{cmp.Or(hide(is.Message), "Argo CD can't read it"), out[i].Message}, func(s string) bool { return s == "" }), "; ")
+			out[i].Message = strings.Join(slices.DeleteFunc([]string{cmp.Or(t.Observed.Redact(is.Message), "Argo CD can't read it"), out[i].Message}, func(s string) bool { return s == "" }), "; ")
 		}
 	}
 	return out
@@ -81,11 +80,8 @@ func nameOf(c tenant.Connection) string { return cmp.Or(kinds[c.Kind], "Cluster"
 
 // Passed is the condition of Secrets that Argo CD gets.
 func Passed(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) condition.Condition {
-	if no, broken := unusable(is, all); broken {
+	if no, broken := unusable(t, is, all, what); broken {
 		return no
-	}
-	if !Runs(t) {
-		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", "")
 	}
 	return is.Yes(strings.Join(append([]string{"Argo CD has the credentials of every " + what}, notes(all)...), "; "))
 }
@@ -93,11 +89,8 @@ func Passed(t tenant.Tenant, is condition.Of, all []tenant.Connection, what stri
 // Connected is the condition of a list of connections. Credential templates are used by repositories: nothing connects to them.
 func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) condition.Condition {
 	all = Seen(t, all)
-	if no, broken := unusable(is, all); broken {
+	if no, broken := unusable(t, is, all, what); broken {
 		return no
-	}
-	if !Runs(t) {
-		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", "")
 	}
 	unseen, connected := few.Names{}, 0
 	for _, c := range all {
@@ -118,9 +111,9 @@ func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what s
 	return is.Yes(add("Argo CD is connected to every " + what))
 }
 
-// unusable returns the condition of connections of which one fails, or has a Secret that can't be used, and reports whether there
-// is one.
-func unusable(is condition.Of, all []tenant.Connection) (no condition.Condition, broken bool) {
+// unusable returns the condition of connections of which one fails, or has a Secret that can't be used, or that wait for Argo CD. It
+// reports false for others.
+func unusable(t tenant.Tenant, is condition.Of, all []tenant.Connection, what string) (no condition.Condition, broken bool) {
 	reason, messages := "", []string{}
 	for _, c := range all {
 		switch c.State {
@@ -136,7 +129,13 @@ func unusable(is condition.Of, all []tenant.Connection) (no condition.Condition,
 		}
 		messages = append(messages, nameOf(c)+": "+c.Message)
 	}
-	return is.No(reason, few.Texts(messages), ""), reason != ""
+	switch {
+	case reason != "":
+		return is.No(reason, few.Texts(messages), ""), true
+	case !Runs(t):
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The credentials of every "+what+" wait for Argo CD", ""), true
+	}
+	return no, false
 }
 
 // notes are what is to be said of connections that work.

@@ -18,7 +18,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
-	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -214,7 +213,7 @@ func applicationStatus(t tenant.Tenant) v1alpha1.BootstrapStatus {
 		Revision: word(app.String("sync", "revision")),
 	}
 	if s.Sync != synced || s.Health != healthy {
-		s.Message = redact.New(t.Observed)(applicationError(app))
+		s.Message = t.Observed.Redact(applicationError(app))
 	}
 	return s
 }

@@ -248,16 +248,11 @@ func (l *glance) clusters(t told, before map[string]requests) {
 		case t.hosts[host] != 1 || now.answered > 0 || before == nil:
 			l.find(k, true, "")
 		default:
-			// There were no requests since: as it was, unless another controller has seen it.
-			if _, ok := l.found[k]; !ok {
-				l.found[k] = Connection{Key: unchanged}
-			}
+			// There were no requests since.
+			l.quiet[k] = true
 		}
 	}
 }
-
-// unchanged is in the place of the key of a connection that is as it was seen last.
-const unchanged ConnectionKey = "unchanged"
 
 // What begins the messages of an Application's conditions.
 const (
@@ -361,7 +356,7 @@ func (l *glance) explain(ctx context.Context, k ConnectionKey, of appName) {
 			l.explainSource(app, message)
 		}
 		if message, ok := strings.CutPrefix(c.Message, ofLive); ok && strings.HasPrefix(string(k), "c.") {
-			if is, ok := l.found[k]; ok && !is.Connected && is.Key != unchanged {
+			if is, ok := l.found[k]; ok && !is.Connected {
 				l.find(k, false, message)
 			}
 		}

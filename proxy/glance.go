@@ -26,6 +26,8 @@ type glance struct {
 	// before are the counts of requests at the last look, and requests those of this one.
 	before, requests map[string]map[string]requests
 	found            map[ConnectionKey]Connection
+	// quiet are clusters that Argo CD hasn't asked anything since the last look: they are as they were, unless they were found.
+	quiet map[ConnectionKey]bool
 	// metrics is how many bytes of metrics were read.
 	metrics int64
 }

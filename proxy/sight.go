@@ -91,7 +91,7 @@ func (v *sight) look(ctx context.Context, p *Proxy, s *server, namespace string,
 	defer v.looking.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, sightWithin)
 	defer cancel()
-	l := &glance{proxy: p, server: s, namespace: namespace, asked: map[ConnectionKey]bool{}, found: map[ConnectionKey]Connection{}}
+	l := &glance{proxy: p, server: s, namespace: namespace, asked: map[ConnectionKey]bool{}, found: map[ConnectionKey]Connection{}, quiet: map[ConnectionKey]bool{}}
 	for _, k := range keys {
 		l.asked[k] = true
 	}
@@ -108,14 +108,12 @@ func (v *sight) look(ctx context.Context, p *Proxy, s *server, namespace string,
 	if l.requests != nil {
 		v.requests = l.requests
 	}
-	for k, is := range l.found {
-		was, ok := v.seen[k]
-		if is.Key == unchanged {
-			if !ok {
-				continue
-			}
-			is = was.Connection
+	for k := range l.quiet {
+		if was, ok := v.seen[k]; ok {
+			v.seen[k] = seen{was.Connection, now}
 		}
+	}
+	for k, is := range l.found {
 		v.see(k, is, now)
 	}
 	for k, is := range v.seen {

@@ -40,3 +40,13 @@ type Candidate struct {
 	// ArgoCD is what others have written of the argo-cd chart's values.
 	ArgoCD *values.Stack
 }
+
+// ReserveSecretKey returns the path of a key of Argo CD's own Secret in the values of its chart. by is the field that sets it: it is an
+// error if something else does, or if the chart doesn't write that Secret.
+func (c Candidate) ReserveSecretKey(by, key string) ([]string, error) {
+	path := []string{"configs", "secret", "extra", key}
+	if err := c.ArgoCD.Reserve(values.Input, by, values.Not(path...)); err != nil {
+		return nil, err
+	}
+	return path, c.ArgoCD.Reserve(values.Claim, by, values.Be(true, "configs", "secret", "createSecret"))
+}

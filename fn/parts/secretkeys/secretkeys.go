@@ -15,7 +15,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 const field = "spec.argocd.secretKeys"
@@ -57,11 +56,8 @@ func resolve(c part.Candidate) error {
 			return fmt.Errorf("%s.key: %q is the key of another entry, too: leave one of the two out", at, k.Key)
 		}
 		seen[k.Key] = true
-		path := []string{"configs", "secret", "extra", k.Key}
-		if err := c.ArgoCD.Reserve(values.Input, at, values.Not(path...)); err != nil {
-			return err
-		}
-		if err := c.ArgoCD.Reserve(values.Claim, at, values.Be(true, "configs", "secret", "createSecret")); err != nil {
+		path, err := c.ReserveSecretKey(at, k.Key)
+		if err != nil {
 			return err
 		}
 		secret := credentials.Read(c.Given, k.SecretRef.Name)

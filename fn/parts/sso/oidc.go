@@ -50,7 +50,7 @@ type oidcConfig struct {
 
 // setOIDC sets the values for an OpenID Connect provider.
 func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
-	p, s, argocd := of.Decision, of.Sensitive, of.ArgoCD
+	p, s := of.Decision, of.Sensitive
 	if err := checkOIDC(o); err != nil {
 		return err
 	}
@@ -67,11 +67,8 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 	}
 	setDefaults(&config)
 	if ref := o.ClientSecretRef; ref != nil {
-		path := []string{"configs", "secret", "extra", clientSecretKey}
-		if err := argocd.Reserve(values.Input, ofOIDC, values.Not(path...)); err != nil {
-			return err
-		}
-		if err := argocd.Reserve(values.Claim, ofOIDC, values.Be(true, "configs", "secret", "createSecret")); err != nil {
+		path, err := of.ReserveSecretKey(ofOIDC, clientSecretKey)
+		if err != nil {
 			return err
 		}
 		secret := credentials.Read(of.Given, ref.Name)

@@ -481,7 +481,15 @@ func (e *engine) setIngress(status string) { e.setManifest(tenant.IngressObject,
 func (e *engine) setManifest(name, status string) {
 	m := proto.Clone(field(e.observed(name), "spec", "forProvider", "manifest")).(*structpb.Struct)
 	m.Fields["status"] = structpb.NewStructValue(resource.MustStructJSON(status))
-	field(e.observed(name), "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
+	show(e.observed(name), m)
+}
+
+// show says that an Object has read a manifest.
+func show(o, manifest *structpb.Struct) {
+	if field(o, "status") == nil {
+		o.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+	}
+	field(o, "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(manifest)}})
 }
 
 // setReplicas says how many replicas of a workload are available, of the one that is
@@ -526,10 +534,7 @@ func (e *engine) setWorkload(name string, change func(*proxy.Workload)) {
 		e.t.Fatal(err)
 	}
 	m.Fields["data"] = jsonValue(string(text))
-	if field(o, "status") == nil {
-		o.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
-	}
-	field(o, "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
+	show(o, m)
 }
 
 // setConnections says what the proxy has seen of Argo CD's connections: all work but those that are said.
@@ -555,10 +560,7 @@ func (e *engine) setConnections(but ...proxy.Connection) {
 		e.t.Fatal(err)
 	}
 	m.Fields["data"] = jsonValue(string(text))
-	if field(o, "status") == nil {
-		o.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
-	}
-	field(o, "status").Fields["atProvider"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"manifest": structpb.NewStructValue(m)}})
+	show(o, m)
 }
 
 // secret puts a Secret into the claim's namespace that claims may use.

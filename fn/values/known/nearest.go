@@ -38,8 +38,11 @@ func (v Version) nearest(path []string) []string {
 	var out []string
 	least := 0
 	for _, is := range v.places() {
+		if is.in&v.bit == 0 {
+			continue
+		}
 		cost, like := likeness(wrong, is)
-		if is.in&v.bit == 0 || !like || len(out) > 0 && cost > least {
+		if !like || len(out) > 0 && cost > least {
 			continue
 		}
 		if cost < least {

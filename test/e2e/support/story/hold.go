@@ -15,8 +15,8 @@ type station struct {
 }
 
 // Hold holds the states that a claim was seen in against the way that all take. Each state must be a station of it, in
-// the same order, and only those stations may be missing that are passing. Between two sights of a station, the claim may
-// be seen once as at the station before: Crossplane may restore its conditions from before for a moment.
+// the same order, and only those stations may be missing that are passing. After a station, the claim may be seen once as at
+// the station before: Crossplane may restore its conditions from before for a moment.
 func Hold(seen []State) error {
 	at, restored, states := 0, -1, whole(seen)
 	for i := 0; i < len(states); i++ {
@@ -25,9 +25,11 @@ func Hold(seen []State) error {
 		switch {
 		case next < len(way) && way[next].State == s:
 			at = next + 1
-		case restored != at && i > 1 && i+1 < len(states) && s == states[i-2] && states[i+1] == states[i-1]:
+		case restored != at && i > 1 && i+1 < len(states) && s == states[i-2]:
 			restored = at
-			i++
+			if states[i+1] == states[i-1] {
+				i++
+			}
 		case next < len(way):
 			return fmt.Errorf("the claim was not seen as\n%s\nbut as\n%s\n\nIt was seen as\n%s", way[next].State, s, lines(seen))
 		default:

@@ -20,7 +20,7 @@ func TestHold(t *testing.T) {
 		"Whole":           {[]State{pending, installing, ready, degraded, ready, {}}, ""},
 		"PassingUnseen":   {[]State{installing, ready, degraded, ready}, ""},
 		"Restored":        {[]State{pending, installing, pending, installing, ready, degraded, ready}, ""},
-		"RestoredAndOn": {[]State{pending, installing, pending, ready, degraded, ready}, ""},
+		"RestoredAndOn":   {[]State{pending, installing, pending, ready, degraded, ready}, ""},
 		"RestoredTwice":   {[]State{installing, ready, degraded, ready, degraded, ready, degraded, ready}, "comes nowhere"},
 		"Half":            {[]State{installing, ready, half, degraded, ready}, ""},
 		"HalfForever":     {[]State{installing, ready, half, ready}, "was not seen as\nDegraded"},

@@ -9,6 +9,7 @@ const (
 	waitingForNamespace  = "False WaitingForNamespace"
 	waitingForVirtual    = "False WaitingForVirtualCluster"
 	waitingForWorkloads  = "False WaitingForWorkloads"
+	waitingForPassword   = "False WaitingForPassword"
 	workloadsUnavailable = "False WorkloadsUnavailable"
 	installFailed        = "False InstallFailed"
 	upgradeFailed        = "False UpgradeFailed"
@@ -23,6 +24,7 @@ var way = []station{
 	{State{"Provisioning", success, waiting, installing, waitingForVirtual, accepted}, false},
 	{State{"Provisioning", success, waiting, available, installing, accepted}, false},
 	{State{"Provisioning", success, waiting, available, waitingForWorkloads, accepted}, true},
+	{State{"Provisioning", success, waiting, available, waitingForPassword, accepted}, true},
 	{State{"Ready", success, available, available, available, accepted}, false},
 
 	// A value changes. The only pod of the application controller is replaced, which may be seen after Helm says that it has been. On a

@@ -57,6 +57,9 @@ type engine struct {
 	unwatched bool
 	// ingresses are those of the tenant's own making on the host.
 	ingresses int
+	// withoutArgoCDs: its Ingress was deleted on the host. Else that was created at ingressCreated; zero for long ago.
+	withoutArgoCDs bool
+	ingressCreated time.Time
 }
 
 func newEngine(t testing.TB, xr string, input string) *engine {
@@ -320,8 +323,10 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 		o := &fnv1.Resource{Resource: applied(d.GetResource()), ConnectionDetails: was.GetConnectionDetails()}
 		meta := o.Resource.Fields["metadata"].GetStructValue()
 		meta.Fields["uid"] = structpb.NewStringValue("uid-of-" + name)
-		if g := field(was.GetResource(), "metadata").GetFields()["generation"]; g != nil {
-			meta.Fields["generation"] = g
+		for _, key := range []string{"generation", "creationTimestamp"} {
+			if is := field(was.GetResource(), "metadata").GetFields()[key]; is != nil {
+				meta.Fields[key] = is
+			}
 		}
 		if s := was.GetResource().GetFields()["status"]; s != nil {
 			o.Resource.Fields["status"] = s
@@ -425,10 +430,15 @@ func (e *engine) heal() {
 			e.setIngress(`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
 		case tenant.IngressCount:
 			all := e.ingresses
-			if e.has(tenant.ArgoCDRelease) && argocdValues(e)["ingress"] != nil {
+			if !e.withoutArgoCDs && len(hostnamesOf(e)["the Release"]) > 0 {
 				all++
 			}
+			if !wire.Of(o.GetResource()).Has("metadata", "creationTimestamp") {
+				e.created(name, 0)
+			}
 			e.setManifest(name, fmt.Sprintf(`{"used":{"count/ingresses.networking.k8s.io":"%d"}}`, all))
+		case tenant.IngressOnHost:
+			e.showIngress(o.GetResource())
 		case tenant.Bootstrap:
 			e.setApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
 		case tenant.ArgoCDRelease:
@@ -476,6 +486,26 @@ func (e *engine) setApplication(status string) { e.setManifest(tenant.Bootstrap,
 
 // setIngress says what the ingress controller reports of the Ingress.
 func (e *engine) setIngress(status string) { e.setManifest(tenant.IngressObject, status) }
+
+// showIngress says that an Object has read Argo CD's Ingress on the host, as the Release has it.
+func (e *engine) showIngress(o *structpb.Struct) {
+	if e.withoutArgoCDs {
+		setCondition(o, "Synced", "False", "ReconcileError", "observe failed: not found")
+		return
+	}
+	m := proto.Clone(field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
+	field(m, "metadata").Fields["creationTimestamp"] = structpb.NewStringValue(e.ingressCreated.UTC().Format(time.RFC3339))
+	var rules, certified []any
+	for _, hostname := range hostnamesOf(e)["the Release"] {
+		rules, certified = append(rules, map[string]any{"host": hostname}), append(certified, hostname)
+	}
+	spec, err := structpb.NewStruct(map[string]any{"rules": rules, "tls": []any{map[string]any{"hosts": certified}}})
+	if err != nil {
+		e.t.Fatal(err)
+	}
+	m.Fields["spec"] = structpb.NewStructValue(spec)
+	show(o, m)
+}
 
 // setManifest says what status the object has that an Object is about.
 func (e *engine) setManifest(name, status string) {

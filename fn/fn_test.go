@@ -433,6 +433,7 @@ func TestFirstInstallationIsNotGivenUp(t *testing.T) {
 		t.Errorf("a chart repository doesn't answer for minutes, and the phase is %s", first.status("phase"))
 	}
 	first.heal()
+	first.reconcile()
 	if first.reconcile(); first.status("phase") != "Provisioning" {
 		t.Errorf("a first installation goes on, and the phase is %s", first.status("phase"))
 	}

@@ -5,10 +5,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/resource"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -165,7 +168,7 @@ func TestHostsAreUnique(t *testing.T) {
 	// The first gives it up: the second gets it, and gives up its own.
 	first.spec(`{}`)
 	first.cycle(4)
-	second.cycle(4)
+	second.cycle(5)
 	if owns(first) != "" || owns(second) != withGRPC("argocd.example.org") {
 		t.Errorf("the admission policy lets the first have %q, the second %q", owns(first), owns(second))
 	}
@@ -247,7 +250,7 @@ func TestHostMoves(t *testing.T) {
 	if argocdValues(e)["domain"] != "b.example.org" || len(records(e)) != 2 {
 		t.Errorf("the Ingress with the old host is still there: %v, %v", argocdValues(e), records(e))
 	}
-	e.cycle(2)
+	e.cycle(3)
 	if len(records(e)) != 1 {
 		t.Errorf("the old host isn't given up: %v", records(e))
 	}
@@ -285,6 +288,85 @@ func TestHostStaysWithItsIngresses(t *testing.T) {
 	if len(records(e)) != 1 || e.rsp.GetDesired().GetResources()[tenant.IngressCount] != nil {
 		t.Errorf("no Ingress has the old host: %v", records(e))
 	}
+}
+
+// TestHostStaysWithAnotherIngress: the one Ingress that a tenant has on the host may be another than Argo CD's, which the tenant can
+// delete in the virtual cluster.
+func TestHostStaysWithAnotherIngress(t *testing.T) {
+	giveUp := func(t *testing.T) *engine {
+		t.Helper()
+		e := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+		e.ingresses, e.withoutArgoCDs = 1, true
+		e.spec(`{"ingress":{"host":"b.example.org"}}`)
+		if e.cycle(8); len(records(e)) != 2 {
+			t.Fatalf("the tenant has an Ingress for a.example.org, and %v", records(e))
+		}
+		return e
+	}
+	t.Run("Deleted", func(t *testing.T) {
+		e := giveUp(t)
+		e.ingresses = 0
+		if e.cycle(4); len(records(e)) != 1 {
+			t.Errorf("no Ingress has the old host: %v", records(e))
+		}
+	})
+	t.Run("CreatedAfterTheCount", func(t *testing.T) {
+		e := giveUp(t)
+		// The other one was counted, and is counted no more when Argo CD's is seen.
+		e.withoutArgoCDs, e.ingressCreated = false, e.f.now().Add(time.Minute)
+		counts := 0
+		for range 8 {
+			if e.has(tenant.IngressCount) {
+				counts++
+				e.setManifest(tenant.IngressCount, `{"used":{"count/ingresses.networking.k8s.io":"1"}}`)
+			}
+			if e.has(tenant.IngressOnHost) {
+				setCondition(e.observed(tenant.IngressOnHost), "Synced", "True", "ReconcileSuccess", "")
+				e.showIngress(e.observed(tenant.IngressOnHost))
+			}
+			e.reconcile()
+		}
+		if len(records(e)) != 2 || counts == 0 || counts == 8 {
+			t.Errorf("the tenant has %v, and its Ingresses were counted in %d calls of 8", records(e), counts)
+		}
+		// A later count is newer than both.
+		e.ingresses, e.ingressCreated = 0, time.Time{}
+		if e.cycle(6); len(records(e)) != 1 {
+			t.Errorf("only Argo CD's Ingress is there: %v", records(e))
+		}
+	})
+	t.Run("OldHost", func(t *testing.T) {
+		e := giveUp(t)
+		// The Ingress of Argo CD's name still has the old host.
+		e.ingresses, e.withoutArgoCDs = 0, false
+		for range 6 {
+			e.heal()
+			if e.has(tenant.IngressOnHost) {
+				m := field(e.observed(tenant.IngressOnHost), "status", "atProvider", "manifest")
+				m.Fields["spec"] = structpb.NewStructValue(resource.MustStructJSON(`{"rules":[{"host":"a.example.org"}]}`))
+			}
+			e.reconcile()
+		}
+		if len(records(e)) != 2 {
+			t.Errorf("Argo CD's Ingress has a.example.org, and the tenant %v", records(e))
+		}
+		if e.cycle(4); len(records(e)) != 1 {
+			t.Errorf("Argo CD's Ingress has the new host: %v", records(e))
+		}
+	})
+	t.Run("ReadBefore", func(t *testing.T) {
+		e := giveUp(t)
+		e.ingresses, e.withoutArgoCDs = 0, false
+		e.heal()
+		for _, name := range []string{tenant.IngressCount, tenant.IngressOnHost} {
+			if e.has(name) {
+				field(e.observed(name), "metadata").Fields["deletionTimestamp"] = structpb.NewStringValue("2026-11-27T00:00:00Z")
+			}
+		}
+		if e.reconcile(); len(records(e)) != 2 {
+			t.Errorf("an Object that is being deleted decided: %v", records(e))
+		}
+	})
 }
 
 // TestWhoMayWriteIngresses: a virtual cluster may bring Ingresses to the host once the tenant has a hostname, and takes

@@ -110,7 +110,7 @@ func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunction
 	t.Helper()
 	for name := range req.GetObserved().GetResources() {
 		// A count is of one moment, and taken anew after each change of what is counted. Nothing but the count is deleted.
-		if name == tenant.IngressCount {
+		if name == tenant.IngressCount || name == tenant.IngressOnHost {
 			continue
 		}
 		if _, ok := rsp.GetDesired().GetResources()[name]; !ok && kept[name] {
@@ -276,6 +276,10 @@ func tenants(t testing.TB) map[string]*engine {
 	moving := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
 	moving.ingresses = 1
 	moving.spec(`{"ingress":{"host":"b.example.org"}}`)
+	// One that has an Ingress, which isn't Argo CD's.
+	without := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
+	without.ingresses, without.withoutArgoCDs = 1, true
+	without.spec(`{"ingress":{"host":"b.example.org"}}`)
 	slow := newEngine(t, tenantXR(`{}`), "")
 	slow.reconcile()
 	slow.begin()
@@ -284,7 +288,7 @@ func tenants(t testing.TB) map[string]*engine {
 	updating := fleet(t, 2, `{}`)
 	updating.offer("stable", offer("10.2.0", `{}`))
 	updating.settle(2, time.Minute)
-	return map[string]*engine{"InChannel": updating.tenants["c0"].install(), "UpdatingInChannel": updating.tenants["c1"].install(), "Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "Slow": slow.install()}
+	return map[string]*engine{"InChannel": updating.tenants["c0"].install(), "UpdatingInChannel": updating.tenants["c1"].install(), "Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "WithoutIngress": without.install(), "Slow": slow.install()}
 }
 
 // seeds is how many random cases a test tries: n times the number in the variable SEEDS. `make e2e-full` sets that to 10.

@@ -50,6 +50,8 @@ type Ingress struct {
 	// Counted reports whether the tenant's Ingresses on the host are to be counted, because
 	// no new one can have a hostname in Leaving.
 	Counted bool
+	// Single reports whether there is one, which may be Argo CD's: then that is looked at.
+	Single bool
 }
 
 // An AskedHostname is a hostname that is asked for, and why the tenant doesn't have it.

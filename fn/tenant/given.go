@@ -50,6 +50,16 @@ type Hostnames struct {
 	NamespaceSeen bool
 	// Ingresses is the number of the tenant's Ingresses on the host; nil for unknown.
 	Ingresses *int64
+	// ArgoCDs is Argo CD's Ingress on the host, as it was seen after they were counted; nil for unknown.
+	ArgoCDs *HostIngress
+}
+
+// A HostIngress is an Ingress of a tenant on the host.
+type HostIngress struct {
+	// Hosts are those of its rules and of its certificates.
+	Hosts []string
+	// Counted reports whether it was there before the tenant's Ingresses were counted.
+	Counted bool
 }
 
 // A Reservation says whose a hostname is.

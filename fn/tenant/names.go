@@ -82,6 +82,8 @@ const (
 	HelmArgoCD = "argocd"
 	// ArgoCDServer is Argo CD's API server, its Service and its Ingress.
 	ArgoCDServer = HelmArgoCD + "-server"
+	// ArgoCDServerOnHost is the name that the syncer gives both on the host.
+	ArgoCDServerOnHost = ArgoCDServer + "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster
 	// ArgoCDNamespace is Argo CD's namespace in the virtual cluster.
 	ArgoCDNamespace = "argocd"
 )
@@ -165,8 +167,7 @@ func NewNames(xrName, clusterDomain string) Names {
 		ChannelRecord:      t + "-channel",
 		ProviderConfig:     namespace,
 		APIHostnames:       slices.Compact([]string{service + domain, service}),
-		// The syncer gives a Service of the virtual cluster this name on the host.
-		ArgoCDHostname: ArgoCDServer + "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster + "." + namespace + ".svc" + domain,
+		ArgoCDHostname:     ArgoCDServerOnHost + "." + namespace + ".svc" + domain,
 	}
 }
 
@@ -234,8 +235,9 @@ const (
 
 	Bootstrap     = "bootstrap"
 	IngressObject = "ingress"
-	// IngressCount counts the tenant's Ingresses on the host.
+	// IngressCount counts the tenant's Ingresses on the host, and IngressOnHost is Argo CD's of them.
 	IngressCount        = "ingress-count"
+	IngressOnHost       = "ingress-on-host"
 	DeletionProtection  = "deletion-protection"
 	NamespaceProtection = "namespace-protection"
 	CompositeProtection = "composite-protection"

@@ -41,6 +41,12 @@ func installs() map[string]verdict {
 		r.dryRun = true
 		return r
 	}
+	const argocds = "argocd-server-x-argocd-x-vcluster"
+	ingress := func(dryRun bool, name string) request {
+		r := do(admission.Update, "networking.k8s.io/ingresses", name, `{spec: {}}`)
+		r.dryRun = dryRun
+		return r
+	}
 	record := do(admission.Create, "secrets", "sh.helm.release.v1.vcluster.v12", `{metadata: {labels: {owner: helm}}, type: helm.sh/release.v1}`)
 	return map[string]verdict{
 		"Account":            {create("serviceaccounts", "vc-vcluster"), ""},
@@ -65,6 +71,9 @@ func installs() map[string]verdict {
 		"EtcdObserved":       {dry(admission.Update, "vcluster-etcd-0"), ""},
 		"PodChanged":         {do(admission.Update, "pods", "vcluster-0", `{spec: {}}`), not},
 		"OtherPodObserved":   {dry(admission.Update, "argocd-server"), not},
+		"IngressObserved":    {ingress(true, argocds), ""},
+		"IngressChanged":     {ingress(false, argocds), not},
+		"OtherIngress":       {ingress(true, "grpc-x-argocd-x-vcluster"), not},
 		"PodTried":           {dry(admission.Create, "vcluster-0"), not},
 		"Enters":             {do(admission.Connect, "pods/exec", "vcluster-0", `{}`), not},
 		"Proxies":            {do(admission.Connect, "services/proxy", "vcluster", `{}`), not},

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
+	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -196,11 +197,41 @@ func (s *site) hostGivenUp(ctx context.Context, t *testing.T, _ *envconf.Config)
 	})
 	hostRefused(ctx, t, s.rival, s.host, "claim site")
 
+	s.keepsHostWithoutArgoCDs(ctx, t)
+
 	remove()
 	start = time.Now()
 	s.servedAt(ctx, t, s.rival, s.host, s.authorities)
 	measured.add("site: host given up to the next claim served there", time.Since(start))
 	return ctx
+}
+
+// keepsHostWithoutArgoCDs deletes Argo CD's Ingress in the virtual cluster, so that the only one that the host counts is the one for the
+// host that was given up. The providers look every 30 seconds.
+func (s *site) keepsHostWithoutArgoCDs(ctx context.Context, t *testing.T) {
+	t.Helper()
+	ingresses := open(ctx, t, s.live).Typed.NetworkingV1().Ingresses("argocd")
+	was, err := ingresses.Get(ctx, given.ArgoCDServer, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ingresses.Delete(ctx, was.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	namespace := s.live.Await(ctx, t, time.Minute, "names its namespace", func(state *claim.State) bool { return state.Namespace != "" }).Namespace
+	eventually.True(ctx, t, time.Minute, "one Ingress is left on the host", func(ctx context.Context) (bool, string) {
+		left := s.ingresses(ctx, t, namespace)
+		return len(left) == 1, fmt.Sprint(len(left))
+	})
+	time.Sleep(75 * time.Second)
+	record, err := host.Typed.CoreV1().ConfigMaps("crossplane-system").Get(ctx, given.HostnameRecord(s.host), metav1.GetOptions{})
+	if err != nil || record.Labels["crossplane.io/claim-name"] != s.live.Name {
+		t.Errorf("a claim doesn't keep the host for which it has an Ingress: %v, %v", record, err)
+	}
+	restored := &networkingv1.Ingress{ObjectMeta: metav1.ObjectMeta{Name: was.Name, Labels: was.Labels, Annotations: was.Annotations}, Spec: was.Spec}
+	if _, err := ingresses.Create(ctx, restored, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // hostFreed takes the host's field away again, which gives the claim the one below the platform's domain that no other claim

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
@@ -36,12 +37,13 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 	ns := o.Composed[tenant.Namespace]
 	h.Allowed = strings.Split(ns.Get("spec", "forProvider", "manifest", "metadata", "annotations").String(tenant.AnnotationIngressHost), ",")
 	h.NamespaceSeen = ns.Current() && ns.Condition("Synced").True()
-	if count := o.Composed[tenant.IngressCount]; count.Condition("Synced").True() {
+	if count := o.Composed[tenant.IngressCount]; reads(count) {
 		n, err := strconv.ParseInt(count.Get("status", "atProvider", "manifest", "status", "used").String(tenant.QuotaOfIngresses), 10, 64)
 		if err == nil {
 			h.Ingresses = &n
 		}
 	}
+	h.ArgoCDs = onHost(o.Composed[tenant.IngressOnHost], o.Composed[tenant.IngressCount])
 	release := o.Composed[tenant.ArgoCDRelease]
 	h.Settled = !release.Exists() || release.Current() && release.Deployed()
 
@@ -63,6 +65,30 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 	h.Held = slices.Compact(h.Held)
 	h.Serving = serving(release, h.Held)
 	return h
+}
+
+// onHost returns what an Object has read of Argo CD's Ingress on the host; nil for nothing. It is composed after the Ingresses were
+// counted, so what it has read is newer than the count. An Ingress that is older than the Object of the count, too, is one of those counted.
+func onHost(o, count wire.Composed) *tenant.HostIngress {
+	ingress := o.Get("status", "atProvider", "manifest")
+	created, err := time.Parse(time.RFC3339, ingress.String("metadata", "creationTimestamp"))
+	if err != nil || !reads(o) {
+		return nil
+	}
+	counted, err := time.Parse(time.RFC3339, count.String("metadata", "creationTimestamp"))
+	out := &tenant.HostIngress{Counted: err == nil && created.Before(counted)}
+	for _, rule := range ingress.List("spec", "rules") {
+		out.Hosts = append(out.Hosts, rule.String("host"))
+	}
+	for _, certificate := range ingress.List("spec", "tls") {
+		out.Hosts = append(out.Hosts, certificate.Strings("hosts")...)
+	}
+	return out
+}
+
+// reads reports whether what an Object has read is what it was composed for, and not for an earlier count.
+func reads(o wire.Composed) bool {
+	return o.Condition("Synced").True() && !o.Has("metadata", "deletionTimestamp")
 }
 
 // serving returns the hostnames of the installed Argo CD's Ingress, of those that the tenant has: a claim's own values may name
@@ -139,9 +165,17 @@ func giveUp(i *tenant.Ingress, asked []string, h tenant.Hostnames) {
 	for _, hostname := range slices.Compact(own) {
 		i.Own = append(i.Own, hostname, grpcPrefix+hostname)
 	}
+	// A count from before is of a moment in which the tenant could have new ones.
 	i.Counted = len(i.Leaving) > 0 && h.NamespaceSeen && !slices.ContainsFunc(i.Leaving, func(hostname string) bool { return slices.Contains(h.Allowed, hostname) })
-	if i.Counted && h.Ingresses != nil && (*h.Ingresses <= 0 || *h.Ingresses == 1 && i.Hostname != "") {
-		// The tenant has no Ingress but Argo CD's.
+	i.Single = i.Counted && h.Ingresses != nil && *h.Ingresses == 1 && i.Hostname != ""
+	switch {
+	case i.Counted && h.Ingresses != nil && *h.Ingresses <= 0:
+		i.Leaving = nil
+	case !i.Single || h.ArgoCDs == nil:
+	case !h.ArgoCDs.Counted:
+		// The one that was counted may have been another. They are counted anew, by another Object.
+		i.Counted, i.Single = false, false
+	case !slices.ContainsFunc(h.ArgoCDs.Hosts, func(hostname string) bool { return !slices.Contains(i.Own, hostname) }):
 		i.Leaving = nil
 	}
 	i.Records = append(i.Records, i.Leaving...)

@@ -45,7 +45,8 @@ func rows(t tenant.Tenant) []resource.Row {
 	installed := release.Deployed() && release.Current() && release.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 	out := []resource.Row{
 		{Name: tenant.IngressObject, Has: observed, Waits: !installed, Ready: true, Build: observer},
-		{Name: tenant.IngressCount, Has: len(t.Ingress.Leaving) > 0, Waits: !t.Ingress.Counted, Ready: true, Build: count},
+		{Name: tenant.IngressCount, Has: len(t.Ingress.Leaving) > 0 && t.Ingress.Counted, Ready: true, Build: count},
+		{Name: tenant.IngressOnHost, Has: len(t.Ingress.Leaving) > 0 && t.Ingress.Single, Ready: true, Build: onHostObserver},
 	}
 	for _, hostname := range t.Ingress.Records {
 		out = append(out, resource.Row{Name: tenant.HostnameResource(hostname), Has: true, Ready: true, Build: record(hostname)})
@@ -74,6 +75,12 @@ func record(hostname string) func(t tenant.Tenant) (resource.Object, error) {
 func count(t tenant.Tenant) (resource.Object, error) {
 	return resource.Observer(t, "ingress-count", t.Names.HostProviderConfig, resource.ReadyBy("false"),
 		corev1.ObjectReference{APIVersion: "v1", Kind: "ResourceQuota", Namespace: t.Names.Namespace, Name: tenant.QuotaName}), nil
+}
+
+// onHostObserver composes an Object that observes Argo CD's Ingress on the host, as often.
+func onHostObserver(t tenant.Tenant) (resource.Object, error) {
+	return resource.Observer(t, tenant.IngressOnHost, t.Names.HostProviderConfig, resource.ReadyBy("false"),
+		corev1.ObjectReference{APIVersion: "networking.k8s.io/v1", Kind: "Ingress", Namespace: t.Names.Namespace, Name: tenant.ArgoCDServerOnHost}), nil
 }
 
 // addressed is the readiness of the observed Ingress, in CEL.

@@ -17,6 +17,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -103,8 +104,28 @@ func (i *installer) crossplaneAvailable(ctx context.Context, note func(string)) 
 		if err := waitFor(ctx, i.client, appsv1.SchemeGroupVersion.WithKind("Deployment"), key, note, "Available"); err != nil {
 			return errors.Join(err, i.podTrouble(ctx, Namespace))
 		}
+		err := wait.PollUntilContextCancel(ctx, time.Second, true, func(ctx context.Context) (bool, error) {
+			d := &appsv1.Deployment{}
+			if err := i.client.Get(ctx, key, d); err != nil {
+				return false, client.IgnoreNotFound(err)
+			}
+			// No pod from before is left.
+			return d.Status.ObservedGeneration >= d.Generation && d.Status.UpdatedReplicas == d.Status.Replicas, nil
+		})
+		if err != nil {
+			return errors.Join(fmt.Errorf("%s is not rolled out: %w", name, err), i.podTrouble(context.WithoutCancel(ctx), Namespace))
+		}
 	}
 	return nil
+}
+
+// hasCrossplane reports whether the cluster has a Crossplane.
+func (i *installer) hasCrossplane(ctx context.Context) (bool, error) {
+	err := i.client.Get(ctx, client.ObjectKey{Namespace: Namespace, Name: crossplaneRelease}, &appsv1.Deployment{})
+	if client.IgnoreNotFound(err) != nil {
+		return false, fmt.Errorf("cannot look for Crossplane: %w", err)
+	}
+	return err == nil, nil
 }
 
 // foreignCrossplane reports whether a cluster that is not ours has Crossplane. It

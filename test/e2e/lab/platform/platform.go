@@ -162,16 +162,26 @@ func (i *installer) install(ctx context.Context) error {
 		}
 	}
 	var pushed []xpkg.Pushed
-	// Packages are built and pushed while Crossplane starts.
-	g, gctx := errgroup.WithContext(ctx)
-	g.Go(func() error {
+	crossplane := func(ctx context.Context) error {
 		if i.FromGit {
 			return nil
 		}
 		return i.Progress.Step("Install Crossplane "+toolchain.Version(i.Crossplane), func(note func(string)) error {
-			return i.installCrossplane(gctx, note)
+			return i.installCrossplane(ctx, note)
 		})
-	})
+	}
+	g, gctx := errgroup.WithContext(ctx)
+	if upgrades, err := i.hasCrossplane(ctx); err != nil {
+		return err
+	} else if upgrades {
+		// Its packages' tags may be those that are pushed: one that starts meanwhile would find other content for its revisions.
+		if err := crossplane(ctx); err != nil {
+			return err
+		}
+	} else {
+		// Packages are built and pushed while Crossplane starts.
+		g.Go(func() error { return crossplane(gctx) })
+	}
 	g.Go(func() (err error) {
 		pushed, err = i.push(gctx)
 		return err

@@ -85,7 +85,7 @@ func TestNothingIsInstalledBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{}`), "")
 			e.reconcile()
-			for range 10 {
+			for range 5 {
 				e.heal()
 				delete(e.req.GetObserved().GetResources(), name)
 				e.reconcile()

@@ -46,8 +46,8 @@ func TestChannelHelped(t *testing.T) {
 			w.step(time.Minute)
 			w.offer("stable", offer("10.2.0", rollout))
 			had, helped := map[string]bool{}, map[string]bool{}
-			for range 15 * 6 {
-				w.step(10 * time.Minute)
+			for range 15 * 3 {
+				w.step(20 * time.Minute)
 				for name, e := range w.tenants {
 					had[name] = had[name] || w.version(name) == "10.2.0"
 					if tc.spec != "" && e.status("phase") == "Degraded" && !helped[name] {
@@ -91,7 +91,7 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 		meanwhile(w)
 		w.settle(3, time.Minute)
 		w.broken["10.2.0"] = true
-		w.settle(20, 10*time.Minute)
+		w.settle(10, 20*time.Minute)
 		w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 		return w
 	}
@@ -105,7 +105,7 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 		w.settle(3, time.Minute)
 		w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 		w.offer("stable", offer("10.2.0", inSteps))
-		w.settle(30, 10*time.Minute)
+		w.settle(15, 20*time.Minute)
 		if after := w.versions()["10.2.0"]; after != before {
 			t.Errorf("%d tenants have the bad offer, and had %d", after, before)
 		}
@@ -120,7 +120,7 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 			tc.after(w)
 			w.settle(6, time.Minute)
 			w.offer("stable", offer("10.1.1", inSteps))
-			w.settle(60, 10*time.Minute)
+			w.settle(30, 20*time.Minute)
 			w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
 			for name, e := range w.tenants {
 				if e.status("phase") != "Ready" {
@@ -171,16 +171,16 @@ func TestChannelLosesItsHalt(t *testing.T) {
 	w := fleet(t, 6, inSteps)
 	w.broken["10.2.0"] = true
 	w.offer("stable", offer("10.2.0", inSteps))
-	w.settle(20, 10*time.Minute)
+	w.settle(10, 20*time.Minute)
 	delete(w.broken, "10.2.0")
 	w.settle(4, time.Minute)
 	delete(w.channels["stable"].req.Observed.Resources, "state")
-	w.settle(60, 10*time.Minute)
+	w.settle(30, 20*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "it had halted before its state was lost")
 	w.offer("stable", paused(offer("10.2.0", inSteps)))
 	w.step(time.Minute)
 	w.offer("stable", offer("10.2.0", inSteps))
-	w.settle(60, 10*time.Minute)
+	w.settle(30, 20*time.Minute)
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 6")
 }

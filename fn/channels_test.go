@@ -354,7 +354,7 @@ func TestChannelBadOffer(t *testing.T) {
 	}
 	w.broken["10.2.0"] = true
 	w.offer("stable", offer("10.2.0", inSteps))
-	w.settle(60, 10*time.Minute)
+	w.settle(30, 20*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, " (Degraded: \"Deployment argocd-server ")
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
@@ -367,7 +367,7 @@ func TestChannelBadOffer(t *testing.T) {
 		t.Errorf("want an event of the halt, got %v", w.seen)
 	}
 	delete(w.channels["stable"].req.Observed.Resources, "state")
-	w.settle(20, 10*time.Minute)
+	w.settle(10, 20*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 
@@ -391,7 +391,7 @@ func TestChannelBadOffer(t *testing.T) {
 	// Nor does it end with the edit of a plan, which has nothing to do with it.
 	events = len(w.seen)
 	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
-	w.settle(20, 10*time.Minute)
+	w.settle(10, 20*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 
@@ -411,7 +411,7 @@ func TestChannelBadOffer(t *testing.T) {
 		t.Errorf("a new tenant begins with %s while the offer is halted", got)
 	}
 	w.offer("stable", offer("10.2.1", inSteps))
-	w.settle(60, 10*time.Minute)
+	w.settle(30, 20*time.Minute)
 	w.want(map[string]int{"10.2.1": 7})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "")
@@ -437,7 +437,7 @@ func TestChannelOfferTakenBack(t *testing.T) {
 			w.offer("stable", offer("10.2.0", inSteps))
 			w.settle(tc.after, time.Minute)
 			w.broken["10.2.0"] = true
-			w.settle(20, 10*time.Minute)
+			w.settle(10, 20*time.Minute)
 			w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 			want := map[string][]string{}
 			for _, name := range slices.Sorted(maps.Keys(w.tenants)) {
@@ -538,7 +538,7 @@ func TestChannelKubernetesTakenBack(t *testing.T) {
 	w.settle(2, time.Hour)
 	w.broken["v1.36.0"] = true
 	w.offer("stable", of("v1.36.0"))
-	w.settle(20, 10*time.Minute)
+	w.settle(10, 20*time.Minute)
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 	w.offer("stable", of("v1.35.4"))
 	w.settle(20, 5*time.Minute)
@@ -629,7 +629,7 @@ func TestChannelStuck(t *testing.T) {
 	w := fleet(t, 4, inSteps)
 	w.stuck["10.2.0"] = "pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image \"redis:none\""
 	w.offer("stable", offer("10.2.0", inSteps))
-	w.settle(20, 10*time.Minute)
+	w.settle(10, 20*time.Minute)
 	w.want(map[string]int{"10.1.1": 2, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, ` (Updating for more than 30m0s: "Deployment argocd-redis: pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image \"redis:none\""), team-a/c`)
 	for name, e := range w.tenants {
@@ -656,7 +656,7 @@ func TestChannelFirst(t *testing.T) {
 	if got := w.version("c0"); got != "10.2.0" {
 		t.Errorf("want the internal tenant first, it has %s", got)
 	}
-	w.settle(20, 10*time.Minute)
+	w.settle(10, 20*time.Minute)
 	w.want(map[string]int{"10.2.0": 3})
 
 	// Others are selected together with another offer: nobody begins before that is known.

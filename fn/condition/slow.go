@@ -36,8 +36,15 @@ const network = `context deadline exceeded|context canceled|(?:i/o|TLS handshake
 	`use of closed network connection|net/http: request canceled|http: server closed idle connection|http2: |server sent GOAWAY|` +
 	`(?:^|: |unexpected |")EOF\b|timed out waiting for the condition|client rate limiter Wait returned an error|would exceed context deadline|server misbehaving`
 
+// ofText matches what Go's templates and decoders say about a text, which may sound like a connection that was cut.
+var ofText = regexp.MustCompile(`(?:^|[\s:(])(?:template|parse error at \([^)]*\)|execution error at \([^)]*\)|YAML parse error on \S+|error (?:converting|unmarshaling) \w+|` +
+	`(?:json|yaml|toml|base64|asn1|x509): \w+)`)
+
 // waitsFor returns what an error of a server says that is waited for. It reports false for an error that waiting doesn't mend.
 func waitsFor(problem, server string) (string, bool) {
+	if ofText.MatchString(problem) && !strings.Contains(problem, "://") {
+		return "", false
+	}
 	for _, d := range delays {
 		at := d.says.FindStringSubmatchIndex(problem)
 		if at == nil {

@@ -209,9 +209,13 @@ func allowed(rules []rbacv1.PolicyRule, group, resource, name, verb string) bool
 
 func clusterRole(t *testing.T, name string) []rbacv1.PolicyRule {
 	t.Helper()
-	objects, err := readManifests("../../../../examples/install/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
+	var objects []*unstructured.Unstructured
+	for _, file := range []string{"rbac.yaml", "priorities.yaml"} {
+		of, err := readManifests("../../../../examples/install/" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		objects = append(objects, of...)
 	}
 	for _, o := range objects {
 		if o.GetKind() == "ClusterRole" && o.GetName() == name {
@@ -244,4 +248,22 @@ func renderVCluster(t *testing.T, of values.Values) []*unstructured.Unstructured
 		t.Fatalf("the vcluster chart renders %d objects: want its control plane", len(out))
 	}
 	return out
+}
+
+// TestWhatStaysOnGoingBack: who goes back to the last release applies its rbac.yaml. Crossplane then removes from tenants what that release
+// doesn't have, and must still be allowed to.
+func TestWhatStaysOnGoingBack(t *testing.T) {
+	for _, r := range clusterRole(t, "virtual-argocd:crossplane") {
+		if slices.Contains(r.APIGroups, "flowcontrol.apiserver.k8s.io") {
+			t.Errorf("v0.2.0 has a role of this name without the rule %v", r)
+		}
+	}
+	rules := clusterRole(t, "virtual-argocd:crossplane-priorities")
+	for _, resource := range []string{"flowschemas", "prioritylevelconfigurations"} {
+		for _, verb := range []string{"get", "list", "watch", "update", "patch", "delete"} {
+			if !allowed(rules, "flowcontrol.apiserver.k8s.io", resource, "x", verb) {
+				t.Errorf("Crossplane may not %s %s", verb, resource)
+			}
+		}
+	}
 }

@@ -109,6 +109,10 @@ func TestControlPlaneThatDoesNotStart(t *testing.T) {
 		e.setManifest(tenant.ControlPlanePod, `{"containerStatuses":[{"name":"syncer","ready":true,"state":{"running":{}}}]}`)
 		is("Installing", "Provisioning", "Installing chart vcluster", 4*time.Minute)
 		is("PodsCannotStart", "Failing", "pod vcluster-0 is ready, but the virtual cluster hasn't written its kubeconfig", 6*time.Minute)
+		// The chart took long to come, or the image.
+		e.setManifest(tenant.ControlPlanePod, fmt.Sprintf(`{"conditions":[{"type":"Ready","status":"True","lastTransitionTime":%q}],"containerStatuses":[{"name":"syncer","ready":true,"state":{"running":{}}}]}`,
+			e.f.now().Add(-time.Minute).UTC().Format(time.RFC3339)))
+		is("Installing", "Provisioning", "Installing chart vcluster", 6*time.Minute)
 	})
 	e.heal()
 	e.reconcile()

@@ -68,8 +68,8 @@ const (
 	rollingOut = "Rolling out a change of "
 	// changesWithin is how long a change of the control plane takes if nothing is wrong.
 	changesWithin = time.Minute
-	// silentWithin is how long it takes from the creation of the Release to the kubeconfig, even on
-	// a busy node.
+	// silentWithin is how long it takes from a pod that is ready to the kubeconfig, even on a busy
+	// node.
 	silentWithin = 5 * time.Minute
 )
 
@@ -108,6 +108,16 @@ func ControlPlanePod(t tenant.Tenant) (resource.Object, error) {
 	return o, nil
 }
 
+// readyFor is how long the pod has been ready; where it doesn't say that, how long ago its Release was created.
+func readyFor(t tenant.Tenant, pod corev1.Pod) time.Duration {
+	for _, c := range pod.Status.Conditions {
+		if c.Type == corev1.PodReady && !c.LastTransitionTime.IsZero() {
+			return t.Observed.Now.Sub(c.LastTransitionTime.Time)
+		}
+	}
+	return release.Age(t, tenant.VClusterRelease)
+}
+
 // controlPlaneTrouble says why the virtual cluster's control plane doesn't run, in the
 // words of the scheduler and the kubelet; "" when it does, and when nobody has looked.
 func controlPlaneTrouble(t tenant.Tenant) string {
@@ -125,7 +135,7 @@ func controlPlaneTrouble(t tenant.Tenant) string {
 	if why := podtrouble.Of(pod); why != "" {
 		return "pod " + pod.Name + ": " + why
 	}
-	if o.Condition("Ready").True() && !resource.HasKubeconfig(t) && release.Age(t, tenant.VClusterRelease) >= silentWithin {
+	if o.Condition("Ready").True() && !resource.HasKubeconfig(t) && readyFor(t, pod) >= silentWithin {
 		return fmt.Sprintf("pod %s is ready, but the virtual cluster hasn't written its kubeconfig: see the pods with the label app=%s in namespace %s, and their logs", pod.Name, tenant.HelmVCluster, t.Names.Namespace)
 	}
 	return ""

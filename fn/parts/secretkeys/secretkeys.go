@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -47,38 +48,42 @@ var of = []struct{ key, instead string }{
 
 func resolve(c part.Candidate) error {
 	seen := map[string]bool{}
+	var found []error
 	for i, k := range c.Spec.ArgoCDSecretKeys {
 		at := fmt.Sprintf("%s[%d]", field, i)
-		if err := check(at, k); err != nil {
-			return err
-		}
+		err := check(at, k)
 		if seen[k.Key] {
-			return fmt.Errorf("%s.key: %q is the key of another entry, too: leave one of the two out", at, k.Key)
+			err = mistakes.Join(err, fmt.Errorf("%s.key: %q is the key of another entry, too: leave one of the two out", at, k.Key))
 		}
 		seen[k.Key] = true
-		path, err := c.ReserveSecretKey(at, k.Key)
+		var path []string
+		if err == nil {
+			path, err = c.ReserveSecretKey(at, k.Key)
+		}
 		if err != nil {
-			return err
+			found = append(found, err)
+			continue
 		}
 		secret := credentials.Read(c.Given, k.SecretRef.Name)
 		value := secret.Need(cmp.Or(k.SecretKey, k.Key), "write the text that argocd-secret is to have at "+k.Key)
 		c.Decision.SecretKeys = append(c.Decision.SecretKeys, c.Sensitive.Add(tenant.Connection{Kind: "Key", Name: k.Key}, secret.Problem, value, path...))
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // check checks an entry as the schema does, and for keys that something else sets.
 func check(at string, k v1alpha1.SecretKeySpec) error {
+	var found []error
 	if len(validation.IsConfigMapKey(k.Key)) > 0 {
-		return fmt.Errorf("%s.key: %q is not a key of a Secret: write letters, digits, dots, dashes and underscores", at, k.Key)
+		found = append(found, fmt.Errorf("%s.key: %q is not a key of a Secret: write letters, digits, dots, dashes and underscores", at, k.Key))
 	}
 	if i := slices.IndexFunc(of, func(o struct{ key, instead string }) bool {
 		return k.Key == o.key || strings.HasSuffix(o.key, ".") && strings.HasPrefix(k.Key, o.key)
 	}); i >= 0 {
-		return fmt.Errorf("%s.key: %q can't be set here: %s", at, k.Key, of[i].instead)
+		found = append(found, fmt.Errorf("%s.key: %q can't be set here: %s", at, k.Key, of[i].instead))
 	}
 	if k.SecretKey != "" && len(validation.IsConfigMapKey(k.SecretKey)) > 0 {
-		return fmt.Errorf("%s.secretKey: %q is not a key of a Secret: write letters, digits, dots, dashes and underscores", at, k.SecretKey)
+		found = append(found, fmt.Errorf("%s.secretKey: %q is not a key of a Secret: write letters, digits, dots, dashes and underscores", at, k.SecretKey))
 	}
-	return credentials.CheckSecretRef(at, k.SecretRef)
+	return mistakes.Join(append(found, credentials.CheckSecretRef(at, k.SecretRef))...)
 }

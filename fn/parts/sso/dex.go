@@ -13,6 +13,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -26,29 +27,29 @@ const (
 
 // setDex sets the values for Dex and its connectors. The Secrets that these refer to become Secrets in Argo CD's namespace.
 func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
-	if err := checkDex(d); err != nil {
-		return err
-	}
+	found := []error{checkDex(d), unlessAccepted(of, func() error {
+		return mistakes.Join(checkTypes(d), checkGroups(ofDex, d.AdminGroups, d.ReadOnlyGroups), checkScopes(of, ofDex, d.AdminGroups, d.ReadOnlyGroups))
+	})}
 	if !values.Enabled(of.ArgoCD.Merged(), true, "dex", "enabled") {
 		field, _ := of.ArgoCD.Field("dex", "enabled")
-		return fmt.Errorf("%s: Dex doesn't run, because of %s: write spec.sso.oidc, or let Dex run", ofDex, field)
+		found = append(found, fmt.Errorf("%s: Dex doesn't run, because of %s: write spec.sso.oidc, or let Dex run", ofDex, field))
 	}
-	if err := setGroups(of, ofDex, d.AdminGroups, d.ReadOnlyGroups, own); err != nil {
-		return err
-	}
+	found = append(found, setGroups(of, ofDex, d.AdminGroups, d.ReadOnlyGroups, own))
 	refs, configs, names := map[string][]string{}, []map[string]any{}, []string{}
 	for i, c := range d.Connectors {
+		at := fmt.Sprintf("%s.connectors[%d].config", ofDex, i)
 		config, err := decodeConfig(c)
 		if err != nil {
-			return fmt.Errorf("%s.connectors[%d].config: is no object: write the connector's configuration", ofDex, i)
+			found = append(found, fmt.Errorf("%s: is no object: write the connector's configuration", at))
 		}
-		if err := checkConfig(fmt.Sprintf("%s.connectors[%d].config", ofDex, i), config, of.Spec.ArgoCDSecretKeys); err != nil {
-			return err
-		}
+		found = append(found, checkConfig(at, config, of.Spec.ArgoCDSecretKeys))
 		for name, keys := range referencesIn(config) {
 			refs[name] = append(refs[name], keys...)
 		}
 		configs, names = append(configs, config), append(names, c.Name)
+	}
+	if err := mistakes.Join(found...); err != nil {
+		return err
 	}
 	of.Decision.SSO.Provider, of.Decision.SSO.Callback, of.Decision.SSO.Dex = strings.Join(names, ", "), "/api/dex/callback", true
 	there := map[string]bool{}
@@ -99,28 +100,42 @@ func addSecret(of part.Candidate, name string, keys []string) tenant.Connection 
 }
 
 func checkDex(d v1alpha1.DexSpec) error {
+	var found []error
 	if len(d.Connectors) == 0 {
-		return fmt.Errorf("%s.connectors: is missing: write one connector at least, such as {type: github, id: github, name: GitHub, config: {...}}", ofDex)
+		found = append(found, fmt.Errorf("%s.connectors: is missing: write one connector at least, such as {type: github, id: github, name: GitHub, config: {...}}", ofDex))
 	}
 	ids := []string{}
 	for i, c := range d.Connectors {
 		for _, f := range []struct{ field, text string }{{"type", c.Type}, {"id", c.ID}, {"name", c.Name}} {
+			at := fmt.Sprintf("%s.connectors[%d].%s", ofDex, i, f.field)
 			if f.text == "" {
-				return fmt.Errorf("%s.connectors[%d].%s: is missing: write it as Dex's documentation has it", ofDex, i, f.field)
+				found = append(found, fmt.Errorf("%s: is missing: write it as Dex's documentation has it", at))
+				continue
 			}
-			if err := checkTexts(fmt.Sprintf("%s.connectors[%d].%s", ofDex, i, f.field), []string{f.text}); err != nil {
-				return err
-			}
+			found = append(found, checkTexts(at, []string{f.text}))
 		}
-		if slices.Contains(ids, c.ID) {
-			return fmt.Errorf("%s.connectors[%d].id: %q is that of another connector, too: write another", ofDex, i, c.ID)
+		if c.ID != "" && slices.Contains(ids, c.ID) {
+			found = append(found, fmt.Errorf("%s.connectors[%d].id: %q is that of another connector, too: write another", ofDex, i, c.ID))
 		}
 		ids = append(ids, c.ID)
 	}
-	if err := checkTexts(ofDex+".adminGroups", d.AdminGroups); err != nil {
-		return err
+	return mistakes.Join(append(found, checkTexts(ofDex+".adminGroups", d.AdminGroups), checkTexts(ofDex+".readOnlyGroups", d.ReadOnlyGroups))...)
+}
+
+// connectorTypes are the types of connectors that Dex knows (2.45, server/server.go). It doesn't start with another.
+var connectorTypes = []string{
+	"atlassian-crowd", "authproxy", "bitbucket-cloud", "gitea", "github", "gitlab", "google", "keystone", "ldap", "linkedin", "microsoft",
+	"mockCallback", "mockPassword", "oauth", "oidc", "openshift", "saml",
+}
+
+func checkTypes(d v1alpha1.DexSpec) error {
+	var found []error
+	for i, c := range d.Connectors {
+		if c.Type != "" && !slices.Contains(connectorTypes, c.Type) && c.Type != "samlExperimental" {
+			found = append(found, fmt.Errorf("%s.connectors[%d].type: %q is unknown: write one of %s", ofDex, i, c.Type, strings.Join(connectorTypes, ", ")))
+		}
 	}
-	return checkTexts(ofDex+".readOnlyGroups", d.ReadOnlyGroups)
+	return mistakes.Join(found...)
 }
 
 // decodeConfig returns the configuration of a connector, with numbers as they are written.
@@ -142,6 +157,7 @@ var secretFields = []string{"clientSecret", "bindPW", "keystonePassword", "passw
 
 // checkConfig refuses secrets that stand in the claim, and texts that Argo CD would take for the name of a secret.
 func checkConfig(field string, v any, known []v1alpha1.SecretKeySpec) error {
+	var found []error
 	switch v := v.(type) {
 	case string:
 		isKnown := slices.ContainsFunc(known, func(k v1alpha1.SecretKeySpec) bool { return v == "$"+k.Key })
@@ -150,21 +166,17 @@ func checkConfig(field string, v any, known []v1alpha1.SecretKeySpec) error {
 		}
 	case []any:
 		for i, item := range v {
-			if err := checkConfig(fmt.Sprintf("%s[%d]", field, i), item, known); err != nil {
-				return err
-			}
+			found = append(found, checkConfig(fmt.Sprintf("%s[%d]", field, i), item, known))
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if text, ok := v[key].(string); ok && slices.Contains(secretFields, key) && text != "" && !strings.HasPrefix(text, "$") {
-				return fmt.Errorf("%s.%s: there is a secret in the claim: write it into a Secret, and $<name>:<key> here", field, key)
+				found = append(found, fmt.Errorf("%s.%s: there is a secret in the claim: write it into a Secret, and $<name>:<key> here", field, key))
 			}
-			if err := checkConfig(field+"."+key, v[key], known); err != nil {
-				return err
-			}
+			found = append(found, checkConfig(field+"."+key, v[key], known))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // referencesIn returns the keys that texts refer to, by the name of the Secret.

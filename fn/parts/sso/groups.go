@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -18,6 +19,16 @@ func setGroups(of part.Candidate, field string, admins, readers []string, own va
 		values.Insert(own, policy, "configs", "rbac", groupPolicies)
 	}
 	return nil
+}
+
+// checkScopes refuses groups that have roles, where Argo CD is told to look elsewhere for what people are.
+func checkScopes(of part.Candidate, field string, admins, readers []string) error {
+	at := of.ArgoCD.Last("configs", "rbac", "scopes")
+	scopes, _ := at.Value.(string)
+	if len(admins)+len(readers) == 0 || strings.TrimSpace(scopes) == "" || strings.Contains(scopes, "groups") {
+		return nil
+	}
+	return fmt.Errorf("%s: is %q, so that Argo CD doesn't look at groups, and %s has some with roles: write groups there, too, such as [groups, email]", at.Field, scopes, field)
 }
 
 func groupPolicy(admins, readers []string) string {
@@ -38,10 +49,42 @@ func groupPolicy(admins, readers []string) string {
 
 // checkTexts refuses texts that are none of one line, or that Argo CD takes for the name of a secret.
 func checkTexts(field string, texts []string) error {
+	var found []error
 	for _, text := range texts {
 		if strings.TrimSpace(text) == "" || strings.ContainsAny(text, "\r\n") || strings.HasPrefix(text, "$") {
-			return fmt.Errorf("%s: %q can't be used: write text of one line that doesn't begin with $", field, text)
+			found = append(found, fmt.Errorf("%s: %q can't be used: write text of one line that doesn't begin with $", field, text))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
+}
+
+// checkSpaces refuses space around texts: it would be part of them, and nobody sees it.
+func checkSpaces(field string, texts ...string) error {
+	var found []error
+	for _, text := range texts {
+		if is := strings.TrimSpace(text); is != "" && is != text {
+			found = append(found, fmt.Errorf("%s: %q has space around it: write it without", field, text))
+		}
+	}
+	return mistakes.Join(found...)
+}
+
+// checkGroups refuses what is no group: Argo CD compares groups as they are, and gives nobody a role for one that is a pattern.
+func checkGroups(field string, admins, readers []string) error {
+	var found []error
+	for _, of := range []struct {
+		field  string
+		groups []string
+	}{{field + ".adminGroups", admins}, {field + ".readOnlyGroups", readers}} {
+		found = append(found, checkSpaces(of.field, of.groups...))
+		for _, group := range of.groups {
+			switch {
+			case group == "*":
+				found = append(found, fmt.Errorf(`%s: "*" is no group, and not everybody either: write groups; spec.argocd.values.configs.rbac."policy.default" is the role of everybody`, of.field))
+			case strings.HasPrefix(group, "role:"):
+				found = append(found, fmt.Errorf("%s: %q is a role: write the groups that have it", of.field, group))
+			}
+		}
+	}
+	return mistakes.Join(found...)
 }

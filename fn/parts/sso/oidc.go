@@ -15,6 +15,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -51,7 +52,9 @@ type oidcConfig struct {
 // setOIDC sets the values for an OpenID Connect provider.
 func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 	p, s := of.Decision, of.Sensitive
-	if err := checkOIDC(o); err != nil {
+	if err := mistakes.Join(checkOIDC(o), unlessAccepted(of, func() error {
+		return mistakes.Join(checkEffect(o), checkScopes(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups))
+	})); err != nil {
 		return err
 	}
 	p.SSO.Provider, p.SSO.Callback = cmp.Or(o.Name, "SSO"), "/auth/callback"
@@ -90,16 +93,25 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 
 // setDefaults sets scopes and claims that the provider knows. Those that know no scope groups refuse it, and nobody could sign on.
 func setDefaults(c *oidcConfig) {
-	microsoft := isOf(c.Issuer, "login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn", "login.chinacloudapi.cn", "sts.windows.net", ".b2clogin.com", ".ciamlogin.com")
+	microsoft := ofMicrosoft(c.Issuer)
 	if len(c.RequestedScopes) == 0 {
 		c.RequestedScopes = []string{"openid", "profile", "email"}
-		if !microsoft && !isOf(c.Issuer, "accounts.google.com", "gitlab.com", ".amazonaws.com") {
+		if !withoutGroups(c.Issuer) {
 			c.RequestedScopes = append(c.RequestedScopes, "groups")
 		}
 		if microsoft && len(c.RequestedIDTokenClaims) == 0 {
 			c.RequestedIDTokenClaims = map[string]v1alpha1.IDTokenClaim{"groups": {Essential: true}}
 		}
 	}
+}
+
+func ofMicrosoft(issuer string) bool {
+	return isOf(issuer, "login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn", "login.chinacloudapi.cn", "sts.windows.net", ".b2clogin.com", ".ciamlogin.com")
+}
+
+// withoutGroups reports whether a provider refuses the scope groups, because it has none.
+func withoutGroups(issuer string) bool {
+	return ofMicrosoft(issuer) || isOf(issuer, "accounts.google.com", "gitlab.com", ".amazonaws.com")
 }
 
 // isOf reports whether an issuer has one of the hostnames, or one below those that begin with a dot.
@@ -111,26 +123,21 @@ func isOf(issuer string, hostnames ...string) bool {
 }
 
 func checkOIDC(o v1alpha1.OIDCSpec) error {
-	switch {
-	case !credentials.APIServerURL.MatchString(o.Issuer):
-		return fmt.Errorf("%s.issuer: %q is not the URL of a provider: write one such as https://id.example.org/realms/acme", ofOIDC, o.Issuer)
-	case o.ClientID == "" || strings.HasPrefix(o.ClientID, "$"):
-		return fmt.Errorf("%s.clientID: %q is not an id: write the one that the provider has for this Argo CD", ofOIDC, o.ClientID)
-	case len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid"):
-		return fmt.Errorf("%s.scopes: openid is missing: write it, too", ofOIDC)
-	case strings.HasPrefix(o.Name, "$"):
-		return fmt.Errorf("%s.name: %q begins with $, which Argo CD takes for the name of a secret: write another", ofOIDC, o.Name)
-	case o.RootCA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(o.RootCA)):
-		return fmt.Errorf("%s.rootCA: is not a PEM certificate: write one that begins with -----BEGIN CERTIFICATE-----", ofOIDC)
-	case ptr.Deref(o.Azure, v1alpha1.AzureOIDCSpec{}).UseWorkloadIdentity:
-		return fmt.Errorf("%s.azure.useWorkloadIdentity: is not possible: a pod of a virtual cluster has no identity in Azure: write clientSecretRef", ofOIDC)
-	case o.ClientSecretRef == nil && !o.EnablePKCEAuthentication:
-		return fmt.Errorf("%s.clientSecretRef: is missing: write the Secret with the client secret, or enablePKCEAuthentication: true for a client without one", ofOIDC)
-	case o.EnableUserInfoGroups && o.UserInfoPath == "":
-		return fmt.Errorf("%s.userInfoPath: is missing beside enableUserInfoGroups: write the path of the provider's userinfo endpoint, such as /userinfo", ofOIDC)
-	case o.UserInfoPath != "" && !strings.HasPrefix(o.UserInfoPath, "/"):
-		return fmt.Errorf("%s.userInfoPath: %q is not a path: write one such as /userinfo", ofOIDC, o.UserInfoPath)
+	var found []error
+	refuse := func(is bool, field, format string, args ...any) {
+		if is {
+			found = append(found, fmt.Errorf(ofOIDC+"."+field+": "+format, args...))
+		}
 	}
+	refuse(!credentials.APIServerURL.MatchString(o.Issuer), "issuer", "%q is not the URL of a provider: write one such as https://id.example.org/realms/acme", o.Issuer)
+	refuse(o.ClientID == "" || strings.HasPrefix(o.ClientID, "$"), "clientID", "%q is not an id: write the one that the provider has for this Argo CD", o.ClientID)
+	refuse(len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid"), "scopes", "openid is missing: write it, too")
+	refuse(strings.HasPrefix(o.Name, "$"), "name", "%q begins with $, which Argo CD takes for the name of a secret: write another", o.Name)
+	refuse(o.RootCA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(o.RootCA)), "rootCA", "is not a PEM certificate: write one that begins with -----BEGIN CERTIFICATE-----")
+	refuse(ptr.Deref(o.Azure, v1alpha1.AzureOIDCSpec{}).UseWorkloadIdentity, "azure.useWorkloadIdentity", "is not possible: a pod of a virtual cluster has no identity in Azure: write clientSecretRef")
+	refuse(o.ClientSecretRef == nil && !o.EnablePKCEAuthentication, "clientSecretRef", "is missing: write the Secret with the client secret, or enablePKCEAuthentication: true for a client without one")
+	refuse(o.EnableUserInfoGroups && o.UserInfoPath == "", "userInfoPath", "is missing beside enableUserInfoGroups: write the path of the provider's userinfo endpoint, such as /userinfo")
+	refuse(o.UserInfoPath != "" && !strings.HasPrefix(o.UserInfoPath, "/"), "userInfoPath", "%q is not a path: write one such as /userinfo", o.UserInfoPath)
 	for _, f := range []struct {
 		field string
 		texts []string
@@ -138,31 +145,56 @@ func checkOIDC(o v1alpha1.OIDCSpec) error {
 		{"scopes", o.Scopes}, {"adminGroups", o.AdminGroups}, {"readOnlyGroups", o.ReadOnlyGroups}, {"allowedAudiences", o.AllowedAudiences},
 		{"cliClientID", set(o.CLIClientID)}, {"domainHint", set(o.DomainHint)}, {"logoutURL", set(o.LogoutURL)}, {"userInfoPath", set(o.UserInfoPath)},
 	} {
-		if err := checkTexts(ofOIDC+"."+f.field, f.texts); err != nil {
-			return err
-		}
+		found = append(found, checkTexts(ofOIDC+"."+f.field, f.texts))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.RequestedIDTokenClaims)) {
 		c := o.RequestedIDTokenClaims[name]
-		if err := checkTexts(ofOIDC+".requestedIDTokenClaims."+name, slices.Concat(set(c.Value), c.Values)); err != nil {
-			return err
-		}
+		found = append(found, checkTexts(ofOIDC+".requestedIDTokenClaims."+name, slices.Concat(set(c.Value), c.Values)))
 	}
 	for _, f := range []struct{ field, text string }{{"logoutURL", o.LogoutURL}, {"userInfoBaseURL", o.UserInfoBaseURL}} {
 		// Braces are those of Argo CD's own templates.
-		if u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(f.text)); f.text != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
-			return fmt.Errorf("%s.%s: %q is not a URL: write one such as https://id.example.org/logout", ofOIDC, f.field, f.text)
+		u, err := url.Parse(strings.NewReplacer("{", "", "}", "").Replace(f.text))
+		refuse(f.text != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == ""), f.field, "%q is not a URL: write one such as https://id.example.org/logout", f.text)
+	}
+	for _, f := range []struct{ field, text string }{{"userInfoCacheExpiration", o.UserInfoCacheExpiration}, {"refreshTokenThreshold", o.RefreshTokenThreshold}} {
+		_, err := time.ParseDuration(f.text)
+		refuse(f.text != "" && err != nil, f.field, "%q is not a time: write one such as 5m", f.text)
+	}
+	if o.ClientSecretRef != nil {
+		found = append(found, credentials.CheckSecretRef(ofOIDC+".clientSecretRef", v1alpha1.SecretReference{Name: o.ClientSecretRef.Name}))
+	}
+	return mistakes.Join(found...)
+}
+
+// discovery is where a provider has its discovery document, below its URL.
+const discovery = "/.well-known/openid-configuration"
+
+// checkEffect refuses what is well formed, and can't do what it is written for.
+func checkEffect(o v1alpha1.OIDCSpec) error {
+	var found []error
+	refuse := func(is bool, field, format string, args ...any) {
+		if is {
+			found = append(found, fmt.Errorf(ofOIDC+"."+field+": "+format, args...))
+		}
+	}
+	issuer, ofDocument := strings.CutSuffix(o.Issuer, discovery)
+	refuse(ofDocument, "issuer", "%q is the URL of the provider's discovery document: write %s", o.Issuer, issuer)
+	refuse(slices.Contains(o.Scopes, "groups") && withoutGroups(o.Issuer), "scopes", "the provider knows no scope groups and would sign nobody on: leave it out")
+	if !o.EnableUserInfoGroups {
+		for _, f := range []struct{ field, text string }{{"userInfoPath", o.UserInfoPath}, {"userInfoBaseURL", o.UserInfoBaseURL}, {"userInfoCacheExpiration", o.UserInfoCacheExpiration}} {
+			refuse(f.text != "", f.field, "has no effect without enableUserInfoGroups: true: write that, too, or leave it out")
 		}
 	}
 	for _, f := range []struct{ field, text string }{{"userInfoCacheExpiration", o.UserInfoCacheExpiration}, {"refreshTokenThreshold", o.RefreshTokenThreshold}} {
-		if _, err := time.ParseDuration(f.text); f.text != "" && err != nil {
-			return fmt.Errorf("%s.%s: %q is not a time: write one such as 5m", ofOIDC, f.field, f.text)
-		}
+		refuse(strings.HasPrefix(f.text, "-"), f.field, "%q is in the past: write a time such as 5m", f.text)
 	}
-	if o.ClientSecretRef == nil {
-		return nil
+	for _, f := range []struct {
+		field string
+		texts []string
+	}{{"clientID", set(o.ClientID)}, {"cliClientID", set(o.CLIClientID)}, {"scopes", o.Scopes}, {"allowedAudiences", o.AllowedAudiences}} {
+		found = append(found, checkSpaces(ofOIDC+"."+f.field, f.texts...))
 	}
-	return credentials.CheckSecretRef(ofOIDC+".clientSecretRef", v1alpha1.SecretReference{Name: o.ClientSecretRef.Name})
+	return mistakes.Join(append(found, checkGroups(ofOIDC, o.AdminGroups, o.ReadOnlyGroups))...)
 }
 
 // set is a list of a text that is there.

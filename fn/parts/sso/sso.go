@@ -12,6 +12,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -57,26 +58,31 @@ func resolve(of part.Candidate) error {
 	if spec.DisableAdmin {
 		values.Insert(own, "false", "configs", "cm", "admin.enabled")
 	}
+	var found error
 	if spec.OIDC != nil {
-		if err := setOIDC(of, *spec.OIDC, own); err != nil {
-			return err
-		}
+		found = setOIDC(of, *spec.OIDC, own)
 	}
 	if spec.Dex != nil {
-		if err := setDex(of, *spec.Dex, own); err != nil {
-			return err
-		}
+		found = setDex(of, *spec.Dex, own)
 	}
 	rules := []values.Rule{values.Be(true, "configs", "cm", "create")}
 	for _, path := range values.Leaves(own) {
 		is, _ := values.Lookup(own, path...)
 		rules = append(rules, values.Be(is, path...))
 	}
-	if err := argocd.Reserve(values.Claim, "spec.sso", rules...); err != nil {
+	if err := mistakes.Join(found, argocd.Reserve(values.Claim, "spec.sso", rules...)); err != nil {
 		return err
 	}
 	p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, own)
 	return nil
+}
+
+// unlessAccepted runs a check of a later version of the function, unless spec.sso is as it was accepted before.
+func unlessAccepted(of part.Candidate, check func() error) error {
+	if was := of.WasAsked().SSO; was != nil && tenant.Same(was, of.Spec.SSO) {
+		return nil
+	}
+	return check()
 }
 
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// A meant is a claim that people write, and what is refused of it; nothing for a claim that works as it is meant.
+type meant struct {
+	spec string
+	want []string
+}
+
+// refuses tests claims, and the right form of each kind beside the wrong ones.
+func refuses(t *testing.T, cases map[string]meant) {
+	t.Helper()
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			msg := refusal(newEngine(t, tenantXR(tc.spec), "").reconcile())
+			if (msg == "") != (len(tc.want) == 0) {
+				t.Errorf("want %q, got %q", tc.want, msg)
+			}
+			for _, want := range tc.want {
+				if !strings.Contains(msg, want) {
+					t.Errorf("the refusal should say %q: %q", want, msg)
+				}
+			}
+		})
+	}
+}
+
+// unchanged tests that a claim that was accepted before a check was there stays accepted, and that the check counts for the next change.
+func unchanged(t *testing.T, before, later string) {
+	t.Helper()
+	e := newEngine(t, tenantXR(`{}`), "").install()
+	e.accepted(before)
+	e.cycle(2)
+	if msg := refusal(e.rsp); msg != "" {
+		t.Errorf("what was accepted is refused: %s", msg)
+	}
+	e.spec(later)
+	e.cycle(2)
+	if msg := refusal(e.rsp); msg == "" {
+		t.Error("a change with the same mistake is accepted")
+	}
+}
+
+// accepted has the claim ask for a spec, of sso, bootstrap, clusters and values, as if an earlier version of the function had accepted it.
+func (e *engine) accepted(spec string) {
+	e.t.Helper()
+	e.spec(spec)
+	of := field(e.xr(), "spec").AsMap()
+	asked := map[string]any{}
+	for _, key := range []string{"sso", "bootstrap", "clusters", "repositories", "ingress"} {
+		asked[key] = of[key]
+	}
+	argocd, _ := of["argocd"].(map[string]any)
+	asked["argocdValues"], asked["argocdChartVersion"] = argocd["values"], argocd["chartVersion"]
+	kept := map[string]any{}
+	if err := json.Unmarshal(must(base64.StdEncoding.DecodeString(field(e.observed(tenant.AcceptedSecret), "data").Fields["accepted.json"].GetStringValue())), &kept); err != nil {
+		e.t.Fatal(err)
+	}
+	for key, is := range asked {
+		if is != nil {
+			kept["spec"].(map[string]any)[key] = is
+		}
+	}
+	raw := must(json.Marshal(kept))
+	field(e.observed(tenant.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(base64.StdEncoding.EncodeToString(raw))
+}
+
+// TestMistakesOfParts: sign-on and keys of Argo CD's Secret name all their mistakes at once, in the order of the API's fields.
+func TestMistakesOfParts(t *testing.T) {
+	const ref = `"secretRef":{"name":"s"}`
+	refuses(t, map[string]meant{
+		"OIDC": {`{"sso":{"oidc":{"issuer":"id.example.org","clientID":"","clientSecretRef":{"name":"S"},"scopes":["email"],"adminGroups":["$a"],"logoutURL":"x","userInfoPath":"u","refreshTokenThreshold":"5 min","rootCA":"x"}}}`,
+			[]string{"spec.sso.oidc.issuer: ", "; (2) spec.sso.oidc.clientID: ", "; (3) spec.sso.oidc.clientSecretRef.secretRef.name: ", "; (4) spec.sso.oidc.userInfoPath: ", "; (6) spec.sso.oidc.logoutURL: ",
+				"; (7) spec.sso.oidc.refreshTokenThreshold: ", "; (8) spec.sso.oidc.scopes: ", "; (9) spec.sso.oidc.adminGroups: ", "; (10) spec.sso.oidc.rootCA: "}},
+		"Dex": {`{"sso":{"dex":{"connectors":[{"type":"githubb","id":"a","name":"","config":{"clientSecret":"secret-in-the-claim","a":["$b"]}},{"type":"ldap","id":"a","name":"A","config":{"bindPW":"secret-in-the-claim"}}],"adminGroups":["$x"],"readOnlyGroups":[""]}}}`,
+			[]string{"spec.sso.dex.connectors[0].type: ", "; (2) spec.sso.dex.connectors[0].name: is missing", "; (3) spec.sso.dex.connectors[0].config.a[0]: ", "; (4) spec.sso.dex.connectors[0].config.clientSecret: ", "; (5) spec.sso.dex.connectors[1].id: ",
+				"; (6) spec.sso.dex.connectors[1].config.bindPW: ", "; (7) spec.sso.dex.adminGroups: ", "; (8) spec.sso.dex.readOnlyGroups: "}},
+		"SecretKeys": {`{"argocd":{"secretKeys":[{"key":"server.secretkey",` + ref + `},{"key":"a b","secretKey":"c d",` + ref + `},{"key":"a","secretRef":{"name":"S"}},{"key":"a",` + ref + `}]}}`,
+			[]string{"spec.argocd.secretKeys[0].key: ", "; (2) spec.argocd.secretKeys[1].key: ", "; (3) spec.argocd.secretKeys[1].secretKey: ", "; (4) spec.argocd.secretKeys[2].secretRef.name: ", "; (5) spec.argocd.secretKeys[3].key: "}},
+		"PartsAndValues": {`{"argocd":{"values":{"configs":{"cm":{"admin.enabled":"true"}}}},"sso":{"disableAdmin":true,"oidc":{"issuer":"x","clientID":"a","clientSecretRef":{"name":"a"}}}}`,
+			[]string{"spec.argocd.values.configs.cm.admin.enabled is set by spec.sso", "; (2) spec.sso.oidc.issuer: "}},
+	})
+}
+
+// TestSignOnThatCantWork: what is well formed, and signs nobody on or gives nobody a role.
+func TestSignOnThatCantWork(t *testing.T) {
+	oidc := func(issuer, more string) string {
+		return `{"sso":{"oidc":{"issuer":"` + issuer + `","clientID":"a","clientSecretRef":{"name":"a"}` + more + `}}}`
+	}
+	dex := func(more string) string {
+		return `{"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A"}]` + more + `}}}`
+	}
+	const id = "https://id.example.org"
+	refuses(t, map[string]meant{
+		"Discovery":        {oidc(id+"/realms/a/.well-known/openid-configuration", ""), []string{"spec.sso.oidc.issuer: ", "write https://id.example.org/realms/a"}},
+		"GroupsAtGoogle":   {oidc("https://accounts.google.com", `,"scopes":["openid","email","groups"]`), []string{"spec.sso.oidc.scopes: the provider knows no scope groups"}},
+		"GroupsAtEntra":    {oidc("https://login.microsoftonline.com/t/v2.0", `,"scopes":["openid","groups"]`), []string{"no scope groups"}},
+		"GroupsElsewhere":  {oidc(id, `,"scopes":["openid","groups"]`), nil},
+		"SpaceAfterID":     {`{"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"argocd ","clientSecretRef":{"name":"a"}}}}`, []string{`spec.sso.oidc.clientID: "argocd " has space around it`}},
+		"SpaceBeforeGroup": {oidc(id, `,"adminGroups":[" admins"]`), []string{`spec.sso.oidc.adminGroups: " admins" has space around it`}},
+		"SpaceInGroup":     {oidc(id, `,"adminGroups":["CN=Argo CD Admins,OU=x"]`), nil},
+		"SpaceInAudience":  {oidc(id, `,"allowedAudiences":["a\t"]`), []string{"spec.sso.oidc.allowedAudiences: "}},
+		"Everybody":        {oidc(id, `,"readOnlyGroups":["*"]`), []string{`spec.sso.oidc.readOnlyGroups: "*" is no group`, "policy.default"}},
+		"RoleAsGroup":      {oidc(id, `,"adminGroups":["role:admin"]`), []string{`spec.sso.oidc.adminGroups: "role:admin" is a role`}},
+		"NegativeTime":     {oidc(id, `,"refreshTokenThreshold":"-5m"`), []string{"spec.sso.oidc.refreshTokenThreshold: "}},
+		"UserInfoOff":      {oidc(id, `,"userInfoPath":"/userinfo","userInfoCacheExpiration":"5m"`), []string{"spec.sso.oidc.userInfoPath: has no effect without enableUserInfoGroups", "; (2) spec.sso.oidc.userInfoCacheExpiration: "}},
+		"UserInfoOn":       {oidc(id, `,"enableUserInfoGroups":true,"userInfoPath":"/userinfo","userInfoCacheExpiration":"5m"`), nil},
+		"OtherScopes":      {strings.Replace(oidc(id, `,"adminGroups":["a"]`), `{"sso"`, `{"argocd":{"values":{"configs":{"rbac":{"scopes":"[email]"}}}},"sso"`, 1), []string{`spec.argocd.values.configs.rbac.scopes: is "[email]"`, "[groups, email]"}},
+		"AndGroups":        {strings.Replace(oidc(id, `,"adminGroups":["a"]`), `{"sso"`, `{"argocd":{"values":{"configs":{"rbac":{"scopes":"[cognito:groups, email]"}}}},"sso"`, 1), nil},
+		"OtherScopesNoOne": {strings.Replace(oidc(id, ``), `{"sso"`, `{"argocd":{"values":{"configs":{"rbac":{"scopes":"[email]"}}}},"sso"`, 1), nil},
+		"DexEverybody":     {dex(`,"adminGroups":["*"]`), []string{"spec.sso.dex.adminGroups: "}},
+		"DexType":          {`{"sso":{"dex":{"connectors":[{"type":"azuread","id":"a","name":"A"}]}}}`, []string{`spec.sso.dex.connectors[0].type: "azuread" is unknown`, "microsoft"}},
+		"DexKnown":         {dex(`,"adminGroups":["acme:admins"]`), nil},
+	})
+	unchanged(t, oidc(id, `,"adminGroups":["*"]`), oidc(id, `,"adminGroups":["*","a"]`))
+}

@@ -124,3 +124,15 @@ func TestSignOnThatCantWork(t *testing.T) {
 	})
 	unchanged(t, oidc(id, `,"adminGroups":["*"]`), oidc(id, `,"adminGroups":["*","a"]`))
 }
+
+// TestURLsOfRepositories: what Argo CD takes literally, and tokens that are no user.
+func TestURLsOfRepositories(t *testing.T) {
+	const ref = `,"secretRef":{"name":"s"}}]}`
+	refuses(t, map[string]meant{
+		"Pattern":    {`{"credentialTemplates":[{"name":"a","url":"https://git.example.org/team/*"` + ref, []string{`spec.credentialTemplates[0].url: "https://git.example.org/team/*" is no pattern`, "such as https://git.example.org/team"}},
+		"Prefix":     {`{"credentialTemplates":[{"name":"a","url":"https://git.example.org/team/"` + ref, nil},
+		"TokenInURL": {`{"repositories":[{"name":"a","url":"https://ghp_secret1@github.com/acme/apps"}]}`, []string{"spec.repositories[0].url: there is a token in the URL"}},
+		"UserInURL":  {`{"repositories":[{"name":"a","url":"https://acme@dev.azure.com/acme/p/_git/apps"}]}`, nil},
+	})
+	unchanged(t, `{"repositories":[{"name":"a","url":"https://ghp_secret1@github.com/acme/apps"}]}`, `{"repositories":[{"name":"a","url":"https://ghp_secret2@github.com/acme/apps"}]}`)
+}

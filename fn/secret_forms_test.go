@@ -160,6 +160,28 @@ func TestClusterSecretsOfArgoCD(t *testing.T) {
 			"Files are called otherwise elsewhere.", `{"name":"prod",` + ref + `}`, map[string]string{"admin.conf": ofToken, "endpoint": "https://10.0.0.1:6443"}, nil, nil,
 			clusterSecret{"prod", "https://10.0.0.1:6443", "", map[string]string{}, map[string]string{}}, "",
 		},
+		"InClusterWithLabelsAlone": {
+			"A Secret for its labels.", `{"name":"in-cluster",` + ref + `}`, map[string]string{"name": "in-cluster"}, map[string]string{"env": "hub"}, nil,
+			clusterSecret{"in-cluster", "https://kubernetes.default.svc", "", map[string]string{"env": "hub"}, map[string]string{}}, "",
+		},
+		"InClusterWithoutData": {
+			"Nothing but its labels.", `{"name":"in-cluster","labels":{"tier":"1"},` + ref + `}`, map[string]string{}, map[string]string{"env": "hub"}, nil,
+			clusterSecret{"in-cluster", "https://kubernetes.default.svc", "", map[string]string{"env": "hub", "tier": "1"}, map[string]string{}}, "",
+		},
+		"SettingsInMetadata": {
+			"Labels and annotations by which Argo CD does something, and those about the Secret itself.", `{"name":"prod",` + ref + `}`, map[string]string{"server": "https://prod.example.org", "config": declared},
+			map[string]string{"argocd.argoproj.io/auto-label-cluster-info": "true", "argocd.argoproj.io/kubernetes-version": "1.34"},
+			map[string]string{"argocd.argoproj.io/skip-reconcile": "true", "argocd.argoproj.io/sync-wave": "1", "argocd.argoproj.io/tracking-id": "a:/Secret:b/c"},
+			clusterSecret{"prod", "https://prod.example.org", "", map[string]string{"argocd.argoproj.io/auto-label-cluster-info": "true"}, map[string]string{"argocd.argoproj.io/skip-reconcile": "true"}}, "",
+		},
+		"FieldsInAnyCase": {
+			"As Argo CD reads JSON.", `{"name":"prod",` + ref + `}`, map[string]string{"server": "https://prod.example.org", "config": `{"bearertoken":"tok-declared-1","tlsClientConfig":{"insecure":true},"proxyURL":"http://proxy.example.org:3128"}`}, nil, nil,
+			clusterSecret{"prod", "https://prod.example.org", "", map[string]string{}, map[string]string{}}, "",
+		},
+		"UnknownField": {
+			"Argo CD ignores it.", `{"name":"prod",` + ref + `}`, map[string]string{"server": "https://prod.example.org", "config": `{"bearerToken":"tok-declared-1","tlsClientConfig":{"insecure":false,"caFile":"/ca.crt"}}`}, nil, nil,
+			clusterSecret{"prod", "https://prod.example.org", "", map[string]string{}, map[string]string{}}, "field tlsClientConfig.caFile of key config has no effect",
+		},
 		"SameServerTwice": {
 			"The claim may say the same.", `{"name":"prod","server":"https://10.0.0.1:6443/",` + ref + `}`, map[string]string{"kubeconfig": ofToken}, nil, nil,
 			clusterSecret{"prod", "https://10.0.0.1:6443", "", map[string]string{}, map[string]string{}}, "",
@@ -209,6 +231,17 @@ func TestBrokenClusterSecretsOfArgoCD(t *testing.T) {
 		"SeveralKubeconfigs": {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"a": one, "b": two}, "several kubeconfigs, at the keys a, b: write the one to use at the key kubeconfig"},
 		"ServerContradicts":  {`{"name":"prod","server":"https://prod.example.org","secretRef":{"name":"s"}}`, map[string]string{"value": one}, "its API server is another than spec.clusters[0].server, https://prod.example.org"},
 		"NotInCluster":       {`{"name":"in-cluster","secretRef":{"name":"s"}}`, map[string]string{"server": "https://a.b", "config": declared}, "in-cluster is Argo CD's name of the virtual cluster itself"},
+		"NameOfInCluster":    {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"name": "in-cluster", "server": "https://a.b", "config": declared}, "key name is in-cluster, Argo CD's name of the virtual cluster itself"},
+		"EnvironmentAsList":  {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://a.b", "config": `{"execProviderConfig":{"command":"argocd-k8s-auth","env":[{"name":"A","value":"b"}]}}`}, "field execProviderConfig.env has the wrong type"},
+		"ArgumentsAsText":    {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://a.b", "config": `{"execProviderConfig":{"command":"argocd-k8s-auth","args":"gcp"}}`}, "field execProviderConfig.args has the wrong type"},
+		"Loopback":           {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"value": kubeconfig(map[string]any{"token": "t"}, map[string]any{"server": "https://127.0.0.1:6443"})}, "the address of the machine that it was written on"},
+		"Localhost":          {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://localhost:6443", "config": declared}, "the address of the machine that it was written on"},
+		"AnyAddress":         {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://[::]:6443", "config": declared}, "the address of the machine that it was written on"},
+		"TokenWithALine":     {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://a.b", "config": `{"bearerToken":"secret-1\n","tlsClientConfig":{"insecure":true}}`}, "its token has space in it"},
+		"TokenWithItsScheme": {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"value": kubeconfig(map[string]any{"token": "Bearer secret-1"}, map[string]any{"server": "https://a.b"})}, "without Bearer"},
+		"TokenAndPassword":   {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://a.b", "config": `{"bearerToken":"secret-1","username":"u","password":"secret-2"}`}, "it has a token, and a user name or password"},
+		"ResourcesYes":       {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://a.b", "config": declared, "namespaces": "a", "clusterResources": "True"}, "key clusterResources is neither true nor false"},
+		"ShardBelowZero":     {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://a.b", "config": declared, "shard": "-1"}, "key shard is not the number of a controller"},
 		"NameOfTwoLines":     {`{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"name": "a\nb", "server": "https://a.b", "config": declared}, "key name can't be the name of a cluster"},
 		"NameTwice":          {`{"name":"a","secretRef":{"name":"t"}},{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"name": "other", "server": "https://a.b", "config": declared}, "key name is the name that cluster a has in Argo CD, too"},
 		"InClusterTwice":     {`{"name":"in-cluster"},{"name":"prod","secretRef":{"name":"s"}}`, map[string]string{"server": "https://kubernetes.default.svc/"}, "is that of cluster in-cluster, too"},
@@ -292,6 +325,29 @@ func TestRepositorySecretsOfArgoCD(t *testing.T) {
 			}
 			if c := e.condition(v1alpha1.ConditionRepositoriesConnected); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
 				t.Errorf("\n%s\nRepositoriesConnected: %v", tc.reason, c)
+			}
+		})
+	}
+}
+
+// TestSecretsOfAnotherKind: a Secret says of itself what it is for, and the entry that names it is for something else.
+func TestSecretsOfAnotherKind(t *testing.T) {
+	for name, tc := range map[string]struct{ list, label, want string }{
+		"TemplateAsRepository": {"repositories", "repo-creds", "name it in spec.credentialTemplates"},
+		"RepositoryAsTemplate": {"credentialTemplates", "repository", "name it in spec.repositories"},
+		"ClusterAsRepository":  {"repositories", "cluster", "name it in spec.clusters"},
+		"ToPush":               {"repositories", "repository-write", "nothing in a claim is for"},
+		"Repository":           {"repositories", "repository", ""},
+		"Template":             {"credentialTemplates", "repo-creds", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{"`+tc.list+`":[{"name":"a","url":"https://git.example.org/team","secretRef":{"name":"s"}}]}`), "")
+			e.secret("s", "Opaque", map[string]string{"username": "u", "password": "secret-1"})
+			e.annotate("s", map[string]string{"argocd.argoproj.io/secret-type": tc.label}, nil)
+			e.install()
+			message, _ := e.statusList("repositories")[0].(map[string]any)["message"].(string)
+			if !strings.Contains(message, tc.want) || (message == "") != (tc.want == "") {
+				t.Errorf("want %q, got %q", tc.want, message)
 			}
 		})
 	}

@@ -51,6 +51,18 @@ var (
 	RepositoryTypes = []v1alpha1.RepositoryType{v1alpha1.RepositoryGit, v1alpha1.RepositoryHelm, v1alpha1.RepositoryOCI}
 )
 
+// tokens are how the tokens of GitHub, GitLab and Bitbucket begin, which people write as the user of a URL.
+var tokens = []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "ATBB", "ATCTT"}
+
+// CheckNoToken refuses a token in a repository's URL, which isn't shown.
+func CheckNoToken(field, raw string) error {
+	u, err := url.Parse(raw)
+	if err == nil && slices.ContainsFunc(tokens, func(begin string) bool { return strings.HasPrefix(u.User.Username(), begin) }) {
+		return fmt.Errorf("%s: there is a token in the URL: write it into a Secret that spec.repositories names", field)
+	}
+	return nil
+}
+
 // CheckRepositoryURL checks a repository's URL. One with a password in it is not
 // shown.
 func CheckRepositoryURL(field, raw string, typ v1alpha1.RepositoryType) error {

@@ -177,6 +177,9 @@ func clusterValue(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) v
 	if c.Name == inCluster && strings.TrimRight(server, "/") != inClusterServer {
 		s.Fail("%s is Argo CD's name of the virtual cluster itself, and this is another: write another name in %s.name", inCluster, field)
 	}
+	if values.At[string](v, nameKey) == inCluster && strings.TrimRight(server, "/") != inClusterServer {
+		s.Fail("key name is %s, Argo CD's name of the virtual cluster itself, and this is another: write another name, or leave the key out", inCluster)
+	}
 	if s.Problem != nil {
 		return nil
 	}

@@ -25,17 +25,14 @@ var identities = map[string]struct {
 var ofPods = []string{"msi", "workloadidentity"}
 
 // noteIdentity says where a program takes the identity of Argo CD's pods, which pods of a virtual cluster don't have.
-func noteIdentity(s *credentials.Reader, exec map[string]any) {
-	command, _ := exec["command"].(string)
-	args, _ := exec["args"].([]any)
-	if path.Base(command) != "argocd-k8s-auth" || len(args) == 0 {
+func noteIdentity(s *credentials.Reader, exec *execConfig) {
+	if exec == nil || path.Base(exec.Command) != "argocd-k8s-auth" || len(exec.Args) == 0 {
 		return
 	}
-	name, _ := args[0].(string)
+	name := exec.Args[0]
 	of, known := identities[name]
-	env, _ := exec["env"].(map[string]any)
-	has := slices.ContainsFunc(of.env, func(key string) bool { return env[key] != nil && env[key] != "" })
-	if method, _ := env["AAD_LOGIN_METHOD"].(string); name == "azure" && slices.Contains(ofPods, method) {
+	has := slices.ContainsFunc(of.env, func(key string) bool { return exec.Env[key] != "" })
+	if name == "azure" && slices.Contains(ofPods, exec.Env["AAD_LOGIN_METHOD"]) {
 		has = false
 	}
 	if !known || has {

@@ -3,7 +3,9 @@ package clusters
 import (
 	"crypto/x509"
 	"maps"
+	"net"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,17 +33,31 @@ const (
 	tokenType = string(corev1.SecretTypeServiceAccountToken)
 )
 
-// clusterConfig are the fields of Argo CD's configuration of a cluster that are
-// checked here.
+// clusterConfig is Argo CD's configuration of a cluster (3.6, pkg/apis/application/v1alpha1, ClusterConfig). Argo CD leaves out a cluster with
+// a field of another type, and ignores other fields.
 type clusterConfig struct {
 	Username           string          `json:"username,omitempty"`
 	Password           string          `json:"password,omitempty"`
 	BearerToken        string          `json:"bearerToken,omitempty"`
 	TLS                tlsClientConfig `json:"tlsClientConfig"`
-	AWSAuthConfig      map[string]any  `json:"awsAuthConfig,omitempty"`
-	ExecProviderConfig map[string]any  `json:"execProviderConfig,omitempty"`
+	AWSAuthConfig      *awsAuthConfig  `json:"awsAuthConfig,omitempty"`
+	ExecProviderConfig *execConfig     `json:"execProviderConfig,omitempty"`
 	DisableCompression bool            `json:"disableCompression,omitempty"`
 	ProxyURL           string          `json:"proxyUrl,omitempty"`
+}
+
+type awsAuthConfig struct {
+	ClusterName string `json:"clusterName,omitempty"`
+	RoleARN     string `json:"roleARN,omitempty"`
+	Profile     string `json:"profile,omitempty"`
+}
+
+type execConfig struct {
+	Command     string            `json:"command,omitempty"`
+	Args        []string          `json:"args,omitempty"`
+	Env         map[string]string `json:"env,omitempty"`
+	APIVersion  string            `json:"apiVersion,omitempty"`
+	InstallHint string            `json:"installHint,omitempty"`
 }
 
 type tlsClientConfig struct {
@@ -68,6 +84,10 @@ func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) va
 		v = kubeconfigCluster(s, kubeconfig)
 	case declarative || kubeconfig != "":
 		s.Fail("it has keys of several forms: write either server and config, or kubeconfig, or token and ca.crt")
+	case c.Name == inCluster && len(s.Data) == len(alone(s.Data)):
+		// Argo CD needs no more than its labels.
+		s.Data = withServer(s.Data)
+		v = declarativeCluster(s)
 	default:
 		s.Fail("it has none of the forms that are known: write the keys server and config, or kubeconfig, or token and ca.crt")
 	}
@@ -75,6 +95,24 @@ func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) va
 		s.Fail("its API server is another than %s.server, %s: write the same in both, or leave the cluster's field server out", field, c.Server)
 	}
 	return v
+}
+
+// alone returns what a Secret has of a cluster that needs neither a server nor credentials.
+func alone(data map[string]string) map[string]string {
+	out := maps.Clone(data)
+	maps.DeleteFunc(out, func(key, _ string) bool {
+		return !slices.Contains([]string{nameKey, "project", "namespaces", "clusterResources", "shard"}, key)
+	})
+	return out
+}
+
+func withServer(data map[string]string) map[string]string {
+	out := maps.Clone(data)
+	if out == nil {
+		out = map[string]string{}
+	}
+	out[serverKey] = inClusterServer
+	return out
 }
 
 // findKubeconfig returns the key with the kubeconfig, whatever it is called: the Secrets of Cluster API have it at value, and those of
@@ -117,6 +155,9 @@ func declarativeCluster(s *credentials.Reader) values.Values {
 	// values away where Helm merges them.
 	_ = text.JSON(raw, &all)
 	dropNulls(all)
+	for _, name := range unknownFields(all, reflect.TypeFor[clusterConfig](), "") {
+		s.Note("field %s of key %s has no effect: it is none of Argo CD's", name, configKey)
+	}
 	var namespaces []string
 	for _, namespace := range strings.Split(s.Text("namespaces"), ",") {
 		if namespace = strings.TrimSpace(namespace); namespace == "" {
@@ -141,16 +182,45 @@ func declarativeCluster(s *credentials.Reader) values.Values {
 		s.Note("awsAuthConfig takes the identity of Argo CD's pods, and pods of a virtual cluster have none in AWS: write execProviderConfig with the credentials in env, or give Argo CD's pods credentials by spec.argocd.values: %s", pages.CloudAWS)
 	}
 	noteIdentity(s, config.ExecProviderConfig)
-	if s.Text("clusterResources") == "true" {
+	switch of := s.Text("clusterResources"); of {
+	case "true":
 		out["clusterResources"] = "true"
+	case "", "false":
+	default:
+		s.Fail("key clusterResources is neither true nor false, and Argo CD takes it for false: write one of them")
 	}
 	if project != "" && len(validation.IsDNS1123Subdomain(project)) > 0 {
 		s.Fail("key project is not the name of a project: write lower case letters, digits, dots and dashes")
 	}
-	if _, err := strconv.Atoi(shard); err != nil && shard != "" {
-		s.Fail("key shard is not a number: write one such as 0, or leave it out")
+	if n, err := strconv.Atoi(shard); (err != nil || n < 0) && shard != "" {
+		s.Fail("key shard is not the number of a controller: write one such as 0, or leave it out")
 	}
 	checkClusterConfig(s, server, config)
+	return out
+}
+
+// unknownFields returns the paths of fields that a type doesn't have, sorted. Argo CD reads names of fields without regard to case.
+func unknownFields(v values.Values, of reflect.Type, below string) []string {
+	var out []string
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		at := strings.TrimPrefix(below+"."+key, ".")
+		f, has := of.FieldByNameFunc(func(name string) bool {
+			f, _ := of.FieldByName(name)
+			tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			return strings.EqualFold(tag, key)
+		})
+		if !has {
+			out = append(out, at)
+			continue
+		}
+		is := f.Type
+		if is.Kind() == reflect.Pointer {
+			is = is.Elem()
+		}
+		if m, ok := v[key].(values.Values); ok && is.Kind() == reflect.Struct {
+			out = append(out, unknownFields(m, is, at)...)
+		}
+	}
 	return out
 }
 
@@ -192,6 +262,15 @@ func checkClusterConfig(s *credentials.Reader, server string, c clusterConfig) {
 	if !credentials.APIServerURL.MatchString(server) {
 		s.Fail("the API server's URL is not usable: write one such as https://203.0.113.7:6443")
 	}
+	if u, err := url.Parse(server); err == nil && isLocal(u.Hostname()) {
+		s.Fail("the API server's URL has the address of the machine that it was written on, which Argo CD doesn't run on: write one that Argo CD reaches, such as https://203.0.113.7:6443")
+	}
+	if strings.ContainsAny(c.BearerToken, " \t\r\n") {
+		s.Fail("its token has space in it, which no API server takes: write the token alone, without a line break and without Bearer")
+	}
+	if c.BearerToken != "" && c.Username+c.Password != "" {
+		s.Fail("it has a token, and a user name or password, of which a client takes one: leave the other out")
+	}
 	if c.TLS.Insecure && len(c.TLS.CAData) > 0 {
 		s.Fail("it has a certificate authority and says not to verify it: leave one of the two out")
 	}
@@ -212,8 +291,21 @@ func checkClusterConfig(s *credentials.Reader, server string, c clusterConfig) {
 	}
 }
 
+// isLocal reports whether a host of a URL is the machine itself.
+func isLocal(hostname string) bool {
+	address := net.ParseIP(hostname)
+	return strings.EqualFold(hostname, "localhost") || address != nil && (address.IsLoopback() || address.IsUnspecified())
+}
+
 // isInCluster reports whether it is the server of the cluster that Argo CD runs in, where it uses its own account.
 func isInCluster(server string) bool { return strings.TrimRight(server, "/") == inClusterServer }
+
+// Settings of a cluster that are labels and annotations of its Secret. The others of Argo CD are about the Secret itself, where a GitOps tool
+// brings it.
+const (
+	autoLabel     = "argocd.argoproj.io/auto-label-cluster-info"
+	skipReconcile = "argocd.argoproj.io/skip-reconcile"
+)
 
 // labels are those of a Secret that the cluster has in Argo CD.
 func labels(of map[string]string) values.Values {
@@ -228,7 +320,7 @@ func annotations(of map[string]string) values.Values {
 func without(of map[string]string, prefixes ...string) values.Values {
 	out := values.Values{}
 	for key, v := range of {
-		if !reserved(key, prefixes...) {
+		if !reserved(key, prefixes...) || key == autoLabel || key == skipReconcile {
 			out[key] = v
 		}
 	}

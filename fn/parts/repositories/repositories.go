@@ -72,6 +72,14 @@ func resolve(of part.Candidate) error {
 	}
 	places, err := places(all)
 	found := []error{err}
+	was := of.WasAsked()
+	for _, e := range all {
+		before := slices.ContainsFunc(was.Repositories, func(r v1alpha1.RepositorySpec) bool { return r.URL == e.url }) ||
+			slices.ContainsFunc(was.CredentialTemplates, func(t v1alpha1.CredentialTemplateSpec) bool { return t.URL == e.url })
+		if !before {
+			found = append(found, e.checkMeaning())
+		}
+	}
 	hosts := map[string]string{}
 	for _, e := range all {
 		path := []string{"configs", e.key, e.name}
@@ -148,6 +156,17 @@ func (e repository) check() error {
 		return nil
 	}
 	return checkURL(e.field, e.url, e.typ)
+}
+
+// checkMeaning refuses a token in a URL, and a pattern where Argo CD compares the beginnings of URLs.
+func (e repository) checkMeaning() error {
+	if err := credentials.CheckNoToken(e.field+".url", e.url); err != nil {
+		return err
+	}
+	if strings.Contains(e.url, "*") {
+		return fmt.Errorf("%s.url: %q is no pattern to Argo CD, which takes * as it is: write how the URLs begin, such as %s", e.field, e.url, strings.TrimRight(e.url[:strings.Index(e.url, "*")], "/"))
+	}
+	return nil
 }
 
 func checkURL(field, url string, typ v1alpha1.RepositoryType) error {

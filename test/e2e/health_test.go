@@ -523,7 +523,7 @@ func TestHealthOfPackages(t *testing.T) {
 				t.Parallel()
 				o := &unstructured.Unstructured{Object: map[string]any{
 					"apiVersion": "pkg.crossplane.io/v1", "kind": kind, "metadata": map[string]any{"name": "virtual-argocd"},
-					"spec": map[string]any{"package": "xpkg.crossplane.io/virtual-argocd/virtual-argocd:v0.2.0"},
+					"spec": map[string]any{"package": "xpkg.crossplane.io/virtual-argocd/virtual-argocd:v0.3.0"},
 				}}
 				for condition, value := range tc.conditions {
 					value, now, _ := strings.Cut(value, " ")

@@ -17,6 +17,7 @@ import (
 
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
@@ -76,7 +77,7 @@ func (u *upgradeOfAll) install(ctx context.Context, t *testing.T, _ *envconf.Con
 		t.Fatalf("CHANGELOG.md has no section of %s", version)
 	}
 
-	installFrom(ctx, t, u.old)
+	u.installRelease(ctx, t, version)
 	u.plain = claim.Create(ctx, t, host, newClaim("plain"))
 	u.full = u.everything(ctx, t)
 	for _, l := range u.lives() {
@@ -130,10 +131,22 @@ func (u *upgradeOfAll) back(ctx context.Context, t *testing.T, _ *envconf.Config
 		maps.DeleteFunc(now, func(o inventory.Object, _ types.UID) bool { _, had := u.had[l][o]; return !had })
 		u.had[l] = now
 	}
-	installFrom(ctx, t, u.old)
+	u.installRelease(ctx, t, contentOf(t, u.old, "VERSION"))
 	u.settle(ctx, t)
 	u.same(ctx, t)
 	return ctx
+}
+
+// installRelease installs the last release, as its upgrade guide describes: the function first, since Crossplane changes no version of a
+// dependency.
+func (u *upgradeOfAll) installRelease(ctx context.Context, t *testing.T, version string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"package":"xpkg.crossplane.io/virtual-argocd/function-virtual-argocd:%s"}}`, version)
+	functions := all(t, schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "Function"})
+	if _, err := functions.Patch(ctx, "virtual-argocd-function-virtual-argocd", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	installFrom(ctx, t, u.old)
 }
 
 // settle waits until everything was looked at, and fails when a claim is refused meanwhile. In the end the tenants are Ready.

@@ -155,6 +155,10 @@ func (u *upgradeOfAll) settle(ctx context.Context, t *testing.T) {
 	for _, l := range u.lives() {
 		look(ctx, t, l)
 	}
+	// What was refused before that was so while the function and its input were of two versions.
+	for _, l := range u.lives() {
+		l.Await(ctx, t, polledWithin, "is accepted after an upgrade", func(s *claim.State) bool { return s.True(claim.SpecAccepted) })
+	}
 	for end := time.Now().Add(polledWithin); time.Now().Before(end); time.Sleep(5 * time.Second) {
 		for _, l := range u.lives() {
 			s, err := l.State(ctx)

@@ -116,6 +116,9 @@ func (s *site) nobodyServes(ctx context.Context, t *testing.T, _ *envconf.Config
 		return namesIt(state, claim.IngressReady, ownHost) && state.Condition(claim.IngressReady).Reason == "WaitingForAddress" &&
 			state.True(claim.Ready) && state.ArgoCD.URL == "https://"+ownHost
 	})
+	if err := host.Typed.CoreV1().ConfigMaps(crossplane).Delete(ctx, given.HostnameRecord(decoy), metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
 	var got networkingv1.Ingress
 	eventually.True(ctx, t, time.Minute, "one Ingress is on the host cluster", func(context.Context) (bool, string) {
 		ingresses := s.ingresses(ctx, t, state.Namespace)
@@ -224,7 +227,7 @@ func (s *site) keepsHostWithoutArgoCDs(ctx context.Context, t *testing.T) {
 		return len(left) == 1, fmt.Sprint(len(left))
 	})
 	time.Sleep(75 * time.Second)
-	record, err := host.Typed.CoreV1().ConfigMaps("crossplane-system").Get(ctx, given.HostnameRecord(s.host), metav1.GetOptions{})
+	record, err := host.Typed.CoreV1().ConfigMaps(crossplane).Get(ctx, given.HostnameRecord(s.host), metav1.GetOptions{})
 	if err != nil || record.Labels["crossplane.io/claim-name"] != s.live.Name {
 		t.Errorf("a claim doesn't keep the host for which it has an Ingress: %v, %v", record, err)
 	}

@@ -17,20 +17,16 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 )
 
+// decoy is a host that nobody's record keeps from rival, until rival asks for another.
+const decoy = "decoy.example.org"
+
 // takenOver has rival try to take over the host of live: it names it in its chart values, and then takes that out
 // again for a host that somebody else has.
 func (s *site) takenOver(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	const decoy = "decoy.example.org"
-	records := host.Typed.CoreV1().ConfigMaps(crossplane)
 	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: names.HostnameRecord(decoy)}, Data: map[string]string{names.HostnameKey: decoy}}
-	if _, err := records.Create(ctx, record, metav1.CreateOptions{}); err != nil {
+	if _, err := host.Typed.CoreV1().ConfigMaps(crossplane).Create(ctx, record, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := records.Delete(ctx, record.Name, metav1.DeleteOptions{}); err != nil {
-			t.Error(err)
-		}
-	}()
 	s.rival.Patch(ctx, t, map[string]any{
 		"ingress": nil, "argocd": map[string]any{"values": map[string]any{"server": map[string]any{"ingress": map[string]any{"enabled": true, "hostname": s.host}}}},
 	}, "spec")

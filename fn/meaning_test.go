@@ -136,3 +136,53 @@ func TestURLsOfRepositories(t *testing.T) {
 	})
 	unchanged(t, `{"repositories":[{"name":"a","url":"https://ghp_secret1@github.com/acme/apps"}]}`, `{"repositories":[{"name":"a","url":"https://ghp_secret2@github.com/acme/apps"}]}`)
 }
+
+// TestShapesOfValues: values that the chart, Argo CD or Kubernetes takes for something else than what is meant, and their right forms.
+func TestShapesOfValues(t *testing.T) {
+	valued := func(v string) string { return `{"argocd":{"values":` + v + `}}` }
+	configs := func(v string) string { return valued(`{"configs":` + v + `}`) }
+	const at = "spec.argocd.values."
+	refuses(t, map[string]meant{
+		"SettingNested":      {configs(`{"cm":{"accounts":{"alice":"login"}}}`), []string{at + `configs.cm.accounts: is an object, and Argo CD takes text there: a key with dots is one key, such as "accounts.alice"`}},
+		"SettingAsObject":    {configs(`{"cm":{"oidc.config":{"name":"Okta"}}}`), []string{at + "configs.cm.oidc.config: is an object", "YAML after |"}},
+		"SettingAsList":      {configs(`{"cm":{"resource.exclusions":[{"kinds":["A"]}]}}`), []string{at + "configs.cm.resource.exclusions: is a list", "YAML after |"}},
+		"SettingsRight":      {configs(`{"cm":{"accounts.alice":"login","exec.enabled":true,"timeout.reconciliation":180,"admin.enabled":"false","annotations":{"a":"b"},"create":true}}`), nil},
+		"ParameterNested":    {configs(`{"params":{"server":{"insecure":true}}}`), []string{at + "configs.params.server: is an object", `"server.insecure"`}},
+		"ParameterAsList":    {configs(`{"params":{"application.namespaces":["a","b"]}}`), []string{at + "configs.params.application.namespaces: is a list", "commas"}},
+		"ParametersRight":    {configs(`{"params":{"application.namespaces":"a,b","server.enable.gzip":false,"controller.status.processors":20}}`), nil},
+		"PolicyNested":       {configs(`{"rbac":{"policy":{"default":"role:readonly"}}}`), []string{at + "configs.rbac.policy: is an object", `"policy.default"`}},
+		"PolicyAsList":       {configs(`{"rbac":{"policy.csv":["p, a"],"scopes":["groups"]}}`), []string{at + "configs.rbac.policy.csv: is a list", at + "configs.rbac.scopes: is a list"}},
+		"PoliciesRight":      {configs(`{"rbac":{"policy.csv":"g, a, role:admin","scopes":"[groups]","create":true}}`), nil},
+		"RepositoriesAsList": {configs(`{"repositories":[{"url":"https://a.b/c"}]}`), []string{at + "configs.repositories: is no object"}},
+		"RepositoryNotText":  {configs(`{"repositories":{"a":{"url":"https://a.b/c","insecure":true,"githubAppID":1}}}`), []string{at + "configs.repositories.a.githubAppID: 1 is not text: write it in quotes", "configs.repositories.a.insecure: true is not text"}},
+		"ClusterAsText":      {configs(`{"clusterCredentials":{"a":{"server":"https://a.b","config":"{}"}}}`), []string{at + "configs.clusterCredentials.a.config: is no object"}},
+		"ClustersAsList":     {configs(`{"clusterCredentials":[{"name":"a"}]}`), []string{at + "configs.clusterCredentials: is no object"}},
+		"ClusterRight":       {configs(`{"clusterCredentials":{"a":{"server":"https://a.b","labels":{"a":"b"},"config":{"tlsClientConfig":{"insecure":false}}}},"repositories":{"a":{"url":"https://a.b/c","insecure":"true"}}}`), nil},
+		"HostsAsList":        {configs(`{"ssh":{"extraHosts":["a ssh-ed25519 b"]}}`), []string{at + "configs.ssh.extraHosts: is a list"}},
+		"NotifierAsObject":   {valued(`{"notifications":{"notifiers":{"service.slack":{"token":"$t"}}}}`), []string{at + "notifications.notifiers.service.slack: is an object"}},
+		"AnnotationNested":   {valued(`{"server":{"service":{"annotations":{"example":{"org/a":"b"}}}}}`), []string{at + "server.service.annotations.example: is an object"}},
+		"OffAsText":          {valued(`{"notifications":{"enabled":"false"},"crds":{"install":"No"}}`), []string{at + `crds.install: "No" is text, which the chart takes for true: write false, without quotes`, at + `notifications.enabled: "false"`}},
+		"OffAndOnRight":      {valued(`{"notifications":{"enabled":false},"crds":{"install":"true"}}`), nil},
+		"SwitchAsPart":       {valued(`{"dex":false,"controller":{"metrics":true}}`), []string{at + "controller.metrics: true is no object, as the chart has there: write metrics: {enabled: true}, or false", "; (2) " + at + "dex: false is no object"}},
+		"PartAsList":         {valued(`{"server":{"service":["a"]}}`), []string{at + "server.service: a list is no object"}},
+		"ObjectAsNumber":     {valued(`{"controller":{"replicas":{"min":1},"terminationGracePeriodSeconds":[1]}}`), []string{at + "controller.terminationGracePeriodSeconds: a list is not possible: write one value, such as 30"}},
+		"EnvironmentAsMap":   {valued(`{"repoServer":{"env":{"HTTPS_PROXY":"http://a"}}}`), []string{at + "repoServer.env: an object is not a list"}},
+		"EnvironmentNumber":  {valued(`{"global":{"env":[{"name":"A","value":"a"},{"name":"B","value":5}]}}`), []string{at + "global.env[1].value: 5 is not text"}},
+		"EnvironmentUnknown": {valued(`{"server":{"env":[{"name":"A","valuefrom":{"secretKeyRef":{"name":"a","key":"b"}}}]}}`), []string{at + "server.env[0].valuefrom: there is no such field"}},
+		"EnvironmentRight":   {valued(`{"server":{"env":[{"name":"A","valueFrom":{"secretKeyRef":{"name":"a","key":"b"}}}]}}`), nil},
+		"ArgumentsAsText":    {valued(`{"repoServer":{"extraArgs":"--loglevel debug"}}`), []string{at + `repoServer.extraArgs: "--loglevel debug" is not a list`}},
+		"ArgumentsAsMap":     {valued(`{"server":{"extraArgs":{"insecure":true}}}`), []string{at + "server.extraArgs: an object is not a list"}},
+		"ArgumentsOfCopying": {valued(`{"repoServer":{"copyutil":{"extraArgs":"--update=none"}}}`), nil},
+		"ResourcesFlat":      {valued(`{"controller":{"resources":{"cpu":"1","memory":"1Gi"}}}`), []string{at + "controller.resources.cpu: there is no such field", at + "controller.resources.memory: there is no such field"}},
+		"ResourcesAmount":    {valued(`{"controller":{"resources":{"limits":{"memory":"1 Gi"}}}}`), []string{at + `controller.resources.limits.memory: "1 Gi" is not an amount`}},
+		"ResourcesRight":     {valued(`{"controller":{"resources":{"limits":{"memory":"1Gi","cpu":2},"requests":{"cpu":"100m"}}}}`), nil},
+		"AffinityMisspelt":   {valued(`{"server":{"affinity":{"nodeAfinity":{}}}}`), []string{at + "server.affinity.nodeAfinity: there is no such field"}},
+		"AffinityOfAll":      {valued(`{"global":{"affinity":{"podAntiAffinity":"hard","nodeAffinity":{"type":"soft"}}}}`), nil},
+		"VolumeMisspelt":     {valued(`{"repoServer":{"volumes":[{"name":"a","configmap":{"name":"b"}}]}}`), []string{at + "repoServer.volumes[0].configmap: there is no such field"}},
+		"ContainersAsMap":    {valued(`{"repoServer":{"initContainers":{"name":"a"}}}`), []string{at + "repoServer.initContainers: an object is not a list"}},
+		"ContainersRight":    {valued(`{"repoServer":{"initContainers":[{"name":"a","image":"b","command":["c"],"volumeMounts":[{"name":"d","mountPath":"/d"}]}],"volumes":[{"name":"d","emptyDir":{}}]}}`), nil},
+		"SelectorAsList":     {valued(`{"global":{"nodeSelector":["a=b"]}}`), []string{at + "global.nodeSelector"}},
+		"RedisHA":            {valued(`{"redis-ha":{"enabled":true,"redis":{"resources":{}},"topologySpreadConstraints":{"enabled":true}}}`), nil},
+	})
+	unchanged(t, configs(`{"params":{"server":{"insecure":true}}}`), configs(`{"params":{"server":{"insecure":false}}}`))
+}

@@ -27,7 +27,7 @@ func FuzzPlan(f *testing.F) {
 	f.Add(`{"vcluster":{"backingStore":"etcd","replicas":3,"storage":{"size":"5Gi"}}}`, `{}`, `{"controlPlane":{"statefulSet":{"resources":{"limits":{"memory":"3Gi"}}}}}`)
 	f.Add(`{"quota":{"limits.cpu":40},"limits":{"max":{"cpu":"4"}},"runtimeClass":"gvisor"}`, `{}`, `{"policies":null}`)
 	f.Add(`{"values":{"vcluster":{"sync":{"toHost":{"pods":{"priorityClassName":"a"}}}},"argocd":{"redis-ha":{"enabled":true}}}}`, `{"redis-ha":null}`, `{"sync":{"toHost":{"configMaps":{"all":true}}}}`)
-	f.Add(`{"argocd":{"ha":true,"controller":{"resources":{"limits":{"cpu":"1"}}}}}`, `{"redis-ha":{"labels":{"a":1}},"controller":{"env":[2]}}`, `{}`)
+	f.Add(`{"argocd":{"ha":true,"controller":{"resources":{"limits":{"cpu":"1"}}}}}`, `{"redis-ha":{"labels":{"a":1}},"controller":{"env":[{"name":"a"}]}}`, `{}`)
 	f.Add(`{"quota":{"limits.cpu":40},"limits":{"max":{"cpu":"4"}},"runtimeClass":"gvisor"}`, `{"server":null}`, `{"logging":{"encoding":"json"}}`)
 	f.Add(`{"podSecurity":"restricted","loadBalancers":2,"values":{"argocd":{"a":1}}}`, `{"configs":{"cm":{"b":3}}}`, `{"sync":{"toHost":{"persistentVolumeClaims":{"enabled":false}}}}`)
 	plain, err := Tenant(tenant.Given{XRName: "a"})

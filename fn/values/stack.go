@@ -92,7 +92,7 @@ func (s *Stack) checkKnown(l Layer) error {
 		found = append(found, s.refuse(l, s.chart.Exact, s.chart.Unknown(l.Values)))
 	}
 	if s.free {
-		found = append(found, s.refuse(l, true, identities(l.Values)))
+		found = append(found, s.refuse(l, true, identities(l.Values)), s.checkShapes(l))
 	}
 	return mistakes.Join(found...)
 }

@@ -131,9 +131,21 @@ func misfit(v any, path []string, at string, want reflect.Type) (string, any) {
 	}
 	of, isObject := v.(map[string]any)
 	n, _ := v.(float64)
+	if len(path) > 0 && path[0] != "" && isObject {
+		if below, has := of[path[0]]; has {
+			return misfit(below, path[1:], at+"."+path[0], want)
+		}
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			if at, is := misfit(of[key], path, at+"."+key, want); is != nil {
+				return at, is
+			}
+		}
+		// A type that another one has in it as a part.
+		return misfit(v, path[1:], at, want)
+	}
 	switch {
-	case len(path) > 0 && path[0] != "" && isObject:
-		return misfit(of[path[0]], path[1:], at+"."+path[0], want)
+	case isObject && want.Kind() == reflect.Slice:
+		return at, v
 	case len(path) > 0 && path[0] != "", v == nil, typeName(reflect.TypeOf(v)) == typeName(want) && n == math.Trunc(n):
 		return at, nil
 	}

@@ -32,7 +32,7 @@ func Claims() map[string]map[string]any {
 		}())},
 		"Variables":       {"server": map[string]any{"env": variables(count / 3)}},
 		"GlobalVariables": {"global": map[string]any{"env": variables(count / 3)}},
-		"Deep":            {"server": map[string]any{"podAnnotations": map[string]any{"a": text(1000)}, "affinity": deep(25)}},
+		"Deep":            {"server": map[string]any{"podAnnotations": map[string]any{"a": text(1000)}, "clusterRoleRules": map[string]any{"enabled": true, "rules": []any{deep(25)}}}},
 	}
 	for name, s := range map[string]string{
 		"Text": text(size), "Lines": repeat("a: b\n"), "Sequences": repeat("- - - -\n"), "FlowSequences": repeat("[], "), "FlowMaps": repeat("{a: b}, "),

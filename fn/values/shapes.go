@@ -15,6 +15,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // A finding is a mistake in a value at a path.
@@ -48,9 +49,6 @@ var kubernetes = map[string]any{
 	"autoscaling.metrics":       []autoscalingv2.MetricSpec{},
 }
 
-// typesPage has the fields of Kubernetes' types.
-const typesPage = "https://kubernetes.io/docs/reference/kubernetes-api/"
-
 // kubernetesType returns the type of a value of the argo-cd chart; nil for one that isn't of Kubernetes. The chart of redis-ha has values of
 // its own with the same names.
 func kubernetesType(path []string) reflect.Type {
@@ -72,7 +70,7 @@ func checkKubernetes(field string, path []string, is any, want reflect.Type) []f
 	at, key := strings.Join(path[:len(path)-1], "."), path[len(path)-1]
 	// The value alone, as the only field of a type.
 	of := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "Value", Type: want, Tag: reflect.StructTag(`json:"` + key + `"`)}}))
-	unknown, err := wire.Decode(field+"."+at, typesPage, map[string]any{key: is}, of.Interface())
+	unknown, err := wire.Decode(field+"."+at, pages.KubernetesFields, map[string]any{key: is}, of.Interface())
 	if amount := amountIn(is); amount != "" && key == "resources" {
 		unknown, err = nil, fmt.Errorf("%s.%s.%s", field, strings.Join(path, "."), amount)
 	}

@@ -36,6 +36,9 @@ const (
 	ChannelFields = docs + "api.md#channel"
 )
 
+// KubernetesFields has the fields of Kubernetes' own types.
+const KubernetesFields = "https://kubernetes.io/docs/reference/kubernetes-api/"
+
 // troubleshooting has a heading for each reason with which something is to be done.
 const troubleshooting = docs + "troubleshooting.md"
 

@@ -26,7 +26,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
@@ -37,7 +40,7 @@ const (
 	pullSecret     = "regcred"
 )
 
-// TestScript: the script installs everything from a registry with a password, up to a tenant that is Ready; how the pods run survives the rewriting of
+// TestScript: the script installs everything from a registry with a password, up to a tenant that is Ready in the product's default versions; how the pods run survives the rewriting of
 // the packages' names; a second run changes nothing; and `helm uninstall` removes it all, once there is no tenant.
 func TestScript(t *testing.T) {
 	ctx := t.Context()
@@ -55,6 +58,7 @@ func TestScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	input = withDefaults(t, input)
 	address := serveRegistry(t, cfg)
 	auth := dockerConfig(t, address)
 	secret := &corev1.Secret{
@@ -80,6 +84,7 @@ func TestScript(t *testing.T) {
 			t.Errorf("the script doesn't say %q", want)
 		}
 	}
+	checkVersions(ctx, t, cluster.Client)
 	// The schema and the admission policies accept every claim that users copy.
 	s.must(ctx, "kubectl", "apply", "--dry-run=server", "--filename", filepath.Join(options.Root, "examples", "claims"))
 	checkPods(ctx, t, cluster.Client, address+"/acme/")
@@ -115,6 +120,56 @@ func TestScript(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("helm uninstall leaves\n%s", strings.Join(ours, ""))
 		}
+	}
+}
+
+// withDefaults is an input without the lab's own versions: with the default of the argo-cd chart, and with the newest Kubernetes that was built, which is
+// the default's minor version.
+func withDefaults(t *testing.T, file string) string {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	input := map[string]any{}
+	if err := yaml.Unmarshal(data, &input); err != nil {
+		t.Fatal(err)
+	}
+	unstructured.RemoveNestedField(input, "charts", "argocd", "version")
+	if err := unstructured.SetNestedField(input, toolchain.Version("kube-apiserver-1.36"), "kubernetes", "version"); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = yaml.Marshal(input); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "input.yaml")
+	write(t, out, string(data))
+	return out
+}
+
+// checkVersions compares what customer1 runs with the defaults of the product.
+func checkVersions(ctx context.Context, t *testing.T, c client.Client) {
+	t.Helper()
+	claim := &unstructured.Unstructured{}
+	claim.SetAPIVersion("virtualargocd.io/v1alpha1")
+	claim.SetKind("VirtualArgoCD")
+	if err := c.Get(ctx, client.ObjectKey{Namespace: "default", Name: "customer1"}, claim); err != nil {
+		t.Fatal(err)
+	}
+	defaults := tenant.WithDefaults(v1alpha1.Input{})
+	for _, want := range []struct{ part, field, version string }{
+		{"argocd", "chartVersion", defaults.Charts.ArgoCD.Version},
+		{"argocd", "version", toolchain.Version(toolchain.ArgoCDDefault)},
+		{"vcluster", "version", defaults.Charts.VCluster.Version},
+		{"vcluster", "kubernetesVersion", toolchain.Version("kube-apiserver-1.36")},
+	} {
+		if got, _, _ := unstructured.NestedString(claim.Object, "status", want.part, want.field); got != want.version {
+			t.Errorf("status.%s.%s: want %s, got %s", want.part, want.field, want.version, got)
+		}
+	}
+	// The patch version of the default may not be built here.
+	if minor := defaults.Kubernetes.Version[:strings.LastIndex(defaults.Kubernetes.Version, ".")+1]; !strings.HasPrefix(toolchain.Version("kube-apiserver-1.36"), minor) {
+		t.Errorf("Kubernetes %s isn't of the default's minor version, %s", toolchain.Version("kube-apiserver-1.36"), minor)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"helm.sh/helm/v3/pkg/chartutil"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 )
@@ -94,7 +96,29 @@ func loadCharts(ctx context.Context, c toolchain.Cache, argocdChart string) ([]*
 	if previous, ok := previousPatch(argocd); ok {
 		all = append(all, previous)
 	}
+	// Only make e2e-full builds it.
+	if _, err := c.Binary(toolchain.ArgoCDDefault); err == nil && argocdChart == "" {
+		byDefault, err := defaultArgoCD(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, byDefault)
+	}
 	return all, nil
+}
+
+// defaultArgoCD is the test chart under the version that the product installs by default, with the manifests of that minor version of Argo CD.
+func defaultArgoCD(ctx context.Context, c toolchain.Cache) (*chart.Chart, error) {
+	dir, err := c.ModuleDir(ctx, toolchain.ArgoCDDefault)
+	if err != nil {
+		return nil, err
+	}
+	ch, err := charts.ArgoCD(os.DirFS(dir))
+	if err != nil {
+		return nil, err
+	}
+	ch.Metadata.Version, ch.Metadata.AppVersion = tenant.WithDefaults(v1alpha1.Input{}).Charts.ArgoCD.Version, toolchain.Version(toolchain.ArgoCDDefault)
+	return ch, nil
 }
 
 // loadArgoCD loads the test chart, or the real chart in its place.

@@ -56,6 +56,11 @@ func TestPackageCharts(t *testing.T) {
 		"crossplane": {"2.4.0 2.4.0"},
 		"vcluster":   {"0.36.1 0.36.1"},
 	}
+	if cache, err := toolchain.Default(); err != nil {
+		t.Fatal(err)
+	} else if _, err := cache.Binary(toolchain.ArgoCDDefault); err == nil {
+		want["argo-cd"] = append(want["argo-cd"], "10.1.1 "+toolchain.Version(toolchain.ArgoCDDefault))
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("index.yaml: -want, +got:\n%s", diff)
 	}

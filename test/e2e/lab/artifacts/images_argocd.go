@@ -31,12 +31,37 @@ var debianPackages = []string{
 	"ca-certificates", "git", "git-lfs", "gpg", "gpg-agent", "openssh-client", "redis-server", "tini", "tzdata",
 }
 
+// ArgoCDImage is the image of a tool that is Argo CD.
+func ArgoCDImage(tool string) string { return "quay.io/argoproj/argocd:" + toolchain.Version(tool) }
+
 // argocd makes the images of Argo CD and of its redis, the latter under the
 // names of the argo-cd charts 9.3.7 and 10.1.1. The tool is Argo CD with or without
 // its web interface.
 func (k *kit) argocd(tool string) []recipe {
+	redis := recipe{
+		Debian: debianPackages,
+		Files: append(users(), script("docker-entrypoint.sh", redisEntrypoint), folder("/data", argocdUser, 0o755),
+			// One program, which looks at the name it is called by.
+			ociimage.File{Path: "/usr/bin/redis-sentinel", Link: "redis-server"},
+			// Scripts of the redis-ha chart want a shell that knows [[.
+			ociimage.File{Path: "/usr/bin/sh", Link: "bash"}),
+		Config: ociimage.Config{
+			Architecture: runtime.GOARCH,
+			Entrypoint:   []string{"/usr/local/bin/docker-entrypoint.sh"},
+			Cmd:          []string{"redis-server"},
+			Env:          []string{debianPath},
+			User:         "999",
+			WorkingDir:   "/data",
+			Ports:        []string{"6379/tcp"},
+		},
+	}
+	return append(redis.as(redisImage, "ecr-public.aws.com/docker/library/redis:8.2.3-alpine"), k.argocdImage(tool))
+}
+
+// argocdImage makes the image of Argo CD.
+func (k *kit) argocdImage(tool string) recipe {
 	cd := recipe{
-		Name:   "quay.io/argoproj/argocd:" + toolchain.Version(tool),
+		Name:   ArgoCDImage(tool),
 		Debian: debianPackages,
 		Files: append(users(),
 			k.program("/usr/local/bin/argocd", tool),
@@ -67,24 +92,7 @@ func (k *kit) argocd(tool string) []recipe {
 		cd.Files = append(cd.Files, ociimage.File{Path: "/usr/local/bin/argocd-" + name, Link: "argocd"})
 	}
 
-	redis := recipe{
-		Debian: debianPackages,
-		Files: append(users(), script("docker-entrypoint.sh", redisEntrypoint), folder("/data", argocdUser, 0o755),
-			// One program, which looks at the name it is called by.
-			ociimage.File{Path: "/usr/bin/redis-sentinel", Link: "redis-server"},
-			// Scripts of the redis-ha chart want a shell that knows [[.
-			ociimage.File{Path: "/usr/bin/sh", Link: "bash"}),
-		Config: ociimage.Config{
-			Architecture: runtime.GOARCH,
-			Entrypoint:   []string{"/usr/local/bin/docker-entrypoint.sh"},
-			Cmd:          []string{"redis-server"},
-			Env:          []string{debianPath},
-			User:         "999",
-			WorkingDir:   "/data",
-			Ports:        []string{"6379/tcp"},
-		},
-	}
-	return append(redis.as(redisImage, "ecr-public.aws.com/docker/library/redis:8.2.3-alpine"), cd)
+	return cd
 }
 
 // redisImage is what chart 9.3.7 runs.

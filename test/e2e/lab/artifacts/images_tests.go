@@ -3,6 +3,7 @@ package artifacts
 import (
 	"runtime"
 
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/tools/ociimage"
 )
 
@@ -12,7 +13,7 @@ var otherKubernetes = []string{"-1.36", "-1.33"}
 
 // testImages are the names of the images that not every cluster needs.
 func testImages() []string {
-	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage()}
+	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), ArgoCDImage(toolchain.ArgoCDDefault)}
 	for _, suffix := range otherKubernetes {
 		images = append(images, kubernetesImage(suffix))
 	}

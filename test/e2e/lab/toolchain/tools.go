@@ -77,10 +77,12 @@ const (
 	OldestCrossplane = "crossplane-oldest"
 )
 
-// ArgoCD is the tool that is Argo CD with its web interface, and ArgoCDHeadless the same without.
+// ArgoCD is the tool that is Argo CD with its web interface, and ArgoCDHeadless the same without. ArgoCDDefault is that of the minor version which the
+// product installs by default, without it.
 const (
 	ArgoCD         = "argocd"
 	ArgoCDHeadless = "argocd-headless"
+	ArgoCDDefault  = "argocd-default"
 )
 
 const (
@@ -89,6 +91,8 @@ const (
 	// oldKubernetes needs vcluster 0.36.1 or later on the host's Kubernetes.
 	oldKubernetes = "v1.33.4"
 	argocdVersion = "v3.2.6"
+	// Chart 10.1.1 has 3.4.4, whose gitops-engine is no Go module.
+	argocdDefaultVersion = "v3.4.13"
 
 	victoriaMetricsVersion = "v1.128.0"
 )
@@ -132,9 +136,11 @@ var modules = []module{
 		overrides: []override{kineDrivers},
 		ldflags:   []string{"-extldflags -static"},
 	},
-	argocd(ArgoCD, Web, map[string]string{"ui/dist/app": "argocd-ui"}),
+	argocd(ArgoCD, argocdVersion, Web, map[string]string{"ui/dist/app": "argocd-ui"}),
 	// Its source has no files of the web interface. Go's build cache has most of either for the other.
-	argocd(ArgoCDHeadless, Tests, nil),
+	argocd(ArgoCDHeadless, argocdVersion, Tests, nil),
+	// gitops-engine is a folder of its repository. This commit of it has the same API.
+	argocd(ArgoCDDefault, argocdDefaultVersion, Full, nil).with("v0.0.0-20260914071520-c9c369efcc5b"),
 	{
 		// The newest whose Go module is whole.
 		path: "github.com/traefik/traefik/v3", version: "v3.6.12",
@@ -179,13 +185,13 @@ var modules = []module{
 }
 
 // argocd is Argo CD's one program.
-func argocd(tool string, p Purpose, embeds map[string]string) module {
+func argocd(tool, version string, p Purpose, embeds map[string]string) module {
 	const pkg = "github.com/argoproj/argo-cd/v3/common"
 	return module{
-		path: "github.com/argoproj/argo-cd/v3", version: argocdVersion, purpose: p,
+		path: "github.com/argoproj/argo-cd/v3", version: version, purpose: p,
 		tools:   map[string]string{tool: "cmd"},
 		embeds:  embeds,
-		ldflags: []string{"-X " + pkg + ".version=" + strings.TrimPrefix(argocdVersion, "v"), "-X " + pkg + ".gitTag=" + argocdVersion, "-X " + pkg + ".gitTreeState=clean"},
+		ldflags: []string{"-X " + pkg + ".version=" + strings.TrimPrefix(version, "v"), "-X " + pkg + ".gitTag=" + version, "-X " + pkg + ".gitTreeState=clean"},
 	}
 }
 
@@ -208,6 +214,12 @@ func kubernetes(version, suffix string, commands ...string) module {
 			fmt.Sprintf("-X %s.gitMajor=%s", pkg, major),
 			fmt.Sprintf("-X %s.gitMinor=%s", pkg, minor))
 	}
+	return m
+}
+
+// with gives the module the version of those in its own folders.
+func (m module) with(localReplace string) module {
+	m.localReplace = localReplace
 	return m
 }
 

@@ -186,3 +186,53 @@ func TestShapesOfValues(t *testing.T) {
 	})
 	unchanged(t, configs(`{"params":{"server":{"insecure":true}}}`), configs(`{"params":{"server":{"insecure":false}}}`))
 }
+
+// TestSettingsThatArgoCDIgnores: settings that are gone, or that Argo CD can't read, and the same set elsewhere.
+func TestSettingsThatArgoCDIgnores(t *testing.T) {
+	configs := func(v string) string { return `{"argocd":{"values":{"configs":` + v + `}}}` }
+	ingress := func(v string) string { return `{"ingress":{"host":"a.example.org"},"argocd":{"values":` + v + `}}` }
+	annotated := func(key, value string) string {
+		return `{"ingress":{"host":"a.example.org","annotations":{"` + key + `":"` + value + `"}}}`
+	}
+	const at = "spec.argocd.values.configs."
+	refuses(t, map[string]meant{
+		"Repositories":       {configs(`{"cm":{"repositories":"- url: https://a.b/c","repository.credentials":"- url: https://a.b"}}`), []string{at + `cm."repositories": Argo CD has no such setting any more: write spec.repositories`, "spec.credentialTemplates"}},
+		"RepositoriesBefore": {`{"argocd":{"chartVersion":"7.9.1","values":{"configs":{"cm":{"repositories":"- url: https://a.b/c"}}}}}`, nil},
+		"Plugins":            {configs(`{"cm":{"configManagementPlugins":"- name: a"}}`), []string{"configs.cmp.plugins"}},
+		"ProgressiveSyncs":   {configs(`{"params":{"applicationsetcontroller.enable.progressive.rollouts":true}}`), []string{"progressive.syncs"}},
+		"Tabs":               {configs(`{"cm":{"oidc.config":"name: Okta\n\tissuer: https://a"}}`), []string{at + `cm."oidc.config": YAML has no tabs`}},
+		"TabsElsewhere":      {configs(`{"cm":{"ui.bannercontent":"a\n\tb","oidc.config":"name: A\tB"}}`), nil},
+		"PolicyTooShort":     {configs(`{"rbac":{"policy.csv":"# roles\np, role:a, applications, sync, allow\n"}}`), []string{at + `rbac."policy.csv": line 2, "p, role:a, applications, sync, allow", is no policy`}},
+		"PolicyOfSpaces":     {configs(`{"rbac":{"policy.extra.csv":"g admins role:admin"}}`), []string{at + `rbac."policy.extra.csv": line 1`}},
+		"Policies":           {configs(`{"rbac":{"policy.csv":"p, role:a, applications, *, */*, allow\r\n\n  g, \"a, b\", role:admin\n# x","policy.default":"role:readonly"}}`), nil},
+		"Password":           {configs(`{"secret":{"argocdServerAdminPassword":"secret1"}}`), []string{at + `secret."argocdServerAdminPassword" is no bcrypt hash`}},
+		"PasswordOfAccount":  {configs(`{"secret":{"extra":{"accounts.ci.password":"secret1","accounts.ci.tokens":"[]"}}}`), []string{at + `secret.extra."accounts.ci.password" is no bcrypt hash`}},
+		"Hashes":             {configs(`{"secret":{"argocdServerAdminPassword":"$2a$10$abc","extra":{"accounts.ci.password":"$2y$05$abc"}}}`), nil},
+		"TLSByArgument":      {ingress(`{"server":{"extraArgs":["--insecure=false"]}}`), []string{`spec.argocd.values.server.extraArgs[0]: "--insecure=false" is not possible`}},
+		"TLSByVariable":      {ingress(`{"global":{"env":[{"name":"ARGOCD_SERVER_INSECURE","value":"false"}]}}`), []string{`spec.argocd.values.global.env[0]: "ARGOCD_SERVER_INSECURE=false" is not possible`}},
+		"NoTLSByArgument":    {ingress(`{"server":{"extraArgs":["--insecure"],"env":[{"name":"ARGOCD_SERVER_INSECURE","value":"true"}]}}`), nil},
+		"OpenShift":          {annotated("route.openshift.io/termination", "reencrypt"), []string{"spec.ingress.annotations[route.openshift.io/termination]", "write edge"}},
+		"OpenShiftEdge":      {annotated("route.openshift.io/termination", "edge"), nil},
+		"TLSACMEAndIssuer":   {`{"ingress":{"host":"a.example.org","annotations":{"kubernetes.io/tls-acme":"True"},"tls":{"secretName":"a"}}}`, []string{"cert-manager would overwrite the certificate"}},
+	})
+	unchanged(t, configs(`{"rbac":{"policy.csv":"g admins role:admin"}}`), configs(`{"rbac":{"policy.csv":"g admin role:admin"}}`))
+}
+
+// TestSyncOptions: Argo CD ignores an option that it doesn't know letter by letter.
+func TestSyncOptions(t *testing.T) {
+	option := func(o string) string {
+		return `{"bootstrap":{"repoURL":"https://a.b/c","syncPolicy":{"syncOptions":["` + o + `"]}}}`
+	}
+	refuses(t, map[string]meant{
+		"Plural":    {option("CreateNamespaces=true"), []string{`spec.bootstrap.syncPolicy.syncOptions: "CreateNamespaces=true" is none of Argo CD's: did you mean CreateNamespace=true?`}},
+		"Case":      {option("createNamespace=true"), []string{"did you mean CreateNamespace=true?"}},
+		"CaseOfOn":  {option("ServerSideApply=True"), []string{"did you mean ServerSideApply=true?"}},
+		"Spaces":    {option("PruneLast = true"), []string{"did you mean PruneLast=true?"}},
+		"Misspelt":  {option("RespectIgnoreDiferences=true"), []string{"did you mean RespectIgnoreDifferences=true?"}},
+		"Right":     {option("PrunePropagationPolicy=foreground"), nil},
+		"Prune":     {option("Prune=confirm"), nil},
+		"New":       {option("SomethingElse=true"), nil},
+		"URLsToken": {`{"bootstrap":{"sources":[{"repoURL":"https://glpat-secret1@gitlab.com/a/b","path":"."}]}}`, []string{"spec.bootstrap.sources[0].repoURL: there is a token in the URL"}},
+	})
+	unchanged(t, option("createNamespace=true"), option("createnamespace=true"))
+}

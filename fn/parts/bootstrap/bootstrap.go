@@ -4,6 +4,7 @@ package bootstrap
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -32,6 +34,9 @@ var Part = part.Part{
 
 func resolve(of part.Candidate) (err error) {
 	of.Decision.Application, err = manifest(of.Spec.Bootstrap)
+	if was := of.WasAsked().Bootstrap; of.Spec.Bootstrap != nil && (was == nil || !tenant.Same(was, of.Spec.Bootstrap)) {
+		err = mistakes.Join(err, checkMeaning(*of.Spec.Bootstrap))
+	}
 	if err != nil || of.Spec.Bootstrap == nil {
 		return err
 	}
@@ -39,6 +44,18 @@ func resolve(of part.Candidate) (err error) {
 		of.Decision.Application, of.Decision.KeepsEarlierPolicy = was, true
 	}
 	return nil
+}
+
+// checkMeaning refuses what a later version of the function has found, of a bootstrap that wasn't accepted before.
+func checkMeaning(b v1alpha1.BootstrapSpec) error {
+	found := []error{credentials.CheckNoToken(field+".repoURL", b.RepoURL), checkOptions(b.SyncPolicy)}
+	if b.Source != nil {
+		found = append(found, credentials.CheckNoToken(field+".source.repoURL", b.Source.RepoURL))
+	}
+	for i, s := range b.Sources {
+		found = append(found, credentials.CheckNoToken(fmt.Sprintf("%s.sources[%d].repoURL", field, i), s.RepoURL))
+	}
+	return mistakes.Join(found...)
 }
 
 func has(t tenant.Tenant) bool { return t.Application != nil }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
 
 // checkSources finds what Argo CD refuses of the sources, or leaves out.
@@ -148,4 +150,32 @@ func checkDuration(name, value string) error {
 		return nil
 	}
 	return fmt.Errorf("%s.syncPolicy.retry.backoff.%s: %q is not a time: write one such as 5s or 3m", field, name, value)
+}
+
+// syncOptions are those of Argo CD (3.6, docs/user-guide/sync-options.md). It compares an option as a whole, and ignores others.
+var syncOptions = []string{
+	"ApplyOutOfSyncOnly", "ClientSideApplyMigration", "CreateNamespace", "Delete", "DisableClientSideApplyMigration", "FailOnSharedResource", "Force", "Prune", "PruneLast",
+	"PrunePropagationPolicy", "Replace", "RespectIgnoreDifferences", "ServerSideApply", "SkipDryRunOnMissingResource", "Validate",
+}
+
+// checkOptions refuses sync options that are written otherwise than Argo CD reads them. Ones that are like none of those that are known may be
+// new.
+func checkOptions(p *v1alpha1.SyncPolicy) error {
+	if p == nil {
+		return nil
+	}
+	var found []error
+	for _, option := range p.SyncOptions {
+		name, value, _ := strings.Cut(option, "=")
+		is := name
+		if i := slices.IndexFunc(syncOptions, func(known string) bool { return strings.EqualFold(known, strings.TrimSpace(name)) }); i >= 0 {
+			is = syncOptions[i]
+		} else if i := slices.IndexFunc(syncOptions, func(other string) bool { return known.Like(name, other) }); i >= 0 {
+			is = syncOptions[i]
+		}
+		if right := is + "=" + strings.ToLower(strings.TrimSpace(value)); right != option && slices.Contains(syncOptions, is) {
+			found = append(found, fmt.Errorf("%s.syncPolicy.syncOptions: %q is none of Argo CD's: did you mean %s?", field, option, right))
+		}
+	}
+	return mistakes.Join(found...)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -81,7 +82,7 @@ func certificate(r tenant.Given, spec v1alpha1.IngressSpec, annotations map[stri
 		switch {
 		case strings.HasPrefix(key, earlierCertManager) && !sameAnnotation(r, key, string(spec.Annotations[key])):
 			return false, fmt.Errorf("%s.annotations[%s]: cert-manager ignores this annotation since version 0.11: write %[1]s.tls.issuer", ofIngress, key)
-		case key == clusterIssuer, key == issuer, key == tlsACME && spec.Annotations[key] == "true":
+		case key == clusterIssuer, key == issuer, key == tlsACME && isOn(string(spec.Annotations[key])):
 			named = append(named, key)
 		}
 	}
@@ -121,6 +122,12 @@ func certificate(r tenant.Given, spec v1alpha1.IngressSpec, annotations map[stri
 		return true, nil
 	}
 	return setIssuer(r, tls.Issuer, annotations)
+}
+
+// isOn reads a switch as cert-manager does.
+func isOn(value string) bool {
+	on, err := strconv.ParseBool(value)
+	return err == nil && on
 }
 
 // setIssuer adds the annotation for an issuer of the claim, or of the platform, and reports whether there is one.

@@ -42,12 +42,42 @@ func contradicts(key, value string) string {
 	// Kong's are the protocols that clients may speak, not those behind it.
 	case domain == "konghq.com" && name == "protocols":
 		return ""
+	case domain == "route.openshift.io" && name == "termination" && !off && is != "edge":
+		return "TLS ends at the ingress controller, and Argo CD speaks plain HTTP behind it: write edge, or leave it out"
 	case slices.Contains(protocols, name) && !slices.Contains(plainHTTP, is), strings.HasPrefix(name, upstreams), slices.Contains(passes, name) && !off:
 		return "TLS ends at the ingress controller, and Argo CD speaks plain HTTP behind it: leave it out"
 	case slices.Contains(rewrites, name) && !off:
 		return `Argo CD is at the whole of its path: leave it out; for a path of the URL, write it to argocd.values, in configs.params."server.rootpath"`
 	}
 	return ""
+}
+
+// checkInsecure refuses what would have Argo CD's API server speak TLS behind the Ingress, or what looks as if it did, unless it was accepted
+// before.
+func checkInsecure(r tenant.Given) error {
+	var found []error
+	refuse := func(field, is string) {
+		found = append(found, fmt.Errorf("spec.argocd.values.%s: %.80q is not possible: TLS ends at the ingress controller, and Argo CD speaks plain HTTP behind it: leave it out", field, is))
+	}
+	if !r.KeepsValues("server", "extraArgs") {
+		for i, arg := range values.At[[]any](r.Spec.ArgoCDValues, "server", "extraArgs") {
+			if flag, value, _ := strings.Cut(fmt.Sprint(arg), "="); flag == "--insecure" && value != "" && !isOn(value) {
+				refuse(fmt.Sprintf("server.extraArgs[%d]", i), fmt.Sprint(arg))
+			}
+		}
+	}
+	for _, of := range []string{"global", "server"} {
+		if r.KeepsValues(of, "env") {
+			continue
+		}
+		for i, env := range values.At[[]any](r.Spec.ArgoCDValues, of, "env") {
+			variable, _ := env.(values.Values)
+			if name, value := values.At[string](variable, "name"), fmt.Sprint(variable["value"]); name == "ARGOCD_SERVER_INSECURE" && !isOn(value) {
+				refuse(fmt.Sprintf("%s.env[%d]", of, i), name+"="+value)
+			}
+		}
+	}
+	return mistakes.Join(found...)
 }
 
 // checkServices refuses annotations by which a claim has Argo CD's Service spoken to otherwise than it speaks, unless they were accepted

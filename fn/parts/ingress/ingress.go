@@ -52,7 +52,7 @@ func resolve(of part.Candidate) error {
 	if ofValues == nil {
 		rules = append(rules, values.Not("server", "ingress"))
 	}
-	err = mistakes.Join(found, ofValues, setCertificate(of, spec), of.ArgoCD.Reserve(values.Claim, ofIngress, rules...))
+	err = mistakes.Join(found, ofValues, checkInsecure(of.Given), setCertificate(of, spec), of.ArgoCD.Reserve(values.Claim, ofIngress, rules...))
 	if err != nil || hostname == "" {
 		return err
 	}

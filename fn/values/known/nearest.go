@@ -85,6 +85,9 @@ func plain(key string) string {
 	return separators.Replace(strings.ToLower(key))
 }
 
+// Like reports whether one name may be another, misspelt.
+func Like(a, b string) bool { return near(plain(a), plain(b)) }
+
 // near reports whether one word may be another, misspelt.
 func near(a, b string) bool {
 	may := mayDiffer(a)

@@ -458,8 +458,8 @@ func (e *engine) canBeDeleted() {
 			t.Errorf("annotation %s of the namespace's Object is %v, %v", key, annotations[key], err)
 		}
 	}
-	for name := range e.req.GetObserved().GetResources() {
-		if name != tenant.ArgoCDRelease && name != tenant.VClusterRelease && name != tenant.Quota && !strings.HasPrefix(name, "argocd-") {
+	for name, o := range e.req.GetObserved().GetResources() {
+		if kind := o.GetResource().GetFields()["kind"].GetStringValue(); name == tenant.Namespace || kind != "Object" && kind != "Release" {
 			continue
 		}
 		policies := field(e.observed(name), "spec").GetFields()["managementPolicies"].GetListValue().AsSlice()

@@ -280,6 +280,8 @@ func tenants(t testing.TB) map[string]*engine {
 	without := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
 	without.ingresses, without.withoutArgoCDs = 1, true
 	without.spec(`{"ingress":{"host":"b.example.org"}}`)
+	etcd := newEngine(t, tenantXR(`{"plan":"etcd"}`), "")
+	etcd.plan("etcd", `{"vcluster":{"backingStore":"etcd"}}`, "plan=etcd")
 	slow := newEngine(t, tenantXR(`{}`), "")
 	slow.reconcile()
 	slow.begin()
@@ -288,7 +290,7 @@ func tenants(t testing.TB) map[string]*engine {
 	updating := fleet(t, 2, `{}`)
 	updating.offer("stable", offer("10.2.0", `{}`))
 	updating.settle(2, time.Minute)
-	return map[string]*engine{"InChannel": updating.tenants["c0"].install(), "UpdatingInChannel": updating.tenants["c1"].install(), "Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "WithoutIngress": without.install(), "Slow": slow.install()}
+	return map[string]*engine{"InChannel": updating.tenants["c0"].install(), "UpdatingInChannel": updating.tenants["c1"].install(), "Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "WithoutIngress": without.install(), "Etcd": etcd.install(), "Slow": slow.install()}
 }
 
 // seeds is how many random cases a test tries: n times the number in the variable SEEDS. `make e2e-full` sets that to 10.

@@ -47,5 +47,5 @@ func Table(t tenant.Tenant) []resource.Row {
 		{Name: tenant.Workloads, Has: true, Waits: !argocd.Deployed(t) && !release.IsLate(t, tenant.ArgoCDRelease),
 			Ready: argocd.WorkloadsAvailable(t), Build: argocd.ObserveWorkloads},
 		{Name: tenant.Connections, Has: argocd.HasConnections(t), Waits: !argocd.Deployed(t), Ready: true, Build: argocd.ObserveConnections},
-	}, parts.Rows(t))
+	}, vcluster.OwnedRows(t), parts.Rows(t))
 }

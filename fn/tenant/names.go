@@ -220,6 +220,9 @@ const (
 
 	VClusterRelease          = "vcluster"
 	ControlPlanePod          = "control-plane-pod"
+	ControlPlaneService      = "control-plane-service"
+	ControlPlaneWorkload     = "control-plane-workload"
+	ControlPlaneStore        = "control-plane-store"
 	KubeconfigSecret         = "kubeconfig"
 	HelmProviderConfig       = "helm-provider-config"
 	KubernetesProviderConfig = "kubernetes-provider-config"

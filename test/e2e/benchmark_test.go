@@ -135,7 +135,7 @@ func benchStorm(ctx context.Context, t *testing.T, n int, single time.Duration) 
 		nothingTakenDown(ctx, t, l)
 	}
 	made := installationOf(ctx, t, claims[0])
-	gone := longest("Deleted", func(t *testing.T, i int) { deletePromptly(ctx, t, claims[i]) })
+	gone := longest("Deleted", func(t *testing.T, i int) { deleteAndAwait(ctx, t, claims[i], goneWithin) })
 	hand := make([]benchRun, n)
 	longest("ByHand", func(t *testing.T, i int) { hand[i] = benchHand(ctx, t, fmt.Sprintf("storm-hand%d-%d", n, i), made) })
 	byHand := slices.MaxFunc(hand, func(a, b benchRun) int { return cmp.Compare(a.ready, b.ready) }).ready

@@ -378,7 +378,7 @@ func deletePromptly(ctx context.Context, t testing.TB, l *claim.Live) time.Durat
 	t.Helper()
 	calm.RLock()
 	defer calm.RUnlock()
-	return deleteAndAwait(ctx, t, l, goneWithin)
+	return deleteAndAwait(ctx, t, l, promptly)
 }
 
 func lines(s []string) string { return "  " + strings.Join(s, "\n  ") }

@@ -347,6 +347,7 @@ func (l *large) deleted(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	if err != nil {
 		t.Fatal(err)
 	}
+	podsGoFirst(ctx, t, l.namespace)
 	measured.add("large: deletion to nothing left", deletePromptly(ctx, t, l.live))
 	for _, c := range claims.Items {
 		eventually.True(ctx, t, time.Minute, "the volume of "+c.Name+" is gone", func(ctx context.Context) (bool, string) {

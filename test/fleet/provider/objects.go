@@ -105,7 +105,8 @@ func (o *objects) Connect(ctx context.Context, mg *v1alpha2.Object) (managed.Typ
 	switch {
 	case namespace != "":
 		out.place = virtualObjects{simulation: o.simulation, local: o.local, namespace: namespace}
-	case manifest.GetKind() == "Pod":
+	// The chart's objects on the host aren't there.
+	case slices.Contains([]string{"Pod", "Service", "StatefulSet", "Deployment"}, manifest.GetKind()):
 		out.place = virtualObjects{simulation: o.simulation, local: o.local, namespace: manifest.GetNamespace()}
 	}
 	return out, nil

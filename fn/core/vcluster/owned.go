@@ -1,0 +1,70 @@
+package vcluster
+
+import (
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// OwnedRows are the rows of Objects that write owners into the control plane's objects on the
+// host: its workloads, with their pods and volumes, and its Service, which owns everything that
+// the syncer creates there. So Kubernetes' garbage collector deletes all pods and volumes at once
+// when the tenant is deleted. Without that, they go with the namespace: its controller begins five
+// seconds after the deletion, deletes the pods first, and looks again after five seconds because
+// of the pods, and after five more if it has seen a volume claim. What bounds the pods still goes
+// with the namespace.
+//
+// The Objects may only change what exists. Where they are left out, such as by an earlier version
+// of the function, nothing is deleted, and the owners stay.
+func OwnedRows(t tenant.Tenant) []resource.Row {
+	service := corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Name: tenant.HelmVCluster}
+	control := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: tenant.HelmVCluster}
+	etcd := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: tenant.HelmVCluster + "-etcd"}
+	hasEtcd := t.Store.Kind == plan.StoreEtcd
+	if hasEtcd || t.Store.Size == "" {
+		// Without a volume of its own.
+		control.Kind = "Deployment"
+	}
+	return []resource.Row{
+		owned(t, tenant.ControlPlaneService, true, service),
+		owned(t, tenant.ControlPlaneWorkload, true, control),
+		owned(t, tenant.ControlPlaneStore, hasEtcd, etcd),
+	}
+}
+
+// owned is the row of the Object for one object of the chart. It isn't needed while the tenant is
+// installed, which spares events for Crossplane's circuit breaker.
+func owned(t tenant.Tenant, composed string, has bool, of corev1.ObjectReference) resource.Row {
+	return resource.Row{
+		Name: composed, Has: has && (t.Composed(composed).Exists() || tenant.WasReady(t.Observed)), Ready: true,
+		Build: func(t tenant.Tenant) (resource.Object, error) {
+			o := resource.NewObject(t, composed, t.Names.HostProviderConfig, resource.ReadyOnceCreated)
+			o.Spec.ManagementPolicies = xpv1.ManagementPolicies{xpv1.ManagementActionObserve, xpv1.ManagementActionUpdate}
+			return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: map[string]any{
+				"apiVersion": of.APIVersion,
+				"kind":       of.Kind,
+				"metadata":   map[string]any{"namespace": t.Names.Namespace, "name": of.Name, "ownerReferences": ownersOnHost(t)},
+			}}, nil
+		},
+	}
+}
+
+// ownersOnHost are the composite resource and the Release. The garbage collector deletes what has
+// lost all of its owners. So the tenant keeps its data when somebody deletes only the Release, which
+// Crossplane makes again, or the composite resource without what it has composed (kubectl delete
+// --cascade=orphan).
+func ownersOnHost(t tenant.Tenant) []any {
+	var owners []any
+	for _, o := range []wire.Struct{t.Observed.XR, t.Composed(tenant.VClusterRelease).Struct} {
+		if uid := o.String("metadata", "uid"); uid != "" {
+			owners = append(owners, map[string]any{
+				"apiVersion": o.String("apiVersion"), "kind": o.String("kind"), "name": o.String("metadata", "name"), "uid": uid,
+			})
+		}
+	}
+	return owners
+}

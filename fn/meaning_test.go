@@ -236,3 +236,14 @@ func TestSyncOptions(t *testing.T) {
 	})
 	unchanged(t, option("createNamespace=true"), option("createnamespace=true"))
 }
+
+// TestPlacesOfDecodingErrors: the field that is wrong is named, also in a type that is a part of another one, below a key, and in place of a list.
+func TestPlacesOfDecodingErrors(t *testing.T) {
+	refuses(t, map[string]meant{
+		"PartOfAType":   {`{"bootstrap":{"repoURL":"https://a.b/c","helm":{"values":{"a":"b"}}}}`, []string{"spec.bootstrap.helm.values: an object is not text"}},
+		"DeeperInAPart": {`{"bootstrap":{"repoURL":"https://a.b/c","helm":{"parameters":[{"name":"a","value":1}]}}}`, []string{"spec.bootstrap.helm.parameters[0].value: 1 is not text"}},
+		"BelowAKey":     {`{"sso":{"oidc":{"issuer":"https://a.b","clientID":"a","clientSecretRef":{"name":"a"},"requestedIDTokenClaims":{"groups":{"essential":"true"}}}}}`, []string{`spec.sso.oidc.requestedIDTokenClaims.groups.essential: "true" is not true or false`}},
+		"NoList":        {`{"clusters":{"prod":{"secretRef":{"name":"s"}}}}`, []string{"spec.clusters: an object is not a list"}},
+		"ValuesAsText":  {`{"argocd":{"values":"server: {}"}}`, []string{"spec.argocd.values: write an object of chart values, not a text"}},
+	})
+}

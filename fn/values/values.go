@@ -95,8 +95,8 @@ func Decode(field string, raw *runtime.RawExtension) (Values, error) {
 		return nil, nil
 	}
 	v := Values{}
-	if err := json.Unmarshal(raw.Raw, &v); err != nil {
-		return nil, fmt.Errorf("%s: write an object of chart values: %w", field, err)
+	if json.Unmarshal(raw.Raw, &v) != nil {
+		return nil, fmt.Errorf("%s: write an object of chart values, not a text that contains them or a list", field)
 	}
 	return v, nil
 }

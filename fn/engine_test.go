@@ -60,6 +60,10 @@ type engine struct {
 	// withoutArgoCDs: its Ingress was deleted on the host. Else that was created at ingressCreated; zero for long ago.
 	withoutArgoCDs bool
 	ingressCreated time.Time
+	// generations: the Release of Argo CD has a generation, which its provider reports.
+	generations bool
+	// accounts are the values of accounts that Helm has deployed, if generations.
+	accounts map[string]any
 }
 
 func newEngine(t testing.TB, xr string, input string) *engine {
@@ -331,6 +335,13 @@ func (e *engine) reconcile() *fnv1.RunFunctionResponse {
 		if s := was.GetResource().GetFields()["status"]; s != nil {
 			o.Resource.Fields["status"] = s
 		}
+		if e.generations && name == tenant.ArgoCDRelease {
+			generation := field(was.GetResource(), "metadata").GetFields()["generation"].GetNumberValue()
+			if !proto.Equal(was.GetResource().GetFields()["spec"], o.GetResource().GetFields()["spec"]) {
+				generation++
+			}
+			meta.Fields["generation"] = structpb.NewNumberValue(generation)
+		}
 		// Server-side apply leaves others' keys alone.
 		for _, key := range []string{"token", "ca.crt", "namespace"} {
 			if v := field(was.GetResource(), "data").GetFields()[key]; v != nil && strings.HasSuffix(name, "-credentials") {
@@ -450,6 +461,9 @@ func (e *engine) heal() {
 				o.ConnectionDetails = map[string][]byte{"password": []byte(testPassword)}
 			}
 			e.deploy(name)
+			if e.generations {
+				e.deployAccounts()
+			}
 		case tenant.Workloads:
 			field(o.GetResource(), "status").Fields["atProvider"] = structpb.NewNullValue()
 			e.setWorkload("", nil)
@@ -462,6 +476,31 @@ func (e *engine) heal() {
 // deploy does what Helm does with a Release.
 func (e *engine) deploy(name string) {
 	e.setRecord(name, field(e.observed(name), "spec", "forProvider", "chart").GetFields()["version"].GetStringValue())
+}
+
+// deployAccounts does what provider-helm does with the values of accounts.
+func (e *engine) deployAccounts() {
+	o := e.observed(tenant.ArgoCDRelease)
+	e.accounts = map[string]any{}
+	for _, from := range wire.Of(o).List("spec", "forProvider", "valuesFrom") {
+		name, key := from.String("secretKeyRef", "name"), from.String("secretKeyRef", "key")
+		if !strings.HasSuffix(name, "-argocd-accounts") {
+			continue
+		}
+		raw := e.secretKey(tenant.AccountsSecret, key)
+		if len(raw) == 0 {
+			setCondition(o, "Synced", "False", "ReconcileError", "missing key "+key)
+			return
+		}
+		if err := yaml.Unmarshal(raw, &e.accounts); err != nil {
+			e.t.Fatal(err)
+		}
+	}
+	for _, c := range field(o, "status").GetFields()["conditions"].GetListValue().GetValues() {
+		if s := c.GetStructValue(); s.GetFields()["type"].GetStringValue() == "Synced" {
+			s.Fields["observedGeneration"] = field(o, "metadata").GetFields()["generation"]
+		}
+	}
 }
 
 // setRecord says which version of a Release's chart Helm's record says is deployed.

@@ -20,7 +20,7 @@ func TestEventsOfAnInstallation(t *testing.T) {
 		"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"password"}}],
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
 		"ingress":{"host":"argocd.example.org"},
-		"argocd":{"secretKeys":[{"key":"webhook.github.secret","secretRef":{"name":"hook"}}]},
+		"argocd":{"accounts":[{"name":"ci","tokens":[{"name":"a"}]}],"secretKeys":[{"key":"webhook.github.secret","secretRef":{"name":"hook"}}]},
 		"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"argocd","clientSecretRef":{"name":"oidc"}}}}`), "")
 	e.secret("hook", "Opaque", map[string]string{"webhook.github.secret": "secret-password-4"})
 	e.secret("cluster", "Opaque", map[string]string{"server": "https://prod.example.org", "config": `{"username":"u","password":"secret-password-1"}`})

@@ -32,6 +32,7 @@ func TestExampleClaims(t *testing.T) {
 		"cloud-aws":    {"ClustersConnected": "Available", "RepositoriesConnected": "Available"},
 		"cloud-azure":  {"ClustersConnected": "Available", "RepositoriesConnected": "Available"},
 		"cloud-google": {"ClustersConnected": "Available", "RepositoriesConnected": "Available", "SecretKeysReady": "Available"},
+		"accounts":     {"AccountsReady": "Available"},
 		"sso":          {"IngressReady": "Available", "SSOReady": "Available"},
 		// In Git, where Secrets aren't.
 		"acme":   {"BootstrapSynced": "Available"},

@@ -214,7 +214,7 @@ func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFun
 
 // ownSecrets are the tenant's in the platform's namespace.
 func ownSecrets(own tenant.Names) []string {
-	return []string{own.InstallerSecret, own.KubeconfigSecret, own.PasswordSecret, own.ValuesSecret, own.AcceptedSecret}
+	return []string{own.InstallerSecret, own.KubeconfigSecret, own.PasswordSecret, own.ValuesSecret, own.AccountsSecret, own.AcceptedSecret}
 }
 
 // secretsIn is the namespace of the platform's Secrets.
@@ -272,6 +272,7 @@ func knows(req *fnv1.RunFunctionRequest, secret string) bool {
 func tenants(t testing.TB) map[string]*engine {
 	several := newEngine(t, tenantXR(`{"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`),
 		`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"vcluster":{"values":{"sync":{"toHost":{"podDisruptionBudgets":{"enabled":true}}}}}}}`)
+	several.rotation("2026-01-02")
 	// One that may have Ingresses for a host that it has given up.
 	moving := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
 	moving.ingresses = 1
@@ -371,6 +372,7 @@ func withEverything(t testing.TB) *engine {
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
 		"ingress":{"host":"argocd.example.org","additionalHosts":["argocd.example.net"],"tls":{"secretName":"cert"}},
 		"deletionProtection":true,
+		"argocd":{"accounts":[{"name":"ci","tokens":[{"name":"deploy"}]}]},
 		"sso":{"oidc":{` + oidcSpec + `}}}`)
 	e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
 	cert, key := keyPair()

@@ -58,6 +58,9 @@ func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 		s["argocd"] = map[string]any{"secretKeys": []any{map[string]any{"key": "webhook.github.secret", "secretRef": map[string]any{"name": "webhook"}, "secretKey": "k"}}}
 		secrets["webhook"] = testSecret{"Opaque", map[string]string{"k": secretText(r), "other": secretText(r)}}
 	}
+	if s["argocd"] == nil && r.IntN(2) == 0 {
+		s["argocd"] = map[string]any{"accounts": []any{map[string]any{"name": "ci", "tokens": []any{map[string]any{"name": "a"}}}}}
+	}
 	raw, _ := json.Marshal(s)
 	return string(raw), secrets
 }

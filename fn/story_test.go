@@ -113,7 +113,9 @@ func TestStory(t *testing.T) {
 		order = append(order, c.GetType())
 	}
 	// The claim never had secretKeys.
-	parts := slices.DeleteFunc(v1alpha1.OptionalConditions(), func(typ string) bool { return typ == v1alpha1.ConditionSecretKeysReady })
+	parts := slices.DeleteFunc(v1alpha1.OptionalConditions(), func(typ string) bool {
+		return typ == v1alpha1.ConditionSecretKeysReady || typ == v1alpha1.ConditionAccountsReady
+	})
 	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady, v1alpha1.ConditionSpecAccepted, v1alpha1.ConditionHostProtected}, parts), order); diff != "" {
 		t.Errorf("order of the conditions: -want, +got:\n%s", diff)
 	}

@@ -42,11 +42,14 @@ const (
 	// ConditionSecretKeysReady is True when every Secret of spec.argocd.secretKeys is well
 	// formed and passed to Argo CD.
 	ConditionSecretKeysReady = "SecretKeysReady"
+	// ConditionAccountsReady is True when Argo CD has the accounts of spec.argocd.accounts and
+	// the admin's rotated password, and they are in the connection Secret.
+	ConditionAccountsReady = "AccountsReady"
 )
 
 // optionalConditions exist only while the spec has their part. The tenant's Ready
 // doesn't depend on them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady}
 
 // OptionalConditions returns the types of the conditions of the optional parts of a
 // spec.
@@ -118,6 +121,9 @@ const (
 	// ReasonConfigured: what the spec says is in use, and Argo CD hasn't been seen to connect to all
 	// of it yet (Unknown, only ClustersConnected, RepositoriesConnected and SSOReady).
 	ReasonConfigured = "Configured"
+	// ReasonPasswordNotRotated: the annotation that rotates the admin's password has no effect
+	// (False, only AccountsReady). The message says why.
+	ReasonPasswordNotRotated = "PasswordNotRotated"
 	// ReasonApplicationFailed: the Application can't be created or observed, or Argo CD
 	// can't sync it (False, only BootstrapSynced).
 	ReasonApplicationFailed = "ApplicationFailed"

@@ -170,12 +170,23 @@ type ArgoCDSpec struct {
 	// +listMapKey=key
 	// +kubebuilder:validation:MaxItems=50
 	SecretKeys []SecretKeySpec `json:"secretKeys,omitempty"`
+
+	// Local accounts, such as those of pipelines, with API tokens that are delivered in
+	// the connection Secret of the claim and rotated. At most 20, with 20 tokens. Argo CD's signing key is the
+	// platform's to set from the first token on, which ends all sessions once.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=20
+	Accounts []AccountSpec `json:"accounts,omitempty"`
 }
 
 // SecretKeySpec is a key of Argo CD's own Secret.
 type SecretKeySpec struct {
 	// Key in argocd-secret, such as webhook.github.secret. Keys that Argo CD or other
-	// fields of the claim set, such as server.secretkey and admin.password, are refused.
+	// fields of the claim set, such as server.secretkey and accounts.<name>.tokens, are
+	// refused.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^[-._a-zA-Z0-9]+$')",message="write a key of a Secret: letters, digits, dots, dashes and underscores"

@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -104,7 +105,10 @@ const (
 // being installed, or was changed just now, even if nothing changes. It reports false for other
 // tenants. Without it, such a tenant could stop where Crossplane's circuit breaker drops changes.
 func LooksAgainIn(t tenant.Tenant) (time.Duration, bool) {
-	if tenant.WasReady(t.Observed) {
+	switch {
+	case tenant.WasReady(t.Observed) && accounts.Arrives(t):
+		return accounts.ArrivesWithin, true
+	case tenant.WasReady(t.Observed):
 		return argocd.SettlesWithin, argocd.Settles(t)
 	}
 	since := release.AgeOf(t, t.Observed.XR)

@@ -38,6 +38,9 @@ func Table(t tenant.Tenant) []resource.Row {
 		// The password of redis follows from the token of the tenant's account.
 		{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret(t), Waits: noNamespace || !host.HasCredentials(t),
 			Ready: exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
+		// What credentials are derived from follows from that token, too, the first time.
+		{Name: tenant.AccountsSecret, Has: argocd.HasAccountsSecret(t), Waits: noNamespace || !host.HasCredentials(t),
+			Ready: exists(tenant.AccountsSecret), Build: argocd.AccountsSecret},
 		// Without the kubeconfig and the values that it reads, the Release would fail, and be
 		// tried again at growing intervals.
 		{Name: tenant.ArgoCDRelease, Has: true, Waits: argocd.ReleaseWaits(t), Ready: argocd.Installed(t), Build: argocd.ComposeRelease},

@@ -15,9 +15,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
@@ -94,6 +96,10 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	r := tenant.Given{
 		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Was: sync.OnceValue(o.Accepted), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
+		Kept: o.Kept(), Now: o.Now, Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
+	}
+	if key, known := argocd.DeployedAccounts(o); known {
+		r.DeployedAccounts = key
 	}
 	if application := o.Composed[tenant.Bootstrap]; application.String("metadata", "annotations", tenant.AnnotationSyncPolicy) == "" {
 		r.EarlierApplication, _ = application.Value("spec", "forProvider", "manifest", "spec").AsInterface().(map[string]any)

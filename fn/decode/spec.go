@@ -23,6 +23,7 @@ import (
 // maxItems are the maximum lengths of lists in the schema of the claim, which a platform may
 // replace by one of its own.
 var maxItems = map[string]int{
+	"argocd.accounts":                  20,
 	"argocd.secretKeys":                50,
 	"clusters":                         50,
 	"repositories":                     50,
@@ -85,6 +86,7 @@ func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, DeletionProtection: is.DeletionProtection,
 		KubernetesVersion:  ptr.Deref(is.Kubernetes, v1alpha1.KubernetesSpec{}).Version,
 		ArgoCDSecretKeys:   argocd.SecretKeys,
+		ArgoCDAccounts:     argocd.Accounts,
 		ArgoCDChartVersion: argocd.ChartVersion, VClusterChartVersion: vcluster.ChartVersion,
 	}
 	s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values)

@@ -8,6 +8,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/bootstrap"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/clusters"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
@@ -19,7 +20,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part}
+var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part}
 
 // SecretNames returns the names of the Secrets that a spec names, sorted.
 func SecretNames(s tenant.Ask) []string {

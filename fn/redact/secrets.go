@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"regexp"
 	"strings"
 
@@ -34,6 +35,10 @@ func secrets(o tenant.Observed) *index {
 		}
 	}
 	x.addDetails(o.XRConnection)
+	x.addLines(base64.StdEncoding.EncodeToString(o.Kept().Key))
+	for _, v := range o.AccountsInUse() {
+		x.addValues("", v)
+	}
 	for _, c := range o.Composed {
 		x.addDetails(c.Connection)
 	}

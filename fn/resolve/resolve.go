@@ -65,7 +65,7 @@ func decide(g tenant.Given) (*tenant.Decision, error) {
 	if err := setValues(c, mistakes.Join(policy.RefuseClaim(g), versions.Resolve(d, g), vcluster.SetStore(d, g))); err != nil {
 		return nil, err
 	}
-	d.GeneratesPassword = argocd.GeneratesPassword(d.ArgoCD.Values)
+	d.GeneratesPassword = argocd.GeneratesPassword(d.ArgoCD.Values) && d.Accounts.Kept.Admin == nil
 	d.AdminDisabled = argocd.AdminDisabled(d.ArgoCD.Values)
 	d.Workloads = argocd.ExpectedWorkloads(d.ArgoCD.Values)
 	return d, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -197,14 +198,21 @@ func connection(t tenant.Tenant) map[string][]byte {
 		tenant.KubeconfigKey: t.Composed(tenant.KubeconfigSecret).SecretValue(tenant.KubeconfigKey),
 		tenant.PasswordKey:   o.Composed[tenant.ArgoCDRelease].Connection[tenant.PasswordKey],
 	}
+	delivered := accounts.Deliver(t)
+	rotated := t.Accounts.Kept.Admin != nil && !t.AdminDisabled
+	if rotated {
+		// The one before works until Argo CD has the new one.
+		now[tenant.PasswordKey] = delivered[tenant.PasswordKey]
+		delete(delivered, tenant.PasswordKey)
+	}
 	if argocd.Installed(t) {
 		now[tenant.URLKey], now[tenant.UsernameKey] = []byte(tenant.URL(t.Decision)), []byte("admin")
 	}
-	details := map[string][]byte{}
+	details := delivered
 	for _, key := range []string{tenant.KubeconfigKey, tenant.URLKey, tenant.UsernameKey, tenant.PasswordKey} {
 		was, published := o.XRConnection[key]
 		switch {
-		case key == tenant.UsernameKey && t.AdminDisabled, key == tenant.PasswordKey && !t.GeneratesPassword:
+		case key == tenant.UsernameKey && t.AdminDisabled, key == tenant.PasswordKey && !t.GeneratesPassword && !rotated:
 			// Crossplane removes no key from a Secret, so what isn't true any more is emptied.
 			if published {
 				details[key] = []byte{}
@@ -220,7 +228,7 @@ func connection(t tenant.Tenant) map[string][]byte {
 
 // ownWords are the conditions whose messages are ours, so that names such as edge-token stay readable. What Argo CD said is
 // redacted before it is put into them.
-var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true, v1alpha1.ConditionSecretKeysReady: true}
+var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true, v1alpha1.ConditionSecretKeysReady: true, v1alpha1.ConditionAccountsReady: true}
 
 // conditions are those of the core, which Ready waits for, and those of the parts
 // that the spec has beside it, without secrets in their messages.

@@ -12,6 +12,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -77,12 +78,12 @@ func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
 }
 
 // Rests reports whether a tenant, whose response is written, is and was Ready, has no refused
-// change, and isn't throttled by Crossplane, whose circuit breaker drops changes of a tenant
+// change and no credentials on their way, and isn't throttled by Crossplane, whose circuit breaker drops changes of a tenant
 // that has too many.
 func Rests(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) bool {
 	return rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE && t.Refused == nil &&
 		v1alpha1.Phase(t.Observed.XR.String("status", "phase")) == v1alpha1.PhaseReady &&
-		!t.Observed.XR.Condition("Responsive").False()
+		!t.Observed.XR.Condition("Responsive").False() && !accounts.Settles(t)
 }
 
 func setCondition(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
@@ -119,7 +120,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 		// The events of what it waits for tell how far that is. Of the events of one claim, Kubernetes'
 		// recorder lets Crossplane have 25 in a row, and then one in five minutes.
 	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonPodsCannotStart, v1alpha1.ReasonUpgradeFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
-		v1alpha1.ReasonConnectionFailed, v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonTooManyHosts, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonResolverMissing, v1alpha1.ReasonKubeconfigInvalid,
+		v1alpha1.ReasonConnectionFailed, v1alpha1.ReasonPasswordNotRotated, v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonTooManyHosts, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonResolverMissing, v1alpha1.ReasonKubeconfigInvalid,
 		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidChannel, v1alpha1.ReasonInvalidInput, v1alpha1.ReasonUnusedValues:
 		response.Warning(rsp, errors.New(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
@@ -129,6 +130,7 @@ type Decision struct {
 	// RootPath is the path of Argo CD's URL, such as /argocd; "" for none.
 	RootPath string
 	SSO      SSO
+	Accounts localaccount.Decision
 	Claim    Claim
 	// DeletionProtection of the XR, its claim and the claim's namespace.
 	DeletionProtection bool

@@ -3,11 +3,13 @@ package tenant
 import (
 	"encoding/json"
 	"reflect"
+	"time"
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/reference"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -106,6 +108,16 @@ type Given struct {
 	EarlierApplication map[string]any
 	// Token of the tenant's installer; empty for none.
 	Token []byte
+	// Kept is what the tenant's credentials are derived from, as it is kept now.
+	Kept localaccount.Kept
+	// DeployedAccounts is the ValuesKey of the accounts that Argo CD has; "" for none, and where that isn't known.
+	DeployedAccounts string
+	// Rotation is the value of localaccount.RotatePassword; "" for none.
+	Rotation string
+	// Now is the time of the call.
+	Now time.Time
+	// Details are the connection details that are published.
+	Details map[string][]byte
 	// Hostnames returns what is known of the tenant's hostnames and of those that it asks
 	// for, "" for none, with records in the namespace recordsIn. It may be nil.
 	Hostnames func(recordsIn string, asked []string) Hostnames
@@ -130,6 +142,7 @@ type Ask struct {
 	Repositories         []v1alpha1.RepositorySpec         `json:"repositories,omitempty"`
 	CredentialTemplates  []v1alpha1.CredentialTemplateSpec `json:"credentialTemplates,omitempty"`
 	ArgoCDSecretKeys     []v1alpha1.SecretKeySpec          `json:"argocdSecretKeys,omitempty"`
+	ArgoCDAccounts       []v1alpha1.AccountSpec            `json:"argocdAccounts,omitempty"`
 	Bootstrap            *v1alpha1.BootstrapSpec           `json:"bootstrap,omitempty"`
 	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`

@@ -108,6 +108,8 @@ type Names struct {
 	AcceptedSecret string
 	// ValuesSecret has the chart values that come from Secrets.
 	ValuesSecret string
+	// AccountsSecret has what Argo CD's local accounts need.
+	AccountsSecret string
 	// ChannelRecord is the ConfigMap with the tenant's record for its channel.
 	ChannelRecord string
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster. With its
@@ -164,6 +166,7 @@ func NewNames(xrName, clusterDomain string) Names {
 		PasswordSecret:     t + "-argocd-admin",
 		AcceptedSecret:     t + "-accepted",
 		ValuesSecret:       t + "-argocd-values",
+		AccountsSecret:     t + "-argocd-accounts",
 		ChannelRecord:      t + "-channel",
 		ProviderConfig:     namespace,
 		APIHostnames:       slices.Compact([]string{service + domain, service}),
@@ -229,6 +232,7 @@ const (
 
 	ArgoCDRelease  = "argocd"
 	ValuesSecret   = "values-secret"
+	AccountsSecret = "accounts-secret"
 	Workloads      = "argocd-workloads"
 	Connections    = "argocd-connections"
 	AcceptedSecret = "accepted"

@@ -3,10 +3,12 @@
 package tenant
 
 import (
+	"encoding/json"
 	"slices"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -66,6 +68,28 @@ func (o Observed) ValuesInUse() values.Values {
 		return nil
 	}
 	return v
+}
+
+// Kept returns what is kept; the zero value for nothing that can be read.
+func (o Observed) Kept() localaccount.Kept {
+	k := localaccount.Kept{}
+	if json.Unmarshal(o.Composed[AccountsSecret].SecretValue(localaccount.KeptKey), &k) != nil {
+		return localaccount.Kept{}
+	}
+	return k
+}
+
+// AccountsInUse returns the chart values in the Secret of accounts: those that are wanted, and those before.
+func (o Observed) AccountsInUse() []values.Values {
+	var out []values.Values
+	secret := o.Composed[AccountsSecret]
+	for key := range secret.Texts("data") {
+		v := values.Values{}
+		if key != localaccount.KeptKey && text.Own(secret.SecretValue(key), &v) == nil {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // WasReady reports whether the tenant was ready once, which only the status says.

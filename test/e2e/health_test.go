@@ -252,6 +252,7 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonSecretInvalid:            {claim.RepositoriesConnected, "False", degraded},
 		v1alpha1.ReasonConnectionFailed:         {claim.SSOReady, "False", degraded},
 		v1alpha1.ReasonConfigured:               {claim.ClustersConnected, "Unknown", healthy},
+		v1alpha1.ReasonPasswordNotRotated:       {claim.AccountsReady, "False", degraded},
 		v1alpha1.ReasonApplicationFailed:        {claim.BootstrapSynced, "False", degraded},
 		v1alpha1.ReasonOutOfSync:                {claim.BootstrapSynced, "False", progressing},
 		v1alpha1.ReasonProgressing:              {claim.BootstrapSynced, "False", progressing},

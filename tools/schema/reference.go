@@ -33,7 +33,7 @@ func reference(api, channels, input, plans *extv1.CustomResourceDefinition) ([]b
 			vclusterValues(b)
 		}
 	}
-	b.WriteString("\n## Connection details\n\nKeys of the Secret that `spec.writeConnectionSecretToRef` names: `kubeconfig`, `url`, `username`, `password`.\n")
+	b.WriteString("\n## Connection details\n\nKeys of the Secret that `spec.writeConnectionSecretToRef` names: `kubeconfig`, `url`, `username`, `password`, and `token.<account>.<token>` for each token of `spec.argocd.accounts`.\n")
 	secretKeys(b)
 	b.WriteString("\n## Input\n\n`input.virtualargocd.io/v1alpha1`, kind `Input`: the platform's settings for all tenants, in the Composition's pipeline step.\n" +
 		"Each field is optional; an unknown field is an error.\n\n")

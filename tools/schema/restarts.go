@@ -24,6 +24,7 @@ type change struct{ field, to string }
 // Changes of the spec, by tenant.Ask, of the input, and of a plan.
 var (
 	specChanges = []change{
+		{"argocd.accounts", `{"argocdAccounts":[{"name":"ci","role":"readonly","tokens":[{"name":"a"}]}]}`},
 		{"argocd.chartVersion", `{"argocdChartVersion":"9.3.7"}`},
 		{"argocd.secretKeys", `{"argocdSecretKeys":[{"key":"webhook.github.secret","secretRef":{"name":"a"}}]}`},
 		{"argocd.values", `{"argocdValues":{"server":{"replicas":2}}}`},

@@ -25,7 +25,6 @@ type xrdSpec struct {
 	Group                        string                               `json:"group"`
 	Names                        extv1.CustomResourceDefinitionNames  `json:"names"`
 	ClaimNames                   *extv1.CustomResourceDefinitionNames `json:"claimNames,omitempty"`
-	ConnectionSecretKeys         []string                             `json:"connectionSecretKeys,omitempty"`
 	DefaultCompositionRef        metadata                             `json:"defaultCompositionRef"`
 	DefaultCompositeDeletePolicy string                               `json:"defaultCompositeDeletePolicy,omitempty"`
 	Versions                     []xrdVersion                         `json:"versions"`
@@ -87,7 +86,6 @@ func tenants(c *extv1.CustomResourceDefinition) xrd {
 		// Crossplane adds the category "claim".
 		Categories: []string{"crossplane"},
 	}
-	x.Spec.ConnectionSecretKeys = []string{"kubeconfig", "url", "username", "password"}
 	// In the background the garbage collector can leave a tenant's namespace
 	// alone until its virtual cluster is uninstalled; foreground deletion
 	// marks both at once, and the Usage of the namespace then costs half a

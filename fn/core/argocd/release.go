@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // initialPassword is the Secret that Argo CD makes, with its admin's password.
@@ -46,6 +48,7 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 		}}
 	}
 	readValues(t, r)
+	readAccounts(t, r)
 	waits(t, r)
 	release.Retry(t, tenant.ArgoCDRelease, r, t.ArgoCD)
 	return resource.Object{Typed: r, Raw: release.Values(t, tenant.ArgoCDRelease, r, t.ArgoCD), RawAt: resource.ValuesPath}, nil
@@ -143,7 +146,9 @@ func HasValuesSecret(t tenant.Tenant) bool {
 
 // readsValues reports whether the Release of argo-cd reads that Secret already.
 func readsValues(t tenant.Tenant) bool {
-	return len(t.Composed(tenant.ArgoCDRelease).List("spec", "forProvider", "valuesFrom")) > 0
+	return slices.ContainsFunc(t.Composed(tenant.ArgoCDRelease).List("spec", "forProvider", "valuesFrom"), func(from wire.Struct) bool {
+		return from.String("secretKeyRef", "name") == t.Names.ValuesSecret
+	})
 }
 
 // ValuesSecret composes the Secret with the values of argo-cd that come from Secrets.
@@ -161,7 +166,8 @@ func ValuesSecret(t tenant.Tenant) (resource.Object, error) {
 // ReleaseWaits reports whether the Release of argo-cd can't be installed yet.
 func ReleaseWaits(t tenant.Tenant) bool {
 	return !resource.HasKubeconfig(t) || !t.Composed(tenant.HelmProviderConfig).Exists() ||
-		HasValuesSecret(t) && !t.Composed(tenant.ValuesSecret).Exists()
+		HasValuesSecret(t) && !t.Composed(tenant.ValuesSecret).Exists() ||
+		HasAccountsSecret(t) && !t.Composed(tenant.AccountsSecret).Exists()
 }
 
 // readValues has the Release read the values in the Secret. The digest is that of the observed

@@ -148,7 +148,14 @@ func Failed(t tenant.Tenant, name string) int64 {
 func change(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) (digest string, before int64) {
 	// Values that can't be written are an error where the Release is encoded.
 	values, _ := json.Marshal(c.Values)
-	sum := sha256.Sum256([]byte(strings.Join([]string{c.Repository, c.Name, c.Version, r.Annotations[AnnotationDigest], string(values)}, "\n")))
+	has := []string{c.Repository, c.Name, c.Version, r.Annotations[AnnotationDigest], string(values)}
+	for _, from := range r.Spec.ForProvider.ValuesFrom {
+		// Other keys are digests of what is there.
+		if from.SecretKeyRef.Key != tenant.ValuesKey {
+			has = append(has, from.SecretKeyRef.Key)
+		}
+	}
+	sum := sha256.Sum256([]byte(strings.Join(has, "\n")))
 	digest = hex.EncodeToString(sum[:8])
 	was, since, _ := strings.Cut(t.Composed(name).String("metadata", "annotations", annotationChange), ":")
 	if n, err := strconv.ParseInt(since, 10, 64); was == digest && err == nil && n >= gaveUp {

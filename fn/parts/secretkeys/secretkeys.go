@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -41,7 +42,7 @@ func secrets(s tenant.Ask) []string {
 // of are the keys of argocd-secret that something else sets, and what to write instead; a key that ends with a dot is a prefix.
 var of = []struct{ key, instead string }{
 	{"server.secretkey", "Argo CD makes it, and all sessions depend on it"},
-	{"admin.", "write spec.argocd.values.configs.secret.argocdServerAdminPassword"},
+	{"admin.", "write spec.argocd.values.configs.secret.argocdServerAdminPassword, or the annotation " + localaccount.RotatePassword},
 	{"oidc.clientSecret", "write spec.sso.oidc.clientSecretRef, or another key"},
 	{"virtualargocd.", "write another key"},
 }

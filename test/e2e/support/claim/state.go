@@ -24,6 +24,7 @@ const (
 	IngressReady          = "IngressReady"
 	SSOReady              = "SSOReady"
 	SecretKeysReady       = "SecretKeysReady"
+	AccountsReady         = "AccountsReady"
 )
 
 // State is what a claim tells its owner.

@@ -209,7 +209,7 @@ func misshapen(field string, v Values) []finding {
 				}
 			}
 			if !isMap && is != "" && slices.ContainsFunc(objects, func(o string) bool { return fits(at, o) }) {
-				out = append(out, finding{at, fmt.Sprintf("%s.%s: is no object: write an object, such as {name: ...}", field, strings.Join(at, "."))})
+				out = append(out, finding{at, fmt.Sprintf("%s.%s: is no object: write an object, such as {name: ...}, or leave it out", field, strings.Join(at, "."))})
 				continue
 			}
 			if isMap {

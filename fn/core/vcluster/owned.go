@@ -56,7 +56,8 @@ func owned(t tenant.Tenant, composed string, has bool, of corev1.ObjectReference
 // ownersOnHost are the composite resource and the Release. The garbage collector deletes what has
 // lost all of its owners. So the tenant keeps its data when somebody deletes only the Release, which
 // Crossplane makes again, or the composite resource without what it has composed (kubectl delete
-// --cascade=orphan).
+// --cascade=orphan). Both are cluster-scoped: an owner in another namespace counts as one that is
+// gone. So does one that a backup has restored with another UID.
 func ownersOnHost(t tenant.Tenant) []any {
 	var owners []any
 	for _, o := range []wire.Struct{t.Observed.XR, t.Composed(tenant.VClusterRelease).Struct} {

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -40,35 +41,39 @@ func (r *recorder) Stop(context.Context) (func(), error) {
 	return func() { r.stopped += time.Since(r.since) }, nil
 }
 
+// TestDisturb runs in the time of testing/synctest, which a busy machine doesn't delay.
 func TestDisturb(t *testing.T) {
 	const d = 900 * time.Millisecond
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
 	broken := errors.New("broken")
 	for name, c := range map[string]struct {
-		ctx     context.Context
-		action  schedule.Action
-		problem error
-		kills   int
-		stops   [2]int
-		stopped [2]time.Duration
+		cancelled    bool
+		action       schedule.Action
+		problem      error
+		kills, stops int
+		stopped      time.Duration
 	}{
-		"Kill":             {t.Context(), schedule.Kill, nil, 1, [2]int{}, [2]time.Duration{}},
-		"Pause":            {t.Context(), schedule.Pause, nil, 0, [2]int{1, 1}, [2]time.Duration{d, time.Minute}},
-		"Slow":             {t.Context(), schedule.Slow, nil, 0, [2]int{2, 4}, [2]time.Duration{d / 2, time.Minute}},
-		"PauseInterrupted": {cancelled, schedule.Pause, nil, 0, [2]int{1, 1}, [2]time.Duration{0, d / 2}},
-		"PauseFails":       {t.Context(), schedule.Pause, broken, 0, [2]int{}, [2]time.Duration{}},
-		"SlowFails":        {t.Context(), schedule.Slow, broken, 0, [2]int{}, [2]time.Duration{}},
+		"Kill":             {false, schedule.Kill, nil, 1, 0, 0},
+		"Pause":            {false, schedule.Pause, nil, 0, 1, d},
+		"Slow":             {false, schedule.Slow, nil, 0, 3, 3 * stoppedFor},
+		"PauseInterrupted": {true, schedule.Pause, nil, 0, 1, 0},
+		"PauseFails":       {false, schedule.Pause, broken, 0, 0, 0},
+		"SlowFails":        {false, schedule.Slow, broken, 0, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := &recorder{problem: c.problem}
-			if err := Disturb(c.ctx, r, schedule.Step{Action: c.action, For: d}); !errors.Is(err, c.problem) {
-				t.Errorf("got %v, want %v", err, c.problem)
-			}
-			if r.kills != c.kills || r.stops < c.stops[0] || r.stops > c.stops[1] || r.stopped < c.stopped[0] || r.stopped > c.stopped[1] {
-				t.Errorf("killed %d times, and stopped %d times for %s in all; want %d, %v, %v", r.kills, r.stops, r.stopped, c.kills, c.stops, c.stopped)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if c.cancelled {
+					cancel()
+				}
+				r := &recorder{problem: c.problem}
+				if err := Disturb(ctx, r, schedule.Step{Action: c.action, For: d}); !errors.Is(err, c.problem) {
+					t.Errorf("got %v, want %v", err, c.problem)
+				}
+				if r.kills != c.kills || r.stops != c.stops || r.stopped != c.stopped {
+					t.Errorf("killed %d times, and stopped %d times for %s in all; want %d, %d, %s", r.kills, r.stops, r.stopped, c.kills, c.stops, c.stopped)
+				}
+			})
 		})
 	}
 	if Disturb(t.Context(), &recorder{}, schedule.Step{Action: schedule.Delete}) == nil {

@@ -44,13 +44,13 @@ func TestValuesOfTheFunction(t *testing.T) {
 				{Name: "in-cluster", Labels: map[string]v1alpha1.LabelValue{"env": "hub"}},
 			}},
 			secrets: map[string]tenant.Secret{
-				"prod":  secret("server", "https://[2001:db8::1]:6443/k8s", "config", `{"bearerToken":"a: {{ b }}","tlsClientConfig":{"insecure":true}}`, "shard", "2", "clusterResources", "true"),
+				"prod":  secret("server", "https://[2001:db8::1]:6443/k8s", "config", `{"bearerToken":"a:{{b}}","tlsClientConfig":{"insecure":true}}`, "shard", "2", "clusterResources", "true"),
 				"stage": secret("server", "https://stage.example.org", "config", `{"username":"u","password":"p"}`),
 				"eks":   secret("server", "https://eks.example.org", "config", `{"username":"u","password":"{{ p }}"}`, "shard", "1"),
 			},
 			want: map[string]any{
 				"Secret/argocd-cluster-prod|text": map[string]any{"name": "prod", "server": "https://[2001:db8::1]:6443/k8s", "namespaces": "2024,2024", "clusterResources": "true",
-					"project": "web", "shard": "2", "config": `{"bearerToken":"a: {{ b }}","tlsClientConfig":{"insecure":true}}` + "\n"},
+					"project": "web", "shard": "2", "config": `{"bearerToken":"a:{{b}}","tlsClientConfig":{"insecure":true}}` + "\n"},
 				"Secret/argocd-cluster-prod|metadata|labels|argocd.argoproj.io/secret-type":             "cluster",
 				"Secret/argocd-cluster-prod|metadata|labels|env":                                        "p",
 				"Secret/argocd-cluster-prod|metadata|annotations|team":                                  `web: "#1"`,
@@ -202,14 +202,17 @@ func TestValuesOfTheFunction(t *testing.T) {
 
 // TestTemplatesOfClaims: what a claim may have braces in, the charts don't take for a template.
 func TestTemplatesOfClaims(t *testing.T) {
-	const template = `{{ fail "rendered" }}`
+	const (
+		template = `{{ fail "rendered" }}`
+		policy   = `p, "{{ fail ""rendered"" }}", applications, get, */*, allow`
+	)
 	notifications := values.Values{"context": values.Values{"x": template}, "secret": values.Values{"items": values.Values{"x": template}, "annotations": values.Values{"x": template}}}
 	for _, key := range []string{"notifiers", "templates", "triggers"} {
 		notifications[key] = values.Values{key: template}
 	}
 	notifications["subscriptions"] = []any{values.Values{"recipients": []any{template}}}
 	spec := tenant.Ask{ArgoCDValues: values.Values{"notifications": notifications, "configs": values.Values{
-		"cm": values.Values{"x": template}, "params": values.Values{"x": template}, "rbac": values.Values{"policy.csv": template},
+		"cm": values.Values{"x": template}, "params": values.Values{"x": template}, "rbac": values.Values{"policy.csv": policy},
 		"secret":       values.Values{"extra": values.Values{"x": template}, "annotations": values.Values{"x": template}},
 		"ssh":          values.Values{"extraHosts": template},
 		"tls":          values.Values{"certificates": values.Values{"x": template}},

@@ -45,7 +45,7 @@ func TestInstallation(t *testing.T) {
 		{"The chart is installed, so its workloads can be observed.", all, v1alpha1.PhaseProvisioning, v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForWorkloads, 70},
 		{"Every workload is available, so the password may be read.", all, v1alpha1.PhaseProvisioning, v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForPassword, 99},
 		{"The password is read.", all, v1alpha1.PhaseReady, v1alpha1.ReasonAvailable, v1alpha1.ReasonAvailable, 100},
-		{"Argo CD has run, so there is something to protect.", append(slices.Clone(all), "usage"), v1alpha1.PhaseReady, v1alpha1.ReasonAvailable, v1alpha1.ReasonAvailable, 100},
+		{"Argo CD has run, so there is something to protect, and to delete at once.", append(slices.Clone(all), "usage", "control-plane-service", "control-plane-workload"), v1alpha1.PhaseReady, v1alpha1.ReasonAvailable, v1alpha1.ReasonAvailable, 100},
 	}
 	for _, s := range steps {
 		rsp := e.reconcile()

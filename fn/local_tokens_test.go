@@ -20,7 +20,7 @@ import (
 // TestTokenIsDeliveredOnceArgoCDHasIt: only the values themselves count, and not that something was deployed.
 func TestTokenIsDeliveredOnceArgoCDHasIt(t *testing.T) {
 	released := func(e *engine) *structpb.Struct { return e.observed(tenant.ArgoCDRelease) }
-	for name, break_ := range map[string]func(e *engine){
+	for name, damage := range map[string]func(e *engine){
 		"OtherRevision": func(e *engine) {
 			field(released(e), "status", "atProvider").Fields["revision"] = structpb.NewNumberValue(100)
 		},
@@ -53,7 +53,7 @@ func TestTokenIsDeliveredOnceArgoCDHasIt(t *testing.T) {
 			e.spec(accountsSpec)
 			e.reconcile()
 			e.reconcile()
-			break_(e)
+			damage(e)
 			e.reconcile()
 			if token := e.detail(tokenKey); token != "" {
 				t.Errorf("a token is delivered")

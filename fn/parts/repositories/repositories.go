@@ -163,8 +163,8 @@ func (e repository) checkMeaning() error {
 	if err := credentials.CheckNoToken(e.field+".url", e.url); err != nil {
 		return err
 	}
-	if strings.Contains(e.url, "*") {
-		return fmt.Errorf("%s.url: %q is no pattern to Argo CD, which takes * as it is: write how the URLs begin, such as %s", e.field, e.url, strings.TrimRight(e.url[:strings.Index(e.url, "*")], "/"))
+	if begin, _, pattern := strings.Cut(e.url, "*"); pattern {
+		return fmt.Errorf("%s.url: %q is no pattern to Argo CD, which takes * as it is: write how the URLs begin, such as %s", e.field, e.url, strings.TrimRight(begin, "/"))
 	}
 	return nil
 }

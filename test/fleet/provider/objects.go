@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
@@ -105,8 +106,8 @@ func (o *objects) Connect(ctx context.Context, mg *v1alpha2.Object) (managed.Typ
 	switch {
 	case namespace != "":
 		out.place = virtualObjects{simulation: o.simulation, local: o.local, namespace: namespace}
-	// The chart's objects on the host aren't there.
-	case slices.Contains([]string{"Pod", "Service", "StatefulSet", "Deployment"}, manifest.GetKind()):
+	// The chart's objects in a tenant's namespace on the host aren't there. The resolver's Service is.
+	case strings.HasPrefix(manifest.GetNamespace(), "vargo-") && slices.Contains([]string{"Pod", "Service", "StatefulSet", "Deployment"}, manifest.GetKind()):
 		out.place = virtualObjects{simulation: o.simulation, local: o.local, namespace: manifest.GetNamespace()}
 	}
 	return out, nil

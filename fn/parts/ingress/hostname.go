@@ -168,15 +168,14 @@ func giveUp(i *tenant.Ingress, asked []string, h tenant.Hostnames) {
 	// A count from before is of a moment in which the tenant could have new ones.
 	i.Counted = len(i.Leaving) > 0 && h.NamespaceSeen && !slices.ContainsFunc(i.Leaving, func(hostname string) bool { return slices.Contains(h.Allowed, hostname) })
 	i.Single = i.Counted && h.Ingresses != nil && *h.Ingresses == 1 && i.Hostname != ""
+	none := i.Counted && h.Ingresses != nil && *h.Ingresses <= 0
+	seen := i.Single && h.ArgoCDs != nil
 	switch {
-	case i.Counted && h.Ingresses != nil && *h.Ingresses <= 0:
-		i.Leaving = nil
-	case !i.Single || h.ArgoCDs == nil:
-	case !h.ArgoCDs.Counted:
+	case none, seen && h.ArgoCDs.Counted && !slices.ContainsFunc(h.ArgoCDs.Hosts, func(hostname string) bool { return !slices.Contains(i.Own, hostname) }):
+		i.Leaving, i.Counted, i.Single = nil, false, false
+	case seen && !h.ArgoCDs.Counted:
 		// The one that was counted may have been another. They are counted anew, by another Object.
 		i.Counted, i.Single = false, false
-	case !slices.ContainsFunc(h.ArgoCDs.Hosts, func(hostname string) bool { return !slices.Contains(i.Own, hostname) }):
-		i.Leaving = nil
 	}
 	i.Records = append(i.Records, i.Leaving...)
 	slices.Sort(i.Records)

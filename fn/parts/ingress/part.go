@@ -45,8 +45,8 @@ func rows(t tenant.Tenant) []resource.Row {
 	installed := release.Deployed() && release.Current() && release.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 	out := []resource.Row{
 		{Name: tenant.IngressObject, Has: observed, Waits: !installed, Ready: true, Build: observer},
-		{Name: tenant.IngressCount, Has: len(t.Ingress.Leaving) > 0 && t.Ingress.Counted, Ready: true, Build: count},
-		{Name: tenant.IngressOnHost, Has: len(t.Ingress.Leaving) > 0 && t.Ingress.Single, Ready: true, Build: onHostObserver},
+		{Name: tenant.IngressCount, Has: t.Ingress.Counted, Ready: true, Build: count},
+		{Name: tenant.IngressOnHost, Has: t.Ingress.Single, Ready: true, Build: onHostObserver},
 	}
 	for _, hostname := range t.Ingress.Records {
 		out = append(out, resource.Row{Name: tenant.HostnameResource(hostname), Has: true, Ready: true, Build: record(hostname)})

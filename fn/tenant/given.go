@@ -1,7 +1,6 @@
 package tenant
 
 import (
-	"encoding/json"
 	"reflect"
 	"time"
 
@@ -164,19 +163,6 @@ func (r Given) KeepsValues(path ...string) bool {
 	before, _ := values.Lookup(r.WasAsked().ArgoCDValues, path...)
 	now, _ := values.Lookup(r.Spec.ArgoCDValues, path...)
 	return before != nil && reflect.DeepEqual(before, now)
-}
-
-// Same reports whether two parts of specs are the same: checks of a later version of the function leave a part alone that is as it was
-// accepted.
-func Same[T any](was, is T) bool {
-	return reflect.DeepEqual(decoded(was), decoded(is))
-}
-
-// decoded is what a part of a spec says, however its JSON is written. What was decoded from JSON can be encoded.
-func decoded(part any) (out any) {
-	raw, _ := json.Marshal(part)
-	_ = json.Unmarshal(raw, &out)
-	return out
 }
 
 // Claim refers to the claim that a tenant belongs to.

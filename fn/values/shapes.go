@@ -1,6 +1,7 @@
 package values
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -242,7 +243,7 @@ func (s *Stack) checkShapes(l Layer) error {
 			continue
 		}
 		was, had := Lookup(l.Accepted, f.path...)
-		if l.Owner < Claim || had && sameValue(now, was) {
+		if l.Owner < Claim || had && Same(now, was) {
 			s.noEffect = append(s.noEffect, f.message)
 			continue
 		}
@@ -251,12 +252,17 @@ func (s *Stack) checkShapes(l Layer) error {
 	return mistakes.Join(errs...)
 }
 
-// sameValue compares values of which one may have been in JSON since.
-func sameValue(a, b any) bool {
-	if reflect.DeepEqual(a, b) {
-		return true
-	}
-	one, err := json.Marshal(a)
-	other, err2 := json.Marshal(b)
-	return err == nil && err2 == nil && string(one) == string(other)
+// Same reports whether two values, or parts of specs, say the same, of which one may have been in JSON since: checks of a later version of
+// the function leave alone what is as it was accepted.
+func Same(a, b any) bool {
+	return reflect.DeepEqual(a, b) || reflect.DeepEqual(decoded(a), decoded(b))
+}
+
+// decoded is what a value says, however its JSON is written, with numbers as they are. What came from JSON can be encoded.
+func decoded(v any) (out any) {
+	raw, _ := json.Marshal(v)
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	_ = d.Decode(&out)
+	return out
 }

@@ -34,7 +34,7 @@ var Part = part.Part{
 
 func resolve(of part.Candidate) (err error) {
 	of.Decision.Application, err = manifest(of.Spec.Bootstrap)
-	if was := of.WasAsked().Bootstrap; of.Spec.Bootstrap != nil && (was == nil || !tenant.Same(was, of.Spec.Bootstrap)) {
+	if of.Spec.Bootstrap != nil && !values.Same(of.WasAsked().Bootstrap, of.Spec.Bootstrap) {
 		err = mistakes.Join(err, checkMeaning(*of.Spec.Bootstrap))
 	}
 	if err != nil || of.Spec.Bootstrap == nil {

@@ -122,13 +122,18 @@ func isOf(issuer string, hostnames ...string) bool {
 	})
 }
 
-func checkOIDC(o v1alpha1.OIDCSpec) error {
-	var found []error
-	refuse := func(is bool, field, format string, args ...any) {
+// refuser returns what adds a mistake in a field of spec.sso.oidc, if it is one.
+func refuser(found *[]error) func(is bool, field, format string, args ...any) {
+	return func(is bool, field, format string, args ...any) {
 		if is {
-			found = append(found, fmt.Errorf(ofOIDC+"."+field+": "+format, args...))
+			*found = append(*found, fmt.Errorf(ofOIDC+"."+field+": "+format, args...))
 		}
 	}
+}
+
+func checkOIDC(o v1alpha1.OIDCSpec) error {
+	var found []error
+	refuse := refuser(&found)
 	refuse(!credentials.APIServerURL.MatchString(o.Issuer), "issuer", "%q is not the URL of a provider: write one such as https://id.example.org/realms/acme", o.Issuer)
 	refuse(o.ClientID == "" || strings.HasPrefix(o.ClientID, "$"), "clientID", "%q is not an id: write the one that the provider has for this Argo CD", o.ClientID)
 	refuse(len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid"), "scopes", "openid is missing: write it, too")
@@ -172,11 +177,7 @@ const discovery = "/.well-known/openid-configuration"
 // checkEffect refuses what is well formed, and can't do what it is written for.
 func checkEffect(o v1alpha1.OIDCSpec) error {
 	var found []error
-	refuse := func(is bool, field, format string, args ...any) {
-		if is {
-			found = append(found, fmt.Errorf(ofOIDC+"."+field+": "+format, args...))
-		}
-	}
+	refuse := refuser(&found)
 	issuer, ofDocument := strings.CutSuffix(o.Issuer, discovery)
 	refuse(ofDocument, "issuer", "%q is the URL of the provider's discovery document: write %s", o.Issuer, issuer)
 	refuse(slices.Contains(o.Scopes, "groups") && withoutGroups(o.Issuer), "scopes", "the provider knows no scope groups and would sign nobody on: leave it out")

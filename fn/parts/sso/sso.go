@@ -79,7 +79,7 @@ func resolve(of part.Candidate) error {
 
 // unlessAccepted runs a check of a later version of the function, unless spec.sso is as it was accepted before.
 func unlessAccepted(of part.Candidate, check func() error) error {
-	if was := of.WasAsked().SSO; was != nil && tenant.Same(was, of.Spec.SSO) {
+	if values.Same(of.WasAsked().SSO, of.Spec.SSO) {
 		return nil
 	}
 	return check()

@@ -72,7 +72,6 @@ type Decision struct {
 
 // Token is the newest token of an entry.
 type Token struct {
-	Account string
 	// Key of the claim's connection Secret that it is delivered in.
 	Key    string
 	Issued Issued

@@ -68,23 +68,19 @@ func Settings(g tenant.Given, version string) error {
 		}
 	}
 	secret := values.At[values.Values](configs, "secret")
-	passwords := map[string]any{"argocdServerAdminPassword": secret["argocdServerAdminPassword"]}
-	for key, value := range values.At[values.Values](secret, "extra") {
+	passwords := [][]string{{"argocdServerAdminPassword"}}
+	for _, key := range slices.Sorted(maps.Keys(values.At[values.Values](secret, "extra"))) {
 		if key == "admin.password" || strings.HasPrefix(key, "accounts.") && strings.HasSuffix(key, ".password") {
-			passwords["extra."+key] = value
+			passwords = append(passwords, []string{"extra", key})
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(passwords)) {
-		text, _ := passwords[key].(string)
+	for _, path := range passwords {
+		text := values.At[string](secret, path...)
 		if text == "" || bcrypt.MatchString(text) {
 			continue
 		}
-		path := []string{"secret", key}
-		if of, extra := strings.CutPrefix(key, "extra."); extra {
-			path = []string{"secret", "extra", of}
-		}
 		// A colon would have the next word taken for the password, and redacted.
-		refuse(path, " is no bcrypt hash of a password, so that nobody could log in: write what argocd account bcrypt --password prints")
+		refuse(append([]string{"secret"}, path...), " is no bcrypt hash of a password, so that nobody could log in: write what argocd account bcrypt --password prints")
 	}
 	return mistakes.Join(found...)
 }

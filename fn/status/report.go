@@ -199,7 +199,7 @@ func connection(t tenant.Tenant) map[string][]byte {
 		tenant.PasswordKey:   o.Composed[tenant.ArgoCDRelease].Connection[tenant.PasswordKey],
 	}
 	delivered := accounts.Deliver(t)
-	rotated := t.Accounts.Kept.Admin != nil && !t.AdminDisabled
+	rotated := accounts.SetsPassword(t)
 	if rotated {
 		// The one before works until Argo CD has the new one.
 		now[tenant.PasswordKey] = delivered[tenant.PasswordKey]

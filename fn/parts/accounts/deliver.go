@@ -34,13 +34,16 @@ func Deliver(t tenant.Tenant) map[string][]byte {
 	return out
 }
 
+// SetsPassword reports whether the admin's password is one that was rotated.
+func SetsPassword(t tenant.Tenant) bool { return t.Accounts.Kept.Admin != nil && !t.AdminDisabled }
+
 // newest returns what is to be delivered, by its key; "" for what isn't settled yet.
 func newest(t tenant.Tenant) map[string]string {
 	out := map[string]string{}
 	for _, token := range t.Accounts.Tokens {
 		out[token.Key] = token.Signed
 	}
-	if admin := t.Accounts.Kept.Admin; admin != nil && !t.AdminDisabled {
+	if admin := t.Accounts.Kept.Admin; SetsPassword(t) {
 		if out[tenant.PasswordKey] = ""; admin.Settled {
 			out[tenant.PasswordKey] = passwordOf(t.Accounts.Kept.Key, *admin)
 		}

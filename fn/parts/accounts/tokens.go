@@ -64,7 +64,7 @@ func setTokens(c part.Candidate, own values.Values) error {
 				a.Kept.Issued = map[string][]localaccount.Issued{}
 			}
 			a.Kept.Issued[name] = issued
-			a.Tokens = append(a.Tokens, localaccount.Token{Account: account.Name, Key: key, Issued: issued[len(issued)-1], Signed: newest})
+			a.Tokens = append(a.Tokens, localaccount.Token{Key: key, Issued: issued[len(issued)-1], Signed: newest})
 			valid = append(valid, issued...)
 		}
 		if len(valid) == 0 {

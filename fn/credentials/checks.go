@@ -51,6 +51,9 @@ var (
 	RepositoryTypes = []v1alpha1.RepositoryType{v1alpha1.RepositoryGit, v1alpha1.RepositoryHelm, v1alpha1.RepositoryOCI}
 )
 
+// LabelSecretType is the label by which Argo CD tells its Secrets apart.
+const LabelSecretType = "argocd.argoproj.io/secret-type"
+
 // tokens are how the tokens of GitHub, GitLab and Bitbucket begin, which people write as the user of a URL.
 var tokens = []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "ATBB", "ATCTT"}
 

@@ -135,7 +135,7 @@ func checkCluster(field string, c v1alpha1.ClusterSpec) error {
 		return fmt.Errorf("%s.server: %q is not the URL of an API server: write one such as https://203.0.113.7:6443", field, c.Server)
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
-		if reserved(key, "app.kubernetes.io/", "helm.sh/") || key == "argocd.argoproj.io/secret-type" {
+		if reserved(key, "app.kubernetes.io/", "helm.sh/") || key == credentials.LabelSecretType {
 			return fmt.Errorf("%s.labels: %q is the chart's to set: leave it out", field, key)
 		}
 		if len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(string(c.Labels[key]))) > 0 {
@@ -174,10 +174,10 @@ func clusterValue(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) v
 		v = readCluster(field, c, s)
 	}
 	server := values.At[string](v, "server")
-	if c.Name == inCluster && strings.TrimRight(server, "/") != inClusterServer {
+	if c.Name == inCluster && !isInCluster(server) {
 		s.Fail("%s is Argo CD's name of the virtual cluster itself, and this is another: write another name in %s.name", inCluster, field)
 	}
-	if values.At[string](v, nameKey) == inCluster && strings.TrimRight(server, "/") != inClusterServer {
+	if values.At[string](v, nameKey) == inCluster && !isInCluster(server) {
 		s.Fail("key name is %s, Argo CD's name of the virtual cluster itself, and this is another: write another name, or leave the key out", inCluster)
 	}
 	if s.Problem != nil {

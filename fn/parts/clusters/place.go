@@ -109,7 +109,7 @@ func (p place) secret(v values.Values) values.Values {
 	}
 	data[configKey] = base64.StdEncoding.EncodeToString(config)
 	metadata := values.Values{"name": p.object(), "namespace": tenant.ArgoCDNamespace,
-		"labels": values.Merge(values.At[values.Values](v, "labels"), values.Values{"argocd.argoproj.io/secret-type": "cluster", "app.kubernetes.io/part-of": "argocd"})}
+		"labels": values.Merge(values.At[values.Values](v, "labels"), values.Values{credentials.LabelSecretType: "cluster", "app.kubernetes.io/part-of": "argocd"})}
 	if annotations := values.At[values.Values](v, "annotations"); len(annotations) > 0 {
 		escaped := values.Values{}
 		for key, at := range annotations {

@@ -84,9 +84,10 @@ func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) va
 		v = kubeconfigCluster(s, kubeconfig)
 	case declarative || kubeconfig != "":
 		s.Fail("it has keys of several forms: write either server and config, or kubeconfig, or token and ca.crt")
-	case c.Name == inCluster && len(s.Data) == len(alone(s.Data)):
-		// Argo CD needs no more than its labels.
-		s.Data = withServer(s.Data)
+	case c.Name == inCluster && isWithoutServer(s.Data):
+		data := map[string]string{serverKey: inClusterServer}
+		maps.Copy(data, s.Data)
+		s.Data = data
 		v = declarativeCluster(s)
 	default:
 		s.Fail("it has none of the forms that are known: write the keys server and config, or kubeconfig, or token and ca.crt")
@@ -97,22 +98,15 @@ func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) va
 	return v
 }
 
-// alone returns what a Secret has of a cluster that needs neither a server nor credentials.
-func alone(data map[string]string) map[string]string {
-	out := maps.Clone(data)
-	maps.DeleteFunc(out, func(key, _ string) bool {
-		return !slices.Contains([]string{nameKey, "project", "namespaces", "clusterResources", "shard"}, key)
-	})
-	return out
-}
-
-func withServer(data map[string]string) map[string]string {
-	out := maps.Clone(data)
-	if out == nil {
-		out = map[string]string{}
+// isWithoutServer reports whether a Secret has neither a server nor credentials, which the cluster that Argo CD runs in doesn't need: its
+// Secret may have labels alone.
+func isWithoutServer(data map[string]string) bool {
+	for key := range data {
+		if !slices.Contains([]string{nameKey, "project", "namespaces", "clusterResources", "shard"}, key) {
+			return false
+		}
 	}
-	out[serverKey] = inClusterServer
-	return out
+	return true
 }
 
 // findKubeconfig returns the key with the kubeconfig, whatever it is called: the Secrets of Cluster API have it at value, and those of

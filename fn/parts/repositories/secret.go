@@ -35,21 +35,18 @@ func (e *repository) readSecret(s *credentials.Reader, v values.Values) string {
 	return readKnownHosts(s, hosts)
 }
 
-// Argo CD tells its Secrets apart by a label.
-const secretType = "argocd.argoproj.io/secret-type"
-
 // lists are where the claim has what Argo CD calls so; "" for what no claim has.
 var lists = map[string]string{"repository": "repositories", "repo-creds": "credentialTemplates", "cluster": "clusters", "repository-write": "", "repo-write-creds": "", "scm-creds": ""}
 
 // compareLabel notes where the Secret says of itself that it is for something else than its entry.
 func (e *repository) compareLabel(s *credentials.Reader) {
-	is := s.Labels[secretType]
+	is := s.Labels[credentials.LabelSecretType]
 	switch list, known := lists[is]; {
 	case !known || list == e.key:
 	case list == "":
-		s.Note("its label %s is %s, which nothing in a claim is for: have spec.bootstrap bring such a Secret; here it is taken for one of spec.%s", secretType, is, e.key)
+		s.Note("its label %s is %s, which nothing in a claim is for: have spec.bootstrap bring such a Secret; here it is taken for one of spec.%s", credentials.LabelSecretType, is, e.key)
 	default:
-		s.Note("its label %s is %s, and here it is taken for one of spec.%s: name it in spec.%s, if that is meant, or correct the label", secretType, is, e.key, list)
+		s.Note("its label %s is %s, and here it is taken for one of spec.%s: name it in spec.%s, if that is meant, or correct the label", credentials.LabelSecretType, is, e.key, list)
 	}
 }
 

@@ -65,8 +65,8 @@ kind-down: ## Remove the kind cluster and its registry
 .PHONY: test
 test: export GOGC := 400
 test: test-tools ## Run all tests that need no cluster: unit tests, golden renders with Crossplane's engine, schema validation
-	@# Go's cache of test results ignores files outside a test's module: those of tools and test read files of the whole project. No package
-	@# takes more than a minute on two cores; the limit is for machines that do other things, too. `make lint` runs vet.
+	@# Go's cache of test results ignores files outside a test's module: those of tools and test read files of the whole project. Package
+	@# fn takes about two minutes on two cores; the limit is for machines that do other things, too. `make lint` runs vet.
 	@printf '%s -vet=off -timeout=30m ./...\n' . 'tools -count=1' 'test -count=1' | xargs -P 3 -t -L 1 go test -C
 
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets

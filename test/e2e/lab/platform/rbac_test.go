@@ -155,13 +155,9 @@ func TestNoWildcards(t *testing.T) {
 // TestRolesOfTeams: a customer's team may handle claims and nothing else, and only
 // who may edit them may write. The same is true of the platform's team and channels, which no customer gets.
 func TestRolesOfTeams(t *testing.T) {
-	var objects []*unstructured.Unstructured
-	for _, file := range []string{"install/claim-roles.yaml", "channels/roles.yaml"} {
-		of, err := readManifests("../../../../examples/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, of...)
+	objects, err := readManifests("../../../../examples/install/claim-roles.yaml", "../../../../examples/channels/roles.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
 	read := []string{"get", "list", "watch"}
 	write := append(slices.Clone(read), "create", "update", "patch", "delete")
@@ -209,13 +205,9 @@ func allowed(rules []rbacv1.PolicyRule, group, resource, name, verb string) bool
 
 func clusterRole(t *testing.T, name string) []rbacv1.PolicyRule {
 	t.Helper()
-	var objects []*unstructured.Unstructured
-	for _, file := range []string{"rbac.yaml", "priorities.yaml"} {
-		of, err := readManifests("../../../../examples/install/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		objects = append(objects, of...)
+	objects, err := readManifests("../../../../examples/install/rbac.yaml", "../../../../examples/install/priorities.yaml")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, o := range objects {
 		if o.GetKind() == "ClusterRole" && o.GetName() == name {

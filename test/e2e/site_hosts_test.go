@@ -221,7 +221,7 @@ func (s *site) keepsHostWithoutArgoCDs(ctx context.Context, t *testing.T) {
 	if err := ingresses.Delete(ctx, was.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	namespace := s.live.Await(ctx, t, time.Minute, "names its namespace", func(state *claim.State) bool { return state.Namespace != "" }).Namespace
+	namespace := tenantNamespace(ctx, s.live)
 	eventually.True(ctx, t, time.Minute, "one Ingress is left on the host", func(ctx context.Context) (bool, string) {
 		left := s.ingresses(ctx, t, namespace)
 		return len(left) == 1, fmt.Sprint(len(left))

@@ -190,9 +190,12 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 	})
 	o.table.AddTimes("from the first claim to Ready, median / 95 % / all", o.claims.await(ctx, t, began, each(o.n), o.n, "come up", isReady))
 	o.await(ctx, t, o.allSeenWithin(), v1alpha1.ConditionComplete, "True", fmt.Sprintf("all %d tenants", o.n))
-	// The last object of a tenant, which is composed once that is Ready.
-	usages := watch(ctx, t, usageKind, "", "crossplane.io/claim-namespace="+o.name)
+	// The last objects of a tenant, which are composed once that is Ready.
+	usages, objects := watch(ctx, t, usageKind, "", "crossplane.io/claim-namespace="+o.name), watch(ctx, t, objectKind, "", "crossplane.io/claim-namespace="+o.name)
 	usages.await(ctx, t, began, o.allSeenWithin(), o.n, "exist", func(*unstructured.Unstructured) bool { return true })
+	for _, last := range []string{tenant.ControlPlaneService, tenant.ControlPlaneWorkload} {
+		objects.await(ctx, t, began, o.allSeenWithin(), o.n, "exist", func(is *unstructured.Unstructured) bool { return strings.HasSuffix(is.GetName(), "-"+last) })
+	}
 }
 
 // offer offers a version of the argo-cd chart, and returns once the channel's status is about that offer. Crossplane writes the conditions

@@ -20,7 +20,6 @@ import (
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
@@ -102,7 +101,7 @@ func run(m *testing.M) (int, error) {
 
 // awaitResolver waits until the address of the resolver for tenants has been observed, without which no tenant is created.
 func awaitResolver(ctx context.Context) error {
-	objects := host.Dynamic.Resource(schema.GroupVersionResource{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"})
+	objects := host.Dynamic.Resource(objectKind)
 	return wait.PollUntilContextTimeout(ctx, time.Second, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
 		o, err := objects.Get(ctx, "virtual-argocd-dns", metav1.GetOptions{})
 		if err != nil {

@@ -21,6 +21,7 @@ var (
 	compositeKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "xvirtualargocds"}
 	releaseKind   = schema.GroupVersionResource{Group: "helm.crossplane.io", Version: "v1beta1", Resource: "releases"}
 	usageKind     = schema.GroupVersionResource{Group: "protection.crossplane.io", Version: "v1beta1", Resource: "clusterusages"}
+	objectKind    = schema.GroupVersionResource{Group: "kubernetes.crossplane.io", Version: "v1alpha2", Resource: "objects"}
 	namespaceKind = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 )
 

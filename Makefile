@@ -8,11 +8,12 @@ export GOFLAGS := -mod=readonly -trimpath -buildvcs=false
 export CGO_ENABLED := 0
 export GOWORK := off
 
-# The product, its build tools and its tests are separate Go modules, so that the product's go.mod lists only what the product needs.
+# The product, its build tools, the embedded cluster and the tests are separate Go modules, so that the product's go.mod lists only what the
+# product needs.
 # Commands such as `go test ./...` don't cross modules.
-MODULES := . tools test
+MODULES := . tools lab test
 
-LAB  := go build -C test -o ../_output/lab ./e2e/cmd/lab && _output/lab
+LAB  := go build -C lab -o ../_output/lab ./cmd/lab && _output/lab
 XPKG := go build -C tools -o ../_output/xpkg ./cmd/xpkg && _output/xpkg
 SIGN_CMD := go build -C tools -o ../_output/sign ./cmd/sign && _output/sign
 
@@ -65,9 +66,9 @@ kind-down: ## Remove the kind cluster and its registry
 .PHONY: test
 test: export GOGC := 400
 test: test-tools ## Run all tests that need no cluster: unit tests, golden renders with Crossplane's engine, schema validation
-	@# Go's cache of test results ignores files outside a test's module: those of tools and test read files of the whole project. Package
+	@# Go's cache of test results ignores files outside a test's module: those of tools, lab and test read files of the whole project. Package
 	@# fn takes about two minutes on two cores; the limit is for machines that do other things, too. `make lint` runs vet.
-	@printf '%s -vet=off -timeout=30m ./...\n' . 'tools -count=1' 'test -count=1' | xargs -P 3 -t -L 1 go test -C
+	@printf '%s -vet=off -timeout=30m ./...\n' . 'tools -count=1' 'lab -count=1' 'test -count=1' | xargs -P 4 -t -L 1 go test -C
 
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the

@@ -7,7 +7,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
-// TestWorstClaims: the inputs that test/e2e/charts measures are ones that the function accepts, and it takes less memory for a call with
+// TestWorstClaims: the inputs that test/helm measures are ones that the function accepts, and it takes less memory for a call with
 // one than half of its limit in examples/install/runtime.yaml.
 func TestWorstClaims(t *testing.T) {
 	const half = 256 << 20

@@ -5,19 +5,18 @@ go 1.26.4
 // The modules of one repository are changed, built and released together.
 replace (
 	github.com/virtual-argocd/virtual-argocd => ../
+	github.com/virtual-argocd/virtual-argocd/lab => ../lab
 	github.com/virtual-argocd/virtual-argocd/tools => ../tools
 )
 
 require (
 	github.com/Masterminds/semver/v3 v3.5.0
-	github.com/alecthomas/kong v1.17.0
 	github.com/chromedp/cdproto v0.0.0-20260321001828-e3e3800016bc
 	github.com/chromedp/chromedp v0.15.1
 	github.com/crossplane-contrib/provider-helm v1.3.0
 	github.com/crossplane-contrib/provider-kubernetes v1.2.1
 	github.com/crossplane/crossplane-runtime/v2 v2.2.3
 	github.com/fluxcd/helm-controller/api v1.3.0
-	github.com/go-logr/logr v1.4.3
 	github.com/google/cel-go v0.27.0
 	github.com/google/go-cmp v0.7.0
 	github.com/google/go-containerregistry v0.22.1
@@ -31,14 +30,13 @@ require (
 	github.com/sigstore/sigstore v1.10.5
 	github.com/theupdateframework/go-tuf v0.7.0
 	github.com/virtual-argocd/virtual-argocd v0.0.0-00010101000000-000000000000
+	github.com/virtual-argocd/virtual-argocd/lab v0.0.0-00010101000000-000000000000
 	github.com/virtual-argocd/virtual-argocd/tools v0.0.0-00010101000000-000000000000
 	github.com/yannh/kubeconform v0.7.0
 	github.com/yuin/goldmark v1.4.13
 	golang.org/x/crypto v0.55.0
-	golang.org/x/mod v0.39.0
 	golang.org/x/net v0.58.0
 	golang.org/x/sync v0.24.0
-	golang.org/x/sys v0.48.0
 	google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
 	helm.sh/helm/v3 v3.21.1
 	k8s.io/api v0.35.5
@@ -104,6 +102,7 @@ require (
 	github.com/go-gorp/gorp/v3 v3.1.0 // indirect
 	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260214004413-d219187c3433 // indirect
+	github.com/go-logr/logr v1.4.3 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-openapi/analysis v0.24.3 // indirect
 	github.com/go-openapi/errors v0.22.7 // indirect
@@ -224,7 +223,9 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // indirect
 	golang.org/x/exp v0.0.0-20260112195511-716be5621a96 // indirect
+	golang.org/x/mod v0.39.0 // indirect
 	golang.org/x/oauth2 v0.36.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/term v0.45.0 // indirect
 	golang.org/x/text v0.41.0 // indirect
 	golang.org/x/time v0.15.0 // indirect

@@ -16,8 +16,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/lab/charts"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 )
 
 // resources of kinds that charts have.

@@ -19,9 +19,9 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/virtual-argocd/virtual-argocd/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 

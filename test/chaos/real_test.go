@@ -14,10 +14,10 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 

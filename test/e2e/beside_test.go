@@ -14,7 +14,7 @@ import (
 
 // TestBesideProviders: a tenant comes up on a cluster whose providers somebody else has installed for other things, with their names, flags and
 // ServiceAccounts. That nothing of theirs changes when this project is installed is what the installation itself checks (EXISTING_PROVIDERS in
-// test/e2e/lab/platform).
+// lab/platform).
 func TestBesideProviders(t *testing.T) {
 	onlyOn(t, "beside", "THE PROVIDERS ARE SOMEBODY ELSE'S")
 	ctx := context.Background()

@@ -10,10 +10,10 @@ import (
 
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
+	"github.com/virtual-argocd/virtual-argocd/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/lab/platform"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 

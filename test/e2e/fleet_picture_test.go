@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
+	"github.com/virtual-argocd/virtual-argocd/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/browser"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"

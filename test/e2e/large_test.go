@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
+	"github.com/virtual-argocd/virtual-argocd/lab/charts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/external"

@@ -22,9 +22,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/virtual-argocd/virtual-argocd/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/parts"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"

@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/charts"
+	"github.com/virtual-argocd/virtual-argocd/lab/charts"
 )
 
 // others are files of examples/monitoring that kustomization.yaml doesn't install: it itself, what is for Helm, and what is for a

@@ -23,7 +23,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 )
 
 // The tests in this file run programs that take minutes to build: see `make test-monitoring`, which `make e2e-full` includes.

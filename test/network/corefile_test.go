@@ -16,7 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/dnsquery"
 )
 

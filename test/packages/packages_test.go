@@ -19,7 +19,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 

@@ -12,7 +12,7 @@ import (
 )
 
 // labInput is the function's input in the embedded cluster, on which end-to-end tests run.
-const labInput = "test/e2e/lab/platform/input.yaml"
+const labInput = "lab/platform/input.yaml"
 
 // notInCluster are the fields that no end-to-end test sets, and why. What is rendered with them is tested here.
 var notInCluster = map[string]string{

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 )
 
 const (

@@ -30,9 +30,9 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/node"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/platform"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/lab/node"
+	"github.com/virtual-argocd/virtual-argocd/lab/platform"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
+	"github.com/virtual-argocd/virtual-argocd/lab/certs"
 )
 
 // controlPlanes are the control planes of the tenants' virtual clusters. They run even while the providers don't.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/toolchain"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 )
 
 // Settings are a ConfigMap argocd-cm, asked as Argo CD asks it: the Lua in it runs in Argo CD's own engine, which the

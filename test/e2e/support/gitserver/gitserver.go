@@ -19,7 +19,7 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )

@@ -17,8 +17,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/lab/certs"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 

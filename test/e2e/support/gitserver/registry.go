@@ -9,7 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/tuf"
 	gotuf "github.com/theupdateframework/go-tuf"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
+	"github.com/virtual-argocd/virtual-argocd/lab/certs"
 	"github.com/virtual-argocd/virtual-argocd/tools/signing/rekortest"
 )
 

@@ -21,8 +21,8 @@ import (
 	"sigs.k8s.io/e2e-framework/klient/wait"
 	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/artifacts"
-	"github.com/virtual-argocd/virtual-argocd/test/e2e/lab/certs"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/lab/certs"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
 

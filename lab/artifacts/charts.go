@@ -1,0 +1,165 @@
+package artifacts
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/Masterminds/semver/v3"
+	"helm.sh/helm/v3/pkg/chart"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/lab/charts"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
+)
+
+// DefaultArgoCDChart is the version of the argo-cd chart that the function installs by default. TestDefaultChart in test/helm compares both.
+const DefaultArgoCDChart = "10.1.1"
+
+// PackageCharts writes the archives of all charts and their index.yaml into a
+// folder: vcluster, crossplane and argo-cd. argocdChart is as in Config.
+func PackageCharts(ctx context.Context, c toolchain.Cache, argocdChart, dir string) error {
+	all, err := loadCharts(ctx, c, argocdChart)
+	if err != nil {
+		return err
+	}
+	return packageCharts(all, dir)
+}
+
+func packageCharts(all []*chart.Chart, dir string) error {
+	index := chartIndex{APIVersion: "v1", Entries: map[string][]chartEntry{}}
+	for _, ch := range all {
+		entry, err := packageChart(ch, dir)
+		if err != nil {
+			return fmt.Errorf("cannot package chart %s: %w", ch.Name(), err)
+		}
+		index.Entries[ch.Name()] = append(index.Entries[ch.Name()], entry)
+	}
+	b, err := yaml.Marshal(index)
+	if err != nil {
+		return fmt.Errorf("cannot make the chart repository's index: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "index.yaml"), b, 0o644); err != nil {
+		return fmt.Errorf("cannot write the chart repository's index: %w", err)
+	}
+	return nil
+}
+
+// chartIndex is a chart repository's index.yaml. Helm's own package for it
+// would bring all of kubectl into the build.
+type chartIndex struct {
+	APIVersion string                  `json:"apiVersion"`
+	Entries    map[string][]chartEntry `json:"entries"`
+}
+
+// chartEntry is one version of a chart. Its URL is relative to the index, so
+// it holds wherever the repository is served.
+type chartEntry struct {
+	chart.Metadata `json:",inline"`
+
+	URLs   []string `json:"urls"`
+	Digest string   `json:"digest"`
+}
+
+func packageChart(ch *chart.Chart, dir string) (chartEntry, error) {
+	file, err := chartutil.Save(ch, dir)
+	if err != nil {
+		return chartEntry{}, err
+	}
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return chartEntry{}, err
+	}
+	return chartEntry{
+		Metadata: *ch.Metadata,
+		URLs:     []string{filepath.Base(file)},
+		Digest:   fmt.Sprintf("%x", sha256.Sum256(b)),
+	}, nil
+}
+
+func loadCharts(ctx context.Context, c toolchain.Cache, argocdChart string) ([]*chart.Chart, error) {
+	vcluster, err := charts.VCluster(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	crossplane, err := charts.OfModule(ctx, c, toolchain.Crossplane, "cluster/charts/crossplane")
+	if err != nil {
+		return nil, err
+	}
+	argocd, err := loadArgoCD(ctx, c, argocdChart)
+	if err != nil {
+		return nil, err
+	}
+	all := []*chart.Chart{vcluster, crossplane, argocd}
+	if previous, ok := previousPatch(argocd); ok {
+		all = append(all, previous)
+	}
+	// Only make e2e-full builds it.
+	if _, err := c.Binary(toolchain.ArgoCDDefault); err == nil && argocdChart == "" {
+		byDefault, err := defaultArgoCD(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, byDefault)
+	}
+	return all, nil
+}
+
+// defaultArgoCD is the test chart under the version DefaultArgoCDChart, with the manifests of that minor version of Argo CD.
+func defaultArgoCD(ctx context.Context, c toolchain.Cache) (*chart.Chart, error) {
+	dir, err := c.ModuleDir(ctx, toolchain.ArgoCDDefault)
+	if err != nil {
+		return nil, err
+	}
+	ch, err := charts.ArgoCD(os.DirFS(dir))
+	if err != nil {
+		return nil, err
+	}
+	ch.Metadata.Version, ch.Metadata.AppVersion = DefaultArgoCDChart, toolchain.Version(toolchain.ArgoCDDefault)
+	return ch, nil
+}
+
+// loadArgoCD loads the test chart, or the real chart in its place.
+func loadArgoCD(ctx context.Context, c toolchain.Cache, path string) (*chart.Chart, error) {
+	if path == "" {
+		dir, err := c.ModuleDir(ctx, "argocd")
+		if err != nil {
+			return nil, err
+		}
+		return charts.ArgoCD(os.DirFS(dir))
+	}
+	return charts.RealArgoCD(path)
+}
+
+// previousPatch is the same chart under the patch version before its own, so
+// that there is another version to change to.
+func previousPatch(ch *chart.Chart) (*chart.Chart, bool) {
+	v, err := semver.NewVersion(ch.Metadata.Version)
+	if err != nil || v.Patch() == 0 {
+		return nil, false
+	}
+	previous, metadata := *ch, *ch.Metadata
+	metadata.Version = semver.New(v.Major(), v.Minor(), v.Patch()-1, "", "").String()
+	previous.Metadata = &metadata
+	return &previous, true
+}
+
+// furtherNames are names of the images that charts ask for in their values and
+// that cannot be known beforehand: each version of the argo-cd chart has another
+// tag of redis.
+func furtherNames(all []*chart.Chart) map[string]string {
+	names := map[string]string{}
+	for _, ch := range all {
+		image, err := chartutil.Values(ch.Values).Table("redis.image")
+		if err != nil {
+			continue // Not a chart with a redis.
+		}
+		if name := fmt.Sprintf("%v:%v", image["repository"], image["tag"]); name != redisImage {
+			names[name] = redisImage
+		}
+	}
+	return names
+}

@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"sort"
 	"strings"
+	"sync"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -18,22 +21,32 @@ import (
 const Revision = 1000
 
 // Records are answers of a hostile virtual API server, in JSON: Secrets with a release record of Helm. Each is the largest of its kind
-// that is accepted.
+// that is accepted. The function is called concurrently.
 func Records(accepted func(answer []byte) error) (map[string][]byte, error) {
 	out := map[string][]byte{}
+	var add sync.Mutex
+	kinds := errgroup.Group{}
+	kinds.SetLimit(runtime.GOMAXPROCS(0))
 	for name, kind := range records {
-		var failed error
-		answer := func(size int) []byte {
-			text, err := list(kind(size))
-			failed = errors.Join(failed, err)
-			return text
-		}
-		largest := sort.Search(sizes, func(size int) bool { return accepted(answer(size)) != nil }) - 1
-		if out[name] = answer(max(largest, 0)); failed != nil || largest < 0 {
-			return nil, fmt.Errorf("no size of %s is accepted: %w", name, failed)
-		}
+		kinds.Go(func() error {
+			var failed error
+			answer := func(size int) []byte {
+				text, err := list(kind(size))
+				failed = errors.Join(failed, err)
+				return text
+			}
+			largest := sort.Search(sizes, func(size int) bool { return accepted(answer(size)) != nil }) - 1
+			most := answer(max(largest, 0))
+			if failed != nil || largest < 0 {
+				return fmt.Errorf("no size of %s is accepted: %w", name, failed)
+			}
+			add.Lock()
+			defer add.Unlock()
+			out[name] = most
+			return nil
+		})
 	}
-	return out, nil
+	return out, kinds.Wait()
 }
 
 // sizes is how many sizes each kind has. The largest is beyond the limits of the proxy, but for Nothing.

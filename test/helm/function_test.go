@@ -26,6 +26,12 @@ import (
 // those from Secrets too: in the test chart always, and in a real argo-cd chart
 // when ARGOCD_CHART names one.
 func TestValuesOfTheFunction(t *testing.T) {
+	const (
+		probe    = "|spec|template|spec|containers|0|readinessProbe|"
+		delay    = probe + "initialDelaySeconds"
+		period   = probe + "periodSeconds"
+		failures = probe + "failureThreshold"
+	)
 	cert, certKey := keyPair(t)
 	ssh := sshKey(t)
 	cases := map[string]struct {
@@ -156,8 +162,23 @@ func TestValuesOfTheFunction(t *testing.T) {
 				"Secret/argocd-secret|text":                                  map[string]any{"webhook.github.secret": "w: {{ x }}", "virtualargocd.tenant": "a"},
 			},
 		},
-		"NoIngress": {
-			want: map[string]any{"ConfigMap/argocd-cm|data|url": "https://argocd-server-x-argocd-x-vcluster.vargo-a.svc"},
+		"Smallest": {
+			want: map[string]any{
+				"ConfigMap/argocd-cm|data|url":                         "https://argocd-server-x-argocd-x-vcluster.vargo-a.svc",
+				"ConfigMap/argocd-cmd-params-cm|data|repo.server":      "argocd-repo-server:8081",
+				"Secret/argocd-secret|text":                            map[string]any{"virtualargocd.tenant": "a"},
+				"Deployment/argocd-server|metadata|namespace":          "argocd",
+				"Deployment/argocd-server" + probe + "httpGet|path":    "/healthz",
+				"Deployment/argocd-server" + delay:                     1,
+				"Deployment/argocd-server" + period:                    3,
+				"Deployment/argocd-server" + failures:                  10,
+				"Deployment/argocd-repo-server" + delay:                1,
+				"Deployment/argocd-repo-server" + period:               3,
+				"Deployment/argocd-repo-server" + failures:             10,
+				"StatefulSet/argocd-application-controller" + delay:    1,
+				"StatefulSet/argocd-application-controller" + period:   3,
+				"StatefulSet/argocd-application-controller" + failures: 10,
+			},
 		},
 	}
 	for of, ch := range subjects(t) {

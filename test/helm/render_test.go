@@ -3,6 +3,7 @@ package helm
 import (
 	"context"
 	"encoding/base64"
+	"encoding/json"
 	"os"
 	"strconv"
 	"strings"
@@ -108,4 +109,28 @@ func text(secret map[string]any) map[string]any {
 		}
 	}
 	return out
+}
+
+// subjects are the test chart and, with ARGOCD_CHART, a real one.
+func subjects(t *testing.T) map[string]*chart.Chart {
+	t.Helper()
+	all := map[string]*chart.Chart{"test": argoCD(t)}
+	if path := os.Getenv("ARGOCD_CHART"); path != "" {
+		ch, err := charts.RealArgoCD(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all["real"] = ch
+	}
+	return all
+}
+
+// plain makes numbers of different Go types comparable.
+func plain(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -1,7 +1,6 @@
 package admission
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
@@ -13,7 +12,6 @@ import (
 	"time"
 
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/apis/flowcontrol/bootstrap"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -25,6 +23,8 @@ import (
 	"k8s.io/client-go/kubernetes/fake"
 	"k8s.io/component-base/metrics/legacyregistry"
 	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/test/render/golden"
 )
 
 const (
@@ -212,24 +212,23 @@ func (p priorityAndFairness) settled(t *testing.T, tenants int) bool {
 }
 
 // composedPriorities are the FlowSchema and the PriorityLevelConfiguration that the function composes, and the name of the tenant's namespace in
-// them: what the golden file of the smallest claim has.
+// them: what the golden files of the smallest claim have.
 func composedPriorities(t *testing.T) (manifests []string, namespace string) {
 	t.Helper()
-	file, err := os.ReadFile("../render/testdata/golden/smallest/5-ready.yaml")
+	objects, err := golden.Read("../render/testdata/golden/smallest/5-ready")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range bytes.Split(file, []byte("\n---\n")) {
-		var o struct {
-			Kind     string
-			Metadata metav1.ObjectMeta
-		}
-		unmarshal(t, string(doc), &o)
-		if o.Kind != "FlowSchema" && o.Kind != "PriorityLevelConfiguration" {
+	for _, o := range objects {
+		if o.GetKind() != "FlowSchema" && o.GetKind() != "PriorityLevelConfiguration" {
 			continue
 		}
-		namespace = o.Metadata.Name
-		manifests = append(manifests, string(doc))
+		text, err := yaml.Marshal(o.Object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		namespace = o.GetName()
+		manifests = append(manifests, string(text))
 	}
 	if len(manifests) != 2 || namespace == "" {
 		t.Fatalf("want two objects of a tenant, got %d", len(manifests))

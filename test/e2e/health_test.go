@@ -21,6 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/render/golden"
 )
 
 // hostSettings are what users give the Argo CD on the host.
@@ -37,20 +38,16 @@ func tenantAt(t *testing.T, stage, kind string) *unstructured.Unstructured {
 	return o
 }
 
-// objectAt is the first object of a golden file, which is of that kind.
+// objectAt is the composite resource in a folder of golden files, which is of that kind.
 func objectAt(t *testing.T, stage, kind string) *unstructured.Unstructured {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join("..", "render", "testdata", "golden", filepath.FromSlash(stage)+".yaml"))
+	objects, err := golden.Read(filepath.Join("..", "render", "testdata", "golden", filepath.FromSlash(stage)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, _, _ := strings.Cut(strings.TrimPrefix(string(data), "---\n"), "\n---\n")
-	o := &unstructured.Unstructured{}
-	if err := yaml.Unmarshal([]byte(first), &o.Object); err != nil {
-		t.Fatal(err)
-	}
+	o := objects[0]
 	if o.GetKind() != kind {
-		t.Fatalf("the first object of %s is of kind %s", stage, o.GetKind())
+		t.Fatalf("the composite resource of %s is of kind %s", stage, o.GetKind())
 	}
 	o.SetGeneration(1)
 	return o

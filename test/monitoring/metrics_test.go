@@ -1,7 +1,6 @@
 package monitoring
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	goyaml "sigs.k8s.io/yaml/goyaml.v3"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/test/render/golden"
 )
 
 // exported are the metrics that rules and dashboards read, beside those of kube-state-metrics.yaml, with the program whose
@@ -320,37 +320,33 @@ func factoriesOf(t *testing.T, edit func(string) string) []customresource.Regist
 	return out
 }
 
-// composite returns the composite resource of a golden file of test/render.
-func composite(t *testing.T, golden string) map[string]any {
+// composite returns the composite resource in a folder of golden files of test/render.
+func composite(t *testing.T, dir string) map[string]any {
 	t.Helper()
-	return with(rendered(t, golden, "XVirtualArgoCD"), "2024-01-01T00:00:00Z", "metadata", "creationTimestamp")
+	return with(rendered(t, dir, "XVirtualArgoCD"), "2024-01-01T00:00:00Z", "metadata", "creationTimestamp")
 }
 
-// rendered returns the object of a kind in a golden file of test/render.
-func rendered(t *testing.T, golden, kind string) map[string]any {
+// rendered returns the object of a kind in a folder of golden files of test/render.
+func rendered(t *testing.T, dir, kind string) map[string]any {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "render", "testdata", "golden", filepath.FromSlash(golden)+".yaml"))
+	objects, err := golden.Read(filepath.Join("..", "render", "testdata", "golden", filepath.FromSlash(dir)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, doc := range bytes.Split(raw, []byte("---\n")) {
-		o := map[string]any{}
-		if err := yaml.Unmarshal(doc, &o); err != nil {
-			t.Fatal(err)
-		}
-		if o["kind"] == kind {
-			return o
+	for _, o := range objects {
+		if o.GetKind() == kind {
+			return o.Object
 		}
 	}
-	t.Fatalf("%s: no %s", golden, kind)
+	t.Fatalf("%s: no %s", dir, kind)
 	return nil
 }
 
 // claim returns the claim of such a composite resource, as Crossplane keeps it, with labels and annotations by which a customer
 // would forge metrics.
-func claim(t *testing.T, golden string) map[string]any {
+func claim(t *testing.T, dir string) map[string]any {
 	t.Helper()
-	xr := composite(t, golden)
+	xr := composite(t, dir)
 	name, _, _ := unstructured.NestedString(xr, "metadata", "name")
 	c := without(xr, "spec", "claimRef")
 	c["kind"] = "VirtualArgoCD"

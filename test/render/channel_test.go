@@ -12,7 +12,7 @@ import (
 var clock = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`)
 
 // TestChannel renders a channel, a tenant in it, and the channel with that tenant's record,
-// and compares each with its golden file.
+// and compares each with its golden files.
 func TestChannel(t *testing.T) {
 	setUp(t)
 	const example = "examples/channels/stable.yaml"
@@ -27,7 +27,7 @@ func TestChannel(t *testing.T) {
 	at := func(te *tenant, reason, stage string) {
 		t.Helper()
 		te.reconcile()
-		golden(t, reason, filepath.Join("channel", stage+".yaml"), clock.ReplaceAll(manifests(t, te.rendered), []byte("2026-01-02T03:04:05Z")))
+		compareGolden(t, reason, filepath.Join("channel", stage), te.rendered, func(text []byte) []byte { return clock.ReplaceAll(text, []byte("2026-01-02T03:04:05Z")) })
 		objects = append(objects, te.written()...)
 	}
 	at(channel, "A channel without tenants.", "1-no-tenants")

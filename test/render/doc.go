@@ -1,7 +1,8 @@
 // Package render tests whole tenants without a cluster: it renders them with
 // Crossplane's own engine and this project's function, compares them with the
 // files in testdata/golden, and holds every object against the schemas it will
-// meet when it is applied.
+// meet when it is applied. A file has one object, in which encoded text is shown
+// decoded: see package golden.
 //
 // After a change that is meant to show, write the files anew and look at the
 // difference:

@@ -2,6 +2,8 @@ package render
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/virtual-argocd/virtual-argocd/test/render/golden"
 )
 
 const (
@@ -24,7 +28,7 @@ var wholeTenants = map[string]struct {
 	reason                         string
 	claim, xrd, composition, input string
 	plan                           string
-	// stages that are kept as golden files; nil for all.
+	// stages that are kept in testdata/golden; nil for all.
 	stages map[string]bool
 }{
 	"smallest": {
@@ -64,7 +68,7 @@ var wholeTenants = map[string]struct {
 }
 
 // TestWholeTenants renders tenants from nothing to Ready, and compares each stage
-// with its golden file. Objects are valid at every stage, kept or not.
+// with its golden files. Objects are valid at every stage, kept or not.
 func TestWholeTenants(t *testing.T) {
 	setUp(t)
 	var mu sync.Mutex
@@ -80,11 +84,12 @@ func TestWholeTenants(t *testing.T) {
 				if tc.plan != "" {
 					te.required = append(te.required, read(t, filepath.Join(root, tc.plan))...)
 				}
+				tokens := 0
 				at := func(stage string) {
 					t.Helper()
-					checkTokens(t, stage, te.composed())
+					tokens += checkTokens(t, stage, te.composed())
 					if tc.stages == nil || tc.stages[stage] {
-						golden(t, tc.reason, filepath.Join(name, stage+".yaml"), manifests(t, te.rendered))
+						compareGolden(t, tc.reason, filepath.Join(name, stage), te.rendered, nil)
 					}
 					mu.Lock()
 					defer mu.Unlock()
@@ -94,6 +99,9 @@ func TestWholeTenants(t *testing.T) {
 				}
 				te.bringUp(at)
 				te.breakDown(at)
+				if tokens == 0 {
+					t.Error("the tenant never has a token for the proxy: this shows nothing about it")
+				}
 			})
 		}
 	})
@@ -104,18 +112,41 @@ func TestWholeTenants(t *testing.T) {
 	}
 }
 
-// golden compares with a golden file, or writes it.
-func golden(t *testing.T, reason, name string, got []byte) {
+// compareGolden compares rendered objects with those in a folder below testdata/golden, or writes them there. What edit makes of each file
+// is what counts; nil leaves them as they are.
+func compareGolden(t *testing.T, reason, name string, objects []*object, edit func(text []byte) []byte) {
 	t.Helper()
-	path := filepath.Join("testdata", "golden", name)
-	if *update {
-		check(t, os.MkdirAll(filepath.Dir(path), 0o755)) //nolint:gosec // Part of the project, for everybody to read.
-		check(t, os.WriteFile(path, got, 0o644))         //nolint:gosec // As above.
-		return
-	}
-	want, err := os.ReadFile(path)
+	got, err := golden.Format(objects)
 	check(t, err)
-	if !bytes.Equal(want, got) {
-		t.Errorf("\n%s\n%s: -want, +got:\n%s\nIf that is as it should be: go test -C test ./render -update", reason, path, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")))
+	dir := filepath.Join("testdata", "golden", name)
+	if *update {
+		check(t, os.RemoveAll(dir))
+		check(t, os.MkdirAll(dir, 0o755)) //nolint:gosec // Part of the project, for everybody to read.
+	}
+	for file, text := range got {
+		if edit != nil {
+			text = edit(text)
+		}
+		path := filepath.Join(dir, file)
+		if *update {
+			check(t, os.WriteFile(path, text, 0o644)) //nolint:gosec // As above.
+			continue
+		}
+		want, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(want, text) {
+			t.Errorf("\n%s\n%s: -want, +got:\n%s\n%s", reason, path, cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(text), "\n")), ifMeant)
+		}
+	}
+	files, err := os.ReadDir(dir)
+	check(t, err)
+	for _, file := range files {
+		if got[file.Name()] == nil {
+			t.Errorf("\n%s\n%s isn't rendered any more\n%s", reason, filepath.Join(dir, file.Name()), ifMeant)
+		}
 	}
 }
+
+const ifMeant = "If that is as it should be: go test -C test ./render -update"

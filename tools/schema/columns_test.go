@@ -24,7 +24,7 @@ func TestColumns(t *testing.T) {
 		doc                 string
 	}{
 		"Channel": {
-			"A channel of one tenant, as the function writes it.", ChannelXRDFile, "channel/3-one-tenant.yaml", nil,
+			"A channel of one tenant, as the function writes it.", ChannelXRDFile, "channel/3-one-tenant/xr.yaml", nil,
 			cells{
 				"OFFER": "a digest", "STATE": "Complete", "TENANTS": int64(1), "UPDATED": int64(1), "DEGRADED": int64(0), "ACCEPTED": "True",
 				"PERCENT": int64(100), "UPDATING": int64(0), "ARGOCD-CHART": "10.1.1", "KUBERNETES": "v1.36.0", "MESSAGE": nil,
@@ -32,7 +32,7 @@ func TestColumns(t *testing.T) {
 			"docs/channels.md",
 		},
 		"HaltedChannel": {
-			"Each number is in its column.", ChannelXRDFile, "channel/3-one-tenant.yaml", func(status map[string]any) {
+			"Each number is in its column.", ChannelXRDFile, "channel/3-one-tenant/xr.yaml", func(status map[string]any) {
 				status["percent"], status["tenants"] = int64(10), map[string]any{"total": int64(1000), "updated": int64(97), "updating": int64(3), "degraded": int64(2), "waitingForWindow": int64(12), "frozen": int64(4)}
 				for _, c := range status["conditions"].([]any) {
 					if c := c.(map[string]any); c["type"] == "Progressing" {
@@ -47,12 +47,12 @@ func TestColumns(t *testing.T) {
 			"docs/channels.md",
 		},
 		"Tenant": {
-			"A new tenant of a channel, as the function writes it.", XRDFile, "channel/2-new-tenant.yaml", nil,
+			"A new tenant of a channel, as the function writes it.", XRDFile, "channel/2-new-tenant/xr.yaml", nil,
 			cells{"PHASE": "Pending", "ACCEPTED": "True", "PROGRESS": int64(0), "PLAN": "standard", "ARGOCD": nil, "KUBERNETES": nil, "UPDATE": false, "URL": nil, "MESSAGE": "Waiting for namespace vargo-customer1-7rw8j on the host, with its account and its bounds"},
 			"README.md",
 		},
 		"TenantThatWaits": {
-			"One that waits for its turn.", XRDFile, "smallest/5-ready.yaml", func(status map[string]any) { status["channel"] = map[string]any{"updateAvailable": true} },
+			"One that waits for its turn.", XRDFile, "smallest/5-ready/xr.yaml", func(status map[string]any) { status["channel"] = map[string]any{"updateAvailable": true} },
 			cells{"PHASE": "Ready", "ACCEPTED": "True", "PROGRESS": int64(100), "PLAN": "standard", "ARGOCD": "v3.4.4", "KUBERNETES": "v1.36.0", "UPDATE": true, "URL": "https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc", "MESSAGE": "Argo CD is ready"},
 			"README.md",
 		},
@@ -65,9 +65,8 @@ func TestColumns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			first, _, _ := strings.Cut(strings.TrimPrefix(string(data), "---\n"), "\n---\n")
 			o := &unstructured.Unstructured{}
-			if err := yaml.Unmarshal([]byte(first), &o.Object); err != nil {
+			if err := yaml.Unmarshal(data, &o.Object); err != nil {
 				t.Fatal(err)
 			}
 			status := o.Object["status"].(map[string]any)

@@ -3,7 +3,6 @@ package check
 import (
 	"encoding/base64"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic/fake"
-	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
@@ -27,6 +25,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
+	"github.com/virtual-argocd/virtual-argocd/test/render/golden"
 )
 
 var wanted = Wanted{
@@ -356,13 +355,17 @@ func TestObjectOf(t *testing.T) {
 // TestNothingOnTheHostIsLostUnseen takes away everything that is composed in the namespaces of tenants on the host, and a quota, which a
 // provider creates.
 func TestNothingOnTheHostIsLostUnseen(t *testing.T) {
-	files, err := filepath.Glob("../../render/testdata/golden/*/5-ready.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("want rendered tenants, got %q, %v", files, err)
+	folders, err := filepath.Glob("../../render/testdata/golden/*/5-ready")
+	if err != nil || len(folders) == 0 {
+		t.Fatalf("want rendered tenants, got %q, %v", folders, err)
 	}
-	for _, file := range files {
-		t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-			rendered, xr := renderedIn(t, file)
+	for _, folder := range folders {
+		t.Run(filepath.Base(filepath.Dir(folder)), func(t *testing.T) {
+			rendered, err := golden.Read(folder)
+			if err != nil {
+				t.Fatal(err)
+			}
+			xr := rendered[0]
 			if xr.GroupVersionKind().Group != claim.GVK.Group {
 				t.Skip("this tenant is one of the demo's API group, and those of the runs aren't")
 			}
@@ -409,30 +412,4 @@ func TestNothingOnTheHostIsLostUnseen(t *testing.T) {
 			}
 		})
 	}
-}
-
-// renderedIn reads the objects of a rendered tenant. One of them is its composite resource.
-func renderedIn(t *testing.T, file string) (objects []*unstructured.Unstructured, xr *unstructured.Unstructured) {
-	t.Helper()
-	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range strings.Split(string(data), "\n---\n") {
-		o := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal([]byte(text), &o.Object); err != nil {
-			t.Fatal(err)
-		}
-		if o.GetName() == "" {
-			continue // A result or a context.
-		}
-		objects = append(objects, o)
-		if o.GetKind() == v1alpha1.Kind {
-			xr = o
-		}
-	}
-	if xr == nil {
-		t.Fatalf("%s has no composite resource", file)
-	}
-	return objects, xr
 }

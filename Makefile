@@ -73,7 +73,7 @@ test: test-tools ## Run all tests that need no cluster: unit tests, golden rende
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the
 # fuzzer's time and doesn't guide it.
-FUZZ := FuzzRunFunction:./fn FuzzHostileText:./fn FuzzChannel:./fn FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy
+FUZZ := FuzzRunFunction:./fn FuzzHostileText:./fn FuzzChannel:./fn FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy/limits
 MODULE := github.com/virtual-argocd/virtual-argocd
 
 .PHONY: fuzz

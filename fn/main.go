@@ -24,7 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/virtual-argocd/virtual-argocd/check"
-	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/server"
 )
 
 // version is set by the linker, from the file VERSION.
@@ -99,7 +99,7 @@ type Proxy struct{}
 
 // Run serves until ctx is done.
 func (*Proxy) Run(ctx context.Context, log logging.Logger) error {
-	return proxy.New(proxy.DefaultLimits, log).Serve(ctx)
+	return server.New(server.DefaultConfig(log)).Run(ctx)
 }
 
 // Check defines flags of the check.

@@ -1,20 +1,21 @@
-// Package proxy stands between Crossplane's providers and the API servers of virtual
-// clusters. It runs beside each provider, on the loopback address of its pod.
+// Package proxy is what the function and the proxy between Crossplane's providers and the API servers of virtual clusters agree on: the
+// token with which a provider is sent to one of them (Credentials), and two ConfigMaps that exist in the proxy alone, in which
+// provider-kubernetes observes the workloads of an Argo CD (Workload) and what that connects to (Connection).
 //
-// A virtual API server is its tenant's: with an APIService the tenant answers for it, as
-// slowly, as long and as compressed as it likes, and with Secrets it writes records of
-// Helm that unpack to gigabytes. The providers have one memory and one set of workers for
-// all tenants, and set no bounds of their own. The proxy bounds the time, the size and the
-// form of each answer, and leaves a virtual API server alone for a while that has gone
-// over them.
+// The proxy itself is in the packages below. Each imports only packages further down in this table:
 //
-// If Helm was interrupted during a rollback or an uninstallation, the proxy shows
-// provider-helm a release that has failed, so that it can go on.
+//	server       the HTTP server: selects the virtual API server by the token, refuses requests that no provider needs, passes on the
+//	             others, and answers for the ConfigMaps
+//	connections  what an Argo CD connects to, from its metrics, Applications and login page
+//	workloads    whether the workloads of an Argo CD are available, and why not
+//	watch        answers the watches of provider-kubernetes: watches and polls single objects in its place
+//	helm         Helm's records: refuses what would use up provider-helm's memory, and shows releases in which Helm was interrupted as failed
+//	openapi      reduces OpenAPI documents to what the providers use
+//	virtualapi   requests to one virtual API server, with its credentials, within the limits
+//	limits       bounds of time, size and form of responses; memory for all of them; the circuit breaker
 //
-// It also sums up Argo CD's workloads as one object, with why one isn't available: nothing
-// that a provider can observe by name has that.
-//
-// And it watches that object, the first Application and Argo CD's Ingress in place of
-// provider-kubernetes, which would otherwise have to poll often, or to keep all of a
-// tenant's objects of these kinds in memory.
+// The proxy runs beside each provider, on the loopback address of its pod, because a virtual API server is its tenant's. With an APIService
+// the tenant answers for it, as slowly, as long and as compressed as it likes, and with Secrets it writes records of Helm that unpack to
+// gigabytes. A provider has one memory and one set of workers for all tenants, and no bounds of its own. What the proxy does beyond bounds
+// makes up for something that a provider, Helm or Argo CD lacks; the comment there names it, and what would replace it upstream.
 package proxy

@@ -24,9 +24,11 @@ var nobodysLimits = strings.Fields(`
 	fn/rollout.mostNames fn/rollout.maxName fn/values/known.maxDefault fn/values/known.maxNearest fn/values/known.maxKey fn/values/known.maxVersions
 	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/channel.maxDoubled fn/channel.mostSilent fn/tenant.maxTenantID
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
-	fn/parts/bootstrap.maxWord proxy.maxHeld proxy.maxHeldEach proxy.maxFollows proxy.maxLooks proxy.maxDecoding proxy.MaxFailures proxy.maxTrials
-	proxy.maxWorkloads proxy.maxExplains proxy.maxLine proxy.maxConnections proxy.maxUnclear proxy.maxSights proxy.maxHosts proxy.maxControllers
-	proxy.maxSaid proxy.maxTold proxy.maxPage proxy.maxHost proxy.maxConditions proxy.maxPolls`)
+	fn/parts/bootstrap.maxWord proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
+	proxy/limits.MaxFailures proxy/limits.maxTrials proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls
+	proxy/connections.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/connections.maxLine
+	proxy/connections.maxControllers proxy/connections.maxHosts proxy/connections.maxHost proxy/connections.maxUnclear
+	proxy/connections.maxErrors proxy/connections.maxConditions`)
 
 // TestLimitsPage compares each number of docs/limits.md with what the comment after it names: a constant, the maxItems of a field of the
 // claim, or a text in a policy. It fails for a constant that is called a maximum and isn't there.

@@ -22,7 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
-	"github.com/virtual-argocd/virtual-argocd/proxy"
+	proxyhelm "github.com/virtual-argocd/virtual-argocd/proxy/helm"
+	proxylimits "github.com/virtual-argocd/virtual-argocd/proxy/limits"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/limits"
@@ -145,7 +146,7 @@ func (m *memory) records(ctx context.Context, t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return proxy.DefaultLimits.CheckRecords(together)
+		return proxyhelm.CheckRecords(proxylimits.Default, together)
 	})
 	if err != nil {
 		t.Fatal(err)

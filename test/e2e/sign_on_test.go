@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/watch"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/sso"
 )
@@ -95,7 +95,7 @@ func (s *signOn) answers(ctx context.Context, t *testing.T, _ *envconf.Config) c
 		return ""
 	}
 	before := version()
-	time.Sleep(3 * proxy.LooksAtConnections)
+	time.Sleep(3 * watch.DefaultIntervals.Poll)
 	if now := version(); now != before {
 		t.Errorf("at rest, the Object was written: %s, %s", before, now)
 	}

@@ -25,7 +25,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 	"github.com/virtual-argocd/virtual-argocd/lab/charts"
-	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/helm"
+	proxylimits "github.com/virtual-argocd/virtual-argocd/proxy/limits"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/limits"
 )
 
@@ -77,7 +78,7 @@ func TestMemoryOfRecords(t *testing.T) {
 		return
 	}
 	needsProc(t)
-	answers, err := memtest.Records(proxy.DefaultLimits.CheckRecords)
+	answers, err := memtest.Records(func(answer []byte) error { return helm.CheckRecords(proxylimits.Default, answer) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 
@@ -21,15 +22,17 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 	"github.com/virtual-argocd/virtual-argocd/lab/charts"
-	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/helm"
+	"github.com/virtual-argocd/virtual-argocd/proxy/limits"
+	"github.com/virtual-argocd/virtual-argocd/proxy/openapi"
 )
 
 // TestChartsAreWithinLimits: of Argo CD's chart, with its CustomResourceDefinitions, as many records as Helm ever keeps are within
 // half of what the proxy of virtual clusters lets through. So is the schema of Applications.
 func TestChartsAreWithinLimits(t *testing.T) {
-	half := proxy.DefaultLimits
-	half.Records, half.LargeValues, half.Text, half.LargeAnswer = half.Records/2, half.LargeValues/2, half.Text/2, half.LargeAnswer/2
-	half.Values, half.Answer = half.Values/2, half.Answer/2
+	half := limits.Default
+	half.RecordBytes, half.LargeValues, half.TextItems, half.LargeResponse = half.RecordBytes/2, half.LargeValues/2, half.TextItems/2, half.LargeResponse/2
+	half.Values, half.Response = half.Values/2, half.Response/2
 	for of, ch := range subjects(t) {
 		t.Run(of, func(t *testing.T) {
 			p, err := resolve.Tenant(tenant.Given{XRName: "a"})
@@ -54,7 +57,7 @@ func TestChartsAreWithinLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch document, err := half.LeanDocument(document); {
+			switch document, err := openapi.Prune(half, document, []schema.GroupVersionKind{{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}}); {
 			case err != nil:
 				t.Error(err)
 			case !bytes.Contains(document, []byte(`"targetRevision"`)):
@@ -73,10 +76,10 @@ func TestChartsAreWithinLimits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if int64(len(answer)) > half.LargeAnswer {
-				t.Errorf("an answer has %d bytes, more than %d", len(answer), half.LargeAnswer)
+			if int64(len(answer)) > half.LargeResponse {
+				t.Errorf("an answer has %d bytes, more than %d", len(answer), half.LargeResponse)
 			}
-			if err := half.CheckRecords(answer); err != nil {
+			if err := helm.CheckRecords(half, answer); err != nil {
 				t.Error(err)
 			}
 		})
@@ -117,8 +120,8 @@ func addSchemas(t *testing.T, schemas map[string]any, definition *unstructured.U
 	}
 }
 
-// TestCutShort: Helm reads the records that it was cut short at writing as those of a release that has failed.
-func TestCutShort(t *testing.T) {
+// TestInterrupted: Helm reads the records of a release in which it was interrupted as those of one that has failed.
+func TestInterrupted(t *testing.T) {
 	written := fake.NewClientset()
 	records := storage.Init(driver.NewSecrets(written.CoreV1().Secrets("argocd")))
 	for version, status := range map[int]release.Status{1: release.StatusSuperseded, 2: release.StatusPendingUpgrade, 3: release.StatusPendingRollback} {
@@ -138,7 +141,7 @@ func TestCutShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err = proxy.DefaultLimits.ShowCutShort(answer)
+	answer, err = helm.ShowInterruptedAsFailed(limits.Default, answer)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,7 @@ func HasConnections(t tenant.Tenant) bool {
 	return len(t.Clusters) > 0 || t.SSO.Provider != "" || slices.ContainsFunc(t.Repositories, func(c tenant.Connection) bool { return c.Kind == v1alpha1.KindRepository })
 }
 
-// ObserveConnections composes an Object that observes what Argo CD was seen to connect to, of what the
-// spec names. The proxy makes it up.
+// ObserveConnections composes an Object that observes whether Argo CD connects to what the spec names. It exists in the proxy alone.
 func ObserveConnections(t tenant.Tenant) (resource.Object, error) {
 	return resource.Watched(resource.Observer(t, tenant.Connections, t.Names.ProviderConfig, resource.ReadyOnceCreated,
 		corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: tenant.ArgoCDNamespace, Name: connectionsName(t)})), nil

@@ -71,17 +71,16 @@ func ExpectedWorkloads(v values.Values) []tenant.Workload {
 	return out
 }
 
-// workloadsReady is the readiness of the summary of Argo CD's workloads, in CEL.
-// provider-kubernetes looks again after half a minute at an Object that isn't ready, and
-// when the proxy tells of a change, or after its --poll interval, at one that is. A workload that has no replicas though the
-// values don't ask for that was scaled down by hand.
+// workloadsReady is the readiness of the summary of Argo CD's workloads, in CEL. provider-kubernetes polls an Object that isn't ready every
+// half a minute, and one that is when the proxy notifies it of a change, or after its --poll interval. A workload that has no replicas though
+// the values don't ask for that was scaled down by hand.
 func workloadsReady(t tenant.Tenant) string {
 	return fmt.Sprintf("object.data[%q] == '' && object.data[%q] == %q", proxy.SummaryUnavailable, proxy.SummaryStopped,
 		proxy.Stopped(asked(t, func(w tenant.Workload) bool { return w.Idle })))
 }
 
-// ObserveWorkloads composes an Object that observes a summary of Argo CD's workloads, which the
-// proxy makes. It reads no Secret, so that none shows up in a status.
+// ObserveWorkloads composes an Object that observes a summary of Argo CD's workloads, which exists in the proxy alone. It reads no Secret, so
+// that none shows up in a status.
 func ObserveWorkloads(t tenant.Tenant) (resource.Object, error) {
 	return resource.Watched(resource.Observer(t, tenant.Workloads, t.Names.ProviderConfig, resource.ReadyBy(workloadsReady(t)),
 		corev1.ObjectReference{APIVersion: "v1", Kind: "ConfigMap", Namespace: tenant.ArgoCDNamespace, Name: summaryName(t)})), nil

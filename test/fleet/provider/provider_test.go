@@ -242,8 +242,8 @@ func TestHelm(t *testing.T) {
 	}
 }
 
-// TestCutShort: what was cut short amid an upgrade can be taken back, and what was amid a rollback can't be changed any more.
-func TestCutShort(t *testing.T) {
+// TestInterrupted: a release in which Helm was interrupted in an upgrade can be rolled back, and one in a rollback can't be changed any more.
+func TestInterrupted(t *testing.T) {
 	h := helm{records: storage.Init(driver.NewMemory()), name: "argocd", namespace: "argocd", ready: func(context.Context) error { return nil }}
 	chart := &chart.Chart{Metadata: &chart.Metadata{Name: "argo-cd", Version: "1.0.0", APIVersion: chart.APIVersionV2}}
 	record := func(version int, status release.Status) *release.Release {

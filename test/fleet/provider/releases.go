@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/proxy"
+	proxyhelm "github.com/virtual-argocd/virtual-argocd/proxy/helm"
 )
 
 // helmTimeout is provider-helm's flag --timeout.
@@ -116,7 +116,7 @@ func (e *externalRelease) Observe(ctx context.Context, cr *v1beta1.Release) (man
 	if err != nil {
 		return managed.ExternalObservation{}, fmt.Errorf("failed to get last helm release: %w", err)
 	}
-	if !e.onHost && proxy.CutShort(string(last.Info.Status)) {
+	if !e.onHost && proxyhelm.Interrupted(string(last.Info.Status)) {
 		// The proxy shows it like this.
 		last.Info.Status = release.StatusFailed
 	}

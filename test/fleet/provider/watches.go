@@ -14,7 +14,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/watch"
+)
+
+// How long after a change of the summary of workloads, and after a virtual cluster has stopped answering, the proxy notifies the provider.
+var (
+	changeNotified  = watch.DefaultIntervals.Settle
+	silenceNotified = watch.DefaultIntervals.Unreachable()
 )
 
 type objectQueue = workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -31,8 +37,8 @@ func (s *simulation) watches(ctx context.Context, local client.Client, object re
 	return s.Kubernetes.EnableWatches && local.Get(ctx, object.NamespacedName, o) == nil && o.Spec.Watch
 }
 
-// tell has the provider observe the summary of a tenant's workloads after some time, if it watches the summary.
-func (s *simulation) tell(ctx context.Context, local client.Client, queue objectQueue, id string, in time.Duration) {
+// notify has the provider observe the summary of a tenant's workloads after some time, if it watches the summary.
+func (s *simulation) notify(ctx context.Context, local client.Client, queue objectQueue, id string, in time.Duration) {
 	if summary := summaryOf(id); s.watches(ctx, local, summary) {
 		queue.AddAfter(summary, in)
 	}
@@ -52,17 +58,17 @@ func (s *simulation) afterNamespace(local client.Client) handler.MapFunc {
 
 // afterRecords has the provider observe the summary of a tenant's workloads when Helm's records show a change of Argo CD.
 func (s *simulation) afterRecords(local client.Client) handler.EventHandler {
-	told := func(ctx context.Context, o client.Object, queue objectQueue) {
+	changed := func(ctx context.Context, o client.Object, queue objectQueue) {
 		labels := o.GetLabels()
 		if labels["owner"] == "helm" && labels["name"] == tenant.HelmArgoCD && labels["status"] != release.StatusSuperseded.String() {
-			s.tell(ctx, local, queue, tenantOf(o.GetNamespace()), proxy.ToldOfChange)
+			s.notify(ctx, local, queue, tenantOf(o.GetNamespace()), changeNotified)
 		}
 	}
 	return handler.Funcs{
-		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue objectQueue) { told(ctx, e.Object, queue) },
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, queue objectQueue) { changed(ctx, e.Object, queue) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, queue objectQueue) {
 			if e.ObjectOld.GetLabels()["status"] != e.ObjectNew.GetLabels()["status"] {
-				told(ctx, e.ObjectNew, queue)
+				changed(ctx, e.ObjectNew, queue)
 			}
 		},
 	}
@@ -70,17 +76,17 @@ func (s *simulation) afterRecords(local client.Client) handler.EventHandler {
 
 // watchFaults has the provider observe the summary of a tenant's workloads when its faults change, until ctx is done.
 func (s *simulation) watchFaults(ctx context.Context, local client.Client, queue objectQueue) {
-	look := func(id string) {
-		in := proxy.ToldOfChange
+	notify := func(id string) {
+		in := changeNotified
 		if s.Faults.Has(Silent, id) {
-			in = proxy.ToldOfSilence
+			in = silenceNotified
 		}
-		s.tell(ctx, local, queue, id, in)
+		s.notify(ctx, local, queue, id, in)
 	}
 	stop := s.Faults.listen(func(id string) {
 		go func() {
 			if id != "" {
-				look(id)
+				notify(id)
 				return
 			}
 			all := &corev1.NamespaceList{}
@@ -88,7 +94,7 @@ func (s *simulation) watchFaults(ctx context.Context, local client.Client, queue
 				return // The provider ends.
 			}
 			for _, namespace := range all.Items {
-				look(tenantOf(namespace.Name))
+				notify(tenantOf(namespace.Name))
 			}
 		}()
 	})

@@ -68,7 +68,7 @@ func TestWatches(t *testing.T) {
 		objects []client.Object
 		want    delayed
 	}{
-		"a watched Object is observed":                 {true, []client.Object{object("a-argocd-workloads", true)}, delayed{"a-argocd-workloads", proxy.ToldOfSilence}},
+		"a watched Object is observed":                 {true, []client.Object{object("a-argocd-workloads", true)}, delayed{"a-argocd-workloads", silenceNotified}},
 		"without --enable-watches, there is no watch":  {false, []client.Object{object("a-argocd-workloads", true)}, delayed{}},
 		"without spec.watch, there is no watch":        {true, []client.Object{object("a-argocd-workloads", false)}, delayed{}},
 		"before there is an Object, there is no watch": {true, nil, delayed{}},
@@ -116,11 +116,11 @@ func TestAfterRecords(t *testing.T) {
 		handler.Update(t.Context(), event.UpdateEvent{ObjectOld: from, ObjectNew: to}, queue)
 	}
 	create(record("argocd", "pending-upgrade"))
-	queue.is(t, "an upgrade begins", delayed{"a-argocd-workloads", proxy.ToldOfChange})
+	queue.is(t, "an upgrade begins", delayed{"a-argocd-workloads", changeNotified})
 	update(record("argocd", "deployed"), record("argocd", "superseded"))
 	queue.is(t, "the release before is marked", delayed{})
 	update(record("argocd", "pending-upgrade"), record("argocd", "deployed"))
-	queue.is(t, "the upgrade ends", delayed{"a-argocd-workloads", proxy.ToldOfChange})
+	queue.is(t, "the upgrade ends", delayed{"a-argocd-workloads", changeNotified})
 	update(record("argocd", "deployed"), record("argocd", "deployed"))
 	queue.is(t, "nothing changes", delayed{})
 	create(record("vcluster", "deployed"))
@@ -135,13 +135,13 @@ func TestWatchFaults(t *testing.T) {
 	queue := newLater()
 	s.watchFaults(t.Context(), mgr.client, queue)
 	s.Faults.Break("b", proxy.Workload{Name: "argocd-redis"})
-	queue.is(t, "one breaks", delayed{"b-argocd-workloads", proxy.ToldOfChange})
+	queue.is(t, "one breaks", delayed{"b-argocd-workloads", changeNotified})
 	s.Faults.Give(Silent, "b")
-	queue.is(t, "one is silent", delayed{"b-argocd-workloads", proxy.ToldOfSilence})
+	queue.is(t, "one is silent", delayed{"b-argocd-workloads", silenceNotified})
 	s.Faults.Heal("b")
-	queue.is(t, "it heals", delayed{"b-argocd-workloads", proxy.ToldOfChange})
+	queue.is(t, "it heals", delayed{"b-argocd-workloads", changeNotified})
 	s.Faults.Set(UpgradeFails, 0.5, "")
-	queue.is(t, "a share of all", delayed{"a-argocd-workloads", proxy.ToldOfChange})
+	queue.is(t, "a share of all", delayed{"a-argocd-workloads", changeNotified})
 	queue.is(t, "nobody else", delayed{})
 }
 

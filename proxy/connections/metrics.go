@@ -1,0 +1,250 @@
+package connections
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+)
+
+// Metrics of Argo CD's application controller (3.0 to 3.6).
+const (
+	// appMetric has the repository, the destination and the sync status of each Application.
+	appMetric = "argocd_app_info{"
+	// clusterMetric is 1 for a cluster that Argo CD has read. It stays so until Argo CD reads the cluster again as a whole, which it does
+	// after hours: argoproj/gitops-engine#559.
+	clusterMetric = "argocd_cluster_connection_status{"
+	// requestMetric counts the requests to API servers. A watch that has ended is tried again each second, so that a cluster that can't be
+	// reached shows here.
+	requestMetric = "argocd_kubectl_requests_total{"
+)
+
+var (
+	// metricLine is a line of metrics: name, labels and value.
+	metricLine  = regexp.MustCompile(`^[a-z_]+\{(.*)\} ([0-9.e+]+)`)
+	metricLabel = regexp.MustCompile(`([a-zA-Z0-9_]+)="((?:[^"\\]|\\.)*)"`)
+	unescape    = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, " ")
+)
+
+// readMetric returns the labels and the value in a line of metrics.
+func readMetric(line string) (labels map[string]string, value float64, ok bool) {
+	match := metricLine.FindStringSubmatch(line)
+	if match == nil {
+		return nil, 0, false
+	}
+	value, err := strconv.ParseFloat(match[2], 64)
+	labels = map[string]string{}
+	for _, l := range metricLabel.FindAllStringSubmatch(match[1], -1) {
+		labels[l[1]] = unescape.Replace(l[2])
+	}
+	return labels, value, err == nil
+}
+
+// requests are the counts of an application controller's requests to an API server.
+type requests struct {
+	// answered, refused (401), and failed before there was a response, or in the API server.
+	answered, refused, failed float64
+}
+
+// since returns how many there were since an earlier count. A controller that was restarted counts from zero.
+func (r requests) since(b requests) requests {
+	if r.answered < b.answered || r.refused < b.refused || r.failed < b.failed {
+		return r
+	}
+	return requests{r.answered - b.answered, r.refused - b.refused, r.failed - b.failed}
+}
+
+func (r requests) fail() bool { return r.refused+r.failed > 0 && r.answered == 0 }
+
+// add adds requests with a status code.
+func (r requests) add(code string, n float64) requests {
+	switch {
+	case code == strconv.Itoa(http.StatusUnauthorized):
+		r.refused += n
+	case code == "<error>" || strings.HasPrefix(code, "5"):
+		r.failed += n
+	default:
+		r.answered += n
+	}
+	return r
+}
+
+// Bounds of what a poll keeps of metrics: a tenant may have any number of Applications and clusters.
+const (
+	// maxControllers is of how many application controllers metrics are read. Clusters may be spread over several.
+	maxControllers = 4
+	maxHosts       = 200
+	maxHost        = 300
+	maxUnclear     = 2
+)
+
+// metrics are what those of one application controller say.
+type metrics struct {
+	// status of the clusters that were asked for, by their servers; hosts are how many clusters there are of each host, and requests the
+	// counts of those that were asked for, by host.
+	status   map[string]bool
+	hosts    map[string]int
+	requests map[string]requests
+	// unclear are Applications that can't be compared, by the repository and by the cluster that they use.
+	unclear map[proxy.ConnectionKey][]appName
+	// compared are the repositories of Applications that could be compared.
+	compared map[proxy.ConnectionKey]bool
+}
+
+// readMetrics reads the metrics of an application controller. It reports false if not all were read.
+func (p *poll) readMetrics(ctx context.Context, pod string) (metrics, bool) {
+	m := metrics{status: map[string]bool{}, hosts: map[string]int{}, requests: map[string]requests{}, unclear: map[proxy.ConnectionKey][]appName{}, compared: map[proxy.ConnectionKey]bool{}}
+	ok := p.metricLines(ctx, pod, func(line string) {
+		app, cluster, request := strings.HasPrefix(line, appMetric), strings.HasPrefix(line, clusterMetric), strings.HasPrefix(line, requestMetric)
+		if !app && !cluster && !request {
+			return
+		}
+		labels, value, ok := readMetric(line)
+		switch {
+		case !ok:
+		case app:
+			m.addApp(p, labels)
+		case cluster:
+			m.addCluster(p, labels["server"], value)
+		default:
+			// Metrics are sorted by name: the clusters come first.
+			if counts, asked := m.requests[labels["host"]]; asked {
+				m.requests[labels["host"]] = counts.add(labels["code"], value)
+			}
+		}
+	})
+	return m, ok
+}
+
+func (m metrics) addApp(p *poll, labels map[string]string) {
+	keys := []proxy.ConnectionKey{proxy.RepositoryKey(labels["repo"]), proxy.ClusterKey(labels["dest_server"])}
+	app := appName{labels["namespace"], labels["name"]}
+	switch status := labels["sync_status"]; {
+	case status == "Synced" || status == "OutOfSync":
+		if p.asked[keys[0]] {
+			m.compared[keys[0]] = true
+		}
+	case status == "Unknown" && objectName.MatchString(app.namespace) && objectName.MatchString(app.name):
+		for _, k := range keys {
+			if p.asked[k] && len(m.unclear[k]) < maxUnclear {
+				m.unclear[k] = append(m.unclear[k], app)
+			}
+		}
+	}
+}
+
+func (m metrics) addCluster(p *poll, server string, value float64) {
+	// A part of a line keeps the whole line in memory.
+	host := strings.Clone(hostOf(server))
+	if len(host) <= maxHost && (len(m.hosts) < maxHosts || m.hosts[host] > 0) {
+		m.hosts[host]++
+	}
+	if p.asked[proxy.ClusterKey(server)] {
+		m.status[strings.Clone(server)] = value == 1
+		if _, ok := m.requests[host]; !ok {
+			m.requests[host] = requests{}
+		}
+	}
+}
+
+// hostOf returns the host and port of a URL, as Argo CD counts requests by them.
+func hostOf(server string) string {
+	u, err := url.Parse(server)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
+// hasFailures reports whether requests to a cluster that was asked for have failed.
+func (m metrics) hasFailures() bool {
+	for server := range m.status {
+		if r := m.requests[hostOf(server)]; r.refused+r.failed > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// readControllers finds what the application controllers' metrics say, and reads the errors of Applications that use what seems to fail.
+func (p *poll) readControllers(ctx context.Context) {
+	pods := p.pods(ctx, controllerName)
+	errors := 0
+	for i, pod := range pods {
+		if i == maxControllers {
+			break
+		}
+		m, before, ok := p.sample(ctx, pod)
+		switch {
+		case !ok && ctx.Err() != nil:
+			return
+		case !ok:
+			continue
+		}
+		if p.requests == nil {
+			p.requests = map[string]map[string]requests{}
+		}
+		p.requests[pod] = m.requests
+		p.setClusters(m, before)
+		for k := range m.compared {
+			p.set(k, true, "")
+		}
+		for _, k := range slices.Sorted(maps.Keys(m.unclear)) {
+			for _, app := range m.unclear[k] {
+				if errors++; errors <= maxErrors {
+					p.readError(ctx, k, app)
+				}
+			}
+		}
+	}
+	p.readSources(ctx)
+}
+
+// sample returns the metrics of an application controller, and the counts of requests before them. If there are none from an earlier poll,
+// failures could be old ones, from before the proxy was restarted: then it reads the metrics twice.
+func (p *poll) sample(ctx context.Context, pod string) (m metrics, before map[string]requests, ok bool) {
+	if m, ok = p.readMetrics(ctx, pod); !ok {
+		return m, nil, false
+	}
+	before = p.before[pod]
+	if before != nil || !m.hasFailures() {
+		return m, before, true
+	}
+	before = m.requests
+	select {
+	case <-ctx.Done():
+		return m, nil, false
+	case <-time.After(p.store.Sample):
+	}
+	m, ok = p.readMetrics(ctx, pod)
+	return m, before, ok
+}
+
+// setClusters sets what was found of the clusters.
+func (p *poll) setClusters(m metrics, before map[string]requests) {
+	for server, connected := range m.status {
+		k, host := proxy.ClusterKey(server), hostOf(server)
+		now := m.requests[host].since(before[host])
+		switch {
+		case !connected:
+			p.set(k, false, "")
+		// Clusters with the same host, behind paths, are counted together.
+		case m.hosts[host] == 1 && now.refused > 0 && now.fail():
+			p.set(k, false, "Argo CD's requests are answered with 401 Unauthorized: its credentials aren't accepted")
+		case m.hosts[host] == 1 && now.fail():
+			p.set(k, false, "Argo CD's requests get no answer, or one with a status of 500 and more")
+		case m.hosts[host] != 1 || now.answered > 0 || before == nil:
+			p.set(k, true, "")
+		default:
+			// There were no requests since.
+			p.quiet[k] = true
+		}
+	}
+}

@@ -17,8 +17,8 @@ import (
 )
 
 // configMapAt returns the object with a path if it is a ConfigMap that exists in the proxy alone.
-func (r resources) configMapAt(path string) *watch.Object {
-	o, ok := r.workloads.ObjectAt(path)
+func (rs resources) configMapAt(path string) *watch.Object {
+	o, ok := rs.workloads.ObjectAt(path)
 	if ok && (isSummary(o) || strings.HasPrefix(o.Name, proxy.ConnectionsPrefix)) {
 		return &o
 	}

@@ -23,7 +23,7 @@ func hasResources(contentType string) bool {
 
 // checkDiscovery refuses a discovery document without the resources of all groups, and one in which a kind that the proxy watches is another
 // resource than the one that it watches, because a provider would request that one. It decodes documents as client-go does.
-func (r resources) checkDiscovery(path, contentType string, response []byte) error {
+func (rs resources) checkDiscovery(path, contentType string, response []byte) error {
 	all, one, err := discovery.APIGroupDiscoveryList{}, metav1.APIResourceList{}, error(nil)
 	if isAllDiscovery(path) {
 		if !hasResources(contentType) {
@@ -38,7 +38,7 @@ func (r resources) checkDiscovery(path, contentType string, response []byte) err
 	}
 	version := strings.TrimPrefix(strings.TrimPrefix(path, "/apis/"), "/api/")
 	for _, is := range one.APIResources {
-		if err := r.checkResource(version, is.Kind, is.Name, is.Namespaced); err != nil {
+		if err := rs.checkResource(version, is.Kind, is.Name, is.Namespaced); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (r resources) checkDiscovery(path, contentType string, response []byte) err
 					continue
 				}
 				version := metav1.GroupVersion{Group: g.Name, Version: v.Version}.String()
-				if err := r.checkResource(version, is.ResponseKind.Kind, is.Resource, is.Scope == discovery.ScopeNamespace); err != nil {
+				if err := rs.checkResource(version, is.ResponseKind.Kind, is.Resource, is.Scope == discovery.ScopeNamespace); err != nil {
 					return err
 				}
 			}
@@ -58,8 +58,8 @@ func (r resources) checkDiscovery(path, contentType string, response []byte) err
 	return nil
 }
 
-func (r resources) checkResource(version, kind, name string, namespaced bool) error {
-	for _, watched := range r.all() {
+func (rs resources) checkResource(version, kind, name string, namespaced bool) error {
+	for _, watched := range rs.all() {
 		// What has a slash is a subresource, which may have the same kind.
 		if version != watched.APIVersion || kind != watched.Kind || strings.Contains(name, "/") {
 			continue

@@ -26,52 +26,52 @@ type request struct {
 }
 
 // read returns what a provider requests. It is an error that the providers don't need it.
-func (r resources) read(of *http.Request) (request, error) {
-	out, needed := r.readNeeded(of)
+func (rs resources) read(r *http.Request) (request, error) {
+	out, needed := rs.readNeeded(r)
 	switch {
 	case needed:
 		return out, nil
-	case of.URL.Path == openapi.PathV2:
+	case r.URL.Path == openapi.PathV2:
 		return request{}, errors.New("it isn't asked for " + openapi.PathV2 + ", which Helm needs where " + openapi.PathV3 + " can't be read")
 	}
 	return request{}, fmt.Errorf("it isn't asked for %s: a provider needs single objects, lists of a namespace with one page, and watches of one object",
-		podtrouble.Short(of.Method+" "+of.URL.RequestURI()))
+		podtrouble.Short(r.Method+" "+r.URL.RequestURI()))
 }
 
 // readNeeded returns what a provider requests, and whether it needs that.
-func (r resources) readNeeded(of *http.Request) (out request, needed bool) {
-	query, err := url.ParseQuery(of.URL.RawQuery)
-	segments := segmentsOf(of.URL.Path)
+func (rs resources) readNeeded(r *http.Request) (out request, needed bool) {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	segments := segmentsOf(r.URL.Path)
 	odd := func(segment string) bool { return segment == "" || segment == "." || segment == ".." }
 	// Clients write paths in one way only.
-	if err != nil || of.URL.RawPath != "" || slices.ContainsFunc(segments, odd) {
+	if err != nil || r.URL.RawPath != "" || slices.ContainsFunc(segments, odd) {
 		return out, false
 	}
 	if isDocument(segments) {
-		return out, of.Method == http.MethodGet
+		return out, r.Method == http.MethodGet
 	}
 	namespace, name, ok := objectsAt(segments)
 	switch {
 	case !ok:
 		return out, false
-	case of.Method == http.MethodPost:
+	case r.Method == http.MethodPost:
 		return out, name == ""
 	case name != "":
-		out.configMap = r.configMapAt(of.URL.Path)
-		return out, !query.Has("watch") && slices.Contains([]string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete}, of.Method)
-	case of.Method != http.MethodGet || query.Has("continue"):
+		out.configMap = rs.configMapAt(r.URL.Path)
+		return out, !query.Has("watch") && slices.Contains([]string{http.MethodGet, http.MethodPut, http.MethodPatch, http.MethodDelete}, r.Method)
+	case r.Method != http.MethodGet || query.Has("continue"):
 		return out, false
 	}
 	isWatch := query["watch"]
 	if len(isWatch) > 1 || len(isWatch) == 1 && !watch.IsTrue(isWatch[0]) {
 		return out, false
 	}
-	if out.all = r.at(of.URL.Path); out.all != nil {
+	if out.all = rs.at(r.URL.Path); out.all != nil {
 		return out, true
 	}
 	if len(isWatch) == 0 {
 		// Helm's validation looks for CustomResourceDefinitions.
-		return out, namespace != "" || strings.HasPrefix(of.URL.Path, definitions)
+		return out, namespace != "" || strings.HasPrefix(r.URL.Path, definitions)
 	}
 	selector := strings.Join(query["fieldSelector"], ",")
 	watched, byName := strings.CutPrefix(selector, "metadata.name=")

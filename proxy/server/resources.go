@@ -78,16 +78,16 @@ func checkWorkload(ctx context.Context, c *virtualapi.Client, o watch.Object) er
 	return workloads.Check(ctx, c, o.Namespace, asked[0])
 }
 
-func (r resources) stored() []stored { return []stored{r.applications, r.ingresses} }
+func (rs resources) stored() []stored { return []stored{rs.applications, rs.ingresses} }
 
-func (r resources) all() []*watch.Resource {
-	return []*watch.Resource{r.workloads, r.connections, r.applications.Resource, r.ingresses.Resource}
+func (rs resources) all() []*watch.Resource {
+	return []*watch.Resource{rs.workloads, rs.connections, rs.applications.Resource, rs.ingresses.Resource}
 }
 
 // at returns those with this path of all objects.
-func (r resources) at(path string) []*watch.Resource {
+func (rs resources) at(path string) []*watch.Resource {
 	var out []*watch.Resource
-	for _, resource := range r.all() {
+	for _, resource := range rs.all() {
 		if path == resource.Path() {
 			out = append(out, resource)
 		}
@@ -95,9 +95,9 @@ func (r resources) at(path string) []*watch.Resource {
 	return out
 }
 
-func (r resources) kinds() []schema.GroupVersionKind {
+func (rs resources) kinds() []schema.GroupVersionKind {
 	var out []schema.GroupVersionKind
-	for _, resource := range r.all() {
+	for _, resource := range rs.all() {
 		out = append(out, resource.GroupVersionKind())
 	}
 	return out

@@ -60,10 +60,10 @@ func keys(workloads []Workload) string {
 // SummaryName is the name of the ConfigMap that the proxy answers a GET with, in any namespace of a virtual cluster: a summary of the
 // workloads there of these kinds and names.
 //
-// An Object of provider-kubernetes observes one object, and none in a virtual cluster says of all workloads whether they are available, or
-// why a pod doesn't start (see Why). So the name has the query. One Object for each workload would be ten times the Objects, each with a
-// write to the host at every change and every --poll interval, and would still lack the reasons. Upstream, an Object that observes a list by
-// a label selector, with the fields that are copied to its status, would replace it.
+// An Object of provider-kubernetes 1.2.1 observes one object, and none in a virtual cluster says of all workloads whether they are available,
+// or why a pod doesn't start (see Why). So the name has the query. One Object for each workload, as an ObservedObjectCollection makes them,
+// would be ten times the Objects, each with a write to the host at every change and every --poll interval, and would still lack the reasons.
+// Upstream, an Object that observes a list by a selector, with the fields that are copied to its status, would replace it.
 func SummaryName(workloads []Workload) string { return SummaryPrefix + keys(workloads) }
 
 var (

@@ -45,14 +45,14 @@ var mistakes = map[string]mistake{
 		reason: v1alpha1.ReasonInvalidSpec, message: "spec.plan",
 	},
 	"Plan": {
-		make:   func(e *engine) { e.plan("team", `{"quotta":{}}`, "plan=team") },
-		mend:   func(e *engine) { e.plan("team", `{}`, "plan=team") },
+		make:   func(e *engine) { e.plan("team", `{"vcluster":{"quotta":{}}}`) },
+		mend:   func(e *engine) { e.plan("team", `{}`) },
 		reason: v1alpha1.ReasonInvalidPlan, message: "plan team",
 	},
 	"PlanDeleted": {
-		make:   func(e *engine) { delete(e.cluster, "EnvironmentConfig//team") },
-		mend:   func(e *engine) { e.plan("team", `{}`, "plan=team") },
-		reason: v1alpha1.ReasonInvalidSpec, message: "spec.plan",
+		make:   func(e *engine) { delete(e.cluster, "XArgoCDPlan//team") },
+		mend:   func(e *engine) { e.plan("team", `{}`) },
+		reason: v1alpha1.ReasonInvalidPlan, message: "plan team: this XArgoCDPlan doesn't exist any more",
 	},
 	"Input": {
 		make: func(e *engine) {
@@ -76,7 +76,7 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 	for name, m := range mistakes {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{"plan":"team",`+mistakenSpec+`}`), "")
-			e.plan("team", `{}`, "plan=team")
+			e.plan("team", `{}`)
 			credential := func(password string) {
 				e.secret("git", "kubernetes.io/basic-auth", map[string]string{"username": "argocd", "password": password})
 			}
@@ -159,7 +159,7 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 // A claim with a mistake is held to what the platform says now, as far as that can be used.
 func TestRefusedTenantFollowsThePlatform(t *testing.T) {
 	e := newEngine(t, tenantXR(`{"plan":"team"}`), "")
-	e.plan("team", `{"quota":{"count/pods":"30"}}`, "plan=team")
+	e.plan("team", `{"quota":{"count/pods":"30"}}`)
 	e.install()
 	pods := func() string {
 		return field(e.observed(tenant.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()["count/pods"].GetStringValue()
@@ -167,12 +167,12 @@ func TestRefusedTenantFollowsThePlatform(t *testing.T) {
 	for _, step := range []struct{ reason, spec, plan, want string }{
 		{"The claim has a mistake.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quota":{"count/pods":"30"}}`, "30"},
 		{"The platform takes some pods away.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quota":{"count/pods":"25"}}`, "25"},
-		{"The platform makes a mistake, too.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quotta":{}}`, "25"},
+		{"The platform makes a mistake, too.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"vcluster":{"quotta":{}}}`, "25"},
 		{"The claim asks for a plan that isn't there.", `{"plan":"huge"}`, `{"quota":{"count/pods":"20"}}`, "25"},
 		{"All is well.", `{"plan":"team"}`, `{"quota":{"count/pods":"20"}}`, "20"},
 	} {
 		e.spec(step.spec)
-		e.plan("team", step.plan, "plan=team")
+		e.plan("team", step.plan)
 		e.reconcile()
 		if got := pods(); got != step.want || fatal(e.rsp) != "" {
 			t.Errorf("\n%s\nwant %s pods, got %s; %s", step.reason, step.want, got, fatal(e.rsp))

@@ -16,12 +16,12 @@ func (w *world) edited(name string) bool {
 }
 
 func (w *world) editPlan() {
-	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard")
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`)
 }
 
 // addPlan adds a plan that nobody has, which is an edit of each channel's offer.
 func (w *world) addPlan() {
-	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
+	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`)
 }
 
 func paused(spec string) string { return strings.TrimSuffix(spec, "}") + `,"paused":true}` }

@@ -390,7 +390,7 @@ func TestChannelBadOffer(t *testing.T) {
 
 	// Nor does it end with the edit of a plan, which has nothing to do with it.
 	events = len(w.seen)
-	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
+	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`)
 	w.settle(10, 20*time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
@@ -594,7 +594,7 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 			w.settle(14, time.Minute)
 			w.want(map[string]int{"10.1.1": 4, "10.2.0": 2})
 		case 15:
-			w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard")
+			w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`)
 		case 20:
 			w.spec("c0", window)
 		}
@@ -801,7 +801,7 @@ func TestChannelPlansAndInput(t *testing.T) {
 		}
 		return n
 	}
-	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard")
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`)
 	// The tenants see it before the channel does.
 	for _, e := range w.tenants {
 		e.reconcile()
@@ -845,7 +845,7 @@ func TestChannelPlansAndInput(t *testing.T) {
 		t.Errorf("a Composition of something else changes the offer from %s to %s", offered, got)
 	}
 	// A plan that nobody has changes nothing.
-	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`, "plan=huge")
+	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`)
 	w.settle(8, time.Minute)
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 5")
 }
@@ -947,7 +947,7 @@ func TestChannelNamespaces(t *testing.T) {
 
 	w.offer("stable", list(offer("10.3.0", `{}`), `["team-b"]`))
 	given := w.claim("given", `{}`, `{}`)
-	given.plan("standard", `{"channel":"stable"}`, "plan=standard")
+	given.plan("standard", `{"channel":"stable"}`)
 	w.settle(20, time.Minute)
 	w.want(map[string]int{"10.3.0": 3})
 	if got := refusal(given.rsp); got != "" {
@@ -1002,7 +1002,7 @@ func TestChannelOfAnotherPlan(t *testing.T) {
 	w := newWorld(t)
 	w.offer("vip", strings.Replace(offer("10.2.0", `{}`), "{", `{"namespaces":["team-b"],`, 1))
 	e := w.claim("c0", `{"plan":"large","channel":"vip"}`, `{}`)
-	e.plan("large", `{"channel":"vip"}`, "plan=large")
+	e.plan("large", `{"channel":"vip"}`)
 	w.settle(14, time.Minute)
 	w.want(map[string]int{"10.2.0": 1})
 	w.spec("c0", `{"channel":"vip"}`)
@@ -1027,7 +1027,7 @@ func TestChannelOfPlan(t *testing.T) {
 	w := newWorld(t)
 	w.offer("stable", offer("10.2.0", `{}`))
 	e := w.claim("c0", `{}`, `{}`)
-	e.plan("standard", `{"channel":"stable","maintenance":{"freeze":{"until":"2027-01-01"}}}`, "plan=standard")
+	e.plan("standard", `{"channel":"stable","maintenance":{"freeze":{"until":"2027-01-01"}}}`)
 	w.settle(14, time.Minute)
 	w.want(map[string]int{"10.2.0": 1})
 	w.spec("c0", `{"channel":"fast"}`)
@@ -1043,7 +1043,7 @@ func TestChannelOfPlan(t *testing.T) {
 		t.Errorf("the plan's freeze says %q", got)
 	}
 	// The platform ends its freeze at once.
-	e.plan("standard", `{"channel":"stable"}`, "plan=standard")
+	e.plan("standard", `{"channel":"stable"}`)
 	w.settle(8, time.Minute)
 	w.want(map[string]int{"10.3.0": 1})
 }
@@ -1069,7 +1069,7 @@ func TestChannelPaused(t *testing.T) {
 	// The same of what goes with an offer, which is edited once the channel is paused.
 	w.offer("stable", paused(offer("10.2.0", `{}`)))
 	w.step(time.Minute)
-	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"},"limits":{"default":{"cpu":"750m"}},"podSecurity":"restricted","loadBalancers":2,"vcluster":{"resources":{"limits":{"memory":"3Gi"}}},"argocd":{"server":{"replicas":2}}}`, "plan=standard")
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"},"limits":{"default":{"cpu":"750m"}},"podSecurity":"restricted","loadBalancers":2,"vcluster":{"resources":{"limits":{"memory":"3Gi"}}},"argocd":{"server":{"replicas":2}}}`)
 	w.settle(4, time.Minute)
 	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 3 of 3 tenants")
 	const would = "the channel is paused; would change: Pod Security baseline to restricted, LoadBalancers 0 to 2, " +
@@ -1133,8 +1133,8 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 	const in = `"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"`
 	w := fleet(t, 2, inSteps)
 	w.input(`{` + in + `,"charts":{"argocd":{"version":"10.2.0"}}}`)
-	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "plan=standard", "default-plan=true")
-	w.tenants["c0"].plan("small", `{"quota":{"count/pods":"55"}}`, "plan=small")
+	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"}}`, "default-plan=true")
+	w.tenants["c0"].plan("small", `{"quota":{"count/pods":"55"}}`)
 	w.settle(30, 10*time.Minute)
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
 	offered := func() string { return field(w.channels["stable"].xr(), "status").GetFields()["offer"].GetStringValue() }
@@ -1148,7 +1148,7 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 		"UnknownField":   {reason: "An unknown field in the input.", input: `{` + in + `,"chart":{}}`, says: "Composition virtual-argocd"},
 		"OtherVersion":   {reason: "An input of another version.", input: `{"apiVersion":"input.virtualargocd.io/v9","kind":"Input"}`, says: "Composition virtual-argocd"},
 		"Impossible":     {reason: "An input that no tenant can have.", input: `{` + in + `,"charts":{"argocd":{"version":"*"}}}`, says: "Composition virtual-argocd"},
-		"PlanField":      {reason: "An unknown field in a plan.", plan: `{"quotas":{}}`, says: "plan small"},
+		"PlanField":      {reason: "An unknown field in a plan.", plan: `{"vcluster":{"quotas":{}}}`, says: "plan small"},
 		"PlanImpossible": {reason: "A plan that no tenant can have.", plan: `{"maintenance":{"timeWindow":{"begin":"22","end":"23"}}}`, says: "plan small"},
 		"TwoDefaults":    {reason: "Two plans for claims that name none.", plan: `{"quota":{"count/pods":"55"}}`, labels: []string{"default-plan=true"}},
 	} {
@@ -1157,7 +1157,7 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 			if tc.input != "" {
 				w.input(tc.input)
 			} else {
-				w.tenants["c0"].plan("small", tc.plan, append(tc.labels, "plan=small")...)
+				w.tenants["c0"].plan("small", tc.plan, tc.labels...)
 			}
 			w.settle(3, time.Minute)
 			w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, tc.says)
@@ -1167,7 +1167,7 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 				}
 				w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
 				w.input(`{` + in + `,"charts":{"argocd":{"version":"10.2.0"}}}`)
-				w.tenants["c0"].plan("small", `{"quota":{"count/pods":"55"}}`, "plan=small")
+				w.tenants["c0"].plan("small", `{"quota":{"count/pods":"55"}}`)
 				w.settle(3, time.Minute)
 			}
 			if _, _, message := w.is("stable", v1alpha1.ConditionSpecAccepted); message != "The channel's spec is in use" {
@@ -1220,7 +1220,7 @@ func TestChannelMistakes(t *testing.T) {
 	w.want(map[string]int{"10.2.0": 2})
 	w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
 	// What one tenant can't have, only that one lacks.
-	w.tenants["c0"].plan("tiny", `{"limits":{"default":{"memory":"512Mi"}}}`, "plan=tiny")
+	w.tenants["c0"].plan("tiny", `{"limits":{"default":{"memory":"512Mi"}}}`)
 	w.spec("c0", `{"channel":"stable","plan":"tiny"}`)
 	w.settle(4, time.Minute)
 	w.offer("stable", `{"offer":{"argocd":{"chartVersion":"10.3.0"},"vcluster":{"values":{"policies":{"limitRange":{"defaultRequest":{"memory":"600Mi"}}}}}}}`)
@@ -1233,7 +1233,7 @@ func TestChannelMistakes(t *testing.T) {
 		}
 	}
 	w.want(map[string]int{"10.2.0": 1, "10.3.0": 1})
-	if !strings.HasPrefix(said, "can't use the offer: plan tiny: data.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
+	if !strings.HasPrefix(said, "can't use the offer: plan tiny: spec.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
 		t.Errorf("a tenant that can't have the offer says %q, and is %s", said, w.tenants["c0"].status("phase"))
 	}
 	w.settle(2, time.Minute)

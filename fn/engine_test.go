@@ -272,15 +272,15 @@ func matches(s *fnv1.ResourceSelector, o *structpb.Struct) bool {
 }
 
 // plan installs a plan; labels are key=value.
-func (e *engine) plan(object, data string, labels ...string) {
+func (e *engine) plan(name, spec string, labels ...string) {
 	e.t.Helper()
-	o := resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1beta1","kind":"EnvironmentConfig","metadata":{"name":"` + object + `","labels":{}}}`)
+	o := resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XArgoCDPlan","metadata":{"name":"` + name + `","labels":{}}}`)
 	for _, l := range labels {
 		key, value, _ := strings.Cut(l, "=")
 		field(o, "metadata", "labels").Fields["virtualargocd.io/"+key] = structpb.NewStringValue(value)
 	}
-	o.Fields["data"] = jsonValue(data)
-	e.cluster["EnvironmentConfig//"+object] = o
+	o.Fields["spec"] = jsonValue(spec)
+	e.cluster["XArgoCDPlan//"+name] = o
 }
 
 // reconcile calls the function and applies what it desires.

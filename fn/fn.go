@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/offers"
+	"github.com/virtual-argocd/virtual-argocd/fn/plans"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
@@ -36,7 +37,7 @@ const (
 )
 
 // Function composes one tenant from one VirtualArgoCD, and what a channel tells its tenants
-// from one XArgoCDChannel.
+// from one XArgoCDChannel. It checks one XArgoCDPlan.
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
@@ -73,6 +74,13 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 		return rsp, nil
 	}
 
+	if plans.Is(req) {
+		if err := answerPlan(req, rsp); err != nil {
+			log.Info("refused", "plan", xr.String("metadata", "name"), "error", err.Error())
+		}
+		return rsp, nil
+	}
+
 	observed := decode.Observe(req)
 	observed.Now = f.now()
 	log = log.WithValues("xr", observed.XR.String("metadata", "name"))
@@ -96,6 +104,19 @@ func answerChannel(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, 
 		rest = ttlAtRest
 	}
 	return offers.Answer(req, rsp, rest, now)
+}
+
+// answerPlan answers a request about a plan.
+func answerPlan(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) error {
+	if err := decode.CheckCrossplane(req); err != nil {
+		response.Fatal(rsp, err)
+		return err
+	}
+	rest := ttl
+	if decode.Watched(req, rsp, plans.RequiredDefaults) {
+		rest = ttlAtRest
+	}
+	return plans.Answer(req, rsp, rest)
 }
 
 // run decodes the request, decides about the tenant, composes its resources and reports.

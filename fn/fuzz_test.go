@@ -67,19 +67,19 @@ func FuzzRunFunction(f *testing.F) {
 // handPlan hands a plan over under each name that the function may ask for.
 func handPlan(req *fnv1.RunFunctionRequest, data string) {
 	name := field(req.GetObserved().GetComposite().GetResource(), "spec").GetFields()["plan"].GetStringValue()
-	object := func(labels map[string]any) *fnv1.Resources {
+	object := func(name string, labels map[string]any) *fnv1.Resources {
 		o, err := structpb.NewStruct(map[string]any{
-			"apiVersion": "apiextensions.crossplane.io/v1beta1", "kind": "EnvironmentConfig", "metadata": map[string]any{"name": "a", "labels": labels},
+			"apiVersion": "virtualargocd.io/v1alpha1", "kind": "XArgoCDPlan", "metadata": map[string]any{"name": name, "labels": labels},
 		})
 		if err != nil {
 			return &fnv1.Resources{}
 		}
-		o.Fields["data"] = jsonValue(data)
+		o.Fields["spec"] = jsonValue(data)
 		return &fnv1.Resources{Items: []*fnv1.Resource{{Resource: o}}}
 	}
-	of := object(map[string]any{"virtualargocd.io/plan": name})
+	of := object(name, nil)
 	req.RequiredResources["plan/"+name] = of
-	req.RequiredResources["default-plan"] = object(map[string]any{"virtualargocd.io/plan": "p", "virtualargocd.io/default-plan": "true"})
+	req.RequiredResources["default-plan"] = object("p", map[string]any{"virtualargocd.io/default-plan": "true"})
 	req.RequiredResources["plans"] = of
 }
 

@@ -282,7 +282,7 @@ func tenants(t testing.TB) map[string]*engine {
 	without.ingresses, without.withoutArgoCDs = 1, true
 	without.spec(`{"ingress":{"host":"b.example.org"}}`)
 	etcd := newEngine(t, tenantXR(`{"plan":"etcd"}`), "")
-	etcd.plan("etcd", `{"vcluster":{"backingStore":"etcd"}}`, "plan=etcd")
+	etcd.plan("etcd", `{"vcluster":{"backingStore":"etcd"}}`)
 	slow := newEngine(t, tenantXR(`{}`), "")
 	slow.reconcile()
 	slow.begin()

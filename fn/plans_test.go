@@ -13,7 +13,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // vclusterValues is what the vcluster Release has at a path of its values.
@@ -104,7 +106,7 @@ func TestExamplePlansRequestLittle(t *testing.T) {
 				}
 			}
 		}
-		walk("data", plan["data"].(map[string]any))
+		walk("spec", plan["spec"].(map[string]any))
 		if limited == 0 {
 			t.Errorf("%s has no limits: this shows nothing", file)
 		}
@@ -115,7 +117,7 @@ func TestExamplePlansRequestLittle(t *testing.T) {
 func TestTolerationsOfPlans(t *testing.T) {
 	const annotation = "virtualargocd.io/tolerations"
 	e := newEngine(t, tenantXR(`{"plan":"dedicated"}`), "")
-	e.plan("a", `{"values":{"vcluster":{"sync":{"toHost":{"pods":{"enforceTolerations":["dedicated=acme:NoSchedule","gpu:NoExecute","spot","*"]}}}}}}`, "plan=dedicated")
+	e.plan("dedicated", `{"values":{"vcluster":{"sync":{"toHost":{"pods":{"enforceTolerations":["dedicated=acme:NoSchedule","gpu:NoExecute","spot","*"]}}}}}}`)
 	e.install()
 	if got := toldPolicies(e, annotation); got != "dedicated,gpu,spot,*" {
 		t.Errorf("want the keys of the plan's tolerations, got %q", got)
@@ -137,7 +139,7 @@ func installExample(e *engine, file string) {
 	if err != nil {
 		e.t.Fatal(err)
 	}
-	e.cluster["EnvironmentConfig//"+file] = resource.MustStructJSON(string(json))
+	e.cluster["XArgoCDPlan//"+file] = resource.MustStructJSON(string(json))
 }
 
 // TestWhichPlan: the one of the claim, the platform's default, the one named
@@ -153,29 +155,27 @@ func TestWhichPlan(t *testing.T) {
 	}{
 		"None":          {spec: `{}`, plan: "standard", quota: "80"},
 		"BuiltInByName": {spec: `{"plan":"standard"}`, plan: "standard", quota: "80"},
-		"NoneIsDefault": {`{}`, func(e *engine) { e.plan("a", small, "plan=small") }, "standard", "80", nil},
-		"NamedStandard": {`{}`, func(e *engine) { e.plan("a", small, "plan=standard") }, "standard", "20", nil},
+		"NoneIsDefault": {`{}`, func(e *engine) { e.plan("small", small) }, "standard", "80", nil},
+		"NamedStandard": {`{}`, func(e *engine) { e.plan("standard", small) }, "standard", "20", nil},
 		"Default": {`{}`, func(e *engine) {
-			e.plan("a", small, "plan=small", "default-plan=true")
-			e.plan("b", huge, "plan=standard")
+			e.plan("small", small, "default-plan=true")
+			e.plan("standard", huge)
 		}, "small", "20", nil},
-		"DefaultIsFalse": {`{}`, func(e *engine) { e.plan("a", small, "plan=small", "default-plan=false") }, "standard", "80", nil},
-		"Named":          {`{"plan":"huge"}`, func(e *engine) { e.plan("a", small, "plan=small", "default-plan=true"); e.plan("b", huge, "plan=huge") }, "huge", "99", nil},
-		"NoData":         {`{"plan":"empty"}`, func(e *engine) { e.plan("a", `null`, "plan=empty") }, "empty", "80", nil},
-		"Unknown":        {`{"plan":"hug"}`, func(e *engine) { e.plan("a", small, "plan=small"); e.plan("b", huge, "plan=huge"); e.plan("c", `{}`) }, "", "", []string{`spec.plan: "hug" is unknown: write one of huge, small, standard`}},
+		"DefaultIsFalse": {`{}`, func(e *engine) { e.plan("small", small, "default-plan=false") }, "standard", "80", nil},
+		"Named":          {`{"plan":"huge"}`, func(e *engine) { e.plan("small", small, "default-plan=true"); e.plan("huge", huge) }, "huge", "99", nil},
+		"NoData":         {`{"plan":"empty"}`, func(e *engine) { e.plan("empty", `null`) }, "empty", "80", nil},
+		"Unknown":        {`{"plan":"hug"}`, func(e *engine) { e.plan("small", small); e.plan("huge", huge) }, "", "", []string{`spec.plan: "hug" is unknown: write one of huge, small, standard`}},
 		"UnknownOfNone":  {spec: `{"plan":"hug"}`, refused: []string{"write one of standard"}},
 		"TwoDefaults": {`{}`, func(e *engine) {
-			e.plan("a", small, "plan=small", "default-plan=true")
-			e.plan("b", huge, "plan=huge", "default-plan=true")
-		}, "", "", []string{"EnvironmentConfigs a and b", "virtualargocd.io/default-plan"}},
+			e.plan("small", small, "default-plan=true")
+			e.plan("huge", huge, "default-plan=true")
+		}, "", "", []string{"huge and small", "virtualargocd.io/default-plan"}},
 		"TwoDefaultsNamed": {`{"plan":"huge"}`, func(e *engine) {
-			e.plan("a", small, "plan=small", "default-plan=true")
-			e.plan("b", huge, "plan=huge", "default-plan=true")
+			e.plan("small", small, "default-plan=true")
+			e.plan("huge", huge, "default-plan=true")
 		}, "huge", "99", nil},
-		"TwoOfOneName":      {`{"plan":"small"}`, func(e *engine) { e.plan("a", small, "plan=small"); e.plan("b", huge, "plan=small") }, "", "", []string{"plan small: EnvironmentConfigs a and b"}},
-		"DefaultWithoutOne": {`{}`, func(e *engine) { e.plan("a", small, "default-plan=true") }, "", "", []string{"EnvironmentConfig a", "virtualargocd.io/plan"}},
-		"NotAName":          {spec: `{"plan":"a/b"}`, refused: []string{"spec.plan", "a/b"}},
-		"NotText":           {spec: `{"plan":1}`, refused: []string{"spec.plan", "text"}},
+		"NotAName": {spec: `{"plan":"a/b"}`, refused: []string{"spec.plan", "a/b"}},
+		"NotText":  {spec: `{"plan":1}`, refused: []string{"spec.plan", "text"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -213,62 +213,32 @@ func TestOlderCrossplane(t *testing.T) {
 // that runs.
 func TestPlanMistakes(t *testing.T) {
 	for data, want := range map[string][]string{
-		`{"argocd":{"server":{"replicas":"two"}}}`:                                {`plan p: data.argocd.server.replicas: "two" is not a whole number`},
-		`{"argocd":{"server":{"replicas":1.5}}}`:                                  {`plan p: data.argocd.server.replicas: 1.5 is not a whole number`},
-		`{"argocd":{"server":{"replicas":-1}}}`:                                   {`plan p: data.argocd.server.replicas: -1 is not possible: write a number from 1 to 50`},
-		`{"argocd":{"server":{"replica":2}}}`:                                     {`plan p: data.argocd.server.replica: there is no such field`},
-		`{"argocd":{"ha":"yes"}}`:                                                 {`plan p: data.argocd.ha: "yes" is not true or false`},
-		`{"argocd":[]}`:                                                           {`plan p: data.argocd: a list is not an object`},
-		`"small"`:                                                                 {`plan p: data: "small" is not an object`},
-		`{"quota":{"limits.cpu":"many"}}`:                                         {`plan p: data.quota.limits.cpu: "many" is not an amount`},
-		`{"quota":{"limits.cpu":true}}`:                                           {`plan p: data.quota.limits.cpu: "true" is not an amount`},
-		`{"quota":{"limit.cpu":"1"}}`:                                             {`plan p: data.quota.limit.cpu: is no resource`},
-		`{"quota":{"count/pods":-1}}`:                                             {`plan p: data.quota.count/pods`},
-		`{"limits":{"default":{"pods":"1"}}}`:                                     {`plan p: data.limits.default.pods: is no resource`},
-		`{"argocd":{"redis":{"resources":{"limits":{"ram":"1Gi"}}}}}`:             {`plan p: data.argocd.redis.resources.limits.ram`},
-		`{"vcluster":{"replicas":3}}`:                                             {`plan p: data.vcluster.replicas: is 3`, `vcluster.backingStore: etcd`},
-		`{"vcluster":{"backingStore":"mysql"}}`:                                   {`plan p: data.vcluster.backingStore: "mysql" is unknown`},
-		`{"vcluster":{"storage":{"size":"big"}}}`:                                 {`plan p: data.vcluster.storage.size: "big" is not an amount`},
-		`{"argocd":{"server":{"replicas":51}}}`:                                   {`plan p: data.argocd.server.replicas: 51 is not possible: write a number from 1 to 50`},
-		`{"argocd":{"server":{"replicas":0}}}`:                                    {`plan p: data.argocd.server.replicas: 0 is not possible: write 1 or more, or leave it out`},
-		`{"vcluster":{"replicas":0}}`:                                             {`plan p: data.vcluster.replicas: 0 is not possible: write 1 or more, or leave it out`},
-		`{"vcluster":{"replicas":-1}}`:                                            {`plan p: data.vcluster.replicas: -1 is not possible: write a number from 1 to 7`},
-		`{"loadBalancers":-1}`:                                                    {`plan p: data.loadBalancers: -1 is not possible: write a number from 0 to 100`},
-		`{"namespaces":["team-a","Team"]}`:                                        {`plan p: data.namespaces[1]: "Team" is neither a namespace nor a pattern: write one such as team-a or premium-*`},
-		`{"namespaces":["team-a","-a"]}`:                                          {`plan p: data.namespaces[1]: "-a" is neither`},
-		`{"namespaces":["team-a",""]}`:                                            {`plan p: data.namespaces[1]: "" is neither`},
-		`{"namespaces":["team-a","[a-z]*"]}`:                                      {`plan p: data.namespaces[1]: "[a-z]*" is neither`},
-		`{"namespaces":["team-a","` + strings.Repeat("a", 64) + `"]}`:             {`plan p: data.namespaces[1]: "aaa`},
-		`{"namespaces":[` + strings.Repeat(`"a",`, 256) + `"team-a"]}`:            {`plan p: data.namespaces: has 257 entries: write 256 at most`},
-		`{"namespaces":"team-a"}`:                                                 {`plan p: data.namespaces: "team-a" is not a list`},
-		`{"namespaces":[1]}`:                                                      {`plan p: data.namespaces[0]: 1 is not text`},
-		`{"vcluster":{"storage":{"size":"0"}}}`:                                   {`plan p: data.vcluster.storage.size: "0" is not an amount: write one such as 2Gi`},
-		`{"ingress":{"domain":"` + strings.Repeat("abcdefghi.", 19) + `org"}}`:    {`plan p: data.ingress.domain: has 193 characters: write one of at most 189`},
-		`{"ingress":{"hosts":["a.example.org","*.Example.org"]}}`:                 {`plan p: data.ingress.hosts[1]: "*.Example.org" is not a hostname`},
-		`{"limits":{"max":{"memory":"1Gi"},"default":{"memory":"2Gi"}}}`:          {`plan p: data.limits.max.memory: is 1Gi, less than 2Gi of plan p: data.limits.default.memory: write at least that`},
-		`{"limits":{"default":{"memory":"16Mi"}}}`:                                {`plan p: data.limits.default.memory: is 16Mi, less than 40Mi of policies.limitRange.defaultRequest.memory, built in: write at least that`},
-		`{"limits":{"defaultRequest":{"memory":"2Gi"}}}`:                          {`plan p: data.limits.defaultRequest.memory: is 2Gi, more than 1Gi of policies.limitRange.default.memory, built in: write at most that`},
-		`{"podSecurity":"privileged"}`:                                            {`plan p: data.podSecurity: "privileged" is unknown`},
-		`{"loadBalancers":1000}`:                                                  {`plan p: data.loadBalancers: 1000`},
-		`{"runtimeClass":"g visor"}`:                                              {`plan p: data.runtimeClass: "g visor"`},
-		`{"ingress":{"domain":"A.b"}}`:                                            {`plan p: data.ingress.domain: "A.b" is not a domain`},
-		`{"ingress":{"tls":{"issuer":{"kind":"Vault","name":"a"}}}}`:              {`plan p: data.ingress.tls.issuer.kind: "Vault"`},
-		`{"ingress":{"annotations":{"a b":"c"}}}`:                                 {`plan p: data.ingress.annotations: "a b"`},
-		`{"versions":{"kubernetes":["latest"]}}`:                                  {`plan p: data.versions.kubernetes[0]: "latest" is neither a version nor a range`},
-		`{"versions":{"kubernetes":"1.35"}}`:                                      {`plan p: data.versions.kubernetes: "1.35" is not a list`},
-		`{"values":{"vcluster":{"policies":{"networkPolicy":{"enabled":true}}}}}`: {`plan p: data.values.vcluster.policies.networkPolicy.enabled is protected`, `policies add up`},
-		`{"values":{"vcluster":{"plugins":{"a":{"image":"b"}}}}}`:                 {`plan p: data.values.vcluster.plugins.a.image is protected`, `input`},
-		`{"values":{"vcluster":[]}}`:                                              {`plan p: data.values.vcluster: write an object of chart values`},
-		`{"values":{"argocd":{"fullnameOverride":"a"}}}`:                          {`plan p: data.values.argocd.fullnameOverride`},
-		`{"values":{"argocd":{"a":"` + strings.Repeat("x", 300<<10) + `"}}}`:      {`plan p: data: values are larger than 256 KiB`},
-		`{"values":{"argocd":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40) + `}}`: {`plan p: data: values are nested deeper than 32`},
+		`{"argocd":{"server":{"replica":2}}}`:                                                       {`plan p: spec.argocd.server.replica: there is no such field`},
+		`"small"`:                                                                                   {`plan p: spec: "small" is not an object`},
+		`{"quota":{"limit.cpu":"1"}}`:                                                               {`plan p: spec.quota.limit.cpu: is no resource`},
+		`{"limits":{"default":{"pods":"1"}}}`:                                                       {`plan p: spec.limits.default.pods: is no resource`},
+		`{"argocd":{"redis":{"resources":{"limits":{"ram":"1Gi"}}}}}`:                               {`plan p: spec.argocd.redis.resources.limits.ram`},
+		`{"ingress":{"domain":"` + strings.Repeat("abcdefghi.", 19) + `org"}}`:                      {`plan p: spec.ingress.domain: has 193 characters: write one of at most 189`},
+		`{"ingress":{"hosts":["a.example.org","*.Example.org"]}}`:                                   {`plan p: spec.ingress.hosts[1]: "*.Example.org" is not a hostname`},
+		`{"limits":{"max":{"memory":"1Gi"},"default":{"memory":"2Gi"}}}`:                            {`plan p: spec.limits.max.memory: is 1Gi, less than 2Gi of plan p: spec.limits.default.memory: write at least that`},
+		`{"limits":{"default":{"memory":"16Mi"}}}`:                                                  {`plan p: spec.limits.default.memory: is 16Mi, less than 40Mi of policies.limitRange.defaultRequest.memory, built in: write at least that`},
+		`{"limits":{"defaultRequest":{"memory":"2Gi"}}}`:                                            {`plan p: spec.limits.defaultRequest.memory: is 2Gi, more than 1Gi of policies.limitRange.default.memory, built in: write at most that`},
+		`{"ingress":{"domain":"A.b"}}`:                                                              {`plan p: spec.ingress.domain: "A.b" is not a domain`},
+		`{"ingress":{"annotations":{"a b":"c"}}}`:                                                   {`plan p: spec.ingress.annotations: "a b"`},
+		`{"versions":{"kubernetes":["latest"]}}`:                                                    {`plan p: spec.versions.kubernetes[0]: "latest" is neither a version nor a range`},
+		`{"values":{"vcluster":{"policies":{"networkPolicy":{"enabled":true}}}}}`:                   {`plan p: spec.values.vcluster.policies.networkPolicy.enabled is protected`, `policies add up`},
+		`{"values":{"vcluster":{"plugins":{"a":{"image":"b"}}}}}`:                                   {`plan p: spec.values.vcluster.plugins.a.image is protected`, `input`},
+		`{"values":{"vcluster":[]}}`:                                                                {`plan p: spec.values.vcluster: write an object of chart values`},
+		`{"values":{"argocd":{"fullnameOverride":"a"}}}`:                                            {`plan p: spec.values.argocd.fullnameOverride`},
+		`{"values":{"argocd":{"a":"` + strings.Repeat("x", 300<<10) + `"}}}`:                        {`plan p: spec: values are larger than 256 KiB`},
+		`{"values":{"argocd":` + strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40) + `}}`: {`plan p: spec: values are nested deeper than 32`},
 	} {
 		t.Run(want[0], func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{}`), "")
-			e.plan("a", `{}`, "plan=p", "default-plan=true")
+			e.plan("p", `{}`, "default-plan=true")
 			e.install()
 			before := proto.Clone(e.req.GetObserved()).(*fnv1.State)
-			e.plan("a", data, "plan=p", "default-plan=true")
+			e.plan("p", data, "default-plan=true")
 			msg := refusal(e.reconcile())
 			for _, part := range want {
 				if !strings.Contains(msg, part) {
@@ -280,10 +250,46 @@ func TestPlanMistakes(t *testing.T) {
 					t.Errorf("%s has changed", name)
 				}
 			}
-			e.plan("a", `{}`, "plan=p", "default-plan=true")
+			e.plan("p", `{}`, "default-plan=true")
 			e.cycle(2)
 			if e.status("phase") != "Ready" {
 				t.Errorf("mended, and %s", e.status("phase"))
+			}
+		})
+	}
+}
+
+// TestPlanIsGone: a tenant whose plan was deleted keeps what it has, also if there is a built-in plan of that name.
+func TestPlanIsGone(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec, plan string
+		labels     []string
+	}{
+		"Standard": {`{}`, "standard", nil},
+		"ByName":   {`{"plan":"standard"}`, "standard", nil},
+		"Default":  {`{}`, "small", []string{"default-plan=true"}},
+		"Named":    {`{"plan":"small"}`, "small", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(tc.spec), "")
+			e.plan(tc.plan, `{"quota":{"limits.cpu":"20"}}`, tc.labels...)
+			e.install()
+			delete(e.cluster, "XArgoCDPlan//"+tc.plan)
+			e.cycle(3)
+			if is := wire.Of(e.xr()).Condition(v1alpha1.ConditionSpecAccepted); is.Reason != v1alpha1.ReasonInvalidPlan || !strings.HasPrefix(is.Message, "plan "+tc.plan+": this XArgoCDPlan doesn't exist any more: create it") {
+				t.Errorf("got %s, %s", is.Reason, is.Message)
+			}
+			if got := []any{e.status("plan"), quotaOf(e, "limits.cpu"), e.status("phase")}; !cmp.Equal(got, []any{tc.plan, "20", "Ready"}) {
+				t.Errorf("got %v", got)
+			}
+			// The claim may ask for another plan, and so for the built-in one.
+			e.spec(`{"plan":"standard","deletionProtection":true}`)
+			if tc.spec == `{"plan":"standard"}` {
+				e.spec(`{}`)
+			}
+			e.cycle(3)
+			if got := []any{e.status("plan"), quotaOf(e, "limits.cpu")}; !cmp.Equal(got, []any{"standard", "80"}) {
+				t.Errorf("with another plan in the claim, got %v", got)
 			}
 		})
 	}
@@ -298,7 +304,7 @@ func TestPlanOrder(t *testing.T) {
 	const plan = `{"argocd":{"server":{"replicas":2}},"quota":{"limits.cpu":"22"},"ingress":{"domain":"plan.example.org"},"runtimeClass":"gvisor","podSecurity":"restricted",
 		"values":{"argocd":{"server":{"dnsPolicy":"plan"},"controller":{"dnsPolicy":"plan"}}}}`
 	e := newEngine(t, tenantXR(`{"plan":"p","argocd":{"values":{"server":{"dnsPolicy":"claim"}}}}`), input)
-	e.plan("a", plan, "plan=p")
+	e.plan("p", plan)
 	e.install()
 	got := map[string]any{
 		"claim over plan":    argocdValue(e, "server", "dnsPolicy"),
@@ -346,7 +352,7 @@ func TestVersionsOfPlan(t *testing.T) {
 		`{"plan":"p","vcluster":{"chartVersion":"0.36.0"}}`: "spec.vcluster.chartVersion: plan p doesn't allow 0.36.0",
 	} {
 		e := newEngine(t, tenantXR(spec), "")
-		e.plan("a", `{"versions":{"kubernetes":["~1.34","v1.35.4"],"argocdCharts":[">=9.3.0 <10"],"vclusterCharts":["0.35.2"]}}`, "plan=p")
+		e.plan("p", `{"versions":{"kubernetes":["~1.34","v1.35.4"],"argocdCharts":[">=9.3.0 <10"],"vclusterCharts":["0.35.2"]}}`)
 		if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, want) || want == "" && msg != "" {
 			t.Errorf("%s: want %q, got %q", spec, want, msg)
 		}
@@ -359,11 +365,11 @@ func TestTenantKeepsItsVersions(t *testing.T) {
 	const spec = `"kubernetes":{"version":"v1.35.4"},"argocd":{"chartVersion":"10.1.1"},"vcluster":{"chartVersion":"0.36.1"}`
 	const newer = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"},"vcluster":{"version":"0.36.2"}}}`
 	e := newEngine(t, tenantXR(`{"plan":"p",`+spec+`}`), "")
-	e.plan("a", `{"versions":{"kubernetes":["1.35.4"]}}`, "plan=p")
-	e.plan("b", `{"versions":{"kubernetes":["~1.36"],"argocdCharts":["~10.2"],"vclusterCharts":["0.36.2"]}}`, "plan=other")
+	e.plan("p", `{"versions":{"kubernetes":["1.35.4"]}}`)
+	e.plan("other", `{"versions":{"kubernetes":["~1.36"],"argocdCharts":["~10.2"],"vclusterCharts":["0.36.2"]}}`)
 	e.install()
 	e.req.Input = jsonValue(newer).GetStructValue()
-	e.plan("a", `{}`, "plan=p")
+	e.plan("p", `{}`)
 	for _, plan := range []string{"p", "other"} {
 		e.spec(`{"plan":"` + plan + `",` + spec + `}`)
 		if e.cycle(2); e.status("plan") != plan || e.status("phase") != "Ready" {
@@ -378,7 +384,7 @@ func TestTenantKeepsItsVersions(t *testing.T) {
 	}
 	// Somebody else begins with what the plan has now.
 	e = newEngine(t, tenantXR(`{"plan":"p","kubernetes":{"version":"v1.35.4"}}`), newer)
-	e.plan("a", `{}`, "plan=p")
+	e.plan("p", `{}`)
 	if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "spec.kubernetes.version: plan p doesn't allow v1.35.4: write v1.36.0 (the platform's)") {
 		t.Errorf("a new tenant: %q", msg)
 	}
@@ -415,16 +421,16 @@ func TestPlansAreGiven(t *testing.T) {
 		"DefaultOfOthers":    {spec: `{}`, namespace: "any", labels: []string{"default-plan=true"}, want: `spec.plan: is missing, and the platform's default plan is not for claims of namespace any: write one of small, standard`},
 		"NotTheDefault":      {spec: `{}`, namespace: "any", plan: "standard"},
 		"NamedInPlaceOfIt":   {spec: `{"plan":"small"}`, namespace: "any", labels: []string{"default-plan=true"}, plan: "small"},
-		"PlatformsMistake":   {spec: `{"plan":"large"}`, namespace: "any", data: `{"namespaces":["premium_*"]}`, want: `plan large: data.namespaces[0]: "premium_*" is neither a namespace nor a pattern: write one such as team-a or premium-*`},
+		"PlatformsMistake":   {spec: `{"plan":"large"}`, namespace: "any", data: `{"namespaces":["premium_*"]}`, want: `plan large: spec.namespaces[0]: "premium_*" is neither a namespace nor a pattern: write one such as team-a or premium-*`},
 		"MistakeOfTheOthers": {spec: `{"plan":"larg"}`, namespace: "any", data: `{"namespaces":"*"}`, want: `spec.plan: "larg" is unknown: write one of small, standard`},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(tc.spec), "")
 			e.claimedIn(tc.namespace)
-			e.plan("a", gocmp.Or(tc.data, large), append(tc.labels, "plan=large")...)
-			e.plan("b", `{}`, "plan=small")
-			e.plan("c", `{"namespaces":["nobodys"]}`, "plan=zone")
+			e.plan("large", gocmp.Or(tc.data, large), tc.labels...)
+			e.plan("small", `{}`)
+			e.plan("zone", `{"namespaces":["nobodys"]}`)
 			if tc.want != "" {
 				if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, tc.want) || strings.Contains(msg, "nobodys") {
 					t.Errorf("want %q, got %q", tc.want, msg)
@@ -438,7 +444,7 @@ func TestPlansAreGiven(t *testing.T) {
 	}
 	// Where the platform has a plan standard of its own, and for others, there may be none.
 	e := newEngine(t, tenantXR(`{}`), "")
-	e.plan("a", large, "plan=standard")
+	e.plan("standard", large)
 	for spec, want := range map[string]string{
 		`{}`:                  "spec.plan: is missing, and the platform's default plan is not for claims of namespace team-a: there is no plan for claims of namespace team-a: ask whoever runs the platform for one",
 		`{"plan":"standard"}`: `spec.plan: "standard" is not for claims of namespace team-a: there is no plan`,
@@ -456,10 +462,10 @@ func TestPlansAreGiven(t *testing.T) {
 func TestTenantKeepsItsPlan(t *testing.T) {
 	for _, spec := range []string{`{"plan":"large"}`, `{}`} {
 		e := newEngine(t, tenantXR(spec), "")
-		e.plan("a", `{"quota":{"limits.cpu":"90"}}`, "plan=large", "default-plan=true")
-		e.plan("b", `{}`, "plan=small")
+		e.plan("large", `{"quota":{"limits.cpu":"90"}}`, "default-plan=true")
+		e.plan("small", `{}`)
 		e.install()
-		e.plan("a", `{"namespaces":["others"],"quota":{"limits.cpu":"99"}}`, "plan=large", "default-plan=true")
+		e.plan("large", `{"namespaces":["others"],"quota":{"limits.cpu":"99"}}`, "default-plan=true")
 		e.cycle(2)
 		if got := quotaOf(e, "limits.cpu"); got != "99" || e.status("plan") != "large" || e.status("phase") != "Ready" {
 			t.Errorf("%s: %s with plan %s and a quota of %v: %s", spec, e.status("phase"), e.status("plan"), got, refusal(e.rsp))
@@ -480,21 +486,21 @@ func TestTenantKeepsItsPlan(t *testing.T) {
 // TestPlanChanges: sizes change in place, and what holds the state doesn't.
 func TestPlanChanges(t *testing.T) {
 	e := newEngine(t, tenantXR(`{"plan":"small"}`), "")
-	e.plan("a", `{"vcluster":{"resources":{"limits":{"memory":"1Gi"}}}}`, "plan=small")
-	e.plan("b", `{"vcluster":{"resources":{"limits":{"memory":"4Gi"}}},"argocd":{"server":{"replicas":2}}}`, "plan=large")
-	e.plan("c", `{"vcluster":{"storage":{"size":"5Gi"}}}`, "plan=grown")
-	e.plan("d", `{"vcluster":{"storage":{"size":"1024Mi"}}}`, "plan=alike")
-	e.plan("h", `{"vcluster":{"storage":{"size":"512Mi"}}}`, "plan=shrunk")
-	e.plan("e", `{"vcluster":{"storage":{"storageClass":"fast"}}}`, "plan=fast")
-	e.plan("f", `{"vcluster":{"backingStore":"etcd"}}`, "plan=etcd")
-	e.plan("g", `{"vcluster":{"backingStore":"etcd","replicas":3}}`, "plan=etcd3")
+	e.plan("small", `{"vcluster":{"resources":{"limits":{"memory":"1Gi"}}}}`)
+	e.plan("large", `{"vcluster":{"resources":{"limits":{"memory":"4Gi"}}},"argocd":{"server":{"replicas":2}}}`)
+	e.plan("grown", `{"vcluster":{"storage":{"size":"5Gi"}}}`)
+	e.plan("alike", `{"vcluster":{"storage":{"size":"1024Mi"}}}`)
+	e.plan("shrunk", `{"vcluster":{"storage":{"size":"512Mi"}}}`)
+	e.plan("fast", `{"vcluster":{"storage":{"storageClass":"fast"}}}`)
+	e.plan("etcd", `{"vcluster":{"backingStore":"etcd"}}`)
+	e.plan("etcd3", `{"vcluster":{"backingStore":"etcd","replicas":3}}`)
 	e.install()
 	memory := func() any { return vclusterValues(e, "controlPlane", "statefulSet", "resources", "limits", "memory") }
 	volume := func() any {
 		return vclusterValues(e, "controlPlane", "statefulSet", "persistence", "volumeClaim", "size")
 	}
 
-	e.plan("a", `{"vcluster":{"resources":{"limits":{"memory":"2Gi"}}}}`, "plan=small")
+	e.plan("small", `{"vcluster":{"resources":{"limits":{"memory":"2Gi"}}}}`)
 	if e.reconcile(); memory() != "2Gi" {
 		t.Errorf("a change of the plan rolls out: %v", memory())
 	}
@@ -519,12 +525,12 @@ func TestPlanChanges(t *testing.T) {
 		t.Errorf("the same size in other words: %q, %s", msg, e.status("plan"))
 	}
 	// The platform changes what new tenants get.
-	e.plan("d", `{"vcluster":{"storage":{"size":"8Gi"},"backingStore":"etcd"}}`, "plan=alike")
+	e.plan("alike", `{"vcluster":{"storage":{"size":"8Gi"},"backingStore":"etcd"}}`)
 	if msg := refusal(e.reconcile()); msg != "" || vclusterValues(e, "controlPlane", "backingStore", "etcd", "deploy", "enabled") != nil {
 		t.Errorf("a tenant keeps its store: %q", msg)
 	}
-	e.plan("d", `{"vcluster":{"replicas":3,"backingStore":"etcd"}}`, "plan=alike")
-	if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "plan alike: data.vcluster.replicas: is 3, and this virtual cluster was made with sqlite") {
+	e.plan("alike", `{"vcluster":{"replicas":3,"backingStore":"etcd"}}`)
+	if msg := refusal(e.reconcile()); !strings.HasPrefix(msg, "plan alike: spec.vcluster.replicas: is 3, and this virtual cluster was made with sqlite") {
 		t.Errorf("several replicas on a store of one: %q", msg)
 	}
 	if v := volume(); v != "1Gi" && v != "1024Mi" {
@@ -532,8 +538,8 @@ func TestPlanChanges(t *testing.T) {
 	}
 	// Before anything is installed, anything may change.
 	e = newEngine(t, tenantXR(`{"plan":"small"}`), "")
-	e.plan("a", `{}`, "plan=small")
-	e.plan("c", `{"vcluster":{"storage":{"size":"5Gi"}}}`, "plan=grown")
+	e.plan("small", `{}`)
+	e.plan("grown", `{"vcluster":{"storage":{"size":"5Gi"}}}`)
 	e.reconcile()
 	e.spec(`{"plan":"grown"}`)
 	if e.install(); volume() != "5Gi" {
@@ -552,14 +558,14 @@ func TestDefaultPlanMoves(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{}`), "")
-			e.plan("a", `{}`, "plan=standard", "default-plan=true")
+			e.plan("standard", `{}`, "default-plan=true")
 			e.install()
 			store := func() map[string]any {
 				return field(e.observed(tenant.VClusterRelease), "spec", "forProvider", "values", "controlPlane").AsMap()
 			}
 			before := store()
-			e.plan("a", `{}`, "plan=standard")
-			e.plan("b", data, "plan=large", "default-plan=true")
+			e.plan("standard", `{}`)
+			e.plan("large", data, "default-plan=true")
 			for range 2 {
 				if msg := refusal(e.reconcile()); msg != "" {
 					t.Fatal(msg)

@@ -213,7 +213,7 @@ func TestRefusedSignOn(t *testing.T) {
 // TestDexByPlan: whether Dex runs is the plan's to say.
 func TestDexByPlan(t *testing.T) {
 	e := newEngine(t, tenantXR(`{"plan":"tiny","sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A"}]}}}`), "")
-	e.plan("tiny", `{"values":{"argocd":{"dex":{"enabled":false}}}}`, "plan=tiny")
+	e.plan("tiny", `{"values":{"argocd":{"dex":{"enabled":false}}}}`)
 	if msg := refusal(e.reconcile()); !strings.Contains(msg, "spec.sso.dex: Dex doesn't run, because of plan tiny") {
 		t.Errorf("a plan without Dex: %q", msg)
 	}

@@ -59,9 +59,9 @@ func TestOversized(t *testing.T) {
 		"ClaimElsewhere":   {spec: `{"unknown":` + deep + `,"bootstrap":` + deep + `}`, want: "spec.bootstrap"},
 		"InputText":        {spec: `{}`, input: input + `"charts":{"argocd":{"values":{"a":"` + text + `"}}}}`, want: "input: values are larger than 256 KiB"},
 		"InputDeep":        {spec: `{}`, input: input + `"charts":{"argocd":{"values":` + deep + `}}}`, want: "input: values are nested deeper than 32 levels"},
-		"PlanText":         {spec: `{}`, plan: `{"values":{"argocd":{"a":"` + text + `"}}}`, want: "plan p: data: values are larger than 256 KiB"},
-		"PlanDeep":         {spec: `{}`, plan: `{"values":{"argocd":` + deep + `}}`, want: "plan p: data: values are nested deeper than 32 levels"},
-		"PlanWide":         {spec: `{}`, plan: `{"quota":` + wide.String() + `}`, want: "plan p: data: values are larger than 256 KiB"},
+		"PlanText":         {spec: `{}`, plan: `{"values":{"argocd":{"a":"` + text + `"}}}`, want: "plan p: spec: values are larger than 256 KiB"},
+		"PlanDeep":         {spec: `{}`, plan: `{"values":{"argocd":` + deep + `}}`, want: "plan p: spec: values are nested deeper than 32 levels"},
+		"PlanWide":         {spec: `{}`, plan: `{"quota":` + wide.String() + `}`, want: "plan p: spec: values are larger than 256 KiB"},
 		"SecretText":       {spec: cluster, secret: map[string]string{"kubeconfig": text[:900<<10]}, want: "it is too large: keep it to 256 KiB"},
 		"SecretLarge":      {spec: cluster, secret: map[string]string{"server": "https://a.b", "config": `{"bearerToken":"` + text[:900<<10] + `"}`}, want: "it is too large: keep it to 256 KiB"},
 		"SecretFits":       {spec: cluster, secret: map[string]string{"server": "https://a.b", "config": `{"bearerToken":"` + text[:200<<10] + `"}`}, want: "too large together"},
@@ -73,7 +73,7 @@ func TestOversized(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(tc.spec), tc.input)
 			if tc.plan != "" {
-				e.plan("a", tc.plan, "plan=p", "default-plan=true")
+				e.plan("p", tc.plan, "default-plan=true")
 			}
 			if tc.secret != nil {
 				e.secret("prod-token", "Opaque", tc.secret)

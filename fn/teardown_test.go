@@ -36,7 +36,7 @@ func TestPodsGoAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := newEngine(t, tenantXR(`{"plan":"p"}`), tc.input)
-			e.plan("p", tc.plan, "plan=p")
+			e.plan("p", tc.plan)
 			for e.reconcile(); e.status("phase") != "Ready"; e.reconcile() {
 				if all := owned(e); len(all) > 0 {
 					t.Fatalf("%v has an owner while the tenant is installed", all)

@@ -77,7 +77,7 @@ func TestSettles(t *testing.T) {
 // one that can't be.
 func TestUpgrade(t *testing.T) {
 	e := newEngine(t, tenantXR(`{"kubernetes":{"version":"v1.35.4"},"vcluster":{"chartVersion":"0.36.0"},"argocd":{"chartVersion":"10.1.1"}}`), "")
-	e.plan("a", `{"versions":{"kubernetes":["~1.35","~1.36"],"vclusterCharts":["~0.36"]}}`, "plan=standard")
+	e.plan("standard", `{"versions":{"kubernetes":["~1.35","~1.36"],"vclusterCharts":["~0.36"]}}`)
 	e.install()
 	if diff := cmp.Diff([]string{"v1.35.4", "v1.35.4", "0.36.0", "0.36.0", "10.1.1", "10.1.1"}, versions(e)); diff != "" {
 		t.Errorf("versions: -want, +got:\n%s", diff)

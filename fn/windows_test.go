@@ -17,7 +17,7 @@ func TestWindowInTimeZone(t *testing.T) {
 	w.offer("stable", offer("10.1.1", `{}`))
 	w.claim("alone", `{`+maintenance+`}`, `{}`)
 	w.claim("member", `{"channel":"stable",`+maintenance+`}`, `{}`)
-	w.claim("planned", `{"plan":"small"}`, `{}`).plan("small", `{`+maintenance+`}`, "plan=small")
+	w.claim("planned", `{"plan":"small"}`, `{}`).plan("small", `{`+maintenance+`}`)
 	w.settle(14, time.Minute)
 	record := func() string {
 		return field(w.tenants["member"].observed(tenant.ChannelRecord), "data").String()
@@ -75,9 +75,9 @@ func TestTimeZoneMistakes(t *testing.T) {
 				t.Errorf("%s\nthe tenant has %s and says %q", tc.reason, w.version("c0"), got)
 			}
 			w.spec("c0", `{}`)
-			e.plan("standard", `{"maintenance":`+maintenance+`}`, "plan=standard")
+			e.plan("standard", `{"maintenance":`+maintenance+`}`)
 			w.settle(2, time.Minute)
-			if got, want := refusal(e.rsp), "plan standard: data.maintenance."+tc.want; got != want {
+			if got, want := refusal(e.rsp), "plan standard: spec.maintenance."+tc.want; got != want {
 				t.Errorf("%s\nof the plan: want %q\ngot %q", tc.reason, want, got)
 			}
 		})

@@ -39,7 +39,7 @@ type Spec struct {
 	// Name of a plan of the platform, such as small. It sets the size of the virtual
 	// cluster and of Argo CD, and what they may use. A change resizes the tenant in place.
 	// A plan that isn't for the claim's namespace is refused; the message lists those that
-	// are. `kubectl get environmentconfig -L virtualargocd.io/plan` lists all plans.
+	// are. `kubectl get xargocdplan` lists all plans.
 	// Default: the platform's default plan.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63

@@ -19,6 +19,13 @@ import (
 
 // Names of the requirements for a channel.
 const (
+	// EnvironmentAPIVersion and EnvironmentKind are those of what a channel publishes.
+	EnvironmentAPIVersion = "apiextensions.crossplane.io/v1beta1"
+	EnvironmentKind       = "EnvironmentConfig"
+
+	// requiredChannels is for all EnvironmentConfigs, when a claim can't have the channel that
+	// it names.
+	requiredChannels = "channels"
 	// requiredChannel is the prefix for what a channel publishes for all of its tenants.
 	requiredChannel = "channel/"
 	// requiredAdmission is the prefix for the admission of this tenant. It is required by name,
@@ -29,13 +36,13 @@ const (
 )
 
 // channelName returns the channel that a tenant's plan names, or else its claim; "" for none.
-func channelName(a tenant.Accepted) string { return cmp.Or(a.Plan.Data.Channel, a.Spec.Channel) }
+func channelName(a tenant.Accepted) string { return cmp.Or(a.Plan.Spec.Channel, a.Spec.Channel) }
 
 // Gate returns what is known of the channel that a names. If nothing is, or the claim's namespace
 // isn't in the channel's list any more, its Problem says so.
 func Gate(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) tenant.Gate {
 	g, err := findChannel(req, r, a)
-	if err == nil && a.Plan.Data.Channel == "" && g.Name != "" {
+	if err == nil && a.Plan.Spec.Channel == "" && g.Name != "" {
 		err = mayName(g, r.Claim.Namespace)
 	}
 	if err != nil && g.Problem == "" {
@@ -53,13 +60,13 @@ func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted
 		return g, nil
 	}
 	field := "spec.channel"
-	if a.Plan.Data.Channel != "" {
+	if a.Plan.Spec.Channel != "" {
 		field = a.Plan.At("channel")
 	}
 	if len(validation.IsValidLabelValue(g.Name)) > 0 {
 		return g, fmt.Errorf("%s: %.80q is not the name of a channel: write one such as stable", field, g.Name)
 	}
-	found, read := wire.Required(req, requiredChannel+g.Name, planAPIVersion, planKind)
+	found, read := wire.Required(req, requiredChannel+g.Name, EnvironmentAPIVersion, EnvironmentKind)
 	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return s.String("metadata", "labels", channel.Label) != g.Name })
 	switch {
 	case !read:
@@ -67,7 +74,7 @@ func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted
 	case len(found) > 1:
 		return g, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that channel %[4]s has composed", field, names(found), channel.Label, g.Name)
 	case len(found) == 0:
-		all, read := wire.Required(req, requiredPlans, planAPIVersion, planKind)
+		all, read := wire.Required(req, requiredChannels, EnvironmentAPIVersion, EnvironmentKind)
 		if !read {
 			return g, ErrUnread
 		}
@@ -122,13 +129,21 @@ func requireChannel(req *fnv1.RunFunctionRequest, selectors map[string]*fnv1.Res
 	if name == "" || len(validation.IsValidLabelValue(name)) > 0 {
 		return
 	}
-	selectors[requiredChannel+name] = labelled(map[string]string{channel.Label: name})
+	selectors[requiredChannel+name] = published(map[string]string{channel.Label: name})
 	selectors[requiredAdmission+name] = &fnv1.ResourceSelector{
 		ApiVersion: "v1", Kind: "ConfigMap", Namespace: proto.String(secretsIn(a)),
 		Match: &fnv1.ResourceSelector_MatchName{MatchName: tenant.AdmissionName(name, xrName)},
 	}
-	if found, read := wire.Required(req, requiredChannel+name, planAPIVersion, planKind); read && len(found) == 0 {
-		selectors[requiredPlans] = labelled(nil)
+	if found, read := wire.Required(req, requiredChannel+name, EnvironmentAPIVersion, EnvironmentKind); read && len(found) == 0 {
+		selectors[requiredChannels] = published(nil)
+	}
+}
+
+// published selects EnvironmentConfigs by labels. Without labels, it selects all.
+func published(labels map[string]string) *fnv1.ResourceSelector {
+	return &fnv1.ResourceSelector{
+		ApiVersion: EnvironmentAPIVersion, Kind: EnvironmentKind,
+		Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
 	}
 }
 

@@ -58,8 +58,8 @@ func FuzzDecode(f *testing.F) {
 // examplePlan is a plan as Crossplane hands it over.
 func examplePlan() *fnv1.Resources {
 	o := &structpb.Struct{}
-	const text = `{"apiVersion":"apiextensions.crossplane.io/v1beta1","kind":"EnvironmentConfig","metadata":{"name":"a","labels":{"virtualargocd.io/plan":"standard"}},
-		"data":{"argocd":{"ha":true,"server":{"replicas":2}},"quota":{"limits.cpu":4},"values":{"argocd":{"a":{"b":[1,null]}}}}}`
+	const text = `{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XArgoCDPlan","metadata":{"name":"standard"},
+		"spec":{"argocd":{"ha":true,"server":{"replicas":2}},"quota":{"limits.cpu":4},"values":{"argocd":{"a":{"b":[1,null]}}}}}`
 	if err := o.UnmarshalJSON([]byte(text)); err != nil {
 		panic(err)
 	}

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -11,26 +13,23 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
-// Labels of EnvironmentConfigs that are plans.
-const (
-	labelPlan        = "virtualargocd.io/plan"
-	labelDefaultPlan = "virtualargocd.io/default-plan"
+// planFields are the fields of the spec of a plan, without those that Crossplane adds.
+var planFields = fieldsOf[v1alpha1.PlanSpec]()
 
-	planAPIVersion = "apiextensions.crossplane.io/v1beta1"
-	planKind       = "EnvironmentConfig"
-)
+// planAPIVersion is that of plans, which exist in this group alone.
+const planAPIVersion = v1alpha1.Group + "/" + v1alpha1.Version
 
 // Names of the requirements for plans.
 const (
-	// requiredPlan is the prefix for a plan with a name. The name is in it so that what
-	// Crossplane has found for another name isn't taken for this one.
+	// requiredPlan is the prefix for the plan that a claim names. The name is in it so that
+	// what Crossplane has found for another name isn't taken for this one.
 	requiredPlan = "plan/"
 	// requiredDefault is for the plan of claims that name none.
 	requiredDefault = "default-plan"
@@ -49,76 +48,64 @@ func chosenPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (plan.Plan, error)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	return planOf(found)
+	return Plan(found)
 }
 
-// planOf decodes the plan in an EnvironmentConfig. Without one, it returns the built-in plan.
-func planOf(s wire.Struct) (plan.Plan, error) {
+// Plan decodes a plan, whose mistakes are named in its error. Without one, it returns the
+// built-in plan.
+func Plan(s wire.Struct) (plan.Plan, error) {
 	p := plan.Plan{Name: cmp.Or(nameOf(s), plan.Default)}
-	field := "plan " + p.Name + ": data"
-	data, err := wire.Object(field, s.Value("data"))
+	field := "plan " + p.Name + ": spec"
+	spec, err := wire.Object(field, s.Value("spec"))
 	if err != nil {
 		return p, err
 	}
-	if err := wire.Bound(field, data, 0); err != nil {
+	maps.DeleteFunc(spec, func(name string, _ any) bool { return !planFields[name] })
+	if err := wire.Bound(field, spec, 0); err != nil {
 		return p, err
 	}
-	if err := wire.Strict(field, pages.PlanFields, data, &p.Data); err != nil {
+	if err := wire.Strict(field, pages.PlanFields, spec, &p.Spec); err != nil {
 		return p, err
-	}
-	// Once decoded, 0 replicas are the same as none that are set.
-	for _, path := range values.Leaves(data) {
-		if value, _ := values.Lookup(data, path...); path[0] != "values" && path[len(path)-1] == "replicas" && value == 0. {
-			return p, fmt.Errorf("%s.%s: 0 is not possible: write 1 or more, or leave it out", field, strings.Join(path, "."))
-		}
 	}
 	return p, nil
 }
 
-// findPlan returns the EnvironmentConfig with the plan of the tenant: the one that the claim
-// names; else the one with the label of the default, or with its name; none for the built-in
-// plan. selectors are the resources to require from Crossplane, by requirement.
+// findPlan returns the plan of the tenant: the one that the claim names; else the one with the
+// label of the default, or with its name; none for the built-in plan. selectors are the
+// resources to require from Crossplane, by requirement.
 func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, selectors map[string]*fnv1.ResourceSelector, _ error) {
 	selectors = map[string]*fnv1.ResourceSelector{}
 	read := true
-	// Without a label, it finds all.
-	find := func(requirement string, label, value string) []wire.Struct {
-		labels := map[string]string{}
-		if label != "" {
-			labels[label] = value
-		}
-		selectors[requirement] = labelled(labels)
-		found, looked := wire.Required(req, requirement, planAPIVersion, planKind)
-		read = read && looked
-		return slices.DeleteFunc(found, func(s wire.Struct) bool {
-			return label != "" && s.String("metadata", "labels", label) != value
-		})
-	}
 	asked := r.Spec.Plan
 	name := cmp.Or(asked, plan.Default)
-	found := find(requiredPlan+name, labelPlan, name)
-	isDefault := false
-	if asked == "" {
-		if defaults := find(requiredDefault, labelDefaultPlan, "true"); len(defaults) > 0 {
-			found, isDefault = defaults, true
-		}
-	}
-	if len(validation.IsValidLabelValue(name)) > 0 {
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %.80q is not the name of a plan: write one such as %s", name, plan.Default)
+	}
+	selectors[requiredPlan+name] = &fnv1.ResourceSelector{
+		ApiVersion: planAPIVersion, Kind: v1alpha1.PlanKind, Match: &fnv1.ResourceSelector_MatchName{MatchName: name},
+	}
+	found, looked := wire.Required(req, requiredPlan+name, planAPIVersion, v1alpha1.PlanKind)
+	read = looked
+	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return nameOf(s) != name })
+	if asked == "" {
+		selectors[requiredDefault] = labelled(map[string]string{v1alpha1.LabelDefaultPlan: "true"})
+		defaults, looked := wire.Required(req, requiredDefault, planAPIVersion, v1alpha1.PlanKind)
+		read = read && looked
+		if defaults = slices.DeleteFunc(defaults, func(s wire.Struct) bool { return !isDefault(s) }); len(defaults) > 0 {
+			found = defaults
+		}
 	}
 	if !read {
 		return wire.Struct{}, selectors, ErrUnread
 	}
 	what := fmt.Sprintf("%q is unknown", asked)
 	switch {
+	case len(found) == 0 && lost(r) != "":
+		return wire.Struct{}, selectors, fmt.Errorf("plan %s: this XArgoCDPlan doesn't exist any more: create it, with spec: {} for the built-in settings, or name another plan in the claim", lost(r))
 	case len(found) == 0 && name == plan.Default:
 		return wire.Struct{}, selectors, nil
-	case len(found) > 1 && isDefault:
-		return wire.Struct{}, selectors, fmt.Errorf("plan: EnvironmentConfigs %s all have the label %s: leave it on one of them", names(found), labelDefaultPlan)
 	case len(found) > 1:
-		return wire.Struct{}, selectors, fmt.Errorf("plan %s: EnvironmentConfigs %s all have that name: change the label %s of all but one", name, names(found), labelPlan)
-	case len(found) == 1 && nameOf(found[0]) == "":
-		return wire.Struct{}, selectors, fmt.Errorf("plan: EnvironmentConfig %s has the label %s and no name: give it the label %s", names(found), labelDefaultPlan, labelPlan)
+		return wire.Struct{}, selectors, fmt.Errorf("plan: %s all have the label %s: leave it on one of them", names(found), v1alpha1.LabelDefaultPlan)
 	case len(found) == 1:
 		if ok, err := mayHave(r, found[0]); ok || err != nil {
 			return found[0], selectors, err
@@ -129,8 +116,9 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 		}
 	}
 	// The error lists only the plans that the claim may have.
-	all := find(requiredPlans, "", "")
-	if !read {
+	selectors[requiredPlans] = labelled(nil)
+	all, looked := wire.Required(req, requiredPlans, planAPIVersion, v1alpha1.PlanKind)
+	if !looked {
 		return wire.Struct{}, selectors, ErrUnread
 	}
 	there := plansFor(r, all)
@@ -140,10 +128,24 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 	return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: write one of %s", what, strings.Join(there, ", "))
 }
 
-// labelled selects EnvironmentConfigs by labels. Without labels, it selects all.
+// lost returns the name of the plan that a tenant has, if its claim asks for the same plan as
+// before, and that isn't the built-in one; "" otherwise. Where there is no such plan any more, the
+// tenant mustn't get the built-in settings by surprise.
+func lost(r tenant.Given) string {
+	if r.Was == nil {
+		return ""
+	}
+	was := r.Was()
+	if was == nil || was.Spec.Plan != r.Spec.Plan || was.Plan.Name == plan.Default && reflect.ValueOf(was.Plan.Spec).IsZero() {
+		return ""
+	}
+	return was.Plan.Name
+}
+
+// labelled selects plans by labels. Without labels, it selects all.
 func labelled(labels map[string]string) *fnv1.ResourceSelector {
 	return &fnv1.ResourceSelector{
-		ApiVersion: planAPIVersion, Kind: planKind,
+		ApiVersion: planAPIVersion, Kind: v1alpha1.PlanKind,
 		Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
 	}
 }
@@ -153,8 +155,8 @@ func labelled(labels map[string]string) *fnv1.ResourceSelector {
 func mayHave(r tenant.Given, s wire.Struct) (bool, error) {
 	p := plan.Plan{Name: nameOf(s)}
 	// Other mistakes in the plan are no error for a tenant that can't have it.
-	data := map[string]any{"namespaces": s.Value("data", "namespaces").AsInterface()}
-	if err := wire.Strict("plan "+p.Name+": data", pages.PlanFields, data, &p.Data); err != nil {
+	spec := map[string]any{"namespaces": s.Value("spec", "namespaces").AsInterface()}
+	if err := wire.Strict("plan "+p.Name+": spec", pages.PlanFields, spec, &p.Spec); err != nil {
 		return false, err
 	}
 	ok, err := p.IsFor(r.Claim.Namespace)
@@ -175,28 +177,22 @@ func plansFor(r tenant.Given, all []wire.Struct) []string {
 	return sets.List(names)
 }
 
-// Plans returns the plans in EnvironmentConfigs by name, the names of plans that can't be used,
-// and the name of the default plan; "" if several plans have the label of the default plan.
+// Plans returns plans by name, the names of those that can't be used, and the name of the
+// default plan; "" if several have its label.
 func Plans(all []wire.Struct) (usable map[string]plan.Plan, bad []string, byDefault string) {
 	usable = map[string]plan.Plan{}
 	defaults := sets.New[string]()
 	for _, s := range all {
 		name := nameOf(s)
-		if name == "" {
-			continue
-		}
-		if s.String("metadata", "labels", labelDefaultPlan) == "true" {
+		if isDefault(s) {
 			defaults.Insert(name)
 		}
-		p, err := planOf(s)
-		if _, twice := usable[name]; twice || err != nil {
+		p, err := Plan(s)
+		if err != nil {
 			bad = append(bad, name)
 			continue
 		}
 		usable[name] = p
-	}
-	for _, name := range bad {
-		delete(usable, name)
 	}
 	switch defaults.Len() {
 	case 0:
@@ -207,7 +203,11 @@ func Plans(all []wire.Struct) (usable map[string]plan.Plan, bad []string, byDefa
 	return usable, bad, byDefault
 }
 
-func nameOf(s wire.Struct) string { return s.String("metadata", "labels", labelPlan) }
+func nameOf(s wire.Struct) string { return s.String("metadata", "name") }
+
+func isDefault(s wire.Struct) bool {
+	return s.String("metadata", "labels", v1alpha1.LabelDefaultPlan) == "true"
+}
 
 func names(of []wire.Struct) string {
 	var out []string

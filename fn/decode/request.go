@@ -139,8 +139,8 @@ func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) (
 	if errors.Is(err, ErrUnread) {
 		return r, err
 	}
-	byPlan := r.Plan.Data.Channel != ""
-	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) && (byPlan || was.Plan.Data.Channel == "") {
+	byPlan := r.Plan.Spec.Channel != ""
+	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) && (byPlan || was.Plan.Spec.Channel == "") {
 		// That the channel is for other namespaces now, or is gone, is no mistake of the claim.
 		return r, nil
 	}

@@ -42,14 +42,17 @@ var maxItems = map[string]int{
 }
 
 // specFields are the fields of the spec, without those that Crossplane adds.
-var specFields = func() map[string]bool {
+var specFields = fieldsOf[v1alpha1.Spec]()
+
+// fieldsOf returns the names of the fields of a type of the API.
+func fieldsOf[T any]() map[string]bool {
 	out := map[string]bool{}
-	for i, t := 0, reflect.TypeFor[v1alpha1.Spec](); i < t.NumField(); i++ {
+	for i, t := 0, reflect.TypeFor[T](); i < t.NumField(); i++ {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		out[name] = true
 	}
 	return out
-}()
+}
 
 // spec decodes the spec of an XR. It returns apart the mistakes in spite of which the rest is decoded.
 func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {

@@ -64,7 +64,7 @@ func TestOfOffer(t *testing.T) {
 // rollout.
 func TestUnsetFields(t *testing.T) {
 	for name, typ := range map[string]reflect.Type{
-		"input": reflect.TypeFor[inputv1alpha1.Input](), "plan": reflect.TypeFor[inputv1alpha1.PlanData](), "offer": reflect.TypeFor[v1alpha1.ChannelOffer](),
+		"input": reflect.TypeFor[inputv1alpha1.Input](), "plan": reflect.TypeFor[v1alpha1.PlanSpec](), "offer": reflect.TypeFor[v1alpha1.ChannelOffer](),
 	} {
 		if got, want := Of(reflect.Zero(typ).Interface()), Of(struct{}{}); got != want {
 			t.Errorf("%s: without a field it has the fingerprint %s, want %s", name, got, want)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	requests "github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -52,7 +53,7 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, r channel.Result, now ti
 	}
 	composed[composedOffer] = resource.Object{
 		Typed: &metav1.PartialObjectMetadata{
-			TypeMeta:   metav1.TypeMeta{APIVersion: environmentAPIVersion, Kind: environmentKind},
+			TypeMeta:   metav1.TypeMeta{APIVersion: requests.EnvironmentAPIVersion, Kind: requests.EnvironmentKind},
 			ObjectMeta: metav1.ObjectMeta{Name: "virtual-argocd-channel-" + c.name, Labels: map[string]string{channel.Label: c.name}},
 		},
 		Raw: data, RawAt: []string{"data"},

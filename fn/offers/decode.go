@@ -29,15 +29,13 @@ import (
 // Names of the requirements, and of the composed resources.
 const (
 	RequiredRecords      = "records"
-	requiredEnvironments = "environment-configs"
+	requiredPlans        = "plans"
 	requiredCompositions = "compositions"
 
 	composedState     = "state"
 	composedOffer     = "offer"
 	composedAdmission = "admission-"
 
-	environmentAPIVersion = "apiextensions.crossplane.io/v1beta1"
-	environmentKind       = "EnvironmentConfig"
 	compositionAPIVersion = "apiextensions.crossplane.io/v1"
 	compositionKind       = "Composition"
 )
@@ -90,14 +88,14 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 		return c, err
 	}
 	records, read := wire.Required(req, RequiredRecords, "v1", "ConfigMap")
-	environments, read2 := wire.Required(req, requiredEnvironments, environmentAPIVersion, environmentKind)
+	plans, read2 := wire.Required(req, requiredPlans, v1alpha1.Group+"/"+v1alpha1.Version, v1alpha1.PlanKind)
 	compositions, read3 := wire.Required(req, requiredCompositions, compositionAPIVersion, compositionKind)
 	if !read || !read2 || !read3 {
 		return c, errUnread
 	}
 	c.setRecords(records)
 	c.setInputs(compositions)
-	c.setPlans(environments)
+	c.setPlans(plans)
 	slices.Sort(c.mistakes)
 	c.digest, err = fingerprint.OfOffer(c.spec.Offer, c.with)
 	if c.memory.State.Offer == "" && c.memory.Published.Halted && c.sameOffer() {
@@ -201,11 +199,11 @@ func (c *request) setInputs(compositions []wire.Struct) {
 
 // setPlans reads the plans. While one has a mistake, the plan before the mistake stays part of
 // the offer.
-func (c *request) setPlans(environments []wire.Struct) {
-	plans, bad, byDefault := requests.Plans(environments)
+func (c *request) setPlans(found []wire.Struct) {
+	plans, bad, byDefault := requests.Plans(found)
 	c.with.Plans, c.with.DefaultPlan = map[string]string{}, cmp.Or(byDefault, c.memory.Published.DefaultPlan)
 	for name, p := range plans {
-		c.with.Plans[name] = fingerprint.Of(p.Data)
+		c.with.Plans[name] = fingerprint.Of(p.Spec)
 		if c.refuses(p) {
 			bad = append(bad, name)
 		}
@@ -254,8 +252,7 @@ func (c *request) check() error {
 	return nil
 }
 
-// require asks Crossplane for the tenants' records, and for all EnvironmentConfigs and
-// Compositions.
+// require asks Crossplane for the tenants' records, and for all plans and Compositions.
 func require(rsp *fnv1.RunFunctionResponse, c *request) {
 	all := func(apiVersion, kind, namespace string, labels map[string]string) *fnv1.ResourceSelector {
 		s := &fnv1.ResourceSelector{
@@ -269,7 +266,7 @@ func require(rsp *fnv1.RunFunctionResponse, c *request) {
 	}
 	rsp.Requirements = &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
 		RequiredRecords:      all("v1", "ConfigMap", c.secretsIn, map[string]string{channel.Label: c.name}),
-		requiredEnvironments: all(environmentAPIVersion, environmentKind, "", nil),
+		requiredPlans:        all(v1alpha1.Group+"/"+v1alpha1.Version, v1alpha1.PlanKind, "", nil),
 		requiredCompositions: all(compositionAPIVersion, compositionKind, "", nil),
 	}}
 }

@@ -1,4 +1,4 @@
-// Package plan holds the platform's size of a tenant, an EnvironmentConfig: whom it is for,
+// Package plan holds the platform's size of a tenant, an XArgoCDPlan: whom it is for,
 // and the chart values that its fields set.
 package plan
 
@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 
+	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
 
@@ -23,15 +24,15 @@ const (
 	StoreEtcd   = "etcd"
 )
 
-// A Plan is the platform's size of a tenant, an EnvironmentConfig.
+// A Plan is the platform's size of a tenant, an XArgoCDPlan.
 type Plan struct {
-	Name string            `json:"name"`
-	Data v1alpha1.PlanData `json:"data"`
+	Name string               `json:"name"`
+	Spec apiv1alpha1.PlanSpec `json:"data"`
 }
 
 // Over returns the platform's input with the settings of the plan over its own.
 func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
-	d := c.Data
+	d := c.Spec
 	in.Ingress.Domain = cmp.Or(d.Ingress.Domain, in.Ingress.Domain)
 	in.Ingress.ClassName = cmp.Or(d.Ingress.ClassName, in.Ingress.ClassName)
 	in.Ingress.TLS.Issuer = cmp.Or(d.Ingress.TLS.Issuer, in.Ingress.TLS.Issuer)
@@ -53,7 +54,7 @@ func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 }
 
 // At is the path of a field of the plan.
-func (c Plan) At(field string) string { return "plan " + c.Name + ": data." + field }
+func (c Plan) At(field string) string { return "plan " + c.Name + ": spec." + field }
 
 // maxNamespaces is how many entries a list of namespaces may have.
 const maxNamespaces = 256
@@ -64,7 +65,7 @@ var namespacePattern = regexp.MustCompile(`^[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])
 // IsFor reports whether claims of a namespace may have the plan. A composite resource
 // without a claim has no namespace, and may have any plan.
 func (c Plan) IsFor(namespace string) (bool, error) {
-	return Lists(c.At("namespaces"), c.Data.Namespaces, namespace)
+	return Lists(c.At("namespaces"), c.Spec.Namespaces, namespace)
 }
 
 // Lists reports whether a namespace is in a list of namespaces and patterns. Every namespace is in an empty list, and the empty

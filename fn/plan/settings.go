@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
@@ -33,7 +33,7 @@ func (c Plan) VClusterSettings() []values.Setting {
 		place{"quota", quota},
 		place{"limits", []string{"policies", "limitRange"}},
 		place{"runtimeClass", []string{"sync", "toHost", "pods", "runtimeClassName"}})
-	if n := c.Data.LoadBalancers; n > 0 {
+	if n := c.Spec.LoadBalancers; n > 0 {
 		// Kubernetes counts the node ports that a LoadBalancer takes. Admission refuses Services of
 		// type NodePort.
 		ports := strconv.FormatInt(n*portsOfLoadBalancer, 10)
@@ -47,7 +47,7 @@ func (c Plan) VClusterSettings() []values.Setting {
 // ArgoCDSettings returns the values of the argo-cd chart that the plan sets. The fields of
 // workloads have the same paths there.
 func (c Plan) ArgoCDSettings() []values.Setting {
-	d := c.Data.ArgoCD
+	d := c.Spec.ArgoCD
 	out := c.settings(place{"argocd.ha", []string{"redis-ha", "enabled"}}, place{"argocd", nil})
 	if !d.HA {
 		return out
@@ -70,7 +70,7 @@ func (c Plan) ArgoCDSettings() []values.Setting {
 // first one that matches.
 func (c Plan) settings(places ...place) []values.Setting {
 	var out []values.Setting
-	fields, data := c.Data, values.Values{}
+	fields, data := c.Spec, values.Values{}
 	fields.Values = v1alpha1.PlanValues{}
 	// Without values, which can be anything, this can't fail.
 	raw, _ := json.Marshal(fields)

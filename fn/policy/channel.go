@@ -9,7 +9,7 @@ import (
 
 // channelOfClaim refuses a channel other than the plan's.
 func channelOfClaim(g tenant.Given) error {
-	if own, plans := g.Spec.Channel, g.Plan.Data.Channel; own != "" && plans != "" && own != plans {
+	if own, plans := g.Spec.Channel, g.Plan.Spec.Channel; own != "" && plans != "" && own != plans {
 		return fmt.Errorf("spec.channel: %.80q is not possible, because plan %s sets channel %s: leave it out, or choose another plan", own, g.Plan.Name, plans)
 	}
 	return nil
@@ -21,6 +21,6 @@ func maintenanceOfClaim(g tenant.Given) error {
 }
 
 func planMaintenance(g tenant.Given) error {
-	_, err := maintenance.Parse(g.Plan.At("maintenance"), g.Plan.Data.Maintenance)
+	_, err := maintenance.Parse(g.Plan.At("maintenance"), g.Plan.Spec.Maintenance)
 	return err
 }

@@ -18,9 +18,6 @@ import (
 var (
 	ofPlatform = []func(tenant.Given) error{
 		planAmounts,
-		planObjectNames,
-		planNumbers,
-		planChoices,
 		planIngress,
 		planMaintenance,
 		credentialsLabel,

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -17,7 +18,7 @@ func TestHugeAmounts(t *testing.T) {
 	values.Insert(claimed, huge, "controlPlane", "statefulSet", "resources", "limits", "memory")
 	for name, r := range map[string]tenant.Given{
 		"Claim":   {Spec: tenant.Ask{VClusterValues: claimed}},
-		"Plan":    {Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{VCluster: v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Limits: map[string]v1alpha1.Quantity{"memory": huge}}}}}},
+		"Plan":    {Plan: plan.Plan{Name: "p", Spec: apiv1alpha1.PlanSpec{VCluster: apiv1alpha1.PlanVCluster{Resources: apiv1alpha1.PlanResources{Limits: map[string]apiv1alpha1.Quantity{"memory": huge}}}}}},
 		"Storage": {Input: v1alpha1.Input{Storage: v1alpha1.Storage{Size: huge}}, Running: tenant.Running{Store: &tenant.Store{Kind: plan.StoreSQLite, Size: "1Gi"}}},
 	} {
 		r.XRName = "a"

@@ -24,7 +24,7 @@ func TestChannelStandsBetweenInputAndPlan(t *testing.T) {
 		ArgoCD:   v1alpha1.ChannelChart{ChartVersion: "10.2.0", Values: raw(`{"notifications":{"b":"channel","c":"channel"}}`)},
 		VCluster: v1alpha1.ChannelChart{Values: raw(`{"controlPlane":{"statefulSet":{"env":[{"name":"A","value":"b"}]},"distro":{"k8s":{"apiServer":{"extraArgs":["--event-ttl=30m"]}}}}}`)},
 	}}
-	g.Plan.Data.Values.ArgoCD = raw(`{"notifications":{"c":"plan"}}`)
+	g.Plan.Spec.Values.ArgoCD = raw(`{"notifications":{"c":"plan"}}`)
 	d, err := Tenant(g)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -138,8 +139,8 @@ func TestDefaultsThatMove(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			lists := inputv1alpha1.PlanVersions{Kubernetes: tc.listed, VClusterCharts: []string{"0.34.1", "0.36.0"}}
-			p, err := Tenant(tenant.Given{XRName: "a", Spec: tc.spec, Plan: plan.Plan{Name: "p", Data: inputv1alpha1.PlanData{Versions: lists}}, Input: tc.input, Running: tc.running, GoesBackTo: tc.back})
+			lists := v1alpha1.PlanVersions{Kubernetes: tc.listed, VClusterCharts: []string{"0.34.1", "0.36.0"}}
+			p, err := Tenant(tenant.Given{XRName: "a", Spec: tc.spec, Plan: plan.Plan{Name: "p", Spec: v1alpha1.PlanSpec{Versions: lists}}, Input: tc.input, Running: tc.running, GoesBackTo: tc.back})
 			if err != nil {
 				t.Fatalf("\n%s\nNew(...): %v", tc.reason, err)
 			}

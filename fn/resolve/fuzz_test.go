@@ -40,19 +40,19 @@ func FuzzPlan(f *testing.F) {
 		seeds++
 		c := plan.Plan{Name: "p"}
 		var onArgoCD, onVCluster values.Values
-		if json.Unmarshal([]byte(planData), &c.Data) != nil || json.Unmarshal([]byte(argocd), &onArgoCD) != nil || json.Unmarshal([]byte(vcluster), &onVCluster) != nil {
+		if json.Unmarshal([]byte(planData), &c.Spec) != nil || json.Unmarshal([]byte(argocd), &onArgoCD) != nil || json.Unmarshal([]byte(vcluster), &onVCluster) != nil {
 			t.Skip("not what decoding lets in")
 		}
 		p, err := Tenant(tenant.Given{XRName: "a", Plan: c, Spec: tenant.Ask{ArgoCDValues: onArgoCD, VClusterValues: onVCluster}})
 		if err != nil {
-			if msg := err.Error(); !strings.HasPrefix(msg, "spec.") && !strings.HasPrefix(msg, "plan p: data.") && !strings.HasPrefix(msg, "input.") {
+			if msg := err.Error(); !strings.HasPrefix(msg, "spec.") && !strings.HasPrefix(msg, "plan p: spec.") && !strings.HasPrefix(msg, "input.") {
 				t.Errorf("the error names no field: %v", err)
 			}
 			return
 		}
 		accepted++
 		for _, path := range values.Leaves(isolated) {
-			if slices.Equal(path, []string{"policies", "podSecurityStandard"}) && c.Data.PodSecurity != "" {
+			if slices.Equal(path, []string{"policies", "podSecurityStandard"}) && c.Spec.PodSecurity != "" {
 				continue
 			}
 			want, _ := values.Lookup(isolated, path...)

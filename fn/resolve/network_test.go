@@ -8,6 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -232,7 +233,7 @@ func TestNetworkPolicies(t *testing.T) {
 				r.Input.Network.DNS = &v1alpha1.DNS{Address: "10.96.0.99", Peers: []networkingv1.NetworkPolicyPeer{allPodsOf("dns")}}
 			}
 			if tc.balanced {
-				r.Plan = plan.Plan{Name: "p", Data: v1alpha1.PlanData{LoadBalancers: 1}}
+				r.Plan = plan.Plan{Name: "p", Spec: apiv1alpha1.PlanSpec{LoadBalancers: 1}}
 			}
 			if got := networktest.Allows(policiesOf(t, r), tc.from, tc.to, tc.port); got != tc.want {
 				t.Errorf("from %v to %v, port %d: want %v, got %v", tc.from, tc.to, tc.port, tc.want, got)
@@ -251,7 +252,7 @@ func held(string, []string) tenant.Hostnames {
 
 // TestNetworkPoliciesStay: whether a claim has a URL changes none of them.
 func TestNetworkPoliciesStay(t *testing.T) {
-	with := tenant.Given{XRName: "a", Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hostnames: held}
+	with := tenant.Given{XRName: "a", Input: v1alpha1.Input{Ingress: apiv1alpha1.PlatformIngress{Domain: "example.org"}}, Hostnames: held}
 	if diff := cmp.Diff(policiesOf(t, tenant.Given{XRName: "a"}), policiesOf(t, with)); diff != "" {
 		t.Errorf("-without a URL, +with one:\n%s", diff)
 	}
@@ -276,9 +277,9 @@ func policiesOf(t *testing.T, r tenant.Given) []networkingv1.NetworkPolicy {
 func TestOneMistakeAtATime(t *testing.T) {
 	wrong := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Is"}}}
 	for name, r := range map[string]tenant.Given{
-		"Plan": {Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{RuntimeClass: "a b", VCluster: v1alpha1.PlanVCluster{Storage: v1alpha1.PlanStorage{StorageClass: "a b"}},
-			Ingress: v1alpha1.Ingress{ClassName: "a b"}}}},
-		"Quota": {Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{Quota: map[string]v1alpha1.Quantity{"pods": "a", "secrets": "b", "cpu": "c", "memory": "d"}}}},
+		"Plan": {Plan: plan.Plan{Name: "p", Spec: apiv1alpha1.PlanSpec{RuntimeClass: "a b", VCluster: apiv1alpha1.PlanVCluster{Storage: apiv1alpha1.PlanStorage{StorageClass: "a b"}},
+			Ingress: apiv1alpha1.PlatformIngress{ClassName: "a b"}}}},
+		"Quota": {Plan: plan.Plan{Name: "p", Spec: apiv1alpha1.PlanSpec{Quota: map[string]apiv1alpha1.Quantity{"pods": "a", "secrets": "b", "cpu": "c", "memory": "d"}}}},
 		"Peer":  {Input: v1alpha1.Input{Network: v1alpha1.Network{AllowTo: []networkingv1.NetworkPolicyPeer{{PodSelector: wrong, NamespaceSelector: wrong}}}}},
 	} {
 		r.XRName = "a"

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -34,7 +34,7 @@ func TestRedisHA(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			p, err := Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{ArgoCD: tc.plan}}, Spec: tenant.Ask{ArgoCDValues: tc.claim}})
+			p, err := Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Spec: v1alpha1.PlanSpec{ArgoCD: tc.plan}}, Spec: tenant.Ask{ArgoCDValues: tc.claim}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,9 +56,9 @@ func decide(g tenant.Given) (*tenant.Decision, error) {
 		Claim:     g.Claim,
 
 		PlanName:      g.Plan.Name,
-		LoadBalancers: g.Plan.Data.LoadBalancers,
-		PodSecurity:   cmp.Or(g.Plan.Data.PodSecurity, tenant.PodSecurityBaseline),
-		ControlPlanes: g.Plan.Data.VCluster.Replicas,
+		LoadBalancers: g.Plan.Spec.LoadBalancers,
+		PodSecurity:   cmp.Or(g.Plan.Spec.PodSecurity, tenant.PodSecurityBaseline),
+		ControlPlanes: g.Plan.Spec.VCluster.Replicas,
 	}
 	host.SetProblem(d, g)
 	c := part.Candidate{Given: g, Decision: d, Sensitive: &credentials.Sensitive{Values: values.Values{}, Before: g.Before}}
@@ -77,10 +77,10 @@ func setValues(c part.Candidate, before error) error {
 	d, g, in := c.Decision, c.Given, c.Platform
 	was := g.WasAsked()
 	ofVCluster, err := stack(values.VCluster, d.VirtualCluster, vcluster.Defaults(), "vcluster",
-		layers{in.Charts.VCluster.Values, g.Offer.VCluster.Values, g.Plan.Data.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
+		layers{in.Charts.VCluster.Values, g.Offer.VCluster.Values, g.Plan.Spec.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
 	before = mistakes.Join(before, err)
 	c.ArgoCD, err = stack(values.ArgoCD, d.ArgoCD, argocd.Defaults(d, in), "argocd",
-		layers{in.Charts.ArgoCD.Values, g.Offer.ArgoCD.Values, g.Plan.Data.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
+		layers{in.Charts.ArgoCD.Values, g.Offer.ArgoCD.Values, g.Plan.Spec.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
 	// Argo CD's URL follows from it, and the chart's own is an example.
 	c.ArgoCD.DropDefault("global", "domain")
 	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -20,7 +21,7 @@ import (
 
 // TestUpgrades: what vcluster and Kubernetes can do, where the plan allows all.
 func TestUpgrades(t *testing.T) {
-	all := plan.Plan{Name: "p", Data: inputv1alpha1.PlanData{Versions: inputv1alpha1.PlanVersions{Kubernetes: []string{">=0"}, VClusterCharts: []string{">=0"}}}}
+	all := plan.Plan{Name: "p", Spec: v1alpha1.PlanSpec{Versions: v1alpha1.PlanVersions{Kubernetes: []string{">=0"}, VClusterCharts: []string{">=0"}}}}
 	cases := map[string]struct {
 		reason  string
 		spec    tenant.Ask

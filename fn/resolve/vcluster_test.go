@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	plans "github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -81,7 +82,7 @@ func TestIsolation(t *testing.T) {
 			"sync.toHost.endpoints.enabled":          false,
 			"sync.toHost.endpointSlices.enabled":     false,
 		}
-		p, err := Tenant(tenant.Given{XRName: "a", Plan: plans.Plan{Data: v1alpha1.PlanData{PodSecurity: plan}}})
+		p, err := Tenant(tenant.Given{XRName: "a", Plan: plans.Plan{Data: apiv1alpha1.PlanSpec{PodSecurity: plan}}})
 		if err != nil {
 			t.Fatal(err)
 		}

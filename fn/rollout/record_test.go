@@ -176,7 +176,7 @@ func TestAsked(t *testing.T) {
 	}{
 		"New":      {nil, func(*tenant.Accepted) {}, true},
 		"Nothing":  {&was, func(*tenant.Accepted) {}, false},
-		"Platform": {&was, func(a *tenant.Accepted) { a.Plan.Data.Maintenance = closed }, false},
+		"Platform": {&was, func(a *tenant.Accepted) { a.Plan.Spec.Maintenance = closed }, false},
 		"Values":   {&was, func(a *tenant.Accepted) { a.Spec.ArgoCDChartVersion = "2.0.0" }, false},
 		"Window":   {&was, func(a *tenant.Accepted) { a.Spec.Maintenance = closed }, true},
 		"TimeZone": {&was, func(a *tenant.Accepted) { a.Spec.Maintenance = zoned }, true},

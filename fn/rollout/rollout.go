@@ -34,7 +34,7 @@ type Moment struct {
 func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepted, tenant.Standing) {
 	s := tenant.Standing{Schedule: schedule(asked), Asked: was == nil || !equal(windowOf(was.Spec), windowOf(asked.Spec))}
 	s.Edited = was != nil && !equal(was.Spec, asked.Spec)
-	s.Name, s.Named = m.Gate.Name, asked.Plan.Data.Channel == ""
+	s.Name, s.Named = m.Gate.Name, asked.Plan.Spec.Channel == ""
 	var next tenant.Accepted
 	switch {
 	case m.Gate.Name == "":
@@ -54,7 +54,7 @@ func Next(was *tenant.Accepted, asked tenant.Accepted, m Moment) (tenant.Accepte
 // schedule returns when platform changes may reach a tenant. It ignores maintenance that can't
 // be parsed: package policy refuses that.
 func schedule(a tenant.Accepted) maintenance.Schedule {
-	s, _ := maintenance.Parse("", a.Plan.Data.Maintenance)
+	s, _ := maintenance.Parse("", a.Plan.Spec.Maintenance)
 	own, _ := maintenance.Parse("", a.Spec.Maintenance)
 	if a.Spec.Maintenance != nil && a.Spec.Maintenance.TimeWindow != nil {
 		s.Window = own.Window
@@ -137,7 +137,7 @@ func inTurn(was, asked tenant.Accepted, m Moment, s *tenant.Standing) tenant.Acc
 	}
 	keep, offered := kept(was, asked), asked
 	offered.Offer = tenant.Offer{Channel: m.Gate.Name, Digest: p.Digest, ChannelOffer: p.Offer, Since: was.Offer.Since}
-	ofPlan, ofInput := p.Covers(asked.Plan.Name, asked.Spec.Plan != "", fingerprint.Of(asked.Plan.Data), fingerprint.Of(asked.Input))
+	ofPlan, ofInput := p.Covers(asked.Plan.Name, asked.Spec.Plan != "", fingerprint.Of(asked.Plan.Spec), fingerprint.Of(asked.Input))
 	// A plan or input that only the claim has changed, or nobody, needn't be part of the offer.
 	ofPlan = ofPlan || equal(keep.Plan, asked.Plan)
 	ofInput = ofInput || equal(keep.Input, asked.Input)

@@ -40,7 +40,7 @@ func decide(a tenant.Accepted) (*tenant.Decision, error) {
 	if v == "bad" {
 		return nil, errors.New("channel stable: spec.offer.argocd.chartVersion: bad")
 	}
-	return &tenant.Decision{ArgoCD: tenant.Chart{Version: v}, LoadBalancers: a.Plan.Data.LoadBalancers}, nil
+	return &tenant.Decision{ArgoCD: tenant.Chart{Version: v}, LoadBalancers: a.Plan.Spec.LoadBalancers}, nil
 }
 
 func published(version string, plans map[string]string, input inputv1alpha1.Input) tenant.Published {
@@ -61,7 +61,7 @@ func TestNext(t *testing.T) {
 	}
 	version := func(v string) ask { return func(a *tenant.Accepted) { a.Spec.ArgoCDChartVersion = v } }
 	input := func(v string) ask { return func(a *tenant.Accepted) { a.Input.Charts.ArgoCD.Version = v } }
-	plans := func(n int64) ask { return func(a *tenant.Accepted) { a.Plan.Data.LoadBalancers = n } }
+	plans := func(n int64) ask { return func(a *tenant.Accepted) { a.Plan.Spec.LoadBalancers = n } }
 	named := func(name string) ask { return func(a *tenant.Accepted) { a.Spec.Plan, a.Plan.Name = name, name } }
 	in := func(name string) ask { return func(a *tenant.Accepted) { a.Spec.Channel = name } }
 	window := func(m *v1alpha1.MaintenanceSpec) ask { return func(a *tenant.Accepted) { a.Spec.Maintenance = m } }
@@ -87,7 +87,7 @@ func TestNext(t *testing.T) {
 	}
 	first := two
 	first.Complete = tenant.Completed{Digest: one.Digest, Offer: one.Offer}
-	planEdited := published("2.0.1", map[string]string{"small": fingerprint.Of(with(plans(1)).Plan.Data)}, with().Input)
+	planEdited := published("2.0.1", map[string]string{"small": fingerprint.Of(with(plans(1)).Plan.Spec)}, with().Input)
 
 	for name, tc := range map[string]struct {
 		reason string
@@ -220,7 +220,7 @@ func TestGoesBackTo(t *testing.T) {
 // TestSchedule: a claim's window replaces the plan's, and of two freezes the longer holds.
 func TestSchedule(t *testing.T) {
 	a := tenant.Accepted{}
-	a.Plan.Data.Maintenance = &v1alpha1.MaintenanceSpec{TimeWindow: open.TimeWindow, Freeze: &v1alpha1.Freeze{Until: "2026-01-05"}}
+	a.Plan.Spec.Maintenance = &v1alpha1.MaintenanceSpec{TimeWindow: open.TimeWindow, Freeze: &v1alpha1.Freeze{Until: "2026-01-05"}}
 	a.Spec.Maintenance = &v1alpha1.MaintenanceSpec{TimeWindow: closed.TimeWindow}
 	s := schedule(a)
 	if got := s.Waits(testNow); got != "is frozen until 2026-01-05" {

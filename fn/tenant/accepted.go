@@ -91,7 +91,7 @@ func (a Accepted) tooLarge(total int) error {
 
 // usesChannel reports whether a field about channels or maintenance is set.
 func (a Accepted) usesChannel() bool {
-	return a.Offer.Channel != "" || a.Spec.Channel != "" || a.Plan.Data.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Data.Maintenance != nil
+	return a.Offer.Channel != "" || a.Spec.Channel != "" || a.Plan.Spec.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Spec.Maintenance != nil
 }
 
 // Accepted returns what was accepted last; nil for none that can be used.

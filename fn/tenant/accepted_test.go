@@ -22,8 +22,8 @@ func TestVersionOfAccepted(t *testing.T) {
 		"Nothing":         {func(*Accepted) {}, `{"version":1,`},
 		"Channel":         {func(a *Accepted) { a.Spec.Channel = "stable" }, `{"version":2,`},
 		"Maintenance":     {func(a *Accepted) { a.Spec.Maintenance = &v1alpha1.MaintenanceSpec{} }, `{"version":2,`},
-		"PlanChannel":     {func(a *Accepted) { a.Plan.Data.Channel = "stable" }, `{"version":2,`},
-		"PlanMaintenance": {func(a *Accepted) { a.Plan.Data.Maintenance = &v1alpha1.MaintenanceSpec{} }, `{"version":2,`},
+		"PlanChannel":     {func(a *Accepted) { a.Plan.Spec.Channel = "stable" }, `{"version":2,`},
+		"PlanMaintenance": {func(a *Accepted) { a.Plan.Spec.Maintenance = &v1alpha1.MaintenanceSpec{} }, `{"version":2,`},
 		"Offer":           {func(a *Accepted) { a.Offer.Channel = "stable" }, `{"version":2,`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestTooLarge(t *testing.T) {
 		return &runtime.RawExtension{Raw: []byte(`{"a":"` + strings.Repeat("x", size) + `"}`)}
 	}
 	some, long := values.Values{"a": strings.Repeat("x", 500_000)}, text(600_000)
-	planned := plan.Plan{Name: "small", Data: inputv1alpha1.PlanData{Values: inputv1alpha1.PlanValues{ArgoCD: long}}}
+	planned := plan.Plan{Name: "small", Spec: v1alpha1.PlanSpec{Values: v1alpha1.PlanValues{ArgoCD: long}}}
 	given := inputv1alpha1.Input{Charts: inputv1alpha1.Charts{ArgoCD: inputv1alpha1.Chart{Values: long}}}
 	offered := Offer{Channel: "stable", ChannelOffer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{Values: long}}}
 	for name, tc := range map[string]struct {

@@ -70,7 +70,7 @@ func (p Published) Content(digest string) (v1alpha1.ChannelOffer, bool) {
 
 // Covers reports whether a plan and an input are part of the offer as they are. plan is the
 // plan's name, settings and input are the digests of the plan's data and of the input, and
-// named says that the claim names the plan. A plan that no EnvironmentConfig holds is the
+// named says that the claim names the plan. A plan that no XArgoCDPlan holds is the
 // built-in one, which has no settings.
 func (w With) Covers(plan string, named bool, settings, input string) (ofPlan, ofInput bool) {
 	of, there := w.Plans[plan]

@@ -49,11 +49,11 @@ func TestReserve(t *testing.T) {
 
 func TestFieldNamesTheOwner(t *testing.T) {
 	s := stackOf(t, []Layer{{Owner: BuiltIn, Field: "", Values: Values{"a": 1., "b": 1., "c": 1.}}, {Owner: Input, Field: "input", Values: Values{"b": 2.}}, {Owner: Plan, Field: "plan", Values: Values{"c": 3.}}},
-		Setting{Field: "plan p: data.d", By: "plan p (d)", Path: []string{"d"}, Value: 4.})
+		Setting{Field: "plan p: spec.d", By: "plan p (d)", Path: []string{"d"}, Value: 4.})
 	for path, want := range map[string]struct {
 		field string
 		of    Owner
-	}{"a": {"a, built in", BuiltIn}, "b": {"input.b", Input}, "c": {"plan.c", Plan}, "d": {"plan p: data.d", Plan}} {
+	}{"a": {"a, built in", BuiltIn}, "b": {"input.b", Input}, "c": {"plan.c", Plan}, "d": {"plan p: spec.d", Plan}} {
 		if field, of := s.Field(path); field != want.field || of != want.of {
 			t.Errorf("%s: want %v, got %s, %d", path, want, field, of)
 		}

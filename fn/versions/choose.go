@@ -41,7 +41,7 @@ type version struct {
 // argo-cd that hasn't proved itself there may the tenant go back.
 func Resolve(p *tenant.Decision, r tenant.Given) error {
 	in := r.Platform
-	listed := r.Plan.Data.Versions
+	listed := r.Plan.Spec.Versions
 	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: "spec.vcluster.chartVersion", claims: r.Spec.VClusterChartVersion,
 		input: r.Offer.Or(r.Offer.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: r.Running.VCluster}
 	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: "spec.argocd.chartVersion", claims: r.Spec.ArgoCDChartVersion,

@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	given "github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -38,13 +38,13 @@ func TestChartIsLetIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string]v1alpha1.PlanData{
+	for name, data := range map[string]v1alpha1.PlanSpec{
 		"One":     {},
-		"Devices": {VCluster: v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Limits: map[string]v1alpha1.Quantity{"cpu": "2", "memory": "2Gi", "example.org/tpm": "1"}}}},
+		"Devices": {VCluster: v1alpha1.PlanVCluster{Resources: v1alpha1.PlanResources{Limits: map[string]v1alpha1.Quantity{"cpu": "2", "memory": "2Gi", "example.org/tpm": "1"}}}},
 		"Several": {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := resolve.Tenant(given.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}})
+			p, err := resolve.Tenant(given.Given{XRName: "a", Plan: plan.Plan{Name: "p", Spec: data}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
@@ -36,8 +37,8 @@ var plans = []string{"chaos-a", "chaos-b"}
 
 var (
 	claimKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "virtualargocds"}
-	planKind  = schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1beta1", Kind: "EnvironmentConfig"}
-	planKinds = planKind.GroupVersion().WithResource("environmentconfigs")
+	planKind  = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.PlanKind}
+	planKinds = planKind.GroupVersion().WithResource("xargocdplans")
 )
 
 // acceptedWithin is how long a step is retried until an API server that is disturbed accepts it. To create a claim again, the one that was
@@ -190,7 +191,7 @@ func (r *chaosRun) start(ctx context.Context, name string) error {
 
 // applyPlan writes a plan. A claim that changes from one plan to the other gets its control plane replaced.
 func applyPlan(ctx context.Context, name string, value int) error {
-	o := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"vcluster": map[string]any{"resources": map[string]any{"requests": map[string]any{"memory": memoryOf[name]}}},
 		"versions": map[string]any{"kubernetes": []any{">=1.35"}, "argocdCharts": []any{">=9.3.0"}},
 		"values": map[string]any{"argocd": map[string]any{"configs": map[string]any{"params": map[string]any{
@@ -198,8 +199,7 @@ func applyPlan(ctx context.Context, name string, value int) error {
 		}}}},
 	}}}
 	o.SetGroupVersionKind(planKind)
-	o.SetName("virtual-argocd-" + name)
-	o.SetLabels(map[string]string{"virtualargocd.io/plan": name})
+	o.SetName(name)
 	_, err := host.Dynamic.Resource(planKinds).Apply(ctx, o.GetName(), o, metav1.ApplyOptions{FieldManager: "chaos", Force: true})
 	return err
 }
@@ -208,7 +208,7 @@ func applyPlan(ctx context.Context, name string, value int) error {
 var memoryOf = map[string]any{plans[0]: "600Mi", plans[1]: "640Mi"}
 
 func removePlan(ctx context.Context, name string) error {
-	err := host.Dynamic.Resource(planKinds).Delete(ctx, "virtual-argocd-"+name, metav1.DeleteOptions{})
+	err := host.Dynamic.Resource(planKinds).Delete(ctx, name, metav1.DeleteOptions{})
 	if kerrors.IsNotFound(err) {
 		return nil
 	}

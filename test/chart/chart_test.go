@@ -338,11 +338,12 @@ func TestValues(t *testing.T) {
 			}, nil,
 		},
 		"Plans": {
-			"Their labels are what claims and Crossplane find them by.", "plans: {small: {default: true, data: {vcluster: {replicas: 1}}}, large: {}}",
+			"Their kind comes with the Configuration, so a Job creates them.", "plans: {small: {default: true, spec: {vcluster: {replicas: 1}}}, large: {}}",
 			[]want{
-				{"EnvironmentConfig virtual-argocd-small", path("metadata", "labels"), map[string]any{"virtualargocd.io/plan": "small", "virtualargocd.io/default-plan": "true"}},
-				{"EnvironmentConfig virtual-argocd-small", path("data", "vcluster", "replicas"), float64(1)},
-				{"EnvironmentConfig virtual-argocd-large", path("metadata", "labels"), map[string]any{"virtualargocd.io/plan": "large"}},
+				{"XArgoCDPlan small", path("metadata", "labels"), map[string]any{"virtualargocd.io/default-plan": "true"}},
+				{"XArgoCDPlan small", path("spec", "vcluster", "replicas"), float64(1)},
+				{"XArgoCDPlan large", path("spec"), map[string]any{}},
+				{"ClusterRole virtual-argocd:host-apply", path("rules", 4, "resources", 0), "xargocdplans"},
 			}, nil,
 		},
 		"Composition": {
@@ -362,6 +363,10 @@ func TestValues(t *testing.T) {
 				t.Fatal(err)
 			}
 			maps.Copy(release, hooks)
+			// What the Job applies.
+			for _, o := range decode(t, release.at("ConfigMap virtual-argocd-host-apply", "data", "host.yaml").(string)) {
+				release.add(t, o)
+			}
 			for _, w := range tc.want {
 				if diff := cmp.Diff(w.value, release.at(w.object, w.path...)); diff != "" {
 					t.Errorf("\n%s\n%s %v: -want, +got:\n%s", tc.reason, w.object, w.path, diff)

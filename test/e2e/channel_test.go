@@ -243,7 +243,7 @@ func (c *channelTenants) deleted(ctx context.Context, t *testing.T, _ *envconf.C
 			t.Errorf("claim %s has a quota of %s pods and %s processors, want those of its plan", l.Name, pods, processors)
 		}
 	}
-	c.plan.patch(ctx, t, `{"data":{"quota":{"count/pods":"61"},"values":{"argocd":{"configs":{"params":{"controller.status.processors":"21"}}}}}}`)
+	c.plan.patch(ctx, t, `{"spec":{"quota":{"count/pods":"61"},"values":{"argocd":{"configs":{"params":{"controller.status.processors":"21"}}}}}}`)
 	for _, l := range c.lives {
 		l.Patch(ctx, t, l.Name, "spec", "argocd", "values", "configs", "cm", "ui.bannercontent")
 		if err := unstructured.SetNestedField(want[l].Values, l.Name, "configs", "cm", "ui.bannercontent"); err != nil {

@@ -91,7 +91,7 @@ func TestRolesByImpersonation(t *testing.T) {
 				"create a claim of another team's":  {member.create(ctx, claims), false},
 				"list all claims":                   {member.list(ctx, claim.GVK, ""), false},
 				"list composite resources":          {member.list(ctx, schema.GroupVersionKind{Group: claim.GVK.Group, Version: claim.GVK.Version, Kind: "XVirtualArgoCD"}, ""), false},
-				"list plans":                        {member.list(ctx, schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1beta1", Kind: "EnvironmentConfig"}, ""), false},
+				"list plans":                        {member.list(ctx, schema.GroupVersionKind{Group: claim.GVK.Group, Version: claim.GVK.Version, Kind: "XArgoCDPlan"}, ""), false},
 				"list Releases":                     {member.list(ctx, schema.GroupVersionKind{Group: "helm.crossplane.io", Version: "v1beta1", Kind: "Release"}, ""), false},
 				"list Secrets of the namespace":     {member.list(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, ofTeams), role == "edit" || role == "admin"},
 				"list Secrets of Crossplane's":      {member.list(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Secret"}, "crossplane-system"), false},

@@ -540,3 +540,17 @@ func TestHealthOfPackages(t *testing.T) {
 		}
 	}
 }
+
+// TestHealthOfPlans asks Argo CD's own engine what it makes of a plan.
+func TestHealthOfPlans(t *testing.T) {
+	settings := argocd.NewSettings(t, hostSettings)
+	for status, want := range map[string]string{"": "Progressing", "True": "Healthy", "False": "Degraded"} {
+		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": v1alpha1.Group + "/" + v1alpha1.Version, "kind": v1alpha1.PlanKind, "metadata": map[string]any{"name": "small"}}}
+		if status != "" {
+			say(t, o, v1alpha1.ConditionSpecAccepted, status, "Any", "spec.quota: why")
+		}
+		if got, message := settings.Health(t.Context(), t, o); got != want || status != "" && message != "spec.quota: why" {
+			t.Errorf("SpecAccepted %q: want %s, got %s: %s", status, want, got, message)
+		}
+	}
+}

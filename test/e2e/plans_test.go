@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
@@ -94,8 +95,8 @@ func installPlan(ctx context.Context, t *testing.T, example, name string, change
 	if err := yaml.Unmarshal(data, &plan.Object); err != nil {
 		t.Fatal(err)
 	}
-	plan.SetName("virtual-argocd-" + name)
-	plan.SetLabels(map[string]string{"virtualargocd.io/plan": name})
+	plan.SetName(name)
+	plan.SetLabels(nil)
 	for _, change := range changes {
 		change(plan)
 	}
@@ -109,13 +110,26 @@ func installPlan(ctx context.Context, t *testing.T, example, name string, change
 	return &installedPlan{plan.GetName(), client}
 }
 
-// with is a field of a plan's data.
+// with is a field of a plan's spec.
 func with(t *testing.T, value any, path ...string) func(*unstructured.Unstructured) {
 	return func(plan *unstructured.Unstructured) {
-		if err := unstructured.SetNestedField(plan.Object, value, append([]string{"data"}, path...)...); err != nil {
+		if err := unstructured.SetNestedField(plan.Object, value, append([]string{"spec"}, path...)...); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// awaitAccepted waits until the plan itself says whether it can be used, and why not.
+func (p *installedPlan) awaitAccepted(ctx context.Context, t *testing.T, status, message string) {
+	t.Helper()
+	eventually.True(ctx, t, time.Minute, "plan "+p.name+" says "+message, func(ctx context.Context) (bool, string) {
+		plan, err := p.client.Get(ctx, p.name, metav1.GetOptions{})
+		if err != nil {
+			return false, err.Error()
+		}
+		is := condition(plan, v1alpha1.ConditionSpecAccepted)
+		return string(is.Status) == status && strings.HasPrefix(is.Message, message), string(is.Status) + ": " + is.Message
+	})
 }
 
 // remove takes the plan away, unless its claims stay, too.
@@ -287,7 +301,7 @@ func (p *planned) changed(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	calm.RLock()
 	defer calm.RUnlock()
 	before := podsBesideArgoCD(ctx, t, p.namespace)
-	p.plan.patch(ctx, t, `{"data":{"quota":{"count/pods":"31"},"limits":{"max":{"memory":"3Gi"}},"argocd":{"repoServer":{"resources":{"limits":{"memory":"640Mi"}}}}}}`)
+	p.plan.patch(ctx, t, `{"spec":{"quota":{"count/pods":"31"},"limits":{"max":{"memory":"3Gi"}},"argocd":{"repoServer":{"resources":{"limits":{"memory":"640Mi"}}}}}}`)
 	measured.add("planned: plan changed to rolled out", p.awaitSizes(ctx, t, rolledOutWithin, sizes{"31", "1536Mi", "640Mi"}))
 	p.live.AwaitReady(ctx, t, 3*time.Minute)
 	keepsPods(t, "another quota and other limits", before, podsBesideArgoCD(ctx, t, p.namespace))
@@ -297,15 +311,22 @@ func (p *planned) changed(ctx context.Context, t *testing.T, _ *envconf.Config) 
 func (p *planned) mistaken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	calm.RLock()
 	defer calm.RUnlock()
-	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":{"replicas":"two"}},"quota":{"count/pods":"32"}}}`)
-	tells(ctx, t, p.live, "plan small: data.argocd.server.replicas")
+	// What a schema can tell is refused at once.
+	_, err := p.plan.client.Patch(ctx, p.plan.name, types.MergePatchType, []byte(`{"spec":{"argocd":{"server":{"replicas":"two"}}}}`), metav1.PatchOptions{})
+	if !kerrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.argocd.server.replicas") {
+		t.Errorf("the API server doesn't refuse the plan: %v", err)
+	}
+	p.plan.patch(ctx, t, `{"spec":{"quota":{"limit.cpu":"2","count/pods":"32"}}}`)
+	p.plan.awaitAccepted(ctx, t, "False", "spec.quota.limit.cpu: is no resource")
+	tells(ctx, t, p.live, "plan small: spec.quota.limit.cpu")
 	// It has changed nothing.
 	p.awaitSizes(ctx, t, time.Minute, sizes{"31", "1536Mi", "640Mi"})
 	loggedIn(ctx, t, p.live)
-	p.plan.patch(ctx, t, `{"data":{"argocd":{"server":null}}}`)
+	p.plan.patch(ctx, t, `{"spec":{"quota":{"limit.cpu":null}}}`)
+	p.plan.awaitAccepted(ctx, t, "True", "Claims can use the plan")
 	p.live.Await(ctx, t, rolledOutWithin, "has a plan without mistakes, rolled out", func(s *claim.State) bool {
 		got, err := p.rolledOut(ctx)
-		return err == nil && got.pods == "32" && s.IsReady() && !mentions(s, "plan small: data")
+		return err == nil && got.pods == "32" && s.IsReady() && !mentions(s, "plan small: spec")
 	})
 	return ctx
 }

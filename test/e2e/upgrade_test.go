@@ -95,7 +95,7 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 func allVersions(ctx context.Context, t *testing.T, name string) *installedPlan {
 	t.Helper()
 	return installPlan(ctx, t, "standard", name, func(plan *unstructured.Unstructured) {
-		plan.Object["data"] = map[string]any{"versions": map[string]any{"kubernetes": []any{">=0"}, "vclusterCharts": []any{">=0"}}}
+		plan.Object["spec"] = map[string]any{"versions": map[string]any{"kubernetes": []any{">=0"}, "vclusterCharts": []any{">=0"}}}
 	})
 }
 

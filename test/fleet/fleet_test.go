@@ -292,8 +292,8 @@ func deleteAll(ctx context.Context, t *testing.T, namespace string) {
 // editPlan changes a value of Argo CD's chart.
 func editPlan(ctx context.Context, t *testing.T) {
 	t.Helper()
-	const patch = `{"data":{"values":{"argocd":{"configs":{"params":{"controller.status.processors":"21"}}}}}}`
-	if _, err := host.Dynamic.Resource(planKind).Patch(ctx, planObject, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+	const patch = `{"spec":{"values":{"argocd":{"configs":{"params":{"controller.status.processors":"21"}}}}}}`
+	if _, err := host.Dynamic.Resource(planKind).Patch(ctx, plan, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

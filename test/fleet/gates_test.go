@@ -107,9 +107,9 @@ func newGates(ctx context.Context, t *testing.T) *gates {
 	}}
 	g.keep(ctx, t, compositionKind, copied)
 	plan := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": planKind.GroupVersion().String(), "kind": "EnvironmentConfig",
-		"metadata": map[string]any{"name": "virtual-argocd-" + g.name, "labels": map[string]any{"virtualargocd.io/plan": g.name}},
-		"data":     map[string]any{"values": argocdParameter(planParameter, "20"), "versions": map[string]any{"argocdCharts": []any{">=9.3.0"}}},
+		"apiVersion": planKind.GroupVersion().String(), "kind": v1alpha1.PlanKind,
+		"metadata": map[string]any{"name": g.name},
+		"spec":     map[string]any{"values": argocdParameter(planParameter, "20"), "versions": map[string]any{"argocdCharts": []any{">=9.3.0"}}},
 	}}
 	g.keep(ctx, t, planKind, plan)
 
@@ -187,8 +187,8 @@ func (g *gates) releaseOf(ctx context.Context, t *testing.T, name string) *unstr
 
 func (g *gates) editPlan(ctx context.Context, t *testing.T, value string) {
 	t.Helper()
-	patch := fmt.Appendf(nil, `{"data":{"values":{"argocd":{"configs":{"params":{%q:%q}}}}}}`, planParameter, value)
-	if _, err := host.Dynamic.Resource(planKind).Patch(ctx, "virtual-argocd-"+g.name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+	patch := fmt.Appendf(nil, `{"spec":{"values":{"argocd":{"configs":{"params":{%q:%q}}}}}}`, planParameter, value)
+	if _, err := host.Dynamic.Resource(planKind).Patch(ctx, g.name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

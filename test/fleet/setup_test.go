@@ -11,12 +11,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-// planObject is the EnvironmentConfig with the fleet's plan.
-const planObject = "virtual-argocd-" + plan
-
-var planKind = schema.GroupVersionResource{Group: "apiextensions.crossplane.io", Version: "v1beta1", Resource: "environmentconfigs"}
+var planKind = schema.GroupVersionResource{Group: v1alpha1.Group, Version: v1alpha1.Version, Resource: "xargocdplans"}
 
 func createNamespace(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
@@ -29,18 +28,17 @@ func createNamespace(ctx context.Context, t *testing.T, name string) {
 // createPlan makes the fleet's plan, until the test ends.
 func createPlan(ctx context.Context, t *testing.T) {
 	t.Helper()
-	o := &unstructured.Unstructured{Object: map[string]any{"data": map[string]any{"values": map[string]any{"argocd": map[string]any{
+	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"values": map[string]any{"argocd": map[string]any{
 		"configs": map[string]any{"params": map[string]any{"controller.status.processors": "20"}},
 	}}}}}
 	o.SetAPIVersion(planKind.GroupVersion().String())
-	o.SetKind("EnvironmentConfig")
-	o.SetName(planObject)
-	o.SetLabels(map[string]string{"virtualargocd.io/plan": plan})
-	if _, err := host.Dynamic.Resource(planKind).Apply(ctx, planObject, o, metav1.ApplyOptions{FieldManager: "fleet", Force: true}); err != nil {
+	o.SetKind(v1alpha1.PlanKind)
+	o.SetName(plan)
+	if _, err := host.Dynamic.Resource(planKind).Apply(ctx, plan, o, metav1.ApplyOptions{FieldManager: "fleet", Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := host.Dynamic.Resource(planKind).Delete(context.WithoutCancel(ctx), planObject, metav1.DeleteOptions{}); err != nil {
+		if err := host.Dynamic.Resource(planKind).Delete(context.WithoutCancel(ctx), plan, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})

@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -79,10 +78,10 @@ func TestCopyOfTheChartsValues(t *testing.T) {
 	}
 	signs := checks.Signs(string(raw))
 	t.Logf("%d leaves, %d signs with the comments", len(values.Leaves(copied)), signs)
-	plans := map[string]inputv1alpha1.PlanData{"NoPlan": {}, "HA": {ArgoCD: inputv1alpha1.PlanArgoCD{HA: true, Server: inputv1alpha1.PlanWorkload{Replicas: 2}}}}
+	plans := map[string]v1alpha1.PlanSpec{"NoPlan": {}, "HA": {ArgoCD: v1alpha1.PlanArgoCD{HA: true, Server: v1alpha1.PlanWorkload{Replicas: 2}}}}
 	for name, data := range plans {
 		t.Run(name, func(t *testing.T) {
-			d, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "team-a", Name: "a"}, Hostnames: held, Plan: plan.Plan{Name: "p", Data: data},
+			d, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "team-a", Name: "a"}, Hostnames: held, Plan: plan.Plan{Name: "p", Spec: data},
 				Spec: tenant.Ask{ArgoCDChartVersion: ch.Metadata.Version, ArgoCDValues: copied, Ingress: &v1alpha1.IngressSpec{Host: "a.example.org"}}})
 			if err != nil {
 				t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -108,9 +108,9 @@ const (
 )
 
 // highAvailability is a plan that says no more than that.
-var highAvailability = plan.Plan{Name: "ha", Data: v1alpha1.PlanData{
-	VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd},
-	ArgoCD:   v1alpha1.PlanArgoCD{HA: true},
+var highAvailability = plan.Plan{Name: "ha", Spec: apiv1alpha1.PlanSpec{
+	VCluster: apiv1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd},
+	ArgoCD:   apiv1alpha1.PlanArgoCD{HA: true},
 }}
 
 // examplePlan is a plan that users copy.
@@ -120,11 +120,11 @@ func examplePlan(t *testing.T, name string) plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := v1alpha1.Plan{}
+	p := apiv1alpha1.XArgoCDPlan{}
 	if err := yaml.UnmarshalStrict(raw, &p); err != nil {
 		t.Fatal(err)
 	}
-	return plan.Plan{Name: name, Data: p.Data}
+	return plan.Plan{Name: name, Spec: p.Spec}
 }
 
 // takes adds what the pods of a workload take while it is rolled over.

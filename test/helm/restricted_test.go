@@ -11,7 +11,7 @@ import (
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -28,7 +28,7 @@ func TestArgoCDIsRestricted(t *testing.T) {
 	level := api.LevelVersion{Level: api.LevelRestricted, Version: api.LatestVersion()}
 	for of, ch := range subjects(t) {
 		t.Run(of, func(t *testing.T) {
-			p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{
+			p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Spec: v1alpha1.PlanSpec{
 				PodSecurity: tenant.PodSecurityRestricted, ArgoCD: v1alpha1.PlanArgoCD{HA: charts.HasRedisHA(ch)},
 			}}})
 			if err != nil {

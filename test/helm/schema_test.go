@@ -9,6 +9,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chartutil"
 
+	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
@@ -30,7 +31,7 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 		},
 		"Ephemeral": {Storage: v1alpha1.Storage{Ephemeral: true}},
 	}
-	cases["Ingress"] = v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}
+	cases["Ingress"] = v1alpha1.Input{Ingress: apiv1alpha1.PlatformIngress{Domain: "example.org"}}
 	for name, in := range cases {
 		t.Run(name, func(t *testing.T) {
 			p, err := resolve.Tenant(tenant.Given{XRName: "a", Input: in, Hostnames: held})
@@ -40,20 +41,20 @@ func TestValuesFitTheVClusterChart(t *testing.T) {
 			validate(t, schema, p.VirtualCluster.Values)
 		})
 	}
-	for name, data := range map[string]v1alpha1.PlanData{
-		"PlanWithEtcd":    {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd, Storage: v1alpha1.PlanStorage{Size: "5Gi", StorageClass: "fast"}}},
-		"PlanWithOneEtcd": {VCluster: v1alpha1.PlanVCluster{BackingStore: plan.StoreEtcd}},
+	for name, data := range map[string]apiv1alpha1.PlanSpec{
+		"PlanWithEtcd":    {VCluster: apiv1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd, Storage: apiv1alpha1.PlanStorage{Size: "5Gi", StorageClass: "fast"}}},
+		"PlanWithOneEtcd": {VCluster: apiv1alpha1.PlanVCluster{BackingStore: plan.StoreEtcd}},
 		"PlanWithAll": {
-			VCluster:      v1alpha1.PlanVCluster{Resources: v1alpha1.Resources{Requests: map[string]v1alpha1.Quantity{"cpu": "1"}, Limits: map[string]v1alpha1.Quantity{"memory": "4Gi"}}},
-			Quota:         map[string]v1alpha1.Quantity{"count/pods": "50"},
-			Limits:        v1alpha1.PlanLimits{Default: map[string]v1alpha1.Quantity{"cpu": "2"}, DefaultRequest: map[string]v1alpha1.Quantity{"cpu": "1"}, Max: map[string]v1alpha1.Quantity{"cpu": "4"}},
+			VCluster:      apiv1alpha1.PlanVCluster{Resources: apiv1alpha1.PlanResources{Requests: map[string]apiv1alpha1.Quantity{"cpu": "1"}, Limits: map[string]apiv1alpha1.Quantity{"memory": "4Gi"}}},
+			Quota:         map[string]apiv1alpha1.Quantity{"count/pods": "50"},
+			Limits:        apiv1alpha1.PlanLimits{Default: map[string]apiv1alpha1.Quantity{"cpu": "2"}, DefaultRequest: map[string]apiv1alpha1.Quantity{"cpu": "1"}, Max: map[string]apiv1alpha1.Quantity{"cpu": "4"}},
 			PodSecurity:   tenant.PodSecurityRestricted,
 			LoadBalancers: 1,
 			RuntimeClass:  "gvisor",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}})
+			p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Spec: data}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,10 +98,10 @@ func TestValuesFitOlderCharts(t *testing.T) {
 	for version, kubernetes := range map[string]string{"0.34.0": "v1.34.0", "0.35.1": "v1.35.0"} {
 		t.Run(version, func(t *testing.T) {
 			schema := vclusterSchema(t, version)
-			for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}, RuntimeClass: "gvisor", LoadBalancers: 1}} {
-				data.Versions = v1alpha1.PlanVersions{VClusterCharts: []string{version}, Kubernetes: []string{kubernetes}}
-				p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}, Spec: tenant.Ask{VClusterChartVersion: version, KubernetesVersion: kubernetes},
-					Input: v1alpha1.Input{Ingress: v1alpha1.Ingress{Domain: "example.org"}}, Hostnames: held})
+			for _, data := range []apiv1alpha1.PlanSpec{{}, {VCluster: apiv1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}, RuntimeClass: "gvisor", LoadBalancers: 1}} {
+				data.Versions = apiv1alpha1.PlanVersions{VClusterCharts: []string{version}, Kubernetes: []string{kubernetes}}
+				p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Spec: data}, Spec: tenant.Ask{VClusterChartVersion: version, KubernetesVersion: kubernetes},
+					Input: v1alpha1.Input{Ingress: apiv1alpha1.PlatformIngress{Domain: "example.org"}}, Hostnames: held})
 				if err != nil {
 					t.Fatal(err)
 				}

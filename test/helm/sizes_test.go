@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -15,13 +15,13 @@ import (
 // TestSizesOfPlans: each workload has the resources and the replicas that a plan
 // gives it.
 func TestSizesOfPlans(t *testing.T) {
-	of := func(memory string) v1alpha1.Resources {
-		return v1alpha1.Resources{
+	of := func(memory string) v1alpha1.PlanResources {
+		return v1alpha1.PlanResources{
 			Requests: map[string]v1alpha1.Quantity{"memory": v1alpha1.Quantity(memory)},
 			Limits:   map[string]v1alpha1.Quantity{"memory": v1alpha1.Quantity(memory)},
 		}
 	}
-	p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: v1alpha1.PlanData{
+	p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Spec: v1alpha1.PlanSpec{
 		VCluster: v1alpha1.PlanVCluster{Resources: of("701Mi")},
 		ArgoCD: v1alpha1.PlanArgoCD{
 			Server:         v1alpha1.PlanWorkload{Replicas: 2, Resources: of("702Mi")},

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -39,20 +40,20 @@ func TestTestChartHasUpstreamsValues(t *testing.T) {
 // TestUpstreamHasTheValues: upstream's chart has each value that the function sets by itself, in the test chart's version and in that which
 // the function installs by default. What it sets of claims is checked as the claims' own values are.
 func TestUpstreamHasTheValues(t *testing.T) {
-	replicas := v1alpha1.PlanWorkload{Replicas: 2, Resources: v1alpha1.Resources{Limits: map[string]v1alpha1.Quantity{"memory": "1Gi"}}}
+	replicas := v1alpha1.PlanWorkload{Replicas: 2, Resources: v1alpha1.PlanResources{Limits: map[string]v1alpha1.Quantity{"memory": "1Gi"}}}
 	container := v1alpha1.PlanContainer{Resources: replicas.Resources}
-	all := v1alpha1.PlanData{
+	all := v1alpha1.PlanSpec{
 		PodSecurity: tenant.PodSecurityRestricted,
 		ArgoCD: v1alpha1.PlanArgoCD{
 			HA: true, Server: replicas, RepoServer: replicas, Controller: replicas, ApplicationSet: replicas,
 			Notifications: container, Redis: container, Dex: container,
 		},
 	}
-	for _, version := range []string{argoCD(t).Metadata.Version, tenant.WithDefaults(v1alpha1.Input{}).Charts.ArgoCD.Version} {
+	for _, version := range []string{argoCD(t).Metadata.Version, tenant.WithDefaults(inputv1alpha1.Input{}).Charts.ArgoCD.Version} {
 		upstream := known.Named("argo-cd").At(version)
-		for name, data := range map[string]v1alpha1.PlanData{"NoPlan": {}, "PlanWithAll": all} {
+		for name, data := range map[string]v1alpha1.PlanSpec{"NoPlan": {}, "PlanWithAll": all} {
 			t.Run(version+"/"+name, func(t *testing.T) {
-				p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Data: data}, Spec: tenant.Ask{ArgoCDChartVersion: version}})
+				p, err := resolve.Tenant(tenant.Given{XRName: "a", Plan: plan.Plan{Name: "p", Spec: data}, Spec: tenant.Ask{ArgoCDChartVersion: version}})
 				if err != nil {
 					t.Fatal(err)
 				}

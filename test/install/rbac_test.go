@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -32,8 +32,8 @@ func everything(t *testing.T, more values.Values) []*unstructured.Unstructured {
 		}
 	}
 	var all []*unstructured.Unstructured
-	for _, data := range []v1alpha1.PlanData{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}}} {
-		p, err := resolve.Tenant(tenant.Given{XRName: "x", Plan: plan.Plan{Data: data}})
+	for _, data := range []v1alpha1.PlanSpec{{}, {VCluster: v1alpha1.PlanVCluster{Replicas: 3, BackingStore: plan.StoreEtcd}}} {
+		p, err := resolve.Tenant(tenant.Given{XRName: "x", Plan: plan.Plan{Spec: data}})
 		if err != nil {
 			t.Fatal(err)
 		}

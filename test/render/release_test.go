@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -16,8 +17,10 @@ import (
 	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/itchyny/gojq"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
@@ -156,8 +159,33 @@ func restore(t *testing.T, release, name string) *tenant {
 	te.xr = read(t, filepath.Join(dir, "xr.yaml"))[0]
 	te.observed = read(t, filepath.Join(dir, "composed.yaml"))
 	te.secrets = read(t, filepath.Join(dir, "secrets.yaml"))
-	te.required = append(te.required, read(t, filepath.Join(dir, "required.yaml"))...)
+	for _, o := range read(t, filepath.Join(dir, "required.yaml")) {
+		te.required = append(te.required, converted(t, o))
+	}
 	return te
+}
+
+// conversion matches the command with which users convert the plans of v0.2.0.
+var conversion = regexp.MustCompile(`(?m)^    kubectl get environmentconfig .* \| jq '(.*)' \| kubectl apply -f -$`)
+
+// converted returns what users make of an object of the last release before they go on: plans were EnvironmentConfigs in v0.2.0.
+func converted(t *testing.T, o *object) *object {
+	t.Helper()
+	if o.GetKind() != "EnvironmentConfig" {
+		return o
+	}
+	command := conversion.FindSubmatch(readFile(t, filepath.Join(root, "docs/plans.md")))
+	if command == nil {
+		t.Fatal("docs/plans.md has no command that converts plans")
+	}
+	query, err := gojq.Parse(string(command[1]))
+	check(t, err)
+	plan, ok := query.Run(map[string]any{"items": []any{o.Object}}).Next()
+	fields, isObject := plan.(map[string]any)
+	if !ok || !isObject || fields["kind"] != v1alpha1.PlanKind {
+		t.Fatalf("the command in docs/plans.md makes %v of a plan", plan)
+	}
+	return &object{Object: fields}
 }
 
 // isOfHost reports whether an object is one of examples/install, which are applied again before

@@ -19,7 +19,7 @@ const root = "../.."
 // kinds are those that have a JSON schema.
 var kinds = []string{
 	"virtualargocd.io/v1alpha1/VirtualArgoCD", "virtualargocd.io/v1alpha1/XArgoCDChannel", "input.virtualargocd.io/v1alpha1/Input",
-	"apiextensions.crossplane.io/v1beta1/EnvironmentConfig",
+	"virtualargocd.io/v1alpha1/XArgoCDPlan",
 }
 
 // conform validates objects as `kubeconform -strict -ignore-missing-schemas` does with the location of docs/checking.md. It counts those
@@ -79,8 +79,7 @@ func TestMistakes(t *testing.T) {
 		claim   = "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\nmetadata: {name: a}\nspec: "
 		channel = "apiVersion: virtualargocd.io/v1alpha1\nkind: XArgoCDChannel\nmetadata: {name: a}\nspec: "
 		input   = "apiVersion: input.virtualargocd.io/v1alpha1\nkind: Input\n"
-		plan    = "apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: a, labels: {virtualargocd.io/plan: a}}\ndata: "
-		other   = "apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: a}\ndata: "
+		plan    = "apiVersion: virtualargocd.io/v1alpha1\nkind: XArgoCDPlan\nmetadata: {name: a}\nspec: "
 	)
 	cases := map[string]struct{ object, want string }{
 		"Empty":           {claim + "{}", ""},
@@ -103,7 +102,6 @@ func TestMistakes(t *testing.T) {
 		"Plan":            {plan + "{argocd: {contoller: {}}}", "contoller"},
 		"PlanQuantity":    {plan + "{limits: {max: {cpu: 2, memory: 4Gi}}}", ""},
 		"PlanQuantityNot": {plan + "{limits: {max: {cpu: [2]}}}", "cpu"},
-		"NoPlan":          {other + "{whatever: {is: there}}", ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

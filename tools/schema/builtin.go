@@ -26,11 +26,11 @@ func builtIn(b *bytes.Buffer) error {
 		of, _ := v.(values.Values)
 		return of
 	}
-	amounts(b, "data.limits.default", d.Bounds.Limits.Default, quantity)
-	amounts(b, "data.limits.defaultRequest", d.Bounds.Limits.DefaultRequest, quantity)
-	amounts(b, "data.quota", d.Bounds.Quota, quantity)
-	amounts(b, "data.vcluster.resources.limits", resources("limits"), values.AmountText)
-	amounts(b, "data.vcluster.resources.requests", resources("requests"), values.AmountText)
+	amounts(b, "spec.limits.default", d.Bounds.Limits.Default, quantity)
+	amounts(b, "spec.limits.defaultRequest", d.Bounds.Limits.DefaultRequest, quantity)
+	amounts(b, "spec.quota", d.Bounds.Quota, quantity)
+	amounts(b, "spec.vcluster.resources.limits", resources("limits"), values.AmountText)
+	amounts(b, "spec.vcluster.resources.requests", resources("requests"), values.AmountText)
 	return nil
 }
 

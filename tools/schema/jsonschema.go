@@ -14,7 +14,7 @@ type object = map[string]any
 
 // jsonSchemas writes the JSON schemas for editors and kubeconform, in the layout of the CRDs-catalog
 // (https://github.com/datreeio/CRDs-catalog): <group>/<kind>_<version>.json. Rules in CEL can't be written in them.
-func jsonSchemas(tenants, channels xrd, input, plan *extv1.CustomResourceDefinition) (map[string][]byte, error) {
+func jsonSchemas(tenants, channels, plans xrd, input *extv1.CustomResourceDefinition) (map[string][]byte, error) {
 	spec := func(x xrd, more object) (object, error) {
 		s, err := convert("spec", x.Spec.Versions[0].Schema.Schema.Properties["spec"])
 		if err != nil {
@@ -37,7 +37,7 @@ func jsonSchemas(tenants, channels xrd, input, plan *extv1.CustomResourceDefinit
 	if err != nil {
 		return nil, err
 	}
-	data, err := convert("data", schemaOf(plan).Properties["data"])
+	plan, err := spec(plans, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -47,16 +47,11 @@ func jsonSchemas(tenants, channels xrd, input, plan *extv1.CustomResourceDefinit
 		group, kind, version, description string
 		fields                            object
 		required                          []string
-		more                              object
 	}{
-		{group, tenants.Spec.ClaimNames.Kind, version, tenants.Spec.Versions[0].Schema.Schema.Description, object{"spec": claim, "status": byCrossplane}, []string{"spec"}, nil},
-		{group, channels.Spec.Names.Kind, version, channels.Spec.Versions[0].Schema.Schema.Description, object{"spec": channel, "status": byCrossplane}, []string{"spec"}, nil},
-		{input.Spec.Group, input.Spec.Names.Kind, input.Spec.Versions[0].Name, schemaOf(input).Description, in["properties"].(object), nil, nil},
-		// Not every EnvironmentConfig is a plan.
-		{"apiextensions.crossplane.io", "EnvironmentConfig", "v1beta1", "With the label virtualargocd.io/plan, a plan: a size of tenants.", object{"data": object{"type": "object"}}, nil, object{
-			"if":   object{"properties": object{"metadata": object{"properties": object{"labels": object{"required": []string{"virtualargocd.io/plan"}}}, "required": []string{"labels"}}}},
-			"then": object{"properties": object{"data": data}},
-		}},
+		{group, tenants.Spec.ClaimNames.Kind, version, tenants.Spec.Versions[0].Schema.Schema.Description, object{"spec": claim, "status": byCrossplane}, []string{"spec"}},
+		{group, channels.Spec.Names.Kind, version, channels.Spec.Versions[0].Schema.Schema.Description, object{"spec": channel, "status": byCrossplane}, []string{"spec"}},
+		{input.Spec.Group, input.Spec.Names.Kind, input.Spec.Versions[0].Name, schemaOf(input).Description, in["properties"].(object), nil},
+		{group, plans.Spec.Names.Kind, version, plans.Spec.Versions[0].Schema.Schema.Description, object{"spec": plan, "status": byCrossplane}, []string{"spec"}},
 	} {
 		s := object{
 			"$schema": "http://json-schema.org/draft-07/schema#", "description": of.description,
@@ -70,9 +65,6 @@ func jsonSchemas(tenants, channels xrd, input, plan *extv1.CustomResourceDefinit
 			s["required"] = append(s["required"].([]string), "metadata")
 		}
 		s["properties"] = of.fields
-		for key, value := range of.more {
-			s[key] = value
-		}
 		raw, err := json.MarshalIndent(s, "", "  ")
 		if err != nil {
 			return nil, err

@@ -7,19 +7,23 @@ import (
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 )
 
-// joinLines puts each paragraph of the descriptions below a schema on one line. The lines of a Go comment would stay: `kubectl explain`
-// wraps each one by itself, and keeps its end.
-func joinLines(s *extv1.JSONSchemaProps) {
+// finish changes a schema, and all below it, where no marker can. It puts each paragraph of a description on one line: the lines of a Go
+// comment would stay, since `kubectl explain` wraps each one by itself, and keeps its end. And it refuses negative amounts, since the
+// pattern of an amount is for those that are texts.
+func finish(s *extv1.JSONSchemaProps) {
 	s.Description = paragraphs(s.Description)
+	if s.XIntOrString {
+		s.Minimum = new(0.)
+	}
 	for name, p := range s.Properties {
-		joinLines(&p)
+		finish(&p)
 		s.Properties[name] = p
 	}
 	if s.Items != nil && s.Items.Schema != nil {
-		joinLines(s.Items.Schema)
+		finish(s.Items.Schema)
 	}
 	if s.AdditionalProperties != nil && s.AdditionalProperties.Schema != nil {
-		joinLines(s.AdditionalProperties.Schema)
+		finish(s.AdditionalProperties.Schema)
 	}
 }
 

@@ -38,9 +38,11 @@ func reference(api, channels, input, plans *extv1.CustomResourceDefinition) ([]b
 	b.WriteString("\n## Input\n\n`input.virtualargocd.io/v1alpha1`, kind `Input`: the platform's settings for all tenants, in the Composition's pipeline step.\n" +
 		"Each field is optional; an unknown field is an error.\n\n")
 	fields(b, "", schemaOf(input))
-	b.WriteString("\n## Plan\n\nAn `EnvironmentConfig` of Crossplane (`apiextensions.crossplane.io/v1beta1`) with the label `virtualargocd.io/plan: <name>`.\n" +
+	b.WriteString("\n## Plan\n\n`virtualargocd.io/v1alpha1`, kind `XArgoCDPlan` (short name `vargoplan`): see [Plans](plans.md).\n" +
 		"The label `virtualargocd.io/default-plan: \"true\"` makes it the plan of claims that name none.\n\n")
-	fields(b, "", schemaOf(plans))
+	root = schemaOf(plans)
+	root.Properties = map[string]extv1.JSONSchemaProps{"spec": root.Properties["spec"], "status": root.Properties["status"]}
+	fields(b, "", root)
 	if err := builtIn(b); err != nil {
 		return nil, err
 	}

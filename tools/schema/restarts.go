@@ -12,7 +12,7 @@ import (
 
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -109,7 +109,7 @@ func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition
 	}{
 		{"spec", schemaOf(api).Properties["spec"].Properties, []string{"plan"}, specChanges, func(g *tenant.Given) any { return &g.Spec }},
 		{"input", schemaOf(input).Properties, []string{"apiVersion", "kind", "metadata"}, inputChanges, func(g *tenant.Given) any { return &g.Input }},
-		{"plan", schemaOf(plans).Properties["data"].Properties, nil, planChanges, func(g *tenant.Given) any { return &g.Plan.Data }},
+		{"plan", schemaOf(plans).Properties["spec"].Properties, nil, planChanges, func(g *tenant.Given) any { return &g.Plan.Spec }},
 	} {
 		known := maps.Clone(of.known)
 		maps.DeleteFunc(known, func(name string, _ extv1.JSONSchemaProps) bool { return slices.Contains(of.apart, name) })
@@ -154,7 +154,7 @@ func unchanged(fields map[string]extv1.JSONSchemaProps, changes []change, path s
 func decide(edit func(*tenant.Given)) (*tenant.Decision, error) {
 	g := tenant.Given{
 		XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"},
-		Plan: plan.Plan{Name: "p", Data: inputv1alpha1.PlanData{
+		Plan: plan.Plan{Name: "p", Spec: inputv1alpha1.PlanSpec{
 			VCluster: inputv1alpha1.PlanVCluster{BackingStore: plan.StoreEtcd},
 			Versions: inputv1alpha1.PlanVersions{VClusterCharts: []string{"~0.36"}, Kubernetes: []string{"~1.36"}},
 		}},

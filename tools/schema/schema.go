@@ -22,6 +22,7 @@ import (
 const (
 	XRDFile        = "apis/xvirtualargocds.yaml"
 	ChannelXRDFile = "apis/xargocdchannels.yaml"
+	PlanXRDFile    = "apis/xargocdplans.yaml"
 	InputCRDFile   = "schemas/input.virtualargocd.io_inputs.yaml"
 	// SchemasDir has the JSON schemas for editors.
 	SchemasDir = "schemas"
@@ -51,7 +52,7 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := ofType(root, "./fn/input/v1alpha1", "Plan")
+	plan, err := ofType(root, "./apis/v1alpha1", v1alpha1.PlanKind)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := jsonSchemas(tenants(xrd), channels(channel), in, plan)
+	files, err := jsonSchemas(tenants(xrd), channels(channel), plans(plan), in)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +71,7 @@ func Files(root string) (map[string][]byte, error) {
 	}{
 		{XRDFile, "apis/v1alpha1", tenants(xrd)},
 		{ChannelXRDFile, "apis/v1alpha1", channels(channel)},
+		{PlanXRDFile, "apis/v1alpha1", plans(plan)},
 		{InputCRDFile, "fn/input/v1alpha1", in},
 	} {
 		data, err := write(f.object)
@@ -117,7 +119,7 @@ func ofType(root, pkg, kind string) (*extv1.CustomResourceDefinition, error) {
 		return nil, fmt.Errorf("cannot find type %s in %s", kind, pkg)
 	}
 	crd.FixTopLevelMetadata(c)
-	joinLines(c.Spec.Versions[0].Schema.OpenAPIV3Schema)
+	finish(c.Spec.Versions[0].Schema.OpenAPIV3Schema)
 	return &c, nil
 }
 

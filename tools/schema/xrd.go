@@ -99,6 +99,11 @@ func channels(c *extv1.CustomResourceDefinition) xrd {
 	return definition(c, "vargochannel", "virtual-argocd-channel")
 }
 
+// plans makes the XRD of plans, which are the platform's own.
+func plans(c *extv1.CustomResourceDefinition) xrd {
+	return definition(c, "vargoplan", "virtual-argocd-plan")
+}
+
 // inGroup is the same definition under another group, whose short names and
 // Composition tell it apart.
 func inGroup(x xrd, group, short string) xrd {

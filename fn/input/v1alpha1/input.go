@@ -1,5 +1,5 @@
 // Package v1alpha1 holds the types of the composition function's input, which the
-// platform writes in the Composition's pipeline step, and of plans.
+// platform writes in the Composition's pipeline step.
 //
 // +kubebuilder:object:generate=true
 // +groupName=input.virtualargocd.io
@@ -10,6 +10,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
 // The input's API version and kind.
@@ -48,7 +50,7 @@ type Input struct {
 	Storage Storage `json:"storage,omitempty"`
 
 	// How the Argo CDs are reached from outside the host.
-	Ingress Ingress `json:"ingress,omitempty"`
+	Ingress apiv1alpha1.PlatformIngress `json:"ingress,omitempty"`
 
 	// Connections that tenants may open and accept.
 	Network Network `json:"network,omitempty"`
@@ -252,59 +254,4 @@ type Storage struct {
 	// Whether the state is kept in the pod and not in a volume. Everything in the virtual
 	// cluster is then lost when the pod is: for test tenants only. Default: false.
 	Ephemeral bool `json:"ephemeral,omitempty"`
-}
-
-// Ingress describes how the Argo CDs are reached from outside the host.
-type Ingress struct {
-	// DNS domain of the Argo CDs, such as argocd.example.org, with a wildcard record for the
-	// ingress controller. A claim that names no hostname gets <claim>--<namespace>.<domain>,
-	// with a part of the names and a hash where they are too long or have "--" in them. A
-	// tenant with <claim>-<namespace>.<domain> from an earlier version keeps that. Default:
-	// none, and only claims that name a hostname have an Ingress.
-	// +kubebuilder:validation:MaxLength=189
-	Domain string `json:"domain,omitempty"`
-
-	// Hostnames that claims may name; *.example.org stands for all names directly below
-	// example.org. Names with "--" in their first label are those that the platform's domain
-	// gives claims: another claim may name one only where this list has the very name.
-	// Default: every hostname outside of the domain that no other claim has, even one at
-	// which something else is served on the host.
-	// +kubebuilder:validation:MaxItems=256
-	Hosts []string `json:"hosts,omitempty"`
-
-	// IngressClass for claims that name none. Default: the host's default class.
-	ClassName string `json:"className,omitempty"`
-
-	// Annotations of each Ingress; a claim's annotations override them. The admission
-	// policies in examples/install/tenants.yaml refuse an Ingress with annotations that they
-	// don't list: add those that you set here.
-	Annotations map[string]string `json:"annotations,omitempty"`
-
-	// Where certificates come from for claims that don't say so. Default: the default
-	// certificate of the ingress controller.
-	TLS IngressTLS `json:"tls,omitempty"`
-}
-
-// IngressTLS says where certificates come from.
-type IngressTLS struct {
-	// Issuer of cert-manager on the host. An issuer with an HTTP-01 solver must set its
-	// serviceType to ClusterIP, since tenants may have no NodePort.
-	Issuer Issuer `json:"issuer,omitempty"`
-
-	// ClusterIssuers that claims may name, in addition to issuer. The admission policies in
-	// examples/install/tenants.yaml refuse all others. Default: every ClusterIssuer of the
-	// host, even one of your own services.
-	// +kubebuilder:validation:MaxItems=64
-	ClusterIssuers []string `json:"clusterIssuers,omitempty"`
-}
-
-// Issuer of cert-manager.
-type Issuer struct {
-	// Name of the issuer.
-	Name string `json:"name,omitempty"`
-
-	// Kind of the issuer: ClusterIssuer, or Issuer for one in each tenant's namespace.
-	// Default: ClusterIssuer.
-	// +kubebuilder:validation:Enum=ClusterIssuer;Issuer
-	Kind string `json:"kind,omitempty"`
 }

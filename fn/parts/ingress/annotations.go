@@ -12,7 +12,6 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
-	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -134,9 +133,9 @@ func isOn(value string) bool {
 func setIssuer(r tenant.Given, claims *v1alpha1.IssuerReference, annotations map[string]string) (bool, error) {
 	is, field := r.Platform.Ingress.TLS.Issuer, "input.ingress.tls.issuer"
 	if claims != nil {
-		is, field = inputv1alpha1.Issuer{Name: claims.Name, Kind: claims.Kind}, ofIngress+".tls.issuer"
+		is, field = v1alpha1.Issuer{Name: claims.Name, Kind: claims.Kind}, ofIngress+".tls.issuer"
 	}
-	if is == (inputv1alpha1.Issuer{}) {
+	if is == (v1alpha1.Issuer{}) {
 		return annotations[clusterIssuer] != "" || annotations[issuer] != "", nil
 	}
 	key := map[string]string{"": clusterIssuer, "ClusterIssuer": clusterIssuer, "Issuer": issuer}[is.Kind]

@@ -108,7 +108,7 @@ func checkPatterns(r tenant.Given) error {
 	for i, pattern := range r.Platform.Ingress.Hosts {
 		if !policy.IsHostname(strings.TrimPrefix(pattern, "*.")) {
 			field := fmt.Sprintf("input.ingress.hosts[%d]", i)
-			if len(r.Plan.Data.Ingress.Hosts) > 0 {
+			if len(r.Plan.Spec.Ingress.Hosts) > 0 {
 				field = r.Plan.At(fmt.Sprintf("ingress.hosts[%d]", i))
 			}
 			return fmt.Errorf("%s: %q is not a hostname: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", field, pattern)

@@ -10,7 +10,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -39,7 +38,7 @@ var forms = func() map[string]form {
 }()
 
 // clusterIssuers returns the ClusterIssuers that claims may name, sorted; nil for any.
-func clusterIssuers(in inputv1alpha1.IngressTLS) []string {
+func clusterIssuers(in v1alpha1.PlatformTLS) []string {
 	if len(in.ClusterIssuers) == 0 {
 		return nil
 	}

@@ -84,7 +84,7 @@ func asWanted(t *testing.T) Tenant {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Plan.Data.Values.ArgoCD = &runtime.RawExtension{Raw: plan}
+	a.Plan.Spec.Values.ArgoCD = &runtime.RawExtension{Raw: plan}
 	data, err := json.Marshal(a)
 	if err != nil {
 		t.Fatal(err)

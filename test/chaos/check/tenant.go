@@ -171,7 +171,7 @@ func (t Tenant) checkAccepted(p *problems, w Wanted) {
 	p.same("the accepted Kubernetes version", a.Spec.KubernetesVersion, w.Kubernetes)
 	p.same("the accepted value", parameter(a.Spec.ArgoCDValues, ClaimParameter), strconv.Itoa(w.Value))
 	plan := map[string]any{}
-	if raw := a.Plan.Data.Values.ArgoCD; raw != nil && json.Unmarshal(raw.Raw, &plan) != nil {
+	if raw := a.Plan.Spec.Values.ArgoCD; raw != nil && json.Unmarshal(raw.Raw, &plan) != nil {
 		p.found = append(p.found, "cannot read the accepted values of the plan")
 	}
 	p.same("the accepted value of the plan", parameter(plan, PlanParameter), strconv.Itoa(w.PlanValue))

@@ -5,15 +5,28 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-
-	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
 
-// Plan is what the function reads from an EnvironmentConfig of Crossplane with the label
-// virtualargocd.io/plan: a size of tenants, and what their claims may choose.
+// PlanKind is the kind of plans. They have no claim: only the platform team creates them.
+const PlanKind = "XArgoCDPlan"
+
+// LabelDefaultPlan is the label, with the value "true", of the plan of claims that name none.
+const LabelDefaultPlan = "virtualargocd.io/default-plan"
+
+// XArgoCDPlan is a size of tenants, and what their claims may choose. A claim names a plan in
+// spec.plan. Its name is that of the plan.
 //
 // +kubebuilder:object:root=true
-type Plan struct {
+// +kubebuilder:resource:scope=Cluster,path=xargocdplans,singular=xargocdplan,categories={crossplane,composite}
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="DEFAULT",type=string,JSONPath=".metadata.labels.virtualargocd\\.io/default-plan",description="true for the plan of claims that name none."
+// +kubebuilder:printcolumn:name="CHANNEL",type=string,JSONPath=".spec.channel",description="The channel of the plan's tenants."
+// +kubebuilder:printcolumn:name="HA",type=boolean,JSONPath=".spec.argocd.ha",description="Whether Argo CD is highly available."
+// +kubebuilder:printcolumn:name="CPU",type=string,JSONPath=".status.quota.cpu",description="How much CPU the pods of a tenant may use together."
+// +kubebuilder:printcolumn:name="MEMORY",type=string,JSONPath=".status.quota.memory",description="How much memory the pods of a tenant may use together."
+// +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the plan can't be used."
+// +kubebuilder:printcolumn:name="MESSAGE",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].message",priority=1,description="What is wrong with the plan."
+type XArgoCDPlan struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
@@ -22,11 +35,38 @@ type Plan struct {
 	// that becomes a value of the vcluster chart replaces the tenants' control planes: with
 	// one replica, the virtual API server is unavailable until the new one has started, and
 	// Argo CD keeps running. A change of quota or limits restarts nothing.
-	Data PlanData `json:"data,omitempty"`
+	// +optional
+	Spec PlanSpec `json:"spec,omitempty"`
+
+	// Whether the plan can be used, and what it comes to.
+	// +optional
+	Status PlanStatus `json:"status,omitempty"`
 }
 
-// PlanData are the settings of a plan's tenants.
-type PlanData struct {
+// PlanStatus is what a plan comes to.
+type PlanStatus struct {
+	// Limits of the quota of each tenant, with the built-in ones where the plan sets none.
+	// +optional
+	Quota PlanQuota `json:"quota,omitempty"`
+}
+
+// PlanQuota are limits of the quota of a tenant.
+type PlanQuota struct {
+	// Limit of limits.cpu.
+	// +optional
+	CPU string `json:"cpu,omitempty"`
+
+	// Limit of limits.memory.
+	// +optional
+	Memory string `json:"memory,omitempty"`
+
+	// Limit of count/pods.
+	// +optional
+	Pods string `json:"pods,omitempty"`
+}
+
+// PlanSpec are the settings of a plan's tenants.
+type PlanSpec struct {
 	// Namespaces whose claims may use the plan: names, and patterns such as premium-*, in
 	// which * matches any number of characters. A claim in another namespace that names the
 	// plan, or that names none while this is the default plan, is refused; the message lists
@@ -35,18 +75,21 @@ type PlanData struct {
 	// namespace. This also applies to the built-in plan standard: to change that, install a
 	// plan with that name.
 	// +kubebuilder:validation:MaxItems=256
+	// +kubebuilder:validation:items:MaxLength=63
+	// +kubebuilder:validation:items:Pattern=`^[a-z0-9*]([-a-z0-9*]*[a-z0-9*])?$`
 	Namespaces []string `json:"namespaces,omitempty"`
 
 	// Channel of the plan's tenants, such as stable. A claim can't name another. Default: the
 	// one that the claim names, or none.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	Channel string `json:"channel,omitempty"`
 
 	// When platform changes may reach the plan's tenants. A claim's own time window replaces
 	// the plan's; a freeze applies to every tenant of the plan. Default: at any time.
 	// +optional
-	Maintenance *apiv1alpha1.MaintenanceSpec `json:"maintenance,omitempty"`
+	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
 	// Size of the virtual cluster.
 	VCluster PlanVCluster `json:"vcluster,omitempty"`
@@ -57,6 +100,7 @@ type PlanData struct {
 	// Hard limits of the tenant's ResourceQuota on the host, such as limits.memory: 16Gi or
 	// count/pods: "30", merged over the built-in ones. Where the virtual cluster or Argo CD
 	// needs more, its pods don't start, and the claim's status says why.
+	// +kubebuilder:validation:MaxProperties=64
 	Quota map[string]Quantity `json:"quota,omitempty"`
 
 	// Limits of the tenant's LimitRange on the host, merged over the built-in ones. Pods of
@@ -84,11 +128,12 @@ type PlanData struct {
 	// name themselves. The control plane of the virtual cluster, which runs no code of the
 	// tenant, uses the host's default. Default: the RuntimeClass that each pod names.
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	RuntimeClass string `json:"runtimeClass,omitempty"`
 
 	// How the Argo CDs are reached from outside the host. Each field overrides that of the
 	// function's input; annotations are merged.
-	Ingress Ingress `json:"ingress,omitempty"`
+	Ingress PlatformIngress `json:"ingress,omitempty"`
 
 	// Versions that claims may choose: exact ones, or ranges such as ~1.35 or
 	// ">=9.3.0 <10". The platform's version, in the function's input, and the version that
@@ -100,6 +145,8 @@ type PlanData struct {
 }
 
 // PlanVCluster is the size of a virtual cluster.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.replicas) || self.replicas == 1 || has(self.backingStore) && self.backingStore == 'etcd'",message="several replicas need a store that they share: write backingStore: etcd"
 type PlanVCluster struct {
 	// Replicas of the control plane. More than one need backingStore etcd. Default: 1.
 	// +kubebuilder:validation:Minimum=1
@@ -114,7 +161,7 @@ type PlanVCluster struct {
 	BackingStore string `json:"backingStore,omitempty"`
 
 	// Resources of the control plane, merged over the built-in ones.
-	Resources Resources `json:"resources,omitempty"`
+	Resources PlanResources `json:"resources,omitempty"`
 
 	// Volume of the store. Each field overrides that of the function's input; size also
 	// overrides storage.ephemeral. The volume of a virtual cluster can't be changed, because
@@ -125,12 +172,15 @@ type PlanVCluster struct {
 }
 
 // PlanStorage is the volume of a virtual cluster's store.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.size) || string(self.size).matches('[1-9]')",message="write a size above 0, such as 2Gi"
 type PlanStorage struct {
 	// Size of the volume.
 	Size Quantity `json:"size,omitempty"`
 
 	// StorageClass of the volume.
 	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	StorageClass string `json:"storageClass,omitempty"`
 }
 
@@ -171,33 +221,38 @@ type PlanWorkload struct {
 	Replicas int64 `json:"replicas,omitempty"`
 
 	// Resources of the container.
-	Resources Resources `json:"resources,omitempty"`
+	Resources PlanResources `json:"resources,omitempty"`
 }
 
 // PlanContainer is the size of a workload whose replicas a plan can't set.
 type PlanContainer struct {
 	// Resources of the container.
-	Resources Resources `json:"resources,omitempty"`
+	Resources PlanResources `json:"resources,omitempty"`
 }
 
-// Resources of a container.
-type Resources struct {
+// PlanResources are those of a container.
+type PlanResources struct {
 	// Requests, such as memory: 256Mi.
+	// +kubebuilder:validation:MaxProperties=64
 	Requests map[string]Quantity `json:"requests,omitempty"`
 
 	// Limits, such as memory: 1Gi.
+	// +kubebuilder:validation:MaxProperties=64
 	Limits map[string]Quantity `json:"limits,omitempty"`
 }
 
 // PlanLimits are the limits of a LimitRange.
 type PlanLimits struct {
 	// Default limits of a container.
+	// +kubebuilder:validation:MaxProperties=64
 	Default map[string]Quantity `json:"default,omitempty"`
 
 	// Default requests of a container.
+	// +kubebuilder:validation:MaxProperties=64
 	DefaultRequest map[string]Quantity `json:"defaultRequest,omitempty"`
 
 	// Maximum limits of a container.
+	// +kubebuilder:validation:MaxProperties=64
 	Max map[string]Quantity `json:"max,omitempty"`
 }
 
@@ -206,15 +261,18 @@ type PlanVersions struct {
 	// Versions of the argo-cd chart. Default: all, because Argo CD runs inside the tenant's
 	// own virtual cluster.
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
 	ArgoCDCharts []string `json:"argocdCharts,omitempty"`
 
 	// Versions of the vcluster chart, which runs on the host. Default: only the platform's.
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
 	VClusterCharts []string `json:"vclusterCharts,omitempty"`
 
 	// Versions of Kubernetes, which runs in the control plane's pod on the host. Default:
 	// only the platform's.
 	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=128
 	Kubernetes []string `json:"kubernetes,omitempty"`
 }
 
@@ -229,10 +287,11 @@ type PlanValues struct {
 	ArgoCD *runtime.RawExtension `json:"argocd,omitempty"`
 }
 
-// Quantity is an amount of a resource, such as 500m or 2Gi. It isn't parsed when it is
-// decoded, so that an error about it can name the path of its field.
+// Quantity is an amount of a resource, such as 500m or 2Gi, without an exponent. It isn't parsed
+// when it is decoded, so that an error about it can name the path of its field.
 //
 // +kubebuilder:validation:XIntOrString
+// +kubebuilder:validation:Pattern=`^[0-9]{1,15}([.][0-9]{1,9})?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$`
 type Quantity string
 
 // UnmarshalJSON keeps strings and numbers as text, and anything else as JSON.

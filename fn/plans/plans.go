@@ -1,0 +1,141 @@
+// Package plans answers requests for plans: it says on the plan itself what is wrong with it, and
+// what it comes to. Tenants and channels read plans by themselves, so that nothing waits for an
+// answer.
+package plans
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/durationpb"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+const (
+	// RequiredDefaults are the plans of claims that name none.
+	RequiredDefaults = "default-plans"
+	// requiredChannel is the channel that the plan names.
+	requiredChannel = "channel"
+
+	apiVersion = v1alpha1.Group + "/" + v1alpha1.Version
+)
+
+// Is reports whether a request is about a plan.
+func Is(req *fnv1.RunFunctionRequest) bool {
+	return wire.Of(req.GetObserved().GetComposite().GetResource()).String("kind") == v1alpha1.PlanKind
+}
+
+// Answer writes the status of a plan, its condition SpecAccepted and an event when that changes
+// into the response. A plan composes nothing. rest is how long Crossplane may leave it alone.
+func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest time.Duration) error {
+	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
+	p, mistake := decode.Plan(xr)
+	require(rsp, p)
+	defaults, read := wire.Required(req, RequiredDefaults, apiVersion, v1alpha1.PlanKind)
+	if !read {
+		return nil
+	}
+	status := v1alpha1.PlanStatus{}
+	if mistake == nil {
+		status.Quota, mistake = check(req, p)
+	}
+	mistake = mistakes.Join(mistake, onlyDefault(p, defaults), channelExists(req, p))
+	composite, err := wire.Report(rsp, xr, &status)
+	if err != nil {
+		response.Fatal(rsp, fmt.Errorf("cannot write the plan's status: %w", err))
+		return err
+	}
+	composite.Ready = fnv1.Ready_READY_TRUE
+	rsp.GetMeta().Ttl = durationpb.New(rest)
+	report(rsp, xr, mistake)
+	return mistake
+}
+
+// check decides about a tenant with the plan whose claim asks for nothing else. It returns the
+// quota of that tenant, and the mistakes of the plan.
+func check(req *fnv1.RunFunctionRequest, p plan.Plan) (v1alpha1.PlanQuota, error) {
+	in, err := decode.Input(req.GetInput())
+	if err != nil {
+		return v1alpha1.PlanQuota{}, err
+	}
+	d, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: in, Plan: p})
+	_, wrong := p.IsFor("a")
+	if err = mistakes.Join(wrong, err); err != nil {
+		return v1alpha1.PlanQuota{}, err
+	}
+	limit := func(name corev1.ResourceName) string {
+		q, ok := d.Bounds.Quota[name]
+		if !ok {
+			return ""
+		}
+		return q.String()
+	}
+	return v1alpha1.PlanQuota{CPU: limit(corev1.ResourceLimitsCPU), Memory: limit(corev1.ResourceLimitsMemory), Pods: limit("count/pods")}, nil
+}
+
+// onlyDefault returns an error if the plan isn't the only one of claims that name none.
+func onlyDefault(p plan.Plan, defaults []wire.Struct) error {
+	var names []string
+	for _, s := range defaults {
+		names = append(names, s.String("metadata", "name"))
+	}
+	if slices.Sort(names); len(names) < 2 || !slices.Contains(names, p.Name) {
+		return nil
+	}
+	return fmt.Errorf("metadata.labels: %s all have the label %s, so claims that name no plan are refused: leave it on one of them", strings.Join(names, " and "), v1alpha1.LabelDefaultPlan)
+}
+
+// channelExists returns an error if the plan names a channel that doesn't exist.
+func channelExists(req *fnv1.RunFunctionRequest, p plan.Plan) error {
+	found, read := wire.Required(req, requiredChannel, apiVersion, v1alpha1.ChannelKind)
+	if p.Spec.Channel == "" || !read || len(found) > 0 {
+		return nil
+	}
+	return fmt.Errorf("%s: there is no XArgoCDChannel %.80q: create it, or write another one or none", p.At("channel"), p.Spec.Channel)
+}
+
+// require asks Crossplane for what the answer depends on, beside the plan.
+func require(rsp *fnv1.RunFunctionResponse, p plan.Plan) {
+	selectors := map[string]*fnv1.ResourceSelector{RequiredDefaults: {
+		ApiVersion: apiVersion, Kind: v1alpha1.PlanKind,
+		Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{v1alpha1.LabelDefaultPlan: "true"}}},
+	}}
+	if p.Spec.Channel != "" {
+		selectors[requiredChannel] = &fnv1.ResourceSelector{
+			ApiVersion: apiVersion, Kind: v1alpha1.ChannelKind, Match: &fnv1.ResourceSelector_MatchName{MatchName: p.Spec.Channel},
+		}
+	}
+	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
+}
+
+// report writes the condition SpecAccepted, and an event if it has changed.
+func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, mistake error) {
+	was := xr.Condition(v1alpha1.ConditionSpecAccepted)
+	if mistake == nil {
+		response.ConditionTrue(rsp, v1alpha1.ConditionSpecAccepted, v1alpha1.ReasonAccepted).WithMessage("Claims can use the plan").TargetComposite()
+		if was.Reason == v1alpha1.ReasonInvalidSpec {
+			response.Normal(rsp, "Claims can use the plan").WithReason(v1alpha1.ReasonAccepted).TargetComposite()
+		}
+		return
+	}
+	// On the plan itself, its name before each field says nothing.
+	message := strings.ReplaceAll(mistake.Error(), "plan "+cmp.Or(xr.String("metadata", "name"), plan.Default)+": ", "")
+	response.ConditionFalse(rsp, v1alpha1.ConditionSpecAccepted, v1alpha1.ReasonInvalidSpec).WithMessage(message).TargetComposite()
+	if was.Reason != v1alpha1.ReasonInvalidSpec || was.Message != message {
+		response.Warning(rsp, errors.New(message)).WithReason(v1alpha1.ReasonInvalidSpec).TargetComposite()
+	}
+}

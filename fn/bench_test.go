@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
-	"github.com/virtual-argocd/virtual-argocd/fn/offers"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 )
 
 // readyRequest is the request for a Ready tenant, as bytes on the wire.
@@ -35,7 +35,7 @@ func BenchmarkChannel(b *testing.B) {
 	w.offer("stable", offer("10.2.0", inSteps))
 	w.reconcileChannel(w.channels["stable"])
 	req := w.channels["stable"].req
-	records := req.GetRequiredResources()[offers.RequiredRecords]
+	records := req.GetRequiredResources()[channel.RequiredRecords]
 	one := records.GetItems()[0]
 	for len(records.GetItems()) < 7000 {
 		r := proto.Clone(one).(*fnv1.Resource)
@@ -44,7 +44,7 @@ func BenchmarkChannel(b *testing.B) {
 		meta.Fields["name"] = structpb.NewStringValue(id + "-channel")
 		meta.Fields["ownerReferences"] = jsonValue(`[{"uid":"` + id + `","controller":true}]`)
 		data := field(r.GetResource(), "data").GetFields()
-		data[channel.RecordKey] = structpb.NewStringValue(strings.ReplaceAll(data[channel.RecordKey].GetStringValue(), `"c0"`, `"`+id+`"`))
+		data[decode.RecordKey] = structpb.NewStringValue(strings.ReplaceAll(data[decode.RecordKey].GetStringValue(), `"c0"`, `"`+id+`"`))
 		meta.Fields["managedFields"] = structpb.NewStringValue(strings.Repeat("f", 2048-proto.Size(one)))
 		records.Items = append(records.Items, r)
 	}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -9,7 +11,8 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 )
 
 // FuzzChannel: whatever a channel's spec, a record of one of its tenants and its state say,
@@ -24,10 +27,10 @@ func FuzzChannel(f *testing.F) {
 	fn := base.f
 	for _, seed := range []struct{ spec, record, state string }{
 		{offer("10.2.0", inSteps), `{}`, ``},
-		{`{}`, `{"tenant":"x","phase":"Ready","since":"2026-01-01T00:00:00Z"}`, `{"state":{"offer":"a","percent":100}}`},
-		{`{"paused":true,"offer":{"kubernetes":{"version":"v1.36.0"}}}`, `{"tenant":"x","accepted":"a","before":"Ready","phase":"Degraded","changed":"2026-01-01T00:00:00Z"}`, `[]`},
-		{`{"offer":{"argocd":{"values":{"server":null}}}}`, `{"tenant":1}`, `{"state":{"admitted":[{"tenant":"x","offer":"a","until":"2026-01-02T03:30:00Z"}]}}`},
-		{`{"rollout":{"first":{"matchLabels":{"a":"b"}},"steps":[{"percent":0},{"percent":100,"soak":"1h"}],"haltAfter":{"stuckFor":"1s"}}}`, `{"tenant":"x","labels":{"a":"b"},"schedule":{"window":{"open":60,"days":1}}}`, `{"state":{"halted":{"at":"2026-01-01T00:00:00Z"}}}`},
+		{`{}`, `{"tenant":"x","phase":"Ready","since":"2026-01-01T00:00:00Z"}`, `{"revision":3,"percent":100}`},
+		{`{"paused":true,"offer":{"kubernetes":{"version":"v1.36.0"}}}`, `{"tenant":"x","revision":2,"wasReady":true,"phase":"Degraded","took":"2026-01-01T00:00:00Z"}`, `[]`},
+		{`{"offer":{"argocd":{"values":{"server":null}}}}`, `{"tenant":1}`, `{"revision":-1,"failures":[{"tenant":"x","name":"a/x"}]}`},
+		{`{"rollout":{"mandatoryGroup":{"matchLabels":{"a":"b"}},"steps":[{"percent":0},{"percent":100,"minSuccessTime":"1h"}],"progressDeadline":"1s"}}`, `{"tenant":"x","labels":{"a":"b"},"schedule":{"window":{"open":60,"days":1}}}`, `{"revision":1,"halted":{"at":"2026-01-01T00:00:00Z"}}`},
 		{`{}`, `{"tenant":"x","schedule":{"window":{"open":60}}}`, ``},
 		{`{"rollout":{"steps":[{"percent":101}]}}`, `""`, `{}`},
 	} {
@@ -37,10 +40,10 @@ func FuzzChannel(f *testing.F) {
 		req := proto.Clone(base.req).(*fnv1.RunFunctionRequest)
 		req.Observed.Composite.Resource.Fields["spec"] = jsonValue(spec)
 		if records := req.GetRequiredResources()["records"].GetItems(); len(records) > 0 {
-			field(records[0].GetResource(), "data").Fields[channel.RecordKey] = jsonValue(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(record) + `"`)
+			field(records[0].GetResource(), "data").Fields[decode.RecordKey] = jsonValue(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(record) + `"`)
 		}
 		if state != "" {
-			field(req.GetObserved().GetResources()["state"].GetResource(), "data").Fields[channel.StateKey] = jsonValue(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(state) + `"`)
+			field(req.GetObserved().GetResources()["state"].GetResource(), "data").Fields["state"] = jsonValue(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(state) + `"`)
 		}
 		wreck(rand.New(rand.NewPCG(seed, 3)), req)
 		if _, err := proto.Marshal(req); err != nil {
@@ -84,12 +87,20 @@ func checkChannelLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) {
 		kind, of := r.GetResource().GetFields()["kind"].GetStringValue(), meta["name"].GetStringValue()
 		switch {
 		case kind == "EnvironmentConfig" && of == "virtual-argocd-channel-stable":
-		case kind == "ConfigMap" && meta["namespace"].GetStringValue() == "crossplane-system" && (strings.HasPrefix(of, "vargo-admission-") || strings.HasPrefix(of, "vargo-channel-")):
+		case kind == "ConfigMap" && meta["namespace"].GetStringValue() == "crossplane-system" && (strings.HasPrefix(of, "vargo-assignment-") || strings.HasPrefix(of, "vargo-revision-stable-") || strings.HasPrefix(of, "vargo-channel-")):
 		default:
 			t.Errorf("%s is %s %s", name, kind, of)
 		}
 	}
-	if halted := field(resources["offer"].GetResource(), "data").GetFields()["halted"].GetBoolValue(); halted && len(resources) > 2 {
-		t.Errorf("a channel that has halted admits %d tenants", len(resources)-2)
+	published := field(resources["offer"].GetResource(), "data").GetFields()
+	if newest := fmt.Sprintf("revision-%v", published["revision"].GetNumberValue()); resources[newest] == nil {
+		t.Errorf("there is no %s", newest)
+	}
+	for name, r := range resources {
+		a := rollout.Assignment{}
+		text := field(r.GetResource(), "data").GetFields()[decode.AssignmentKey].GetStringValue()
+		if json.Unmarshal([]byte(text), &a) == nil && a.Allows(a.Revision, testNow) && published["halted"].GetBoolValue() {
+			t.Errorf("a channel that has halted lets a tenant begin: %s", name)
+		}
 	}
 }

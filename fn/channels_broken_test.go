@@ -29,7 +29,7 @@ func paused(spec string) string { return strings.TrimSuffix(spec, "}") + `,"paus
 // TestChannelHelped: an offer that breaks every tenant breaks no more of them if their authors help themselves.
 func TestChannelHelped(t *testing.T) {
 	t.Parallel()
-	const rollout = `{"steps":[{"percent":100,"soak":"1h"}],"maxUpdating":4,"haltAfter":{"degraded":2}}`
+	const rollout = `{"steps":[{"percent":100,"minSuccessTime":"1h"}],"maxConcurrency":4,"maxFailures":2}`
 	for name, tc := range map[string]struct{ spec, message string }{
 		"Waits":  {"", "team-a/c"},
 		"Pins":   {`{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`, "(its claim was changed since)"},
@@ -156,7 +156,7 @@ func TestChannelNewClaimOfEditedPlan(t *testing.T) {
 	w.settle(4, time.Minute)
 	w.claim("late", `{"channel":"stable"}`, `{}`)
 	w.step(time.Minute)
-	if got, want := w.tenants["late"].status("channel", "message"), "begins with the last complete offer, and with its plan and the function's input as they are now"; got != want {
+	if got, want := w.tenants["late"].status("channel", "message"), "begins with revision 1, the last complete one"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
 	}
 	w.settle(14, time.Minute)

@@ -14,7 +14,7 @@ import (
 // tenants finish first.
 func TestChannelEditedInTheMiddle(t *testing.T) {
 	t.Parallel()
-	const rollout = `{"steps":[{"percent":40,"soak":"1h"},{"percent":80,"soak":"1h"},{"percent":100}],"maxUpdating":2,"haltAfter":{"degraded":2,"stuckFor":"5h"}}`
+	const rollout = `{"steps":[{"percent":40,"minSuccessTime":"1h"},{"percent":80,"minSuccessTime":"1h"},{"percent":100}],"maxConcurrency":2,"maxFailures":2,"progressDeadline":"5h"}`
 	w := fleet(t, 6, rollout)
 	slow, had := map[string]bool{}, map[string][]string{}
 	for name := range w.tenants {
@@ -67,13 +67,13 @@ func TestChannelEditedInTheMiddle(t *testing.T) {
 		}
 		return names
 	}
-	wantStep := func(percent float64) (offer string) {
+	wantStep := func(percent float64) (revision float64) {
 		t.Helper()
 		status := field(w.channels["stable"].xr(), "status").GetFields()
 		if got := status["percent"].GetNumberValue(); got != percent {
 			t.Errorf("the step is of %v percent, want %v", got, percent)
 		}
-		return status["offer"].GetStringValue()
+		return status["revision"].GetNumberValue()
 	}
 
 	w.offer("stable", offer("10.2.0", rollout))
@@ -93,7 +93,7 @@ func TestChannelEditedInTheMiddle(t *testing.T) {
 	w.offer("stable", offer("10.3.0", rollout))
 	settle(3, 10*time.Minute)
 	if wantStep(40) == old {
-		t.Errorf("the edit makes no other offer than %s", old)
+		t.Errorf("the edit makes no other revision than %v", old)
 	}
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 5})
 	delete(slow, middle[0])

@@ -234,7 +234,7 @@ func offer(version, rollout string) string {
 	return `{"offer":{"argocd":{"chartVersion":"` + version + `"}},"rollout":` + rollout + `}`
 }
 
-const inSteps = `{"steps":[{"percent":20,"soak":"1h"},{"percent":100}],"maxUpdating":2,"haltAfter":{"degraded":2}}`
+const inSteps = `{"steps":[{"percent":20,"minSuccessTime":"1h"},{"percent":100}],"maxConcurrency":2,"maxFailures":2}`
 
 // fleets are the worlds that fleet has made, which take seconds to come up.
 var fleets = struct {
@@ -299,7 +299,7 @@ func TestChannelGoodOffer(t *testing.T) {
 	w.offer("stable", offer("10.2.0", inSteps))
 	w.settle(6, time.Minute)
 	w.want(map[string]int{"10.1.1": 4, "10.2.0": 1})
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "soaks")
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, true, "for minSuccessTime")
 	for name, e := range w.tenants {
 		if has := w.version(name) == "10.2.0"; field(e.xr(), "status", "channel").GetFields()["updateAvailable"].GetBoolValue() == has {
 			t.Errorf("%s with %s says of its channel: %v", name, w.version(name), field(e.xr(), "status", "channel"))
@@ -307,8 +307,8 @@ func TestChannelGoodOffer(t *testing.T) {
 	}
 	w.settle(30, 10*time.Minute)
 	w.want(map[string]int{"10.2.0": 5})
-	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 5 tenants have the offer")
-	if updated := field(w.channels["stable"].xr(), "status", "tenants").GetFields()["updated"].GetNumberValue(); updated != 5 {
+	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 5 tenants have revision")
+	if updated := field(w.channels["stable"].xr(), "status", "tenants").GetFields()["succeeded"].GetNumberValue(); updated != 5 {
 		t.Errorf("want 5 tenants updated, got %v", updated)
 	}
 }
@@ -363,7 +363,7 @@ func TestChannelBadOffer(t *testing.T) {
 			t.Errorf("%s was touched", name)
 		}
 	}
-	if !slices.ContainsFunc(w.seen, func(e string) bool { return strings.HasPrefix(e, v1alpha1.ReasonTenantsBroken+": ") }) {
+	if !slices.ContainsFunc(w.seen, func(e string) bool { return strings.HasPrefix(e, v1alpha1.ReasonTenantsFailed+": ") }) {
 		t.Errorf("want an event of the halt, got %v", w.seen)
 	}
 	delete(w.channels["stable"].req.Observed.Resources, "state")
@@ -399,7 +399,7 @@ func TestChannelBadOffer(t *testing.T) {
 		t.Errorf("the halt isn't the same: %v", w.seen[events:])
 	}
 	for key := range w.cluster {
-		if strings.Contains(key, "vargo-admission-") {
+		if strings.Contains(key, "vargo-assignment-") {
 			t.Errorf("while it is halted somebody is admitted: %s", key)
 		}
 	}
@@ -407,7 +407,7 @@ func TestChannelBadOffer(t *testing.T) {
 	// New tenants don't get what has halted.
 	w.claim("late", `{"channel":"stable"}`, `{}`)
 	w.settle(14, time.Minute)
-	if got := w.version("late"); got != "10.1.1" || w.tenants["late"].status("channel", "accepted") == "" {
+	if got := w.version("late"); got != "10.1.1" || w.tenants["late"].number("channel", "revision") == 0 {
 		t.Errorf("a new tenant begins with %s while the offer is halted", got)
 	}
 	w.offer("stable", offer("10.2.1", inSteps))
@@ -476,7 +476,7 @@ func TestChannelOfferTakenBack(t *testing.T) {
 			}
 			w.wantCondition("stable", v1alpha1.ConditionHalted, false, "")
 			w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
-			if n := len(slices.DeleteFunc(w.seen, func(e string) bool { return !strings.HasPrefix(e, v1alpha1.ReasonTenantsBroken+": ") })); n != 1 {
+			if n := len(slices.DeleteFunc(w.seen, func(e string) bool { return !strings.HasPrefix(e, v1alpha1.ReasonTenantsFailed+": ") })); n != 1 {
 				t.Errorf("%s\nwant one halt, got %d", tc.reason, n)
 			}
 		})
@@ -556,7 +556,7 @@ func TestChannelKubernetesTakenBack(t *testing.T) {
 // TestChannelHaltedForWeeks: a halt has no end of its own, whatever comes meanwhile, and the time that it takes is nobody's.
 func TestChannelHaltedForWeeks(t *testing.T) {
 	t.Parallel()
-	const rollout = `{"first":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":50},{"percent":100}],"haltAfter":{"degraded":2,"stuckFor":"5h"}}`
+	const rollout = `{"mandatoryGroup":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":50},{"percent":100}],"maxFailures":2,"progressDeadline":"5h"}`
 	// On Sundays, so that the others wait for the first ones for days.
 	const window = `{"channel":"stable","maintenance":{"timeWindow":{"begin":"080000+0000","end":"230000+0000"},"days":["Sun"]}}`
 	w := fleet(t, 3, rollout)
@@ -580,7 +580,7 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 			}
 		}
 		for key := range w.cluster {
-			if strings.Contains(key, "vargo-admission-") {
+			if strings.Contains(key, "vargo-assignment-") {
 				t.Errorf("somebody is admitted: %s", key)
 			}
 		}
@@ -643,7 +643,7 @@ func TestChannelStuck(t *testing.T) {
 func TestChannelFirst(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	const rollout = `{"first":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":0,"soak":"1h"},{"percent":100}]}`
+	const rollout = `{"mandatoryGroup":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":0,"minSuccessTime":"1h"},{"percent":100}]}`
 	w.offer("stable", offer("10.1.1", rollout))
 	for i, tier := range []string{"internal", "customer", "customer"} {
 		w.claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{"tier":"`+tier+`","crossplane.io/claim-name":"c"}`)
@@ -659,9 +659,10 @@ func TestChannelFirst(t *testing.T) {
 	w.settle(10, 20*time.Minute)
 	w.want(map[string]int{"10.2.0": 3})
 
-	// Others are selected together with another offer: nobody begins before that is known.
+	// Another group, whose labels are new.
 	w.tenants["c2"].xr().Fields["metadata"].GetStructValue().Fields["labels"] = jsonValue(`{"ring":"zero"}`)
-	w.offer("stable", offer("10.3.0", `{"first":{"matchExpressions":[{"key":"ring","operator":"In","values":["zero"]}]},"steps":[{"percent":0,"soak":"1h"},{"percent":100}]}`))
+	w.step(time.Minute)
+	w.offer("stable", offer("10.3.0", `{"mandatoryGroup":{"matchExpressions":[{"key":"ring","operator":"In","values":["zero"]}]},"steps":[{"percent":0,"minSuccessTime":"1h"},{"percent":100}]}`))
 	w.settle(12, time.Minute)
 	w.want(map[string]int{"10.2.0": 2, "10.3.0": 1})
 	if got := w.version("c2"); got != "10.3.0" {
@@ -788,8 +789,7 @@ func TestChannelRests(t *testing.T) {
 	after("not watched", ttl)
 }
 
-// TestChannelPlansAndInput: edits of a plan and of the input pass the same gate, and reach
-// nobody by themselves.
+// TestChannelPlansAndInput: the edit of a plan makes a revision, and the edit of the input applies at once.
 func TestChannelPlansAndInput(t *testing.T) {
 	t.Parallel()
 	w := fleet(t, 5, inSteps)
@@ -826,23 +826,14 @@ func TestChannelPlansAndInput(t *testing.T) {
 		}
 		return n
 	}
-	w.settle(6, time.Minute)
-	if n := withInput(); n != 1 {
-		t.Errorf("%d tenants have the input's edit in the first step, want 1", n)
-	}
-	w.settle(30, 10*time.Minute)
+	// The input is what is true of the host, and applies at once.
+	w.step(time.Minute)
 	if n := withInput(); n != 5 {
-		t.Errorf("%d tenants have the input's edit in the end", n)
+		t.Errorf("%d tenants have the input's edit at once", n)
 	}
-	// A Composition of something else is no part of the offer.
-	offered := w.tenants["c0"].status("channel", "offer")
-	w.cluster["Composition//other"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
-		"metadata":{"name":"other"},"spec":{"compositeTypeRef":{"kind":"XBucket"},"pipeline":[{"step":"ready"}]}}`)
-	w.cluster["Composition//channel"] = resource.MustStructJSON(`{"apiVersion":"apiextensions.crossplane.io/v1","kind":"Composition",
-		"metadata":{"name":"channel"},"spec":{"compositeTypeRef":{"kind":"XArgoCDChannel"},"pipeline":[{"step":"a"}]}}`)
-	w.settle(2, time.Minute)
-	if got := w.tenants["c0"].status("channel", "offer"); got != offered {
-		t.Errorf("a Composition of something else changes the offer from %s to %s", offered, got)
+	w.settle(6, time.Minute)
+	if got := w.channels["stable"].number("revision"); got != 2 {
+		t.Errorf("the input's edit makes revision %d", got)
 	}
 	// A plan that nobody has changes nothing.
 	w.tenants["c0"].plan("huge", `{"quota":{"count/pods":"99"}}`)
@@ -854,7 +845,7 @@ func TestChannelPlansAndInput(t *testing.T) {
 // outlive its channel.
 func TestChannelClaims(t *testing.T) {
 	t.Parallel()
-	w := fleet(t, 4, `{"maxUpdating":1}`)
+	w := fleet(t, 4, `{"maxConcurrency":1}`)
 	w.offer("fast", offer("10.3.0", `{}`))
 	w.spec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	w.settle(3, time.Minute)
@@ -892,7 +883,7 @@ func TestChannelClaims(t *testing.T) {
 	w.input(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.9.0"}}}`)
 	w.settle(4, time.Minute)
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 2, "10.3.0": 1})
-	if e := w.tenants["c3"]; e.status("phase") != "Ready" || refusal(e.rsp) != "" || e.status("channel", "message") != "channel stable doesn't exist; the tenant keeps the offer, the plan and the input that it has" {
+	if e := w.tenants["c3"]; e.status("phase") != "Ready" || refusal(e.rsp) != "" || e.status("channel", "message") != "channel stable doesn't exist; the tenant keeps the revision and the plan that it has" {
 		t.Errorf("without its channel a tenant is %s, %q: %s", e.status("phase"), refusal(e.rsp), e.status("channel", "message"))
 	}
 	// Leaving is the claim's own change. The record goes with the channel.
@@ -985,7 +976,7 @@ func TestChannelEvicts(t *testing.T) {
 	w.settle(10, time.Minute)
 	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1, "10.3.0": 1})
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 1")
-	const left = "spec.channel: channel stable is not for claims of namespace team-a: leave it out, or ask whoever runs the platform for a channel; the tenant keeps the offer, the plan and the input that it has"
+	const left = "spec.channel: channel stable is not for claims of namespace team-a: leave it out, or ask whoever runs the platform for a channel; the tenant keeps the revision and the plan that it has"
 	for _, name := range []string{"c0", "c1"} {
 		if e := w.tenants[name]; e.status("channel", "message") != left || refusal(e.rsp) != "" {
 			t.Errorf("%s says %q, and is refused with %q", name, e.status("channel", "message"), refusal(e.rsp))
@@ -1058,7 +1049,7 @@ func TestChannelPaused(t *testing.T) {
 	w.offer("stable", paused(offer("10.2.0", `{}`)))
 	w.settle(4, time.Minute)
 	w.want(map[string]int{"10.1.1": 3})
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 2 of 3 tenants: team-a/c1, team-a/c2")
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "would change 2 of 3 tenants: team-a/c1, team-a/c2")
 	if got := w.tenants["c1"].status("channel", "message"); got != "the channel is paused; would change: chart argo-cd 10.1.1 to 10.2.0" {
 		t.Errorf("a tenant says what would change: %q", got)
 	}
@@ -1071,7 +1062,7 @@ func TestChannelPaused(t *testing.T) {
 	w.step(time.Minute)
 	w.tenants["c0"].plan("standard", `{"quota":{"count/pods":"77"},"limits":{"default":{"cpu":"750m"}},"podSecurity":"restricted","loadBalancers":2,"vcluster":{"resources":{"limits":{"memory":"3Gi"}}},"argocd":{"server":{"replicas":2}}}`)
 	w.settle(4, time.Minute)
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 3 of 3 tenants")
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "would change 3 of 3 tenants")
 	const would = "the channel is paused; would change: Pod Security baseline to restricted, LoadBalancers 0 to 2, " +
 		"values of argo-cd (server.replicas), values of vcluster (controlPlane.statefulSet.resources.limits.memory, policies.podSecurityStandard), " +
 		"quota (count/pods, services.loadbalancers, services.nodeports), limits (default.cpu), network policies (virtual-argocd-load-balancers, virtual-argocd-url)"
@@ -1082,8 +1073,7 @@ func TestChannelPaused(t *testing.T) {
 	}
 }
 
-// TestChannelPinned: a claim that names the running versions until the offer that changes nothing for it is accepted, doesn't get it
-// before its turn.
+// TestChannelPinned: a claim that names the running versions for a while doesn't get a revision before its turn.
 func TestChannelPinned(t *testing.T) {
 	t.Parallel()
 	w := fleet(t, 2, inSteps)
@@ -1092,13 +1082,12 @@ func TestChannelPinned(t *testing.T) {
 	paused := strings.TrimSuffix(offer("10.2.0", inSteps), "}") + `,"paused":true}`
 	w.offer("stable", paused)
 	w.settle(4, time.Minute)
-	accepted := w.tenants["c0"].status("channel", "accepted")
 	w.spec("c0", `{"channel":"stable"}`)
 	w.settle(4, time.Minute)
 	w.want(map[string]int{"10.1.1": 2})
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 2 of 2 tenants")
-	if got := w.tenants["c0"].status("channel", "accepted"); got == accepted || accepted == "" {
-		t.Errorf("it had accepted %q, and now %q", accepted, got)
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "would change 2 of 2 tenants")
+	if got := w.tenants["c0"].number("channel", "revision"); got != 1 {
+		t.Errorf("it has revision %d", got)
 	}
 	// In its turn it is watched like others.
 	w.broken["10.2.0"] = true
@@ -1120,7 +1109,7 @@ func TestChannelPausedFromTheStart(t *testing.T) {
 	if got := e.status("channel", "message"); e.status("phase") != "Ready" || !strings.HasPrefix(got, "the channel is paused; would change: chart argo-cd 10.1.1 to 10.2.0") {
 		t.Errorf("the tenant is %s and says %q", e.status("phase"), got)
 	}
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 1 of 1 tenants: team-a/c0")
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "would change 1 of 1 tenants: team-a/c0")
 	w.offer("stable", offer("10.2.0", `{}`))
 	w.settle(10, time.Minute)
 	w.want(map[string]int{"10.2.0": 1})
@@ -1137,19 +1126,16 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 	w.tenants["c0"].plan("small", `{"quota":{"count/pods":"55"}}`)
 	w.settle(30, 10*time.Minute)
 	w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
-	offered := func() string { return field(w.channels["stable"].xr(), "status").GetFields()["offer"].GetStringValue() }
-	digest := offered()
+	offered := func() int64 { return w.channels["stable"].number("revision") }
+	revision := offered()
 	for name, tc := range map[string]struct {
 		reason, says string
 		input        string
 		plan         string
 		labels       []string
 	}{
-		"UnknownField":   {reason: "An unknown field in the input.", input: `{` + in + `,"chart":{}}`, says: "Composition virtual-argocd"},
-		"OtherVersion":   {reason: "An input of another version.", input: `{"apiVersion":"input.virtualargocd.io/v9","kind":"Input"}`, says: "Composition virtual-argocd"},
-		"Impossible":     {reason: "An input that no tenant can have.", input: `{` + in + `,"charts":{"argocd":{"version":"*"}}}`, says: "Composition virtual-argocd"},
-		"PlanField":      {reason: "An unknown field in a plan.", plan: `{"vcluster":{"quotas":{}}}`, says: "plan small"},
-		"PlanImpossible": {reason: "A plan that no tenant can have.", plan: `{"maintenance":{"timeWindow":{"begin":"22","end":"23"}}}`, says: "plan small"},
+		"PlanField":      {reason: "An unknown field in a plan.", plan: `{"vcluster":{"quotas":{}}}`, says: "as they were before: small"},
+		"PlanImpossible": {reason: "A plan that no tenant can have.", plan: `{"maintenance":{"timeWindow":{"begin":"22","end":"23"}}}`, says: "as they were before: small"},
 		"TwoDefaults":    {reason: "Two plans for claims that name none.", plan: `{"quota":{"count/pods":"55"}}`, labels: []string{"default-plan=true"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -1162,8 +1148,8 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 			w.settle(3, time.Minute)
 			w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, tc.says)
 			for _, when := range []string{"with it", "without it"} {
-				if got := offered(); got != digest {
-					t.Errorf("%s\nthe offer is %s %s, want %s", tc.reason, got, when, digest)
+				if got := offered(); got != revision {
+					t.Errorf("%s\nthe revision is %d %s, want %d", tc.reason, got, when, revision)
 				}
 				w.wantCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
 				w.input(`{` + in + `,"charts":{"argocd":{"version":"10.2.0"}}}`)
@@ -1190,7 +1176,7 @@ func TestChannelMistakes(t *testing.T) {
 		"ProtectedValue":    {`{"offer":{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}}`, "spec.offer.vcluster.values.policies.networkPolicy"},
 		"Rollout":           {`{"rollout":{"steps":[{"percent":50},{"percent":20}]}}`, "spec.rollout.steps[1].percent"},
 		"NotAnObject":       {`{"offer":"all"}`, "spec.offer"},
-		"FirstIsEverybody":  {`{"rollout":{"first":{}}}`, "spec.rollout.first: selects every claim"},
+		"FirstIsEverybody":  {`{"rollout":{"mandatoryGroup":{}}}`, "spec.rollout.mandatoryGroup: selects every claim"},
 		"Namespaces":        {`{"namespaces":["team-b","Team A"]}`, `spec.namespaces[1]: "Team A" is neither a namespace nor a pattern`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -1233,9 +1219,26 @@ func TestChannelMistakes(t *testing.T) {
 		}
 	}
 	w.want(map[string]int{"10.2.0": 1, "10.3.0": 1})
-	if !strings.HasPrefix(said, "can't use the offer: plan tiny: spec.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
+	if !strings.HasPrefix(said, "can't use the revision: plan tiny: spec.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || w.tenants["c0"].status("phase") != "Ready" {
 		t.Errorf("a tenant that can't have the offer says %q, and is %s", said, w.tenants["c0"].status("phase"))
 	}
 	w.settle(2, time.Minute)
-	w.wantCondition("stable", v1alpha1.ConditionComplete, false, "admitted and didn't begin: team-a/c0")
+	w.wantCondition("stable", v1alpha1.ConditionComplete, false, "didn't begin in time, and are passed over: team-a/c0")
+}
+
+// TestRevisionsStay: a revision that there is stays as it is written, whatever this version of the function would write.
+func TestRevisionsStay(t *testing.T) {
+	t.Parallel()
+	w := fleet(t, 1, inSteps)
+	e := w.channels["stable"]
+	data := field(e.observed("revision-1"), "data").Fields
+	other := strings.Replace(data["revision"].GetStringValue(), `"number":1`, `"number": 1, "new":{}`, 1)
+	data["revision"] = structpb.NewStringValue(other)
+	w.settle(2, time.Minute)
+	if got := field(e.observed("revision-1"), "data").Fields["revision"].GetStringValue(); got != other || e.number("revision") != 1 {
+		t.Errorf("revision %d: want %s, got %s", e.number("revision"), other, got)
+	}
+	if !field(e.observed("revision-1")).Fields["immutable"].GetBoolValue() {
+		t.Error("it can be changed")
+	}
 }

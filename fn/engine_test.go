@@ -748,6 +748,12 @@ func (e *engine) status(path ...string) string {
 	return at.GetFields()[path[len(path)-1]].GetStringValue()
 }
 
+// number is a number in the status.
+func (e *engine) number(path ...string) int64 {
+	at := field(e.xr(), append([]string{"status"}, path[:len(path)-1]...)...)
+	return int64(at.GetFields()[path[len(path)-1]].GetNumberValue())
+}
+
 // statusList is a list of the status.
 func (e *engine) statusList(name string) []any {
 	return field(e.xr(), "status").GetFields()[name].GetListValue().AsSlice()

@@ -12,12 +12,12 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/decide"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
-	"github.com/virtual-argocd/virtual-argocd/fn/offers"
 	"github.com/virtual-argocd/virtual-argocd/fn/plans"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
-	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -67,7 +67,7 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	}()
 	rsp = response.To(req, ttl)
 
-	if offers.Is(req) {
+	if channel.Is(req) {
 		if err := answerChannel(req, rsp, f.now()); err != nil {
 			log.Info("refused", "channel", xr.String("metadata", "name"), "error", err.Error())
 		}
@@ -100,10 +100,10 @@ func answerChannel(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, 
 		return err
 	}
 	rest := ttl
-	if decode.Watched(req, rsp, offers.RequiredRecords) {
+	if decode.Watched(req, rsp, channel.RequiredRecords) {
 		rest = ttlAtRest
 	}
-	return offers.Answer(req, rsp, rest, now)
+	return channel.Answer(req, rsp, rest, now)
 }
 
 // answerPlan answers a request about a plan.
@@ -132,17 +132,13 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		return nil
 	}
 	t := tenant.Tenant{Observed: observed}
-	had := observed.Accepted()
-	in := decode.With(req, observed, asked, asked.Accepted())
+	in := asked
 	if err == nil {
-		in = next(req, &t, asked, had, asked.Accepted())
-		err = accept(&t, in)
+		in, err = accept(req, &t, asked)
 	}
-	if t.Refused = everything(req, t, had, err); err != nil {
-		for _, a := range decode.AsAccepted(req, observed, asked) {
-			was := next(req, &t, asked, had, a)
-			if err = accept(&t, was); err == nil {
-				in = was
+	if t.Refused = everything(req, t, err); err != nil {
+		for _, g := range decode.AsAccepted(req, observed, asked) {
+			if in, err = accept(req, &t, g); err == nil {
 				break
 			}
 		}
@@ -175,34 +171,26 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 
 // everything returns all mistakes of a claim: where some were found while it was decoded, with those that show when the rest of it is decided about.
 // That decision is for nothing else.
-func everything(req *fnv1.RunFunctionRequest, t tenant.Tenant, had *tenant.Accepted, err error) error {
+func everything(req *fnv1.RunFunctionRequest, t tenant.Tenant, err error) error {
 	var draft *decode.Draft
 	if errors.As(err, &draft) {
-		_, more := resolve.Tenant(next(req, &t, draft.Given, had, draft.Given.Accepted()))
+		_, more := accept(req, &t, draft.Given)
 		return resolve.Sorted(draft.Wrong, more)
 	}
 	return resolve.Sorted(err)
 }
 
-// next returns what is given of a tenant with as much of a as it may have now, and sets the
-// tenant's Standing. was is what was accepted before, nil for nothing.
-func next(req *fnv1.RunFunctionRequest, t *tenant.Tenant, asked tenant.Given, was *tenant.Accepted, a tenant.Accepted) tenant.Given {
-	gate, record := decode.Gate(req, asked, a), rollout.RecordOf(t.Observed)
-	asked.GoesBackTo = rollout.GoesBackTo(record, gate)
-	with := func(a tenant.Accepted) tenant.Given { return decode.With(req, t.Observed, asked, a) }
-	a, t.Standing = rollout.Next(was, a, rollout.Moment{
-		Now: t.Observed.Now, Gate: gate, Record: record,
-		Installed: asked.Running != (tenant.Running{}) || t.Composed(tenant.VClusterRelease).Exists(),
-		Decide:    func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(with(a)) },
-	})
-	return with(a)
-}
-
-// accept decides about a tenant.
-func accept(t *tenant.Tenant, in tenant.Given) (err error) {
-	if t.Decision, err = resolve.Tenant(in); err != nil {
-		return err
+// accept decides about a tenant of which something is given. It returns that with what the tenant has.
+func accept(req *fnv1.RunFunctionRequest, t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
+	g.GoesBackTo = decide.GoesBackTo(decide.RecordOf(t.Observed), g.Channel)
+	with := func(a tenant.Accepted) tenant.Given { return decode.With(req, t.Observed, g, a) }
+	choice := decide.Choose(g.Was(), g.Accepted(), g.Channel, t.Observed.Now)
+	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(with(a)) })
+	in := with(d.Accepted)
+	if err != nil {
+		return in, err
 	}
-	t.Accepted, err = in.Accepted().JSON()
-	return err
+	t.Decision, t.Standing, t.Ask = d.Decision, d.Standing, d.Accepted.Spec
+	t.Accepted, err = d.Accepted.JSON()
+	return in, err
 }

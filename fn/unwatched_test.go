@@ -63,7 +63,7 @@ func (w *clocked) has(within time.Duration, versions map[string]int) time.Durati
 // TestChannelUnwatched: where Crossplane doesn't watch what functions read, a channel works as it does elsewhere, minutes later.
 func TestChannelUnwatched(t *testing.T) {
 	t.Parallel()
-	const rollout = `{"steps":[{"percent":25,"soak":"10m"},{"percent":100}],"haltAfter":{"degraded":1,"stuckFor":"5m"}}`
+	const rollout = `{"steps":[{"percent":25,"minSuccessTime":"10m"},{"percent":100}],"maxFailures":1,"progressDeadline":"5m"}`
 	w := newClocked(t)
 	w.offer("stable", offer("10.1.1", rollout))
 	w.pass(time.Minute)
@@ -109,7 +109,7 @@ func TestChannelUnwatched(t *testing.T) {
 	// Paused, it says what would change, and deleted, it leaves its tenants as they are.
 	w.offer("stable", strings.TrimSuffix(offer("10.5.0", `{}`), "}")+`,"paused":true}`)
 	w.pass(3 * time.Minute)
-	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "the offer would change 4 of 4 tenants")
+	w.wantCondition("stable", v1alpha1.ConditionProgressing, false, "would change 4 of 4 tenants")
 	w.remove("stable")
 	w.pass(3 * time.Minute)
 	w.want(map[string]int{"10.4.1": 4})

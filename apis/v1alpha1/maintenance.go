@@ -78,13 +78,13 @@ type TenantChannel struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// Digest of the channel's current offer.
+	// Number of the channel's newest revision.
 	// +optional
-	Offer string `json:"offer,omitempty"`
+	Newest int64 `json:"newest,omitempty"`
 
-	// Digest of the offer that the tenant has; empty before it has one.
+	// Number of the revision that the tenant has; 0 before it has one.
 	// +optional
-	Accepted string `json:"accepted,omitempty"`
+	Revision int64 `json:"revision,omitempty"`
 
 	// Whether there is a platform change that the tenant doesn't have yet.
 	// +optional

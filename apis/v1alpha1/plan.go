@@ -45,9 +45,10 @@ type XArgoCDPlan struct {
 
 // PlanStatus is what a plan comes to.
 type PlanStatus struct {
-	// Limits of the quota of each tenant, with the built-in ones where the plan sets none.
+	// Limits of the quota of each tenant, with the built-in ones where the plan sets none;
+	// missing while the plan has a mistake.
 	// +optional
-	Quota PlanQuota `json:"quota,omitempty"`
+	Quota *PlanQuota `json:"quota,omitempty"`
 }
 
 // PlanQuota are limits of the quota of a tenant.

@@ -19,6 +19,8 @@ type PlatformIngress struct {
 	Hosts []string `json:"hosts,omitempty"`
 
 	// IngressClass for claims that name none. Default: the host's default class.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
 	ClassName string `json:"className,omitempty"`
 
 	// Annotations of each Ingress; a claim's annotations override them. The admission

@@ -12,12 +12,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/decide"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
-	"github.com/virtual-argocd/virtual-argocd/fn/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -68,16 +68,16 @@ func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase, why string) err
 	if t.Standing.Name == "" {
 		return nil
 	}
-	record, err := json.Marshal(rollout.Record(t, phase, why))
+	record, err := json.Marshal(decide.Record(t, phase, why))
 	if err != nil {
 		return err
 	}
 	labels := resource.OfTenant(t)
-	labels[channel.Label] = t.Standing.Name
+	labels[decode.LabelChannel] = t.Standing.Name
 	s, err := resource.Object{Typed: &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.ChannelRecord, Labels: labels},
-		Data:       map[string]string{channel.RecordKey: string(record)},
+		Data:       map[string]string{decode.RecordKey: string(record)},
 	}}.Encode()
 	r.Desired[tenant.ChannelRecord] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
 	return err

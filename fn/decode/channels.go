@@ -11,98 +11,131 @@ import (
 	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// Names of the requirements for a channel.
+// What a channel and its tenants write for each other.
 const (
 	// EnvironmentAPIVersion and EnvironmentKind are those of what a channel publishes.
 	EnvironmentAPIVersion = "apiextensions.crossplane.io/v1beta1"
 	EnvironmentKind       = "EnvironmentConfig"
+	// LabelChannel is the label on what a channel publishes and on the records of its tenants. Its
+	// value is the channel's name.
+	LabelChannel = "virtualargocd.io/channel"
+
+	// RevisionKey, AssignmentKey and RecordKey are the keys in the ConfigMaps with a revision, a tenant's
+	// assignment and its record.
+	RevisionKey   = "revision"
+	AssignmentKey = "assignment"
+	RecordKey     = "record"
 
 	// requiredChannels is for all EnvironmentConfigs, when a claim can't have the channel that
 	// it names.
 	requiredChannels = "channels"
 	// requiredChannel is the prefix for what a channel publishes for all of its tenants.
 	requiredChannel = "channel/"
-	// requiredAdmission is the prefix for the admission of this tenant. It is required by name,
+	// requiredAssignment is the prefix for the assignment of this tenant. It is required by name,
 	// so that a change of it has only this tenant reconciled: Crossplane 2.4 looks up the
 	// composite resources that require an object by name, and tries all label selectors
 	// (composite/dependency/tracker.go).
-	requiredAdmission = "admission/"
+	requiredAssignment = "assignment/"
+	// requiredRevision is the prefix for a revision of a channel.
+	requiredRevision = "revision/"
 )
 
-// channelName returns the channel that a tenant's plan names, or else its claim; "" for none.
-func channelName(a tenant.Accepted) string { return cmp.Or(a.Plan.Spec.Channel, a.Spec.Channel) }
-
-// Gate returns what is known of the channel that a names. If nothing is, or the claim's namespace
-// isn't in the channel's list any more, its Problem says so.
-func Gate(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) tenant.Gate {
-	g, err := findChannel(req, r, a)
-	if err == nil && a.Plan.Spec.Channel == "" && g.Name != "" {
-		err = mayName(g, r.Claim.Namespace)
-	}
-	if err != nil && g.Problem == "" {
-		g.Problem = err.Error()
-	}
-	return g
+// channelName returns the channel that a plan names, or else a claim; "" for none.
+func channelName(ofPlan plan.Plan, ask tenant.Ask) string {
+	return cmp.Or(ofPlan.Spec.Channel, ask.Channel)
 }
 
-// findChannel returns what is known of the channel that a names. It returns ErrUnread if
-// Crossplane hasn't read the channel yet, and an error that names the field if there is no such
-// channel or it can't be used.
-func findChannel(req *fnv1.RunFunctionRequest, r tenant.Given, a tenant.Accepted) (tenant.Gate, error) {
-	g := tenant.Gate{Name: channelName(a)}
-	if g.Name == "" {
-		return g, nil
+// findChannel returns what is known of the channel of a tenant with a plan. It returns ErrUnread if
+// Crossplane hasn't read all of it yet, and an error that names the field if there is no such channel,
+// or it can't be used, or the tenant may not name it.
+func findChannel(req *fnv1.RunFunctionRequest, g tenant.Given, recordsIn string) (tenant.Channel, error) {
+	c := tenant.Channel{Name: channelName(g.Plan, g.Spec)}
+	if c.Name == "" {
+		return c, nil
 	}
 	field := "spec.channel"
-	if a.Plan.Spec.Channel != "" {
-		field = a.Plan.At("channel")
+	if g.Plan.Spec.Channel != "" {
+		field = g.Plan.At("channel")
 	}
-	if len(validation.IsValidLabelValue(g.Name)) > 0 {
-		return g, fmt.Errorf("%s: %.80q is not the name of a channel: write one such as stable", field, g.Name)
+	if len(validation.IsValidLabelValue(c.Name)) > 0 {
+		return c, fmt.Errorf("%s: %.80q is not the name of a channel: write one such as stable", field, c.Name)
 	}
-	found, read := wire.Required(req, requiredChannel+g.Name, EnvironmentAPIVersion, EnvironmentKind)
-	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return s.String("metadata", "labels", channel.Label) != g.Name })
+	found, read := wire.Required(req, requiredChannel+c.Name, EnvironmentAPIVersion, EnvironmentKind)
+	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return s.String("metadata", "labels", LabelChannel) != c.Name })
 	switch {
 	case !read:
-		return g, ErrUnread
+		return c, ErrUnread
 	case len(found) > 1:
-		return g, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that channel %[4]s has composed", field, names(found), channel.Label, g.Name)
+		return c, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that channel %[4]s has composed", field, names(found), LabelChannel, c.Name)
 	case len(found) == 0:
 		all, read := wire.Required(req, requiredChannels, EnvironmentAPIVersion, EnvironmentKind)
 		if !read {
-			return g, ErrUnread
+			return c, ErrUnread
 		}
-		g.Problem = "channel " + g.Name + " doesn't exist"
-		return g, fmt.Errorf("%s: %q is unknown: %s", field, g.Name, possibleChannels(all, r.Claim.Namespace))
+		c.Problem = "channel " + c.Name + " doesn't exist"
+		return c, fmt.Errorf("%s: %q is unknown: %s", field, c.Name, possibleChannels(all, g.Claim.Namespace))
 	}
 	data, err := found[0].Get("data").JSON()
 	if err == nil {
-		err = json.Unmarshal(data, &g.Published)
+		err = json.Unmarshal(data, &c.Published)
 	}
-	if err != nil || g.Published.Digest == "" {
-		return g, fmt.Errorf("%s: EnvironmentConfig %s doesn't hold what channel %s writes: see the conditions of the channel", field, names(found), g.Name)
+	if err != nil || c.Revision == 0 {
+		return c, fmt.Errorf("%s: EnvironmentConfig %s doesn't hold what channel %s writes: see the conditions of the channel", field, names(found), c.Name)
 	}
-	admission, _ := wire.RequiredObject(req, requiredAdmission+g.Name, "ConfigMap", secretsIn(a), tenant.AdmissionName(g.Name, r.XRName))
-	if of := admission.String("data", channel.AdmissionKey); of != "" {
-		g.Admission = &channel.Admission{}
-		if json.Unmarshal([]byte(of), g.Admission) != nil || g.Admission.Tenant != r.XRName {
-			g.Admission = nil
+	if g.Plan.Spec.Channel == "" {
+		if err := mayName(c, g.Claim.Namespace); err != nil {
+			return c, err
 		}
 	}
-	return g, nil
+	return c, readRevisions(req, &c, g.XRName, recordsIn)
+}
+
+// readRevisions reads the contents of a channel's revisions, and the tenant's assignment. What can't
+// be read is taken as absent. It returns ErrUnread if Crossplane hasn't looked for them yet.
+func readRevisions(req *fnv1.RunFunctionRequest, c *tenant.Channel, xrName, in string) error {
+	var err error
+	if c.Newest, err = readRevision(req, c.Name, c.Revision, in); err != nil {
+		return err
+	}
+	if c.Begins, err = readRevision(req, c.Name, c.Begin, in); err != nil {
+		return err
+	}
+	o, _ := wire.RequiredObject(req, requiredAssignment+c.Name, "ConfigMap", in, tenant.AssignmentName(c.Name, xrName))
+	a := &rollout.Assignment{}
+	if json.Unmarshal([]byte(o.String("data", AssignmentKey)), a) == nil && a.Tenant == xrName {
+		c.Assignment = a
+	}
+	return nil
+}
+
+// readRevision reads the content of a revision of a channel; nil for none.
+func readRevision(req *fnv1.RunFunctionRequest, channel string, number int64, in string) (*tenant.Content, error) {
+	if number == 0 {
+		return nil, nil
+	}
+	name := tenant.RevisionName(channel, number)
+	o, read := wire.RequiredObject(req, requiredRevision+name, "ConfigMap", in, name)
+	if !read {
+		return nil, ErrUnread
+	}
+	content := &tenant.Content{}
+	if json.Unmarshal([]byte(o.String("data", RevisionKey)), content) != nil || content.Number != number {
+		return nil, nil
+	}
+	return content, nil
 }
 
 // mayName returns an error if claims of a namespace may not name a channel.
-func mayName(g tenant.Gate, namespace string) error {
-	ok, err := plan.Lists("spec.namespaces of channel "+g.Name, g.Published.Namespaces, namespace)
+func mayName(c tenant.Channel, namespace string) error {
+	ok, err := plan.Lists("spec.namespaces of channel "+c.Name, c.Namespaces, namespace)
 	if err == nil && !ok {
-		err = fmt.Errorf("spec.channel: channel %s is not for claims of namespace %s: leave it out, or ask whoever runs the platform for a channel", g.Name, namespace)
+		err = fmt.Errorf("spec.channel: channel %s is not for claims of namespace %s: leave it out, or ask whoever runs the platform for a channel", c.Name, namespace)
 	}
 	return err
 }
@@ -112,7 +145,7 @@ func mayName(g tenant.Gate, namespace string) error {
 func possibleChannels(all []wire.Struct, namespace string) string {
 	var there []string
 	for _, s := range all {
-		name := s.String("metadata", "labels", channel.Label)
+		name := s.String("metadata", "labels", LabelChannel)
 		if ok, err := plan.Lists("", s.Strings("data", "namespaces"), namespace); name != "" && ok && err == nil {
 			there = append(there, name)
 		}
@@ -123,18 +156,24 @@ func possibleChannels(all []wire.Struct, namespace string) string {
 	return "write one of " + strings.Join(slices.Compact(there), ", ")
 }
 
-// requireChannel asks Crossplane for the channel of a tenant, and for the tenant's admission.
-func requireChannel(req *fnv1.RunFunctionRequest, selectors map[string]*fnv1.ResourceSelector, xrName string, a tenant.Accepted) {
-	name := channelName(a)
-	if name == "" || len(validation.IsValidLabelValue(name)) > 0 {
+// requireChannel asks Crossplane for a tenant's channel and its revisions, and for the tenant's
+// assignment.
+func requireChannel(req *fnv1.RunFunctionRequest, selectors map[string]*fnv1.ResourceSelector, xrName string, c tenant.Channel, in string) {
+	if c.Name == "" || len(validation.IsValidLabelValue(c.Name)) > 0 {
 		return
 	}
-	selectors[requiredChannel+name] = published(map[string]string{channel.Label: name})
-	selectors[requiredAdmission+name] = &fnv1.ResourceSelector{
-		ApiVersion: "v1", Kind: "ConfigMap", Namespace: proto.String(secretsIn(a)),
-		Match: &fnv1.ResourceSelector_MatchName{MatchName: tenant.AdmissionName(name, xrName)},
+	configMap := func(name string) *fnv1.ResourceSelector {
+		return &fnv1.ResourceSelector{ApiVersion: "v1", Kind: "ConfigMap", Namespace: proto.String(in), Match: &fnv1.ResourceSelector_MatchName{MatchName: name}}
 	}
-	if found, read := wire.Required(req, requiredChannel+name, EnvironmentAPIVersion, EnvironmentKind); read && len(found) == 0 {
+	selectors[requiredChannel+c.Name] = published(map[string]string{LabelChannel: c.Name})
+	selectors[requiredAssignment+c.Name] = configMap(tenant.AssignmentName(c.Name, xrName))
+	for _, number := range []int64{c.Revision, c.Begin} {
+		if number > 0 {
+			name := tenant.RevisionName(c.Name, number)
+			selectors[requiredRevision+name] = configMap(name)
+		}
+	}
+	if found, read := wire.Required(req, requiredChannel+c.Name, EnvironmentAPIVersion, EnvironmentKind); read && len(found) == 0 {
 		selectors[requiredChannels] = published(nil)
 	}
 }
@@ -145,8 +184,4 @@ func published(labels map[string]string) *fnv1.ResourceSelector {
 		ApiVersion: EnvironmentAPIVersion, Kind: EnvironmentKind,
 		Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
 	}
-}
-
-func secretsIn(a tenant.Accepted) string {
-	return tenant.WithDefaults(a.Input).ConnectionSecretNamespace
 }

@@ -75,7 +75,6 @@ func Plan(s wire.Struct) (plan.Plan, error) {
 // resources to require from Crossplane, by requirement.
 func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, selectors map[string]*fnv1.ResourceSelector, _ error) {
 	selectors = map[string]*fnv1.ResourceSelector{}
-	read := true
 	asked := r.Spec.Plan
 	name := cmp.Or(asked, plan.Default)
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
@@ -84,8 +83,7 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 	selectors[requiredPlan+name] = &fnv1.ResourceSelector{
 		ApiVersion: planAPIVersion, Kind: v1alpha1.PlanKind, Match: &fnv1.ResourceSelector_MatchName{MatchName: name},
 	}
-	found, looked := wire.Required(req, requiredPlan+name, planAPIVersion, v1alpha1.PlanKind)
-	read = looked
+	found, read := wire.Required(req, requiredPlan+name, planAPIVersion, v1alpha1.PlanKind)
 	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return nameOf(s) != name })
 	if asked == "" {
 		selectors[requiredDefault] = labelled(map[string]string{v1alpha1.LabelDefaultPlan: "true"})

@@ -3,6 +3,7 @@
 package decode
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
@@ -119,8 +121,8 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		return r, err
 	}
 	with := r
-	with.Spec, with.Input = s, in
-	with, err = assigned(req, o, with)
+	with.Spec, with.Input, with.Revision = s, in, tenant.Revision{Defaults: tenant.DefaultsOf(in)}
+	with, err = assigned(req, with)
 	switch {
 	case wrong == nil || errors.Is(err, ErrUnread):
 		return with, err
@@ -130,22 +132,25 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	return r, &Draft{Wrong: wrong, Given: with}
 }
 
-// assigned returns what is given of a tenant with its plan. The error is that of the plan, or of the channel.
-func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) (_ tenant.Given, err error) {
+// assigned returns what is given of a tenant with its plan and its channel as they are now. The error is
+// that of one of them.
+func assigned(req *fnv1.RunFunctionRequest, r tenant.Given) (_ tenant.Given, err error) {
 	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}
-	gate, err := findChannel(req, r, r.Accepted())
-	if errors.Is(err, ErrUnread) {
+	return withChannel(req, r)
+}
+
+// withChannel returns what is given of a tenant with the channel of its plan or claim.
+func withChannel(req *fnv1.RunFunctionRequest, r tenant.Given) (_ tenant.Given, err error) {
+	r.Channel, err = findChannel(req, r, secretsIn(r.Input))
+	if err == nil || errors.Is(err, ErrUnread) {
 		return r, err
 	}
-	byPlan := r.Plan.Spec.Channel != ""
-	if was := o.Accepted(); was != nil && channelName(*was) == channelName(r.Accepted()) && (byPlan || was.Plan.Spec.Channel == "") {
+	r.Channel.Problem = cmp.Or(r.Channel.Problem, err.Error())
+	if was := r.Was(); was != nil && channelName(was.Plan, was.Spec) == r.Channel.Name && (r.Plan.Spec.Channel != "" || was.Plan.Spec.Channel == "") {
 		// That the channel is for other namespaces now, or is gone, is no mistake of the claim.
 		return r, nil
-	}
-	if err == nil && !byPlan {
-		err = mayName(gate, r.Claim.Namespace)
 	}
 	return r, err
 }
@@ -153,34 +158,40 @@ func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) (
 // AsAccepted returns what to try in turn for a tenant whose claim, plan or input has a mistake:
 // the accepted spec with the plan and the input of now, if they can be used, and everything
 // as it was accepted; nil where nothing was.
-func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) []tenant.Accepted {
-	was := o.Accepted()
+func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) []tenant.Given {
+	was := r.Was()
 	if was == nil {
 		return nil
 	}
+	spec := was.Spec
 	// spec.deletionProtection applies whatever else is wrong with a claim: its author relies on
 	// the protection, or ends it to delete the claim.
-	if spec, ok := o.XR.Value("spec").AsInterface().(map[string]any); ok {
-		on, isBool := spec["deletionProtection"].(bool)
-		if isBool || spec["deletionProtection"] == nil {
-			was.Spec.DeletionProtection = on
+	if ask, ok := o.XR.Value("spec").AsInterface().(map[string]any); ok {
+		on, isBool := ask["deletionProtection"].(bool)
+		if isBool || ask["deletionProtection"] == nil {
+			spec.DeletionProtection = on
 		}
 	}
-	now := *was
-	r.Spec = was.Spec
-	var err error
+	var out []tenant.Given
+	now, err := r, error(nil)
+	now.Spec = spec
 	if now.Input, err = Input(req.GetInput()); err == nil {
-		if now.Plan, err = chosenPlan(req, r); err == nil {
-			return []tenant.Accepted{now, *was}
+		now.Revision = tenant.Revision{Defaults: tenant.DefaultsOf(now.Input)}
+		if now, err = assigned(req, now); err == nil {
+			out = append(out, now)
 		}
 	}
-	return []tenant.Accepted{*was}
+	before := r
+	before.Spec, before.Plan, before.Input, before.Revision = spec, was.Plan, was.Input, was.Revision
+	// The error is shown as the channel's problem.
+	before, _ = withChannel(req, before)
+	return append(out, before)
 }
 
 // With returns what is given of a tenant with what is to be accepted, and with the objects
 // that its spec names.
 func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a tenant.Accepted) tenant.Given {
-	r.Spec, r.Plan, r.Input, r.Offer = a.Spec, a.Plan, a.Input, a.Offer
+	r.Spec, r.Plan, r.Input, r.Revision = a.Spec, a.Plan, a.Input, a.Revision
 	// More may have been accepted by an earlier version.
 	r.SecretNames = parts.SecretNames(r.Spec)
 	r.SecretNames = r.SecretNames[:min(len(r.SecretNames), tenant.MaxSecrets)]
@@ -244,8 +255,8 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 	ask(RequiredKubeconfig, "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
 	host.RequirePolicies(selectors)
 	host.RequireResolver(selectors)
-	requireChannel(req, selectors, asked.XRName, asked.Accepted())
-	requireChannel(req, selectors, asked.XRName, r.Accepted())
+	requireChannel(req, selectors, asked.XRName, asked.Channel, secretsIn(asked.Input))
+	requireChannel(req, selectors, asked.XRName, r.Channel, secretsIn(r.Input))
 	// Nothing is decided without a plan.
 	if r.Plan.Name == "" {
 		return false
@@ -300,6 +311,11 @@ func Watched(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, requir
 	fields[contextWatched] = structpb.NewBoolValue(known)
 	rsp.Context = &structpb.Struct{Fields: fields}
 	return known
+}
+
+// secretsIn returns the namespace of what the function composes beside the tenants.
+func secretsIn(in inputv1alpha1.Input) string {
+	return tenant.WithDefaults(in).ConnectionSecretNamespace
 }
 
 // secrets returns Secrets of the claim's namespace, by name. label is the input's field credentials.label.

@@ -30,6 +30,19 @@ type Plan struct {
 	Spec apiv1alpha1.PlanSpec `json:"data"`
 }
 
+// Content returns the plan without what takes effect at once, which is in no revision: whom it is for,
+// its channel, and when its tenants may change.
+func (c Plan) Content() Plan {
+	c.Spec.Namespaces, c.Spec.Channel, c.Spec.Maintenance = nil, "", nil
+	return c
+}
+
+// Now returns the plan with what takes effect at once as it is in another.
+func (c Plan) Now(is Plan) Plan {
+	c.Spec.Namespaces, c.Spec.Channel, c.Spec.Maintenance = is.Spec.Namespaces, is.Spec.Channel, is.Spec.Maintenance
+	return c
+}
+
 // Over returns the platform's input with the settings of the plan over its own.
 func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 	d := c.Spec

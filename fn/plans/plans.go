@@ -66,16 +66,16 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 }
 
 // check decides about a tenant with the plan whose claim asks for nothing else. It returns the
-// quota of that tenant, and the mistakes of the plan.
-func check(req *fnv1.RunFunctionRequest, p plan.Plan) (v1alpha1.PlanQuota, error) {
+// quota of that tenant, nil for none, and the mistakes of the plan.
+func check(req *fnv1.RunFunctionRequest, p plan.Plan) (*v1alpha1.PlanQuota, error) {
 	in, err := decode.Input(req.GetInput())
 	if err != nil {
-		return v1alpha1.PlanQuota{}, err
+		return nil, err
 	}
 	d, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: in, Plan: p})
 	_, wrong := p.IsFor("a")
 	if err = mistakes.Join(wrong, err); err != nil {
-		return v1alpha1.PlanQuota{}, err
+		return nil, err
 	}
 	limit := func(name corev1.ResourceName) string {
 		q, ok := d.Bounds.Quota[name]
@@ -84,7 +84,7 @@ func check(req *fnv1.RunFunctionRequest, p plan.Plan) (v1alpha1.PlanQuota, error
 		}
 		return q.String()
 	}
-	return v1alpha1.PlanQuota{CPU: limit(corev1.ResourceLimitsCPU), Memory: limit(corev1.ResourceLimitsMemory), Pods: limit("count/pods")}, nil
+	return &v1alpha1.PlanQuota{CPU: limit(corev1.ResourceLimitsCPU), Memory: limit(corev1.ResourceLimitsMemory), Pods: limit("count/pods")}, nil
 }
 
 // onlyDefault returns an error if the plan isn't the only one of claims that name none.

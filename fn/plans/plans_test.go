@@ -77,6 +77,10 @@ func TestAnswer(t *testing.T) {
 			if got := wire.Of(rsp.GetDesired().GetComposite().GetResource()).String("status", "quota", "cpu"); got != tc.cpu {
 				t.Errorf("want limits.cpu %q in the status, got %q", tc.cpu, got)
 			}
+			// Crossplane can't apply an object without fields in place of one with fields.
+			if has := wire.Of(rsp.GetDesired().GetComposite().GetResource()).Has("status", "quota"); has != (tc.cpu != "") {
+				t.Errorf("it has a quota: %t", has)
+			}
 			if rsp.GetMeta().GetTtl().AsDuration() != time.Hour || rsp.GetDesired().GetComposite().GetReady() != fnv1.Ready_READY_TRUE {
 				t.Error("it isn't at rest")
 			}

@@ -104,7 +104,7 @@ func TestFuzzTargets(t *testing.T) {
 	run := strings.Fields(line)
 	slices.Sort(run)
 	var there []string
-	for _, pattern := range []string{"../*_test.go", "../*/*_test.go", "../../proxy/*_test.go"} {
+	for _, pattern := range []string{"../*_test.go", "../*/*_test.go", "../../proxy/*_test.go", "../../proxy/*/*_test.go"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)

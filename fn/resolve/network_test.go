@@ -277,8 +277,7 @@ func policiesOf(t *testing.T, r tenant.Given) []networkingv1.NetworkPolicy {
 func TestOneMistakeAtATime(t *testing.T) {
 	wrong := &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Is"}}}
 	for name, r := range map[string]tenant.Given{
-		"Plan": {Plan: plan.Plan{Name: "p", Spec: apiv1alpha1.PlanSpec{RuntimeClass: "a b", VCluster: apiv1alpha1.PlanVCluster{Storage: apiv1alpha1.PlanStorage{StorageClass: "a b"}},
-			Ingress: apiv1alpha1.PlatformIngress{ClassName: "a b"}}}},
+		"Plan":  {Plan: plan.Plan{Name: "p", Spec: apiv1alpha1.PlanSpec{Ingress: apiv1alpha1.PlatformIngress{Annotations: map[string]string{"a b": "", "c d": "", "e f": "", "g h": ""}}}}},
 		"Quota": {Plan: plan.Plan{Name: "p", Spec: apiv1alpha1.PlanSpec{Quota: map[string]apiv1alpha1.Quantity{"pods": "a", "secrets": "b", "cpu": "c", "memory": "d"}}}},
 		"Peer":  {Input: v1alpha1.Input{Network: v1alpha1.Network{AllowTo: []networkingv1.NetworkPolicyPeer{{PodSelector: wrong, NamespaceSelector: wrong}}}}},
 	} {

@@ -32,7 +32,7 @@ func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	if g.Before == nil {
 		g.Before = func() values.Values { return nil }
 	}
-	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Offer.Over(g.Input)))
+	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Revision.Over(g.Input)))
 	if err := policy.RefusePlatform(g); err != nil {
 		return nil, err
 	}
@@ -77,10 +77,10 @@ func setValues(c part.Candidate, before error) error {
 	d, g, in := c.Decision, c.Given, c.Platform
 	was := g.WasAsked()
 	ofVCluster, err := stack(values.VCluster, d.VirtualCluster, vcluster.Defaults(), "vcluster",
-		layers{in.Charts.VCluster.Values, g.Offer.VCluster.Values, g.Plan.Spec.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
+		layers{in.Charts.VCluster.Values, g.Revision.VCluster.Values, g.Plan.Spec.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
 	before = mistakes.Join(before, err)
 	c.ArgoCD, err = stack(values.ArgoCD, d.ArgoCD, argocd.Defaults(d, in), "argocd",
-		layers{in.Charts.ArgoCD.Values, g.Offer.ArgoCD.Values, g.Plan.Spec.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
+		layers{in.Charts.ArgoCD.Values, g.Revision.ArgoCD.Values, g.Plan.Spec.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
 	// Argo CD's URL follows from it, and the chart's own is an example.
 	c.ArgoCD.DropDefault("global", "domain")
 	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
@@ -133,7 +133,7 @@ func stack(table values.Table, is tenant.Chart, builtIn values.Values, chart str
 	all := []values.Layer{
 		{Owner: values.BuiltIn, Values: builtIn},
 		{Owner: values.Input, Field: "input.charts." + chart + ".values"},
-		{Owner: values.Channel, Field: g.Offer.At(chart + ".values")},
+		{Owner: values.Channel, Field: g.Revision.At(chart + ".values")},
 		{Owner: values.Plan, Field: g.Plan.At("values." + chart)},
 		{Owner: values.Claim, Field: "spec." + chart + ".values", Values: of.ofClaim, Accepted: of.accepted},
 	}

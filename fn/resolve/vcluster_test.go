@@ -82,7 +82,7 @@ func TestIsolation(t *testing.T) {
 			"sync.toHost.endpoints.enabled":          false,
 			"sync.toHost.endpointSlices.enabled":     false,
 		}
-		p, err := Tenant(tenant.Given{XRName: "a", Plan: plans.Plan{Data: apiv1alpha1.PlanSpec{PodSecurity: plan}}})
+		p, err := Tenant(tenant.Given{XRName: "a", Plan: plans.Plan{Spec: apiv1alpha1.PlanSpec{PodSecurity: plan}}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,11 +68,11 @@ func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
 		response.Normal(rsp, "Updating to "+what).WithReason(v1alpha1.EventUpdateTaken).TargetCompositeAndClaim()
 	}
 	switch {
-	case s.Took && s.Name != "" && !s.Unaffected:
-		taken(fmt.Sprintf("offer %s of channel %s", s.Offer, s.Name))
+	case s.Took && s.Name != "" && s.Changes:
+		taken(fmt.Sprintf("revision %d of channel %s", s.Newest, s.Name))
 	case s.Took && s.Name == "" && was.Bool("updateAvailable"):
-		taken("the plan and the function's input as they are now")
-	case s.UpdateAvailable && (!was.Bool("updateAvailable") || was.String("offer") != s.Offer):
+		taken("the plan, and the versions in the function's input, as they are now")
+	case s.UpdateAvailable && (!was.Bool("updateAvailable") || was.Int(0, "newest") != s.Newest):
 		response.Normal(rsp, "An update is available: "+s.Message).WithReason(v1alpha1.EventUpdateAvailable).TargetCompositeAndClaim()
 	}
 }

@@ -20,11 +20,11 @@ import (
 // mistake, and until then nothing is changed.
 type Accepted struct {
 	// Version of the format: see acceptedVersion.
-	Version int                 `json:"version"`
-	Spec    Ask                 `json:"spec"`
-	Plan    plan.Plan           `json:"plan"`
-	Input   inputv1alpha1.Input `json:"input"`
-	Offer   Offer               `json:"channel,omitzero"`
+	Version  int                 `json:"version"`
+	Spec     Ask                 `json:"spec"`
+	Plan     plan.Plan           `json:"plan"`
+	Input    inputv1alpha1.Input `json:"input"`
+	Revision Revision            `json:"channel,omitzero"`
 }
 
 // acceptedVersion is the newest version of the format. The function reads it and all earlier
@@ -32,7 +32,7 @@ type Accepted struct {
 // can go on with tenants that use nothing new. A new field needs a higher version, so that no
 // older function ignores it.
 const (
-	acceptedVersion = 2
+	acceptedVersion = 3
 	withoutChannel  = 1
 )
 
@@ -41,13 +41,13 @@ const maxAccepted = 1_000_000
 
 // Accepted returns what the tenant is composed from.
 func (r Given) Accepted() Accepted {
-	return Accepted{Version: acceptedVersion, Spec: r.Spec, Plan: r.Plan, Input: r.Input, Offer: r.Offer}
+	return Accepted{Version: acceptedVersion, Spec: r.Spec, Plan: r.Plan, Input: r.Input, Revision: r.Revision}
 }
 
 // JSON returns what is kept in the Secret.
 func (a Accepted) JSON() ([]byte, error) {
 	if !a.usesChannel() {
-		a.Version = withoutChannel
+		a.Version, a.Revision = withoutChannel, Revision{}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -72,7 +72,7 @@ func (a Accepted) tooLarge(total int) error {
 		{field: "spec", name: "the claim's spec", value: a.Spec},
 		{field: "plan " + a.Plan.Name + ": data", name: "the plan", value: a.Plan},
 		{field: "input", name: "the function's input", value: a.Input},
-		{field: "channel " + a.Offer.Channel + ": spec.offer", name: "the channel's offer, with what the tenant had before it", value: a.Offer},
+		{field: "channel " + a.Revision.Channel + ": spec.offer", name: "the channel's offer", value: a.Revision},
 	}
 	var sizes []string
 	for i := range parts {
@@ -89,9 +89,10 @@ func (a Accepted) tooLarge(total int) error {
 		largest.field, largest.size, total, maxAccepted, strings.Join(sizes, ", "))
 }
 
-// usesChannel reports whether a field about channels or maintenance is set.
+// usesChannel reports whether a field about channels or maintenance is set, or the tenant has other
+// versions than the input.
 func (a Accepted) usesChannel() bool {
-	return a.Offer.Channel != "" || a.Spec.Channel != "" || a.Plan.Spec.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Spec.Maintenance != nil
+	return a.Revision.Channel != "" || a.Revision.Defaults != DefaultsOf(a.Input) || a.Spec.Channel != "" || a.Plan.Spec.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Spec.Maintenance != nil
 }
 
 // Accepted returns what was accepted last; nil for none that can be used.
@@ -100,9 +101,12 @@ func (o Observed) Accepted() *Accepted {
 	// Numbers in chart values are float64, as in requests.
 	d := json.NewDecoder(bytes.NewReader(o.Composed[AcceptedSecret].SecretValue(AcceptedKey)))
 	d.DisallowUnknownFields()
-	// Nothing is accepted without a plan.
-	if d.Decode(a) != nil || a.Version > acceptedVersion || a.Plan.Name == "" {
+	// Nothing is accepted without a plan. No release has written version 2.
+	if d.Decode(a) != nil || a.Version > acceptedVersion || a.Version == 2 || a.Plan.Name == "" {
 		return nil
+	}
+	if a.Version == withoutChannel {
+		a.Revision.Defaults = DefaultsOf(a.Input)
 	}
 	return a
 }

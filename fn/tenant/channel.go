@@ -4,89 +4,125 @@ import (
 	"cmp"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
-// An Offer is the offer of a channel that a tenant has. The zero Offer is that of a tenant
-// without one.
-type Offer struct {
-	// Channel is the name of the channel.
+// A Revision is what the platform gives a tenant beside its plan. A tenant without a channel has what
+// the function's input says when its maintenance window is open.
+type Revision struct {
+	// Channel is the name of the channel; "" for none.
 	Channel string `json:"channel,omitempty"`
-	// Digest of the offer, with the plans and inputs that were part of it.
-	Digest                string `json:"digest,omitempty"`
+	// Number of the channel's revision; 0 for none.
+	Number                int64 `json:"number,omitempty"`
 	v1alpha1.ChannelOffer `json:"offer,omitzero"`
-	// Since is what the tenant had before offers that changed nothing for it; nil if the channel
-	// has admitted it to the offer, or it began with that. If a change of the claim makes the
-	// offer matter, the tenant returns to this and waits for its turn.
-	Since *Platform `json:"since,omitempty"`
+	// Defaults are the versions where the offer has none.
+	Defaults v1alpha1.ChannelVersions `json:"defaults,omitzero"`
 }
 
-// Platform is what a tenant has of the platform.
-type Platform struct {
-	Plan  plan.Plan           `json:"plan"`
-	Input inputv1alpha1.Input `json:"input"`
-	Offer Offer               `json:"channel,omitzero"`
+// DefaultsOf returns the versions of an input, with the built-in ones.
+func DefaultsOf(in inputv1alpha1.Input) v1alpha1.ChannelVersions {
+	in = WithDefaults(in)
+	return v1alpha1.ChannelVersions{ArgoCDChart: in.Charts.ArgoCD.Version, VClusterChart: in.Charts.VCluster.Version, Kubernetes: in.Kubernetes.Version}
 }
 
-// Over returns the input with the versions of the offer. The chart values of the offer are
+// Versions returns the versions of the revision.
+func (r Revision) Versions() v1alpha1.ChannelVersions {
+	return v1alpha1.ChannelVersions{
+		ArgoCDChart:   cmp.Or(r.ArgoCD.ChartVersion, r.Defaults.ArgoCDChart),
+		VClusterChart: cmp.Or(r.VCluster.ChartVersion, r.Defaults.VClusterChart),
+		Kubernetes:    cmp.Or(r.Kubernetes.Version, r.Defaults.Kubernetes),
+	}
+}
+
+// Over returns the input with the versions of the revision. The chart values of the offer are
 // merged elsewhere, with those of the other layers.
-func (o Offer) Over(in inputv1alpha1.Input) inputv1alpha1.Input {
-	in.Charts.ArgoCD.Version = cmp.Or(o.ArgoCD.ChartVersion, in.Charts.ArgoCD.Version)
-	in.Charts.VCluster.Version = cmp.Or(o.VCluster.ChartVersion, in.Charts.VCluster.Version)
-	in.Kubernetes.Version = cmp.Or(o.Kubernetes.Version, in.Kubernetes.Version)
+func (r Revision) Over(in inputv1alpha1.Input) inputv1alpha1.Input {
+	v := r.Versions()
+	in.Charts.ArgoCD.Version = cmp.Or(v.ArgoCDChart, in.Charts.ArgoCD.Version)
+	in.Charts.VCluster.Version = cmp.Or(v.VClusterChart, in.Charts.VCluster.Version)
+	in.Kubernetes.Version = cmp.Or(v.Kubernetes, in.Kubernetes.Version)
 	return in
 }
 
 // At returns the path of a field of the offer, for errors.
-func (o Offer) At(field string) string { return "channel " + o.Channel + ": spec.offer." + field }
+func (r Revision) At(field string) string { return "channel " + r.Channel + ": spec.offer." + field }
 
 // Or returns the path of a field of the offer if value, which is that field's, isn't empty, and
 // otherwise the other path.
-func (o Offer) Or(value, field, otherwise string) string {
+func (r Revision) Or(value, field, otherwise string) string {
 	if value != "" {
-		return o.At(field)
+		return r.At(field)
 	}
 	return otherwise
 }
 
-// A Gate is what a tenant knows of its channel.
-type Gate struct {
-	// Name of the channel; empty for none.
+// Content is what a revision of a channel holds, in an immutable ConfigMap.
+type Content struct {
+	Number   int64                    `json:"number"`
+	Offer    v1alpha1.ChannelOffer    `json:"offer"`
+	Defaults v1alpha1.ChannelVersions `json:"defaults"`
+	// Plans are all plans that can be used, by name.
+	Plans map[string]v1alpha1.PlanSpec `json:"plans,omitempty"`
+	// DefaultPlan is the name of the plan of claims that name none.
+	DefaultPlan string `json:"defaultPlan,omitempty"`
+}
+
+// Of returns what the content gives a tenant of a channel, which asks for a plan; "" for the default
+// one. live is the tenant's plan as it is now, for a plan that the content doesn't have.
+func (c Content) Of(channel, asked string, live plan.Plan) (Revision, plan.Plan) {
+	name := cmp.Or(asked, c.DefaultPlan)
+	if spec, ok := c.Plans[name]; ok {
+		live = plan.Plan{Name: name, Spec: spec}.Now(live)
+	}
+	return Revision{Channel: channel, Number: c.Number, ChannelOffer: c.Offer, Defaults: c.Defaults}, live
+}
+
+// Published is what a channel tells all of its tenants, in an EnvironmentConfig. Each change of it has
+// all of them reconciled.
+type Published struct {
+	// Revision is the number of the newest revision, Complete that of the last complete one, and Begin
+	// that of the one with which new tenants begin; 0 for none.
+	Revision int64 `json:"revision"`
+	Complete int64 `json:"complete,omitempty"`
+	Begin    int64 `json:"begin,omitempty"`
+	// Namespaces whose claims may name the channel; empty for all.
+	Namespaces []string `json:"namespaces,omitempty"`
+	// Proved is how long a tenant must be Ready with a revision before later trouble isn't
+	// attributed to it.
+	Proved metav1.Duration `json:"proved,omitzero"`
+	Paused bool            `json:"paused,omitempty"`
+	Halted bool            `json:"halted,omitempty"`
+}
+
+// A Channel is what a tenant knows of its channel.
+type Channel struct {
+	// Name of the channel; "" for none.
 	Name string
 	// Problem says why nothing is known of the channel, or why the tenant isn't in it any more;
-	// empty if neither is so.
+	// "" if neither is so.
 	Problem string
-	// Published is what the channel tells all of its tenants.
-	Published Published
-	// Admission of the tenant; nil for none.
-	Admission *channel.Admission
+	Published
+	// Newest is the content of the newest revision, and Begins that with which new tenants begin; nil
+	// for none.
+	Newest, Begins *Content
+	// Assignment of the tenant; nil for none.
+	Assignment *rollout.Assignment
 }
 
 // A Standing is the state of a tenant in its channel, and towards platform changes.
 type Standing struct {
 	v1alpha1.TenantChannel
-	// Took says that the tenant takes an offer now. Unaffected says that the offer changes
-	// nothing that runs, and Held that this is so because its versions are lower than those
-	// that run.
-	Took, Unaffected, Held bool
-	// Broken says that an earlier offer had broken the tenant when it was admitted to the one that
-	// it takes now.
-	Broken bool
+	// Took says that the tenant takes a revision now, Changes that this changes something that runs, and
+	// Unaffected that the newest revision, which it doesn't have, wouldn't.
+	Took, Changes, Unaffected bool
 	// Named says that the claim names the channel itself, and not its plan.
 	Named bool
-	// Waits says that the tenant keeps what it had.
-	Waits bool
-	// Asked says that the claim is new, or has just changed what decides about its window:
-	// its plan, its channel or its maintenance.
-	Asked bool
-	// Edited says that the claim has just been changed.
-	Edited bool
-	// Labels are the keys of the labels that go into the tenant's record.
-	Labels []string
 	// Schedule says when platform changes may begin.
 	Schedule maintenance.Schedule
 	// Again is when the standing may change although nothing else does; the zero time for

@@ -86,11 +86,13 @@ type Given struct {
 	Spec   Ask
 	Plan   plan.Plan
 	Input  inputv1alpha1.Input
-	// Offer of the tenant's channel.
-	Offer Offer
+	// Revision is what the tenant has of its channel.
+	Revision Revision
 	// Platform is Input with the settings of the offer and the plan, and defaults. The decision
 	// sets it.
 	Platform inputv1alpha1.Input
+	// Channel is what is known of the tenant's channel.
+	Channel Channel
 	// Claim is empty for a composite resource without one.
 	Claim Claim
 	// SecretNames are the names of the Secrets that the spec names, sorted.

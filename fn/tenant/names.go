@@ -129,10 +129,14 @@ func HostnameRecord(hostname string) string { return "vargo-host-" + hashOf(host
 // HostnameHash returns what names that follow from a hostname alone end with.
 func HostnameHash(hostname string) string { return hashOf(hostname) }
 
-// AdmissionName returns the name of the ConfigMap by which a channel admits a tenant to its
-// offer. It differs between channels, since a tenant may move from one to another.
-func AdmissionName(channel, xrName string) string {
-	return "vargo-admission-" + hashOf(channel+"/"+xrName)
+// AssignmentName returns the name of the ConfigMap by which a channel assigns a revision to a tenant.
+func AssignmentName(channel, xrName string) string {
+	return "vargo-assignment-" + hashOf(channel+"/"+xrName)
+}
+
+// RevisionName returns the name of the ConfigMap with a revision of a channel.
+func RevisionName(channel string, number int64) string {
+	return fmt.Sprintf("vargo-revision-%s-%d", channel, number)
 }
 
 // ChannelState returns the name of the ConfigMap in which a channel keeps its state.

@@ -18,8 +18,9 @@ import (
 type Tenant struct {
 	*Decision
 	Observed Observed
-	// Accepted is what the decision was made from, as JSON.
+	// Accepted is what the decision was made from, as JSON, and Ask is the claim's spec in it.
 	Accepted []byte
+	Ask      Ask
 	// Standing is the state of the tenant in its channel.
 	Standing Standing
 	// Refused is the mistake in the claim, the plan or the input that keeps them from being

@@ -43,11 +43,11 @@ func Resolve(p *tenant.Decision, r tenant.Given) error {
 	in := r.Platform
 	listed := r.Plan.Spec.Versions
 	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: "spec.vcluster.chartVersion", claims: r.Spec.VClusterChartVersion,
-		input: r.Offer.Or(r.Offer.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: r.Running.VCluster}
+		input: r.Revision.Or(r.Revision.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: r.Running.VCluster}
 	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: "spec.argocd.chartVersion", claims: r.Spec.ArgoCDChartVersion,
-		input: r.Offer.Or(r.Offer.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
+		input: r.Revision.Or(r.Revision.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
 	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion,
-		input: r.Offer.Or(r.Offer.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
+		input: r.Revision.Or(r.Revision.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
 	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
 	// Kubernetes may not be able to read what a later one has stored.
 	argocd.back = []string{r.Running.ArgoCDWanted, r.GoesBackTo}

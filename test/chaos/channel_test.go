@@ -21,7 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
-// applyChannel writes the channel, which offers a value. The rollout has two steps, and halts at the first broken tenant. stuckFor is long,
+// applyChannel writes the channel, which offers a value. The rollout has two steps, and halts at the first broken tenant. progressDeadline is long,
 // because a change that is disturbed may take long and breaks no tenant.
 func applyChannel(ctx context.Context, value int) error {
 	o := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
@@ -29,9 +29,8 @@ func applyChannel(ctx context.Context, value int) error {
 			check.OfferParameter: strconv.Itoa(value),
 		}}}}},
 		"rollout": map[string]any{
-			"steps":       []any{map[string]any{"percent": int64(50), "soak": "2s"}, map[string]any{"percent": int64(100)}},
-			"maxUpdating": int64(3),
-			"haltAfter":   map[string]any{"degraded": int64(1), "stuckFor": "30m"},
+			"steps":          []any{map[string]any{"percent": int64(50), "minSuccessTime": "2s"}, map[string]any{"percent": int64(100)}},
+			"maxConcurrency": int64(3), "maxFailures": int64(1), "progressDeadline": "30m",
 		},
 	}}}
 	o.SetGroupVersionKind(check.Channels.GroupVersion().WithKind(v1alpha1.ChannelKind))

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/diagnose"
@@ -126,7 +126,7 @@ func play(ctx context.Context, t *testing.T, seed uint64, tally *tally) (clean b
 	observer.Go(func() { r.observe(observing) })
 	r.take(ctx)
 	// A tenant whose admission ended because the offer was edited is admitted to the next offer only after Settle.
-	r.await(ctx, tenants.readyWithin()+channel.Settle, "All tenants are as wanted", r.untrue)
+	r.await(ctx, tenants.readyWithin()+rollout.Settle, "All tenants are as wanted", r.untrue)
 	stop()
 	observer.Wait()
 	tally.add(r)

@@ -209,7 +209,7 @@ func (r *chaosRun) untrue(ctx context.Context) (out []string) {
 			members++
 		}
 		id, problems, err := r.untrueOf(ctx, name, check.Wanted{
-			Spec: wanted[name], PlanValue: values[wanted[name].Plan], OfferValue: r.OfferValue(), Offer: c.Status.Offer,
+			Spec: wanted[name], PlanValue: values[wanted[name].Plan], OfferValue: r.OfferValue(), Revision: c.Status.Revision,
 		})
 		existing[id] = true
 		if err != nil {

@@ -50,11 +50,11 @@ var badChannels = map[string]badChannel{
 		spec: "{rollout: {steps: [{percent: 101}]}}", server: "spec.rollout.steps[0].percent: Invalid value: 101",
 	},
 	"SoakInDays": {
-		spec:   "{rollout: {steps: [{percent: 10, soak: 1d}]}}",
-		server: `spec.rollout.steps[0].soak: Invalid value: "1d": write a duration in hours, minutes or seconds, such as 24h or 30m`,
+		spec:   "{rollout: {steps: [{percent: 10, minSuccessTime: 1d}]}}",
+		server: `spec.rollout.steps[0].minSuccessTime: Invalid value: "1d": write a duration in hours, minutes or seconds, such as 24h or 30m`,
 	},
 	"HaltAfterNone": {
-		spec: "{rollout: {haltAfter: {degraded: 0}}}", server: "spec.rollout.haltAfter.degraded: Invalid value: 0",
+		spec: "{rollout: {maxFailures: 501}}", server: "spec.rollout.maxFailures: Invalid value: 501",
 	},
 
 	// What only the function knows.
@@ -72,10 +72,10 @@ var badChannels = map[string]badChannel{
 		spec: "{rollout: {steps: [{percent: 50}, {percent: 20}]}}", function: "spec.rollout.steps[1].percent: 20 is not more than the step before has",
 	},
 	"NoTimeToChange": {
-		spec: "{rollout: {haltAfter: {stuckFor: 0s}}}", function: "spec.rollout.haltAfter.stuckFor: 0s leaves no tenant the time to change",
+		spec: "{rollout: {progressDeadline: 0s}}", function: "spec.rollout.progressDeadline: 0s leaves no tenant the time to change",
 	},
 	"FirstSelectsEverybody": {
-		spec: "{rollout: {first: {}}}", function: "spec.rollout.first: selects every claim",
+		spec: "{rollout: {mandatoryGroup: {}}}", function: "spec.rollout.mandatoryGroup: selects every claim",
 	},
 	"NotANamespace": {
 		spec: "{namespaces: [team-b, Team A]}", function: `spec.namespaces[1]: "Team A" is neither a namespace nor a pattern`,

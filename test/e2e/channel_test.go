@@ -28,7 +28,7 @@ import (
 const (
 	channelName = "e2e-careful"
 	channelPlan = "e2e-careful"
-	// haltedWithin is longer than stuckFor of the channel.
+	// haltedWithin is longer than progressDeadline of the channel.
 	haltedWithin = 10 * time.Minute
 	// offeredWithin is how long a good offer may take to reach four tenants, one after the other at first.
 	offeredWithin = 15 * time.Minute
@@ -69,8 +69,8 @@ func TestChannel(t *testing.T) {
 func (c *channelTenants) install(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.plan = installPlan(ctx, t, "standard", channelPlan)
 	c.create(ctx, t, map[string]any{
-		"steps":     []any{map[string]any{"percent": int64(25), "soak": "20s"}, map[string]any{"percent": int64(100)}},
-		"haltAfter": map[string]any{"degraded": int64(1), "stuckFor": "4m"},
+		"steps":       []any{map[string]any{"percent": int64(25), "minSuccessTime": "20s"}, map[string]any{"percent": int64(100)}},
+		"maxFailures": int64(1), "progressDeadline": "4m",
 	})
 	for i := range 4 {
 		c.lives = append(c.lives, claim.Create(ctx, t, host, newClaim(fmt.Sprintf("channel-%d", i)).
@@ -151,7 +151,7 @@ func (c *channelTenants) paused(ctx context.Context, t *testing.T, _ *envconf.Co
 
 func (c *channelTenants) halts(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.patch(ctx, t, `{"paused":false}`)
-	message := c.await(ctx, t, haltedWithin, v1alpha1.ConditionHalted, "True", "broke")
+	message := c.await(ctx, t, haltedWithin, v1alpha1.ConditionHalted, "True", "failed")
 	for _, l := range c.lives {
 		if strings.Contains(message, l.Namespace+"/"+l.Name+" ") {
 			c.broken += l.Name
@@ -172,7 +172,7 @@ func (c *channelTenants) halts(ctx context.Context, t *testing.T, _ *envconf.Con
 	eventually.True(ctx, t, time.Minute, "the channel has an event of the halt", func(ctx context.Context) (bool, string) {
 		events, err := claim.EventsOf(ctx, host, metav1.NamespaceAll, channels.Kind, channelName)
 		return slices.ContainsFunc(events, func(e corev1.Event) bool {
-			return e.Type == corev1.EventTypeWarning && e.Reason == v1alpha1.ReasonTenantsBroken && strings.Contains(e.Message, claims+"/"+c.broken+" ")
+			return e.Type == corev1.EventTypeWarning && e.Reason == v1alpha1.ReasonTenantsFailed && strings.Contains(e.Message, claims+"/"+c.broken+" ")
 		}), fmt.Sprint(events, err)
 	})
 	for _, l := range c.lives {

@@ -39,7 +39,7 @@ func TestFleetPicture(t *testing.T) {
 	}
 	channel := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"offer":   map[string]any{},
-		"rollout": map[string]any{"steps": []any{map[string]any{"percent": int64(34), "soak": "24h"}, map[string]any{"percent": int64(100)}}},
+		"rollout": map[string]any{"steps": []any{map[string]any{"percent": int64(34), "minSuccessTime": "24h"}, map[string]any{"percent": int64(100)}}},
 	}}}
 	channel.SetGroupVersionKind(channels)
 	channel.SetName("stable")

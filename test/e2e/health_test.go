@@ -326,7 +326,7 @@ func reasons(t *testing.T) []string {
 // TestHealthOfChannels asks about a channel in each of its states, as the function writes it.
 func TestHealthOfChannels(t *testing.T) {
 	settings := argocd.NewSettings(t, hostSettings)
-	const all = "all 1 tenants have the offer"
+	const all = "all 1 tenants have revision 1"
 	cases := map[string]struct {
 		reason  string
 		change  func(o *unstructured.Unstructured)
@@ -345,16 +345,16 @@ func TestHealthOfChannels(t *testing.T) {
 			o.SetGeneration(2)
 		}, "Progressing", "Waiting for Crossplane"},
 		"RollingOut": {"Tenants change.", func(o *unstructured.Unstructured) {
-			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "1 of 9 tenants have the offer")
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "1 of 9 tenants have revision 1")
 			say(t, o, v1alpha1.ConditionProgressing, "True", v1alpha1.ReasonUpdatingTenants, "step 1 of 4, 1 percent: updating or admitted: acme/shop")
 		}, "Progressing", "acme/shop"},
 		"Waits": {"Tenants wait for their maintenance windows.", func(o *unstructured.Unstructured) {
-			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "8 of 9 tenants have the offer")
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "8 of 9 tenants have revision 1")
 			say(t, o, v1alpha1.ConditionProgressing, "True", v1alpha1.ReasonWaitingForTenants, "wait for their maintenance windows: acme/shop")
 		}, "Progressing", "wait for their maintenance windows: acme/shop"},
 		"Paused": {"The platform has paused it.", func(o *unstructured.Unstructured) {
 			set(t, o, true, "spec", "paused")
-			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "1 of 9 tenants have the offer")
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "1 of 9 tenants have revision 1")
 			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonPaused, "paused: set spec.paused to false to go on")
 		}, "Suspended", "set spec.paused to false"},
 		"PausedByAnnotation": {"Somebody keeps Crossplane from it.", func(o *unstructured.Unstructured) {
@@ -362,7 +362,7 @@ func TestHealthOfChannels(t *testing.T) {
 		}, "Suspended", pausedBy},
 		"Halted": {"Too many are broken, also where it is paused.", func(o *unstructured.Unstructured) {
 			set(t, o, true, "spec", "paused")
-			say(t, o, v1alpha1.ConditionHalted, "True", v1alpha1.ReasonTenantsBroken, "acme/shop (Degraded) broke: edit spec.offer")
+			say(t, o, v1alpha1.ConditionHalted, "True", v1alpha1.ReasonTenantsFailed, "acme/shop (Degraded) broke: edit spec.offer")
 			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonHalted, "halted since")
 		}, "Degraded", "acme/shop (Degraded) broke"},
 		"Unusable": {"It has a mistake, and tenants keep what they have.", func(o *unstructured.Unstructured) {
@@ -372,11 +372,11 @@ func TestHealthOfChannels(t *testing.T) {
 			say(t, o, claim.Synced, "False", "ReconcileError", "received message larger than max")
 		}, "Degraded", "larger than max"},
 		"NoTenants": {"It waits for tenants, which may never come.", func(o *unstructured.Unstructured) {
-			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "0 of 0 tenants have the offer")
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonIncomplete, "0 of 0 tenants have revision 1")
 			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonNoTenants, "the channel has no tenants any more")
 		}, "Suspended", "no tenants any more"},
 		"LastStep": {"As many have the offer as the platform wants.", func(o *unstructured.Unstructured) {
-			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonLastStep, "5 of 9 tenants have the offer")
+			say(t, o, v1alpha1.ConditionComplete, "False", v1alpha1.ReasonLastStep, "5 of 9 tenants have revision 1")
 			say(t, o, v1alpha1.ConditionProgressing, "False", v1alpha1.ReasonLastStep, "this is the last step: add a step of 100 percent to spec.rollout.steps to go on")
 		}, "Healthy", "this is the last step"},
 	}

@@ -22,7 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -51,10 +52,10 @@ var channelKind = schema.GroupVersionResource{Group: "virtualargocd.io", Version
 // offered is a channel with its tenants.
 type offered struct {
 	// name of the channel, and of the namespace in which the claims are.
-	name     string
-	n        int
-	rollout  v1alpha1.ChannelRollout
-	stuckFor time.Duration
+	name             string
+	n                int
+	rollout          v1alpha1.ChannelRollout
+	progressDeadline time.Duration
 	// with changes each claim before it is created; nil for nothing.
 	with   func(*claim.Claim)
 	claims crowd
@@ -67,11 +68,11 @@ type offered struct {
 func TestChannel(t *testing.T) {
 	ctx, n, quiet := t.Context(), setting(t, "TENANTS", 30, strconv.Atoi), setting(t, "QUIET", time.Minute, time.ParseDuration)
 	// A tenant may take longer while many others are reconciled because of the offer.
-	stuckFor := 2*time.Minute + time.Duration(n)*time.Second/2
-	o := newOffered("fleet-channel", n, stuckFor, v1alpha1.ChannelRollout{
-		Steps:       []v1alpha1.ChannelStep{{Percent: 10, Soak: "20s"}, {Percent: 50, Soak: "20s"}, {Percent: 100}},
-		MaxUpdating: int32(max(3, n/10)),
-		HaltAfter:   v1alpha1.ChannelHalt{Degraded: 2},
+	progressDeadline := 2*time.Minute + time.Duration(n)*time.Second/2
+	o := newOffered("fleet-channel", n, progressDeadline, v1alpha1.ChannelRollout{
+		Steps:          []v1alpha1.ChannelStep{{Percent: 10, MinSuccessTime: "20s"}, {Percent: 50, MinSuccessTime: "20s"}, {Percent: 100}},
+		MaxConcurrency: int32(max(3, n/10)),
+		MaxFailures:    2,
 	})
 	restarts := readRestarts(ctx, t)
 	o.create(ctx, t)
@@ -96,7 +97,7 @@ func TestChannel(t *testing.T) {
 	faults.Set(provider.UpgradeDegrades, 1, badVersion)
 	began = time.Now()
 	o.offer(ctx, t, badVersion)
-	halt := o.await(ctx, t, o.stuckFor+channel.Grace+each(n), v1alpha1.ConditionHalted, "True", "broke")
+	halt := o.await(ctx, t, o.progressDeadline+rollout.Grace+each(n), v1alpha1.ConditionHalted, "True", "failed")
 	o.table.Add("from a bad offer to the halt", "%.1f s", time.Since(began).Seconds())
 	broken := o.stopsAtTheSecond(ctx, t, written, halt)
 
@@ -124,7 +125,7 @@ func TestChannel(t *testing.T) {
 	records := o.reachesAll(ctx, t, began, mendedVersion)
 	o.table.Add("from a mended offer to all Ready with it", "%.1f s", time.Since(began).Seconds())
 	o.await(ctx, t, seenWithin, v1alpha1.ConditionHalted, "False", "")
-	slices.SortFunc(records, func(a, b channel.Record) int { return a.Changed.Compare(b.Changed) })
+	slices.SortFunc(records, func(a, b rollout.Record) int { return a.Took.Compare(b.Took) })
 	for _, r := range records[len(broken):] {
 		if name := strings.TrimPrefix(r.Claim, o.name+"/"); slices.Contains(broken, name) {
 			t.Errorf("%s, which the offer before broke, is not among the first that the mended one reaches", name)
@@ -134,11 +135,11 @@ func TestChannel(t *testing.T) {
 	show(t, o.table, fmt.Sprintf("TENANTS=%d QUIET=%s RUN=TestChannel", n, quiet))
 }
 
-// newOffered returns a channel whose tenants may take stuckFor to update.
-func newOffered(name string, tenants int, stuckFor time.Duration, rollout v1alpha1.ChannelRollout) *offered {
-	rollout.HaltAfter.StuckFor = v1alpha1.Duration(fmt.Sprintf("%ds", int(stuckFor.Seconds())))
+// newOffered returns a channel whose tenants may take progressDeadline to update.
+func newOffered(name string, tenants int, progressDeadline time.Duration, of v1alpha1.ChannelRollout) *offered {
+	of.ProgressDeadline = v1alpha1.Duration(fmt.Sprintf("%ds", int(progressDeadline.Seconds())))
 	return &offered{
-		name: name, n: tenants, stuckFor: stuckFor, rollout: rollout,
+		name: name, n: tenants, progressDeadline: progressDeadline, rollout: of,
 		table: figures.NewTable(fmt.Sprintf("%d tenants of a channel", tenants)),
 	}
 }
@@ -210,7 +211,7 @@ func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
 	eventually.True(ctx, t, seenWithin, "the channel offers "+version, func(ctx context.Context) (bool, string) {
 		s, conditions, err := o.status(ctx)
 		begun := meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionComplete) && meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionHalted)
-		return err == nil && s.Offer != before.Offer && begun, fmt.Sprintf("%+v %v %v", s, conditions, err)
+		return err == nil && s.Revision != before.Revision && begun, fmt.Sprintf("%+v %v %v", s, conditions, err)
 	})
 	fmt.Printf("Channel %s offers %s\n", o.name, version)
 }
@@ -264,7 +265,7 @@ func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration,
 		}
 		for _, c := range conditions {
 			// Crossplane may still show that an earlier offer was complete. The rest of the status is about the current one.
-			stale := c.Type == v1alpha1.ConditionComplete && c.Status == metav1.ConditionTrue && s.Tenants.Updated < s.Tenants.Total
+			stale := c.Type == v1alpha1.ConditionComplete && c.Status == metav1.ConditionTrue && s.Tenants.Succeeded < s.Tenants.Total
 			if c.Type == typ && string(c.Status) == status && strings.Contains(c.Message, words) && !stale {
 				message = c.Message
 				return true, ""
@@ -285,10 +286,10 @@ func (o *offered) await(ctx context.Context, t *testing.T, within time.Duration,
 }
 
 // reachesAll waits until all tenants have the offer, and checks that they got it in an order that the channel's rollout allows.
-func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time, version string) []channel.Record {
+func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time, version string) []rollout.Record {
 	t.Helper()
-	offer, records := o.haveAll(ctx, t, began, version)
-	problems, err := steps.Problems(o.rollout, offer, records)
+	revision, records := o.haveAll(ctx, t, began, version)
+	problems, err := steps.Problems(o.rollout, revision, records)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -298,8 +299,8 @@ func (o *offered) reachesAll(ctx context.Context, t *testing.T, began time.Time,
 	return records
 }
 
-// haveAll waits until all tenants have the offer. It returns the offer's hash and the tenants' records.
-func (o *offered) haveAll(ctx context.Context, t *testing.T, began time.Time, version string) (string, []channel.Record) {
+// haveAll waits until all tenants have the offer. It returns the revision's number and the tenants' records.
+func (o *offered) haveAll(ctx context.Context, t *testing.T, began time.Time, version string) (int64, []rollout.Record) {
 	t.Helper()
 	within, err := steps.Within(o.rollout, o.n)
 	if err != nil {
@@ -314,14 +315,14 @@ func (o *offered) haveAll(ctx context.Context, t *testing.T, began time.Time, ve
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Percent == nil || *s.Percent != 100 || s.Tenants.Updated != int64(o.n) || s.Tenants.Degraded != 0 {
+	if s.Percent == nil || *s.Percent != 100 || s.Tenants.Succeeded != int64(o.n) || s.Tenants.Failed != 0 {
 		t.Errorf("the complete channel says %+v, want 100 percent and all %d tenants updated", s, o.n)
 	}
 	records := o.records(ctx, t)
 	if len(records) != o.n {
 		t.Errorf("%d records, want %d", len(records), o.n)
 	}
-	return s.Offer, records
+	return s.Revision, records
 }
 
 // stopsAtTheSecond checks that the bad offer has reached two tenants, and that no other tenant was touched. It returns the claims of the two.
@@ -333,7 +334,7 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 	}
 	has := map[string]bool{}
 	for _, r := range o.records(ctx, t) {
-		if has[r.Tenant] = r.Accepted == s.Offer; has[r.Tenant] {
+		if has[r.Tenant] = r.Revision == s.Revision; has[r.Tenant] {
 			broken = append(broken, strings.TrimPrefix(r.Claim, o.name+"/"))
 			if r.Phase != v1alpha1.PhaseDegraded || !strings.Contains(halt, r.Claim+" (Degraded") {
 				t.Errorf("%s has the bad offer and is %s, and the channel says %q", r.Claim, r.Phase, halt)
@@ -341,8 +342,8 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 		}
 	}
 	slices.Sort(broken)
-	if want := int(o.rollout.HaltAfter.Degraded); len(broken) != want || s.Tenants.Degraded != int64(want) {
-		t.Fatalf("the bad offer has reached %v, and the channel counts %d that are broken; want %d", broken, s.Tenants.Degraded, want)
+	if want := int(o.rollout.MaxFailures); len(broken) != want || s.Tenants.Failed != int64(want) {
+		t.Fatalf("the bad offer has reached %v, and the channel counts %d that are broken; want %d", broken, s.Tenants.Failed, want)
 	}
 	o.claims.await(ctx, t, time.Now(), o.allSeenWithin(), o.n-len(broken), "stay Ready", func(c *unstructured.Unstructured) bool {
 		return !slices.Contains(broken, c.GetName()) && isReady(c)
@@ -355,9 +356,9 @@ func (o *offered) stopsAtTheSecond(ctx context.Context, t *testing.T, before map
 		}
 	}
 	for _, c := range o.configs(ctx, t, "") {
-		// Admissions of tenants that have the offer already don't matter.
-		if a := (channel.Admission{}); json.Unmarshal([]byte(c.Data[channel.AdmissionKey]), &a) == nil && !has[a.Tenant] {
-			t.Errorf("tenant %s is admitted after the halt", a.Tenant)
+		// Assignments of tenants that have the revision already don't matter.
+		if a := (rollout.Assignment{}); json.Unmarshal([]byte(c.Data[decode.AssignmentKey]), &a) == nil && a.Tenant != "" && !a.Withdrawn && !has[a.Tenant] {
+			t.Errorf("tenant %s is assigned the revision after the halt", a.Tenant)
 		}
 	}
 	return broken
@@ -369,7 +370,7 @@ func (o *offered) takesBack(ctx context.Context, t *testing.T, version string) {
 	before := o.releases(ctx, t)
 	faults.Set(provider.UpgradeDegrades, 1, worseVersion)
 	o.offer(ctx, t, worseVersion)
-	o.await(ctx, t, o.stuckFor+channel.Grace+each(o.n), v1alpha1.ConditionHalted, "True", "broke")
+	o.await(ctx, t, o.progressDeadline+rollout.Grace+each(o.n), v1alpha1.ConditionHalted, "True", "failed")
 	began := time.Now()
 	o.offer(ctx, t, version)
 	// Nothing can be said of an order: the records of those that kept this offer are of the rollout before.
@@ -385,7 +386,7 @@ func (o *offered) takesBack(ctx context.Context, t *testing.T, version string) {
 			changed++
 		}
 	}
-	if want := int(o.rollout.HaltAfter.Degraded); changed != want {
+	if want := int(o.rollout.MaxFailures); changed != want {
 		t.Errorf("%d Releases have changed, want those of the %d tenants that the bad offer broke", changed, want)
 	}
 }
@@ -501,11 +502,11 @@ func (o *offered) untouched(ctx context.Context, t *testing.T, before map[compos
 }
 
 // records reads the records of the channel's tenants.
-func (o *offered) records(ctx context.Context, t *testing.T) (out []channel.Record) {
+func (o *offered) records(ctx context.Context, t *testing.T) (out []rollout.Record) {
 	t.Helper()
-	for _, c := range o.configs(ctx, t, channel.Label+"="+o.name) {
-		r := channel.Record{}
-		if err := json.Unmarshal([]byte(c.Data[channel.RecordKey]), &r); err != nil {
+	for _, c := range o.configs(ctx, t, decode.LabelChannel+"="+o.name) {
+		r := rollout.Record{}
+		if err := json.Unmarshal([]byte(c.Data[decode.RecordKey]), &r); err != nil {
 			t.Fatalf("cannot read the record %s: %v", c.Name, err)
 		}
 		out = append(out, r)

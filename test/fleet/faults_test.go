@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/provider"
 )
@@ -28,10 +28,10 @@ func TestFaults(t *testing.T) {
 }
 
 // newFaulty creates a channel with its tenants, which halts when degraded tenants are broken.
-func newFaulty(ctx context.Context, t *testing.T, name string, tenants, degraded int32, stuckFor time.Duration) *offered {
+func newFaulty(ctx context.Context, t *testing.T, name string, tenants, degraded int32, progressDeadline time.Duration) *offered {
 	t.Helper()
-	o := newOffered("fleet-"+name, int(tenants), stuckFor, v1alpha1.ChannelRollout{
-		MaxUpdating: tenants, HaltAfter: v1alpha1.ChannelHalt{Degraded: degraded},
+	o := newOffered("fleet-"+name, int(tenants), progressDeadline, v1alpha1.ChannelRollout{
+		MaxConcurrency: tenants, MaxFailures: degraded,
 	})
 	o.create(ctx, t)
 	return o
@@ -77,7 +77,7 @@ func changesFail(t *testing.T) {
 }
 
 // changeStuck offers a version with which Argo CD doesn't become ready, for which Helm waits. The channel halts because this takes longer than
-// stuckFor, and goes on with the same version when Argo CD is ready.
+// progressDeadline, and goes on with the same version when Argo CD is ready.
 func changeStuck(t *testing.T) {
 	t.Parallel()
 	const version = "9.3.14"
@@ -89,7 +89,7 @@ func changeStuck(t *testing.T) {
 	o.goesOn(ctx, t, version)
 }
 
-// changesSlow offers a version while changes take longer than usual, but less than stuckFor. The channel doesn't halt.
+// changesSlow offers a version while changes take longer than usual, but less than progressDeadline. The channel doesn't halt.
 func changesSlow(t *testing.T) {
 	t.Parallel()
 	const version = "9.3.15"
@@ -103,7 +103,7 @@ func changesSlow(t *testing.T) {
 	o.offer(ctx, t, version)
 	usual := provider.Usual().ArgoCD
 	for _, r := range o.reachesAll(ctx, t, began, version) {
-		if took := r.Ready.Sub(r.Changed); took < 2*usual {
+		if took := r.Ready.Sub(r.Took); took < 2*usual {
 			t.Errorf("%s changed within %s, which isn't slow: usually that takes %s", r.Claim, took, usual)
 		}
 	}
@@ -136,14 +136,14 @@ func (o *offered) halts(ctx context.Context, t *testing.T, version string, fault
 	t.Helper()
 	before := o.written(ctx, t)
 	o.offer(ctx, t, version)
-	halt := o.await(ctx, t, o.stuckFor+channel.Grace+each(o.n), v1alpha1.ConditionHalted, "True", "broke")
+	halt := o.await(ctx, t, o.progressDeadline+rollout.Grace+each(o.n), v1alpha1.ConditionHalted, "True", "failed")
 	s, _, err := o.status(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var reached []string
 	for _, r := range o.records(ctx, t) {
-		name, has := strings.TrimPrefix(r.Claim, o.name+"/"), r.Accepted == s.Offer
+		name, has := strings.TrimPrefix(r.Claim, o.name+"/"), r.Revision == s.Revision
 		if has {
 			reached = append(reached, name)
 		}
@@ -156,8 +156,8 @@ func (o *offered) halts(ctx context.Context, t *testing.T, version string, fault
 		}
 	}
 	o.untouched(ctx, t, before, reached)
-	if len(broken) < int(o.rollout.HaltAfter.Degraded) || s.Tenants.Degraded != int64(len(broken)) {
-		t.Errorf("%v are broken, and the channel counts %d; it halts at %d", broken, s.Tenants.Degraded, o.rollout.HaltAfter.Degraded)
+	if len(broken) < int(o.rollout.MaxFailures) || s.Tenants.Failed != int64(len(broken)) {
+		t.Errorf("%v are broken, and the channel counts %d; it halts at %d", broken, s.Tenants.Failed, o.rollout.MaxFailures)
 	}
 	o.claims.await(ctx, t, time.Now(), seenWithin, o.n, "are "+string(phase)+" where they are broken, and else Ready", func(c *unstructured.Unstructured) bool {
 		if slices.Contains(broken, c.GetName()) {

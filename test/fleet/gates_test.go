@@ -17,14 +17,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
 // Claims of TestGates.
 const (
-	internal = "tenant0000" // rollout.first selects it
+	internal = "tenant0000" // the mandatory group has it
 	frozen   = "tenant0001"
 	closed   = "tenant0002" // its window opens in three days
 	pinned   = "tenant0003" // it names the version of argo-cd that it has; at the end it leaves the channel
@@ -40,8 +40,8 @@ var compositionKind = schema.GroupVersionResource{Group: "apiextensions.crosspla
 // gates is a channel whose tenants have a plan and a Composition of their own.
 type gates struct{ *offered }
 
-// TestGates takes an offer, an edit of a plan and one of the function's input through a channel whose tenants aren't alike. Each tenant gets
-// all three when it may, and not before. At the end windows open, that of a tenant without a channel, too.
+// TestGates takes an offer and an edit of a plan through a channel whose tenants aren't alike. Each tenant gets both when it may, and not
+// before, and an edit of the function's input at once. At the end windows open, that of a tenant without a channel, too.
 func TestGates(t *testing.T) {
 	ctx := t.Context()
 	g := newGates(ctx, t)
@@ -59,15 +59,18 @@ func TestGates(t *testing.T) {
 	g.editPlan(ctx, t, "21")
 	g.haveParameter(ctx, t, "the plan's edit", planParameter, "20", "21")
 	g.internalIsFirst(ctx, t)
-	g.editInput(ctx, t, "7")
-	g.haveParameter(ctx, t, "the input's edit", inputParameter, "", "7")
-	g.internalIsFirst(ctx, t)
-	g.wait(ctx, t, "chart argo-cd "+runs+" to "+goodVersion)
 	for key, was := range g.releases(ctx, t) {
 		if (key.claim == frozen || key.claim == closed) && was != before[key] {
 			t.Errorf("the Release of chart %s of claim %s is %v, and was %v before the offer", key.chart, key.claim, was, before[key])
 		}
 	}
+
+	// The input is what is true of the host, and applies at once to everybody.
+	g.editInput(ctx, t, "7")
+	g.have(ctx, t, "the input's edit", func(name string, _ *claim.State) bool {
+		return parameter(g.releaseOf(ctx, t, name), inputParameter) == "7"
+	})
+	g.wait(ctx, t, "chart argo-cd "+runs+" to "+goodVersion)
 
 	// A freeze that is taken away.
 	g.live(t, frozen).Patch(ctx, t, nil, "spec", "maintenance")
@@ -89,8 +92,8 @@ const (
 func newGates(ctx context.Context, t *testing.T) *gates {
 	t.Helper()
 	g := &gates{offered: newOffered("fleet-gates", 6, 5*time.Minute, v1alpha1.ChannelRollout{
-		First:       &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}},
-		MaxUpdating: 6, HaltAfter: v1alpha1.ChannelHalt{Degraded: 6},
+		MandatoryGroup: &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}},
+		MaxConcurrency: 6, MaxFailures: 6,
 	})}
 	createNamespace(ctx, t, g.name)
 	allow := []byte(`{"metadata":{"annotations":{"virtualargocd.io/allow-composition-choice":"true"}}}`)
@@ -243,7 +246,7 @@ func (g *gates) haveParameter(ctx context.Context, t *testing.T, what, name, bef
 		s, _, err := g.status(ctx)
 		for _, r := range g.records(ctx, t) {
 			may := r.Claim != g.name+"/"+frozen && r.Claim != g.name+"/"+closed
-			if may && (r.Accepted != s.Offer || r.Before != "" && r.Ready.IsZero()) {
+			if may && (r.Revision != s.Revision || r.Updating()) {
 				return false, fmt.Sprintf("%+v", r)
 			}
 		}
@@ -251,28 +254,28 @@ func (g *gates) haveParameter(ctx context.Context, t *testing.T, what, name, bef
 	})
 }
 
-// internalIsFirst checks that no other tenant has begun before the one that rollout.first selects was Ready with the offer.
+// internalIsFirst checks that no other tenant has begun before the one that the mandatory group has was Ready with the offer.
 func (g *gates) internalIsFirst(ctx context.Context, t *testing.T) {
 	t.Helper()
 	s, _, err := g.status(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	records := map[string]channel.Record{}
+	records := map[string]rollout.Record{}
 	for _, r := range g.records(ctx, t) {
 		records[strings.TrimPrefix(r.Claim, g.name+"/")] = r
 	}
 	first, others := records[internal], 0
 	for name, r := range records {
-		if name == internal || r.Accepted != s.Offer || r.Before == "" || r.Kept {
+		if name == internal || r.Revision != s.Revision || r.Unchanged {
 			continue
 		}
-		if others++; r.Changed.Before(first.Ready) {
-			t.Errorf("claim %s has changed at %s, and claim %s was Ready at %s", name, r.Changed, internal, first.Ready)
+		if others++; r.Took.Before(first.Ready) {
+			t.Errorf("claim %s has changed at %s, and claim %s was Ready at %s", name, r.Took, internal, first.Ready)
 		}
 	}
-	if first.Accepted != s.Offer || first.Labels["tier"] != "internal" || others < 2 {
-		t.Errorf("want the offer %s with claim %s and at least two others, got %+v", s.Offer, internal, records)
+	if first.Revision != s.Revision || first.Labels["tier"] != "internal" || others < 2 {
+		t.Errorf("want revision %d with claim %s and at least two others, got %+v", s.Revision, internal, records)
 	}
 }
 
@@ -286,7 +289,7 @@ func (g *gates) wait(ctx context.Context, t *testing.T, change string) {
 			of, _, _ := unstructured.NestedMap(s.Object.Object, "status", "channel")
 			is, _ := of["message"].(string)
 			if name == pinned {
-				return is == "" && of["updateAvailable"] == false && of["accepted"] == of["offer"]
+				return is == "" && of["updateAvailable"] == false
 			}
 			return strings.HasPrefix(is, message) && strings.Contains(is, change) && of["updateAvailable"] == true
 		})

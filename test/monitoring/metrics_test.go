@@ -154,10 +154,10 @@ func TestKubeStateMetrics(t *testing.T) {
 		"ClaimInAChannelThatIsDeleted": {
 			kind: "VirtualArgoCD",
 			object: with(with(claim(t, "everything/5-ready"), "2024-01-02T00:00:00Z", "metadata", "deletionTimestamp"),
-				map[string]any{"name": "stable", "offer": "7d4c9", "accepted": "91af0", "updateAvailable": true}, "status", "channel"),
+				map[string]any{"name": "stable", "newest": int64(3), "revision": int64(2), "updateAvailable": true}, "status", "channel"),
 			want: []string{
 				`virtualargocd_claim_info{argocd_chart_desired="10.1.1",argocd_chart_version="10.1.1",argocd_version="v3.4.4",channel="stable",claim="everything",claim_namespace="team-a",composite="everything-7rw8j",` +
-					`kubernetes_desired="v1.36.0",kubernetes_version="v1.36.0",offer="91af0",plan="standard",tenant_namespace="vargo-everything-7rw8j",vcluster_desired="0.36.1",vcluster_version="0.36.1"} 1`,
+					`kubernetes_desired="v1.36.0",kubernetes_version="v1.36.0",plan="standard",revision="2",tenant_namespace="vargo-everything-7rw8j",vcluster_desired="0.36.1",vcluster_version="0.36.1"} 1`,
 				`virtualargocd_claim_deletion_timestamp_seconds{claim="everything",claim_namespace="team-a"} 1.7041536e+09`,
 				`virtualargocd_claim_update_available{channel="stable",claim="everything",claim_namespace="team-a"} 1`,
 			},
@@ -173,12 +173,12 @@ func TestKubeStateMetrics(t *testing.T) {
 		"Channel": {
 			kind: "XArgoCDChannel", object: with(rendered(t, "channel/3-one-tenant", "XArgoCDChannel"), map[string]any{"name": "victim"}, "metadata", "labels"),
 			want: []string{
-				`virtualargocd_channel_info{argocd_chart_version="10.1.1",channel="stable",kubernetes_version="v1.36.0",offer="9ea1779a33",vcluster_version="0.36.1"} 1`,
+				`virtualargocd_channel_info{argocd_chart_version="10.1.1",channel="stable",kubernetes_version="v1.36.0",revision="1",vcluster_version="0.36.1"} 1`,
 				`virtualargocd_channel_paused{channel="stable"} 0`,
 				`virtualargocd_channel_percent{channel="stable"} 100`,
 				`virtualargocd_channel_step{channel="stable"} 4`,
 				`virtualargocd_channel_tenants{channel="stable",state="total"} 1`,
-				`virtualargocd_channel_tenants{channel="stable",state="waitingForWindow"} 0`,
+				`virtualargocd_channel_tenants{channel="stable",state="toApply"} 0`,
 				`virtualargocd_channel_condition{channel="stable",reason="TenantsWell",type="Halted"} 0`,
 				`virtualargocd_channel_condition{channel="stable",reason="Complete",type="Complete"} 1`,
 			},

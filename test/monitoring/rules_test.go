@@ -164,7 +164,7 @@ func namesCustomer(t *testing.T, a *alert) {
 		t.Errorf("%s: %q names none of %v", a.rule, summary, named)
 	}
 	if strings.Contains(summary, "globex") && a.labels.Get("channel") == "stable" {
-		t.Errorf("%s: %q names a customer of another channel or offer", a.rule, summary)
+		t.Errorf("%s: %q names a customer of another channel or revision", a.rule, summary)
 	}
 }
 

@@ -34,7 +34,7 @@ func TestChannel(t *testing.T) {
 
 	member := newTenant(t, "examples/claims/customer1.yaml", xrd, composition, "")
 	check(t, unstructured.SetNestedField(member.xr.Object, "stable", "spec", "channel"))
-	member.required = append(member.required, channel.get("offer"))
+	member.required = append(member.required, channel.get("offer"), channel.get("revision-1"))
 	at(member, "A new tenant takes what is offered.", "2-new-tenant")
 
 	channel.required = append(channel.required, member.get("channel-record"))

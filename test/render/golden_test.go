@@ -20,6 +20,8 @@ const (
 	composition = "compositions/virtual-argocd.yaml"
 
 	channelXRD         = "apis/xargocdchannels.yaml"
+	planXRD            = "apis/xargocdplans.yaml"
+	planComposition    = "compositions/virtual-argocd-plan.yaml"
 	channelComposition = "compositions/virtual-argocd-channel.yaml"
 )
 

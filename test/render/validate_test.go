@@ -23,6 +23,7 @@ func extensions() string {
 		filepath.Join(root, "schemas"),
 		filepath.Join(root, xrd),
 		filepath.Join(root, channelXRD),
+		filepath.Join(root, planXRD),
 		filepath.Join(root, "examples", "demo-group", "definition.yaml"),
 		filepath.Join(env.modules["provider-helm"], "package", "crds"),
 		filepath.Join(env.modules["provider-kubernetes"], "package", "crds"),
@@ -161,6 +162,7 @@ func TestExamplesFitTheirSchemas(t *testing.T) {
 	}))
 	add(filepath.Join(root, composition))
 	add(filepath.Join(root, channelComposition))
+	add(filepath.Join(root, planComposition))
 	add(filepath.Join(root, xrd))
 	add(filepath.Join("testdata", "input.yaml"))
 

@@ -88,6 +88,7 @@ func TestMistakesInPlans(t *testing.T) {
 		`{"ingress":{"tls":{"issuer":{"kind":"Vault","name":"a"}}}}`:   "ingress.tls.issuer.kind",
 		`{"versions":{"kubernetes":"1.35"}}`:                           "versions.kubernetes",
 		`{"quota":{"limits.cpu":"1e3"}}`:                               "quota.limits.cpu",
+		`{"ingress":{"className":"a b"}}`:                              "ingress.className",
 		`{"quotas":{}}`:                                                "unknown field spec.quotas",
 		`{"argocd":{"server":{"replica":2}}}`:                          "unknown field spec.argocd.server.replica",
 		`{"ingress":{"tls":{"issuer":{"kind":"Issuer"}}}}`:             "ingress.tls.issuer",

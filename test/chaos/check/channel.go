@@ -16,7 +16,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
@@ -30,7 +31,7 @@ type Channel struct {
 	Conditions []metav1.Condition
 	Paused     bool
 	// Records of its tenants.
-	Records []channel.Record
+	Records []rollout.Record
 }
 
 // ReadChannel reads the state of a channel. crossplane is the namespace of Crossplane, which has the records.
@@ -45,13 +46,13 @@ func ReadChannel(ctx context.Context, host *kube.Cluster, name, crossplane strin
 	}
 	c.Conditions = conditionsOf(o)
 	c.Paused, _, _ = unstructured.NestedBool(o.Object, "spec", "paused")
-	list, err := host.Typed.CoreV1().ConfigMaps(crossplane).List(ctx, metav1.ListOptions{LabelSelector: channel.Label + "=" + name})
+	list, err := host.Typed.CoreV1().ConfigMaps(crossplane).List(ctx, metav1.ListOptions{LabelSelector: decode.LabelChannel + "=" + name})
 	if err != nil {
 		return c, fmt.Errorf("cannot list the records of channel %s: %w", name, err)
 	}
 	for _, is := range list.Items {
-		r := channel.Record{}
-		if err := json.Unmarshal([]byte(is.Data[channel.RecordKey]), &r); err != nil {
+		r := rollout.Record{}
+		if err := json.Unmarshal([]byte(is.Data[decode.RecordKey]), &r); err != nil {
 			return c, fmt.Errorf("cannot read the record %s: %w", is.Name, err)
 		}
 		c.Records = append(c.Records, r)
@@ -84,10 +85,10 @@ func (c Channel) Problems(tenants int) []string {
 	}
 	p.same("paused", c.Paused, false)
 	n := int64(tenants)
-	p.same("the count of tenants", c.Status.Tenants, v1alpha1.ChannelTenants{Total: n, Updated: n})
+	p.same("the count of tenants", c.Status.Tenants, v1alpha1.ChannelTenants{Total: n, Succeeded: n})
 	p.same("the number of records", len(c.Records), tenants)
 	for _, r := range c.Records {
-		p.same("the offer in the record of "+r.Claim, r.Accepted, c.Status.Offer)
+		p.same("the revision in the record of "+r.Claim, r.Revision, c.Status.Revision)
 		p.same("the phase in the record of "+r.Claim, r.Phase, v1alpha1.PhaseReady)
 	}
 	return p.found
@@ -146,7 +147,7 @@ func (b *Troubles) Wrong(halt string) (out []string) {
 		}
 	}
 	for _, claim := range slices.Sorted(maps.Keys(longest)) {
-		if longest[claim] < channel.Grace-unseen {
+		if longest[claim] < rollout.Grace-unseen {
 			out = append(out, fmt.Sprintf("%s was in trouble for %s at most since the last offer, and the channel says %q", claim, longest[claim], halt))
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"k8s.io/client-go/dynamic/fake"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/schedule"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
@@ -30,7 +30,7 @@ import (
 
 var wanted = Wanted{
 	Spec:      schedule.Spec{Plan: "a", Value: 7, ArgoCD: "9.3.7", Kubernetes: "v1.35.4", InChannel: true},
-	PlanValue: 8, OfferValue: 9, Offer: "7d4c9",
+	PlanValue: 8, OfferValue: 9, Revision: 7,
 }
 
 // object of a kind, with conditions Ready and Synced.
@@ -78,7 +78,7 @@ func asWanted(t *testing.T) Tenant {
 
 	a := tenant.Accepted{Version: 1}
 	a.Spec.Plan, a.Spec.ArgoCDChartVersion, a.Spec.KubernetesVersion = "a", "9.3.7", "v1.35.4"
-	a.Offer.Digest = "7d4c9"
+	a.Revision.Number = 7
 	a.Spec.ArgoCDValues = params(ClaimParameter, "7")
 	plan, err := json.Marshal(params(PlanParameter, "8"))
 	if err != nil {
@@ -139,7 +139,7 @@ func TestProblems(t *testing.T) {
 		"AcceptedMissing": {func(_ *testing.T, is *Tenant) { is.Composed = is.Composed[:2] }, "what is accepted is missing"},
 		"AcceptedBroken":  {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30x", "data", tenant.AcceptedKey) }, "cannot read what is accepted"},
 		"AcceptedOld":     {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30=", "data", tenant.AcceptedKey) }, "the accepted value is , want 7"},
-		"AcceptedNoOffer": {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30=", "data", tenant.AcceptedKey) }, "the accepted offer is , want 7d4c9"},
+		"AcceptedNoOffer": {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30=", "data", tenant.AcceptedKey) }, "the accepted revision is 0, want 7"},
 		"StatusOld":       {func(_ *testing.T, is *Tenant) { is.Claim.ArgoCD.ChartVersion = "9.3.6" }, "the chart version of Argo CD by the status is 9.3.6"},
 		"KubernetesOld":   {func(_ *testing.T, is *Tenant) { is.Claim.VCluster.KubernetesVersion = "v1.34.0" }, "the installed Kubernetes version is v1.35.4, want v1.34.0"},
 		"InstalledOld":    {func(_ *testing.T, is *Tenant) { is.ArgoCD.Chart.Metadata.Version = "9.3.6" }, "the installed chart version of Argo CD is 9.3.6"},
@@ -169,7 +169,7 @@ func TestOutsideOfTheChannel(t *testing.T) {
 	is, w := asWanted(t), wanted
 	w.InChannel = false
 	want := []string{
-		"in the channel by the status is true, want false", "the accepted offer is 7d4c9, want ", "the installed value of the offer is 9, want ",
+		"in the channel by the status is true, want false", "the accepted revision is 7, want 0", "the installed value of the offer is 9, want ",
 		"the value of the offer in the virtual cluster is 9, want ",
 	}
 	if d := cmp.Diff(want, is.Problems(w)); d != "" {
@@ -179,12 +179,12 @@ func TestOutsideOfTheChannel(t *testing.T) {
 
 func TestChannelProblems(t *testing.T) {
 	asWanted := func() Channel {
-		c := Channel{Status: v1alpha1.ChannelStatus{Offer: "7d4c9", Tenants: v1alpha1.ChannelTenants{Total: 1, Updated: 1}}}
+		c := Channel{Status: v1alpha1.ChannelStatus{Revision: 7, Tenants: v1alpha1.ChannelTenants{Total: 1, Succeeded: 1}}}
 		for _, typ := range []string{"Ready", "Synced", "SpecAccepted", "Complete"} {
 			c.Conditions = append(c.Conditions, metav1.Condition{Type: typ, Status: metav1.ConditionTrue})
 		}
 		c.Conditions = append(c.Conditions, metav1.Condition{Type: "Halted", Status: metav1.ConditionFalse})
-		c.Records = []channel.Record{{Claim: "chaos/chaos0", Accepted: "7d4c9", Phase: v1alpha1.PhaseReady}}
+		c.Records = []rollout.Record{{Claim: "chaos/chaos0", Revision: 7, Phase: v1alpha1.PhaseReady}}
 		return c
 	}
 	for name, c := range map[string]struct {
@@ -197,10 +197,10 @@ func TestChannelProblems(t *testing.T) {
 		"Halted":       {func(is *Channel) { is.Conditions[4].Status = metav1.ConditionTrue }, "condition Halted is True"},
 		"SaysNothing":  {func(is *Channel) { is.Conditions = nil }, "condition Complete is missing"},
 		"Paused":       {func(is *Channel) { is.Paused = true }, "paused is true"},
-		"Broken":       {func(is *Channel) { is.Status.Tenants.Degraded = 1 }, "the count of tenants is {1 1 0 1 0 0}"},
-		"Updating":     {func(is *Channel) { is.Status.Tenants.Updating = 1 }, "the count of tenants is {1 1 1 0 0 0}"},
+		"Broken":       {func(is *Channel) { is.Status.Tenants.Failed = 1 }, "the count of tenants is {1 0 0 1 1 0 0}"},
+		"Updating":     {func(is *Channel) { is.Status.Tenants.Progressing = 1 }, "the count of tenants is {1 0 1 1 0 0 0}"},
 		"Unknown":      {func(is *Channel) { is.Records = nil }, "the number of records is 0, want 1"},
-		"OldRecord":    {func(is *Channel) { is.Records[0].Accepted = "91af0" }, "the offer in the record of chaos/chaos0 is 91af0, want 7d4c9"},
+		"OldRecord":    {func(is *Channel) { is.Records[0].Revision = 6 }, "the revision in the record of chaos/chaos0 is 6, want 7"},
 		"RecordOfLate": {func(is *Channel) { is.Records[0].Phase = v1alpha1.PhaseDegraded }, "the phase in the record of chaos/chaos0 is Degraded"},
 	} {
 		t.Run(name, func(t *testing.T) {

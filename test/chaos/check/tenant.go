@@ -38,17 +38,17 @@ type Wanted struct {
 
 	// PlanValue is the value that its plan has, and OfferValue the one that the channel offers.
 	PlanValue, OfferValue int
-	// Offer is the digest of the channel's offer.
-	Offer string
+	// Revision is the number of the channel's revision.
+	Revision int64
 }
 
-// offered returns what a tenant should have of the channel: the digest of the offer, and the value. Both are empty for a tenant without a
+// offered returns what a tenant should have of the channel: the number of the revision, and the value. Both are empty for a tenant without a
 // channel.
-func (w Wanted) offered() (digest, value string) {
+func (w Wanted) offered() (revision int64, value string) {
 	if !w.InChannel {
-		return "", ""
+		return 0, ""
 	}
-	return w.Offer, strconv.Itoa(w.OfferValue)
+	return w.Revision, strconv.Itoa(w.OfferValue)
 }
 
 // A Tenant is the observed state of a tenant.
@@ -164,8 +164,8 @@ func (t Tenant) checkAccepted(p *problems, w Wanted) {
 		p.found = append(p.found, fmt.Sprintf("cannot read what is accepted: %v", err))
 		return
 	}
-	offer, _ := w.offered()
-	p.same("the accepted offer", a.Offer.Digest, offer)
+	revision, _ := w.offered()
+	p.same("the accepted revision", a.Revision.Number, revision)
 	p.same("the accepted plan", a.Spec.Plan, w.Plan)
 	p.same("the accepted chart version", a.Spec.ArgoCDChartVersion, w.ArgoCD)
 	p.same("the accepted Kubernetes version", a.Spec.KubernetesVersion, w.Kubernetes)

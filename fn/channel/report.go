@@ -1,4 +1,4 @@
-package offers
+package channel
 
 import (
 	"cmp"
@@ -10,27 +10,31 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // report writes the channel's status, its conditions, and events for changed conditions into
 // the response.
-func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel.Result) error {
-	is := v1alpha1.ChannelStatus{Offer: c.digest, Step: new(int64(r.Step)), Percent: new(int64(r.State.Percent)), Tenants: r.Tenants}
+func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r rollout.Result) error {
+	is := v1alpha1.ChannelStatus{
+		Revision: r.State.Revision, CompleteRevision: r.State.Complete, Step: new(int64(r.Step)), Percent: new(int64(r.State.Percent)), Tenants: r.Tenants,
+		Versions: tenant.Revision{ChannelOffer: c.newest.Offer, Defaults: c.newest.Defaults}.Versions(),
+	}
 	composite, err := wire.Report(rsp, xr, &is)
 	if err != nil {
 		return err
 	}
 	composite.Ready = fnv1.Ready_READY_TRUE
-	accepted := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, True: true, Reason: v1alpha1.ReasonAccepted, Message: "The channel's spec is in use"}
+	accepted := rollout.Condition{Type: v1alpha1.ConditionSpecAccepted, True: true, Reason: v1alpha1.ReasonAccepted, Message: "The channel's spec is in use"}
 	if len(c.mistakes) > 0 {
-		accepted.Message += ". These have mistakes, and their previous versions are part of the offer: " + strings.Join(slices.Compact(c.mistakes), ", ")
+		accepted.Message += ". These plans have mistakes, and revisions have them as they were before: " + strings.Join(slices.Compact(c.mistakes), ", ")
 	}
-	for _, is := range append([]channel.Condition{accepted}, r.Conditions...) {
+	for _, is := range append([]rollout.Condition{accepted}, r.Conditions...) {
 		setCondition(rsp, is)
 		was := xr.Condition(is.Type)
-		if was.Unknown() && !news(is, c.memory.State, r.State) {
+		if was.Unknown() && !news(is, c.state, r.State) {
 			continue
 		}
 		first := was.Status == "" && (is.Type == accepted.Type || !is.True)
@@ -46,12 +50,12 @@ func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r channel
 	return nil
 }
 
-// news reports whether a condition that was Unknown, since a call has failed, is news by what the channel remembers: a halt or a complete offer.
-func news(is channel.Condition, was, now channel.State) bool {
+// news reports whether a condition that was Unknown, since a call has failed, is news by what the channel remembers: a halt or a complete revision.
+func news(is rollout.Condition, was, now rollout.State) bool {
 	return is.True && (is.Type == v1alpha1.ConditionHalted && was.Halted == nil || is.Type == v1alpha1.ConditionComplete && was.Complete != now.Complete)
 }
 
-func setCondition(rsp *fnv1.RunFunctionResponse, c channel.Condition) {
+func setCondition(rsp *fnv1.RunFunctionResponse, c rollout.Condition) {
 	set := response.ConditionFalse
 	if c.True {
 		set = response.ConditionTrue
@@ -62,11 +66,11 @@ func setCondition(rsp *fnv1.RunFunctionResponse, c channel.Condition) {
 // refuse reports a channel that can't be used. Crossplane then changes nothing, so refuse
 // repeats the other conditions. What isn't known since a failed call stays unknown.
 func refuse(rsp *fnv1.RunFunctionResponse, xr wire.Struct, err error) {
-	is := channel.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
+	is := rollout.Condition{Type: v1alpha1.ConditionSpecAccepted, Reason: v1alpha1.ReasonInvalidSpec, Message: err.Error()}
 	setCondition(rsp, is)
 	for _, typ := range []string{v1alpha1.ConditionProgressing, v1alpha1.ConditionHalted, v1alpha1.ConditionComplete} {
 		if was := xr.Condition(typ); was.Status != "" && !was.Unknown() {
-			setCondition(rsp, channel.Condition{Type: typ, True: was.True(), Reason: was.Reason, Message: was.Message})
+			setCondition(rsp, rollout.Condition{Type: typ, True: was.True(), Reason: was.Reason, Message: was.Message})
 		}
 	}
 	if was := xr.Condition(is.Type); was.Reason != is.Reason || was.Message != is.Message {

@@ -1,0 +1,264 @@
+package channel
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
+	requests "github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
+)
+
+// Names of the requirements, and of the composed resources.
+const (
+	RequiredRecords = "records"
+	requiredPlans   = "plans"
+
+	composedState      = "state"
+	composedOffer      = "offer"
+	composedRevision   = "revision-"
+	composedAssignment = "assignment-"
+
+	stateKey = "state"
+)
+
+// errUnread says that Crossplane hasn't read the required resources yet.
+var errUnread = errors.New("what the channel depends on is not read yet")
+
+// A request is a decoded request for a channel.
+type request struct {
+	name      string
+	secretsIn string
+	input     inputv1alpha1.Input
+	spec      v1alpha1.ChannelSpec
+	records   []rollout.Record
+	// plans are those that can be used, by name, and mistakes names the others.
+	plans       map[string]v1alpha1.PlanSpec
+	defaultPlan string
+	mistakes    []string
+	// state is what the channel remembers; assignments are those that there are, and revisions the
+	// contents of its revisions, by number. written is the text of each revision that there is: it can't
+	// be changed, and another version of the function may write the same content in other words.
+	state       rollout.State
+	assignments []rollout.Assignment
+	revisions   map[int64]tenant.Content
+	written     map[int64]string
+	// newest is the newest revision: see setRevision.
+	newest tenant.Content
+}
+
+// decode decodes a request. It returns nil with an error if the channel's name or the input
+// can't be used, and what it has decoded so far with any other error.
+func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
+	c := &request{name: xr.String("metadata", "name")}
+	if c.name == "" || len(validation.IsValidLabelValue(c.name)) > 0 {
+		return nil, fmt.Errorf("metadata.name: %.80q can't be the value of a label, by which claims find their channel: write a name of at most 63 characters", c.name)
+	}
+	in, err := requests.Input(req.GetInput())
+	if err != nil {
+		return nil, err
+	}
+	c.input, c.secretsIn = in, tenant.WithDefaults(in).ConnectionSecretNamespace
+	c.setComposed(req.GetObserved().GetResources())
+	if c.spec, err = spec(xr); err != nil {
+		return c, err
+	}
+	records, read := wire.Required(req, RequiredRecords, "v1", "ConfigMap")
+	plans, read2 := wire.Required(req, requiredPlans, v1alpha1.Group+"/"+v1alpha1.Version, v1alpha1.PlanKind)
+	if !read || !read2 {
+		return c, errUnread
+	}
+	c.setRecords(records)
+	c.setPlans(plans)
+	return c, nil
+}
+
+// setComposed reads what the channel has composed. What is malformed is taken as absent. If the state is
+// lost, it is what else says it.
+func (c *request) setComposed(observed map[string]*fnv1.Resource) {
+	c.revisions, c.written = map[int64]tenant.Content{}, map[int64]string{}
+	for name, r := range observed {
+		o := wire.Of(r.GetResource())
+		content, a := tenant.Content{}, rollout.Assignment{}
+		text := o.String("data", requests.RevisionKey)
+		switch {
+		case strings.HasPrefix(name, composedRevision) && json.Unmarshal([]byte(text), &content) == nil && content.Number > 0:
+			c.revisions[content.Number], c.written[content.Number] = content, text
+		case strings.HasPrefix(name, composedAssignment) && json.Unmarshal([]byte(o.String("data", requests.AssignmentKey)), &a) == nil && a.Tenant != "":
+			c.assignments = append(c.assignments, a)
+		}
+	}
+	slices.SortFunc(c.assignments, func(a, b rollout.Assignment) int { return cmp.Compare(a.Tenant, b.Tenant) })
+	state := wire.Of(observed[composedState].GetResource()).String("data", stateKey)
+	if json.Unmarshal([]byte(state), &c.state) == nil && c.state.Revision > 0 {
+		return
+	}
+	c.state = rollout.State{}
+	published := tenant.Published{}
+	if data, err := wire.Of(observed[composedOffer].GetResource()).Get("data").JSON(); err != nil || json.Unmarshal(data, &published) != nil || published.Revision == 0 {
+		return
+	}
+	c.state = rollout.State{Revision: published.Revision, Complete: published.Complete, Counted: true}
+	if published.Halted {
+		c.state.Halted = &rollout.Halt{}
+	}
+}
+
+// spec decodes the channel's spec, without the fields that Crossplane adds to it.
+func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
+	all, err := wire.Object("spec", xr.Value("spec"))
+	if err != nil {
+		return s, err
+	}
+	ours := map[string]any{}
+	for _, name := range []string{"namespaces", "offer", "rollout", "paused"} {
+		if v, ok := all[name]; ok {
+			ours[name] = v
+		}
+	}
+	if err := wire.Bound("spec", ours, 0); err != nil {
+		return s, err
+	}
+	// Only the offer: an empty rollout.mandatoryGroup isn't the same as none, and is an error.
+	offer, _ := ours["offer"].(map[string]any)
+	wire.Prune(offer)
+	return s, wire.Strict("spec", pages.ChannelFields, ours, &s)
+}
+
+// setRecords reads the records of the channel's tenants, sorted by tenant. It ignores records
+// that can't be read: their tenants write them again. It also ignores those of claims that may
+// not name the channel any more.
+func (c *request) setRecords(found []wire.Struct) {
+	for _, s := range found {
+		if s.String("metadata", "labels", requests.LabelChannel) != c.name || s.String("metadata", "namespace") != c.secretsIn {
+			continue
+		}
+		r := rollout.Record{}
+		if json.Unmarshal([]byte(s.String("data", requests.RecordKey)), &r) == nil && r.Tenant != "" && c.admits(r) {
+			c.records = append(c.records, r)
+		}
+	}
+	slices.SortFunc(c.records, func(a, b rollout.Record) int { return cmp.Compare(a.Tenant, b.Tenant) })
+	c.records = slices.CompactFunc(c.records, func(a, b rollout.Record) bool { return a.Tenant == b.Tenant })
+}
+
+// admits reports whether a tenant is in the channel by its plan, or by a claim of a namespace in
+// the channel's list. A tenant whose composite resource is paused doesn't remove its record.
+func (c *request) admits(r rollout.Record) bool {
+	namespace, _, claimed := strings.Cut(r.Claim, "/")
+	return !r.Named || !claimed || plan.Has(c.spec.Namespaces, namespace)
+}
+
+// setPlans reads the plans. While one has a mistake, it stays in new revisions as it was before.
+func (c *request) setPlans(found []wire.Struct) {
+	plans, bad, byDefault := requests.Plans(found)
+	was := c.revisions[c.state.Revision]
+	c.plans, c.defaultPlan = map[string]v1alpha1.PlanSpec{}, cmp.Or(byDefault, was.DefaultPlan)
+	for name, p := range plans {
+		if c.mistake(plan.Plan{Name: name, Spec: p.Spec}, tenant.Revision{}, "plan ") != nil {
+			bad = append(bad, name)
+			continue
+		}
+		c.plans[name] = p.Content().Spec
+	}
+	for _, name := range bad {
+		c.mistakes = append(c.mistakes, name)
+		if spec, ok := was.Plans[name]; ok {
+			c.plans[name] = spec
+		}
+	}
+	slices.Sort(c.mistakes)
+}
+
+// mistake returns the error that an empty claim gets with a plan and an offer, if it begins with a prefix,
+// such as "plan ", that says whose mistake it is; nil otherwise.
+func (c *request) mistake(p plan.Plan, r tenant.Revision, whose string) error {
+	_, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: c.input, Plan: p, Revision: r})
+	if err != nil && strings.HasPrefix(err.Error(), whose) {
+		return err
+	}
+	return nil
+}
+
+// check returns the channel's strategy, and an error for a spec that no tenant can have. What only some
+// tenants can't have is reported on these tenants.
+func (c *request) check() (rollout.Strategy, error) {
+	if _, err := plan.Lists("spec.namespaces", c.spec.Namespaces, ""); err != nil {
+		return rollout.Strategy{}, err
+	}
+	s, err := rollout.Parse(c.spec.Rollout)
+	if err != nil {
+		return s, err
+	}
+	r := tenant.Revision{Channel: c.name, ChannelOffer: c.spec.Offer}
+	if err := c.mistake(plan.Plan{}, r, r.At("")); err != nil {
+		return s, errors.New(strings.TrimPrefix(err.Error(), "channel "+c.name+": "))
+	}
+	return s, nil
+}
+
+// setRevision sets the newest revision: the one before, or another one with the next number if something
+// is offered that this doesn't have.
+func (c *request) setRevision() {
+	now := tenant.Content{Offer: c.spec.Offer, Defaults: tenant.DefaultsOf(c.input), Plans: c.plans, DefaultPlan: c.defaultPlan}
+	last := c.state.Revision
+	for _, number := range slices.Sorted(maps.Keys(c.revisions)) {
+		last = max(last, number)
+	}
+	for _, r := range c.records {
+		// A channel that was deleted and created again goes on with its numbers.
+		last = max(last, r.Revision)
+	}
+	was, known := c.revisions[last]
+	number := was.Number
+	was.Number = 0
+	if !known || fingerprint.Of(was) != fingerprint.Of(now) {
+		number = last + 1
+	}
+	now.Number = number
+	c.newest = now
+}
+
+// sameCause reports whether the revision that has halted has another offer than the last complete one, and
+// that offer is still in the newest: then another plan doesn't end the halt.
+func (c *request) sameCause() bool {
+	if c.state.Halted == nil {
+		return false
+	}
+	halted := fingerprint.Of(c.revisions[c.state.Revision].Offer)
+	return halted == fingerprint.Of(c.newest.Offer) && halted != fingerprint.Of(c.revisions[c.state.Complete].Offer)
+}
+
+// require asks Crossplane for the tenants' records, and for all plans.
+func require(rsp *fnv1.RunFunctionResponse, c *request) {
+	all := func(apiVersion, kind, namespace string, labels map[string]string) *fnv1.ResourceSelector {
+		s := &fnv1.ResourceSelector{
+			ApiVersion: apiVersion, Kind: kind,
+			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
+		}
+		if namespace != "" {
+			s.Namespace = proto.String(namespace)
+		}
+		return s
+	}
+	rsp.Requirements = &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
+		RequiredRecords: all("v1", "ConfigMap", c.secretsIn, map[string]string{requests.LabelChannel: c.name}),
+		requiredPlans:   all(v1alpha1.Group+"/"+v1alpha1.Version, v1alpha1.PlanKind, "", nil),
+	}}
+}

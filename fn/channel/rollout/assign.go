@@ -1,0 +1,109 @@
+package rollout
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+)
+
+// A candidate is a tenant that can be assigned the revision now.
+type candidate struct {
+	*Record
+	rank rank
+	// again says that it was passed over before.
+	again bool
+	// busy is how many tenants of its namespace come before it.
+	busy     int
+	position uint64
+}
+
+// A rank orders candidates: the lowest comes first.
+type rank int
+
+const (
+	// rankMandatory: it is in the mandatory group.
+	rankMandatory rank = iota
+	// rankFailed: an earlier revision has broken it.
+	rankFailed
+	rankReady
+	rankNotReady
+	// rankTimedOut: it was assigned the revision and didn't begin.
+	rankTimedOut
+)
+
+func rankOf(r *Record, mandatory bool, is status) rank {
+	failing, _ := r.failing()
+	switch {
+	case is == timedOut:
+		return rankTimedOut
+	case mandatory:
+		return rankMandatory
+	case failing && r.WasReady:
+		return rankFailed
+	case r.Phase == v1alpha1.PhaseReady:
+		return rankReady
+	}
+	return rankNotReady
+}
+
+func labelsOf(r *Record) labels.Set { return labels.Set(r.Labels) }
+
+// assign assigns the revision to the tenants that come next.
+func (t *tenants) assign(c *Channel, s *State, in step, now time.Time) {
+	free := min(c.maxConcurrency, max(c.maxFailures, t.proved)-failures(s.Failures, len(t.busy), c.maxFailures)) - t.taken
+	unaffected := maxUnaffected - t.unaffected
+	room, most := t.room(in), maxAssignments-len(t.assignments)
+	for _, next := range t.inOrder(c.Revision) {
+		// Whom the revision changes nothing for can't break, and so takes no place.
+		places := &free
+		if next.Unaffected == c.Revision {
+			places = &unaffected
+		}
+		mandatory := c.mandatory.Matches(labelsOf(next.Record))
+		if most <= 0 || *places <= 0 || !mandatory && (t.mandatory.N > 0 || room <= 0) {
+			continue
+		}
+		if !mandatory {
+			room--
+		}
+		most--
+		*places--
+		a := Assignment{Tenant: next.Tenant, Revision: c.Revision, Until: now.Add(c.progressDeadline), Again: next.again}
+		t.assignments = slices.DeleteFunc(t.assignments, func(a Assignment) bool { return a.Tenant == next.Tenant })
+		t.assignments = append(t.assignments, a)
+		t.progressing.Add(next.name())
+		t.again = sooner(t.again, a.Until.Add(Settle))
+	}
+}
+
+// inOrder returns the candidates in the order in which they get a revision.
+func (t *tenants) inOrder(revision int64) []candidate {
+	for i := range t.candidates {
+		t.candidates[i].position = position(t.candidates[i].Tenant, revision)
+	}
+	order := func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.busy, b.busy), cmp.Compare(a.position, b.position), cmp.Compare(a.Tenant, b.Tenant))
+	}
+	slices.SortFunc(t.candidates, order)
+	for i, c := range t.candidates {
+		namespace := namespaceOf(c.name())
+		t.candidates[i].busy = t.busy[namespace]
+		t.busy[namespace]++
+	}
+	slices.SortFunc(t.candidates, order)
+	return t.candidates
+}
+
+// position returns the position of a tenant in the order of a revision. With 64 bits, two tenants
+// hardly ever have the same.
+func position(tenant string, revision int64) uint64 {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d/%s", revision, tenant))
+	return binary.BigEndian.Uint64(sum[:])
+}

@@ -1,0 +1,37 @@
+// Package rollout decides which tenants of a channel get its newest revision next. It has the
+// states of a tenant and the words of a strategy from Open Cluster Management's rollouts
+// (https://open-cluster-management.io/docs/concepts/resource-distribution/manifestworkreplicaset/).
+//
+// Next is a pure function: the time is an argument, what is true of tenants is in the Records that
+// they write, and what has to be remembered is in the State and in the Assignments.
+//
+// # Order
+//
+// Tenants of the mandatory group come first, and the others wait until each of these has
+// succeeded or failed, or is skipped or passed over. Then come tenants that an earlier revision has
+// broken, then those that are Ready, then the others. Within each of these, tenants of namespaces
+// without a failed or progressing tenant come first, and then a hash of name and revision decides,
+// so that the order differs from revision to revision.
+//
+// # How many
+//
+// At most maxConcurrency tenants progress at a time. While fewer tenants than that have proved the
+// revision, which means that they were Ready before and are Ready with it, as many may progress as
+// have, and at least maxFailures; each failure takes one of these. So a revision that breaks every
+// tenant breaks maxFailures, and then halts. A tenant for which the revision changes nothing proves
+// nothing, and takes no place.
+//
+// A step allows a percentage of the tenants outside of the mandatory group, rounded up, to have the
+// revision. It says how many, not which: others overtake a tenant that waits for its window. A step
+// is over when as many have it, or nobody else can get it, none progresses, and minSuccessTime has
+// passed since the last of them became Ready or failed.
+//
+// # Failures
+//
+// A tenant has failed when it was Ready before it took the revision, and then is Degraded or
+// Failing for a minute, or isn't Ready within progressDeadline. Failures count once for each
+// namespace where the channel has tenants in at least maxFailures namespaces: whoever breaks any
+// number of its own claims is one failure. One counts until the tenant is Ready again with the claim
+// that it had, until the revision changes, or until the channel is paused; if its claim is changed or
+// deleted, it still counts, since that says nothing about the revision.
+package rollout

@@ -1,0 +1,290 @@
+package rollout
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+)
+
+var testNow = time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
+
+func ago(d time.Duration) time.Time { return testNow.Add(-d) }
+
+// A scene is a channel at a moment: its tenants are t0, t1 and so on, each in a namespace of its own, and have revision 1 for long.
+type scene struct {
+	Channel
+	was State
+}
+
+func newScene(t *testing.T, n int, r v1alpha1.ChannelRollout) *scene {
+	t.Helper()
+	strategy, err := Parse(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &scene{Channel: Channel{Strategy: strategy, Revision: 2}, was: State{Revision: 2, Complete: 1, Counted: true, Since: ago(time.Hour)}}
+	for i := range n {
+		s.Records = append(s.Records, Record{
+			Tenant: fmt.Sprintf("t%d", i), Claim: fmt.Sprintf("n%d/c", i), Revision: 1, Took: ago(48 * time.Hour), Ready: ago(47 * time.Hour), WasReady: true,
+			Phase: v1alpha1.PhaseReady, Since: ago(47 * time.Hour),
+		})
+	}
+	return s
+}
+
+// has has a tenant take revision 2 some time ago, and be in a phase for some time.
+func (s *scene) has(i int, took time.Duration, phase v1alpha1.Phase, since time.Duration) *Record {
+	r := &s.Records[i]
+	*r = r.Take(2, true, "1.0.0", ago(took)).See(phase, "why", ago(since))
+	return r
+}
+
+func (s *scene) assigned(i int, left time.Duration) {
+	s.Assignments = append(s.Assignments, Assignment{Tenant: s.Records[i].Tenant, Revision: 2, Until: testNow.Add(left)})
+}
+
+// next returns the tenants that are assigned the revision now.
+func (s *scene) next() (Result, []string) {
+	r := Next(s.Channel, s.was, testNow)
+	var out []string
+	for _, a := range r.Assignments {
+		if a.Revision == 2 && !a.Withdrawn && a.Until.Equal(testNow.Add(s.progressDeadline)) && !slices.Contains(s.Assignments, a) {
+			out = append(out, a.Tenant)
+		}
+	}
+	return r, out
+}
+
+// TestNext: how many get the revision now, what the channel says, and whether it has halted.
+func TestNext(t *testing.T) {
+	const minute = time.Minute
+	closed := maintenance.Schedule{Window: maintenance.Window{Begin: 12 * 3600, Open: 3600, Days: 127}}
+	steps := []v1alpha1.ChannelStep{{Percent: 20, MinSuccessTime: "1h"}, {Percent: 100}}
+	internal := &metav1.LabelSelector{MatchLabels: map[string]string{"tier": "internal"}}
+	for name, tc := range map[string]struct {
+		reason  string
+		rollout v1alpha1.ChannelRollout
+		change  func(*scene)
+		next    int
+		halted  bool
+		// says is in the message of Progressing, or of Halted if it has halted.
+		says string
+	}{
+		"Begins":      {"As many as may fail.", v1alpha1.ChannelRollout{MaxFailures: 2}, func(*scene) {}, 2, false, "step 1 of 1, 100 percent: progressing: n"},
+		"Proved":      {"As many again as are well with it.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, time.Hour, "Ready", minute); s.has(1, time.Hour, "Ready", minute) }, 2, false, "progressing: "},
+		"Concurrency": {"At most so many.", v1alpha1.ChannelRollout{MaxConcurrency: 1}, func(s *scene) { s.has(0, time.Hour, "Ready", minute); s.has(1, time.Hour, "Ready", minute) }, 1, false, "progressing: "},
+		"Unchanged": {"Whom it doesn't change proves nothing.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.Records[0] = s.Records[0].Take(2, false, "", ago(minute))
+			s.Records[1] = s.Records[1].Take(2, false, "", ago(minute))
+		}, 1, false, "progressing: "},
+		"Unaffected": {"Whom it would change nothing for takes no place.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			for i := range 4 {
+				s.Records[i].Unaffected = 2
+			}
+		}, 5, false, "progressing: "},
+		"WasBroken": {"Nor does who was broken before.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.Records[0].Phase = "Degraded"
+			s.has(0, time.Hour, "Ready", minute)
+			s.Records[1].Phase = "Failing"
+			s.has(1, time.Hour, "Ready", minute)
+		}, 1, false, "progressing: "},
+		"Progressing":  {"One that updates takes its place.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, minute, "Updating", minute) }, 0, false, "progressing: n0/c"},
+		"Assigned":     {"So does one that may begin.", v1alpha1.ChannelRollout{}, func(s *scene) { s.assigned(0, minute) }, 0, false, "progressing: n0/c"},
+		"MayHaveBegun": {"And one that may have begun.", v1alpha1.ChannelRollout{}, func(s *scene) { s.assigned(0, -Settle+time.Second) }, 0, false, "progressing: n0/c"},
+		"TimedOut":     {"One that didn't begin is passed over.", v1alpha1.ChannelRollout{}, func(s *scene) { s.assigned(0, -Settle) }, 1, false, "progressing: "},
+		"Older": {"One that updates to an earlier revision takes its place.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.Records[0].Took, s.Records[0].Ready, s.Records[0].Phase = ago(minute), time.Time{}, "Updating"
+		}, 0, false, "progressing: n0/c"},
+
+		"Degraded":   {"A broken tenant halts the channel.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, 10*minute, "Degraded", minute) }, 0, true, `n0/c (Degraded: "why") failed: edit spec.offer`},
+		"ForAMoment": {"Not within a minute.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, 10*minute, "Degraded", minute-time.Second) }, 0, false, "progressing: n0/c"},
+		"Stuck":      {"One that isn't Ready in time is broken.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, 30*minute, "Updating", 30*minute) }, 0, true, `n0/c (Updating for more than 30m0s: "why") failed`},
+		"BrokenLater": {"Also after it was Ready.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			*s.has(0, time.Hour, "Ready", 50*minute) = s.Records[0].See("Degraded", "", ago(25*minute))
+		}, 0, true, "n0/c (Degraded) failed"},
+		"Proven": {"Not if it was Ready for long.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			*s.has(0, 3*time.Hour, "Ready", 2*time.Hour) = s.Records[0].See("Degraded", "", ago(10*minute))
+		}, 1, false, "progressing: "},
+		"Edited": {"An author who mends its claim hasn't mended the revision.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.Records[0].Spec = "a"
+			*s.has(0, 10*minute, "Degraded", 5*minute) = s.Records[0].Edit("b", ago(2*minute)).See("Ready", "", ago(minute))
+		}, 0, true, "n0/c (its claim was changed since) failed"},
+		"EditedBefore": {"Unless the channel was paused since.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.Records[0].Spec = "a"
+			*s.has(0, 3*time.Hour, "Degraded", 2*time.Hour) = s.Records[0].Edit("b", ago(90*minute)).See("Ready", "", ago(80*minute))
+		}, 1, false, "progressing: "},
+		"Remembered": {"One that has left still counts.", v1alpha1.ChannelRollout{}, func(s *scene) { s.was.Failures = []Failure{{Tenant: "x", Name: "nx/x"}} }, 0, true, "nx/x (has left the channel since) failed"},
+		"Well": {"One that is well again doesn't.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.has(0, time.Hour, "Ready", minute)
+			s.was.Failures = []Failure{{Tenant: "t0", Name: "n0/c"}}
+		}, 1, false, "progressing: "},
+		"Latched": {"The halt stays.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.has(0, time.Hour, "Ready", minute)
+			s.was.Halted = &Halt{At: ago(minute), Message: "n0/c failed"}
+		}, 0, true, "n0/c failed: edit"},
+		"Lost":         {"Also if its reason is lost.", v1alpha1.ChannelRollout{}, func(s *scene) { s.was.Halted = &Halt{} }, 0, true, "it had halted before its state was lost"},
+		"Paused":       {"A pause ends it.", v1alpha1.ChannelRollout{}, func(s *scene) { s.was.Halted, s.Paused = &Halt{At: ago(minute), Message: "n0/c failed"}, true }, 0, false, "paused: set spec.paused to false to go on"},
+		"PausedBroken": {"Not while they are broken.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, 10*minute, "Degraded", minute); s.Paused = true }, 0, true, "n0/c (Degraded"},
+		"NextRevision": {"Another revision ends it.", v1alpha1.ChannelRollout{}, func(s *scene) { s.was.Revision, s.was.Halted = 1, &Halt{At: ago(minute), Message: "n0/c failed"} }, 1, false, "progressing: "},
+		"SameCause": {"Not if it has what has halted.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.was.Revision, s.SameCause, s.was.Halted = 1, true, &Halt{At: ago(minute), Message: "n0/c failed"}
+		}, 0, true, "n0/c failed: edit"},
+
+		"OneCustomer": {"Of a namespace one failure counts.", v1alpha1.ChannelRollout{MaxFailures: 3}, func(s *scene) {
+			for i := range 3 {
+				s.has(i, 10*minute, "Degraded", minute).Claim = fmt.Sprintf("n0/c%d", i)
+			}
+		}, 2, false, "progressing: n"},
+		"FewCustomers": {"In few namespaces each counts.", v1alpha1.ChannelRollout{MaxFailures: 3}, func(s *scene) {
+			for i := range s.Records {
+				s.Records[i].Claim = fmt.Sprintf("n0/c%d", i)
+			}
+			for i := range 3 {
+				s.has(i, 10*minute, "Degraded", minute)
+			}
+		}, 0, true, "n0/c0 (Degraded: \"why\"), n0/c1"},
+
+		"Step":          {"A step allows a share.", v1alpha1.ChannelRollout{Steps: steps, MaxFailures: 9}, func(*scene) {}, 2, false, "step 1 of 2, 20 percent: progressing: "},
+		"Soaks":         {"Its tenants are watched.", v1alpha1.ChannelRollout{Steps: steps}, func(s *scene) { s.has(0, 2*time.Hour, "Ready", time.Hour); s.has(1, time.Hour, "Ready", 59*minute) }, 0, false, "step 1 of 2, 20 percent: waits until 2026-01-02T03:01:00Z for minSuccessTime"},
+		"StillUpdating": {"It waits for those that update.", v1alpha1.ChannelRollout{Steps: steps}, func(s *scene) { s.has(0, 3*time.Hour, "Ready", 2*time.Hour); s.has(1, minute, "Updating", minute) }, 0, false, "step 1 of 2, 20 percent: progressing: n1/c"},
+		"Soaked":        {"And then come the next.", v1alpha1.ChannelRollout{Steps: steps}, func(s *scene) { s.has(0, 2*time.Hour, "Ready", time.Hour); s.has(1, 2*time.Hour, "Ready", time.Hour) }, 2, false, "step 2 of 2, 100 percent: progressing: "},
+		"Window":        {"Others overtake one whose window is closed.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Schedule = closed }, 8, false, "progressing: "},
+		"AllClosed": {"Or wait for it.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			for i := range s.Records {
+				s.Records[i].Schedule = closed
+			}
+		}, 0, false, "wait for their maintenance windows: n0/c, n1/c, n2/c and 6 more"},
+		"Frozen": {"A frozen tenant is skipped.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Schedule.Thaws = testNow.Add(time.Hour) }, 8, false, "progressing: "},
+		"LastStep": {"Below 100 percent it stops.", v1alpha1.ChannelRollout{Steps: steps[:1]}, func(s *scene) {
+			s.has(0, 3*time.Hour, "Ready", 2*time.Hour)
+			s.has(1, 3*time.Hour, "Ready", 2*time.Hour)
+		}, 0, false, "this is the last step"},
+		"NoTenants":       {"A channel that had tenants waits for one.", v1alpha1.ChannelRollout{}, func(s *scene) { s.Records = nil }, 0, false, "the channel has no tenants any more"},
+		"Mandatory":       {"The group comes first.", v1alpha1.ChannelRollout{MandatoryGroup: internal, MaxFailures: 9}, func(s *scene) { s.Records[3].Labels = internal.MatchLabels }, 1, false, "progressing: n3/c"},
+		"MandatoryClosed": {"The others wait for its window.", v1alpha1.ChannelRollout{MandatoryGroup: internal}, func(s *scene) { s.Records[3].Labels, s.Records[3].Schedule = internal.MatchLabels, closed }, 0, false, "the others wait for those of the mandatory group: n3/c"},
+		"MandatoryFrozen": {"Not for its freeze.", v1alpha1.ChannelRollout{MandatoryGroup: internal}, func(s *scene) {
+			s.Records[3].Labels, s.Records[3].Schedule.Thaws = internal.MatchLabels, testNow.Add(time.Hour)
+		}, 1, false, "progressing: "},
+		"MandatorySilent": {"Nor for one that didn't begin.", v1alpha1.ChannelRollout{MandatoryGroup: internal}, func(s *scene) { s.Records[3].Labels = internal.MatchLabels; s.assigned(3, -Settle) }, 1, false, "progressing: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, 9, tc.rollout)
+			tc.change(s)
+			r, next := s.next()
+			if len(next) != tc.next {
+				t.Errorf("\n%s\nwant %d tenants next, got %v", tc.reason, tc.next, next)
+			}
+			progressing, halted := r.Conditions[0], r.Conditions[1]
+			said := progressing.Message
+			if tc.halted {
+				said = halted.Message
+			}
+			if halted.True != tc.halted || (r.State.Halted != nil) != tc.halted || !strings.Contains(said, tc.says) {
+				t.Errorf("\n%s\nwant halted %t with %q, got %+v", tc.reason, tc.halted, tc.says, r.Conditions)
+			}
+		})
+	}
+}
+
+// TestComplete: once every tenant has the revision, or those that don't are skipped or passed over, new tenants begin with it.
+func TestComplete(t *testing.T) {
+	s := newScene(t, 4, v1alpha1.ChannelRollout{})
+	for i := range 3 {
+		s.has(i, time.Hour, "Ready", time.Minute)
+	}
+	s.Records[3].Schedule.Thaws = testNow.Add(time.Hour)
+	r, _ := s.next()
+	if r.State.Complete != 2 || r.Conditions[2].True || r.Conditions[2].Message != "3 of 4 tenants have revision 2; frozen: n3/c" {
+		t.Errorf("got %+v, %+v", r.State, r.Conditions[2])
+	}
+	s.Records[3].Schedule.Thaws = time.Time{}
+	if r, next := s.next(); r.State.Complete != 1 || !slices.Equal(next, []string{"t3"}) {
+		t.Errorf("got %+v, %v", r.State, next)
+	}
+	s.has(3, time.Hour, "Ready", time.Minute)
+	if r, _ := s.next(); r.State.Complete != 2 || !r.Conditions[2].True || r.Conditions[0].Reason != v1alpha1.ReasonComplete || !r.Again.IsZero() {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// TestWithdrawn: a pause ends assignments, and remembers whom it may have been too late for.
+func TestWithdrawn(t *testing.T) {
+	s := newScene(t, 3, v1alpha1.ChannelRollout{})
+	s.assigned(0, 20*time.Minute)
+	s.Paused = true
+	r, _ := s.next()
+	if len(r.Assignments) != 1 || !r.Assignments[0].Withdrawn || r.Assignments[0].Allows(2, testNow) || !r.Again.Equal(testNow.Add(Settle)) {
+		t.Fatalf("got %+v", r)
+	}
+	s.Paused, s.Assignments = false, r.Assignments
+	if r, next := s.next(); len(next) != 0 || r.Tenants.Progressing != 1 {
+		t.Errorf("the place of a tenant that may have begun is given to %v", next)
+	}
+	s.Assignments[0].Until = ago(Settle)
+	if r, next := s.next(); len(next) != 1 || len(r.Assignments) != 1 {
+		t.Errorf("got %+v, %v", r.Assignments, next)
+	}
+}
+
+// TestPassedOver: one that didn't begin gets the revision after all others, an hour later.
+func TestPassedOver(t *testing.T) {
+	s := newScene(t, 2, v1alpha1.ChannelRollout{})
+	s.has(0, 3*time.Hour, "Ready", 2*time.Hour)
+	s.assigned(1, -retry+time.Second)
+	if r, next := s.next(); len(next) != 0 || r.State.Complete != 2 || r.Tenants.TimedOut != 1 {
+		t.Errorf("got %v, %+v", next, r)
+	}
+	s.Assignments[0].Until = ago(retry)
+	if r, next := s.next(); len(next) != 1 || !r.Assignments[0].Again || r.State.Complete != 2 {
+		t.Errorf("got %v, %+v", next, r)
+	}
+}
+
+// TestNamespacesFirst: tenants of namespaces without a failed or progressing one come first.
+func TestNamespacesFirst(t *testing.T) {
+	s := newScene(t, 8, v1alpha1.ChannelRollout{MaxFailures: 3})
+	for i := range s.Records {
+		s.Records[i].Claim = fmt.Sprintf("n%d/c%d", i%4, i)
+	}
+	s.has(0, 10*time.Minute, "Degraded", time.Minute)
+	_, next := s.next()
+	in := map[string]bool{}
+	for _, tenant := range next {
+		for _, r := range s.Records {
+			if r.Tenant == tenant {
+				in[namespaceOf(r.Claim)] = true
+			}
+		}
+	}
+	if len(next) != 2 || len(in) != 2 || in["n0"] {
+		t.Errorf("want two of other namespaces than n0, got %v of %v", next, in)
+	}
+}
+
+// TestParse: a rollout that can't be used is refused with its field.
+func TestParse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		rollout v1alpha1.ChannelRollout
+		want    string
+	}{
+		"Descending": {v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 50}, {Percent: 20}}}, "spec.rollout.steps[1].percent: 20 is not more than the step before has, 50"},
+		"Duration":   {v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 50, MinSuccessTime: "1d"}}}, `spec.rollout.steps[0].minSuccessTime: "1d" is not a duration`},
+		"NoTime":     {v1alpha1.ChannelRollout{ProgressDeadline: "0s"}, "spec.rollout.progressDeadline: 0s leaves no tenant the time"},
+		"Deadline":   {v1alpha1.ChannelRollout{ProgressDeadline: "soon"}, `spec.rollout.progressDeadline: "soon" is not a duration`},
+		"Everybody":  {v1alpha1.ChannelRollout{MandatoryGroup: &metav1.LabelSelector{}}, "spec.rollout.mandatoryGroup: selects every claim"},
+		"Selector":   {v1alpha1.ChannelRollout{MandatoryGroup: &metav1.LabelSelector{MatchLabels: map[string]string{"a b": "c"}}}, "spec.rollout.mandatoryGroup: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Parse(tc.rollout); err == nil || !strings.HasPrefix(err.Error(), tc.want) {
+				t.Errorf("want %q, got %v", tc.want, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,156 @@
+// Package decide decides what a tenant gets. Changes of its claim take effect at once. What its
+// channel gives it, or without a channel its plan and the versions in the function's input, takes effect
+// in its maintenance window, and with a channel when that assigns it.
+package decide
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// A Choice is what a tenant is to have, before it is known whether it can.
+type Choice struct {
+	// Take is what it is to have.
+	Take tenant.Accepted
+	// Other is what it keeps if it can't have Take, or what it waits for; nil for nothing.
+	Other *tenant.Accepted
+	tenant.Standing
+}
+
+// Choose returns what a tenant is to have now. was is what was accepted for it before, nil for nothing.
+// asked is what its claim asks for, with the plan and the input as they are now.
+func Choose(was *tenant.Accepted, asked tenant.Accepted, c tenant.Channel, now time.Time) Choice {
+	out := Choice{Take: asked}
+	out.Schedule = schedule(asked)
+	out.Name, out.Newest, out.Named = c.Name, c.Published.Revision, asked.Plan.Spec.Channel == ""
+	switch {
+	case c.Name == "":
+		out.alone(was, asked, now)
+	case c.Problem != "" && was == nil:
+		out.Message = c.Problem
+	case c.Problem != "":
+		out.Take = kept(*was, asked)
+		out.Message = c.Problem + "; the tenant keeps the revision and the plan that it has"
+	case was == nil:
+		out.begin(asked, c)
+	default:
+		out.obey(*was, asked, c, now)
+	}
+	out.Revision = 0
+	if out.Take.Revision.Channel == c.Name {
+		out.Revision = out.Take.Revision.Number
+	}
+	return out
+}
+
+// schedule returns when platform changes may reach a tenant. It ignores maintenance that can't
+// be parsed: package policy refuses that.
+func schedule(a tenant.Accepted) maintenance.Schedule {
+	s, _ := maintenance.Parse("", a.Plan.Spec.Maintenance)
+	own, _ := maintenance.Parse("", a.Spec.Maintenance)
+	if a.Spec.Maintenance != nil && a.Spec.Maintenance.TimeWindow != nil {
+		s.Window = own.Window
+	}
+	if own.Thaws.After(s.Thaws) {
+		s.Thaws, s.Reason = own.Thaws, own.Reason
+	}
+	return s
+}
+
+// kept returns what a tenant has if it takes its claim's changes, and the input, and nothing else of
+// the platform. A plan that the claim newly names is as it is now. When and by whom the tenant is
+// changed is as the plan says now.
+func kept(was, asked tenant.Accepted) tenant.Accepted {
+	keep := asked
+	keep.Revision = was.Revision
+	if asked.Spec.Plan == was.Spec.Plan || asked.Plan.Name == was.Plan.Name {
+		keep.Plan = was.Plan.Now(asked.Plan)
+	}
+	return keep
+}
+
+// alone chooses for a tenant without a channel.
+func (c *Choice) alone(was *tenant.Accepted, asked tenant.Accepted, now time.Time) {
+	// A claim that leaves its channel does so by its own change.
+	if was == nil || was.Revision.Channel != "" {
+		return
+	}
+	keep := kept(*was, asked)
+	if equal(keep, asked) {
+		return
+	}
+	if waits := c.Schedule.Waits(now); waits != "" {
+		_, c.Again = c.Schedule.At(now)
+		c.Take, c.Other = keep, &asked
+		c.UpdateAvailable, c.Message = true, waits
+		return
+	}
+	c.Took, c.Other = true, &keep
+}
+
+// begin chooses for a tenant of a channel for which nothing was accepted.
+func (c *Choice) begin(asked tenant.Accepted, of tenant.Channel) {
+	switch {
+	case of.Begins != nil:
+		c.Take = offered(asked, of.Name, *of.Begins)
+		if c.UpdateAvailable = of.Begin != of.Published.Revision; c.UpdateAvailable {
+			c.Message = fmt.Sprintf("begins with revision %d, the last complete one", of.Begin)
+		}
+	case of.Halted:
+		c.UpdateAvailable, c.Message = true, "begins without a revision, because the channel has halted"
+	default:
+		c.UpdateAvailable, c.Message = true, "begins without a revision, because the channel is paused"
+	}
+}
+
+// obey chooses for a tenant of a channel that has something.
+func (c *Choice) obey(was, asked tenant.Accepted, of tenant.Channel, now time.Time) {
+	keep := kept(was, asked)
+	c.Take = keep
+	has := was.Revision.Number
+	if was.Revision.Channel != of.Name {
+		has = 0
+	}
+	if has >= of.Published.Revision {
+		return
+	}
+	c.UpdateAvailable = true
+	if of.Newest == nil {
+		c.Message = fmt.Sprintf("revision %d of channel %s is missing", of.Published.Revision, of.Name)
+		return
+	}
+	next := offered(asked, of.Name, *of.Newest)
+	switch waits := c.Schedule.Waits(now); {
+	case of.Halted:
+		c.Message = "the channel has halted"
+	case of.Paused:
+		c.Message = "the channel is paused"
+	case waits != "":
+		_, c.Again = c.Schedule.At(now)
+		c.Message = waits
+	case !of.Assignment.Allows(of.Published.Revision, now):
+		c.Message = "waits for its turn"
+	default:
+		c.Take, c.Other, c.Took, c.UpdateAvailable = next, &keep, true, false
+		return
+	}
+	c.Other = &next
+}
+
+// offered returns what is asked for, with what a revision gives the tenant.
+func offered(asked tenant.Accepted, channel string, content tenant.Content) tenant.Accepted {
+	asked.Revision, asked.Plan = content.Of(channel, asked.Spec.Plan, asked.Plan)
+	return asked
+}
+
+// equal compares as JSON, because chart values have several forms in memory.
+func equal(a, b any) bool {
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}

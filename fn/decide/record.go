@@ -1,0 +1,101 @@
+package decide
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// RecordOf returns the record that was written last for a tenant; the zero Record if there is
+// none that can be read.
+func RecordOf(o tenant.Observed) rollout.Record {
+	r := rollout.Record{}
+	if json.Unmarshal([]byte(o.Composed[tenant.ChannelRecord].String("data", decode.RecordKey)), &r) != nil {
+		return rollout.Record{}
+	}
+	return r
+}
+
+// GoesBackTo returns the version of the chart argo-cd to which a tenant may go back if its
+// channel gives it that, because the one that it has hasn't proved itself there; "" for none.
+func GoesBackTo(r rollout.Record, c tenant.Channel) string {
+	if c.Name == "" || !r.Unproved(c.Proved.Duration) {
+		return ""
+	}
+	return r.ArgoCD
+}
+
+// Record returns the new record of a tenant, whose phase and the reason for it are given.
+func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) rollout.Record {
+	now := t.Observed.Now.UTC().Truncate(time.Second)
+	r := RecordOf(t.Observed)
+	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", decode.LabelChannel) != t.Standing.Name {
+		// What another channel did to the tenant says nothing about this one.
+		r.Took, r.WasReady = time.Time{}, false
+	}
+	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", recordLabels(t.Observed.XR), t.Standing.Schedule
+	// A channel doesn't need the reason of a freeze, and each change of a record has it read all.
+	r.Schedule.Reason = ""
+	if t.Claim.Name != "" {
+		r.Claim = t.Claim.Namespace + "/" + t.Claim.Name
+	}
+	r.Named = t.Standing.Named
+	r = r.Edit(fingerprint.Of(t.Ask), now)
+	if r.Unaffected = 0; t.Standing.Unaffected {
+		r.Unaffected = t.Standing.Newest
+	}
+	if r.Revision != t.Standing.Revision {
+		r = r.Take(t.Standing.Revision, t.Standing.Changes, t.Observed.Running.ArgoCD, now)
+		if r.Took.Equal(now) {
+			return r
+		}
+	}
+	back := release.TakenBack(t)
+	switch {
+	case back != "" && r.Updating():
+		// The revision has been rolled back.
+		return r.See(v1alpha1.PhaseDegraded, back, now)
+	case r.Updating() && (release.Differs(t.Composed(tenant.VClusterRelease), t.VirtualCluster) || release.Differs(t.Composed(tenant.ArgoCDRelease), t.ArgoCD)):
+		// What is observed is still about the time before the revision.
+		return r
+	}
+	isFailing := phase == v1alpha1.PhaseDegraded || phase == v1alpha1.PhaseFailing
+	deployed := t.Composed(tenant.VClusterRelease).Deployed() && t.Composed(tenant.ArgoCDRelease).Deployed()
+	if isFailing && !r.Took.IsZero() && !r.Updating() && !deployed {
+		// Helm tries, or takes back, what was changed since the tenant was Ready with the revision. That isn't the revision's fault.
+		phase = v1alpha1.PhaseUpdating
+	}
+	return r.See(phase, why, now)
+}
+
+// maxLabels bounds the labels in a record, in bytes: a claim may have any number.
+const maxLabels = 4 << 10
+
+// recordLabels returns the claim's labels, those with the first keys if there are many. Crossplane copies
+// them to the composite resource, and adds its own.
+func recordLabels(xr wire.Struct) map[string]string {
+	all, out, size := xr.Texts("metadata", "labels"), map[string]string{}, 0
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		if strings.HasPrefix(key, "crossplane.io/") {
+			continue
+		}
+		if size += len(key) + len(all[key]); size > maxLabels {
+			break
+		}
+		out[key] = all[key]
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -218,7 +217,7 @@ func (c *request) check() (rollout.Strategy, error) {
 func (c *request) setRevision() {
 	now := tenant.Content{Offer: c.spec.Offer, Defaults: tenant.DefaultsOf(c.input), Plans: c.plans, DefaultPlan: c.defaultPlan}
 	last := c.state.Revision
-	for _, number := range slices.Sorted(maps.Keys(c.revisions)) {
+	for number := range c.revisions {
 		last = max(last, number)
 	}
 	for _, r := range c.records {

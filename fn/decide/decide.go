@@ -27,10 +27,7 @@ func Tenant(c Choice, decide func(tenant.Accepted) (*tenant.Decision, error)) (R
 	case c.Took && err != nil && otherErr == nil && c.Name != "":
 		out = Result{Decision: other, Accepted: *c.Other, Standing: c.Standing}
 		out.Took, out.UpdateAvailable = false, true
-		out.Revision = 0
-		if c.Other.Revision.Channel == c.Name {
-			out.Revision = c.Other.Revision.Number
-		}
+		out.Revision = c.Other.Revision.In(c.Name)
 		out.Message = "can't use " + what(c) + ": " + err.Error()
 		return out, nil
 	case c.Took:

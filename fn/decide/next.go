@@ -41,10 +41,7 @@ func Choose(was *tenant.Accepted, asked tenant.Accepted, c tenant.Channel, now t
 	default:
 		out.obey(*was, asked, c, now)
 	}
-	out.Revision = 0
-	if out.Take.Revision.Channel == c.Name {
-		out.Revision = out.Take.Revision.Number
-	}
+	out.Revision = out.Take.Revision.In(c.Name)
 	return out
 }
 
@@ -112,11 +109,7 @@ func (c *Choice) begin(asked tenant.Accepted, of tenant.Channel) {
 func (c *Choice) obey(was, asked tenant.Accepted, of tenant.Channel, now time.Time) {
 	keep := kept(was, asked)
 	c.Take = keep
-	has := was.Revision.Number
-	if was.Revision.Channel != of.Name {
-		has = 0
-	}
-	if has >= of.Published.Revision {
+	if was.Revision.In(of.Name) >= of.Published.Revision {
 		return
 	}
 	c.UpdateAvailable = true

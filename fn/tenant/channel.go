@@ -25,6 +25,14 @@ type Revision struct {
 	Defaults v1alpha1.ChannelVersions `json:"defaults,omitzero"`
 }
 
+// In returns the number of the revision if it is of a channel, and 0 if it is of another one.
+func (r Revision) In(channel string) int64 {
+	if r.Channel != channel {
+		return 0
+	}
+	return r.Number
+}
+
 // DefaultsOf returns the versions of an input, with the built-in ones.
 func DefaultsOf(in inputv1alpha1.Input) v1alpha1.ChannelVersions {
 	in = WithDefaults(in)

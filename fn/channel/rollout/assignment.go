@@ -30,7 +30,7 @@ type Assignment struct {
 // Allows reports whether the assignment lets its tenant begin to change to a revision. It reports
 // false for nil.
 func (a *Assignment) Allows(revision int64, now time.Time) bool {
-	return a != nil && !a.Withdrawn && a.Revision == revision && now.Before(a.Until)
+	return a.Assigns(revision) && now.Before(a.Until)
 }
 
 // open reports whether the tenant may still begin, or may have begun although its record doesn't

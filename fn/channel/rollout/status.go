@@ -74,7 +74,7 @@ func (s Strategy) judge(r *Record, a *Assignment, revision int64, now time.Time)
 		return verdict{status: skipped, next: next}
 	}
 	is := verdict{status: toApply}
-	if a != nil && !a.Withdrawn && a.Revision == revision {
+	if a.Assigns(revision) {
 		is.status = timedOut
 		if again := a.Until.Add(retry); now.Before(again) {
 			is.next = again

@@ -147,7 +147,7 @@ func (t *tenants) keep(a Assignment, revision int64, now time.Time) {
 		// The tenant may have begun to change to the earlier revision.
 		a = a.withdraw(now)
 	}
-	if a.open(now) || !a.Withdrawn && a.Revision == revision {
+	if a.open(now) || a.Assigns(revision) {
 		t.assignments = append(t.assignments, a)
 	}
 }

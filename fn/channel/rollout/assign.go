@@ -16,7 +16,8 @@ import (
 // A candidate is a tenant that can be assigned the revision now.
 type candidate struct {
 	*Record
-	rank rank
+	rank      rank
+	mandatory bool
 	// again says that it was passed over before.
 	again bool
 	// busy is how many tenants of its namespace come before it.
@@ -60,27 +61,29 @@ func (t *tenants) assign(c *Channel, s *State, in step, now time.Time) {
 	free := min(c.maxConcurrency, max(c.maxFailures, t.proved)-failures(s.Failures, len(t.busy), c.maxFailures)) - t.taken
 	unaffected := maxUnaffected - t.unaffected
 	room, most := t.room(in), maxAssignments-len(t.assignments)
+	assigned := map[string]bool{}
+	var added []Assignment
 	for _, next := range t.inOrder(c.Revision) {
 		// Whom the revision changes nothing for can't break, and so takes no place.
 		places := &free
 		if next.Unaffected == c.Revision {
 			places = &unaffected
 		}
-		mandatory := c.mandatory.Matches(labelsOf(next.Record))
-		if most <= 0 || *places <= 0 || !mandatory && (t.mandatory.N > 0 || room <= 0) {
+		if most <= 0 || *places <= 0 || !next.mandatory && (t.mandatory.N > 0 || room <= 0) {
 			continue
 		}
-		if !mandatory {
+		if !next.mandatory {
 			room--
 		}
 		most--
 		*places--
 		a := Assignment{Tenant: next.Tenant, Revision: c.Revision, Until: now.Add(c.progressDeadline), Again: next.again}
-		t.assignments = slices.DeleteFunc(t.assignments, func(a Assignment) bool { return a.Tenant == next.Tenant })
-		t.assignments = append(t.assignments, a)
+		assigned[a.Tenant], added = true, append(added, a)
 		t.progressing.Add(next.name())
 		t.again = sooner(t.again, a.Until.Add(Settle))
 	}
+	// The assignment with which a tenant was passed over is replaced.
+	t.assignments = append(slices.DeleteFunc(t.assignments, func(a Assignment) bool { return assigned[a.Tenant] }), added...)
 }
 
 // inOrder returns the candidates in the order in which they get a revision.

@@ -115,10 +115,21 @@ func TestNext(t *testing.T) {
 		"Edited": {"An author who mends its claim hasn't mended the revision.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			s.Records[0].Spec = "a"
 			*s.has(0, 10*minute, "Degraded", 5*minute) = s.Records[0].Edit("b", ago(2*minute)).See("Ready", "", ago(minute))
+			s.was.Failures = []Failure{{Tenant: "t0", Name: "n0/c"}}
 		}, 0, true, "n0/c (its claim was changed since) failed"},
+		"EditedStuck": {"Also where it wasn't Degraded, but took too long.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.Records[0].Spec = "a"
+			*s.has(0, 50*minute, "Updating", 50*minute) = s.Records[0].Edit("b", ago(2*minute)).See("Ready", "", ago(minute))
+			s.was.Failures = []Failure{{Tenant: "t0", Name: "n0/c"}}
+		}, 0, true, "n0/c (its claim was changed since) failed"},
+		"EditedMeanwhile": {"A claim that is changed in time hasn't failed, and proves nothing.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.Records[0].Spec = "a"
+			*s.has(0, 10*minute, "Updating", 10*minute) = s.Records[0].Edit("b", ago(2*minute)).See("Ready", "", ago(minute))
+		}, 1, false, "progressing: "},
 		"EditedBefore": {"Unless the channel was paused since.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			s.Records[0].Spec = "a"
 			*s.has(0, 3*time.Hour, "Degraded", 2*time.Hour) = s.Records[0].Edit("b", ago(90*minute)).See("Ready", "", ago(80*minute))
+			s.was.Failures = []Failure{{Tenant: "t0", Name: "n0/c"}}
 		}, 1, false, "progressing: "},
 		"Remembered": {"One that has left still counts.", v1alpha1.ChannelRollout{}, func(s *scene) { s.was.Failures = []Failure{{Tenant: "x", Name: "nx/x"}} }, 0, true, "nx/x (has left the channel since) failed"},
 		"Well": {"One that is well again doesn't.", v1alpha1.ChannelRollout{}, func(s *scene) {

@@ -37,7 +37,7 @@ type Record struct {
 	// Unchanged says that the revisions since then, the one that it has among them, have changed
 	// nothing: it can't prove that one.
 	Unchanged bool `json:"unchanged,omitempty"`
-	// Edited is when its claim was changed since then while it was broken, for the first time: that it
+	// Edited is when its claim was changed since then while it wasn't well, for the first time: that it
 	// is well now says nothing about the revision.
 	Edited time.Time `json:"edited,omitzero"`
 	// Ready is when it was first Ready since then; the zero time before that.
@@ -79,7 +79,7 @@ func (r Record) Take(revision int64, changes bool, argocd string, now time.Time)
 
 // Edit returns the record of a tenant whose claim's spec in use has a digest.
 func (r Record) Edit(spec string, now time.Time) Record {
-	if failing, _ := r.failing(); failing && r.Edited.IsZero() && r.Spec != "" && r.Spec != spec && !r.Took.IsZero() {
+	if failing, _ := r.failing(); (failing || r.Updating()) && r.Edited.IsZero() && r.Spec != "" && r.Spec != spec && !r.Took.IsZero() {
 		r.Edited = now
 	}
 	r.Spec = spec

@@ -221,10 +221,10 @@ func (s *simulation) later(t *simTenant, in time.Duration, phase v1alpha1.Phase)
 	})
 }
 
-// help has the author of a broken claim help itself, some time after: the claim is changed, or taken away.
+// help has the author of a broken claim help itself, some time after the channel has seen it broken: the claim is changed, or taken away.
 func (s *simulation) help(t *simTenant) {
 	change := t.change
-	s.after(2*time.Hour+s.upTo(2*time.Hour), func() {
+	s.after(s.every+time.Hour+s.upTo(2*time.Hour), func() {
 		switch {
 		case s.calm || t.gone || t.change != change || s.chance(0.5):
 		case s.chance(0.5):
@@ -368,6 +368,7 @@ func (s *simulation) platform() {
 		s.call()
 	default:
 		s.setRollout(simRollout(s.random))
+		s.call()
 	}
 }
 

@@ -30,6 +30,9 @@ type tenants struct {
 	// taken is how many places are taken, by those that progress, and unaffected how many are assigned a
 	// revision that changes nothing for them, and take none.
 	taken, unaffected int
+	// awaited is how many progress and weren't passed over before: a step isn't over before they have
+	// changed.
+	awaited int
 	// proved is how many have proved the revision.
 	proved int
 	// settled is when the last change to the revision ended; the zero time for never.
@@ -77,8 +80,8 @@ func (t *tenants) add(c *Channel, r *Record, a *Assignment, now time.Time) {
 		t.affected.Add(name)
 	}
 	// Nobody waits for one that was passed over before, and may be again.
-	again := is.status == progressing && !has && a != nil && a.Again
-	waits := is.status == toApply || is.status == progressing && !again
+	awaited := is.status == progressing && (has || a == nil || !a.Again)
+	waits := is.status == toApply || awaited
 	switch {
 	case mandatory && waits:
 		t.mandatory.Add(name)
@@ -92,6 +95,9 @@ func (t *tenants) add(c *Channel, r *Record, a *Assignment, now time.Time) {
 		}
 	}
 	t.addStatus(r, is)
+	if awaited {
+		t.awaited++
+	}
 	if is.status == progressing {
 		if !has && a.Assigns(c.Revision) && r.Unaffected == c.Revision {
 			t.unaffected++
@@ -103,7 +109,7 @@ func (t *tenants) add(c *Channel, r *Record, a *Assignment, now time.Time) {
 		t.addUpdated(c, r, is)
 	}
 	if is.ready {
-		t.candidates = append(t.candidates, candidate{Record: r, again: is.status == timedOut, rank: rankOf(r, mandatory, is.status)})
+		t.candidates = append(t.candidates, candidate{Record: r, mandatory: mandatory, again: is.status == timedOut, rank: rankOf(r, mandatory, is.status)})
 	}
 }
 
@@ -167,11 +173,8 @@ func (t *tenants) remember(c *Channel, s *State) {
 	}
 	for i := range c.Records {
 		r := &c.Records[i]
-		switch is, has := t.judged[r.Tenant]; {
-		case has && is.status == failed:
+		if is, has := t.judged[r.Tenant]; has && is.status == failed {
 			add(Failure{Tenant: r.Tenant, Name: r.name()}, is.why)
-		case has && r.WasReady && !s.Since.IsZero() && r.Edited.After(s.Since):
-			add(Failure{Tenant: r.Tenant, Name: r.name()}, "its claim was changed since")
 		}
 	}
 	for _, f := range s.Failures {
@@ -180,6 +183,8 @@ func (t *tenants) remember(c *Channel, s *State) {
 			add(f, "has left the channel since")
 		case r != nil && r.Phase != v1alpha1.PhaseReady:
 			add(f, string(r.Phase))
+		case r != nil && !s.Since.IsZero() && r.Edited.After(s.Since):
+			add(f, "its claim was changed since")
 		}
 	}
 	s.Failures = all
@@ -214,18 +219,7 @@ func (t *tenants) over(in step) bool {
 		// All of them are skipped or passed over.
 		return false
 	}
-	return t.waiting() == 0 && t.mandatory.N == 0 && (t.room(in) <= 0 || t.left == 0)
-}
-
-// waiting returns how many tenants progress, without those that were passed over before.
-func (t *tenants) waiting() int {
-	again := 0
-	for _, a := range t.assignments {
-		if a.Again {
-			again++
-		}
-	}
-	return max(0, t.progressing.N-again)
+	return t.awaited == 0 && t.mandatory.N == 0 && (t.room(in) <= 0 || t.left == 0)
 }
 
 func (t *tenants) counts() v1alpha1.ChannelTenants {

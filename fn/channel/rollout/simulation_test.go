@@ -128,7 +128,7 @@ func (s *simulation) run(d time.Duration) {
 // call calls the channel now, unless it was called at this moment.
 func (s *simulation) call() {
 	c := s.channel
-	c.Records, c.Assignments = nil, s.result.Assignments
+	c.Records, c.Assignments = make([]Record, 0, len(s.tenants)), s.result.Assignments
 	for _, t := range s.tenants {
 		if t.shown != nil {
 			c.Records = append(c.Records, *t.shown)
@@ -278,11 +278,13 @@ func (s *simulation) add(isNew bool) *simTenant {
 	return t
 }
 
-// schedule is that of a random tenant: most have none.
+// schedule is that of a random tenant: most have none. A window is long enough for the channel to be called in it.
 func (s *simulation) schedule() maintenance.Schedule {
 	spec := v1alpha1.MaintenanceSpec{}
 	if s.chance(0.3) {
-		spec.TimeWindow = &v1alpha1.TimeWindow{Begin: fmt.Sprintf("%02d0000", s.random.IntN(24)), End: fmt.Sprintf("%02d3000", s.random.IntN(24)), TimeZone: "Europe/Berlin"}
+		begin := time.Date(2026, 3, 1, s.random.IntN(24), 0, 0, 0, time.UTC)
+		end := begin.Add(2*s.every + 30*time.Minute + s.upTo(12*time.Hour))
+		spec.TimeWindow = &v1alpha1.TimeWindow{Begin: begin.Format("150405"), End: end.Format("150405"), TimeZone: "Europe/Berlin"}
 		for _, day := range []v1alpha1.Weekday{"Mon", "Wed", "Sat", "Sun"} {
 			if s.chance(0.3) {
 				spec.Days = append(spec.Days, day)

@@ -53,7 +53,7 @@ type tenants struct {
 
 // count counts the tenants of a channel.
 func count(c *Channel, now time.Time) *tenants {
-	t := &tenants{total: len(c.Records), busy: map[string]int{}, records: map[string]*Record{}, judged: map[string]verdict{}, failed: few.Names{Most: mostFailed}}
+	t := &tenants{total: len(c.Records), busy: map[string]int{}, records: make(map[string]*Record, len(c.Records)), judged: make(map[string]verdict, len(c.Records)), failed: few.Names{Most: mostFailed}}
 	assigned := make(map[string]*Assignment, len(c.Assignments))
 	for i := range c.Assignments {
 		assigned[c.Assignments[i].Tenant] = &c.Assignments[i]

@@ -184,7 +184,7 @@ func everything(req *fnv1.RunFunctionRequest, t tenant.Tenant, err error) error 
 func accept(req *fnv1.RunFunctionRequest, t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
 	g.GoesBackTo = decide.GoesBackTo(decide.RecordOf(t.Observed), g.Channel)
 	with := func(a tenant.Accepted) tenant.Given { return decode.With(req, t.Observed, g, a) }
-	choice := decide.Choose(g.Was(), g.Accepted(), g.Channel, t.Observed.Now)
+	choice := decide.Choose(g.Was, g.Accepted(), g.Channel, t.Observed.Now)
 	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(with(a)) })
 	in := with(d.Accepted)
 	if err != nil {

@@ -121,14 +121,14 @@ type Sensitive struct {
 	Objects []any
 	// Before are the values as they are in use now. What a Secret that is
 	// missing or broken gave before stays.
-	Before func() values.Values
+	Before values.Values
 	size   int
 }
 
 // Add adds the value of an entry or, when there was a problem, what stood in its
 // place.
 func (s *Sensitive) Add(c tenant.Connection, p *Problem, value any, path ...string) tenant.Connection {
-	return s.add(c, p, value, func(v any) bool { return s.Put(v, path) }, func() any { return at(s.Before(), path) })
+	return s.add(c, p, value, func(v any) bool { return s.Put(v, path) }, func() any { return at(s.Before, path) })
 }
 
 // AddObject adds the Secret that an entry becomes in Argo CD's namespace or, when there was a problem, the one that was there before.
@@ -162,7 +162,7 @@ func at(v values.Values, path []string) any {
 
 // ObjectBefore returns the Secret of that name among the objects in use now; nil for none.
 func (s *Sensitive) ObjectBefore(name string) any {
-	for _, o := range values.At[[]any](s.Before(), ExtraObjects) {
+	for _, o := range values.At[[]any](s.Before, ExtraObjects) {
 		if o, ok := o.(values.Values); ok && values.At[string](o, "metadata", "name") == name {
 			return o
 		}

@@ -22,7 +22,7 @@ func TestSensitiveLineBreaks(t *testing.T) {
 		"InKey":         {values.Values{"a\u2029b": "c"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &Sensitive{Values: values.Values{}, Before: func() values.Values { return nil }}
+			s := &Sensitive{Values: values.Values{}}
 			c := s.Add(tenant.Connection{Name: "prod"}, nil, tc.value, "a")
 			if ok := c.State == v1alpha1.StateConfigured; ok != tc.ok || !ok && !strings.Contains(c.Message, "line break") {
 				t.Errorf("want it used: %t, got %v", tc.ok, c)

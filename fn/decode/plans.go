@@ -130,10 +130,7 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 // before, and that isn't the built-in one; "" otherwise. Where there is no such plan any more, the
 // tenant mustn't get the built-in settings by surprise.
 func lost(r tenant.Given) string {
-	if r.Was == nil {
-		return ""
-	}
-	was := r.Was()
+	was := r.Was
 	if was == nil || was.Spec.Plan != r.Spec.Plan || was.Plan.Name == plan.Default && reflect.ValueOf(was.Plan.Spec).IsZero() {
 		return ""
 	}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"maps"
 	"strings"
-	"sync"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/request"
@@ -96,7 +95,7 @@ func (d *Draft) Unwrap() error { return d.Wrong }
 // rest: a Draft if more can be said of it.
 func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, error) {
 	r := tenant.Given{
-		XRName: o.XR.String("metadata", "name"), Before: sync.OnceValue(o.ValuesInUse), Was: sync.OnceValue(o.Accepted), Running: o.Running,
+		XRName: o.XR.String("metadata", "name"), Before: o.ValuesInUse(), Was: o.Accepted(), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 		Kept: o.Kept(), Now: o.Now, Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
 	}
@@ -148,7 +147,7 @@ func withChannel(req *fnv1.RunFunctionRequest, r tenant.Given) (_ tenant.Given, 
 		return r, err
 	}
 	r.Channel.Problem = cmp.Or(r.Channel.Problem, err.Error())
-	if was := r.Was(); was != nil && channelName(was.Plan, was.Spec) == r.Channel.Name && (r.Plan.Spec.Channel != "" || was.Plan.Spec.Channel == "") {
+	if was := r.Was; was != nil && channelName(was.Plan, was.Spec) == r.Channel.Name && (r.Plan.Spec.Channel != "" || was.Plan.Spec.Channel == "") {
 		// That the channel is for other namespaces now, or is gone, is no mistake of the claim.
 		return r, nil
 	}
@@ -159,7 +158,7 @@ func withChannel(req *fnv1.RunFunctionRequest, r tenant.Given) (_ tenant.Given, 
 // the accepted spec with the plan and the input of now, if they can be used, and everything
 // as it was accepted; nil where nothing was.
 func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) []tenant.Given {
-	was := r.Was()
+	was := r.Was
 	if was == nil {
 		return nil
 	}
@@ -196,9 +195,7 @@ func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a ten
 	r.SecretNames = parts.SecretNames(r.Spec)
 	r.SecretNames = r.SecretNames[:min(len(r.SecretNames), tenant.MaxSecrets)]
 	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames, r.Input.Credentials.Label)
-	r.Hostnames = func(recordsIn string, asked []string) tenant.Hostnames {
-		return ingress.Observe(req, o, r.Claim.Namespace, recordsIn, asked)
-	}
+	r.Hostnames = ingress.Observe(req, o, r.Claim.Namespace, secretsIn(r.Input))
 	return r
 }
 

@@ -245,14 +245,9 @@ func TestNetworkPolicies(t *testing.T) {
 	}
 }
 
-// held says that a hostname is the tenant's.
-func held(string, []string) tenant.Hostnames {
-	return tenant.Hostnames{Held: []string{"a.example.org"}}
-}
-
 // TestNetworkPoliciesStay: whether a claim has a URL changes none of them.
 func TestNetworkPoliciesStay(t *testing.T) {
-	with := tenant.Given{XRName: "a", Input: v1alpha1.Input{Ingress: apiv1alpha1.PlatformIngress{Domain: "example.org"}}, Hostnames: held}
+	with := tenant.Given{XRName: "a", Input: v1alpha1.Input{Ingress: apiv1alpha1.PlatformIngress{Domain: "example.org"}}, Hostnames: tenant.Hostnames{Held: []string{"a.example.org"}}}
 	if diff := cmp.Diff(policiesOf(t, tenant.Given{XRName: "a"}), policiesOf(t, with)); diff != "" {
 		t.Errorf("-without a URL, +with one:\n%s", diff)
 	}

@@ -29,9 +29,6 @@ var fields = mistakes.Fields("spec", reflect.TypeFor[v1alpha1.Spec]())
 // Tenant decides about a tenant. Its error has all mistakes of the claim that can be found at once.
 func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	g.SecretNames = parts.SecretNames(g.Spec)
-	if g.Before == nil {
-		g.Before = func() values.Values { return nil }
-	}
 	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Revision.Over(g.Input)))
 	if err := policy.RefusePlatform(g); err != nil {
 		return nil, err

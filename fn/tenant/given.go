@@ -36,13 +36,13 @@ type HostResolver struct {
 // Hostnames is what is known of hostnames and the tenants that have them. A tenant has those whose
 // records it controls, whatever else names a hostname: chart values may come from its claim.
 type Hostnames struct {
-	// Held are the hostnames whose records the tenant has, sorted.
+	// Held are the hostnames whose records are composed.
 	Held []string
-	// Asked are those hostnames, of the ones that are asked for, whose records Crossplane has looked
-	// for.
-	Asked map[string]Reservation
-	// Serving are those of Held that the Ingress of the installed Argo CD has, the one of its URL
-	// first.
+	// Records says whose the records are that Crossplane has looked for, by the name of their
+	// HostnameResource.
+	Records map[string]Reservation
+	// Serving are the hostnames of the installed Argo CD's Ingress, the one of its URL first. Chart
+	// values may name any there.
 	Serving []string
 	// Settled reports whether the Release with that Ingress is as it is wanted.
 	Settled bool
@@ -66,6 +66,8 @@ type HostIngress struct {
 
 // A Reservation says whose a hostname is.
 type Reservation struct {
+	// Own reports whether the tenant has the record of the hostname.
+	Own bool
 	// Taken reports whether another tenant has the record of the hostname.
 	Taken bool
 	// Holder is the name of that tenant's claim, if it is in the same namespace. Names in other
@@ -99,12 +101,11 @@ type Given struct {
 	SecretNames []string
 	// Secrets that the spec names, by name.
 	Secrets map[string]Secret
-	// Before returns the values from Secrets that are in use now. It decodes them when it is
-	// called first.
-	Before func() values.Values
-	// Was returns what was accepted of the tenant before; nil for nothing. It may be nil. What was
-	// accepted once isn't refused because of a check that is newer.
-	Was func() *Accepted
+	// Before are the values from Secrets that are in use now.
+	Before values.Values
+	// Was is what was accepted of the tenant before; nil for nothing. What was accepted once isn't
+	// refused because of a check that is newer.
+	Was *Accepted
 	// EarlierApplication is the spec of the first Application as version 0.2 composed it; nil where a later one did.
 	EarlierApplication map[string]any
 	// Token of the tenant's installer; empty for none.
@@ -119,9 +120,8 @@ type Given struct {
 	Now time.Time
 	// Details are the connection details that are published.
 	Details map[string][]byte
-	// Hostnames returns what is known of the tenant's hostnames and of those that it asks
-	// for, "" for none, with records in the namespace recordsIn. It may be nil.
-	Hostnames func(recordsIn string, asked []string) Hostnames
+	// Hostnames is what is known of the tenant's hostnames and of those that it asks for.
+	Hostnames Hostnames
 	Running   Running
 	// GoesBackTo is the version of the chart argo-cd to which the tenant may go back; "" for none.
 	GoesBackTo   string
@@ -152,12 +152,10 @@ type Ask struct {
 
 // WasAsked returns the spec that was accepted of the tenant before; an empty one for nothing.
 func (r Given) WasAsked() Ask {
-	if r.Was != nil {
-		if was := r.Was(); was != nil {
-			return was.Spec
-		}
+	if r.Was == nil {
+		return Ask{}
 	}
-	return Ask{}
+	return r.Was.Spec
 }
 
 // KeepsValues reports whether the claim has values of the argo-cd chart at a path, and they are as they were accepted before.

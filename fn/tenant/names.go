@@ -122,9 +122,13 @@ type Names struct {
 	ArgoCDHostname string
 }
 
+// HostnameRecordPrefix begins the names of the objects that record which tenant has a hostname, as
+// HostnamePrefix begins their names in the composition. Both go on with the HostnameHash.
+const HostnameRecordPrefix = "vargo-host-"
+
 // HostnameRecord returns the name of the object that records which tenant has a hostname.
 // It depends only on the hostname, so that one tenant at most can have it.
-func HostnameRecord(hostname string) string { return "vargo-host-" + hashOf(hostname) }
+func HostnameRecord(hostname string) string { return HostnameRecordPrefix + hashOf(hostname) }
 
 // HostnameHash returns what names that follow from a hostname alone end with.
 func HostnameHash(hostname string) string { return hashOf(hostname) }

@@ -97,7 +97,7 @@ func isRedisSecret(o values.Values) bool {
 // its account on the host, which nobody can guess, so that the same request has the same answer.
 // It returns "" while there is neither.
 func redisPassword(r tenant.Given) string {
-	for _, o := range values.At[[]any](r.Before(), credentials.ExtraObjects) {
+	for _, o := range values.At[[]any](r.Before, credentials.ExtraObjects) {
 		if o, ok := o.(values.Values); ok && isRedisSecret(o) {
 			if password, _ := values.Lookup(o, "stringData", "auth"); password != nil && password != "" {
 				return fmt.Sprint(password)

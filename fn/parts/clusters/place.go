@@ -49,7 +49,7 @@ func (p place) reserve(of part.Candidate, field string) error {
 // keepName leaves a cluster the name that it has in Argo CD, if that is the entry's: ApplicationSets make the names of Applications of
 // it, and would delete those under the old name.
 func (p place) keepName(s *credentials.Sensitive, v values.Values, secret *credentials.Reader) {
-	if _, ok := values.Lookup(s.Before(), p.path()...); ok && v != nil && v[nameKey] != p.entry {
+	if _, ok := values.Lookup(s.Before, p.path()...); ok && v != nil && v[nameKey] != p.entry {
 		v[nameKey] = p.entry
 		secret.Note("key name is not used, because Argo CD has this cluster under the name of the entry, %s: to rename it, remove the entry and add it again", p.entry)
 	}
@@ -58,7 +58,7 @@ func (p place) keepName(s *credentials.Sensitive, v values.Values, secret *crede
 // add adds the cluster, or what was there before.
 func (p place) add(s *credentials.Sensitive, secret *credentials.Reader, v values.Values) tenant.Connection {
 	c := tenant.Connection{Name: p.entry}
-	_, listed := values.Lookup(s.Before(), p.path()...)
+	_, listed := values.Lookup(s.Before, p.path()...)
 	inList := v != nil && v[nameKey] == p.entry && isKey(p.entry) || v == nil && listed
 	if inList {
 		if v != nil {

@@ -25,10 +25,10 @@ const (
 	maxHostnames = 8
 )
 
-// Observe reads whose the hostnames are: those of the tenant, and those that it asks for.
+// Observe reads whose the hostnames are: those of the tenant, and those that it asks for, with records in the namespace recordsIn.
 // namespace is the claim's.
-func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, recordsIn string, asked []string) tenant.Hostnames {
-	h := tenant.Hostnames{Asked: map[string]tenant.Reservation{}}
+func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, recordsIn string) tenant.Hostnames {
+	h := tenant.Hostnames{Records: map[string]tenant.Reservation{}}
 	for name, c := range o.Composed {
 		if hostname := c.String("data", tenant.HostnameKey); hostname != "" && name == tenant.HostnameResource(hostname) {
 			h.Held = append(h.Held, hostname)
@@ -46,24 +46,36 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 	h.ArgoCDs = onHost(o.Composed[tenant.IngressOnHost], o.Composed[tenant.IngressCount])
 	release := o.Composed[tenant.ArgoCDRelease]
 	h.Settled = !release.Exists() || release.Current() && release.Deployed()
-
-	for _, hostname := range asked {
-		record, read := wire.RequiredObject(req, tenant.HostnameResource(hostname), HostnameKind, recordsIn, tenant.HostnameRecord(hostname))
-		if !read {
+	h.Serving = serving(release)
+	for requirement := range req.GetRequiredResources() {
+		hash, ok := strings.CutPrefix(requirement, tenant.HostnamePrefix)
+		if !ok {
 			continue
 		}
-		is := tenant.Reservation{Taken: record.Exists() && !controls(o.XR, record)}
+		record, _ := wire.RequiredObject(req, requirement, HostnameKind, recordsIn, tenant.HostnameRecordPrefix+hash)
+		is := tenant.Reservation{Own: record.Exists() && controls(o.XR, record)}
+		is.Taken = record.Exists() && !is.Own
 		// Crossplane labels what it composes for a claim.
 		if labels := record.Get("metadata", "labels"); is.Taken && labels.String("crossplane.io/claim-namespace") == namespace {
 			is.Holder = labels.String("crossplane.io/claim-name")
 		}
-		if h.Asked[hostname] = is; record.Exists() && !is.Taken {
-			h.Held = append(h.Held, hostname)
+		h.Records[requirement] = is
+	}
+	return h
+}
+
+// withAsked returns what is known of hostnames, with those that are asked for among the held ones if the tenant has their records. Those that
+// Argo CD serves are the held ones alone.
+func withAsked(h tenant.Hostnames, asked []string) tenant.Hostnames {
+	held := slices.Clone(h.Held)
+	for _, hostname := range asked {
+		if h.Records[tenant.HostnameResource(hostname)].Own {
+			held = append(held, hostname)
 		}
 	}
-	slices.Sort(h.Held)
-	h.Held = slices.Compact(h.Held)
-	h.Serving = serving(release, h.Held)
+	slices.Sort(held)
+	h.Held = slices.Compact(held)
+	h.Serving = slices.DeleteFunc(slices.Clone(h.Serving), func(hostname string) bool { return !slices.Contains(h.Held, hostname) })
 	return h
 }
 
@@ -91,9 +103,8 @@ func reads(o wire.Composed) bool {
 	return o.Condition("Synced").True() && !o.Has("metadata", "deletionTimestamp")
 }
 
-// serving returns the hostnames of the installed Argo CD's Ingress, of those that the tenant has: a claim's own values may name
-// any there.
-func serving(release wire.Composed, held []string) []string {
+// serving returns the hostnames of the installed Argo CD's Ingress.
+func serving(release wire.Composed) []string {
 	in := release.Get("spec", "forProvider", "values", "server", "ingress")
 	if !in.Bool("enabled") {
 		return nil
@@ -102,7 +113,7 @@ func serving(release wire.Composed, held []string) []string {
 	for _, extra := range in.List("extraHosts") {
 		hostnames = append(hostnames, extra.String("name"))
 	}
-	return slices.DeleteFunc(hostnames, func(hostname string) bool { return !slices.Contains(held, hostname) })
+	return hostnames
 }
 
 // controls reports whether the XR is the controller of an object.
@@ -118,10 +129,11 @@ func controls(xr, object wire.Struct) bool {
 // tenants that ask at once one gets it.
 func decide(asked []string, h tenant.Hostnames) tenant.Ingress {
 	var i tenant.Ingress
+	h = withAsked(h, asked)
 	room := maxHostnames - len(h.Held)
 	for n, hostname := range asked {
 		held := slices.Contains(h.Held, hostname)
-		is, read := h.Asked[hostname]
+		is, read := h.Records[tenant.HostnameResource(hostname)]
 		is.Taken = is.Taken && !held
 		// Somebody has deleted the record of a hostname that the tenant had, and nobody else has it.
 		lost := !held && read && !is.Taken && slices.Contains(h.Allowed, hostname)

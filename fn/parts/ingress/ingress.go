@@ -19,23 +19,17 @@ const ofIngress = "spec.ingress"
 // resolve decides on the hostname, and sets the values of the argo-cd chart.
 func resolve(of part.Candidate) error {
 	p, in := of.Decision, of.Platform
-	known := func(asked []string) tenant.Hostnames {
-		if of.Hostnames == nil {
-			return tenant.Hostnames{}
-		}
-		return of.Hostnames(p.SecretsIn, asked)
-	}
 	spec := ptr.Deref(of.Spec.Ingress, v1alpha1.IngressSpec{})
 	annotations, class, found := ingressParts(of.Given, spec)
 	tls, ofTLS := certificate(of.Given, spec, annotations)
 	issuers := clusterIssuers(in.Ingress.TLS)
 	found = mistakes.Join(found, ofTLS, checkOrders(of.Given, spec, issuers))
-	asked, err := askedHostnames(of.Given, known(nil))
+	asked, err := askedHostnames(of.Given, of.Hostnames)
 	if err != nil {
 		return mistakes.Join(err, found, checkServices(of.Given))
 	}
 	ofValues := mistakes.Join(checkValues(of.Given, asked), checkServices(of.Given))
-	p.Ingress = decide(asked, known(asked))
+	p.Ingress = decide(asked, of.Hostnames)
 	p.Ingress.ClusterIssuers = issuers
 	if len(asked) == 0 {
 		return ofValues

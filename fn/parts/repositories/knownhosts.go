@@ -41,7 +41,7 @@ func readKnownHosts(s *credentials.Reader, text string) string {
 // knownHostsInUse returns those of each entry.
 func knownHostsInUse(s *credentials.Sensitive) map[string]string {
 	out := map[string]string{}
-	for _, entry := range strings.Split("\n"+values.At[string](s.Before(), extraHosts...), "\n"+ofEntry)[1:] {
+	for _, entry := range strings.Split("\n"+values.At[string](s.Before, extraHosts...), "\n"+ofEntry)[1:] {
 		name, lines, _ := strings.Cut(entry, "\n")
 		out[name] = strings.TrimSpace(lines)
 	}

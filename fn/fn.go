@@ -134,11 +134,11 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	t := tenant.Tenant{Observed: observed}
 	in := asked
 	if err == nil {
-		in, err = accept(req, &t, asked)
+		in, err = accept(&t, asked)
 	}
-	if t.Refused = everything(req, t, err); err != nil {
+	if t.Refused = everything(t, err); err != nil {
 		for _, g := range decode.AsAccepted(req, observed, asked) {
-			if in, err = accept(req, &t, g); err == nil {
+			if in, err = accept(&t, g); err == nil {
 				break
 			}
 		}
@@ -171,22 +171,21 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 
 // everything returns all mistakes of a claim: where some were found while it was decoded, with those that show when the rest of it is decided about.
 // That decision is for nothing else.
-func everything(req *fnv1.RunFunctionRequest, t tenant.Tenant, err error) error {
+func everything(t tenant.Tenant, err error) error {
 	var draft *decode.Draft
 	if errors.As(err, &draft) {
-		_, more := accept(req, &t, draft.Given)
+		_, more := accept(&t, draft.Given)
 		return resolve.Sorted(draft.Wrong, more)
 	}
 	return resolve.Sorted(err)
 }
 
 // accept decides about a tenant of which something is given. It returns that with what the tenant has.
-func accept(req *fnv1.RunFunctionRequest, t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
+func accept(t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
 	g.GoesBackTo = decide.GoesBackTo(decide.RecordOf(t.Observed), g.Channel)
-	with := func(a tenant.Accepted) tenant.Given { return decode.With(req, t.Observed, g, a) }
 	choice := decide.Choose(g.Was, g.Accepted(), g.Channel, t.Observed.Now)
-	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(with(a)) })
-	in := with(d.Accepted)
+	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(g.With(a)) })
+	in := g.With(d.Accepted)
 	if err != nil {
 		return in, err
 	}

@@ -338,7 +338,7 @@ func namesInTable(t testing.TB, req *fnv1.RunFunctionRequest) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := resolve.Tenant(decode.With(req, o, in, in.Accepted()))
+	p, err := resolve.Tenant(in)
 	if err != nil {
 		t.Fatal(err)
 	}

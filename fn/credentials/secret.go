@@ -52,7 +52,7 @@ func Read(r tenant.Given, name string) *Reader {
 	case byLabel && s.Read && !s.Found:
 		s.Problem = &Problem{v1alpha1.StateSecretMissing, fmt.Sprintf("%s does not exist, or doesn't have the labels by which it is found, because the claim names more than %d Secrets: create it, and kubectl -n %s label secret %s %s",
 			s.what, tenant.MaxNamed, r.Claim.Namespace, name, labels)}
-	case !s.Read && len(r.SecretNames) == tenant.MaxSecrets && !slices.Contains(r.SecretNames, name):
+	case !s.Read && slices.Index(r.SecretNames, name) >= tenant.MaxSecrets:
 		s.Problem = &Problem{v1alpha1.StateSecretMissing, fmt.Sprintf("%s isn't read, because the claim names more than %d Secrets: name fewer", s.what, tenant.MaxSecrets)}
 	case !s.Read:
 		s.Problem = &Problem{v1alpha1.StateSecretMissing, s.what + " has not been read yet"}

@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -39,5 +40,18 @@ func TestLongKeys(t *testing.T) {
 	CheckPair(pair, []byte("c"), []byte(long))
 	if pair.Problem == nil || !strings.Contains(pair.Problem.message, "bytes: write one of at most 8192") {
 		t.Errorf("want its length refused, got %v", pair.Problem)
+	}
+}
+
+// TestSecretsPastTheLimit: what isn't read of a claim that was accepted with more Secrets than it may name now says so.
+func TestSecretsPastTheLimit(t *testing.T) {
+	g := tenant.Given{Claim: tenant.Claim{Namespace: "acme"}}
+	for i := range tenant.MaxSecrets + 1 {
+		g.SecretNames = append(g.SecretNames, fmt.Sprintf("s-%02d", i))
+	}
+	for name, want := range map[string]string{"s-63": "has not been read yet", "s-64": "isn't read, because the claim names more than 64 Secrets: name fewer"} {
+		if p := Read(g, name).Problem; p == nil || !strings.HasSuffix(p.message, want) {
+			t.Errorf("%s: want %q, got %+v", name, want, p)
+		}
 	}
 }

@@ -49,11 +49,9 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 		o.Composed[name] = wire.Composed{Struct: wire.Of(r.GetResource()), Connection: details(r)}
 	}
 	label := wire.Of(req.GetInput()).String("credentials", "label")
-	for requirement := range req.GetRequiredResources() {
-		if name, ok := strings.CutPrefix(requirement, requiredSecret); ok {
-			if s := secret(req, o.XR.String("spec", "claimRef", "namespace"), name, label); len(s.Data) > 0 {
-				o.Secrets = append(o.Secrets, s.Data)
-			}
+	for _, s := range secrets(req, o.XR.String("spec", "claimRef", "namespace"), label) {
+		if len(s.Data) > 0 {
+			o.Secrets = append(o.Secrets, s.Data)
 		}
 	}
 	namespace := tenant.NewNames(o.XR.String("metadata", "name"), "").Namespace
@@ -121,7 +119,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	}
 	with := r
 	with.Spec, with.Input, with.Revision = s, in, tenant.Revision{Defaults: tenant.DefaultsOf(in)}
-	with, err = assigned(req, with)
+	with, err = assigned(req, o, with)
 	switch {
 	case wrong == nil || errors.Is(err, ErrUnread):
 		return with, err
@@ -133,15 +131,18 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 
 // assigned returns what is given of a tenant with its plan and its channel as they are now. The error is
 // that of one of them.
-func assigned(req *fnv1.RunFunctionRequest, r tenant.Given) (_ tenant.Given, err error) {
+func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) (_ tenant.Given, err error) {
 	if r.Plan, err = chosenPlan(req, r); err != nil {
 		return r, err
 	}
-	return withChannel(req, r)
+	return found(req, o, r)
 }
 
-// withChannel returns what is given of a tenant with the channel of its plan or claim.
-func withChannel(req *fnv1.RunFunctionRequest, r tenant.Given) (_ tenant.Given, err error) {
+// found returns what is given of a tenant with the Secrets and hostnames that Crossplane has looked for, and with the channel of its plan or
+// claim. The error is that of the channel.
+func found(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) (_ tenant.Given, err error) {
+	r.Secrets = secrets(req, r.Claim.Namespace, r.Input.Credentials.Label)
+	r.Hostnames = ingress.Observe(req, o, r.Claim.Namespace, secretsIn(r.Input))
 	r.Channel, err = findChannel(req, r, secretsIn(r.Input))
 	if err == nil || errors.Is(err, ErrUnread) {
 		return r, err
@@ -176,27 +177,15 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given)
 	now.Spec = spec
 	if now.Input, err = Input(req.GetInput()); err == nil {
 		now.Revision = tenant.Revision{Defaults: tenant.DefaultsOf(now.Input)}
-		if now, err = assigned(req, now); err == nil {
+		if now, err = assigned(req, o, now); err == nil {
 			out = append(out, now)
 		}
 	}
 	before := r
 	before.Spec, before.Plan, before.Input, before.Revision = spec, was.Plan, was.Input, was.Revision
 	// The error is shown as the channel's problem.
-	before, _ = withChannel(req, before)
+	before, _ = found(req, o, before)
 	return append(out, before)
-}
-
-// With returns what is given of a tenant with what is to be accepted, and with the objects
-// that its spec names.
-func With(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given, a tenant.Accepted) tenant.Given {
-	r.Spec, r.Plan, r.Input, r.Revision = a.Spec, a.Plan, a.Input, a.Revision
-	// More may have been accepted by an earlier version.
-	r.SecretNames = parts.SecretNames(r.Spec)
-	r.SecretNames = r.SecretNames[:min(len(r.SecretNames), tenant.MaxSecrets)]
-	r.Secrets = secrets(req, r.Claim.Namespace, r.SecretNames, r.Input.Credentials.Label)
-	r.Hostnames = ingress.Observe(req, o, r.Claim.Namespace, secretsIn(r.Input))
-	return r
 }
 
 // running returns the versions that were seen running: those of the Releases, once they are
@@ -258,11 +247,14 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 	if r.Plan.Name == "" {
 		return false
 	}
+	// More may have been accepted by an earlier version.
+	names := parts.SecretNames(r.Spec)
+	names = names[:min(len(names), tenant.MaxSecrets)]
 	// Without a claim, references to Secrets are refused.
 	if r.Claim.Namespace != "" {
-		for _, name := range r.SecretNames {
+		for _, name := range names {
 			switch {
-			case !tenant.ByLabel(len(r.SecretNames)):
+			case !tenant.ByLabel(len(names)):
 				ask(requiredSecret+name, "Secret", r.Claim.Namespace, name)
 			case len(validation.IsValidLabelValue(name)) == 0:
 				labels := map[string]string{tenant.LabelSecretName: name}
@@ -281,7 +273,7 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 			ask(tenant.HostnameResource(hostname.Name), ingress.HostnameKind, decided.SecretsIn, tenant.HostnameRecord(hostname.Name))
 		}
 	}
-	return len(r.Secrets) > 0
+	return len(names) > 0
 }
 
 // contextWatched is the key in the pipeline's context that remembers, from one call to the
@@ -315,11 +307,13 @@ func secretsIn(in inputv1alpha1.Input) string {
 	return tenant.WithDefaults(in).ConnectionSecretNamespace
 }
 
-// secrets returns Secrets of the claim's namespace, by name. label is the input's field credentials.label.
-func secrets(req *fnv1.RunFunctionRequest, namespace string, names []string, label string) map[string]tenant.Secret {
-	out := make(map[string]tenant.Secret, len(names))
-	for _, name := range names {
-		out[name] = secret(req, namespace, name, label)
+// secrets returns the Secrets of the claim's namespace that Crossplane has looked for, by name. label is the input's field credentials.label.
+func secrets(req *fnv1.RunFunctionRequest, namespace, label string) map[string]tenant.Secret {
+	out := map[string]tenant.Secret{}
+	for requirement := range req.GetRequiredResources() {
+		if name, ok := strings.CutPrefix(requirement, requiredSecret); ok {
+			out[name] = secret(req, namespace, name, label)
+		}
 	}
 	return out
 }

@@ -99,7 +99,7 @@ type Given struct {
 	Claim Claim
 	// SecretNames are the names of the Secrets that the spec names, sorted.
 	SecretNames []string
-	// Secrets that the spec names, by name.
+	// Secrets that Crossplane has looked for, by name.
 	Secrets map[string]Secret
 	// Before are the values from Secrets that are in use now.
 	Before values.Values
@@ -148,6 +148,12 @@ type Ask struct {
 	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
+}
+
+// With returns what is given with what is to be accepted.
+func (r Given) With(a Accepted) Given {
+	r.Spec, r.Plan, r.Input, r.Revision = a.Spec, a.Plan, a.Input, a.Revision
+	return r
 }
 
 // WasAsked returns the spec that was accepted of the tenant before; an empty one for nothing.

@@ -67,13 +67,13 @@ kind-down: ## Remove the kind cluster and its registry
 test: export GOGC := 400
 test: test-tools ## Run all tests that need no cluster: unit tests, golden renders with Crossplane's engine, schema validation
 	@# Go's cache of test results ignores files outside a test's module: those of tools, lab and test read files of the whole project. Package
-	@# fn takes about two minutes on two cores; the limit is for machines that do other things, too. `make lint` runs vet.
+	@# fn/function takes about two minutes on two cores; the limit is for machines that do other things, too. `make lint` runs vet.
 	@printf '%s -vet=off -timeout=30m ./...\n' . 'tools -count=1' 'lab -count=1' 'test -count=1' | xargs -P 4 -t -L 1 go test -C
 
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the
 # fuzzer's time and doesn't guide it.
-FUZZ := FuzzRunFunction:./fn FuzzHostileText:./fn FuzzChannel:./fn FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy/limits
+FUZZ := FuzzRunFunction:./fn/function FuzzHostileText:./fn/function FuzzChannel:./fn/function FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy/limits
 MODULE := github.com/virtual-argocd/virtual-argocd
 
 .PHONY: fuzz
@@ -99,7 +99,7 @@ test-monitoring: ## Check examples/monitoring with promtool, Prometheus and Graf
 
 .PHONY: e2e-full
 e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other versions and the web interface, and more random cases
-	SEEDS=10 go test -count=1 -timeout=2h ./fn
+	SEEDS=10 go test -count=1 -timeout=2h ./fn/function
 	@export E2E_FULL=1; $(call run-e2e,,./e2e ./network,2h)
 ifdef KUBECONFIG
 	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, THE SCRIPT FOR KIND AND THE HELM CHART, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2

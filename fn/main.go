@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
-	function "github.com/crossplane/function-sdk-go"
+	sdk "github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/grpc/codes"
@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/virtual-argocd/virtual-argocd/check"
+	"github.com/virtual-argocd/virtual-argocd/fn/function"
 	"github.com/virtual-argocd/virtual-argocd/proxy/server"
 )
 
@@ -53,16 +54,16 @@ type Serve struct {
 // Run serves until ctx is done, and then waits for the calls that are in progress.
 func (c *Serve) Run(ctx context.Context, log logging.Logger) error {
 	healthy := health.NewServer()
-	d := &drainer{FunctionRunnerServiceServer: NewFunction(log)}
+	d := &drainer{FunctionRunnerServiceServer: function.New(log, time.Now)}
 	served := make(chan error, 1)
 	go func() {
-		served <- function.Serve(d,
-			function.Listen(c.Network, c.Address),
-			function.MTLSCertificates(c.TLSCertsDir),
-			function.Insecure(c.Insecure),
-			function.MaxRecvMessageSize(c.MaxRecvMessageSize<<20),
-			function.WithHealthServer(healthy),
-			function.WithMetricsServer(c.MetricsAddress))
+		served <- sdk.Serve(d,
+			sdk.Listen(c.Network, c.Address),
+			sdk.MTLSCertificates(c.TLSCertsDir),
+			sdk.Insecure(c.Insecure),
+			sdk.MaxRecvMessageSize(c.MaxRecvMessageSize<<20),
+			sdk.WithHealthServer(healthy),
+			sdk.WithMetricsServer(c.MetricsAddress))
 	}()
 	select {
 	case err := <-served:
@@ -137,7 +138,7 @@ func main() {
 		kong.Name("function-virtual-argocd"),
 		kong.Description("A Crossplane composition function that gives each claim an Argo CD of its own, in a virtual cluster of its own."),
 		kong.Vars{"version": cmp.Or(version, "unknown")})
-	log, err := function.NewLogger(cli.Debug)
+	log, err := sdk.NewLogger(cli.Debug)
 	command.FatalIfErrorf(err)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()

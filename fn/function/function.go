@@ -1,0 +1,196 @@
+// Package function is the composition function: it leads a call of Crossplane through the packages that decode it, decide, compose and report.
+package function
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/crossplane/function-sdk-go/logging"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/channel"
+	"github.com/virtual-argocd/virtual-argocd/fn/compose"
+	"github.com/virtual-argocd/virtual-argocd/fn/decide"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/plans"
+	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
+	"github.com/virtual-argocd/virtual-argocd/fn/status"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+const (
+	// ttl is how long Crossplane may wait before it calls the function again, if nothing
+	// that it watches changes.
+	ttl = time.Minute
+	// ttlOfReferences is the ttl of a tenant whose spec names Secrets that Crossplane doesn't
+	// watch: it watches Secrets since 2.4, and before it reads them only for each call.
+	ttlOfReferences = 30 * time.Second
+	// ttlAtRest is the ttl of a tenant that is ready, and of a channel that doesn't change, where
+	// Crossplane watches all that the function reads: what depends on the time shortens it. It is
+	// long, because Crossplane applies every composed resource each time it calls the function.
+	ttlAtRest = 20 * time.Minute
+)
+
+// Function composes one tenant from one VirtualArgoCD, and what a channel tells its tenants
+// from one XArgoCDChannel. It checks one XArgoCDPlan.
+type Function struct {
+	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	log logging.Logger
+	now func() time.Time
+}
+
+// New returns a function that logs to log, and for which it is as late as now says.
+func New(log logging.Logger, now func() time.Time) *Function { return &Function{log: log, now: now} }
+
+// RunFunction answers one request. A tenant whose claim, plan or input has a mistake stays
+// as it was accepted before. If it never was accepted, the mistake is a Fatal result, with
+// which Crossplane changes nothing.
+func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
+	log := f.log.WithValues("tag", req.GetMeta().GetTag())
+	// Before anything of the request is decoded: if that ended the process, this line would be the last one in its log.
+	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
+	claim := xr.Get("spec", "claimRef")
+	log.Info("called", "xr", xr.String("metadata", "name"), "claim", claim.String("namespace")+"/"+claim.String("name"))
+	// A panic for one tenant must not stop the pod that serves all of them.
+	defer func() {
+		if p := recover(); p != nil {
+			log.Info("panic", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			rsp = response.To(req, ttl)
+			response.Fatal(rsp, fmt.Errorf("the function failed on this resource: please report it, with the function's log"))
+		}
+	}()
+	rsp = response.To(req, ttl)
+
+	if channel.Is(req) {
+		if err := answerChannel(req, rsp, f.now()); err != nil {
+			log.Info("refused", "channel", xr.String("metadata", "name"), "error", err.Error())
+		}
+		return rsp, nil
+	}
+
+	if plans.Is(req) {
+		if err := answerPlan(req, rsp); err != nil {
+			log.Info("refused", "plan", xr.String("metadata", "name"), "error", err.Error())
+		}
+		return rsp, nil
+	}
+
+	observed := decode.Observe(req)
+	observed.Now = f.now()
+	log = log.WithValues("xr", observed.XR.String("metadata", "name"))
+
+	if err := run(req, rsp, observed); err != nil {
+		log.Info("refused", "error", status.Refuse(rsp, observed, err))
+		return rsp, nil
+	}
+	log.Debug("composed", "resources", len(rsp.GetDesired().GetResources()))
+	return rsp, nil
+}
+
+// answerChannel answers a request about a channel.
+func answerChannel(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now time.Time) error {
+	if err := decode.CheckCrossplane(req); err != nil {
+		response.Fatal(rsp, err)
+		return err
+	}
+	rest := ttl
+	if decode.Watched(req, rsp, channel.RequiredRecords) {
+		rest = ttlAtRest
+	}
+	return channel.Answer(req, rsp, rest, now)
+}
+
+// answerPlan answers a request about a plan.
+func answerPlan(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) error {
+	if err := decode.CheckCrossplane(req); err != nil {
+		response.Fatal(rsp, err)
+		return err
+	}
+	rest := ttl
+	if decode.Watched(req, rsp, plans.RequiredDefaults) {
+		rest = ttlAtRest
+	}
+	return plans.Answer(req, rsp, rest)
+}
+
+// run decodes the request, decides about the tenant, composes its resources and reports.
+func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed tenant.Observed) error {
+	if err := decode.CheckCrossplane(req); err != nil {
+		return err
+	}
+	watched := decode.Watched(req, rsp, decode.RequiredKubeconfig)
+	asked, err := decode.Request(req, observed)
+	if errors.Is(err, decode.ErrUnread) {
+		// Crossplane ignores the rest of this response, and calls the function again.
+		decode.Require(rsp, req, asked, asked, nil)
+		return nil
+	}
+	t := tenant.Tenant{Observed: observed}
+	in := asked
+	if err == nil {
+		in, err = accept(&t, asked)
+	}
+	if t.Refused = everything(t, err); err != nil {
+		for _, g := range decode.AsAccepted(req, observed, asked) {
+			if in, err = accept(&t, g); err == nil {
+				break
+			}
+		}
+	}
+	if decode.Require(rsp, req, asked, in, t.Decision) && !watched {
+		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
+	}
+	if err != nil {
+		return t.Refused
+	}
+	if in, ok := compose.LooksAgainIn(t); ok {
+		rsp.GetMeta().Ttl = durationpb.New(in)
+	}
+	composed, err := compose.Compose(t)
+	if err != nil {
+		return err
+	}
+	if err := status.Write(rsp, t, composed); err != nil {
+		return err
+	}
+	if watched && status.Rests(rsp, t) {
+		rsp.GetMeta().Ttl = durationpb.New(ttlAtRest)
+	}
+	if again := t.Standing.Again; !again.IsZero() {
+		soon := max(time.Second, again.Sub(observed.Now))
+		rsp.GetMeta().Ttl = durationpb.New(min(soon, rsp.GetMeta().GetTtl().AsDuration()))
+	}
+	return nil
+}
+
+// everything returns all mistakes of a claim: where some were found while it was decoded, with those that show when the rest of it is decided about.
+// That decision is for nothing else.
+func everything(t tenant.Tenant, err error) error {
+	var draft *decode.Draft
+	if errors.As(err, &draft) {
+		_, more := accept(&t, draft.Given)
+		return resolve.Sorted(draft.Wrong, more)
+	}
+	return resolve.Sorted(err)
+}
+
+// accept decides about a tenant of which something is given. It returns that with what the tenant has.
+func accept(t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
+	g.GoesBackTo = decide.GoesBackTo(decide.RecordOf(t.Observed), g.Channel)
+	choice := decide.Choose(g.Was, g.Accepted(), g.Channel, t.Observed.Now)
+	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(g.With(a)) })
+	in := g.With(d.Accepted)
+	if err != nil {
+		return in, err
+	}
+	t.Decision, t.Standing, t.Ask = d.Decision, d.Standing, d.Accepted.Spec
+	t.Accepted, err = d.Accepted.JSON()
+	return in, err
+}

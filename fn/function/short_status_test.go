@@ -1,0 +1,48 @@
+package function
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// TestStatusIsShort: whatever a virtual cluster says of its objects, little of it is in the status and the conditions of the claim. A status
+// that etcd refuses is never written, and Crossplane keeps each in memory.
+func TestStatusIsShort(t *testing.T) {
+	const most = 16 << 10
+	long := strings.Repeat("x", 300<<10)
+	for name, say := range map[string]func(e *engine){
+		"Revision": func(e *engine) {
+			e.setApplication(`{"sync":{"status":"Synced","revision":"` + long + `"},"health":{"status":"Healthy"}}`)
+		},
+		"Sync":    func(e *engine) { e.setApplication(`{"sync":{"status":"` + long + `"},"health":{"status":"Healthy"}}`) },
+		"Health":  func(e *engine) { e.setApplication(`{"sync":{"status":"Synced"},"health":{"status":"` + long + `"}}`) },
+		"Message": func(e *engine) { e.setApplication(`{"operationState":{"phase":"Failed","message":"` + long + `"}}`) },
+		"Address": func(e *engine) { e.setIngress(`{"loadBalancer":{"ingress":[{"hostname":"` + long + `"}]}}`) },
+		"IP":      func(e *engine) { e.setIngress(`{"loadBalancer":{"ingress":[{"ip":"` + long + `"}]}}`) },
+		"Lines":   func(e *engine) { e.setIngress(`{"loadBalancer":{"ingress":[{"hostname":"a\nb"}]}}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, tenantXR(`{"bootstrap":{"repoURL":"https://git.example.org/apps"},"ingress":{"host":"argocd.example.org"}}`), "").install()
+			e.observed(tenant.IngressObject)
+			say(e)
+			rsp := e.reconcile()
+			size := proto.Size(rsp.GetDesired().GetComposite().GetResource())
+			for _, c := range rsp.GetConditions() {
+				size += len(c.GetMessage())
+				if strings.Contains(c.GetMessage(), "\n") {
+					t.Errorf("%s: a message has several lines: %q", c.GetType(), c.GetMessage())
+				}
+			}
+			for _, r := range rsp.GetResults() {
+				size += len(r.GetMessage())
+			}
+			if size > most {
+				t.Errorf("the status and the messages of the claim take %d bytes: want %d at most", size, most)
+			}
+		})
+	}
+}

@@ -17,6 +17,7 @@ import (
 	requests "github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -170,7 +171,7 @@ func (c *request) setPlans(found []wire.Struct) {
 	was := c.revisions[c.state.Revision]
 	c.plans, c.defaultPlan = map[string]v1alpha1.PlanSpec{}, cmp.Or(byDefault, was.DefaultPlan)
 	for name, p := range plans {
-		if c.mistake(plan.Plan{Name: name, Spec: p.Spec}, tenant.Revision{}, "plan ") != nil {
+		if c.mistake(p, tenant.Revision{}, mistakes.Plan) != nil {
 			bad = append(bad, name)
 			continue
 		}
@@ -185,11 +186,11 @@ func (c *request) setPlans(found []wire.Struct) {
 	slices.Sort(c.mistakes)
 }
 
-// mistake returns the error that an empty claim gets with a plan and an offer, if it begins with a prefix,
-// such as "plan ", that says whose mistake it is; nil otherwise.
-func (c *request) mistake(p plan.Plan, r tenant.Revision, whose string) error {
+// mistake returns the error that an empty claim gets with a plan and an offer, if it is a mistake of an
+// owner's; nil otherwise.
+func (c *request) mistake(p plan.Plan, r tenant.Revision, owner mistakes.Owner) error {
 	_, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: c.input, Plan: p, Revision: r})
-	if err != nil && strings.HasPrefix(err.Error(), whose) {
+	if err != nil && mistakes.OwnerOf(err) == owner {
 		return err
 	}
 	return nil
@@ -206,7 +207,7 @@ func (c *request) check() (rollout.Strategy, error) {
 		return s, err
 	}
 	r := tenant.Revision{Channel: c.name, ChannelOffer: c.spec.Offer}
-	if err := c.mistake(plan.Plan{}, r, r.At("")); err != nil {
+	if err := c.mistake(plan.Plan{}, r, mistakes.Channel); err != nil {
 		return s, errors.New(strings.TrimPrefix(err.Error(), "channel "+c.name+": "))
 	}
 	return s, nil

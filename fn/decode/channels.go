@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -59,12 +60,12 @@ func findChannel(req *fnv1.RunFunctionRequest, g tenant.Given, recordsIn string)
 	if c.Name == "" {
 		return c, nil
 	}
-	field := "spec.channel"
+	field := mistakes.Field{Owner: mistakes.Claim, Path: "spec.channel"}
 	if g.Plan.Spec.Channel != "" {
 		field = g.Plan.At("channel")
 	}
 	if len(validation.IsValidLabelValue(c.Name)) > 0 {
-		return c, fmt.Errorf("%s: %.80q is not the name of a channel: write one such as stable", field, c.Name)
+		return c, field.Errorf("%.80q is not the name of a channel: write one such as stable", c.Name)
 	}
 	found, read := wire.Required(req, requiredChannel+c.Name, EnvironmentAPIVersion, EnvironmentKind)
 	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return s.String("metadata", "labels", LabelChannel) != c.Name })
@@ -72,21 +73,21 @@ func findChannel(req *fnv1.RunFunctionRequest, g tenant.Given, recordsIn string)
 	case !read:
 		return c, ErrUnread
 	case len(found) > 1:
-		return c, fmt.Errorf("%s: EnvironmentConfigs %s all have the label %s: %s: delete all but the one that channel %[4]s has composed", field, names(found), LabelChannel, c.Name)
+		return c, ofChannel(c.Name).Errorf("EnvironmentConfigs %s all have the label %s: %s: delete all but the one that the channel has composed", names(found), LabelChannel, c.Name)
 	case len(found) == 0:
 		all, read := wire.Required(req, requiredChannels, EnvironmentAPIVersion, EnvironmentKind)
 		if !read {
 			return c, ErrUnread
 		}
 		c.Problem = "channel " + c.Name + " doesn't exist"
-		return c, fmt.Errorf("%s: %q is unknown: %s", field, c.Name, possibleChannels(all, g.Claim.Namespace))
+		return c, field.Errorf("%q is unknown: %s", c.Name, possibleChannels(all, g.Claim.Namespace))
 	}
 	data, err := found[0].Get("data").JSON()
 	if err == nil {
 		err = json.Unmarshal(data, &c.Published)
 	}
 	if err != nil || c.Revision == 0 {
-		return c, fmt.Errorf("%s: EnvironmentConfig %s doesn't hold what channel %s writes: see the conditions of the channel", field, names(found), c.Name)
+		return c, ofChannel(c.Name).Errorf("EnvironmentConfig %s doesn't hold what the channel writes: see the conditions of the channel", names(found))
 	}
 	if g.Plan.Spec.Channel == "" {
 		if err := mayName(c, g.Claim.Namespace); err != nil {
@@ -133,11 +134,17 @@ func readRevision(req *fnv1.RunFunctionRequest, channel string, number int64, in
 
 // mayName returns an error if claims of a namespace may not name a channel.
 func mayName(c tenant.Channel, namespace string) error {
-	ok, err := plan.Lists("spec.namespaces of channel "+c.Name, c.Namespaces, namespace)
+	field := ofChannel(c.Name)
+	ok, err := plan.Lists(field.Path+": spec.namespaces", c.Namespaces, namespace)
 	if err == nil && !ok {
-		err = fmt.Errorf("spec.channel: channel %s is not for claims of namespace %s: leave it out, or ask whoever runs the platform for a channel", c.Name, namespace)
+		return fmt.Errorf("spec.channel: channel %s is not for claims of namespace %s: leave it out, or ask whoever runs the platform for a channel", c.Name, namespace)
 	}
-	return err
+	return mistakes.By(field.Owner, err)
+}
+
+// ofChannel is what errors of a channel begin with.
+func ofChannel(name string) mistakes.Field {
+	return mistakes.Field{Owner: mistakes.Channel, Path: "channel " + name}
 }
 
 // possibleChannels returns the end of an error about a channel that doesn't exist: it lists the

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
@@ -38,6 +39,11 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			if msg := err.Error(); !strings.HasPrefix(msg, "spec") && !strings.HasPrefix(msg, "input") && !strings.HasPrefix(msg, "plan") && !errors.Is(err, ErrUnread) && !strings.HasPrefix(msg, "metadata.name") {
 				t.Errorf("the error names no field: %v", err)
+			}
+			for _, mistake := range mistakes.Each(err) {
+				if owner := mistakes.OwnerOf(mistake); !errors.Is(err, ErrUnread) && owner != ownerBy(mistake.Error()) {
+					t.Errorf("owner %d of %v", owner, mistake)
+				}
 			}
 			return
 		}
@@ -105,4 +111,14 @@ func TestInput(t *testing.T) {
 			}
 		})
 	}
+}
+
+// ownerBy returns whose mistake a message is about, by the field that it begins with.
+func ownerBy(message string) mistakes.Owner {
+	for prefix, owner := range map[string]mistakes.Owner{"input": mistakes.Input, "plan ": mistakes.Plan, "channel ": mistakes.Channel} {
+		if strings.HasPrefix(message, prefix) {
+			return owner
+		}
+	}
+	return mistakes.Claim
 }

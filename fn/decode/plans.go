@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -57,17 +58,14 @@ func Plan(s wire.Struct) (plan.Plan, error) {
 	p := plan.Plan{Name: cmp.Or(nameOf(s), plan.Default)}
 	field := "plan " + p.Name + ": spec"
 	spec, err := wire.Object(field, s.Value("spec"))
-	if err != nil {
-		return p, err
-	}
 	maps.DeleteFunc(spec, func(name string, _ any) bool { return !planFields[name] })
-	if err := wire.Bound(field, spec, 0); err != nil {
-		return p, err
+	if err == nil {
+		err = wire.Bound(field, spec, 0)
 	}
-	if err := wire.Strict(field, pages.PlanFields, spec, &p.Spec); err != nil {
-		return p, err
+	if err == nil {
+		err = wire.Strict(field, pages.PlanFields, spec, &p.Spec)
 	}
-	return p, nil
+	return p, mistakes.By(mistakes.Plan, err)
 }
 
 // findPlan returns the plan of the tenant: the one that the claim names; else the one with the
@@ -99,11 +97,11 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 	what := fmt.Sprintf("%q is unknown", asked)
 	switch {
 	case len(found) == 0 && lost(r) != "":
-		return wire.Struct{}, selectors, fmt.Errorf("plan %s: this XArgoCDPlan doesn't exist any more: create it, with spec: {} for the built-in settings, or name another plan in the claim", lost(r))
+		return wire.Struct{}, selectors, ofPlans(lost(r)).Errorf("this XArgoCDPlan doesn't exist any more: create it, with spec: {} for the built-in settings, or name another plan in the claim")
 	case len(found) == 0 && name == plan.Default:
 		return wire.Struct{}, selectors, nil
 	case len(found) > 1:
-		return wire.Struct{}, selectors, fmt.Errorf("plan: %s all have the label %s: leave it on one of them", names(found), v1alpha1.LabelDefaultPlan)
+		return wire.Struct{}, selectors, ofPlans(names(found)).Errorf("all have the label %s: leave it on one of them", v1alpha1.LabelDefaultPlan)
 	case len(found) == 1:
 		if ok, err := mayHave(r, found[0]); ok || err != nil {
 			return found[0], selectors, err
@@ -124,6 +122,11 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 		return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: there is no plan for claims of namespace %s: ask whoever runs the platform for one", what, r.Claim.Namespace)
 	}
 	return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: write one of %s", what, strings.Join(there, ", "))
+}
+
+// ofPlans is what errors of plans begin with.
+func ofPlans(names string) mistakes.Field {
+	return mistakes.Field{Owner: mistakes.Plan, Path: "plan " + names}
 }
 
 // lost returns the name of the plan that a tenant has, if its claim asks for the same plan as
@@ -152,7 +155,7 @@ func mayHave(r tenant.Given, s wire.Struct) (bool, error) {
 	// Other mistakes in the plan are no error for a tenant that can't have it.
 	spec := map[string]any{"namespaces": s.Value("spec", "namespaces").AsInterface()}
 	if err := wire.Strict("plan "+p.Name+": spec", pages.PlanFields, spec, &p.Spec); err != nil {
-		return false, err
+		return false, mistakes.By(mistakes.Plan, err)
 	}
 	ok, err := p.IsFor(r.Claim.Namespace)
 	return err == nil && (ok || p.Name == r.Running.Plan), err

@@ -132,14 +132,15 @@ func InputOf(step wire.Struct) (inputv1alpha1.Input, bool) {
 
 func inputFrom(given map[string]any) (inputv1alpha1.Input, error) {
 	in := inputv1alpha1.Input{}
-	if err := wire.Bound("input", given, 0); err != nil {
-		return in, err
+	field := mistakes.Field{Owner: mistakes.Input, Path: "input"}
+	if err := wire.Bound(field.Path, given, 0); err != nil {
+		return in, mistakes.By(field.Owner, err)
 	}
-	if err := wire.Strict("input", pages.InputFields, given, &in); err != nil {
-		return in, err
+	if err := wire.Strict(field.Path, pages.InputFields, given, &in); err != nil {
+		return in, mistakes.By(field.Owner, err)
 	}
 	if in.APIVersion != inputv1alpha1.APIVersion || in.Kind != inputv1alpha1.Kind {
-		return in, fmt.Errorf("input: apiVersion %q, kind %q is unknown: write %s, kind %s", in.APIVersion, in.Kind, inputv1alpha1.APIVersion, inputv1alpha1.Kind)
+		return in, field.Errorf("apiVersion %q, kind %q is unknown: write %s, kind %s", in.APIVersion, in.Kind, inputv1alpha1.APIVersion, inputv1alpha1.Kind)
 	}
 	return in, nil
 }

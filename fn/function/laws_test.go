@@ -62,9 +62,27 @@ func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, kept kee
 		onlyOwnSecrets(t, req, rsp)
 		readyIsPhaseReady(t, rsp)
 	}
+	reasonNamesTheOwner(t, rsp)
 	sameBytes(t, f, req, rsp)
 	noSecret(t, req, rsp, logged(f))
 	return accepted
+}
+
+// reasonNamesTheOwner: the reason of a refusal says who has to correct the field that its message begins with.
+func reasonNamesTheOwner(t testing.TB, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	for _, c := range rsp.GetConditions() {
+		message := c.GetMessage()
+		want := v1alpha1.ReasonInvalidSpec
+		for prefix, reason := range map[string]string{"input": v1alpha1.ReasonInvalidInput, "plan ": v1alpha1.ReasonInvalidPlan, "channel ": v1alpha1.ReasonInvalidChannel} {
+			if strings.HasPrefix(message, prefix) {
+				want = reason
+			}
+		}
+		if is := c.GetReason(); strings.HasPrefix(is, "Invalid") && is != want {
+			t.Errorf("%s has reason %s, want %s: %s", c.GetType(), is, want, message)
+		}
+	}
 }
 
 func answer(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {

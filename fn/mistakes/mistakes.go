@@ -74,12 +74,12 @@ func (a all) Error() string {
 func (a all) Unwrap() []error { return a }
 
 // Sorted returns the mistakes of an error in the order of the fields that they begin with. fields are those of the claim's spec, in
-// the order of the API. What is the platform's comes alone: nobody can mend anything else before it.
+// the order of the API. Those of the platform come alone: nobody can mend anything else before them.
 func Sorted(err error, fields []string) error {
 	each := Each(err)
 	var platforms []error
 	for _, mistake := range each {
-		if !strings.HasPrefix(mistake.Error(), "spec") {
+		if OwnerOf(mistake) != Claim {
 			platforms = append(platforms, mistake)
 		}
 	}

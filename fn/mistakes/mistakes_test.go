@@ -1,6 +1,7 @@
 package mistakes
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -27,7 +28,8 @@ func TestSorted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var all []error
 			for _, mistake := range tc.mistakes {
-				all = append(all, errors.New(mistake))
+				owner := map[string]Owner{"plan": Plan, "input": Input}[strings.FieldsFunc(mistake, func(r rune) bool { return r == ' ' || r == '.' })[0]]
+				all = append(all, By(cmp.Or(owner, Claim), errors.New(mistake)))
 			}
 			got := ""
 			if err := Sorted(Join(all...), fields); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
 
 // Default is the name of the plan for claims that name none, unless the platform has marked
@@ -66,8 +67,10 @@ func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 	return in
 }
 
-// At is the path of a field of the plan.
-func (c Plan) At(field string) string { return "plan " + c.Name + ": spec." + field }
+// At is a field of the plan.
+func (c Plan) At(field string) mistakes.Field {
+	return mistakes.Field{Owner: mistakes.Plan, Path: "plan " + c.Name + ": spec." + field}
+}
 
 // maxNamespaces is how many entries a list of namespaces may have.
 const maxNamespaces = 256
@@ -78,7 +81,8 @@ var namespacePattern = regexp.MustCompile(`^[a-z0-9*]([-a-z0-9*]{0,61}[a-z0-9*])
 // IsFor reports whether claims of a namespace may have the plan. A composite resource
 // without a claim has no namespace, and may have any plan.
 func (c Plan) IsFor(namespace string) (bool, error) {
-	return Lists(c.At("namespaces"), c.Spec.Namespaces, namespace)
+	ok, err := Lists(c.At("namespaces").Path, c.Spec.Namespaces, namespace)
+	return ok, mistakes.By(mistakes.Plan, err)
 }
 
 // Lists reports whether a namespace is in a list of namespaces and patterns. Every namespace is in an empty list, and the empty

@@ -105,7 +105,7 @@ func channelExists(req *fnv1.RunFunctionRequest, p plan.Plan) error {
 	if p.Spec.Channel == "" || !read || len(found) > 0 {
 		return nil
 	}
-	return fmt.Errorf("%s: there is no XArgoCDChannel %.80q: create it, or write another one or none", p.At("channel"), p.Spec.Channel)
+	return p.At("channel").Errorf("there is no XArgoCDChannel %.80q: create it, or write another one or none", p.Spec.Channel)
 }
 
 // require asks Crossplane for what the answer depends on, beside the plan.

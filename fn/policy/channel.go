@@ -21,6 +21,6 @@ func maintenanceOfClaim(g tenant.Given) error {
 }
 
 func planMaintenance(g tenant.Given) error {
-	_, err := maintenance.Parse(g.Plan.At("maintenance"), g.Plan.Spec.Maintenance)
+	_, err := maintenance.Parse(g.Plan.At("maintenance").Path, g.Plan.Spec.Maintenance)
 	return err
 }

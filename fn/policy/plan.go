@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -41,16 +42,16 @@ func planAmounts(g tenant.Given) error {
 }
 
 // volumeSize refuses what no volume can have.
-func volumeSize(field, size string) error {
+func volumeSize(field mistakes.Field, size string) error {
 	if q, ok := values.ParseAmount(size); !ok || q.Sign() <= 0 {
-		return fmt.Errorf("%s: %q is not an amount: write one such as 2Gi", field, size)
+		return field.Errorf("%q is not an amount: write one such as 2Gi", size)
 	}
 	return nil
 }
 
 func planIngress(g tenant.Given) error {
 	c, i := g.Plan, g.Plan.Spec.Ingress
-	if err := CheckDomain(c.At("ingress.domain"), i.Domain); err != nil {
+	if err := CheckDomain(c.At("ingress.domain").Path, i.Domain); err != nil {
 		return err
 	}
 	for _, key := range slices.Sorted(maps.Keys(i.Annotations)) {

@@ -16,10 +16,12 @@ import (
 
 // Checks of the platform's settings and of claims. Each returns an error that names the field, the value, and what to write instead.
 var (
-	ofPlatform = []func(tenant.Given) error{
+	ofPlan = []func(tenant.Given) error{
 		planAmounts,
 		planIngress,
 		planMaintenance,
+	}
+	ofInput = []func(tenant.Given) error{
 		credentialsLabel,
 		storageSize,
 		network,
@@ -35,9 +37,14 @@ var (
 
 // RefusePlatform returns the error of the first check of the platform's settings that fails.
 func RefusePlatform(g tenant.Given) error {
-	for _, check := range ofPlatform {
+	for _, check := range ofPlan {
 		if err := check(g); err != nil {
-			return err
+			return mistakes.By(mistakes.Plan, err)
+		}
+	}
+	for _, check := range ofInput {
+		if err := check(g); err != nil {
+			return mistakes.By(mistakes.Input, err)
 		}
 	}
 	return nil
@@ -61,7 +68,11 @@ func credentialsLabel(g tenant.Given) error {
 }
 
 func storageSize(g tenant.Given) error {
-	return volumeSize("input.storage.size", g.Platform.Storage.Size)
+	field := mistakes.Field{Owner: mistakes.Input, Path: "input.storage.size"}
+	if g.Plan.Spec.VCluster.Storage.Size != "" {
+		field = g.Plan.At("vcluster.storage.size")
+	}
+	return volumeSize(field, g.Platform.Storage.Size)
 }
 
 // secretsOfClaim refuses references to Secrets in a composite resource without a claim.

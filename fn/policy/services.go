@@ -29,15 +29,15 @@ func Services(g tenant.Given, quota values.Values) error {
 			found = append(found, fmt.Errorf("%s: the host has no Services of type %s for tenants: %s", field, of, instead))
 		}
 	}
-	const root = "spec.argocd.values"
+	root := mistakes.Field{Owner: mistakes.Claim, Path: "spec.argocd.values"}
 	for _, s := range servicesIn(root, g) {
-		check(s.Field, fmt.Sprint(s.Value))
+		check(s.Field.Path, fmt.Sprint(s.Value))
 	}
 	return mistakes.Join(found...)
 }
 
 // servicesIn returns the types of Services that a claim's values make: of the chart's own Services, and of objects of the claim's.
-func servicesIn(root string, g tenant.Given) []values.Setting {
+func servicesIn(root mistakes.Field, g tenant.Given) []values.Setting {
 	v, before := g.Spec.ArgoCDValues, g.WasAsked().ArgoCDValues
 	var out []values.Setting
 	for _, path := range values.Leaves(v) {
@@ -47,7 +47,7 @@ func servicesIn(root string, g tenant.Given) []values.Setting {
 		}
 		is, _ := values.Lookup(v, path...)
 		if had, ok := values.Lookup(before, path...); !ok || had != is {
-			out = append(out, values.Setting{Field: root + "." + strings.Join(path, "."), Path: path, Value: is})
+			out = append(out, values.Setting{Field: root.Below(strings.Join(path, ".")), Path: path, Value: is})
 		}
 	}
 	had := map[string]bool{}
@@ -57,7 +57,7 @@ func servicesIn(root string, g tenant.Given) []values.Setting {
 	for i, o := range values.At[[]any](v, "extraObjects") {
 		object, _ := o.(values.Values)
 		if kind := values.At[string](object, "kind"); kind == "Service" && !had[fmt.Sprint(o)] {
-			out = append(out, values.Setting{Field: fmt.Sprintf("%s.extraObjects[%d].spec.type", root, i), Value: values.At[string](object, "spec", "type")})
+			out = append(out, values.Setting{Field: root.Below(fmt.Sprintf("extraObjects[%d].spec.type", i)), Value: values.At[string](object, "spec", "type")})
 		}
 	}
 	return out

@@ -128,17 +128,17 @@ type layers struct {
 // stack returns the values of a chart in the order in which they merge.
 func stack(table values.Table, is tenant.Chart, builtIn values.Values, chart string, of layers, g tenant.Given, settings []values.Setting) (*values.Stack, error) {
 	all := []values.Layer{
-		{Owner: values.BuiltIn, Values: builtIn},
-		{Owner: values.Input, Field: "input.charts." + chart + ".values"},
-		{Owner: values.Channel, Field: g.Revision.At(chart + ".values")},
-		{Owner: values.Plan, Field: g.Plan.At("values." + chart)},
-		{Owner: values.Claim, Field: "spec." + chart + ".values", Values: of.ofClaim, Accepted: of.accepted},
+		{Values: builtIn},
+		{Field: mistakes.Field{Owner: values.Input, Path: "input.charts." + chart + ".values"}},
+		{Field: g.Revision.At(chart + ".values")},
+		{Field: g.Plan.At("values." + chart)},
+		{Field: mistakes.Field{Owner: values.Claim, Path: "spec." + chart + ".values"}, Values: of.ofClaim, Accepted: of.accepted},
 	}
 	var found []error
 	for i, raw := range []*runtime.RawExtension{of.ofInput, of.ofChannel, of.ofPlan} {
 		var err error
-		all[i+1].Values, err = values.Decode(all[i+1].Field, raw)
-		found = append(found, err)
+		all[i+1].Values, err = values.Decode(all[i+1].Field.Path, raw)
+		found = append(found, mistakes.By(all[i+1].Field.Owner, err))
 	}
 	out, err := values.NewStack(table, chartVersion(is), all, settings)
 	return out, mistakes.Join(append(found, err)...)

@@ -12,6 +12,7 @@ import (
 	apiv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	plans "github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -165,7 +166,7 @@ func TestPathsOfTenants(t *testing.T) {
 			v := values.Values{}
 			values.Insert(v, true, path...)
 			for owner, may := range map[values.Owner]bool{values.Claim: slices.Contains(tenants, row.Path), values.Plan: row.Class == values.OfTenant || row.Class == values.OfPlan} {
-				_, err := values.NewStack(values.VCluster, nil, []values.Layer{{Owner: owner, Field: "f", Values: v}}, nil)
+				_, err := values.NewStack(values.VCluster, nil, []values.Layer{{Field: mistakes.Field{Owner: owner, Path: "f"}, Values: v}}, nil)
 				if (err == nil) != may || err != nil && !strings.HasPrefix(err.Error(), "f."+row.Path) {
 					t.Errorf("owner %d may set %s: want %t, got %v", owner, strings.Join(path, "."), may, err)
 				}
@@ -212,7 +213,7 @@ func TestWhoMaySetVClusterValues(t *testing.T) {
 			v := values.Values{}
 			values.Insert(v, tc.to, strings.Split(tc.path, ".")...)
 			add := func(of values.Owner) error {
-				_, err := values.NewStack(values.VCluster, nil, []values.Layer{{Owner: of, Field: "f", Values: v}}, nil)
+				_, err := values.NewStack(values.VCluster, nil, []values.Layer{{Field: mistakes.Field{Owner: of, Path: "f"}, Values: v}}, nil)
 				return err
 			}
 			for who, check := range map[string]struct {

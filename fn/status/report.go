@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/few"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -258,17 +259,17 @@ func specAccepted(t tenant.Tenant) condition.Condition {
 		}
 		return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonAccepted, Message: inUse}
 	}
-	return is.No(mistakeOf(t.Refused), t.Refused.Error(), "")
+	return is.No(reasonOf(t.Refused), t.Refused.Error(), "")
 }
 
-// mistakeOf tells from the field that an error begins with who has to correct it.
-func mistakeOf(err error) string {
-	switch message := err.Error(); {
-	case strings.HasPrefix(message, "input"):
+// reasonOf returns the reason of the condition SpecAccepted for a mistake, which says who has to correct it.
+func reasonOf(mistake error) string {
+	switch mistakes.OwnerOf(mistake) {
+	case mistakes.Input:
 		return v1alpha1.ReasonInvalidInput
-	case strings.HasPrefix(message, "plan "):
+	case mistakes.Plan:
 		return v1alpha1.ReasonInvalidPlan
-	case strings.HasPrefix(message, "channel "):
+	case mistakes.Channel:
 		return v1alpha1.ReasonInvalidChannel
 	}
 	return v1alpha1.ReasonInvalidSpec

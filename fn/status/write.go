@@ -133,7 +133,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 // their status; reason and message say what to correct. The message is returned, for
 // the log.
 func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string {
-	message, reason := o.Redact(err.Error()), mistakeOf(err)
+	message, reason := o.Redact(err.Error()), reasonOf(err)
 	news := false
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
 	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" && !was.Unknown() {

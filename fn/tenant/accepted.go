@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
@@ -64,15 +65,16 @@ func (a Accepted) JSON() ([]byte, error) {
 // the field that takes most of them: what the platform wrote is no mistake of the claim.
 func (a Accepted) tooLarge(total int) error {
 	type part struct {
-		field, name string
-		value       any
-		size        int
+		field mistakes.Field
+		name  string
+		value any
+		size  int
 	}
 	parts := []part{
-		{field: "spec", name: "the claim's spec", value: a.Spec},
-		{field: "plan " + a.Plan.Name + ": data", name: "the plan", value: a.Plan},
-		{field: "input", name: "the function's input", value: a.Input},
-		{field: "channel " + a.Revision.Channel + ": spec.offer", name: "the channel's offer", value: a.Revision},
+		{field: mistakes.Field{Owner: mistakes.Claim, Path: "spec"}, name: "the claim's spec", value: a.Spec},
+		{field: mistakes.Field{Owner: mistakes.Plan, Path: "plan " + a.Plan.Name + ": spec"}, name: "the plan", value: a.Plan},
+		{field: mistakes.Field{Owner: mistakes.Input, Path: "input"}, name: "the function's input", value: a.Input},
+		{field: mistakes.Field{Owner: mistakes.Channel, Path: "channel " + a.Revision.Channel + ": spec.offer"}, name: "the channel's offer", value: a.Revision},
 	}
 	var sizes []string
 	for i := range parts {
@@ -85,8 +87,8 @@ func (a Accepted) tooLarge(total int) error {
 		sizes = append(sizes, fmt.Sprintf("%s %d", parts[i].name, len(raw)))
 	}
 	largest := slices.MaxFunc(parts, func(a, b part) int { return cmp.Compare(a.size, b.size) })
-	return fmt.Errorf("%s: takes %d of the %d bytes of this tenant, more than the %d that a Secret can keep (%s): write shorter values",
-		largest.field, largest.size, total, maxAccepted, strings.Join(sizes, ", "))
+	return largest.field.Errorf("takes %d of the %d bytes of this tenant, more than the %d that a Secret can keep (%s): write shorter values",
+		largest.size, total, maxAccepted, strings.Join(sizes, ", "))
 }
 
 // usesChannel reports whether a field about channels or maintenance is set, or the tenant has other

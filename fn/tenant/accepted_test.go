@@ -51,7 +51,7 @@ func TestTooLarge(t *testing.T) {
 		want     string
 	}{
 		"Claim":   {Accepted{Spec: Ask{ArgoCDValues: values.Values{"a": strings.Repeat("x", 700_000)}}, Plan: planned}, "spec: takes 7"},
-		"Plan":    {Accepted{Spec: Ask{ArgoCDValues: some}, Plan: planned}, "plan small: data: takes 6"},
+		"Plan":    {Accepted{Spec: Ask{ArgoCDValues: some}, Plan: planned}, "plan small: spec: takes 6"},
 		"Input":   {Accepted{Spec: Ask{ArgoCDValues: some}, Input: given}, "input: takes 6"},
 		"Channel": {Accepted{Spec: Ask{ArgoCDValues: some}, Revision: offered}, "channel stable: spec.offer: takes 6"},
 	} {

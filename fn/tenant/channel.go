@@ -10,6 +10,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
@@ -58,16 +59,18 @@ func (r Revision) Over(in inputv1alpha1.Input) inputv1alpha1.Input {
 	return in
 }
 
-// At returns the path of a field of the offer, for errors.
-func (r Revision) At(field string) string { return "channel " + r.Channel + ": spec.offer." + field }
+// At returns a field of the offer, for errors.
+func (r Revision) At(field string) mistakes.Field {
+	return mistakes.Field{Owner: mistakes.Channel, Path: "channel " + r.Channel + ": spec.offer." + field}
+}
 
-// Or returns the path of a field of the offer if value, which is that field's, isn't empty, and
-// otherwise the other path.
-func (r Revision) Or(value, field, otherwise string) string {
+// Or returns a field of the offer if value, which is that field's, isn't empty, and otherwise the
+// other field, of the input.
+func (r Revision) Or(value, field, otherwise string) mistakes.Field {
 	if value != "" {
 		return r.At(field)
 	}
-	return otherwise
+	return mistakes.Field{Owner: mistakes.Input, Path: otherwise}
 }
 
 // Content is what a revision of a channel holds, in an immutable ConfigMap.

@@ -83,7 +83,7 @@ func checkNumbers(l Layer) error {
 		}
 		if below, number := costlyNumber(value); number != "" {
 			found = append(found, fmt.Errorf("%s: %.40q is too large, too small or too long for an amount, which Kubernetes would take minutes to compute with: write one such as 500m or 2Gi",
-				l.Field+"."+strings.Join(path, ".")+below, number))
+				l.Field.Below(strings.Join(path, ".")).Path+below, number))
 		}
 	}
 	return mistakes.Join(found...)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
 
 func TestAmounts(t *testing.T) {
@@ -65,7 +67,7 @@ func TestCostlyNumbers(t *testing.T) {
 			v := Values{}
 			Insert(v, tc.to, strings.Split(tc.path, ".")...)
 			for _, owner := range []Owner{Input, Channel, Plan, Claim} {
-				_, err := NewStack(ArgoCD, nil, []Layer{{Owner: owner, Field: "f", Values: v}}, nil)
+				_, err := NewStack(ArgoCD, nil, []Layer{{Field: mistakes.Field{Owner: owner, Path: "f"}, Values: v}}, nil)
 				if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.HasPrefix(err.Error(), tc.want+": ") || len(err.Error()) > 300) {
 					t.Errorf("owner %d: want an error for %q, got %v", owner, tc.want, err)
 				}

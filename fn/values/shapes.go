@@ -224,11 +224,11 @@ func misshapen(field string, v Values) []finding {
 
 // checkShapes refuses values of a claim that can't be in the place in which they are; those of the platform are named.
 func (s *Stack) checkShapes(l Layer) error {
-	found := misshapen(l.Field, l.Values)
+	found := misshapen(l.Field.Path, l.Values)
 	if s.chart != nil && s.chart.Exact {
 		for _, m := range s.chart.Misshapen(l.Values, isSettingText) {
 			if !slices.ContainsFunc(found, func(f finding) bool { return slices.Equal(f.path, m.Path) }) {
-				found = append(found, finding{m.Path, l.Field + "." + strings.Join(m.Path, ".") + ": " + m.Message})
+				found = append(found, finding{m.Path, l.Field.Below(strings.Join(m.Path, ".")).Path + ": " + m.Message})
 			}
 		}
 	}
@@ -243,7 +243,7 @@ func (s *Stack) checkShapes(l Layer) error {
 			continue
 		}
 		was, had := Lookup(l.Accepted, f.path...)
-		if l.Owner < Claim || had && Same(now, was) {
+		if l.Field.Owner < Claim || had && Same(now, was) {
 			s.noEffect = append(s.noEffect, f.message)
 			continue
 		}

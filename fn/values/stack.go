@@ -14,22 +14,21 @@ import (
 )
 
 // Owner says who has written values. Those of a later owner take precedence.
-type Owner int
+type Owner = mistakes.Owner
 
 // Owners of values, in order.
 const (
-	BuiltIn Owner = iota
-	Input
-	Channel
-	Plan
-	Claim
+	BuiltIn = mistakes.BuiltIn
+	Input   = mistakes.Input
+	Channel = mistakes.Channel
+	Plan    = mistakes.Plan
+	Claim   = mistakes.Claim
 )
 
 // A Layer is the chart values of one owner.
 type Layer struct {
-	Owner Owner
 	// Field that holds the values, such as spec.argocd.values.
-	Field  string
+	Field  mistakes.Field
 	Values Values
 	// Accepted are the values that the field had when it was accepted last; nil for nothing.
 	Accepted Values
@@ -38,7 +37,7 @@ type Layer struct {
 // A Setting is one value, such as one that a field of a plan sets.
 type Setting struct {
 	// Field, such as "plan small: data.quota.count/pods".
-	Field string
+	Field mistakes.Field
 	// By is the field as errors name it, such as "plan small (quota.count/pods)".
 	By    string
 	Path  []string
@@ -73,7 +72,7 @@ func NewStack(t Table, chart *known.Version, layers []Layer, settings []Setting)
 		l := &layers[i]
 		// Values of the claim may be dropped.
 		l.Values = Merge(l.Values)
-		found = append(found, s.checkKnown(*l), s.check(t, l), checkNumbers(*l))
+		found = append(found, mistakes.By(l.Field.Owner, mistakes.Join(s.checkKnown(*l), s.check(t, l), checkNumbers(*l))))
 	}
 	for _, o := range settings {
 		found = append(found, s.Reserve(Claim, o.By, Not(o.Path...)))
@@ -84,7 +83,7 @@ func NewStack(t Table, chart *known.Version, layers []Layer, settings []Setting)
 // checkKnown refuses a claim's values that the chart doesn't have, and those that nothing acts on in a virtual cluster. What was accepted before, or isn't the claim's, or isn't certain,
 // only has no effect.
 func (s *Stack) checkKnown(l Layer) error {
-	if l.Owner == BuiltIn {
+	if l.Field.Owner == BuiltIn {
 		return nil
 	}
 	var found []error
@@ -101,10 +100,10 @@ func (s *Stack) checkKnown(l Layer) error {
 func (s *Stack) refuse(l Layer, certain bool, without []known.Unknown) error {
 	var found []error
 	for _, u := range without {
-		message := l.Field + "." + strings.Join(u.Path, ".") + ": " + u.Message
+		message := l.Field.Below(strings.Join(u.Path, ".")).Path + ": " + u.Message
 		now, _ := Lookup(l.Values, u.Path...)
 		before, _ := Lookup(l.Accepted, u.Path...)
-		if l.Owner < Claim || !certain || reflect.DeepEqual(now, before) {
+		if l.Field.Owner < Claim || !certain || reflect.DeepEqual(now, before) {
 			s.noEffect = append(s.noEffect, message)
 			continue
 		}
@@ -124,7 +123,7 @@ func (s *Stack) NoEffect() []string { return s.noEffect }
 // drop removes a value of the claim that only repeats the chart's default, and reports whether it has: something else sets it.
 func (s *Stack) drop(l *Layer, path []string) bool {
 	value, ok := Lookup(l.Values, path...)
-	if !ok || l.Owner != Claim || !s.free || s.chart == nil || !s.chart.IsDefault(path, value) {
+	if !ok || l.Field.Owner != Claim || !s.free || s.chart == nil || !s.chart.IsDefault(path, value) {
 		return false
 	}
 	above := At[Values](l.Values, path[:len(path)-1]...)
@@ -132,7 +131,7 @@ func (s *Stack) drop(l *Layer, path []string) bool {
 		above = l.Values
 	}
 	delete(above, path[len(path)-1])
-	s.dropped = append(s.dropped, Setting{Field: l.Field + "." + strings.Join(path, "."), Path: path, Value: value})
+	s.dropped = append(s.dropped, Setting{Field: l.Field.Below(strings.Join(path, ".")), Path: path, Value: value})
 	return true
 }
 
@@ -155,7 +154,7 @@ func (s *Stack) WithoutDropped(merged Values) Values {
 			}
 		}
 		if is, ok := Lookup(out, d.Path...); ok && !isMap(d.Value) && d.Value != nil && d.Value != "" && fmt.Sprint(is) != fmt.Sprint(d.Value) {
-			s.noEffect = append(s.noEffect, d.Field+": only repeats the chart's default, and something else is set: leave it out")
+			s.noEffect = append(s.noEffect, d.Field.Path+": only repeats the chart's default, and something else is set: leave it out")
 		}
 	}
 	return out
@@ -191,39 +190,39 @@ func (s *Stack) Reserve(from Owner, by string, rules ...Rule) error {
 	var found []error
 	for _, r := range rules {
 		for i, l := range slices.Backward(s.layers) {
-			if l.Owner < from {
+			if l.Field.Owner < from {
 				break
 			}
 			at := taken(l.Values, r.path)
 			is, _ := Lookup(l.Values, r.path...)
-			if at == nil || len(at) == len(r.path) && r.may != nil && r.may(is) || s.drop(&s.layers[i], at) || l.Owner == Claim && s.isRefused(at) {
+			if at == nil || len(at) == len(r.path) && r.may != nil && r.may(is) || s.drop(&s.layers[i], at) || l.Field.Owner == Claim && s.isRefused(at) {
 				continue
 			}
 			advice := "leave it out"
 			if strings.HasPrefix(by, "plan ") {
 				advice += ", or choose another plan"
 			}
-			found = append(found, fmt.Errorf("%s.%s is set by %s: %s", l.Field, strings.Join(at, "."), by, advice))
+			found = append(found, mistakes.By(l.Field.Owner, fmt.Errorf("%s.%s is set by %s: %s", l.Field, strings.Join(at, "."), by, advice)))
 			break
 		}
 	}
 	return mistakes.Join(found...)
 }
 
-// Field returns the field that sets the value at a path, and its owner.
-func (s *Stack) Field(path ...string) (field string, of Owner) {
+// Field returns the field that sets the value at a path.
+func (s *Stack) Field(path ...string) mistakes.Field {
 	for _, o := range s.settings {
 		if slices.Equal(o.Path, path) {
-			return o.Field, Plan
+			return o.Field
 		}
 	}
 	at := strings.Join(path, ".")
 	for _, l := range slices.Backward(s.layers) {
-		if _, ok := Lookup(l.Values, path...); ok && l.Owner != BuiltIn {
-			return l.Field + "." + at, l.Owner
+		if _, ok := Lookup(l.Values, path...); ok && l.Field.Owner != BuiltIn {
+			return l.Field.Below(at)
 		}
 	}
-	return at + ", built in", BuiltIn
+	return mistakes.Field{Owner: BuiltIn, Path: at + ", built in"}
 }
 
 // Each returns the values at a path, one for each layer that has one, lowest precedence first.
@@ -231,7 +230,7 @@ func (s *Stack) Each(path ...string) []Setting {
 	var out []Setting
 	for _, l := range s.layers {
 		if v, ok := Lookup(l.Values, path...); ok {
-			out = append(out, Setting{Field: l.Field + "." + strings.Join(path, "."), Path: path, Value: v})
+			out = append(out, Setting{Field: l.Field.Below(strings.Join(path, ".")), Path: path, Value: v})
 		}
 	}
 	return out

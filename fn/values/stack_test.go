@@ -3,6 +3,8 @@ package values
 import (
 	"strings"
 	"testing"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
 
 func stackOf(t *testing.T, layers []Layer, settings ...Setting) *Stack {
@@ -15,8 +17,10 @@ func stackOf(t *testing.T, layers []Layer, settings ...Setting) *Stack {
 }
 
 func TestReserve(t *testing.T) {
-	claim := func(v Values) Layer { return Layer{Owner: Claim, Field: "spec.argocd.values", Values: v} }
-	input := Layer{Owner: Input, Field: "input.charts.argocd.values", Values: Values{"a": Values{"b": 1.}}}
+	claim := func(v Values) Layer {
+		return Layer{Field: mistakes.Field{Owner: Claim, Path: "spec.argocd.values"}, Values: v}
+	}
+	input := Layer{Field: mistakes.Field{Owner: Input, Path: "input.charts.argocd.values"}, Values: Values{"a": Values{"b": 1.}}}
 	cases := map[string]struct {
 		reason string
 		layers []Layer
@@ -35,7 +39,7 @@ func TestReserve(t *testing.T) {
 		"PlatformMay":   {"Only claims are held to it.", []Layer{input}, Claim, Not("a", "b"), ""},
 		"PlatformsToo":  {"The platform is held to it, too.", []Layer{input}, Input, Not("a", "b"), "input.charts.argocd.values.a.b is set by x"},
 		"ClaimIsNamed":  {"Of two mistakes the claim's is told.", []Layer{input, claim(Values{"a": Values{"b": 2.}})}, Input, Not("a", "b"), "spec.argocd.values.a.b"},
-		"BuiltInsStand": {"What is built in gives way.", []Layer{{Owner: BuiltIn, Field: "", Values: Values{"a": 1.}}}, Input, Not("a"), ""},
+		"BuiltInsStand": {"What is built in gives way.", []Layer{{Field: mistakes.Field{Owner: BuiltIn, Path: ""}, Values: Values{"a": 1.}}}, Input, Not("a"), ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -48,14 +52,11 @@ func TestReserve(t *testing.T) {
 }
 
 func TestFieldNamesTheOwner(t *testing.T) {
-	s := stackOf(t, []Layer{{Owner: BuiltIn, Field: "", Values: Values{"a": 1., "b": 1., "c": 1.}}, {Owner: Input, Field: "input", Values: Values{"b": 2.}}, {Owner: Plan, Field: "plan", Values: Values{"c": 3.}}},
-		Setting{Field: "plan p: spec.d", By: "plan p (d)", Path: []string{"d"}, Value: 4.})
-	for path, want := range map[string]struct {
-		field string
-		of    Owner
-	}{"a": {"a, built in", BuiltIn}, "b": {"input.b", Input}, "c": {"plan.c", Plan}, "d": {"plan p: spec.d", Plan}} {
-		if field, of := s.Field(path); field != want.field || of != want.of {
-			t.Errorf("%s: want %v, got %s, %d", path, want, field, of)
+	s := stackOf(t, []Layer{{Field: mistakes.Field{Owner: BuiltIn, Path: ""}, Values: Values{"a": 1., "b": 1., "c": 1.}}, {Field: mistakes.Field{Owner: Input, Path: "input"}, Values: Values{"b": 2.}}, {Field: mistakes.Field{Owner: Plan, Path: "plan"}, Values: Values{"c": 3.}}},
+		Setting{Field: mistakes.Field{Owner: Plan, Path: "plan p: spec.d"}, By: "plan p (d)", Path: []string{"d"}, Value: 4.})
+	for path, want := range map[string]mistakes.Field{"a": {Owner: BuiltIn, Path: "a, built in"}, "b": {Owner: Input, Path: "input.b"}, "c": {Owner: Plan, Path: "plan.c"}, "d": {Owner: Plan, Path: "plan p: spec.d"}} {
+		if field := s.Field(path); field != want {
+			t.Errorf("%s: want %v, got %v", path, want, field)
 		}
 	}
 	if got := s.Merged(); got["a"] != 1. || got["b"] != 2. || got["c"] != 3. || got["d"] != 4. {

@@ -89,7 +89,7 @@ func (s *Stack) check(t Table, l *Layer) error {
 	var found []error
 	seen := map[string]bool{}
 	for _, row := range t.Rows {
-		if l.Owner != Input && l.Owner != Channel || row.Class != Protected || t.otherwise == OfTenant {
+		if l.Field.Owner != Input && l.Field.Owner != Channel || row.Class != Protected || t.otherwise == OfTenant {
 			continue
 		}
 		at := strings.Join(taken(l.Values, strings.Split(row.Path, ".")), ".")
@@ -97,15 +97,15 @@ func (s *Stack) check(t Table, l *Layer) error {
 			seen[at], found = true, append(found, fmt.Errorf("%s.%s is protected (%s): leave it out", l.Field, at, row.Why))
 		}
 	}
-	if l.Owner < Plan {
+	if l.Field.Owner < Plan {
 		return mistakes.Join(found...)
 	}
 	for _, path := range Leaves(l.Values) {
 		row := t.ClassOf(path)
-		if row.Class == OfTenant || row.Class == OfPlan && l.Owner == Plan || l.Owner == Claim && s.isRefused(path) || s.drop(l, path) {
+		if row.Class == OfTenant || row.Class == OfPlan && l.Field.Owner == Plan || l.Field.Owner == Claim && s.isRefused(path) || s.drop(l, path) {
 			continue
 		}
-		if found = append(found, t.refuse(*l, path, row)); l.Owner == Claim {
+		if found = append(found, t.refuse(*l, path, row)); l.Field.Owner == Claim {
 			s.refused = append(s.refused, path)
 		}
 	}
@@ -114,14 +114,14 @@ func (s *Stack) check(t Table, l *Layer) error {
 
 // refuse returns the error for a value that the owner of a layer may not set.
 func (t Table) refuse(l Layer, path []string, row Row) error {
-	at, why := l.Field+"."+strings.Join(path, "."), ""
+	at, why := l.Field.Below(strings.Join(path, ".")), ""
 	if row.Why != "" {
 		why = " (" + row.Why + ")"
 	}
 	switch {
 	case t.otherwise == OfTenant:
 		return fmt.Errorf("%s is the platform's to set: leave it out", at)
-	case l.Owner == Plan:
+	case l.Field.Owner == Plan:
 		return fmt.Errorf("%s is protected%s: leave it out; values that no list of them names belong in the function's input", at, why)
 	default:
 		return fmt.Errorf("%s is not a tenant's to set%s; near it are: %s", at, why, strings.Join(t.nearest(path), ", "))

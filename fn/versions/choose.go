@@ -16,11 +16,13 @@ import (
 type version struct {
 	what string
 	// check checks a version, and returns it as it is written.
-	check func(field, version string) (string, error)
+	check func(field mistakes.Field, version string) (string, error)
 	// claims is the claim's version, "" for none, in the field claim.
-	claims, claim string
+	claims string
+	claim  mistakes.Field
 	// platforms is the version of claims that name none, in the field input.
-	platforms, input string
+	platforms string
+	input     mistakes.Field
 	// listed are the versions that the plan lists, in the field versions.<list>.
 	listed []string
 	list   string
@@ -32,7 +34,8 @@ type version struct {
 	free bool
 
 	// chosen is the version that the tenant gets, and field the one that it comes from.
-	chosen, field string
+	chosen string
+	field  mistakes.Field
 }
 
 // Resolve chooses the versions of a tenant. A version that the claim doesn't name is the
@@ -42,11 +45,11 @@ type version struct {
 func Resolve(p *tenant.Decision, r tenant.Given) error {
 	in := r.Platform
 	listed := r.Plan.Spec.Versions
-	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: "spec.vcluster.chartVersion", claims: r.Spec.VClusterChartVersion,
+	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.vcluster.chartVersion"}, claims: r.Spec.VClusterChartVersion,
 		input: r.Revision.Or(r.Revision.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: r.Running.VCluster}
-	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: "spec.argocd.chartVersion", claims: r.Spec.ArgoCDChartVersion,
+	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.argocd.chartVersion"}, claims: r.Spec.ArgoCDChartVersion,
 		input: r.Revision.Or(r.Revision.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
-	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: "spec.kubernetes.version", claims: r.Spec.KubernetesVersion,
+	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.kubernetes.version"}, claims: r.Spec.KubernetesVersion,
 		input: r.Revision.Or(r.Revision.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
 	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
 	// Kubernetes may not be able to read what a later one has stored.
@@ -83,7 +86,7 @@ func (v *version) choose(c plan.Plan) (err error) {
 	for i, text := range v.listed {
 		r, err := semver.NewConstraint(text)
 		if err != nil {
-			return fmt.Errorf("%s[%d]: %q is neither a version nor a range: write one such as 1.35.4, ~1.35 or \">=9.3.0 <10\"", c.At("versions."+v.list), i, text)
+			return c.At(fmt.Sprintf("versions.%s[%d]", v.list, i)).Errorf("%q is neither a version nor a range: write one such as 1.35.4, ~1.35 or \">=9.3.0 <10\"", text)
 		}
 		ranges = append(ranges, r)
 	}
@@ -99,7 +102,7 @@ func (v *version) choose(c plan.Plan) (err error) {
 	if listed || v.free && len(ranges) == 0 || sameVersion(v.chosen, v.platforms) || sameVersion(v.chosen, v.running) {
 		return nil
 	}
-	return fmt.Errorf("%s: plan %s doesn't allow %s: %s", v.claim, c.Name, v.chosen, v.possible())
+	return v.claim.Errorf("plan %s doesn't allow %s: %s", c.Name, v.chosen, v.possible())
 }
 
 // hold replaces a platform's version that is lower than the one that runs, or than the lowest
@@ -130,7 +133,7 @@ func (v *version) possible() string {
 	if err == nil {
 		ways = append(ways, platforms+" (the platform's)")
 	}
-	if running, err := v.check("", v.running); err == nil && !sameVersion(running, platforms) {
+	if running, err := v.check(mistakes.Field{}, v.running); err == nil && !sameVersion(running, platforms) {
 		ways = append(ways, running+" (the one that runs)")
 	}
 	if len(v.listed) > 0 {
@@ -161,7 +164,7 @@ func step(vcluster, kubernetes *version) (to, why string) {
 func stop(minor uint64, listed []string) string {
 	var highest *semver.Version
 	for _, text := range listed {
-		exact, err := kubernetesVersion("", text)
+		exact, err := kubernetesVersion(mistakes.Field{}, text)
 		v := Parse(exact)
 		if err == nil && v.Major() == 1 && v.Minor() == minor && (highest == nil || v.GreaterThan(highest)) {
 			highest = v
@@ -180,15 +183,15 @@ func stop(minor uint64, listed []string) string {
 func checkUpgrade(vcluster, kubernetes *version) error {
 	v, is := Parse(vcluster.chosen), Parse(vcluster.running)
 	if v.Major() == 0 && v.Minor() < oldestVCluster {
-		return fmt.Errorf("%s: vcluster %s is not supported: write 0.%d.0 or a later version", vcluster.field, vcluster.chosen, oldestVCluster)
+		return vcluster.field.Errorf("vcluster %s is not supported: write 0.%d.0 or a later version", vcluster.chosen, oldestVCluster)
 	}
 	serves := SupportOf(v)
 	if is != nil && (v.Major() < is.Major() || v.Major() == is.Major() && v.Minor() < is.Minor()) {
-		return fmt.Errorf("%s: vcluster %s runs, and can't go back to %s: write %d.%d.0 or a later version", vcluster.field, vcluster.running, vcluster.chosen, is.Major(), is.Minor())
+		return vcluster.field.Errorf("vcluster %s runs, and can't go back to %s: write %d.%d.0 or a later version", vcluster.running, vcluster.chosen, is.Major(), is.Minor())
 	}
 	v, is = Parse(kubernetes.chosen), Parse(kubernetes.running)
 	if v.Major() != 1 || v.Minor() < serves.Oldest || v.Minor() > serves.Newest {
-		return fmt.Errorf("%s: Kubernetes %q is not supported by vcluster %s: write a version of %s", kubernetes.field, kubernetes.chosen, vcluster.chosen, minors(serves.Oldest, serves.Newest, ", "))
+		return kubernetes.field.Errorf("Kubernetes %q is not supported by vcluster %s: write a version of %s", kubernetes.chosen, vcluster.chosen, minors(serves.Oldest, serves.Newest, ", "))
 	}
 	if is == nil {
 		return nil
@@ -196,9 +199,9 @@ func checkUpgrade(vcluster, kubernetes *version) error {
 	allowed := "write a version of " + minors(is.Minor(), max(is.Minor(), min(is.Minor()+1, serves.Newest)), " or ")
 	switch {
 	case v.Minor() < is.Minor():
-		return fmt.Errorf("%s: Kubernetes %s runs, and can't go back to %s: %s", kubernetes.field, kubernetes.running, kubernetes.chosen, allowed)
+		return kubernetes.field.Errorf("Kubernetes %s runs, and can't go back to %s: %s", kubernetes.running, kubernetes.chosen, allowed)
 	case v.Minor() > is.Minor()+1:
-		return fmt.Errorf("%s: Kubernetes %s runs, and can't leave out a minor version on its way to %s: %s first", kubernetes.field, kubernetes.running, kubernetes.chosen, allowed)
+		return kubernetes.field.Errorf("Kubernetes %s runs, and can't leave out a minor version on its way to %s: %s first", kubernetes.running, kubernetes.chosen, allowed)
 	}
 	return nil
 }

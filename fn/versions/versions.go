@@ -7,6 +7,7 @@ import (
 
 	"github.com/Masterminds/semver/v3"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -42,19 +43,19 @@ var Patches = map[uint64]uint64{30: 2, 31: 1, 32: 1, 33: 4, 34: 0, 35: 0, 36: 0}
 
 // chartVersion checks that a chart version is exact, and returns it without a leading v, as
 // charts write it: provider-helm compares the two as text.
-func chartVersion(field, version string) (string, error) {
+func chartVersion(field mistakes.Field, version string) (string, error) {
 	v := strings.TrimPrefix(version, "v")
 	if _, err := semver.StrictNewVersion(v); err != nil {
-		return "", fmt.Errorf("%s: %q is not a version: write an exact version, such as 1.2.3, not a range", field, version)
+		return "", field.Errorf("%q is not a version: write an exact version, such as 1.2.3, not a range", version)
 	}
 	return v, nil
 }
 
 // kubernetesVersion checks a Kubernetes version, and returns it with a leading v.
-func kubernetesVersion(field, version string) (string, error) {
+func kubernetesVersion(field mistakes.Field, version string) (string, error) {
 	v, err := semver.StrictNewVersion(strings.TrimPrefix(version, "v"))
 	if err != nil || v.Prerelease() != "" || v.Metadata() != "" {
-		return "", fmt.Errorf("%s: %q is not a Kubernetes version: write it whole, such as %s", field, version, tenant.DefaultKubernetesVersion)
+		return "", field.Errorf("%q is not a Kubernetes version: write it whole, such as %s", version, tenant.DefaultKubernetesVersion)
 	}
 	return "v" + v.String(), nil
 }

@@ -24,12 +24,12 @@ var urlPath = regexp.MustCompile(`^/?[A-Za-z0-9][A-Za-z0-9._~-]*(/[A-Za-z0-9][A-
 func SetRootPath(p *tenant.Decision, g tenant.Given, of *values.Stack) error {
 	params := values.At[values.Values](p.ArgoCD.Values, "configs", "params")
 	root, base := pathIn(params, rootPath), pathIn(params, baseHref)
-	at := func(key string) string { field, _ := of.Field("configs", "params", key); return field }
+	at := func(key string) mistakes.Field { return of.Field("configs", "params", key) }
 	switch {
 	case root != "" && !urlPath.MatchString(root):
-		return fmt.Errorf("%s: %q is not a path: write one such as /argocd", at(rootPath), params[rootPath])
+		return at(rootPath).Errorf("%q is not a path: write one such as /argocd", params[rootPath])
 	case base != root && base != "" && !g.KeepsValues("configs", "params"):
-		return fmt.Errorf("%s: is %q, and %s is %q: nothing removes a path from requests, so write the same there, such as /argocd, or only %[3]s", at(baseHref), params[baseHref], rootPath, root)
+		return at(baseHref).Errorf("is %q, and %s is %q: nothing removes a path from requests, so write the same there, such as /argocd, or only %[2]s", params[baseHref], rootPath, root)
 	}
 	if err := checkArguments(g); err != nil || root == "" {
 		return err

@@ -103,13 +103,12 @@ const PathOfPolicies = "policies"
 // SetBounds moves the bounds out of the values of the vcluster chart into p.Bounds. A
 // value that isn't an amount is an error that names its field.
 func SetBounds(p *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
-	field := func(path ...string) string { at, _ := of.Field(path...); return at }
 	amounts := func(path ...string) (corev1.ResourceList, error) {
 		path = append([]string{PathOfPolicies}, path...)
 		at, there := values.Lookup(p.VirtualCluster.Values, path...)
 		list, ok := at.(values.Values)
 		if there && !ok {
-			return nil, fmt.Errorf("%s: %.80q is not an object: write amounts by name of the resource", field(path...), fmt.Sprint(at))
+			return nil, of.Field(path...).Errorf("%.80q is not an object: write amounts by name of the resource", fmt.Sprint(at))
 		}
 		out := corev1.ResourceList{}
 		for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -119,7 +118,7 @@ func SetBounds(p *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
 			}
 			q, ok := values.ParseAmount(values.AmountText(list[name]))
 			if !ok {
-				return nil, fmt.Errorf("%s: %.80q is not an amount: write one such as 500m or 2Gi", field(append(slices.Clone(path), name)...), values.AmountText(list[name]))
+				return nil, of.Field(append(slices.Clone(path), name)...).Errorf("%.80q is not an amount: write one such as 500m or 2Gi", values.AmountText(list[name]))
 			}
 			out[corev1.ResourceName(name)] = q
 		}
@@ -164,12 +163,12 @@ func checkLimits(l corev1.LimitRangeItem, of *values.Stack) error {
 				if _, there := more.list[name]; !there || low.Cmp(high) <= 0 {
 					continue
 				}
-				lowField, ofLow := of.Field(PathOfPolicies, "limitRange", less.kind, string(name))
-				highField, ofHigh := of.Field(PathOfPolicies, "limitRange", more.kind, string(name))
-				if ofLow > ofHigh {
-					return fmt.Errorf("%s: is %s, more than %s of %s: write at most that", lowField, low.String(), high.String(), highField)
+				lowField := of.Field(PathOfPolicies, "limitRange", less.kind, string(name))
+				highField := of.Field(PathOfPolicies, "limitRange", more.kind, string(name))
+				if lowField.Owner > highField.Owner {
+					return lowField.Errorf("is %s, more than %s of %s: write at most that", low.String(), high.String(), highField)
 				}
-				return fmt.Errorf("%s: is %s, less than %s of %s: write at least that", highField, high.String(), low.String(), lowField)
+				return highField.Errorf("is %s, less than %s of %s: write at least that", high.String(), low.String(), lowField)
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
@@ -17,7 +18,7 @@ func TestSetDNS(t *testing.T) {
 	platform := func(path string, v string) *values.Stack {
 		set := values.Values{}
 		values.Insert(set, v, strings.Split(path, ".")...)
-		s, err := values.NewStack(values.VCluster, nil, []values.Layer{{Owner: values.Input, Field: "input.charts.vcluster.values", Values: set}}, nil)
+		s, err := values.NewStack(values.VCluster, nil, []values.Layer{{Field: mistakes.Field{Owner: values.Input, Path: "input.charts.vcluster.values"}, Values: set}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@ func SetStore(p *tenant.Decision, r tenant.Given) error {
 	case r.Running.Plan == "" || r.Running.Plan == r.Plan.Name:
 		p.Store = *was
 		if r.Plan.Spec.VCluster.Replicas > 1 && was.Kind != plan.StoreEtcd {
-			return fmt.Errorf("%s: is %d, and this virtual cluster was made with %s: choose another plan for this claim, or claim another Argo CD with this one", r.Plan.At("vcluster.replicas"), r.Plan.Spec.VCluster.Replicas, was)
+			return r.Plan.At("vcluster.replicas").Errorf("is %d, and this virtual cluster was made with %s: choose another plan for this claim, or claim another Argo CD with this one", r.Plan.Spec.VCluster.Replicas, was)
 		}
 	default:
 		return fmt.Errorf("spec.plan: %s has %s, and this virtual cluster was made with %s: Kubernetes can't change that in place, neither grow nor shrink it; choose a plan with the same, such as %s, or claim another Argo CD with plan %s",

@@ -3,7 +3,6 @@ package vcluster
 import (
 	"cmp"
 	_ "embed"
-	"fmt"
 	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -166,7 +165,7 @@ func podRequests(kubernetes string, platforms *values.Stack) (values.Values, err
 		set := platforms.Last(pathOfManifests...)
 		before, ok := set.Value.(string)
 		if set.Value != nil && !ok {
-			return nil, fmt.Errorf("%s: is not text: write manifests in YAML, as in a file", set.Field)
+			return nil, set.Field.Errorf("is not text: write manifests in YAML, as in a file")
 		}
 		if before != "" {
 			before += "\n---\n"
@@ -185,7 +184,7 @@ func podRequests(kubernetes string, platforms *values.Stack) (values.Values, err
 func listOf(set values.Setting, example string) ([]any, error) {
 	list, ok := set.Value.([]any)
 	if set.Value != nil && !ok {
-		return nil, fmt.Errorf("%s: is not a list: write one such as %s", set.Field, example)
+		return nil, set.Field.Errorf("is not a list: write one such as %s", example)
 	}
 	return list, nil
 }

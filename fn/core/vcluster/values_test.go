@@ -7,6 +7,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -108,7 +109,7 @@ func platforms(t *testing.T, of ...values.Values) *values.Stack {
 	var layers []values.Layer
 	for i, v := range of {
 		owner := []values.Owner{values.Input, values.Channel, values.Plan}[i]
-		layers = append(layers, values.Layer{Owner: owner, Field: []string{"input", "channel", "plan"}[i], Values: v})
+		layers = append(layers, values.Layer{Field: mistakes.Field{Owner: owner, Path: []string{"input", "channel", "plan"}[i]}, Values: v})
 	}
 	s, err := values.NewStack(values.VCluster, nil, layers, nil)
 	if err != nil {

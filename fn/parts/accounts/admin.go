@@ -85,12 +85,12 @@ func setElsewhere(c part.Candidate) string {
 	v := c.Decision.ArgoCD.Values
 	for _, path := range taken {
 		if set, _ := values.Lookup(v, path...); set != nil && set != "" {
-			by, _ := c.ArgoCD.Field(path...)
+			by := c.ArgoCD.Field(path...).Path
 			return "the password of admin is set by " + by + ": remove that, or the annotation"
 		}
 	}
 	if path := []string{"configs", "secret", "createSecret"}; !values.Enabled(v, true, path...) {
-		by, _ := c.ArgoCD.Field(path...)
+		by := c.ArgoCD.Field(path...).Path
 		return "Argo CD's own Secret isn't written, because of " + by + ": remove that, or the annotation"
 	}
 	return ""

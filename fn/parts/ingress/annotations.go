@@ -36,11 +36,12 @@ func ingressParts(r tenant.Given, spec v1alpha1.IngressSpec) (map[string]string,
 	}
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
-			field := ofIngress
+			field := mistakes.Field{Owner: mistakes.Claim, Path: ofIngress + ".annotations"}
 			if _, ofClaim := spec.Annotations[key]; !ofClaim {
-				field = "input.ingress"
+				// The plan's are checked before.
+				field = mistakes.Field{Owner: mistakes.Input, Path: "input.ingress.annotations"}
 			}
-			found = append(found, fmt.Errorf("%s.annotations: %q is not the key of an annotation: write one such as nginx.ingress.kubernetes.io/proxy-body-size", field, key))
+			found = append(found, field.Errorf("%q is not the key of an annotation: write one such as nginx.ingress.kubernetes.io/proxy-body-size", key))
 		}
 	}
 	class := cmp.Or(spec.ClassName, in.ClassName)
@@ -131,19 +132,22 @@ func isOn(value string) bool {
 
 // setIssuer adds the annotation for an issuer of the claim, or of the platform, and reports whether there is one.
 func setIssuer(r tenant.Given, claims *v1alpha1.IssuerReference, annotations map[string]string) (bool, error) {
-	is, field := r.Platform.Ingress.TLS.Issuer, "input.ingress.tls.issuer"
-	if claims != nil {
-		is, field = v1alpha1.Issuer{Name: claims.Name, Kind: claims.Kind}, ofIngress+".tls.issuer"
+	is, field := r.Platform.Ingress.TLS.Issuer, mistakes.Field{Owner: mistakes.Input, Path: "input.ingress.tls.issuer"}
+	switch {
+	case claims != nil:
+		is, field = v1alpha1.Issuer{Name: claims.Name, Kind: claims.Kind}, mistakes.Field{Owner: mistakes.Claim, Path: ofIngress + ".tls.issuer"}
+	case r.Plan.Spec.Ingress.TLS.Issuer != (v1alpha1.Issuer{}):
+		field = r.Plan.At("ingress.tls.issuer")
 	}
 	if is == (v1alpha1.Issuer{}) {
 		return annotations[clusterIssuer] != "" || annotations[issuer] != "", nil
 	}
 	key := map[string]string{"": clusterIssuer, "ClusterIssuer": clusterIssuer, "Issuer": issuer}[is.Kind]
 	if key == "" {
-		return false, fmt.Errorf("%s.kind: %q is unknown: write ClusterIssuer or Issuer", field, is.Kind)
+		return false, field.Below("kind").Errorf("%q is unknown: write ClusterIssuer or Issuer", is.Kind)
 	}
 	if len(validation.IsDNS1123Subdomain(is.Name)) > 0 {
-		return false, fmt.Errorf("%s.name: %q is not the name of an issuer: write one such as letsencrypt", field, is.Name)
+		return false, field.Below("name").Errorf("%q is not the name of an issuer: write one such as letsencrypt", is.Name)
 	}
 	annotations[key] = is.Name
 	return true, nil

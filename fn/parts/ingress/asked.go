@@ -87,8 +87,9 @@ func hostnameOfDomain(r tenant.Given, known tenant.Hostnames) (string, error) {
 	if domain == "" {
 		return "", nil
 	}
+	// The plan's is checked before.
 	if err := policy.CheckDomain("input.ingress.domain", domain); err != nil {
-		return "", err
+		return "", mistakes.By(mistakes.Input, err)
 	}
 	label, earlier := tenant.HostLabel("", r.XRName), r.XRName
 	if r.Claim.Name != "" {
@@ -107,11 +108,11 @@ func hostnameOfDomain(r tenant.Given, known tenant.Hostnames) (string, error) {
 func checkPatterns(r tenant.Given) error {
 	for i, pattern := range r.Platform.Ingress.Hosts {
 		if !policy.IsHostname(strings.TrimPrefix(pattern, "*.")) {
-			field := fmt.Sprintf("input.ingress.hosts[%d]", i)
+			field := mistakes.Field{Owner: mistakes.Input, Path: fmt.Sprintf("input.ingress.hosts[%d]", i)}
 			if len(r.Plan.Spec.Ingress.Hosts) > 0 {
 				field = r.Plan.At(fmt.Sprintf("ingress.hosts[%d]", i))
 			}
-			return fmt.Errorf("%s: %q is not a hostname: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", field, pattern)
+			return field.Errorf("%q is not a hostname: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", pattern)
 		}
 	}
 	return nil

@@ -28,7 +28,7 @@ func checkScopes(of part.Candidate, field string, admins, readers []string) erro
 	if len(admins)+len(readers) == 0 || strings.TrimSpace(scopes) == "" || strings.Contains(scopes, "groups") {
 		return nil
 	}
-	return fmt.Errorf("%s: is %q, so that Argo CD doesn't look at groups, and %s has some with roles: write groups there, too, such as [groups, email]", at.Field, scopes, field)
+	return at.Field.Errorf("is %q, so that Argo CD doesn't look at groups, and %s has some with roles: write groups there, too, such as [groups, email]", scopes, field)
 }
 
 func groupPolicy(admins, readers []string) string {

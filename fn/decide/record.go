@@ -70,7 +70,7 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) rollout.Record {
 		return r
 	}
 	isFailing := phase == v1alpha1.PhaseDegraded || phase == v1alpha1.PhaseFailing
-	deployed := t.Composed(tenant.VClusterRelease).Deployed() && t.Composed(tenant.ArgoCDRelease).Deployed()
+	deployed := release.StateOf(t.Composed(tenant.VClusterRelease)).HasDeployed() && release.StateOf(t.Composed(tenant.ArgoCDRelease)).HasDeployed()
 	if isFailing && !r.Took.IsZero() && !r.Updating() && !deployed {
 		// Helm tries, or takes back, what was changed since the tenant was Ready with the revision. That isn't the revision's fault.
 		phase = v1alpha1.PhaseUpdating

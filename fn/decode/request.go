@@ -17,6 +17,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/vcluster"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -191,27 +192,28 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given)
 // running returns the versions that were seen running: those of the Releases, once they are
 // current, and those in the status before.
 func running(o tenant.Observed) tenant.Running {
-	was, release, argocd := o.XR.Get("status", "vcluster"), o.Composed[tenant.VClusterRelease], o.Composed[tenant.ArgoCDRelease]
+	was, vclusters, argocds := o.XR.Get("status", "vcluster"), o.Composed[tenant.VClusterRelease], o.Composed[tenant.ArgoCDRelease]
+	state := release.StateOf(vclusters)
 	r := tenant.Running{
 		VCluster: was.String("version"), Kubernetes: was.String("kubernetesVersion"),
-		ArgoCD: argocd.Installed(o.XR.String("status", "argocd", "chartVersion")), Plan: o.XR.String("status", "plan"),
-		ArgoCDWanted: argocd.String("spec", "forProvider", "chart", "version"),
-		Installed:    release.Exists(),
-		Corefile:     release.String(append([]string{"spec", "forProvider", "values"}, vcluster.PathOfCorefile...)...),
+		ArgoCD: release.Installed(argocds, o.XR.String("status", "argocd", "chartVersion")), Plan: o.XR.String("status", "plan"),
+		ArgoCDWanted: argocds.String("spec", "forProvider", "chart", "version"),
+		Installed:    vclusters.Exists(),
+		Corefile:     vclusters.String(append([]string{"spec", "forProvider", "values"}, vcluster.PathOfCorefile...)...),
 	}
-	if r.VCluster != "" || release.Deployed() {
-		r.Store = vcluster.StoreOf(release)
+	if r.VCluster != "" || state.HasDeployed() {
+		r.Store = vcluster.StoreOf(vclusters)
 	}
 	// Helm doesn't wait until the first installation runs.
 	if len(o.Composed[tenant.KubeconfigSecret].SecretValue(tenant.KubeconfigKey)) == 0 {
 		return r
 	}
-	r.VCluster = release.Installed(r.VCluster)
-	if release.TakenBack() {
+	r.VCluster = release.Installed(vclusters, r.VCluster)
+	if release.IsTakenBack(vclusters) {
 		return r
 	}
-	v := release.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
-	if v != "" && (release.Healthy() || r.Kubernetes == "" && release.Deployed() && release.Current()) {
+	v := vclusters.String("spec", "forProvider", "values", "controlPlane", "distro", "k8s", "version")
+	if v != "" && (state == release.Deployed || r.Kubernetes == "" && state == release.Unready) {
 		r.Kubernetes = v
 	}
 	return r

@@ -78,8 +78,8 @@ func certificatesExpireAt(t tenant.Tenant) string {
 // rollsOut reports whether a change that is being rolled out, or was just now, is the only
 // reason why the core isn't ready.
 func rollsOut(t tenant.Tenant, core []condition.Condition) bool {
-	o := t.Observed.Composed
-	if o[tenant.VClusterRelease].Current() && o[tenant.ArgoCDRelease].Current() && !argocd.Settles(t) {
+	changes := func(name string) bool { return release.StateOf(t.Composed(name)).RollsOut() }
+	if !changes(tenant.VClusterRelease) && !changes(tenant.ArgoCDRelease) && !argocd.Settles(t) {
 		return false
 	}
 	return !slices.ContainsFunc(core, func(c condition.Condition) bool {

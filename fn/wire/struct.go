@@ -7,7 +7,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
-	"slices"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
@@ -145,19 +144,6 @@ type Composed struct {
 	Connection map[string][]byte
 }
 
-// Deployed reports whether Helm's last change of a Release succeeded.
-func (c Composed) Deployed() bool { return c.String("status", "atProvider", "state") == "deployed" }
-
-// Installed returns the version of a Release's chart that Helm has installed: the one in
-// its spec, once Helm's record has it too, and otherwise before. The record alone isn't
-// enough, because the tenant may be able to write it.
-func (c Composed) Installed(before string) string {
-	if v := c.String("spec", "forProvider", "chart", "version"); c.Deployed() && c.String("status", "atProvider", "version") == v && v != "" {
-		return v
-	}
-	return before
-}
-
 // Current reports whether the provider has seen the newest spec, so that the conditions are
 // about it. A provider that doesn't report a generation is taken to have seen it.
 func (c Composed) Current() bool {
@@ -165,20 +151,9 @@ func (c Composed) Current() bool {
 	return seen == 0 || seen >= c.Int(0, "metadata", "generation")
 }
 
-// TakenBack reports whether a Release stays as it was before a change that failed, so that
-// its provider may create it, and not update it.
-func (c Composed) TakenBack() bool {
-	policies := c.Strings("spec", "managementPolicies")
-	return slices.Contains(policies, "Create") && !slices.Contains(policies, "Update")
-}
-
 // Healthy reports whether a resource is synced and ready with its newest spec.
 func (c Composed) Healthy() bool {
-	synced := c.Condition("Synced")
-	// After an upgrade, provider-helm leaves Ready False until it reads the Release again, ten
-	// minutes later.
-	upgraded := synced.True() && c.Deployed()
-	return (upgraded || c.Condition("Ready").True()) && !synced.False() && c.Current()
+	return c.Condition("Ready").True() && !c.Condition("Synced").False() && c.Current()
 }
 
 // Required returns the objects of a kind that Crossplane has found for a requirement, and

@@ -71,7 +71,7 @@ func readAccounts(t tenant.Tenant, r *helmv1beta1.Release) {
 // DeployedAccounts returns the key of the values of accounts that Argo CD has, and reports false where that isn't known.
 func DeployedAccounts(o tenant.Observed) (key string, known bool) {
 	is := o.Composed[tenant.ArgoCDRelease]
-	return readsAccounts(o), is.Healthy() && !is.TakenBack()
+	return readsAccounts(o), release.StateOf(is) == release.Deployed && !release.IsTakenBack(is)
 }
 
 // HasAccounts reports whether Argo CD has the accounts, and all of their credentials, as they are wanted.

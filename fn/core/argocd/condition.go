@@ -14,43 +14,44 @@ import (
 // Condition returns ArgoCDReady.
 func Condition(t tenant.Tenant) condition.Condition {
 	waits := release.Waits(t, tenant.ArgoCDRelease)
-	host, release := t.Composed(tenant.VClusterRelease), t.Composed(tenant.ArgoCDRelease)
+	host, is := t.Composed(tenant.VClusterRelease), t.Composed(tenant.ArgoCDRelease)
+	state := release.StateOf(is)
 	chart := "chart " + t.ArgoCD.Name + " " + t.ArgoCD.Version
-	is := condition.Of(v1alpha1.ConditionArgoCDReady)
+	ready := condition.Of(v1alpha1.ConditionArgoCDReady)
 	broken, why, unseen := BrokenWorkloads(t)
 	switch {
-	case !release.Exists() && !resource.HasKubeconfig(t):
-		return is.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
-	case !host.Current() && condition.Problem(host) == "" && release.Condition("Synced").False():
+	case state == release.Absent && !resource.HasKubeconfig(t):
+		return ready.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
+	case release.StateOf(host).RollsOut() && condition.Problem(host) == "" && is.Condition("Synced").False():
 		// Its control plane restarts: nothing in it can be observed meanwhile.
-		return is.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster, in which a change is being rolled out", "")
+		return ready.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster, in which a change is being rolled out", "")
 	case !tenant.WasReady(t.Observed) && why != "":
-		return is.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart, why)
-	case release.Deployed() && !hasPassword(t) && (condition.Problem(release) != "" || server(t).available):
+		return ready.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart, why)
+	case state.HasDeployed() && !hasPassword(t) && (condition.Problem(is) != "" || server(t).available):
 		// Argo CD's API server makes the password once it runs.
-		return is.No(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", condition.Problem(release))
-	case release.Deployed() && strings.HasPrefix(condition.Said(release), "observe failed"):
-		return is.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(release))
+		return ready.No(v1alpha1.ReasonWaitingForPassword, "Waiting for the initial password of user admin", condition.Problem(is))
+	case state.HasDeployed() && strings.HasPrefix(condition.Said(is), "observe failed"):
+		return ready.No(v1alpha1.ReasonWorkloadsUnavailable, "Cannot look into the virtual cluster", condition.Problem(is))
 	case waits != "":
-		return is.No(v1alpha1.ReasonInstalling, "Installing "+chart, waits)
-	case condition.Problem(release) != "":
-		return is.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, strings.TrimSuffix(condition.Problem(release)+"; "+why, "; "))
-	case Settles(t) && release.Healthy() && len(broken) > 0:
-		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting for Argo CD's workloads after a change", "")
-	case tenant.WasReady(t.Observed) && len(broken) > 0 && release.Current():
-		return is.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
-	case !release.Current():
-		return rollingOut(t, is, "Rolling out a change of "+chart)
-	case !release.Healthy():
-		return is.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
+		return ready.No(v1alpha1.ReasonInstalling, "Installing "+chart, waits)
+	case condition.Problem(is) != "":
+		return ready.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, strings.TrimSuffix(condition.Problem(is)+"; "+why, "; "))
+	case Settles(t) && state == release.Deployed && len(broken) > 0:
+		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting for Argo CD's workloads after a change", "")
+	case tenant.WasReady(t.Observed) && len(broken) > 0 && !state.RollsOut():
+		return ready.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
+	case state.RollsOut():
+		return rollingOut(t, ready, "Rolling out a change of "+chart)
+	case state != release.Deployed:
+		return ready.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
 	case unseen:
 		// The message stays the same until then: each change of the status counts as an event for
 		// Crossplane's circuit breaker.
-		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting to see Argo CD's workloads", "")
+		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting to see Argo CD's workloads", "")
 	case len(broken) > 0:
-		return is.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
+		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
 	}
-	return is.Yes("Every workload of Argo CD is available")
+	return ready.Yes("Every workload of Argo CD is available")
 }
 
 // rollingOut returns the condition while Helm waits for a change. Its detail is why a pod
@@ -83,7 +84,7 @@ const SettlesWithin = 10 * time.Second
 // Settles reports whether a change was rolled out less than SettlesWithin ago.
 func Settles(t tenant.Tenant) bool {
 	xr := t.Observed.XR
-	if v1alpha1.Phase(xr.String("status", "phase")) != v1alpha1.PhaseUpdating || !t.Composed(tenant.ArgoCDRelease).Current() {
+	if v1alpha1.Phase(xr.String("status", "phase")) != v1alpha1.PhaseUpdating || stateOf(t).RollsOut() {
 		return false
 	}
 	was := xr.Condition(v1alpha1.ConditionArgoCDReady)

@@ -125,17 +125,19 @@ func hasPassword(t tenant.Tenant) bool {
 		return true
 	}
 	since := wasReadSince(t)
-	return since == "" || since == source(t) && t.Composed(tenant.ArgoCDRelease).Current()
+	return since == "" || since == source(t) && !stateOf(t).RollsOut()
 }
 
 // Installed reports whether the argo-cd chart is installed as wanted and the
 // admin's password published.
 func Installed(t tenant.Tenant) bool {
-	return t.Composed(tenant.ArgoCDRelease).Healthy() && hasPassword(t)
+	return stateOf(t) == release.Deployed && hasPassword(t)
 }
 
 // Deployed reports whether Helm has installed the argo-cd chart once.
-func Deployed(t tenant.Tenant) bool { return t.Composed(tenant.ArgoCDRelease).Deployed() }
+func Deployed(t tenant.Tenant) bool { return stateOf(t).HasDeployed() }
+
+func stateOf(t tenant.Tenant) release.State { return release.StateOf(t.Composed(tenant.ArgoCDRelease)) }
 
 // HasValuesSecret reports whether values come from Secrets. Where they once did
 // the Secret stays, empty: Crossplane deletes a resource before it changes another,

@@ -78,7 +78,7 @@ func Values(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart
 	} else {
 		was := is.String("metadata", "annotations", annotationAgain)
 		which := failure(is)
-		if failedMidway(is) && !strings.HasPrefix(was, which+" ") && !t.Observed.Now.Before(nextAttempt(t, name, was)) {
+		if StateOf(is) == Failed && !strings.HasPrefix(was, which+" ") && !t.Observed.Now.Before(nextAttempt(t, name, was)) {
 			mark, was = !mark, which+" "+t.Observed.Now.UTC().Format(time.RFC3339)
 		}
 		if was != "" {
@@ -94,11 +94,6 @@ func Values(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart
 // isMarked reports whether a Release has the key that an attempt adds.
 func isMarked(is wire.Composed, key string) bool {
 	return wire.Equal(is.Value("spec", "forProvider", "values", key), map[string]any{})
-}
-
-// failedMidway reports whether Helm has failed with what the Release has now.
-func failedMidway(is wire.Composed) bool {
-	return is.String("status", "atProvider", "state") == "failed" && is.Current()
 }
 
 // failure returns which failure of a Release is observed.
@@ -117,17 +112,11 @@ func nextAttempt(t tenant.Tenant, name, was string) time.Time {
 	return began.Add(min(firstPause<<(attempts-1), longestPause))
 }
 
-// cutShort reports whether Helm was ended in the middle of an installation. Helm doesn't go on with it.
-func cutShort(is wire.Composed) bool {
-	state := is.String("status", "atProvider", "state")
-	return state == "pending-install" || state == "pending-upgrade"
-}
-
 // limit returns provider-helm's limit of retries for a first installation: none, so that it doesn't take down what has come up, except
 // where only that helps.
 func limit(t tenant.Tenant, name string, c tenant.Chart) *int32 {
-	if !cutShort(t.Composed(name)) && markOf(name, c.Values) != "" {
+	if StateOf(t.Composed(name)) != CutShort && markOf(name, c.Values) != "" {
 		return nil
 	}
-	return bounded(Failed(t, name) + attempts)
+	return bounded(TimesTakenBack(t, name) + attempts)
 }

@@ -110,7 +110,7 @@ const gaveUp = -1
 // rolls back what was, and looks again in ten minutes or when the Release changes. At the limit
 // it leaves the failed change in place: the limit must not be reached before the last rollback.
 func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) {
-	failed := Failed(t, name)
+	failed := TimesTakenBack(t, name)
 	change, before := change(t, name, r, c)
 	is, retries := t.Composed(name), bounded(failed+attempts)
 	switch givenUp := before == gaveUp || failed >= before+attempts; {
@@ -118,7 +118,7 @@ func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart)
 		before, retries = 0, limit(t, name, c)
 	case !givenUp:
 		retries = bounded(before + attempts)
-	case is.TakenBack() && is.Current() && is.String("status", "atProvider", "state") == "failed":
+	case IsTakenBack(is) && StateOf(is) == Failed:
 		// It was tried once more after all, and is to be taken back once more.
 		before, retries = gaveUp, bounded(failed+1)
 	default:
@@ -137,8 +137,8 @@ func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart)
 
 func bounded(n int64) *int32 { return new(int32(min(n, math.MaxInt32))) }
 
-// Failed is how often provider-helm has taken a Release back since it was last as wanted.
-func Failed(t tenant.Tenant, name string) int64 {
+// TimesTakenBack is how often provider-helm has taken a Release back since it was last as wanted.
+func TimesTakenBack(t tenant.Tenant, name string) int64 {
 	return max(0, t.Composed(name).Int(0, "status", "failed"))
 }
 
@@ -159,9 +159,9 @@ func change(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart
 	digest = hex.EncodeToString(sum[:8])
 	was, since, _ := strings.Cut(t.Composed(name).String("metadata", "annotations", annotationChange), ":")
 	if n, err := strconv.ParseInt(since, 10, 64); was == digest && err == nil && n >= gaveUp {
-		return digest, min(n, Failed(t, name))
+		return digest, min(n, TimesTakenBack(t, name))
 	}
-	return digest, Failed(t, name)
+	return digest, TimesTakenBack(t, name)
 }
 
 // TakenBack says which chart has a change that was tried in vain, "" for none.
@@ -170,7 +170,7 @@ func TakenBack(t tenant.Tenant) string {
 		name  string
 		chart tenant.Chart
 	}{{tenant.VClusterRelease, t.VirtualCluster}, {tenant.ArgoCDRelease, t.ArgoCD}} {
-		if r := t.Composed(release.name); r.TakenBack() {
+		if IsTakenBack(t.Composed(release.name)) {
 			return fmt.Sprintf("chart %s %s has failed %d times with what is wanted now, and the release from before is in use; the events say why. Correct what is wrong with it: each change is tried", release.chart.Name, release.chart.Version, attempts)
 		}
 	}

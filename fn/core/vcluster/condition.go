@@ -22,7 +22,8 @@ import (
 // Condition returns VirtualClusterReady.
 func Condition(t tenant.Tenant) condition.Condition {
 	waits := release.Waits(t, tenant.VClusterRelease)
-	release := t.Composed(tenant.VClusterRelease)
+	composed := t.Composed(tenant.VClusterRelease)
+	state := release.StateOf(composed)
 	is := condition.Of(v1alpha1.ConditionVirtualClusterReady)
 	chart := "chart " + t.VirtualCluster.Name + " " + t.VirtualCluster.Version
 	switch {
@@ -30,20 +31,20 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return is.No(v1alpha1.ReasonKubeconfigInvalid, "The kubeconfig that the virtual cluster has written is not used", t.Observed.PublishedProblem.Error())
 	case Ready(t):
 		return is.Yes("The virtual cluster runs")
-	case !release.Exists() && t.HostProblem != "":
+	case state == release.Absent && t.HostProblem != "":
 		return is.No(t.HostReason, t.HostProblem, "")
-	case !release.Exists():
+	case state == release.Absent:
 		// The message stays the same until then: each change of the status counts as an event for
 		// Crossplane's circuit breaker.
 		return is.No(v1alpha1.ReasonWaitingForNamespace, "Waiting for namespace "+t.Names.Namespace+" on the host, with its account and its bounds",
 			cmp.Or(condition.Problem(t.Composed(tenant.Namespace)), condition.Problem(t.Composed(tenant.Quota))))
 	case waits != "":
 		return is.No(v1alpha1.ReasonInstalling, "Installing "+chart+" with Kubernetes "+t.Kubernetes, waits)
-	case condition.Problem(release) != "":
-		return is.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, condition.Problem(release))
+	case condition.Problem(composed) != "":
+		return is.No(v1alpha1.ReasonInstallFailed, "Cannot install "+chart, condition.Problem(composed))
 	case !resource.HasKubeconfig(t) && controlPlaneTrouble(t) != "":
 		return is.No(v1alpha1.ReasonPodsCannotStart, "Installing "+chart+" with Kubernetes "+t.Kubernetes, controlPlaneTrouble(t))
-	case !release.Current() && resource.HasKubeconfig(t):
+	case state.RollsOut() && resource.HasKubeconfig(t):
 		told := is.Told(t.Observed.XR, rollingOut+chart)
 		if t.Composed(tenant.ControlPlanePod).Condition("Ready").True() {
 			told = ""

@@ -39,5 +39,5 @@ func ReleaseWaits(t tenant.Tenant) bool {
 // Ready reports whether the virtual cluster is installed as wanted and can
 // be reached.
 func Ready(t tenant.Tenant) bool {
-	return t.Composed(tenant.VClusterRelease).Healthy() && resource.HasKubeconfig(t)
+	return release.StateOf(t.Composed(tenant.VClusterRelease)) == release.Deployed && resource.HasKubeconfig(t)
 }

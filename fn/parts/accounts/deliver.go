@@ -8,6 +8,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -71,7 +72,7 @@ func Arrives(t tenant.Tenant) bool {
 
 // Settles reports whether credentials are on their way to Argo CD, or to the connection Secret.
 func Settles(t tenant.Tenant) bool {
-	return Part.Has(t) && !t.Composed(tenant.ArgoCDRelease).TakenBack() && (t.Accounts.Waits || !argocd.HasAccounts(t) || !IsDelivered(t))
+	return Part.Has(t) && !release.IsTakenBack(t.Composed(tenant.ArgoCDRelease)) && (t.Accounts.Waits || !argocd.HasAccounts(t) || !IsDelivered(t))
 }
 
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {

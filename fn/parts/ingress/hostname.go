@@ -8,6 +8,7 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -44,9 +45,10 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 		}
 	}
 	h.ArgoCDs = onHost(o.Composed[tenant.IngressOnHost], o.Composed[tenant.IngressCount])
-	release := o.Composed[tenant.ArgoCDRelease]
-	h.Settled = !release.Exists() || release.Current() && release.Deployed()
-	h.Serving = serving(release)
+	argocds := o.Composed[tenant.ArgoCDRelease]
+	state := release.StateOf(argocds)
+	h.Settled = state == release.Absent || state >= release.Unready
+	h.Serving = serving(argocds)
 	for requirement := range req.GetRequiredResources() {
 		hash, ok := strings.CutPrefix(requirement, tenant.HostnamePrefix)
 		if !ok {

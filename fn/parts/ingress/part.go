@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -41,8 +42,8 @@ func rows(t tenant.Tenant) []resource.Row {
 	// What is observed stays while it isn't known whose the hostname is.
 	observed := t.Ingress.Hostname != "" || len(t.Ingress.Asked) > 0 && !t.Ingress.Asked[0].Taken && t.Composed(tenant.IngressObject).Exists()
 	// An Object that finds nothing to observe fails, and is tried again at growing intervals.
-	release := t.Composed(tenant.ArgoCDRelease)
-	installed := release.Deployed() && release.Current() && release.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
+	is := t.Composed(tenant.ArgoCDRelease)
+	installed := release.StateOf(is) >= release.Unready && is.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 	out := []resource.Row{
 		{Name: tenant.IngressObject, Has: observed, Waits: !installed, Ready: true, Build: observer},
 		{Name: tenant.IngressCount, Has: t.Ingress.Counted, Ready: true, Build: count},
@@ -95,7 +96,7 @@ func observer(t tenant.Tenant) (resource.Object, error) {
 }
 
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
-	i, release := t.Ingress, t.Observed.Composed[tenant.ArgoCDRelease]
+	i, state := t.Ingress, release.StateOf(t.Composed(tenant.ArgoCDRelease))
 	o := t.Observed.Composed[tenant.IngressObject]
 	switch {
 	case taken(i) != "":
@@ -105,11 +106,11 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		return is.No(v1alpha1.ReasonTooManyHosts, message+staysInUse(i), "")
 	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConfigured:
 		return is.No(string(i.Certificate.State), "Certificate", i.Certificate.Message)
-	case missing(i) != "" && release.Exists():
+	case missing(i) != "" && state != release.Absent:
 		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+missing(i)+" is being reserved for this claim", "")
-	case !release.Exists() || !argocd.Runs(t):
+	case state == release.Absent || !argocd.Runs(t):
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")
-	case !release.Current() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
+	case state.RollsOut() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
 		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for "+inUse(i), condition.Problem(o))
 	case address(o) == "" && len(i.Refused) > 0:
 		names := few.Names{}

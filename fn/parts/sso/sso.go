@@ -12,6 +12,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -86,16 +87,16 @@ func unlessAccepted(of part.Candidate, check func() error) error {
 }
 
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
-	release := t.Composed(tenant.ArgoCDRelease)
+	state := release.StateOf(t.Composed(tenant.ArgoCDRelease))
 	for _, secret := range t.SSO.Secrets {
 		if secret.State != v1alpha1.StateConfigured {
 			return is.No(string(secret.State), secret.Kind, secret.Message)
 		}
 	}
 	switch {
-	case !release.Exists() || !argocd.Runs(t):
+	case state == release.Absent || !argocd.Runs(t):
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, "Signing on waits for Argo CD", "")
-	case !release.Current():
+	case state.RollsOut():
 		return is.No(v1alpha1.ReasonInstalling, "Rolling out how people sign on", "")
 	case t.SSO.Provider == "":
 		return is.Yes("The local user admin is switched off")

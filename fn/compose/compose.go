@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/decide"
@@ -21,66 +20,68 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// Result is the desired state of a tenant's composed resources.
-type Result struct {
-	// Desired resources, by their name in the composition.
-	Desired map[string]*fnv1.Resource
+// Missing is what a tenant isn't ready for.
+type Missing struct {
 	// Waiting are the resources that are wanted and not yet created.
 	Waiting []string
 	// NotReady are the desired resources that aren't ready.
 	NotReady []string
 }
 
-// Compose builds the tenant's composed resources.
-func Compose(t tenant.Tenant) (Result, error) {
-	r := Result{Desired: make(map[string]*fnv1.Resource, 16)}
-	for _, row := range Table(t) {
-		if !row.Has {
-			continue
+// MissingOf returns what a tenant with a table isn't ready for.
+func MissingOf(t tenant.Tenant, table []resource.Row) Missing {
+	var m Missing
+	for _, row := range table {
+		switch {
+		case !row.Has:
+		case waits(t, row):
+			m.Waiting = append(m.Waiting, row.Name)
+		case !row.Ready:
+			m.NotReady = append(m.NotReady, row.Name)
 		}
-		if !t.Composed(row.Name).Exists() && row.Waits {
-			r.Waiting = append(r.Waiting, row.Name)
+	}
+	return m
+}
+
+// waits reports whether a resource isn't composed yet. What was observed once is never left out.
+func waits(t tenant.Tenant, row resource.Row) bool {
+	return row.Waits && !t.Composed(row.Name).Exists()
+}
+
+// Compose builds the composed resources of a tenant with a table, by their name in the composition.
+func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, error) {
+	out := make(map[string]*fnv1.Resource, len(table))
+	for _, row := range table {
+		if !row.Has || waits(t, row) {
 			continue
 		}
 		o, err := row.Build(t)
 		if err != nil {
-			return Result{}, fmt.Errorf("cannot build composed resource %q: %w", row.Name, err)
+			return nil, fmt.Errorf("cannot build composed resource %q: %w", row.Name, err)
 		}
 		s, err := o.Encode()
 		if err != nil {
-			return Result{}, fmt.Errorf("cannot encode composed resource %q: %w", row.Name, err)
+			return nil, fmt.Errorf("cannot encode composed resource %q: %w", row.Name, err)
 		}
 		ready := fnv1.Ready_READY_FALSE
 		if row.Ready {
 			ready = fnv1.Ready_READY_TRUE
-		} else {
-			r.NotReady = append(r.NotReady, row.Name)
 		}
-		r.Desired[row.Name] = &fnv1.Resource{Resource: s, Ready: ready}
+		out[row.Name] = &fnv1.Resource{Resource: s, Ready: ready}
 	}
-	return r, nil
+	return out, nil
 }
 
-// AddRecord adds the ConfigMap with the tenant's record for its channel, if it has one. It isn't
-// in the table, because the record has the phase, which follows from all that is. why is the
-// reason for the phase.
-func (r Result) AddRecord(t tenant.Tenant, phase v1alpha1.Phase, why string) error {
-	if t.Standing.Name == "" {
-		return nil
-	}
-	record, err := json.Marshal(decide.Record(t, phase, why))
-	if err != nil {
-		return err
-	}
+// record composes the ConfigMap with the tenant's record for its channel.
+func record(t tenant.Tenant) (resource.Object, error) {
+	text, err := json.Marshal(decide.Record(t))
 	labels := resource.OfTenant(t)
 	labels[decode.LabelChannel] = t.Standing.Name
-	s, err := resource.Object{Typed: &corev1.ConfigMap{
+	return resource.Object{Typed: &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.ChannelRecord, Labels: labels},
-		Data:       map[string]string{decode.RecordKey: string(record)},
-	}}.Encode()
-	r.Desired[tenant.ChannelRecord] = &fnv1.Resource{Resource: s, Ready: fnv1.Ready_READY_TRUE}
-	return err
+		Data:       map[string]string{decode.RecordKey: string(text)},
+	}}, err
 }
 
 // accepted composes the Secret with what was accepted. It is no ConfigMap, since a claim

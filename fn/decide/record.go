@@ -35,8 +35,8 @@ func GoesBackTo(r rollout.Record, c tenant.Channel) string {
 	return r.ArgoCD
 }
 
-// Record returns the new record of a tenant, whose phase and the reason for it are given.
-func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) rollout.Record {
+// Record returns the new record of a tenant.
+func Record(t tenant.Tenant) rollout.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
 	r := RecordOf(t.Observed)
 	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", decode.LabelChannel) != t.Standing.Name {
@@ -69,13 +69,14 @@ func Record(t tenant.Tenant, phase v1alpha1.Phase, why string) rollout.Record {
 		// What is observed is still about the time before the revision.
 		return r
 	}
+	phase := t.Phase
 	isFailing := phase == v1alpha1.PhaseDegraded || phase == v1alpha1.PhaseFailing
 	deployed := release.StateOf(t.Composed(tenant.VClusterRelease)).HasDeployed() && release.StateOf(t.Composed(tenant.ArgoCDRelease)).HasDeployed()
 	if isFailing && !r.Took.IsZero() && !r.Updating() && !deployed {
 		// Helm tries, or takes back, what was changed since the tenant was Ready with the revision. That isn't the revision's fault.
 		phase = v1alpha1.PhaseUpdating
 	}
-	return r.See(phase, why, now)
+	return r.See(phase, t.Why, now)
 }
 
 // maxLabels bounds the labels in a record, in bytes: a claim may have any number.

@@ -73,7 +73,7 @@ func TestRecord(t *testing.T) {
 			}
 			chart := tenant.Chart{Version: "2.0.0", Values: map[string]any{}}
 			te := tenant.Tenant{
-				Decision: &tenant.Decision{Claim: tenant.Claim{Namespace: "n", Name: "a"}, VirtualCluster: chart, ArgoCD: chart}, Ask: tc.ask,
+				Decision: &tenant.Decision{Claim: tenant.Claim{Namespace: "n", Name: "a"}, VirtualCluster: chart, ArgoCD: chart}, Ask: tc.ask, Phase: tc.seen, Why: "the message",
 				Observed: tenant.Observed{
 					Now: testNow, XR: wire.Of(resource.MustStructJSON(`{"metadata":{"name":"a","labels":{"tier":"internal","crossplane.io/claim-name":"a"}}}`)),
 					Composed: map[string]wire.Composed{
@@ -82,7 +82,7 @@ func TestRecord(t *testing.T) {
 				},
 			}
 			te.Standing.Name, te.Standing.Revision, te.Standing.Changes = "stable", tc.revision, tc.changes
-			r := Record(te, tc.seen, "the message")
+			r := Record(te)
 			if r.Revision != tc.revision || r.Phase != tc.phase || r.Took.Equal(testNow) != tc.took || r.WasReady != tc.wasReady || r.Unchanged != tc.unchanged || r.Edited.Equal(testNow) != tc.edited || !r.Ready.IsZero() != tc.isReady {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
 			}

@@ -153,11 +153,14 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if in, ok := compose.LooksAgainIn(t); ok {
 		rsp.GetMeta().Ttl = durationpb.New(in)
 	}
-	composed, err := compose.Compose(t)
+	table := compose.Table(t)
+	is := status.Of(t, compose.MissingOf(t, table))
+	t.Phase, t.Why = is.Phase, is.Why
+	desired, err := compose.Compose(t, table)
 	if err != nil {
 		return err
 	}
-	if err := status.Write(rsp, t, composed); err != nil {
+	if err := status.Write(rsp, t, is, desired); err != nil {
 		return err
 	}
 	if watched && status.Rests(rsp, t) {
@@ -191,6 +194,7 @@ func accept(t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
 		return in, err
 	}
 	t.Decision, t.Standing, t.Ask = d.Decision, d.Standing, d.Accepted.Spec
+	t.Standing.Message = t.Observed.Redact(t.Standing.Message)
 	t.Accepted, err = d.Accepted.JSON()
 	return in, err
 }

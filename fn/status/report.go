@@ -22,14 +22,34 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// report returns the status of a tenant that has been composed.
-func report(t tenant.Tenant, r compose.Result, core, optional []condition.Condition, ready bool) v1alpha1.Status {
+// A Report says how a tenant is.
+type Report struct {
+	v1alpha1.Status
+	// Ready reports whether all that the tenant needs is ready.
+	Ready bool
+	// Why is the reason for the phase that goes into the tenant's record; "" if that is unknown.
+	Why string
+	// core are the conditions that Ready waits for, and optional those of the parts that the spec has.
+	core, optional []condition.Condition
+}
+
+// Of returns how a tenant is, of which something is missing.
+func Of(t tenant.Tenant, missing compose.Missing) Report {
+	r := Report{}
+	r.core, r.optional = conditions(t)
+	r.Ready = len(missing.Waiting) == 0 && len(missing.NotReady) == 0 && !slices.ContainsFunc(r.core, func(is condition.Condition) bool { return !is.True })
+	r.Status = statusOf(t, missing, r.core, r.optional, r.Ready)
+	r.Why = why(r.Status, r.core)
+	return r
+}
+
+func statusOf(t tenant.Tenant, missing compose.Missing, core, optional []condition.Condition, ready bool) v1alpha1.Status {
 	was := t.Observed.XR.Get("status", "argocd")
 	s := v1alpha1.Status{
 		Phase:        phase(t, core, ready),
 		Progress:     new(progress(t, ready)),
 		ReadyAt:      readyAt(t),
-		Message:      message(core, optional, r),
+		Message:      message(core, optional, missing),
 		Plan:         t.PlanName,
 		VersionsHeld: t.VersionsHeld,
 		Namespace:    t.Names.Namespace,
@@ -148,13 +168,13 @@ func progress(t tenant.Tenant, ready bool) int64 {
 
 // message is that of the first condition of the core that doesn't hold; when all
 // do, it names those of parts that don't.
-func message(core, optional []condition.Condition, r compose.Result) string {
+func message(core, optional []condition.Condition, missing compose.Missing) string {
 	for _, c := range core {
 		if !c.True {
 			return c.Message
 		}
 	}
-	if waiting := slices.Concat(r.Waiting, r.NotReady); len(waiting) > 0 {
+	if waiting := slices.Concat(missing.Waiting, missing.NotReady); len(waiting) > 0 {
 		return "Waiting for composed resource " + waiting[0]
 	}
 	var not []string

@@ -10,35 +10,27 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// Write puts what is composed of a tenant, and a report on it, into the response. What
+// Write puts what is composed of a tenant, and the report on it, into the response. What
 // other functions of the pipeline desire is kept.
-func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, c compose.Result) error {
+func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, is Report, desired map[string]*fnv1.Resource) error {
 	o := t.Observed
-	t.Standing.Message = o.Redact(t.Standing.Message)
-	core, optional := conditions(t)
-	ready := len(c.Waiting) == 0 && len(c.NotReady) == 0 && !slices.ContainsFunc(core, func(is condition.Condition) bool { return !is.True })
-	is := report(t, c, core, optional, ready)
-	if err := c.AddRecord(t, is.Phase, why(is, core)); err != nil {
-		return err
-	}
-	composite, err := wire.Report(rsp, o.XR, &is)
+	composite, err := wire.Report(rsp, o.XR, &is.Status)
 	if err != nil {
 		return err
 	}
 	composite.ConnectionDetails = over(composite.GetConnectionDetails(), connection(t))
-	rsp.Desired.Resources = over(rsp.GetDesired().GetResources(), c.Desired)
+	rsp.Desired.Resources = over(rsp.GetDesired().GetResources(), desired)
 	composite.Ready = fnv1.Ready_READY_FALSE
-	if ready {
+	if is.Ready {
 		composite.Ready = fnv1.Ready_READY_TRUE
 	}
-	for _, condition := range slices.Concat(core, optional) {
+	for _, condition := range slices.Concat(is.core, is.optional) {
 		setCondition(rsp, condition)
 		event(rsp, o, condition)
 	}

@@ -26,6 +26,9 @@ type Tenant struct {
 	// Refused is the mistake in the claim, the plan or the input that keeps them from being
 	// accepted; nil for none.
 	Refused error
+	// Phase of the tenant, and Why is the reason for it; "" if that is unknown.
+	Phase v1alpha1.Phase
+	Why   string
 }
 
 // Composed returns the observed composed resource of that name.

@@ -39,27 +39,27 @@ type Reader struct {
 }
 
 // Read begins to read the Secret of that name.
-func Read(r tenant.Given, name string) *Reader {
-	s := &Reader{Secret: r.Secrets[name], what: fmt.Sprintf("Secret %s in namespace %s", name, r.Claim.Namespace)}
+func Read(g tenant.Given, name string) *Reader {
+	s := &Reader{Secret: g.Secrets[name], what: fmt.Sprintf("Secret %s in namespace %s", name, g.Claim.Namespace)}
 	labels := fmt.Sprintf("%s=true %s=%s", tenant.LabelCredentials, tenant.LabelSecretName, name)
-	if r.Input.Credentials.Label == tenant.CredentialsLabelIgnored {
+	if g.Input.Credentials.Label == tenant.CredentialsLabelIgnored {
 		labels = tenant.LabelSecretName + "=" + name
 	}
-	byLabel := tenant.ByLabel(len(r.SecretNames))
+	byLabel := tenant.ByLabel(len(g.SecretNames))
 	switch {
 	case byLabel && len(validation.IsValidLabelValue(name)) > 0:
 		s.Problem = &Problem{v1alpha1.StateSecretInvalid, fmt.Sprintf("%s: a claim that names more than %d Secrets needs names of at most 63 characters: create it under a shorter one", s.what, tenant.MaxNamed)}
 	case byLabel && s.Read && !s.Found:
 		s.Problem = &Problem{v1alpha1.StateSecretMissing, fmt.Sprintf("%s does not exist, or doesn't have the labels by which it is found, because the claim names more than %d Secrets: create it, and kubectl -n %s label secret %s %s",
-			s.what, tenant.MaxNamed, r.Claim.Namespace, name, labels)}
-	case !s.Read && slices.Index(r.SecretNames, name) >= tenant.MaxSecrets:
+			s.what, tenant.MaxNamed, g.Claim.Namespace, name, labels)}
+	case !s.Read && slices.Index(g.SecretNames, name) >= tenant.MaxSecrets:
 		s.Problem = &Problem{v1alpha1.StateSecretMissing, fmt.Sprintf("%s isn't read, because the claim names more than %d Secrets: name fewer", s.what, tenant.MaxSecrets)}
 	case !s.Read:
 		s.Problem = &Problem{v1alpha1.StateSecretMissing, s.what + " has not been read yet"}
 	case !s.Found:
 		s.Problem = &Problem{v1alpha1.StateSecretMissing, s.what + " does not exist: create it"}
-	case !s.Labelled && r.Input.Credentials.Label != tenant.CredentialsLabelIgnored:
-		s.Fail("doesn't have the label %[1]s: \"true\", without which a claim can't use it: kubectl -n %[2]s label secret %[3]s %[1]s=true", tenant.LabelCredentials, r.Claim.Namespace, name)
+	case !s.Labelled && g.Input.Credentials.Label != tenant.CredentialsLabelIgnored:
+		s.Fail("doesn't have the label %[1]s: \"true\", without which a claim can't use it: kubectl -n %[2]s label secret %[3]s %[1]s=true", tenant.LabelCredentials, g.Claim.Namespace, name)
 		// Nothing may come of it, not even a message about a key.
 		s.Data = nil
 	case s.TooLarge:

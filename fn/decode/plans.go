@@ -44,8 +44,8 @@ var ErrUnread = errors.New("the plan is not read yet")
 
 // chosenPlan returns the plan of the tenant: the one that the claim names, the platform's
 // default, or the built-in one.
-func chosenPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (plan.Plan, error) {
-	found, _, err := findPlan(req, r)
+func chosenPlan(req *fnv1.RunFunctionRequest, g tenant.Given) (plan.Plan, error) {
+	found, _, err := findPlan(req, g)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -71,9 +71,9 @@ func Plan(s wire.Struct) (plan.Plan, error) {
 // findPlan returns the plan of the tenant: the one that the claim names; else the one with the
 // label of the default, or with its name; none for the built-in plan. selectors are the
 // resources to require from Crossplane, by requirement.
-func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, selectors map[string]*fnv1.ResourceSelector, _ error) {
+func findPlan(req *fnv1.RunFunctionRequest, g tenant.Given) (_ wire.Struct, selectors map[string]*fnv1.ResourceSelector, _ error) {
 	selectors = map[string]*fnv1.ResourceSelector{}
-	asked := r.Spec.Plan
+	asked := g.Spec.Plan
 	name := cmp.Or(asked, plan.Default)
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %.80q is not the name of a plan: write one such as %s", name, plan.Default)
@@ -96,19 +96,19 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 	}
 	what := fmt.Sprintf("%q is unknown", asked)
 	switch {
-	case len(found) == 0 && lost(r) != "":
-		return wire.Struct{}, selectors, ofPlans(lost(r)).Errorf("this XArgoCDPlan doesn't exist any more: create it, with spec: {} for the built-in settings, or name another plan in the claim")
+	case len(found) == 0 && lost(g) != "":
+		return wire.Struct{}, selectors, ofPlans(lost(g)).Errorf("this XArgoCDPlan doesn't exist any more: create it, with spec: {} for the built-in settings, or name another plan in the claim")
 	case len(found) == 0 && name == plan.Default:
 		return wire.Struct{}, selectors, nil
 	case len(found) > 1:
 		return wire.Struct{}, selectors, ofPlans(names(found)).Errorf("all have the label %s: leave it on one of them", v1alpha1.LabelDefaultPlan)
 	case len(found) == 1:
-		if ok, err := mayHave(r, found[0]); ok || err != nil {
+		if ok, err := mayHave(g, found[0]); ok || err != nil {
 			return found[0], selectors, err
 		}
-		what = fmt.Sprintf("%q is not for claims of namespace %s", asked, r.Claim.Namespace)
+		what = fmt.Sprintf("%q is not for claims of namespace %s", asked, g.Claim.Namespace)
 		if asked == "" {
-			what = "is missing, and the platform's default plan is not for claims of namespace " + r.Claim.Namespace
+			what = "is missing, and the platform's default plan is not for claims of namespace " + g.Claim.Namespace
 		}
 	}
 	// The error lists only the plans that the claim may have.
@@ -117,9 +117,9 @@ func findPlan(req *fnv1.RunFunctionRequest, r tenant.Given) (_ wire.Struct, sele
 	if !looked {
 		return wire.Struct{}, selectors, ErrUnread
 	}
-	there := plansFor(r, all)
+	there := plansFor(g, all)
 	if len(there) == 0 {
-		return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: there is no plan for claims of namespace %s: ask whoever runs the platform for one", what, r.Claim.Namespace)
+		return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: there is no plan for claims of namespace %s: ask whoever runs the platform for one", what, g.Claim.Namespace)
 	}
 	return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: write one of %s", what, strings.Join(there, ", "))
 }
@@ -132,9 +132,9 @@ func ofPlans(names string) mistakes.Field {
 // lost returns the name of the plan that a tenant has, if its claim asks for the same plan as
 // before, and that isn't the built-in one; "" otherwise. Where there is no such plan any more, the
 // tenant mustn't get the built-in settings by surprise.
-func lost(r tenant.Given) string {
-	was := r.Was
-	if was == nil || was.Spec.Plan != r.Spec.Plan || was.Plan.Name == plan.Default && reflect.ValueOf(was.Plan.Spec).IsZero() {
+func lost(g tenant.Given) string {
+	was := g.Was
+	if was == nil || was.Spec.Plan != g.Spec.Plan || was.Plan.Name == plan.Default && reflect.ValueOf(was.Plan.Spec).IsZero() {
 		return ""
 	}
 	return was.Plan.Name
@@ -150,25 +150,25 @@ func labelled(labels map[string]string) *fnv1.ResourceSelector {
 
 // mayHave reports whether the tenant may have a plan: one for the claim's namespace, or the one
 // that it has already.
-func mayHave(r tenant.Given, s wire.Struct) (bool, error) {
+func mayHave(g tenant.Given, s wire.Struct) (bool, error) {
 	p := plan.Plan{Name: nameOf(s)}
 	// Other mistakes in the plan are no error for a tenant that can't have it.
 	spec := map[string]any{"namespaces": s.Value("spec", "namespaces").AsInterface()}
 	if err := wire.Strict("plan "+p.Name+": spec", pages.PlanFields, spec, &p.Spec); err != nil {
 		return false, mistakes.By(mistakes.Plan, err)
 	}
-	ok, err := p.IsFor(r.Claim.Namespace)
-	return err == nil && (ok || p.Name == r.Running.Plan), err
+	ok, err := p.IsFor(g.Claim.Namespace)
+	return err == nil && (ok || p.Name == g.Running.Plan), err
 }
 
 // plansFor returns the names of the plans that the claim may have.
-func plansFor(r tenant.Given, all []wire.Struct) []string {
+func plansFor(g tenant.Given, all []wire.Struct) []string {
 	names := sets.New[string]()
 	if !slices.ContainsFunc(all, func(s wire.Struct) bool { return nameOf(s) == plan.Default }) {
 		names.Insert(plan.Default)
 	}
 	for _, s := range all {
-		if ok, err := mayHave(r, s); ok && err == nil && nameOf(s) != "" {
+		if ok, err := mayHave(g, s); ok && err == nil && nameOf(s) != "" {
 			names.Insert(nameOf(s))
 		}
 	}

@@ -93,74 +93,74 @@ func (d *Draft) Unwrap() error { return d.Wrong }
 // Request returns what is given of a tenant, as far as it can be used, and an error for the
 // rest: a Draft if more can be said of it.
 func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, error) {
-	r := tenant.Given{
+	g := tenant.Given{
 		XRName: o.XR.String("metadata", "name"), Before: o.ValuesInUse(), Was: o.Accepted(), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 		Kept: o.Kept(), Now: o.Now, Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
 	}
 	if key, known := argocd.DeployedAccounts(o); known {
-		r.DeployedAccounts = key
+		g.DeployedAccounts = key
 	}
 	if application := o.Composed[tenant.Bootstrap]; application.String("metadata", "annotations", tenant.AnnotationSyncPolicy) == "" {
-		r.EarlierApplication, _ = application.Value("spec", "forProvider", "manifest", "spec").AsInterface().(map[string]any)
+		g.EarlierApplication, _ = application.Value("spec", "forProvider", "manifest", "spec").AsInterface().(map[string]any)
 	}
 	// Crossplane overwrites this field of the spec, so the author of the claim can't set it. What
 	// is malformed is taken as absent.
-	_ = o.XR.Get("spec", "claimRef").Into(&r.Claim)
-	if r.XRName == "" {
-		return r, errors.New("metadata.name: the composite resource has no name: it is called by Crossplane alone, which gives one")
+	_ = o.XR.Get("spec", "claimRef").Into(&g.Claim)
+	if g.XRName == "" {
+		return g, errors.New("metadata.name: the composite resource has no name: it is called by Crossplane alone, which gives one")
 	}
 	in, err := Input(req.GetInput())
 	if err != nil {
-		return r, err
+		return g, err
 	}
 	s, wrong, err := spec(o.XR)
 	if err != nil {
-		return r, err
+		return g, err
 	}
-	with := r
+	with := g
 	with.Spec, with.Input, with.Revision = s, in, tenant.Revision{Defaults: tenant.DefaultsOf(in)}
 	with, err = assigned(req, o, with)
 	switch {
 	case wrong == nil || errors.Is(err, ErrUnread):
 		return with, err
 	case err != nil:
-		return r, mistakes.Join(wrong, err)
+		return g, mistakes.Join(wrong, err)
 	}
-	return r, &Draft{Wrong: wrong, Given: with}
+	return g, &Draft{Wrong: wrong, Given: with}
 }
 
 // assigned returns what is given of a tenant with its plan and its channel as they are now. The error is
 // that of one of them.
-func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) (_ tenant.Given, err error) {
-	if r.Plan, err = chosenPlan(req, r); err != nil {
-		return r, err
+func assigned(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) (_ tenant.Given, err error) {
+	if g.Plan, err = chosenPlan(req, g); err != nil {
+		return g, err
 	}
-	return found(req, o, r)
+	return found(req, o, g)
 }
 
 // found returns what is given of a tenant with the Secrets and hostnames that Crossplane has looked for, and with the channel of its plan or
 // claim. The error is that of the channel.
-func found(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) (_ tenant.Given, err error) {
-	r.Secrets = secrets(req, r.Claim.Namespace, r.Input.Credentials.Label)
-	r.Hostnames = ingress.Observe(req, o, r.Claim.Namespace, secretsIn(r.Input))
-	r.Channel, err = findChannel(req, r, secretsIn(r.Input))
+func found(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) (_ tenant.Given, err error) {
+	g.Secrets = secrets(req, g.Claim.Namespace, g.Input.Credentials.Label)
+	g.Hostnames = ingress.Observe(req, o, g.Claim.Namespace, secretsIn(g.Input))
+	g.Channel, err = findChannel(req, g, secretsIn(g.Input))
 	if err == nil || errors.Is(err, ErrUnread) {
-		return r, err
+		return g, err
 	}
-	r.Channel.Problem = cmp.Or(r.Channel.Problem, err.Error())
-	if was := r.Was; was != nil && channelName(was.Plan, was.Spec) == r.Channel.Name && (r.Plan.Spec.Channel != "" || was.Plan.Spec.Channel == "") {
+	g.Channel.Problem = cmp.Or(g.Channel.Problem, err.Error())
+	if was := g.Was; was != nil && channelName(was.Plan, was.Spec) == g.Channel.Name && (g.Plan.Spec.Channel != "" || was.Plan.Spec.Channel == "") {
 		// That the channel is for other namespaces now, or is gone, is no mistake of the claim.
-		return r, nil
+		return g, nil
 	}
-	return r, err
+	return g, err
 }
 
 // AsAccepted returns what to try in turn for a tenant whose claim, plan or input has a mistake:
 // the accepted spec with the plan and the input of now, if they can be used, and everything
 // as it was accepted; nil where nothing was.
-func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given) []tenant.Given {
-	was := r.Was
+func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given) []tenant.Given {
+	was := g.Was
 	if was == nil {
 		return nil
 	}
@@ -174,7 +174,7 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given)
 		}
 	}
 	var out []tenant.Given
-	now, err := r, error(nil)
+	now, err := g, error(nil)
 	now.Spec = spec
 	if now.Input, err = Input(req.GetInput()); err == nil {
 		now.Revision = tenant.Revision{Defaults: tenant.DefaultsOf(now.Input)}
@@ -182,7 +182,7 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, r tenant.Given)
 			out = append(out, now)
 		}
 	}
-	before := r
+	before := g
 	before.Spec, before.Plan, before.Input, before.Revision = spec, was.Plan, was.Input, was.Revision
 	// The error is shown as the channel's problem.
 	before, _ = found(req, o, before)
@@ -231,7 +231,7 @@ const (
 // for, the objects that the spec in use names, and the records of the hostnames that are
 // decided on; decided is nil where nothing is. Crossplane then calls the function again. It
 // reports whether the spec names Secrets.
-func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, r tenant.Given, decided *tenant.Decision) bool {
+func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, g tenant.Given, d *tenant.Decision) bool {
 	_, selectors, _ := findPlan(req, asked)
 	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
 	ask := func(name, kind, namespace, of string) {
@@ -244,35 +244,35 @@ func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked,
 	host.RequirePolicies(selectors)
 	host.RequireResolver(selectors)
 	requireChannel(req, selectors, asked.XRName, asked.Channel, secretsIn(asked.Input))
-	requireChannel(req, selectors, asked.XRName, r.Channel, secretsIn(r.Input))
+	requireChannel(req, selectors, asked.XRName, g.Channel, secretsIn(g.Input))
 	// Nothing is decided without a plan.
-	if r.Plan.Name == "" {
+	if g.Plan.Name == "" {
 		return false
 	}
 	// More may have been accepted by an earlier version.
-	names := parts.SecretNames(r.Spec)
+	names := parts.SecretNames(g.Spec)
 	names = names[:min(len(names), tenant.MaxSecrets)]
 	// Without a claim, references to Secrets are refused.
-	if r.Claim.Namespace != "" {
+	if g.Claim.Namespace != "" {
 		for _, name := range names {
 			switch {
 			case !tenant.ByLabel(len(names)):
-				ask(requiredSecret+name, "Secret", r.Claim.Namespace, name)
+				ask(requiredSecret+name, "Secret", g.Claim.Namespace, name)
 			case len(validation.IsValidLabelValue(name)) == 0:
 				labels := map[string]string{tenant.LabelSecretName: name}
-				if r.Input.Credentials.Label != tenant.CredentialsLabelIgnored {
+				if g.Input.Credentials.Label != tenant.CredentialsLabelIgnored {
 					labels[tenant.LabelCredentials] = "true"
 				}
 				selectors[requiredSecret+name] = &fnv1.ResourceSelector{
-					ApiVersion: "v1", Kind: "Secret", Namespace: proto.String(r.Claim.Namespace),
+					ApiVersion: "v1", Kind: "Secret", Namespace: proto.String(g.Claim.Namespace),
 					Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
 				}
 			}
 		}
 	}
-	if decided != nil {
-		for _, hostname := range decided.Ingress.Asked {
-			ask(tenant.HostnameResource(hostname.Name), ingress.HostnameKind, decided.SecretsIn, tenant.HostnameRecord(hostname.Name))
+	if d != nil {
+		for _, hostname := range d.Ingress.Asked {
+			ask(tenant.HostnameResource(hostname.Name), ingress.HostnameKind, d.SecretsIn, tenant.HostnameRecord(hostname.Name))
 		}
 	}
 	return len(names) > 0

@@ -41,8 +41,8 @@ const (
 const maxAccepted = 1_000_000
 
 // Accepted returns what the tenant is composed from.
-func (r Given) Accepted() Accepted {
-	return Accepted{Version: acceptedVersion, Spec: r.Spec, Plan: r.Plan, Input: r.Input, Revision: r.Revision}
+func (g Given) Accepted() Accepted {
+	return Accepted{Version: acceptedVersion, Spec: g.Spec, Plan: g.Plan, Input: g.Input, Revision: g.Revision}
 }
 
 // JSON returns what is kept in the Secret.

@@ -190,15 +190,15 @@ const ComponentServer = "server"
 
 // URL returns the URL of the tenant's Argo CD: that of its Ingress, or of its Service on the
 // host.
-func URL(p *Decision) string {
-	return "https://" + cmp.Or(p.Ingress.Hostname, p.Names.ArgoCDHostname) + p.RootPath
+func URL(d *Decision) string {
+	return "https://" + cmp.Or(d.Ingress.Hostname, d.Names.ArgoCDHostname) + d.RootPath
 }
 
 // URLs returns all URLs of the tenant's Argo CD, the one of URL first.
-func URLs(p *Decision) []string {
-	out := []string{URL(p)}
-	for _, hostname := range p.Ingress.Additional {
-		out = append(out, "https://"+hostname+p.RootPath)
+func URLs(d *Decision) []string {
+	out := []string{URL(d)}
+	for _, hostname := range d.Ingress.Additional {
+		out = append(out, "https://"+hostname+d.RootPath)
 	}
 	return out
 }

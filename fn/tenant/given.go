@@ -151,23 +151,23 @@ type Ask struct {
 }
 
 // With returns what is given with what is to be accepted.
-func (r Given) With(a Accepted) Given {
-	r.Spec, r.Plan, r.Input, r.Revision = a.Spec, a.Plan, a.Input, a.Revision
-	return r
+func (g Given) With(a Accepted) Given {
+	g.Spec, g.Plan, g.Input, g.Revision = a.Spec, a.Plan, a.Input, a.Revision
+	return g
 }
 
 // WasAsked returns the spec that was accepted of the tenant before; an empty one for nothing.
-func (r Given) WasAsked() Ask {
-	if r.Was == nil {
+func (g Given) WasAsked() Ask {
+	if g.Was == nil {
 		return Ask{}
 	}
-	return r.Was.Spec
+	return g.Was.Spec
 }
 
 // KeepsValues reports whether the claim has values of the argo-cd chart at a path, and they are as they were accepted before.
-func (r Given) KeepsValues(path ...string) bool {
-	before, _ := values.Lookup(r.WasAsked().ArgoCDValues, path...)
-	now, _ := values.Lookup(r.Spec.ArgoCDValues, path...)
+func (g Given) KeepsValues(path ...string) bool {
+	before, _ := values.Lookup(g.WasAsked().ArgoCDValues, path...)
+	now, _ := values.Lookup(g.Spec.ArgoCDValues, path...)
 	return before != nil && reflect.DeepEqual(before, now)
 }
 

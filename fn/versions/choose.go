@@ -42,37 +42,37 @@ type version struct {
 // platform's or, where the tenant can't go there, the nearest one that it can: never one
 // below what runs, and of Kubernetes at most the next minor version. Only from a version of
 // argo-cd that hasn't proved itself there may the tenant go back.
-func Resolve(p *tenant.Decision, r tenant.Given) error {
-	in := r.Platform
-	listed := r.Plan.Spec.Versions
-	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.vcluster.chartVersion"}, claims: r.Spec.VClusterChartVersion,
-		input: r.Revision.Or(r.Revision.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: r.Running.VCluster}
-	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.argocd.chartVersion"}, claims: r.Spec.ArgoCDChartVersion,
-		input: r.Revision.Or(r.Revision.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: r.Running.ArgoCD, free: true}
-	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.kubernetes.version"}, claims: r.Spec.KubernetesVersion,
-		input: r.Revision.Or(r.Revision.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: r.Running.Kubernetes}
+func Resolve(d *tenant.Decision, g tenant.Given) error {
+	in := g.Platform
+	listed := g.Plan.Spec.Versions
+	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.vcluster.chartVersion"}, claims: g.Spec.VClusterChartVersion,
+		input: g.Revision.Or(g.Revision.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: g.Running.VCluster}
+	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.argocd.chartVersion"}, claims: g.Spec.ArgoCDChartVersion,
+		input: g.Revision.Or(g.Revision.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: g.Running.ArgoCD, free: true}
+	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.kubernetes.version"}, claims: g.Spec.KubernetesVersion,
+		input: g.Revision.Or(g.Revision.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: g.Running.Kubernetes}
 	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
 	// Kubernetes may not be able to read what a later one has stored.
-	argocd.back = []string{r.Running.ArgoCDWanted, r.GoesBackTo}
+	argocd.back = []string{g.Running.ArgoCDWanted, g.GoesBackTo}
 	var found []error
 	for _, v := range []*version{vcluster, argocd, kubernetes} {
-		err := v.choose(r.Plan)
+		err := v.choose(g.Plan)
 		if found = append(found, err); err != nil {
 			v.chosen = ""
 		} else if why := v.hold(); why != "" {
-			p.VersionsHeld = append(p.VersionsHeld, why)
+			d.VersionsHeld = append(d.VersionsHeld, why)
 		}
 	}
-	p.VirtualCluster = tenant.Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name, Version: vcluster.chosen}
-	p.ArgoCD = tenant.Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name, Version: argocd.chosen}
+	d.VirtualCluster = tenant.Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name, Version: vcluster.chosen}
+	d.ArgoCD = tenant.Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name, Version: argocd.chosen}
 	if vcluster.chosen == "" || kubernetes.chosen == "" {
 		return mistakes.Join(found...)
 	}
 	if to, why := step(vcluster, kubernetes); to != "" {
-		p.VersionsHeld = append(p.VersionsHeld, why)
+		d.VersionsHeld = append(d.VersionsHeld, why)
 		kubernetes.chosen = to
 	}
-	p.Kubernetes = kubernetes.chosen
+	d.Kubernetes = kubernetes.chosen
 	return mistakes.Join(append(found, checkUpgrade(vcluster, kubernetes))...)
 }
 

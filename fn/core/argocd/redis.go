@@ -25,15 +25,15 @@ const redisSecret = "argocd-redis"
 // SetObjects adds objects from Secrets to those of the argo-cd chart, and the password of redis. Otherwise the chart makes one in a
 // hook, for which Helm always waits: some seconds of each installation and upgrade. Values that set the password themselves stay as
 // they are.
-func SetObjects(p *tenant.Decision, r tenant.Given, objects []any) {
-	is := p.ArgoCD.Values
+func SetObjects(d *tenant.Decision, g tenant.Given, objects []any) {
+	is := d.ArgoCD.Values
 	own, ok := listOf(is[credentials.ExtraObjects])
 	if !ok {
 		return
 	}
 	password := ""
 	if !setsRedisPassword(is, own) {
-		password = redisPassword(r)
+		password = redisPassword(g)
 	}
 	if password != "" {
 		is = values.Merge(is, values.Values{"redisSecretInit": values.Values{"enabled": false}})
@@ -47,9 +47,9 @@ func SetObjects(p *tenant.Decision, r tenant.Given, objects []any) {
 		return
 	}
 	// Helm doesn't merge lists, and values of the Release win over those of a Secret.
-	p.ArgoCD.Values = values.Merge(is)
-	delete(p.ArgoCD.Values, credentials.ExtraObjects)
-	p.Sensitive = values.Merge(p.Sensitive, values.Values{credentials.ExtraObjects: slices.Concat(own, objects)})
+	d.ArgoCD.Values = values.Merge(is)
+	delete(d.ArgoCD.Values, credentials.ExtraObjects)
+	d.Sensitive = values.Merge(d.Sensitive, values.Values{credentials.ExtraObjects: slices.Concat(own, objects)})
 }
 
 // listOf returns what the chart makes objects of: the items of a list, or the values of a map.
@@ -96,18 +96,18 @@ func isRedisSecret(o values.Values) bool {
 // redisPassword returns the password in use. That of a new tenant is derived from the token of
 // its account on the host, which nobody can guess, so that the same request has the same answer.
 // It returns "" while there is neither.
-func redisPassword(r tenant.Given) string {
-	for _, o := range values.At[[]any](r.Before, credentials.ExtraObjects) {
+func redisPassword(g tenant.Given) string {
+	for _, o := range values.At[[]any](g.Before, credentials.ExtraObjects) {
 		if o, ok := o.(values.Values); ok && isRedisSecret(o) {
 			if password, _ := values.Lookup(o, "stringData", "auth"); password != nil && password != "" {
 				return fmt.Sprint(password)
 			}
 		}
 	}
-	if len(r.Token) == 0 {
+	if len(g.Token) == 0 {
 		return ""
 	}
-	mac := hmac.New(sha256.New, r.Token)
+	mac := hmac.New(sha256.New, g.Token)
 	mac.Write([]byte(redisSecret))
 	return hex.EncodeToString(mac.Sum(nil))
 }

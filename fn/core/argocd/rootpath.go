@@ -21,8 +21,8 @@ var urlPath = regexp.MustCompile(`^/?[A-Za-z0-9][A-Za-z0-9._~-]*(/[A-Za-z0-9][A-
 
 // SetRootPath decides on the path of Argo CD's URL, which follows from server.rootpath: Argo CD then serves everything below that path,
 // so the Ingress, the URL and the address that people come back to after signing on have it, too.
-func SetRootPath(p *tenant.Decision, g tenant.Given, of *values.Stack) error {
-	params := values.At[values.Values](p.ArgoCD.Values, "configs", "params")
+func SetRootPath(d *tenant.Decision, g tenant.Given, of *values.Stack) error {
+	params := values.At[values.Values](d.ArgoCD.Values, "configs", "params")
 	root, base := pathIn(params, rootPath), pathIn(params, baseHref)
 	at := func(key string) mistakes.Field { return of.Field("configs", "params", key) }
 	switch {
@@ -34,19 +34,19 @@ func SetRootPath(p *tenant.Decision, g tenant.Given, of *values.Stack) error {
 	if err := checkArguments(g); err != nil || root == "" {
 		return err
 	}
-	p.RootPath = "/" + strings.Trim(root, "/")
-	if _, ok := values.Lookup(p.ArgoCD.Values, "configs", "cm", "url"); !ok {
-		domain := values.At[string](p.ArgoCD.Values, "global", "domain")
-		p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, URLs(p, of.Merged(), domain, nil))
+	d.RootPath = "/" + strings.Trim(root, "/")
+	if _, ok := values.Lookup(d.ArgoCD.Values, "configs", "cm", "url"); !ok {
+		domain := values.At[string](d.ArgoCD.Values, "global", "domain")
+		d.ArgoCD.Values = values.Merge(d.ArgoCD.Values, URLs(d, of.Merged(), domain, nil))
 	}
 	return nil
 }
 
 // AdditionalURLs are the URLs in Argo CD's setting additionalUrls, to which it lets people come back after signing on.
-func AdditionalURLs(p *tenant.Decision, hostnames []string) string {
+func AdditionalURLs(d *tenant.Decision, hostnames []string) string {
 	var b strings.Builder
 	for _, hostname := range hostnames {
-		b.WriteString("- https://" + hostname + p.RootPath + "\n")
+		b.WriteString("- https://" + hostname + d.RootPath + "\n")
 	}
 	return b.String()
 }
@@ -54,7 +54,7 @@ func AdditionalURLs(p *tenant.Decision, hostnames []string) string {
 // URLs returns the values for Argo CD's own idea of its URLs, that of links in notifications, and that of status badges: by default, none
 // has a path, and there is no further URL. written are the values that others have written, which may have other links. It returns nil if
 // nothing is to be said.
-func URLs(p *tenant.Decision, written values.Values, domain string, additional []string) values.Values {
+func URLs(d *tenant.Decision, written values.Values, domain string, additional []string) values.Values {
 	var out values.Values
 	set := func(value string, path ...string) {
 		if out == nil {
@@ -63,12 +63,12 @@ func URLs(p *tenant.Decision, written values.Values, domain string, additional [
 		values.Insert(out, value, path...)
 	}
 	if len(additional) > 0 {
-		set(AdditionalURLs(p, additional), "configs", "cm", "additionalUrls")
+		set(AdditionalURLs(d, additional), "configs", "cm", "additionalUrls")
 	}
-	if p.RootPath == "" {
+	if d.RootPath == "" {
 		return out
 	}
-	url := "https://" + domain + p.RootPath
+	url := "https://" + domain + d.RootPath
 	set(url, "configs", "cm", "url")
 	if values.At[string](written, "notifications", "argocdUrl") == "" {
 		set(url, "notifications", "argocdUrl")

@@ -21,14 +21,14 @@ var defaultsYAML string
 var defaults = resource.FromYAML[values.Values](defaultsYAML)
 
 // Defaults returns the built-in values of the argo-cd chart.
-func Defaults(p *tenant.Decision, in v1alpha1.Input) values.Values {
+func Defaults(d *tenant.Decision, in v1alpha1.Input) values.Values {
 	out := values.Merge(defaults, values.Values{
 		// Argo CD's own idea of its URL, which links and sign-on go to.
-		"global": values.Values{"domain": p.Names.ArgoCDHostname},
+		"global": values.Values{"domain": d.Names.ArgoCDHostname},
 		// Has the chart write something into Argo CD's own Secret at all times. Argo CD keeps
 		// its signing key and the admin's password there, and Helm would take the Secret's
 		// data away as a whole with the last value of the chart's.
-		"configs": values.Values{"secret": values.Values{"extra": values.Values{"virtualargocd.tenant": p.Names.Tenant}}},
+		"configs": values.Values{"secret": values.Values{"extra": values.Values{"virtualargocd.tenant": d.Names.Tenant}}},
 	})
 	if registry := strings.TrimSuffix(in.Images.Registry, "/"); registry != "" {
 		for key, image := range map[string]string{

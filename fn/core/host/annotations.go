@@ -16,8 +16,8 @@ import (
 // NamespaceAnnotations returns the annotations of the tenant's namespace, by which the
 // admission policies of examples/install/tenants.yaml know what is the tenant's. Each
 // is a list with commas between.
-func NamespaceAnnotations(p *tenant.Decision) map[string]string {
-	v := p.VirtualCluster.Values
+func NamespaceAnnotations(d *tenant.Decision) map[string]string {
+	v := d.VirtualCluster.Values
 	pods := values.At[values.Values](v, "sync", "toHost", "pods")
 	env := texts(v, "name", "controlPlane", "distro", "k8s", "env")
 	var tolerated, priorities, devices []string
@@ -33,18 +33,18 @@ func NamespaceAnnotations(p *tenant.Decision) map[string]string {
 		}
 	}
 	out := map[string]string{
-		tenant.AnnotationIngressHost:    strings.Join(p.Ingress.Own, ","),
-		tenant.AnnotationClusterIssuers: strings.Join(p.Ingress.ClusterIssuers, ","),
+		tenant.AnnotationIngressHost:    strings.Join(d.Ingress.Own, ","),
+		tenant.AnnotationClusterIssuers: strings.Join(d.Ingress.ClusterIssuers, ","),
 		// Keys of taints that the tenant's pods tolerate, and their PriorityClass.
 		"virtualargocd.io/tolerations":    strings.Join(toleratedBy(pods), ","),
 		"virtualargocd.io/priority-class": values.At[string](pods, "priorityClassName"),
 		// Their RuntimeClass, which keeps their containers from the host's kernel.
 		"virtualargocd.io/runtime-class": values.At[string](pods, "runtimeClassName"),
 		// Extended resources that they may have.
-		"virtualargocd.io/extended-resources": sorted(extendedResources(p)),
+		"virtualargocd.io/extended-resources": sorted(extendedResources(d)),
 		// Repositories of the images that the vcluster chart's own pods run, the names of
 		// their environment variables, where they run, and on which devices.
-		"virtualargocd.io/images":                       sorted(images(p)),
+		"virtualargocd.io/images":                       sorted(images(d)),
 		"virtualargocd.io/control-plane-env":            sorted(env),
 		"virtualargocd.io/control-plane-tolerations":    sorted(tolerated),
 		"virtualargocd.io/control-plane-priority-class": sorted(priorities),
@@ -106,9 +106,9 @@ func toleratedBy(pods values.Values) []string {
 // extendedResources returns the names of resources, such as nvidia.com/gpu, that
 // the quota allows the tenant. Kubernetes bounds only what a quota names, so
 // the host's admission policies refuse pods that ask for others.
-func extendedResources(p *tenant.Decision) []string {
+func extendedResources(d *tenant.Decision) []string {
 	var out []string
-	for name, q := range p.Bounds.Quota {
+	for name, q := range d.Bounds.Quota {
 		of, ok := strings.CutPrefix(string(name), "requests.")
 		if ok && strings.Contains(of, "/") && !strings.Contains(of, ".storageclass.storage.k8s.io/") && q.Cmp(resource.Quantity{}) > 0 {
 			out = append(out, of)
@@ -120,14 +120,14 @@ func extendedResources(p *tenant.Decision) []string {
 // images returns the repositories, with their registries, of the images that the
 // vcluster chart's own pods run. The host's admission policies allow the control plane
 // no others.
-func images(p *tenant.Decision) []string {
-	v := p.VirtualCluster.Values
+func images(d *tenant.Decision) []string {
+	v := d.VirtualCluster.Values
 	// The defaults are those of the chart (_helper.tpl, values.yaml).
 	out := []string{
 		image(v, tenant.DefaultVClusterRegistry, tenant.DefaultVClusterImage, "controlPlane", "statefulSet", "image"),
 		image(v, "ghcr.io", "loft-sh/kubernetes", "controlPlane", "distro", "k8s", "image"),
 	}
-	if p.Store.Kind == plan.StoreEtcd {
+	if d.Store.Kind == plan.StoreEtcd {
 		out = append(out, image(v, "registry.k8s.io", "etcd", "controlPlane", "backingStore", "etcd", "deploy", "statefulSet", "image"))
 	}
 	// Containers that the platform's input adds.

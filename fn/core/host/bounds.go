@@ -100,12 +100,12 @@ func QuotaUsedUp(t tenant.Tenant) string {
 // the input write quota and limits. The chart doesn't get them.
 const PathOfPolicies = "policies"
 
-// SetBounds moves the bounds out of the values of the vcluster chart into p.Bounds. A
+// SetBounds moves the bounds out of the values of the vcluster chart into d.Bounds. A
 // value that isn't an amount is an error that names its field.
-func SetBounds(p *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
+func SetBounds(d *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
 	amounts := func(path ...string) (corev1.ResourceList, error) {
 		path = append([]string{PathOfPolicies}, path...)
-		at, there := values.Lookup(p.VirtualCluster.Values, path...)
+		at, there := values.Lookup(d.VirtualCluster.Values, path...)
 		list, ok := at.(values.Values)
 		if there && !ok {
 			return nil, of.Field(path...).Errorf("%.80q is not an object: write amounts by name of the resource", fmt.Sprint(at))
@@ -124,27 +124,27 @@ func SetBounds(p *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
 		}
 		return out, nil
 	}
-	p.Bounds = tenant.Bounds{Limits: corev1.LimitRangeItem{Type: corev1.LimitTypeContainer}}
+	d.Bounds = tenant.Bounds{Limits: corev1.LimitRangeItem{Type: corev1.LimitTypeContainer}}
 	for _, b := range []struct {
 		into *corev1.ResourceList
 		path []string
 	}{
-		{&p.Bounds.Quota, []string{"resourceQuota", "quota"}},
-		{&p.Bounds.Limits.Default, []string{"limitRange", "default"}},
-		{&p.Bounds.Limits.DefaultRequest, []string{"limitRange", "defaultRequest"}},
-		{&p.Bounds.Limits.Min, []string{"limitRange", "min"}},
-		{&p.Bounds.Limits.Max, []string{"limitRange", "max"}},
+		{&d.Bounds.Quota, []string{"resourceQuota", "quota"}},
+		{&d.Bounds.Limits.Default, []string{"limitRange", "default"}},
+		{&d.Bounds.Limits.DefaultRequest, []string{"limitRange", "defaultRequest"}},
+		{&d.Bounds.Limits.Min, []string{"limitRange", "min"}},
+		{&d.Bounds.Limits.Max, []string{"limitRange", "max"}},
 	} {
 		var err error
 		if *b.into, err = amounts(b.path...); err != nil {
 			return err
 		}
 	}
-	if err := checkLimits(p.Bounds.Limits, of); err != nil {
+	if err := checkLimits(d.Bounds.Limits, of); err != nil {
 		return err
 	}
-	delete(p.VirtualCluster.Values, PathOfPolicies)
-	p.Bounds.NetworkPolicies = network.Policies(p, in)
+	delete(d.VirtualCluster.Values, PathOfPolicies)
+	d.Bounds.NetworkPolicies = network.Policies(d, in)
 	return nil
 }
 

@@ -23,7 +23,7 @@ var policies = resource.FromYAML[networkingv1.NetworkPolicyList](policiesYAML)
 
 // Policies returns the tenant's NetworkPolicies: those of policies.yaml, with what the input
 // says.
-func Policies(p *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolicy {
+func Policies(d *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolicy {
 	n := in.Network
 	if n.Disabled {
 		return nil
@@ -31,7 +31,7 @@ func Policies(p *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 	all := map[string]*networkingv1.NetworkPolicySpec{}
 	list := policies.DeepCopy().Items
 	for i := range list {
-		list[i].Namespace = p.Names.Namespace
+		list[i].Namespace = d.Names.Namespace
 		all[list[i].Name] = &list[i].Spec
 	}
 	controlPlane, ofTenant := all["virtual-argocd-control-plane"], all["virtual-argocd-tenant"]
@@ -60,7 +60,7 @@ func Policies(p *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 	ingressControllers := namespaces(n.IngressControllers...)
 	url, acme := all["virtual-argocd-url"], all["virtual-argocd-acme"]
 	url.Ingress[0].From = append(url.Ingress[0].From, ingressControllers...)
-	if p.LoadBalancers > 0 {
+	if d.LoadBalancers > 0 {
 		url.Ingress[0].From = append(url.Ingress[0].From, balanced...)
 	}
 	if acme.Ingress[0].From = ingressControllers; len(ingressControllers) == 0 {
@@ -71,14 +71,14 @@ func Policies(p *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 	if peers := n.Resolver().Peers; len(peers) > 0 {
 		dns.Egress[0].To = peers
 	}
-	if !p.KeepsHostDNS {
+	if !d.KeepsHostDNS {
 		dns.Egress = dns.Egress[:1]
 	}
 	all["virtual-argocd-metrics"].Ingress[0].From = n.MetricsFrom
 	return slices.DeleteFunc(list, func(is networkingv1.NetworkPolicy) bool {
 		switch is.Name {
 		case "virtual-argocd-load-balancers":
-			return p.LoadBalancers <= 0
+			return d.LoadBalancers <= 0
 		case "virtual-argocd-metrics":
 			// As above.
 			return len(n.MetricsFrom) == 0

@@ -11,8 +11,8 @@ import (
 )
 
 // newStore is the store of a new tenant of the plan.
-func newStore(r tenant.Given) tenant.Store {
-	of, volume := r.Plan.Spec.VCluster, r.Platform.Storage
+func newStore(g tenant.Given) tenant.Store {
+	of, volume := g.Plan.Spec.VCluster, g.Platform.Storage
 	s := tenant.Store{Kind: cmp.Or(of.BackingStore, plan.StoreSQLite), Size: volume.Size, StorageClass: volume.StorageClass}
 	if volume.Ephemeral {
 		s.Size, s.StorageClass = "", ""
@@ -29,24 +29,24 @@ func newStore(r tenant.Given) tenant.Store {
 // SetStore decides on the store. One that is there stays: what the platform changes
 // about stores is for new tenants. A claim that changes to a plan with another one
 // is refused; one that names none keeps its own when the platform's default moves.
-func SetStore(p *tenant.Decision, r tenant.Given) error {
-	p.Store = newStore(r)
-	was := r.Running.Store
+func SetStore(d *tenant.Decision, g tenant.Given) error {
+	d.Store = newStore(g)
+	was := g.Running.Store
 	switch {
-	case was == nil || p.Store.Same(*was):
-	case r.Spec.Plan == "":
-		p.Store = *was
+	case was == nil || d.Store.Same(*was):
+	case g.Spec.Plan == "":
+		d.Store = *was
 		if was.Kind != plan.StoreEtcd {
-			p.ControlPlanes = 1
+			d.ControlPlanes = 1
 		}
-	case r.Running.Plan == "" || r.Running.Plan == r.Plan.Name:
-		p.Store = *was
-		if r.Plan.Spec.VCluster.Replicas > 1 && was.Kind != plan.StoreEtcd {
-			return r.Plan.At("vcluster.replicas").Errorf("is %d, and this virtual cluster was made with %s: choose another plan for this claim, or claim another Argo CD with this one", r.Plan.Spec.VCluster.Replicas, was)
+	case g.Running.Plan == "" || g.Running.Plan == g.Plan.Name:
+		d.Store = *was
+		if g.Plan.Spec.VCluster.Replicas > 1 && was.Kind != plan.StoreEtcd {
+			return g.Plan.At("vcluster.replicas").Errorf("is %d, and this virtual cluster was made with %s: choose another plan for this claim, or claim another Argo CD with this one", g.Plan.Spec.VCluster.Replicas, was)
 		}
 	default:
 		return fmt.Errorf("spec.plan: %s has %s, and this virtual cluster was made with %s: Kubernetes can't change that in place, neither grow nor shrink it; choose a plan with the same, such as %s, or claim another Argo CD with plan %s",
-			r.Plan.Name, p.Store, was, r.Running.Plan, r.Plan.Name)
+			g.Plan.Name, d.Store, was, g.Running.Plan, g.Plan.Name)
 	}
 	return nil
 }

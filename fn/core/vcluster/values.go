@@ -28,19 +28,19 @@ var (
 func Defaults() values.Values { return values.Merge(defaults) }
 
 // Isolation returns the values that keep a tenant apart from others and from the host.
-func Isolation(p *tenant.Decision) values.Values {
-	return values.Merge(isolation, values.Values{"policies": values.Values{"podSecurityStandard": p.PodSecurity}})
+func Isolation(d *tenant.Decision) values.Values {
+	return values.Merge(isolation, values.Values{"policies": values.Values{"podSecurityStandard": d.PodSecurity}})
 }
 
 // Protected returns the values the function, and the tenants' isolation,
 // depend on: they win over everyone's. Some are lists that also contain the
 // platform's entries.
-func Protected(p *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (values.Values, error) {
+func Protected(d *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (values.Values, error) {
 	var sans []any
-	for _, hostname := range p.Names.APIHostnames {
+	for _, hostname := range d.Names.APIHostnames {
 		sans = append(sans, hostname)
 	}
-	requested, err := podRequests(p.Kubernetes, platforms)
+	requested, err := podRequests(d.Kubernetes, platforms)
 	if err != nil {
 		return nil, err
 	}
@@ -48,36 +48,36 @@ func Protected(p *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (
 	if err != nil {
 		return nil, err
 	}
-	elected, err := leaderElection(p.Store, platforms)
+	elected, err := leaderElection(d.Store, platforms)
 	if err != nil {
 		return nil, err
 	}
 	control := values.Values{
 		"distro": values.Values{"k8s": values.Values{
 			"enabled": true,
-			"version": p.Kubernetes,
-			"image":   values.Values{"tag": p.Kubernetes},
+			"version": d.Kubernetes,
+			"image":   values.Values{"tag": d.Kubernetes},
 		}},
 		"statefulSet": values.Values{
 			"image": values.Values{
 				"registry":   in.Images.VCluster.Registry,
 				"repository": in.Images.VCluster.Repository,
-				"tag":        cmp.Or(in.Images.VCluster.Tag, p.VirtualCluster.Version),
+				"tag":        cmp.Or(in.Images.VCluster.Tag, d.VirtualCluster.Version),
 			},
 			"env": env,
 		},
 		// By default vcluster's certificate has no .svc names.
 		"proxy": values.Values{"extraSANs": sans},
 	}
-	if p.Corefile != "" {
-		control["coredns"] = values.Values{"overwriteConfig": p.Corefile}
+	if d.Corefile != "" {
+		control["coredns"] = values.Values{"overwriteConfig": d.Corefile}
 	}
 	if in.Images.Registry != "" {
 		control["advanced"] = values.Values{"defaultImageRegistry": in.Images.Registry}
 	}
-	return values.Merge(Isolation(p), requested, elected, values.Values{"controlPlane": storeValues(p.Store, p.ControlPlanes)}, values.Values{
+	return values.Merge(Isolation(d), requested, elected, values.Values{"controlPlane": storeValues(d.Store, d.ControlPlanes)}, values.Values{
 		"controlPlane":     control,
-		"exportKubeConfig": values.Values{"server": p.Names.APIServer()},
+		"exportKubeConfig": values.Values{"server": d.Names.APIServer()},
 	}), nil
 }
 

@@ -21,8 +21,8 @@ import (
 const classAnnotation = "kubernetes.io/ingress.class"
 
 // ingressParts returns the annotations of the Ingress, and its class; "" for that of the annotation, or the host's default.
-func ingressParts(r tenant.Given, spec v1alpha1.IngressSpec) (map[string]string, string, error) {
-	in := r.Platform.Ingress
+func ingressParts(g tenant.Given, spec v1alpha1.IngressSpec) (map[string]string, string, error) {
+	in := g.Platform.Ingress
 	var found []error
 	if spec.ClassName != "" && len(validation.IsDNS1123Subdomain(spec.ClassName)) > 0 {
 		found = append(found, fmt.Errorf("%s.className: %q is not the name of an IngressClass: write one such as nginx", ofIngress, spec.ClassName))
@@ -46,7 +46,7 @@ func ingressParts(r tenant.Given, spec v1alpha1.IngressSpec) (map[string]string,
 	}
 	class := cmp.Or(spec.ClassName, in.ClassName)
 	switch _, ofClaim := spec.Annotations[classAnnotation]; {
-	case ofClaim && spec.ClassName != "" && !acceptedBoth(r):
+	case ofClaim && spec.ClassName != "" && !acceptedBoth(g):
 		found = append(found, fmt.Errorf("%s.annotations[%s]: Kubernetes refuses an Ingress with this annotation and a class: leave one out; %[1]s.className is %q", ofIngress, classAnnotation, spec.ClassName))
 	case ofClaim && spec.ClassName == "":
 		// The claim's class, in whatever form, is over the platform's.
@@ -58,8 +58,8 @@ func ingressParts(r tenant.Given, spec v1alpha1.IngressSpec) (map[string]string,
 }
 
 // acceptedBoth reports whether a class in both forms was accepted before.
-func acceptedBoth(r tenant.Given) bool {
-	was := wasAccepted(r)
+func acceptedBoth(g tenant.Given) bool {
+	was := wasAccepted(g)
 	_, before := was.Annotations[classAnnotation]
 	return before && was.ClassName != ""
 }
@@ -76,11 +76,11 @@ const (
 
 // certificate reports whether the Ingress names a Secret for its certificate, which the claim's Secret, or cert-manager, fills. It adds
 // the annotation for an issuer. An issuer in an annotation of the claim's is the same as one in its field.
-func certificate(r tenant.Given, spec v1alpha1.IngressSpec, annotations map[string]string) (bool, error) {
+func certificate(g tenant.Given, spec v1alpha1.IngressSpec, annotations map[string]string) (bool, error) {
 	var named []string
 	for _, key := range slices.Sorted(maps.Keys(spec.Annotations)) {
 		switch {
-		case strings.HasPrefix(key, earlierCertManager) && !sameAnnotation(r, key, string(spec.Annotations[key])):
+		case strings.HasPrefix(key, earlierCertManager) && !sameAnnotation(g, key, string(spec.Annotations[key])):
 			return false, fmt.Errorf("%s.annotations[%s]: cert-manager ignores this annotation since version 0.11: write %[1]s.tls.issuer", ofIngress, key)
 		case key == clusterIssuer, key == issuer, key == tlsACME && isOn(string(spec.Annotations[key])):
 			named = append(named, key)
@@ -93,7 +93,7 @@ func certificate(r tenant.Given, spec v1alpha1.IngressSpec, annotations map[stri
 	if tls.SecretName != "" && tls.Issuer != nil {
 		return false, fmt.Errorf("%s.tls: has both secretName and issuer: write one of them", ofIngress)
 	}
-	if len(named) > 0 && !sameAnnotation(r, named[0], string(spec.Annotations[named[0]])) {
+	if len(named) > 0 && !sameAnnotation(g, named[0], string(spec.Annotations[named[0]])) {
 		at := fmt.Sprintf("%s.annotations[%s]", ofIngress, named[0])
 		is := spec.Annotations[named[0]]
 		switch {
@@ -121,7 +121,7 @@ func certificate(r tenant.Given, spec v1alpha1.IngressSpec, annotations map[stri
 	if len(named) > 0 && tls.Issuer == nil {
 		return true, nil
 	}
-	return setIssuer(r, tls.Issuer, annotations)
+	return setIssuer(g, tls.Issuer, annotations)
 }
 
 // isOn reads a switch as cert-manager does.
@@ -131,13 +131,13 @@ func isOn(value string) bool {
 }
 
 // setIssuer adds the annotation for an issuer of the claim, or of the platform, and reports whether there is one.
-func setIssuer(r tenant.Given, claims *v1alpha1.IssuerReference, annotations map[string]string) (bool, error) {
-	is, field := r.Platform.Ingress.TLS.Issuer, mistakes.Field{Owner: mistakes.Input, Path: "input.ingress.tls.issuer"}
+func setIssuer(g tenant.Given, claims *v1alpha1.IssuerReference, annotations map[string]string) (bool, error) {
+	is, field := g.Platform.Ingress.TLS.Issuer, mistakes.Field{Owner: mistakes.Input, Path: "input.ingress.tls.issuer"}
 	switch {
 	case claims != nil:
 		is, field = v1alpha1.Issuer{Name: claims.Name, Kind: claims.Kind}, mistakes.Field{Owner: mistakes.Claim, Path: ofIngress + ".tls.issuer"}
-	case r.Plan.Spec.Ingress.TLS.Issuer != (v1alpha1.Issuer{}):
-		field = r.Plan.At("ingress.tls.issuer")
+	case g.Plan.Spec.Ingress.TLS.Issuer != (v1alpha1.Issuer{}):
+		field = g.Plan.At("ingress.tls.issuer")
 	}
 	if is == (v1alpha1.Issuer{}) {
 		return annotations[clusterIssuer] != "" || annotations[issuer] != "", nil
@@ -154,8 +154,8 @@ func setIssuer(r tenant.Given, claims *v1alpha1.IssuerReference, annotations map
 }
 
 // sameAnnotation reports whether the claim was accepted with an annotation before.
-func sameAnnotation(r tenant.Given, key, value string) bool {
-	before, ok := wasAccepted(r).Annotations[key]
+func sameAnnotation(g tenant.Given, key, value string) bool {
+	before, ok := wasAccepted(g).Annotations[key]
 	return ok && string(before) == value
 }
 

@@ -18,25 +18,25 @@ import (
 
 // askedHostnames returns the hostnames that the claim asks for, the one of the URL first. Where the
 // claim names none, that is the one that the platform's domain gives it.
-func askedHostnames(r tenant.Given, known tenant.Hostnames) ([]string, error) {
-	if err := checkPatterns(r); err != nil {
+func askedHostnames(g tenant.Given, known tenant.Hostnames) ([]string, error) {
+	if err := checkPatterns(g); err != nil {
 		return nil, err
 	}
-	byDomain, err := hostnameOfDomain(r, known)
+	byDomain, err := hostnameOfDomain(g, known)
 	if err != nil {
 		return nil, err
 	}
-	spec := ptr.Deref(r.Spec.Ingress, v1alpha1.IngressSpec{})
+	spec := ptr.Deref(g.Spec.Ingress, v1alpha1.IngressSpec{})
 	first := spec.Host
 	switch {
 	case first != "":
 	case byDomain != "":
 		// A claim may switch the Ingress off.
-		if _, own := values.Lookup(r.Spec.ArgoCDValues, "server", "ingress"); own && r.Spec.Ingress == nil {
+		if _, own := values.Lookup(g.Spec.ArgoCDValues, "server", "ingress"); own && g.Spec.Ingress == nil {
 			return nil, nil
 		}
 		first = byDomain
-	case r.Spec.Ingress != nil:
+	case g.Spec.Ingress != nil:
 		return nil, fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a hostname, such as argocd.example.org", ofIngress)
 	default:
 		return nil, nil
@@ -48,7 +48,7 @@ func askedHostnames(r tenant.Given, known tenant.Hostnames) ([]string, error) {
 		if before := slices.Index(asked, hostname); before < n {
 			found = append(found, fmt.Errorf("%s: %q is the hostname in %s, too: leave it out", at, hostname, fieldOf(before)))
 		} else {
-			found = append(found, checkHostname(r, known, at, hostname, byDomain))
+			found = append(found, checkHostname(g, known, at, hostname, byDomain))
 		}
 	}
 	return asked, mistakes.Join(found...)
@@ -64,7 +64,7 @@ func fieldOf(n int) string {
 
 // checkHostname refuses what is no hostname, or none that the claim may have. byDomain is the one
 // that the platform's domain gives it.
-func checkHostname(r tenant.Given, known tenant.Hostnames, field, hostname, byDomain string) error {
+func checkHostname(g tenant.Given, known tenant.Hostnames, field, hostname, byDomain string) error {
 	if !policy.IsHostname(hostname) {
 		return fmt.Errorf("%s: %q is not a hostname: write one in lower case, such as argocd.acme.example.org", field, hostname)
 	}
@@ -74,16 +74,16 @@ func checkHostname(r tenant.Given, known tenant.Hostnames, field, hostname, byDo
 	if hostname == byDomain {
 		return nil
 	}
-	if err := checkAllowed(r, field, hostname); err != nil {
+	if err := checkAllowed(g, field, hostname); err != nil {
 		return err
 	}
-	return checkOfPlatform(r, known, field, hostname, byDomain)
+	return checkOfPlatform(g, known, field, hostname, byDomain)
 }
 
 // hostnameOfDomain returns the hostname that the platform's domain gives a claim; "" without a
 // domain. A tenant that has one of the form that earlier versions gave keeps it.
-func hostnameOfDomain(r tenant.Given, known tenant.Hostnames) (string, error) {
-	domain := r.Platform.Ingress.Domain
+func hostnameOfDomain(g tenant.Given, known tenant.Hostnames) (string, error) {
+	domain := g.Platform.Ingress.Domain
 	if domain == "" {
 		return "", nil
 	}
@@ -91,9 +91,9 @@ func hostnameOfDomain(r tenant.Given, known tenant.Hostnames) (string, error) {
 	if err := policy.CheckDomain("input.ingress.domain", domain); err != nil {
 		return "", mistakes.By(mistakes.Input, err)
 	}
-	label, earlier := tenant.HostLabel("", r.XRName), r.XRName
-	if r.Claim.Name != "" {
-		label, earlier = tenant.HostLabel(r.Claim.Namespace, r.Claim.Name), r.Claim.Name+"-"+r.Claim.Namespace
+	label, earlier := tenant.HostLabel("", g.XRName), g.XRName
+	if g.Claim.Name != "" {
+		label, earlier = tenant.HostLabel(g.Claim.Namespace, g.Claim.Name), g.Claim.Name+"-"+g.Claim.Namespace
 	}
 	// The record may have been deleted by hand: then the annotation still has the name.
 	before := tenant.BoundedLabel(earlier, validation.DNS1123LabelMaxLength) + "." + domain
@@ -105,12 +105,12 @@ func hostnameOfDomain(r tenant.Given, known tenant.Hostnames) (string, error) {
 
 // checkPatterns refuses what no host can be, where the platform says which hostnames claims
 // may name.
-func checkPatterns(r tenant.Given) error {
-	for i, pattern := range r.Platform.Ingress.Hosts {
+func checkPatterns(g tenant.Given) error {
+	for i, pattern := range g.Platform.Ingress.Hosts {
 		if !policy.IsHostname(strings.TrimPrefix(pattern, "*.")) {
 			field := mistakes.Field{Owner: mistakes.Input, Path: fmt.Sprintf("input.ingress.hosts[%d]", i)}
-			if len(r.Plan.Spec.Ingress.Hosts) > 0 {
-				field = r.Plan.At(fmt.Sprintf("ingress.hosts[%d]", i))
+			if len(g.Plan.Spec.Ingress.Hosts) > 0 {
+				field = g.Plan.At(fmt.Sprintf("ingress.hosts[%d]", i))
 			}
 			return field.Errorf("%q is not a hostname: write one in lower case, such as argocd.acme.example.org, or *.example.org for those right below a domain", pattern)
 		}
@@ -119,8 +119,8 @@ func checkPatterns(r tenant.Given) error {
 }
 
 // checkAllowed refuses a hostname of the claim's that the platform lets none name.
-func checkAllowed(r tenant.Given, field, host string) error {
-	allowed := r.Platform.Ingress.Hosts
+func checkAllowed(g tenant.Given, field, host string) error {
+	allowed := g.Platform.Ingress.Hosts
 	if _, domain, _ := strings.Cut(host, "."); len(allowed) == 0 || slices.Contains(allowed, host) || slices.Contains(allowed, "*."+domain) {
 		return nil
 	}
@@ -129,9 +129,9 @@ func checkAllowed(r tenant.Given, field, host string) error {
 
 // checkOfPlatform refuses a hostname of the claim's that is the platform's to give: another claim
 // gets it, or could have had it from an earlier version. byDomain is the one that the claim gets.
-func checkOfPlatform(r tenant.Given, known tenant.Hostnames, field, host, byDomain string) error {
-	domain, allowed := r.Platform.Ingress.Domain, r.Platform.Ingress.Hosts
-	if slices.Contains(allowed, host) || slices.Contains(known.Held, host) || accepted(r, host) {
+func checkOfPlatform(g tenant.Given, known tenant.Hostnames, field, host, byDomain string) error {
+	domain, allowed := g.Platform.Ingress.Domain, g.Platform.Ingress.Hosts
+	if slices.Contains(allowed, host) || slices.Contains(known.Held, host) || accepted(g, host) {
 		return nil
 	}
 	// The domains of other plans and channels aren't known here, but the form is.
@@ -145,30 +145,30 @@ func checkOfPlatform(r tenant.Given, known tenant.Hostnames, field, host, byDoma
 }
 
 // accepted reports whether the claim named the hostname before, and was accepted.
-func accepted(r tenant.Given, host string) bool {
-	was := wasAccepted(r)
+func accepted(g tenant.Given, host string) bool {
+	was := wasAccepted(g)
 	return was.Host == host || slices.Contains(was.AdditionalHosts, host)
 }
 
 // wasAccepted returns the claim's spec.ingress that was accepted before; an empty one for none.
-func wasAccepted(r tenant.Given) v1alpha1.IngressSpec {
-	return ptr.Deref(r.WasAsked().Ingress, v1alpha1.IngressSpec{})
+func wasAccepted(g tenant.Given) v1alpha1.IngressSpec {
+	return ptr.Deref(g.WasAsked().Ingress, v1alpha1.IngressSpec{})
 }
 
 // checkValues refuses an Ingress of the chart that a claim makes by its values, unless it was
 // accepted before: no hostname in it is reserved for the claim.
-func checkValues(r tenant.Given, asked []string) error {
+func checkValues(g tenant.Given, asked []string) error {
 	const field = "spec.argocd.values."
 	var found []error
 	path := []string{"server", "ingress"}
-	is, there := values.Lookup(r.Spec.ArgoCDValues, path...)
-	if there && !r.KeepsValues(path...) && values.Enabled(r.Spec.ArgoCDValues, true, "server", "ingress", "enabled") && is != nil {
+	is, there := values.Lookup(g.Spec.ArgoCDValues, path...)
+	if there && !g.KeepsValues(path...) && values.Enabled(g.Spec.ArgoCDValues, true, "server", "ingress", "enabled") && is != nil {
 		found = append(found, fmt.Errorf("%sserver.ingress is set by %s: leave it out and write %s; only enabled: false is possible here, for no Ingress", field, ofIngress, inPlaceOf(is)))
 	}
 	for _, path := range [][]string{{"server", "ingressGrpc"}, {"applicationSet", "ingress"}} {
-		v := values.At[values.Values](r.Spec.ArgoCDValues, path...)
+		v := values.At[values.Values](g.Spec.ArgoCDValues, path...)
 		at := field + strings.Join(path, ".")
-		if r.KeepsValues(path...) {
+		if g.KeepsValues(path...) {
 			continue
 		}
 		names := hostnamesIn(v)

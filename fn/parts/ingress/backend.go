@@ -54,23 +54,23 @@ func contradicts(key, value string) string {
 
 // checkInsecure refuses what would have Argo CD's API server speak TLS behind the Ingress, or what looks as if it did, unless it was accepted
 // before.
-func checkInsecure(r tenant.Given) error {
+func checkInsecure(g tenant.Given) error {
 	var found []error
 	refuse := func(field, is string) {
 		found = append(found, fmt.Errorf("spec.argocd.values.%s: %.80q is not possible: TLS ends at the ingress controller, and Argo CD speaks plain HTTP behind it: leave it out", field, is))
 	}
-	if !r.KeepsValues("server", "extraArgs") {
-		for i, arg := range values.At[[]any](r.Spec.ArgoCDValues, "server", "extraArgs") {
+	if !g.KeepsValues("server", "extraArgs") {
+		for i, arg := range values.At[[]any](g.Spec.ArgoCDValues, "server", "extraArgs") {
 			if flag, value, _ := strings.Cut(fmt.Sprint(arg), "="); flag == "--insecure" && value != "" && !isOn(value) {
 				refuse(fmt.Sprintf("server.extraArgs[%d]", i), fmt.Sprint(arg))
 			}
 		}
 	}
 	for _, of := range []string{"global", "server"} {
-		if r.KeepsValues(of, "env") {
+		if g.KeepsValues(of, "env") {
 			continue
 		}
-		for i, env := range values.At[[]any](r.Spec.ArgoCDValues, of, "env") {
+		for i, env := range values.At[[]any](g.Spec.ArgoCDValues, of, "env") {
 			variable, _ := env.(values.Values)
 			if name, value := values.At[string](variable, "name"), fmt.Sprint(variable["value"]); name == "ARGOCD_SERVER_INSECURE" && !isOn(value) {
 				refuse(fmt.Sprintf("%s.env[%d]", of, i), name+"="+value)
@@ -82,14 +82,14 @@ func checkInsecure(r tenant.Given) error {
 
 // checkServices refuses annotations by which a claim has Argo CD's Service spoken to otherwise than it speaks, unless they were accepted
 // before: vcluster copies them to the host, where ingress controllers act on them.
-func checkServices(r tenant.Given) error {
+func checkServices(g tenant.Given) error {
 	const field = "spec.argocd.values.server.service.annotations"
 	path := []string{"server", "service", "annotations"}
-	if r.KeepsValues(path...) {
+	if g.KeepsValues(path...) {
 		return nil
 	}
 	var found []error
-	annotations := values.At[values.Values](r.Spec.ArgoCDValues, path...)
+	annotations := values.At[values.Values](g.Spec.ArgoCDValues, path...)
 	for _, key := range slices.Sorted(maps.Keys(annotations)) {
 		value := fmt.Sprint(annotations[key])
 		if why := contradicts(key, value); why != "" {

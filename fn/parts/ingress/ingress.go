@@ -18,7 +18,7 @@ const ofIngress = "spec.ingress"
 
 // resolve decides on the hostname, and sets the values of the argo-cd chart.
 func resolve(of part.Candidate) error {
-	p, in := of.Decision, of.Platform
+	d, in := of.Decision, of.Platform
 	spec := ptr.Deref(of.Spec.Ingress, v1alpha1.IngressSpec{})
 	annotations, class, found := ingressParts(of.Given, spec)
 	tls, ofTLS := certificate(of.Given, spec, annotations)
@@ -29,19 +29,19 @@ func resolve(of part.Candidate) error {
 		return mistakes.Join(err, found, checkServices(of.Given))
 	}
 	ofValues := mistakes.Join(checkValues(of.Given, asked), checkServices(of.Given))
-	p.Ingress = decide(asked, of.Hostnames)
-	p.Ingress.ClusterIssuers = issuers
+	d.Ingress = decide(asked, of.Hostnames)
+	d.Ingress.ClusterIssuers = issuers
 	if len(asked) == 0 {
 		return ofValues
 	}
-	hostname := p.Ingress.Hostname
+	hostname := d.Ingress.Hostname
 	domain := cmp.Or(hostname, asked[0])
 	rules := []values.Rule{
-		values.Be(domain, "global", "domain"), values.Be("https://"+domain+p.RootPath, "configs", "cm", "url"), values.Be(true, "configs", "cm", "create"),
+		values.Be(domain, "global", "domain"), values.Be("https://"+domain+d.RootPath, "configs", "cm", "url"), values.Be(true, "configs", "cm", "create"),
 		values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure"),
 	}
 	if len(asked) > 1 {
-		rules = append(rules, values.Be(argocd.AdditionalURLs(p, asked[1:]), "configs", "cm", "additionalUrls"))
+		rules = append(rules, values.Be(argocd.AdditionalURLs(d, asked[1:]), "configs", "cm", "additionalUrls"))
 	}
 	if ofValues == nil {
 		rules = append(rules, values.Not("server", "ingress"))
@@ -51,30 +51,30 @@ func resolve(of part.Candidate) error {
 		return err
 	}
 	ingress := values.Values{"enabled": true, "hostname": hostname}
-	p.Ingress.Refused = refusedByHost(of.HostPolicies, annotations)
+	d.Ingress.Refused = refusedByHost(of.HostPolicies, annotations)
 	if len(annotations) > 0 {
 		ingress["annotations"] = literals(annotations)
 	}
 	if class != "" {
 		ingress["ingressClassName"] = class
 	}
-	if p.RootPath != "" {
-		ingress["path"] = p.RootPath
+	if d.RootPath != "" {
+		ingress["path"] = d.RootPath
 	}
-	setTLS(p.Ingress, tls, spec.TLS != nil && spec.TLS.SecretName != "", ingress)
-	if len(p.Ingress.Additional) > 0 {
+	setTLS(d.Ingress, tls, spec.TLS != nil && spec.TLS.SecretName != "", ingress)
+	if len(d.Ingress.Additional) > 0 {
 		var extra []any
-		for _, additional := range p.Ingress.Additional {
+		for _, additional := range d.Ingress.Additional {
 			extra = append(extra, values.Values{"name": additional})
 		}
 		ingress["extraHosts"] = extra
 	}
-	p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, values.Values{
+	d.ArgoCD.Values = values.Merge(d.ArgoCD.Values, values.Values{
 		"global": values.Values{"domain": hostname},
 		"server": values.Values{"ingress": ingress},
 		// TLS ends at the ingress controller, so Argo CD speaks plain HTTP behind it.
 		"configs": values.Values{"params": values.Values{"server.insecure": "true"}},
-	}, argocd.URLs(p, of.ArgoCD.Merged(), hostname, p.Ingress.Additional))
+	}, argocd.URLs(d, of.ArgoCD.Merged(), hostname, d.Ingress.Additional))
 	return nil
 }
 

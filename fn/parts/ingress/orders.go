@@ -51,11 +51,11 @@ func clusterIssuers(in v1alpha1.PlatformTLS) []string {
 }
 
 // checkOrders refuses annotations and an issuer of a claim that the host refuses, or that contradict what the function sets.
-func checkOrders(r tenant.Given, spec v1alpha1.IngressSpec, issuers []string) error {
+func checkOrders(g tenant.Given, spec v1alpha1.IngressSpec, issuers []string) error {
 	var found []error
 	for _, key := range slices.Sorted(maps.Keys(spec.Annotations)) {
 		value, f := string(spec.Annotations[key]), forms[key]
-		if sameAnnotation(r, key, value) {
+		if sameAnnotation(g, key, value) {
 			continue
 		}
 		if f.regexp != nil && !f.regexp.MatchString(value) {

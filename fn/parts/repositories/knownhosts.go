@@ -51,7 +51,7 @@ func knownHostsInUse(s *credentials.Sensitive) map[string]string {
 // setKnownHosts hands the lines of all entries to Argo CD, after those that the claim or the
 // platform sets: values that stand in the Release win over those it reads from a
 // Secret, so they move there.
-func setKnownHosts(p *tenant.Decision, known map[string]string, s *credentials.Sensitive, argocd *values.Stack) error {
+func setKnownHosts(d *tenant.Decision, known map[string]string, s *credentials.Sensitive, argocd *values.Stack) error {
 	if len(known) == 0 {
 		return nil
 	}
@@ -59,7 +59,7 @@ func setKnownHosts(p *tenant.Decision, known map[string]string, s *credentials.S
 		return err
 	}
 	var lines []string
-	if own, ok := values.Lookup(p.ArgoCD.Values, extraHosts...); ok {
+	if own, ok := values.Lookup(d.ArgoCD.Values, extraHosts...); ok {
 		text, isText := own.(string)
 		if !isText && own != nil {
 			return fmt.Errorf("%s: %v is not text: write lines of a known_hosts file", "spec.argocd.values."+strings.Join(extraHosts, "."), own)
@@ -67,7 +67,7 @@ func setKnownHosts(p *tenant.Decision, known map[string]string, s *credentials.S
 		if text != "" {
 			lines = append(lines, strings.TrimRight(text, "\n"))
 		}
-		unstructured.RemoveNestedField(p.ArgoCD.Values, extraHosts...)
+		unstructured.RemoveNestedField(d.ArgoCD.Values, extraHosts...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		lines = append(lines, ofEntry+name, known[name])

@@ -62,7 +62,7 @@ type repository struct {
 
 // resolve registers the repositories and credential templates of the spec.
 func resolve(of part.Candidate) error {
-	p, s, argocd := of.Decision, of.Sensitive, of.ArgoCD
+	d, s, argocd := of.Decision, of.Sensitive, of.ArgoCD
 	var all []repository
 	for i, e := range of.Spec.Repositories {
 		all = append(all, repository{v1alpha1.KindRepository, fmt.Sprintf("spec.repositories[%d]", i), "repositories", e.Name, e.URL, e.Type, e.Project, e.SecretRef})
@@ -95,7 +95,7 @@ func resolve(of part.Candidate) error {
 		if e.kind == v1alpha1.KindRepository {
 			c.Key = proxy.RepositoryKey(e.url)
 		}
-		p.Repositories = append(p.Repositories, c)
+		d.Repositories = append(d.Repositories, c)
 		name := e.kind + " " + e.name
 		if c.State != v1alpha1.StateConfigured {
 			known = knownHostsInUse(s)[name]
@@ -104,7 +104,7 @@ func resolve(of part.Candidate) error {
 			hosts[name] = known
 		}
 	}
-	return mistakes.Join(append(found, setKnownHosts(p, hosts, s, argocd))...)
+	return mistakes.Join(append(found, setKnownHosts(d, hosts, s, argocd))...)
 }
 
 // places checks the entries, and returns where each stands that the claim alone says it of, by place.
@@ -181,14 +181,14 @@ func (e repository) overSSH() bool {
 }
 
 // read is the entry of the chart's list, the known hosts that go with it, and its Secret.
-func (e repository) read(r tenant.Given, places map[string]string) (values.Values, string, *credentials.Reader) {
+func (e repository) read(g tenant.Given, places map[string]string) (values.Values, string, *credentials.Reader) {
 	s, known := &credentials.Reader{}, ""
 	v := values.Values{}
 	if e.kind == v1alpha1.KindRepository {
 		v["name"] = e.name
 	}
 	if e.secretRef != nil {
-		s = credentials.Read(r, e.secretRef.Name)
+		s = credentials.Read(g, e.secretRef.Name)
 		open := e.open()
 		known = e.readSecret(s, v)
 		if other := places[e.place()]; open && other != "" {

@@ -51,18 +51,18 @@ type oidcConfig struct {
 
 // setOIDC sets the values for an OpenID Connect provider.
 func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
-	p, s := of.Decision, of.Sensitive
+	d, s := of.Decision, of.Sensitive
 	if err := mistakes.Join(checkOIDC(o), unlessAccepted(of, func() error {
 		return mistakes.Join(checkEffect(o), checkScopes(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups))
 	})); err != nil {
 		return err
 	}
-	p.SSO.Provider, p.SSO.Callback = cmp.Or(o.Name, "SSO"), "/auth/callback"
+	d.SSO.Provider, d.SSO.Callback = cmp.Or(o.Name, "SSO"), "/auth/callback"
 	if err := setGroups(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups, own); err != nil {
 		return err
 	}
 	config := oidcConfig{
-		Name: p.SSO.Provider, Issuer: o.Issuer, ClientID: o.ClientID, CLIClientID: o.CLIClientID, EnablePKCEAuthentication: o.EnablePKCEAuthentication,
+		Name: d.SSO.Provider, Issuer: o.Issuer, ClientID: o.ClientID, CLIClientID: o.CLIClientID, EnablePKCEAuthentication: o.EnablePKCEAuthentication,
 		RequestedScopes: o.Scopes, RequestedIDTokenClaims: o.RequestedIDTokenClaims,
 		EnableUserInfoGroups: o.EnableUserInfoGroups, UserInfoPath: o.UserInfoPath, UserInfoBaseURL: o.UserInfoBaseURL, UserInfoCacheExpiration: o.UserInfoCacheExpiration,
 		LogoutURL: o.LogoutURL, RootCA: o.RootCA, DomainHint: o.DomainHint, RefreshTokenThreshold: o.RefreshTokenThreshold,
@@ -76,7 +76,7 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 		}
 		secret := credentials.Read(of.Given, ref.Name)
 		value := secret.Need(cmp.Or(ref.Key, "clientSecret"), "write the client secret that the provider has for this Argo CD")
-		p.SSO.Secrets = append(p.SSO.Secrets, s.Add(tenant.Connection{Kind: "Client secret", Name: ref.Name}, secret.Problem, value, path...))
+		d.SSO.Secrets = append(d.SSO.Secrets, s.Add(tenant.Connection{Kind: "Client secret", Name: ref.Name}, secret.Problem, value, path...))
 		if _, there := values.Lookup(s.Values, path...); !there {
 			// Without the client secret, logging in would only lead to an error.
 			return nil

@@ -46,7 +46,7 @@ const groupPolicies = "policy.virtualargocd.csv"
 
 // resolve sets the values for signing on.
 func resolve(of part.Candidate) error {
-	p, argocd := of.Decision, of.ArgoCD
+	d, argocd := of.Decision, of.ArgoCD
 	spec := of.Spec.SSO
 	if spec == nil || spec.OIDC == nil && spec.Dex == nil && !spec.DisableAdmin {
 		return nil
@@ -54,7 +54,7 @@ func resolve(of part.Candidate) error {
 	if spec.OIDC != nil && spec.Dex != nil {
 		return fmt.Errorf("spec.sso.dex: Argo CD ignores Dex beside spec.sso.oidc: write one of the two; Dex has a connector of type oidc")
 	}
-	p.SSO.On = true
+	d.SSO.On = true
 	own := values.Values{}
 	if spec.DisableAdmin {
 		values.Insert(own, "false", "configs", "cm", "admin.enabled")
@@ -74,7 +74,7 @@ func resolve(of part.Candidate) error {
 	if err := mistakes.Join(found, argocd.Reserve(values.Claim, "spec.sso", rules...)); err != nil {
 		return err
 	}
-	p.ArgoCD.Values = values.Merge(p.ArgoCD.Values, own)
+	d.ArgoCD.Values = values.Merge(d.ArgoCD.Values, own)
 	return nil
 }
 

@@ -66,8 +66,8 @@ kind-down: ## Remove the kind cluster and its registry
 .PHONY: test
 test: export GOGC := 400
 test: test-tools ## Run all tests that need no cluster: unit tests, golden renders with Crossplane's engine, schema validation
-	@# Go's cache of test results ignores files outside a test's module: those of tools, lab and test read files of the whole project. Package
-	@# fn/function takes about two minutes on two cores; the limit is for machines that do other things, too. `make lint` runs vet.
+	@# Go's cache of test results ignores files outside a test's module: those of tools, lab and test read files of the whole project. The
+	@# limit is for machines that do other things, too. `make lint` runs vet.
 	@printf '%s -vet=off -timeout=30m ./...\n' . 'tools -count=1' 'lab -count=1' 'test -count=1' | xargs -P 4 -t -L 1 go test -C
 
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
@@ -99,7 +99,7 @@ test-monitoring: ## Check examples/monitoring with promtool, Prometheus and Graf
 
 .PHONY: e2e-full
 e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other versions and the web interface, and more random cases
-	SEEDS=10 go test -count=1 -timeout=2h ./fn/function
+	SEEDS=10 go test -count=1 -timeout=2h ./fn/...
 	@export E2E_FULL=1; $(call run-e2e,,./e2e ./network,2h)
 ifdef KUBECONFIG
 	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, THE SCRIPT FOR KIND AND THE HELM CHART, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2

@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"encoding/base64"
@@ -16,11 +16,12 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
 // A mistake is one that somebody makes about a tenant that runs.
 type mistake struct {
-	make, mend func(*engine)
+	make, mend func(*crossplanetest.Engine)
 	// reason of the condition, and how its message begins.
 	reason, message string
 }
@@ -30,42 +31,44 @@ const mistakenSpec = `"argocd":{"values":{"server":{"replicas":2},"dex":{"enable
 
 var mistakes = map[string]mistake{
 	"Spec": {
-		make:   func(e *engine) { e.spec(`{"plan":"team","kubernetes":{"version":"v1.29.0"},` + mistakenSpec + `}`) },
-		mend:   func(e *engine) { e.spec(`{"plan":"team",` + mistakenSpec + `}`) },
+		make: func(e *crossplanetest.Engine) {
+			e.SetSpec(`{"plan":"team","kubernetes":{"version":"v1.29.0"},` + mistakenSpec + `}`)
+		},
+		mend:   func(e *crossplanetest.Engine) { e.SetSpec(`{"plan":"team",` + mistakenSpec + `}`) },
 		reason: v1alpha1.ReasonInvalidSpec, message: "spec.kubernetes.version",
 	},
 	"SpecOfWrongType": {
-		make:   func(e *engine) { e.spec(`{"plan":"team","argocd":{"values":[]}}`) },
-		mend:   func(e *engine) { e.spec(`{"plan":"team",` + mistakenSpec + `}`) },
+		make:   func(e *crossplanetest.Engine) { e.SetSpec(`{"plan":"team","argocd":{"values":[]}}`) },
+		mend:   func(e *crossplanetest.Engine) { e.SetSpec(`{"plan":"team",` + mistakenSpec + `}`) },
 		reason: v1alpha1.ReasonInvalidSpec, message: "spec.argocd.values",
 	},
 	"UnknownPlan": {
-		make:   func(e *engine) { e.spec(`{"plan":"teem",` + mistakenSpec + `}`) },
-		mend:   func(e *engine) { e.spec(`{"plan":"team",` + mistakenSpec + `}`) },
+		make:   func(e *crossplanetest.Engine) { e.SetSpec(`{"plan":"teem",` + mistakenSpec + `}`) },
+		mend:   func(e *crossplanetest.Engine) { e.SetSpec(`{"plan":"team",` + mistakenSpec + `}`) },
 		reason: v1alpha1.ReasonInvalidSpec, message: "spec.plan",
 	},
 	"Plan": {
-		make:   func(e *engine) { e.plan("team", `{"vcluster":{"quotta":{}}}`) },
-		mend:   func(e *engine) { e.plan("team", `{}`) },
+		make:   func(e *crossplanetest.Engine) { e.AddPlan("team", `{"vcluster":{"quotta":{}}}`) },
+		mend:   func(e *crossplanetest.Engine) { e.AddPlan("team", `{}`) },
 		reason: v1alpha1.ReasonInvalidPlan, message: "plan team",
 	},
 	"PlanDeleted": {
-		make:   func(e *engine) { delete(e.cluster, "XArgoCDPlan//team") },
-		mend:   func(e *engine) { e.plan("team", `{}`) },
+		make:   func(e *crossplanetest.Engine) { delete(e.Cluster, "XArgoCDPlan//team") },
+		mend:   func(e *crossplanetest.Engine) { e.AddPlan("team", `{}`) },
 		reason: v1alpha1.ReasonInvalidPlan, message: "plan team: this XArgoCDPlan doesn't exist any more",
 	},
 	"Input": {
-		make: func(e *engine) {
-			e.req.Input = resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"Input","credentials":{"label":"none"}}`)
+		make: func(e *crossplanetest.Engine) {
+			e.Request.Input = resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v1alpha1","kind":"Input","credentials":{"label":"none"}}`)
 		},
-		mend:   func(e *engine) { e.req.Input = nil },
+		mend:   func(e *crossplanetest.Engine) { e.Request.Input = nil },
 		reason: v1alpha1.ReasonInvalidInput, message: "input",
 	},
 	"NewerInput": {
-		make: func(e *engine) {
-			e.req.Input = resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v9","kind":"Input"}`)
+		make: func(e *crossplanetest.Engine) {
+			e.Request.Input = resource.MustStructJSON(`{"apiVersion":"virtualargocd.io/v9","kind":"Input"}`)
 		},
-		mend:   func(e *engine) { e.req.Input = nil },
+		mend:   func(e *crossplanetest.Engine) { e.Request.Input = nil },
 		reason: v1alpha1.ReasonInvalidInput, message: "input",
 	},
 }
@@ -75,82 +78,82 @@ var mistakes = map[string]mistake{
 func TestRefusedTenantGoesOn(t *testing.T) {
 	for name, m := range mistakes {
 		t.Run(name, func(t *testing.T) {
-			e := newEngine(t, tenantXR(`{"plan":"team",`+mistakenSpec+`}`), "")
-			e.plan("team", `{}`)
+			e := crossplanetest.New(t, `{"plan":"team",`+mistakenSpec+`}`, "")
+			e.AddPlan("team", `{}`)
 			credential := func(password string) {
-				e.secret("git", "kubernetes.io/basic-auth", map[string]string{"username": "argocd", "password": password})
+				e.AddSecret("git", "kubernetes.io/basic-auth", map[string]string{"username": "argocd", "password": password})
 			}
 			credential("first-password")
-			e.install()
-			before, conditions := e.desired(), e.conditions()
+			e.Install()
+			before, conditions := desiredOf(e), conditionsOf(e)
 
 			m.make(e)
-			e.events = nil
-			e.reconcile()
-			c := e.condition(v1alpha1.ConditionSpecAccepted)
+			e.Events = nil
+			e.Reconcile()
+			c := e.Condition(v1alpha1.ConditionSpecAccepted)
 			if c.GetReason() != m.reason || !strings.HasPrefix(c.GetMessage(), m.message) {
 				t.Errorf("want SpecAccepted False with reason %s and a message that begins with %q, got %v", m.reason, m.message, c)
 			}
-			if want := []string{m.reason + ": " + c.GetMessage()}; !slices.Equal(e.events, want) {
-				t.Errorf("events: want %v, got %v", want, e.events)
+			if want := []string{m.reason + ": " + c.GetMessage()}; !slices.Equal(e.Events, want) {
+				t.Errorf("events: want %v, got %v", want, e.Events)
 			}
-			if msg := e.status("message"); e.status("phase") != "Ready" || !strings.Contains(msg, c.GetMessage()) {
-				t.Errorf("want phase Ready with the mistake in the message, got %s: %s", e.status("phase"), msg)
+			if msg := e.Status("message"); e.Status("phase") != "Ready" || !strings.Contains(msg, c.GetMessage()) {
+				t.Errorf("want phase Ready with the mistake in the message, got %s: %s", e.Status("phase"), msg)
 			}
-			if diff := cmp.Diff(before, e.desired()); diff != "" {
+			if diff := cmp.Diff(before, desiredOf(e)); diff != "" {
 				t.Errorf("the mistake changes what is composed: -before, +now:\n%s", diff)
 			}
-			if diff := cmp.Diff(conditions, e.conditions()); diff != "" {
+			if diff := cmp.Diff(conditions, conditionsOf(e)); diff != "" {
 				t.Errorf("the mistake changes conditions: -before, +now:\n%s", diff)
 			}
-			if e.reconcile(); len(e.events) != 1 {
-				t.Errorf("the same is told again: %v", e.events)
+			if e.Reconcile(); len(e.Events) != 1 {
+				t.Errorf("the same is told again: %v", e.Events)
 			}
-			e.canBeDeleted()
+			e.CheckDeletable()
 
-			e.setReplicas("argocd-server", 0)
-			delete(e.cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
-			if e.reconcile(); e.status("phase") != "Degraded" || e.condition(v1alpha1.ConditionArgoCDReady).GetReason() != v1alpha1.ReasonWorkloadsUnavailable {
-				t.Errorf("a workload breaks, and the tenant is %s: %v", e.status("phase"), e.condition(v1alpha1.ConditionArgoCDReady))
+			e.SetReplicas("argocd-server", 0)
+			delete(e.Cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
+			if e.Reconcile(); e.Status("phase") != "Degraded" || e.Condition(v1alpha1.ConditionArgoCDReady).GetReason() != v1alpha1.ReasonWorkloadsUnavailable {
+				t.Errorf("a workload breaks, and the tenant is %s: %v", e.Status("phase"), e.Condition(v1alpha1.ConditionArgoCDReady))
 			}
 			conditions[v1alpha1.ConditionArgoCDReady], conditions[v1alpha1.ConditionHostProtected] = false, false
-			if diff := cmp.Diff(conditions, e.conditions()); diff != "" {
+			if diff := cmp.Diff(conditions, conditionsOf(e)); diff != "" {
 				t.Errorf("a workload breaks, and a policy is gone: conditions: -want, +got:\n%s", diff)
 			}
-			e.protect()
-			e.heal()
-			if e.reconcile(); e.status("phase") != "Ready" {
-				t.Errorf("it recovers, and the tenant is %s: %s", e.status("phase"), e.status("message"))
+			e.Protect()
+			e.RunProviders()
+			if e.Reconcile(); e.Status("phase") != "Ready" {
+				t.Errorf("it recovers, and the tenant is %s: %s", e.Status("phase"), e.Status("message"))
 			}
 
-			release := field(e.observed(tenant.ArgoCDRelease), "spec")
+			release := crossplanetest.Field(e.Observed(tenant.ArgoCDRelease), "spec")
 			credential("second-password")
-			e.cycle(2)
-			if now := field(e.observed(tenant.ArgoCDRelease), "spec"); !proto.Equal(release, now) {
+			e.Cycle(2)
+			if now := crossplanetest.Field(e.Observed(tenant.ArgoCDRelease), "spec"); !proto.Equal(release, now) {
 				t.Errorf("a rotated credential makes the Release one that is rolled out: it was %v and is %v", release, now)
 			}
-			if raw, err := base64.StdEncoding.DecodeString(field(e.observed(tenant.ValuesSecret), "data").GetFields()["values.yaml"].GetStringValue()); err != nil || !strings.Contains(string(raw), "second-password") {
+			if raw, err := base64.StdEncoding.DecodeString(crossplanetest.Field(e.Observed(tenant.ValuesSecret), "data").GetFields()["values.yaml"].GetStringValue()); err != nil || !strings.Contains(string(raw), "second-password") {
 				t.Errorf("the credential isn't rotated: %v", err)
 			}
-			kubeconfig := string(e.kubeconfig())
-			e.publish(virtualKubeconfig(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			kubeconfig := string(e.Kubeconfig())
+			e.Publish(crossplanetest.VirtualKubeconfig(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 				c.CertificateAuthorityData = slices.Concat(c.CertificateAuthorityData, c.CertificateAuthorityData)
 			}))
-			if e.reconcile(); string(e.kubeconfig()) == kubeconfig {
+			if e.Reconcile(); string(e.Kubeconfig()) == kubeconfig {
 				t.Error("the virtual cluster's new certificate isn't used")
 			}
-			e.publish(testKubeconfig)
+			e.Publish(crossplanetest.Kubeconfig)
 			credential("first-password")
-			e.cycle(2)
+			e.Cycle(2)
 
 			m.mend(e)
-			e.reconcile()
-			if c := e.condition(v1alpha1.ConditionSpecAccepted); c.GetReason() != v1alpha1.ReasonAccepted {
+			e.Reconcile()
+			if c := e.Condition(v1alpha1.ConditionSpecAccepted); c.GetReason() != v1alpha1.ReasonAccepted {
 				t.Errorf("the mistake is mended: %v", c)
 			}
-			e.cycle(2)
-			if diff := cmp.Diff(before, e.desired()); diff != "" || e.status("phase") != "Ready" {
-				t.Errorf("after all of it the tenant is %s, and composed otherwise: -before, +now:\n%s", e.status("phase"), diff)
+			e.Cycle(2)
+			if diff := cmp.Diff(before, desiredOf(e)); diff != "" || e.Status("phase") != "Ready" {
+				t.Errorf("after all of it the tenant is %s, and composed otherwise: -before, +now:\n%s", e.Status("phase"), diff)
 			}
 		})
 	}
@@ -158,11 +161,11 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 
 // A claim with a mistake is held to what the platform says now, as far as that can be used.
 func TestRefusedTenantFollowsThePlatform(t *testing.T) {
-	e := newEngine(t, tenantXR(`{"plan":"team"}`), "")
-	e.plan("team", `{"quota":{"count/pods":"30"}}`)
-	e.install()
+	e := crossplanetest.New(t, `{"plan":"team"}`, "")
+	e.AddPlan("team", `{"quota":{"count/pods":"30"}}`)
+	e.Install()
 	pods := func() string {
-		return field(e.observed(tenant.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()["count/pods"].GetStringValue()
+		return crossplanetest.Field(e.Observed(tenant.Quota), "spec", "forProvider", "manifest", "spec", "hard").GetFields()["count/pods"].GetStringValue()
 	}
 	for _, step := range []struct{ reason, spec, plan, want string }{
 		{"The claim has a mistake.", `{"plan":"team","kubernetes":{"version":"v1.29.0"}}`, `{"quota":{"count/pods":"30"}}`, "30"},
@@ -171,11 +174,11 @@ func TestRefusedTenantFollowsThePlatform(t *testing.T) {
 		{"The claim asks for a plan that isn't there.", `{"plan":"huge"}`, `{"quota":{"count/pods":"20"}}`, "25"},
 		{"All is well.", `{"plan":"team"}`, `{"quota":{"count/pods":"20"}}`, "20"},
 	} {
-		e.spec(step.spec)
-		e.plan("team", step.plan)
-		e.reconcile()
-		if got := pods(); got != step.want || fatal(e.rsp) != "" {
-			t.Errorf("\n%s\nwant %s pods, got %s; %s", step.reason, step.want, got, fatal(e.rsp))
+		e.SetSpec(step.spec)
+		e.AddPlan("team", step.plan)
+		e.Reconcile()
+		if got := pods(); got != step.want || crossplanetest.Fatal(e.Response) != "" {
+			t.Errorf("\n%s\nwant %s pods, got %s; %s", step.reason, step.want, got, crossplanetest.Fatal(e.Response))
 		}
 	}
 }
@@ -183,9 +186,9 @@ func TestRefusedTenantFollowsThePlatform(t *testing.T) {
 // What can't be kept isn't accepted.
 func TestAcceptedIsTooLarge(t *testing.T) {
 	values := `{"configs":{"cm":{"x":"` + strings.Repeat("<", 200_000) + `"}}}`
-	e := newEngine(t, tenantXR(`{"argocd":{"values":`+values+`}}`), "")
-	if e.reconcile(); refusal(e.rsp) != "" {
-		t.Errorf("values within the bounds are refused: %.200s", refusal(e.rsp))
+	e := crossplanetest.New(t, `{"argocd":{"values":`+values+`}}`, "")
+	if e.Reconcile(); crossplanetest.Refusal(e.Response) != "" {
+		t.Errorf("values within the bounds are refused: %.200s", crossplanetest.Refusal(e.Response))
 	}
 }
 
@@ -196,24 +199,24 @@ func TestAcceptedIsLost(t *testing.T) {
 	} {
 		data := base64.StdEncoding.EncodeToString([]byte(data))
 		t.Run(name, func(t *testing.T) {
-			e := newEngine(t, tenantXR(`{}`), "").install()
+			e := crossplanetest.New(t, `{}`, "").Install()
 			lose := func() {
-				field(e.observed(tenant.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(data)
+				crossplanetest.Field(e.Observed(tenant.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(data)
 			}
 			lose()
-			if e.reconcile(); refusal(e.rsp) != "" || e.status("phase") != "Ready" {
-				t.Errorf("a claim without a mistake is %s: %s", e.status("phase"), refusal(e.rsp))
+			if e.Reconcile(); crossplanetest.Refusal(e.Response) != "" || e.Status("phase") != "Ready" {
+				t.Errorf("a claim without a mistake is %s: %s", e.Status("phase"), crossplanetest.Refusal(e.Response))
 			}
-			e.setReplicas("argocd-server", 0)
-			delete(e.cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
-			e.reconcile()
-			conditions := e.conditions()
+			e.SetReplicas("argocd-server", 0)
+			delete(e.Cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
+			e.Reconcile()
+			conditions := conditionsOf(e)
 			lose()
-			e.spec(`{"kubernetes":{"version":"v1.29.0"}}`)
-			if e.reconcile(); !strings.HasPrefix(fatal(e.rsp), "spec.kubernetes.version") {
-				t.Errorf("want the mistake as a fatal result, by which Crossplane changes nothing, got %q", fatal(e.rsp))
+			e.SetSpec(`{"kubernetes":{"version":"v1.29.0"}}`)
+			if e.Reconcile(); !strings.HasPrefix(crossplanetest.Fatal(e.Response), "spec.kubernetes.version") {
+				t.Errorf("want the mistake as a fatal result, by which Crossplane changes nothing, got %q", crossplanetest.Fatal(e.Response))
 			}
-			if diff := cmp.Diff(conditions, e.conditions()); diff != "" || conditions[v1alpha1.ConditionArgoCDReady] || conditions[v1alpha1.ConditionHostProtected] {
+			if diff := cmp.Diff(conditions, conditionsOf(e)); diff != "" || conditions[v1alpha1.ConditionArgoCDReady] || conditions[v1alpha1.ConditionHostProtected] {
 				t.Errorf("conditions: -before, +now:\n%s", diff)
 			}
 		})
@@ -222,18 +225,18 @@ func TestAcceptedIsLost(t *testing.T) {
 
 // TestAcceptedOfAnOlderFunction: a tenant with a mistake goes on by what an older function has accepted.
 func TestAcceptedOfAnOlderFunction(t *testing.T) {
-	e := newEngine(t, tenantXR(`{}`), "").install()
+	e := crossplanetest.New(t, `{}`, "").Install()
 	older := base64.StdEncoding.EncodeToString([]byte(`{"Spec":{"ArgoCDValues":{"server":{"replicas":2}}},"Plan":{"Name":"standard","Data":{}},"Input":{}}`))
-	field(e.observed(tenant.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(older)
-	e.spec(`{"kubernetes":{"version":"v1.29.0"}}`)
-	if e.reconcile(); fatal(e.rsp) != "" || argocdValue(e, "server", "replicas") != 2. {
-		t.Errorf("want the values that were accepted, got %v; %s", argocdValue(e, "server", "replicas"), fatal(e.rsp))
+	crossplanetest.Field(e.Observed(tenant.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(older)
+	e.SetSpec(`{"kubernetes":{"version":"v1.29.0"}}`)
+	if e.Reconcile(); crossplanetest.Fatal(e.Response) != "" || e.ArgoCDValue("server", "replicas") != 2. {
+		t.Errorf("want the values that were accepted, got %v; %s", e.ArgoCDValue("server", "replicas"), crossplanetest.Fatal(e.Response))
 	}
 }
 
 // TestProtectionBesideAMistake: deletion protection is switched on and off whatever else is wrong with a claim.
 func TestProtectionBesideAMistake(t *testing.T) {
-	e := newEngine(t, tenantXR(`{}`), "").install()
+	e := crossplanetest.New(t, `{}`, "").Install()
 	for _, step := range []struct {
 		reason, spec string
 		want         bool
@@ -246,18 +249,18 @@ func TestProtectionBesideAMistake(t *testing.T) {
 		{"On again.", `{"deletionProtection":true,"plan":"none"}`, true},
 		{"It is left out.", `{"plan":"none"}`, false},
 	} {
-		e.spec(step.spec)
-		e.cycle(2)
-		if got := e.req.GetObserved().GetResources()[tenant.DeletionProtection] != nil; got != step.want || fatal(e.rsp) != "" || e.condition(v1alpha1.ConditionSpecAccepted).GetReason() != v1alpha1.ReasonInvalidSpec {
-			t.Errorf("\n%s\n%s: want protected: %v, got %v; %v", step.reason, step.spec, step.want, got, e.condition(v1alpha1.ConditionSpecAccepted))
+		e.SetSpec(step.spec)
+		e.Cycle(2)
+		if got := e.Request.GetObserved().GetResources()[tenant.DeletionProtection] != nil; got != step.want || crossplanetest.Fatal(e.Response) != "" || e.Condition(v1alpha1.ConditionSpecAccepted).GetReason() != v1alpha1.ReasonInvalidSpec {
+			t.Errorf("\n%s\n%s: want protected: %v, got %v; %v", step.reason, step.spec, step.want, got, e.Condition(v1alpha1.ConditionSpecAccepted))
 		}
 	}
 }
 
-// conditions are those that were told last, but SpecAccepted, and whether they are True.
-func (e *engine) conditions() map[string]bool {
+// conditionsOf are those that were told last, but SpecAccepted, and whether they are True.
+func conditionsOf(e *crossplanetest.Engine) map[string]bool {
 	out := map[string]bool{}
-	for _, c := range e.rsp.GetConditions() {
+	for _, c := range e.Response.GetConditions() {
 		if c.GetType() != v1alpha1.ConditionSpecAccepted {
 			out[c.GetType()] = c.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE
 		}
@@ -265,13 +268,13 @@ func (e *engine) conditions() map[string]bool {
 	return out
 }
 
-// desired is what is composed, by name.
-func (e *engine) desired() map[string]string {
+// desiredOf is what is composed, by name.
+func desiredOf(e *crossplanetest.Engine) map[string]string {
 	out := map[string]string{}
-	for name, d := range e.rsp.GetDesired().GetResources() {
+	for name, d := range e.Response.GetDesired().GetResources() {
 		raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(d.GetResource())
 		if err != nil {
-			e.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		out[name] = string(raw)
 	}

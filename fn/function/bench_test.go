@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"fmt"
@@ -13,13 +13,15 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/function"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
 // readyRequest is the request for a Ready tenant, as bytes on the wire.
 func readyRequest(b *testing.B) []byte {
 	b.Helper()
-	e := newEngine(b, tenantXR(`{"argocd":{"values":{"dex":{"enabled":false},"server":{"replicas":1}}}}`), "").install()
-	raw, err := proto.Marshal(e.req)
+	e := crossplanetest.New(b, `{"argocd":{"values":{"dex":{"enabled":false},"server":{"replicas":1}}}}`, "").Install()
+	raw, err := proto.Marshal(e.Request)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -32,19 +34,19 @@ func BenchmarkRunFunction(b *testing.B) { call(b, readyRequest(b)) }
 
 // BenchmarkChannel is the same for a channel with 7,000 tenants, whose records have 2 KiB each.
 func BenchmarkChannel(b *testing.B) {
-	w := fleet(b, 1, inSteps)
-	w.offer("stable", offer("10.2.0", inSteps))
-	w.reconcileChannel(w.channels["stable"])
-	req := w.channels["stable"].req
+	fleet := crossplanetest.ReadyFleet(b, 1, crossplanetest.InSteps)
+	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.ReconcileChannel(fleet.Channels["stable"])
+	req := fleet.Channels["stable"].Request
 	records := req.GetRequiredResources()[channel.RequiredRecords]
 	one := records.GetItems()[0]
 	for len(records.GetItems()) < 7000 {
 		r := proto.Clone(one).(*fnv1.Resource)
 		id := fmt.Sprintf("tenant%04d", len(records.GetItems()))
-		meta := field(r.GetResource(), "metadata")
+		meta := crossplanetest.Field(r.GetResource(), "metadata")
 		meta.Fields["name"] = structpb.NewStringValue(id + "-channel")
-		meta.Fields["ownerReferences"] = jsonValue(`[{"uid":"` + id + `","controller":true}]`)
-		data := field(r.GetResource(), "data").GetFields()
+		meta.Fields["ownerReferences"] = crossplanetest.JSON(`[{"uid":"` + id + `","controller":true}]`)
+		data := crossplanetest.Field(r.GetResource(), "data").GetFields()
 		data[decode.RecordKey] = structpb.NewStringValue(strings.ReplaceAll(data[decode.RecordKey].GetStringValue(), `"c0"`, `"`+id+`"`))
 		meta.Fields["managedFields"] = structpb.NewStringValue(strings.Repeat("f", 2048-proto.Size(one)))
 		records.Items = append(records.Items, r)
@@ -59,7 +61,7 @@ func BenchmarkChannel(b *testing.B) {
 
 func call(b *testing.B, raw []byte) {
 	b.Helper()
-	f := New(logging.NewNopLogger(), time.Now)
+	f := function.New(logging.NewNopLogger(), time.Now)
 	b.ReportAllocs()
 	for b.Loop() {
 		req := &fnv1.RunFunctionRequest{}
@@ -70,8 +72,8 @@ func call(b *testing.B, raw []byte) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if fatal(rsp) != "" {
-			b.Fatal(fatal(rsp))
+		if crossplanetest.Fatal(rsp) != "" {
+			b.Fatal(crossplanetest.Fatal(rsp))
 		}
 		if _, err := proto.Marshal(rsp); err != nil {
 			b.Fatal(err)
@@ -87,7 +89,7 @@ func BenchmarkFloor(b *testing.B) {
 	if err := proto.Unmarshal(raw, first); err != nil {
 		b.Fatal(err)
 	}
-	rsp, err := New(logging.NewNopLogger(), time.Now).RunFunction(b.Context(), first)
+	rsp, err := function.New(logging.NewNopLogger(), time.Now).RunFunction(b.Context(), first)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"encoding/json"
@@ -13,20 +13,20 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
 // FuzzChannel: whatever a channel's spec, a record of one of its tenants and its state say,
 // and whatever of it is lost, the laws hold for it.
 func FuzzChannel(f *testing.F) {
-	w := fleet(f, 3, inSteps)
-	w.offer("stable", offer("10.2.0", inSteps))
-	w.settle(2, time.Minute)
-	base := w.channels["stable"]
-	base.call()
-	base.hand()
-	fn := base.f
+	fleet := crossplanetest.ReadyFleet(f, 3, crossplanetest.InSteps)
+	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.Settle(2, time.Minute)
+	base := fleet.Channels["stable"]
+	base.Call()
+	base.SupplyRequired()
 	for _, seed := range []struct{ spec, record, state string }{
-		{offer("10.2.0", inSteps), `{}`, ``},
+		{crossplanetest.Offer("10.2.0", crossplanetest.InSteps), `{}`, ``},
 		{`{}`, `{"tenant":"x","phase":"Ready","since":"2026-01-01T00:00:00Z"}`, `{"revision":3,"percent":100}`},
 		{`{"paused":true,"offer":{"kubernetes":{"version":"v1.36.0"}}}`, `{"tenant":"x","revision":2,"wasReady":true,"phase":"Degraded","took":"2026-01-01T00:00:00Z"}`, `[]`},
 		{`{"offer":{"argocd":{"values":{"server":null}}}}`, `{"tenant":1}`, `{"revision":-1,"failures":[{"tenant":"x","name":"a/x"}]}`},
@@ -37,34 +37,34 @@ func FuzzChannel(f *testing.F) {
 		f.Add(seed.spec, seed.record, seed.state, uint64(0))
 	}
 	f.Fuzz(func(t *testing.T, spec, record, state string, seed uint64) {
-		req := proto.Clone(base.req).(*fnv1.RunFunctionRequest)
-		req.Observed.Composite.Resource.Fields["spec"] = jsonValue(spec)
+		req := proto.Clone(base.Request).(*fnv1.RunFunctionRequest)
+		req.Observed.Composite.Resource.Fields["spec"] = crossplanetest.JSON(spec)
 		if records := req.GetRequiredResources()["records"].GetItems(); len(records) > 0 {
-			field(records[0].GetResource(), "data").Fields[decode.RecordKey] = jsonValue(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(record) + `"`)
+			crossplanetest.Field(records[0].GetResource(), "data").Fields[decode.RecordKey] = crossplanetest.JSON(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(record) + `"`)
 		}
 		if state != "" {
-			field(req.GetObserved().GetResources()["state"].GetResource(), "data").Fields["state"] = jsonValue(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(state) + `"`)
+			crossplanetest.Field(req.GetObserved().GetResources()["state"].GetResource(), "data").Fields["state"] = crossplanetest.JSON(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(state) + `"`)
 		}
 		wreck(rand.New(rand.NewPCG(seed, 3)), req)
 		if _, err := proto.Marshal(req); err != nil {
 			t.Skip("not a request that gRPC would carry")
 		}
-		checkChannelLaws(t, fn, req)
+		checkChannelLaws(t, base, req)
 	})
 }
 
-// checkChannelLaws runs the function on a request about a channel, and reports every law its
+// checkChannelLaws calls the function of an engine with a request about a channel, and reports every law its
 // response breaks.
-func checkChannelLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) {
+func checkChannelLaws(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunctionRequest) {
 	t.Helper()
 	before := proto.Clone(req)
-	rsp := answer(t, f, req)
+	rsp := answer(t, e, req)
 	if !proto.Equal(before, req) {
 		t.Error("the request was changed")
 	}
-	sameBytes(t, f, req, rsp)
+	sameBytes(t, e, req, rsp)
 	resources := rsp.GetDesired().GetResources()
-	if msg := fatal(rsp); msg != "" {
+	if msg := crossplanetest.Fatal(rsp); msg != "" {
 		if strings.Contains(msg, "the function failed on this resource") {
 			t.Error("the function panicked")
 		}
@@ -83,7 +83,7 @@ func checkChannelLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) {
 	}
 	// Tenants' records are theirs, and so is all else.
 	for name, r := range resources {
-		meta := field(r.GetResource(), "metadata").GetFields()
+		meta := crossplanetest.Field(r.GetResource(), "metadata").GetFields()
 		kind, of := r.GetResource().GetFields()["kind"].GetStringValue(), meta["name"].GetStringValue()
 		switch {
 		case kind == "EnvironmentConfig" && of == "virtual-argocd-channel-stable":
@@ -92,14 +92,14 @@ func checkChannelLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) {
 			t.Errorf("%s is %s %s", name, kind, of)
 		}
 	}
-	published := field(resources["offer"].GetResource(), "data").GetFields()
+	published := crossplanetest.Field(resources["offer"].GetResource(), "data").GetFields()
 	if newest := fmt.Sprintf("revision-%v", published["revision"].GetNumberValue()); resources[newest] == nil {
 		t.Errorf("there is no %s", newest)
 	}
 	for name, r := range resources {
 		a := rollout.Assignment{}
-		text := field(r.GetResource(), "data").GetFields()[decode.AssignmentKey].GetStringValue()
-		if json.Unmarshal([]byte(text), &a) == nil && a.Allows(a.Revision, testNow) && published["halted"].GetBoolValue() {
+		text := crossplanetest.Field(r.GetResource(), "data").GetFields()[decode.AssignmentKey].GetStringValue()
+		if json.Unmarshal([]byte(text), &a) == nil && a.Allows(a.Revision, crossplanetest.Start) && published["halted"].GetBoolValue() {
 			t.Errorf("a channel that has halted lets a tenant begin: %s", name)
 		}
 	}

@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"encoding/json"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
 // TestExampleClaims takes every claim that users copy to Ready, with the Secrets
@@ -62,15 +63,15 @@ func TestExampleClaims(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e := newEngine(t, tenantXR(string(spec)), "")
+				e := crossplanetest.New(t, string(spec), "")
 				for _, file := range plans {
-					installExample(e, file)
+					e.AddPlanFile(file)
 				}
 				installChannel(e)
 				addExampleSecrets(e, secrets)
-				e.install()
+				e.Install()
 				got := map[string]string{}
-				for _, condition := range e.rsp.GetConditions() {
+				for _, condition := range e.Response.GetConditions() {
 					if typ := condition.GetType(); !slices.Contains([]string{"VirtualClusterReady", "ArgoCDReady", "HostProtected", "SpecAccepted"}, typ) {
 						got[typ] = condition.GetReason()
 					}
@@ -122,10 +123,10 @@ func readExample(t *testing.T, file string) (claims []exampleObject, secrets map
 	return claims, secrets
 }
 
-func addExampleSecrets(e *engine, secrets map[string]exampleObject) {
+func addExampleSecrets(e *crossplanetest.Engine, secrets map[string]exampleObject) {
 	for name, s := range secrets {
-		e.secret(name, s.Type, s.StringData)
-		e.label(name, s.Metadata.Labels[tenant.LabelCredentials])
+		e.AddSecret(name, s.Type, s.StringData)
+		e.LabelSecret(name, s.Metadata.Labels[tenant.LabelCredentials])
 	}
 }
 
@@ -144,21 +145,21 @@ func TestExamplesOnDefaultInstallation(t *testing.T) {
 	if err := json.Unmarshal([]byte(exampleJSON(t, "../../compositions/virtual-argocd.yaml")), &composition); err != nil {
 		t.Fatal(err)
 	}
-	input := string(must(json.Marshal(composition.Spec.Pipeline[0].Input)))
+	input := string(crossplanetest.Must(json.Marshal(composition.Spec.Pipeline[0].Input)))
 	for _, file := range files {
 		claims, secrets := readExample(t, file)
 		for _, c := range claims {
 			t.Run(c.Metadata.Name, func(t *testing.T) {
-				e := newEngine(t, tenantXR(string(must(json.Marshal(c.Spec)))), input)
+				e := crossplanetest.New(t, string(crossplanetest.Must(json.Marshal(c.Spec))), input)
 				installPolicies(e)
 				addExampleSecrets(e, secrets)
-				e.reconcile()
-				if said := refusal(e.rsp); said != "" {
+				e.Reconcile()
+				if said := crossplanetest.Refusal(e.Response); said != "" {
 					t.Fatalf("%s is refused: %s", file, said)
 				}
 				// Also whatever is decided later.
-				e.install()
-				if said := refusal(e.rsp); said != "" {
+				e.Install()
+				if said := crossplanetest.Refusal(e.Response); said != "" {
 					t.Errorf("%s is refused: %s", file, said)
 				}
 			})
@@ -167,25 +168,25 @@ func TestExamplesOnDefaultInstallation(t *testing.T) {
 }
 
 // installPolicies gives the host the admission policies that users apply, in place of made-up ones.
-func installPolicies(e *engine) {
-	e.t.Helper()
-	for key := range e.cluster {
+func installPolicies(e *crossplanetest.Engine) {
+	e.T.Helper()
+	for key := range e.Cluster {
 		if strings.HasPrefix(key, "ValidatingAdmissionPolicy") {
-			delete(e.cluster, key)
+			delete(e.Cluster, key)
 		}
 	}
 	for _, name := range []string{"tenants", "confinement", "claims"} {
 		raw, err := os.ReadFile("../../examples/install/" + name + ".yaml")
 		if err != nil {
-			e.t.Fatal(err)
+			e.T.Fatal(err)
 		}
 		for _, text := range strings.Split(string(raw), "\n---\n") {
 			o := map[string]any{}
 			if err := yaml.Unmarshal([]byte(text), &o); err != nil {
-				e.t.Fatal(err)
+				e.T.Fatal(err)
 			}
-			s := resource.MustStructJSON(string(must(json.Marshal(o))))
-			e.cluster[key(s)] = s
+			s := resource.MustStructJSON(string(crossplanetest.Must(json.Marshal(o))))
+			e.Cluster[crossplanetest.Key(s)] = s
 		}
 	}
 }
@@ -211,16 +212,16 @@ func exampleJSON(t testing.TB, file string) string {
 }
 
 // installChannel has the tenant see the channel that users copy.
-func installChannel(e *engine) {
-	e.t.Helper()
-	w := newWorld(e.t)
-	w.channels["stable"] = w.engine(exampleJSON(e.t, channelExample))
+func installChannel(e *crossplanetest.Engine) {
+	e.T.Helper()
+	fleet := crossplanetest.NewFleet(e.T)
+	fleet.Channels["stable"] = fleet.NewXR(exampleJSON(e.T, channelExample))
 	for range 3 {
-		w.reconcileChannel(w.channels["stable"])
+		fleet.ReconcileChannel(fleet.Channels["stable"])
 	}
-	w.wantCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
-	offer := w.channels["stable"].observed("offer")
-	e.cluster[key(offer)] = offer
+	fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
+	offer := fleet.Channels["stable"].Observed("offer")
+	e.Cluster[crossplanetest.Key(offer)] = offer
 }
 
 // TestExampleMaintenance: the claim that users copy, and one of the plan that they copy, wait for their channel, for the end
@@ -234,32 +235,32 @@ func TestExampleMaintenance(t *testing.T) {
 			t.Fatal(err)
 		}
 		claim.Spec["channel"] = "stable"
-		return string(must(json.Marshal(claim.Spec)))
+		return string(crossplanetest.Must(json.Marshal(claim.Spec)))
 	}
-	w := newWorld(t)
-	w.channels["stable"] = w.engine(exampleJSON(t, channelExample))
-	w.claim("own", of("../../examples/claims/maintenance.yaml"), `{}`)
-	w.claim("planned", `{"plan":"managed"}`, `{}`)
-	installExample(w.tenants["planned"], channelPlanExample)
-	w.settle(16, time.Minute)
-	w.want(map[string]int{"10.1.1": 2})
-	w.offer("stable", offer("10.2.0", `{}`))
-	w.now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
-	w.settle(4, time.Minute)
-	w.want(map[string]int{"10.1.1": 2})
+	fleet := crossplanetest.NewFleet(t)
+	fleet.Channels["stable"] = fleet.NewXR(exampleJSON(t, channelExample))
+	fleet.Claim("own", of("../../examples/claims/maintenance.yaml"), `{}`)
+	fleet.Claim("planned", `{"plan":"managed"}`, `{}`)
+	fleet.Tenants["planned"].AddPlanFile(channelPlanExample)
+	fleet.Settle(16, time.Minute)
+	fleet.CheckVersions(map[string]int{"10.1.1": 2})
+	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.Now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	fleet.Settle(4, time.Minute)
+	fleet.CheckVersions(map[string]int{"10.1.1": 2})
 	for name, want := range map[string]string{
 		"own":     "is frozen until 2027-01-10: year end; would change: chart argo-cd 10.1.1 to 10.2.0",
 		"planned": "waits for its maintenance window, Tuesday 2026-11-24 01:00 +0000; would change: chart argo-cd 10.1.1 to 10.2.0",
 	} {
-		if got := w.tenants[name].status("channel", "message"); got != want {
+		if got := fleet.Tenants[name].Status("channel", "message"); got != want {
 			t.Errorf("%s: want %q, got %q", name, want, got)
 		}
 	}
-	w.now = time.Date(2026, 11, 24, 1, 0, 0, 0, time.UTC)
-	w.settle(4, time.Minute)
-	w.want(map[string]int{"10.1.1": 1, "10.2.0": 1})
+	fleet.Now = time.Date(2026, 11, 24, 1, 0, 0, 0, time.UTC)
+	fleet.Settle(4, time.Minute)
+	fleet.CheckVersions(map[string]int{"10.1.1": 1, "10.2.0": 1})
 	// 2027-01-10 is a Sunday.
-	w.now = time.Date(2027, 1, 10, 21, 0, 0, 0, time.UTC)
-	w.settle(4, time.Minute)
-	w.want(map[string]int{"10.2.0": 2})
+	fleet.Now = time.Date(2027, 1, 10, 21, 0, 0, 0, time.UTC)
+	fleet.Settle(4, time.Minute)
+	fleet.CheckVersions(map[string]int{"10.2.0": 2})
 }

@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
@@ -21,33 +22,33 @@ func bomb(size int) string {
 const kubeconfigSpec = `{"clusters":[{"name":"prod","secretRef":{"name":"bomb"}}]}`
 
 // hostileText is a tenant with a text at each place where strangers can put one.
-func hostileText(t testing.TB, text string) map[string]*engine {
+func hostileText(t testing.TB, text string) map[string]*crossplanetest.Engine {
 	t.Helper()
-	of := map[string]*engine{}
+	of := map[string]*crossplanetest.Engine{}
 	for place, data := range map[string]map[string]string{
 		"Kubeconfig": {"kubeconfig": text}, "Config": {"server": "https://a.b", "config": text}, "Unlabelled": {"kubeconfig": text},
 	} {
-		e := newEngine(t, tenantXR(kubeconfigSpec), "")
-		e.secret("bomb", "Opaque", data)
+		e := crossplanetest.New(t, kubeconfigSpec, "")
+		e.AddSecret("bomb", "Opaque", data)
 		if place == "Unlabelled" {
-			e.label("bomb", nil)
+			e.LabelSecret("bomb", nil)
 		}
 		of[place] = e
 	}
-	of["VirtualKubeconfig"] = newEngine(t, tenantXR(`{}`), "")
-	of["VirtualKubeconfig"].publish(text)
-	e := newEngine(t, tenantXR(`{}`), "").install()
-	e.req.GetObserved().GetResources()[tenant.ArgoCDRelease].ConnectionDetails = map[string][]byte{tenant.PasswordKey: []byte(text), tenant.KubeconfigKey: []byte(text)}
-	e.setReplicas("argocd-server", 0)
-	setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", text)
+	of["VirtualKubeconfig"] = crossplanetest.New(t, `{}`, "")
+	of["VirtualKubeconfig"].Publish(text)
+	e := crossplanetest.New(t, `{}`, "").Install()
+	e.Request.GetObserved().GetResources()[tenant.ArgoCDRelease].ConnectionDetails = map[string][]byte{tenant.PasswordKey: []byte(text), tenant.KubeconfigKey: []byte(text)}
+	e.SetReplicas("argocd-server", 0)
+	crossplanetest.SetCondition(e.Observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", text)
 	of["Password"] = e
 	return of
 }
 
-// allocated returns how many bytes a call of the function allocates for a request.
-func allocated(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) uint64 {
+// allocated returns how many bytes a call of an engine's function allocates for a request.
+func allocated(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunctionRequest) uint64 {
 	return memtest.Allocated(func() {
-		if _, err := f.RunFunction(t.Context(), req); err != nil {
+		if _, err := e.Function.RunFunction(t.Context(), req); err != nil {
 			t.Error(err)
 		}
 	})
@@ -68,8 +69,8 @@ func TestHostileText(t *testing.T) {
 	} {
 		for place, e := range hostileText(t, text) {
 			t.Run(name+"/"+place, func(t *testing.T) {
-				e.reconcile()
-				if got, most := allocated(t, e.f, e.req), uint64(100<<20); got > most {
+				e.Reconcile()
+				if got, most := allocated(t, e, e.Request), uint64(100<<20); got > most {
 					t.Errorf("a text of %d bytes has a call allocate %d MiB, want at most %d", len(text), got>>20, most>>20)
 				}
 			})
@@ -86,19 +87,19 @@ func TestManyLines(t *testing.T) {
 			for i := range secrets {
 				clusters = append(clusters, fmt.Sprintf(`{"name":"c%d","secretRef":{"name":"s%d"}}`, i, i))
 			}
-			e := newEngine(t, tenantXR(`{"clusters":[`+strings.Join(clusters, ",")+`]}`), "")
+			e := crossplanetest.New(t, `{"clusters":[`+strings.Join(clusters, ",")+`]}`, "")
 			for i := range secrets {
 				b := &strings.Builder{}
 				for j := 0; b.Len() < 250<<10; j++ {
 					fmt.Fprintf(b, "%06x\n", i*100000+j)
 				}
-				e.secret(fmt.Sprintf("s%d", i), "Opaque", map[string]string{"kubeconfig": b.String()})
+				e.AddSecret(fmt.Sprintf("s%d", i), "Opaque", map[string]string{"kubeconfig": b.String()})
 				if name == "Unlabelled" {
-					e.label(fmt.Sprintf("s%d", i), nil)
+					e.LabelSecret(fmt.Sprintf("s%d", i), nil)
 				}
 			}
-			e.reconcile()
-			if got, most := allocated(t, e.f, e.req), uint64(200<<20); got > most {
+			e.Reconcile()
+			if got, most := allocated(t, e, e.Request), uint64(200<<20); got > most {
 				t.Errorf("a call allocates %d MiB, want at most %d", got>>20, most>>20)
 			}
 		})
@@ -111,13 +112,13 @@ func TestNoAnswerToGuesses(t *testing.T) {
 		"Value": {"db": "hunter2-db-pass"}, "Line": {"db": "first\nhunter2-db-pass\n"}, "YAML": {"db": "password: hunter2-db-pass"}, "JSON": {"db": `{"a":["hunter2-db-pass"]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEngine(t, tenantXR(`{"clusters":[{"name":"prod","secretRef":{"name":"company"}}]}`), "").install()
-			e.secret("company", "Opaque", data)
-			e.label("company", nil)
-			e.reconcile()
-			e.spec(`{"plan":"hunter2-db-pass","clusters":[{"name":"prod","secretRef":{"name":"company"}}]}`)
-			e.reconcile()
-			if msg := e.condition("SpecAccepted").GetMessage(); !strings.Contains(msg, `"hunter2-db-pass"`) {
+			e := crossplanetest.New(t, `{"clusters":[{"name":"prod","secretRef":{"name":"company"}}]}`, "").Install()
+			e.AddSecret("company", "Opaque", data)
+			e.LabelSecret("company", nil)
+			e.Reconcile()
+			e.SetSpec(`{"plan":"hunter2-db-pass","clusters":[{"name":"prod","secretRef":{"name":"company"}}]}`)
+			e.Reconcile()
+			if msg := e.Condition("SpecAccepted").GetMessage(); !strings.Contains(msg, `"hunter2-db-pass"`) {
 				t.Errorf("the guess is answered: %q", msg)
 			}
 		})
@@ -127,22 +128,22 @@ func TestNoAnswerToGuesses(t *testing.T) {
 // FuzzHostileText: whatever stands in a Secret, a kubeconfig or a connection detail, a call allocates little more than in proportion
 // to it.
 func FuzzHostileText(f *testing.F) {
-	for _, text := range []string{bomb(600), strings.Repeat("[", 600), strings.Repeat("- ", 300), strings.Repeat("a: b\n", 100), `{"bearerToken":"a"}`, testKubeconfig} {
+	for _, text := range []string{bomb(600), strings.Repeat("[", 600), strings.Repeat("- ", 300), strings.Repeat("a: b\n", 100), `{"bearerToken":"a"}`, crossplanetest.Kubeconfig} {
 		f.Add(text)
 	}
-	e := newEngine(f, tenantXR(`{"clusters":[{"name":"a","secretRef":{"name":"a"}},{"name":"b","secretRef":{"name":"b"}}]}`), "")
-	e.secret("a", "Opaque", map[string]string{"kubeconfig": "x"})
-	e.secret("b", "Opaque", map[string]string{"server": "https://a.b", "config": "x"})
-	e.install()
-	setCondition(e.observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", "cannot apply")
+	e := crossplanetest.New(f, `{"clusters":[{"name":"a","secretRef":{"name":"a"}},{"name":"b","secretRef":{"name":"b"}}]}`, "")
+	e.AddSecret("a", "Opaque", map[string]string{"kubeconfig": "x"})
+	e.AddSecret("b", "Opaque", map[string]string{"server": "https://a.b", "config": "x"})
+	e.Install()
+	crossplanetest.SetCondition(e.Observed(tenant.ArgoCDRelease), "Synced", "False", "ReconcileError", "cannot apply")
 	f.Fuzz(func(t *testing.T, text string) {
-		req := proto.Clone(e.req).(*fnv1.RunFunctionRequest)
+		req := proto.Clone(e.Request).(*fnv1.RunFunctionRequest)
 		for requirement, key := range map[string]string{"secret/a": "kubeconfig", "secret/b": "config", "virtual-cluster-kubeconfig": "config"} {
-			data := field(req.GetRequiredResources()[requirement].GetItems()[0].GetResource(), "data")
-			data.Fields[key] = structpb.NewStringValue(b64(text))
+			data := crossplanetest.Field(req.GetRequiredResources()[requirement].GetItems()[0].GetResource(), "data")
+			data.Fields[key] = structpb.NewStringValue(crossplanetest.Base64(text))
 		}
 		req.GetObserved().GetResources()[tenant.ArgoCDRelease].ConnectionDetails = map[string][]byte{tenant.PasswordKey: []byte(text), tenant.KubeconfigKey: []byte(text)}
-		if got := allocated(t, e.f, req); got > uint64(allocatedByCall+perByteOfText*len(text)) {
+		if got := allocated(t, e, req); got > uint64(allocatedByCall+perByteOfText*len(text)) {
 			t.Errorf("a text of %d bytes has a call allocate %d bytes: %.60q", len(text), got, text)
 		}
 	})

@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"bytes"
@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,21 +23,22 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
 // The function's laws hold for every request; see also the fuzz targets.
 
-// checkLaws runs the function on a request and reports every law its response
+// checkLaws calls the function of an engine with a request and reports every law its response
 // breaks. kept are the resources that may not go: see kept. It reports whether the
 // request was accepted, so that there was something to see.
-func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, kept keeps) (accepted bool) {
+func checkLaws(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunctionRequest, kept keeps) (accepted bool) {
 	t.Helper()
 	before := proto.Clone(req)
-	rsp := answer(t, f, req)
+	rsp := answer(t, e, req)
 	if !proto.Equal(before, req) {
 		t.Error("the request was changed")
 	}
-	msg := refusal(rsp)
+	msg := crossplanetest.Refusal(rsp)
 	if msg != "" {
 		if strings.Contains(msg, "the function failed on this resource") {
 			t.Errorf("the function panicked")
@@ -48,7 +47,7 @@ func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, kept kee
 			t.Errorf("a refusal names its field and what is wrong: %q", msg)
 		}
 	}
-	if fatal(rsp) != "" {
+	if crossplanetest.Fatal(rsp) != "" {
 		if n := len(rsp.GetDesired().GetResources()); n > 0 {
 			t.Errorf("a refusal comes with %d resources: nothing is half done", n)
 		}
@@ -60,11 +59,11 @@ func checkLaws(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, kept kee
 			neverDrop(t, req, rsp, kept.names)
 		}
 		onlyOwnSecrets(t, req, rsp)
-		readyIsPhaseReady(t, rsp)
+		crossplanetest.CheckReady(t, rsp)
 	}
 	reasonNamesTheOwner(t, rsp)
-	sameBytes(t, f, req, rsp)
-	noSecret(t, req, rsp, logged(f))
+	sameBytes(t, e, req, rsp)
+	noSecret(t, req, rsp, e.Logged())
 	return accepted
 }
 
@@ -85,9 +84,9 @@ func reasonNamesTheOwner(t testing.TB, rsp *fnv1.RunFunctionResponse) {
 	}
 }
 
-func answer(t testing.TB, f *Function, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
+func answer(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunctionRequest) *fnv1.RunFunctionResponse {
 	t.Helper()
-	rsp, err := f.RunFunction(t.Context(), req)
+	rsp, err := e.Function.RunFunction(t.Context(), req)
 	if err != nil {
 		t.Fatalf("every error is a result, not one of gRPC: %v", err)
 	}
@@ -113,10 +112,10 @@ type keeps struct {
 	refused bool
 }
 
-func kept(t testing.TB, f *Function, whole *fnv1.RunFunctionRequest) keeps {
+func kept(t testing.TB, e *crossplanetest.Engine, whole *fnv1.RunFunctionRequest) keeps {
 	t.Helper()
-	rsp := answer(t, f, whole)
-	out := keeps{names: map[string]bool{}, refused: refusal(rsp) != ""}
+	rsp := answer(t, e, whole)
+	out := keeps{names: map[string]bool{}, refused: crossplanetest.Refusal(rsp) != ""}
 	for name := range rsp.GetDesired().GetResources() {
 		out.names[name] = true
 	}
@@ -139,14 +138,14 @@ func neverDrop(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunction
 
 // sameBytes: the same request gives the same response. Once is enough for each of
 // many requests.
-func sameBytes(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, first *fnv1.RunFunctionResponse) {
+func sameBytes(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunctionRequest, first *fnv1.RunFunctionResponse) {
 	t.Helper()
 	opts := proto.MarshalOptions{Deterministic: true}
 	want, err := opts.Marshal(first)
 	if err != nil {
 		t.Fatalf("the response can't be sent: %v", err)
 	}
-	rsp, err := f.RunFunction(t.Context(), proto.Clone(req).(*fnv1.RunFunctionRequest))
+	rsp, err := e.Function.RunFunction(t.Context(), proto.Clone(req).(*fnv1.RunFunctionRequest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,40 +158,19 @@ func sameBytes(t testing.TB, f *Function, req *fnv1.RunFunctionRequest, first *f
 // TestSecretsStayInSecrets for the secrets of the claim.
 func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, logged string) {
 	t.Helper()
-	text := closed(t, rsp) + unescaped(logged)
-	if !knows(req, testPassword) {
+	text := crossplanetest.Closed(t, rsp) + crossplanetest.Unescaped(logged)
+	if !knows(req, crossplanetest.Password) {
 		// A secret that no connection detail tells can't be known for one.
-		text = strings.ReplaceAll(text, testPassword, "")
+		text = strings.ReplaceAll(text, crossplanetest.Password, "")
 	}
-	if len(field(req.GetObserved().GetResources()[tenant.InstallerCredentials].GetResource(), "data").GetFields()["token"].GetStringValue()) == 0 {
-		text = strings.ReplaceAll(text, testToken, "")
+	if len(crossplanetest.Field(req.GetObserved().GetResources()[tenant.InstallerCredentials].GetResource(), "data").GetFields()["token"].GetStringValue()) == 0 {
+		text = strings.ReplaceAll(text, crossplanetest.Token, "")
 	}
 	xr := req.GetObserved().GetComposite().GetResource().String()
-	for _, secret := range []string{testPassword, testToken, secretLine} {
+	for _, secret := range []string{crossplanetest.Password, crossplanetest.Token, crossplanetest.KeyLine} {
 		// A tenant that writes a secret in its own values has published it.
-		if form := formIn(text, secret); form != "" && !strings.Contains(xr, secret) && !strings.Contains(xr, form) {
+		if form := crossplanetest.FormIn(text, secret); form != "" && !strings.Contains(xr, secret) && !strings.Contains(xr, form) {
 			t.Errorf("secret %q is outside of connection details, as %q", secret, form)
-		}
-	}
-}
-
-// readyIsPhaseReady: the composite resource is Ready in phase Ready and in no other, and
-// then so are the virtual cluster and Argo CD. Where the function says nothing, Crossplane
-// would decide.
-func readyIsPhaseReady(t testing.TB, rsp *fnv1.RunFunctionResponse) {
-	t.Helper()
-	xr := rsp.GetDesired().GetComposite()
-	phase, want := field(xr.GetResource(), "status").GetFields()["phase"].GetStringValue(), fnv1.Ready_READY_FALSE
-	if phase == string(v1alpha1.PhaseReady) {
-		want = fnv1.Ready_READY_TRUE
-	}
-	if xr.GetReady() != want {
-		t.Errorf("in phase %s the composite resource is %s", phase, xr.GetReady())
-	}
-	for _, c := range rsp.GetConditions() {
-		if (c.GetType() == v1alpha1.ConditionVirtualClusterReady || c.GetType() == v1alpha1.ConditionArgoCDReady) &&
-			want == fnv1.Ready_READY_TRUE && c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
-			t.Errorf("in phase Ready there is condition %v", c)
 		}
 	}
 }
@@ -214,7 +192,7 @@ func refusalMakesNothingTrue(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fn
 // namespaces, and in the platform's those that have its name.
 func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) {
 	t.Helper()
-	own := tenant.NewNames(field(req.GetObserved().GetComposite().GetResource(), "metadata").GetFields()["name"].GetStringValue(), "")
+	own := tenant.NewNames(crossplanetest.Field(req.GetObserved().GetComposite().GetResource(), "metadata").GetFields()["name"].GetStringValue(), "")
 	for _, s := range secretsOf(rsp) {
 		switch {
 		case s.namespace == secretsIn(req) && slices.Contains(ownSecrets(own), s.name) && strings.HasPrefix(s.name, own.Tenant+"-"):
@@ -261,7 +239,7 @@ func secretsOf(rsp *fnv1.RunFunctionResponse) []secretName {
 			}
 			of := fields
 			if fields["kind"].GetStringValue() == "Secret" && fields["metadata"] != nil {
-				of = field(v.GetStructValue(), "metadata").GetFields()
+				of = crossplanetest.Field(v.GetStructValue(), "metadata").GetFields()
 			} else if fields["kind"].GetStringValue() != "Secret" && (!isSecretKey.MatchString(key) || fields["name"] == nil) {
 				return
 			}
@@ -287,34 +265,29 @@ func knows(req *fnv1.RunFunctionRequest, secret string) bool {
 }
 
 // tenants are Ready tenants that have, together, every composed resource.
-func tenants(t testing.TB) map[string]*engine {
-	several := newEngine(t, tenantXR(`{"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`),
+func tenants(t testing.TB) map[string]*crossplanetest.Engine {
+	several := crossplanetest.New(t, `{"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`,
 		`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"vcluster":{"values":{"sync":{"toHost":{"podDisruptionBudgets":{"enabled":true}}}}}}}`)
-	several.rotation("2026-01-02")
+	several.RotatePassword("2026-01-02")
 	// One that may have Ingresses for a host that it has given up.
-	moving := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
-	moving.ingresses = 1
-	moving.spec(`{"ingress":{"host":"b.example.org"}}`)
+	moving := crossplanetest.New(t, `{"ingress":{"host":"a.example.org"}}`, "").Install()
+	moving.Ingresses = 1
+	moving.SetSpec(`{"ingress":{"host":"b.example.org"}}`)
 	// One that has an Ingress, which isn't Argo CD's.
-	without := newEngine(t, tenantXR(`{"ingress":{"host":"a.example.org"}}`), "").install()
-	without.ingresses, without.withoutArgoCDs = 1, true
-	without.spec(`{"ingress":{"host":"b.example.org"}}`)
-	etcd := newEngine(t, tenantXR(`{"plan":"etcd"}`), "")
-	etcd.plan("etcd", `{"vcluster":{"backingStore":"etcd"}}`)
-	slow := newEngine(t, tenantXR(`{}`), "")
-	slow.reconcile()
-	slow.begin()
-	slow.created(tenant.VClusterRelease, time.Hour)
-	slow.reconcile()
-	updating := fleet(t, 2, `{}`)
-	updating.offer("stable", offer("10.2.0", `{}`))
-	updating.settle(2, time.Minute)
-	return map[string]*engine{"InChannel": updating.tenants["c0"].install(), "UpdatingInChannel": updating.tenants["c1"].install(), "Everything": withEverything(t).install(), "Several": several.install(), "Moving": moving.install(), "WithoutIngress": without.install(), "Etcd": etcd.install(), "Slow": slow.install()}
-}
-
-// seeds is how many random cases a test tries: n times the number in the variable SEEDS. `make e2e-full` sets that to 10.
-func seeds(n uint64) uint64 {
-	return n * must(strconv.ParseUint(cmp.Or(os.Getenv("SEEDS"), "1"), 10, 32))
+	without := crossplanetest.New(t, `{"ingress":{"host":"a.example.org"}}`, "").Install()
+	without.Ingresses, without.IngressDeleted = 1, true
+	without.SetSpec(`{"ingress":{"host":"b.example.org"}}`)
+	etcd := crossplanetest.New(t, `{"plan":"etcd"}`, "")
+	etcd.AddPlan("etcd", `{"vcluster":{"backingStore":"etcd"}}`)
+	slow := crossplanetest.New(t, `{}`, "")
+	slow.Reconcile()
+	slow.AwaitVCluster()
+	slow.SetAge(tenant.VClusterRelease, time.Hour)
+	slow.Reconcile()
+	updating := crossplanetest.ReadyFleet(t, 2, `{}`)
+	updating.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	updating.Settle(2, time.Minute)
+	return map[string]*crossplanetest.Engine{"InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Etcd": etcd.Install(), "Slow": slow.Install()}
 }
 
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.
@@ -322,21 +295,21 @@ func TestLawsOfBrokenTenants(t *testing.T) {
 	t.Parallel()
 	rows, seen := map[string]bool{}, map[string]bool{}
 	for tenant, e := range tenants(t) {
-		all := kept(t, e.f, e.req)
-		for name := range e.req.GetObserved().GetResources() {
+		all := kept(t, e, e.Request)
+		for name := range e.Request.GetObserved().GetResources() {
 			if seen[name] = true; !all.names[name] {
 				t.Errorf("%s goes from tenant %s, of which nothing has changed", name, tenant)
 			}
 		}
-		for _, name := range namesInTable(t, e.req) {
+		for _, name := range namesInTable(t, e.Request) {
 			rows[name] = true
 		}
-		for seed := range seeds(50) {
+		for seed := range crossplanetest.Seeds(50) {
 			t.Run(fmt.Sprint(tenant, seed), func(t *testing.T) {
-				req := proto.Clone(e.req).(*fnv1.RunFunctionRequest)
+				req := proto.Clone(e.Request).(*fnv1.RunFunctionRequest)
 				wreck(rand.New(rand.NewPCG(seed, 1)), req)
-				if !checkLaws(t, e.f, req, all) {
-					t.Errorf("a claim without a mistake is refused: %s", fatal(answer(t, e.f, req)))
+				if !checkLaws(t, e, req, all) {
+					t.Errorf("a claim without a mistake is refused: %s", crossplanetest.Fatal(answer(t, e, req)))
 				}
 			})
 		}
@@ -369,9 +342,9 @@ func namesInTable(t testing.TB, req *fnv1.RunFunctionRequest) []string {
 
 // TestLawOfSecretsSees: the tenant's Secrets are named where they are looked for.
 func TestLawOfSecretsSees(t *testing.T) {
-	e := withEverything(t).install()
+	e := withEverything(t).Install()
 	seen := map[string]bool{}
-	for _, s := range secretsOf(e.rsp) {
+	for _, s := range secretsOf(e.Response) {
 		seen[s.name] = true
 	}
 	for _, name := range ownSecrets(tenant.NewNames("customer1-7rw8j", "")) {
@@ -382,20 +355,20 @@ func TestLawOfSecretsSees(t *testing.T) {
 }
 
 // withEverything is a tenant whose spec has every part.
-func withEverything(t testing.TB) *engine {
-	e := withToken(t, "tok-of-the-cluster-1")
-	e.spec(strings.TrimSuffix(tokenSpec, "}") + `,
+func withEverything(t testing.TB) *crossplanetest.Engine {
+	e := crossplanetest.WithCluster(t, "tok-of-the-cluster-1")
+	e.SetSpec(strings.TrimSuffix(crossplanetest.ClusterSpec, "}") + `,
 		"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"apps"}}],
 		"credentialTemplates":[{"name":"server","url":"https://git.example.org","secretRef":{"name":"missing"}}],
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
 		"ingress":{"host":"argocd.example.org","additionalHosts":["argocd.example.net"],"tls":{"secretName":"cert"}},
 		"deletionProtection":true,
 		"argocd":{"accounts":[{"name":"ci","tokens":[{"name":"deploy"}]}]},
-		"sso":{"oidc":{` + oidcSpec + `}}}`)
-	e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
-	cert, key := keyPair()
-	e.secret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key})
-	e.secret("apps", "Opaque", map[string]string{"username": "u", "password": "secret-of-apps-1"})
+		"sso":{"oidc":{` + crossplanetest.OIDCSpec + `}}}`)
+	e.AddSecret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
+	cert, key := crossplanetest.KeyPair()
+	e.AddSecret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key})
+	e.AddSecret("apps", "Opaque", map[string]string{"username": "u", "password": "secret-of-apps-1"})
 	return e
 }
 
@@ -417,9 +390,9 @@ func wreck(r *rand.Rand, req *fnv1.RunFunctionRequest) {
 		case 2:
 			o.ConnectionDetails = nil
 		case 3:
-			setCondition(o.GetResource(), "Synced", "False", "ReconcileError", "cannot apply with "+testPassword+", "+testToken+" and "+testKubeconfig)
+			crossplanetest.SetCondition(o.GetResource(), "Synced", "False", "ReconcileError", "cannot apply with "+crossplanetest.Password+", "+crossplanetest.Token+" and "+crossplanetest.Kubeconfig)
 		case 4:
-			setCondition(o.GetResource(), "Ready", "False", "Unavailable", "token: "+testToken)
+			crossplanetest.SetCondition(o.GetResource(), "Ready", "False", "Unavailable", "token: "+crossplanetest.Token)
 		case 5:
 			o.Resource.Fields["status"] = structpb.NewStringValue("gone")
 		case 6:
@@ -446,15 +419,15 @@ func TestLawsAtEachStep(t *testing.T) {
 	e := withEverything(t)
 	for range 10 {
 		for range 2 {
-			req := proto.Clone(e.req).(*fnv1.RunFunctionRequest)
+			req := proto.Clone(e.Request).(*fnv1.RunFunctionRequest)
 			all := keeps{names: map[string]bool{}}
 			for name := range req.GetObserved().GetResources() {
 				all.names[name] = true
 			}
-			checkLaws(t, e.f, req, all)
-			e.reconcile()
+			checkLaws(t, e, req, all)
+			e.Reconcile()
 		}
-		e.heal()
+		e.RunProviders()
 	}
 }
 
@@ -463,10 +436,10 @@ func TestLawsAtEachStep(t *testing.T) {
 func TestComposedNamesAreBounded(t *testing.T) {
 	owner := map[string]string{}
 	for _, xr := range []string{"a", "a-b", strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("y.", 100) + "z", "a-argocd", "argocd", "a-argocd-server"} {
-		e := newEngine(t, strings.Replace(tenantXR(`{"deletionProtection":true,"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`), "customer1-7rw8j", xr, 1), "").install()
-		for name, o := range e.req.GetObserved().GetResources() {
-			got := o.GetResource().GetFields()["kind"].GetStringValue() + " " + o.GetResource().GetFields()["apiVersion"].GetStringValue() + " " + field(o.GetResource(), "metadata").GetFields()["namespace"].GetStringValue() + "/" + field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue()
-			if n := field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue(); len(n) > 63 {
+		e := crossplanetest.NewXR(t, strings.Replace(crossplanetest.TenantXR(`{"deletionProtection":true,"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`), "customer1-7rw8j", xr, 1), "").Install()
+		for name, o := range e.Request.GetObserved().GetResources() {
+			got := o.GetResource().GetFields()["kind"].GetStringValue() + " " + o.GetResource().GetFields()["apiVersion"].GetStringValue() + " " + crossplanetest.Field(o.GetResource(), "metadata").GetFields()["namespace"].GetStringValue() + "/" + crossplanetest.Field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue()
+			if n := crossplanetest.Field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue(); len(n) > 63 {
 				t.Errorf("%s of XR %s has a name of %d characters: %s", name, xr, len(n), n)
 			}
 			if other, taken := owner[got]; taken && other != xr {

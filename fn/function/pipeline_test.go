@@ -1,4 +1,4 @@
-package function
+package function_test
 
 import (
 	"testing"
@@ -6,26 +6,28 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
 // TestEarlierFunctions: what an earlier function of the pipeline has written of a tenant and of a channel stays.
 func TestEarlierFunctions(t *testing.T) {
-	w := newWorld(t)
-	w.offer("stable", offer("10.2.0", inSteps))
-	for name, e := range map[string]*engine{"Tenant": newEngine(t, tenantXR(`{}`), "").install(), "Channel": w.channels["stable"]} {
+	fleet := crossplanetest.NewFleet(t)
+	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	for name, e := range map[string]*crossplanetest.Engine{"Tenant": crossplanetest.New(t, `{}`, "").Install(), "Channel": fleet.Channels["stable"]} {
 		t.Run(name, func(t *testing.T) {
-			e.req.Desired = &fnv1.State{
+			e.Request.Desired = &fnv1.State{
 				Resources: map[string]*fnv1.Resource{"theirs": {Resource: resource.MustStructJSON(`{"apiVersion":"v1","kind":"ConfigMap"}`)}},
 				Composite: &fnv1.Resource{
 					Resource:          resource.MustStructJSON(`{"status":{"cost":"7 EUR","argocd":{"owner":"team-b"}}}`),
 					ConnectionDetails: map[string][]byte{"theirs": []byte("value"), "username": []byte("nobody")},
 				},
 			}
-			before := proto.Clone(e.req.GetDesired())
-			rsp := e.call()
+			before := proto.Clone(e.Request.GetDesired())
+			rsp := e.Call()
 			desired := rsp.GetDesired()
-			status := field(desired.GetComposite().GetResource(), "status")
-			if status.GetFields()["cost"].GetStringValue() != "7 EUR" || field(status, "argocd").GetFields()["owner"].GetStringValue() != "team-b" {
+			status := crossplanetest.Field(desired.GetComposite().GetResource(), "status")
+			if status.GetFields()["cost"].GetStringValue() != "7 EUR" || crossplanetest.Field(status, "argocd").GetFields()["owner"].GetStringValue() != "team-b" {
 				t.Errorf("the status is lost: %v", status)
 			}
 			if len(status.GetFields()) < 4 {
@@ -41,7 +43,7 @@ func TestEarlierFunctions(t *testing.T) {
 			if desired.GetResources()["theirs"] == nil || len(desired.GetResources()) < 2 {
 				t.Errorf("resources: %v", desired.GetResources())
 			}
-			if !proto.Equal(before, e.req.GetDesired()) {
+			if !proto.Equal(before, e.Request.GetDesired()) {
 				t.Error("the request was changed")
 			}
 		})

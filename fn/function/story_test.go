@@ -1,16 +1,15 @@
-package function
+package function_test
 
 import (
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
 // TestStory follows a tenant that has every part through its events: one for each
@@ -18,9 +17,9 @@ import (
 // changes.
 func TestStory(t *testing.T) {
 	const spec = `{"clusters":[{"name":"prod","secretRef":{"name":"prod"}}],"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"git"}}],` +
-		`"bootstrap":{"repoURL":"https://git.example.org/apps"},"ingress":{"host":"argocd.example.org","className":"nginx"},"sso":{"oidc":{` + oidcSpec + `}}}`
-	cert, key := keyPair()
-	e := newEngine(t, tenantXR(spec), "")
+		`"bootstrap":{"repoURL":"https://git.example.org/apps"},"ingress":{"host":"argocd.example.org","className":"nginx"},"sso":{"oidc":{` + crossplanetest.OIDCSpec + `}}}`
+	cert, key := crossplanetest.KeyPair()
+	e := crossplanetest.New(t, spec, "")
 
 	steps := []struct {
 		reason string
@@ -33,63 +32,63 @@ func TestStory(t *testing.T) {
 			"Warning SecretMissing: Repository apps: Secret git in namespace team-a does not exist: create it",
 			"Warning SecretMissing: Client secret: Secret oidc in namespace team-a does not exist: create it",
 		}},
-		{"The namespace is there, with accounts and bounds.", e.begin, []string{"Normal Installing: Installing chart vcluster 0.36.1 with Kubernetes v1.36.0"}},
-		{"The virtual cluster is there, and its kubeconfig written anew.", func() { e.heal(); e.reconcile() }, []string{
+		{"The namespace is there, with accounts and bounds.", e.AwaitVCluster, []string{"Normal Installing: Installing chart vcluster 0.36.1 with Kubernetes v1.36.0"}},
+		{"The virtual cluster is there, and its kubeconfig written anew.", func() { e.RunProviders(); e.Reconcile() }, []string{
 			"Normal Available: The virtual cluster runs",
 			"Normal Installing: Installing chart argo-cd 10.1.1",
 		}},
-		{"The chart is installed.", e.heal, []string{
+		{"The chart is installed.", e.RunProviders, []string{
 			"Normal WaitingForWorkloads: Waiting to see Argo CD's workloads",
 		}},
-		{"Argo CD's API server runs, and has made a password.", e.heal, []string{
+		{"Argo CD's API server runs, and has made a password.", e.RunProviders, []string{
 			"Normal WaitingForPassword: Waiting for the initial password of user admin",
 			"Normal Available: Application bootstrap is synced and healthy",
 		}},
-		{"Argo CD and what is in it are seen.", e.heal, []string{
+		{"Argo CD and what is in it are seen.", e.RunProviders, []string{
 			"Normal Available: Every workload of Argo CD is available",
 			"Normal Available: https://argocd.example.org is served at 192.0.2.1",
 		}},
-		{"A Secret is made, with a mistake in it.", func() { e.secret("prod", "Opaque", map[string]string{"kubeconfig": "{"}) }, []string{
+		{"A Secret is made, with a mistake in it.", func() { e.AddSecret("prod", "Opaque", map[string]string{"kubeconfig": "{"}) }, []string{
 			"Warning SecretInvalid: Cluster prod: Secret prod in namespace team-a: key kubeconfig is not a kubeconfig: it can't be read as YAML; write what kubectl config view --flatten --minify prints",
 		}},
 		{"All Secrets are as they should be.", func() {
-			e.secret("prod", "Opaque", map[string]string{"kubeconfig": kubeconfig(map[string]any{"client-certificate-data": b64(cert), "client-key-data": b64(key)}, map[string]any{"server": "https://203.0.113.7:6443"})})
-			e.secret("git", "kubernetes.io/basic-auth", map[string]string{"username": "argocd", "password": "not-a-password"})
-			e.secret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
+			e.AddSecret("prod", "Opaque", map[string]string{"kubeconfig": crossplanetest.ClusterKubeconfig(map[string]any{"client-certificate-data": crossplanetest.Base64(cert), "client-key-data": crossplanetest.Base64(key)}, map[string]any{"server": "https://203.0.113.7:6443"})})
+			e.AddSecret("git", "kubernetes.io/basic-auth", map[string]string{"username": "argocd", "password": "not-a-password"})
+			e.AddSecret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
 		}, nil},
-		{"Argo CD is seen to connect.", e.heal, []string{
+		{"Argo CD is seen to connect.", e.RunProviders, []string{
 			"Normal Available: Argo CD is connected to every cluster",
 			"Normal Available: Argo CD is connected to every repository",
 			"Normal Available: People sign on with SSO; its redirect URL is https://argocd.example.org/auth/callback",
 		}},
-		{"A workload breaks.", func() { e.setReplicas("argocd-server", 0) }, []string{
+		{"A workload breaks.", func() { e.SetReplicas("argocd-server", 0) }, []string{
 			"Warning WorkloadsUnavailable: Deployment argocd-server is not fully available, replicas wanted: 1",
 		}},
 		{"It recovers, and a sync fails.", func() {
-			e.heal()
-			e.setApplication(`{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"},"operationState":{"phase":"Failed","message":"no such folder"}}`)
+			e.RunProviders()
+			e.SetApplication(`{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"},"operationState":{"phase":"Failed","message":"no such folder"}}`)
 		}, []string{
 			"Normal Available: Every workload of Argo CD is available",
 			"Warning ApplicationFailed: Application bootstrap has failed: no such folder",
 		}},
 		{"It fails in another way: no other transition.", func() {
-			e.setApplication(`{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"},"operationState":{"phase":"Failed","message":"no such branch"}}`)
+			e.SetApplication(`{"sync":{"status":"OutOfSync"},"health":{"status":"Healthy"},"operationState":{"phase":"Failed","message":"no such branch"}}`)
 		}, nil},
 		{"The Application is synced, and something in it breaks.", func() {
-			e.setApplication(`{"sync":{"status":"Synced"},"health":{"status":"Degraded"}}`)
+			e.SetApplication(`{"sync":{"status":"Synced"},"health":{"status":"Degraded"}}`)
 		}, []string{
 			"Warning Unhealthy: Application bootstrap is synced, and its health is Degraded: Argo CD shows what in it",
 		}},
-		{"The ingress controller takes its address away.", func() { e.setIngress(`{"loadBalancer":{}}`) }, []string{
+		{"The ingress controller takes its address away.", func() { e.SetIngress(`{"loadBalancer":{}}`) }, []string{
 			"Normal WaitingForAddress: No ingress controller has given the Ingress for hostname argocd.example.org an address: one must serve class nginx, and publish where. If the host refuses the Ingress, its events in the virtual cluster say so",
 		}},
-		{"A Secret is deleted.", func() { delete(e.cluster, "Secret/"+testNamespace+"/git") }, []string{
+		{"A Secret is deleted.", func() { delete(e.Cluster, "Secret/"+crossplanetest.Namespace+"/git") }, []string{
 			"Warning SecretMissing: Repository apps: Secret git in namespace team-a does not exist: create it; what it gave before stays in use",
 		}},
-		{"The claim can't be used.", func() { e.spec(`{"kubernetes":{"version":"v1.34.0"}}`) }, []string{
+		{"The claim can't be used.", func() { e.SetSpec(`{"kubernetes":{"version":"v1.34.0"}}`) }, []string{
 			"Warning InvalidSpec: spec.kubernetes.version: plan standard doesn't allow v1.34.0: write v1.36.0 (the platform's) or leave it out; the platform can list more in the plan, in versions.kubernetes",
 		}},
-		{"The parts are taken out of the claim.", func() { e.spec(`{}`) }, []string{
+		{"The parts are taken out of the claim.", func() { e.SetSpec(`{}`) }, []string{
 			"Normal Accepted: The claim, its plan and the platform's input are in use",
 			"Normal NotInSpec: The claim has no spec.clusters any more",
 			"Normal NotInSpec: The claim has no spec.repositories or spec.credentialTemplates any more",
@@ -100,16 +99,16 @@ func TestStory(t *testing.T) {
 	}
 	for _, s := range steps {
 		s.change()
-		e.reconcile()
-		if diff := cmp.Diff(s.want, news(e.rsp)); diff != "" {
+		e.Reconcile()
+		if diff := cmp.Diff(s.want, crossplanetest.ClaimEvents(e.Response)); diff != "" {
 			t.Errorf("\n%s\nevents: -want, +got:\n%s", s.reason, diff)
 		}
-		if e.reconcile(); len(news(e.rsp)) > 0 {
-			t.Errorf("\n%s\nnothing has changed since, and there are events: %v", s.reason, news(e.rsp))
+		if e.Reconcile(); len(crossplanetest.ClaimEvents(e.Response)) > 0 {
+			t.Errorf("\n%s\nnothing has changed since, and there are events: %v", s.reason, crossplanetest.ClaimEvents(e.Response))
 		}
 	}
 	var order []string
-	for _, c := range e.rsp.GetConditions() {
+	for _, c := range e.Response.GetConditions() {
 		order = append(order, c.GetType())
 	}
 	// The claim never had secretKeys.
@@ -119,20 +118,7 @@ func TestStory(t *testing.T) {
 	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady, v1alpha1.ConditionSpecAccepted, v1alpha1.ConditionHostProtected}, parts), order); diff != "" {
 		t.Errorf("order of the conditions: -want, +got:\n%s", diff)
 	}
-	if parts := slices.Collect(maps.Keys(e.rsp.GetDesired().GetResources())); slices.Contains(parts, tenant.Bootstrap) {
+	if parts := slices.Collect(maps.Keys(e.Response.GetDesired().GetResources())); slices.Contains(parts, tenant.Bootstrap) {
 		t.Errorf("the parts are gone from the claim, and still composed: %v", parts)
 	}
-}
-
-// news are the events that reach a claim, each with its type.
-func news(rsp *fnv1.RunFunctionResponse) []string {
-	var out []string
-	for _, r := range rsp.GetResults() {
-		if r.GetTarget() != fnv1.Target_TARGET_COMPOSITE_AND_CLAIM {
-			continue
-		}
-		typ := strings.TrimPrefix(r.GetSeverity().String(), "SEVERITY_")
-		out = append(out, typ[:1]+strings.ToLower(typ[1:])+" "+r.GetReason()+": "+r.GetMessage())
-	}
-	return out
 }

@@ -1,21 +1,17 @@
-package function
+package function_test
 
 import (
-	"context"
-	"net"
+	"encoding/json"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/test/bufconn"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 )
 
 // What an answer to a request that is too large or too deep may take: memory as a
@@ -68,27 +64,27 @@ func TestOversized(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			e := newEngine(t, tenantXR(tc.spec), tc.input)
+			e := crossplanetest.New(t, tc.spec, tc.input)
 			if tc.plan != "" {
-				e.plan("p", tc.plan, "default-plan=true")
+				e.AddPlan("p", tc.plan, "default-plan=true")
 			}
 			if tc.secret != nil {
-				e.secret("prod-token", "Opaque", tc.secret)
+				e.AddSecret("prod-token", "Opaque", tc.secret)
 			}
 			// So that the request has what is asked for.
-			e.reconcile()
+			e.Reconcile()
 			began := time.Now()
-			bytes := allocated(t, e.f, e.req)
+			bytes := allocated(t, e, e.Request)
 			took := time.Since(began)
-			msg := refusal(e.rsp)
+			msg := crossplanetest.Refusal(e.Response)
 			if tc.secret != nil {
-				msg = e.condition(v1alpha1.ConditionClustersConnected).GetMessage()
+				msg = e.Condition(v1alpha1.ConditionClustersConnected).GetMessage()
 			}
 			if !strings.Contains(msg, tc.want) || len(msg) > 2048 {
 				t.Errorf("want a message of 2 KiB or less that says %q, got %d bytes: %.200q", tc.want, len(msg), msg)
 			}
-			if limit := uint64(mostMemory*proto.Size(e.req) + 2<<20); bytes > limit {
-				t.Errorf("%d KiB were allocated for a request of %d KiB", bytes>>10, proto.Size(e.req)>>10)
+			if limit := uint64(mostMemory*proto.Size(e.Request) + 2<<20); bytes > limit {
+				t.Errorf("%d KiB were allocated for a request of %d KiB", bytes>>10, proto.Size(e.Request)>>10)
 			}
 			if took > mostTime {
 				t.Errorf("it took %s", took)
@@ -106,38 +102,22 @@ func laughs() string {
 	return doc
 }
 
-// A logger that panics stands for an error of ours anywhere in the function.
-type panicking struct{ logging.Logger }
-
-func (p panicking) WithValues(...any) logging.Logger { return p }
-func (p panicking) Debug(string, ...any)             { panic("an error of ours") }
-
-// TestNoPanicReachesGRPC: a call that trips over an error of ours gets an answer
-// that stops Crossplane from changing anything, and so does the next one.
-func TestNoPanicReachesGRPC(t *testing.T) {
-	listener := bufconn.Listen(1 << 20)
-	server := grpc.NewServer()
-	fnv1.RegisterFunctionRunnerServiceServer(server, New(panicking{logging.NewNopLogger()}, time.Now))
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	t.Cleanup(func() {
-		server.Stop()
-		<-served
-	})
-	conn, err := grpc.NewClient("passthrough:///function", grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return listener.DialContext(ctx) }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = conn.Close() })
-	req := newEngine(t, tenantXR(`{}`), "").install().req
-	for range 2 {
-		rsp, err := fnv1.NewFunctionRunnerServiceClient(conn).RunFunction(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !strings.Contains(refusal(rsp), "the function failed on this resource") || len(rsp.GetDesired().GetResources()) > 0 {
-			t.Errorf("want a fatal result and nothing else: %v", rsp)
-		}
+// TestWorstClaims: the inputs that test/helm measures are ones that the function accepts, and it takes less memory for a call with
+// one than half of its limit in examples/install/runtime.yaml.
+func TestWorstClaims(t *testing.T) {
+	const half = 256 << 20
+	for name, values := range memtest.Claims() {
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(map[string]any{"argocd": map[string]any{"values": values}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e := crossplanetest.New(t, string(text), "").Install()
+			got := allocated(t, e, e.Request)
+			t.Logf("a call allocates %d MiB", got>>20)
+			if got > half {
+				t.Errorf("a call allocates %d MiB, want at most %d", got>>20, half>>20)
+			}
+		})
 	}
 }

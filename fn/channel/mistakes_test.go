@@ -1,0 +1,120 @@
+package channel_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+)
+
+// TestChannelMistakesOfOthers: a mistake in a plan or in an input is no other offer, and neither is its correction.
+func TestChannelMistakesOfOthers(t *testing.T) {
+	t.Parallel()
+	const in = `"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"`
+	fleet := crossplanetest.ReadyFleet(t, 2, crossplanetest.InSteps)
+	fleet.SetInput(`{` + in + `,"charts":{"argocd":{"version":"10.2.0"}}}`)
+	fleet.Tenants["c0"].AddPlan("standard", `{"quota":{"count/pods":"77"}}`, "default-plan=true")
+	fleet.Tenants["c0"].AddPlan("small", `{"quota":{"count/pods":"55"}}`)
+	fleet.Settle(30, 10*time.Minute)
+	fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
+	offered := func() int64 { return fleet.Channels["stable"].StatusNumber("revision") }
+	revision := offered()
+	for name, tc := range map[string]struct {
+		reason, says string
+		input        string
+		plan         string
+		labels       []string
+	}{
+		"PlanField":      {reason: "An unknown field in a plan.", plan: `{"vcluster":{"quotas":{}}}`, says: "as they were before: small"},
+		"PlanImpossible": {reason: "A plan that no tenant can have.", plan: `{"maintenance":{"timeWindow":{"begin":"22","end":"23"}}}`, says: "as they were before: small"},
+		"TwoDefaults":    {reason: "Two plans for claims that name none.", plan: `{"quota":{"count/pods":"55"}}`, labels: []string{"default-plan=true"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fleet.T = t
+			if tc.input != "" {
+				fleet.SetInput(tc.input)
+			} else {
+				fleet.Tenants["c0"].AddPlan("small", tc.plan, tc.labels...)
+			}
+			fleet.Settle(3, time.Minute)
+			fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, true, tc.says)
+			for _, when := range []string{"with it", "without it"} {
+				if got := offered(); got != revision {
+					t.Errorf("%s\nthe revision is %d %s, want %d", tc.reason, got, when, revision)
+				}
+				fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
+				fleet.SetInput(`{` + in + `,"charts":{"argocd":{"version":"10.2.0"}}}`)
+				fleet.Tenants["c0"].AddPlan("small", `{"quota":{"count/pods":"55"}}`)
+				fleet.Settle(3, time.Minute)
+			}
+			if _, _, message := fleet.ChannelCondition("stable", v1alpha1.ConditionSpecAccepted); message != "The channel's spec is in use" {
+				t.Errorf("%s\nonce it is corrected the channel says %q", tc.reason, message)
+			}
+		})
+	}
+}
+
+// TestChannelMistakes: a mistake in a channel is said there, and its tenants keep what they
+// have.
+func TestChannelMistakes(t *testing.T) {
+	t.Parallel()
+	fleet := crossplanetest.ReadyFleet(t, 2, `{}`)
+	for name, tc := range map[string]struct{ spec, want string }{
+		"UnknownField":      {`{"offer":{"argocd":{"version":"1"}}}`, "spec.offer.argocd.version: there is no such field"},
+		"ImpossibleVersion": {`{"offer":{"vcluster":{"chartVersion":"0.1.0"}}}`, "spec.offer.vcluster.chartVersion: vcluster 0.1.0 is not supported"},
+		"Range":             {`{"offer":{"argocd":{"chartVersion":"*"}}}`, "spec.offer.argocd.chartVersion"},
+		"KubernetesTooNew":  {`{"offer":{"kubernetes":{"version":"v1.99.0"}}}`, "spec.offer.kubernetes.version"},
+		"ProtectedValue":    {`{"offer":{"vcluster":{"values":{"policies":{"networkPolicy":{"enabled":true}}}}}}`, "spec.offer.vcluster.values.policies.networkPolicy"},
+		"Rollout":           {`{"rollout":{"steps":[{"percent":50},{"percent":20}]}}`, "spec.rollout.steps[1].percent"},
+		"NotAnObject":       {`{"offer":"all"}`, "spec.offer"},
+		"FirstIsEverybody":  {`{"rollout":{"mandatoryGroup":{}}}`, "spec.rollout.mandatoryGroup: selects every claim"},
+		"Namespaces":        {`{"namespaces":["team-b","Team A"]}`, `spec.namespaces[1]: "Team A" is neither a namespace nor a pattern`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fleet.T = t
+			events := len(fleet.Events)
+			fleet.Offer("stable", tc.spec)
+			fleet.Settle(3, time.Minute)
+			if got := crossplanetest.Fatal(fleet.Channels["stable"].Response); !strings.HasPrefix(got, tc.want) {
+				t.Errorf("want a mistake at %q, got %q", tc.want, got)
+			}
+			fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, false, tc.want)
+			fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
+			if got := fleet.Events[events:]; len(got) != 1 || !strings.HasPrefix(got[0], "InvalidSpec: "+tc.want) {
+				t.Errorf("want one event, got %v", got)
+			}
+			fleet.CheckVersions(map[string]int{"10.1.1": 2})
+			for name, e := range fleet.Tenants {
+				if e.Status("phase") != "Ready" || crossplanetest.Refusal(e.Response) != "" {
+					t.Errorf("%s is %s: %s", name, e.Status("phase"), crossplanetest.Refusal(e.Response))
+				}
+			}
+		})
+	}
+	fleet.T = t
+	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.Settle(10, time.Minute)
+	fleet.CheckVersions(map[string]int{"10.2.0": 2})
+	fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
+	// What one tenant can't have, only that one lacks.
+	fleet.Tenants["c0"].AddPlan("tiny", `{"limits":{"default":{"memory":"512Mi"}}}`)
+	fleet.SetSpec("c0", `{"channel":"stable","plan":"tiny"}`)
+	fleet.Settle(4, time.Minute)
+	fleet.Offer("stable", `{"offer":{"argocd":{"chartVersion":"10.3.0"},"vcluster":{"values":{"policies":{"limitRange":{"defaultRequest":{"memory":"600Mi"}}}}}}}`)
+	said := ""
+	// It may be the first that is admitted, and has half an hour to begin.
+	for range 45 {
+		fleet.Step(time.Minute)
+		if text := fleet.Tenants["c0"].Status("channel", "message"); strings.HasPrefix(text, "can't") {
+			said = text
+		}
+	}
+	fleet.CheckVersions(map[string]int{"10.2.0": 1, "10.3.0": 1})
+	if !strings.HasPrefix(said, "can't use the revision: plan tiny: spec.limits.default.memory: is 512Mi, less than 600Mi of channel stable") || fleet.Tenants["c0"].Status("phase") != "Ready" {
+		t.Errorf("a tenant that can't have the offer says %q, and is %s", said, fleet.Tenants["c0"].Status("phase"))
+	}
+	fleet.Settle(2, time.Minute)
+	fleet.CheckCondition("stable", v1alpha1.ConditionComplete, false, "didn't begin in time, and are passed over: team-a/c0")
+}

@@ -1,0 +1,81 @@
+package ingress_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+	"sigs.k8s.io/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+)
+
+// TestIssuersByAnnotation: an issuer in an annotation is the same as one in its field, and the claim's is over the platform's.
+func TestIssuersByAnnotation(t *testing.T) {
+	const platforms = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"className":"nginx","annotations":{"kubernetes.io/ingress.class":"other"},"tls":{"issuer":{"name":"platforms"}}}}`
+	for name, tc := range map[string]struct {
+		ingress string
+		class   any
+		want    map[string]any
+	}{
+		"ClusterIssuer": {`"annotations":{"cert-manager.io/cluster-issuer":"letsencrypt"}`, "nginx", map[string]any{"cert-manager.io/cluster-issuer": "letsencrypt"}},
+		"Issuer":        {`"annotations":{"cert-manager.io/issuer":"own"}`, "nginx", map[string]any{"cert-manager.io/issuer": "own"}},
+		"Default":       {`"annotations":{"kubernetes.io/tls-acme":"true"}`, "nginx", map[string]any{"kubernetes.io/tls-acme": "true"}},
+		"Platforms":     {`"className":"own"`, "own", map[string]any{"cert-manager.io/cluster-issuer": "platforms"}},
+		"Field":         {`"tls":{"issuer":{"name":"own","kind":"Issuer"}}`, "nginx", map[string]any{"cert-manager.io/issuer": "own"}},
+		"Class":         {`"annotations":{"kubernetes.io/ingress.class":"traefik"}`, nil, map[string]any{"cert-manager.io/cluster-issuer": "platforms", "kubernetes.io/ingress.class": "traefik"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"ingress":{"host":"a.example.org",`+tc.ingress+`}}`, platforms).Install()
+			e.Cycle(3)
+			v := crossplanetest.Field(e.Observed(tenant.ArgoCDRelease), "spec", "forProvider", "values", "server", "ingress").AsMap()
+			if diff := cmp.Diff(tc.want, v["annotations"]); diff != "" || v["tls"] != true || v["ingressClassName"] != tc.class {
+				t.Errorf("tls %v, class %v, annotations -want, +got:\n%s", v["tls"], v["ingressClassName"], diff)
+			}
+		})
+	}
+}
+
+// TestAnnotationThatTheHostRefuses: the condition names the annotation and who allows it, by the list in the policy that users apply.
+func TestAnnotationThatTheHostRefuses(t *testing.T) {
+	raw, err := os.ReadFile("../../../examples/install/tenants.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		annotation string
+		refused    bool
+	}{
+		"Snippet": {"nginx.ingress.kubernetes.io/configuration-snippet", true},
+		"DNS":     {"external-dns.alpha.kubernetes.io/hostname", true},
+		"Size":    {"nginx.ingress.kubernetes.io/proxy-body-size", false},
+		"Prefix":  {"argocd.argoproj.io/sync-wave", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"ingress":{"host":"a.example.org","annotations":{"`+tc.annotation+`":"10"}}}`, "")
+			e.Protect()
+			for _, doc := range strings.Split(string(raw), "\n---\n") {
+				o := map[string]any{}
+				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
+					t.Fatal(err)
+				}
+				if name, _ := values.Lookup(o, "metadata", "name"); o["kind"] == "ValidatingAdmissionPolicy" && name == host.IngressPolicy {
+					e.Cluster["ValidatingAdmissionPolicy//"+host.IngressPolicy] = crossplanetest.Must(structpb.NewStruct(o))
+				}
+			}
+			e.Install()
+			e.SetIngress(`{"loadBalancer":{}}`)
+			e.Reconcile()
+			c := e.Condition("IngressReady")
+			named := strings.Contains(c.GetMessage(), "tenants may not have these annotations: "+tc.annotation+". Remove them") && strings.Contains(c.GetMessage(), "ValidatingAdmissionPolicy virtual-argocd-ingresses")
+			if named != tc.refused || c.GetReason() != "WaitingForAddress" {
+				t.Errorf("want named: %v, got %s: %s", tc.refused, c.GetReason(), c.GetMessage())
+			}
+		})
+	}
+}

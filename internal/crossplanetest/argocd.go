@@ -1,0 +1,124 @@
+package crossplanetest
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
+)
+
+// SetApplication sets the status of the first Application, as JSON.
+func (e *Engine) SetApplication(status string) { e.SetManifest(tenant.Bootstrap, status) }
+
+// SetIngress sets the status of the Ingress, as JSON.
+func (e *Engine) SetIngress(status string) { e.SetManifest(tenant.IngressObject, status) }
+
+// IngressHosts are the hostnames of Argo CD's Ingress, by the values of its Release.
+func (e *Engine) IngressHosts() []string {
+	v := wire.Of(e.Request.GetObserved().GetResources()[tenant.ArgoCDRelease].GetResource()).Get("spec", "forProvider", "values", "server", "ingress")
+	hostname := v.String("hostname")
+	if hostname == "" || !v.Bool("enabled") {
+		return nil
+	}
+	hosts := []string{hostname}
+	for _, extra := range v.List("extraHosts") {
+		hosts = append(hosts, extra.String("name"))
+	}
+	return hosts
+}
+
+// ShowIngress says that an Object has read Argo CD's Ingress on the host, as the Release has it.
+func (e *Engine) ShowIngress(o *structpb.Struct) {
+	if e.IngressDeleted {
+		SetCondition(o, "Synced", "False", "ReconcileError", "observe failed: not found")
+		return
+	}
+	m := proto.Clone(Field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
+	Field(m, "metadata").Fields["creationTimestamp"] = structpb.NewStringValue(e.IngressCreated.UTC().Format(time.RFC3339))
+	var rules, certified []any
+	for _, hostname := range e.IngressHosts() {
+		rules, certified = append(rules, map[string]any{"host": hostname}), append(certified, hostname)
+	}
+	spec, err := structpb.NewStruct(map[string]any{"rules": rules, "tls": []any{map[string]any{"hosts": certified}}})
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	m.Fields["spec"] = structpb.NewStructValue(spec)
+	show(o, m)
+}
+
+// SetReplicas sets how many replicas of a workload are available, 0 or 1. One is wanted.
+func (e *Engine) SetReplicas(name string, available int) {
+	e.T.Helper()
+	e.SetWorkload(name, func(w *proxy.Workload) {
+		if w.Replicas, w.Available = 1, available == 1; w.Available {
+			w.Why = ""
+		}
+	})
+}
+
+// SetWorkload changes what the proxy sums up of a workload. The others are available
+// unless they were set otherwise before.
+func (e *Engine) SetWorkload(name string, change func(*proxy.Workload)) {
+	e.T.Helper()
+	o := e.Observed(tenant.Workloads)
+	m := proto.Clone(Field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
+	summary, err := proxy.ReadSummaryName(Field(m, "metadata").GetFields()["name"].GetStringValue())
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	seen := proxy.ReadSummary(Field(o, "status", "atProvider", "manifest", "data").GetFields()[proxy.SummaryWorkloads].GetStringValue())
+	for i := range summary {
+		w := &summary[i]
+		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Kind == w.Kind && s.Name == w.Name }); j >= 0 {
+			*w = seen[j]
+		} else {
+			w.UID, w.Replicas, w.Available, w.Images = "uid-of-"+w.Name, 1, true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+		}
+		if w.Name == name {
+			change(w)
+		}
+	}
+	data, err := proxy.Summary(summary)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	raw, err := json.Marshal(data)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	m.Fields["data"] = JSON(string(raw))
+	show(o, m)
+}
+
+// SetConnections sets what the proxy has seen of Argo CD's connections: all work, except those that are given.
+func (e *Engine) SetConnections(but ...proxy.Connection) {
+	e.T.Helper()
+	o := e.Observed(tenant.Connections)
+	m := proto.Clone(Field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
+	keys, err := proxy.ReadConnectionsName(Field(m, "metadata").GetFields()["name"].GetStringValue())
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	list := []proxy.Connection{}
+	for _, k := range keys {
+		i := slices.IndexFunc(but, func(c proxy.Connection) bool { return c.Key == k })
+		if i < 0 {
+			list = append(list, proxy.Connection{Key: k, Connected: true})
+		} else if but[i].Connected || but[i].Message != "" {
+			list = append(list, but[i])
+		}
+	}
+	raw, err := json.Marshal(proxy.ConnectionsData(list))
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	m.Fields["data"] = JSON(string(raw))
+	show(o, m)
+}

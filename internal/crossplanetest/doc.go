@@ -1,0 +1,15 @@
+// Package crossplanetest plays Crossplane, its providers and the host cluster for tests that drive the whole function, without a cluster.
+//
+// An Engine has one composite resource. Reconcile calls the function as Crossplane does and applies what it desires; RunProviders does the
+// work of the providers, of Helm, of vcluster and of Kubernetes on what was applied. Install repeats both until the tenant is Ready:
+//
+//	e := crossplanetest.New(t, `{"ingress":{"host":"a.example.org"}}`, "").Install()
+//	e.SetReplicas("argocd-server", 0)
+//	e.Reconcile()
+//	e.Condition(v1alpha1.ConditionArgoCDReady)
+//
+// The methods named Set and Add say what is observed next, those named Check report what is wrong. A Fleet has several tenants and channels
+// on one control plane.
+//
+// What Crossplane itself makes of a composition is tested elsewhere: test/render renders tenants with Crossplane's own engine.
+package crossplanetest

@@ -1,0 +1,71 @@
+package crossplanetest
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"math/big"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/crypto/ssh"
+)
+
+// KeyPair is a certificate and its key, in PEM.
+var KeyPair = sync.OnceValues(func() (string, string) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour), IsCA: true}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		panic(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		panic(err)
+	}
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+})
+
+// ClusterKubeconfig is one with the supplied user and cluster, as JSON.
+func ClusterKubeconfig(user, cluster map[string]any) string {
+	raw, _ := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Config", "current-context": "b",
+		"contexts": []any{
+			map[string]any{"name": "a", "context": map[string]any{"cluster": "other", "user": "other"}},
+			map[string]any{"name": "b", "context": map[string]any{"cluster": "c", "user": "u"}},
+		},
+		"clusters": []any{map[string]any{"name": "c", "cluster": cluster}},
+		"users":    []any{map[string]any{"name": "u", "user": user}},
+	})
+	return string(raw)
+}
+
+// SSHKey is a private key, one with a passphrase, and a line of known_hosts.
+var SSHKey = sync.OnceValues(func() ([2]string, string) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		panic(err)
+	}
+	plain, err := ssh.MarshalPrivateKey(private, "")
+	if err != nil {
+		panic(err)
+	}
+	locked, err := ssh.MarshalPrivateKeyWithPassphrase(private, "", []byte("x"))
+	if err != nil {
+		panic(err)
+	}
+	key, err := ssh.NewPublicKey(public)
+	if err != nil {
+		panic(err)
+	}
+	return [2]string{string(pem.EncodeToMemory(plain)), string(pem.EncodeToMemory(locked))}, "git.example.org " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
+})

@@ -12,8 +12,9 @@ package v1alpha1
 // Group, Version and the kinds of the API. The composition function ignores the group:
 // the same kinds may be offered under another one.
 const (
-	Group     = "virtualargocd.io"
-	Version   = "v1alpha1"
-	Kind      = "XVirtualArgoCD"
-	ClaimKind = "VirtualArgoCD"
+	Group      = "virtualargocd.io"
+	Version    = "v1alpha1"
+	APIVersion = Group + "/" + Version
+	Kind       = "XVirtualArgoCD"
+	ClaimKind  = "VirtualArgoCD"
 )

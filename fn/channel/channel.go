@@ -17,17 +17,10 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/fingerprint"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
-
-// Is reports whether a request is about a channel, by its kind, in any API group. The input
-// doesn't tell: the Compositions of both kinds may have the same one.
-func Is(req *fnv1.RunFunctionRequest) bool {
-	return wire.Of(req.GetObserved().GetComposite().GetResource()).String("kind") == v1alpha1.ChannelKind
-}
 
 // Answer writes a channel's composed resources, status, conditions and events into the
 // response. If the channel has a mistake, Answer returns it and makes the response fatal, so

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -80,7 +79,7 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 		return c, err
 	}
 	records, read := wire.Required(req, RequiredRecords, "v1", "ConfigMap")
-	plans, read2 := wire.Required(req, requiredPlans, v1alpha1.Group+"/"+v1alpha1.Version, v1alpha1.PlanKind)
+	plans, read2 := wire.Required(req, requiredPlans, v1alpha1.APIVersion, v1alpha1.PlanKind)
 	if !read || !read2 {
 		return c, errUnread
 	}
@@ -247,18 +246,8 @@ func (c *request) sameCause() bool {
 
 // require asks Crossplane for the tenants' records, and for all plans.
 func require(rsp *fnv1.RunFunctionResponse, c *request) {
-	all := func(apiVersion, kind, namespace string, labels map[string]string) *fnv1.ResourceSelector {
-		s := &fnv1.ResourceSelector{
-			ApiVersion: apiVersion, Kind: kind,
-			Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
-		}
-		if namespace != "" {
-			s.Namespace = proto.String(namespace)
-		}
-		return s
-	}
-	rsp.Requirements = &fnv1.Requirements{Resources: map[string]*fnv1.ResourceSelector{
-		RequiredRecords: all("v1", "ConfigMap", c.secretsIn, map[string]string{requests.LabelChannel: c.name}),
-		requiredPlans:   all(v1alpha1.Group+"/"+v1alpha1.Version, v1alpha1.PlanKind, "", nil),
-	}}
+	s := wire.Selectors{}
+	s.Labelled(RequiredRecords, "v1", "ConfigMap", c.secretsIn, map[string]string{requests.LabelChannel: c.name})
+	s.Labelled(requiredPlans, v1alpha1.APIVersion, v1alpha1.PlanKind, "", nil)
+	rsp.Requirements = &fnv1.Requirements{Resources: s}
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/proto"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
@@ -32,19 +31,6 @@ const (
 	RevisionKey   = "revision"
 	AssignmentKey = "assignment"
 	RecordKey     = "record"
-
-	// requiredChannels is for all EnvironmentConfigs, when a claim can't have the channel that
-	// it names.
-	requiredChannels = "channels"
-	// requiredChannel is the prefix for what a channel publishes for all of its tenants.
-	requiredChannel = "channel/"
-	// requiredAssignment is the prefix for the assignment of this tenant. It is required by name,
-	// so that a change of it has only this tenant reconciled: Crossplane 2.4 looks up the
-	// composite resources that require an object by name, and tries all label selectors
-	// (composite/dependency/tracker.go).
-	requiredAssignment = "assignment/"
-	// requiredRevision is the prefix for a revision of a channel.
-	requiredRevision = "revision/"
 )
 
 // channelName returns the channel that a plan names, or else a claim; "" for none.
@@ -75,6 +61,7 @@ func findChannel(req *fnv1.RunFunctionRequest, g tenant.Given, recordsIn string)
 	case len(found) > 1:
 		return c, ofChannel(c.Name).Errorf("EnvironmentConfigs %s all have the label %s: %s: delete all but the one that the channel has composed", names(found), LabelChannel, c.Name)
 	case len(found) == 0:
+		c.Missing = true
 		all, read := wire.Required(req, requiredChannels, EnvironmentAPIVersion, EnvironmentKind)
 		if !read {
 			return c, ErrUnread
@@ -161,34 +148,4 @@ func possibleChannels(all []wire.Struct, namespace string) string {
 		return "there is no channel to choose from: leave it out"
 	}
 	return "write one of " + strings.Join(slices.Compact(there), ", ")
-}
-
-// requireChannel asks Crossplane for a tenant's channel and its revisions, and for the tenant's
-// assignment.
-func requireChannel(req *fnv1.RunFunctionRequest, selectors map[string]*fnv1.ResourceSelector, xrName string, c tenant.Channel, in string) {
-	if c.Name == "" || len(validation.IsValidLabelValue(c.Name)) > 0 {
-		return
-	}
-	configMap := func(name string) *fnv1.ResourceSelector {
-		return &fnv1.ResourceSelector{ApiVersion: "v1", Kind: "ConfigMap", Namespace: proto.String(in), Match: &fnv1.ResourceSelector_MatchName{MatchName: name}}
-	}
-	selectors[requiredChannel+c.Name] = published(map[string]string{LabelChannel: c.Name})
-	selectors[requiredAssignment+c.Name] = configMap(tenant.AssignmentName(c.Name, xrName))
-	for _, number := range []int64{c.Revision, c.Begin} {
-		if number > 0 {
-			name := tenant.RevisionName(c.Name, number)
-			selectors[requiredRevision+name] = configMap(name)
-		}
-	}
-	if found, read := wire.Required(req, requiredChannel+c.Name, EnvironmentAPIVersion, EnvironmentKind); read && len(found) == 0 {
-		selectors[requiredChannels] = published(nil)
-	}
-}
-
-// published selects EnvironmentConfigs by labels. Without labels, it selects all.
-func published(labels map[string]string) *fnv1.ResourceSelector {
-	return &fnv1.ResourceSelector{
-		ApiVersion: EnvironmentAPIVersion, Kind: EnvironmentKind,
-		Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
-	}
 }

@@ -24,28 +24,20 @@ import (
 // planFields are the fields of the spec of a plan, without those that Crossplane adds.
 var planFields = fieldsOf[v1alpha1.PlanSpec]()
 
-// planAPIVersion is that of plans, which exist in this group alone.
-const planAPIVersion = v1alpha1.Group + "/" + v1alpha1.Version
+// ErrUnread means that the plan or the channel must be required from Crossplane first, which then
+// calls the function again.
+var ErrUnread = errors.New("the plan or the channel is not read yet")
 
-// Names of the requirements for plans.
-const (
-	// requiredPlan is the prefix for the plan that a claim names. The name is in it so that
-	// what Crossplane has found for another name isn't taken for this one.
-	requiredPlan = "plan/"
-	// requiredDefault is for the plan of claims that name none.
-	requiredDefault = "default-plan"
-	// requiredPlans is for all plans, when a claim can't have the one that it names.
-	requiredPlans = "plans"
-)
+// unknownPlan is the error of a claim whose plan there isn't, or that it can't have. It lists the plans
+// that the claim may have, so that Crossplane has to read them all.
+type unknownPlan struct{ error }
 
-// ErrUnread means that the plan must be required from Crossplane first, which then calls the
-// function again.
-var ErrUnread = errors.New("the plan is not read yet")
+func (u unknownPlan) Unwrap() error { return u.error }
 
 // chosenPlan returns the plan of the tenant: the one that the claim names, the platform's
 // default, or the built-in one.
 func chosenPlan(req *fnv1.RunFunctionRequest, g tenant.Given) (plan.Plan, error) {
-	found, _, err := findPlan(req, g)
+	found, err := findPlan(req, g)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -69,42 +61,36 @@ func Plan(s wire.Struct) (plan.Plan, error) {
 }
 
 // findPlan returns the plan of the tenant: the one that the claim names; else the one with the
-// label of the default, or with its name; none for the built-in plan. selectors are the
-// resources to require from Crossplane, by requirement.
-func findPlan(req *fnv1.RunFunctionRequest, g tenant.Given) (_ wire.Struct, selectors map[string]*fnv1.ResourceSelector, _ error) {
-	selectors = map[string]*fnv1.ResourceSelector{}
+// label of the default, or with its name; none for the built-in plan.
+func findPlan(req *fnv1.RunFunctionRequest, g tenant.Given) (wire.Struct, error) {
 	asked := g.Spec.Plan
 	name := cmp.Or(asked, plan.Default)
 	if len(validation.IsDNS1123Subdomain(name)) > 0 {
-		return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %.80q is not the name of a plan: write one such as %s", name, plan.Default)
+		return wire.Struct{}, fmt.Errorf("spec.plan: %.80q is not the name of a plan: write one such as %s", name, plan.Default)
 	}
-	selectors[requiredPlan+name] = &fnv1.ResourceSelector{
-		ApiVersion: planAPIVersion, Kind: v1alpha1.PlanKind, Match: &fnv1.ResourceSelector_MatchName{MatchName: name},
-	}
-	found, read := wire.Required(req, requiredPlan+name, planAPIVersion, v1alpha1.PlanKind)
+	found, read := wire.Required(req, requiredPlan+name, v1alpha1.APIVersion, v1alpha1.PlanKind)
 	found = slices.DeleteFunc(found, func(s wire.Struct) bool { return nameOf(s) != name })
 	if asked == "" {
-		selectors[requiredDefault] = labelled(map[string]string{v1alpha1.LabelDefaultPlan: "true"})
-		defaults, looked := wire.Required(req, requiredDefault, planAPIVersion, v1alpha1.PlanKind)
+		defaults, looked := wire.Required(req, requiredDefault, v1alpha1.APIVersion, v1alpha1.PlanKind)
 		read = read && looked
 		if defaults = slices.DeleteFunc(defaults, func(s wire.Struct) bool { return !isDefault(s) }); len(defaults) > 0 {
 			found = defaults
 		}
 	}
 	if !read {
-		return wire.Struct{}, selectors, ErrUnread
+		return wire.Struct{}, ErrUnread
 	}
-	what := fmt.Sprintf("%q is unknown", asked)
+	what, had := fmt.Sprintf("%q is unknown", asked), lost(g)
 	switch {
-	case len(found) == 0 && lost(g) != "":
-		return wire.Struct{}, selectors, ofPlans(lost(g)).Errorf("this XArgoCDPlan doesn't exist any more: create it, with spec: {} for the built-in settings, or name another plan in the claim")
+	case len(found) == 0 && had != "":
+		return wire.Struct{}, ofPlans(had).Errorf("this XArgoCDPlan doesn't exist any more: create it, with spec: {} for the built-in settings, or name another plan in the claim")
 	case len(found) == 0 && name == plan.Default:
-		return wire.Struct{}, selectors, nil
+		return wire.Struct{}, nil
 	case len(found) > 1:
-		return wire.Struct{}, selectors, ofPlans(names(found)).Errorf("all have the label %s: leave it on one of them", v1alpha1.LabelDefaultPlan)
+		return wire.Struct{}, ofPlans(names(found)).Errorf("all have the label %s: leave it on one of them", v1alpha1.LabelDefaultPlan)
 	case len(found) == 1:
 		if ok, err := mayHave(g, found[0]); ok || err != nil {
-			return found[0], selectors, err
+			return found[0], err
 		}
 		what = fmt.Sprintf("%q is not for claims of namespace %s", asked, g.Claim.Namespace)
 		if asked == "" {
@@ -112,16 +98,15 @@ func findPlan(req *fnv1.RunFunctionRequest, g tenant.Given) (_ wire.Struct, sele
 		}
 	}
 	// The error lists only the plans that the claim may have.
-	selectors[requiredPlans] = labelled(nil)
-	all, looked := wire.Required(req, requiredPlans, planAPIVersion, v1alpha1.PlanKind)
+	all, looked := wire.Required(req, requiredPlans, v1alpha1.APIVersion, v1alpha1.PlanKind)
 	if !looked {
-		return wire.Struct{}, selectors, ErrUnread
+		return wire.Struct{}, unknownPlan{ErrUnread}
 	}
 	there := plansFor(g, all)
 	if len(there) == 0 {
-		return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: there is no plan for claims of namespace %s: ask whoever runs the platform for one", what, g.Claim.Namespace)
+		return wire.Struct{}, unknownPlan{fmt.Errorf("spec.plan: %s: there is no plan for claims of namespace %s: ask whoever runs the platform for one", what, g.Claim.Namespace)}
 	}
-	return wire.Struct{}, selectors, fmt.Errorf("spec.plan: %s: write one of %s", what, strings.Join(there, ", "))
+	return wire.Struct{}, unknownPlan{fmt.Errorf("spec.plan: %s: write one of %s", what, strings.Join(there, ", "))}
 }
 
 // ofPlans is what errors of plans begin with.
@@ -138,14 +123,6 @@ func lost(g tenant.Given) string {
 		return ""
 	}
 	return was.Plan.Name
-}
-
-// labelled selects plans by labels. Without labels, it selects all.
-func labelled(labels map[string]string) *fnv1.ResourceSelector {
-	return &fnv1.ResourceSelector{
-		ApiVersion: planAPIVersion, Kind: v1alpha1.PlanKind,
-		Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
-	}
 }
 
 // mayHave reports whether the tenant may have a plan: one for the claim's namespace, or the one

@@ -10,10 +10,8 @@ import (
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/request"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
@@ -23,7 +21,6 @@ import (
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
-	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
 	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -217,65 +214,6 @@ func running(o tenant.Observed) tenant.Running {
 		r.Kubernetes = v
 	}
 	return r
-}
-
-const (
-	// requiredSecret is the prefix of requirements for Secrets.
-	requiredSecret = "secret/"
-	// RequiredKubeconfig is the requirement for the Secret that the virtual cluster writes its
-	// kubeconfig to.
-	RequiredKubeconfig = "virtual-cluster-kubeconfig"
-)
-
-// Require requires from Crossplane the virtual cluster's kubeconfig, the plan that is asked
-// for, the objects that the spec in use names, and the records of the hostnames that are
-// decided on; decided is nil where nothing is. Crossplane then calls the function again. It
-// reports whether the spec names Secrets.
-func Require(rsp *fnv1.RunFunctionResponse, req *fnv1.RunFunctionRequest, asked, g tenant.Given, d *tenant.Decision) bool {
-	_, selectors, _ := findPlan(req, asked)
-	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
-	ask := func(name, kind, namespace, of string) {
-		selectors[name] = &fnv1.ResourceSelector{
-			ApiVersion: "v1", Kind: kind, Namespace: proto.String(namespace),
-			Match: &fnv1.ResourceSelector_MatchName{MatchName: of},
-		}
-	}
-	ask(RequiredKubeconfig, "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
-	host.RequirePolicies(selectors)
-	host.RequireResolver(selectors)
-	requireChannel(req, selectors, asked.XRName, asked.Channel, secretsIn(asked.Input))
-	requireChannel(req, selectors, asked.XRName, g.Channel, secretsIn(g.Input))
-	// Nothing is decided without a plan.
-	if g.Plan.Name == "" {
-		return false
-	}
-	// More may have been accepted by an earlier version.
-	names := parts.SecretNames(g.Spec)
-	names = names[:min(len(names), tenant.MaxSecrets)]
-	// Without a claim, references to Secrets are refused.
-	if g.Claim.Namespace != "" {
-		for _, name := range names {
-			switch {
-			case !tenant.ByLabel(len(names)):
-				ask(requiredSecret+name, "Secret", g.Claim.Namespace, name)
-			case len(validation.IsValidLabelValue(name)) == 0:
-				labels := map[string]string{tenant.LabelSecretName: name}
-				if g.Input.Credentials.Label != tenant.CredentialsLabelIgnored {
-					labels[tenant.LabelCredentials] = "true"
-				}
-				selectors[requiredSecret+name] = &fnv1.ResourceSelector{
-					ApiVersion: "v1", Kind: "Secret", Namespace: proto.String(g.Claim.Namespace),
-					Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: labels}},
-				}
-			}
-		}
-	}
-	if d != nil {
-		for _, hostname := range d.Ingress.Asked {
-			ask(tenant.HostnameResource(hostname.Name), ingress.HostnameKind, d.SecretsIn, tenant.HostnameRecord(hostname.Name))
-		}
-	}
-	return len(names) > 0
 }
 
 // contextWatched is the key in the pipeline's context that remembers, from one call to the

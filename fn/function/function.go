@@ -13,6 +13,7 @@ import (
 	"github.com/crossplane/function-sdk-go/response"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decide"
@@ -68,26 +69,26 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	}()
 	rsp = response.To(req, ttl)
 
-	if channel.Is(req) {
+	refused := ""
+	switch xr.String("kind") {
+	case v1alpha1.ChannelKind:
 		if err := answerChannel(req, rsp, f.now()); err != nil {
-			log.Info("refused", "channel", xr.String("metadata", "name"), "error", err.Error())
+			refused = err.Error()
 		}
-		return rsp, nil
-	}
-
-	if plans.Is(req) {
+	case v1alpha1.PlanKind:
 		if err := answerPlan(req, rsp); err != nil {
-			log.Info("refused", "plan", xr.String("metadata", "name"), "error", err.Error())
+			refused = err.Error()
 		}
-		return rsp, nil
+	default:
+		observed := decode.Observe(req)
+		observed.Now = f.now()
+		if err := run(req, rsp, observed); err != nil {
+			refused = status.Refuse(rsp, observed, err)
+		}
 	}
-
-	observed := decode.Observe(req)
-	observed.Now = f.now()
-	log = log.WithValues("xr", observed.XR.String("metadata", "name"))
-
-	if err := run(req, rsp, observed); err != nil {
-		log.Info("refused", "error", status.Refuse(rsp, observed, err))
+	log = log.WithValues("xr", xr.String("metadata", "name"))
+	if refused != "" {
+		log.Info("refused", "error", refused)
 		return rsp, nil
 	}
 	log.Debug("composed", "resources", len(rsp.GetDesired().GetResources()))
@@ -126,32 +127,29 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 		return err
 	}
 	watched := decode.Watched(req, rsp, decode.RequiredKubeconfig)
-	asked, err := decode.Request(req, observed)
-	if errors.Is(err, decode.ErrUnread) {
+	asked, undecoded := decode.Request(req, observed)
+	if errors.Is(undecoded, decode.ErrUnread) {
 		// Crossplane ignores the rest of this response, and calls the function again.
-		decode.Require(rsp, req, asked, asked, nil)
+		decode.Require(rsp, asked, undecoded, asked, nil)
 		return nil
 	}
 	t := tenant.Tenant{Observed: observed}
-	in := asked
+	used, err := asked, undecoded
 	if err == nil {
-		in, err = accept(&t, asked)
+		used, err = accept(&t, asked)
 	}
 	if t.Refused = everything(t, err); err != nil {
 		for _, g := range decode.AsAccepted(req, observed, asked) {
-			if in, err = accept(&t, g); err == nil {
+			if used, err = accept(&t, g); err == nil {
 				break
 			}
 		}
 	}
-	if decode.Require(rsp, req, asked, in, t.Decision) && !watched {
+	if decode.Require(rsp, asked, undecoded, used, t.Decision) && !watched {
 		rsp.GetMeta().Ttl = durationpb.New(ttlOfReferences)
 	}
 	if err != nil {
 		return t.Refused
-	}
-	if in, ok := compose.LooksAgainIn(t); ok {
-		rsp.GetMeta().Ttl = durationpb.New(in)
 	}
 	table := compose.Table(t)
 	is := status.Of(t, compose.MissingOf(t, table))
@@ -163,14 +161,22 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	if err := status.Write(rsp, t, is, desired); err != nil {
 		return err
 	}
-	if watched && status.Rests(rsp, t) {
-		rsp.GetMeta().Ttl = durationpb.New(ttlAtRest)
-	}
-	if again := t.Standing.Again; !again.IsZero() {
-		soon := max(time.Second, again.Sub(observed.Now))
-		rsp.GetMeta().Ttl = durationpb.New(min(soon, rsp.GetMeta().GetTtl().AsDuration()))
-	}
+	rsp.GetMeta().Ttl = durationpb.New(ttlOf(t, watched && status.Rests(rsp, t), rsp.GetMeta().GetTtl().AsDuration()))
 	return nil
+}
+
+// ttlOf returns how long Crossplane may wait before it calls the function again for a tenant, which is at rest or not. out is how long
+// it may otherwise.
+func ttlOf(t tenant.Tenant, rests bool, out time.Duration) time.Duration {
+	if rests {
+		out = ttlAtRest
+	} else if again, ok := compose.LooksAgainIn(t); ok {
+		out = again
+	}
+	if at := t.Standing.Again; !at.IsZero() {
+		out = min(out, max(time.Second, at.Sub(t.Observed.Now)))
+	}
+	return out
 }
 
 // everything returns all mistakes of a claim: where some were found while it was decoded, with those that show when the rest of it is decided about.

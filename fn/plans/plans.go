@@ -30,14 +30,7 @@ const (
 	RequiredDefaults = "default-plans"
 	// requiredChannel is the channel that the plan names.
 	requiredChannel = "channel"
-
-	apiVersion = v1alpha1.Group + "/" + v1alpha1.Version
 )
-
-// Is reports whether a request is about a plan.
-func Is(req *fnv1.RunFunctionRequest) bool {
-	return wire.Of(req.GetObserved().GetComposite().GetResource()).String("kind") == v1alpha1.PlanKind
-}
 
 // Answer writes the status of a plan, its condition SpecAccepted and an event when that changes
 // into the response. A plan composes nothing. rest is how long Crossplane may leave it alone.
@@ -45,7 +38,7 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
 	p, mistake := decode.Plan(xr)
 	require(rsp, p)
-	defaults, read := wire.Required(req, RequiredDefaults, apiVersion, v1alpha1.PlanKind)
+	defaults, read := wire.Required(req, RequiredDefaults, v1alpha1.APIVersion, v1alpha1.PlanKind)
 	if !read {
 		return nil
 	}
@@ -101,7 +94,7 @@ func onlyDefault(p plan.Plan, defaults []wire.Struct) error {
 
 // channelExists returns an error if the plan names a channel that doesn't exist.
 func channelExists(req *fnv1.RunFunctionRequest, p plan.Plan) error {
-	found, read := wire.Required(req, requiredChannel, apiVersion, v1alpha1.ChannelKind)
+	found, read := wire.Required(req, requiredChannel, v1alpha1.APIVersion, v1alpha1.ChannelKind)
 	if p.Spec.Channel == "" || !read || len(found) > 0 {
 		return nil
 	}
@@ -110,16 +103,12 @@ func channelExists(req *fnv1.RunFunctionRequest, p plan.Plan) error {
 
 // require asks Crossplane for what the answer depends on, beside the plan.
 func require(rsp *fnv1.RunFunctionResponse, p plan.Plan) {
-	selectors := map[string]*fnv1.ResourceSelector{RequiredDefaults: {
-		ApiVersion: apiVersion, Kind: v1alpha1.PlanKind,
-		Match: &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{v1alpha1.LabelDefaultPlan: "true"}}},
-	}}
+	s := wire.Selectors{}
+	s.Labelled(RequiredDefaults, v1alpha1.APIVersion, v1alpha1.PlanKind, "", map[string]string{v1alpha1.LabelDefaultPlan: "true"})
 	if p.Spec.Channel != "" {
-		selectors[requiredChannel] = &fnv1.ResourceSelector{
-			ApiVersion: apiVersion, Kind: v1alpha1.ChannelKind, Match: &fnv1.ResourceSelector_MatchName{MatchName: p.Spec.Channel},
-		}
+		s.Named(requiredChannel, v1alpha1.APIVersion, v1alpha1.ChannelKind, "", p.Spec.Channel)
 	}
-	rsp.Requirements = &fnv1.Requirements{Resources: selectors}
+	rsp.Requirements = &fnv1.Requirements{Resources: s}
 }
 
 // report writes the condition SpecAccepted, and an event if it has changed.

@@ -56,9 +56,6 @@ func TestAnswer(t *testing.T) {
 			if tc.channels != nil {
 				req.RequiredResources[requiredChannel] = tc.channels
 			}
-			if !Is(req) {
-				t.Fatal("it is not taken for a plan")
-			}
 			rsp := response.To(req, time.Minute)
 			err := Answer(req, rsp, time.Hour)
 			if (err == nil) != (tc.accepted == "True") {

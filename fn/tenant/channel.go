@@ -115,6 +115,8 @@ type Published struct {
 type Channel struct {
 	// Name of the channel; "" for none.
 	Name string
+	// Missing says that there is no such channel.
+	Missing bool
 	// Problem says why nothing is known of the channel, or why the tenant isn't in it any more;
 	// "" if neither is so.
 	Problem string

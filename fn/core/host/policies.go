@@ -80,10 +80,10 @@ const (
 )
 
 // RequirePolicies asks Crossplane for the admission policies of the host.
-func RequirePolicies(selectors map[string]*fnv1.ResourceSelector) {
-	labels := &fnv1.ResourceSelector_MatchLabels{MatchLabels: &fnv1.MatchLabels{Labels: map[string]string{"app.kubernetes.io/part-of": "virtual-argocd"}}}
-	selectors[requirementPolicies] = &fnv1.ResourceSelector{ApiVersion: policyAPIVersion, Kind: policyKind, Match: labels}
-	selectors[requirementBindings] = &fnv1.ResourceSelector{ApiVersion: policyAPIVersion, Kind: bindingKind, Match: labels}
+func RequirePolicies(s wire.Selectors) {
+	labels := map[string]string{"app.kubernetes.io/part-of": "virtual-argocd"}
+	s.Labelled(requirementPolicies, policyAPIVersion, policyKind, "", labels)
+	s.Labelled(requirementBindings, policyAPIVersion, bindingKind, "", labels)
 }
 
 // InForce reads which admission policies are in force on the host: those that

@@ -24,11 +24,8 @@ const (
 )
 
 // RequireResolver asks Crossplane for the DNS resolver for tenants.
-func RequireResolver(selectors map[string]*fnv1.ResourceSelector) {
-	selectors[requirementResolver] = &fnv1.ResourceSelector{
-		ApiVersion: resolverAPIVersion, Kind: resolverKind,
-		Match: &fnv1.ResourceSelector_MatchName{MatchName: resolverObject},
-	}
+func RequireResolver(s wire.Selectors) {
+	s.Named(requirementResolver, resolverAPIVersion, resolverKind, "", resolverObject)
 }
 
 // FindResolver returns the DNS resolver for tenants. Its address may be an old one while the

@@ -1,0 +1,131 @@
+package decode
+
+import (
+	"cmp"
+	"errors"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// Names of the requirements of a tenant. Where an object's name is at the end, what Crossplane has found
+// for another name isn't taken for this one.
+const (
+	// RequiredKubeconfig is the requirement for the Secret that the virtual cluster writes its
+	// kubeconfig to.
+	RequiredKubeconfig = "virtual-cluster-kubeconfig"
+	// requiredSecret is the prefix of requirements for Secrets.
+	requiredSecret = "secret/"
+	// requiredPlan is the prefix for the plan that a claim names.
+	requiredPlan = "plan/"
+	// requiredDefault is for the plan of claims that name none.
+	requiredDefault = "default-plan"
+	// requiredPlans is for all plans, when a claim can't have the one that it names.
+	requiredPlans = "plans"
+	// requiredChannels is for all EnvironmentConfigs, when a claim can't have the channel that
+	// it names.
+	requiredChannels = "channels"
+	// requiredChannel is the prefix for what a channel publishes for all of its tenants.
+	requiredChannel = "channel/"
+	// requiredAssignment is the prefix for the assignment of this tenant. It is required by name,
+	// so that a change of it has only this tenant reconciled: Crossplane 2.4 looks up the
+	// composite resources that require an object by name, and tries all label selectors
+	// (composite/dependency/tracker.go).
+	requiredAssignment = "assignment/"
+	// requiredRevision is the prefix for a revision of a channel.
+	requiredRevision = "revision/"
+)
+
+// Require requires from Crossplane what is needed to decide about a tenant of which something is asked,
+// with the error of Request, and something else may be in use: the virtual cluster's kubeconfig, the
+// plan that is asked for, the channels, the Secrets that the spec in use names, and the records of the
+// hostnames that are decided on; d is nil where nothing is. Crossplane then calls the function again.
+// It reports whether the spec names Secrets.
+func Require(rsp *fnv1.RunFunctionResponse, asked tenant.Given, err error, used tenant.Given, d *tenant.Decision) bool {
+	s := wire.Selectors{}
+	rsp.Requirements = &fnv1.Requirements{Resources: s}
+	s.Named(RequiredKubeconfig, "v1", "Secret", tenant.NewNames(asked.XRName, "").Namespace, tenant.KubeconfigSource)
+	host.RequirePolicies(s)
+	host.RequireResolver(s)
+	requirePlan(s, asked, err)
+	requireChannel(s, asked)
+	requireChannel(s, used)
+	// Nothing is decided without a plan.
+	if used.Plan.Name == "" {
+		return false
+	}
+	names := requireSecrets(s, used)
+	if d != nil {
+		for _, hostname := range d.Ingress.Asked {
+			s.Named(tenant.HostnameResource(hostname.Name), "v1", ingress.HostnameKind, d.SecretsIn, tenant.HostnameRecord(hostname.Name))
+		}
+	}
+	return len(names) > 0
+}
+
+// requirePlan requires the plan that is asked for, and all plans if the claim can't have that.
+func requirePlan(s wire.Selectors, asked tenant.Given, err error) {
+	name := cmp.Or(asked.Spec.Plan, plan.Default)
+	if len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return
+	}
+	s.Named(requiredPlan+name, v1alpha1.APIVersion, v1alpha1.PlanKind, "", name)
+	if asked.Spec.Plan == "" {
+		s.Labelled(requiredDefault, v1alpha1.APIVersion, v1alpha1.PlanKind, "", map[string]string{v1alpha1.LabelDefaultPlan: "true"})
+	}
+	if errors.As(err, &unknownPlan{}) {
+		s.Labelled(requiredPlans, v1alpha1.APIVersion, v1alpha1.PlanKind, "", nil)
+	}
+}
+
+// requireChannel requires a tenant's channel and its revisions, the tenant's assignment, and all channels
+// if there is no such one.
+func requireChannel(s wire.Selectors, g tenant.Given) {
+	c, in := g.Channel, secretsIn(g.Input)
+	if c.Name == "" || len(validation.IsValidLabelValue(c.Name)) > 0 {
+		return
+	}
+	s.Labelled(requiredChannel+c.Name, EnvironmentAPIVersion, EnvironmentKind, "", map[string]string{LabelChannel: c.Name})
+	s.Named(requiredAssignment+c.Name, "v1", "ConfigMap", in, tenant.AssignmentName(c.Name, g.XRName))
+	for _, number := range []int64{c.Revision, c.Begin} {
+		if number > 0 {
+			name := tenant.RevisionName(c.Name, number)
+			s.Named(requiredRevision+name, "v1", "ConfigMap", in, name)
+		}
+	}
+	if c.Missing {
+		s.Labelled(requiredChannels, EnvironmentAPIVersion, EnvironmentKind, "", nil)
+	}
+}
+
+// requireSecrets requires the Secrets that a spec names, and returns their names.
+func requireSecrets(s wire.Selectors, g tenant.Given) []string {
+	// More may have been accepted by an earlier version.
+	names := parts.SecretNames(g.Spec)
+	names = names[:min(len(names), tenant.MaxSecrets)]
+	// Without a claim, references to Secrets are refused.
+	if g.Claim.Namespace == "" {
+		return names
+	}
+	for _, name := range names {
+		switch {
+		case !tenant.ByLabel(len(names)):
+			s.Named(requiredSecret+name, "v1", "Secret", g.Claim.Namespace, name)
+		case len(validation.IsValidLabelValue(name)) == 0:
+			labels := map[string]string{tenant.LabelSecretName: name}
+			if g.Input.Credentials.Label != tenant.CredentialsLabelIgnored {
+				labels[tenant.LabelCredentials] = "true"
+			}
+			s.Labelled(requiredSecret+name, "v1", "Secret", g.Claim.Namespace, labels)
+		}
+	}
+	return names
+}

@@ -1,7 +1,6 @@
 package channel
 
 import (
-	"cmp"
 	"encoding/json"
 	"maps"
 	"strconv"
@@ -41,11 +40,15 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, s rollout.Strategy, r ro
 		if number != p.Revision && number != p.Begin {
 			continue
 		}
-		text, err := json.Marshal(content)
-		if err != nil {
-			return err
+		text, written := c.written[number]
+		if !written {
+			raw, err := json.Marshal(content)
+			if err != nil {
+				return err
+			}
+			text = string(raw)
 		}
-		o := configMap(composedRevision+strconv.FormatInt(number, 10), tenant.RevisionName(c.name, number), requests.RevisionKey, cmp.Or(c.written[number], string(text)))
+		o := configMap(composedRevision+strconv.FormatInt(number, 10), tenant.RevisionName(c.name, number), requests.RevisionKey, text)
 		o.Immutable = new(true)
 	}
 	for _, a := range r.Assignments {

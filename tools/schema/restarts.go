@@ -158,7 +158,7 @@ func decide(edit func(*tenant.Given)) (*tenant.Decision, error) {
 			VCluster: inputv1alpha1.PlanVCluster{BackingStore: plan.StoreEtcd},
 			Versions: inputv1alpha1.PlanVersions{VClusterCharts: []string{"~0.36"}, Kubernetes: []string{"~1.36"}},
 		}},
-		Running: tenant.Running{Plan: "p", Store: &tenant.Store{Kind: plan.StoreEtcd, Members: 1, Size: "1Gi"}},
+		Running:   tenant.Running{Plan: "p", Store: &tenant.Store{Kind: plan.StoreEtcd, Members: 1, Size: "1Gi"}},
 		Hostnames: tenant.Hostnames{Held: []string{"a.example.org", "a-a.example.org"}, Settled: true},
 	}
 	if edit != nil {

@@ -10,22 +10,22 @@ import (
 type State int
 
 const (
-	// Absent: there is no Release.
+	// Absent is the state without a Release.
 	Absent State = iota
-	// Outdated: nothing is deployed, and the provider hasn't done yet what the Release asks for now.
+	// Outdated says that nothing is deployed, and the provider hasn't done yet what the Release asks for now.
 	Outdated
-	// Installing: the provider does what the Release asks for, and Helm has no result yet.
+	// Installing says that the provider does what the Release asks for, and Helm has no result yet.
 	Installing
-	// CutShort: Helm was ended in the middle of an installation or upgrade. It doesn't go on with it.
+	// CutShort says that Helm was ended in the middle of an installation or upgrade. It doesn't go on with it.
 	CutShort
-	// Failed: Helm has failed with what the Release asks for.
+	// Failed says that Helm has failed with what the Release asks for.
 	Failed
-	// Changing: a release is deployed, and the provider hasn't done yet what the Release asks for now.
+	// Changing says that a release is deployed, and the provider hasn't done yet what the Release asks for now.
 	Changing
-	// Unready: the release is deployed as the Release asks for, and the provider says that something is wrong, or
-	// nothing yet.
+	// Unready says that the release is deployed as the Release asks for, and the provider says that something is wrong,
+	// or nothing yet.
 	Unready
-	// Deployed: the release is deployed as the Release asks for.
+	// Deployed says that the release is deployed as the Release asks for.
 	Deployed
 )
 

@@ -3,14 +3,13 @@ package node
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/virtual-argocd/virtual-argocd/lab/manifests"
 )
 
 // fieldOwner owns what Up applies.
@@ -49,17 +48,9 @@ func addons(cfg Config) ([]*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []*unstructured.Unstructured
-	d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(b), 4096)
-	for {
-		o := &unstructured.Unstructured{}
-		err := d.Decode(&o.Object)
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("cannot parse the addons: %w", err)
-		}
-		out = append(out, o)
+	objects, err := manifests.Decode(bytes.NewReader(b))
+	if err != nil {
+		return nil, fmt.Errorf("cannot parse the addons: %w", err)
 	}
+	return objects, nil
 }

@@ -3,18 +3,17 @@ package platform
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/go-logr/logr"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/virtual-argocd/virtual-argocd/lab/manifests"
 )
 
 // fieldOwner is who owns the fields that are applied here.
@@ -57,31 +56,13 @@ func readManifests(files ...string) ([]*unstructured.Unstructured, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot read manifest: %w", err)
 		}
-		objects, err := decodeManifests(data)
+		objects, err := manifests.Decode(bytes.NewReader(data))
 		if err != nil {
 			return nil, fmt.Errorf("cannot parse %s: %w", file, err)
 		}
 		out = append(out, objects...)
 	}
 	return out, nil
-}
-
-func decodeManifests(data []byte) ([]*unstructured.Unstructured, error) {
-	var out []*unstructured.Unstructured
-	d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(data), 4096)
-	for {
-		o := &unstructured.Unstructured{}
-		err := d.Decode(&o.Object)
-		if errors.Is(err, io.EOF) {
-			return out, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		if len(o.Object) > 0 {
-			out = append(out, o)
-		}
-	}
 }
 
 func describe(o *unstructured.Unstructured) string {

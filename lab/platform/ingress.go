@@ -19,6 +19,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/lab/certs"
+	"github.com/virtual-argocd/virtual-argocd/lab/manifests"
 )
 
 //go:embed ingress.yaml
@@ -66,7 +67,7 @@ func ingressObjects(image, address string) ([]*unstructured.Unstructured, error)
 	if err := t.Execute(&out, map[string]string{"Image": image, "Address": address}); err != nil {
 		return nil, err
 	}
-	objects, err := decodeManifests(out.Bytes())
+	objects, err := manifests.Decode(&out)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse the ingress controller's manifests: %w", err)
 	}

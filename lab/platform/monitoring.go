@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
+	"github.com/virtual-argocd/virtual-argocd/lab/manifests"
 )
 
 //go:embed monitoring.yaml
@@ -137,7 +138,7 @@ func monitoringObjects(root string, change func(name, content string) string) ([
 	}); err != nil {
 		return nil, err
 	}
-	own, err := decodeManifests(out.Bytes())
+	own, err := manifests.Decode(&out)
 	if err != nil {
 		return nil, fmt.Errorf("cannot parse monitoring.yaml: %w", err)
 	}

@@ -4,9 +4,7 @@ package e2e
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,10 +16,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"github.com/virtual-argocd/virtual-argocd/lab/manifests"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
@@ -286,18 +284,11 @@ func manifestsOf(t *testing.T, path string) []*unstructured.Unstructured {
 		t.Fatal(err)
 	}
 	defer file.Close() //nolint:errcheck // Only read.
-	var out []*unstructured.Unstructured
-	for d := yaml.NewYAMLOrJSONDecoder(file, 4096); ; {
-		o := &unstructured.Unstructured{}
-		if err := d.Decode(&o.Object); errors.Is(err, io.EOF) {
-			return out
-		} else if err != nil {
-			t.Fatalf("cannot parse %s: %v", path, err)
-		}
-		if len(o.Object) > 0 {
-			out = append(out, o)
-		}
+	objects, err := manifests.Decode(file)
+	if err != nil {
+		t.Fatalf("cannot parse %s: %v", path, err)
 	}
+	return objects
 }
 
 // createObject makes an object as kubectl does.

@@ -3,18 +3,17 @@ package install
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
+
+	"github.com/virtual-argocd/virtual-argocd/lab/manifests"
 )
 
-// manifests returns the objects in files below examples.
-func manifests(t *testing.T, files ...string) []*unstructured.Unstructured {
+// examples returns the objects in files below examples.
+func examples(t *testing.T, files ...string) []*unstructured.Unstructured {
 	t.Helper()
 	var out []*unstructured.Unstructured
 	for _, file := range files {
@@ -22,17 +21,11 @@ func manifests(t *testing.T, files ...string) []*unstructured.Unstructured {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for d := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096); ; {
-			o := &unstructured.Unstructured{}
-			if err := d.Decode(&o.Object); errors.Is(err, io.EOF) {
-				break
-			} else if err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			if len(o.Object) > 0 {
-				out = append(out, o)
-			}
+		objects, err := manifests.Decode(bytes.NewReader(text))
+		if err != nil {
+			t.Fatalf("%s: %v", file, err)
 		}
+		out = append(out, objects...)
 	}
 	return out
 }

@@ -155,7 +155,7 @@ func TestNoWildcards(t *testing.T) {
 // TestRolesOfTeams: a customer's team may handle claims and nothing else, and only
 // who may edit them may write. The same is true of the platform's team and channels, which no customer gets.
 func TestRolesOfTeams(t *testing.T) {
-	objects := manifests(t, "install/claim-roles.yaml", "channels/roles.yaml")
+	objects := examples(t, "install/claim-roles.yaml", "channels/roles.yaml")
 	read := []string{"get", "list", "watch"}
 	write := append(slices.Clone(read), "create", "update", "patch", "delete")
 	want := map[string]struct {
@@ -202,7 +202,7 @@ func allowed(rules []rbacv1.PolicyRule, group, resource, name, verb string) bool
 
 func clusterRole(t *testing.T, name string) []rbacv1.PolicyRule {
 	t.Helper()
-	for _, o := range manifests(t, "install/rbac.yaml", "install/priorities.yaml") {
+	for _, o := range examples(t, "install/rbac.yaml", "install/priorities.yaml") {
 		if o.GetKind() == "ClusterRole" && o.GetName() == name {
 			role := &rbacv1.ClusterRole{}
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {

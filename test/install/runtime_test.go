@@ -18,7 +18,7 @@ import (
 
 // Whatever a virtual cluster answers, a provider takes no more memory than its limit, and has no more rights on the node than it needs.
 func TestRuntimesAreBounded(t *testing.T) {
-	objects := manifests(t, "install/runtime.yaml")
+	objects := examples(t, "install/runtime.yaml")
 	count := 0
 	for _, o := range objects {
 		if o.GetKind() != "DeploymentRuntimeConfig" {
@@ -74,7 +74,7 @@ func TestRuntimesAreBounded(t *testing.T) {
 // TestPackagesNameTheirRuntimes: what examples/install sets for packages is for those that it installs, by their names. An ImageConfig would
 // choose for every package of the same source, whoever installed it.
 func TestPackagesNameTheirRuntimes(t *testing.T) {
-	objects := manifests(t, "install/runtime.yaml", "install/providers.yaml", "install/configuration.yaml", "staging/function.yaml")
+	objects := examples(t, "install/runtime.yaml", "install/providers.yaml", "install/configuration.yaml", "staging/function.yaml")
 	has, names := map[string]bool{}, map[string]bool{}
 	for _, o := range objects {
 		switch o.GetKind() {

@@ -24,11 +24,11 @@ func TestChannelHelped(t *testing.T) {
 			fleet.Broken["10.2.0"] = true
 			// They can begin one after the other.
 			for i := 1; i < 6; i++ {
-				fleet.SetSpec(fmt.Sprint("c", i), fmt.Sprintf(`{"channel":"stable","maintenance":{"timeWindow":{"begin":"%02d0000+0000","end":"%02d0000+0000"}}}`, 5+2*i, 6+2*i))
+				fleet.Tenants[fmt.Sprint("c", i)].SetSpec(fmt.Sprintf(`{"channel":"stable","maintenance":{"timeWindow":{"begin":"%02d0000+0000","end":"%02d0000+0000"}}}`, 5+2*i, 6+2*i))
 			}
 			fleet.Now = time.Date(2026, 2, 2, 5, 0, 0, 0, time.UTC)
 			fleet.Step(time.Minute)
-			fleet.Offer("stable", crossplanetest.Offer("10.2.0", rollout))
+			fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", rollout))
 			had, helped := map[string]bool{}, map[string]bool{}
 			for range 15 * 3 {
 				fleet.Step(20 * time.Minute)
@@ -37,7 +37,7 @@ func TestChannelHelped(t *testing.T) {
 					if tc.spec != "" && e.Status("phase") == "Degraded" && !helped[name] {
 						helped[name] = true
 						fleet.Step(10 * time.Minute)
-						fleet.SetSpec(name, tc.spec)
+						fleet.Tenants[name].SetSpec(tc.spec)
 					}
 				}
 			}
@@ -55,9 +55,9 @@ func TestChannelHelped(t *testing.T) {
 			// A pause is for people who have looked at that.
 			fleet.Broken["10.2.0"] = false
 			fleet.Settle(2, time.Minute)
-			fleet.Offer("stable", paused(crossplanetest.Offer("10.2.0", rollout)))
+			fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", rollout)))
 			fleet.Settle(2, time.Minute)
-			fleet.Offer("stable", crossplanetest.Offer("10.2.0", rollout))
+			fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", rollout))
 			fleet.Settle(2, time.Minute)
 			fleet.CheckCondition("stable", v1alpha1.ConditionHalted, false, "")
 		})
@@ -70,7 +70,7 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 	// breaks makes an offer that breaks two tenants, the first of them while it soaks.
 	breaks := func(t *testing.T, n int, meanwhile func(*crossplanetest.Fleet)) *crossplanetest.Fleet {
 		fleet := crossplanetest.ReadyFleet(t, n, crossplanetest.InSteps)
-		fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+		fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 		fleet.Settle(3, 10*time.Minute)
 		meanwhile(fleet)
 		fleet.Settle(3, time.Minute)
@@ -85,10 +85,10 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 		before := fleet.Versions()["10.2.0"]
 		addPlan(fleet)
 		fleet.Settle(6, time.Minute)
-		fleet.Offer("stable", paused(crossplanetest.Offer("10.2.0", crossplanetest.InSteps)))
+		fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", crossplanetest.InSteps)))
 		fleet.Settle(3, time.Minute)
 		fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
-		fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+		fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 		fleet.Settle(15, 20*time.Minute)
 		if after := fleet.Versions()["10.2.0"]; after != before {
 			t.Errorf("%d tenants have the bad offer, and had %d", after, before)
@@ -103,7 +103,7 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 			fleet := breaks(t, 4, tc.before)
 			tc.after(fleet)
 			fleet.Settle(6, time.Minute)
-			fleet.Offer("stable", crossplanetest.Offer("10.1.1", crossplanetest.InSteps))
+			fleet.SetChannel("stable", crossplanetest.Offer("10.1.1", crossplanetest.InSteps))
 			fleet.Settle(30, 20*time.Minute)
 			fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
 			for name, e := range fleet.Tenants {
@@ -119,11 +119,11 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 func TestChannelNamedPlan(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 3, crossplanetest.InSteps)
-	fleet.Offer("stable", paused(crossplanetest.Offer("10.1.1", crossplanetest.InSteps)))
+	fleet.SetChannel("stable", paused(crossplanetest.Offer("10.1.1", crossplanetest.InSteps)))
 	fleet.Step(time.Minute)
 	editPlan(fleet)
 	fleet.Settle(4, time.Minute)
-	fleet.SetSpec("c0", `{"channel":"stable","plan":"standard"}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable","plan":"standard"}`)
 	fleet.Settle(4, time.Minute)
 	if got := fleet.Tenants["c0"].Status("channel", "message"); edited(fleet, "c0") || !strings.HasPrefix(got, "the channel is paused; would change: quota") {
 		t.Errorf("it has the plan's edit: %t, and it says %q", edited(fleet, "c0"), got)
@@ -134,11 +134,11 @@ func TestChannelNamedPlan(t *testing.T) {
 func TestChannelNewClaimOfEditedPlan(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 2, crossplanetest.InSteps)
-	fleet.Offer("stable", paused(crossplanetest.Offer("10.1.1", crossplanetest.InSteps)))
+	fleet.SetChannel("stable", paused(crossplanetest.Offer("10.1.1", crossplanetest.InSteps)))
 	fleet.Step(time.Minute)
 	editPlan(fleet)
 	fleet.Settle(4, time.Minute)
-	fleet.Claim("late", `{"channel":"stable"}`, `{}`)
+	fleet.AddClaim("late", `{"channel":"stable"}`, `{}`)
 	fleet.Step(time.Minute)
 	if got, want := fleet.Tenants["late"].Status("channel", "message"), "begins with revision 1, the last complete one"; got != want {
 		t.Errorf("it says %q, want %q", got, want)
@@ -154,7 +154,7 @@ func TestChannelLosesItsHalt(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 6, crossplanetest.InSteps)
 	fleet.Broken["10.2.0"] = true
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	fleet.Settle(10, 20*time.Minute)
 	delete(fleet.Broken, "10.2.0")
 	fleet.Settle(4, time.Minute)
@@ -162,9 +162,9 @@ func TestChannelLosesItsHalt(t *testing.T) {
 	fleet.Settle(30, 20*time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "it had halted before its state was lost")
-	fleet.Offer("stable", paused(crossplanetest.Offer("10.2.0", crossplanetest.InSteps)))
+	fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", crossplanetest.InSteps)))
 	fleet.Step(time.Minute)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	fleet.Settle(30, 20*time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 6")
 }

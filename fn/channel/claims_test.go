@@ -17,16 +17,16 @@ import (
 func TestChannelClaims(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 4, `{"maxConcurrency":1}`)
-	fleet.Offer("fast", crossplanetest.Offer("10.3.0", `{}`))
-	fleet.SetSpec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	fleet.SetChannel("fast", crossplanetest.Offer("10.3.0", `{}`))
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	fleet.Settle(3, time.Minute)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.Settle(20, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 1, "10.2.0": 3})
 	fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
 
 	// It keeps what it has until the other channel updates it.
-	fleet.SetSpec("c1", `{"channel":"fast"}`)
+	fleet.Tenants["c1"].SetSpec(`{"channel":"fast"}`)
 	fleet.Tenants["c1"].Reconcile()
 	if got := fleet.Version("c1"); got != "10.2.0" {
 		t.Errorf("a claim that moves has %s at once", got)
@@ -37,20 +37,20 @@ func TestChannelClaims(t *testing.T) {
 	fleet.CheckCondition("fast", v1alpha1.ConditionComplete, true, "all 1")
 
 	// Its claim's mistake leaves it as it is.
-	fleet.SetSpec("c2", `{"channel":"slow"}`)
+	fleet.Tenants["c2"].SetSpec(`{"channel":"slow"}`)
 	fleet.Settle(2, time.Minute)
 	if got := crossplanetest.Refusal(fleet.Tenants["c2"].Response); got != `spec.channel: "slow" is unknown: write one of fast, stable` || fleet.Version("c2") != "10.2.0" {
 		t.Errorf("a channel that isn't there: %q, the tenant has %s", got, fleet.Version("c2"))
 	}
-	fleet.Claim("new", `{"channel":"slow"}`, `{}`)
+	fleet.AddClaim("new", `{"channel":"slow"}`, `{}`)
 	fleet.Step(time.Minute)
 	if got := crossplanetest.Fatal(fleet.Tenants["new"].Response); got != `spec.channel: "slow" is unknown: write one of fast, stable` {
 		t.Errorf("a new tenant of a channel that isn't there: %q", got)
 	}
 	delete(fleet.Tenants, "new")
-	fleet.SetSpec("c2", `{"channel":"stable"}`)
+	fleet.Tenants["c2"].SetSpec(`{"channel":"stable"}`)
 
-	fleet.Remove("stable")
+	fleet.RemoveChannel("stable")
 	fleet.SetInput(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.9.0"}}}`)
 	fleet.Settle(4, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 1, "10.2.0": 2, "10.3.0": 1})
@@ -58,7 +58,7 @@ func TestChannelClaims(t *testing.T) {
 		t.Errorf("without its channel a tenant is %s, %q: %s", e.Status("phase"), crossplanetest.Refusal(e.Response), e.Status("channel", "message"))
 	}
 	// Leaving is the claim's own change. The record goes with the channel.
-	fleet.SetSpec("c3", `{}`)
+	fleet.Tenants["c3"].SetSpec(`{}`)
 	fleet.Settle(3, time.Minute)
 	if got := fleet.Version("c3"); got != "10.9.0" {
 		t.Errorf("a claim that leaves its channel has %s", got)
@@ -67,7 +67,7 @@ func TestChannelClaims(t *testing.T) {
 		t.Error("it still has a record")
 	}
 	// A channel of the same name goes on from what the records say.
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.Settle(12, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 1, "10.2.0": 1, "10.3.0": 1, "10.9.0": 1})
 }
@@ -80,35 +80,35 @@ func TestChannelNamespaces(t *testing.T) {
 	list := func(spec, namespaces string) string {
 		return strings.Replace(spec, "{", `{"namespaces":`+namespaces+`,`, 1)
 	}
-	fleet.Offer("stable", list(crossplanetest.Offer("10.2.0", `{}`), `["team-b","premium-*"]`))
+	fleet.SetChannel("stable", list(crossplanetest.Offer("10.2.0", `{}`), `["team-b","premium-*"]`))
 	fleet.Settle(12, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 1})
 
-	e := fleet.Claim("new", `{"channel":"stable"}`, `{}`)
+	e := fleet.AddClaim("new", `{"channel":"stable"}`, `{}`)
 	fleet.Step(time.Minute)
 	if got := crossplanetest.Fatal(e.Response); got != refused {
 		t.Errorf("a new claim of another namespace: want %q, got %q", refused, got)
 	}
-	fleet.SetSpec("new", `{}`)
+	fleet.Tenants["new"].SetSpec(`{}`)
 	fleet.Settle(6, time.Minute)
-	fleet.SetSpec("new", `{"channel":"stable"}`)
+	fleet.Tenants["new"].SetSpec(`{"channel":"stable"}`)
 	fleet.Step(time.Minute)
 	if got := crossplanetest.Refusal(e.Response); got != refused || fleet.Version("new") != "10.1.1" {
 		t.Errorf("a claim of another namespace that moves: want %q, got %q and %s", refused, got, fleet.Version("new"))
 	}
 	// Nor does it learn of channels that are for others.
-	fleet.SetSpec("new", `{"channel":"slow"}`)
+	fleet.Tenants["new"].SetSpec(`{"channel":"slow"}`)
 	fleet.Step(time.Minute)
 	if got := crossplanetest.Refusal(e.Response); got != `spec.channel: "slow" is unknown: there is no channel to choose from: leave it out` {
 		t.Errorf("a channel that isn't there: %q", got)
 	}
-	fleet.SetSpec("new", `{"channel":"stable"}`)
-	fleet.Offer("stable", list(crossplanetest.Offer("10.2.0", `{}`), `["team-*"]`))
+	fleet.Tenants["new"].SetSpec(`{"channel":"stable"}`)
+	fleet.SetChannel("stable", list(crossplanetest.Offer("10.2.0", `{}`), `["team-*"]`))
 	fleet.Settle(12, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 2})
 
-	fleet.Offer("stable", list(crossplanetest.Offer("10.3.0", `{}`), `["team-b"]`))
-	given := fleet.Claim("given", `{}`, `{}`)
+	fleet.SetChannel("stable", list(crossplanetest.Offer("10.3.0", `{}`), `["team-b"]`))
+	given := fleet.AddClaim("given", `{}`, `{}`)
 	given.AddPlan("standard", `{"channel":"stable"}`)
 	fleet.Settle(20, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.3.0": 3})
@@ -122,24 +122,24 @@ func TestChannelNamespaces(t *testing.T) {
 func TestChannelEvicts(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 2, `{}`)
-	other := fleet.Claim("other", `{}`, `{}`)
+	other := fleet.AddClaim("other", `{}`, `{}`)
 	crossplanetest.Field(other.XR(), "spec", "claimRef").Fields["namespace"] = structpb.NewStringValue("team-b")
 	fleet.Settle(14, time.Minute)
 	fleet.Broken["10.2.0"] = true
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.Settle(10, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 2, "10.2.0": 1})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 
 	list := func(version, namespaces, paused string) {
-		fleet.Offer("stable", strings.Replace(crossplanetest.Offer(version, `{}`), "{", `{"namespaces":`+namespaces+`,"paused":`+paused+`,`, 1))
+		fleet.SetChannel("stable", strings.Replace(crossplanetest.Offer(version, `{}`), "{", `{"namespaces":`+namespaces+`,"paused":`+paused+`,`, 1))
 	}
 	// Only the channel is reconciled: the tenants may be paused.
 	list("10.2.0", `["team-b"]`, "true")
 	fleet.ReconcileChannel(fleet.Channels["stable"])
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, false, "")
 	list("10.2.0", `["team-b"]`, "false")
-	fleet.SetSpec("other", `{"channel":"stable"}`)
+	fleet.Tenants["other"].SetSpec(`{"channel":"stable"}`)
 	crossplanetest.Field(other.XR(), "spec", "claimRef").Fields["namespace"] = structpb.NewStringValue("team-b")
 	fleet.Settle(10, time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-b/other")

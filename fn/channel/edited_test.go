@@ -77,7 +77,7 @@ func TestChannelEditedInTheMiddle(t *testing.T) {
 		return status["revision"].GetNumberValue()
 	}
 
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", rollout))
 	first := with("10.2.0", 3)
 	middle := slices.DeleteFunc(with("10.2.0", 5), func(name string) bool { return slices.Contains(first, name) })
 	last := with("10.1.1", 1)[0]
@@ -86,12 +86,12 @@ func TestChannelEditedInTheMiddle(t *testing.T) {
 	}
 	// So the first step has room even for a tenant that is still updating.
 	for _, name := range first {
-		fleet.SetSpec(name, `{"channel":"stable","maintenance":{"freeze":{"until":"2026-01-03"}}}`)
+		fleet.Tenants[name].SetSpec(`{"channel":"stable","maintenance":{"freeze":{"until":"2026-01-03"}}}`)
 	}
 	settle(1, time.Minute)
 	old := wantStep(80)
 
-	fleet.Offer("stable", crossplanetest.Offer("10.3.0", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.3.0", rollout))
 	settle(3, 10*time.Minute)
 	if wantStep(40) == old {
 		t.Errorf("the edit makes no other revision than %v", old)

@@ -24,7 +24,7 @@ func TestChannelBadOffer(t *testing.T) {
 		before[name] = proto.Clone(crossplanetest.Field(e.Observed(tenant.ArgoCDRelease), "spec")).(*structpb.Struct)
 	}
 	fleet.Broken["10.2.0"] = true
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	fleet.Settle(30, 20*time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, " (Degraded: \"Deployment argocd-server ")
@@ -45,12 +45,12 @@ func TestChannelBadOffer(t *testing.T) {
 	// After a failed call, nobody says that it isn't halted.
 	e := fleet.Channels["stable"]
 	e.FailCall()
-	fleet.Offer("stable", `{"offer":"all"}`)
+	fleet.SetChannel("stable", `{"offer":"all"}`)
 	fleet.Settle(2, time.Minute)
 	if reasons := e.Condition(v1alpha1.ConditionHalted).GetReason(); reasons != "" || e.Condition(v1alpha1.ConditionSpecAccepted).GetReason() != v1alpha1.ReasonInvalidSpec {
 		t.Errorf("Halted is %s", reasons)
 	}
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	e.FailCall()
 	events := len(fleet.Events)
 	fleet.Settle(2, time.Minute)
@@ -76,12 +76,12 @@ func TestChannelBadOffer(t *testing.T) {
 	}
 
 	// New tenants don't get what has halted.
-	fleet.Claim("late", `{"channel":"stable"}`, `{}`)
+	fleet.AddClaim("late", `{"channel":"stable"}`, `{}`)
 	fleet.Settle(14, time.Minute)
 	if got := fleet.Version("late"); got != "10.1.1" || fleet.Tenants["late"].StatusNumber("channel", "revision") == 0 {
 		t.Errorf("a new tenant begins with %s while the offer is halted", got)
 	}
-	fleet.Offer("stable", crossplanetest.Offer("10.2.1", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.1", crossplanetest.InSteps))
 	fleet.Settle(30, 20*time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.1": 7})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, false, "")
@@ -96,11 +96,11 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 	const window = `{"channel":"stable","maintenance":{"timeWindow":{"begin":"080000+0000","end":"230000+0000"},"days":["Sun"]}}`
 	fleet := crossplanetest.ReadyFleet(t, 3, rollout)
 	for _, name := range []string{"i0", "i1"} {
-		fleet.Claim(name, `{"channel":"stable"}`, `{"tier":"internal"}`)
+		fleet.AddClaim(name, `{"channel":"stable"}`, `{"tier":"internal"}`)
 	}
 	fleet.Settle(14, time.Minute)
 	fleet.Broken["10.2.0"] = true
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", rollout))
 	fleet.Settle(40, time.Minute)
 	halted := func() {
 		t.Helper()
@@ -125,13 +125,13 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 	for day := range 30 {
 		switch day {
 		case 10:
-			fleet.Claim("late", window, `{"tier":"internal"}`)
+			fleet.AddClaim("late", window, `{"tier":"internal"}`)
 			fleet.Settle(14, time.Minute)
 			fleet.CheckVersions(map[string]int{"10.1.1": 4, "10.2.0": 2})
 		case 15:
 			fleet.Tenants["c0"].AddPlan("standard", `{"quota":{"count/pods":"77"}}`)
 		case 20:
-			fleet.SetSpec("c0", window)
+			fleet.Tenants["c0"].SetSpec(window)
 		}
 		fleet.Settle(2, 12*time.Hour)
 		halted()
@@ -147,9 +147,9 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 	for fleet.Now.Weekday() != time.Monday {
 		fleet.Now = fleet.Now.Add(6 * time.Hour)
 	}
-	fleet.Offer("stable", paused(crossplanetest.Offer("10.2.0", rollout)))
+	fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", rollout)))
 	fleet.Settle(2, time.Minute)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", rollout))
 	fleet.Settle(8, 2*time.Hour)
 	fleet.CheckVersions(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their maintenance windows: team-a/c0, team-a/late")

@@ -75,7 +75,7 @@ func TestChannelMistakes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fleet.T = t
 			events := len(fleet.Events)
-			fleet.Offer("stable", tc.spec)
+			fleet.SetChannel("stable", tc.spec)
 			fleet.Settle(3, time.Minute)
 			if got := crossplanetest.Fatal(fleet.Channels["stable"].Response); !strings.HasPrefix(got, tc.want) {
 				t.Errorf("want a mistake at %q, got %q", tc.want, got)
@@ -94,15 +94,15 @@ func TestChannelMistakes(t *testing.T) {
 		})
 	}
 	fleet.T = t
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.Settle(10, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
 	// What one tenant can't have, only that one lacks.
 	fleet.Tenants["c0"].AddPlan("tiny", `{"limits":{"default":{"memory":"512Mi"}}}`)
-	fleet.SetSpec("c0", `{"channel":"stable","plan":"tiny"}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable","plan":"tiny"}`)
 	fleet.Settle(4, time.Minute)
-	fleet.Offer("stable", `{"offer":{"argocd":{"chartVersion":"10.3.0"},"vcluster":{"values":{"policies":{"limitRange":{"defaultRequest":{"memory":"600Mi"}}}}}}}`)
+	fleet.SetChannel("stable", `{"offer":{"argocd":{"chartVersion":"10.3.0"},"vcluster":{"values":{"policies":{"limitRange":{"defaultRequest":{"memory":"600Mi"}}}}}}}`)
 	said := ""
 	// It may be the first that is admitted, and has half an hour to begin.
 	for range 45 {

@@ -19,7 +19,7 @@ import (
 func TestChannelGoodOffer(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 5, crossplanetest.InSteps)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	fleet.Settle(6, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 4, "10.2.0": 1})
 	fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, true, "for minSuccessTime")
@@ -41,9 +41,9 @@ func TestChannelGoodOffer(t *testing.T) {
 func TestChannelEvents(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 3, crossplanetest.InSteps)
-	fleet.SetSpec("c2", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	fleet.Tenants["c2"].SetSpec(`{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	fleet.Step(time.Minute)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	got := map[string][]string{}
 	for range 40 {
 		fleet.Step(5 * time.Minute)
@@ -71,7 +71,7 @@ func TestChannelStuck(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 4, crossplanetest.InSteps)
 	fleet.Stuck["10.2.0"] = "pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image \"redis:none\""
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	fleet.Settle(10, 20*time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 2, "10.2.0": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, ` (Updating for more than 30m0s: "Deployment argocd-redis: pod argocd-redis-1: container redis: ImagePullBackOff: Back-off pulling image \"redis:none\""), team-a/c`)
@@ -87,13 +87,13 @@ func TestChannelFirst(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.NewFleet(t)
 	const rollout = `{"mandatoryGroup":{"matchLabels":{"tier":"internal"}},"steps":[{"percent":0,"minSuccessTime":"1h"},{"percent":100}]}`
-	fleet.Offer("stable", crossplanetest.Offer("10.1.1", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.1.1", rollout))
 	for i, tier := range []string{"internal", "customer", "customer"} {
-		fleet.Claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{"tier":"`+tier+`","crossplane.io/claim-name":"c"}`)
+		fleet.AddClaim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{"tier":"`+tier+`","crossplane.io/claim-name":"c"}`)
 	}
 	fleet.Settle(16, time.Minute)
 	fleet.Settle(2, time.Hour)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", rollout))
 	fleet.Settle(6, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 2, "10.2.0": 1})
 	if got := fleet.Version("c0"); got != "10.2.0" {
@@ -105,7 +105,7 @@ func TestChannelFirst(t *testing.T) {
 	// Another group, whose labels are new.
 	fleet.Tenants["c2"].XR().Fields["metadata"].GetStructValue().Fields["labels"] = crossplanetest.JSON(`{"ring":"zero"}`)
 	fleet.Step(time.Minute)
-	fleet.Offer("stable", crossplanetest.Offer("10.3.0", `{"mandatoryGroup":{"matchExpressions":[{"key":"ring","operator":"In","values":["zero"]}]},"steps":[{"percent":0,"minSuccessTime":"1h"},{"percent":100}]}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.3.0", `{"mandatoryGroup":{"matchExpressions":[{"key":"ring","operator":"In","values":["zero"]}]},"steps":[{"percent":0,"minSuccessTime":"1h"},{"percent":100}]}`))
 	fleet.Settle(12, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 2, "10.3.0": 1})
 	if got := fleet.Version("c2"); got != "10.3.0" {
@@ -118,7 +118,7 @@ func TestChannelNewerOffer(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 1, crossplanetest.InSteps)
 	for _, version := range []string{"10.2.0", "10.3.0"} {
-		fleet.Offer("stable", strings.Replace(crossplanetest.Offer(version, crossplanetest.InSteps), "{", `{"paused":true,`, 1))
+		fleet.SetChannel("stable", strings.Replace(crossplanetest.Offer(version, crossplanetest.InSteps), "{", `{"paused":true,`, 1))
 		fleet.Settle(3, time.Minute)
 	}
 	if got, want := updates(fleet.Tenants["c0"]), []string{v1alpha1.EventUpdateAvailable, v1alpha1.EventUpdateAvailable}; !slices.Equal(got, want) {
@@ -141,7 +141,7 @@ func TestChannelRests(t *testing.T) {
 		}
 	}
 	after("complete", crossplanetest.TTLAtRest)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	after("a new offer", crossplanetest.TTL)
 	fleet.Settle(6, time.Minute)
 	fleet.Now = fleet.Now.Add(50 * time.Minute)

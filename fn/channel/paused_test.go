@@ -14,21 +14,21 @@ import (
 func TestChannelPaused(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 3, `{}`)
-	fleet.SetSpec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	fleet.Step(time.Minute)
-	fleet.Offer("stable", paused(crossplanetest.Offer("10.2.0", `{}`)))
+	fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", `{}`)))
 	fleet.Settle(4, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 3})
 	fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, false, "would change 2 of 3 tenants: team-a/c1, team-a/c2")
 	if got := fleet.Tenants["c1"].Status("channel", "message"); got != "the channel is paused; would change: chart argo-cd 10.1.1 to 10.2.0" {
 		t.Errorf("a tenant says what would change: %q", got)
 	}
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.Settle(10, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 1, "10.2.0": 2})
 
 	// The same of what goes with an offer, which is edited once the channel is paused.
-	fleet.Offer("stable", paused(crossplanetest.Offer("10.2.0", `{}`)))
+	fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", `{}`)))
 	fleet.Step(time.Minute)
 	fleet.Tenants["c0"].AddPlan("standard", `{"quota":{"count/pods":"77"},"limits":{"default":{"cpu":"750m"}},"podSecurity":"restricted","loadBalancers":2,"vcluster":{"resources":{"limits":{"memory":"3Gi"}}},"argocd":{"server":{"replicas":2}}}`)
 	fleet.Settle(4, time.Minute)
@@ -47,12 +47,12 @@ func TestChannelPaused(t *testing.T) {
 func TestChannelPinned(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 2, crossplanetest.InSteps)
-	fleet.SetSpec("c0", `{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable","argocd":{"chartVersion":"10.1.1"}}`)
 	fleet.Step(time.Minute)
 	paused := strings.TrimSuffix(crossplanetest.Offer("10.2.0", crossplanetest.InSteps), "}") + `,"paused":true}`
-	fleet.Offer("stable", paused)
+	fleet.SetChannel("stable", paused)
 	fleet.Settle(4, time.Minute)
-	fleet.SetSpec("c0", `{"channel":"stable"}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable"}`)
 	fleet.Settle(4, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, false, "would change 2 of 2 tenants")
@@ -61,7 +61,7 @@ func TestChannelPinned(t *testing.T) {
 	}
 	// In its turn it is watched like others.
 	fleet.Broken["10.2.0"] = true
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	fleet.Settle(30, 10*time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c0")
@@ -71,16 +71,16 @@ func TestChannelPinned(t *testing.T) {
 func TestChannelPausedFromTheStart(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.NewFleet(t)
-	fleet.Offer("stable", paused(crossplanetest.Offer("10.2.0", `{}`)))
+	fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", `{}`)))
 	fleet.Step(time.Second)
-	e := fleet.Claim("c0", `{"channel":"stable"}`, `{}`)
+	e := fleet.AddClaim("c0", `{"channel":"stable"}`, `{}`)
 	fleet.Settle(14, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 1})
 	if got := e.Status("channel", "message"); e.Status("phase") != "Ready" || !strings.HasPrefix(got, "the channel is paused; would change: chart argo-cd 10.1.1 to 10.2.0") {
 		t.Errorf("the tenant is %s and says %q", e.Status("phase"), got)
 	}
 	fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, false, "would change 1 of 1 tenants: team-a/c0")
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.Settle(10, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 1})
 	fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 1")

@@ -66,19 +66,19 @@ func TestChannelPlansAndInput(t *testing.T) {
 func TestChannelOfAnotherPlan(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.NewFleet(t)
-	fleet.Offer("vip", strings.Replace(crossplanetest.Offer("10.2.0", `{}`), "{", `{"namespaces":["team-b"],`, 1))
-	e := fleet.Claim("c0", `{"plan":"large","channel":"vip"}`, `{}`)
+	fleet.SetChannel("vip", strings.Replace(crossplanetest.Offer("10.2.0", `{}`), "{", `{"namespaces":["team-b"],`, 1))
+	e := fleet.AddClaim("c0", `{"plan":"large","channel":"vip"}`, `{}`)
 	e.AddPlan("large", `{"channel":"vip"}`)
 	fleet.Settle(14, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 1})
-	fleet.SetSpec("c0", `{"channel":"vip"}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"vip"}`)
 	fleet.Settle(2, time.Minute)
 	if got := crossplanetest.Refusal(e.Response); !strings.HasPrefix(got, "spec.channel: channel vip is not for claims of namespace team-a") {
 		t.Errorf("the channel of the plan before: %q", got)
 	}
-	fleet.Offer("vip", strings.Replace(crossplanetest.Offer("10.3.0", `{}`), "{", `{"namespaces":["team-b"],`, 1))
+	fleet.SetChannel("vip", strings.Replace(crossplanetest.Offer("10.3.0", `{}`), "{", `{"namespaces":["team-b"],`, 1))
 	fleet.Settle(6, time.Minute)
-	fleet.SetSpec("c0", `{"plan":"large","channel":"vip"}`)
+	fleet.Tenants["c0"].SetSpec(`{"plan":"large","channel":"vip"}`)
 	fleet.Settle(6, time.Minute)
 	if got := crossplanetest.Refusal(e.Response); got != "" {
 		t.Errorf("the channel of its plan: %q", got)
@@ -91,18 +91,18 @@ func TestChannelOfAnotherPlan(t *testing.T) {
 func TestChannelOfPlan(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.NewFleet(t)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
-	e := fleet.Claim("c0", `{}`, `{}`)
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
+	e := fleet.AddClaim("c0", `{}`, `{}`)
 	e.AddPlan("standard", `{"channel":"stable","maintenance":{"freeze":{"until":"2027-01-01"}}}`)
 	fleet.Settle(14, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 1})
-	fleet.SetSpec("c0", `{"channel":"fast"}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"fast"}`)
 	fleet.Step(time.Minute)
 	if got := crossplanetest.Refusal(e.Response); got != `spec.channel: "fast" is not possible, because plan standard sets channel stable: leave it out, or choose another plan` {
 		t.Errorf("another channel than the plan's: %q", got)
 	}
-	fleet.SetSpec("c0", `{}`)
-	fleet.Offer("stable", crossplanetest.Offer("10.3.0", `{}`))
+	fleet.Tenants["c0"].SetSpec(`{}`)
+	fleet.SetChannel("stable", crossplanetest.Offer("10.3.0", `{}`))
 	fleet.Settle(5, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 1})
 	if got := e.Status("channel", "message"); !strings.HasPrefix(got, "is frozen until 2027-01-01") {

@@ -30,7 +30,7 @@ func TestChannelOfferTakenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fleet := crossplanetest.ReadyFleet(t, 4, crossplanetest.InSteps)
-			fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+			fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 			fleet.Settle(tc.after, time.Minute)
 			fleet.Broken["10.2.0"] = true
 			fleet.Settle(10, 20*time.Minute)
@@ -48,7 +48,7 @@ func TestChannelOfferTakenBack(t *testing.T) {
 				fleet.Settle(2, time.Minute)
 			}
 
-			fleet.Offer("stable", crossplanetest.Offer("10.1.1", crossplanetest.InSteps))
+			fleet.SetChannel("stable", crossplanetest.Offer("10.1.1", crossplanetest.InSteps))
 			had := map[string][]string{}
 			for name := range fleet.Tenants {
 				had[name] = []string{want[name][0]}
@@ -84,10 +84,10 @@ func TestChannelOfferTakenBackSlowly(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 1, `{}`)
 	fleet.Broken["10.2.0"] = true
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.Settle(10, time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c0")
-	fleet.Offer("stable", crossplanetest.Offer("10.1.1", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.1.1", `{}`))
 	e := fleet.Tenants["c0"]
 	for range 6 {
 		if fleet.Version("c0") != "10.1.1" {
@@ -126,17 +126,17 @@ func TestChannelKubernetesTakenBack(t *testing.T) {
 		return strings.Replace(crossplanetest.Offer("10.1.1", crossplanetest.InSteps), `{"offer":{`, `{"offer":{"kubernetes":{"version":"`+version+`"},`, 1)
 	}
 	fleet := crossplanetest.NewFleet(t)
-	fleet.Offer("stable", of("v1.35.4"))
+	fleet.SetChannel("stable", of("v1.35.4"))
 	for i := range 4 {
-		fleet.Claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{}`)
+		fleet.AddClaim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{}`)
 	}
 	fleet.Settle(14, time.Minute)
 	fleet.Settle(2, time.Hour)
 	fleet.Broken["v1.36.0"] = true
-	fleet.Offer("stable", of("v1.36.0"))
+	fleet.SetChannel("stable", of("v1.36.0"))
 	fleet.Settle(10, 20*time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
-	fleet.Offer("stable", of("v1.35.4"))
+	fleet.SetChannel("stable", of("v1.35.4"))
 	fleet.Settle(20, 5*time.Minute)
 	n := map[string]int{}
 	for name, e := range fleet.Tenants {

@@ -66,16 +66,16 @@ func TestChannelUnwatched(t *testing.T) {
 	t.Parallel()
 	const rollout = `{"steps":[{"percent":25,"minSuccessTime":"10m"},{"percent":100}],"maxFailures":1,"progressDeadline":"5m"}`
 	fleet := newClocked(t)
-	fleet.Offer("stable", crossplanetest.Offer("10.1.1", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.1.1", rollout))
 	fleet.pass(time.Minute)
 	for i := range 4 {
-		fleet.Claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{}`)
+		fleet.AddClaim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{}`)
 	}
 	fleet.pass(15 * time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
 
 	// A good offer reaches one of four first, and the others after the soak.
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", rollout))
 	one := fleet.has(5*time.Minute, map[string]int{"10.1.1": 3, "10.2.0": 1})
 	fleet.pass(8 * time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 3, "10.2.0": 1})
@@ -85,33 +85,33 @@ func TestChannelUnwatched(t *testing.T) {
 	t.Logf("one tenant has the offer after %s, and all %s after the eighth minute of the soak", one, all)
 
 	// What is to happen at a time happens then.
-	fleet.SetSpec("c0", `{"channel":"stable","maintenance":{"freeze":{"until":"2026-01-03"}}}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable","maintenance":{"freeze":{"until":"2026-01-03"}}}`)
 	fleet.pass(2 * time.Minute)
-	fleet.Offer("stable", crossplanetest.Offer("10.3.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.3.0", `{}`))
 	fleet.has(15*time.Minute, map[string]int{"10.2.0": 1, "10.3.0": 3})
 	fleet.pass(3 * time.Minute)
 	fleet.Now = time.Date(2026, 1, 2, 23, 58, 0, 0, time.UTC)
 	fleet.pass(2 * time.Minute)
 	fleet.CheckVersions(map[string]int{"10.2.0": 1, "10.3.0": 3})
 	fleet.has(5*time.Minute, map[string]int{"10.3.0": 4})
-	fleet.SetSpec("c0", `{"channel":"stable"}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable"}`)
 
 	// A bad offer breaks as many as haltAfter says.
 	fleet.pass(3 * time.Minute)
 	fleet.Broken["10.4.0"] = true
-	fleet.Offer("stable", crossplanetest.Offer("10.4.0", rollout))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.4.0", rollout))
 	fleet.has(5*time.Minute, map[string]int{"10.3.0": 3, "10.4.0": 1})
 	fleet.pass(15 * time.Minute)
 	fleet.CheckVersions(map[string]int{"10.3.0": 3, "10.4.0": 1})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
-	fleet.Offer("stable", crossplanetest.Offer("10.4.1", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.4.1", `{}`))
 	fleet.has(15*time.Minute, map[string]int{"10.4.1": 4})
 
 	// Paused, it says what would change, and deleted, it leaves its tenants as they are.
-	fleet.Offer("stable", strings.TrimSuffix(crossplanetest.Offer("10.5.0", `{}`), "}")+`,"paused":true}`)
+	fleet.SetChannel("stable", strings.TrimSuffix(crossplanetest.Offer("10.5.0", `{}`), "}")+`,"paused":true}`)
 	fleet.pass(3 * time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, false, "would change 4 of 4 tenants")
-	fleet.Remove("stable")
+	fleet.RemoveChannel("stable")
 	fleet.pass(3 * time.Minute)
 	fleet.CheckVersions(map[string]int{"10.4.1": 4})
 	if got := fleet.Tenants["c3"].Status("channel", "message"); !strings.HasPrefix(got, "channel stable doesn't exist") {

@@ -16,10 +16,10 @@ func TestChannelWindows(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 3, `{}`)
 	fleet.Now = crossplanetest.Start.Add(24 * time.Hour)
-	fleet.SetSpec("c0", `{"channel":"stable","maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
-	fleet.SetSpec("c1", `{"channel":"stable","maintenance":{"freeze":{"until":"2026-01-06","reason":"audit"}}}`)
+	fleet.Tenants["c0"].SetSpec(`{"channel":"stable","maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
+	fleet.Tenants["c1"].SetSpec(`{"channel":"stable","maintenance":{"freeze":{"until":"2026-01-06","reason":"audit"}}}`)
 	fleet.Step(time.Minute)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.Settle(10, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 2, "10.2.0": 1})
 	fleet.CheckCondition("stable", v1alpha1.ConditionProgressing, true, "wait for their maintenance windows: team-a/c0; frozen: team-a/c1")
@@ -43,8 +43,8 @@ func TestChannelWindows(t *testing.T) {
 func TestWindowWithoutChannel(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.NewFleet(t)
-	fleet.Claim("c0", `{"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`, `{}`)
-	fleet.Claim("c1", `{}`, `{}`)
+	fleet.AddClaim("c0", `{"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`, `{}`)
+	fleet.AddClaim("c1", `{}`, `{}`)
 	fleet.Settle(14, time.Minute)
 	fleet.SetInput(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}}`)
 	fleet.Settle(4, time.Minute)
@@ -55,12 +55,12 @@ func TestWindowWithoutChannel(t *testing.T) {
 	if crossplanetest.Field(fleet.Tenants["c1"].XR(), "status", "channel") != nil {
 		t.Error("a tenant without a channel that waits for nothing says something of channels")
 	}
-	fleet.SetSpec("c0", `{"maintenance":{"freeze":{"until":"2027-01-01","reason":"ask with token=abc123def"}}}`)
+	fleet.Tenants["c0"].SetSpec(`{"maintenance":{"freeze":{"until":"2027-01-01","reason":"ask with token=abc123def"}}}`)
 	fleet.Step(time.Minute)
 	if got := fleet.Tenants["c0"].Status("channel", "message"); !strings.HasPrefix(got, "is frozen until 2027-01-01: ask with token=[redacted]") {
 		t.Errorf("c0 says what may be a secret: %q", got)
 	}
-	fleet.SetSpec("c0", `{"argocd":{"values":{"server":{"replicas":2}}},"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
+	fleet.Tenants["c0"].SetSpec(`{"argocd":{"values":{"server":{"replicas":2}}},"maintenance":{"timeWindow":{"begin":"220000+0100","end":"030000+0100"}}}`)
 	fleet.Step(time.Minute)
 	if got := replicas(fleet.Tenants["c0"]); got != 2 || fleet.Version("c0") != "10.1.1" {
 		t.Errorf("the claim's own change waits, or brings the platform's: it has %v replicas of %s", got, fleet.Version("c0"))
@@ -85,10 +85,10 @@ func TestWindowInTimeZone(t *testing.T) {
 	t.Parallel()
 	const maintenance = `"maintenance":{"timeWindow":{"begin":"220000","end":"030000","timeZone":"Europe/Berlin"},"days":["Sun"]}`
 	fleet := crossplanetest.NewFleet(t)
-	fleet.Offer("stable", crossplanetest.Offer("10.1.1", `{}`))
-	fleet.Claim("alone", `{`+maintenance+`}`, `{}`)
-	fleet.Claim("member", `{"channel":"stable",`+maintenance+`}`, `{}`)
-	fleet.Claim("planned", `{"plan":"small"}`, `{}`).AddPlan("small", `{`+maintenance+`}`)
+	fleet.SetChannel("stable", crossplanetest.Offer("10.1.1", `{}`))
+	fleet.AddClaim("alone", `{`+maintenance+`}`, `{}`)
+	fleet.AddClaim("member", `{"channel":"stable",`+maintenance+`}`, `{}`)
+	fleet.AddClaim("planned", `{"plan":"small"}`, `{}`).AddPlan("small", `{`+maintenance+`}`)
 	fleet.Settle(14, time.Minute)
 	record := func() string {
 		return crossplanetest.Field(fleet.Tenants["member"].Observed(tenant.ChannelRecord), "data").String()
@@ -96,7 +96,7 @@ func TestWindowInTimeZone(t *testing.T) {
 
 	// It closes on Monday, 2026-03-23, at 3:00: what comes then waits for the next Sunday, when it is summer.
 	fleet.Now = time.Date(2026, 3, 23, 1, 46, 0, 0, time.UTC)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	fleet.SetInput(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}}`)
 	fleet.Settle(3, time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 3})
@@ -134,9 +134,9 @@ func TestTimeZoneMistakes(t *testing.T) {
 			maintenance := `{"timeWindow":{"begin":"` + tc.begin + `","end":"030000","timeZone":"` + tc.zone + `"}}`
 			fleet := crossplanetest.NewFleet(t)
 			good := strings.NewReplacer(tc.begin, "220000", `"`+tc.zone+`"`, `"Europe/Berlin"`).Replace(maintenance)
-			e := fleet.Claim("c0", `{"maintenance":`+good+`}`, `{}`)
+			e := fleet.AddClaim("c0", `{"maintenance":`+good+`}`, `{}`)
 			fleet.Settle(14, time.Minute)
-			fleet.SetSpec("c0", `{"maintenance":`+maintenance+`}`)
+			fleet.Tenants["c0"].SetSpec(`{"maintenance":` + maintenance + `}`)
 			fleet.SetInput(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}}`)
 			fleet.Settle(2, time.Minute)
 			if got, want := crossplanetest.Refusal(e.Response), "spec.maintenance."+tc.want; got != want {
@@ -145,7 +145,7 @@ func TestTimeZoneMistakes(t *testing.T) {
 			if got := e.Status("channel", "message"); fleet.Version("c0") != "10.1.1" || !strings.HasPrefix(got, "waits for its maintenance window") {
 				t.Errorf("%s\nthe tenant has %s and says %q", tc.reason, fleet.Version("c0"), got)
 			}
-			fleet.SetSpec("c0", `{}`)
+			fleet.Tenants["c0"].SetSpec(`{}`)
 			e.AddPlan("standard", `{"maintenance":`+maintenance+`}`)
 			fleet.Settle(2, time.Minute)
 			if got, want := crossplanetest.Refusal(e.Response), "plan standard: spec.maintenance."+tc.want; got != want {

@@ -120,7 +120,7 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 			if diff := cmp.Diff(conditions, conditionsOf(e)); diff != "" {
 				t.Errorf("a workload breaks, and a policy is gone: conditions: -want, +got:\n%s", diff)
 			}
-			e.Protect()
+			e.ProtectHost()
 			e.RunProviders()
 			if e.Reconcile(); e.Status("phase") != "Ready" {
 				t.Errorf("it recovers, and the tenant is %s: %s", e.Status("phase"), e.Status("message"))
@@ -135,14 +135,14 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 			if raw, err := base64.StdEncoding.DecodeString(crossplanetest.Field(e.Observed(tenant.ValuesSecret), "data").GetFields()["values.yaml"].GetStringValue()); err != nil || !strings.Contains(string(raw), "second-password") {
 				t.Errorf("the credential isn't rotated: %v", err)
 			}
-			kubeconfig := string(e.Kubeconfig())
-			e.Publish(crossplanetest.VirtualKubeconfig(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+			kubeconfig := string(e.SecretKey(tenant.KubeconfigSecret, tenant.KubeconfigKey))
+			e.PublishKubeconfig(crossplanetest.VirtualKubeconfig(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 				c.CertificateAuthorityData = slices.Concat(c.CertificateAuthorityData, c.CertificateAuthorityData)
 			}))
-			if e.Reconcile(); string(e.Kubeconfig()) == kubeconfig {
+			if e.Reconcile(); string(e.SecretKey(tenant.KubeconfigSecret, tenant.KubeconfigKey)) == kubeconfig {
 				t.Error("the virtual cluster's new certificate isn't used")
 			}
-			e.Publish(crossplanetest.Kubeconfig)
+			e.PublishKubeconfig(crossplanetest.Kubeconfig)
 			credential("first-password")
 			e.Cycle(2)
 

@@ -35,7 +35,7 @@ func BenchmarkRunFunction(b *testing.B) { call(b, readyRequest(b)) }
 // BenchmarkChannel is the same for a channel with 7,000 tenants, whose records have 2 KiB each.
 func BenchmarkChannel(b *testing.B) {
 	fleet := crossplanetest.ReadyFleet(b, 1, crossplanetest.InSteps)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	fleet.ReconcileChannel(fleet.Channels["stable"])
 	req := fleet.Channels["stable"].Request
 	records := req.GetRequiredResources()[channel.RequiredRecords]

@@ -20,7 +20,7 @@ import (
 // and whatever of it is lost, the laws hold for it.
 func FuzzChannel(f *testing.F) {
 	fleet := crossplanetest.ReadyFleet(f, 3, crossplanetest.InSteps)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	fleet.Settle(2, time.Minute)
 	base := fleet.Channels["stable"]
 	base.Call()

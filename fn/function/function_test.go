@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
@@ -69,7 +70,7 @@ func TestInstallation(t *testing.T) {
 	}
 
 	want := map[string][]byte{
-		"kubeconfig": e.Kubeconfig(), "password": []byte(crossplanetest.Password), "username": []byte("admin"),
+		"kubeconfig": e.SecretKey(tenant.KubeconfigSecret, tenant.KubeconfigKey), "password": []byte(crossplanetest.Password), "username": []byte("admin"),
 		"url": []byte("https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc"),
 	}
 	if diff := cmp.Diff(want, e.Response.GetDesired().GetComposite().GetConnectionDetails()); diff != "" {

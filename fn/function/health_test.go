@@ -58,7 +58,7 @@ func TestHealth(t *testing.T) {
 		"KubeconfigNotWritten": {
 			"vcluster writes its kubeconfig when it is up: nothing has failed.",
 			func(e *crossplanetest.Engine) {
-				e.Publish("")
+				e.PublishKubeconfig("")
 				delete(e.Observed(tenant.KubeconfigSecret).GetFields(), "data")
 			},
 			v1alpha1.ConditionVirtualClusterReady, v1alpha1.ReasonInstalling, "Installing chart vcluster", "Degraded",

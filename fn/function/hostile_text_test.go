@@ -36,7 +36,7 @@ func hostileText(t testing.TB, text string) map[string]*crossplanetest.Engine {
 		of[place] = e
 	}
 	of["VirtualKubeconfig"] = crossplanetest.New(t, `{}`, "")
-	of["VirtualKubeconfig"].Publish(text)
+	of["VirtualKubeconfig"].PublishKubeconfig(text)
 	e := crossplanetest.New(t, `{}`, "").Install()
 	e.Request.GetObserved().GetResources()[tenant.ArgoCDRelease].ConnectionDetails = map[string][]byte{tenant.PasswordKey: []byte(text), tenant.KubeconfigKey: []byte(text)}
 	e.SetReplicas("argocd-server", 0)

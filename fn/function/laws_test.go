@@ -158,7 +158,7 @@ func sameBytes(t testing.TB, e *crossplanetest.Engine, req *fnv1.RunFunctionRequ
 // TestSecretsStayInSecrets for the secrets of the claim.
 func noSecret(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, logged string) {
 	t.Helper()
-	text := crossplanetest.Closed(t, rsp) + crossplanetest.Unescaped(logged)
+	text := crossplanetest.Closed(t, rsp) + logged
 	if !knows(req, crossplanetest.Password) {
 		// A secret that no connection detail tells can't be known for one.
 		text = strings.ReplaceAll(text, crossplanetest.Password, "")
@@ -285,7 +285,7 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	slow.SetAge(tenant.VClusterRelease, time.Hour)
 	slow.Reconcile()
 	updating := crossplanetest.ReadyFleet(t, 2, `{}`)
-	updating.Offer("stable", crossplanetest.Offer("10.2.0", `{}`))
+	updating.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	updating.Settle(2, time.Minute)
 	return map[string]*crossplanetest.Engine{"InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Etcd": etcd.Install(), "Slow": slow.Install()}
 }

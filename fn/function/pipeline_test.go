@@ -13,7 +13,7 @@ import (
 // TestEarlierFunctions: what an earlier function of the pipeline has written of a tenant and of a channel stays.
 func TestEarlierFunctions(t *testing.T) {
 	fleet := crossplanetest.NewFleet(t)
-	fleet.Offer("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	for name, e := range map[string]*crossplanetest.Engine{"Tenant": crossplanetest.New(t, `{}`, "").Install(), "Channel": fleet.Channels["stable"]} {
 		t.Run(name, func(t *testing.T) {
 			e.Request.Desired = &fnv1.State{

@@ -40,7 +40,7 @@ func TestRests(t *testing.T) {
 		"Refused":         {does: func(e *crossplanetest.Engine) { e.SetSpec(`{"plan":"none"}`) }, want: crossplanetest.TTL},
 		"NotWatched":      {does: func(e *crossplanetest.Engine) { e.Unwatched = true }, want: crossplanetest.TTL},
 		"Secrets":         {spec: repository, want: crossplanetest.TTLAtRest},
-		"SecretsNotThere": {spec: repository, does: func(e *crossplanetest.Engine) { clear(e.Cluster); e.Protect() }, want: crossplanetest.TTLAtRest},
+		"SecretsNotThere": {spec: repository, does: func(e *crossplanetest.Engine) { clear(e.Cluster); e.ProtectHost() }, want: crossplanetest.TTLAtRest},
 		"SecretsUnwatched": {spec: repository, does: func(e *crossplanetest.Engine) {
 			e.Unwatched = true
 		}, want: crossplanetest.TTLOfReferences},

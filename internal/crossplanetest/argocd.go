@@ -3,55 +3,16 @@ package crossplanetest
 import (
 	"encoding/json"
 	"slices"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // SetApplication sets the status of the first Application, as JSON.
 func (e *Engine) SetApplication(status string) { e.SetManifest(tenant.Bootstrap, status) }
-
-// SetIngress sets the status of the Ingress, as JSON.
-func (e *Engine) SetIngress(status string) { e.SetManifest(tenant.IngressObject, status) }
-
-// IngressHosts are the hostnames of Argo CD's Ingress, by the values of its Release.
-func (e *Engine) IngressHosts() []string {
-	v := wire.Of(e.Request.GetObserved().GetResources()[tenant.ArgoCDRelease].GetResource()).Get("spec", "forProvider", "values", "server", "ingress")
-	hostname := v.String("hostname")
-	if hostname == "" || !v.Bool("enabled") {
-		return nil
-	}
-	hosts := []string{hostname}
-	for _, extra := range v.List("extraHosts") {
-		hosts = append(hosts, extra.String("name"))
-	}
-	return hosts
-}
-
-// ShowIngress says that an Object has read Argo CD's Ingress on the host, as the Release has it.
-func (e *Engine) ShowIngress(o *structpb.Struct) {
-	if e.IngressDeleted {
-		SetCondition(o, "Synced", "False", "ReconcileError", "observe failed: not found")
-		return
-	}
-	m := proto.Clone(Field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
-	Field(m, "metadata").Fields["creationTimestamp"] = structpb.NewStringValue(e.IngressCreated.UTC().Format(time.RFC3339))
-	var rules, certified []any
-	for _, hostname := range e.IngressHosts() {
-		rules, certified = append(rules, map[string]any{"host": hostname}), append(certified, hostname)
-	}
-	spec, err := structpb.NewStruct(map[string]any{"rules": rules, "tls": []any{map[string]any{"hosts": certified}}})
-	if err != nil {
-		e.T.Fatal(err)
-	}
-	m.Fields["spec"] = structpb.NewStructValue(spec)
-	show(o, m)
-}
 
 // SetReplicas sets how many replicas of a workload are available, 0 or 1. One is wanted.
 func (e *Engine) SetReplicas(name string, available int) {

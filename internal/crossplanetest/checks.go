@@ -1,13 +1,10 @@
 package crossplanetest
 
 import (
-	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,70 +16,18 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// CheckRefused checks that the function refuses a spec, with a message that has all of want.
-func CheckRefused(t *testing.T, spec, input string, want []string) {
-	t.Helper()
-	CheckRefusedXR(t, TenantXR(spec), input, want)
-}
-
-// CheckRefusedXR checks that the function refuses a composite resource, with a message that has all of want.
-func CheckRefusedXR(t *testing.T, xr, input string, want []string) {
-	t.Helper()
-	msg := Refusal(NewXR(t, xr, input).Reconcile())
+// CheckRefused reconciles, and checks that the function refuses what the claim, its plan or the input says, with a message that has all of want.
+func (e *Engine) CheckRefused(want ...string) {
+	e.T.Helper()
+	msg := Refusal(e.Reconcile())
+	if msg == "" {
+		e.T.Errorf("it is accepted, want a refusal that says %q", want)
+	}
 	for _, w := range want {
 		if !strings.Contains(msg, w) {
-			t.Errorf("error should say %q: %q", w, msg)
+			e.T.Errorf("the refusal should say %q: %q", w, msg)
 		}
 	}
-}
-
-// CheckDeletable checks how Crossplane finds the composed resources when it deletes the tenant, for which it doesn't
-// call the function.
-func (e *Engine) CheckDeletable() {
-	t := e.T
-	t.Helper()
-	// Its provider would wait half a minute before it believes that a namespace that it has just made is gone.
-	annotations := Field(e.Observed(tenant.Namespace), "metadata", "annotations").AsMap()
-	for _, key := range []string{"crossplane.io/external-create-pending", "crossplane.io/external-create-succeeded"} {
-		if at, err := time.Parse(time.RFC3339, fmt.Sprint(annotations[key])); err != nil || time.Since(at) < time.Hour {
-			t.Errorf("annotation %s of the namespace's Object is %v, %v", key, annotations[key], err)
-		}
-	}
-	for name, o := range e.Request.GetObserved().GetResources() {
-		if kind := o.GetResource().GetFields()["kind"].GetStringValue(); name == tenant.Namespace || kind != "Object" && kind != "Release" {
-			continue
-		}
-		policies := Field(e.Observed(name), "spec").GetFields()["managementPolicies"].GetListValue().AsSlice()
-		if len(policies) == 0 || slices.Contains(policies, "Delete") || slices.Contains(policies, "*") {
-			t.Errorf("%s goes with the namespace, and must not be deleted by itself: managementPolicies %v", name, policies)
-		}
-	}
-}
-
-// CheckReady checks that the composite resource is Ready in phase Ready and in no other, and
-// that then so are the virtual cluster and Argo CD. Where the function says nothing, Crossplane
-// would decide.
-func CheckReady(t testing.TB, rsp *fnv1.RunFunctionResponse) {
-	t.Helper()
-	xr := rsp.GetDesired().GetComposite()
-	phase, want := Field(xr.GetResource(), "status").GetFields()["phase"].GetStringValue(), fnv1.Ready_READY_FALSE
-	if phase == string(v1alpha1.PhaseReady) {
-		want = fnv1.Ready_READY_TRUE
-	}
-	if xr.GetReady() != want {
-		t.Errorf("in phase %s the composite resource is %s", phase, xr.GetReady())
-	}
-	for _, c := range rsp.GetConditions() {
-		if (c.GetType() == v1alpha1.ConditionVirtualClusterReady || c.GetType() == v1alpha1.ConditionArgoCDReady) &&
-			want == fnv1.Ready_READY_TRUE && c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
-			t.Errorf("in phase Ready there is condition %v", c)
-		}
-	}
-}
-
-// Seeds is how many random cases a test tries: n times the number in the variable SEEDS. `make e2e-full` sets that to 10.
-func Seeds(n uint64) uint64 {
-	return n * Must(strconv.ParseUint(cmp.Or(os.Getenv("SEEDS"), "1"), 10, 32))
 }
 
 // A Claim is the spec of a claim, and parts of the message that refuses it; none for a claim that is accepted.
@@ -96,14 +41,11 @@ func CheckClaims(t *testing.T, cases map[string]Claim) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			msg := Refusal(New(t, tc.Spec, "").Reconcile())
-			if (msg == "") != (len(tc.Want) == 0) {
-				t.Errorf("want %q, got %q", tc.Want, msg)
-			}
-			for _, want := range tc.Want {
-				if !strings.Contains(msg, want) {
-					t.Errorf("the refusal should say %q: %q", want, msg)
-				}
+			e := New(t, tc.Spec, "")
+			if len(tc.Want) > 0 {
+				e.CheckRefused(tc.Want...)
+			} else if msg := Refusal(e.Reconcile()); msg != "" {
+				t.Errorf("it is refused: %q", msg)
 			}
 		})
 	}
@@ -148,4 +90,48 @@ func (e *Engine) acceptEarlier(spec string) {
 	}
 	raw := Must(json.Marshal(kept))
 	Field(e.Observed(tenant.AcceptedSecret), "data").Fields["accepted.json"] = structpb.NewStringValue(base64.StdEncoding.EncodeToString(raw))
+}
+
+// CheckDeletable checks how Crossplane finds the composed resources when it deletes the tenant, for which it doesn't
+// call the function.
+func (e *Engine) CheckDeletable() {
+	t := e.T
+	t.Helper()
+	// Its provider would wait half a minute before it believes that a namespace that it has just made is gone.
+	annotations := Field(e.Observed(tenant.Namespace), "metadata", "annotations").AsMap()
+	for _, key := range []string{"crossplane.io/external-create-pending", "crossplane.io/external-create-succeeded"} {
+		if at, err := time.Parse(time.RFC3339, fmt.Sprint(annotations[key])); err != nil || time.Since(at) < time.Hour {
+			t.Errorf("annotation %s of the namespace's Object is %v, %v", key, annotations[key], err)
+		}
+	}
+	for name, o := range e.Request.GetObserved().GetResources() {
+		if kind := o.GetResource().GetFields()["kind"].GetStringValue(); name == tenant.Namespace || kind != "Object" && kind != "Release" {
+			continue
+		}
+		policies := Field(e.Observed(name), "spec").GetFields()["managementPolicies"].GetListValue().AsSlice()
+		if len(policies) == 0 || slices.Contains(policies, "Delete") || slices.Contains(policies, "*") {
+			t.Errorf("%s goes with the namespace, and must not be deleted by itself: managementPolicies %v", name, policies)
+		}
+	}
+}
+
+// CheckReady checks that the composite resource is Ready in phase Ready and in no other, and
+// that then so are the virtual cluster and Argo CD. Where the function says nothing, Crossplane
+// would decide.
+func CheckReady(t testing.TB, rsp *fnv1.RunFunctionResponse) {
+	t.Helper()
+	xr := rsp.GetDesired().GetComposite()
+	phase, want := Field(xr.GetResource(), "status").GetFields()["phase"].GetStringValue(), fnv1.Ready_READY_FALSE
+	if phase == string(v1alpha1.PhaseReady) {
+		want = fnv1.Ready_READY_TRUE
+	}
+	if xr.GetReady() != want {
+		t.Errorf("in phase %s the composite resource is %s", phase, xr.GetReady())
+	}
+	for _, c := range rsp.GetConditions() {
+		if (c.GetType() == v1alpha1.ConditionVirtualClusterReady || c.GetType() == v1alpha1.ConditionArgoCDReady) &&
+			want == fnv1.Ready_READY_TRUE && c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+			t.Errorf("in phase Ready there is condition %v", c)
+		}
+	}
 }

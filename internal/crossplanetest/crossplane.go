@@ -14,6 +14,14 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
+// How long a call of the function lets Crossplane wait for the next one: while something changes, while the tenant names Secrets that
+// Crossplane doesn't watch, and where nothing changes that Crossplane doesn't see.
+const (
+	TTL             = time.Minute
+	TTLOfReferences = 30 * time.Second
+	TTLAtRest       = 20 * time.Minute
+)
+
 // Call calls the function as Crossplane does: again and again, with what it has
 // asked for, until it asks for nothing else. What it asked for in the call before is
 // handed over at once, as Crossplane 2.4 does: most calls are the only one then.
@@ -171,16 +179,6 @@ func applied(desired *structpb.Struct) *structpb.Struct {
 	return o
 }
 
-// FailCall does what Crossplane does when its call of the function fails: it makes the conditions Unknown that the function sets.
-func (e *Engine) FailCall() {
-	e.T.Helper()
-	for _, c := range wire.Of(e.XR()).List("status", "conditions") {
-		if typ := c.String("type"); !slices.Contains([]string{"Ready", "Synced", "Responsive"}, typ) {
-			SetCondition(e.XR(), typ, "Unknown", "FatalError", "A fatal error occurred before the status of this condition could be determined.")
-		}
-	}
-}
-
 // mayControl does what an API server does with an object that Crossplane applies:
 // it refuses one that has another controller.
 func (e *Engine) mayControl(o *structpb.Struct) bool {
@@ -205,4 +203,14 @@ func (e *Engine) mayControl(o *structpb.Struct) bool {
 	}})
 	e.Cluster[key] = there
 	return true
+}
+
+// FailCall does what Crossplane does when its call of the function fails: it makes the conditions Unknown that the function sets.
+func (e *Engine) FailCall() {
+	e.T.Helper()
+	for _, c := range wire.Of(e.XR()).List("status", "conditions") {
+		if typ := c.String("type"); !slices.Contains([]string{"Ready", "Synced", "Responsive"}, typ) {
+			SetCondition(e.XR(), typ, "Unknown", "FatalError", "A fatal error occurred before the status of this condition could be determined.")
+		}
+	}
 }

@@ -9,7 +9,7 @@
 //	e.Condition(v1alpha1.ConditionArgoCDReady)
 //
 // The methods named Set and Add say what is observed next, those named Check report what is wrong. A Fleet has several tenants and channels
-// on one control plane.
+// on one control plane. What a tenant's author, a plan, the host and each provider do is in the file of that name.
 //
 // What Crossplane itself makes of a composition is tested elsewhere: test/render renders tenants with Crossplane's own engine.
 package crossplanetest

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/function"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // Start is the time of the first call, unless a test sets Engine.Now.
@@ -31,11 +32,11 @@ type Engine struct {
 	Response *fnv1.RunFunctionResponse
 	// Asked is what the function has asked for.
 	Asked *fnv1.Requirements
-	// Events are those that reached the claim, as "reason: message".
+	// Events are those of all responses, as "reason: message". ClaimEvents returns those that reach the claim.
 	Events []string
 	// Cluster holds what Crossplane may be asked for, by the object's Key.
 	Cluster map[string]*structpb.Struct
-	// Stale, if not nil, is what Crossplane reads in place of Cluster.
+	// Stale, unless it is nil, is what Crossplane reads in place of Cluster: a cache that lags behind.
 	Stale map[string]*structpb.Struct
 	// Unwatched: Crossplane doesn't watch what the function asks for, as before 2.4.
 	Unwatched bool
@@ -67,7 +68,7 @@ func NewXR(t testing.TB, xr, input string) *Engine {
 		Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: resource.MustStructJSON(xr)}, Resources: map[string]*fnv1.Resource{}},
 	}}
 	e.renew()
-	e.Protect()
+	e.ProtectHost()
 	if input != "" {
 		e.Request.Input = resource.MustStructJSON(input)
 	}
@@ -108,18 +109,43 @@ func TenantXR(spec string) string {
 // XR is the composite resource.
 func (e *Engine) XR() *structpb.Struct { return e.Request.GetObserved().GetComposite().GetResource() }
 
-// Observed is a composed resource, which must exist, by its name in the composition.
-func (e *Engine) Observed(name string) *structpb.Struct {
+// Install reconciles a tenant until it is Ready and nothing changes any more.
+func (e *Engine) Install() *Engine {
 	e.T.Helper()
-	o, ok := e.Request.GetObserved().GetResources()[name]
-	if !ok {
-		e.T.Fatalf("composed resource %q doesn't exist", name)
+	for range 12 {
+		was := e.Response
+		e.Reconcile()
+		e.RunProviders()
+		// The function is a pure one: nothing would change from here on.
+		if e.Status("phase") == "Ready" && proto.Equal(was, e.Response) {
+			break
+		}
 	}
-	return o.GetResource()
+	if got := e.Status("phase"); got != "Ready" {
+		e.T.Fatalf("tenant is %s after installation: %s", got, e.Status("message"))
+	}
+	return e
 }
 
-// Has reports whether a resource is composed.
-func (e *Engine) Has(name string) bool {
-	_, ok := e.Request.GetObserved().GetResources()[name]
-	return ok
+// Cycle lets Crossplane and the providers work in turn, and Crossplane once more.
+func (e *Engine) Cycle(times int) {
+	e.T.Helper()
+	for range times {
+		e.Reconcile()
+		e.RunProviders()
+	}
+	e.Reconcile()
+}
+
+// AwaitVCluster reconciles a tenant until the Release of vcluster is composed.
+func (e *Engine) AwaitVCluster() {
+	e.T.Helper()
+	for range 8 {
+		if _, ok := e.Request.GetObserved().GetResources()[tenant.VClusterRelease]; ok {
+			return
+		}
+		e.RunProviders()
+		e.Reconcile()
+	}
+	e.T.Fatalf("the virtual cluster isn't installed: %s", e.Status("message"))
 }

@@ -61,22 +61,16 @@ func (f *Fleet) NewXR(xr string) *Engine {
 	return e
 }
 
-// Claim adds a tenant; spec and labels are its claim's, as JSON.
-func (f *Fleet) Claim(name, spec, labels string) *Engine {
+// AddClaim adds a tenant; spec and labels are its claim's, as JSON.
+func (f *Fleet) AddClaim(name, spec, labels string) *Engine {
 	f.T.Helper()
 	xr := strings.NewReplacer(`"name":"customer1"`, `"name":"`+name+`"`, `"name":"customer1-7rw8j"`, `"labels":`+labels+`,"name":"`+name+`"`, "1f0d7d2c", "uid-"+name).Replace(TenantXR(spec))
 	f.Tenants[name] = f.NewXR(xr)
 	return f.Tenants[name]
 }
 
-// SetSpec replaces the spec of a claim.
-func (f *Fleet) SetSpec(name, spec string) {
-	f.T.Helper()
-	f.Tenants[name].SetSpec(spec)
-}
-
-// Offer adds a channel with a spec, or replaces its spec.
-func (f *Fleet) Offer(name, spec string) {
+// SetChannel adds a channel with a spec, or replaces its spec.
+func (f *Fleet) SetChannel(name, spec string) {
 	f.T.Helper()
 	xr := `{"apiVersion":"virtualargocd.io/v1alpha1","kind":"XArgoCDChannel","metadata":{"name":"` + name + `","uid":"uid-` + name + `"},"spec":` + spec + `}`
 	if f.Channels[name] == nil {
@@ -86,8 +80,8 @@ func (f *Fleet) Offer(name, spec string) {
 	f.Channels[name].XR().Fields["spec"] = resource.MustStructJSON(xr).GetFields()["spec"]
 }
 
-// Remove deletes a channel with all that is composed for it.
-func (f *Fleet) Remove(name string) {
+// RemoveChannel deletes a channel with all that is composed for it.
+func (f *Fleet) RemoveChannel(name string) {
 	for _, o := range f.Channels[name].Request.GetObserved().GetResources() {
 		delete(f.Cluster, Key(o.GetResource()))
 	}

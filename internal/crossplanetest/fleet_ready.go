@@ -54,10 +54,10 @@ func (f *Fleet) Fork(t testing.TB) *Fleet {
 func newReadyFleet(t testing.TB, n int, rollout string) *Fleet {
 	t.Helper()
 	f := NewFleet(t)
-	f.Offer("stable", Offer("10.1.1", rollout))
+	f.SetChannel("stable", Offer("10.1.1", rollout))
 	f.Step(time.Second)
 	for i := range n {
-		f.Claim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{"tier":"customer"}`)
+		f.AddClaim(fmt.Sprintf("c%d", i), `{"channel":"stable"}`, `{"tier":"customer"}`)
 	}
 	f.Settle(14, time.Minute)
 	f.Settle(2, time.Hour)

@@ -3,30 +3,36 @@ package crossplanetest
 import (
 	"encoding/base64"
 	"encoding/json"
-	"testing"
 	"time"
 
 	"google.golang.org/protobuf/types/known/structpb"
 
-	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// SecretKey is what stands at a key of a composed Secret.
-func (e *Engine) SecretKey(name, key string) []byte {
-	e.T.Helper()
-	raw, err := base64.StdEncoding.DecodeString(Field(e.Observed(name), "data").GetFields()[key].GetStringValue())
-	if err != nil {
-		e.T.Fatal(err)
+// Field is the object at a path in another one; nil where there is none.
+func Field(s *structpb.Struct, path ...string) *structpb.Struct {
+	for _, key := range path {
+		s = s.GetFields()[key].GetStructValue()
 	}
-	return raw
+	return s
 }
 
 // Key is kind/namespace/name of an object.
 func Key(o *structpb.Struct) string {
 	meta := Field(o, "metadata").GetFields()
 	return o.GetFields()["kind"].GetStringValue() + "/" + meta["namespace"].GetStringValue() + "/" + meta["name"].GetStringValue()
+}
+
+// JSON decodes JSON. What isn't JSON becomes a text.
+func JSON(s string) *structpb.Value {
+	var v any
+	if json.Unmarshal([]byte(s), &v) == nil {
+		if pb, err := structpb.NewValue(v); err == nil {
+			return pb
+		}
+	}
+	return structpb.NewStringValue(s)
 }
 
 // Base64 encodes a text as the data of Secrets is.
@@ -40,34 +46,23 @@ func Must[T any](v T, err error) T {
 	return v
 }
 
-// SecretValues are the chart values in the composed Secret that come from Secrets of the claim: all but the password of redis.
-func (e *Engine) SecretValues() map[string]any {
-	e.T.Helper()
-	values := ValuesOf(e.T, e.Observed(tenant.ValuesSecret))
-	delete(values, "extraObjects")
-	return values
-}
-
-// ValuesOf are the chart values in a composed Secret.
-func ValuesOf(t testing.TB, secret *structpb.Struct) map[string]any {
-	t.Helper()
-	raw, err := base64.StdEncoding.DecodeString(Field(secret, "data").GetFields()["values.yaml"].GetStringValue())
-	if err != nil {
-		t.Fatal(err)
+// SetCondition sets a condition of an object. An empty status is False.
+func SetCondition(s *structpb.Struct, typ, status, reason, message string) {
+	if status == "" {
+		status = "False"
 	}
-	v := map[string]any{}
-	if err := text.Own(raw, &v); err != nil {
-		t.Fatal(err)
+	if s.Fields["status"].GetStructValue() == nil {
+		s.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
 	}
-	return v
-}
-
-// Field is the object at a path in another one; nil where there is none.
-func Field(s *structpb.Struct, path ...string) *structpb.Struct {
-	for _, key := range path {
-		s = s.GetFields()[key].GetStructValue()
+	st := s.Fields["status"].GetStructValue()
+	kept := []*structpb.Value{}
+	for _, c := range st.GetFields()["conditions"].GetListValue().GetValues() {
+		if c.GetStructValue().GetFields()["type"].GetStringValue() != typ {
+			kept = append(kept, c)
+		}
 	}
-	return s
+	c, _ := structpb.NewStruct(map[string]any{"type": typ, "status": status, "reason": reason, "message": message})
+	st.Fields["conditions"] = structpb.NewListValue(&structpb.ListValue{Values: append(kept, structpb.NewStructValue(c))})
 }
 
 // SetReady sets Crossplane's own condition, with the time at which it changed.
@@ -90,20 +85,4 @@ func setTransition(xr *structpb.Struct, typ, at string) {
 			s.Fields["lastTransitionTime"] = structpb.NewStringValue(at)
 		}
 	}
-}
-
-// JSON decodes JSON. What isn't JSON becomes a text.
-func JSON(s string) *structpb.Value {
-	var v any
-	if json.Unmarshal([]byte(s), &v) == nil {
-		if pb, err := structpb.NewValue(v); err == nil {
-			return pb
-		}
-	}
-	return structpb.NewStringValue(s)
-}
-
-// ArgoCDValue is a value in the Release of Argo CD; nil where there is none.
-func (e *Engine) ArgoCDValue(path ...string) any {
-	return Field(e.Observed(tenant.ArgoCDRelease), append([]string{"spec", "forProvider", "values"}, path[:len(path)-1]...)...).GetFields()[path[len(path)-1]].AsInterface()
 }

@@ -38,7 +38,7 @@ func (e *Engine) RunProviders() {
 		SetCondition(o.GetResource(), "Ready", "True", "Available", "")
 		switch name {
 		case tenant.VClusterRelease:
-			e.Publish(Kubeconfig)
+			e.PublishKubeconfig(Kubeconfig)
 			e.Deploy(name)
 		case tenant.Namespace:
 			e.SetManifest(name, `{"phase":"Active"}`)
@@ -55,7 +55,7 @@ func (e *Engine) RunProviders() {
 			}
 			e.SetManifest(name, fmt.Sprintf(`{"used":{"count/ingresses.networking.k8s.io":"%d"}}`, all))
 		case tenant.IngressOnHost:
-			e.ShowIngress(o.GetResource())
+			e.ShowIngress()
 		case tenant.Bootstrap:
 			e.SetApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
 		case tenant.ArgoCDRelease:
@@ -84,6 +84,11 @@ func (e *Engine) Deploy(name string) {
 	e.SetDeployed(name, Field(e.Observed(name), "spec", "forProvider", "chart").GetFields()["version"].GetStringValue())
 }
 
+// SetDeployed sets which version of a Release's chart is deployed, by Helm's record.
+func (e *Engine) SetDeployed(name, version string) {
+	SetAtProvider(e.Observed(name), `{"state":"deployed","version":"`+version+`"}`)
+}
+
 // deployAccounts does what provider-helm does with the values of accounts.
 func (e *Engine) deployAccounts() {
 	o := e.Observed(tenant.ArgoCDRelease)
@@ -109,9 +114,14 @@ func (e *Engine) deployAccounts() {
 	}
 }
 
-// SetDeployed sets which version of a Release's chart is deployed, by Helm's record.
-func (e *Engine) SetDeployed(name, version string) {
-	SetAtProvider(e.Observed(name), `{"state":"deployed","version":"`+version+`"}`)
+// SetRollingOut leaves a Release as it is between a change of its spec and the
+// provider's having seen it.
+func (e *Engine) SetRollingOut(name string) {
+	o := e.Observed(name)
+	Field(o, "metadata").Fields["generation"] = structpb.NewNumberValue(2)
+	for _, c := range Field(o, "status").GetFields()["conditions"].GetListValue().GetValues() {
+		c.GetStructValue().Fields["observedGeneration"] = structpb.NewNumberValue(1)
+	}
 }
 
 // SetManifest sets the status of the object that an Object is about, as JSON.
@@ -134,37 +144,8 @@ func SetAtProvider(s *structpb.Struct, atProvider string) {
 	Field(s, "status").Fields["atProvider"] = structpb.NewStructValue(resource.MustStructJSON(atProvider))
 }
 
-// SetCondition sets a condition of an object. An empty status is False.
-func SetCondition(s *structpb.Struct, typ, status, reason, message string) {
-	if status == "" {
-		status = "False"
-	}
-	if s.Fields["status"].GetStructValue() == nil {
-		s.Fields["status"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
-	}
-	st := s.Fields["status"].GetStructValue()
-	kept := []*structpb.Value{}
-	for _, c := range st.GetFields()["conditions"].GetListValue().GetValues() {
-		if c.GetStructValue().GetFields()["type"].GetStringValue() != typ {
-			kept = append(kept, c)
-		}
-	}
-	c, _ := structpb.NewStruct(map[string]any{"type": typ, "status": status, "reason": reason, "message": message})
-	st.Fields["conditions"] = structpb.NewListValue(&structpb.ListValue{Values: append(kept, structpb.NewStructValue(c))})
-}
-
 // SetAge sets how long a composed resource has been there.
 func (e *Engine) SetAge(name string, ago time.Duration) {
 	e.T.Helper()
 	Field(e.Observed(name), "metadata").Fields["creationTimestamp"] = structpb.NewStringValue(e.Now().Add(-ago).UTC().Format(time.RFC3339))
-}
-
-// SetRollingOut leaves a Release as it is between a change of its spec and the
-// provider's having seen it.
-func (e *Engine) SetRollingOut(name string) {
-	o := e.Observed(name)
-	Field(o, "metadata").Fields["generation"] = structpb.NewNumberValue(2)
-	for _, c := range Field(o, "status").GetFields()["conditions"].GetListValue().GetValues() {
-		c.GetStructValue().Fields["observedGeneration"] = structpb.NewNumberValue(1)
-	}
 }

@@ -2,77 +2,53 @@ package crossplanetest
 
 import (
 	"encoding/base64"
-	"encoding/hex"
-	"encoding/json"
-	"strings"
-	"testing"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-// formsOf are the ways in which a secret may turn up, but for backslashes: as it is and as in JSON, either in hexadecimal
-// and base64, or in base64 twice, as a key in the kubeconfig in the data of a Secret.
-func formsOf(secret string) []string {
-	var out []string
-	for _, text := range []string{secret, InJSON(secret)} {
-		inHex := hex.EncodeToString([]byte(text))
-		out = append(out, Unescaped(text), inHex, strings.ToUpper(inHex))
-		out = append(out, inBase64(base64.URLEncoding, text)...)
-		for _, once := range inBase64(base64.StdEncoding, text) {
-			out = append(append(out, once), inBase64(base64.StdEncoding, once)...)
-		}
+// AddSecret adds a Secret to Namespace that claims may use, or replaces it.
+func (e *Engine) AddSecret(name, typ string, data map[string]string) {
+	e.T.Helper()
+	encoded := map[string]any{}
+	for key, v := range data {
+		encoded[key] = base64.StdEncoding.EncodeToString([]byte(v))
 	}
-	return out
-}
-
-// InJSON is a text as it stands between the quotes of JSON.
-func InJSON(text string) string {
-	quoted, _ := json.Marshal(text)
-	return string(quoted[1 : len(quoted)-1])
-}
-
-// inBase64 is a text in base64, at each of the three places where it can begin.
-func inBase64(of *base64.Encoding, text string) []string {
-	var out []string
-	for pad := range 3 {
-		encoded := of.EncodeToString([]byte(strings.Repeat("_", pad) + text))
-		// The characters at both ends depend on what is around.
-		out = append(out, encoded[4*((pad+2)/3):len(encoded)-4])
-	}
-	return out
-}
-
-// FormIn is the form in which a text without backslashes contains a secret: encoded in JSON, base64 or hexadecimal, or as it is; "" if it
-// doesn't.
-func FormIn(text, secret string) string {
-	for _, form := range formsOf(secret) {
-		if strings.Contains(text, form) {
-			return form
-		}
-	}
-	return ""
-}
-
-// Closed is the text of a response without the places where secrets may be, connection details and Secrets, and without backslashes.
-func Closed(t testing.TB, rsp *fnv1.RunFunctionResponse) string {
-	t.Helper()
-	open := proto.Clone(rsp).(*fnv1.RunFunctionResponse)
-	if c := open.GetDesired().GetComposite(); c != nil {
-		c.ConnectionDetails = nil
-	}
-	for _, r := range open.GetDesired().GetResources() {
-		if o := r.GetResource().GetFields(); o["kind"].GetStringValue() == "Secret" && o["apiVersion"].GetStringValue() == "v1" {
-			delete(o, "data")
-		}
-	}
-	text, err := protojson.Marshal(open)
+	s, err := structpb.NewStruct(map[string]any{
+		"apiVersion": "v1", "kind": "Secret", "type": typ,
+		"metadata": map[string]any{"namespace": Namespace, "name": name, "labels": map[string]any{tenant.LabelCredentials: "true", tenant.LabelSecretName: name}}, "data": encoded,
+	})
 	if err != nil {
-		t.Fatal(err)
+		e.T.Fatal(err)
 	}
-	return Unescaped(string(text))
+	e.Cluster["Secret/"+Namespace+"/"+name] = s
 }
 
-// Unescaped is a text without backslashes: JSON in JSON has several in the place of one.
-func Unescaped(text string) string { return strings.ReplaceAll(text, `\`, "") }
+// LabelSecret sets the label of a Secret in Namespace that lets claims use it, and removes the one that says its name. A nil value removes
+// both.
+func (e *Engine) LabelSecret(name string, value any) {
+	e.T.Helper()
+	labels, err := structpb.NewStruct(map[string]any{"app": "x", tenant.LabelCredentials: value})
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	if value == nil {
+		delete(labels.Fields, tenant.LabelCredentials)
+	}
+	Field(e.Cluster["Secret/"+Namespace+"/"+name], "metadata").Fields["labels"] = structpb.NewStructValue(labels)
+}
+
+// AnnotateSecret adds labels and annotations to a Secret in Namespace.
+func (e *Engine) AnnotateSecret(name string, labels, annotations map[string]string) {
+	e.T.Helper()
+	meta := Field(e.Cluster["Secret/"+Namespace+"/"+name], "metadata")
+	for key, add := range map[string]map[string]string{"labels": labels, "annotations": annotations} {
+		if meta.Fields[key] == nil {
+			meta.Fields[key] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+		}
+		for k, v := range add {
+			meta.Fields[key].GetStructValue().Fields[k] = structpb.NewStringValue(v)
+		}
+	}
+}

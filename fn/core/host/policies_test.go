@@ -57,7 +57,7 @@ func TestHostProtected(t *testing.T) {
 			if n := len(e.Request.GetObserved().GetResources()); n > 0 || e.Status("phase") != "Pending" || !strings.Contains(e.Status("message"), tc.want) {
 				t.Errorf("\n%s\n%d resources are composed; %s: %s", tc.reason, n, e.Status("phase"), e.Status("message"))
 			}
-			e.Protect()
+			e.ProtectHost()
 			e.Install()
 			if is := e.Condition(v1alpha1.ConditionHostProtected); is.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
 				t.Errorf("\n%s\nHostProtected: %v", tc.reason, is)

@@ -28,12 +28,12 @@ func TestHostileKubeconfig(t *testing.T) {
 	e.AwaitVCluster()
 	e.RunProviders()
 	publish := func(kubeconfig string) {
-		e.Publish(kubeconfig)
+		e.PublishKubeconfig(kubeconfig)
 		e.Reconcile()
 		e.Reconcile()
 	}
 	publish(hostile)
-	if len(e.Kubeconfig()) > 0 {
+	if len(e.SecretKey(tenant.KubeconfigSecret, tenant.KubeconfigKey)) > 0 {
 		t.Error("a kubeconfig was made of it")
 	}
 	if _, ok := e.Request.GetObserved().GetResources()[tenant.ArgoCDRelease]; ok {
@@ -46,7 +46,7 @@ func TestHostileKubeconfig(t *testing.T) {
 	// One that moves the server is used, without it.
 	publish(crossplanetest.VirtualKubeconfig(func(c *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) { c.Server = "https://203.0.113.7" }))
 	const server = "https://vcluster.vargo-customer1-7rw8j.svc:443"
-	good := e.Kubeconfig()
+	good := e.SecretKey(tenant.KubeconfigSecret, tenant.KubeconfigKey)
 	file, err := clientcmd.Load(good)
 	if err != nil || len(file.Clusters) != 1 || file.Clusters["virtual-argocd"].Server != server {
 		t.Fatalf("want the tenant's own server: %s, %v", good, err)
@@ -57,8 +57,8 @@ func TestHostileKubeconfig(t *testing.T) {
 	// And what was good stays.
 	e.Install()
 	publish(hostile)
-	if string(e.Kubeconfig()) != string(good) {
-		t.Errorf("the providers use %s", e.Kubeconfig())
+	if string(e.SecretKey(tenant.KubeconfigSecret, tenant.KubeconfigKey)) != string(good) {
+		t.Errorf("the providers use %s", e.SecretKey(tenant.KubeconfigSecret, tenant.KubeconfigKey))
 	}
 	if is := e.Condition(v1alpha1.ConditionVirtualClusterReady); e.Status("phase") != "Degraded" || is.GetReason() != v1alpha1.ReasonKubeconfigInvalid {
 		t.Errorf("want Degraded, got %s: %v", e.Status("phase"), is)
@@ -90,7 +90,7 @@ func TestCertificatesExpireAt(t *testing.T) {
 		{"The kubeconfig isn't used: what is in use stays.", "none", late, first},
 	}
 	for _, s := range steps {
-		e.Publish(crossplanetest.VirtualKubeconfig(func(c *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
+		e.PublishKubeconfig(crossplanetest.VirtualKubeconfig(func(c *clientcmdapi.Cluster, u *clientcmdapi.AuthInfo) {
 			c.CertificateAuthorityData, u.ClientCertificateData = []byte(s.ca), []byte(s.client)
 		}))
 		e.Reconcile()
@@ -98,7 +98,7 @@ func TestCertificatesExpireAt(t *testing.T) {
 			t.Errorf("%s They expire at %q, want %q", s.reason, got, s.want)
 		}
 	}
-	if e.Publish(""); e.Reconcile() != nil && e.Status("vcluster", "certificatesExpireAt") != first {
+	if e.PublishKubeconfig(""); e.Reconcile() != nil && e.Status("vcluster", "certificatesExpireAt") != first {
 		t.Errorf("the Secret of the virtual cluster is gone, and what is in use expires at %q", e.Status("vcluster", "certificatesExpireAt"))
 	}
 }

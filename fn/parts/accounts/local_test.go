@@ -203,7 +203,7 @@ func TestAccountsStayInSecrets(t *testing.T) {
 	}
 	check := func() {
 		t.Helper()
-		text := crossplanetest.Closed(t, e.Response) + crossplanetest.Unescaped(e.Logged())
+		text := crossplanetest.Closed(t, e.Response) + e.Logged()
 		for _, secret := range secrets {
 			if secret == "" {
 				t.Fatal("a secret is empty")

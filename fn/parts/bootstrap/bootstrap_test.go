@@ -192,7 +192,7 @@ func TestRefusedBootstrap(t *testing.T) {
 		"PruneNotABool":   {`{"repoURL":"https://a.b/c","syncPolicy":{"automated":{"prune":"yes"}}}`, []string{"spec.bootstrap.syncPolicy.automated.prune", "true or false"}},
 		"NotAnObject":     {`"https://a.b/c"`, []string{"spec.bootstrap", "an object"}},
 	} {
-		t.Run(name, func(t *testing.T) { crossplanetest.CheckRefused(t, `{"bootstrap":`+tc.spec+`}`, "", tc.want) })
+		t.Run(name, func(t *testing.T) { crossplanetest.New(t, `{"bootstrap":`+tc.spec+`}`, "").CheckRefused(tc.want...) })
 	}
 }
 

@@ -285,13 +285,13 @@ func TestRefusedClusters(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			crossplanetest.CheckRefused(t, tc.spec, tc.input, tc.want)
+			crossplanetest.New(t, tc.spec, tc.input).CheckRefused(tc.want...)
 		})
 	}
 	// Another cluster in the values is no conflict.
 	e := crossplanetest.New(t, `{"clusters":[{"name":"a",`+ref+`}],"argocd":{"values":{"configs":{"clusterCredentials":{"b":{"server":"https://b","config":{}}}}}}}`, "")
 	e.Install()
-	crossplanetest.CheckRefusedXR(t, strings.Replace(crossplanetest.TenantXR(crossplanetest.ClusterSpec), `"claimRef"`, `"claimOf"`, 1), "", []string{"spec", "prod-token", "no claim"})
+	crossplanetest.NewXR(t, strings.Replace(crossplanetest.TenantXR(crossplanetest.ClusterSpec), `"claimRef"`, `"claimOf"`, 1), "").CheckRefused("spec", "prod-token", "no claim")
 }
 
 // TestNamesStayReadable: a condition names a cluster and its Secret, whatever they are called and labelled.

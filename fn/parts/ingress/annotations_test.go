@@ -58,7 +58,7 @@ func TestAnnotationThatTheHostRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := crossplanetest.New(t, `{"ingress":{"host":"a.example.org","annotations":{"`+tc.annotation+`":"10"}}}`, "")
-			e.Protect()
+			e.ProtectHost()
 			for _, doc := range strings.Split(string(raw), "\n---\n") {
 				o := map[string]any{}
 				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {

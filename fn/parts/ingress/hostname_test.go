@@ -209,7 +209,7 @@ func TestHostStaysWithAnotherIngress(t *testing.T) {
 			}
 			if e.Has(tenant.IngressOnHost) {
 				crossplanetest.SetCondition(e.Observed(tenant.IngressOnHost), "Synced", "True", "ReconcileSuccess", "")
-				e.ShowIngress(e.Observed(tenant.IngressOnHost))
+				e.ShowIngress()
 			}
 			e.Reconcile()
 		}

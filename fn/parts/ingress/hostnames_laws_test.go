@@ -149,7 +149,7 @@ func TestDefaultHostnamesDiffer(t *testing.T) {
 	}
 	// Its record is deleted by hand, and comes back.
 	clear(e.Cluster)
-	e.Protect()
+	e.ProtectHost()
 	delete(e.Request.GetObserved().GetResources(), tenant.HostnameResource(earlier))
 	if e.Reconcile(); owns(e) != withGRPC(earlier) || argocdValues(e)["domain"] != earlier || recordedFor(e, earlier) != "team-a/shop" {
 		t.Errorf("without its record, the tenant has %q at %v", owns(e), argocdValues(e)["domain"])

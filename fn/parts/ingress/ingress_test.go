@@ -256,7 +256,7 @@ func TestRefusedIngress(t *testing.T) {
 		"ValuesCertificate":   {`{"ingress":{"host":"a.b","tls":{"secretName":"s"}},"argocd":{"values":{"server":{"certificate":{"enabled":true}}}}}`, "", []string{"spec.argocd.values.server.certificate"}},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) { crossplanetest.CheckRefused(t, tc.spec, tc.input, tc.want) })
+		t.Run(name, func(t *testing.T) { crossplanetest.New(t, tc.spec, tc.input).CheckRefused(tc.want...) })
 	}
 	// What the platform lists, and what the claim gets by itself, is possible.
 	for host, input := range map[string]string{

@@ -97,7 +97,7 @@ func TestDeletionProtection(t *testing.T) {
 	if got := crossplanetest.Field(e.Observed(tenant.NamespaceProtection), "spec", "of", "resourceRef").GetFields()["name"].GetStringValue(); got != crossplanetest.Namespace {
 		t.Errorf("without a reference to the claim, namespace %q is protected, not %q", got, crossplanetest.Namespace)
 	}
-	crossplanetest.CheckRefused(t, `{"deletionProtection":"yes"}`, "", []string{"spec.deletionProtection", "true or false"})
+	crossplanetest.New(t, `{"deletionProtection":"yes"}`, "").CheckRefused("spec.deletionProtection", "true or false")
 }
 
 // TestProtectionKeepsReady: switching the protection on is no work on what runs.

@@ -239,7 +239,7 @@ func TestRefusedRepositories(t *testing.T) {
 		"TemplateInValues": {`{"credentialTemplates":[{"name":"a","url":"https://a.b","secretRef":{"name":"s"}}],"argocd":{"values":{"configs":{"credentialTemplates":["a"]}}}}`, []string{"spec.argocd.values.configs.credentialTemplates"}},
 	}
 	for name, tc := range cases {
-		t.Run(name, func(t *testing.T) { crossplanetest.CheckRefused(t, tc.spec, "", tc.want) })
+		t.Run(name, func(t *testing.T) { crossplanetest.New(t, tc.spec, "").CheckRefused(tc.want...) })
 	}
 	// A password in a URL is not shown again.
 	e := crossplanetest.New(t, `{"repositories":[{"name":"a","url":"https://git:secret-in-url@a.b/c"}]}`, "")

@@ -54,7 +54,7 @@ func TestRefusedSecretKeys(t *testing.T) {
 		"ValuesHaveIt": {`{"key":"a",` + ref + `}`, `{"configs":{"secret":{"extra":{"a":"b"}}}}`, []string{"spec.argocd.values.configs.secret.extra.a", "spec.argocd.secretKeys[0]"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			crossplanetest.CheckRefused(t, `{"argocd":{"values":`+tc.values+`,"secretKeys":[`+tc.keys+`]}}`, "", tc.want)
+			crossplanetest.New(t, `{"argocd":{"values":`+tc.values+`,"secretKeys":[`+tc.keys+`]}}`, "").CheckRefused(tc.want...)
 		})
 	}
 }

@@ -203,7 +203,7 @@ func TestRefusedSignOn(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			crossplanetest.CheckRefused(t, tc.spec, "", tc.want)
+			crossplanetest.New(t, tc.spec, "").CheckRefused(tc.want...)
 			if msg := crossplanetest.Refusal(crossplanetest.New(t, tc.spec, "").Reconcile()); strings.Contains(msg, "secret-in-the-claim") {
 				t.Errorf("the message shows a secret: %s", msg)
 			}

@@ -35,20 +35,6 @@ var KeyPair = sync.OnceValues(func() (string, string) {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 })
 
-// ClusterKubeconfig is one with the supplied user and cluster, as JSON.
-func ClusterKubeconfig(user, cluster map[string]any) string {
-	raw, _ := json.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "Config", "current-context": "b",
-		"contexts": []any{
-			map[string]any{"name": "a", "context": map[string]any{"cluster": "other", "user": "other"}},
-			map[string]any{"name": "b", "context": map[string]any{"cluster": "c", "user": "u"}},
-		},
-		"clusters": []any{map[string]any{"name": "c", "cluster": cluster}},
-		"users":    []any{map[string]any{"name": "u", "user": user}},
-	})
-	return string(raw)
-}
-
 // SSHKey is a private key, one with a passphrase, and a line of known_hosts.
 var SSHKey = sync.OnceValues(func() ([2]string, string) {
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -69,3 +55,17 @@ var SSHKey = sync.OnceValues(func() ([2]string, string) {
 	}
 	return [2]string{string(pem.EncodeToMemory(plain)), string(pem.EncodeToMemory(locked))}, "git.example.org " + strings.TrimSpace(string(ssh.MarshalAuthorizedKey(key)))
 })
+
+// ClusterKubeconfig is one with the supplied user and cluster, as JSON.
+func ClusterKubeconfig(user, cluster map[string]any) string {
+	raw, _ := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Config", "current-context": "b",
+		"contexts": []any{
+			map[string]any{"name": "a", "context": map[string]any{"cluster": "other", "user": "other"}},
+			map[string]any{"name": "b", "context": map[string]any{"cluster": "c", "user": "u"}},
+		},
+		"clusters": []any{map[string]any{"name": "c", "cluster": cluster}},
+		"users":    []any{map[string]any{"name": "u", "user": user}},
+	})
+	return string(raw)
+}

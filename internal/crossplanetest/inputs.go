@@ -1,0 +1,10 @@
+package crossplanetest
+
+// IngressInput is an input with a domain and defaults for every Ingress.
+const IngressInput = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"domain":"apps.example.org","className":"nginx","annotations":{"a/a":"platform","b/b":"platform"},"tls":{"issuer":{"name":"letsencrypt"}}}}`
+
+// PlatformVersions is an input with these versions.
+func PlatformVersions(vcluster, argocd, kubernetes string) string {
+	return `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","kubernetes":{"version":"` + kubernetes + `"},
+		"charts":{"vcluster":{"version":"` + vcluster + `"},"argocd":{"version":"` + argocd + `"}}}`
+}

@@ -3,7 +3,6 @@ package channel
 import (
 	"cmp"
 	"errors"
-	"slices"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -29,7 +28,7 @@ func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r rollout
 	composite.Ready = fnv1.Ready_READY_TRUE
 	accepted := rollout.Condition{Type: v1alpha1.ConditionSpecAccepted, True: true, Reason: v1alpha1.ReasonAccepted, Message: "The channel's spec is in use"}
 	if len(c.mistakes) > 0 {
-		accepted.Message += ". These plans have mistakes, and revisions have them as they were before: " + strings.Join(slices.Compact(c.mistakes), ", ")
+		accepted.Message += ". These plans have mistakes, and revisions have them as they were before: " + strings.Join(c.mistakes, ", ")
 	}
 	for _, is := range append([]rollout.Condition{accepted}, r.Conditions...) {
 		setCondition(rsp, is)

@@ -136,7 +136,7 @@ func TestChannelEvicts(t *testing.T) {
 	}
 	// Only the channel is reconciled: the tenants may be paused.
 	list("10.2.0", `["team-b"]`, "true")
-	fleet.ReconcileChannel(fleet.Channels["stable"])
+	fleet.Channels["stable"].Reconcile()
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, false, "")
 	list("10.2.0", `["team-b"]`, "false")
 	fleet.Tenants["other"].SetSpec(`{"channel":"stable"}`)

@@ -34,8 +34,8 @@ func TestChannelBadOffer(t *testing.T) {
 			t.Errorf("%s was touched", name)
 		}
 	}
-	if !slices.ContainsFunc(fleet.Events, func(e string) bool { return strings.HasPrefix(e, v1alpha1.ReasonTenantsFailed+": ") }) {
-		t.Errorf("want an event of the halt, got %v", fleet.Events)
+	if !slices.ContainsFunc(fleet.Channels["stable"].Events, func(e string) bool { return strings.HasPrefix(e, v1alpha1.ReasonTenantsFailed+": ") }) {
+		t.Errorf("want an event of the halt, got %v", fleet.Channels["stable"].Events)
 	}
 	delete(fleet.Channels["stable"].Request.Observed.Resources, "state")
 	fleet.Settle(10, 20*time.Minute)
@@ -52,22 +52,22 @@ func TestChannelBadOffer(t *testing.T) {
 	}
 	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 	e.FailCall()
-	events := len(fleet.Events)
+	events := len(fleet.Channels["stable"].Events)
 	fleet.Settle(2, time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
-	if got := fleet.Events[events:]; len(got) > 0 {
+	if got := fleet.Channels["stable"].Events[events:]; len(got) > 0 {
 		t.Errorf("want no events of what was known before, got %q", got)
 	}
 
 	// Nor does it end with the edit of a plan, which has nothing to do with it.
-	events = len(fleet.Events)
+	events = len(fleet.Channels["stable"].Events)
 	fleet.Tenants["c0"].AddPlan("huge", `{"quota":{"count/pods":"99"}}`)
 	fleet.Settle(10, 20*time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 
-	if len(fleet.Events) > events {
-		t.Errorf("the halt isn't the same: %v", fleet.Events[events:])
+	if len(fleet.Channels["stable"].Events) > events {
+		t.Errorf("the halt isn't the same: %v", fleet.Channels["stable"].Events[events:])
 	}
 	for key := range fleet.Cluster {
 		if strings.Contains(key, "vargo-assignment-") {
@@ -121,7 +121,7 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 		}
 	}
 	halted()
-	events, begin := len(fleet.Events), fleet.Now
+	events, begin := len(fleet.Channels["stable"].Events), fleet.Now
 	for day := range 30 {
 		switch day {
 		case 10:
@@ -136,8 +136,8 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 		fleet.Settle(2, 12*time.Hour)
 		halted()
 	}
-	if len(fleet.Events) > events || fleet.Now.Sub(begin) < 30*24*time.Hour {
-		t.Errorf("after %s the halt isn't the same: %v", fleet.Now.Sub(begin), fleet.Events[events:])
+	if len(fleet.Channels["stable"].Events) > events || fleet.Now.Sub(begin) < 30*24*time.Hour {
+		t.Errorf("after %s the halt isn't the same: %v", fleet.Now.Sub(begin), fleet.Channels["stable"].Events[events:])
 	}
 
 	// It goes on by hand. Those that come first are waited for as at the beginning.

@@ -74,7 +74,7 @@ func TestChannelMistakes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			fleet.T = t
-			events := len(fleet.Events)
+			events := len(fleet.Channels["stable"].Events)
 			fleet.SetChannel("stable", tc.spec)
 			fleet.Settle(3, time.Minute)
 			if got := crossplanetest.Fatal(fleet.Channels["stable"].Response); !strings.HasPrefix(got, tc.want) {
@@ -82,7 +82,7 @@ func TestChannelMistakes(t *testing.T) {
 			}
 			fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, false, tc.want)
 			fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 2")
-			if got := fleet.Events[events:]; len(got) != 1 || !strings.HasPrefix(got[0], "InvalidSpec: "+tc.want) {
+			if got := fleet.Channels["stable"].Events[events:]; len(got) != 1 || !strings.HasPrefix(got[0], "InvalidSpec: "+tc.want) {
 				t.Errorf("want one event, got %v", got)
 			}
 			fleet.CheckVersions(map[string]int{"10.1.1": 2})

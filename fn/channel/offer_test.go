@@ -135,7 +135,7 @@ func TestChannelRests(t *testing.T) {
 		t.Helper()
 		e := fleet.Channels["stable"]
 		e.Unwatched = fleet.Unwatched
-		fleet.ReconcileChannel(e)
+		e.Reconcile()
 		if got := e.Response.GetMeta().GetTtl().AsDuration(); got != want {
 			t.Errorf("%s: Crossplane asks again after %s, want %s", when, got, want)
 		}
@@ -159,9 +159,11 @@ func TestRevisionsStay(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 1, crossplanetest.InSteps)
 	e := fleet.Channels["stable"]
-	data := crossplanetest.Field(e.Observed("revision-1"), "data").Fields
-	other := strings.Replace(data["revision"].GetStringValue(), `"number":1`, `"number": 1, "new":{}`, 1)
-	data["revision"] = structpb.NewStringValue(other)
+	is := e.Observed("revision-1")
+	other := strings.Replace(crossplanetest.Field(is, "data").Fields["revision"].GetStringValue(), `"number":1`, `"number": 1, "new":{}`, 1)
+	for _, o := range []*structpb.Struct{is, fleet.Cluster[crossplanetest.Key(is)]} {
+		crossplanetest.Field(o, "data").Fields["revision"] = structpb.NewStringValue(other)
+	}
 	fleet.Settle(2, time.Minute)
 	if got := crossplanetest.Field(e.Observed("revision-1"), "data").Fields["revision"].GetStringValue(); got != other || e.StatusNumber("revision") != 1 {
 		t.Errorf("revision %d: want %s, got %s", e.StatusNumber("revision"), other, got)

@@ -72,7 +72,7 @@ func TestChannelOfferTakenBack(t *testing.T) {
 			}
 			fleet.CheckCondition("stable", v1alpha1.ConditionHalted, false, "")
 			fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
-			if n := len(slices.DeleteFunc(fleet.Events, func(e string) bool { return !strings.HasPrefix(e, v1alpha1.ReasonTenantsFailed+": ") })); n != 1 {
+			if n := len(slices.DeleteFunc(fleet.Channels["stable"].Events, func(e string) bool { return !strings.HasPrefix(e, v1alpha1.ReasonTenantsFailed+": ") })); n != 1 {
 				t.Errorf("%s\nwant one halt, got %d", tc.reason, n)
 			}
 		})
@@ -91,7 +91,7 @@ func TestChannelOfferTakenBackSlowly(t *testing.T) {
 	e := fleet.Tenants["c0"]
 	for range 6 {
 		if fleet.Version("c0") != "10.1.1" {
-			fleet.ReconcileChannel(fleet.Channels["stable"])
+			fleet.Channels["stable"].Reconcile()
 			e.Reconcile()
 		}
 	}
@@ -100,7 +100,7 @@ func TestChannelOfferTakenBackSlowly(t *testing.T) {
 		for range 3 {
 			fleet.Now = fleet.Now.Add(15 * time.Second)
 			e.Reconcile()
-			fleet.ReconcileChannel(fleet.Channels["stable"])
+			fleet.Channels["stable"].Reconcile()
 			if got := fleet.Version("c0"); got != "10.1.1" || e.Status("phase") != phase {
 				t.Errorf("the tenant is to have %s and is %s, want 10.1.1 and %s", got, e.Status("phase"), phase)
 			}

@@ -42,7 +42,7 @@ func (c *clocked) pass(d time.Duration) {
 	}
 	for end := c.Now.Add(d); c.Now.Before(end); c.Now = c.Now.Add(7 * time.Second) {
 		for _, name := range slices.Sorted(maps.Keys(c.Channels)) {
-			look(name, c.Channels[name], func() { c.ReconcileChannel(c.Channels[name]) })
+			look(name, c.Channels[name], func() { c.Channels[name].Reconcile() })
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.Tenants)) {
 			look(name, c.Tenants[name], func() { c.ReconcileTenant(name) })

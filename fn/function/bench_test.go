@@ -36,7 +36,7 @@ func BenchmarkRunFunction(b *testing.B) { call(b, readyRequest(b)) }
 func BenchmarkChannel(b *testing.B) {
 	fleet := crossplanetest.ReadyFleet(b, 1, crossplanetest.InSteps)
 	fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
-	fleet.ReconcileChannel(fleet.Channels["stable"])
+	fleet.Channels["stable"].Reconcile()
 	req := fleet.Channels["stable"].Request
 	records := req.GetRequiredResources()[channel.RequiredRecords]
 	one := records.GetItems()[0]

@@ -217,7 +217,7 @@ func installChannel(e *crossplanetest.Engine) {
 	fleet := crossplanetest.NewFleet(e.T)
 	fleet.Channels["stable"] = fleet.NewXR(exampleJSON(e.T, channelExample))
 	for range 3 {
-		fleet.ReconcileChannel(fleet.Channels["stable"])
+		fleet.Channels["stable"].Reconcile()
 	}
 	fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, true, "in use")
 	offer := fleet.Channels["stable"].Observed("offer")

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -93,8 +94,10 @@ func (e *Engine) Reconcile() *fnv1.RunFunctionResponse {
 	if Fatal(rsp) != "" {
 		return rsp
 	}
-	CheckReady(e.T, rsp)
 	xr := e.XR()
+	if xr.GetFields()["kind"].GetStringValue() != v1alpha1.ChannelKind {
+		CheckReady(e.T, rsp)
+	}
 	SetReady(xr, rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE, e.Now())
 	conditions := xr.Fields["status"].GetStructValue().GetFields()["conditions"]
 	xr.Fields["status"] = structpb.NewStructValue(proto.Clone(rsp.GetDesired().GetComposite().GetResource().GetFields()["status"].GetStructValue()).(*structpb.Struct))
@@ -110,7 +113,7 @@ func (e *Engine) Reconcile() *fnv1.RunFunctionResponse {
 		return gone
 	})
 	for name, d := range rsp.GetDesired().GetResources() {
-		if e.mayControl(d.GetResource()) {
+		if e.store(d.GetResource()) {
 			observed[name] = e.apply(name, d.GetResource())
 		}
 	}
@@ -130,6 +133,10 @@ func (e *Engine) report(rsp *fnv1.RunFunctionResponse) {
 		setTransition(xr, c.GetType(), at)
 	}
 	for _, r := range rsp.GetResults() {
+		// Of a fatal result Crossplane makes an error of its own.
+		if r.GetSeverity() == fnv1.Severity_SEVERITY_FATAL {
+			continue
+		}
 		e.Events = append(e.Events, r.GetReason()+": "+r.GetMessage())
 	}
 }
@@ -179,29 +186,34 @@ func applied(desired *structpb.Struct) *structpb.Struct {
 	return o
 }
 
-// mayControl does what an API server does with an object that Crossplane applies:
-// it refuses one that has another controller.
-func (e *Engine) mayControl(o *structpb.Struct) bool {
-	if o.GetFields()["kind"].GetStringValue() != "ConfigMap" {
+// store puts a composed object where others read it, with the labels and the owner that Crossplane writes. It reports whether the API server lets
+// Crossplane do so: it refuses an object that has another controller.
+func (e *Engine) store(o *structpb.Struct) bool {
+	if kind := o.GetFields()["kind"].GetStringValue(); kind != "ConfigMap" && kind != "EnvironmentConfig" {
 		return true
 	}
-	key := Key(o)
-	uid := Field(e.XR(), "metadata").GetFields()["uid"].GetStringValue()
-	if there := e.Cluster[key]; there != nil {
-		owner := Field(there, "metadata").GetFields()["ownerReferences"].GetListValue().GetValues()
-		return len(owner) > 0 && owner[0].GetStructValue().GetFields()["uid"].GetStringValue() == uid
+	key, uid := Key(o), Field(e.XR(), "metadata").GetFields()["uid"].GetStringValue()
+	if was := e.Cluster[key]; was != nil {
+		owners := Field(was, "metadata").GetFields()["ownerReferences"].GetListValue().GetValues()
+		if len(owners) == 0 || owners[0].GetStructValue().GetFields()["uid"].GetStringValue() != uid {
+			return false
+		}
+		if was.GetFields()["immutable"].GetBoolValue() && !proto.Equal(was.GetFields()["data"], o.GetFields()["data"]) {
+			e.T.Errorf("%s is immutable, and changes", key)
+			return false
+		}
 	}
-	there := proto.Clone(o).(*structpb.Struct)
-	owners, err := structpb.NewList([]any{map[string]any{"uid": uid, "controller": true}})
-	if err != nil {
-		e.T.Fatal(err)
+	o = proto.Clone(o).(*structpb.Struct)
+	meta := Field(o, "metadata")
+	meta.Fields["ownerReferences"] = JSON(`[{"uid":"` + uid + `","controller":true}]`)
+	if claim := Field(e.XR(), "spec", "claimRef").GetFields(); claim != nil {
+		if meta.Fields["labels"] == nil {
+			meta.Fields["labels"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{}})
+		}
+		labels := Field(meta, "labels").Fields
+		labels["crossplane.io/claim-name"], labels["crossplane.io/claim-namespace"] = claim["name"], claim["namespace"]
 	}
-	Field(there, "metadata").Fields["ownerReferences"] = structpb.NewListValue(owners)
-	claim := Field(e.XR(), "spec", "claimRef").GetFields()
-	Field(there, "metadata").Fields["labels"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{
-		"crossplane.io/claim-name": claim["name"], "crossplane.io/claim-namespace": claim["namespace"],
-	}})
-	e.Cluster[key] = there
+	e.Cluster[key] = o
 	return true
 }
 

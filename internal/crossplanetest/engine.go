@@ -1,7 +1,6 @@
 package crossplanetest
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -87,7 +86,7 @@ func (e *Engine) Fork(t testing.TB) *Engine {
 	other.T = t
 	other.renew()
 	other.Request = proto.Clone(e.Request).(*fnv1.RunFunctionRequest)
-	other.Cluster, other.Events = maps.Clone(e.Cluster), slices.Clone(e.Events)
+	other.Cluster, other.Events = cloneObjects(e.Cluster), slices.Clone(e.Events)
 	return &other
 }
 

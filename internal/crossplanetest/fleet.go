@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/resource"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -32,8 +30,6 @@ type Fleet struct {
 	Stuck map[string]string
 	// Cured are tenants whose Argo CD starts all the same.
 	Cured map[string]bool
-	// Events are those of all channels.
-	Events []string
 }
 
 // NewFleet returns a control plane without tenants and channels.
@@ -88,44 +84,11 @@ func (f *Fleet) RemoveChannel(name string) {
 	delete(f.Channels, name)
 }
 
-// ReconcileChannel does what Crossplane does with a channel.
-func (f *Fleet) ReconcileChannel(e *Engine) {
-	f.T.Helper()
-	rsp := e.Call()
-	e.Response = rsp
-	for _, c := range rsp.GetConditions() {
-		SetCondition(e.XR(), c.GetType(), map[fnv1.Status]string{fnv1.Status_STATUS_CONDITION_TRUE: "True"}[c.GetStatus()], c.GetReason(), c.GetMessage())
-	}
-	for _, r := range rsp.GetResults() {
-		if r.GetSeverity() != fnv1.Severity_SEVERITY_FATAL {
-			f.Events = append(f.Events, r.GetReason()+": "+r.GetMessage())
-		}
-	}
-	if Fatal(rsp) != "" {
-		return
-	}
-	conditions := Field(e.XR(), "status").GetFields()["conditions"]
-	e.XR().Fields["status"] = structpb.NewStructValue(proto.Clone(Field(rsp.GetDesired().GetComposite().GetResource(), "status")).(*structpb.Struct))
-	Field(e.XR(), "status").Fields["conditions"] = conditions
-	observed := e.Request.GetObserved().GetResources()
-	for name, o := range observed {
-		if rsp.GetDesired().GetResources()[name] == nil {
-			delete(f.Cluster, Key(o.GetResource()))
-			delete(observed, name)
-		}
-	}
-	for name, d := range rsp.GetDesired().GetResources() {
-		o := proto.Clone(d.GetResource()).(*structpb.Struct)
-		observed[name] = &fnv1.Resource{Resource: o}
-		f.Cluster[Key(o)] = o
-	}
-}
-
 // Step reconciles all channels and all tenants once. Then time passes.
 func (f *Fleet) Step(d time.Duration) {
 	f.T.Helper()
 	for _, name := range slices.Sorted(maps.Keys(f.Channels)) {
-		f.ReconcileChannel(f.Channels[name])
+		f.Channels[name].Reconcile()
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Tenants)) {
 		f.ReconcileTenant(name)
@@ -138,13 +101,6 @@ func (f *Fleet) ReconcileTenant(name string) {
 	f.T.Helper()
 	e := f.Tenants[name]
 	e.Reconcile()
-	k := "ConfigMap/crossplane-system/" + name + "-channel"
-	delete(f.Cluster, k)
-	if r := e.Request.GetObserved().GetResources()[tenant.ChannelRecord]; r != nil {
-		o := proto.Clone(r.GetResource()).(*structpb.Struct)
-		Field(o, "metadata").Fields["ownerReferences"] = JSON(`[{"uid":"uid-` + name + `","controller":true}]`)
-		f.Cluster[k] = o
-	}
 	if e.RunProviders(); !f.Cured[name] && (f.Broken[f.Version(name)] || f.Broken[f.Kubernetes(name)]) {
 		e.SetReplicas("argocd-server", 0)
 	}

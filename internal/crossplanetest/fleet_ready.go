@@ -2,13 +2,10 @@ package crossplanetest
 
 import (
 	"fmt"
-	"slices"
+	"maps"
 	"sync"
 	"testing"
 	"time"
-
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 )
@@ -29,26 +26,26 @@ func ReadyFleet(t testing.TB, n int, rollout string) *Fleet {
 	if fleets.of[key] == nil {
 		fleets.of[key] = newReadyFleet(t, n, rollout)
 	}
-	return fleets.of[key].Fork(t)
+	return fleets.of[key].fork(t)
 }
 
-// Fork returns another fleet that is as this one, and goes on by itself, for a test of its own.
-func (f *Fleet) Fork(t testing.TB) *Fleet {
-	other := NewFleet(t)
-	other.Now, other.Events = f.Now, slices.Clone(f.Events)
-	clear(other.Cluster)
-	for key, o := range f.Cluster {
-		other.Cluster[key] = proto.Clone(o).(*structpb.Struct)
-	}
-	for into, engines := range map[*map[string]*Engine]map[string]*Engine{&other.Tenants: f.Tenants, &other.Channels: f.Channels} {
+// fork returns another fleet that is as this one, and goes on by itself, for a test of its own.
+func (f *Fleet) fork(t testing.TB) *Fleet {
+	other := *f
+	other.T = t
+	other.Broken, other.Cured, other.Stuck = maps.Clone(f.Broken), maps.Clone(f.Cured), maps.Clone(f.Stuck)
+	other.Cluster = cloneObjects(f.Cluster)
+	fork := func(engines map[string]*Engine) map[string]*Engine {
+		out := map[string]*Engine{}
 		for name, e := range engines {
-			o := e.Fork(t)
-			o.Cluster = other.Cluster
-			o.Now = func() time.Time { return other.Now }
-			(*into)[name] = o
+			out[name] = e.Fork(t)
+			out[name].Cluster = other.Cluster
+			out[name].Now = func() time.Time { return other.Now }
 		}
+		return out
 	}
-	return other
+	other.Tenants, other.Channels = fork(f.Tenants), fork(f.Channels)
+	return &other
 }
 
 func newReadyFleet(t testing.TB, n int, rollout string) *Fleet {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -85,4 +86,13 @@ func setTransition(xr *structpb.Struct, typ, at string) {
 			s.Fields["lastTransitionTime"] = structpb.NewStringValue(at)
 		}
 	}
+}
+
+// cloneObjects returns objects that nobody else changes.
+func cloneObjects(objects map[string]*structpb.Struct) map[string]*structpb.Struct {
+	out := map[string]*structpb.Struct{}
+	for key, o := range objects {
+		out[key] = proto.Clone(o).(*structpb.Struct)
+	}
+	return out
 }

@@ -20,6 +20,11 @@ var structures = []struct {
 }{
 	{"json", func(text string) (string, error) { return text, nil }},
 	{"jsonline", func(text string) (string, error) { return text + "\n", nil }},
+	{"htmljson", func(text string) (string, error) {
+		var out bytes.Buffer
+		json.HTMLEscape(&out, []byte(text))
+		return out.String(), nil
+	}},
 	{"yaml", func(text string) (string, error) {
 		out, err := k8syaml.JSONToYAML([]byte(text))
 		return string(out), err
@@ -225,7 +230,11 @@ func writePlain(b *bytes.Buffer, node *yaml.Node) error {
 }
 
 func writeText(b *bytes.Buffer, s string) error {
-	text, err := json.Marshal(s)
-	b.Write(text)
-	return err
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - len("\n"))
+	return nil
 }

@@ -8,7 +8,7 @@
 //	  token: !base64url-json       # ... of a text that is base64url of this, as compact JSON
 //	    server: https://example.org
 //
-// The tags are json, jsonline (with a line break at the end), yaml, base64 and base64url.
+// The tags are json, jsonline (with a line break at the end), htmljson (with <, > and & escaped), yaml, base64 and base64url.
 //
 // Nothing is lost: Format makes sure that Parse returns the same object. So two files are equal only if the objects are.
 package golden

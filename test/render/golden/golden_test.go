@@ -74,7 +74,8 @@ func TestFormat(t *testing.T) {
 	for _, want := range []string{
 		"data: !base64\n  json: !json\n    b: 1\n    a: \"2\"\n",
 		"  text: !yaml\n    a: {}\n",
-		"    escaped: !json\n      b: 1\n      a:\n        - c: <>\n      d: 1.50\n      e: null\n",
+		"    sorted: !json\n      b: 1\n      a:\n        - c: <>\n      d: 1.50\n      e: null\n",
+		"    escaped: !htmljson\n      b: 1\n      a:\n        - c: <>\n      d: 1.50\n      e: null\n",
 		"    yaml: !yaml\n      a: 1\n      b:\n        - c: !json\n            d: 1\n",
 		"    encoded: !base64url-json\n      server: a\n",
 		"    padded: !base64 the host's CA\n",

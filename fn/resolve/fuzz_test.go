@@ -3,10 +3,7 @@ package resolve
 import (
 	"encoding/json"
 	"flag"
-	"os"
-	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -91,37 +88,4 @@ func at(b tenant.Bounds, path []string) any {
 		return q.String()
 	}
 	return nil
-}
-
-// TestFuzzTargets: `make fuzz` runs every fuzz target that there is.
-func TestFuzzTargets(t *testing.T) {
-	makefile, err := os.ReadFile("../../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, line, _ := strings.Cut(string(makefile), "\nFUZZ := ")
-	line, _, _ = strings.Cut(line, "\n")
-	run := strings.Fields(line)
-	slices.Sort(run)
-	var there []string
-	for _, pattern := range []string{"../*_test.go", "../*/*_test.go", "../../proxy/*_test.go", "../../proxy/*/*_test.go"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			code, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, m := range regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`).FindAllStringSubmatch(string(code), -1) {
-				// From here, fn/resolve.
-				there = append(there, m[1]+":./"+filepath.Join("fn/resolve", filepath.Dir(file)))
-			}
-		}
-	}
-	slices.Sort(there)
-	if !slices.Equal(there, run) {
-		t.Errorf("there are %v, `make fuzz` runs %v", there, run)
-	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
@@ -108,5 +109,28 @@ func TestProtectionKeepsReady(t *testing.T) {
 	status, _ := xr["status"].(map[string]any)
 	if status["phase"] != "Ready" {
 		t.Errorf("want phase Ready, got %v: %v", status["phase"], status["message"])
+	}
+}
+
+// TestProtectionBesideAMistake: deletion protection is switched on and off whatever else is wrong with a claim.
+func TestProtectionBesideAMistake(t *testing.T) {
+	e := crossplanetest.New(t, `{}`, "").Install()
+	for _, step := range []struct {
+		reason, spec string
+		want         bool
+	}{
+		{"Who asks for protection relies on it.", `{"deletionProtection":true,"kubernetes":{"version":"v1.29.0"}}`, true},
+		{"It stays while the claim has another mistake.", `{"deletionProtection":true,"argocd":{"values":[]}}`, true},
+		{"The protection itself can't be read.", `{"deletionProtection":"yes"}`, true},
+		{"The spec can't be read.", `"all"`, true},
+		{"Who ends it wants to delete.", `{"deletionProtection":false,"plan":"none"}`, false},
+		{"On again.", `{"deletionProtection":true,"plan":"none"}`, true},
+		{"It is left out.", `{"plan":"none"}`, false},
+	} {
+		e.SetSpec(step.spec)
+		e.Cycle(2)
+		if got := e.Request.GetObserved().GetResources()[tenant.DeletionProtection] != nil; got != step.want || crossplanetest.Fatal(e.Response) != "" || e.Condition(v1alpha1.ConditionSpecAccepted).GetReason() != v1alpha1.ReasonInvalidSpec {
+			t.Errorf("\n%s\n%s: want protected: %v, got %v; %v", step.reason, step.spec, step.want, got, e.Condition(v1alpha1.ConditionSpecAccepted))
+		}
 	}
 }

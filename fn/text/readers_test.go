@@ -1,4 +1,4 @@
-package function_test
+package text_test
 
 import (
 	"go/ast"

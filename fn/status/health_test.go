@@ -1,4 +1,4 @@
-package function_test
+package status_test
 
 import (
 	"strings"

@@ -9,7 +9,8 @@
 //	e.Condition(v1alpha1.ConditionArgoCDReady)
 //
 // The methods named Set and Add say what is observed next, those named Check report what is wrong. A Fleet has several tenants and channels
-// on one control plane. What a tenant's author, a plan, the host and each provider do is in the file of that name.
+// on one control plane. Each file has what one side does, or what tests read: claim.go what a claim's author changes, providers.go what the
+// providers do, response.go what the function answers.
 //
 // What Crossplane itself makes of a composition is tested elsewhere: test/render renders tenants with Crossplane's own engine.
 package crossplanetest

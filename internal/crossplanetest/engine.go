@@ -18,8 +18,7 @@ import (
 // Start is the time of the first call, unless a test sets Engine.Now.
 var Start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// An Engine does what Crossplane and the providers do with a response, one
-// reconcile after the other.
+// An Engine does what Crossplane and the providers do with a response, one reconcile after the other.
 type Engine struct {
 	T testing.TB
 	// Function is called at the time Now.
@@ -81,12 +80,15 @@ func (e *Engine) renew() {
 }
 
 // Fork returns another engine with the same tenant, which goes on by itself, for a test of its own.
-func (e *Engine) Fork(t testing.TB) *Engine {
+func (e *Engine) Fork(t testing.TB) *Engine { return e.forkIn(t, cloneObjects(e.Cluster)) }
+
+// forkIn returns another engine with the same tenant, which goes on in a cluster.
+func (e *Engine) forkIn(t testing.TB, cluster map[string]*structpb.Struct) *Engine {
 	other := *e
-	other.T = t
+	other.T, other.Cluster = t, cluster
 	other.renew()
 	other.Request = proto.Clone(e.Request).(*fnv1.RunFunctionRequest)
-	other.Cluster, other.Events = cloneObjects(e.Cluster), slices.Clone(e.Events)
+	other.Events = slices.Clone(e.Events)
 	return &other
 }
 

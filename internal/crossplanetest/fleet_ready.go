@@ -16,8 +16,8 @@ var fleets = struct {
 	of map[string]*Fleet
 }{of: map[string]*Fleet{}}
 
-// ReadyFleet returns a fleet of n Ready tenants, c0 and so on, in channel stable. They have what it offers, chart argo-cd 10.1.1. rollout
-// is the channel's, as JSON.
+// ReadyFleet returns a fleet of n Ready tenants, c0 and so on, in channel stable, whose offer they have: chart argo-cd 10.1.1. The channel has
+// that rollout, as JSON.
 func ReadyFleet(t testing.TB, n int, rollout string) *Fleet {
 	t.Helper()
 	fleets.Lock()
@@ -38,8 +38,7 @@ func (f *Fleet) fork(t testing.TB) *Fleet {
 	fork := func(engines map[string]*Engine) map[string]*Engine {
 		out := map[string]*Engine{}
 		for name, e := range engines {
-			out[name] = e.Fork(t)
-			out[name].Cluster = other.Cluster
+			out[name] = e.forkIn(t, other.Cluster)
 			out[name].Now = func() time.Time { return other.Now }
 		}
 		return out

@@ -22,7 +22,7 @@ import (
 )
 
 // planFields are the fields of the spec of a plan, without those that Crossplane adds.
-var planFields = fieldsOf[v1alpha1.PlanSpec]()
+var planFields = wire.Fields[v1alpha1.PlanSpec]()
 
 // ErrUnread means that the plan or the channel must be required from Crossplane first, which then
 // calls the function again.

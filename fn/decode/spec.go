@@ -3,7 +3,6 @@ package decode
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -42,17 +41,7 @@ var maxItems = map[string]int{
 }
 
 // specFields are the fields of the spec, without those that Crossplane adds.
-var specFields = fieldsOf[v1alpha1.Spec]()
-
-// fieldsOf returns the names of the fields of a type of the API.
-func fieldsOf[T any]() map[string]bool {
-	out := map[string]bool{}
-	for i, t := 0, reflect.TypeFor[T](); i < t.NumField(); i++ {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		out[name] = true
-	}
-	return out
-}
+var specFields = wire.Fields[v1alpha1.Spec]()
 
 // spec decodes the spec of an XR. It returns apart the mistakes in spite of which the rest is decoded.
 func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {

@@ -76,6 +76,16 @@ func Object(field string, v *structpb.Value) (map[string]any, error) {
 	return object, nil
 }
 
+// Fields returns the names of the fields of a type of the API.
+func Fields[T any]() map[string]bool {
+	out := map[string]bool{}
+	for i, t := 0, reflect.TypeFor[T](); i < t.NumField(); i++ {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		out[name] = true
+	}
+	return out
+}
+
 // Strict decodes an object into one of the API's Go types. A field that the type doesn't
 // have, such as a misspelt one, is an error, which names the page that lists the fields.
 func Strict(field, page string, object map[string]any, into any) error {

@@ -147,9 +147,9 @@ type ChannelRollout struct {
 	// Degraded for a minute, takes longer than progressDeadline, or is rolled back. One that
 	// was Ready with the revision for the longest minSuccessTime of all steps, and at least
 	// for progressDeadline, doesn't fail later. Of each namespace one failure counts, unless
-	// the channel has tenants in fewer namespaces than this. A halt ends when an edit makes
-	// another revision; or when paused is set to true and back to false while fewer tenants
-	// are broken. From 1 to 500. Default: 1.
+	// tenants of fewer namespaces than this can have the revision. A halt ends when an edit
+	// makes another revision with which the broken tenants, which get it first, are well; or
+	// when paused is set to true and back to false. From 1 to 500. Default: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=500
@@ -164,8 +164,9 @@ type ChannelRollout struct {
 
 // ChannelStep is a step of a rollout.
 type ChannelStep struct {
-	// Share of the channel's tenants that may have the revision in this step, in percent. The
-	// number of tenants is rounded up. Tenants of the mandatory group aren't counted. With 0,
+	// Share of the tenants that the revision changes that may have it in this step, in percent.
+	// The number of tenants is rounded up. Those that an earlier revision has broken get it in
+	// any step. Tenants of the mandatory group aren't counted. With 0,
 	// only they get the revision.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
@@ -232,7 +233,8 @@ type ChannelTenants struct {
 	// +optional
 	Total int64 `json:"total"`
 
-	// Tenants that wait for their turn, or for their maintenance window.
+	// Tenants that wait for their turn, or for their maintenance window, or haven't said yet what
+	// the revision changes.
 	// +optional
 	ToApply int64 `json:"toApply"`
 
@@ -240,7 +242,7 @@ type ChannelTenants struct {
 	// +optional
 	Progressing int64 `json:"progressing"`
 
-	// Tenants that have the revision.
+	// Tenants that have the revision, or for which it changes nothing.
 	// +optional
 	Succeeded int64 `json:"succeeded"`
 
@@ -252,7 +254,8 @@ type ChannelTenants struct {
 	// +optional
 	TimedOut int64 `json:"timedOut"`
 
-	// Tenants that are frozen, or were broken before they got the revision.
+	// Tenants that are frozen, were broken by something else before they got the revision, or
+	// have failed before the channel was paused.
 	// +optional
 	Skipped int64 `json:"skipped"`
 }
@@ -278,8 +281,8 @@ const (
 	// ReasonSoaking: the step's tenants have the revision, and are watched for minSuccessTime (True, only
 	// Progressing).
 	ReasonSoaking = "Soaking"
-	// ReasonWaitingForTenants: the next tenants wait for their maintenance windows, are
-	// frozen, or didn't begin in time (True, only Progressing).
+	// ReasonWaitingForTenants: the next tenants haven't said yet what the revision changes, wait
+	// for their maintenance windows, are frozen, or didn't begin in time (True, only Progressing).
 	ReasonWaitingForTenants = "WaitingForTenants"
 	// ReasonNoTenants: the channel has no tenants any more (False, only Progressing).
 	ReasonNoTenants = "NoTenants"

@@ -80,18 +80,24 @@ func TestChannelPlanEditWhileBroken(t *testing.T) {
 		return fleet
 	}
 	nothing := func(*crossplanetest.Fleet) {}
-	t.Run("PauseEndsNoHalt", func(t *testing.T) {
+	t.Run("HaltsOn", func(t *testing.T) {
 		fleet := breaks(t, 6, nothing)
 		before := fleet.Versions()["10.2.0"]
 		addPlan(fleet)
-		fleet.Settle(6, time.Minute)
-		fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", crossplanetest.InSteps)))
-		fleet.Settle(3, time.Minute)
-		fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
-		fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
 		fleet.Settle(15, 20*time.Minute)
+		fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
 		if after := fleet.Versions()["10.2.0"]; after != before {
 			t.Errorf("%d tenants have the bad offer, and had %d", after, before)
+		}
+		// Until somebody wants to go on.
+		fleet.SetChannel("stable", paused(crossplanetest.Offer("10.2.0", crossplanetest.InSteps)))
+		fleet.Settle(3, time.Minute)
+		fleet.CheckCondition("stable", v1alpha1.ConditionHalted, false, "")
+		fleet.SetChannel("stable", crossplanetest.Offer("10.2.0", crossplanetest.InSteps))
+		fleet.Settle(15, 20*time.Minute)
+		fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+		if after := fleet.Versions()["10.2.0"]; after != before+2 {
+			t.Errorf("%d tenants have the bad offer, had %d, and maxFailures is 2", after, before)
 		}
 	})
 	for name, tc := range map[string]struct{ before, after func(*crossplanetest.Fleet) }{

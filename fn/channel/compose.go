@@ -36,8 +36,9 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, s rollout.Strategy, r ro
 	c.revisions[c.newest.Number] = c.newest
 	p := c.published(s, r.State)
 	for number, content := range c.revisions {
-		// Tenants keep a copy of the revision that they have.
-		if number != p.Revision && number != p.Begin {
+		// Tenants keep a copy of the revision that they have. The one with which new tenants began until now is there until this
+		// has been published.
+		if number != p.Revision && number != p.Begin && number != c.state.Complete {
 			continue
 		}
 		text, written := c.written[number]

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -113,24 +114,22 @@ func (c *request) setComposed(observed map[string]*fnv1.Resource) {
 	if data, err := wire.Of(observed[composedOffer].GetResource()).Get("data").JSON(); err != nil || json.Unmarshal(data, &published) != nil || published.Revision == 0 {
 		return
 	}
-	c.state = rollout.State{Revision: published.Revision, Complete: published.Complete, Counted: true}
+	c.state = rollout.State{Revision: published.Revision, Complete: published.Complete, Counted: true, Paused: published.Paused}
 	if published.Halted {
-		c.state.Halted = &rollout.Halt{}
+		c.state.Halted = &rollout.Halt{Revision: published.Revision, Message: "it had halted before its state was lost"}
 	}
 }
 
+// specFields are the fields of a channel's spec.
+var specFields = wire.Fields[v1alpha1.ChannelSpec]()
+
 // spec decodes the channel's spec, without the fields that Crossplane adds to it.
 func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
-	all, err := wire.Object("spec", xr.Value("spec"))
+	ours, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
 		return s, err
 	}
-	ours := map[string]any{}
-	for _, name := range []string{"namespaces", "offer", "rollout", "paused"} {
-		if v, ok := all[name]; ok {
-			ours[name] = v
-		}
-	}
+	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
 	if err := wire.Bound("spec", ours, 0); err != nil {
 		return s, err
 	}
@@ -232,16 +231,6 @@ func (c *request) setRevision() {
 	}
 	now.Number = number
 	c.newest = now
-}
-
-// sameCause reports whether the revision that has halted has another offer than the last complete one, and
-// that offer is still in the newest: then another plan doesn't end the halt.
-func (c *request) sameCause() bool {
-	if c.state.Halted == nil {
-		return false
-	}
-	halted := fingerprint.Of(c.revisions[c.state.Revision].Offer)
-	return halted == fingerprint.Of(c.newest.Offer) && halted != fingerprint.Of(c.revisions[c.state.Complete].Offer)
 }
 
 // require asks Crossplane for the tenants' records, and for all plans.

@@ -145,6 +145,12 @@ func TestChannelKubernetesTakenBack(t *testing.T) {
 	if want := map[string]int{"v1.35.4 Ready": 2, "v1.36.0 Degraded": 2}; !maps.Equal(n, want) {
 		t.Errorf("want tenants with these versions of Kubernetes: %v, got %v", want, n)
 	}
+	// They are broken still, until somebody goes on without them.
+	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
+	fleet.SetChannel("stable", paused(of("v1.35.4")))
+	fleet.Settle(2, 5*time.Minute)
+	fleet.SetChannel("stable", of("v1.35.4"))
+	fleet.Settle(20, 5*time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, false, "")
 	fleet.CheckCondition("stable", v1alpha1.ConditionComplete, true, "all 4")
 }

@@ -23,7 +23,8 @@ func Tenant(c Choice, decide func(tenant.Accepted) (*tenant.Decision, error)) (R
 		return out, err
 	}
 	other, otherErr := decide(*c.Other)
-	switch same := d != nil && other != nil && unaffected(d, other); {
+	known := d != nil && other != nil
+	switch same := known && unaffected(d, other); {
 	case c.Took && err != nil && otherErr == nil && c.Name != "":
 		out = Result{Decision: other, Accepted: *c.Other, Standing: c.Standing}
 		out.Took, out.UpdateAvailable = false, true
@@ -32,14 +33,16 @@ func Tenant(c Choice, decide func(tenant.Accepted) (*tenant.Decision, error)) (R
 		return out, nil
 	case c.Took:
 		out.Changes = !same
+	case same && c.Free:
+		out.Decision, out.Accepted = other, *c.Other
+		out.UpdateAvailable, out.Message, out.Took = false, "", c.Name != ""
+		out.Revision = c.Other.Revision.In(c.Name)
 	case same:
-		// Nothing that runs would change.
-		if out.UpdateAvailable, out.Message, out.Unaffected = false, "", true; c.Name == "" {
-			out.Decision, out.Accepted = other, *c.Other
-		}
+		out.UpdateAvailable, out.Message, out.Looked = false, "", true
 	case otherErr != nil && err == nil:
 		out.Message += "; can't use " + what(c) + ": " + otherErr.Error()
 	default:
+		out.Looked, out.Changes = known, known
 		out.Message += changes(d, other)
 	}
 	return out, err

@@ -19,6 +19,8 @@ type Choice struct {
 	Take tenant.Accepted
 	// Other is what it keeps if it can't have Take, or what it waits for; nil for nothing.
 	Other *tenant.Accepted
+	// Free says that it needn't wait for Other if that changes nothing that runs.
+	Free bool
 	tenant.Standing
 }
 
@@ -27,14 +29,12 @@ type Choice struct {
 func Choose(was *tenant.Accepted, asked tenant.Accepted, c tenant.Channel, now time.Time) Choice {
 	out := Choice{Take: asked}
 	out.Schedule = schedule(asked)
-	out.Name, out.Newest, out.Named = c.Name, c.Published.Revision, asked.Plan.Spec.Channel == ""
+	out.Name, out.Newest, out.Named, out.Proved = c.Name, c.Published.Revision, asked.Plan.Spec.Channel == "", c.Proved.Duration
 	switch {
 	case c.Name == "":
 		out.alone(was, asked, now)
-	case c.Problem != "" && was == nil:
-		out.Message = c.Problem
 	case c.Problem != "":
-		out.Take = kept(*was, asked)
+		out.Take = kept(*was, asked, nil)
 		out.Message = c.Problem + "; the tenant keeps the revision and the plan that it has"
 	case was == nil:
 		out.begin(asked, c)
@@ -60,30 +60,32 @@ func schedule(a tenant.Accepted) maintenance.Schedule {
 }
 
 // kept returns what a tenant has if it takes its claim's changes, and the input, and nothing else of
-// the platform. A plan that the claim newly names is as it is now. When and by whom the tenant is
-// changed is as the plan says now.
-func kept(was, asked tenant.Accepted) tenant.Accepted {
+// the platform. A plan that the claim newly names is as it is in content, a revision's; nil for as it is now.
+// When and by whom the tenant is changed is as the plan says now.
+func kept(was, asked tenant.Accepted, content *tenant.Content) tenant.Accepted {
 	keep := asked
 	keep.Revision = was.Revision
-	if asked.Spec.Plan == was.Spec.Plan || asked.Plan.Name == was.Plan.Name {
+	switch {
+	case asked.Spec.Plan == was.Spec.Plan || asked.Plan.Name == was.Plan.Name:
 		keep.Plan = was.Plan.Now(asked.Plan)
+	case content != nil:
+		_, keep.Plan = content.Of(was.Revision.Channel, asked.Spec.Plan, asked.Plan)
 	}
 	return keep
 }
 
 // alone chooses for a tenant without a channel.
 func (c *Choice) alone(was *tenant.Accepted, asked tenant.Accepted, now time.Time) {
-	// A claim that leaves its channel does so by its own change.
-	if was == nil || was.Revision.Channel != "" {
+	if was == nil {
 		return
 	}
-	keep := kept(*was, asked)
+	keep := kept(*was, asked, nil)
 	if equal(keep, asked) {
 		return
 	}
 	if waits := c.Schedule.Waits(now); waits != "" {
 		_, c.Again = c.Schedule.At(now)
-		c.Take, c.Other = keep, &asked
+		c.Take, c.Other, c.Free = keep, &asked, true
 		c.UpdateAvailable, c.Message = true, waits
 		return
 	}
@@ -107,9 +109,14 @@ func (c *Choice) begin(asked tenant.Accepted, of tenant.Channel) {
 
 // obey chooses for a tenant of a channel that has something.
 func (c *Choice) obey(was, asked tenant.Accepted, of tenant.Channel, now time.Time) {
-	keep := kept(was, asked)
+	newest := was.Revision.In(of.Name) >= of.Published.Revision
+	content := of.Begins
+	if newest {
+		content = of.Newest
+	}
+	keep := kept(was, asked, content)
 	c.Take = keep
-	if was.Revision.In(of.Name) >= of.Published.Revision {
+	if newest {
 		return
 	}
 	c.UpdateAvailable = true
@@ -132,7 +139,7 @@ func (c *Choice) obey(was, asked tenant.Accepted, of tenant.Channel, now time.Ti
 		c.Take, c.Other, c.Took, c.UpdateAvailable = next, &keep, true, false
 		return
 	}
-	c.Other = &next
+	c.Other, c.Free = &next, of.Complete >= of.Published.Revision
 }
 
 // offered returns what is asked for, with what a revision gives the tenant.

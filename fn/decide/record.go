@@ -41,7 +41,7 @@ func Record(t tenant.Tenant) rollout.Record {
 	r := RecordOf(t.Observed)
 	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", decode.LabelChannel) != t.Standing.Name {
 		// What another channel did to the tenant says nothing about this one.
-		r.Took, r.WasReady = time.Time{}, false
+		r = rollout.Record{Joined: now, Revision: t.Standing.Revision, Phase: r.Phase, Since: r.Since, Why: r.Why}
 	}
 	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", recordLabels(t.Observed.XR), t.Standing.Schedule
 	// A channel doesn't need the reason of a freeze, and each change of a record has it read all.
@@ -51,11 +51,13 @@ func Record(t tenant.Tenant) rollout.Record {
 	}
 	r.Named = t.Standing.Named
 	r = r.Edit(fingerprint.Of(t.Ask), now)
-	if r.Unaffected = 0; t.Standing.Unaffected {
-		r.Unaffected = t.Standing.Newest
+	if r.Looked, r.Changes = 0, false; t.Standing.Looked {
+		r.Looked, r.Changes = t.Standing.Newest, t.Standing.Changes
 	}
 	if r.Revision != t.Standing.Revision {
-		r = r.Take(t.Standing.Revision, t.Standing.Changes, t.Observed.Running.ArgoCD, now)
+		// Where that wasn't recorded when the tenant took it, it may have changed anything.
+		changes := t.Standing.Changes || !t.Standing.Took
+		r = r.Take(t.Standing.Revision, changes, t.Observed.Running.ArgoCD, t.Standing.Proved, now)
 		if r.Took.Equal(now) {
 			return r
 		}

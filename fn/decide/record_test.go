@@ -25,7 +25,7 @@ func TestRecord(t *testing.T) {
 	long := testNow.Add(-time.Hour)
 	same := fingerprint.Of(tenant.Ask{})
 	ready := rollout.Record{Revision: 1, Spec: same, Took: long, WasReady: true, Ready: long, Phase: v1alpha1.PhaseReady, Since: long}
-	changing := ready.Take(2, true, "1.0.0", long)
+	changing := ready.Take(2, true, "1.0.0", time.Hour, long)
 	broken := changing.See(v1alpha1.PhaseDegraded, "why", long)
 	const back = `"Observe","Create"`
 	for name, tc := range map[string]struct {
@@ -37,12 +37,13 @@ func TestRecord(t *testing.T) {
 		seen                     v1alpha1.Phase
 		ask                      tenant.Ask
 		channel                  string
+		unrecorded               bool
 
 		phase                             v1alpha1.Phase
 		took, wasReady, unchanged, edited bool
-		isReady                           bool
+		isReady, joins                    bool
 	}{
-		"New":         {reason: "A new tenant has changed nothing.", revision: 1, seen: v1alpha1.PhasePending, phase: v1alpha1.PhasePending},
+		"New":         {reason: "A new tenant has changed nothing.", revision: 1, seen: v1alpha1.PhasePending, phase: v1alpha1.PhasePending, joins: true},
 		"Same":        {reason: "Nothing happens.", was: ready, revision: 1, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseReady, wasReady: true, isReady: true},
 		"Takes":       {reason: "What is observed is about what it had.", was: ready, revision: 2, changes: true, running: "1.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseUpdating, took: true, wasReady: true},
 		"NotYet":      {reason: "The Release isn't as wanted yet.", was: changing, revision: 2, running: "1.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseUpdating, wasReady: true},
@@ -52,11 +53,13 @@ func TestRecord(t *testing.T) {
 		"OwnChange":   {reason: "What fails was changed since it was Ready.", was: ready, revision: 1, running: "2.0.0", state: "failed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseUpdating, wasReady: true, isReady: true},
 		"LaterBroken": {reason: "It breaks later.", was: ready, revision: 1, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded, wasReady: true, isReady: true},
 		"Unchanged":   {reason: "The revision changes nothing for it.", was: ready, revision: 2, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseReady, wasReady: true, unchanged: true, isReady: true},
-		"BrokenStill": {reason: "One that was broken wasn't broken by that.", was: broken, revision: 3, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded, unchanged: true},
-		"Mended":      {reason: "Nor by another that changes it.", was: broken, revision: 3, changes: true, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseUpdating, took: true},
+		"BrokenStill": {reason: "One that was broken is still.", was: broken, revision: 3, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded, wasReady: true, unchanged: true},
+		"Mended":      {reason: "Also with another that changes it, until it is Ready.", was: broken, revision: 3, changes: true, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseUpdating, took: true, wasReady: true},
+		"OwnTrouble":  {reason: "Unless something else has broken it.", was: ready.See(v1alpha1.PhaseDegraded, "", testNow), revision: 2, changes: true, running: "1.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseUpdating, took: true},
+		"Unrecorded":  {reason: "It took a revision in a call that didn't record it.", was: ready, revision: 2, unrecorded: true, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseUpdating, took: true, wasReady: true},
 		"Edited":      {reason: "Its author mends it.", was: broken, revision: 2, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, ask: tenant.Ask{Plan: "a"}, phase: v1alpha1.PhaseReady, wasReady: true, edited: true, isReady: true},
 		"EditedWell":  {reason: "What was well may be edited.", was: ready, revision: 1, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, ask: tenant.Ask{Plan: "a"}, phase: v1alpha1.PhaseReady, wasReady: true, isReady: true},
-		"Moves":       {reason: "What another channel did says nothing.", was: broken, revision: 0, channel: "fast", running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded, unchanged: true},
+		"Moves":       {reason: "What another channel did says nothing.", was: broken, revision: 0, channel: "fast", running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded, joins: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(tc.was)
@@ -81,9 +84,12 @@ func TestRecord(t *testing.T) {
 					},
 				},
 			}
-			te.Standing.Name, te.Standing.Revision, te.Standing.Changes = "stable", tc.revision, tc.changes
+			if tc.was.Phase == "" {
+				delete(te.Observed.Composed, tenant.ChannelRecord)
+			}
+			te.Standing.Name, te.Standing.Revision, te.Standing.Changes, te.Standing.Took, te.Standing.Proved = "stable", tc.revision, tc.changes, !tc.unrecorded, time.Hour
 			r := Record(te)
-			if r.Revision != tc.revision || r.Phase != tc.phase || r.Took.Equal(testNow) != tc.took || r.WasReady != tc.wasReady || r.Unchanged != tc.unchanged || r.Edited.Equal(testNow) != tc.edited || !r.Ready.IsZero() != tc.isReady {
+			if r.Revision != tc.revision || r.Phase != tc.phase || r.Took.Equal(testNow) != tc.took || r.WasReady != tc.wasReady || r.Unchanged != tc.unchanged || r.Edited.Equal(testNow) != tc.edited || !r.Ready.IsZero() != tc.isReady || r.Joined.Equal(testNow) != tc.joins {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
 			}
 			if tc.policies != "" && strings.Contains(r.Why, "has failed") != (r.Phase == v1alpha1.PhaseDegraded) {
@@ -120,7 +126,7 @@ func TestGoesBackTo(t *testing.T) {
 	c := tenant.Channel{Name: "stable"}
 	c.Proved.Duration = time.Hour
 	breaks := func(after time.Duration) rollout.Record {
-		r := rollout.Record{Phase: v1alpha1.PhaseReady}.Take(2, true, "1.0.0", testNow)
+		r := rollout.Record{Phase: v1alpha1.PhaseReady}.Take(2, true, "1.0.0", time.Hour, testNow)
 		return r.See(v1alpha1.PhaseReady, "", testNow).See(v1alpha1.PhaseDegraded, "", testNow.Add(after))
 	}
 	for name, tc := range map[string]struct {

@@ -81,7 +81,13 @@ func findChannel(req *fnv1.RunFunctionRequest, g tenant.Given, recordsIn string)
 			return c, err
 		}
 	}
-	return c, readRevisions(req, &c, g.XRName, recordsIn)
+	if err := readRevisions(req, &c, g.XRName, recordsIn); err != nil {
+		return c, err
+	}
+	if g.Was == nil && c.Begin > 0 && c.Begins == nil {
+		return c, ofChannel(c.Name).Errorf("revision %d, with which new tenants begin, isn't in ConfigMap %s: see the conditions of the channel", c.Begin, tenant.RevisionName(c.Name, c.Begin))
+	}
+	return c, nil
 }
 
 // readRevisions reads the contents of a channel's revisions, and the tenant's assignment. What can't

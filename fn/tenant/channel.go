@@ -131,9 +131,11 @@ type Channel struct {
 // A Standing is the state of a tenant in its channel, and towards platform changes.
 type Standing struct {
 	v1alpha1.TenantChannel
-	// Took says that the tenant takes a revision now, Changes that this changes something that runs, and
-	// Unaffected that the newest revision, which it doesn't have, wouldn't.
-	Took, Changes, Unaffected bool
+	// Took says that the tenant takes a revision now, and Looked that it has seen what the newest revision,
+	// which it doesn't have, would change. Changes says whether that is anything that runs.
+	Took, Looked, Changes bool
+	// Proved is how long a tenant must be Ready with a revision before later trouble isn't attributed to it.
+	Proved time.Duration
 	// Named says that the claim names the channel itself, and not its plan.
 	Named bool
 	// Schedule says when platform changes may begin.

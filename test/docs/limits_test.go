@@ -20,7 +20,7 @@ import (
 // nobodysLimits are constants of the code that are no limit of a user's: they bound messages, or what Helm, Crossplane and virtual API
 // servers write.
 var nobodysLimits = strings.Fields(`
-	fn/few.maxTexts fn/mistakes.maxLength fn/redact.maxMessage fn/redact.maxTexts fn/redact.maxBytes fn/redact.maxRead fn/channel/rollout.maxWhy fn/channel/rollout.maxUnaffected
+	fn/few.maxTexts fn/mistakes.maxLength fn/redact.maxMessage fn/redact.maxTexts fn/redact.maxBytes fn/redact.maxRead fn/channel/rollout.maxWhy
 	fn/decide.mostNames fn/decide.maxName fn/decide.maxLabels fn/values/known.maxDefault fn/values/known.maxNearest fn/values/known.maxKey fn/values/known.maxVersions
 	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/tenant.maxTenantID
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName

@@ -18,6 +18,8 @@ type candidate struct {
 	*Record
 	rank      rank
 	mandatory bool
+	// broken says that an earlier revision has broken it.
+	broken bool
 	// again says that it was passed over before.
 	again bool
 	// busy is how many tenants of its namespace come before it.
@@ -31,23 +33,22 @@ type rank int
 const (
 	// rankMandatory: it is in the mandatory group.
 	rankMandatory rank = iota
-	// rankFailed: an earlier revision has broken it.
-	rankFailed
+	// rankBroken: an earlier revision has broken it.
+	rankBroken
 	rankReady
 	rankNotReady
 	// rankTimedOut: it was assigned the revision and didn't begin.
 	rankTimedOut
 )
 
-func rankOf(r *Record, mandatory bool, is status) rank {
-	failing, _ := r.failing()
+func rankOf(r *Record, mandatory bool, is verdict) rank {
 	switch {
-	case is == timedOut:
+	case is.status == timedOut:
 		return rankTimedOut
 	case mandatory:
 		return rankMandatory
-	case failing && r.WasReady:
-		return rankFailed
+	case is.broken:
+		return rankBroken
 	case r.Phase == v1alpha1.PhaseReady:
 		return rankReady
 	}
@@ -58,25 +59,24 @@ func labelsOf(r *Record) labels.Set { return labels.Set(r.Labels) }
 
 // assign assigns the revision to the tenants that come next.
 func (t *tenants) assign(c *Channel, s *State, in step, now time.Time) {
-	free := min(c.maxConcurrency, max(c.maxFailures, t.proved)-failures(s.Failures, len(t.busy), c.maxFailures)) - t.taken
-	unaffected := maxUnaffected - t.unaffected
+	free := c.maxConcurrency - t.taken
+	// How many may be at risk. Who is broken has a place already, and keeps it.
+	risk := max(c.maxFailures, t.proved) - failures(s.Failures, len(t.namespaces), c.maxFailures) - t.taken - t.broken
 	room, most := t.room(in), maxAssignments-len(t.assignments)
 	assigned := map[string]bool{}
 	var added []Assignment
 	for _, next := range t.inOrder(c.Revision) {
-		// Whom the revision changes nothing for can't break, and so takes no place.
-		places := &free
-		if next.Unaffected == c.Revision {
-			places = &unaffected
-		}
-		if most <= 0 || *places <= 0 || !next.mandatory && (t.mandatory.N > 0 || room <= 0) {
+		if most <= 0 || free <= 0 || !next.broken && (risk <= 0 || !next.mandatory && (t.mandatory.N > 0 || room <= 0)) {
 			continue
+		}
+		if !next.broken {
+			risk--
 		}
 		if !next.mandatory {
 			room--
 		}
 		most--
-		*places--
+		free--
 		a := Assignment{Tenant: next.Tenant, Revision: c.Revision, Until: now.Add(c.progressDeadline), Again: next.again}
 		assigned[a.Tenant], added = true, append(added, a)
 		t.progressing.Add(next.name())

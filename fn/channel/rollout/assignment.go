@@ -11,8 +11,6 @@ const (
 	retry = time.Hour
 	// maxAssignments is how many assignments there may be: the channel composes an object for each.
 	maxAssignments = 1000
-	// maxUnaffected is how many of these are at a time for tenants that the revision changes nothing for.
-	maxUnaffected = 100
 )
 
 // An Assignment says which revision a tenant is to have. There is one until the tenant has it.
@@ -43,6 +41,12 @@ func (a Assignment) withdraw(now time.Time) Assignment {
 		a.Until, a.Withdrawn = now, true
 	}
 	return a
+}
+
+// mayBegin reports whether the tenant may begin to change to a revision, or may have begun although its record
+// doesn't say so yet. It reports false for nil.
+func (a *Assignment) mayBegin(revision int64, now time.Time) bool {
+	return a != nil && a.Revision == revision && a.open(now)
 }
 
 // Assigns reports whether the assignment is to a revision, and wasn't withdrawn. It reports false for

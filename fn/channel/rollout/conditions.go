@@ -36,7 +36,7 @@ func conditions(c *Channel, s *State, t *tenants, at int, soaks time.Time) []Con
 	switch {
 	case s.Halted != nil:
 		halted.True, halted.Reason = true, v1alpha1.ReasonTenantsFailed
-		halted.Message = s.Halted.Message + ": edit spec.offer; or mend these tenants, then set spec.paused to true and back to false"
+		halted.Message = s.Halted.Message + ": edit spec.offer, or the plan that is at fault; if neither is, set spec.paused to true and back to false to go on"
 		progresses(false, v1alpha1.ReasonHalted, "halted since "+s.Halted.At.UTC().Format(time.RFC3339))
 	case c.Paused:
 		progresses(false, v1alpha1.ReasonPaused, "paused: set spec.paused to false to go on"+t.changes(s.Revision))
@@ -77,7 +77,7 @@ func (t *tenants) waits() string {
 	for _, of := range []struct {
 		what string
 		few.Names
-	}{{"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"didn't begin in time, and are passed over", t.timedOut}} {
+	}{{"haven't said yet what the revision changes", t.silent}, {"wait for their maintenance windows", t.closed}, {"frozen", t.frozen}, {"didn't begin in time, and are passed over", t.timedOut}, {"joined later, and get the revision once it is complete", t.joined}} {
 		if of.N > 0 {
 			out = append(out, of.what+": "+of.String())
 		}

@@ -5,6 +5,12 @@
 // Next is a pure function: the time is an argument, what is true of tenants is in the Records that
 // they write, and what has to be remembered is in the State and in the Assignments.
 //
+// # Who
+//
+// A tenant says whether the newest revision would change anything that runs. One that it changes nothing for
+// has succeeded, and takes the revision once that is complete. The others are assigned it, one after the
+// other. Tenants that join meanwhile get it once it is complete, so that a channel that grows comes to an end.
+//
 // # Order
 //
 // Tenants of the mandatory group come first, and the others wait until each of these has
@@ -18,11 +24,12 @@
 // At most maxConcurrency tenants progress at a time. While fewer tenants than that have proved the
 // revision, which means that they were Ready before and are Ready with it, as many may progress as
 // have, and at least maxFailures; each failure takes one of these. So a revision that breaks every
-// tenant breaks maxFailures, and then halts. A tenant for which the revision changes nothing proves
-// nothing, and takes no place.
+// tenant breaks maxFailures, and then halts. Tenants that an earlier revision has broken take such a
+// place until they are well, whether they have the newest one or wait for it: so they get it whatever the
+// step is, and nobody else does before it has mended them.
 //
-// A step allows a percentage of the tenants outside of the mandatory group, rounded up, to have the
-// revision. It says how many, not which: others overtake a tenant that waits for its window. A step
+// A step allows a percentage of the tenants outside of the mandatory group that the revision changes, rounded
+// up, to have it. It says how many, not which: others overtake a tenant that waits for its window. A step
 // is over when as many have it, or nobody else can get it, none progresses, and minSuccessTime has
 // passed since the last of them became Ready or failed.
 //
@@ -30,8 +37,8 @@
 //
 // A tenant has failed when it was Ready before it took the revision, and then is Degraded or
 // Failing for a minute, or isn't Ready within progressDeadline. Failures count once for each
-// namespace where the channel has tenants in at least maxFailures namespaces: whoever breaks any
+// namespace where tenants of at least maxFailures namespaces can have the revision: whoever breaks any
 // number of its own claims is one failure. One counts until the tenant is Ready again with the claim
-// that it had, until the revision changes, or until the channel is paused; if its claim is changed or
-// deleted, it still counts, since that says nothing about the revision.
+// that it had, or until the channel is paused; if its claim is changed or deleted, it counts until the
+// next revision, since that says nothing about this one.
 package rollout

@@ -16,9 +16,13 @@ type State struct {
 	Complete int64 `json:"complete,omitempty"`
 	// Percent of the tenants may have the newest revision in the current step.
 	Percent int `json:"percent"`
-	// Since is when the channel began with the revision, or went on after a pause; the zero time while
-	// it is paused.
+	// Since is when the channel began with the revision, or went on with it after a pause; the zero time
+	// while it is paused.
 	Since time.Time `json:"since,omitzero"`
+	// Paused says that the channel is paused, and Pardon when it last went on after that: failures of
+	// tenants that had changed before don't count any more.
+	Paused bool      `json:"paused,omitempty"`
+	Pardon time.Time `json:"pardon,omitzero"`
 	// Counted says that the channel has had tenants.
 	Counted bool `json:"counted,omitempty"`
 	// Halted says why the rollout has halted; nil if it hasn't.
@@ -27,10 +31,13 @@ type State struct {
 	Failures []Failure `json:"failures,omitempty"`
 }
 
-// A Halt says when and why a rollout halted.
+// A Halt says when and why a rollout halted. It ends with a pause, or with another revision once the tenants
+// that have failed have said what that changes for them.
 type Halt struct {
-	At time.Time `json:"at"`
-	// Message names the failed tenants, and says how they failed. Next fills in an empty one.
+	// Revision is the number of the revision that has halted.
+	Revision int64     `json:"revision"`
+	At       time.Time `json:"at"`
+	// Message names the failed tenants, and says how they failed.
 	Message string `json:"message"`
 }
 
@@ -44,11 +51,9 @@ type Failure struct {
 // A Channel is what Next has to know of a channel.
 type Channel struct {
 	Strategy
-	// Revision is the number of the newest revision. SameCause says that it has what the one before
-	// had when that halted, so that the halt goes on.
-	Revision  int64
-	SameCause bool
-	Paused    bool
+	// Revision is the number of the newest revision.
+	Revision int64
+	Paused   bool
 	// Records of the channel's tenants, and Assignments of those that have any.
 	Records     []Record
 	Assignments []Assignment
@@ -73,28 +78,31 @@ type Result struct {
 func Next(c Channel, was State, now time.Time) Result {
 	s := was
 	if was.Revision != c.Revision {
-		s = State{Revision: c.Revision, Complete: was.Complete, Counted: was.Counted}
-		if c.SameCause {
-			s.Halted, s.Failures, s.Since = was.Halted, was.Failures, was.Since
-		}
+		s = State{Revision: c.Revision, Complete: was.Complete, Counted: was.Counted, Pardon: was.Pardon, Halted: was.Halted}
 	}
 	s.Counted = s.Counted || len(c.Records) > 0
 	switch {
 	case c.Paused:
-		s.Since = time.Time{}
+		s.Since, s.Halted, s.Failures = time.Time{}, nil, nil
+	case was.Paused:
+		s.Since, s.Pardon, s.Failures = now, now, nil
 	case s.Since.IsZero():
 		s.Since = now
 	}
+	s.Paused = c.Paused
 	at := c.at(s.Percent)
-	t := count(&c, now)
+	t := count(&c, &s, now)
 	t.remember(&c, &s)
-	switch halts := failures(s.Failures, len(t.busy), c.maxFailures) >= c.maxFailures; {
-	case halts && (s.Halted == nil || s.Halted.Message == ""):
-		s.Halted = &Halt{At: now, Message: t.failed.String() + " failed"}
-	case !halts && c.Paused:
+	switch halts := failures(s.Failures, len(t.namespaces), c.maxFailures) >= c.maxFailures; {
+	case c.Paused:
+	case halts:
+		at := now
+		if s.Halted != nil {
+			at = s.Halted.At
+		}
+		s.Halted = &Halt{Revision: s.Revision, At: at, Message: t.failed.String() + " failed"}
+	case s.Halted != nil && s.Halted.Revision != s.Revision && t.brokenSilent == 0:
 		s.Halted = nil
-	case s.Halted != nil && s.Halted.Message == "":
-		s.Halted = &Halt{At: now, Message: "it had halted before its state was lost"}
 	}
 	stopped := c.Paused || s.Halted != nil || t.empty(&s)
 	soaks := func() time.Time { return t.settled.Add(c.steps[at].minSuccessTime) }
@@ -109,8 +117,10 @@ func Next(c Channel, was State, now time.Time) Result {
 	case over && now.Before(soaks()):
 		until = soaks()
 		t.again = sooner(t.again, until)
-	case over && step.percent == 100:
+	case over && step.percent == 100 && s.Complete != s.Revision:
+		// Those that joined meanwhile can have it now.
 		s.Complete = s.Revision
+		return Next(c, s, now)
 	}
 	if stopped {
 		t.withdraw(now)

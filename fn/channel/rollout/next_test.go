@@ -33,7 +33,7 @@ func newScene(t *testing.T, n int, r v1alpha1.ChannelRollout) *scene {
 	for i := range n {
 		s.Records = append(s.Records, Record{
 			Tenant: fmt.Sprintf("t%d", i), Claim: fmt.Sprintf("n%d/c", i), Revision: 1, Took: ago(48 * time.Hour), Ready: ago(47 * time.Hour), WasReady: true,
-			Phase: v1alpha1.PhaseReady, Since: ago(47 * time.Hour),
+			Phase: v1alpha1.PhaseReady, Since: ago(47 * time.Hour), Looked: 2, Changes: true,
 		})
 	}
 	return s
@@ -42,7 +42,7 @@ func newScene(t *testing.T, n int, r v1alpha1.ChannelRollout) *scene {
 // has has a tenant take revision 2 some time ago, and be in a phase for some time.
 func (s *scene) has(i int, took time.Duration, phase v1alpha1.Phase, since time.Duration) *Record {
 	r := &s.Records[i]
-	*r = r.Take(2, true, "1.0.0", ago(took)).See(phase, "why", ago(since))
+	*r = r.Take(2, true, "1.0.0", s.Proved, ago(took)).See(phase, "why", ago(since))
 	return r
 }
 
@@ -81,18 +81,32 @@ func TestNext(t *testing.T) {
 		"Proved":      {"As many again as are well with it.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, time.Hour, "Ready", minute); s.has(1, time.Hour, "Ready", minute) }, 2, false, "progressing: "},
 		"Concurrency": {"At most so many.", v1alpha1.ChannelRollout{MaxConcurrency: 1}, func(s *scene) { s.has(0, time.Hour, "Ready", minute); s.has(1, time.Hour, "Ready", minute) }, 1, false, "progressing: "},
 		"Unchanged": {"Whom it doesn't change proves nothing.", v1alpha1.ChannelRollout{}, func(s *scene) {
-			s.Records[0] = s.Records[0].Take(2, false, "", ago(minute))
-			s.Records[1] = s.Records[1].Take(2, false, "", ago(minute))
+			s.Records[0] = s.Records[0].Take(2, false, "", 0, ago(minute))
+			s.Records[1] = s.Records[1].Take(2, false, "", 0, ago(minute))
 		}, 1, false, "progressing: "},
-		"Unaffected": {"Whom it would change nothing for takes no place.", v1alpha1.ChannelRollout{}, func(s *scene) {
+		"Unaffected": {"Whom it would change nothing for has it.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) {
 			for i := range 4 {
-				s.Records[i].Unaffected = 2
+				s.Records[i].Changes = false
 			}
 		}, 5, false, "progressing: "},
+		"OfTheAffected": {"A step is a share of those that it changes.", v1alpha1.ChannelRollout{MaxFailures: 9, Steps: steps}, func(s *scene) {
+			for i := range 4 {
+				s.Records[i].Changes = false
+			}
+		}, 1, false, "progressing: "},
+		"Silent": {"Who hasn't said what it would change is waited for.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			for i := range s.Records {
+				s.Records[i].Looked, s.Records[i].Changes = 0, false
+			}
+			s.was.Since = ago(29 * minute)
+		}, 0, false, "haven't said yet what the revision changes: n0/c"},
+		"SilentForLong":     {"Not for longer than the others.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Looked = 0 }, 8, false, "progressing: "},
+		"Joined":            {"Nor is one that came later.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Joined = ago(minute) }, 8, false, "progressing: "},
+		"JoinedWhilePaused": {"One that came while the channel was paused is.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Joined, s.was.Since = ago(minute), time.Time{} }, 9, false, "progressing: "},
 		"WasBroken": {"Nor does who was broken before.", v1alpha1.ChannelRollout{}, func(s *scene) {
-			s.Records[0].Phase = "Degraded"
+			s.Records[0] = s.Records[0].See("Degraded", "", ago(40*time.Hour))
 			s.has(0, time.Hour, "Ready", minute)
-			s.Records[1].Phase = "Failing"
+			s.Records[1] = s.Records[1].See("Failing", "", ago(40*time.Hour))
 			s.has(1, time.Hour, "Ready", minute)
 		}, 1, false, "progressing: "},
 		"Progressing":  {"One that updates takes its place.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, minute, "Updating", minute) }, 0, false, "progressing: n0/c"},
@@ -102,6 +116,42 @@ func TestNext(t *testing.T) {
 		"Older": {"One that updates to an earlier revision takes its place.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			s.Records[0].Took, s.Records[0].Ready, s.Records[0].Phase = ago(minute), time.Time{}, "Updating"
 		}, 0, false, "progressing: n0/c"},
+
+		"Mends": {"Whom an earlier revision has broken comes first, whatever may fail.", v1alpha1.ChannelRollout{Steps: steps, MaxFailures: 1}, func(s *scene) {
+			for i := range 3 {
+				s.Records[i].Took, s.Records[i].Ready, s.Records[i].Phase, s.Records[i].Since = ago(3*time.Hour), time.Time{}, "Updating", ago(3*time.Hour)
+			}
+		}, 3, false, "progressing: n"},
+		"MendsFirst": {"And the others wait.", v1alpha1.ChannelRollout{MaxFailures: 2}, func(s *scene) {
+			for i := range 2 {
+				s.Records[i].Took, s.Records[i].Ready, s.Records[i].Phase, s.Records[i].Since = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour)
+			}
+			s.assigned(0, minute)
+			s.assigned(1, minute)
+		}, 0, false, "progressing: n0/c, n1/c"},
+		"MendsSilent": {"Also before it has said what it would change.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := &s.Records[0]
+			r.Took, r.Ready, r.Phase, r.Since, r.Looked = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), 0
+			s.was.Since = ago(minute)
+		}, 0, false, "haven't said yet what the revision changes: n0/c"},
+		"HaltsOn": {"As long as a halt goes on.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := &s.Records[0]
+			r.Took, r.Ready, r.Phase, r.Since, r.Looked = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), 0
+			s.was.Revision, s.was.Halted = 1, &Halt{Revision: 1, At: ago(minute), Message: "n0/c failed"}
+		}, 0, true, "n0/c failed: edit"},
+		"MendsClosed": {"Not until its window opens.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := &s.Records[0]
+			r.Took, r.Ready, r.Phase, r.Since, r.Schedule = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), closed
+		}, 1, false, "progressing: "},
+		"StillBroken": {"A revision that changes nothing for it doesn't mend it.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := &s.Records[0]
+			r.Took, r.Ready, r.Phase, r.Since, r.Changes = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), false
+		}, 0, true, "n0/c (Degraded) failed: edit"},
+		"BrokenAgain": {"Nor does one that leaves it broken.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := &s.Records[0]
+			r.Took, r.Ready, r.Phase, r.Since = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour)
+			s.has(0, 10*minute, "Degraded", 5*minute)
+		}, 0, true, `n0/c (Degraded: "why") failed: edit`},
 
 		"Degraded":   {"A broken tenant halts the channel.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, 10*minute, "Degraded", minute) }, 0, true, `n0/c (Degraded: "why") failed: edit spec.offer`},
 		"ForAMoment": {"Not within a minute.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, 10*minute, "Degraded", minute-time.Second) }, 0, false, "progressing: n0/c"},
@@ -138,15 +188,22 @@ func TestNext(t *testing.T) {
 		}, 1, false, "progressing: "},
 		"Latched": {"The halt stays.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			s.has(0, time.Hour, "Ready", minute)
-			s.was.Halted = &Halt{At: ago(minute), Message: "n0/c failed"}
+			s.was.Halted = &Halt{Revision: s.was.Revision, At: ago(minute), Message: "n0/c failed"}
 		}, 0, true, "n0/c failed: edit"},
-		"Lost":         {"Also if its reason is lost.", v1alpha1.ChannelRollout{}, func(s *scene) { s.was.Halted = &Halt{} }, 0, true, "it had halted before its state was lost"},
-		"Paused":       {"A pause ends it.", v1alpha1.ChannelRollout{}, func(s *scene) { s.was.Halted, s.Paused = &Halt{At: ago(minute), Message: "n0/c failed"}, true }, 0, false, "paused: set spec.paused to false to go on"},
-		"PausedBroken": {"Not while they are broken.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, 10*minute, "Degraded", minute); s.Paused = true }, 0, true, "n0/c (Degraded"},
-		"NextRevision": {"Another revision ends it.", v1alpha1.ChannelRollout{}, func(s *scene) { s.was.Revision, s.was.Halted = 1, &Halt{At: ago(minute), Message: "n0/c failed"} }, 1, false, "progressing: "},
-		"SameCause": {"Not if it has what has halted.", v1alpha1.ChannelRollout{}, func(s *scene) {
-			s.was.Revision, s.SameCause, s.was.Halted = 1, true, &Halt{At: ago(minute), Message: "n0/c failed"}
-		}, 0, true, "n0/c failed: edit"},
+		"Paused": {"A pause ends it.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.was.Halted, s.Paused = &Halt{Revision: s.was.Revision, At: ago(minute), Message: "n0/c failed"}, true
+		}, 0, false, "paused: set spec.paused to false to go on"},
+		"PausedBroken": {"Also while they are broken.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.has(0, 10*minute, "Degraded", minute)
+			s.was.Paused, s.was.Since = true, time.Time{}
+		}, 1, false, "progressing: "},
+		"BrokenSince": {"It counts what fails later.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.has(0, 10*minute, "Degraded", minute)
+			s.was.Pardon = ago(11 * minute)
+		}, 0, true, "n0/c (Degraded"},
+		"NextRevision": {"Another revision ends it.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.was.Revision, s.was.Halted = 1, &Halt{Revision: 1, At: ago(minute), Message: "n0/c failed"}
+		}, 1, false, "progressing: "},
 
 		"OneCustomer": {"Of a namespace one failure counts.", v1alpha1.ChannelRollout{MaxFailures: 3}, func(s *scene) {
 			for i := range 3 {
@@ -159,6 +216,16 @@ func TestNext(t *testing.T) {
 			}
 			for i := range 3 {
 				s.has(i, 10*minute, "Degraded", minute)
+			}
+		}, 0, true, "n0/c0 (Degraded: \"why\"), n0/c1"},
+
+		"FewCanHaveIt": {"So it does where only few can have the revision.", v1alpha1.ChannelRollout{MaxFailures: 3}, func(s *scene) {
+			for i := range s.Records {
+				s.Records[i].Claim = fmt.Sprintf("n0/c%d", i)
+			}
+			for i := range 3 {
+				s.has(i, 10*minute, "Degraded", minute)
+				s.Records[3+i].Claim, s.Records[3+i].Schedule.Thaws = fmt.Sprintf("n%d/c", i), testNow.Add(time.Hour)
 			}
 		}, 0, true, "n0/c0 (Degraded: \"why\"), n0/c1"},
 
@@ -238,6 +305,11 @@ func TestWithdrawn(t *testing.T) {
 	if r, next := s.next(); len(next) != 0 || r.Tenants.Progressing != 1 {
 		t.Errorf("the place of a tenant that may have begun is given to %v", next)
 	}
+	s.maxFailures, s.steps = 2, []step{{percent: 1}, {percent: 100}}
+	if _, next := s.next(); len(next) != 0 {
+		t.Errorf("one percent may have it, and besides one that may have begun these may: %v", next)
+	}
+	s.maxFailures, s.steps = 1, []step{{percent: 100}}
 	s.Assignments[0].Until = ago(Settle)
 	if r, next := s.next(); len(next) != 1 || len(r.Assignments) != 1 {
 		t.Errorf("got %+v, %v", r.Assignments, next)

@@ -62,7 +62,7 @@ func (s *simulation) check(c *Channel, was State) {
 	if same && is.Percent < was.Percent && !s.edited.Equal(s.now) && s.now.Sub(s.edited) > time.Hour {
 		s.failf("from %d to %d percent", was.Percent, is.Percent)
 	}
-	if same && was.Halted != nil && is.Halted == nil && !c.Paused {
+	if same && was.Halted != nil && was.Halted.Revision == is.Revision && is.Halted == nil && !c.Paused {
 		s.failf("the halt is over, and nobody has ended it")
 	}
 	if p := r.Conditions[0]; p.True && r.Again.IsZero() || strings.Contains(p.Message, "0001-") {
@@ -74,10 +74,18 @@ func (s *simulation) check(c *Channel, was State) {
 	}
 	var others, base, have int
 	records := map[string]*Record{}
+	// Steps are of those that the revision changes, or would.
+	affects := func(of *Record) bool {
+		late := is.Complete != c.Revision && !is.Since.IsZero() && of.Joined.After(is.Since)
+		if of.Revision >= c.Revision {
+			return !late && !of.Took.IsZero() && !of.Unchanged
+		}
+		return !late && of.Looked == c.Revision && of.Changes
+	}
 	for i := range c.Records {
 		of := &c.Records[i]
 		records[of.Tenant] = of
-		if !s.isMandatory(of) {
+		if !s.isMandatory(of) && affects(of) {
 			base++
 			if of.Revision >= c.Revision {
 				have++
@@ -87,23 +95,29 @@ func (s *simulation) check(c *Channel, was State) {
 	for _, a := range r.Assignments {
 		of := records[a.Tenant]
 		if old, was := had[a.Tenant]; was && old == a || of == nil {
-			if of != nil && a.Revision == c.Revision && !a.Withdrawn && !a.Again && s.now.Before(a.Until.Add(Settle)) && !s.isMandatory(of) {
+			if of != nil && a.Revision == c.Revision && of.Revision < a.Revision && s.now.Before(a.Until.Add(Settle)) && !s.isMandatory(of) && affects(of) {
 				have++
 			}
 			continue
 		}
+		// Those that are seen broken get it whatever the step is.
+		mends := of.WasReady && !of.Took.IsZero() && of.Phase != v1alpha1.PhaseReady
 		switch {
 		case a.Withdrawn:
 		case c.Paused || is.Halted != nil:
 			s.failf("assigns a revision to %s while paused or halted", a.Tenant)
 		case a.Revision != c.Revision || of.Revision >= a.Revision:
 			s.failf("assigns revision %d to %s, which has %d of %d", a.Revision, a.Tenant, of.Revision, c.Revision)
+		case !affects(of):
+			s.failf("assigns a revision to %s, for which it changes nothing", a.Tenant)
 		default:
 			if state, _ := of.Schedule.At(s.now); state != maintenance.Open {
 				s.failf("assigns a revision to %s, whose window is closed", a.Tenant)
 			}
 			if !s.isMandatory(of) {
 				have++
+			}
+			if !s.isMandatory(of) && !mends {
 				others++
 			}
 		}
@@ -115,7 +129,10 @@ func (s *simulation) check(c *Channel, was State) {
 		for _, of := range records {
 			a, assigned := had[of.Tenant]
 			passedOver := assigned && (a.Again || a.Revision == c.Revision && !a.Withdrawn && s.now.After(a.Until))
-			if state, _ := of.Schedule.At(s.now); s.isMandatory(of) && of.Revision < c.Revision && state == maintenance.Open && !passedOver {
+			passedOver = passedOver || of.Looked != c.Revision && !s.now.Before(is.Since.Add(30*time.Minute))
+			unaffected := of.Looked == c.Revision && !of.Changes
+			late := is.Complete != c.Revision && of.Joined.After(is.Since)
+			if state, _ := of.Schedule.At(s.now); s.isMandatory(of) && of.Revision < c.Revision && state == maintenance.Open && !passedOver && !unaffected && !late {
 				s.failf("assigns the revision to others while %s of the mandatory group doesn't have it", of.Tenant)
 			}
 		}

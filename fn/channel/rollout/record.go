@@ -24,15 +24,17 @@ type Record struct {
 	// Spec is the digest of the claim's spec that is in use.
 	Spec string `json:"spec,omitempty"`
 
+	// Joined is when the channel got the tenant.
+	Joined time.Time `json:"joined,omitzero"`
 	// Revision is the number of the channel's revision that the tenant has; 0 for none.
 	Revision int64 `json:"revision,omitempty"`
-	// Unaffected is the number of the newest revision, if the tenant has seen that this would change
-	// nothing that runs; 0 otherwise. So most revisions have no record changed before their tenant takes
-	// them.
-	Unaffected int64 `json:"unaffected,omitempty"`
+	// Looked is the number of the newest revision, if the tenant doesn't have it and has seen whether it
+	// would change anything that runs, which Changes says; 0 otherwise.
+	Looked  int64 `json:"looked,omitempty"`
+	Changes bool  `json:"changes,omitempty"`
 	// Took is when it last took a revision that changed something; the zero time for never.
 	Took time.Time `json:"took,omitzero"`
-	// WasReady says that it was Ready then.
+	// WasReady says that it was Ready then, or would have been if an earlier revision hadn't broken it.
 	WasReady bool `json:"wasReady,omitempty"`
 	// Unchanged says that the revisions since then, the one that it has among them, have changed
 	// nothing: it can't prove that one.
@@ -42,7 +44,7 @@ type Record struct {
 	Edited time.Time `json:"edited,omitzero"`
 	// Ready is when it was first Ready since then; the zero time before that.
 	Ready time.Time `json:"ready,omitzero"`
-	// ArgoCD is the version of the chart argo-cd that it had when it took it, if it was Ready.
+	// ArgoCD is the version of the chart argo-cd with which it was Ready before that; "" unless WasReady.
 	ArgoCD string `json:"argocd,omitempty"`
 
 	// Phase of the tenant, and since when it has it.
@@ -58,22 +60,24 @@ const maxWhy = 200
 
 // Take returns the record of a tenant that takes a revision. The tenant is Updating from then on,
 // until See is called once the revision is in place: what is observed earlier is about what it had
-// before. changes says whether the revision changes anything that runs.
-func (r Record) Take(revision int64, changes bool, argocd string, now time.Time) Record {
-	r.Revision, r.Unaffected = revision, 0
-	failing, _ := r.failing()
-	switch ready := r.Phase == v1alpha1.PhaseReady; {
-	case r.Phase == "":
-	case !changes:
-		// Whoever was broken before wasn't broken by this revision.
-		r.Unchanged, r.WasReady = true, r.WasReady && !failing
-	default:
-		r.Took, r.WasReady, r.Ready, r.ArgoCD, r.Unchanged, r.Edited = now, ready, time.Time{}, "", false, time.Time{}
-		if ready {
-			r.ArgoCD = argocd
-		}
-		r.Phase, r.Since, r.Why = v1alpha1.PhaseUpdating, now, ""
+// before. changes says whether the revision changes anything that runs, argocd is the version of the chart
+// argo-cd that it has, and proved is how long it must be Ready with a revision before later trouble isn't
+// attributed to that.
+func (r Record) Take(revision int64, changes bool, argocd string, proved time.Duration, now time.Time) Record {
+	r.Revision, r.Looked, r.Changes = revision, 0, false
+	if !changes {
+		r.Unchanged = true
+		return r
 	}
+	switch {
+	case r.Phase == v1alpha1.PhaseReady:
+		r.WasReady, r.ArgoCD = true, argocd
+	case !r.Unproved(proved):
+		// Something else has broken it.
+		r.WasReady, r.ArgoCD = false, ""
+	}
+	r.Took, r.Ready, r.Unchanged, r.Edited = now, time.Time{}, false, time.Time{}
+	r.Phase, r.Since, r.Why = v1alpha1.PhaseUpdating, now, ""
 	return r
 }
 

@@ -83,6 +83,7 @@ type simulation struct {
 	called    time.Time
 	every     time.Duration
 	calm      bool
+	steady    bool // no workload is away for a moment
 	halts     int
 }
 
@@ -143,6 +144,11 @@ func (s *simulation) call() {
 	if s.state.Halted != nil && was.Halted == nil {
 		s.halts++
 	}
+	if s.state.Complete == c.Revision && was.Complete != c.Revision {
+		for _, t := range s.tenants {
+			s.after(s.upTo(lag), func() { s.look(t) })
+		}
+	}
 	seen := map[string]bool{}
 	for _, a := range s.result.Assignments {
 		seen[a.Tenant] = true
@@ -181,7 +187,7 @@ func (s *simulation) act(t *simTenant) {
 		return
 	}
 	s.checkBegin(t)
-	t.record = t.record.Take(revision, !t.spare, "", s.now)
+	t.record = t.record.Take(revision, !t.spare, "", s.channel.Proved, s.now)
 	if t.spare {
 		s.show(t)
 		return
@@ -199,12 +205,28 @@ func (s *simulation) act(t *simTenant) {
 			s.later(t, took, v1alpha1.PhaseDegraded)
 		} // Else it is stuck.
 		s.help(t)
-	case s.chance(0.1):
+	case !s.steady && s.chance(0.1):
 		// A workload is away for some seconds, while its pods are replaced.
 		s.later(t, took, v1alpha1.PhaseDegraded)
 		s.later(t, took+30*time.Second, v1alpha1.PhaseReady)
 	default:
 		s.later(t, took, v1alpha1.PhaseReady)
+	}
+	s.show(t)
+}
+
+// look has a tenant see what the newest revision would change. One that it changes nothing for takes it once it is complete.
+func (s *simulation) look(t *simTenant) {
+	revision := s.channel.Revision
+	switch {
+	case t.gone || t.mute || t.record.Revision >= revision:
+		return
+	case t.spare && s.state.Complete == revision:
+		t.record = t.record.Take(revision, false, "", s.channel.Proved, s.now)
+	case t.record.Looked == revision:
+		return
+	default:
+		t.record.Looked, t.record.Changes = revision, !t.spare
 	}
 	s.show(t)
 }
@@ -273,8 +295,10 @@ func (s *simulation) add(isNew bool) *simTenant {
 		t.record.Revision = s.state.Complete
 		s.later(t, time.Minute+s.upTo(5*time.Minute), phase)
 	}
+	t.record.Joined = s.now
 	t.record = t.record.See(map[bool]v1alpha1.Phase{true: v1alpha1.PhaseProvisioning, false: phase}[isNew], "", s.now)
 	s.show(t)
+	s.after(s.upTo(lag), func() { s.look(t) })
 	return t
 }
 
@@ -306,10 +330,7 @@ func (s *simulation) edit(breaks float64) {
 	s.channel.Revision++
 	s.breaks[s.channel.Revision], s.edited = breaks, s.now
 	for _, t := range s.tenants {
-		if t.spare && !t.gone && !t.mute {
-			t.record.Unaffected = s.channel.Revision
-			s.show(t)
-		}
+		s.after(s.upTo(lag), func() { s.look(t) })
 	}
 	s.call()
 }
@@ -472,6 +493,34 @@ func TestClaimsThatComeAndGo(t *testing.T) {
 	for _, is := range s.tenants[:20] {
 		if !is.mute && !is.gone && is.record.Revision != s.channel.Revision && s.now.After(is.record.Schedule.Thaws) {
 			t.Errorf("%s doesn't have the revision: %+v", is.record.Tenant, s.result.Conditions)
+		}
+	}
+}
+
+// TestClaimsThatComeAndStay: a channel that grows all the time completes its revisions as one that doesn't.
+func TestClaimsThatComeAndStay(t *testing.T) {
+	for _, each := range []time.Duration{10 * time.Minute, 2 * time.Hour, 20 * time.Hour} {
+		s := newSimulation(t, *seedFlag, v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 10, MinSuccessTime: "24h"}, {Percent: 100, MinSuccessTime: "24h"}}})
+		s.calm, s.steady = true, true
+		plain := func(isNew bool) {
+			is := s.add(isNew)
+			is.sick, is.mute, is.spare, is.record.Schedule = false, false, false, maintenance.Schedule{}
+		}
+		for range 20 {
+			plain(false)
+		}
+		s.edit(0)
+		s.run(4 * 24 * time.Hour)
+		s.edit(0)
+		var come func()
+		come = func() {
+			plain(len(s.tenants)%2 == 0)
+			s.after(each, come)
+		}
+		come()
+		s.run(4 * 24 * time.Hour)
+		if s.state.Complete != s.channel.Revision {
+			t.Errorf("with a claim each %s, revision %d isn't complete after four days, and it should be after two and some hours: %+v, %+v", each, s.channel.Revision, s.state, s.result.Conditions)
 		}
 	}
 }

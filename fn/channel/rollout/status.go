@@ -12,17 +12,20 @@ import (
 type status int
 
 const (
-	// toApply: the tenant doesn't have the revision, and waits for its turn or its window.
+	// toApply: the tenant doesn't have the revision, and waits for its turn or its window, or hasn't said
+	// yet what the revision would change.
 	toApply status = iota
 	// progressing: it was assigned the revision, or is changing to it or to an earlier one.
 	progressing
-	// succeeded: it has the revision.
+	// succeeded: it has the revision, or this would change nothing for it.
 	succeeded
 	// failed: it was Ready before it took the revision, and isn't well with it.
 	failed
-	// timedOut: it was assigned the revision, and didn't begin in time. It is passed over.
+	// timedOut: it was assigned the revision and didn't begin in time, or didn't say in time what this would
+	// change. It is passed over.
 	timedOut
-	// skipped: it is frozen, or it wasn't Ready before it took the revision, and isn't now.
+	// skipped: it is frozen, or it wasn't Ready before it took the revision, and isn't now, or it has failed
+	// before the channel was last paused.
 	skipped
 )
 
@@ -32,49 +35,53 @@ type verdict struct {
 	// next is when it may change although neither the record nor the assignment does; the zero time
 	// for never.
 	next time.Time
-	// ready says that the tenant can be assigned the revision now.
-	ready bool
+	// ready says that the tenant can be assigned the revision now, and silent that it hasn't said yet what
+	// this would change.
+	ready, silent bool
+	// broken says that an earlier revision has broken it.
+	broken bool
 	// why says how a tenant failed.
 	why string
 }
 
-// judge returns the verdict on a tenant. a is its assignment; nil for none.
-func (s Strategy) judge(r *Record, a *Assignment, revision int64, now time.Time) verdict {
-	failing, counts := r.failing()
-	deadline := r.Took.Add(s.progressDeadline)
-	if r.Revision >= revision {
-		switch {
-		case r.Took.IsZero():
-			return verdict{status: succeeded}
-		case failing && now.Before(counts):
-			is := succeeded
-			if r.Ready.IsZero() {
-				is = progressing
-			}
-			return verdict{status: is, next: counts}
-		case r.Ready.IsZero() && !failing && now.Before(deadline):
-			return verdict{status: progressing, next: deadline}
-		case !failing && !r.Ready.IsZero(), failing && !r.Ready.IsZero() && !r.Since.Before(r.Ready.Add(s.Proved)):
-			return verdict{status: succeeded}
-		case !r.WasReady:
-			return verdict{status: skipped}
-		}
-		return verdict{status: failed, why: s.how(r)}
+// has reports whether a tenant has the newest revision, or this would change nothing for it.
+func (c *Channel) has(r *Record) bool {
+	return r.Revision >= c.Revision || r.Looked == c.Revision && !r.Changes
+}
+
+// changed reports whether the newest revision has changed a tenant.
+func (c *Channel) changed(r *Record) bool {
+	return r.Revision >= c.Revision && !r.Took.IsZero() && !r.Unchanged
+}
+
+// judge returns the verdict on a tenant. a is its assignment; nil for none. since is when the channel began
+// to roll the revision out; the zero time while it is paused.
+func (c *Channel) judge(r *Record, a *Assignment, since, now time.Time) verdict {
+	own := c.health(r, now)
+	if c.has(r) {
+		return own
 	}
 	state, next := r.Schedule.At(now)
 	switch {
 	case a != nil && a.open(now) && a.Revision > r.Revision:
-		return verdict{status: progressing, next: a.Until.Add(Settle)}
-	case r.Updating() && now.Before(deadline) && (!failing || now.Before(counts)):
-		if failing {
-			deadline = sooner(deadline, counts)
-		}
-		return verdict{status: progressing, next: deadline}
+		return verdict{status: progressing, next: a.Until.Add(Settle), broken: own.status == failed}
+	case own.status == progressing:
+		return own
 	case state == maintenance.Frozen:
 		return verdict{status: skipped, next: next}
 	}
-	is := verdict{status: toApply}
-	if a.Assigns(revision) {
+	is := verdict{status: toApply, broken: own.status == failed}
+	switch late := since.Add(c.progressDeadline); {
+	case r.Looked != c.Revision && since.IsZero():
+		is.silent = true
+		return is
+	case r.Looked != c.Revision && now.Before(late):
+		is.silent, is.next = true, late
+		return is
+	case r.Looked != c.Revision:
+		is.status, is.next = timedOut, now.Add(retry)
+		return is
+	case a.Assigns(c.Revision):
 		is.status = timedOut
 		if again := a.Until.Add(retry); now.Before(again) {
 			is.next = again
@@ -85,6 +92,29 @@ func (s Strategy) judge(r *Record, a *Assignment, revision int64, now time.Time)
 		is.next = next
 	}
 	return is
+}
+
+// health returns how a tenant is with the revision that it has.
+func (s Strategy) health(r *Record, now time.Time) verdict {
+	failing, counts := r.failing()
+	deadline := r.Took.Add(s.progressDeadline)
+	switch {
+	case r.Took.IsZero():
+		return verdict{status: succeeded}
+	case failing && now.Before(counts):
+		is := succeeded
+		if r.Ready.IsZero() {
+			is = progressing
+		}
+		return verdict{status: is, next: counts}
+	case r.Ready.IsZero() && !failing && now.Before(deadline):
+		return verdict{status: progressing, next: deadline}
+	case !failing && !r.Ready.IsZero(), failing && !r.Ready.IsZero() && !r.Since.Before(r.Ready.Add(s.Proved)):
+		return verdict{status: succeeded}
+	case !r.WasReady:
+		return verdict{status: skipped}
+	}
+	return verdict{status: failed, why: s.how(r)}
 }
 
 // how says how a tenant failed, for messages.
@@ -100,11 +130,10 @@ func (s Strategy) how(r *Record) string {
 	return how
 }
 
-// settled returns when the change of a tenant that has the revision ended; the zero time if there was
-// none.
+// settled returns when the change of a tenant to the revision that it has ended.
 func (s Strategy) settled(r *Record) time.Time {
 	switch failing, _ := r.failing(); {
-	case r.Took.IsZero() || !r.Ready.IsZero():
+	case !r.Ready.IsZero():
 		return r.Ready
 	case failing:
 		return sooner(r.Since, r.Took.Add(s.progressDeadline))
@@ -112,9 +141,9 @@ func (s Strategy) settled(r *Record) time.Time {
 	return r.Took.Add(s.progressDeadline)
 }
 
-// proves reports whether a tenant that has the revision proves it.
+// proves reports whether a tenant that the revision has changed proves it.
 func proves(r *Record) bool {
-	return r.WasReady && !r.Unchanged && r.Edited.IsZero() && r.Phase == v1alpha1.PhaseReady && !r.Ready.IsZero()
+	return r.WasReady && r.Edited.IsZero() && r.Phase == v1alpha1.PhaseReady && !r.Ready.IsZero()
 }
 
 // sooner returns the earlier of two times. The zero time stands for never.

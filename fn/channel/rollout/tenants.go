@@ -16,22 +16,23 @@ type tenants struct {
 	total int
 	// Names by status.
 	toApply, progressing, succeeded, failed, timedOut, skipped few.Names
-	// closed are those of toApply and timedOut whose windows are closed, and frozen those of skipped
-	// that thaw.
-	closed, frozen few.Names
-	// affected are those that the revision would change.
-	affected few.Names
+	// closed are those of toApply whose windows are closed, silent those of toApply that haven't said what
+	// the revision would change, and frozen those of skipped that thaw.
+	closed, silent, frozen few.Names
+	// affected are those that the revision would change, and joined those that came after it.
+	affected, joined few.Names
 	// mandatory are those of the mandatory group for which the others wait.
 	mandatory few.Names
 
-	// base is how many are outside of the mandatory group. have is how many of these have the
-	// revision or may, and left is how many of them wait for their turn or their window.
+	// base is how many outside of the mandatory group the revision has changed or would change: steps allow a
+	// share of them. have is how many of these have the revision or may, and left is how many of them wait for
+	// their turn or their window.
 	base, have, left int
-	// taken is how many places are taken, by those that progress, and unaffected how many are assigned a
-	// revision that changes nothing for them, and take none.
-	taken, unaffected int
-	// awaited is how many progress and weren't passed over before: a step isn't over before they have
-	// changed.
+	// taken is how many progress, and broken how many can have the revision now, and an earlier one has
+	// broken them. brokenSilent are those of them that are silent.
+	taken, broken, brokenSilent int
+	// awaited is how many progress or are silent, and weren't passed over before: a step isn't over before
+	// they have changed.
 	awaited int
 	// proved is how many have proved the revision.
 	proved int
@@ -42,9 +43,10 @@ type tenants struct {
 	candidates []candidate
 	// assignments that are to exist.
 	assignments []Assignment
-	// busy counts the tenants that progress or have failed, by namespace; a namespace without any has
-	// 0.
-	busy map[string]int
+	// busy counts the tenants that progress or have failed, by namespace, and namespaces are those with
+	// tenants that the revision has changed, or is to change.
+	busy       map[string]int
+	namespaces map[string]bool
 	// records by tenant, and judged are the verdicts on those that have the revision.
 	records map[string]*Record
 	judged  map[string]verdict
@@ -52,8 +54,8 @@ type tenants struct {
 }
 
 // count counts the tenants of a channel.
-func count(c *Channel, now time.Time) *tenants {
-	t := &tenants{total: len(c.Records), busy: map[string]int{}, records: make(map[string]*Record, len(c.Records)), judged: make(map[string]verdict, len(c.Records)), failed: few.Names{Most: mostFailed}}
+func count(c *Channel, s *State, now time.Time) *tenants {
+	t := &tenants{total: len(c.Records), busy: map[string]int{}, namespaces: map[string]bool{}, records: make(map[string]*Record, len(c.Records)), judged: make(map[string]verdict, len(c.Records)), failed: few.Names{Most: mostFailed}}
 	assigned := make(map[string]*Assignment, len(c.Assignments))
 	for i := range c.Assignments {
 		assigned[c.Assignments[i].Tenant] = &c.Assignments[i]
@@ -61,55 +63,75 @@ func count(c *Channel, now time.Time) *tenants {
 	for i := range c.Records {
 		r := &c.Records[i]
 		t.records[r.Tenant] = r
-		t.add(c, r, assigned[r.Tenant], now)
+		t.add(c, s, r, assigned[r.Tenant], now)
 	}
 	return t
 }
 
 // add counts a tenant. a is its assignment; nil for none.
-func (t *tenants) add(c *Channel, r *Record, a *Assignment, now time.Time) {
-	is, has := c.judge(r, a, c.Revision, now), r.Revision >= c.Revision
+func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, now time.Time) {
+	is, has, changed := c.judge(r, a, s.Since, now), c.has(r), c.changed(r)
+	pardoned := r.Took.Before(s.Pardon)
+	if is.status == failed && pardoned {
+		is.status = skipped
+	}
 	name, mandatory := r.name(), c.mandatory.Matches(labelsOf(r))
-	namespace := namespaceOf(name)
-	t.busy[namespace] += 0
 	t.again = sooner(t.again, is.next)
-	if a != nil && !has {
+	if a != nil && r.Revision < c.Revision {
 		t.keep(*a, c.Revision, now)
 	}
-	if !has && r.Unaffected != c.Revision {
+	affected := !has && r.Looked == c.Revision
+	if affected {
 		t.affected.Add(name)
 	}
-	// Nobody waits for one that was passed over before, and may be again.
-	awaited := is.status == progressing && (has || a == nil || !a.Again)
+	if changed || !has && (is.status == toApply || is.status == progressing) {
+		t.namespaces[namespaceOf(name)] = true
+	}
+	t.addStatus(r, is)
+	if is.status == progressing {
+		t.taken++
+	}
+	if has {
+		t.judged[r.Tenant] = is
+	}
+	if is.broken && (is.silent || is.ready) && is.status == toApply && !pardoned {
+		t.broken++
+		if is.silent {
+			t.brokenSilent++
+		}
+	}
+	// Who came later than the revision, which its claim may do at any time, isn't waited for, and gets it
+	// once it is complete.
+	if s.Complete != c.Revision && !s.Since.IsZero() && r.Joined.After(s.Since) {
+		if !has {
+			t.joined.Add(name)
+		}
+		return
+	}
+	// Nor is one that was passed over before, and may be again.
+	awaited := is.silent || is.status == progressing && (has || a == nil || !a.Again)
+	if awaited {
+		t.awaited++
+	}
+	if changed {
+		t.addChanged(c, r, is)
+	}
 	waits := is.status == toApply || awaited
 	switch {
 	case mandatory && waits:
 		t.mandatory.Add(name)
-	case !mandatory:
+	case mandatory:
+	case changed || affected && a.mayBegin(c.Revision, now):
 		t.base++
-		switch {
-		case has || is.status == progressing && a.Assigns(c.Revision):
-			t.have++
-		case waits:
+		t.have++
+	case affected:
+		t.base++
+		if waits {
 			t.left++
 		}
 	}
-	t.addStatus(r, is)
-	if awaited {
-		t.awaited++
-	}
-	if is.status == progressing {
-		if !has && a.Assigns(c.Revision) && r.Unaffected == c.Revision {
-			t.unaffected++
-		} else {
-			t.taken++
-		}
-	}
-	if has {
-		t.addUpdated(c, r, is)
-	}
 	if is.ready {
-		t.candidates = append(t.candidates, candidate{Record: r, mandatory: mandatory, again: is.status == timedOut, rank: rankOf(r, mandatory, is.status)})
+		t.candidates = append(t.candidates, candidate{Record: r, mandatory: mandatory, broken: is.broken, again: is.status == timedOut, rank: rankOf(r, mandatory, is)})
 	}
 }
 
@@ -131,14 +153,15 @@ func (t *tenants) addStatus(r *Record, is verdict) {
 	switch {
 	case is.status == skipped && !is.next.IsZero():
 		t.frozen.Add(name)
+	case is.silent:
+		t.silent.Add(name)
 	case is.status == toApply && !is.ready:
 		t.closed.Add(name)
 	}
 }
 
-// addUpdated counts a tenant that has the revision.
-func (t *tenants) addUpdated(c *Channel, r *Record, is verdict) {
-	t.judged[r.Tenant] = is
+// addChanged counts a tenant that the revision has changed.
+func (t *tenants) addChanged(c *Channel, r *Record, is verdict) {
 	if proves(r) {
 		t.proved++
 	}
@@ -179,11 +202,11 @@ func (t *tenants) remember(c *Channel, s *State) {
 	}
 	for _, f := range s.Failures {
 		switch r := t.records[f.Tenant]; {
-		case r == nil && !c.Paused:
+		case r == nil:
 			add(f, "has left the channel since")
-		case r != nil && r.Phase != v1alpha1.PhaseReady:
+		case r.Phase != v1alpha1.PhaseReady:
 			add(f, string(r.Phase))
-		case r != nil && !s.Since.IsZero() && r.Edited.After(s.Since):
+		case r.Edited.After(s.Since):
 			add(f, "its claim was changed since")
 		}
 	}
@@ -210,7 +233,7 @@ func (t *tenants) empty(s *State) bool {
 	return t.total == 0 && s.Counted && (s.Complete != s.Revision || s.Percent != 100)
 }
 
-// room returns how many more tenants outside of the mandatory group may have the revision in a step.
+// room returns how many more tenants may have the revision in a step.
 func (t *tenants) room(in step) int { return (t.base*in.percent+99)/100 - t.have }
 
 // over reports whether a step waits for nothing but its minSuccessTime.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
-	"github.com/virtual-argocd/virtual-argocd/fn/decide"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -74,7 +73,7 @@ func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, 
 
 // record composes the ConfigMap with the tenant's record for its channel.
 func record(t tenant.Tenant) (resource.Object, error) {
-	text, err := json.Marshal(decide.Record(t))
+	text, err := json.Marshal(t.Record)
 	labels := resource.OfTenant(t)
 	labels[decode.LabelChannel] = t.Standing.Name
 	return resource.Object{Typed: &corev1.ConfigMap{

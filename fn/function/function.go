@@ -154,6 +154,7 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	table := compose.Table(t)
 	is := status.Of(t, compose.MissingOf(t, table))
 	t.Phase, t.Why = is.Phase, is.Why
+	t.Record = decide.Record(t)
 	desired, err := compose.Compose(t, table)
 	if err != nil {
 		return err
@@ -193,7 +194,7 @@ func everything(t tenant.Tenant, err error) error {
 // accept decides about a tenant of which something is given. It returns that with what the tenant has.
 func accept(t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
 	g.GoesBackTo = decide.GoesBackTo(decide.RecordOf(t.Observed), g.Channel)
-	choice := decide.Choose(g.Was, g.Accepted(), g.Channel, t.Observed.Now)
+	choice := decide.Choose(g.Was, g.AsAsked(), g.Channel, t.Observed.Now)
 	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(g.With(a)) })
 	in := g.With(d.Accepted)
 	if err != nil {

@@ -40,8 +40,8 @@ const (
 // maxAccepted is the size that a Secret may have, less some room, in bytes.
 const maxAccepted = 1_000_000
 
-// Accepted returns what the tenant is composed from.
-func (g Given) Accepted() Accepted {
+// AsAsked returns what is to be accepted if the tenant gets all that is given.
+func (g Given) AsAsked() Accepted {
 	return Accepted{Version: acceptedVersion, Spec: g.Spec, Plan: g.Plan, Input: g.Input, Revision: g.Revision}
 }
 

@@ -28,7 +28,7 @@ func TestVersionOfAccepted(t *testing.T) {
 		"Offer":           {func(a *Accepted) { a.Revision.Channel = "stable" }, `{"version":3,`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := Given{Revision: Revision{Defaults: DefaultsOf(inputv1alpha1.Input{})}}.Accepted()
+			a := Given{Revision: Revision{Defaults: DefaultsOf(inputv1alpha1.Input{})}}.AsAsked()
 			tc.change(&a)
 			if got, err := a.JSON(); err != nil || !strings.HasPrefix(string(got), tc.want) {
 				t.Errorf("want %s, got %s, %v", tc.want, got, err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -29,6 +30,8 @@ type Tenant struct {
 	// Phase of the tenant, and Why is the reason for it; "" if that is unknown.
 	Phase v1alpha1.Phase
 	Why   string
+	// Record is what its channel is to know of it.
+	Record rollout.Record
 }
 
 // Composed returns the observed composed resource of that name.

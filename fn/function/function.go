@@ -154,7 +154,9 @@ func run(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, observed t
 	table := compose.Table(t)
 	is := status.Of(t, compose.MissingOf(t, table))
 	t.Phase, t.Why = is.Phase, is.Why
-	t.Record = decide.Record(t)
+	if t.Standing.Name != "" {
+		t.Record = decide.Record(t)
+	}
 	desired, err := compose.Compose(t, table)
 	if err != nil {
 		return err

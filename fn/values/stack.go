@@ -145,6 +145,9 @@ func (s *Stack) DropDefault(path ...string) {
 // WithoutDropped returns merged values without what was dropped since they were merged. A dropped value that isn't the one in use has
 // no effect.
 func (s *Stack) WithoutDropped(merged Values) Values {
+	if len(s.dropped) == 0 {
+		return merged
+	}
 	out, now := Merge(merged), s.Merged()
 	for _, d := range s.dropped {
 		if is, ok := Lookup(out, d.Path...); ok && reflect.DeepEqual(is, d.Value) {
@@ -247,10 +250,11 @@ func (s *Stack) Last(path ...string) Setting {
 
 // Merged returns the values of all layers and settings.
 func (s *Stack) Merged() Values {
-	out := Values{}
+	all := make([]Values, 0, len(s.layers))
 	for _, l := range s.layers {
-		out = Merge(out, l.Values)
+		all = append(all, l.Values)
 	}
+	out := Merge(all...)
 	for _, o := range s.settings {
 		Insert(out, o.Value, o.Path...)
 	}

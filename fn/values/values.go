@@ -22,17 +22,30 @@ type Values = map[string]any
 func Merge(layers ...Values) Values {
 	out := Values{}
 	for _, layer := range layers {
-		for key, v := range layer {
-			under, there := out[key]
-			base, isMap := under.(Values)
-			if over, ok := v.(Values); !ok {
-				out[key] = v
-			} else if isMap || !there || len(Leaves(over)) > 0 {
-				out[key] = Merge(base, over)
-			}
-		}
+		lay(out, layer)
 	}
 	return out
+}
+
+// lay lays values over others, whose maps it changes.
+func lay(under, over Values) {
+	for key, v := range over {
+		above, isMap := v.(Values)
+		if !isMap {
+			under[key] = v
+			continue
+		}
+		below, there := under[key]
+		base, isMap := below.(Values)
+		if !isMap {
+			if there && len(Leaves(above)) == 0 {
+				continue
+			}
+			base = make(Values, len(above))
+			under[key] = base
+		}
+		lay(base, above)
+	}
 }
 
 // Lookup returns the value at the path.

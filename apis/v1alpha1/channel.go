@@ -61,7 +61,7 @@ type ChannelSpec struct {
 	Rollout ChannelRollout `json:"rollout,omitempty"`
 
 	// Whether no further tenant may begin to update. Tenants that have begun finish their
-	// update. Setting this to true and back to false also ends a halt: see
+	// update. Setting this to true and, in another edit, back to false also ends a halt: see
 	// rollout.maxFailures. Default: false.
 	// +optional
 	Paused bool `json:"paused,omitempty"`
@@ -147,9 +147,9 @@ type ChannelRollout struct {
 	// Degraded for a minute, takes longer than progressDeadline, or is rolled back. One that
 	// was Ready with the revision for the longest minSuccessTime of all steps, and at least
 	// for progressDeadline, doesn't fail later. Of each namespace one failure counts, unless
-	// tenants of fewer namespaces than this can have the revision. A halt ends when an edit
+	// the revision has changed tenants of fewer namespaces than this. A halt ends when an edit
 	// makes another revision with which the broken tenants, which get it first, are well; or
-	// when paused is set to true and back to false. From 1 to 500. Default: 1.
+	// when paused is set to true and, in another edit, back to false. From 1 to 500. Default: 1.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=500

@@ -100,7 +100,7 @@ func (c *request) published(s rollout.Strategy, is rollout.State) tenant.Publish
 	switch {
 	case known:
 		p.Begin = is.Complete
-	case !p.Paused && !p.Halted:
+	case is.Complete == 0 && !p.Paused && !p.Halted:
 		p.Begin = is.Revision
 	}
 	return p

@@ -59,8 +59,9 @@ type request struct {
 	assignments []rollout.Assignment
 	revisions   map[int64]tenant.Content
 	written     map[int64]string
-	// newest is the newest revision: see setRevision.
+	// newest is the newest revision, and digest that of its content: see setRevision.
 	newest tenant.Content
+	digest string
 }
 
 // decode decodes a request. It returns nil with an error if the channel's name or the input
@@ -114,7 +115,7 @@ func (c *request) setComposed(observed map[string]*fnv1.Resource) {
 	if data, err := wire.Of(observed[composedOffer].GetResource()).Get("data").JSON(); err != nil || json.Unmarshal(data, &published) != nil || published.Revision == 0 {
 		return
 	}
-	c.state = rollout.State{Revision: published.Revision, Complete: published.Complete, Counted: true, Paused: published.Paused}
+	c.state = rollout.State{Revision: published.Revision, Complete: published.Complete, Counted: true}
 	if published.Halted {
 		c.state.Halted = &rollout.Halt{Revision: published.Revision, Message: "it had halted before its state was lost"}
 	}
@@ -223,14 +224,29 @@ func (c *request) setRevision() {
 		// A channel that was deleted and created again goes on with its numbers.
 		last = max(last, r.Revision)
 	}
+	digest := fingerprint.Of(now)
 	was, known := c.revisions[last]
-	number := was.Number
 	was.Number = 0
-	if !known || fingerprint.Of(was) != fingerprint.Of(now) {
+	number := last
+	// Its object may be lost, or have been refused; or the state is lost.
+	if same := c.state.Revision == last && c.state.Digest == digest || known && fingerprint.Of(was) == digest; !same {
 		number = last + 1
 	}
+	c.digest = digest
 	now.Number = number
 	c.newest = now
+}
+
+// maxRevision is the size that a ConfigMap may have, less some room, in bytes.
+const maxRevision = 1_000_000
+
+// checkSize returns an error if the newest revision is too large for a ConfigMap.
+func (c *request) checkSize() error {
+	raw, err := json.Marshal(c.newest)
+	if err == nil && len(raw) > maxRevision {
+		err = fmt.Errorf("spec.offer: takes %d bytes with all plans, more than the %d of a revision: write shorter values in it or in plans", len(raw), maxRevision)
+	}
+	return err
 }
 
 // require asks Crossplane for the tenants' records, and for all plans.

@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,7 @@ func TestRevisionThatIsMissing(t *testing.T) {
 	fleet.CheckVersions(map[string]int{"10.0.0": 1})
 }
 
-// TestHaltedRevisionIsLost: a halt goes on when the revision that has halted is lost, which is then made again with another number.
+// TestHaltedRevisionIsLost: a revision that is lost is made again, and a halt goes on.
 func TestHaltedRevisionIsLost(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 6, crossplanetest.InSteps)
@@ -46,8 +47,11 @@ func TestHaltedRevisionIsLost(t *testing.T) {
 	fleet.Settle(30, 20*time.Minute)
 	fleet.CheckVersions(map[string]int{"10.1.1": 4, "10.2.0": 2})
 	fleet.CheckCondition("stable", v1alpha1.ConditionHalted, true, "team-a/c")
-	if got := fleet.Channels["stable"].StatusNumber("revision"); got != 3 {
+	if got := fleet.Channels["stable"].StatusNumber("revision"); got != 2 {
 		t.Errorf("the newest revision is %v", got)
+	}
+	if fleet.Cluster["ConfigMap/crossplane-system/"+tenant.RevisionName("stable", 2)] == nil {
+		t.Error("the revision isn't made again")
 	}
 }
 
@@ -183,4 +187,18 @@ func TestRevisionBeforeIsThere(t *testing.T) {
 		}
 	}
 	t.Error("the revision isn't complete after an hour")
+}
+
+// TestLargeRevision: an offer and plans that no ConfigMap can hold are refused, and tenants keep what they have.
+func TestLargeRevision(t *testing.T) {
+	t.Parallel()
+	fleet := crossplanetest.ReadyFleet(t, 1, `{}`)
+	for i := range 40 {
+		fleet.Tenants["c0"].AddPlan(fmt.Sprintf("large%d", i), `{"values":{"argocd":{"configs":{"cm":{"a":"`+strings.Repeat("x", 36<<10)+`"}}}}}`)
+	}
+	fleet.Settle(3, time.Minute)
+	fleet.CheckCondition("stable", v1alpha1.ConditionSpecAccepted, false, "spec.offer: takes 1")
+	if got := fleet.Tenants["c0"].StatusNumber("channel", "revision"); got != 1 {
+		t.Errorf("the tenant has revision %v", got)
+	}
 }

@@ -102,8 +102,10 @@ func (c *Choice) begin(asked tenant.Accepted, of tenant.Channel) {
 		}
 	case of.Halted:
 		c.UpdateAvailable, c.Message = true, "begins without a revision, because the channel has halted"
-	default:
+	case of.Paused:
 		c.UpdateAvailable, c.Message = true, "begins without a revision, because the channel is paused"
+	default:
+		c.UpdateAvailable, c.Message = true, fmt.Sprintf("begins without a revision, because revision %d is lost, the last complete one", of.Complete)
 	}
 }
 
@@ -126,7 +128,7 @@ func (c *Choice) obey(was, asked tenant.Accepted, of tenant.Channel, now time.Ti
 	}
 	next := offered(asked, of.Name, *of.Newest)
 	switch waits := c.Schedule.Waits(now); {
-	case of.Halted:
+	case of.Halted && (of.Assignment == nil || !of.Assignment.Mends):
 		c.Message = "the channel has halted"
 	case of.Paused:
 		c.Message = "the channel is paused"

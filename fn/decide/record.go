@@ -41,7 +41,7 @@ func Record(t tenant.Tenant) rollout.Record {
 	r := RecordOf(t.Observed)
 	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", decode.LabelChannel) != t.Standing.Name {
 		// What another channel did to the tenant says nothing about this one.
-		r = rollout.Record{Joined: now, Revision: t.Standing.Revision, Phase: r.Phase, Since: r.Since, Why: r.Why}
+		r = rollout.Record{Revision: t.Standing.Revision, Phase: r.Phase, Since: r.Since, Why: r.Why}
 	}
 	r.Tenant, r.Claim, r.Labels, r.Schedule = t.Observed.XR.String("metadata", "name"), "", recordLabels(t.Observed.XR), t.Standing.Schedule
 	// A channel doesn't need the reason of a freeze, and each change of a record has it read all.
@@ -51,8 +51,12 @@ func Record(t tenant.Tenant) rollout.Record {
 	}
 	r.Named = t.Standing.Named
 	r = r.Edit(fingerprint.Of(t.Ask), now)
-	if r.Looked, r.Changes = 0, false; t.Standing.Looked {
-		r.Looked, r.Changes = t.Standing.Newest, t.Standing.Changes
+	// Where there is no time, the tenant isn't new.
+	r.Created, _ = time.Parse(time.RFC3339, t.Observed.XR.String("metadata", "creationTimestamp"))
+	if t.Standing.Looked {
+		r = r.Look(t.Standing.Newest, t.Standing.Changes, now)
+	} else {
+		r = r.Look(0, false, now)
 	}
 	if r.Revision != t.Standing.Revision {
 		// Where that wasn't recorded when the tenant took it, it may have changed anything.

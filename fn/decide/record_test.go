@@ -41,9 +41,9 @@ func TestRecord(t *testing.T) {
 
 		phase                             v1alpha1.Phase
 		took, wasReady, unchanged, edited bool
-		isReady, joins                    bool
+		isReady                           bool
 	}{
-		"New":         {reason: "A new tenant has changed nothing.", revision: 1, seen: v1alpha1.PhasePending, phase: v1alpha1.PhasePending, joins: true},
+		"New":         {reason: "A new tenant has changed nothing.", revision: 1, seen: v1alpha1.PhasePending, phase: v1alpha1.PhasePending},
 		"Same":        {reason: "Nothing happens.", was: ready, revision: 1, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseReady, wasReady: true, isReady: true},
 		"Takes":       {reason: "What is observed is about what it had.", was: ready, revision: 2, changes: true, running: "1.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseUpdating, took: true, wasReady: true},
 		"NotYet":      {reason: "The Release isn't as wanted yet.", was: changing, revision: 2, running: "1.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseUpdating, wasReady: true},
@@ -59,7 +59,7 @@ func TestRecord(t *testing.T) {
 		"Unrecorded":  {reason: "It took a revision in a call that didn't record it.", was: ready, revision: 2, unrecorded: true, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseUpdating, took: true, wasReady: true},
 		"Edited":      {reason: "Its author mends it.", was: broken, revision: 2, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, ask: tenant.Ask{Plan: "a"}, phase: v1alpha1.PhaseReady, wasReady: true, edited: true, isReady: true},
 		"EditedWell":  {reason: "What was well may be edited.", was: ready, revision: 1, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, ask: tenant.Ask{Plan: "a"}, phase: v1alpha1.PhaseReady, wasReady: true, isReady: true},
-		"Moves":       {reason: "What another channel did says nothing.", was: broken, revision: 0, channel: "fast", running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded, joins: true},
+		"Moves":       {reason: "What another channel did says nothing.", was: broken, revision: 0, channel: "fast", running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text, err := json.Marshal(tc.was)
@@ -89,7 +89,7 @@ func TestRecord(t *testing.T) {
 			}
 			te.Standing.Name, te.Standing.Revision, te.Standing.Changes, te.Standing.Took, te.Standing.Proved = "stable", tc.revision, tc.changes, !tc.unrecorded, time.Hour
 			r := Record(te)
-			if r.Revision != tc.revision || r.Phase != tc.phase || r.Took.Equal(testNow) != tc.took || r.WasReady != tc.wasReady || r.Unchanged != tc.unchanged || r.Edited.Equal(testNow) != tc.edited || !r.Ready.IsZero() != tc.isReady || r.Joined.Equal(testNow) != tc.joins {
+			if r.Revision != tc.revision || r.Phase != tc.phase || r.Took.Equal(testNow) != tc.took || r.WasReady != tc.wasReady || r.Unchanged != tc.unchanged || r.Edited.Equal(testNow) != tc.edited || !r.Ready.IsZero() != tc.isReady {
 				t.Errorf("\n%s\ngot %+v", tc.reason, r)
 			}
 			if tc.policies != "" && strings.Contains(r.Why, "has failed") != (r.Phase == v1alpha1.PhaseDegraded) {

@@ -18,8 +18,8 @@ type candidate struct {
 	*Record
 	rank      rank
 	mandatory bool
-	// broken says that an earlier revision has broken it.
-	broken bool
+	// broken says that an earlier revision has broken it, and joined that it came later than the revision.
+	broken, joined bool
 	// again says that it was passed over before.
 	again bool
 	// busy is how many tenants of its namespace come before it.
@@ -39,15 +39,19 @@ const (
 	rankNotReady
 	// rankTimedOut: it was assigned the revision and didn't begin.
 	rankTimedOut
+	// rankJoined: it came later than the revision.
+	rankJoined
 )
 
-func rankOf(r *Record, mandatory bool, is verdict) rank {
+func rankOf(r *Record, mandatory, joined bool, is verdict) rank {
 	switch {
+	case joined:
+		return rankJoined
 	case is.status == timedOut:
 		return rankTimedOut
 	case mandatory:
 		return rankMandatory
-	case is.broken:
+	case is.status == failed:
 		return rankBroken
 	case r.Phase == v1alpha1.PhaseReady:
 		return rankReady
@@ -57,27 +61,36 @@ func rankOf(r *Record, mandatory bool, is verdict) rank {
 
 func labelsOf(r *Record) labels.Set { return labels.Set(r.Labels) }
 
-// assign assigns the revision to the tenants that come next.
-func (t *tenants) assign(c *Channel, s *State, in step, now time.Time) {
+// assign assigns the revision to the tenants that come next. Others than those that an earlier revision has
+// broken get it only if the rollout goes on.
+func (t *tenants) assign(c *Channel, s *State, in step, goesOn bool, now time.Time) {
 	free := c.maxConcurrency - t.taken
 	// How many may be at risk. Who is broken has a place already, and keeps it.
-	risk := max(c.maxFailures, t.proved) - failures(s.Failures, len(t.namespaces), c.maxFailures) - t.taken - t.broken
-	room, most := t.room(in), maxAssignments-len(t.assignments)
+	risk := max(c.maxFailures, t.proved) - failures(s.Failures, len(t.namespaces), c.maxFailures) - t.taken
+	room, most := t.room(in), maxAssignments-t.open
 	assigned := map[string]bool{}
 	var added []Assignment
 	for _, next := range t.inOrder(c.Revision) {
-		if most <= 0 || free <= 0 || !next.broken && (risk <= 0 || !next.mandatory && (t.mandatory.N > 0 || room <= 0)) {
+		held := risk <= 0 || !goesOn
+		switch {
+		case next.mandatory:
+		case next.joined:
+			held = held || t.mandatory.N > 0 || in.percent < 100
+		default:
+			held = held || t.mandatory.N > 0 || room <= 0
+		}
+		if most <= 0 || free <= 0 || held && !next.broken {
 			continue
 		}
 		if !next.broken {
 			risk--
 		}
-		if !next.mandatory {
+		if !next.mandatory && !next.joined {
 			room--
 		}
 		most--
 		free--
-		a := Assignment{Tenant: next.Tenant, Revision: c.Revision, Until: now.Add(c.progressDeadline), Again: next.again}
+		a := Assignment{Tenant: next.Tenant, Revision: c.Revision, Until: now.Add(c.progressDeadline), Mends: next.broken, Again: next.again}
 		assigned[a.Tenant], added = true, append(added, a)
 		t.progressing.Add(next.name())
 		t.again = sooner(t.again, a.Until.Add(Settle))

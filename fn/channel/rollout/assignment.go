@@ -21,6 +21,8 @@ type Assignment struct {
 	Until time.Time `json:"until"`
 	// Withdrawn says that the channel has ended it early.
 	Withdrawn bool `json:"withdrawn,omitempty"`
+	// Mends says that an earlier revision had broken the tenant: a halt doesn't end the assignment.
+	Mends bool `json:"mends,omitempty"`
 	// Again says that the tenant was assigned the revision before, and didn't begin.
 	Again bool `json:"again,omitempty"`
 }

@@ -20,8 +20,8 @@ type Condition struct {
 // conditions returns the channel's conditions. at is the index of its step, and soaks says until when
 // that waits for its minSuccessTime; the zero time if it doesn't.
 func conditions(c *Channel, s *State, t *tenants, at int, soaks time.Time) []Condition {
-	missing := t.total - len(t.judged)
-	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete, Message: fmt.Sprintf("%d of %d tenants have revision %d", len(t.judged), t.total, s.Revision)}
+	missing := t.total - t.updated
+	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete, Message: fmt.Sprintf("%d of %d tenants have revision %d", t.updated, t.total, s.Revision)}
 	halted := Condition{Type: v1alpha1.ConditionHalted, Reason: v1alpha1.ReasonTenantsWell}
 	if t.failed.N > 0 {
 		halted.Message = fmt.Sprintf("failed: %s; halts at %d", t.failed, c.maxFailures)

@@ -11,17 +11,21 @@ import (
 type State struct {
 	// Revision is the number of the newest revision.
 	Revision int64 `json:"revision"`
+	// Digest of the content of the newest revision. The caller sets it.
+	Digest string `json:"digest,omitempty"`
 	// Complete is the number of the last revision that every tenant had, except for those that were
 	// skipped or passed over; 0 before there is one.
 	Complete int64 `json:"complete,omitempty"`
-	// Percent of the tenants may have the newest revision in the current step.
-	Percent int `json:"percent"`
+	// Percent of the tenants may have the newest revision in the current step, and Soaks is when the step
+	// ends; the zero time before it waits for nothing but its minSuccessTime.
+	Percent int       `json:"percent"`
+	Soaks   time.Time `json:"soaks,omitzero"`
 	// Since is when the channel began with the revision, or went on with it after a pause; the zero time
 	// while it is paused.
 	Since time.Time `json:"since,omitzero"`
-	// Paused says that the channel is paused, and Pardon when it last went on after that: failures of
-	// tenants that had changed before don't count any more.
-	Paused bool      `json:"paused,omitempty"`
+	// Begun says that the channel has rolled the revision out, and Pardon when it last went on with a
+	// revision after a pause: what had failed before doesn't count any more.
+	Begun  bool      `json:"begun,omitempty"`
 	Pardon time.Time `json:"pardon,omitzero"`
 	// Counted says that the channel has had tenants.
 	Counted bool `json:"counted,omitempty"`
@@ -31,10 +35,10 @@ type State struct {
 	Failures []Failure `json:"failures,omitempty"`
 }
 
-// A Halt says when and why a rollout halted. It ends with a pause, or with another revision once the tenants
-// that have failed have said what that changes for them.
+// A Halt says when and why a rollout halted. It ends with a pause, or once fewer tenants have failed if another
+// revision is at fault than the newest.
 type Halt struct {
-	// Revision is the number of the revision that has halted.
+	// Revision is the number of the revision that is at fault.
 	Revision int64     `json:"revision"`
 	At       time.Time `json:"at"`
 	// Message names the failed tenants, and says how they failed.
@@ -84,51 +88,79 @@ func Next(c Channel, was State, now time.Time) Result {
 	switch {
 	case c.Paused:
 		s.Since, s.Halted, s.Failures = time.Time{}, nil, nil
-	case was.Paused:
-		s.Since, s.Pardon, s.Failures = now, now, nil
 	case s.Since.IsZero():
-		s.Since = now
+		if s.Begun {
+			s.Pardon, s.Failures = now, nil
+		}
+		s.Since, s.Begun = now, true
 	}
-	s.Paused = c.Paused
-	at := c.at(s.Percent)
 	t := count(&c, &s, now)
 	t.remember(&c, &s)
-	switch halts := failures(s.Failures, len(t.namespaces), c.maxFailures) >= c.maxFailures; {
-	case c.Paused:
-	case halts:
-		at := now
-		if s.Halted != nil {
-			at = s.Halted.At
-		}
-		s.Halted = &Halt{Revision: s.Revision, At: at, Message: t.failed.String() + " failed"}
-	case s.Halted != nil && s.Halted.Revision != s.Revision && t.brokenSilent == 0:
-		s.Halted = nil
-	}
+	s.setHalt(&c, t, now)
 	stopped := c.Paused || s.Halted != nil || t.empty(&s)
-	soaks := func() time.Time { return t.settled.Add(c.steps[at].minSuccessTime) }
-	for !stopped && at+1 < len(c.steps) && t.over(c.steps[at]) && !now.Before(soaks()) {
-		at++
+	at := c.at(s.Percent)
+	for !stopped {
+		if s.Soaks.IsZero() && t.over(c.steps[at]) {
+			s.Soaks = latest(now, t.settled.Add(c.steps[at].minSuccessTime))
+		}
+		if s.Soaks.IsZero() || now.Before(s.Soaks) || at+1 == len(c.steps) {
+			break
+		}
+		at, s.Soaks = at+1, time.Time{}
 	}
 	step := c.steps[at]
 	s.Percent = step.percent
-	over := !stopped && t.over(step)
-	var until time.Time
+	over := !stopped && !s.Soaks.IsZero()
+	soaks := over && now.Before(s.Soaks)
 	switch {
-	case over && now.Before(soaks()):
-		until = soaks()
-		t.again = sooner(t.again, until)
-	case over && step.percent == 100 && s.Complete != s.Revision:
-		// Those that joined meanwhile can have it now.
+	case c.Paused:
+		t.withdraw(now, false)
+		s.Soaks = time.Time{}
+	case stopped:
+		t.withdraw(now, true)
+	case soaks:
+		t.again = sooner(t.again, s.Soaks)
+	case over && step.percent == 100:
 		s.Complete = s.Revision
-		return Next(c, s, now)
 	}
-	if stopped {
-		t.withdraw(now)
-	} else {
-		t.assign(&c, &s, step, now)
+	if !c.Paused {
+		t.assign(&c, &s, step, !stopped && !soaks, now)
+	}
+	var until time.Time
+	if soaks {
+		until = s.Soaks
 	}
 	return Result{
 		State: s, Step: at + 1, Assignments: t.assignments, Tenants: t.counts(), Again: t.again,
 		Conditions: conditions(&c, &s, t, at, until),
 	}
+}
+
+// setHalt sets whether the rollout has halted, and why.
+func (s *State) setHalt(c *Channel, t *tenants, now time.Time) {
+	halts := failures(s.Failures, len(t.namespaces), c.maxFailures) >= c.maxFailures
+	switch {
+	case c.Paused:
+	case halts:
+		h := Halt{At: now, Message: t.failed.String() + " failed"}
+		if s.Halted != nil {
+			h.Revision, h.At = s.Halted.Revision, s.Halted.At
+		}
+		if t.blamed {
+			h.Revision = s.Revision
+		}
+		s.Halted = &h
+	case s.Halted != nil && s.Halted.Revision != s.Revision:
+		s.Halted = nil
+	}
+	if s.Halted != nil && s.Halted.At.IsZero() {
+		s.Halted.At = now
+	}
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

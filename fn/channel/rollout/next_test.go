@@ -100,9 +100,26 @@ func TestNext(t *testing.T) {
 			}
 			s.was.Since = ago(29 * minute)
 		}, 0, false, "haven't said yet what the revision changes: n0/c"},
-		"SilentForLong":     {"Not for longer than the others.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Looked = 0 }, 8, false, "progressing: "},
-		"Joined":            {"Nor is one that came later.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Joined = ago(minute) }, 8, false, "progressing: "},
-		"JoinedWhilePaused": {"One that came while the channel was paused is.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Joined, s.was.Since = ago(minute), time.Time{} }, 9, false, "progressing: "},
+		"SilentForLong": {"Not for longer than the others.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Looked = 0 }, 8, false, "progressing: "},
+		"Joined":        {"One that came later comes last.", v1alpha1.ChannelRollout{MaxFailures: 8}, func(s *scene) { s.Records[0].Created = ago(minute) }, 8, false, "progressing: "},
+		"JoinedAlone": {"Where all have come later, it is complete.", v1alpha1.ChannelRollout{Steps: steps, MaxFailures: 9}, func(s *scene) {
+			for i := range s.Records {
+				s.Records[i].Created = ago(minute)
+			}
+		}, 9, false, "step 2 of 2, 100 percent: progressing: "},
+		"AllFrozen": {"Where all are frozen, it isn't.", v1alpha1.ChannelRollout{Steps: steps}, func(s *scene) {
+			for i := range s.Records {
+				s.Records[i].Schedule.Thaws = testNow.Add(time.Hour)
+			}
+		}, 0, false, "step 1 of 2, 20 percent: frozen: n0/c"},
+		"AllSilent": {"Nor where nobody was reconciled for long, until some time after the first ones.", v1alpha1.ChannelRollout{Steps: steps}, func(s *scene) {
+			for i := range s.Records {
+				s.Records[i].Looked = 0
+			}
+			s.Records[0] = s.Records[0].Look(2, false, ago(minute))
+			s.was.Since = ago(10 * time.Hour)
+		}, 0, false, "step 1 of 2, 20 percent: haven't said yet what the revision changes: n1/c"},
+		"JoinedWhilePaused": {"One that came while the channel was paused is.", v1alpha1.ChannelRollout{MaxFailures: 9}, func(s *scene) { s.Records[0].Created, s.was.Since = ago(minute), time.Time{} }, 9, false, "progressing: "},
 		"WasBroken": {"Nor does who was broken before.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			s.Records[0] = s.Records[0].See("Degraded", "", ago(40*time.Hour))
 			s.has(0, time.Hour, "Ready", minute)
@@ -117,11 +134,11 @@ func TestNext(t *testing.T) {
 			s.Records[0].Took, s.Records[0].Ready, s.Records[0].Phase = ago(minute), time.Time{}, "Updating"
 		}, 0, false, "progressing: n0/c"},
 
-		"Mends": {"Whom an earlier revision has broken comes first, whatever may fail.", v1alpha1.ChannelRollout{Steps: steps, MaxFailures: 1}, func(s *scene) {
+		"Mends": {"Whom an earlier revision has broken gets it whatever the step is, and in spite of the halt.", v1alpha1.ChannelRollout{Steps: steps, MaxFailures: 1}, func(s *scene) {
 			for i := range 3 {
 				s.Records[i].Took, s.Records[i].Ready, s.Records[i].Phase, s.Records[i].Since = ago(3*time.Hour), time.Time{}, "Updating", ago(3*time.Hour)
 			}
-		}, 3, false, "progressing: n"},
+		}, 3, true, "n0/c (Updating for more than 30m0s), n1/c"},
 		"MendsFirst": {"And the others wait.", v1alpha1.ChannelRollout{MaxFailures: 2}, func(s *scene) {
 			for i := range 2 {
 				s.Records[i].Took, s.Records[i].Ready, s.Records[i].Phase, s.Records[i].Since = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour)
@@ -132,16 +149,22 @@ func TestNext(t *testing.T) {
 		"MendsSilent": {"Also before it has said what it would change.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			r := &s.Records[0]
 			r.Took, r.Ready, r.Phase, r.Since, r.Looked = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), 0
-			s.was.Since = ago(minute)
-		}, 0, false, "haven't said yet what the revision changes: n0/c"},
-		"HaltsOn": {"As long as a halt goes on.", v1alpha1.ChannelRollout{}, func(s *scene) {
+		}, 0, true, "n0/c (Degraded) failed"},
+		"HaltsOn": {"So a halt goes on.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			r := &s.Records[0]
 			r.Took, r.Ready, r.Phase, r.Since, r.Looked = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), 0
 			s.was.Revision, s.was.Halted = 1, &Halt{Revision: 1, At: ago(minute), Message: "n0/c failed"}
-		}, 0, true, "n0/c failed: edit"},
-		"MendsClosed": {"Not until its window opens.", v1alpha1.ChannelRollout{}, func(s *scene) {
+		}, 0, true, "n0/c (Degraded) failed: edit"},
+		"MendsClosed": {"And until its window opens.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			r := &s.Records[0]
 			r.Took, r.Ready, r.Phase, r.Since, r.Schedule = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), closed
+		}, 0, true, "n0/c (Degraded) failed"},
+		"MendsFrozen": {"Or its freeze ends.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := &s.Records[0]
+			r.Took, r.Ready, r.Phase, r.Since, r.Schedule.Thaws = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), testNow.Add(time.Hour)
+		}, 0, true, "n0/c (Degraded) failed"},
+		"Mended": {"Then a halt ends that the newest revision hasn't caused.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.was.Revision, s.was.Halted = 1, &Halt{Revision: 1, At: ago(minute), Message: "n0/c failed"}
 		}, 1, false, "progressing: "},
 		"StillBroken": {"A revision that changes nothing for it doesn't mend it.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			r := &s.Records[0]
@@ -195,8 +218,17 @@ func TestNext(t *testing.T) {
 		}, 0, false, "paused: set spec.paused to false to go on"},
 		"PausedBroken": {"Also while they are broken.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			s.has(0, 10*minute, "Degraded", minute)
-			s.was.Paused, s.was.Since = true, time.Time{}
+			s.was.Begun, s.was.Since = true, time.Time{}
 		}, 1, false, "progressing: "},
+		"PausedPreview": {"Not where another revision was paused from the start.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := &s.Records[0]
+			r.Took, r.Ready, r.Phase, r.Since = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour)
+			s.was.Since = time.Time{}
+		}, 1, true, "n0/c (Degraded) failed"},
+		"FailsAfterThePause": {"Nor what a pause has only interrupted.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			s.has(0, 40*minute, "Updating", 40*minute)
+			s.was.Pardon = ago(20 * minute)
+		}, 0, true, "n0/c (Updating for more than"},
 		"BrokenSince": {"It counts what fails later.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			s.has(0, 10*minute, "Degraded", minute)
 			s.was.Pardon = ago(11 * minute)
@@ -209,7 +241,14 @@ func TestNext(t *testing.T) {
 			for i := range 3 {
 				s.has(i, 10*minute, "Degraded", minute).Claim = fmt.Sprintf("n0/c%d", i)
 			}
+			s.has(3, 10*minute, "Ready", minute)
+			s.has(4, 10*minute, "Ready", minute)
 		}, 2, false, "progressing: n"},
+		"OnlyCustomer": {"Unless nobody else has the revision.", v1alpha1.ChannelRollout{MaxFailures: 3}, func(s *scene) {
+			for i := range 3 {
+				s.has(i, 10*minute, "Degraded", minute).Claim = fmt.Sprintf("n0/c%d", i)
+			}
+		}, 0, true, "n0/c0"},
 		"FewCustomers": {"In few namespaces each counts.", v1alpha1.ChannelRollout{MaxFailures: 3}, func(s *scene) {
 			for i := range s.Records {
 				s.Records[i].Claim = fmt.Sprintf("n0/c%d", i)
@@ -369,5 +408,42 @@ func TestParse(t *testing.T) {
 				t.Errorf("want %q, got %v", tc.want, err)
 			}
 		})
+	}
+}
+
+// TestJoined: claims that are created while a revision is rolled out get it in the last step, after all others.
+func TestJoined(t *testing.T) {
+	s := newScene(t, 6, v1alpha1.ChannelRollout{MaxFailures: 9, Steps: []v1alpha1.ChannelStep{{Percent: 50, MinSuccessTime: "1h"}, {Percent: 100}}})
+	for i := range 2 {
+		s.Records[i].Created = ago(time.Minute)
+	}
+	if _, next := s.next(); len(next) != 2 || slices.Contains(next, "t0") || slices.Contains(next, "t1") {
+		t.Errorf("half of the four older ones are two, got %v", next)
+	}
+	s.has(2, 3*time.Hour, "Ready", 2*time.Hour)
+	s.has(3, 3*time.Hour, "Ready", 2*time.Hour)
+	if _, next := s.next(); len(next) != 4 || !slices.Contains(next[2:], "t0") || !slices.Contains(next[2:], "t1") {
+		t.Errorf("the newer ones aren't last: %v", next)
+	}
+}
+
+// TestSoak: what happens while a step waits for minSuccessTime doesn't begin that anew.
+func TestSoak(t *testing.T) {
+	s := newScene(t, 9, v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 20, MinSuccessTime: "24h"}, {Percent: 100}}})
+	for i := range 5 {
+		s.Records[i].Changes = false
+	}
+	s.has(8, 23*time.Hour, "Ready", 22*time.Hour)
+	r, next := s.next()
+	if len(next) > 0 || !r.State.Soaks.Equal(testNow.Add(2*time.Hour)) {
+		t.Fatalf("got %v, %+v", next, r.State)
+	}
+	// A claim that named the version itself doesn't any more: that makes room for another one.
+	s.was = r.State
+	for i := range 5 {
+		s.Records[i].Changes = true
+	}
+	if r, next := s.next(); len(next) > 0 || !r.State.Soaks.Equal(s.was.Soaks) {
+		t.Errorf("got %v, %+v", next, r.State)
 	}
 }

@@ -76,16 +76,16 @@ func (s *simulation) check(c *Channel, was State) {
 	records := map[string]*Record{}
 	// Steps are of those that the revision changes, or would.
 	affects := func(of *Record) bool {
-		late := is.Complete != c.Revision && !is.Since.IsZero() && of.Joined.After(is.Since)
 		if of.Revision >= c.Revision {
-			return !late && !of.Took.IsZero() && !of.Unchanged
+			return !of.Took.IsZero() && !of.Unchanged
 		}
-		return !late && of.Looked == c.Revision && of.Changes
+		return of.Looked == c.Revision && of.Changes
 	}
+	joined := func(of *Record) bool { return !is.Since.IsZero() && of.Created.After(is.Since) && !s.isMandatory(of) }
 	for i := range c.Records {
 		of := &c.Records[i]
 		records[of.Tenant] = of
-		if !s.isMandatory(of) && affects(of) {
+		if !s.isMandatory(of) && affects(of) && !joined(of) {
 			base++
 			if of.Revision >= c.Revision {
 				have++
@@ -95,7 +95,7 @@ func (s *simulation) check(c *Channel, was State) {
 	for _, a := range r.Assignments {
 		of := records[a.Tenant]
 		if old, was := had[a.Tenant]; was && old == a || of == nil {
-			if of != nil && a.Revision == c.Revision && of.Revision < a.Revision && s.now.Before(a.Until.Add(Settle)) && !s.isMandatory(of) && affects(of) {
+			if of != nil && a.Revision == c.Revision && of.Revision < a.Revision && s.now.Before(a.Until.Add(Settle)) && !s.isMandatory(of) && affects(of) && !joined(of) {
 				have++
 			}
 			continue
@@ -104,7 +104,7 @@ func (s *simulation) check(c *Channel, was State) {
 		mends := of.WasReady && !of.Took.IsZero() && of.Phase != v1alpha1.PhaseReady
 		switch {
 		case a.Withdrawn:
-		case c.Paused || is.Halted != nil:
+		case c.Paused || is.Halted != nil && !mends:
 			s.failf("assigns a revision to %s while paused or halted", a.Tenant)
 		case a.Revision != c.Revision || of.Revision >= a.Revision:
 			s.failf("assigns revision %d to %s, which has %d of %d", a.Revision, a.Tenant, of.Revision, c.Revision)
@@ -114,10 +114,13 @@ func (s *simulation) check(c *Channel, was State) {
 			if state, _ := of.Schedule.At(s.now); state != maintenance.Open {
 				s.failf("assigns a revision to %s, whose window is closed", a.Tenant)
 			}
-			if !s.isMandatory(of) {
+			if joined(of) && is.Percent < 100 {
+				s.failf("assigns a revision to %s, which is newer", a.Tenant)
+			}
+			if !s.isMandatory(of) && !joined(of) {
 				have++
 			}
-			if !s.isMandatory(of) && !mends {
+			if !s.isMandatory(of) && !joined(of) && !mends {
 				others++
 			}
 		}
@@ -131,8 +134,7 @@ func (s *simulation) check(c *Channel, was State) {
 			passedOver := assigned && (a.Again || a.Revision == c.Revision && !a.Withdrawn && s.now.After(a.Until))
 			passedOver = passedOver || of.Looked != c.Revision && !s.now.Before(is.Since.Add(30*time.Minute))
 			unaffected := of.Looked == c.Revision && !of.Changes
-			late := is.Complete != c.Revision && of.Joined.After(is.Since)
-			if state, _ := of.Schedule.At(s.now); s.isMandatory(of) && of.Revision < c.Revision && state == maintenance.Open && !passedOver && !unaffected && !late {
+			if state, _ := of.Schedule.At(s.now); s.isMandatory(of) && of.Revision < c.Revision && state == maintenance.Open && !passedOver && !unaffected {
 				s.failf("assigns the revision to others while %s of the mandatory group doesn't have it", of.Tenant)
 			}
 		}
@@ -152,10 +154,14 @@ func (s *simulation) checkStep(c *Channel, was State) {
 		d, _ := time.ParseDuration(string(step.MinSuccessTime))
 		for i := range c.Records {
 			r := &c.Records[i]
+			if s.byName[r.Tenant].mended == c.Revision || r.Ready.Sub(r.Took) > 30*time.Minute {
+				// A step doesn't wait for what is mended, and not again for what had failed.
+				continue
+			}
 			if r.Revision >= c.Revision && r.Updating() && r.Phase == v1alpha1.PhaseUpdating && s.now.Sub(r.Took) < 30*time.Minute {
 				s.failf("from %d to %d percent while %s updates", was.Percent, s.state.Percent, r.Tenant)
 			}
-			if r.Revision >= c.Revision && r.WasReady && !r.Took.IsZero() && !r.Ready.IsZero() && s.now.Sub(r.Ready) < d {
+			if r.Revision >= c.Revision && r.WasReady && !r.Took.IsZero() && !r.Ready.IsZero() && s.now.Sub(r.Ready) < d-Grace {
 				s.failf("from %d to %d percent, %s after %s was Ready", was.Percent, s.state.Percent, s.now.Sub(r.Ready), r.Tenant)
 			}
 		}

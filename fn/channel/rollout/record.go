@@ -24,14 +24,15 @@ type Record struct {
 	// Spec is the digest of the claim's spec that is in use.
 	Spec string `json:"spec,omitempty"`
 
-	// Joined is when the channel got the tenant.
-	Joined time.Time `json:"joined,omitzero"`
+	// Created is when the composite resource was created.
+	Created time.Time `json:"created,omitzero"`
 	// Revision is the number of the channel's revision that the tenant has; 0 for none.
 	Revision int64 `json:"revision,omitempty"`
 	// Looked is the number of the newest revision, if the tenant doesn't have it and has seen whether it
-	// would change anything that runs, which Changes says; 0 otherwise.
-	Looked  int64 `json:"looked,omitempty"`
-	Changes bool  `json:"changes,omitempty"`
+	// would change anything that runs, which Changes says; 0 otherwise. LookedAt is when it first saw that.
+	Looked   int64     `json:"looked,omitempty"`
+	LookedAt time.Time `json:"lookedAt,omitzero"`
+	Changes  bool      `json:"changes,omitempty"`
 	// Took is when it last took a revision that changed something; the zero time for never.
 	Took time.Time `json:"took,omitzero"`
 	// WasReady says that it was Ready then, or would have been if an earlier revision hadn't broken it.
@@ -64,7 +65,8 @@ const maxWhy = 200
 // argo-cd that it has, and proved is how long it must be Ready with a revision before later trouble isn't
 // attributed to that.
 func (r Record) Take(revision int64, changes bool, argocd string, proved time.Duration, now time.Time) Record {
-	r.Revision, r.Looked, r.Changes = revision, 0, false
+	r = r.Look(0, false, now)
+	r.Revision = revision
 	if !changes {
 		r.Unchanged = true
 		return r
@@ -78,6 +80,20 @@ func (r Record) Take(revision int64, changes bool, argocd string, proved time.Du
 	}
 	r.Took, r.Ready, r.Unchanged, r.Edited = now, time.Time{}, false, time.Time{}
 	r.Phase, r.Since, r.Why = v1alpha1.PhaseUpdating, now, ""
+	return r
+}
+
+// Look returns the record of a tenant that has seen whether the newest revision would change anything that
+// runs. newest is its number; 0 for a tenant that hasn't.
+func (r Record) Look(newest int64, changes bool, now time.Time) Record {
+	switch newest {
+	case 0:
+		r.LookedAt = time.Time{}
+	case r.Looked:
+	default:
+		r.LookedAt = now
+	}
+	r.Looked, r.Changes = newest, changes
 	return r
 }
 

@@ -41,6 +41,7 @@ type simTenant struct {
 	spare    bool // revisions change nothing for it
 	change   int  // counts its changes
 	broke    int64
+	mended   int64 // the revision that it took to be mended
 }
 
 type event struct {
@@ -187,6 +188,9 @@ func (s *simulation) act(t *simTenant) {
 		return
 	}
 	s.checkBegin(t)
+	if t.mended = 0; t.record.WasReady && t.record.Phase != v1alpha1.PhaseReady {
+		t.mended = revision
+	}
 	t.record = t.record.Take(revision, !t.spare, "", s.channel.Proved, s.now)
 	if t.spare {
 		s.show(t)
@@ -226,7 +230,7 @@ func (s *simulation) look(t *simTenant) {
 	case t.record.Looked == revision:
 		return
 	default:
-		t.record.Looked, t.record.Changes = revision, !t.spare
+		t.record = t.record.Look(revision, !t.spare, s.now)
 	}
 	s.show(t)
 }
@@ -295,7 +299,9 @@ func (s *simulation) add(isNew bool) *simTenant {
 		t.record.Revision = s.state.Complete
 		s.later(t, time.Minute+s.upTo(5*time.Minute), phase)
 	}
-	t.record.Joined = s.now
+	if isNew {
+		t.record.Created = s.now
+	}
 	t.record = t.record.See(map[bool]v1alpha1.Phase{true: v1alpha1.PhaseProvisioning, false: phase}[isNew], "", s.now)
 	s.show(t)
 	s.after(s.upTo(lag), func() { s.look(t) })

@@ -19,7 +19,7 @@ const (
 	progressing
 	// succeeded: it has the revision, or this would change nothing for it.
 	succeeded
-	// failed: it was Ready before it took the revision, and isn't well with it.
+	// failed: it was Ready before it took the revision, or an earlier one, and isn't well with it.
 	failed
 	// timedOut: it was assigned the revision and didn't begin in time, or didn't say in time what this would
 	// change. It is passed over.
@@ -38,8 +38,6 @@ type verdict struct {
 	// ready says that the tenant can be assigned the revision now, and silent that it hasn't said yet what
 	// this would change.
 	ready, silent bool
-	// broken says that an earlier revision has broken it.
-	broken bool
 	// why says how a tenant failed.
 	why string
 }
@@ -54,35 +52,41 @@ func (c *Channel) changed(r *Record) bool {
 	return r.Revision >= c.Revision && !r.Took.IsZero() && !r.Unchanged
 }
 
-// judge returns the verdict on a tenant. a is its assignment; nil for none. since is when the channel began
-// to roll the revision out; the zero time while it is paused.
-func (c *Channel) judge(r *Record, a *Assignment, since, now time.Time) verdict {
-	own := c.health(r, now)
+// judge returns the verdict on a tenant. a is its assignment; nil for none. Until late, the channel waits for
+// those that haven't said what the revision would change; the zero time for ever.
+func (c *Channel) judge(r *Record, a *Assignment, s *State, late, now time.Time) verdict {
+	own := c.health(r, s.Pardon, now)
 	if c.has(r) {
 		return own
 	}
 	state, next := r.Schedule.At(now)
 	switch {
 	case a != nil && a.open(now) && a.Revision > r.Revision:
-		return verdict{status: progressing, next: a.Until.Add(Settle), broken: own.status == failed}
+		return verdict{status: progressing, next: a.Until.Add(Settle)}
 	case own.status == progressing:
 		return own
+	}
+	is := verdict{status: toApply}
+	switch {
+	case own.status == failed:
+		is = own
 	case state == maintenance.Frozen:
 		return verdict{status: skipped, next: next}
 	}
-	is := verdict{status: toApply, broken: own.status == failed}
-	switch late := since.Add(c.progressDeadline); {
-	case r.Looked != c.Revision && since.IsZero():
-		is.silent = true
-		return is
-	case r.Looked != c.Revision && now.Before(late):
-		is.silent, is.next = true, late
-		return is
+	switch {
 	case r.Looked != c.Revision:
-		is.status, is.next = timedOut, now.Add(retry)
+		is.silent = late.IsZero() || now.Before(late)
+		if is.next = late; !is.silent {
+			is.next = now.Add(retry)
+		}
+		if !is.silent && is.status == toApply {
+			is.status = timedOut
+		}
 		return is
 	case a.Assigns(c.Revision):
-		is.status = timedOut
+		if is.status == toApply {
+			is.status = timedOut
+		}
 		if again := a.Until.Add(retry); now.Before(again) {
 			is.next = again
 			return is
@@ -94,8 +98,8 @@ func (c *Channel) judge(r *Record, a *Assignment, since, now time.Time) verdict 
 	return is
 }
 
-// health returns how a tenant is with the revision that it has.
-func (s Strategy) health(r *Record, now time.Time) verdict {
+// health returns how a tenant is with the revision that it has. What failed before pardon doesn't count.
+func (s Strategy) health(r *Record, pardon, now time.Time) verdict {
 	failing, counts := r.failing()
 	deadline := r.Took.Add(s.progressDeadline)
 	switch {
@@ -111,7 +115,7 @@ func (s Strategy) health(r *Record, now time.Time) verdict {
 		return verdict{status: progressing, next: deadline}
 	case !failing && !r.Ready.IsZero(), failing && !r.Ready.IsZero() && !r.Since.Before(r.Ready.Add(s.Proved)):
 		return verdict{status: succeeded}
-	case !r.WasReady:
+	case !r.WasReady, s.failedAt(r).Before(pardon):
 		return verdict{status: skipped}
 	}
 	return verdict{status: failed, why: s.how(r)}
@@ -128,6 +132,14 @@ func (s Strategy) how(r *Record) string {
 		how += fmt.Sprintf(": %.150q", r.Why)
 	}
 	return how
+}
+
+// failedAt returns when a tenant that has failed did so.
+func (s Strategy) failedAt(r *Record) time.Time {
+	if failing, _ := r.failing(); failing {
+		return r.Since
+	}
+	return r.Took.Add(s.progressDeadline)
 }
 
 // settled returns when the change of a tenant to the revision that it has ended.

@@ -25,12 +25,11 @@ type tenants struct {
 	mandatory few.Names
 
 	// base is how many outside of the mandatory group the revision has changed or would change: steps allow a
-	// share of them. have is how many of these have the revision or may, and left is how many of them wait for
-	// their turn or their window.
-	base, have, left int
-	// taken is how many progress, and broken how many can have the revision now, and an earlier one has
-	// broken them. brokenSilent are those of them that are silent.
-	taken, broken, brokenSilent int
+	// share of them. have is how many of these have the revision or may, left is how many of them wait for
+	// their turn or their window, and held how many are frozen.
+	base, have, left, held int
+	// taken is how many progress, and open how many of the assignments may still be followed.
+	taken, open int
 	// awaited is how many progress or are silent, and weren't passed over before: a step isn't over before
 	// they have changed.
 	awaited int
@@ -44,13 +43,16 @@ type tenants struct {
 	// assignments that are to exist.
 	assignments []Assignment
 	// busy counts the tenants that progress or have failed, by namespace, and namespaces are those with
-	// tenants that the revision has changed, or is to change.
+	// tenants that the revision has changed.
 	busy       map[string]int
 	namespaces map[string]bool
-	// records by tenant, and judged are the verdicts on those that have the revision.
+	// records by tenant, judged are the verdicts on them, and updated is how many have the revision.
 	records map[string]*Record
 	judged  map[string]verdict
-	again   time.Time
+	updated int
+	// blamed says that the revision itself has broken some of those that have failed.
+	blamed bool
+	again  time.Time
 }
 
 // count counts the tenants of a channel.
@@ -60,55 +62,59 @@ func count(c *Channel, s *State, now time.Time) *tenants {
 	for i := range c.Assignments {
 		assigned[c.Assignments[i].Tenant] = &c.Assignments[i]
 	}
+	// A channel waits for tenants that are silent, for as long as after the last that spoke: while nothing is reconciled, all are silent.
+	late := time.Time{}
+	if !s.Since.IsZero() {
+		spoke := s.Since
+		for i := range c.Records {
+			if r := &c.Records[i]; r.Looked == c.Revision {
+				spoke = latest(spoke, r.LookedAt)
+			}
+		}
+		late = spoke.Add(max(c.progressDeadline, Settle))
+	}
 	for i := range c.Records {
 		r := &c.Records[i]
 		t.records[r.Tenant] = r
-		t.add(c, s, r, assigned[r.Tenant], now)
+		t.add(c, s, r, assigned[r.Tenant], late, now)
 	}
 	return t
 }
 
 // add counts a tenant. a is its assignment; nil for none.
-func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, now time.Time) {
-	is, has, changed := c.judge(r, a, s.Since, now), c.has(r), c.changed(r)
-	pardoned := r.Took.Before(s.Pardon)
-	if is.status == failed && pardoned {
-		is.status = skipped
-	}
+func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, late, now time.Time) {
+	is, has, changed := c.judge(r, a, s, late, now), c.has(r), c.changed(r)
 	name, mandatory := r.name(), c.mandatory.Matches(labelsOf(r))
+	t.judged[r.Tenant] = is
 	t.again = sooner(t.again, is.next)
 	if a != nil && r.Revision < c.Revision {
 		t.keep(*a, c.Revision, now)
-	}
-	affected := !has && r.Looked == c.Revision
-	if affected {
-		t.affected.Add(name)
-	}
-	if changed || !has && (is.status == toApply || is.status == progressing) {
-		t.namespaces[namespaceOf(name)] = true
 	}
 	t.addStatus(r, is)
 	if is.status == progressing {
 		t.taken++
 	}
 	if has {
-		t.judged[r.Tenant] = is
+		t.updated++
 	}
-	if is.broken && (is.silent || is.ready) && is.status == toApply && !pardoned {
-		t.broken++
-		if is.silent {
-			t.brokenSilent++
-		}
+	affected := !has && r.Looked == c.Revision
+	if affected {
+		t.affected.Add(name)
 	}
-	// Who came later than the revision, which its claim may do at any time, isn't waited for, and gets it
-	// once it is complete.
-	if s.Complete != c.Revision && !s.Since.IsZero() && r.Joined.After(s.Since) {
-		if !has {
-			t.joined.Add(name)
-		}
+	// Nobody waits for a claim that was created after the revision, since that can happen at any time.
+	joined := !mandatory && !s.Since.IsZero() && r.Created.After(s.Since)
+	if joined && !has {
+		t.joined.Add(name)
+	}
+	if is.ready {
+		t.candidates = append(t.candidates, candidate{
+			Record: r, mandatory: mandatory, joined: joined, broken: is.status == failed, again: a.Assigns(c.Revision), rank: rankOf(r, mandatory, joined, is),
+		})
+	}
+	if joined {
 		return
 	}
-	// Nor is one that was passed over before, and may be again.
+	// Nor for one that was passed over before, and may be again.
 	awaited := is.silent || is.status == progressing && (has || a == nil || !a.Again)
 	if awaited {
 		t.awaited++
@@ -116,7 +122,7 @@ func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, now time.T
 	if changed {
 		t.addChanged(c, r, is)
 	}
-	waits := is.status == toApply || awaited
+	waits := is.status == toApply || awaited || is.status == failed && is.ready
 	switch {
 	case mandatory && waits:
 		t.mandatory.Add(name)
@@ -129,9 +135,9 @@ func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, now time.T
 		if waits {
 			t.left++
 		}
-	}
-	if is.ready {
-		t.candidates = append(t.candidates, candidate{Record: r, mandatory: mandatory, broken: is.broken, again: is.status == timedOut, rank: rankOf(r, mandatory, is)})
+		if is.status == skipped {
+			t.held++
+		}
 	}
 }
 
@@ -162,6 +168,8 @@ func (t *tenants) addStatus(r *Record, is verdict) {
 
 // addChanged counts a tenant that the revision has changed.
 func (t *tenants) addChanged(c *Channel, r *Record, is verdict) {
+	t.namespaces[namespaceOf(r.name())] = true
+	t.blamed = t.blamed || is.status == failed
 	if proves(r) {
 		t.proved++
 	}
@@ -175,6 +183,9 @@ func (t *tenants) keep(a Assignment, revision int64, now time.Time) {
 	if a.Revision != revision {
 		// The tenant may have begun to change to the earlier revision.
 		a = a.withdraw(now)
+	}
+	if a.open(now) {
+		t.open++
 	}
 	if a.open(now) || a.Assigns(revision) {
 		t.assignments = append(t.assignments, a)
@@ -196,7 +207,7 @@ func (t *tenants) remember(c *Channel, s *State) {
 	}
 	for i := range c.Records {
 		r := &c.Records[i]
-		if is, has := t.judged[r.Tenant]; has && is.status == failed {
+		if is := t.judged[r.Tenant]; is.status == failed {
 			add(Failure{Tenant: r.Tenant, Name: r.name()}, is.why)
 		}
 	}
@@ -238,8 +249,8 @@ func (t *tenants) room(in step) int { return (t.base*in.percent+99)/100 - t.have
 
 // over reports whether a step waits for nothing but its minSuccessTime.
 func (t *tenants) over(in step) bool {
-	if t.total > 0 && len(t.judged) == 0 && in.percent > 0 {
-		// All of them are skipped or passed over.
+	if t.have == 0 && t.held > 0 && in.percent > 0 {
+		// All that it would change are frozen.
 		return false
 	}
 	return t.awaited == 0 && t.mandatory.N == 0 && (t.room(in) <= 0 || t.left == 0)
@@ -252,10 +263,14 @@ func (t *tenants) counts() v1alpha1.ChannelTenants {
 	}
 }
 
-// withdraw ends all assignments.
-func (t *tenants) withdraw(now time.Time) {
+// withdraw ends all assignments; if mends is true, only those that aren't to mend a tenant.
+func (t *tenants) withdraw(now time.Time, mends bool) {
 	var kept []Assignment
 	for _, a := range t.assignments {
+		if a.Mends && mends {
+			kept = append(kept, a)
+			continue
+		}
 		if a = a.withdraw(now); a.open(now) || !a.Withdrawn {
 			kept = append(kept, a)
 			t.again = sooner(t.again, a.Until.Add(Settle))

@@ -170,10 +170,15 @@ func TestNext(t *testing.T) {
 			r := &s.Records[0]
 			r.Took, r.Ready, r.Phase, r.Since, r.Changes = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour), false
 		}, 0, true, "n0/c (Degraded) failed: edit"},
+		"MendsSlowly": {"It has the time to become Ready that others have.", v1alpha1.ChannelRollout{}, func(s *scene) {
+			r := &s.Records[0]
+			r.Took, r.Ready, r.Phase, r.Since = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour)
+			s.has(0, 29*minute, "Degraded", 28*minute)
+		}, 0, false, "progressing: n0/c"},
 		"BrokenAgain": {"Nor does one that leaves it broken.", v1alpha1.ChannelRollout{}, func(s *scene) {
 			r := &s.Records[0]
 			r.Took, r.Ready, r.Phase, r.Since = ago(3*time.Hour), time.Time{}, "Degraded", ago(2*time.Hour)
-			s.has(0, 10*minute, "Degraded", 5*minute)
+			s.has(0, 30*minute, "Degraded", 28*minute)
 		}, 0, true, `n0/c (Degraded: "why") failed: edit`},
 
 		"Degraded":   {"A broken tenant halts the channel.", v1alpha1.ChannelRollout{}, func(s *scene) { s.has(0, 10*minute, "Degraded", minute) }, 0, true, `n0/c (Degraded: "why") failed: edit spec.offer`},

@@ -37,6 +37,8 @@ type Record struct {
 	Took time.Time `json:"took,omitzero"`
 	// WasReady says that it was Ready then, or would have been if an earlier revision hadn't broken it.
 	WasReady bool `json:"wasReady,omitempty"`
+	// Mends says that an earlier revision had broken it then.
+	Mends bool `json:"mends,omitempty"`
 	// Unchanged says that the revisions since then, the one that it has among them, have changed
 	// nothing: it can't prove that one.
 	Unchanged bool `json:"unchanged,omitempty"`
@@ -73,10 +75,12 @@ func (r Record) Take(revision int64, changes bool, argocd string, proved time.Du
 	}
 	switch {
 	case r.Phase == v1alpha1.PhaseReady:
-		r.WasReady, r.ArgoCD = true, argocd
+		r.WasReady, r.Mends, r.ArgoCD = true, false, argocd
 	case !r.Unproved(proved):
 		// Something else has broken it.
-		r.WasReady, r.ArgoCD = false, ""
+		r.WasReady, r.Mends, r.ArgoCD = false, false, ""
+	default:
+		r.Mends = r.WasReady
 	}
 	r.Took, r.Ready, r.Unchanged, r.Edited = now, time.Time{}, false, time.Time{}
 	r.Phase, r.Since, r.Why = v1alpha1.PhaseUpdating, now, ""

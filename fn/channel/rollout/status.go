@@ -111,7 +111,8 @@ func (s Strategy) health(r *Record, pardon, now time.Time) verdict {
 			is = progressing
 		}
 		return verdict{status: is, next: counts}
-	case r.Ready.IsZero() && !failing && now.Before(deadline):
+	// One that was broken is so until it is mended, and has the whole time for that.
+	case r.Ready.IsZero() && (!failing || r.Mends) && now.Before(deadline):
 		return verdict{status: progressing, next: deadline}
 	case !failing && !r.Ready.IsZero(), failing && !r.Ready.IsZero() && !r.Since.Before(r.Ready.Add(s.Proved)):
 		return verdict{status: succeeded}

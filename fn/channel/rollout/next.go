@@ -16,10 +16,12 @@ type State struct {
 	// Complete is the number of the last revision that every tenant had, except for those that were
 	// skipped or passed over; 0 before there is one.
 	Complete int64 `json:"complete,omitempty"`
-	// Percent of the tenants may have the newest revision in the current step, and Soaks is when the step
-	// ends; the zero time before it waits for nothing but its minSuccessTime.
+	// Percent of the tenants may have the newest revision in the current step. Over says that the step waits
+	// for nothing but its minSuccessTime, and Settled when its last tenant became Ready or failed; the zero
+	// time if it has changed none.
 	Percent int       `json:"percent"`
-	Soaks   time.Time `json:"soaks,omitzero"`
+	Over    bool      `json:"over,omitempty"`
+	Settled time.Time `json:"settled,omitzero"`
 	// Since is when the channel began with the revision, or went on with it after a pause; the zero time
 	// while it is paused.
 	Since time.Time `json:"since,omitzero"`
@@ -99,42 +101,44 @@ func Next(c Channel, was State, now time.Time) Result {
 	s.setHalt(&c, t, now)
 	stopped := c.Paused || s.Halted != nil || t.empty(&s)
 	at := c.at(s.Percent)
+	if c.Paused || c.steps[at].percent != s.Percent {
+		// It begins anew, or is another one after an edit.
+		s.Over, s.Settled = false, time.Time{}
+	}
 	for !stopped {
-		if s.Soaks.IsZero() && t.over(c.steps[at]) {
-			s.Soaks = latest(now, t.settled.Add(c.steps[at].minSuccessTime))
+		if !s.Over && t.over(c.steps[at]) {
+			s.Over, s.Settled = true, t.settled
 		}
-		if s.Soaks.IsZero() || now.Before(s.Soaks) || at+1 == len(c.steps) {
+		if !s.Over || now.Before(s.soaks(c.steps[at])) || at+1 == len(c.steps) {
 			break
 		}
-		at, s.Soaks = at+1, time.Time{}
+		at, s.Over, s.Settled = at+1, false, time.Time{}
 	}
 	step := c.steps[at]
 	s.Percent = step.percent
-	over := !stopped && !s.Soaks.IsZero()
-	soaks := over && now.Before(s.Soaks)
-	switch {
+	var soaks time.Time
+	switch over := !stopped && s.Over; {
 	case c.Paused:
 		t.withdraw(now, false)
-		s.Soaks = time.Time{}
 	case stopped:
 		t.withdraw(now, true)
-	case soaks:
-		t.again = sooner(t.again, s.Soaks)
+	case over && now.Before(s.soaks(step)):
+		soaks = s.soaks(step)
+		t.again = sooner(t.again, soaks)
 	case over && step.percent == 100:
 		s.Complete = s.Revision
 	}
 	if !c.Paused {
-		t.assign(&c, &s, step, !stopped && !soaks, now)
-	}
-	var until time.Time
-	if soaks {
-		until = s.Soaks
+		t.assign(&c, &s, step, !stopped && soaks.IsZero(), now)
 	}
 	return Result{
 		State: s, Step: at + 1, Assignments: t.assignments, Tenants: t.counts(), Again: t.again,
-		Conditions: conditions(&c, &s, t, at, until),
+		Conditions: conditions(&c, &s, t, at, soaks),
 	}
 }
+
+// soaks returns until when a step that is over waits for its minSuccessTime.
+func (s *State) soaks(in step) time.Time { return s.Settled.Add(in.minSuccessTime) }
 
 // setHalt sets whether the rollout has halted, and why.
 func (s *State) setHalt(c *Channel, t *tenants, now time.Time) {

@@ -440,15 +440,20 @@ func TestSoak(t *testing.T) {
 	}
 	s.has(8, 23*time.Hour, "Ready", 22*time.Hour)
 	r, next := s.next()
-	if len(next) > 0 || !r.State.Soaks.Equal(testNow.Add(2*time.Hour)) {
+	if len(next) > 0 || !r.Again.Equal(testNow.Add(2*time.Hour)) {
 		t.Fatalf("got %v, %+v", next, r.State)
 	}
-	// A claim that named the version itself doesn't any more: that makes room for another one.
+	// Claims that named the version themselves don't any more: that makes room for another one.
 	s.was = r.State
 	for i := range 5 {
 		s.Records[i].Changes = true
 	}
-	if r, next := s.next(); len(next) > 0 || !r.State.Soaks.Equal(s.was.Soaks) {
+	if r, next := s.next(); len(next) > 0 || !r.Again.Equal(testNow.Add(2*time.Hour)) {
+		t.Errorf("got %v, %+v", next, r.State)
+	}
+	// An edit of minSuccessTime counts.
+	s.steps[0].minSuccessTime = 22 * time.Hour
+	if r, next := s.next(); len(next) == 0 || r.Step != 2 {
 		t.Errorf("got %v, %+v", next, r.State)
 	}
 }

@@ -30,10 +30,11 @@ func (e *Engine) CheckRefused(want ...string) {
 	}
 }
 
-// A Claim is the spec of a claim, and parts of the message that refuses it; none for a claim that is accepted.
+// A Claim is the spec of a claim with an input, and parts of the message that refuses it; none for a claim that is accepted.
 type Claim struct {
-	Spec string
-	Want []string
+	Spec  string
+	Want  []string
+	Input string
 }
 
 // CheckClaims checks which claims are refused, and how. Put the right form beside each wrong one.
@@ -41,7 +42,7 @@ func CheckClaims(t *testing.T, cases map[string]Claim) {
 	t.Helper()
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			e := New(t, tc.Spec, "")
+			e := New(t, tc.Spec, tc.Input)
 			if len(tc.Want) > 0 {
 				e.CheckRefused(tc.Want...)
 			} else if msg := Refusal(e.Reconcile()); msg != "" {

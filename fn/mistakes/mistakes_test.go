@@ -56,3 +56,12 @@ func TestBounded(t *testing.T) {
 		t.Errorf("%d bytes: %s", len(got), got[len(got)-20:])
 	}
 }
+
+// TestErrorf: a path is shown as it is, whatever an author has written, and an error in the text can be found.
+func TestErrorf(t *testing.T) {
+	cause := errors.New("a cause")
+	err := Field{Owner: Plan, Path: "plan small: spec.values.argocd.a%sb%"}.Errorf("is %q: %w", "c", cause)
+	if want := `plan small: spec.values.argocd.a%sb%: is "c": a cause`; err.Error() != want || OwnerOf(err) != Plan || !errors.Is(err, cause) {
+		t.Errorf("want %q, got %q of owner %d", want, err, OwnerOf(err))
+	}
+}

@@ -30,9 +30,9 @@ func (f Field) String() string { return f.Path }
 // Below returns a field below the field.
 func (f Field) Below(path string) Field { return Field{f.Owner, f.Path + "." + path} }
 
-// Errorf returns a mistake in the field. Its text begins with the path.
+// Errorf returns a mistake in the field. Its text begins with the path, which may have any text of a claim's author.
 func (f Field) Errorf(format string, args ...any) error {
-	return By(f.Owner, fmt.Errorf(f.Path+": "+format, args...)) //nolint:goerr113 // It is the text of a message.
+	return By(f.Owner, fmt.Errorf("%s: %w", f.Path, fmt.Errorf(format, args...)))
 }
 
 // owned is a mistake with its owner.

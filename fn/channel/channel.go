@@ -40,16 +40,14 @@ func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest ti
 	if err == nil {
 		strategy, err = c.check()
 	}
+	if err == nil {
+		err = c.setRevision()
+	}
 	if err != nil {
 		refuse(rsp, xr, err)
 		return err
 	}
 	now = now.UTC().Truncate(time.Second)
-	c.setRevision()
-	if err := c.checkSize(); err != nil {
-		refuse(rsp, xr, err)
-		return err
-	}
 	r := rollout.Next(rollout.Channel{Strategy: strategy, Revision: c.newest.Number, Paused: c.spec.Paused, Records: c.records, Assignments: c.assignments}, c.state, now)
 	r.State.Digest = c.digest
 	if fingerprint.Of(r.State) == fingerprint.Of(c.state) && !xr.Condition("Responsive").False() {

@@ -33,21 +33,12 @@ func compose(rsp *fnv1.RunFunctionResponse, c *request, s rollout.Strategy, r ro
 		return err
 	}
 	configMap(composedState, tenant.ChannelState(c.name), stateKey, string(state))
-	c.revisions[c.newest.Number] = c.newest
 	p := c.published(s, r.State)
-	for number, content := range c.revisions {
+	for number, text := range c.written {
 		// Tenants keep a copy of the revision that they have. The one with which new tenants began until now is there until this
 		// has been published.
 		if number != p.Revision && number != p.Begin && number != c.state.Complete {
 			continue
-		}
-		text, written := c.written[number]
-		if !written {
-			raw, err := json.Marshal(content)
-			if err != nil {
-				return err
-			}
-			text = string(raw)
 		}
 		o := configMap(composedRevision+strconv.FormatInt(number, 10), tenant.RevisionName(c.name, number), requests.RevisionKey, text)
 		o.Immutable = new(true)

@@ -53,7 +53,7 @@ type request struct {
 	defaultPlan string
 	mistakes    []string
 	// state is what the channel remembers; assignments are those that there are, and revisions the
-	// contents of its revisions, by number. written is the text of each revision that there is: it can't
+	// contents of its revisions, by number. written is the text of each: that of one that there is can't
 	// be changed, and another version of the function may write the same content in other words.
 	state       rollout.State
 	assignments []rollout.Assignment
@@ -212,9 +212,12 @@ func (c *request) check() (rollout.Strategy, error) {
 	return s, nil
 }
 
+// maxRevision is the size that a ConfigMap may have, less some room, in bytes.
+const maxRevision = 1_000_000
+
 // setRevision sets the newest revision: the one before, or another one with the next number if something
-// is offered that this doesn't have.
-func (c *request) setRevision() {
+// is offered that this doesn't have. It is an error if that is too large for a ConfigMap.
+func (c *request) setRevision() error {
 	now := tenant.Content{Offer: c.spec.Offer, Defaults: tenant.DefaultsOf(c.input), Plans: c.plans, DefaultPlan: c.defaultPlan}
 	last := c.state.Revision
 	for number := range c.revisions {
@@ -232,20 +235,16 @@ func (c *request) setRevision() {
 	if same := c.state.Revision == last && c.state.Digest == digest || known && fingerprint.Of(was) == digest; !same {
 		number = last + 1
 	}
-	c.digest = digest
 	now.Number = number
-	c.newest = now
-}
-
-// maxRevision is the size that a ConfigMap may have, less some room, in bytes.
-const maxRevision = 1_000_000
-
-// checkSize returns an error if the newest revision is too large for a ConfigMap.
-func (c *request) checkSize() error {
-	raw, err := json.Marshal(c.newest)
-	if err == nil && len(raw) > maxRevision {
-		err = fmt.Errorf("spec.offer: takes %d bytes with all plans, more than the %d of a revision: write shorter values in it or in plans", len(raw), maxRevision)
+	c.newest, c.digest, c.revisions[number] = now, digest, now
+	if _, written := c.written[number]; written {
+		return nil
 	}
+	text, err := json.Marshal(now)
+	if err == nil && len(text) > maxRevision {
+		err = fmt.Errorf("spec.offer: takes %d bytes with all plans, more than the %d of a revision: write shorter values in it or in plans", len(text), maxRevision)
+	}
+	c.written[number] = string(text)
 	return err
 }
 

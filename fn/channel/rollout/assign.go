@@ -63,23 +63,25 @@ func labelsOf(r *Record) labels.Set { return labels.Set(r.Labels) }
 
 // assign assigns the revision to the tenants that come next. Others than those that an earlier revision has
 // broken get it only if the rollout goes on.
-func (t *tenants) assign(c *Channel, s *State, in step, goesOn bool, now time.Time) {
+func (t *tenants) assign(c *Channel, in step, goesOn bool, now time.Time) {
 	free := c.maxConcurrency - t.taken
 	// How many may be at risk. Who is broken has a place already, and keeps it.
-	risk := max(c.maxFailures, t.proved) - failures(s.Failures, len(t.namespaces), c.maxFailures) - t.taken
+	risk := max(c.maxFailures, t.proved) - t.counting(c.maxFailures) - t.taken
 	room, most := t.room(in), maxAssignments-t.open
 	assigned := map[string]bool{}
 	var added []Assignment
 	for _, next := range t.inOrder(c.Revision) {
-		held := risk <= 0 || !goesOn
+		may := goesOn && risk > 0
 		switch {
+		case next.broken:
+			may = true
 		case next.mandatory:
 		case next.joined:
-			held = held || t.mandatory.N > 0 || in.percent < 100
+			may = may && t.mandatory.N == 0 && in.percent == 100
 		default:
-			held = held || t.mandatory.N > 0 || room <= 0
+			may = may && t.mandatory.N == 0 && room > 0
 		}
-		if most <= 0 || free <= 0 || held && !next.broken {
+		if most <= 0 || free <= 0 || !may {
 			continue
 		}
 		if !next.broken {

@@ -97,7 +97,7 @@ func Next(c Channel, was State, now time.Time) Result {
 		s.Since, s.Begun = now, true
 	}
 	t := count(&c, &s, now)
-	t.remember(&c, &s)
+	t.remember(&s)
 	s.setHalt(&c, t, now)
 	stopped := c.Paused || s.Halted != nil || t.empty(&s)
 	at := c.at(s.Percent)
@@ -129,7 +129,7 @@ func Next(c Channel, was State, now time.Time) Result {
 		s.Complete = s.Revision
 	}
 	if !c.Paused {
-		t.assign(&c, &s, step, !stopped && soaks.IsZero(), now)
+		t.assign(&c, step, !stopped && soaks.IsZero(), now)
 	}
 	return Result{
 		State: s, Step: at + 1, Assignments: t.assignments, Tenants: t.counts(), Again: t.again,
@@ -142,10 +142,9 @@ func (s *State) soaks(in step) time.Time { return s.Settled.Add(in.minSuccessTim
 
 // setHalt sets whether the rollout has halted, and why.
 func (s *State) setHalt(c *Channel, t *tenants, now time.Time) {
-	halts := failures(s.Failures, len(t.namespaces), c.maxFailures) >= c.maxFailures
 	switch {
 	case c.Paused:
-	case halts:
+	case t.counting(c.maxFailures) >= c.maxFailures:
 		h := Halt{At: now, Message: t.failed.String() + " failed"}
 		if s.Halted != nil {
 			h.Revision, h.At = s.Halted.Revision, s.Halted.At

@@ -422,8 +422,12 @@ func TestJoined(t *testing.T) {
 	for i := range 2 {
 		s.Records[i].Created = ago(time.Minute)
 	}
-	if _, next := s.next(); len(next) != 2 || slices.Contains(next, "t0") || slices.Contains(next, "t1") {
+	r, next := s.next()
+	if len(next) != 2 || slices.Contains(next, "t0") || slices.Contains(next, "t1") {
 		t.Errorf("half of the four older ones are two, got %v", next)
+	}
+	if got, want := r.Conditions[2].Message, "were created later, and get the revision in the last step: n0/c, n1/c"; !strings.HasSuffix(got, want) {
+		t.Errorf("want %q, got %q", want, got)
 	}
 	s.has(2, 3*time.Hour, "Ready", 2*time.Hour)
 	s.has(3, 3*time.Hour, "Ready", 2*time.Hour)

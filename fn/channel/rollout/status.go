@@ -24,8 +24,8 @@ const (
 	// timedOut: it was assigned the revision and didn't begin in time, or didn't say in time what this would
 	// change. It is passed over.
 	timedOut
-	// skipped: it is frozen, or it wasn't Ready before it took the revision, and isn't now, or it has failed
-	// before the channel was last paused.
+	// skipped: it is frozen, or it wasn't Ready before it took the revision, and isn't now, or it had failed
+	// when the channel went on after a pause.
 	skipped
 )
 

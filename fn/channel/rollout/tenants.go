@@ -19,7 +19,8 @@ type tenants struct {
 	// closed are those of toApply whose windows are closed, silent those of toApply that haven't said what
 	// the revision would change, and frozen those of skipped that thaw.
 	closed, silent, frozen few.Names
-	// affected are those that the revision would change, and joined those that came after it.
+	// affected are those that the revision would change, and joined those that don't have it and were created
+	// after it.
 	affected, joined few.Names
 	// mandatory are those of the mandatory group for which the others wait.
 	mandatory few.Names
@@ -46,18 +47,18 @@ type tenants struct {
 	// tenants that the revision has changed.
 	busy       map[string]int
 	namespaces map[string]bool
-	// records by tenant, judged are the verdicts on them, and updated is how many have the revision.
+	// records by tenant, and updated is how many have the revision.
 	records map[string]*Record
-	judged  map[string]verdict
 	updated int
-	// blamed says that the revision itself has broken some of those that have failed.
-	blamed bool
-	again  time.Time
+	// failures are the tenants of failed. blamed says that the revision itself has broken some of them.
+	failures []Failure
+	blamed   bool
+	again    time.Time
 }
 
 // count counts the tenants of a channel.
 func count(c *Channel, s *State, now time.Time) *tenants {
-	t := &tenants{total: len(c.Records), busy: map[string]int{}, namespaces: map[string]bool{}, records: make(map[string]*Record, len(c.Records)), judged: make(map[string]verdict, len(c.Records)), failed: few.Names{Most: mostFailed}}
+	t := &tenants{total: len(c.Records), busy: map[string]int{}, namespaces: map[string]bool{}, records: make(map[string]*Record, len(c.Records)), failed: few.Names{Most: mostFailed}}
 	assigned := make(map[string]*Assignment, len(c.Assignments))
 	for i := range c.Assignments {
 		assigned[c.Assignments[i].Tenant] = &c.Assignments[i]
@@ -85,7 +86,6 @@ func count(c *Channel, s *State, now time.Time) *tenants {
 func (t *tenants) add(c *Channel, s *State, r *Record, a *Assignment, late, now time.Time) {
 	is, has, changed := c.judge(r, a, s, late, now), c.has(r), c.changed(r)
 	name, mandatory := r.name(), c.mandatory.Matches(labelsOf(r))
-	t.judged[r.Tenant] = is
 	t.again = sooner(t.again, is.next)
 	if a != nil && r.Revision < c.Revision {
 		t.keep(*a, c.Revision, now)
@@ -155,6 +155,8 @@ func (t *tenants) addStatus(r *Record, is verdict) {
 		t.timedOut.Add(name)
 	case skipped:
 		t.skipped.Add(name)
+	case failed:
+		t.fail(Failure{Tenant: r.Tenant, Name: name}, is.why)
 	}
 	switch {
 	case is.status == skipped && !is.next.IsZero():
@@ -192,46 +194,41 @@ func (t *tenants) keep(a Assignment, revision int64, now time.Time) {
 	}
 }
 
-// remember counts the failures, those that the state remembers among them, and has it remember them.
-func (t *tenants) remember(c *Channel, s *State) {
-	var all []Failure
-	seen := map[string]bool{}
-	add := func(f Failure, why string) {
-		if seen[f.Tenant] {
-			return
-		}
-		seen[f.Tenant] = true
-		all = append(all, f)
-		t.failed.Add(f.Name + " (" + why + ")")
-		t.busy[namespaceOf(f.Name)]++
-	}
-	for i := range c.Records {
-		r := &c.Records[i]
-		if is := t.judged[r.Tenant]; is.status == failed {
-			add(Failure{Tenant: r.Tenant, Name: r.name()}, is.why)
-		}
+// fail counts a tenant that has failed.
+func (t *tenants) fail(f Failure, why string) {
+	t.failures = append(t.failures, f)
+	t.failed.Add(f.Name + " (" + why + ")")
+	t.busy[namespaceOf(f.Name)]++
+}
+
+// remember counts the failures that the state remembers, too, and has it remember all of them.
+func (t *tenants) remember(s *State) {
+	counted := map[string]bool{}
+	for _, f := range t.failures {
+		counted[f.Tenant] = true
 	}
 	for _, f := range s.Failures {
 		switch r := t.records[f.Tenant]; {
+		case counted[f.Tenant]:
 		case r == nil:
-			add(f, "has left the channel since")
+			t.fail(f, "has left the channel since")
 		case r.Phase != v1alpha1.PhaseReady:
-			add(f, string(r.Phase))
+			t.fail(f, string(r.Phase))
 		case r.Edited.After(s.Since):
-			add(f, "its claim was changed since")
+			t.fail(f, "its claim was changed since")
 		}
 	}
-	s.Failures = all
+	s.Failures = t.failures
 }
 
-// failures returns how many failures count: one for each namespace, unless the channel has tenants in
-// fewer namespaces than most.
-func failures(all []Failure, namespaces, most int) int {
-	if namespaces < most {
-		return len(all)
+// counting returns how many failures count: one for each namespace, once the revision has changed tenants of
+// as many namespaces as may fail.
+func (t *tenants) counting(maxFailures int) int {
+	if len(t.namespaces) < maxFailures {
+		return len(t.failures)
 	}
 	in := map[string]bool{}
-	for _, f := range all {
+	for _, f := range t.failures {
 		in[namespaceOf(f.Name)] = true
 	}
 	return len(in)

@@ -69,56 +69,39 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	}()
 	rsp = response.To(req, ttl)
 
-	refused := ""
-	switch xr.String("kind") {
+	var refused error
+	switch now := f.now(); xr.String("kind") {
 	case v1alpha1.ChannelKind:
-		if err := answerChannel(req, rsp, f.now()); err != nil {
-			refused = err.Error()
-		}
+		refused = answer(req, rsp, channel.RequiredRecords, func(rest time.Duration) error { return channel.Answer(req, rsp, rest, now) })
 	case v1alpha1.PlanKind:
-		if err := answerPlan(req, rsp); err != nil {
-			refused = err.Error()
-		}
+		refused = answer(req, rsp, plans.RequiredDefaults, func(rest time.Duration) error { return plans.Answer(req, rsp, rest) })
 	default:
 		observed := decode.Observe(req)
-		observed.Now = f.now()
+		observed.Now = now
 		if err := run(req, rsp, observed); err != nil {
-			refused = status.Refuse(rsp, observed, err)
+			refused = errors.New(status.Refuse(rsp, observed, err))
 		}
 	}
 	log = log.WithValues("xr", xr.String("metadata", "name"))
-	if refused != "" {
-		log.Info("refused", "error", refused)
+	if refused != nil {
+		log.Info("refused", "error", refused.Error())
 		return rsp, nil
 	}
 	log.Debug("composed", "resources", len(rsp.GetDesired().GetResources()))
 	return rsp, nil
 }
 
-// answerChannel answers a request about a channel.
-func answerChannel(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, now time.Time) error {
+// answer has a request answered that is about no tenant. required is the name of objects that such requests always require, and rest how
+// long Crossplane may leave alone what doesn't change.
+func answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, required string, with func(rest time.Duration) error) error {
 	if err := decode.CheckCrossplane(req); err != nil {
 		response.Fatal(rsp, err)
 		return err
 	}
-	rest := ttl
-	if decode.Watched(req, rsp, channel.RequiredRecords) {
-		rest = ttlAtRest
+	if decode.Watched(req, rsp, required) {
+		return with(ttlAtRest)
 	}
-	return channel.Answer(req, rsp, rest, now)
-}
-
-// answerPlan answers a request about a plan.
-func answerPlan(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse) error {
-	if err := decode.CheckCrossplane(req); err != nil {
-		response.Fatal(rsp, err)
-		return err
-	}
-	rest := ttl
-	if decode.Watched(req, rsp, plans.RequiredDefaults) {
-		rest = ttlAtRest
-	}
-	return plans.Answer(req, rsp, rest)
+	return with(ttl)
 }
 
 // run decodes the request, decides about the tenant, composes its resources and reports.

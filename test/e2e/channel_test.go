@@ -141,11 +141,22 @@ func (c *channelTenants) await(ctx context.Context, t *testing.T, within time.Du
 func (c *channelTenants) paused(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.patch(ctx, t, `{"paused":true,"offer":{"argocd":{"values":{"redis":{"image":{"tag":"no-such-tag"}}}}}}`)
 	c.await(ctx, t, 3*time.Minute, v1alpha1.ConditionProgressing, "False", "would change 4 of 4 tenants")
-	c.lives[0].Await(ctx, t, 3*time.Minute, "says what would change", func(s *claim.State) bool {
-		is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
-		available, _, _ := unstructured.NestedBool(s.Object.Object, "status", "channel", "updateAvailable")
-		return is == "the channel is paused; would change: values of argo-cd (redis.image.tag)" && available
-	})
+	for _, l := range c.lives {
+		l.Await(ctx, t, 3*time.Minute, "says what would change", func(s *claim.State) bool {
+			is, _, _ := unstructured.NestedString(s.Object.Object, "status", "channel", "message")
+			available, _, _ := unstructured.NestedBool(s.Object.Object, "status", "channel", "updateAvailable")
+			return is == "the channel is paused; would change: values of argo-cd (redis.image.tag)" && available
+		})
+		// Its record says so, too. Nothing else has changed, and from now on that doesn't.
+		now, record := writtenFor(ctx, t, l), "ConfigMap "+l.XRName(ctx, t)+"-channel"
+		if now[record] == "" || now[record] == c.written[l.Name][record] {
+			t.Errorf("the record of claim %s is %q, as before the offer", l.Name, now[record])
+		}
+		c.written[l.Name][record] = now[record]
+		if diff := cmp.Diff(c.written[l.Name], now); diff != "" {
+			t.Errorf("what is composed for claim %s has changed:\n%s", l.Name, diff)
+		}
+	}
 	return ctx
 }
 

@@ -461,3 +461,19 @@ func TestSoak(t *testing.T) {
 		t.Errorf("got %v, %+v", next, r.State)
 	}
 }
+
+// TestMendedLate: a tenant that a revision mends, but not by its deadline, halts the channel until it is well: the revision hasn't broken it.
+func TestMendedLate(t *testing.T) {
+	s := newScene(t, 3, v1alpha1.ChannelRollout{})
+	s.Records[0] = s.Records[0].Take(1, true, "", 0, ago(3*time.Hour)).See("Degraded", "", ago(2*time.Hour)).Look(2, true, ago(time.Hour))
+	r := s.has(0, 31*time.Minute, "Degraded", 30*time.Minute)
+	result, next := s.next()
+	if result.State.Halted == nil || len(next) > 0 {
+		t.Fatalf("got %v, %+v", next, result.State)
+	}
+	s.was = result.State
+	*r = r.See("Ready", "", ago(time.Second))
+	if result, next := s.next(); result.State.Halted != nil || len(next) != 1 {
+		t.Errorf("got %v, %+v", next, result.State.Halted)
+	}
+}

@@ -171,7 +171,7 @@ func (t *tenants) addStatus(r *Record, is verdict) {
 // addChanged counts a tenant that the revision has changed.
 func (t *tenants) addChanged(c *Channel, r *Record, is verdict) {
 	t.namespaces[namespaceOf(r.name())] = true
-	t.blamed = t.blamed || is.status == failed
+	t.blamed = t.blamed || is.status == failed && !r.Mends
 	if proves(r) {
 		t.proved++
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -46,6 +47,9 @@ type benchRun struct {
 func TestBenchmark(t *testing.T) {
 	if os.Getenv("BENCH") == "" {
 		t.Skip("THE BENCHMARK IS SKIPPED: it measures nothing beside other tests; `make bench` runs it alone")
+	}
+	if parallel := flag.Lookup("test.parallel").Value.(flag.Getter).Get().(int); parallel < slices.Max(storms) {
+		t.Fatalf("%d tests may run in parallel, and as many tenants are to come up at once as %v says: write -parallel=%d", parallel, storms, slices.Max(storms))
 	}
 	// single is the median time of one claim.
 	var single time.Duration

@@ -73,6 +73,9 @@ func complete() map[string]runtime.Object {
 		"configuration": pkg("Configuration", "virtual-argocd", "xpkg.crossplane.io/virtual-argocd/virtual-argocd:v0.3.0", "True"),
 		"runtime":       runtimeOf("virtual-argocd-provider-helm", "virtual-api-proxy"), "runtimeOfOurs": runtimeOf("ours", "virtual-api-proxy"),
 	}
+	for _, kind := range []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"} {
+		all[kind] = of("admissionregistration.k8s.io/v1", kind, "", "virtual-argocd-amounts", nil)
+	}
 	for _, name := range host.RequiredPolicies {
 		for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
 			o := of("admissionregistration.k8s.io/v1", kind, "", name, map[string]any{"spec": map[string]any{"validationActions": []any{"Deny"}}})
@@ -90,7 +93,14 @@ func TestRun(t *testing.T) {
 		want    string
 		missing bool
 	}{
-		"Complete":       {nil, "v1.36.0", "OK       default StorageClass standard", false},
+		"Complete":     {nil, "v1.36.0", "OK       default StorageClass standard", false},
+		"NoAmounts":    {func(a map[string]runtime.Object) { delete(a, "MutatingAdmissionPolicyBinding") }, "v1.36.0", "MISSING  the policy of amounts.yaml: amounts such as 1e10000000", true},
+		"NoAmountsYet": {func(a map[string]runtime.Object) { delete(a, "MutatingAdmissionPolicy") }, "v1.35.4", "NOTE     amounts such as 1e10000000", false},
+		"AmountsEarly": {func(a map[string]runtime.Object) {
+			for _, kind := range []string{"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"} {
+				a[kind] = of("admissionregistration.k8s.io/v1beta1", kind, "", "virtual-argocd-amounts", nil)
+			}
+		}, "v1.35.4", "OK       amounts that the API server would compute with", false},
 		"OldKubernetes":  {nil, "v1.32.4", "MISSING  Kubernetes v1.32.4: upgrade the cluster to 1.33 or later", true},
 		"NoDefaultClass": {func(a map[string]runtime.Object) { a["class"].(*unstructured.Unstructured).SetAnnotations(nil) }, "v1.36.0", "MISSING  a default StorageClass, of 1: kubectl annotate", true},
 		"NoCrossplane":   {func(a map[string]runtime.Object) { delete(a, "crossplane") }, "v1.36.0", "MISSING  Crossplane in namespace crossplane-system", true},

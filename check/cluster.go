@@ -34,7 +34,7 @@ var (
 	bindingKind    = admission.WithResource("validatingadmissionpolicybindings")
 )
 
-func kubernetes(_ context.Context, h Host) ([]Finding, error) {
+func kubernetes(ctx context.Context, h Host) ([]Finding, error) {
 	is, err := h.Discovery.ServerVersion()
 	if err != nil {
 		return nil, err
@@ -47,11 +47,36 @@ func kubernetes(_ context.Context, h Host) ([]Finding, error) {
 		return one(Finding{Missing, "Kubernetes " + is.GitVersion, "upgrade the cluster to 1.33 or later"}), nil
 	}
 	found := one(Finding{OK, "Kubernetes " + is.GitVersion, ""})
-	if v.LessThan(amountsFrom) {
-		found = append(found, Finding{Note, "amounts such as 1e10000000 in what tenants write cost the API server minutes before any policy sees them",
-			"upgrade to 1.36 and apply amounts.yaml, or see its comment"})
+	early, err := earlyAmounts(ctx, h)
+	if err != nil {
+		return nil, err
+	}
+	const costly = "amounts such as 1e10000000 in what tenants write cost the API server minutes before any other policy sees them"
+	switch {
+	case early:
+		found = append(found, Finding{OK, "amounts that the API server would compute with for minutes are refused before", ""})
+	case v.LessThan(amountsFrom):
+		found = append(found, Finding{Note, costly, "upgrade to 1.36 and apply amounts.yaml, or see its comment"})
+	default:
+		found = append(found, Finding{Missing, "the policy of amounts.yaml: " + costly, "apply amounts.yaml"})
 	}
 	return found, nil
+}
+
+// earlyAmounts reports whether amounts.yaml is in force.
+func earlyAmounts(ctx context.Context, h Host) (bool, error) {
+	const name = "virtual-argocd-amounts"
+	for _, served := range []string{"v1", "v1beta1"} {
+		kinds := schema.GroupVersion{Group: admission.Group, Version: served}
+		_, err := h.Objects.Resource(kinds.WithResource("mutatingadmissionpolicies")).Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			_, err = h.Objects.Resource(kinds.WithResource("mutatingadmissionpolicybindings")).Get(ctx, name, metav1.GetOptions{})
+		}
+		if !apierrors.IsNotFound(err) {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 func storage(ctx context.Context, h Host) ([]Finding, error) {

@@ -51,6 +51,13 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 	if err != nil {
 		return err
 	}
+	if i.embedded != nil {
+		amounts, err := i.amounts()
+		if err != nil {
+			return err
+		}
+		own = append(own, amounts...)
+	}
 	// Before the Configuration, or Crossplane would look in vain first.
 	objects = append(own, objects...)
 	if i.ExistingProviders {

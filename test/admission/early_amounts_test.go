@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestAmountsBeforeValidation: amounts.yaml refuses the amounts of pods and volume claims that tenants.yaml refuses, before the API server
+// TestAmountsBeforeValidation: amounts.yaml refuses the amounts of pods, workloads and volume claims that tenants.yaml refuses, before the API server
 // compares them, and no others.
 func TestAmountsBeforeValidation(t *testing.T) {
 	const refusal = "an-amount-of-a-tenant"
@@ -33,11 +34,18 @@ func TestAmountsBeforeValidation(t *testing.T) {
 	byOther := cases["Limit"]
 	byOther.by = "system:serviceaccount:kube-system:replicaset-controller"
 	cases["ByOthers"] = byOther
+	// Virtual clusters may update workloads.
+	for name, resource := range map[string]string{"StatefulSet": "apps/statefulsets", "ReplicaSet": "apps/replicasets", "Deployment": "apps/deployments"} {
+		template := `{spec: {template: {spec: {containers: [{name: c, resources: {limits: {cpu: "%s"}}}]}}}}`
+		v := verdict{request{by: syncer, resource: resource, namespace: "vargo-a", name: "vcluster", old: fmt.Sprintf(template, "1"), object: fmt.Sprintf(template, "1e2000000000")}, "an amount"}
+		cases[name] = v
+		v.object, v.want = fmt.Sprintf(template, "2"), ""
+		cases[name+"Usual"] = v
+	}
 	for name, v := range cases {
 		t.Run(name, func(t *testing.T) {
 			switch {
-			// Workloads are compared with no quota. Their pods are.
-			case v.resource == "apps/statefulsets", !strings.HasPrefix(v.want, "an amount"):
+			case !strings.HasPrefix(v.want, "an amount"):
 				v.want = ""
 			default:
 				v.want = refusal

@@ -44,23 +44,25 @@ func packed(t *testing.T) xpkg.Project {
 	return p
 }
 
-// render renders the packed chart, and returns its objects by kind and name: those of the release, and its hooks.
-func render(t *testing.T, p xpkg.Project, values string) (release, hooks objects, err error) {
+// render renders the packed chart for Kubernetes 1.35, or one that serves more kinds, and returns its objects by kind and name: those of the release, and its hooks.
+func render(t *testing.T, p xpkg.Project, values string, served ...string) (release, hooks objects, err error) {
 	t.Helper()
 	c, err := loader.Load(p.ChartFile())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return renderChart(t, c, values)
+	return renderChart(t, c, values, served...)
 }
 
-func renderChart(t *testing.T, c *chart.Chart, values string) (release, hooks objects, err error) {
+func renderChart(t *testing.T, c *chart.Chart, values string, served ...string) (release, hooks objects, err error) {
 	t.Helper()
 	given := map[string]any{}
 	if err := yaml.UnmarshalStrict([]byte(values), &given); err != nil {
 		t.Fatal(err)
 	}
 	capabilities := chartutil.DefaultCapabilities.Copy()
+	capabilities.APIVersions = slices.DeleteFunc(slices.Clone(capabilities.APIVersions), func(v string) bool { return strings.Contains(v, "MutatingAdmissionPolicy") })
+	capabilities.APIVersions = append(capabilities.APIVersions, served...)
 	capabilities.KubeVersion = chartutil.KubeVersion{Version: "v1.35.4", Major: "1", Minor: "35"}
 	// This also validates the values with values.schema.json.
 	all, err := chartutil.ToRenderValues(c, given, chartutil.ReleaseOptions{Name: "virtual-argocd", Namespace: "crossplane-system"}, capabilities)
@@ -466,6 +468,32 @@ func TestHooks(t *testing.T) {
 		}
 		if got := annotations["helm.sh/hook-weight"]; got != weight && (got != "0" || weight != "") || annotations["helm.sh/hook-delete-policy"] != "before-hook-creation,hook-succeeded" {
 			t.Errorf("%s has annotations %s", key, fmt.Sprint(annotations))
+		}
+	}
+}
+
+// TestAmountsWhereServed: the policy about amounts is installed where the cluster serves its kind, unless the values say otherwise.
+func TestAmountsWhereServed(t *testing.T) {
+	p := packed(t)
+	const policy, served = "MutatingAdmissionPolicy virtual-argocd-amounts", "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy"
+	for _, tc := range []struct {
+		values string
+		served []string
+		want   bool
+	}{
+		{"", nil, false},
+		{"", []string{served}, true},
+		{"amounts: auto", []string{served}, true},
+		{"amounts: false", []string{served}, false},
+		{"amounts: true", nil, true},
+		{"amounts: true", []string{served}, true},
+	} {
+		release, _, err := render(t, p, tc.values, tc.served...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if is := release[policy] != nil; is != tc.want {
+			t.Errorf("values %q, served %v: want the policy %t, got %t", tc.values, tc.served, tc.want, is)
 		}
 	}
 }

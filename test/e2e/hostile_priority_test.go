@@ -5,17 +5,22 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	flowcontrolv1 "k8s.io/api/flowcontrol/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -32,8 +37,11 @@ const (
 	costlyFrom = time.Second
 	// lastExponent is where the search ends.
 	lastExponent = 32_000_000
-	// slower is how much longer a claim may take meanwhile, and Crossplane's requests.
-	slower = 2.0
+	// positive is an amount that would take the API server some seconds when it validates it.
+	positive = "1e4000000"
+	// slower is how much longer Crossplane's requests may take meanwhile, and slowerClaim is that of a claim: on two cores, of which a seat can
+	// busy one.
+	slower, slowerClaim = 2.0, 1.5
 )
 
 var composites = schema.GroupVersionResource{Group: "virtualargocd.io", Version: "v1alpha1", Resource: "xvirtualargocds"}
@@ -47,7 +55,6 @@ func TestPriorityOfHostileTenant(t *testing.T) {
 	needsEmbedded(t)
 	onlyInFull(t)
 	ctx := context.Background()
-	oneSeat(ctx, t)
 	greedy := &tenant{live: claim.Create(ctx, t, host, newClaim("greedy"))}
 	t.Cleanup(func() { cleanUp(ctx, t, greedy.live) })
 	greedy.namespace = greedy.live.AwaitReady(ctx, t, readyWithin).Namespace
@@ -56,22 +63,33 @@ func TestPriorityOfHostileTenant(t *testing.T) {
 
 	quiet := comesUp(ctx, t, "quiet", greedy.id(), crossplaneOf)
 	costly := costlyPod(ctx, t, syncer, greedy.namespace)
+	t.Run("refused before they are computed with", func(t *testing.T) { refusedEarly(ctx, t, syncer, greedy.namespace) })
 	for _, f := range []struct {
 		name string
 		send func(context.Context) error
 	}{
 		{"costly", func(ctx context.Context) error { return syncer.send(ctx, greedy.namespace, costly) }},
+		// The client gives up at once, and the API server goes on with what it has begun: the seat doesn't bound that.
+		{"given-up", func(ctx context.Context) error {
+			ctx, cancel := context.WithTimeout(ctx, 50*time.Millisecond)
+			defer cancel()
+			return syncer.send(ctx, greedy.namespace, podWith(t, positive))
+		}},
 		{"loop", func(ctx context.Context) error { return syncer.look(ctx, greedy.namespace) }},
 	} {
 		t.Run(f.name, func(t *testing.T) {
 			stop := flood(ctx, t, f.send)
 			is := comesUp(ctx, t, f.name, greedy.id(), crossplaneOf)
 			t.Logf("%s: %s; %s", f.name, is, stop())
-			if is.ready.Seconds() > slower*quiet.ready.Seconds() {
+			if is.ready.Seconds() > slowerClaim*quiet.ready.Seconds() {
 				t.Errorf("a claim takes %s to become Ready, and %s on the quiet cluster", is.ready, quiet.ready)
 			}
 			if is.median.Seconds() > slower*quiet.median.Seconds() {
 				t.Errorf("a request of Crossplane takes %s, and %s on the quiet cluster", is.median, quiet.median)
+			}
+			// A claim that comes up makes some take this long, more often in one measurement than in another.
+			if usual := max(quiet.p95, 100*time.Millisecond); is.p95.Seconds() > slower*usual.Seconds() {
+				t.Errorf("95 of 100 requests of Crossplane take at most %s, and usually %s", is.p95, usual)
 			}
 		})
 	}
@@ -109,24 +127,6 @@ func withoutLevel(ctx context.Context, t *testing.T, namespace string) {
 	time.Sleep(5 * time.Second) // Until the API server has seen it.
 }
 
-// oneSeat has a tenant's level have one seat, as it has of an API server with 600: the embedded cluster's has 1,200. priorities.yaml says how.
-func oneSeat(ctx context.Context, t *testing.T) {
-	t.Helper()
-	const name, shares = "virtual-argocd-platform", 1200 - 245
-	levels := host.Typed.FlowcontrolV1().PriorityLevelConfigurations()
-	is, err := levels.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	set := func(shares int32) {
-		if _, err := levels.Patch(ctx, name, types.MergePatchType, fmt.Appendf(nil, `{"spec":{"limited":{"nominalConcurrencyShares":%d}}}`, shares), metav1.PatchOptions{}); err != nil {
-			t.Error(err)
-		}
-	}
-	set(shares)
-	t.Cleanup(func() { set(*is.Spec.Limited.NominalConcurrencyShares) })
-}
-
 // apiUser is a user of the host's API server, with connections of its own.
 type apiUser struct{ *kube.Cluster }
 
@@ -148,6 +148,41 @@ func (u apiUser) send(ctx context.Context, namespace string, pod []byte) error {
 	return u.Typed.CoreV1().RESTClient().Post().Namespace(namespace).Resource("pods").SetHeader("Content-Type", "application/json").Body(pod).Do(ctx).Error()
 }
 
+// refusedEarly: amounts.yaml has the API server refuse positive exponents before it computes with them, wherever a virtual cluster may write them.
+func refusedEarly(ctx context.Context, t *testing.T, u apiUser, namespace string) {
+	t.Helper()
+	resources := map[string]any{"limits": map[string]any{"cpu": positive}}
+	template := map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+		"containers": []any{map[string]any{"name": "syncer", "resources": resources}},
+	}}}}
+	for name, send := range map[string]func() error{
+		"pod": func() error { return u.send(ctx, namespace, podWith(t, positive)) },
+		"volume claim": func() error {
+			o := &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{"name": "costly-x-default-x-vcluster"},
+				"spec": map[string]any{"accessModes": []any{"ReadWriteOnce"}, "resources": map[string]any{"requests": map[string]any{"storage": positive}}},
+			}}
+			_, err := u.Dynamic.Resource(corev1.SchemeGroupVersion.WithResource("persistentvolumeclaims")).Namespace(namespace).Create(ctx, o, metav1.CreateOptions{})
+			return err
+		},
+		"control plane": func() error {
+			patch, err := json.Marshal(template)
+			if err != nil {
+				return err
+			}
+			_, err = u.Dynamic.Resource(appsv1.SchemeGroupVersion.WithResource("statefulsets")).Namespace(namespace).
+				Patch(ctx, "vcluster", types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+			return err
+		},
+	} {
+		start := time.Now()
+		err := send()
+		if took := time.Since(start); err == nil || !strings.Contains(err.Error(), "an-amount-of-a-tenant") || took > costlyFrom/2 {
+			t.Errorf("%s with %s: want a refusal at once, got %v after %s", name, positive, err, took)
+		}
+	}
+}
+
 // look is what a controller with a mistake does again and again: it lists its pods, and changes one that needs no change.
 func (u apiUser) look(ctx context.Context, namespace string) error {
 	pods := u.Typed.CoreV1().Pods(namespace)
@@ -163,17 +198,9 @@ func (u apiUser) look(ctx context.Context, namespace string) error {
 func costlyPod(ctx context.Context, t *testing.T, u apiUser, namespace string) []byte {
 	t.Helper()
 	for exponent := 250_000; exponent <= lastExponent; exponent *= 2 {
-		pod, err := json.Marshal(map[string]any{
-			"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "costly-x-default-x-vcluster"},
-			"spec": map[string]any{"containers": []any{map[string]any{
-				"name": "a", "image": "a", "resources": map[string]any{"limits": map[string]any{"cpu": fmt.Sprintf("1e-%d", exponent)}},
-			}}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pod := podWith(t, fmt.Sprintf("1e-%d", exponent))
 		start := time.Now()
-		err = u.send(ctx, namespace, pod)
+		err := u.send(ctx, namespace, pod)
 		took := time.Since(start)
 		if err == nil {
 			t.Fatalf("a pod with 1e-%d is created", exponent)
@@ -187,12 +214,27 @@ func costlyPod(ctx context.Context, t *testing.T, u apiUser, namespace string) [
 	return nil
 }
 
+// podWith is a pod with an amount of CPU.
+func podWith(t *testing.T, amount string) []byte {
+	t.Helper()
+	pod, err := json.Marshal(map[string]any{
+		"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "costly-x-default-x-vcluster"},
+		"spec": map[string]any{"containers": []any{map[string]any{
+			"name": "a", "image": "a", "resources": map[string]any{"limits": map[string]any{"cpu": amount}},
+		}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pod
+}
+
 // flood sends requests without a break, until the function that it returns ends that and says what has become of them.
 func flood(ctx context.Context, t *testing.T, send func(context.Context) error) (stop func() string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
 	t.Cleanup(cancel)
-	var answered, busy, other atomic.Int64
+	var answered, busy, givenUp, other atomic.Int64
 	var workers sync.WaitGroup
 	began := time.Now()
 	for range flooders {
@@ -201,6 +243,8 @@ func flood(ctx context.Context, t *testing.T, send func(context.Context) error) 
 				err := send(ctx)
 				switch {
 				case ctx.Err() != nil:
+				case errors.Is(err, context.DeadlineExceeded):
+					givenUp.Add(1)
 				case kerrors.IsTooManyRequests(err) || kerrors.IsTimeout(err) || kerrors.IsServerTimeout(err):
 					busy.Add(1)
 				case err == nil || kerrors.IsForbidden(err) || kerrors.IsInvalid(err) || kerrors.IsBadRequest(err) || kerrors.IsConflict(err):
@@ -216,7 +260,7 @@ func flood(ctx context.Context, t *testing.T, send func(context.Context) error) 
 		cancel()
 		workers.Wait()
 		took := time.Since(began).Seconds()
-		if answered.Load()+busy.Load() == 0 || other.Load() > answered.Load()+busy.Load() {
+		if sent := answered.Load() + busy.Load() + givenUp.Load(); sent == 0 || other.Load() > sent {
 			t.Errorf("the flood is none: %d requests answered, %d refused as too many, %d failed otherwise", answered.Load(), busy.Load(), other.Load())
 		}
 		return fmt.Sprintf("the tenant has %.2f requests a second answered, and %d of all refused as too many", float64(answered.Load())/took, busy.Load())

@@ -16,9 +16,11 @@ import (
 	sdk "github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -33,7 +35,7 @@ var version string
 
 // CLI defines the program's commands and flags.
 type CLI struct {
-	Debug   bool             `help:"Log each call." short:"d"`
+	Debug   bool             `help:"Log requests to virtual clusters that the proxy refuses." short:"d"`
 	Version kong.VersionFlag `help:"Print the version and exit."`
 
 	Serve Serve `cmd:"" default:"withargs" help:"Run the composition function. This is the default."`
@@ -54,14 +56,15 @@ type Serve struct {
 // Run serves until ctx is done, and then waits for the calls that are in progress.
 func (c *Serve) Run(ctx context.Context, log logging.Logger) error {
 	healthy := health.NewServer()
-	d := &drainer{FunctionRunnerServiceServer: function.New(log, time.Now)}
+	most := c.MaxRecvMessageSize << 20
+	d := newGate(function.New(log, time.Now), int64(most))
 	served := make(chan error, 1)
 	go func() {
 		served <- sdk.Serve(d,
 			sdk.Listen(c.Network, c.Address),
 			sdk.MTLSCertificates(c.TLSCertsDir),
 			sdk.Insecure(c.Insecure),
-			sdk.MaxRecvMessageSize(c.MaxRecvMessageSize<<20),
+			sdk.MaxRecvMessageSize(most),
 			sdk.WithHealthServer(healthy),
 			sdk.WithMetricsServer(c.MetricsAddress))
 	}()
@@ -77,22 +80,35 @@ func (c *Serve) Run(ctx context.Context, log logging.Logger) error {
 	}
 }
 
-// A drainer refuses calls once the function stops. Crossplane tries a refused call again.
-type drainer struct {
+// A gate is what calls go through. It refuses them once the function stops: Crossplane tries a refused call again. Before that it has large
+// ones wait for each other, because a call takes up to 20 times the memory of its request, and Crossplane calls for 100 claims at a time.
+type gate struct {
 	fnv1.FunctionRunnerServiceServer
 
 	// calls is locked for reading during each call, and for writing when the function stops: that
 	// refuses further calls, and waits for those in progress.
 	calls sync.RWMutex
+	// under are the sizes of the requests of the calls in progress, in bytes, which are most together.
+	under *semaphore.Weighted
+	most  int64
+}
+
+func newGate(to fnv1.FunctionRunnerServiceServer, most int64) *gate {
+	return &gate{FunctionRunnerServiceServer: to, under: semaphore.NewWeighted(most), most: most}
 }
 
 // RunFunction calls the function, unless it is stopping.
-func (d *drainer) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	if !d.calls.TryRLock() {
+func (g *gate) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+	if !g.calls.TryRLock() {
 		return nil, status.Error(codes.Unavailable, "the function is stopping: call it again")
 	}
-	defer d.calls.RUnlock()
-	return d.FunctionRunnerServiceServer.RunFunction(ctx, req)
+	defer g.calls.RUnlock()
+	size := min(int64(proto.Size(req)), g.most)
+	if err := g.under.Acquire(ctx, size); err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	defer g.under.Release(size)
+	return g.FunctionRunnerServiceServer.RunFunction(ctx, req)
 }
 
 // Proxy has no flags: the kubeconfigs that the function writes have its address.

@@ -54,11 +54,11 @@ func New(log logging.Logger, now func() time.Time) *Function { return &Function{
 // as it was accepted before. If it never was accepted, the mistake is a Fatal result, with
 // which Crossplane changes nothing.
 func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) (rsp *fnv1.RunFunctionResponse, _ error) {
-	log := f.log.WithValues("tag", req.GetMeta().GetTag())
-	// Before anything of the request is decoded: if that ended the process, this line would be the last one in its log.
 	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
 	claim := xr.Get("spec", "claimRef")
-	log.Info("called", "xr", xr.String("metadata", "name"), "claim", claim.String("namespace")+"/"+claim.String("name"))
+	log := f.log.WithValues("tag", req.GetMeta().GetTag(), "xr", xr.String("metadata", "name"), "claim", claim.String("namespace")+"/"+claim.String("name"))
+	// Before anything of the request is decoded: if that ends the process, its log has this line, and none of what became of the call.
+	log.Info("called")
 	// A panic for one tenant must not stop the pod that serves all of them.
 	defer func() {
 		if p := recover(); p != nil {
@@ -82,12 +82,11 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 			refused = errors.New(status.Refuse(rsp, observed, err))
 		}
 	}
-	log = log.WithValues("xr", xr.String("metadata", "name"))
 	if refused != nil {
 		log.Info("refused", "error", refused.Error())
 		return rsp, nil
 	}
-	log.Debug("composed", "resources", len(rsp.GetDesired().GetResources()))
+	log.Info("composed", "resources", len(rsp.GetDesired().GetResources()))
 	return rsp, nil
 }
 

@@ -15,7 +15,7 @@ import (
 const (
 	perRecord = 1 << 20
 	perValue  = 2_000
-	perText   = 4_000
+	perText   = 2_000
 	perByte   = 100
 )
 

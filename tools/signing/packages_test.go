@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -12,40 +11,18 @@ import (
 	"github.com/google/go-containerregistry/pkg/name"
 	ociremote "github.com/sigstore/cosign/v3/pkg/oci/remote"
 
+	"github.com/virtual-argocd/virtual-argocd/tools/signing/signingtest"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
 )
 
-// project is the smallest one that packages are built from.
-var project = map[string]string{
-	"VERSION":                      "v0.3.1\n",
-	"go.mod":                       "module example.org/function\n\ngo 1.24\n",
-	"tools/go.mod":                 "module example.org/tools\n\ngo 1.24\n\nrequire golang.org/x/crypto/x509roots/fallback v0.1.0\n",
-	"fn/main.go":                   "package main\n\nvar version = \"none\"\n\nfunc main() { println(version) }\n",
-	"package/crossplane.yaml":      "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-virtual-argocd}\n",
-	"crossplane.yaml":              "kind: Configuration\nspec: {dependsOn: [{package: " + xpkg.PublishedRegistry + "/" + xpkg.FunctionName + "}]}\n",
-	"apis/definition.yaml":         "kind: CompositeResourceDefinition\n",
-	"compositions/thing.yaml":      "kind: Composition\n",
-	"examples/claims/example.yaml": "kind: XThing\n",
-}
-
 // TestPackages builds packages, pushes and signs them, and verifies what arrived.
 func TestPackages(t *testing.T) {
-	root := t.TempDir()
-	for path, content := range project {
-		file := filepath.Join(root, path)
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := xpkg.Project{Root: root, Out: filepath.Join(root, "_output")}
+	p := signingtest.NewProject(t)
 	built, err := p.Build(t.Context(), xpkg.Architectures()...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, key := newWorld(t), newKey(t)
+	w, key := newWorld(t), signingtest.NewKey(t)
 	pushed, err := p.Push(t.Context(), w.registry+"/acme")
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +37,7 @@ func TestPackages(t *testing.T) {
 			wants = append(wants, CycloneDX)
 		}
 		for _, want := range wants {
-			if err := verify(t.Context(), ref, key.public, w.log, want); err != nil {
+			if err := w.trust(key).Verify(t.Context(), ref, want); err != nil {
 				t.Errorf("%s: %q: %v", pkg, want, err)
 			}
 		}

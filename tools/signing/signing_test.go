@@ -19,6 +19,7 @@ import (
 	"github.com/sigstore/sigstore/pkg/cryptoutils"
 
 	"github.com/virtual-argocd/virtual-argocd/tools/signing/rekortest"
+	"github.com/virtual-argocd/virtual-argocd/tools/signing/signingtest"
 )
 
 // world is a registry and a transparency log.
@@ -44,10 +45,14 @@ func newWorld(t *testing.T) world {
 	return w
 }
 
-// signer signs with a key of the password "secret".
-func (w world) signer(t *testing.T, key keyPair) *Signer {
+// trust is what somebody trusts who knows the log and a key.
+func (w world) trust(key signingtest.KeyPair) signingtest.Trust {
+	return signingtest.Trust{Key: key.Public, Log: w.log}
+}
+
+func (w world) signer(t *testing.T, key signingtest.KeyPair) *Signer {
 	t.Helper()
-	s, err := New(t.Context(), Options{Key: key.file, Password: []byte("secret"), Rekor: w.rekor.URL})
+	s, err := New(t.Context(), Options{Key: key.File, Password: []byte(signingtest.Password), Rekor: w.rekor.URL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +81,7 @@ func (w world) push(t *testing.T, tag string) name.Digest {
 }
 
 func TestVerification(t *testing.T) {
-	w, ours, theirs := newWorld(t), newKey(t), newKey(t)
+	w, ours, theirs := newWorld(t), signingtest.NewKey(t), signingtest.NewKey(t)
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -181,9 +186,9 @@ func TestVerification(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			ref := tc.sign(w.push(t, "v1.0.0"))
-			err := verify(t.Context(), ref, ours.public, w.log, tc.predicate)
+			err := w.trust(ours).Verify(t.Context(), ref, tc.predicate)
 			if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
-				t.Errorf("\n%s\nverify(...): want error with %q, got %v", tc.reason, tc.want, err)
+				t.Errorf("\n%s\nVerify(...): want error with %q, got %v", tc.reason, tc.want, err)
 			}
 		})
 	}
@@ -217,19 +222,19 @@ func TestKeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	encrypted := newKey(t)
+	encrypted := signingtest.NewKey(t)
 	cases := map[string]struct {
 		reason  string
 		o       Options
 		public  []byte
 		wantErr string
 	}{
-		"Encrypted":     {"A key of cosign.", Options{Key: encrypted.file, Password: []byte("secret")}, encrypted.public, ""},
-		"WrongPassword": {"It is of no use without its password.", Options{Key: encrypted.file, Password: []byte("other")}, nil, "is COSIGN_PASSWORD its password?"},
+		"Encrypted":     {"A key of cosign.", Options{Key: encrypted.File, Password: []byte(signingtest.Password)}, encrypted.Public, ""},
+		"WrongPassword": {"It is of no use without its password.", Options{Key: encrypted.File, Password: []byte("other")}, nil, "is COSIGN_PASSWORD its password?"},
 		"Plain":         {"A key of openssl.", Options{Key: writeFile(t, plain)}, public, ""},
 		"NoKey":         {"Another file.", Options{Key: writeFile(t, []byte("no key"))}, nil, "cannot read key"},
 		"Missing":       {"No file.", Options{Key: "/missing.key"}, nil, "cannot read the key"},
-		"Both":          {"Whoever signs is one.", Options{Key: encrypted.file, IDToken: "x"}, nil, "choose one"},
+		"Both":          {"Whoever signs is one.", Options{Key: encrypted.File, IDToken: "x"}, nil, "choose one"},
 		"Neither":       {"Nobody signs nothing.", Options{}, nil, "neither a key nor"},
 	}
 	for name, tc := range cases {

@@ -1,4 +1,5 @@
-package signing
+// Package signingtest has what tests of signing need: a key, a small project to build packages from, and verification as the users of packages do it.
+package signingtest
 
 import (
 	"context"
@@ -8,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	"github.com/sigstore/cosign/v3/pkg/cosign"
@@ -18,22 +18,18 @@ import (
 	"github.com/sigstore/sigstore/pkg/tuf"
 )
 
-// verify asks cosign's library about a package in the way that Crossplane 2.2 to 2.4 does, for an ImageConfig with one authority that has a
+// Trust is what somebody who verifies packages trusts: public keys in PEM, of who signs and of the transparency log.
+type Trust struct{ Key, Log []byte }
+
+// Verify asks cosign's library about a package in the way that Crossplane 2.2 to 2.4 does, for an ImageConfig with one authority that has a
 // public key: https://github.com/crossplane/crossplane-runtime/blob/v2.4.0/pkg/xpkg/signature/validate.go. A predicate is an attestation that
 // the authority wants; without one, it wants a signature.
-func verify(ctx context.Context, ref name.Digest, key, log []byte, predicate string) error {
-	public, err := cryptoutils.UnmarshalPEMToPublicKey(key)
+func (t Trust) Verify(ctx context.Context, ref name.Digest, predicate string) error {
+	o, err := t.options()
 	if err != nil {
 		return err
 	}
-	logs := cosign.NewTrustedTransparencyLogPubKeys()
-	if err := logs.AddTransparencyLogPubKey(log, tuf.Active); err != nil {
-		return err
-	}
-	o := cosign.CheckOpts{RekorPubKeys: &logs, ClaimVerifier: cosign.SimpleClaimVerifier}
-	if o.SigVerifier, err = signature.LoadVerifier(public, crypto.SHA256); err != nil {
-		return err
-	}
+	o.ClaimVerifier = cosign.SimpleClaimVerifier
 	if predicate == "" {
 		_, ok, err := cosign.VerifyImageSignatures(ctx, ref, &o)
 		if err == nil && !ok {
@@ -54,6 +50,20 @@ func verify(ctx context.Context, ref name.Digest, key, log []byte, predicate str
 		err = fmt.Errorf("no attestation of type %q found among %v", predicate, types)
 	}
 	return err
+}
+
+func (t Trust) options() (o cosign.CheckOpts, err error) {
+	logs := cosign.NewTrustedTransparencyLogPubKeys()
+	if err := logs.AddTransparencyLogPubKey(t.Log, tuf.Active); err != nil {
+		return o, err
+	}
+	o.RekorPubKeys = &logs
+	public, err := cryptoutils.UnmarshalPEMToPublicKey(t.Key)
+	if err != nil {
+		return o, err
+	}
+	o.SigVerifier, err = signature.LoadVerifier(public, crypto.SHA256)
+	return o, err
 }
 
 // predicates are the types of attestations.
@@ -79,19 +89,4 @@ func predicates(attestations []oci.Signature) ([]string, error) {
 		out = append(out, statement.PredicateType)
 	}
 	return out, nil
-}
-
-// A keyPair is a private key in a file, and the public key.
-type keyPair struct {
-	file   string
-	public []byte
-}
-
-func newKey(t *testing.T) keyPair {
-	t.Helper()
-	keys, err := cosign.GenerateKeyPair(func(bool) ([]byte, error) { return []byte("secret"), nil })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keyPair{file: writeFile(t, keys.PrivateBytes), public: keys.PublicBytes}
 }

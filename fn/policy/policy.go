@@ -24,6 +24,7 @@ var (
 	ofInput = []func(tenant.Given) error{
 		credentialsLabel,
 		storageSize,
+		chartDigests,
 		network,
 	}
 	ofClaim = []func(tenant.Given) error{

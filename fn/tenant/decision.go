@@ -145,7 +145,9 @@ type Chart struct {
 	Repository string
 	Name       string
 	Version    string
-	Values     values.Values
+	// Digest of that version in an OCI registry, "" for any.
+	Digest string
+	Values values.Values
 }
 
 // A Connection is the state of something that Argo CD connects to, or of a Secret that the spec names.

@@ -63,8 +63,8 @@ func Resolve(d *tenant.Decision, g tenant.Given) error {
 			d.VersionsHeld = append(d.VersionsHeld, why)
 		}
 	}
-	d.VirtualCluster = tenant.Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name, Version: vcluster.chosen}
-	d.ArgoCD = tenant.Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name, Version: argocd.chosen}
+	d.VirtualCluster = tenant.Chart{Repository: in.Charts.VCluster.Repository, Name: in.Charts.VCluster.Name, Version: vcluster.chosen, Digest: in.Charts.VCluster.Digests[vcluster.chosen]}
+	d.ArgoCD = tenant.Chart{Repository: in.Charts.ArgoCD.Repository, Name: in.Charts.ArgoCD.Name, Version: argocd.chosen, Digest: in.Charts.ArgoCD.Digests[argocd.chosen]}
 	if vcluster.chosen == "" || kubernetes.chosen == "" {
 		return mistakes.Join(found...)
 	}

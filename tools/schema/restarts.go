@@ -43,6 +43,7 @@ var (
 	}
 	inputChanges = []change{
 		{"charts.argocd", `{"charts":{"argocd":{"version":"10.2.0","values":{"server":{"replicas":2}}}}}`},
+		{"charts.vcluster.digests", `{"charts":{"vcluster":{"repository":"oci://registry.example.org/charts","digests":{"0.36.1":"sha256:` + strings.Repeat("0", 64) + `"}}}}`},
 		{"charts.vcluster.name", `{"charts":{"vcluster":{"name":"mirrored"}}}`},
 		{"charts.vcluster.repository", `{"charts":{"vcluster":{"repository":"https://charts.example.org"}}}`},
 		{"charts.vcluster.values", `{"charts":{"vcluster":{"values":{"logging":{"encoding":"json"}}}}}`},

@@ -30,11 +30,14 @@ const (
 	maxHistory = 3
 )
 
-// Differs reports whether a Release has another chart version or other values, but for what an attempt to install it has added.
+// Differs reports whether a Release has another chart or other values, but for what an attempt to install it has added.
 func Differs(release wire.Composed, c tenant.Chart) bool {
 	is := release.Get("spec", "forProvider")
-	return is.String("chart", "version") != c.Version || !wire.Equal(is.Value("values"), withMarkOf(release, c.Values))
+	return is.String("chart", "version") != c.Version || replaces(c.Digest, is.String("chart", "digest")) || !wire.Equal(is.Value("values"), withMarkOf(release, c.Values))
 }
+
+// replaces reports whether a digest takes the place of another. One that is added to a version that runs, or taken from it, has provider-helm do nothing.
+func replaces(digest, is string) bool { return digest != "" && is != "" && digest != is }
 
 // New returns what the Releases of a tenant have in common, for a ProviderConfig.
 func New(t tenant.Tenant, name, helmName, namespace, config string, c tenant.Chart) *helmv1beta1.Release {
@@ -44,7 +47,7 @@ func New(t tenant.Tenant, name, helmName, namespace, config string, c tenant.Cha
 		Spec: helmv1beta1.ReleaseSpec{
 			ResourceSpec: xpv1.ResourceSpec{ProviderConfigReference: &xpv1.Reference{Name: config}, ManagementPolicies: resource.WithoutDelete},
 			ForProvider: helmv1beta1.ReleaseParameters{
-				Chart:       helmv1beta1.ChartSpec{Repository: c.Repository, Name: c.Name, Version: c.Version},
+				Chart:       helmv1beta1.ChartSpec{Repository: c.Repository, Name: c.Name, Version: c.Version, Digest: c.Digest},
 				Namespace:   namespace,
 				Wait:        true,
 				WaitTimeout: &metav1.Duration{Duration: waitTimeout},
@@ -148,7 +151,7 @@ func TimesTakenBack(t tenant.Tenant, name string) int64 {
 func change(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) (digest string, before int64) {
 	// Values that can't be written are an error where the Release is encoded.
 	values, _ := json.Marshal(c.Values)
-	has := []string{c.Repository, c.Name, c.Version, r.Annotations[AnnotationDigest], string(values)}
+	has := []string{c.Repository, c.Name, c.Version + c.Digest, r.Annotations[AnnotationDigest], string(values)}
 	for _, from := range r.Spec.ForProvider.ValuesFrom {
 		// Other keys are digests of what is there.
 		if from.SecretKeyRef.Key != tenant.ValuesKey {

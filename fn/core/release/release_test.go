@@ -105,3 +105,35 @@ func TestHelmWaitsForChanges(t *testing.T) {
 		e.RunProviders()
 	}
 }
+
+// TestHelmWaitsForAnotherDigest: provider-helm installs a version again if another digest takes the place of its own, and not if it gets its first.
+func TestHelmWaitsForAnotherDigest(t *testing.T) {
+	digests := func(digest string) string {
+		if digest != "" {
+			digest = `,"digests":{"0.36.1":"sha256:` + strings.Repeat(digest, 64) + `"}`
+		}
+		return `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"vcluster":{"repository":"oci://registry.example.org/charts"` + digest + `}}}`
+	}
+	for name, tc := range map[string]struct {
+		reason    string
+		was, gets string
+		waits     bool
+	}{
+		"First":   {"A digest for what runs changes nothing.", "", "a", false},
+		"Another": {"It is another chart.", "a", "b", true},
+		"None":    {"The version stays.", "a", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{}`, digests(tc.was)).Install()
+			e.Request.Input = resource.MustStructJSON(digests(tc.gets))
+			e.Reconcile()
+			is := crossplanetest.Field(e.Observed(tenant.VClusterRelease), "spec", "forProvider").GetFields()
+			if got := is["wait"].GetBoolValue(); got != tc.waits {
+				t.Errorf("\n%s\nHelm waits: want %t, got %t", tc.reason, tc.waits, got)
+			}
+			if got := is["chart"].GetStructValue().GetFields()["digest"].GetStringValue(); !strings.HasSuffix(got, tc.gets) || (got == "") != (tc.gets == "") {
+				t.Errorf("\n%s\nwant a digest of %q, got %q", tc.reason, tc.gets, got)
+			}
+		})
+	}
+}

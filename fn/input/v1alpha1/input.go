@@ -193,6 +193,13 @@ type Chart struct {
 	// it.
 	Version string `json:"version,omitempty"`
 
+	// Digests of versions of the chart, if its repository is an oci URL: sha256:... by
+	// version. A version that has one is installed by it, wherever that version is named, and
+	// only if the tag of that version, if there is one, has the same digest. Other versions
+	// are installed by their tag.
+	// +kubebuilder:validation:MaxProperties=64
+	Digests map[string]string `json:"digests,omitempty"`
+
 	// Values of the chart for all tenants. They override the built-in values; plans and
 	// claims override them.
 	// +kubebuilder:pruning:PreserveUnknownFields

@@ -35,7 +35,8 @@ type Status struct {
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
 
-	// Progress of the installation, in percent.
+	// Progress of the installation, in percent. It never goes back: a tenant that was Ready
+	// once stays at 100, and the phase says what becomes of it.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100

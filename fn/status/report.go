@@ -147,7 +147,14 @@ const (
 	progressReady        = 100
 )
 
+// progress never goes back, so a tenant that was Ready once has all of it, whatever becomes of it: the phase says that. The status
+// remembers how far the tenant came.
 func progress(t tenant.Tenant, ready bool) int64 {
+	return max(step(t, ready), min(t.Observed.XR.Int(0, "status", "progress"), progressReady))
+}
+
+// step returns the progress of what is there now.
+func step(t tenant.Tenant, ready bool) int64 {
 	switch {
 	case ready:
 		return progressReady

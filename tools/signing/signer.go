@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/google/go-containerregistry/pkg/authn"
 	"github.com/google/go-containerregistry/pkg/v1/remote"
@@ -48,7 +49,9 @@ type Signer struct {
 	signer signature.SignerVerifier
 	// certificate and chain, in PEM, are empty for a key.
 	certificate, chain []byte
-	log                *client.Rekor
+	// until is when the certificate ends.
+	until time.Time
+	log   *client.Rekor
 	// remote are the options of requests to registries, and registry the same for cosign's library.
 	remote   []remote.Option
 	registry []ociremote.Option
@@ -126,13 +129,23 @@ func (s *Signer) certify(o Options) error {
 	if err != nil {
 		return fmt.Errorf("cannot get a certificate from %s: %w", server, err)
 	}
-	s.certificate, s.chain = certified.CertPEM, certified.ChainPEM
+	leaf, err := cryptoutils.UnmarshalCertificatesFromPEM(certified.CertPEM)
+	if err == nil && len(leaf) == 0 {
+		err = errors.New("there is none")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read the certificate of %s: %w", server, err)
+	}
+	s.certificate, s.chain, s.until = certified.CertPEM, certified.ChainPEM, leaf[0].NotAfter
 	return nil
 }
 
-// public is what the log records of who signed: the certificate, or the public key, in PEM.
+// public is what the log records of who signed: the certificate, or the public key, in PEM. Certificates last for ten minutes, and pushing may take longer.
 func (s *Signer) public() ([]byte, error) {
 	if s.certificate != nil {
+		if time.Now().After(s.until) {
+			return nil, fmt.Errorf("the certificate for the identity token was valid until %s, and nobody accepts a later signature: run it again with a new token", s.until.Format(time.RFC3339))
+		}
 		return s.certificate, nil
 	}
 	key, err := s.signer.PublicKey()

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/registry"
 
 	"github.com/virtual-argocd/virtual-argocd/tools/signing"
+	"github.com/virtual-argocd/virtual-argocd/tools/signing/fulciotest"
 	"github.com/virtual-argocd/virtual-argocd/tools/signing/rekortest"
 	"github.com/virtual-argocd/virtual-argocd/tools/signing/signingtest"
 	"github.com/virtual-argocd/virtual-argocd/tools/xpkg"
@@ -79,22 +80,52 @@ func makes(t *testing.T, settings ...string) []string {
 // TestPush runs what `make push` runs, and then does what its users do: they read the file that installs the packages, and verify in the registry
 // what is named there.
 func TestPush(t *testing.T) {
-	p, at, key := build(t), newRegistry(t), signingtest.NewKey(t)
+	p := build(t)
+	t.Run("Key", func(t *testing.T) {
+		key := signingtest.NewKey(t)
+		t.Setenv("COSIGN_PASSWORD", signingtest.Password)
+		push(t, p, signingtest.Trust{Key: key.Public}, "KEY="+key.File)
+	})
+	t.Run("Token", func(t *testing.T) {
+		a, err := fulciotest.New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fulcio := httptest.NewServer(a)
+		t.Cleanup(fulcio.Close)
+		token, err := a.Token(fulciotest.Claims{Subject: "1", Email: "release@example.org", Verified: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		certificates, err := a.LogKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Setenv("SIGSTORE_ID_TOKEN", token)
+		t.Setenv("FULCIO_URL", fulcio.URL)
+		push(t, p, signingtest.Trust{Identity: signingtest.Identity{
+			Subject: "release@example.org", Issuer: fulciotest.Issuer, Fulcio: a.Root(), Certificates: certificates,
+		}})
+	})
+}
+
+// push pushes with the settings of `make push`, and verifies with what else is trusted than the transparency log.
+func push(t *testing.T, p xpkg.Project, trust signingtest.Trust, settings ...string) {
+	t.Helper()
+	at := newRegistry(t)
 	entries, err := rekortest.New()
 	if err != nil {
 		t.Fatal(err)
 	}
 	rekor := httptest.NewServer(entries)
 	t.Cleanup(rekor.Close)
-	public, err := entries.PublicKey()
-	if err != nil {
+	if trust.Log, err = entries.PublicKey(); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("COSIGN_PASSWORD", signingtest.Password)
 	t.Setenv("REKOR_URL", rekor.URL)
 	args := os.Args
 	t.Cleanup(func() { os.Args = args })
-	os.Args = append([]string{"sign"}, makes(t, "REGISTRY="+at, "KEY="+key.File)...)
+	os.Args = append([]string{"sign"}, makes(t, append(settings, "REGISTRY="+at)...)...)
 	main()
 
 	install, err := os.ReadFile(p.InstallFile())
@@ -108,7 +139,7 @@ func TestPush(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, predicate := range predicates {
-			if err := (signingtest.Trust{Key: key.Public, Log: public}).Verify(t.Context(), ref, predicate); err != nil {
+			if err := trust.Verify(t.Context(), ref, predicate); err != nil {
 				t.Errorf("%s: %q: %v", ref, predicate, err)
 			}
 		}

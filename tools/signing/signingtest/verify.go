@@ -4,6 +4,7 @@ package signingtest
 import (
 	"context"
 	"crypto"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -18,11 +19,26 @@ import (
 	"github.com/sigstore/sigstore/pkg/tuf"
 )
 
-// Trust is what somebody who verifies packages trusts: public keys in PEM, of who signs and of the transparency log.
-type Trust struct{ Key, Log []byte }
+// Trust is what somebody who verifies packages trusts.
+type Trust struct {
+	// Log is the public key of the transparency log, in PEM.
+	Log []byte
+	// Key is the public key of who signs, in PEM, if it isn't an Identity.
+	Key []byte
+	Identity
+}
+
+// Identity is who signs without a key, as Fulcio certifies it.
+type Identity struct {
+	Subject, Issuer string
+	// Fulcio is the certificate at the root of the authority.
+	Fulcio *x509.Certificate
+	// Certificates is the public key of the log of certificates, in PEM.
+	Certificates []byte
+}
 
 // Verify asks cosign's library about a package in the way that Crossplane 2.2 to 2.4 does, for an ImageConfig with one authority that has a
-// public key: https://github.com/crossplane/crossplane-runtime/blob/v2.4.0/pkg/xpkg/signature/validate.go. A predicate is an attestation that
+// public key or an identity: https://github.com/crossplane/crossplane-runtime/blob/v2.4.0/pkg/xpkg/signature/validate.go. A predicate is an attestation that
 // the authority wants; without one, it wants a signature.
 func (t Trust) Verify(ctx context.Context, ref name.Digest, predicate string) error {
 	o, err := t.options()
@@ -58,6 +74,17 @@ func (t Trust) options() (o cosign.CheckOpts, err error) {
 		return o, err
 	}
 	o.RekorPubKeys = &logs
+	if t.Key == nil {
+		certificates := cosign.NewTrustedTransparencyLogPubKeys()
+		if err := certificates.AddTransparencyLogPubKey(t.Certificates, tuf.Active); err != nil {
+			return o, err
+		}
+		o.CTLogPubKeys = &certificates
+		o.RootCerts = x509.NewCertPool()
+		o.RootCerts.AddCert(t.Fulcio)
+		o.Identities = []cosign.Identity{{Subject: t.Subject, Issuer: t.Issuer}}
+		return o, nil
+	}
 	public, err := cryptoutils.UnmarshalPEMToPublicKey(t.Key)
 	if err != nil {
 		return o, err

@@ -28,6 +28,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
+// chartByDigest is no chart's name: the provider keeps charts by name and version in a folder of the machine.
+const chartByDigest = "test-charts-by-digest"
+
 // TestChartsByDigest: with the provider's own code, a Release with a digest gets the chart that has it, or none.
 func TestChartsByDigest(t *testing.T) {
 	server := httptest.NewTLSServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))
@@ -41,7 +44,7 @@ func TestChartsByDigest(t *testing.T) {
 	// push pushes a chart to a tag, and returns its digest.
 	push := func(version, description string) string {
 		t.Helper()
-		file, err := chartutil.Save(&chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: "argo-cd", Version: version, Description: description}}, t.TempDir())
+		file, err := chartutil.Save(&chart.Chart{Metadata: &chart.Metadata{APIVersion: "v2", Name: chartByDigest, Version: version, Description: description}}, t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +52,7 @@ func TestChartsByDigest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pushed, err := registries.Push(data, strings.TrimPrefix(repository, "oci://")+"/argo-cd:"+version)
+		pushed, err := registries.Push(data, strings.TrimPrefix(repository, "oci://")+"/"+chartByDigest+":"+version)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +76,7 @@ func TestChartsByDigest(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			cached := filepath.Join("/tmp/charts", "argo-cd@"+strings.Replace(tc.digest, ":", "-", 1)+".tgz")
+			cached := filepath.Join("/tmp/charts", chartByDigest+"@"+strings.Replace(tc.digest, ":", "-", 1)+".tgz")
 			t.Cleanup(func() { _ = os.Remove(cached) })
 			client, err := helm.NewClient(logging.NewNopLogger(), &rest.Config{})
 			if err != nil {
@@ -98,7 +101,7 @@ func releaseOf(t *testing.T, repository, version, digest string) *helmv1beta1.Re
 	t.Helper()
 	input, err := json.Marshal(v1alpha1.Input{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.APIVersion, Kind: v1alpha1.Kind},
-		Charts:   v1alpha1.Charts{ArgoCD: v1alpha1.Chart{Repository: repository, Version: version, Digests: map[string]string{version: digest}}},
+		Charts:   v1alpha1.Charts{ArgoCD: v1alpha1.Chart{Repository: repository, Name: chartByDigest, Version: version, Digests: map[string]string{version: digest}}},
 	})
 	if err != nil {
 		t.Fatal(err)

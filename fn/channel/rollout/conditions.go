@@ -21,13 +21,17 @@ type Condition struct {
 // that waits for its minSuccessTime; the zero time if it doesn't.
 func conditions(c *Channel, s *State, t *tenants, at int, soaks time.Time) []Condition {
 	missing := t.total - t.updated
+	step := c.steps[at]
 	complete := Condition{Type: v1alpha1.ConditionComplete, Reason: v1alpha1.ReasonIncomplete, Message: fmt.Sprintf("%d of %d tenants have revision %d", t.updated, t.total, s.Revision)}
+	allHave := missing == 0 && step.percent == 100 && !t.empty(s)
+	if allHave {
+		complete = Condition{Type: v1alpha1.ConditionComplete, True: true, Reason: v1alpha1.ReasonComplete, Message: fmt.Sprintf("all %d tenants have revision %d", t.total, s.Revision)}
+	}
 	halted := Condition{Type: v1alpha1.ConditionHalted, Reason: v1alpha1.ReasonTenantsWell}
 	if t.failed.N > 0 {
 		halted.Message = fmt.Sprintf("failed: %s; halts at %d", t.failed, c.maxFailures)
 	}
 	progressing := Condition{Type: v1alpha1.ConditionProgressing}
-	step := c.steps[at]
 	progresses := func(is bool, reason, message string) {
 		progressing.True, progressing.Reason = is, reason
 		progressing.Message = fmt.Sprintf("step %d of %d, %d percent: %s", at+1, len(c.steps), step.percent, message)
@@ -46,8 +50,7 @@ func conditions(c *Channel, s *State, t *tenants, at int, soaks time.Time) []Con
 		progresses(true, v1alpha1.ReasonUpdatingTenants, "progressing: "+t.progressing.String())
 	case !soaks.IsZero():
 		progresses(true, v1alpha1.ReasonSoaking, "waits until "+soaks.UTC().Format(time.RFC3339)+" for minSuccessTime")
-	case missing == 0 && step.percent == 100:
-		complete = Condition{Type: v1alpha1.ConditionComplete, True: true, Reason: v1alpha1.ReasonComplete, Message: fmt.Sprintf("all %d tenants have revision %d", t.total, s.Revision)}
+	case allHave:
 		progressing.Reason = v1alpha1.ReasonComplete
 	case t.over(step) && step.percent < 100:
 		complete.Reason = v1alpha1.ReasonLastStep

@@ -334,6 +334,21 @@ func TestComplete(t *testing.T) {
 	if r, _ := s.next(); r.State.Complete != 2 || !r.Conditions[2].True || r.Conditions[0].Reason != v1alpha1.ReasonComplete || !r.Again.IsZero() {
 		t.Errorf("got %+v", r)
 	}
+	s.Paused = true
+	if r, _ := s.next(); !r.Conditions[2].True || r.Conditions[0].Reason != v1alpha1.ReasonPaused {
+		t.Errorf("a channel that is paused, and whose tenants all have the revision: %+v", r.Conditions)
+	}
+}
+
+// TestCompleteSoaks: all tenants have the revision before the last step is over.
+func TestCompleteSoaks(t *testing.T) {
+	s := newScene(t, 2, v1alpha1.ChannelRollout{Steps: []v1alpha1.ChannelStep{{Percent: 100, MinSuccessTime: "1h"}}})
+	for i := range 2 {
+		s.has(i, time.Hour, "Ready", time.Minute)
+	}
+	if r, _ := s.next(); r.State.Complete != 1 || !r.Conditions[2].True || r.Conditions[0].Reason != v1alpha1.ReasonSoaking {
+		t.Errorf("got %+v", r)
+	}
 }
 
 // TestWithdrawn: a pause ends assignments, and remembers whom it may have been too late for.

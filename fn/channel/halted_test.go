@@ -14,7 +14,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
-// TestChannelBadOffer: a bad offer breaks as many as haltAfter says, nobody else is touched,
+// TestChannelBadOffer: a bad offer breaks as many as maxFailures says, nobody else is touched,
 // and the halt outlives lost state. An edit goes on.
 func TestChannelBadOffer(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestChannelBadOffer(t *testing.T) {
 	}
 	for key := range fleet.Cluster {
 		if strings.Contains(key, "vargo-assignment-") {
-			t.Errorf("while it is halted somebody is admitted: %s", key)
+			t.Errorf("while it is halted somebody may begin: %s", key)
 		}
 	}
 
@@ -117,7 +117,7 @@ func TestChannelHaltedForWeeks(t *testing.T) {
 		}
 		for key := range fleet.Cluster {
 			if strings.Contains(key, "vargo-assignment-") {
-				t.Errorf("somebody is admitted: %s", key)
+				t.Errorf("somebody may begin: %s", key)
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
-// TestChannelMistakesOfOthers: a mistake in a plan or in an input is no other offer, and neither is its correction.
+// TestChannelMistakesOfOthers: a mistake in a plan or in the input of tenants is no other offer, and neither is its correction.
 func TestChannelMistakesOfOthers(t *testing.T) {
 	t.Parallel()
 	const in = `"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"`
@@ -29,6 +29,7 @@ func TestChannelMistakesOfOthers(t *testing.T) {
 	}{
 		"PlanField":      {reason: "An unknown field in a plan.", plan: `{"vcluster":{"quotas":{}}}`, says: "as they were before: small"},
 		"PlanImpossible": {reason: "A plan that no tenant can have.", plan: `{"maintenance":{"timeWindow":{"begin":"22","end":"23"}}}`, says: "as they were before: small"},
+		"InputField":     {reason: "An unknown field in the input of tenants.", input: `{` + in + `,"chart":{}}`, says: "in use"},
 		"TwoDefaults":    {reason: "Two plans for claims that name none.", plan: `{"quota":{"count/pods":"55"}}`, labels: []string{"default-plan=true"}},
 	} {
 		t.Run(name, func(t *testing.T) {

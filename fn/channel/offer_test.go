@@ -81,7 +81,7 @@ func TestChannelStuck(t *testing.T) {
 	}
 }
 
-// TestChannelFirst: those that first selects have the offer before all others.
+// TestChannelFirst: those of the mandatory group have the offer before all others.
 func TestChannelFirst(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.NewFleet(t)

@@ -96,7 +96,7 @@ func TestChannelUnwatched(t *testing.T) {
 	fleet.has(5*time.Minute, map[string]int{"10.3.0": 4})
 	fleet.Tenants["c0"].SetSpec(`{"channel":"stable"}`)
 
-	// A bad offer breaks as many as haltAfter says.
+	// A bad offer breaks as many as maxFailures says.
 	fleet.pass(3 * time.Minute)
 	fleet.Broken["10.4.0"] = true
 	fleet.SetChannel("stable", crossplanetest.Offer("10.4.0", rollout))

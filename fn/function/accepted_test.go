@@ -183,8 +183,8 @@ func TestRefusedTenantFollowsThePlatform(t *testing.T) {
 	}
 }
 
-// What can't be kept isn't accepted.
-func TestAcceptedIsTooLarge(t *testing.T) {
+// The largest values that are accepted can be kept.
+func TestLargestIsAccepted(t *testing.T) {
 	values := `{"configs":{"cm":{"x":"` + strings.Repeat("<", 200_000) + `"}}}`
 	e := crossplanetest.New(t, `{"argocd":{"values":`+values+`}}`, "")
 	if e.Reconcile(); crossplanetest.Refusal(e.Response) != "" {
@@ -195,7 +195,7 @@ func TestAcceptedIsTooLarge(t *testing.T) {
 // What is accepted is lost, or can't be read: then it is as if nothing had been, and nothing changes.
 func TestAcceptedIsLost(t *testing.T) {
 	for name, data := range map[string]string{
-		"Lost": "", "Damaged": `{"spec":`, "Empty": `{}`, "Null": `null`, "OfANewerFunction": `{"version":3,"spec":{}}`, "WithAFieldOfANewerFunction": `{"version":1,"spec":{"backup":{}}}`,
+		"Lost": "", "Damaged": `{"spec":`, "Empty": `{}`, "Null": `null`, "OfANewerFunction": `{"version":99,"spec":{},"plan":{"name":"standard","spec":{}},"input":{}}`, "WithAFieldOfANewerFunction": `{"version":3,"spec":{"backup":{}},"plan":{"name":"standard","spec":{}},"input":{}}`,
 	} {
 		data := base64.StdEncoding.EncodeToString([]byte(data))
 		t.Run(name, func(t *testing.T) {

@@ -125,7 +125,7 @@ func play(ctx context.Context, t *testing.T, seed uint64, tally *tally) (clean b
 	observer := sync.WaitGroup{}
 	observer.Go(func() { r.observe(observing) })
 	r.take(ctx)
-	// A tenant whose admission ended because the offer was edited is admitted to the next offer only after Settle.
+	// A tenant whose assignment ended because the offer was edited is assigned the next only after Settle.
 	r.await(ctx, tenants.readyWithin()+rollout.Settle, "All tenants are as wanted", r.untrue)
 	stop()
 	observer.Wait()

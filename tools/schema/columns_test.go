@@ -13,6 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
+const defaultPlan = `
+metadata: {name: standard, labels: {virtualargocd.io/default-plan: "true"}}
+spec: {channel: stable, argocd: {ha: true}}
+status:
+  quota: {cpu: "80", memory: 64Gi}
+  conditions: [{type: Synced, status: "True"}, {type: SpecAccepted, status: "False", message: "spec.ingress: is wrong"}]
+`
+
 // TestColumns holds the columns that kubectl shows against what the function says, with the API server's own code, and
 // against those that the documentation shows. Crossplane adds its own around ours.
 func TestColumns(t *testing.T) {
@@ -46,6 +54,11 @@ func TestColumns(t *testing.T) {
 			},
 			"docs/channels.md",
 		},
+		"Plan": {
+			"The default plan, as fn/plans reports about it.", PlanXRDFile, "", nil,
+			cells{"DEFAULT": "true", "CHANNEL": "stable", "HA": true, "CPU": "80", "MEMORY": "64Gi", "ACCEPTED": "False", "MESSAGE": "spec.ingress: is wrong"},
+			"docs/plans.md",
+		},
 		"Tenant": {
 			"A new tenant of a channel, as the function writes it.", XRDFile, "channel/2-new-tenant/xr.yaml", nil,
 			cells{"PHASE": "Pending", "ACCEPTED": "True", "PROGRESS": int64(0), "PLAN": "standard", "ARGOCD": nil, "KUBERNETES": nil, "UPDATE": false, "URL": nil, "MESSAGE": "Waiting for namespace vargo-customer1-7rw8j on the host, with its account and its bounds"},
@@ -61,7 +74,10 @@ func TestColumns(t *testing.T) {
 			x := xrd{}
 			read(t, tc.xrd, &x)
 			columns := x.Spec.Versions[0].PrinterColumns
-			data, err := os.ReadFile(filepath.Join(root, "test/render/testdata/golden", tc.golden))
+			data, err := []byte(defaultPlan), error(nil)
+			if tc.golden != "" {
+				data, err = os.ReadFile(filepath.Join(root, "test/render/testdata/golden", tc.golden))
+			}
 			if err != nil {
 				t.Fatal(err)
 			}

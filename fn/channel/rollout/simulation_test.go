@@ -445,7 +445,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestSimulationOfTenThousand runs a channel of ten thousand tenants for thirty days.
+// TestSimulationOfTenThousand runs a channel of ten thousand tenants for 47 days.
 func TestSimulationOfTenThousand(t *testing.T) {
 	if testing.Short() {
 		t.Skip("NOT TRIED WITH -short: TEN THOUSAND TENANTS TAKE SECONDS")

@@ -54,12 +54,16 @@ func Each(err error) []error {
 
 // Error returns the first mistakes, from the second one on with their numbers, and how many more there are. It begins with the field
 // of the first one, as each mistake does.
-func (a all) Error() string {
+func (a all) Error() string { return Text(a, func(mistake string) string { return mistake }) }
+
+// Text returns the message of an error, with each mistake as show returns it.
+func Text(err error, show func(mistake string) string) string {
 	var b strings.Builder
-	for i, mistake := range a {
-		text := mistake.Error()
+	each := Each(err)
+	for i, mistake := range each {
+		text := show(mistake.Error())
 		if i == maxMistakes || i > 0 && b.Len()+len(text) > maxLength {
-			fmt.Fprintf(&b, "; and %d more", len(a)-i)
+			fmt.Fprintf(&b, "; and %d more", len(each)-i)
 			break
 		}
 		if i > 0 {

@@ -3,6 +3,7 @@
 package status
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -173,23 +174,19 @@ func step(t tenant.Tenant, ready bool) int64 {
 	return progressArgoCD + int64((progressAllWorkloads-progressArgoCD)*(all-len(broken))/all)
 }
 
-// message is that of the first condition of the core that doesn't hold; when all
+// message is that of the first condition of the core that doesn't hold, and of a change that isn't in use; when all
 // do, it names those of parts that don't.
 func message(core, optional []condition.Condition, missing compose.Missing) string {
-	for _, c := range core {
-		if !c.True {
-			return c.Message
-		}
+	waits := waitsFor(core, missing)
+	if i := slices.IndexFunc(optional, func(c condition.Condition) bool { return c.Type == v1alpha1.ConditionSpecAccepted && !c.True }); i >= 0 {
+		return cmp.Or(waits, "Argo CD is ready") + ", and a change is not in use: " + optional[i].Message
 	}
-	if waiting := slices.Concat(missing.Waiting, missing.NotReady); len(waiting) > 0 {
-		return "Waiting for composed resource " + waiting[0]
+	if waits != "" {
+		return waits
 	}
 	var not []string
 	unknown := false
 	for _, c := range optional {
-		if c.Type == v1alpha1.ConditionSpecAccepted && !c.True {
-			return "Argo CD is ready, and a change is not in use: " + c.Message
-		}
 		unknown = unknown || c.Reason == v1alpha1.ReasonUnusedValues
 		if !c.True && !c.Unknown {
 			not = append(not, c.Type)
@@ -202,6 +199,19 @@ func message(core, optional []condition.Condition, missing compose.Missing) stri
 		return "Argo CD is ready, but these conditions are False: " + strings.Join(not, ", ")
 	}
 	return "Argo CD is ready"
+}
+
+// waitsFor returns the message of the first condition of the core that doesn't hold, or what else Ready waits for; "" for nothing.
+func waitsFor(core []condition.Condition, missing compose.Missing) string {
+	for _, c := range core {
+		if !c.True {
+			return c.Message
+		}
+	}
+	if waiting := slices.Concat(missing.Waiting, missing.NotReady); len(waiting) > 0 {
+		return "Waiting for composed resource " + waiting[0]
+	}
+	return ""
 }
 
 // why returns the reason for the phase that goes into the tenant's record: the message of the
@@ -254,9 +264,9 @@ func connection(t tenant.Tenant) map[string][]byte {
 	return details
 }
 
-// ownWords are the conditions whose messages are ours, so that names such as edge-token stay readable. What Argo CD said is
-// redacted before it is put into them.
-var ownWords = map[string]bool{v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true, v1alpha1.ConditionSecretKeysReady: true, v1alpha1.ConditionAccountsReady: true}
+// ownWords are the conditions whose messages are ours, so that names such as edge-token stay readable. What Argo CD said, and each mistake of
+// a refusal, is redacted before it is put into them.
+var ownWords = map[string]bool{v1alpha1.ConditionSpecAccepted: true, v1alpha1.ConditionClustersConnected: true, v1alpha1.ConditionRepositoriesConnected: true, v1alpha1.ConditionSecretKeysReady: true, v1alpha1.ConditionAccountsReady: true}
 
 // conditions are those of the core, which Ready waits for, and those of the parts
 // that the spec has beside it, without secrets in their messages.
@@ -278,7 +288,7 @@ func specAccepted(t tenant.Tenant) condition.Condition {
 	is := condition.Of(v1alpha1.ConditionSpecAccepted)
 	if t.Refused == nil {
 		if failed := release.TakenBack(t); failed != "" {
-			return is.No(v1alpha1.ReasonUpgradeFailed, failed, "")
+			return is.No(v1alpha1.ReasonUpgradeFailed, t.Observed.Redact(failed), "")
 		}
 		const inUse = "The claim, its plan and the platform's input are in use"
 		if len(t.NoEffect) > 0 {
@@ -286,7 +296,7 @@ func specAccepted(t tenant.Tenant) condition.Condition {
 		}
 		return condition.Condition{Type: string(is), True: true, Reason: v1alpha1.ReasonAccepted, Message: inUse}
 	}
-	return is.No(reasonOf(t.Refused), t.Refused.Error(), "")
+	return is.No(reasonOf(t.Refused), mistakes.Text(t.Refused, t.Observed.Redact), "")
 }
 
 // reasonOf returns the reason of the condition SpecAccepted for a mistake, which says who has to correct it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -125,7 +126,7 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 // their status; reason and message say what to correct. The message is returned, for
 // the log.
 func Refuse(rsp *fnv1.RunFunctionResponse, o tenant.Observed, err error) string {
-	message, reason := o.Redact(err.Error()), reasonOf(err)
+	message, reason := mistakes.Text(err, o.Redact), reasonOf(err)
 	news := false
 	core := []string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady}
 	if was := o.XR.Condition(v1alpha1.ConditionHostProtected); was.Status != "" && !was.Unknown() {

@@ -139,7 +139,8 @@ func TestTimeZoneMistakes(t *testing.T) {
 			fleet.Tenants["c0"].SetSpec(`{"maintenance":` + maintenance + `}`)
 			fleet.SetInput(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.2.0"}}}`)
 			fleet.Settle(2, time.Minute)
-			if got, want := crossplanetest.Refusal(e.Response), "spec.maintenance."+tc.want; got != want {
+			// What is wrong with the window's end, too, comes after it.
+			if got, want := crossplanetest.Refusal(e.Response), "spec.maintenance."+tc.want; !strings.HasPrefix(got, want) {
 				t.Errorf("%s\nof the claim: want %q\ngot %q", tc.reason, want, got)
 			}
 			if got := e.Status("channel", "message"); fleet.Version("c0") != "10.1.1" || !strings.HasPrefix(got, "waits for its maintenance window") {
@@ -148,7 +149,7 @@ func TestTimeZoneMistakes(t *testing.T) {
 			fleet.Tenants["c0"].SetSpec(`{}`)
 			e.AddPlan("standard", `{"maintenance":`+maintenance+`}`)
 			fleet.Settle(2, time.Minute)
-			if got, want := crossplanetest.Refusal(e.Response), "plan standard: spec.maintenance."+tc.want; got != want {
+			if got, want := crossplanetest.Refusal(e.Response), "plan standard: spec.maintenance."+tc.want; !strings.HasPrefix(got, want) {
 				t.Errorf("%s\nof the plan: want %q\ngot %q", tc.reason, want, got)
 			}
 		})

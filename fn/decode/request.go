@@ -22,6 +22,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/redact"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -73,8 +74,8 @@ func details(r *fnv1.Resource) map[string][]byte {
 	return out
 }
 
-// A Draft is the error of a claim with mistakes in spite of which the rest of it is decoded, so that what else is wrong with it can be
-// found, too.
+// A Draft is the error of a claim with mistakes in spite of which the rest of it is decoded, or whose plan or channel it can't have, so that
+// what else is wrong with it can be found, too.
 type Draft struct {
 	// Wrong are the mistakes.
 	Wrong error
@@ -118,13 +119,14 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	with := g
 	with.Spec, with.Input, with.Revision = s, in, tenant.Revision{Defaults: tenant.DefaultsOf(in)}
 	with, err = assigned(req, o, with)
-	switch {
-	case wrong == nil || errors.Is(err, ErrUnread):
+	if errors.Is(err, ErrUnread) || err == nil && wrong == nil {
 		return with, err
-	case err != nil:
-		return g, mistakes.Join(wrong, err)
 	}
-	return g, &Draft{Wrong: wrong, Given: with}
+	draft := with
+	if err != nil {
+		draft.Plan, draft.Channel, draft.Unassigned = plan.Plan{}, tenant.Channel{}, true
+	}
+	return with, &Draft{Wrong: mistakes.Join(wrong, err), Given: draft}
 }
 
 // assigned returns what is given of a tenant with its plan and its channel as they are now. The error is

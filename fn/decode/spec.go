@@ -56,21 +56,18 @@ func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 			found = append(found, fmt.Errorf("spec.%s: has %d entries: write %d at most", list, n, maxItems[list]))
 		}
 	}
-	if err := mistakes.Join(found...); err != nil {
-		return tenant.Ask{}, nil, err
-	}
 	if err := wire.Bound("spec", ours, 2); err != nil {
-		return tenant.Ask{}, nil, err
+		return tenant.Ask{}, nil, mistakes.Join(append(found, err)...)
 	}
 	texts, err := checkTexts(ours)
-	if err != nil {
-		return tenant.Ask{}, nil, err
+	if found = append(found, texts); err != nil {
+		return tenant.Ask{}, nil, mistakes.Join(append(found, err)...)
 	}
 	var is v1alpha1.Spec
 	wire.Prune(ours)
 	unknown, err := wire.Decode("spec", pages.SpecFields, ours, &is)
 	if err != nil {
-		return tenant.Ask{}, nil, mistakes.Join(texts, err)
+		return tenant.Ask{}, nil, mistakes.Join(append(found, err)...)
 	}
 	argocd, vcluster := ptr.Deref(is.ArgoCD, v1alpha1.ArgoCDSpec{}), ptr.Deref(is.VCluster, v1alpha1.VClusterSpec{})
 	s := tenant.Ask{
@@ -81,21 +78,14 @@ func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 		ArgoCDAccounts:     argocd.Accounts,
 		ArgoCDChartVersion: argocd.ChartVersion, VClusterChartVersion: vcluster.ChartVersion,
 	}
-	s.ArgoCDValues, err = values.Decode("spec.argocd.values", argocd.Values)
-	if err == nil {
-		err = checkExtraObjects(s.ArgoCDValues)
+	var ofArgoCD, ofVCluster error
+	s.ArgoCDValues, ofArgoCD = values.Decode("spec.argocd.values", argocd.Values)
+	s.VClusterValues, ofVCluster = values.Decode("spec.vcluster.values", vcluster.Values)
+	found = append(found, unknown, ofArgoCD, checkExtraObjects(s.ArgoCDValues), ofVCluster)
+	if n := len(parts.SecretNames(s)); n > tenant.MaxSecrets {
+		found = append(found, fmt.Errorf("spec: names %d Secrets: name %d at most; one Secret can be named more than once", n, tenant.MaxSecrets))
 	}
-	if err == nil {
-		s.VClusterValues, err = values.Decode("spec.vcluster.values", vcluster.Values)
-	}
-	if n := len(parts.SecretNames(s)); err == nil && n > tenant.MaxSecrets {
-		err = fmt.Errorf("spec: names %d Secrets: name %d at most; one Secret can be named more than once", n, tenant.MaxSecrets)
-	}
-	wrong = mistakes.Join(texts, unknown)
-	if err != nil {
-		return s, nil, mistakes.Join(wrong, err)
-	}
-	return s, wrong, nil
+	return s, mistakes.Join(found...), nil
 }
 
 // Input decodes the platform's input. No input is an empty one.

@@ -84,14 +84,16 @@ func checkExtraObjects(argocd map[string]any) error {
 	switch extra := argocd["extraObjects"].(type) {
 	case nil:
 	case []any:
+		var found []error
 		if len(extra) > maxExtraObjects {
-			return fmt.Errorf("%s: has %d entries: write %d at most, or have spec.bootstrap bring the objects", field, len(extra), maxExtraObjects)
+			found = append(found, fmt.Errorf("%s: has %d entries: write %d at most, or have spec.bootstrap bring the objects", field, len(extra), maxExtraObjects))
 		}
 		for i, object := range extra {
 			if _, ok := object.(map[string]any); !ok {
-				return fmt.Errorf("%s[%d]: is no object: write the object itself, not a text that contains it", field, i)
+				found = append(found, fmt.Errorf("%s[%d]: is no object: write the object itself, not a text that contains it", field, i))
 			}
 		}
+		return mistakes.Join(found...)
 	default:
 		return fmt.Errorf("%s: is no list: write a list of objects", field)
 	}

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
 
 // A Schedule says when platform changes may begin. The zero Schedule allows them at any time.
@@ -53,12 +54,15 @@ func Parse(field string, spec *v1alpha1.MaintenanceSpec) (Schedule, error) {
 		return Schedule{}, nil
 	}
 	w, err := parseWindow(field, *spec)
-	if err != nil || spec.Freeze == nil {
+	if spec.Freeze == nil {
 		return Schedule{Window: w}, err
 	}
-	until, err := time.Parse(time.DateOnly, spec.Freeze.Until)
+	until, notDate := time.Parse(time.DateOnly, spec.Freeze.Until)
+	if notDate != nil {
+		err = mistakes.Join(err, fmt.Errorf("%s.freeze.until: %.20q is not a date: write the day from which changes may begin again, such as 2027-01-10", field, spec.Freeze.Until))
+	}
 	if err != nil {
-		return Schedule{}, fmt.Errorf("%s.freeze.until: %.20q is not a date: write the day from which changes may begin again, such as 2027-01-10", field, spec.Freeze.Until)
+		return Schedule{}, err
 	}
 	return Schedule{Window: w, Thaws: moment(w.zone(), until.Unix()), Reason: spec.Freeze.Reason}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
 
 const (
@@ -48,25 +49,21 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 		return Window{}, nil
 	}
 	of := *spec.TimeWindow
+	var found []error
 	if of.TimeZone != "" {
 		if _, err := zoneNamed(of.TimeZone); err != nil {
-			return Window{}, fmt.Errorf("%s.timeWindow.timeZone: %.64q is not a time zone: write a name of the IANA time zone database, such as Europe/Berlin", field, of.TimeZone)
+			found = append(found, fmt.Errorf("%s.timeWindow.timeZone: %.64q is not a time zone: write a name of the IANA time zone database, such as Europe/Berlin", field, of.TimeZone))
 		}
 	}
-	begin, err := timeOfDay(field+".timeWindow.begin", of.Begin, of.TimeZone)
-	if err != nil {
-		return Window{}, err
-	}
-	end, err := timeOfDay(field+".timeWindow.end", of.End, of.TimeZone)
-	if err != nil {
-		return Window{}, err
-	}
+	begin, noBegin := timeOfDay(field+".timeWindow.begin", of.Begin, of.TimeZone)
+	end, noEnd := timeOfDay(field+".timeWindow.end", of.End, of.TimeZone)
+	found = append(found, noBegin, noEnd)
 	length := end.Sub(begin) % (24 * time.Hour)
 	if length < 0 {
 		length += 24 * time.Hour
 	}
-	if length < shortest {
-		return Window{}, fmt.Errorf("%s.timeWindow: from %s to %s is shorter than %s: write a later end, or leave timeWindow out for all hours", field, of.Begin, of.End, shortest)
+	if noBegin == nil && noEnd == nil && length < shortest {
+		found = append(found, fmt.Errorf("%s.timeWindow: from %s to %s is shorter than %s: write a later end, or leave timeWindow out for all hours", field, of.Begin, of.End, shortest))
 	}
 	_, offset := begin.Zone()
 	w := Window{
@@ -78,9 +75,12 @@ func parseWindow(field string, spec v1alpha1.MaintenanceSpec) (Window, error) {
 	for i, name := range spec.Days {
 		day, ok := weekdays[name]
 		if !ok {
-			return Window{}, fmt.Errorf("%s.days[%d]: %.20q is not a day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun", field, i, name)
+			found = append(found, fmt.Errorf("%s.days[%d]: %.20q is not a day: write Mon, Tue, Wed, Thu, Fri, Sat or Sun", field, i, name))
 		}
 		w.Days |= 1 << day
+	}
+	if err := mistakes.Join(found...); err != nil {
+		return Window{}, err
 	}
 	if w.Days == 0 {
 		w.Days = every

@@ -5,6 +5,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -45,8 +46,5 @@ type Candidate struct {
 // error if something else does, or if the chart doesn't write that Secret.
 func (c Candidate) ReserveSecretKey(by, key string) ([]string, error) {
 	path := []string{"configs", "secret", "extra", key}
-	if err := c.ArgoCD.Reserve(values.Input, by, values.Not(path...)); err != nil {
-		return nil, err
-	}
-	return path, c.ArgoCD.Reserve(values.Claim, by, values.Be(true, "configs", "secret", "createSecret"))
+	return path, mistakes.Join(c.ArgoCD.Reserve(values.Input, by, values.Not(path...)), c.ArgoCD.Reserve(values.Claim, by, values.Be(true, "configs", "secret", "createSecret")))
 }

@@ -91,10 +91,14 @@ func Lists(field string, patterns []string, namespace string) (bool, error) {
 	if len(patterns) > maxNamespaces {
 		return false, fmt.Errorf("%s: has %d entries: write %d at most", field, len(patterns), maxNamespaces)
 	}
+	var found []error
 	for i, pattern := range patterns {
 		if !namespacePattern.MatchString(pattern) {
-			return false, fmt.Errorf("%s: %.80q is neither a namespace nor a pattern: write one such as team-a or premium-*, in lower case letters, digits, dashes and *", fmt.Sprintf("%s[%d]", field, i), pattern)
+			found = append(found, fmt.Errorf("%s: %.80q is neither a namespace nor a pattern: write one such as team-a or premium-*, in lower case letters, digits, dashes and *", fmt.Sprintf("%s[%d]", field, i), pattern))
 		}
+	}
+	if err := mistakes.Join(found...); err != nil {
+		return false, err
 	}
 	return Has(patterns, namespace), nil
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 
@@ -10,20 +9,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
 // network refuses settings that can't be in a NetworkPolicy.
 func network(g tenant.Given) error {
+	var found []error
 	if port := g.Platform.Host.APIServer.Port; port < 1 || port > 65535 {
-		return fmt.Errorf("input.host.apiServer.port: %d is not a port: write a number from 1 to 65535, such as %d", port, tenant.DefaultAPIServerPort)
+		found = append(found, fmt.Errorf("input.host.apiServer.port: %d is not a port: write a number from 1 to 65535, such as %d", port, tenant.DefaultAPIServerPort))
 	}
 	if address := g.Platform.Network.Resolver().Address; address != "" {
 		if is, err := netip.ParseAddr(address); err != nil || is.Zone() != "" || is.String() != address {
-			return fmt.Errorf("input.network.dns.address: %q is not an IP address: write one such as 10.96.0.53", address)
+			found = append(found, fmt.Errorf("input.network.dns.address: %q is not an IP address: write one such as 10.96.0.53", address))
 		}
 	}
-	return cmp.Or(
+	return mistakes.Join(append(found,
 		each("input.network.internalCIDRs", g.Platform.Network.InternalCIDRs, checkCIDR),
 		each("input.host.apiServer.cidrs", g.Platform.Host.APIServer.CIDRs, checkCIDR),
 		each("input.network.ingressControllers", g.Platform.Network.IngressControllers, checkNamespace),
@@ -32,17 +33,16 @@ func network(g tenant.Given) error {
 		each("input.network.metricsFrom", g.Platform.Network.MetricsFrom, checkPeer),
 		each("input.network.allowTo", g.Platform.Network.AllowTo, checkPeer),
 		each("input.network.dns.peers", g.Platform.Network.Resolver().Peers, checkPeer),
-	)
+	)...)
 }
 
-// each returns the first error of a check of the items of a list.
+// each returns the errors of a check of the items of a list.
 func each[T any](field string, list []T, check func(field string, item T) error) error {
+	var found []error
 	for i, item := range list {
-		if err := check(fmt.Sprintf("%s[%d]", field, i), item); err != nil {
-			return err
-		}
+		found = append(found, check(fmt.Sprintf("%s[%d]", field, i), item))
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 func checkNamespace(field, name string) error {
@@ -85,13 +85,14 @@ func checkPeer(field string, peer networkingv1.NetworkPolicyPeer) error {
 			return nil
 		})
 	}
+	var found []error
 	for _, s := range []struct {
 		name, label string
 		*metav1.LabelSelector
 	}{{"namespaceSelector", corev1.LabelMetadataName, peer.NamespaceSelector}, {"podSelector", "app", peer.PodSelector}} {
 		if _, err := metav1.LabelSelectorAsSelector(s.LabelSelector); err != nil {
-			return fmt.Errorf("%s.%s: is not a selector: %w: write one such as matchLabels: {%s: git}", field, s.name, err, s.label)
+			found = append(found, fmt.Errorf("%s.%s: is not a selector: %w: write one such as matchLabels: {%s: git}", field, s.name, err, s.label))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }

@@ -26,6 +26,7 @@ var containerNames = []string{"cpu", "ephemeral-storage", "memory"}
 // changes a tenant.
 func planAmounts(g tenant.Given) error {
 	c := g.Plan
+	var found []error
 	for _, set := range slices.Concat(c.VClusterSettings(), c.ArgoCDSettings()) {
 		if _, isAmount := set.Value.(string); !isAmount || set.Field == c.At("runtimeClass") {
 			continue
@@ -35,10 +36,10 @@ func planAmounts(g tenant.Given) error {
 			known = quotaNames
 		}
 		if !slices.Contains(known, name) && (!strings.Contains(name, "/") || len(validation.IsQualifiedName(name)) > 0) {
-			return fmt.Errorf("%s: is no resource: write one of %s, or one with a slash in it", set.Field, strings.Join(known, ", "))
+			found = append(found, fmt.Errorf("%s: is no resource: write one of %s, or one with a slash in it", set.Field, strings.Join(known, ", ")))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // volumeSize refuses what no volume can have.
@@ -51,13 +52,11 @@ func volumeSize(field mistakes.Field, size string) error {
 
 func planIngress(g tenant.Given) error {
 	c, i := g.Plan, g.Plan.Spec.Ingress
-	if err := CheckDomain(c.At("ingress.domain").Path, i.Domain); err != nil {
-		return err
-	}
+	found := []error{CheckDomain(c.At("ingress.domain").Path, i.Domain)}
 	for _, key := range slices.Sorted(maps.Keys(i.Annotations)) {
 		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
-			return fmt.Errorf("%s: %q is not the key of an annotation", c.At("ingress.annotations"), key)
+			found = append(found, fmt.Errorf("%s: %q is not the key of an annotation", c.At("ingress.annotations"), key))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }

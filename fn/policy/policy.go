@@ -36,19 +36,16 @@ var (
 	}
 )
 
-// RefusePlatform returns the error of the first check of the platform's settings that fails.
+// RefusePlatform returns the errors of all checks of the platform's settings.
 func RefusePlatform(g tenant.Given) error {
+	var found []error
 	for _, check := range ofPlan {
-		if err := check(g); err != nil {
-			return mistakes.By(mistakes.Plan, err)
-		}
+		found = append(found, mistakes.By(mistakes.Plan, check(g)))
 	}
 	for _, check := range ofInput {
-		if err := check(g); err != nil {
-			return mistakes.By(mistakes.Input, err)
-		}
+		found = append(found, mistakes.By(mistakes.Input, check(g)))
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // RefuseClaim returns the errors of all checks of the claim.

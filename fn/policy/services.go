@@ -22,7 +22,7 @@ func Services(g tenant.Given, quota values.Values) error {
 	check := func(field, of string) {
 		switch corev1.ServiceType(of) {
 		case corev1.ServiceTypeLoadBalancer:
-			if balancers++; balancers > most {
+			if balancers++; balancers > most && !g.Unassigned {
 				found = append(found, fmt.Errorf("%s: plan %s allows %d Services of type LoadBalancer (loadBalancers): %s, or choose another plan", field, g.Plan.Name, most, instead))
 			}
 		case corev1.ServiceTypeNodePort, corev1.ServiceTypeExternalName:

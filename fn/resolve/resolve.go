@@ -89,7 +89,7 @@ func setValues(c part.Candidate, before error) error {
 		d.Sensitive = c.Sensitive.Values
 	}
 	argocd.SetObjects(d, g, c.Sensitive.Objects)
-	if before == nil {
+	if before == nil && !g.Unassigned {
 		err = mistakes.Join(err, setVirtualCluster(c, ofVCluster))
 	}
 	return err
@@ -109,13 +109,16 @@ func setVirtualCluster(c part.Candidate, of *values.Stack) error {
 	return err
 }
 
-// chartVersion returns what is known of the version of a chart; nil where nothing is.
+// chartVersion returns what is known of the version of a chart, or of all of its versions where none could be chosen; nil where nothing is.
 func chartVersion(of tenant.Chart) *known.Version {
 	chart := known.Named(of.Name)
-	if chart == nil || of.Version == "" {
+	if chart == nil {
 		return nil
 	}
-	v := chart.At(of.Version)
+	v := chart.Any()
+	if of.Version != "" {
+		v = chart.At(of.Version)
+	}
 	return &v
 }
 

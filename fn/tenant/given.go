@@ -95,6 +95,9 @@ type Given struct {
 	Platform inputv1alpha1.Input
 	// Channel is what is known of the tenant's channel.
 	Channel Channel
+	// Unassigned reports whether the plan or the channel that the claim asks for can't be had. Only mistakes are looked for then that it has
+	// with any.
+	Unassigned bool
 	// Claim is empty for a composite resource without one.
 	Claim Claim
 	// SecretNames are the names of the Secrets that the spec names, sorted.

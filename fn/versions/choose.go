@@ -30,7 +30,7 @@ type version struct {
 	running string
 	// back are the lower versions to which the tenant can go back; "" for none.
 	back []string
-	// free reports whether a claim may name any version where the plan lists none.
+	// free reports whether a claim may name any version where the plan lists none, or is unknown.
 	free bool
 
 	// chosen is the version that the tenant gets, and field the one that it comes from.
@@ -46,11 +46,11 @@ func Resolve(d *tenant.Decision, g tenant.Given) error {
 	in := g.Platform
 	listed := g.Plan.Spec.Versions
 	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.vcluster.chartVersion"}, claims: g.Spec.VClusterChartVersion,
-		input: g.Revision.Or(g.Revision.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: g.Running.VCluster}
+		input: g.Revision.Or(g.Revision.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: g.Running.VCluster, free: g.Unassigned}
 	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.argocd.chartVersion"}, claims: g.Spec.ArgoCDChartVersion,
 		input: g.Revision.Or(g.Revision.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: g.Running.ArgoCD, free: true}
 	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.kubernetes.version"}, claims: g.Spec.KubernetesVersion,
-		input: g.Revision.Or(g.Revision.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: g.Running.Kubernetes}
+		input: g.Revision.Or(g.Revision.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: g.Running.Kubernetes, free: g.Unassigned}
 	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
 	// Kubernetes may not be able to read what a later one has stored.
 	argocd.back = []string{g.Running.ArgoCDWanted, g.GoesBackTo}
@@ -68,12 +68,25 @@ func Resolve(d *tenant.Decision, g tenant.Given) error {
 	if vcluster.chosen == "" || kubernetes.chosen == "" {
 		return mistakes.Join(found...)
 	}
+	if g.Unassigned {
+		// Versions that the claim doesn't name may be those of a channel.
+		d.VirtualCluster.Version, d.ArgoCD.Version = vcluster.claimed(), argocd.claimed()
+		return mistakes.Join(append(found, checkClaimed(vcluster, kubernetes))...)
+	}
 	if to, why := step(vcluster, kubernetes); to != "" {
 		d.VersionsHeld = append(d.VersionsHeld, why)
 		kubernetes.chosen = to
 	}
 	d.Kubernetes = kubernetes.chosen
 	return mistakes.Join(append(found, checkUpgrade(vcluster, kubernetes))...)
+}
+
+// claimed returns the version that is chosen, if the claim names it; "" otherwise.
+func (v *version) claimed() string {
+	if v.claims == "" {
+		return ""
+	}
+	return v.chosen
 }
 
 // choose chooses the claim's version, if the claim may name it, or the platform's.
@@ -181,17 +194,43 @@ func stop(minor uint64, listed []string) string {
 // versions. It compares with what was seen running, so that a change that failed can be
 // taken back. A lower patch version is possible, because it reads the same data.
 func checkUpgrade(vcluster, kubernetes *version) error {
+	if err := checkVCluster(vcluster); err != nil {
+		return err
+	}
+	return checkKubernetes(kubernetes, SupportOf(Parse(vcluster.chosen)), "vcluster "+vcluster.chosen)
+}
+
+// checkClaimed refuses of the versions that a claim names what checkUpgrade refuses with any version that it doesn't name.
+func checkClaimed(vcluster, kubernetes *version) error {
+	serves, by := Support{Oldest: oldestKubernetes, Newest: newestKubernetes}, "any vcluster"
+	if vcluster.claims != "" {
+		if err := checkVCluster(vcluster); err != nil {
+			return err
+		}
+		serves, by = SupportOf(Parse(vcluster.chosen)), "vcluster "+vcluster.chosen
+	}
+	if kubernetes.claims == "" {
+		return nil
+	}
+	return checkKubernetes(kubernetes, serves, by)
+}
+
+func checkVCluster(vcluster *version) error {
 	v, is := Parse(vcluster.chosen), Parse(vcluster.running)
 	if v.Major() == 0 && v.Minor() < oldestVCluster {
 		return vcluster.field.Errorf("vcluster %s is not supported: write 0.%d.0 or a later version", vcluster.chosen, oldestVCluster)
 	}
-	serves := SupportOf(v)
 	if is != nil && (v.Major() < is.Major() || v.Major() == is.Major() && v.Minor() < is.Minor()) {
 		return vcluster.field.Errorf("vcluster %s runs, and can't go back to %s: write %d.%d.0 or a later version", vcluster.running, vcluster.chosen, is.Major(), is.Minor())
 	}
-	v, is = Parse(kubernetes.chosen), Parse(kubernetes.running)
+	return nil
+}
+
+// checkKubernetes refuses a Kubernetes outside of what is served, by what is named, or to which the one that runs can't go.
+func checkKubernetes(kubernetes *version, serves Support, by string) error {
+	v, is := Parse(kubernetes.chosen), Parse(kubernetes.running)
 	if v.Major() != 1 || v.Minor() < serves.Oldest || v.Minor() > serves.Newest {
-		return kubernetes.field.Errorf("Kubernetes %q is not supported by vcluster %s: write a version of %s", kubernetes.chosen, vcluster.chosen, minors(serves.Oldest, serves.Newest, ", "))
+		return kubernetes.field.Errorf("Kubernetes %q is not supported by %s: write a version of %s", kubernetes.chosen, by, minors(serves.Oldest, serves.Newest, ", "))
 	}
 	if is == nil {
 		return nil

@@ -20,6 +20,9 @@ type Support struct {
 // don't renew their certificates, which are valid for a year.
 const oldestVCluster = 34
 
+// oldestKubernetes and newestKubernetes are the minor versions of Kubernetes 1.x that some vcluster serves.
+const oldestKubernetes, newestKubernetes = 30, 36
+
 // servesOlderSince is the first vcluster in which Kubernetes before 1.34 runs on a host
 // with 1.34 or later (loft-sh/vcluster issues 3578 and 4037).
 var servesOlderSince = semver.MustParse("0.36.1")
@@ -27,7 +30,7 @@ var servesOlderSince = semver.MustParse("0.36.1")
 // SupportOf returns what a version of vcluster serves, from the list K8SVersionMap in the
 // config of each release. A newer vcluster is taken to serve as much as the last one known.
 func SupportOf(vcluster *semver.Version) Support {
-	s := Support{Oldest: 30, Newest: 36}
+	s := Support{Oldest: oldestKubernetes, Newest: newestKubernetes}
 	if vcluster.LessThan(servesOlderSince) {
 		s.Oldest = 34
 	}

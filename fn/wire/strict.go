@@ -24,15 +24,14 @@ const (
 )
 
 // Bound refuses a value that is nested too deep or too large. It counts about as many bytes
-// as the value has in JSON. It looks at each value that is a number of levels below the field.
+// as the value has in JSON. It looks at each value that is a number of levels below the field; its error has those that are refused.
 func Bound(field string, v any, levels int) error {
 	if object, ok := v.(map[string]any); ok && levels > 0 {
+		var found []error
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if err := Bound(field+"."+name, object[name], levels-1); err != nil {
-				return err
-			}
+			found = append(found, Bound(field+"."+name, object[name], levels-1))
 		}
-		return nil
+		return mistakes.Join(found...)
 	}
 	left := maxValuesSize
 	var walk func(v any, depth int) error

@@ -25,13 +25,14 @@ func SetRootPath(d *tenant.Decision, g tenant.Given, of *values.Stack) error {
 	params := values.At[values.Values](d.ArgoCD.Values, "configs", "params")
 	root, base := pathIn(params, rootPath), pathIn(params, baseHref)
 	at := func(key string) mistakes.Field { return of.Field("configs", "params", key) }
+	err := checkArguments(g)
 	switch {
 	case root != "" && !urlPath.MatchString(root):
-		return at(rootPath).Errorf("%q is not a path: write one such as /argocd", params[rootPath])
+		err = mistakes.Join(err, at(rootPath).Errorf("%q is not a path: write one such as /argocd", params[rootPath]))
 	case base != root && base != "" && !g.KeepsValues("configs", "params"):
-		return at(baseHref).Errorf("is %q, and %s is %q: nothing removes a path from requests, so write the same there, such as /argocd, or only %[2]s", params[baseHref], rootPath, root)
+		err = mistakes.Join(err, at(baseHref).Errorf("is %q, and %s is %q: nothing removes a path from requests, so write the same there, such as /argocd, or only %[2]s", params[baseHref], rootPath, root))
 	}
-	if err := checkArguments(g); err != nil || root == "" {
+	if err != nil || root == "" {
 		return err
 	}
 	d.RootPath = "/" + strings.Trim(root, "/")

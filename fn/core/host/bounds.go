@@ -12,6 +12,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/network"
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -111,6 +112,7 @@ func SetBounds(d *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
 			return nil, of.Field(path...).Errorf("%.80q is not an object: write amounts by name of the resource", fmt.Sprint(at))
 		}
 		out := corev1.ResourceList{}
+		var found []error
 		for _, name := range slices.Sorted(maps.Keys(list)) {
 			// As with Helm, null takes a default away.
 			if list[name] == nil {
@@ -118,12 +120,14 @@ func SetBounds(d *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
 			}
 			q, ok := values.ParseAmount(values.AmountText(list[name]))
 			if !ok {
-				return nil, of.Field(append(slices.Clone(path), name)...).Errorf("%.80q is not an amount: write one such as 500m or 2Gi", values.AmountText(list[name]))
+				found = append(found, of.Field(append(slices.Clone(path), name)...).Errorf("%.80q is not an amount: write one such as 500m or 2Gi", values.AmountText(list[name])))
+				continue
 			}
 			out[corev1.ResourceName(name)] = q
 		}
-		return out, nil
+		return out, mistakes.Join(found...)
 	}
+	var found []error
 	d.Bounds = tenant.Bounds{Limits: corev1.LimitRangeItem{Type: corev1.LimitTypeContainer}}
 	for _, b := range []struct {
 		into *corev1.ResourceList
@@ -136,11 +140,10 @@ func SetBounds(d *tenant.Decision, in v1alpha1.Input, of *values.Stack) error {
 		{&d.Bounds.Limits.Max, []string{"limitRange", "max"}},
 	} {
 		var err error
-		if *b.into, err = amounts(b.path...); err != nil {
-			return err
-		}
+		*b.into, err = amounts(b.path...)
+		found = append(found, err)
 	}
-	if err := checkLimits(d.Bounds.Limits, of); err != nil {
+	if err := mistakes.Join(append(found, checkLimits(d.Bounds.Limits, of))...); err != nil {
 		return err
 	}
 	delete(d.VirtualCluster.Values, PathOfPolicies)

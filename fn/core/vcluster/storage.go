@@ -33,7 +33,7 @@ func SetStore(d *tenant.Decision, g tenant.Given) error {
 	d.Store = newStore(g)
 	was := g.Running.Store
 	switch {
-	case was == nil || d.Store.Same(*was):
+	case was == nil || d.Store.Same(*was) || g.Unassigned:
 	case g.Spec.Plan == "":
 		d.Store = *was
 		if was.Kind != plan.StoreEtcd {

@@ -55,7 +55,6 @@ func check(c part.Candidate) error {
 		found = append(found, checkCapabilities(at, account), checkRole(c, at, account.Role))
 		if tokens += len(account.Tokens); len(account.Tokens) > maxTokens {
 			found = append(found, fmt.Errorf("%s.tokens: has %d entries: write %d at most", at, len(account.Tokens), maxTokens))
-			continue
 		}
 		found = append(found, checkTokens(at, account))
 	}
@@ -88,21 +87,22 @@ func checkKeys(c part.Candidate) error {
 
 func checkCapabilities(at string, account v1alpha1.AccountSpec) error {
 	known := []v1alpha1.AccountCapability{v1alpha1.AccountAPIKey, v1alpha1.AccountLogin}
+	var found []error
 	for i, is := range account.Capabilities {
 		if !slices.Contains(known, is) {
-			return fmt.Errorf("%s.capabilities[%d]: %.80q is unknown: write apiKey or login", at, i, is)
+			found = append(found, fmt.Errorf("%s.capabilities[%d]: %.80q is unknown: write apiKey or login", at, i, is))
 		}
 	}
 	if len(account.Tokens) > 0 && !slices.Contains(capabilitiesOf(account), v1alpha1.AccountAPIKey) {
-		return fmt.Errorf("%s.capabilities: an account with tokens needs apiKey: write it, too", at)
+		found = append(found, fmt.Errorf("%s.capabilities: an account with tokens needs apiKey: write it, too", at))
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // checkRole refuses a role that nothing gives any rights to.
 func checkRole(c part.Candidate, at, role string) error {
 	switch {
-	case role == "" || slices.Contains(builtIn, role):
+	case role == "" || slices.Contains(builtIn, role) || c.Unassigned && roleName.MatchString(role):
 		return nil
 	case !roleName.MatchString(role):
 		return fmt.Errorf("%s.role: %.80q is not the name of a role: write admin, readonly, or one without the prefix role:, such as deployer", at, role)
@@ -123,11 +123,8 @@ func checkTokens(at string, account v1alpha1.AccountSpec) error {
 		at := fmt.Sprintf("%s.tokens[%d]", at, i)
 		if len(validation.IsDNS1123Label(token.Name)) > 0 {
 			found = append(found, fmt.Errorf("%s.name: %.80q is not the name of a token: write a DNS label, such as deploy", at, token.Name))
-			continue
-		}
-		if seen[token.Name] {
+		} else if seen[token.Name] {
 			found = append(found, fmt.Errorf("%s.name: %q is the name of another token of the account, too: write another", at, token.Name))
-			continue
 		}
 		seen[token.Name] = true
 		if d := expiresIn(token); d < minExpiry || d > maxExpiry {

@@ -74,7 +74,7 @@ func manifest(b *v1alpha1.BootstrapSpec) (map[string]any, error) {
 	if b == nil {
 		return nil, nil
 	}
-	if err := cmp.Or(checkSources(*b), credentials.CheckProject(field, b.Project), checkPolicy(b.SyncPolicy)); err != nil {
+	if err := mistakes.Join(checkSources(*b), credentials.CheckProject(field, b.Project), checkPolicy(b.SyncPolicy)); err != nil {
 		return nil, err
 	}
 	spec := map[string]any{

@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -27,13 +26,16 @@ func checkSources(b v1alpha1.BootstrapSpec) error {
 			given = append(given, of.name)
 		}
 	}
-	switch {
-	case len(given) > 1:
-		return fmt.Errorf("%s: has %s: write one of repoURL, source and sources, with all fields of a source in it", field, strings.Join(given, " and "))
-	case b.Source != nil:
-		return checkSource(field+".source", *b.Source, nil)
-	case len(b.Sources) == 0:
-		return checkSource(field, short(b.ApplicationSource), nil)
+	var found []error
+	if len(given) > 1 {
+		found = append(found, fmt.Errorf("%s: has %s: write one of repoURL, source and sources, with all fields of a source in it", field, strings.Join(given, " and ")))
+	}
+	if b.Source != nil {
+		found = append(found, checkSource(field+".source", *b.Source, nil))
+	}
+	// Fields of one source beside others are a mistake already.
+	if len(given) == 0 || len(given) == 1 && given[0] == "repoURL" {
+		found = append(found, checkSource(field, short(b.ApplicationSource), nil))
 	}
 	refs := []string{}
 	for i, s := range b.Sources {
@@ -41,30 +43,29 @@ func checkSources(b v1alpha1.BootstrapSpec) error {
 		switch {
 		case s.Ref == "":
 		case !isRef.MatchString(s.Ref):
-			return fmt.Errorf("%s.ref: %q is not a name: write letters, digits, dashes and underscores", at, s.Ref)
+			found = append(found, fmt.Errorf("%s.ref: %q is not a name: write letters, digits, dashes and underscores", at, s.Ref))
 		case slices.Contains(refs, s.Ref):
-			return fmt.Errorf("%s.ref: %q is that of another source, too: write another", at, s.Ref)
-		default:
+			found = append(found, fmt.Errorf("%s.ref: %q is that of another source, too: write another", at, s.Ref))
+		}
+		if s.Ref != "" {
 			refs = append(refs, s.Ref)
 		}
 	}
 	for i, s := range b.Sources {
-		if err := checkSource(fmt.Sprintf("%s.sources[%d]", field, i), s, refs); err != nil {
-			return err
-		}
+		found = append(found, checkSource(fmt.Sprintf("%s.sources[%d]", field, i), s, refs))
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 var isRef = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
 
 // checkSource checks a source. refs are the names of sources, nil where there is one source only.
 func checkSource(at string, s v1alpha1.ApplicationSource, refs []string) error {
-	if err := checkURL(at, s); err != nil {
-		return err
-	}
-	if strings.HasPrefix(s.Path, "/") || slices.Contains(strings.Split(s.Path, "/"), "..") {
-		return fmt.Errorf("%s.path: %q is not a folder of the repository: write one below its root, such as customers/acme", at, s.Path)
+	found := []error{checkURL(at, s)}
+	refuse := func(is bool, format string, args ...any) {
+		if is {
+			found = append(found, fmt.Errorf("%s"+format, append([]any{at}, args...)...))
+		}
 	}
 	var tools []string
 	for _, tool := range []struct {
@@ -75,25 +76,18 @@ func checkSource(at string, s v1alpha1.ApplicationSource, refs []string) error {
 			tools = append(tools, tool.name)
 		}
 	}
-	switch {
-	case refs == nil && s.Ref != "":
-		return fmt.Errorf("%s.ref: no other source can refer to it: write it in %s.sources, or leave it out", at, field)
-	case s.Path == "" && s.Chart == "" && s.Ref == "":
-		return fmt.Errorf("%s.path: is missing: write a folder of the repository, such as . for its root, or a chart", at)
-	case s.Path != "" && s.Chart != "":
-		return fmt.Errorf("%s.chart: a source with a chart has no path: leave one of the two out", at)
-	case s.Chart != "" && s.TargetRevision == "":
-		return fmt.Errorf("%s.targetRevision: is missing: write the version of chart %s, or a range such as 1.x", at, s.Chart)
-	case s.Chart != "" && s.Ref != "":
-		return fmt.Errorf("%s.ref: other sources can't refer to files of a chart: leave it out, or write a source of a Git repository", at)
-	case len(tools) > 1:
-		return fmt.Errorf("%s: has %s, of which Argo CD takes one: leave the others out", at, strings.Join(tools, ", "))
-	case s.Helm != nil:
-		return checkHelm(at+".helm", *s.Helm, refs)
-	case s.Directory != nil && s.Directory.Jsonnet != nil && s.Chart != "":
-		return fmt.Errorf("%s.directory: a chart has no manifests: leave it out", at)
+	refuse(strings.HasPrefix(s.Path, "/") || slices.Contains(strings.Split(s.Path, "/"), ".."), ".path: %q is not a folder of the repository: write one below its root, such as customers/acme", s.Path)
+	refuse(refs == nil && s.Ref != "", ".ref: no other source can refer to it: write it in %s.sources, or leave it out", field)
+	refuse(s.Path == "" && s.Chart == "" && s.Ref == "", ".path: is missing: write a folder of the repository, such as . for its root, or a chart")
+	refuse(s.Path != "" && s.Chart != "", ".chart: a source with a chart has no path: leave one of the two out")
+	refuse(s.Chart != "" && s.TargetRevision == "", ".targetRevision: is missing: write the version of chart %s, or a range such as 1.x", s.Chart)
+	refuse(refs != nil && s.Chart != "" && s.Ref != "", ".ref: other sources can't refer to files of a chart: leave it out, or write a source of a Git repository")
+	refuse(len(tools) > 1, ": has %s, of which Argo CD takes one: leave the others out", strings.Join(tools, ", "))
+	refuse(s.Directory != nil && s.Directory.Jsonnet != nil && s.Chart != "", ".directory: a chart has no manifests: leave it out")
+	if s.Helm != nil {
+		found = append(found, checkHelm(at+".helm", *s.Helm, refs))
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 func checkURL(at string, s v1alpha1.ApplicationSource) error {
@@ -111,16 +105,17 @@ func checkURL(at string, s v1alpha1.ApplicationSource) error {
 }
 
 func checkHelm(at string, h v1alpha1.ApplicationSourceHelm, refs []string) error {
+	var found []error
 	if h.ValuesObject != nil && h.Values != "" {
-		return fmt.Errorf("%s.values: valuesObject wins over it: write one of the two", at)
+		found = append(found, fmt.Errorf("%s.values: valuesObject wins over it: write one of the two", at))
 	}
 	for i, file := range h.ValueFiles {
 		ref, _, _ := strings.Cut(file, "/")
 		if name, ok := strings.CutPrefix(ref, "$"); ok && !slices.Contains(refs, name) {
-			return fmt.Errorf("%s.valueFiles[%d]: there is no source with the ref %q: write one in %s.sources, or the path of a file in this source", at, i, name, field)
+			found = append(found, fmt.Errorf("%s.valueFiles[%d]: there is no source with the ref %q: write one in %s.sources, or the path of a file in this source", at, i, name, field))
 		}
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // checkPolicy finds what Argo CD refuses of a syncPolicy.
@@ -128,19 +123,19 @@ func checkPolicy(p *v1alpha1.SyncPolicy) error {
 	if p == nil {
 		return nil
 	}
+	var found []error
 	for _, option := range p.SyncOptions {
 		if name, value, ok := strings.Cut(option, "="); !ok || name == "" || value == "" {
-			return fmt.Errorf("%s.syncPolicy.syncOptions: %q is not an option: write one such as CreateNamespace=true", field, option)
+			found = append(found, fmt.Errorf("%s.syncPolicy.syncOptions: %q is not an option: write one such as CreateNamespace=true", field, option))
 		}
 	}
 	if p.ManagedNamespaceMetadata != nil && !slices.Contains(p.SyncOptions, "CreateNamespace=true") {
-		return fmt.Errorf("%s.syncPolicy.managedNamespaceMetadata: has no effect without the sync option CreateNamespace=true: write that, too", field)
+		found = append(found, fmt.Errorf("%s.syncPolicy.managedNamespaceMetadata: has no effect without the sync option CreateNamespace=true: write that, too", field))
 	}
-	if p.Retry == nil || p.Retry.Backoff == nil {
-		return nil
+	if p.Retry != nil && p.Retry.Backoff != nil {
+		found = append(found, checkDuration("duration", p.Retry.Backoff.Duration), checkDuration("maxDuration", p.Retry.Backoff.MaxDuration))
 	}
-	b := *p.Retry.Backoff
-	return cmp.Or(checkDuration("duration", b.Duration), checkDuration("maxDuration", b.MaxDuration))
+	return mistakes.Join(found...)
 }
 
 // checkDuration checks a time as Argo CD reads it: a duration, or a number of seconds.

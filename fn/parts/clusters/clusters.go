@@ -61,13 +61,10 @@ func resolve(of part.Candidate) error {
 	for i, c := range of.Spec.Clusters {
 		field := fmt.Sprintf("spec.clusters[%d]", i)
 		p, err := place{c.Name}, checkCluster(field, c)
-		switch {
-		case err != nil:
-		case seen[c.Name]:
-			err = fmt.Errorf("%s.name: %q is the name of another cluster, too: write another name", field, c.Name)
-		default:
-			err = p.reserve(of, field)
+		if seen[c.Name] {
+			err = mistakes.Join(err, fmt.Errorf("%s.name: %q is the name of another cluster, too: write another name", field, c.Name))
 		}
+		err = mistakes.Join(err, p.reserve(of, field))
 		if seen[c.Name] = true; err != nil {
 			found = append(found, err)
 			continue
@@ -112,45 +109,32 @@ func (t taken) add(server, name, entry string) {
 // checkCluster checks a cluster's fields as the schema does, and for what Kubernetes would
 // refuse later.
 func checkCluster(field string, c v1alpha1.ClusterSpec) error {
-	if !isName(c.Name) {
-		return fmt.Errorf("%s.name: %q can't be the name of a cluster: write text of one line without space around it, %d characters at most, such as production", field, c.Name, maxName)
-	}
-	switch {
-	case c.SecretRef != nil:
-		if err := credentials.CheckSecretRef(field, *c.SecretRef); err != nil {
-			return err
+	var found []error
+	refuse := func(is bool, format string, args ...any) {
+		if is {
+			found = append(found, fmt.Errorf("%s."+format, append([]any{field}, args...)...))
 		}
-	case c.Server != inClusterServer && (c.Server != "" || c.Name != inCluster):
-		return fmt.Errorf("%s.secretRef.name: is missing: write the name of a Secret in the namespace of the claim; only the virtual cluster itself, whose server is %s, needs none", field, inClusterServer)
 	}
-	if err := credentials.CheckProject(field, c.Project); err != nil {
-		return err
+	refuse(!isName(c.Name), "name: %q can't be the name of a cluster: write text of one line without space around it, %d characters at most, such as production", c.Name, maxName)
+	if c.SecretRef != nil {
+		found = append(found, credentials.CheckSecretRef(field, *c.SecretRef))
+	} else {
+		refuse(c.Server != inClusterServer && (c.Server != "" || c.Name != inCluster), "secretRef.name: is missing: write the name of a Secret in the namespace of the claim; only the virtual cluster itself, whose server is %s, needs none", inClusterServer)
 	}
+	found = append(found, credentials.CheckProject(field, c.Project))
 	for _, namespace := range c.Namespaces {
-		if len(validation.IsDNS1123Label(namespace)) > 0 {
-			return fmt.Errorf("%s.namespaces: %q is not a namespace: write a DNS label", field, namespace)
-		}
+		refuse(len(validation.IsDNS1123Label(namespace)) > 0, "namespaces: %q is not a namespace: write a DNS label", namespace)
 	}
-	if c.Server != "" && !credentials.APIServerURL.MatchString(c.Server) {
-		return fmt.Errorf("%s.server: %q is not the URL of an API server: write one such as https://203.0.113.7:6443", field, c.Server)
-	}
+	refuse(c.Server != "" && !credentials.APIServerURL.MatchString(c.Server), "server: %q is not the URL of an API server: write one such as https://203.0.113.7:6443", c.Server)
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
-		if reserved(key, "app.kubernetes.io/", "helm.sh/") || key == credentials.LabelSecretType {
-			return fmt.Errorf("%s.labels: %q is the chart's to set: leave it out", field, key)
-		}
-		if len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(string(c.Labels[key]))) > 0 {
-			return fmt.Errorf("%s.labels: %q: %q is not a label: write letters, digits, dots, dashes and underscores, 63 at most", field, key, c.Labels[key])
-		}
+		refuse(reserved(key, "app.kubernetes.io/", "helm.sh/") || key == credentials.LabelSecretType, "labels: %q is the chart's to set: leave it out", key)
+		refuse(len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(string(c.Labels[key]))) > 0, "labels: %q: %q is not a label: write letters, digits, dots, dashes and underscores, 63 at most", key, c.Labels[key])
 	}
 	for _, key := range slices.Sorted(maps.Keys(c.Annotations)) {
-		if reserved(key, "helm.sh/", "meta.helm.sh/") {
-			return fmt.Errorf("%s.annotations: %q is Helm's to set: leave it out", field, key)
-		}
-		if len(validation.IsQualifiedName(strings.ToLower(key))) > 0 {
-			return fmt.Errorf("%s.annotations: %q is not the key of an annotation: write one such as example.org/team", field, key)
-		}
+		refuse(reserved(key, "helm.sh/", "meta.helm.sh/"), "annotations: %q is Helm's to set: leave it out", key)
+		refuse(len(validation.IsQualifiedName(strings.ToLower(key))) > 0, "annotations: %q is not the key of an annotation: write one such as example.org/team", key)
 	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 // maxName bounds the name of a cluster, in characters.

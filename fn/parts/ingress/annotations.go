@@ -78,10 +78,11 @@ const (
 // the annotation for an issuer. An issuer in an annotation of the claim's is the same as one in its field.
 func certificate(g tenant.Given, spec v1alpha1.IngressSpec, annotations map[string]string) (bool, error) {
 	var named []string
+	var found []error
 	for _, key := range slices.Sorted(maps.Keys(spec.Annotations)) {
 		switch {
 		case strings.HasPrefix(key, earlierCertManager) && !sameAnnotation(g, key, string(spec.Annotations[key])):
-			return false, fmt.Errorf("%s.annotations[%s]: cert-manager ignores this annotation since version 0.11: write %[1]s.tls.issuer", ofIngress, key)
+			found = append(found, fmt.Errorf("%s.annotations[%s]: cert-manager ignores this annotation since version 0.11: write %[1]s.tls.issuer", ofIngress, key))
 		case key == clusterIssuer, key == issuer, key == tlsACME && isOn(string(spec.Annotations[key])):
 			named = append(named, key)
 		}
@@ -91,20 +92,21 @@ func certificate(g tenant.Given, spec v1alpha1.IngressSpec, annotations map[stri
 		tls = &v1alpha1.IngressTLS{}
 	}
 	if tls.SecretName != "" && tls.Issuer != nil {
-		return false, fmt.Errorf("%s.tls: has both secretName and issuer: write one of them", ofIngress)
+		found = append(found, fmt.Errorf("%s.tls: has both secretName and issuer: write one of them", ofIngress))
 	}
 	if len(named) > 0 && !sameAnnotation(g, named[0], string(spec.Annotations[named[0]])) {
 		at := fmt.Sprintf("%s.annotations[%s]", ofIngress, named[0])
 		is := spec.Annotations[named[0]]
 		switch {
 		case len(named) > 1:
-			return false, fmt.Errorf("%s: %s asks for a certificate, too: leave both out and write %s.tls.issuer", at, named[1], ofIngress)
-		case tls.SecretName != "":
-			return false, fmt.Errorf("%s: cert-manager would overwrite the certificate of %s.tls.secretName: leave one out", at, ofIngress)
+			found = append(found, fmt.Errorf("%s: %s asks for a certificate, too: leave both out and write %s.tls.issuer", at, named[1], ofIngress))
 		case tls.Issuer != nil && (string(is) != tls.Issuer.Name || (named[0] == issuer) != (tls.Issuer.Kind == "Issuer")):
-			return false, fmt.Errorf("%s: %.80q is not the issuer in %s.tls.issuer: leave one out", at, is, ofIngress)
+			found = append(found, fmt.Errorf("%s: %.80q is not the issuer in %s.tls.issuer: leave one out", at, is, ofIngress))
 		case named[0] != tlsACME && len(validation.IsDNS1123Subdomain(string(is))) > 0:
-			return false, fmt.Errorf("%s: %.80q is not the name of an issuer: write %s.tls.issuer, such as {name: letsencrypt}", at, is, ofIngress)
+			found = append(found, fmt.Errorf("%s: %.80q is not the name of an issuer: write %s.tls.issuer, such as {name: letsencrypt}", at, is, ofIngress))
+		}
+		if tls.SecretName != "" {
+			found = append(found, fmt.Errorf("%s: cert-manager would overwrite the certificate of %s.tls.secretName: leave one out", at, ofIngress))
 		}
 	}
 	if tls.SecretName != "" || len(named) > 0 || tls.Issuer != nil {
@@ -116,12 +118,14 @@ func certificate(g tenant.Given, spec v1alpha1.IngressSpec, annotations map[stri
 		}
 	}
 	if tls.SecretName != "" {
-		return true, credentials.CheckSecretRef(ofIngress+".tls", v1alpha1.SecretReference{Name: tls.SecretName})
+		found = append(found, credentials.CheckSecretRef(ofIngress+".tls", v1alpha1.SecretReference{Name: tls.SecretName}))
 	}
-	if len(named) > 0 && tls.Issuer == nil {
-		return true, nil
+	has := tls.SecretName != "" || len(named) > 0
+	if tls.Issuer != nil || !has {
+		of, err := setIssuer(g, tls.Issuer, annotations)
+		has, found = has || of, append(found, err)
 	}
-	return setIssuer(g, tls.Issuer, annotations)
+	return has, mistakes.Join(found...)
 }
 
 // isOn reads a switch as cert-manager does.
@@ -143,14 +147,15 @@ func setIssuer(g tenant.Given, claims *v1alpha1.IssuerReference, annotations map
 		return annotations[clusterIssuer] != "" || annotations[issuer] != "", nil
 	}
 	key := map[string]string{"": clusterIssuer, "ClusterIssuer": clusterIssuer, "Issuer": issuer}[is.Kind]
+	var found []error
 	if key == "" {
-		return false, field.Below("kind").Errorf("%q is unknown: write ClusterIssuer or Issuer", is.Kind)
+		found = append(found, field.Below("kind").Errorf("%q is unknown: write ClusterIssuer or Issuer", is.Kind))
 	}
 	if len(validation.IsDNS1123Subdomain(is.Name)) > 0 {
-		return false, field.Below("name").Errorf("%q is not the name of an issuer: write one such as letsencrypt", is.Name)
+		found = append(found, field.Below("name").Errorf("%q is not the name of an issuer: write one such as letsencrypt", is.Name))
 	}
 	annotations[key] = is.Name
-	return true, nil
+	return true, mistakes.Join(found...)
 }
 
 // sameAnnotation reports whether the claim was accepted with an annotation before.

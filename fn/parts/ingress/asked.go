@@ -36,7 +36,7 @@ func askedHostnames(g tenant.Given, known tenant.Hostnames) ([]string, error) {
 			return nil, nil
 		}
 		first = byDomain
-	case g.Spec.Ingress != nil:
+	case g.Spec.Ingress != nil && !g.Unassigned:
 		return nil, fmt.Errorf("%s.host: is missing, and the platform has no domain for it: write a hostname, such as argocd.example.org", ofIngress)
 	default:
 		return nil, nil
@@ -71,7 +71,8 @@ func checkHostname(g tenant.Given, known tenant.Hostnames, field, hostname, byDo
 	if of, below := strings.CutPrefix(hostname, grpcPrefix); below {
 		return fmt.Errorf("%s: %q is not possible: the name is kept for gRPC of the claim that has %s; write one that doesn't begin with %s", field, hostname, of, grpcPrefix)
 	}
-	if hostname == byDomain {
+	// A plan may have others.
+	if hostname == byDomain || g.Unassigned {
 		return nil
 	}
 	if err := checkAllowed(g, field, hostname); err != nil {
@@ -155,16 +156,21 @@ func wasAccepted(g tenant.Given) v1alpha1.IngressSpec {
 	return ptr.Deref(g.WasAsked().Ingress, v1alpha1.IngressSpec{})
 }
 
-// checkValues refuses an Ingress of the chart that a claim makes by its values, unless it was
+// checkIngress refuses an Ingress of the chart that a claim makes by its values, unless it was
 // accepted before: no hostname in it is reserved for the claim.
-func checkValues(g tenant.Given, asked []string) error {
-	const field = "spec.argocd.values."
-	var found []error
+func checkIngress(g tenant.Given) error {
 	path := []string{"server", "ingress"}
 	is, there := values.Lookup(g.Spec.ArgoCDValues, path...)
 	if there && !g.KeepsValues(path...) && values.Enabled(g.Spec.ArgoCDValues, true, "server", "ingress", "enabled") && is != nil {
-		found = append(found, fmt.Errorf("%sserver.ingress is set by %s: leave it out and write %s; only enabled: false is possible here, for no Ingress", field, ofIngress, inPlaceOf(is)))
+		return fmt.Errorf("spec.argocd.values.server.ingress is set by %s: leave it out and write %s; only enabled: false is possible here, for no Ingress", ofIngress, inPlaceOf(is))
 	}
+	return nil
+}
+
+// checkHostnames refuses hostnames in the chart's other Ingresses that aren't the claim's, unless they were accepted before.
+func checkHostnames(g tenant.Given, asked []string) error {
+	const field = "spec.argocd.values."
+	var found []error
 	for _, path := range [][]string{{"server", "ingressGrpc"}, {"applicationSet", "ingress"}} {
 		v := values.At[values.Values](g.Spec.ArgoCDValues, path...)
 		at := field + strings.Join(path, ".")

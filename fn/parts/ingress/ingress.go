@@ -23,30 +23,35 @@ func resolve(of part.Candidate) error {
 	annotations, class, found := ingressParts(of.Given, spec)
 	tls, ofTLS := certificate(of.Given, spec, annotations)
 	issuers := clusterIssuers(in.Ingress.TLS)
+	if of.Unassigned {
+		issuers = nil
+	}
 	found = mistakes.Join(found, ofTLS, checkOrders(of.Given, spec, issuers))
 	asked, err := askedHostnames(of.Given, of.Hostnames)
-	if err != nil {
-		return mistakes.Join(err, found, checkServices(of.Given))
+	ofValues := mistakes.Join(checkIngress(of.Given), checkServices(of.Given))
+	rules := []values.Rule{values.Be(true, "configs", "cm", "create"), values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure")}
+	// What depends on hostnames is decided once they are right. Without any, a claim may have one of its plan's domain.
+	if err == nil && (len(asked) > 0 || !of.Unassigned) {
+		ofValues = mistakes.Join(ofValues, checkHostnames(of.Given, asked))
+		d.Ingress = decide(asked, of.Hostnames)
+		d.Ingress.ClusterIssuers = issuers
+		if len(asked) == 0 {
+			return ofValues
+		}
+		domain := cmp.Or(d.Ingress.Hostname, asked[0])
+		rules = append(rules, values.Be(domain, "global", "domain"), values.Be("https://"+domain+d.RootPath, "configs", "cm", "url"))
+		if len(asked) > 1 {
+			rules = append(rules, values.Be(argocd.AdditionalURLs(d, asked[1:]), "configs", "cm", "additionalUrls"))
+		}
 	}
-	ofValues := mistakes.Join(checkValues(of.Given, asked), checkServices(of.Given))
-	d.Ingress = decide(asked, of.Hostnames)
-	d.Ingress.ClusterIssuers = issuers
-	if len(asked) == 0 {
-		return ofValues
+	if len(asked) == 0 && of.Spec.Ingress == nil {
+		return mistakes.Join(err, ofValues)
 	}
 	hostname := d.Ingress.Hostname
-	domain := cmp.Or(hostname, asked[0])
-	rules := []values.Rule{
-		values.Be(domain, "global", "domain"), values.Be("https://"+domain+d.RootPath, "configs", "cm", "url"), values.Be(true, "configs", "cm", "create"),
-		values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure"),
-	}
-	if len(asked) > 1 {
-		rules = append(rules, values.Be(argocd.AdditionalURLs(d, asked[1:]), "configs", "cm", "additionalUrls"))
-	}
 	if ofValues == nil {
 		rules = append(rules, values.Not("server", "ingress"))
 	}
-	err = mistakes.Join(found, ofValues, checkInsecure(of.Given), setCertificate(of, spec), of.ArgoCD.Reserve(values.Claim, ofIngress, rules...))
+	err = mistakes.Join(err, found, ofValues, checkInsecure(of.Given), setCertificate(of, spec), of.ArgoCD.Reserve(values.Claim, ofIngress, rules...))
 	if err != nil || hostname == "" {
 		return err
 	}

@@ -138,35 +138,34 @@ func (e repository) open() bool {
 
 // check checks an entry, as the schema does.
 func (e repository) check() error {
+	var found []error
+	if len(validation.IsDNS1123Label(e.name)) > 0 {
+		found = append(found, fmt.Errorf("%s.name: %q is not a name: write a DNS label, such as apps", e.field, e.name))
+	}
+	if e.secretRef != nil {
+		found = append(found, credentials.CheckSecretRef(e.field, *e.secretRef))
+	}
+	found = append(found, credentials.CheckProject(e.field, e.project))
 	switch {
-	case len(validation.IsDNS1123Label(e.name)) > 0:
-		return fmt.Errorf("%s.name: %q is not a name: write a DNS label, such as apps", e.field, e.name)
 	case e.typ != "" && !slices.Contains(credentials.RepositoryTypes, e.typ):
-		return fmt.Errorf("%s.type: %q is unknown: write one of %v", e.field, e.typ, credentials.RepositoryTypes)
-	case e.secretRef != nil:
-		if err := credentials.CheckSecretRef(e.field, *e.secretRef); err != nil {
-			return err
-		}
-	}
-	if err := credentials.CheckProject(e.field, e.project); err != nil {
-		return err
-	}
-	if e.typ == "" && e.secretRef != nil && strings.HasPrefix(e.url, "oci://") {
+		// Which URLs are possible depends on it.
+		found = append(found, fmt.Errorf("%s.type: %q is unknown: write one of %v", e.field, e.typ, credentials.RepositoryTypes))
+	case e.typ == "" && e.secretRef != nil && strings.HasPrefix(e.url, "oci://"):
 		// The Secret says what is in it.
-		return nil
+	default:
+		found = append(found, checkURL(e.field, e.url, e.typ))
 	}
-	return checkURL(e.field, e.url, e.typ)
+	return mistakes.Join(found...)
 }
 
 // checkMeaning refuses a token in a URL, and a pattern where Argo CD compares the beginnings of URLs.
 func (e repository) checkMeaning() error {
-	if err := credentials.CheckNoToken(e.field+".url", e.url); err != nil {
-		return err
+	found := []error{credentials.CheckNoToken(e.field+".url", e.url)}
+	// A token isn't shown.
+	if begin, _, pattern := strings.Cut(e.url, "*"); pattern && found[0] == nil {
+		found = append(found, fmt.Errorf("%s.url: %q is no pattern to Argo CD, which takes * as it is: write how the URLs begin, such as %s", e.field, e.url, strings.TrimRight(begin, "/")))
 	}
-	if begin, _, pattern := strings.Cut(e.url, "*"); pattern {
-		return fmt.Errorf("%s.url: %q is no pattern to Argo CD, which takes * as it is: write how the URLs begin, such as %s", e.field, e.url, strings.TrimRight(begin, "/"))
-	}
-	return nil
+	return mistakes.Join(found...)
 }
 
 func checkURL(field, url string, typ v1alpha1.RepositoryType) error {

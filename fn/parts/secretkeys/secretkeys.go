@@ -57,11 +57,8 @@ func resolve(c part.Candidate) error {
 			err = mistakes.Join(err, fmt.Errorf("%s.key: %q is the key of another entry, too: leave one of the two out", at, k.Key))
 		}
 		seen[k.Key] = true
-		var path []string
-		if err == nil {
-			path, err = c.ReserveSecretKey(at, k.Key)
-		}
-		if err != nil {
+		path, taken := c.ReserveSecretKey(at, k.Key)
+		if err = mistakes.Join(err, taken); err != nil {
 			found = append(found, err)
 			continue
 		}

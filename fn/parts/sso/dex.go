@@ -30,7 +30,7 @@ func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
 	found := []error{checkDex(d), unlessAccepted(of, func() error {
 		return mistakes.Join(checkTypes(d), checkGroups(ofDex, d.AdminGroups, d.ReadOnlyGroups), checkScopes(of, ofDex, d.AdminGroups, d.ReadOnlyGroups))
 	})}
-	if !values.Enabled(of.ArgoCD.Merged(), true, "dex", "enabled") {
+	if !values.Enabled(of.ArgoCD.Merged(), true, "dex", "enabled") && !of.Unassigned {
 		field := of.ArgoCD.Field("dex", "enabled")
 		found = append(found, fmt.Errorf("%s: Dex doesn't run, because of %s: write spec.sso.oidc, or let Dex run", ofDex, field))
 	}

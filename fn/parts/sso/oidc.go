@@ -52,15 +52,19 @@ type oidcConfig struct {
 // setOIDC sets the values for an OpenID Connect provider.
 func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 	d, s := of.Decision, of.Sensitive
-	if err := mistakes.Join(checkOIDC(o), unlessAccepted(of, func() error {
+	var path []string
+	found := []error{checkOIDC(o), setGroups(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups, own), unlessAccepted(of, func() error {
 		return mistakes.Join(checkEffect(o), checkScopes(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups))
-	})); err != nil {
+	})}
+	if o.ClientSecretRef != nil {
+		var err error
+		path, err = of.ReserveSecretKey(ofOIDC, clientSecretKey)
+		found = append(found, err)
+	}
+	if err := mistakes.Join(found...); err != nil {
 		return err
 	}
 	d.SSO.Provider, d.SSO.Callback = cmp.Or(o.Name, "SSO"), "/auth/callback"
-	if err := setGroups(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups, own); err != nil {
-		return err
-	}
 	config := oidcConfig{
 		Name: d.SSO.Provider, Issuer: o.Issuer, ClientID: o.ClientID, CLIClientID: o.CLIClientID, EnablePKCEAuthentication: o.EnablePKCEAuthentication,
 		RequestedScopes: o.Scopes, RequestedIDTokenClaims: o.RequestedIDTokenClaims,
@@ -70,10 +74,6 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 	}
 	setDefaults(&config)
 	if ref := o.ClientSecretRef; ref != nil {
-		path, err := of.ReserveSecretKey(ofOIDC, clientSecretKey)
-		if err != nil {
-			return err
-		}
 		secret := credentials.Read(of.Given, ref.Name)
 		value := secret.Need(cmp.Or(ref.Key, "clientSecret"), "write the client secret that the provider has for this Argo CD")
 		d.SSO.Secrets = append(d.SSO.Secrets, s.Add(tenant.Connection{Kind: "Client secret", Name: ref.Name}, secret.Problem, value, path...))

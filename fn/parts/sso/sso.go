@@ -51,27 +51,27 @@ func resolve(of part.Candidate) error {
 	if spec == nil || spec.OIDC == nil && spec.Dex == nil && !spec.DisableAdmin {
 		return nil
 	}
+	var found []error
 	if spec.OIDC != nil && spec.Dex != nil {
-		return fmt.Errorf("spec.sso.dex: Argo CD ignores Dex beside spec.sso.oidc: write one of the two; Dex has a connector of type oidc")
+		found = append(found, fmt.Errorf("spec.sso.dex: Argo CD ignores Dex beside spec.sso.oidc: write one of the two; Dex has a connector of type oidc"))
 	}
 	d.SSO.On = true
 	own := values.Values{}
 	if spec.DisableAdmin {
 		values.Insert(own, "false", "configs", "cm", "admin.enabled")
 	}
-	var found error
 	if spec.OIDC != nil {
-		found = setOIDC(of, *spec.OIDC, own)
+		found = append(found, setOIDC(of, *spec.OIDC, own))
 	}
 	if spec.Dex != nil {
-		found = setDex(of, *spec.Dex, own)
+		found = append(found, setDex(of, *spec.Dex, own))
 	}
 	rules := []values.Rule{values.Be(true, "configs", "cm", "create")}
 	for _, path := range values.Leaves(own) {
 		is, _ := values.Lookup(own, path...)
 		rules = append(rules, values.Be(is, path...))
 	}
-	if err := mistakes.Join(found, argocd.Reserve(values.Claim, "spec.sso", rules...)); err != nil {
+	if err := mistakes.Join(append(found, argocd.Reserve(values.Claim, "spec.sso", rules...))...); err != nil {
 		return err
 	}
 	d.ArgoCD.Values = values.Merge(d.ArgoCD.Values, own)

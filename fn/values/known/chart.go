@@ -91,6 +91,9 @@ func (c *Chart) At(version string) Version {
 	return Version{Chart: c, Exact: exact, Minor: minor(is), bit: 1 << at, older: is.LessThan(v)}
 }
 
+// Any returns what is of any version of the chart that is recorded.
+func (c *Chart) Any() Version { return Version{Chart: c, Exact: true, bit: ^set(0)} }
+
 // Templated reports whether the chart renders a text at a path as a template, or may do so: that isn't known of versions that aren't
 // recorded.
 func (v Version) Templated(path []string) bool {
@@ -142,10 +145,17 @@ func (n *node) isDefault(is any, version set) bool {
 		}
 		return true
 	}
+	others := false
 	for text, versions := range n.defaults {
-		if versions&version != 0 {
-			return text == defaultText(is)
+		if versions&version == 0 {
+			continue
 		}
+		if others = true; text == defaultText(is) {
+			return true
+		}
+	}
+	if others {
+		return false
 	}
 	// The chart has no value other than an empty one.
 	return isEmpty(is) && (is == nil || reflect.TypeOf(is).Kind() != reflect.Map) && !n.hasBelow(version)

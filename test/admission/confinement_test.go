@@ -114,6 +114,10 @@ func accounts() map[string]verdict {
 		"EntersElsewhere":  {enter, other},
 		"ClusterRole":      {role, other},
 		"NamespaceGone":    {gone, other},
-		"Unlabelled":       {do("system:serviceaccount:crossplane-system:vargo-unlabelled", "vargo-unlabelled"), unlabelled},
+		// With connectionSecretNamespace of the input, the installers are in that namespace.
+		"OfOwnNamespace":  {do("system:serviceaccount:secrets:vargo-a", "vargo-a"), ""},
+		"OfOwnElsewhere":  {do("system:serviceaccount:secrets:vargo-a", "kube-system"), other},
+		"OfOwnInAnothers": {do("system:serviceaccount:secrets:vargo-a", "vargo-gpu"), other},
+		"Unlabelled":      {do("system:serviceaccount:crossplane-system:vargo-unlabelled", "vargo-unlabelled"), unlabelled},
 	}
 }

@@ -3,16 +3,26 @@
 package e2e
 
 import (
+	"context"
 	"strings"
+	"testing"
 
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 )
 
-// badClaim is a claim that is wrong in one way, and the field that its error must name.
+// TestBadClaims tries claims that are wrong in one way each.
+func TestBadClaims(t *testing.T) {
+	allRefused(context.Background(), t, badClaims)
+}
+
+// badClaim is a claim that is wrong in one way, or whose Secret is, and the field or the words that its error must have.
 type badClaim struct {
 	claim *claim.Claim
 	field string
 }
+
+// secretWithAnchor is the name of a Secret with a kubeconfig that has an anchor and an alias: allRefused creates it.
+const secretWithAnchor = "with-anchor"
 
 // badClaims by what is wrong with them.
 var badClaims = map[string]badClaim{
@@ -59,4 +69,10 @@ var badClaims = map[string]badClaim{
 	"ValuesTooLarge": {newClaim("refused-27").ArgoCDValue(strings.Repeat("x", 900_000), "configs", "cm", "x"), "spec.argocd.values"},
 	"NameTooLong":    {newClaim("refused-28-" + strings.Repeat("a", 53)), "metadata.name"},
 	"NameNotALabel":  {newClaim("refused-29.Upper"), "metadata.name"},
+
+	// What would grow where it is decoded, or take hours to compute with.
+	"CostlyAmount":   {newClaim("refused-34").ArgoCDValue("1e10000000", "server", "resources", "limits", "cpu"), "spec.argocd.values.server.resources.limits.cpu"},
+	"CostlySize":     {newClaim("refused-35").ArgoCDValue([]any{map[string]any{"name": "a", "emptyDir": map[string]any{"sizeLimit": "1e10000000"}}}, "server", "volumes"), "spec.argocd.values.server.volumes[0].emptyDir.sizeLimit"},
+	"Anchor":         {newClaim("refused-36").ArgoCDValue("a: &a b", "configs", "cm", "x"), "spec.argocd.values.configs.cm.x: a YAML anchor"},
+	"AnchorInSecret": {newClaim("refused-37").Set([]any{map[string]any{"name": "prod", "secretRef": map[string]any{"name": secretWithAnchor}}}, "spec", "clusters"), secretWithAnchor + " in namespace " + claims + ": key kubeconfig is not a kubeconfig: it has YAML anchors"},
 }

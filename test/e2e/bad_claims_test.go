@@ -17,11 +17,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
-// TestBadClaims tries claims that are wrong in one way each.
-func TestBadClaims(t *testing.T) {
-	allRefused(context.Background(), t, badClaims)
-}
-
 // badClaims tries them again: the customers who run meanwhile must not notice.
 func (p *pair) badClaims(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
@@ -45,6 +40,9 @@ func (p *pair) badClaims(ctx context.Context, t *testing.T, _ *envconf.Config) c
 // wait. Each must be told what is wrong, by the API server at once or by a condition and an event.
 func allRefused(ctx context.Context, t *testing.T, claims map[string]badClaim) {
 	t.Helper()
+	var own ownSecrets
+	defer own.deleteAll(ctx, t)
+	own.write(ctx, t, secretWithAnchor, map[string]string{"kubeconfig": "apiVersion: v1\nkind: Config\nclusters: &all []\nusers: *all\n"})
 	var all sync.WaitGroup
 	for name, bad := range claims {
 		all.Go(func() {

@@ -48,6 +48,21 @@ func withDevice(pod *corev1.Pod) {
 	pod.Spec.Containers[0].Resources = corev1.ResourceRequirements{Requests: one, Limits: one}
 }
 
+// refusedAmount is what amounts.yaml says of an amount.
+const refusedAmount = "an-amount-of-a-tenant-has-an-exponent-of-at-most-two-digits"
+
+// costly is an amount that is refused. Kubernetes writes it as 10e999, and 1e100 as 10e99, which isn't refused. It computes with it in no
+// time, so the test harms nobody if it isn't refused.
+var costly = resource.MustParse("1e1000")
+
+func withCostlyLimit(pod *corev1.Pod) {
+	pod.Spec.Containers[0].Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: costly}
+}
+
+func withCostlySizeLimit(pod *corev1.Pod) {
+	pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "large", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &costly}}})
+}
+
 func graceOf(seconds int64) func(*corev1.Pod) {
 	return func(pod *corev1.Pod) { pod.Spec.TerminationGracePeriodSeconds = &seconds }
 }

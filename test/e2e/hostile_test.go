@@ -36,6 +36,8 @@ var attempts = []attempt{
 	{"NodeVolume", nodeVolume},
 	{"NodeByHostname", podNotCopied("a pod of a tenant chooses no node by name", onNodeByName)},
 	{"Device", podNotCopied("a pod of a tenant asks for no resources but", withDevice)},
+	{"CostlyLimit", podNotCopied(refusedAmount, withCostlyLimit)},
+	{"CostlySizeLimit", podNotCopied(refusedAmount, withCostlySizeLimit)},
 	{"LongGrace", podNotCopied("has a terminationGracePeriodSeconds of 60 or less", graceOf(61))},
 	{"DeletedSlowly", deletedSlowly},
 

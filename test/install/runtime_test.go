@@ -36,6 +36,10 @@ func TestRuntimesAreBounded(t *testing.T) {
 				t.Fatal(err)
 			}
 			pod := spec.Template.Spec
+			// While one function is killed, starts or is stuck in a claim, the other serves all tenants. A provider has no second.
+			if replicas := spec.Replicas; strings.Contains(o.GetName(), "function") && (replicas == nil || *replicas != 2) {
+				t.Error("the function has one replica, or another number than 2")
+			}
 			want := []string{"package-runtime"}
 			if strings.Contains(o.GetName(), "provider") {
 				want = append(want, proxyContainer)

@@ -20,7 +20,7 @@ import (
 const DefaultArgoCDChart = "10.1.1"
 
 // PackageCharts writes the archives of all charts and their index.yaml into a
-// folder: vcluster, crossplane and argo-cd. argocdChart is as in Config.
+// folder: vcluster, crossplane and argo-cd, two of them also under another name. argocdChart is as in Config.
 func PackageCharts(ctx context.Context, c toolchain.Cache, argocdChart, dir string) error {
 	all, err := loadCharts(ctx, c, argocdChart)
 	if err != nil {
@@ -93,7 +93,7 @@ func loadCharts(ctx context.Context, c toolchain.Cache, argocdChart string) ([]*
 	if err != nil {
 		return nil, err
 	}
-	all := []*chart.Chart{vcluster, crossplane, argocd}
+	all := []*chart.Chart{vcluster, crossplane, argocd, mirrored(vcluster), mirrored(argocd)}
 	if previous, ok := previousPatch(argocd); ok {
 		all = append(all, previous)
 	}
@@ -132,6 +132,14 @@ func loadArgoCD(ctx context.Context, c toolchain.Cache, path string) (*chart.Cha
 		return charts.ArgoCD(os.DirFS(dir))
 	}
 	return charts.RealArgoCD(path)
+}
+
+// mirrored is the same chart under another name, as a platform's own repository may have it.
+func mirrored(ch *chart.Chart) *chart.Chart {
+	out, metadata := *ch, *ch.Metadata
+	metadata.Name = "mirror-" + metadata.Name
+	out.Metadata = &metadata
+	return &out
 }
 
 // previousPatch is the same chart under the patch version before its own, so

@@ -55,6 +55,9 @@ func TestPackageCharts(t *testing.T) {
 		"argo-cd":    {"9.3.7 v3.2.6", "9.3.6 v3.2.6"},
 		"crossplane": {"2.4.0 2.4.0"},
 		"vcluster":   {"0.36.1 0.36.1"},
+
+		"mirror-argo-cd":  {"9.3.7 v3.2.6"},
+		"mirror-vcluster": {"0.36.1 0.36.1"},
 	}
 	if cache, err := toolchain.Default(); err != nil {
 		t.Fatal(err)

@@ -32,34 +32,25 @@ var notInCluster = map[string]string{
 	"ingress.tls.issuer.kind":    "as ingress.tls.issuer.name",
 }
 
-// inCode are the fields that end-to-end tests set in code: each with its test.
-var inCode = map[string]string{
-	"host.kubernetesProviderConfig": "TestOtherInput",
-	"host.clusterDomain":            "TestOtherInput",
-	"connectionSecretNamespace":     "TestOtherInput",
-	"charts.vcluster.name":          "TestOtherInput",
-	"charts.vcluster.values":        "TestOtherInput",
-	"charts.argocd.name":            "TestOtherInput",
-	"storage.size":                  "TestOtherInput",
-	"storage.ephemeral":             "TestOtherInput",
-	"network.ingressControllers":    "TestOtherInput",
-	"network.providersNamespace":    "TestOtherInput",
-	"network.internalCIDRs":         "TestOtherInput",
-	"credentials.label":             "TestOtherInput",
-	"ingress.annotations":           "TestOtherInput",
-}
+// otherInputs are those with which TestOtherInput brings up tenants, and looks for the effect of each of their fields.
+const otherInputs = "test/e2e/testdata/input/*.yaml"
 
 // TestEveryFieldOfTheInputIsTried walks the type of the function's input. A whole tenant is rendered with each of its fields, and its
 // token is one that the proxy accepts. An end-to-end test sets the field, or notInCluster says why none does.
 func TestEveryFieldOfTheInputIsTried(t *testing.T) {
 	t.Parallel()
-	rendered, clusters := map[string]bool{}, map[string]bool{}
+	rendered, clusters, others := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, tenant := range wholeTenants {
 		if tenant.input != "" {
 			maps.Copy(rendered, fieldsSet(t, tenant.input))
 		}
 	}
 	maps.Copy(clusters, fieldsSet(t, labInput))
+	files, err := filepath.Glob(filepath.Join(root, otherInputs))
+	check(t, err)
+	for _, file := range files {
+		maps.Copy(others, fieldsSet(t, strings.TrimPrefix(file, root)))
+	}
 	fields := fieldsOf(reflect.TypeFor[v1alpha1.Input](), "")
 	if len(fields) < 30 {
 		t.Fatalf("the input has %d fields: %v", len(fields), fields)
@@ -69,13 +60,13 @@ func TestEveryFieldOfTheInputIsTried(t *testing.T) {
 			t.Errorf("no tenant is rendered with %s: set it in an input of test/render/testdata", field)
 		}
 		ways := 0
-		for _, tries := range []bool{clusters[field], inCode[field] != "", notInCluster[field] != ""} {
+		for _, tries := range []bool{clusters[field], others[field], notInCluster[field] != ""} {
 			if tries {
 				ways++
 			}
 		}
 		if ways != 1 {
-			t.Errorf("want one of these for %s, have %d: %s sets it, or an end-to-end test in inCode, or notInCluster says why none does", field, ways, labInput)
+			t.Errorf("want one of these for %s, have %d: %s sets it, or one of %s, or notInCluster says why none does", field, ways, labInput, otherInputs)
 		}
 	}
 	for field := range notInCluster {

@@ -69,6 +69,7 @@ test: test-tools ## Run all tests that need no cluster: unit tests, golden rende
 	@# Go's cache of test results ignores files outside a test's module: those of tools, lab and test read files of the whole project. The
 	@# limit is for machines that do other things, too. `make lint` runs vet.
 	@printf '%s -vet=off -timeout=30m ./...\n' . 'tools -count=1' 'lab -count=1' 'test -count=1' | xargs -P 4 -t -L 1 go test -C
+	@[ -n "$${ARGOCD_CHART:-}" ] || echo "NOT TRIED: UPSTREAM'S ARGO-CD CHART: ITS VALUES AND TEMPLATES, AND THE MEMORY THAT HELM TAKES FOR THEM. SET ARGOCD_CHART TO ITS FOLDER OR ARCHIVE." >&2
 
 # Fuzz targets, each with its package. TestFuzzTargets compares this list with the code. Each package is compiled once, and all targets
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the

@@ -50,8 +50,9 @@ var askedKinds = slices.Concat(workloadKinds, []schema.GroupVersionKind{
 // partOfLimit is how much of its limit in runtime.yaml a program may take, at most.
 const partOfLimit = 0.5
 
-// TestMemoryOfProviders: the largest answers of a virtual API server that the proxies let through, and the worst records of Helm in a
-// virtual cluster, take each provider and each proxy less than half of its limit. Its figures, which -v prints, are in docs/scale.md.
+// TestMemoryOfProviders: the worst values of a claim, the largest answers of a virtual API server that the proxies let through, and the worst
+// records of Helm in a virtual cluster take each provider and each proxy less than half of its limit. Its figures, which -v prints, are in
+// docs/scale.md.
 //
 // It isn't parallel, so no other tenant takes memory meanwhile.
 func TestMemoryOfProviders(t *testing.T) {
@@ -65,6 +66,7 @@ func TestMemoryOfProviders(t *testing.T) {
 	m := &memory{tenant: n, pods: podsOfProviders(ctx, t), rest: use(ctx, t)}
 	t.Run("Records", func(t *testing.T) { m.records(ctx, t) })
 	t.Run("Answers", func(t *testing.T) { m.answers(ctx, t) })
+	t.Run("Claims", func(t *testing.T) { m.claims(ctx, t) })
 }
 
 // memory measures what the providers and their proxies take because of a tenant.

@@ -25,8 +25,8 @@ import (
 
 // outages is a customer in steady state and one who is being provisioned, while parts of the platform fail.
 type outages struct {
-	steady, late, restarted *claim.Live
-	before                  map[string]types.UID
+	steady, late, restarted, drained *claim.Live
+	before                           map[string]types.UID
 }
 
 // TestOutages runs with no other test beside it: the parts that fail are everybody's.
@@ -43,9 +43,10 @@ func TestOutages(t *testing.T) {
 		Assess("FunctionReplicaKilled", o.replicaKilled).
 		Assess("FunctionDownDeletesNothing", o.functionDown).
 		Assess("HelmProviderRestartedMidInstallation", o.providerRestarted).
+		Assess("HelmProviderDrained", o.providerDrained).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			startFunction(ctx, t)
-			cleanUp(ctx, t, o.steady, o.late, o.restarted)
+			cleanUp(ctx, t, o.steady, o.late, o.restarted, o.drained)
 			return ctx
 		}).Feature())
 }

@@ -40,6 +40,10 @@ func TestRuntimesAreBounded(t *testing.T) {
 			if replicas := spec.Replicas; strings.Contains(o.GetName(), "function") && (replicas == nil || *replicas != 2) {
 				t.Error("the function has one replica, or another number than 2")
 			}
+			// Of two provider-helms at the same time, one would roll back what the other does.
+			if strings.Contains(o.GetName(), "provider-helm") && !slices.Contains(pod.Containers[0].Args, "--leader-election") {
+				t.Errorf("provider-helm has the flags %v, want --leader-election", pod.Containers[0].Args)
+			}
 			want := []string{"package-runtime"}
 			if strings.Contains(o.GetName(), "provider") {
 				want = append(want, proxyContainer)

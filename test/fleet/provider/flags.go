@@ -93,6 +93,8 @@ func parse(args []string) (f Flags, err error) {
 	set.BoolVar(&f.EnableWatches, "enable-watches", false, "")
 	// Objects don't describe Secrets, so this changes nothing.
 	set.Bool("sanitize-secrets", false, "")
+	// There is one simulation at a time.
+	set.Bool("leader-election", false, "")
 	if err := set.Parse(args); err != nil {
 		return Flags{}, err
 	}

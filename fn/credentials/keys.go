@@ -28,6 +28,8 @@ type Key struct {
 	Use  Use
 	// Why it is not possible or has no effect, or what else there is to say.
 	Why string
+	// Since is the first version of Argo CD that reads it, such as 3.5; "" for all that are supported.
+	Since string
 	// Is checks the text at the key, and returns how Argo CD gets it. Nil for any text.
 	Is func(s *Reader, key, text string) string
 }
@@ -64,6 +66,7 @@ func ReadKeys(s *Reader, keys []Key, other map[string]string, ignored ...string)
 			s.Note("key %s has no effect: %s", k.Name, k.Why)
 		default:
 			read[k.Name] = text
+			s.NoteSince("key "+k.Name, k.Since)
 		}
 	}
 	return read
@@ -72,6 +75,16 @@ func ReadKeys(s *Reader, keys []Key, other map[string]string, ignored ...string)
 // Note says of a Secret that is used what of it has no effect.
 func (s *Reader) Note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
+}
+
+// OlderArgoCD reports whether the tenant's Argo CD is known to be older than a version.
+func (s *Reader) OlderArgoCD(than string) bool { return s.given.Ignored(than) != "" }
+
+// NoteSince says of something in a Secret that the tenant's Argo CD is too old for it, if it is.
+func (s *Reader) NoteSince(what, since string) {
+	if why := s.given.Ignored(since); why != "" {
+		s.Note("%s has no effect: %s", what, why)
+	}
 }
 
 // Notes returns what was noted; "" for nothing.

@@ -36,11 +36,12 @@ type Reader struct {
 	what    string
 	Problem *Problem
 	notes   []string
+	given   tenant.Given
 }
 
 // Read begins to read the Secret of that name.
 func Read(g tenant.Given, name string) *Reader {
-	s := &Reader{Secret: g.Secrets[name], what: fmt.Sprintf("Secret %s in namespace %s", name, g.Claim.Namespace)}
+	s := &Reader{Secret: g.Secrets[name], given: g, what: fmt.Sprintf("Secret %s in namespace %s", name, g.Claim.Namespace)}
 	labels := fmt.Sprintf("%s=true %s=%s", tenant.LabelCredentials, tenant.LabelSecretName, name)
 	if g.Input.Credentials.Label == tenant.CredentialsLabelIgnored {
 		labels = tenant.LabelSecretName + "=" + name

@@ -5,7 +5,9 @@ package resolve
 import (
 	"cmp"
 	"reflect"
+	"slices"
 
+	"github.com/Masterminds/semver/v3"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -81,10 +83,11 @@ func setValues(c part.Candidate, before error) error {
 	// Argo CD's URL follows from it, and the chart's own is an example.
 	c.ArgoCD.DropDefault("global", "domain")
 	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
+	c.Given.ArgoCD = argoCDOf(d.ArgoCD, c.ArgoCD)
 	quota := values.At[values.Values](ofVCluster.Merged(), "policies", "resourceQuota", "quota")
 	err = mistakes.Join(before, err, policy.Templates(g, chartVersion(d.ArgoCD)), policy.Services(g, quota), policy.Dex(g), policy.Settings(g, d.ArgoCD.Version), argocd.SetRootPath(d, g, c.ArgoCD), parts.Resolve(c))
 	d.ArgoCD.Values = c.ArgoCD.WithoutDropped(d.ArgoCD.Values)
-	d.NoEffect = append(c.ArgoCD.NoEffect(), ofVCluster.NoEffect()...)
+	d.NoEffect = slices.Concat(c.ArgoCD.NoEffect(), ofVCluster.NoEffect(), d.NoEffect)
 	if len(g.SecretNames) > 0 || len(g.Spec.Repositories)+len(g.Spec.Clusters) > 0 {
 		d.Sensitive = c.Sensitive.Values
 	}
@@ -107,6 +110,19 @@ func setVirtualCluster(c part.Candidate, of *values.Stack) error {
 	protected, err := vcluster.Protected(d, in, of)
 	d.VirtualCluster.Values = values.Merge(d.VirtualCluster.Values, protected)
 	return err
+}
+
+// argoCDOf returns the minor version of Argo CD that a chart installs; nil where it isn't known, as with an image of somebody's own.
+func argoCDOf(is tenant.Chart, of *values.Stack) *semver.Version {
+	for _, component := range []string{"global", "controller", "server", "repoServer"} {
+		if tag := of.Last(component, "image", "tag").Value; tag != nil && tag != "" {
+			return nil
+		}
+	}
+	if known.Named(is.Name) == nil {
+		return nil
+	}
+	return versions.ArgoCD(is.Version)
 }
 
 // chartVersion returns what is known of the version of a chart, or of all of its versions where none could be chosen; nil where nothing is.

@@ -1,9 +1,11 @@
 package tenant
 
 import (
+	"fmt"
 	"reflect"
 	"time"
 
+	"github.com/Masterminds/semver/v3"
 	"github.com/crossplane/crossplane-runtime/v2/pkg/resource/unstructured/reference"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -93,6 +95,8 @@ type Given struct {
 	// Platform is Input with the settings of the offer and the plan, and defaults. The decision
 	// sets it.
 	Platform inputv1alpha1.Input
+	// ArgoCD is the minor version of Argo CD that the tenant gets; nil where it isn't known. The decision sets it.
+	ArgoCD *semver.Version
 	// Channel is what is known of the tenant's channel.
 	Channel Channel
 	// Unassigned reports whether the plan or the channel that the claim asks for can't be had. Only mistakes are looked for then that it has
@@ -172,6 +176,15 @@ func (g Given) KeepsValues(path ...string) bool {
 	before, _ := values.Lookup(g.WasAsked().ArgoCDValues, path...)
 	now, _ := values.Lookup(g.Spec.ArgoCDValues, path...)
 	return before != nil && reflect.DeepEqual(before, now)
+}
+
+// Ignored says that the tenant's Argo CD ignores what a later version, such as 3.5, was the first to read; "" where it doesn't, or that isn't
+// known.
+func (g Given) Ignored(since string) string {
+	if since == "" || g.ArgoCD == nil || !g.ArgoCD.LessThan(semver.MustParse(since)) {
+		return ""
+	}
+	return fmt.Sprintf("Argo CD reads it from version %s on, and this tenant's is %d.%d", since, g.ArgoCD.Major(), g.ArgoCD.Minor())
 }
 
 // Claim refers to the claim that a tenant belongs to.

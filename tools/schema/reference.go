@@ -84,7 +84,11 @@ func secretKeys(b *bytes.Buffer) {
 	}{{"Clusters", clusters.Keys}, {"Repositories", repositories.Keys}, {"Credential templates", repositories.TemplateKeys}} {
 		fmt.Fprintf(b, "\n### %s\n\n| key | | |\n| --- | --- | --- |\n", of.title)
 		for _, k := range of.keys {
-			fmt.Fprintf(b, "| `%s` | %s | %s |\n", k.Name, k.Use, k.Why)
+			why := k.Why
+			if k.Since != "" && k.Use == credentials.Taken {
+				why = strings.TrimPrefix(why+"; Argo CD "+k.Since+" and later", "; ")
+			}
+			fmt.Fprintf(b, "| `%s` | %s | %s |\n", k.Name, k.Use, why)
 		}
 	}
 	b.WriteString("\nOther keys of a repository's or credential template's Secret are refused; of a cluster's, they have no effect.\n")

@@ -40,6 +40,7 @@ func resolve(of part.Candidate) (err error) {
 	if err != nil || of.Spec.Bootstrap == nil {
 		return err
 	}
+	of.Decision.NoEffect = append(of.Decision.NoEffect, ignored(of.Given)...)
 	if was := earlier(*of.Spec.Bootstrap, of.Decision.Application); was != nil && reflect.DeepEqual(was["spec"], any(of.EarlierApplication)) {
 		of.Decision.Application, of.Decision.KeepsEarlierPolicy = was, true
 	}

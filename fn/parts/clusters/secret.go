@@ -58,6 +58,20 @@ type execConfig struct {
 	Env         map[string]string `json:"env,omitempty"`
 	APIVersion  string            `json:"apiVersion,omitempty"`
 	InstallHint string            `json:"installHint,omitempty"`
+
+	ProvideClusterInfo bool                  `json:"provideClusterInfo,omitempty"`
+	Config             *runtime.RawExtension `json:"config,omitempty"`
+}
+
+// since are the fields of the config with the first version of Argo CD that reads them.
+var since = []struct {
+	path    []string
+	version string
+}{
+	{[]string{"disableCompression"}, "2.14"},
+	{[]string{"proxyUrl"}, "2.14"},
+	{[]string{"execProviderConfig", "provideClusterInfo"}, "3.5"},
+	{[]string{"execProviderConfig", "config"}, "3.5"},
 }
 
 type tlsClientConfig struct {
@@ -151,6 +165,11 @@ func declarativeCluster(s *credentials.Reader) values.Values {
 	dropNulls(all)
 	for _, name := range unknownFields(all, reflect.TypeFor[clusterConfig](), "") {
 		s.Note("field %s of key %s has no effect: it is none of Argo CD's", name, configKey)
+	}
+	for _, field := range since {
+		if _, has := values.Lookup(all, field.path...); has {
+			s.NoteSince("field "+strings.Join(field.path, ".")+" of key "+configKey, field.version)
+		}
 	}
 	var namespaces []string
 	for _, namespace := range strings.Split(s.Text("namespaces"), ",") {

@@ -139,6 +139,8 @@ func checkWaysIn(s *credentials.Reader, read map[string]string, overSSH bool) {
 		s.Fail("tlsClientCertData and tlsClientCertKey go together: write both")
 	case has("tlsClientCertData"):
 		credentials.CheckPair(s, []byte(read["tlsClientCertData"]), []byte(read["tlsClientCertKey"]))
+	case has("githubAppID") && !has("githubAppInstallationID") && s.OlderArgoCD("3.3"):
+		s.Note("githubAppInstallationID is missing: write it, because Argo CD finds it by itself from version 3.3 on only")
 	}
 }
 

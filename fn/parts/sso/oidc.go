@@ -65,6 +65,13 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 		return err
 	}
 	d.SSO.Provider, d.SSO.Callback = cmp.Or(o.Name, "SSO"), "/auth/callback"
+	for _, f := range []struct{ field, text, since string }{
+		{"domainHint", o.DomainHint, "2.12"}, {"refreshTokenThreshold", o.RefreshTokenThreshold, "3.3"}, {"userInfoBaseURL", o.UserInfoBaseURL, "3.5"},
+	} {
+		if why := of.Ignored(f.since); f.text != "" && why != "" {
+			d.NoEffect = append(d.NoEffect, ofOIDC+"."+f.field+": "+why)
+		}
+	}
 	config := oidcConfig{
 		Name: d.SSO.Provider, Issuer: o.Issuer, ClientID: o.ClientID, CLIClientID: o.CLIClientID, EnablePKCEAuthentication: o.EnablePKCEAuthentication,
 		RequestedScopes: o.Scopes, RequestedIDTokenClaims: o.RequestedIDTokenClaims,

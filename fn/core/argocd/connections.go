@@ -103,7 +103,11 @@ func Connected(t tenant.Tenant, is condition.Of, all []tenant.Connection, what s
 	add := func(message string) string { return strings.Join(append([]string{message}, notes(all)...), "; ") }
 	switch left := unseen.String(); {
 	case left != "":
-		return is.NotYet(v1alpha1.ReasonConfigured, add("Argo CD has the credentials of every "+what+", and hasn't been seen to connect yet to "+left+": it does once an Application uses it"))
+		when := ": it does once an Application uses it"
+		if all[0].Kind == v1alpha1.KindRepository || all[0].Kind == v1alpha1.KindCredentialTemplate {
+			when += "; what it reads for ApplicationSets isn't seen"
+		}
+		return is.NotYet(v1alpha1.ReasonConfigured, add("Argo CD has the credentials of every "+what+", and hasn't been seen to connect yet to "+left+when))
 	case connected == 0:
 		return is.NotYet(v1alpha1.ReasonConfigured, add("Argo CD has the credentials of every "+what))
 	}

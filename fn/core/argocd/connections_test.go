@@ -39,7 +39,7 @@ func TestConnectionsSeen(t *testing.T) {
 	}{
 		"Nothing": {"Nobody has seen anything yet.", unseen,
 			state{unknown, "Configured", "Argo CD has the credentials of every cluster, and hasn't been seen to connect yet to prod: it does once an Application uses it"},
-			state{unknown, "Configured", "Argo CD has the credentials of every repository, and hasn't been seen to connect yet to apps: it does once an Application uses it"},
+			state{unknown, "Configured", "Argo CD has the credentials of every repository, and hasn't been seen to connect yet to apps: it does once an Application uses it; what it reads for ApplicationSets isn't seen"},
 			state{unknown, "Configured", "Argo CD is to sign people on with SSO, and hasn't been seen to send somebody there yet" + redirect},
 			"Configured", "Configured", "Argo CD is ready"},
 		"All": {"All is connected.", nil,

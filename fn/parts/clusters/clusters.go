@@ -146,8 +146,9 @@ func isName(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-func reserved(key string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
+// reserved reports whether a key is one of those, or below one that ends with a slash.
+func reserved(key string, keys ...string) bool {
+	return slices.ContainsFunc(keys, func(of string) bool { return key == of || strings.HasSuffix(of, "/") && strings.HasPrefix(key, of) })
 }
 
 // clusterValue is an entry of the argo-cd chart's configs.clusterCredentials, read from the cluster's Secret, with the name that the

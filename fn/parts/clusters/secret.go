@@ -16,6 +16,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/internal/pages"
@@ -182,7 +183,7 @@ func declarativeCluster(s *credentials.Reader) values.Values {
 		namespaces = append(namespaces, namespace)
 	}
 	out := values.Values{"server": server, "config": all, "project": project, "shard": shard, "namespaces": listOfNamespaces(namespaces), nameKey: name,
-		"labels": labels(s.Labels), "annotations": annotations(s.Annotations)}
+		"labels": labels(s), "annotations": annotations(s.Annotations)}
 	if name != "" && !isName(name) {
 		s.Fail("key name can't be the name of a cluster: write text of one line, %d characters at most", maxName)
 	}
@@ -320,9 +321,20 @@ const (
 	skipReconcile = "argocd.argoproj.io/skip-reconcile"
 )
 
-// labels are those of a Secret that the cluster has in Argo CD.
-func labels(of map[string]string) values.Values {
-	return without(of, "app.kubernetes.io/", "helm.sh/", "argocd.argoproj.io/", "virtualargocd.io/", "kubernetes.io/")
+// labels are those of a Secret that the cluster has in Argo CD. It says of others that they don't arrive, unless they are about the Secret
+// itself: generators may ask for them.
+func labels(s *credentials.Reader) values.Values {
+	out := without(s.Labels, "app.kubernetes.io/", "helm.sh/", "argocd.argoproj.io/", "virtualargocd.io/", "kubernetes.io/")
+	dropped := few.Names{}
+	for _, key := range slices.Sorted(maps.Keys(s.Labels)) {
+		if _, has := out[key]; !has && key != credentials.LabelSecretType && !reserved(key, "virtualargocd.io/") {
+			dropped.Add(key)
+		}
+	}
+	if dropped.N > 0 {
+		s.Note("of its labels, these don't reach Argo CD, where the chart sets such: %s: write others, which generators can ask for", dropped.String())
+	}
+	return out
 }
 
 // annotations are those of a Secret that the cluster has in Argo CD. kubectl keeps the whole Secret in one of its own.
@@ -330,10 +342,11 @@ func annotations(of map[string]string) values.Values {
 	return without(of, "kubectl.kubernetes.io/", "helm.sh/", "meta.helm.sh/", "argocd.argoproj.io/", "virtualargocd.io/", "kubernetes.io/", "managed-by")
 }
 
-func without(of map[string]string, prefixes ...string) values.Values {
+// without returns labels or annotations without those that are reserved.
+func without(of map[string]string, keys ...string) values.Values {
 	out := values.Values{}
 	for key, v := range of {
-		if !reserved(key, prefixes...) || key == autoLabel || key == skipReconcile {
+		if !reserved(key, keys...) || key == autoLabel || key == skipReconcile {
 			out[key] = v
 		}
 	}

@@ -70,6 +70,8 @@ const (
 	issuer        = "cert-manager.io/issuer"
 	// tlsACME asks for a certificate of cert-manager's default issuer.
 	tlsACME = "kubernetes.io/tls-acme"
+	// withIssuer begins the annotations of cert-manager that say more of a certificate for which another annotation asks.
+	withIssuer = "cert-manager.io/"
 	// earlierCertManager begins the annotations of cert-manager before 0.11, which later versions ignore.
 	earlierCertManager = "certmanager.k8s.io/"
 )
@@ -120,12 +122,29 @@ func certificate(g tenant.Given, spec v1alpha1.IngressSpec, annotations map[stri
 	if tls.SecretName != "" {
 		found = append(found, credentials.CheckSecretRef(ofIngress+".tls", v1alpha1.SecretReference{Name: tls.SecretName}))
 	}
-	has := tls.SecretName != "" || len(named) > 0
-	if tls.Issuer != nil || !has {
+	asks := len(named) > 0
+	if tls.Issuer != nil || !asks && tls.SecretName == "" {
 		of, err := setIssuer(g, tls.Issuer, annotations)
-		has, found = has || of, append(found, err)
+		asks, found = asks || of, append(found, err)
 	}
-	return has, mistakes.Join(found...)
+	return asks || tls.SecretName != "", mistakes.Join(append(found, checkIssuerless(g, spec, annotations, asks))...)
+}
+
+// checkIssuerless refuses annotations that say more of a certificate that nothing asks cert-manager for. asks reports whether something does.
+func checkIssuerless(g tenant.Given, spec v1alpha1.IngressSpec, annotations map[string]string, asks bool) error {
+	var found []error
+	for _, key := range slices.Sorted(maps.Keys(spec.Annotations)) {
+		_, ofCluster := annotations[clusterIssuer]
+		ofIssuer := key == withIssuer+"issuer-kind" || key == withIssuer+"issuer-group"
+		switch {
+		case !strings.HasPrefix(key, withIssuer) && !strings.HasPrefix(key, "acme."+withIssuer) || key == clusterIssuer || key == issuer || sameAnnotation(g, key, string(spec.Annotations[key])):
+		case !asks && !g.Unassigned:
+			found = append(found, fmt.Errorf("%s.annotations[%s]: has no effect, because nothing asks cert-manager for a certificate: write %[1]s.tls.issuer, too, or leave it out", ofIngress, key))
+		case ofIssuer && ofCluster:
+			found = append(found, fmt.Errorf("%s.annotations[%s]: cert-manager takes it beside the annotation %s only, and issues nothing with %s: leave one out", ofIngress, key, issuer, clusterIssuer))
+		}
+	}
+	return mistakes.Join(found...)
 }
 
 // isOn reads a switch as cert-manager does.

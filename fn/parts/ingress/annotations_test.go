@@ -79,3 +79,24 @@ func TestAnnotationThatTheHostRefuses(t *testing.T) {
 		})
 	}
 }
+
+// TestCertificateThatNothingAsksFor: annotations of cert-manager's do nothing without an issuer.
+func TestCertificateThatNothingAsksFor(t *testing.T) {
+	const platforms = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"tls":{"issuer":{"name":"platforms"}}}}`
+	spec := func(more string) string {
+		return `{"ingress":{"host":"a.example.org",` + more + `}}`
+	}
+	const duration = `"annotations":{"cert-manager.io/duration":"2160h"}`
+	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
+		"Duration":           {Spec: spec(duration), Want: []string{"spec.ingress.annotations[cert-manager.io/duration]: has no effect, because nothing asks cert-manager for a certificate: write spec.ingress.tls.issuer"}},
+		"Kind":               {Spec: spec(`"annotations":{"cert-manager.io/issuer-kind":"AWSPCAIssuer","cert-manager.io/issuer-group":"awspca.cert-manager.io"}`), Want: []string{"[cert-manager.io/issuer-group]: has no effect", "; (2) spec.ingress.annotations[cert-manager.io/issuer-kind]: has no effect"}},
+		"ACME":               {Spec: spec(`"annotations":{"acme.cert-manager.io/http01-edit-in-place":"true"}`), Want: []string{"[acme.cert-manager.io/http01-edit-in-place]: has no effect"}},
+		"OwnSecret":          {Spec: spec(duration + `,"tls":{"secretName":"s"}`), Want: []string{"[cert-manager.io/duration]: has no effect"}},
+		"KindOfACluster":     {Spec: spec(`"annotations":{"cert-manager.io/issuer-kind":"X"},"tls":{"issuer":{"name":"a"}}`), Want: []string{"[cert-manager.io/issuer-kind]: cert-manager takes it beside the annotation cert-manager.io/issuer only"}},
+		"ByTheField":         {Spec: spec(duration + `,"tls":{"issuer":{"name":"a"}}`)},
+		"ByTheAnnotation":    {Spec: spec(`"annotations":{"cert-manager.io/issuer":"a","cert-manager.io/issuer-kind":"X","cert-manager.io/issuer-group":"x.example.org","cert-manager.io/duration":"2160h"}`)},
+		"ByThePlatform":      {Spec: spec(duration), Input: platforms},
+		"ByTheDefaultIssuer": {Spec: spec(`"annotations":{"kubernetes.io/tls-acme":"true","cert-manager.io/duration":"2160h"}`)},
+	})
+	crossplanetest.CheckStaysAccepted(t, spec(duration), spec(`"annotations":{"cert-manager.io/duration":"1h"}`))
+}

@@ -147,6 +147,9 @@ const (
 	// ReasonWaitingForHost: it isn't known yet whether the hostname is free (False, only
 	// IngressReady).
 	ReasonWaitingForHost = "WaitingForHost"
+	// ReasonIngressRefused: the host refuses the Ingress, or changes of it, because of annotations
+	// that tenants may not have (False, only IngressReady).
+	ReasonIngressRefused = "IngressRefused"
 	// ReasonWaitingForAddress: no ingress controller has given the Ingress an address
 	// (False, only IngressReady).
 	ReasonWaitingForAddress = "WaitingForAddress"

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	"sigs.k8s.io/yaml"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -69,12 +70,21 @@ func TestAnnotationThatTheHostRefuses(t *testing.T) {
 				}
 			}
 			e.Install()
-			e.SetIngress(`{"loadBalancer":{}}`)
-			e.Reconcile()
-			c := e.Condition("IngressReady")
-			named := strings.Contains(c.GetMessage(), "tenants may not have these annotations: "+tc.annotation+". Remove them") && strings.Contains(c.GetMessage(), "ValidatingAdmissionPolicy virtual-argocd-ingresses")
-			if named != tc.refused || c.GetReason() != "WaitingForAddress" {
-				t.Errorf("want named: %v, got %s: %s", tc.refused, c.GetReason(), c.GetMessage())
+			for _, ingress := range []struct{ status, otherwise string }{
+				{`{"loadBalancer":{}}`, v1alpha1.ReasonWaitingForAddress},
+				// The host refuses changes, too, and the Ingress that was there before has an address.
+				{`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`, v1alpha1.ReasonAvailable},
+			} {
+				e.SetIngress(ingress.status)
+				e.Reconcile()
+				c, reason := e.Condition("IngressReady"), ingress.otherwise
+				if tc.refused {
+					reason = v1alpha1.ReasonIngressRefused
+				}
+				named := strings.Contains(c.GetMessage(), "tenants may not have these annotations: "+tc.annotation+". Remove them") && strings.Contains(c.GetMessage(), "ValidatingAdmissionPolicy virtual-argocd-ingresses")
+				if named != tc.refused || c.GetReason() != reason {
+					t.Errorf("%s: want named: %v, and %s, got %s: %s", ingress.status, tc.refused, reason, c.GetReason(), c.GetMessage())
+				}
 			}
 		})
 	}

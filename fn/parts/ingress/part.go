@@ -112,13 +112,16 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")
 	case state.RollsOut() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
 		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for "+inUse(i), condition.Problem(o))
-	case address(o) == "" && len(i.Refused) > 0:
-		names := few.Names{}
+	case len(i.Refused) > 0:
+		names, before := few.Names{}, ""
 		for _, key := range i.Refused {
 			names.Add(key)
 		}
-		return is.No(v1alpha1.ReasonWaitingForAddress, "The host refuses the Ingress for "+inUse(i)+", because tenants may not have these annotations: "+names.String()+
-			". Remove them from spec.ingress.annotations, or ask the administrators of the host, who list those that are allowed in the ValidatingAdmissionPolicy "+host.IngressPolicy, "")
+		if is := address(o); is != "" {
+			before = ". The Ingress that was there before is served at " + is
+		}
+		return is.No(v1alpha1.ReasonIngressRefused, "The host refuses the Ingress for "+inUse(i)+", because tenants may not have these annotations: "+names.String()+
+			". Remove them from spec.ingress.annotations, or ask the administrators of the host, who list those that are allowed in the ValidatingAdmissionPolicy "+host.IngressPolicy+before, "")
 	case address(o) == "":
 		class := "the host cluster's default class (or write spec.ingress.className)"
 		if name := values.At[string](t.ArgoCD.Values, "server", "ingress", "ingressClassName"); name != "" {

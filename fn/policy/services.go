@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,13 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
+
+// chosen are values of Services with which the host refuses them.
+var chosen = map[string]string{
+	"externalIPs":       "Services of tenants with externalIPs, which would take traffic of others",
+	"loadBalancerIP":    "Services of tenants that choose the address of a load balancer",
+	"loadBalancerClass": "Services of tenants that choose the class of a load balancer",
+}
 
 // Services refuses Services of a claim's values that the host refuses, unless they were accepted before: Helm installs them in the
 // virtual cluster, where nothing says that they never work. quota is that of the vcluster chart's values.
@@ -27,6 +35,16 @@ func Services(g tenant.Given, quota values.Values) error {
 			}
 		case corev1.ServiceTypeNodePort, corev1.ServiceTypeExternalName:
 			found = append(found, fmt.Errorf("%s: the host has no Services of type %s for tenants: %s", field, of, instead))
+		}
+	}
+	for _, path := range values.Leaves(g.Spec.ArgoCDValues) {
+		last := len(path) - 1
+		if last < 1 || path[last-1] != "service" || g.KeepsValues(path...) {
+			continue
+		}
+		why, value := chosen[path[last]], fmt.Sprint(values.At[any](g.Spec.ArgoCDValues, path...))
+		if why != "" && !slices.Contains([]string{"", "[]", "<nil>"}, value) {
+			found = append(found, fmt.Errorf("spec.argocd.values.%s: the host refuses %s: leave it out", strings.Join(path, "."), why))
 		}
 	}
 	root := mistakes.Field{Owner: mistakes.Claim, Path: "spec.argocd.values"}

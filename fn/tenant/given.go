@@ -3,6 +3,9 @@ package tenant
 import (
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/Masterminds/semver/v3"
@@ -22,9 +25,26 @@ type HostPolicies struct {
 	Read bool
 	// Versions of the policies in force, by name.
 	Versions map[string]int
-	// IngressAnnotations are the keys, and IngressPrefixes the beginnings of keys, of the annotations that an Ingress of a tenant may
-	// have; both nil where that isn't known.
-	IngressAnnotations, IngressPrefixes []string
+	// Labels and Annotations are those that objects of tenants may have on the host, and IngressAnnotations those that an Ingress may have;
+	// nil where that isn't known.
+	Labels, Annotations, IngressAnnotations *Keys
+}
+
+// Keys are the keys of labels or annotations that an admission policy allows.
+type Keys struct {
+	// Policy is the name of the ValidatingAdmissionPolicy that lists them.
+	Policy string
+	// Names of keys, and Prefixes of keys.
+	Names, Prefixes []string
+	// Plain matches keys without a domain that are allowed, too, except for those in Not; nil for none.
+	Plain *regexp.Regexp
+	Not   []string
+}
+
+// Refuse reports whether the host is known to refuse an object with a key.
+func (k *Keys) Refuse(key string) bool {
+	return k != nil && !slices.Contains(k.Names, key) && !slices.ContainsFunc(k.Prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) &&
+		(k.Plain == nil || !k.Plain.MatchString(key) || slices.Contains(k.Not, key))
 }
 
 // HostResolver is the DNS resolver for tenants on the host.

@@ -112,6 +112,19 @@ func (s *Stack) refuse(l Layer, certain bool, without []known.Unknown) error {
 	return mistakes.Join(found...)
 }
 
+// Check refuses what a check finds in the claim's values, except for what was accepted before. That, and what it finds in others' values, is
+// named among those without effect.
+func (s *Stack) Check(find func(Values) []known.Unknown) error {
+	var found []error
+	for _, l := range s.layers {
+		if l.Field.Owner != BuiltIn {
+			without := slices.DeleteFunc(find(l.Values), func(u known.Unknown) bool { return l.Field.Owner == Claim && s.isRefused(u.Path) })
+			found = append(found, mistakes.By(l.Field.Owner, s.refuse(l, true, without)))
+		}
+	}
+	return mistakes.Join(found...)
+}
+
 // isRefused reports whether a value of the claim at, above or below a path is refused already: one reason is enough.
 func (s *Stack) isRefused(path []string) bool {
 	return slices.ContainsFunc(s.refused, func(at []string) bool { return Below(path, at) || Below(at, path) })

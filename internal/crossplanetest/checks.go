@@ -35,6 +35,8 @@ type Claim struct {
 	Spec  string
 	Want  []string
 	Input string
+	// Policies is a file with admission policies of the host; "" for policies without lists.
+	Policies string
 }
 
 // CheckClaims checks which claims are refused, and how. Put the right form beside each wrong one.
@@ -43,6 +45,9 @@ func CheckClaims(t *testing.T, cases map[string]Claim) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			e := New(t, tc.Spec, tc.Input)
+			if tc.Policies != "" {
+				e.AddPolicies(tc.Policies)
+			}
 			if len(tc.Want) > 0 {
 				e.CheckRefused(tc.Want...)
 			} else if msg := Refusal(e.Reconcile()); msg != "" {

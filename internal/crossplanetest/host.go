@@ -2,12 +2,15 @@ package crossplanetest
 
 import (
 	"encoding/base64"
+	"os"
 	"strconv"
+	"strings"
 
 	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 )
 
 // ProtectHost gives the host what the function asks for: admission policies, and a resolver.
@@ -21,6 +24,23 @@ func (e *Engine) ProtectHost() {
 			e.Cluster[kind+"//"+name] = resource.MustStructJSON(`{"apiVersion":"admissionregistration.k8s.io/v1","kind":"` + kind + `","metadata":{"name":"` + name + `",
 				"labels":{"app.kubernetes.io/part-of":"virtual-argocd"},"annotations":{"virtualargocd.io/policies-version":"` + strconv.Itoa(host.HostPoliciesVersion) + `"}},"spec":` + spec + `}`)
 		}
+	}
+}
+
+// AddPolicies adds the admission policies in a file, such as that of examples/install, with the lists in them.
+func (e *Engine) AddPolicies(file string) {
+	e.T.Helper()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	for _, doc := range strings.Split(string(raw), "\n---\n") {
+		o := map[string]any{}
+		if err := text.Own([]byte(doc), &o); err != nil {
+			e.T.Fatal(err)
+		}
+		is := Must(structpb.NewStruct(o))
+		e.Cluster[Key(is)] = is
 	}
 }
 

@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/json"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +30,17 @@ var RequiredPolicies = []string{
 	"virtual-argocd-volumes",
 }
 
-// IngressPolicy is the name of the policy that lists which annotations an Ingress of a tenant may have.
-const IngressPolicy = "virtual-argocd-ingresses"
+// Policies that list which labels and annotations tenants may have: an Ingress, and any other object.
+const (
+	IngressPolicy = "virtual-argocd-ingresses"
+	objectPolicy  = "virtual-argocd-objects"
+)
+
+// Keys without a domain that objectPolicy allows.
+var (
+	plainLabel      = regexp.MustCompile(`^[A-Za-z0-9.-]+$`)
+	plainAnnotation = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+)
 
 // Problem returns which policies are missing or too old and what to apply, "" when
 // none is.
@@ -103,12 +113,33 @@ func InForce(req *fnv1.RunFunctionRequest) tenant.HostPolicies {
 		name := p.String("metadata", "name")
 		if version, ok := inForce[name]; ok && p.String("spec", "failurePolicy") != "Ignore" {
 			h.Versions[name] = min(version, policiesVersion(p))
-			if name == IngressPolicy {
-				h.IngressAnnotations, h.IngressPrefixes = list(p, "annotations"), list(p, "prefixes")
+			switch name {
+			case IngressPolicy:
+				h.IngressAnnotations = keys(p, "annotations", "prefixes", nil, "")
+			case objectPolicy:
+				h.Annotations = keys(p, "annotationNames", "annotationPrefixes", plainAnnotation, "")
+				h.Labels = keys(p, "labelNames", "labelPrefixes", plainLabel, "notLabels")
 			}
 		}
 	}
 	return h
+}
+
+// keys returns the keys that a policy allows: those in its variables names and prefixes, and those that plain matches, but for those in
+// the variable not, where there is one; nil if that isn't known, because a variable is no list.
+func keys(policy wire.Struct, names, prefixes string, plain *regexp.Regexp, not string) *tenant.Keys {
+	k := &tenant.Keys{Policy: policy.String("metadata", "name"), Names: list(policy, names), Prefixes: list(policy, prefixes), Plain: plain}
+	if k.Names == nil || k.Prefixes == nil {
+		return nil
+	}
+	if not == "" {
+		return k
+	}
+	// vcluster renames the labels of tenants that select pods of the control plane.
+	if k.Not = slices.DeleteFunc(list(policy, not), func(key string) bool { return key == "release" }); k.Not == nil {
+		return nil
+	}
+	return k
 }
 
 // list returns the texts in a variable of a policy that is a list of them, as JSON has them, too; nil for another expression.

@@ -183,18 +183,6 @@ func sameAnnotation(g tenant.Given, key, value string) bool {
 	return ok && string(before) == value
 }
 
-// refusedByHost returns the annotations that the host's admission policies don't allow, sorted.
-func refusedByHost(h tenant.HostPolicies, annotations map[string]string) []string {
-	var out []string
-	for _, key := range slices.Sorted(maps.Keys(annotations)) {
-		allowed := slices.Contains(h.IngressAnnotations, key) || slices.ContainsFunc(h.IngressPrefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
-		if h.IngressAnnotations != nil && !allowed {
-			out = append(out, key)
-		}
-	}
-	return out
-}
-
 // literals keeps the chart from taking annotations for templates.
 func literals(annotations map[string]string) values.Values {
 	out := values.Values{}

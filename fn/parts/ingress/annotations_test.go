@@ -1,18 +1,13 @@
 package ingress_test
 
 import (
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/types/known/structpb"
-	"sigs.k8s.io/yaml"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
@@ -44,10 +39,6 @@ func TestIssuersByAnnotation(t *testing.T) {
 
 // TestAnnotationThatTheHostRefuses: the condition names the annotation and who allows it, by the list in the policy that users apply.
 func TestAnnotationThatTheHostRefuses(t *testing.T) {
-	raw, err := os.ReadFile("../../../examples/install/tenants.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, tc := range map[string]struct {
 		annotation string
 		refused    bool
@@ -59,16 +50,7 @@ func TestAnnotationThatTheHostRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := crossplanetest.New(t, `{"ingress":{"host":"a.example.org","annotations":{"`+tc.annotation+`":"10"}}}`, "")
-			e.ProtectHost()
-			for _, doc := range strings.Split(string(raw), "\n---\n") {
-				o := map[string]any{}
-				if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-					t.Fatal(err)
-				}
-				if name, _ := values.Lookup(o, "metadata", "name"); o["kind"] == "ValidatingAdmissionPolicy" && name == host.IngressPolicy {
-					e.Cluster["ValidatingAdmissionPolicy//"+host.IngressPolicy] = crossplanetest.Must(structpb.NewStruct(o))
-				}
-			}
+			e.AddPolicies("../../../examples/install/tenants.yaml")
 			e.Install()
 			for _, ingress := range []struct{ status, otherwise string }{
 				{`{"loadBalancer":{}}`, v1alpha1.ReasonWaitingForAddress},

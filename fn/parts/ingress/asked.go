@@ -10,6 +10,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/policy"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -168,7 +169,7 @@ func checkIngress(g tenant.Given) error {
 }
 
 // checkHostnames refuses hostnames in the chart's other Ingresses that aren't the claim's, unless they were accepted before.
-func checkHostnames(g tenant.Given, asked []string) error {
+func checkHostnames(g tenant.Given, asked, issuers []string) error {
 	const field = "spec.argocd.values."
 	var found []error
 	for _, path := range [][]string{{"server", "ingressGrpc"}, {"applicationSet", "ingress"}} {
@@ -179,18 +180,50 @@ func checkHostnames(g tenant.Given, asked []string) error {
 		}
 		names := hostnamesIn(v)
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			switch host := names[name]; {
-			case len(asked) == 0:
-				found = append(found, fmt.Errorf("%s.%s: %q is not a hostname of this claim, which has none: write %s.host", at, name, host, ofIngress))
-			case !slices.Contains(asked, strings.TrimPrefix(host, grpcPrefix)):
-				found = append(found, fmt.Errorf("%s.%s: %q is not a hostname of this claim: write %s", at, name, host, oneOf(asked)))
-			}
+			found = append(found, checkOfClaim(at+"."+name, names[name], asked))
 		}
+		found = append(found, checkOthers(g, at, v, issuers))
 		if len(asked) == 0 && len(names) == 0 && values.Enabled(v, false, "enabled") {
 			found = append(found, fmt.Errorf("%s.enabled: the claim has no hostname for an Ingress: write %s.host, too", at, ofIngress))
 		}
 	}
+	return mistakes.Join(append(found, checkObjects(g, asked))...)
+}
+
+// checkObjects refuses an Ingress among the claim's own objects with a hostname that isn't the claim's, unless it was accepted before: the host
+// refuses it.
+func checkObjects(g tenant.Given, asked []string) error {
+	if g.KeepsValues(credentials.ExtraObjects) {
+		return nil
+	}
+	var found []error
+	for n, o := range values.At[[]any](g.Spec.ArgoCDValues, credentials.ExtraObjects) {
+		object, _ := o.(values.Values)
+		if values.At[string](object, "kind") != "Ingress" {
+			continue
+		}
+		at := fmt.Sprintf("spec.argocd.values.%s[%d]", credentials.ExtraObjects, n)
+		spec := values.At[values.Values](object, "spec")
+		if namespace := values.At[string](object, "metadata", "namespace"); namespace != "" && namespace != tenant.ArgoCDNamespace {
+			found = append(found, fmt.Errorf("%s.metadata.namespace: the host refuses Ingresses outside of namespace %s: leave it out", at, tenant.ArgoCDNamespace))
+		}
+		names := hostnamesIn(values.Values{"extraRules": spec["rules"], "extraTls": spec["tls"]})
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			found = append(found, checkOfClaim(at+".spec."+strings.NewReplacer("extraRules", "rules", "extraTls", "tls").Replace(name), names[name], asked))
+		}
+	}
 	return mistakes.Join(found...)
+}
+
+// checkOfClaim refuses a hostname of an Ingress by values that isn't the claim's.
+func checkOfClaim(field, host string, asked []string) error {
+	switch {
+	case len(asked) == 0:
+		return fmt.Errorf("%s: %q is not a hostname of this claim, which has none: write %s.host", field, host, ofIngress)
+	case !slices.Contains(asked, strings.TrimPrefix(host, grpcPrefix)):
+		return fmt.Errorf("%s: %q is not a hostname of this claim: write %s", field, host, oneOf(asked))
+	}
+	return nil
 }
 
 // hostnamesIn returns the hostnames in the values of an Ingress of the chart, by their field.

@@ -2,6 +2,8 @@ package ingress
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 
 	"k8s.io/utils/ptr"
 
@@ -32,7 +34,7 @@ func resolve(of part.Candidate) error {
 	rules := []values.Rule{values.Be(true, "configs", "cm", "create"), values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure")}
 	// What depends on hostnames is decided once they are right. Without any, a claim may have one of its plan's domain.
 	if err == nil && (len(asked) > 0 || !of.Unassigned) {
-		ofValues = mistakes.Join(ofValues, checkHostnames(of.Given, asked))
+		ofValues = mistakes.Join(ofValues, checkHostnames(of.Given, asked, issuers))
 		d.Ingress = decide(asked, of.Hostnames)
 		d.Ingress.ClusterIssuers = issuers
 		if len(asked) == 0 {
@@ -56,7 +58,7 @@ func resolve(of part.Candidate) error {
 		return err
 	}
 	ingress := values.Values{"enabled": true, "hostname": hostname}
-	d.Ingress.Refused = refusedByHost(of.HostPolicies, annotations)
+	d.Ingress.Refused = slices.DeleteFunc(slices.Sorted(maps.Keys(annotations)), func(key string) bool { return !of.HostPolicies.IngressAnnotations.Refuse(key) })
 	if len(annotations) > 0 {
 		ingress["annotations"] = literals(annotations)
 	}

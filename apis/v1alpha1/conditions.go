@@ -147,6 +147,9 @@ const (
 	// ReasonWaitingForHost: it isn't known yet whether the hostname is free (False, only
 	// IngressReady).
 	ReasonWaitingForHost = "WaitingForHost"
+	// ReasonCertificateInvalid: the claim's certificate is in use, and has expired, or isn't for
+	// all hostnames (False, only IngressReady).
+	ReasonCertificateInvalid = "CertificateInvalid"
 	// ReasonIngressRefused: the host refuses the Ingress, or changes of it, because of annotations
 	// that tenants may not have (False, only IngressReady).
 	ReasonIngressRefused = "IngressRefused"

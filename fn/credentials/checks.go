@@ -2,11 +2,14 @@ package credentials
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -41,6 +44,39 @@ func CheckPair(s *Reader, cert, key []byte) {
 	if _, err := tls.X509KeyPair(cert, key); err != nil {
 		s.Fail("its certificate and key don't belong together, or aren't PEM: write both as they were issued")
 	}
+}
+
+// expiresSoon is how long before its end a certificate is named.
+const expiresSoon = 14 * 24 * time.Hour
+
+// ServerProblem returns why clients refuse a certificate for hostnames; "" if they don't. soon says that it expires soon. It is for a
+// certificate that CheckPair has let pass.
+func ServerProblem(cert []byte, hostnames []string, now time.Time) (problem, soon string) {
+	block, _ := pem.Decode(cert)
+	for block != nil && block.Type != "CERTIFICATE" {
+		block, cert = pem.Decode(cert)
+	}
+	if block == nil {
+		return "", ""
+	}
+	leaf, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return "can't be read", ""
+	}
+	switch ends := leaf.NotAfter.UTC().Format(time.RFC3339); {
+	case now.After(leaf.NotAfter):
+		return "expired at " + ends, ""
+	case now.Before(leaf.NotBefore):
+		return "isn't valid before " + leaf.NotBefore.UTC().Format(time.RFC3339), ""
+	case leaf.NotAfter.Sub(now) < expiresSoon:
+		soon = "expires at " + ends
+	}
+	for _, hostname := range hostnames {
+		if leaf.VerifyHostname(hostname) != nil {
+			return "isn't for hostname " + hostname, ""
+		}
+	}
+	return "", soon
 }
 
 var (

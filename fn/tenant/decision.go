@@ -38,6 +38,10 @@ type Ingress struct {
 	ClusterIssuers []string
 	// Certificate is the state of the Secret with the certificate; nil for none.
 	Certificate *Connection
+	// CertificateProblem says why clients refuse the certificate in that Secret, and CertificateEnds that it expires soon; "" for neither.
+	CertificateProblem, CertificateEnds string
+	// Issuer is the annotation of the Ingress by which cert-manager is to issue its certificate; "" for none.
+	Issuer string
 	// Refused are the keys of annotations of the Ingress that the host's admission policies don't allow, sorted.
 	Refused []string
 	// Records are the hostnames whose records the tenant has or asks for.

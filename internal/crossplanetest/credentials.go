@@ -17,23 +17,17 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// KeyPair is a certificate and its key, in PEM.
-var KeyPair = sync.OnceValues(func() (string, string) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		panic(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour), IsCA: true}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	if err != nil {
-		panic(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		panic(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
-})
+// KeyPair is a certificate for hostnames of example.org and its key, in PEM.
+var KeyPair = sync.OnceValues(func() (string, string) { return ServerPair(time.Now().Add(time.Hour), "*.example.org") })
+
+// ServerPair returns a certificate for hostnames, and its key, in PEM.
+func ServerPair(expires time.Time, hostnames ...string) (cert, key string) {
+	private := Must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: expires, IsCA: true, DNSNames: hostnames}
+	der := Must(x509.CreateCertificate(rand.Reader, template, template, private.Public(), private))
+	of := Must(x509.MarshalPKCS8PrivateKey(private))
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: of}))
+}
 
 // SSHKey is a private key, one with a passphrase, and a line of known_hosts.
 var SSHKey = sync.OnceValues(func() ([2]string, string) {

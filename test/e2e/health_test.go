@@ -257,6 +257,7 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonUnhealthy:                {claim.BootstrapSynced, "False", degraded},
 		v1alpha1.ReasonHostTaken:                {v1alpha1.ConditionIngressReady, "False", degraded},
 		v1alpha1.ReasonTooManyHosts:             {v1alpha1.ConditionIngressReady, "False", degraded},
+		v1alpha1.ReasonCertificateInvalid:       {v1alpha1.ConditionIngressReady, "False", degraded},
 		v1alpha1.ReasonIngressRefused:           {v1alpha1.ConditionIngressReady, "False", degraded},
 		v1alpha1.ReasonWaitingForHost:           {v1alpha1.ConditionIngressReady, "False", progressing},
 		v1alpha1.ReasonWaitingForAddress:        {v1alpha1.ConditionIngressReady, "False", progressing},

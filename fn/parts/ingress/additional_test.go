@@ -90,6 +90,9 @@ func TestAdditionalHosts(t *testing.T) {
 				t.Errorf("\n%s\nURL: want %s, got %s in the connection details and %s in the status", tc.reason, url, got, e.Status("argocd", "url"))
 			}
 			want := fmt.Sprintf("%s, %s, %s are served at 192.0.2.1", url, urls[0], urls[1])
+			if name == "Issuer" {
+				want += "; whether cert-manager has issued the certificate (cert-manager.io/cluster-issuer: ca) isn't observed"
+			}
 			if c := e.Condition(v1alpha1.ConditionIngressReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || c.GetMessage() != want {
 				t.Errorf("\n%s\nIngressReady: want %s, got %v", tc.reason, want, c)
 			}

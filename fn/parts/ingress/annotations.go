@@ -76,6 +76,9 @@ const (
 	earlierCertManager = "certmanager.k8s.io/"
 )
 
+// issuerAnnotations are those by which cert-manager issues a certificate.
+var issuerAnnotations = []string{clusterIssuer, issuer, tlsACME}
+
 // certificate reports whether the Ingress names a Secret for its certificate, which the claim's Secret, or cert-manager, fills. It adds
 // the annotation for an issuer. An issuer in an annotation of the claim's is the same as one in its field.
 func certificate(g tenant.Given, spec v1alpha1.IngressSpec, annotations map[string]string) (bool, error) {
@@ -113,7 +116,7 @@ func certificate(g tenant.Given, spec v1alpha1.IngressSpec, annotations map[stri
 	}
 	if tls.SecretName != "" || len(named) > 0 || tls.Issuer != nil {
 		// The platform's give way.
-		for _, key := range []string{clusterIssuer, issuer, tlsACME} {
+		for _, key := range issuerAnnotations {
 			if _, ofClaim := spec.Annotations[key]; !ofClaim {
 				delete(annotations, key)
 			}

@@ -68,6 +68,9 @@ func resolve(of part.Candidate) error {
 	if d.RootPath != "" {
 		ingress["path"] = d.RootPath
 	}
+	if at := slices.IndexFunc(issuerAnnotations, func(key string) bool { return annotations[key] != "" }); tls && d.Ingress.Certificate == nil && at >= 0 {
+		d.Ingress.Issuer = issuerAnnotations[at] + ": " + annotations[issuerAnnotations[at]]
+	}
 	setTLS(d.Ingress, tls, spec.TLS != nil && spec.TLS.SecretName != "", ingress)
 	if len(d.Ingress.Additional) > 0 {
 		var extra []any
@@ -135,6 +138,13 @@ func setCertificate(of part.Candidate, spec v1alpha1.IngressSpec) error {
 		credentials.CheckPair(secret, []byte(crt), []byte(key))
 	}
 	c := of.Sensitive.Add(tenant.Connection{Name: spec.TLS.SecretName}, secret.Problem, values.Values{"enabled": true, "crt": crt + "\n", "key": key + "\n"}, path...)
-	of.Decision.Ingress.Certificate = &c
+	i := &of.Decision.Ingress
+	if i.Certificate = &c; secret.Problem == nil {
+		var hostnames []string
+		for _, asked := range i.Asked {
+			hostnames = append(hostnames, asked.Name)
+		}
+		i.CertificateProblem, i.CertificateEnds = credentials.ServerProblem([]byte(crt), hostnames, of.Now)
+	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
@@ -69,7 +71,7 @@ func TestIngress(t *testing.T) {
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			e := crossplanetest.New(t, tc.spec, tc.input)
-			cert, key := crossplanetest.KeyPair()
+			cert, key := crossplanetest.ServerPair(time.Now().Add(time.Hour), tc.host)
 			e.AddSecret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key})
 			e.Install()
 			if diff := cmp.Diff(map[string]any{"domain": tc.host, "ingress": tc.want, "params": insecure}, argocdValues(e)); diff != "" {
@@ -82,7 +84,8 @@ func TestIngress(t *testing.T) {
 			if got := string(e.Response.GetDesired().GetComposite().GetConnectionDetails()["url"]); got != url || e.Status("argocd", "url") != url {
 				t.Errorf("\n%s\nURL: want %s, got %s in the connection details and %s in the status", tc.reason, url, got, e.Status("argocd", "url"))
 			}
-			if c := e.Condition(v1alpha1.ConditionIngressReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || c.GetMessage() != url+" is served at 192.0.2.1" {
+			if c := e.Condition(v1alpha1.ConditionIngressReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || !strings.HasPrefix(c.GetMessage(), url+" is served at 192.0.2.1") ||
+				strings.Contains(c.GetMessage(), "cert-manager has issued") != (tc.want["tls"] == true && !strings.Contains(tc.spec, "secretName")) {
 				t.Errorf("\n%s\nIngressReady: %v", tc.reason, c)
 			}
 		})
@@ -110,6 +113,38 @@ func TestIngressCertificate(t *testing.T) {
 	e.Reconcile()
 	if diff := cmp.Diff(want, e.SecretValues()); diff != "" {
 		t.Errorf("the Secret is gone: -want, +got:\n%s", diff)
+	}
+}
+
+// TestCertificateForClients: a certificate that clients refuse is in use, and the condition says why they do.
+func TestCertificateForClients(t *testing.T) {
+	const spec = `{"ingress":{"host":"a.example.org","additionalHosts":["b.example.org"],"tls":{"secretName":"cert"}}}`
+	now := crossplanetest.Start
+	for name, tc := range map[string]struct {
+		expires   time.Time
+		hostnames []string
+		reason    string
+		want      string
+	}{
+		"Right":         {now.AddDate(1, 0, 0), []string{"a.example.org", "b.example.org"}, v1alpha1.ReasonAvailable, "are served at 192.0.2.1"},
+		"Wildcard":      {now.AddDate(1, 0, 0), []string{"*.example.org"}, v1alpha1.ReasonAvailable, "are served at 192.0.2.1"},
+		"ExpiresSoon":   {now.AddDate(0, 0, 13), []string{"*.example.org"}, v1alpha1.ReasonAvailable, "; the certificate in Secret cert expires at 2026-01-15T03:04:05Z"},
+		"Expired":       {now.AddDate(0, 0, -1), []string{"*.example.org"}, v1alpha1.ReasonCertificateInvalid, "The certificate in Secret cert expired at 2026-01-01T03:04:05Z"},
+		"ForOneOfTwo":   {now.AddDate(1, 0, 0), []string{"a.example.org"}, v1alpha1.ReasonCertificateInvalid, "The certificate in Secret cert isn't for hostname b.example.org"},
+		"OnlyWithAName": {now.AddDate(1, 0, 0), nil, v1alpha1.ReasonCertificateInvalid, "isn't for hostname a.example.org"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, spec, "")
+			cert, key := crossplanetest.ServerPair(tc.expires, tc.hostnames...)
+			e.AddSecret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key})
+			e.Install()
+			if c := e.Condition(v1alpha1.ConditionIngressReady); c.GetReason() != tc.reason || !strings.Contains(c.GetMessage(), tc.want) {
+				t.Errorf("want %s, %q, got %s: %s", tc.reason, tc.want, c.GetReason(), c.GetMessage())
+			}
+			if is, _ := values.Lookup(e.SecretValues(), "server", "certificateSecret", "crt"); is != cert {
+				t.Error("the certificate isn't in use")
+			}
+		})
 	}
 }
 

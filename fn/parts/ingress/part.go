@@ -106,6 +106,8 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		return is.No(v1alpha1.ReasonTooManyHosts, message+staysInUse(i), "")
 	case i.Certificate != nil && i.Certificate.State != v1alpha1.StateConfigured:
 		return is.No(string(i.Certificate.State), "Certificate", i.Certificate.Message)
+	case i.CertificateProblem != "":
+		return is.No(v1alpha1.ReasonCertificateInvalid, "The certificate in Secret "+i.Certificate.Name+" "+i.CertificateProblem+", so that clients refuse it: replace it in that Secret", "")
 	case missing(i) != "" && state != release.Absent:
 		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+missing(i)+" is being reserved for this claim", "")
 	case state == release.Absent || !argocd.Runs(t):
@@ -137,6 +139,12 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	message := strings.Join(urls, ", ") + verb + " served at " + address(o)
 	if len(i.Leaving) > 0 {
 		message += "; kept from other claims while the virtual cluster may have further Ingresses for it: " + leaving(i)
+	}
+	if i.CertificateEnds != "" {
+		message += "; the certificate in Secret " + i.Certificate.Name + " " + i.CertificateEnds
+	}
+	if i.Issuer != "" {
+		message += "; whether cert-manager has issued the certificate (" + i.Issuer + ") isn't observed"
 	}
 	return is.Yes(message)
 }

@@ -16,7 +16,12 @@ func TestWritten(t *testing.T) {
 	}
 	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
 		"ValueMisspelt":         {Spec: valued(`{"global":{"domian":"a.example.org"}}`), Want: []string{"spec.argocd.values.global.domian: the argo-cd chart has no such value: did you mean global.domain?"}},
-		"ValueSpelt":            {Spec: valued(`{"global":{"domain":"a.example.org"}}`)},
+		"ValueSpelt":            {Spec: `{"ingress":{"host":"a.example.org"},"argocd":{"values":{"global":{"domain":"a.example.org"}}}}`},
+		"DomainAlone":           {Spec: valued(`{"global":{"domain":"a.example.org"}}`), Want: []string{`spec.argocd.values.global.domain: nobody serves Argo CD at "a.example.org"`, "write spec.ingress: {host: a.example.org}"}},
+		"DomainOfTheChart":      {Spec: valued(`{"global":{"domain":"argocd.example.com"},"configs":{"cm":{"url":""}}}`)},
+		"URLAlone":              {Spec: valued(`{"configs":{"cm":{"url":"https://a.example.org/argocd"}}}`), Want: []string{`spec.argocd.values.configs.cm.url: nobody serves Argo CD at "https://a.example.org/argocd"`, "write spec.ingress: {host: a.example.org}"}},
+		"URLsAlone":             {Spec: valued(`{"configs":{"cm":{"additionalUrls":"- https://a.example.org\n"}}}`), Want: []string{"spec.argocd.values.configs.cm.additionalUrls: nobody serves"}},
+		"URLWithoutIngress":     {Input: domain, Spec: valued(`{"server":{"ingress":{"enabled":false}},"global":{"domain":"a.example.org"}}`), Want: []string{"spec.argocd.values.global.domain: nobody serves"}},
 		"Umbrella":              {Spec: valued(`{"argo-cd":{"server":{"replicas":2}}}`), Want: []string{"spec.argocd.values.argo-cd: ", "write what is below argo-cd here"}},
 		"UmbrellaOtherwise":     {Spec: valued(`{"argocd":{"controller":{"replicas":2},"configs":{"cm":{}}}}`), Want: []string{"spec.argocd.values.argocd: ", "write what is below argocd here"}},
 		"YearsAgo":              {Spec: valued(`{"server":{"config":{"url":"https://a"},"rbacConfig":{"policy.csv":"p"}},"installCRDs":true}`), Want: []string{"installCRDs: the argo-cd chart has no such value: write crds.install; (2) spec.argocd.values.server.config: ", "write configs.cm; (3) spec.argocd.values.server.rbacConfig: ", "write configs.rbac"}},

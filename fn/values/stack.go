@@ -261,6 +261,16 @@ func (s *Stack) Last(path ...string) Setting {
 	return Setting{Path: path}
 }
 
+// Claims returns the value at a path in the claim's values, without what was dropped.
+func (s *Stack) Claims(path ...string) (any, bool) {
+	for _, l := range s.layers {
+		if l.Field.Owner == Claim {
+			return Lookup(l.Values, path...)
+		}
+	}
+	return nil, false
+}
+
 // Merged returns the values of all layers and settings.
 func (s *Stack) Merged() Values {
 	all := make([]Values, 0, len(s.layers))

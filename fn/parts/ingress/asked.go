@@ -1,17 +1,21 @@
 package ingress
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/ptr"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/policy"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -188,6 +192,36 @@ func checkHostnames(g tenant.Given, asked, issuers []string) error {
 		}
 	}
 	return mistakes.Join(append(found, checkObjects(g, asked))...)
+}
+
+// checkURL refuses a URL of Argo CD's in values of a claim without a hostname, unless it was accepted before: nobody serves it. A Service of
+// type LoadBalancer may be reached at any name. It has no Ingress.
+func checkURL(of part.Candidate) error {
+	g, d := of.Given, of.Decision
+	if values.At[string](g.Spec.ArgoCDValues, "server", "service", "type") == string(corev1.ServiceTypeLoadBalancer) {
+		return nil
+	}
+	var found []error
+	for _, at := range []struct {
+		path []string
+		own  string
+	}{
+		{[]string{"global", "domain"}, d.Names.ArgoCDHostname},
+		{[]string{"configs", "cm", "url"}, tenant.URL(d)},
+		{[]string{"configs", "cm", "additionalUrls"}, ""},
+	} {
+		is, ok := of.ArgoCD.Claims(at.path...)
+		text, _ := is.(string)
+		if !ok || strings.TrimSpace(text) == "" || strings.TrimSuffix(text, "/") == at.own || g.KeepsValues(at.path...) && g.WasAsked().Ingress == nil {
+			continue
+		}
+		host := "argocd.acme.example.org"
+		if u, err := url.Parse(text); err == nil && policy.IsHostname(cmp.Or(u.Hostname(), text)) {
+			host = cmp.Or(u.Hostname(), text)
+		}
+		found = append(found, fmt.Errorf("spec.argocd.values.%s: nobody serves Argo CD at %.80q, because the claim has no hostname: leave it out and write %s: {host: %s}", strings.Join(at.path, "."), strings.TrimSpace(text), ofIngress, host))
+	}
+	return mistakes.Join(found...)
 }
 
 // checkObjects refuses an Ingress among the claim's own objects with a hostname that isn't the claim's, unless it was accepted before: the host

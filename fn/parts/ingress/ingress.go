@@ -38,7 +38,7 @@ func resolve(of part.Candidate) error {
 		d.Ingress = decide(asked, of.Hostnames)
 		d.Ingress.ClusterIssuers = issuers
 		if len(asked) == 0 {
-			return ofValues
+			return mistakes.Join(ofValues, checkURL(of))
 		}
 		domain := cmp.Or(d.Ingress.Hostname, asked[0])
 		rules = append(rules, values.Be(domain, "global", "domain"), values.Be("https://"+domain+d.RootPath, "configs", "cm", "url"))

@@ -87,6 +87,7 @@ func setValues(c part.Candidate, before error) error {
 	quota := values.At[values.Values](ofVCluster.Merged(), "policies", "resourceQuota", "quota")
 	err = mistakes.Join(before, err, policy.Templates(g, chartVersion(d.ArgoCD)), policy.Services(g, quota), policy.Dex(g), policy.Settings(g, d.ArgoCD.Version), c.ArgoCD.Check(policy.Metadata(g.HostPolicies)), argocd.SetRootPath(d, g, c.ArgoCD), parts.Resolve(c))
 	d.ArgoCD.Values = c.ArgoCD.WithoutDropped(d.ArgoCD.Values)
+	c.ArgoCD.NameSwitchedOff(d.ArgoCD.Values)
 	d.NoEffect = slices.Concat(c.ArgoCD.NoEffect(), ofVCluster.NoEffect(), d.NoEffect)
 	if len(g.SecretNames) > 0 || len(g.Spec.Repositories)+len(g.Spec.Clusters) > 0 {
 		d.Sensitive = c.Sensitive.Values

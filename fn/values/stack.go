@@ -125,6 +125,27 @@ func (s *Stack) Check(find func(Values) []known.Unknown) error {
 	return mistakes.Join(found...)
 }
 
+// Name names what a check finds in the claim's values among those without effect.
+func (s *Stack) Name(find func(Values) []known.Unknown) {
+	for _, l := range s.layers {
+		if l.Field.Owner != Claim {
+			continue
+		}
+		for _, u := range find(l.Values) {
+			if !s.isRefused(u.Path) {
+				s.noEffect = append(s.noEffect, l.Field.Below(strings.Join(u.Path, ".")).Path+": "+u.Message)
+			}
+		}
+	}
+}
+
+// NameSwitchedOff names the claim's values that have no effect because of a switch, in the values that the chart gets.
+func (s *Stack) NameSwitchedOff(merged Values) {
+	if s.chart != nil && s.free {
+		s.Name(func(v Values) []known.Unknown { return s.chart.SwitchedOff(v, merged) })
+	}
+}
+
 // isRefused reports whether a value of the claim at, above or below a path is refused already: one reason is enough.
 func (s *Stack) isRefused(path []string) bool {
 	return slices.ContainsFunc(s.refused, func(at []string) bool { return Below(path, at) || Below(at, path) })

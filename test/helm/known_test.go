@@ -50,6 +50,9 @@ func TestKnownValues(t *testing.T) {
 		if filepath.Base(file) != "values.yaml" {
 			continue
 		}
+		for _, of := range version.SwitchedOff(v, v) {
+			t.Errorf("a copy of the chart's values has %v, which %s", of.Path, of.Message)
+		}
 		for _, leaf := range values.Leaves(v) {
 			if is, _ := values.Lookup(v, leaf...); !version.IsDefault(leaf, is) {
 				t.Errorf("%v is not recorded as the default", leaf)

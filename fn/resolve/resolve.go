@@ -85,7 +85,7 @@ func setValues(c part.Candidate, before error) error {
 	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
 	c.Given.ArgoCD = argoCDOf(d.ArgoCD, c.ArgoCD)
 	quota := values.At[values.Values](ofVCluster.Merged(), "policies", "resourceQuota", "quota")
-	err = mistakes.Join(before, err, policy.Templates(g, chartVersion(d.ArgoCD)), policy.Services(g, quota), policy.Dex(g), policy.Settings(g, d.ArgoCD.Version), c.ArgoCD.Check(policy.Metadata(g.HostPolicies)), argocd.SetRootPath(d, g, c.ArgoCD), parts.Resolve(c))
+	err = mistakes.Join(before, err, policy.Templates(g, chartVersion(d.ArgoCD)), policy.Services(g, quota), policy.Dex(g), policy.Settings(g, d.ArgoCD.Version), policy.Values(g, c.ArgoCD, chartVersion(d.ArgoCD)), argocd.SetRootPath(d, g, c.ArgoCD), parts.Resolve(c))
 	d.ArgoCD.Values = c.ArgoCD.WithoutDropped(d.ArgoCD.Values)
 	c.ArgoCD.NameSwitchedOff(d.ArgoCD.Values)
 	d.NoEffect = slices.Concat(c.ArgoCD.NoEffect(), ofVCluster.NoEffect(), d.NoEffect)

@@ -23,6 +23,11 @@ var silent = []need{
 	{"networkPolicy.enabled", "a NetworkPolicy has no effect in a virtual cluster: those of the platform apply on the host"},
 }
 
+// budgets are those with which Helm is content where vcluster copies no disruption budgets to the host.
+var budgets = []need{
+	{"pdb.enabled", "a PodDisruptionBudget has no effect, because the plan has sync.toHost.podDisruptionBudgets off"},
+}
+
 // missing are those without which Helm fails.
 var missing = []need{
 	{"vpa.enabled", "a virtual cluster has no VerticalPodAutoscalers: leave it out and write resources"},
@@ -81,9 +86,12 @@ func Ports(v values.Values) []known.Unknown {
 }
 
 // Values refuses values of the argo-cd chart with which something of a tenant isn't there, though Helm may be content, and names those of
-// which nothing comes. version is that of the chart, or nil.
-func Values(g tenant.Given, of *values.Stack, version *known.Version) error {
+// which nothing comes. version is that of the chart, or nil, and vcluster are the values of the vcluster chart.
+func Values(g tenant.Given, of *values.Stack, version *known.Version, vcluster values.Values) error {
 	of.Name(Silent(version))
+	if !values.Enabled(vcluster, false, "sync", "toHost", "podDisruptionBudgets", "enabled") && !g.Unassigned {
+		of.Name(needed(budgets, version))
+	}
 	found := mistakes.Join(of.Check(Metadata(g.HostPolicies)), of.Check(Ports))
 	if g.Was == nil {
 		return mistakes.Join(found, of.Check(Missing))

@@ -18,6 +18,7 @@ func TestValuesWithoutEffect(t *testing.T) {
 		"NetworkPolicy":      {`{"server":{"networkPolicy":{"create":true}}}`, "spec.argocd.values.server.networkPolicy.create: a NetworkPolicy has no effect in a virtual cluster"},
 		"NetworkPolicies":    {`{"global":{"networkPolicy":{"create":true,"defaultDenyIngress":true}}}`, "spec.argocd.values.global.networkPolicy.defaultDenyIngress: a NetworkPolicy has no effect"},
 		"NetworkPolicyAsIs":  {`{"global":{"networkPolicy":{"create":false,"defaultDenyIngress":false}}}`, ""},
+		"Budget":             {`{"server":{"pdb":{"enabled":true,"maxUnavailable":1}}}`, "spec.argocd.values.server.pdb.enabled: a PodDisruptionBudget has no effect"},
 		"CopyOfTheChartsOff": {`{"redis-ha":{"enabled":false,"haproxy":{"enabled":true},"persistentVolume":{"enabled":false}},"server":{"pdb":{"enabled":false},"vpa":{"enabled":false},"metrics":{"enabled":false,"serviceMonitor":{"enabled":false}}}}`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -27,6 +28,14 @@ func TestValuesWithoutEffect(t *testing.T) {
 				t.Errorf("want %s, %q, got %s: %s", want, tc.want, c.GetReason(), c.GetMessage())
 			}
 		})
+	}
+}
+
+// TestBudgetsOnTheHost: a disruption budget takes effect where vcluster copies it to the host.
+func TestBudgetsOnTheHost(t *testing.T) {
+	e := crossplanetest.New(t, valued(`{"server":{"pdb":{"enabled":true,"maxUnavailable":1}}}`), `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"vcluster":{"values":{"sync":{"toHost":{"podDisruptionBudgets":{"enabled":true}}}}}}}`).Install()
+	if c := e.Condition("SpecAccepted"); c.GetReason() != "Accepted" {
+		t.Errorf("got %s: %s", c.GetReason(), c.GetMessage())
 	}
 }
 

@@ -186,6 +186,13 @@ chart-values: ## Record which values the charts in CHARTS="folder ..." have, for
 	@go build -C tools -o ../_output/chartvalues ./cmd/chartvalues
 	@_output/chartvalues --into=fn/values/known/charts $(if $(VERSION),--version=$(VERSION)) $(CHARTS)
 
+# Of a checkout of Dex's repository, at the newest version that a chart of argo-cd brings (dex.image.tag).
+.PHONY: dex-fields
+dex-fields: ## Record which fields the connectors of Dex in the folder DEX have (VERSION=2.45.1), for messages about fields that they don't have
+	@$(if $(DEX),,echo "DEX is not set: write the folder of Dex's source, such as make dex-fields DEX=../dex VERSION=2.45.1" >&2; exit 2)
+	@go build -C tools -o ../_output/dexfields ./cmd/dexfields
+	@_output/dexfields --into=fn/parts/sso/connectors/fields.txt --version=$(VERSION) $(DEX)
+
 .PHONY: generate
 generate: ## Generate the schemas of the API and of the function's input, and docs/api.md, from Go types
 	@for module in $(MODULES); do go generate -C "$$module" ./...; done

@@ -225,7 +225,8 @@ type DexConnector struct {
 	// +kubebuilder:validation:MaxLength=64
 	Name string `json:"name"`
 
-	// Dex's own configuration of the connector. A text $<name>:<key> stands for a key of a
+	// Dex's own configuration of the connector. Fields that Dex's connectors don't have
+	// are refused. A text $<name>:<key> stands for a key of a
 	// Secret in the namespace of the claim, with the label virtualargocd.io/credentials:
 	// "true". While such a Secret is missing, the claim's condition SSOReady is False, and
 	// what it gave before stays in use.

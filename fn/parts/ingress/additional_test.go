@@ -259,7 +259,7 @@ func TestAdditionalHostsStayWithTheirIngresses(t *testing.T) {
 func TestSignOnAtHosts(t *testing.T) {
 	const at, ingress = "People sign on with ", `"ingress":{"host":"a.example.org","additionalHosts":["b.example.org"]}`
 	const oidc = `"sso":{"oidc":{"name":"Example","issuer":"https://id.example.org","clientID":"argocd","enablePKCEAuthentication":true}}`
-	const dex = `"sso":{"dex":{"connectors":[{"type":"github","id":"github","name":"GitHub","config":{"orgs":[{"name":"a"}]}}]}}`
+	const dex = `"sso":{"dex":{"connectors":[{"type":"github","id":"github","name":"GitHub","config":{"clientID":"a","orgs":[{"name":"a"}]}}]}}`
 	const path = `"argocd":{"values":{"configs":{"params":{"server.rootpath":"/argocd"}}}}`
 	for name, tc := range map[string]struct{ spec, want string }{
 		"OIDC": {oidc, "Example; its redirect URLs are https://a.example.org/auth/callback, https://b.example.org/auth/callback"},

@@ -15,8 +15,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/sso/connectors"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
 
 const (
@@ -42,7 +44,10 @@ func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
 		if err != nil {
 			found = append(found, fmt.Errorf("%s: is no object: write the connector's configuration", at))
 		}
-		found = append(found, checkConfig(at, config, of.Spec.ArgoCDSecretKeys))
+		found = append(found, checkConfig(at, config, of.Spec.ArgoCDSecretKeys, func(key string) bool { return slices.Contains(secretFields, key) }))
+		found = append(found, unlessAccepted(of, func() error {
+			return mistakes.Join(checkConfig(at, config, of.Spec.ArgoCDSecretKeys, isSecret), connectors.Check(at, c.Type, config))
+		}))
 		for name, keys := range referencesIn(config) {
 			refs[name] = append(refs[name], keys...)
 		}
@@ -61,19 +66,19 @@ func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
 			return values.At[string](o2, "metadata", "name") == secretPrefix+name
 		})
 	}
-	var connectors []any
+	var usable []any
 	for i, c := range d.Connectors {
 		lacks := func(name string) bool { return !there[name] }
 		// Without its Secret, a connector only leads to errors.
 		if slices.ContainsFunc(slices.Collect(maps.Keys(referencesIn(configs[i]))), lacks) {
 			continue
 		}
-		connectors = append(connectors, map[string]any{"type": c.Type, "id": c.ID, "name": c.Name, "config": renamed(configs[i])})
+		usable = append(usable, map[string]any{"type": c.Type, "id": c.ID, "name": c.Name, "config": renamed(configs[i])})
 	}
-	if len(connectors) == 0 {
+	if len(usable) == 0 {
 		return nil
 	}
-	raw, err := json.Marshal(map[string]any{"connectors": connectors})
+	raw, err := json.Marshal(map[string]any{"connectors": usable})
 	if err == nil {
 		// Numbers stay as they are.
 		raw, err = yaml.JSONToYAML(raw)
@@ -122,17 +127,16 @@ func checkDex(d v1alpha1.DexSpec) error {
 	return mistakes.Join(append(found, checkTexts(ofDex+".adminGroups", d.AdminGroups), checkTexts(ofDex+".readOnlyGroups", d.ReadOnlyGroups))...)
 }
 
-// connectorTypes are the types of connectors that Dex knows (2.45, server/server.go). It doesn't start with another.
-var connectorTypes = []string{
-	"atlassian-crowd", "authproxy", "bitbucket-cloud", "gitea", "github", "gitlab", "google", "keystone", "ldap", "linkedin", "microsoft",
-	"mockCallback", "mockPassword", "oauth", "oidc", "openshift", "saml",
-}
-
 func checkTypes(d v1alpha1.DexSpec) error {
 	var found []error
 	for i, c := range d.Connectors {
-		if c.Type != "" && !slices.Contains(connectorTypes, c.Type) && c.Type != "samlExperimental" {
-			found = append(found, fmt.Errorf("%s.connectors[%d].type: %q is unknown: write one of %s", ofDex, i, c.Type, strings.Join(connectorTypes, ", ")))
+		if c.Type != "" && !connectors.IsType(c.Type) {
+			types := connectors.Types()
+			instead := "write one of " + strings.Join(types, ", ")
+			if near := known.Nearest(c.Type, types); near != "" {
+				instead = "did you mean " + near + "?"
+			}
+			found = append(found, fmt.Errorf("%s.connectors[%d].type: %q is unknown to Dex: %s", ofDex, i, c.Type, instead))
 		}
 	}
 	return mistakes.Join(found...)
@@ -155,8 +159,13 @@ var reference = regexp.MustCompile(`^\$([a-z0-9]([-a-z0-9.]*[a-z0-9])?):([-._a-z
 // secretFields are the fields of Dex's connectors that hold a secret.
 var secretFields = []string{"clientSecret", "bindPW", "keystonePassword", "password", "clientKey"}
 
+// isSecret reports whether a field holds a secret, however it is spelt: to Dex, upper and lower case are the same.
+func isSecret(key string) bool {
+	return slices.ContainsFunc(secretFields, func(f string) bool { return strings.EqualFold(f, key) })
+}
+
 // checkConfig refuses secrets that stand in the claim, and texts that Argo CD would take for the name of a secret.
-func checkConfig(field string, v any, known []v1alpha1.SecretKeySpec) error {
+func checkConfig(field string, v any, known []v1alpha1.SecretKeySpec, isSecret func(key string) bool) error {
 	var found []error
 	switch v := v.(type) {
 	case string:
@@ -166,14 +175,14 @@ func checkConfig(field string, v any, known []v1alpha1.SecretKeySpec) error {
 		}
 	case []any:
 		for i, item := range v {
-			found = append(found, checkConfig(fmt.Sprintf("%s[%d]", field, i), item, known))
+			found = append(found, checkConfig(fmt.Sprintf("%s[%d]", field, i), item, known, isSecret))
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if text, ok := v[key].(string); ok && slices.Contains(secretFields, key) && text != "" && !strings.HasPrefix(text, "$") {
+			if text, ok := v[key].(string); ok && isSecret(key) && text != "" && !strings.HasPrefix(text, "$") {
 				found = append(found, fmt.Errorf("%s.%s: there is a secret in the claim: write it into a Secret, and $<name>:<key> here", field, key))
 			}
-			found = append(found, checkConfig(field+"."+key, v[key], known))
+			found = append(found, checkConfig(field+"."+key, v[key], known, isSecret))
 		}
 	}
 	return mistakes.Join(found...)

@@ -24,6 +24,38 @@ func TestMistakesOfParts(t *testing.T) {
 	})
 }
 
+// TestConnectorFields: Dex leaves out fields that a connector doesn't have, so that anybody of GitHub may sign on, for instance.
+func TestConnectorFields(t *testing.T) {
+	dex := func(connector, config string) string {
+		return `{"sso":{"dex":{"connectors":[{"type":"` + connector + `","id":"a","name":"A","config":` + config + `}]}}}`
+	}
+	const at = "spec.sso.dex.connectors[0].config."
+	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
+		"Organizations":  {Spec: dex("github", `{"clientID":"a","organizations":[{"name":"acme"}]}`), Want: []string{at + "organizations: Dex's connector github has no such field: did you mean orgs?"}},
+		"Misspelt":       {Spec: dex("github", `{"clientID":"a","orgz":[{"name":"acme"}]}`), Want: []string{at + "orgz: ", "did you mean org"}},
+		"OfOneOrg":       {Spec: dex("github", `{"clientID":"a","org":"acme"}`), Want: nil},
+		"Nested":         {Spec: dex("github", `{"clientID":"a","orgs":[{"name":"acme"},{"name":"b","team":["ops"]}]}`), Want: []string{at + "orgs[1].team: Dex's connector github has no such field: did you mean teams?"}},
+		"NothingLikeIt":  {Spec: dex("linkedin", `{"clientID":"a","xyz":1}`), Want: []string{at + "xyz: Dex's connector linkedin has no such field: write one of clientID, clientSecret, redirectURI"}},
+		"OfAnother":      {Spec: dex("gitlab", `{"clientID":"a","orgs":[]}`), Want: []string{at + "orgs: Dex's connector gitlab has no such field"}},
+		"OtherCase":      {Spec: dex("github", `{"clientId":"a"}`), Want: nil},
+		"AsDocumented":   {Spec: dex("google", `{"clientID":"a","hostedDomains":["example.org"],"domainToAdminEmail":{"*":"a@example.org"}}`), Want: nil},
+		"Twice":          {Spec: dex("github", `{"clientID":"a","clientId":"b"}`), Want: []string{at + "clientId: is the same field as clientID"}},
+		"NoClientID":     {Spec: dex("microsoft", `{"tenant":"a"}`), Want: []string{at + "clientID: is missing"}},
+		"SecretOtherway": {Spec: dex("github", `{"clientID":"a","clientsecret":"secret-in-the-claim"}`), Want: []string{at + "clientsecret: there is a secret in the claim"}},
+		"NumberAsText":   {Spec: dex("bitbucket-cloud", `{"clientID":1234}`), Want: []string{at + "clientID: is a number, and Dex wouldn't start: write it in quotes"}},
+		"TextAsList":     {Spec: dex("gitlab", `{"clientID":"a","groups":"ops"}`), Want: []string{at + "groups: is text, and Dex wouldn't start: write a list of texts"}},
+		"TextsAsObjects": {Spec: dex("gitea", `{"clientID":"a","orgs":["acme"]}`), Want: []string{at + "orgs[0]: is text, and Dex wouldn't start: write an object"}},
+		"QuotedBool":     {Spec: dex("ldap", `{"host":"a","startTLS":"true"}`), Want: []string{at + "startTLS: is text, and Dex wouldn't start: write true or false, without quotes"}},
+		"OwnRedirect":    {Spec: dex("oidc", `{"issuer":"https://id.example.org","clientID":"a","redirectURI":"http://127.0.0.1:5556/dex/callback"}`), Want: []string{at + "redirectURI: Argo CD sets it"}},
+		"SameRedirect":   {Spec: dex("oidc", `{"issuer":"https://id.example.org","clientID":"a","redirectURI":"https://argocd.example.org/api/dex/callback"}`), Want: nil},
+		"OtherRedirect":  {Spec: dex("oidc", `{"issuer":"https://id.example.org","clientID":"a","redirecturi":"https://argocd.example.org/api/dex/callback"}`), Want: []string{at + "redirecturi: Argo CD sets it"}},
+		"LDAP":           {Spec: dex("ldap", `{"host":"a","userSearch":{"baseDn":"x","user":"uid"},"groupSearch":{"userMatchers":[{"userAttr":"a","groupAttribute":"b"}]}}`), Want: []string{at + "groupSearch.userMatchers[0].groupAttribute: ", "did you mean groupAttr?", "; (2) " + at + "userSearch.user: "}},
+		"SAML":           {Spec: dex("saml", `{"ssoURL":"https://a","groupAttr":"x"}`), Want: []string{at + "groupAttr: Dex's connector saml has no such field: did you mean groupsAttr?"}},
+		"OIDC":           {Spec: dex("oidc", `{"clientID":"a","issuer":"https://id.example.org","insecureEnableGroup":true}`), Want: []string{at + "insecureEnableGroup: ", "did you mean insecureEnableGroups?"}},
+	})
+	crossplanetest.CheckStaysAccepted(t, dex("github", `{"clientID":"a","organizations":[]}`), strings.Replace(dex("github", `{"clientID":"a","organizations":[]}`), `"id":"a"`, `"id":"b"`, 1))
+}
+
 // TestSignOnThatCantWork: what is well formed, and signs nobody on or gives nobody a role.
 func TestSignOnThatCantWork(t *testing.T) {
 	oidc := func(issuer, more string) string {
@@ -52,6 +84,7 @@ func TestSignOnThatCantWork(t *testing.T) {
 		"OtherScopesNoOne": {Spec: strings.Replace(oidc(id, ``), `{"sso"`, `{"argocd":{"values":{"configs":{"rbac":{"scopes":"[email]"}}}},"sso"`, 1), Want: nil},
 		"DexEverybody":     {Spec: dex(`,"adminGroups":["*"]`), Want: []string{"spec.sso.dex.adminGroups: "}},
 		"DexType":          {Spec: `{"sso":{"dex":{"connectors":[{"type":"azuread","id":"a","name":"A"}]}}}`, Want: []string{`spec.sso.dex.connectors[0].type: "azuread" is unknown`, "microsoft"}},
+		"DexTypeNear":      {Spec: `{"sso":{"dex":{"connectors":[{"type":"gitHub","id":"a","name":"A"}]}}}`, Want: []string{`spec.sso.dex.connectors[0].type: "gitHub" is unknown to Dex: did you mean github?`}},
 		"DexKnown":         {Spec: dex(`,"adminGroups":["acme:admins"]`), Want: nil},
 	})
 	crossplanetest.CheckStaysAccepted(t, oidc(id, `,"adminGroups":["*"]`), oidc(id, `,"adminGroups":["*","a"]`))

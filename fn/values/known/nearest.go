@@ -139,3 +139,15 @@ func distance(a, b string) int {
 	}
 	return last[len(b)]
 }
+
+// Nearest returns the name that is most likely meant by one that isn't among them; "" for none.
+func Nearest(wrong string, names []string) string {
+	of := func(name string) place { return place{path: []string{name}, key: plain(name), whole: plain(name)} }
+	nearest, least := "", 0
+	for _, name := range names {
+		if cost, like := likeness(of(wrong), of(name)); like && (nearest == "" || cost < least) {
+			nearest, least = name, cost
+		}
+	}
+	return nearest
+}

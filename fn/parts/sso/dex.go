@@ -53,6 +53,7 @@ func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
 		}
 		configs, names = append(configs, config), append(names, c.Name)
 	}
+	found = append(found, unlessAccepted(of, func() error { return checkConnectorGroups(d, configs) }))
 	if err := mistakes.Join(found...); err != nil {
 		return err
 	}
@@ -140,6 +141,27 @@ func checkTypes(d v1alpha1.DexSpec) error {
 		}
 	}
 	return mistakes.Join(found...)
+}
+
+// checkConnectorGroups refuses groups that have roles, where no connector says which groups somebody is in.
+func checkConnectorGroups(d v1alpha1.DexSpec, configs []map[string]any) error {
+	var all []string
+	for i, c := range d.Connectors {
+		instead, lacks := connectors.LacksGroups(c.Type, configs[i])
+		if !lacks {
+			return nil
+		}
+		all = append(all, instead)
+	}
+	for _, of := range []struct {
+		field  string
+		groups []string
+	}{{"adminGroups", d.AdminGroups}, {"readOnlyGroups", d.ReadOnlyGroups}} {
+		if len(of.groups) > 0 && len(all) > 0 {
+			return fmt.Errorf("%s.%s: nobody would have these roles, because no connector tells Argo CD groups: %s", ofDex, of.field, strings.Join(slices.Compact(all), "; "))
+		}
+	}
+	return nil
 }
 
 // decodeConfig returns the configuration of a connector, with numbers as they are written.

@@ -56,13 +56,67 @@ func TestConnectorFields(t *testing.T) {
 	crossplanetest.CheckStaysAccepted(t, dex("github", `{"clientID":"a","organizations":[]}`), strings.Replace(dex("github", `{"clientID":"a","organizations":[]}`), `"id":"a"`, `"id":"b"`, 1))
 }
 
+// TestRestrictionsOfConnectors: Dex ignores some of its own fields, and anybody of Google or Microsoft may sign on then.
+func TestRestrictionsOfConnectors(t *testing.T) {
+	dex := func(connector, config string) string {
+		return `{"sso":{"dex":{"connectors":[{"type":"` + connector + `","id":"a","name":"A","config":{"clientID":"a",` + config + `}}]}}}`
+	}
+	const at = "spec.sso.dex.connectors[0].config."
+	const issuer = `"issuer":"https://id.example.org",`
+	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
+		"GoogleGroups":      {Spec: dex("google", `"groups":["ops@example.org"]`), Want: []string{at + "groups: Dex ignores it, and lets everybody sign on, without domainToAdminEmail"}},
+		"GoogleGroupsRead":  {Spec: dex("google", `"groups":["ops@example.org"],"domainToAdminEmail":{"*":"a@example.org"}`), Want: nil},
+		"GoogleDomains":     {Spec: dex("google", `"hostedDomains":["example.org"]`), Want: nil},
+		"MicrosoftGroups":   {Spec: dex("microsoft", `"tenant":"common","groups":["ops"]`), Want: []string{at + `groups: Dex ignores it, and lets everybody sign on, where tenant is "common"`}},
+		"MicrosoftNoTenant": {Spec: dex("microsoft", `"groups":["ops"]`), Want: []string{at + "groups: Dex ignores it"}},
+		"MicrosoftTenant":   {Spec: dex("microsoft", `"tenant":"1111","groups":["ops"]`), Want: nil},
+		"OIDCGroups":        {Spec: dex("oidc", issuer+`"allowedGroups":["ops"]`), Want: []string{at + "allowedGroups: Dex ignores it, and lets everybody sign on, without insecureEnableGroups"}},
+		"OIDCGroupsOff":     {Spec: dex("oidc", issuer+`"insecureEnableGroups":false,"allowedGroups":["ops"]`), Want: []string{at + "allowedGroups: "}},
+		"OIDCGroupsOn":      {Spec: dex("oidc", issuer+`"insecureEnableGroups":true,"allowedGroups":["ops"]`), Want: nil},
+		"OIDCDomains":       {Spec: dex("oidc", issuer+`"hostedDomains":["example.org"]`), Want: []string{at + "hostedDomains: Dex doesn't start with it"}},
+		"NothingInIt":       {Spec: dex("oidc", issuer+`"allowedGroups":[],"hostedDomains":[]`), Want: nil},
+	})
+}
+
+// TestConnectorsWithoutGroups: roles of groups that no connector gives.
+func TestConnectorsWithoutGroups(t *testing.T) {
+	dex := func(connectors, role string) string {
+		return `{"sso":{"dex":{"` + role + `":["ops"],"connectors":[` + connectors + `]}}}`
+	}
+	connector := func(id, of, config string) string {
+		return `{"type":"` + of + `","id":"` + id + `","name":"A","config":{` + config + `}}`
+	}
+	const id = `"clientID":"a"`
+	claims := map[string]crossplanetest.Claim{}
+	for name, tc := range map[string]struct{ of, without, with, instead string }{
+		"GitHub":    {"github", id, id + `,"orgs":[{"name":"acme"}]`, "write orgs, or loadAllGroups: true"},
+		"GitHubAll": {"github", id + `,"loadAllGroups":false`, id + `,"loadAllGroups":true`, "write orgs"},
+		"Gitea":     {"gitea", id, id + `,"orgs":[{"name":"acme"}]`, "write orgs"},
+		"Google":    {"google", id, id + `,"serviceAccountFilePath":"/a","adminEmail":"a@example.org"`, "write domainToAdminEmail"},
+		"LDAP":      {"ldap", `"host":"a"`, `"host":"a","groupSearch":{"baseDN":"ou=groups"}`, "write groupSearch"},
+		"Microsoft": {"microsoft", id, id + `,"tenant":"1111"`, "write tenant"},
+		"OIDC":      {"oidc", id, id + `,"insecureEnableGroups":true`, "write insecureEnableGroups: true"},
+		"OIDCMade":  {"oidc", id, id + `,"claimModifications":{"newGroupFromClaims":[{"claims":["a"]}]}`, "write insecureEnableGroups: true"},
+		"SAML":      {"saml", `"ssoURL":"https://a"`, `"ssoURL":"https://a","groupsAttr":"g"`, "write groupsAttr"},
+	} {
+		claims[name] = crossplanetest.Claim{Spec: dex(connector("a", tc.of, tc.without), "adminGroups"), Want: []string{"spec.sso.dex.adminGroups: nobody would have these roles", "for a connector of type " + tc.of + ", " + tc.instead}}
+		claims[name+"With"] = crossplanetest.Claim{Spec: dex(connector("a", tc.of, tc.with), "adminGroups"), Want: nil}
+	}
+	claims["LinkedIn"] = crossplanetest.Claim{Spec: dex(connector("a", "linkedin", id), "readOnlyGroups"), Want: []string{"spec.sso.dex.readOnlyGroups: nobody would have", "type linkedin has none"}}
+	claims["GitLab"] = crossplanetest.Claim{Spec: dex(connector("a", "gitlab", id), "adminGroups"), Want: nil}
+	claims["OneOfThem"] = crossplanetest.Claim{Spec: dex(connector("a", "linkedin", id)+","+connector("b", "gitlab", id), "adminGroups"), Want: nil}
+	crossplanetest.CheckClaims(t, claims)
+	without := dex(connector("a", "linkedin", id), "adminGroups")
+	crossplanetest.CheckStaysAccepted(t, without, strings.Replace(without, "ops", "admins", 1))
+}
+
 // TestSignOnThatCantWork: what is well formed, and signs nobody on or gives nobody a role.
 func TestSignOnThatCantWork(t *testing.T) {
 	oidc := func(issuer, more string) string {
 		return `{"sso":{"oidc":{"issuer":"` + issuer + `","clientID":"a","clientSecretRef":{"name":"a"}` + more + `}}}`
 	}
 	dex := func(more string) string {
-		return `{"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A"}]` + more + `}}}`
+		return `{"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A","config":{"groupsAttr":"groups"}}]` + more + `}}}`
 	}
 	const id = "https://id.example.org"
 	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{

@@ -89,7 +89,7 @@ func Check(at, name string, config map[string]any) error {
 		return nil
 	}
 	found := []error{record().types[name].check("Dex's connector "+name, at, config)}
-	return mistakes.Join(append(found, argoCDs(at, name, config))...)
+	return mistakes.Join(append(found, argoCDs(at, name, config), ignored(at, name, config))...)
 }
 
 // CheckWhole refuses what Dex leaves out of its own configuration.

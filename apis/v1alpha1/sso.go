@@ -120,8 +120,8 @@ type OIDCSpec struct {
 	Azure *AzureOIDCSpec `json:"azure,omitempty"`
 
 	// Scopes to request. They must include openid. At most 20. Default: openid, profile,
-	// email and, except for Microsoft Entra ID, Google, GitLab.com and Amazon Cognito, which
-	// refuse it, groups.
+	// email and, except for Microsoft Entra ID, Google, GitLab, Amazon Cognito, Slack,
+	// LinkedIn and Apple, which refuse it, groups.
 	// +optional
 	// +nullable
 	// +listType=set
@@ -130,7 +130,7 @@ type OIDCSpec struct {
 	Scopes []string `json:"scopes,omitempty"`
 
 	// Groups whose members have Argo CD's role admin, as in the claim groups of the
-	// provider's tokens. At most 50.
+	// provider's tokens, such as object IDs for Microsoft Entra ID. At most 50.
 	// +optional
 	// +nullable
 	// +listType=set

@@ -177,6 +177,8 @@ type SSO struct {
 	Callback string
 	// Dex reports whether the provider is Argo CD's own Dex.
 	Dex bool
+	// Notes are what may keep people from signing on, and isn't observed.
+	Notes []string
 }
 
 // A Workload of Argo CD in the virtual cluster.

@@ -29,6 +29,7 @@ func TestConnectionsSeen(t *testing.T) {
 	const (
 		yes, no, unknown = fnv1.Status_STATUS_CONDITION_TRUE, fnv1.Status_STATUS_CONDITION_FALSE, fnv1.Status_STATUS_CONDITION_UNKNOWN
 		redirect         = "; its redirect URL is "
+		asks             = "; it asks for the scope groups: if signing on fails with invalid_scope, add that scope at the provider, or write spec.sso.oidc.scopes without it"
 	)
 	cases := map[string]struct {
 		reason                        string
@@ -40,10 +41,10 @@ func TestConnectionsSeen(t *testing.T) {
 		"Nothing": {"Nobody has seen anything yet.", unseen,
 			state{unknown, "Configured", "Argo CD has the credentials of every cluster, and hasn't been seen to connect yet to prod: it does once an Application uses it"},
 			state{unknown, "Configured", "Argo CD has the credentials of every repository, and hasn't been seen to connect yet to apps: it does once an Application uses it; what it reads for ApplicationSets isn't seen"},
-			state{unknown, "Configured", "Argo CD is to sign people on with SSO, and hasn't been seen to send somebody there yet" + redirect},
+			state{unknown, "Configured", "Argo CD is to sign people on with SSO, and hasn't been seen to send somebody there yet" + asks + redirect},
 			"Configured", "Configured", "Argo CD is ready"},
 		"All": {"All is connected.", nil,
-			state{yes, "Available", "Argo CD is connected to every cluster"}, state{yes, "Available", "Argo CD is connected to every repository"}, state{yes, "Available", "People sign on with SSO" + redirect},
+			state{yes, "Available", "Argo CD is connected to every cluster"}, state{yes, "Available", "Argo CD is connected to every repository"}, state{yes, "Available", "People sign on with SSO" + asks + redirect},
 			"Connected", "Connected", "Argo CD is ready"},
 		"None": {"All of it fails. What is a secret isn't shown.", []proxy.Connection{{Key: cluster, Message: "dial tcp: connection refused"}, {Key: repository, Message: "authentication required for " + hidden}, {Key: signOn, Message: "failed to query provider"}},
 			state{no, "ConnectionFailed", "Cluster prod: dial tcp: connection refused"}, state{no, "ConnectionFailed", "Repository apps: authentication required for [redacted]"},

@@ -42,6 +42,9 @@ func TestOIDCOfArgoCD(t *testing.T) {
 		"Google":         {"Google knows no scope groups.", `"issuer":"https://accounts.google.com",` + ref, config("https://accounts.google.com", basic, nil)},
 		"GitLab":         {"Nor does GitLab.com.", `"issuer":"https://gitlab.com",` + ref, config("https://gitlab.com", basic, nil)},
 		"Cognito":        {"Nor does Cognito.", `"issuer":"https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_x",` + ref, config("https://cognito-idp.eu-central-1.amazonaws.com/eu-central-1_x", basic, nil)},
+		"OwnGitLab":      {"Nor does a GitLab of one's own.", `"issuer":"https://gitlab.example.org",` + ref, config("https://gitlab.example.org", basic, nil)},
+		"BehindGitLab":   {"A path is none of GitLab's.", `"issuer":"https://gitlab.example.org/realms/a",` + ref, config("https://gitlab.example.org/realms/a", withGroups, nil)},
+		"LinkedIn":       {"Nor does LinkedIn.", `"issuer":"https://www.linkedin.com/oauth",` + ref, config("https://www.linkedin.com/oauth", basic, nil)},
 		"NotMicrosoft":   {"Others are called alike.", `"issuer":"https://login.microsoftonline.com.example.org",` + ref, config("https://login.microsoftonline.com.example.org", withGroups, nil)},
 		"PKCE":           {"A client without a secret.", `"issuer":"` + id + `","clientID":"argocd","enablePKCEAuthentication":true`, config(id, withGroups, map[string]any{"clientSecret": nil, "enablePKCEAuthentication": true})},
 		"Everything": {"Field by field.", `"issuer":"` + id + `",` + ref + `,"cliClientID":"cli","enablePKCEAuthentication":true,"allowedAudiences":["a","b"],"skipAudienceCheckWhenTokenHasNoAudience":false,
@@ -62,6 +65,31 @@ func TestOIDCOfArgoCD(t *testing.T) {
 			}
 			if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
 				t.Errorf("\n%s\nSSOReady: %v", tc.reason, c)
+			}
+		})
+	}
+}
+
+// TestNotes: what may keep people from signing on is said, where it isn't known.
+func TestNotes(t *testing.T) {
+	const asks, uuid = "it asks for the scope groups: if signing on fails with invalid_scope, add that scope at the provider, or write spec.sso.oidc.scopes without it", "11111111-2222-3333-4444-555555555555"
+	for name, tc := range map[string]struct{ issuer, more, note string }{
+		"Default":         {"https://id.example.org/realms/a", ``, asks},
+		"OwnScopes":       {"https://id.example.org/realms/a", `,"scopes":["openid","groups"]`, ""},
+		"NoSuchScope":     {"https://accounts.google.com", ``, ""},
+		"GitLab":          {"https://gitlab.example.org", ``, "it doesn't ask for the scope groups, which GitLab refuses"},
+		"GitLabGroups":    {"https://gitlab.example.org", `,"scopes":["openid"],"adminGroups":["acme"]`, "GitLab tells groups only at its userinfo endpoint: write enableUserInfoGroups: true and userInfoPath: /oauth/userinfo"},
+		"GitLabUserInfo":  {"https://gitlab.example.org", `,"scopes":["openid"],"adminGroups":["acme"],"enableUserInfoGroups":true,"userInfoPath":"/oauth/userinfo"`, ""},
+		"EntraName":       {"https://login.microsoftonline.com/t/v2.0", `,"adminGroups":["` + uuid + `"],"readOnlyGroups":["Developers"]`, `Microsoft Entra ID sends the object IDs of groups unless its token configuration says otherwise, and "Developers" is none`},
+		"EntraID":         {"https://login.microsoftonline.com/t/v2.0", `,"adminGroups":["` + uuid + `"]`, ""},
+		"EntraWithoutAny": {"https://login.microsoftonline.com/t/v2.0", ``, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"sso":{"oidc":{"issuer":"`+tc.issuer+`","clientID":"a","enablePKCEAuthentication":true`+tc.more+`}}}`, "").Install()
+			_, after, _ := strings.Cut(e.Condition(v1alpha1.ConditionSSOReady).GetMessage(), "People sign on with SSO")
+			note, _, _ := strings.Cut(after, "; its redirect URL")
+			if is := strings.TrimPrefix(note, "; "); tc.note == "" && is != "" || !strings.HasPrefix(is, tc.note) {
+				t.Errorf("want %q, got %q", tc.note, is)
 			}
 		})
 	}

@@ -118,12 +118,25 @@ func TestSignOnThatCantWork(t *testing.T) {
 	dex := func(more string) string {
 		return `{"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A","config":{"groupsAttr":"groups"}}]` + more + `}}}`
 	}
+	scopes := func(claim, scopes string) string {
+		return strings.Replace(claim, `{"sso"`, `{"argocd":{"values":{"configs":{"rbac":{"scopes":"`+scopes+`"}}}},"sso"`, 1)
+	}
 	const id = "https://id.example.org"
 	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
 		"Discovery":        {Spec: oidc(id+"/realms/a/.well-known/openid-configuration", ""), Want: []string{"spec.sso.oidc.issuer: ", "write https://id.example.org/realms/a"}},
 		"GroupsAtGoogle":   {Spec: oidc("https://accounts.google.com", `,"scopes":["openid","email","groups"]`), Want: []string{"spec.sso.oidc.scopes: the provider knows no scope groups"}},
 		"GroupsAtEntra":    {Spec: oidc("https://login.microsoftonline.com/t/v2.0", `,"scopes":["openid","groups"]`), Want: []string{"no scope groups"}},
 		"GroupsElsewhere":  {Spec: oidc(id, `,"scopes":["openid","groups"]`), Want: nil},
+		"RolesAtGoogle":    {Spec: oidc("https://accounts.google.com", `,"adminGroups":["ops@example.org"]`), Want: []string{"spec.sso.oidc.adminGroups: nobody would have these roles, because the ID tokens of Google have no claim groups", "connector of type google"}},
+		"EmailsAtGoogle":   {Spec: scopes(oidc("https://accounts.google.com", `,"adminGroups":["a@example.org"]`), "[groups, email]"), Want: nil},
+		"RolesAtGitLab":    {Spec: oidc("https://gitlab.com", `,"readOnlyGroups":["acme"]`), Want: []string{"spec.sso.oidc.readOnlyGroups: nobody would have", "userInfoPath: /oauth/userinfo"}},
+		"UserInfoOfGitLab": {Spec: oidc("https://gitlab.com", `,"adminGroups":["acme"],"enableUserInfoGroups":true,"userInfoPath":"/oauth/userinfo"`), Want: nil},
+		"DirectAtGitLab":   {Spec: scopes(oidc("https://gitlab.com", `,"adminGroups":["acme"]`), "[groups_direct]"), Want: nil},
+		"RolesAtCognito":   {Spec: oidc("https://cognito-idp.eu-central-1.amazonaws.com/x", `,"adminGroups":["acme"]`), Want: []string{"spec.sso.oidc.adminGroups: nobody would have", `"[cognito:groups]"`}},
+		"GroupsOfCognito":  {Spec: scopes(oidc("https://cognito-idp.eu-central-1.amazonaws.com/x", `,"adminGroups":["acme"]`), "[cognito:groups]"), Want: nil},
+		"RolesAtSlack":     {Spec: oidc("https://slack.com", `,"adminGroups":["acme"]`), Want: []string{"ID tokens of Slack have no claim groups"}},
+		"NobodyAtGoogle":   {Spec: oidc("https://accounts.google.com", ``), Want: nil},
+		"RolesAtEntra":     {Spec: oidc("https://login.microsoftonline.com/t/v2.0", `,"adminGroups":["acme"]`), Want: nil},
 		"SpaceAfterID":     {Spec: `{"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"argocd ","clientSecretRef":{"name":"a"}}}}`, Want: []string{`spec.sso.oidc.clientID: "argocd " has space around it`}},
 		"SpaceBeforeGroup": {Spec: oidc(id, `,"adminGroups":[" admins"]`), Want: []string{`spec.sso.oidc.adminGroups: " admins" has space around it`}},
 		"SpaceInGroup":     {Spec: oidc(id, `,"adminGroups":["CN=Argo CD Admins,OU=x"]`), Want: nil},
@@ -142,4 +155,6 @@ func TestSignOnThatCantWork(t *testing.T) {
 		"DexKnown":         {Spec: dex(`,"adminGroups":["acme:admins"]`), Want: nil},
 	})
 	crossplanetest.CheckStaysAccepted(t, oidc(id, `,"adminGroups":["*"]`), oidc(id, `,"adminGroups":["*","a"]`))
+	google := oidc("https://accounts.google.com", `,"adminGroups":["a"]`)
+	crossplanetest.CheckStaysAccepted(t, google, strings.Replace(google, `["a"]`, `["b"]`, 1))
 }

@@ -54,7 +54,7 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 	d, s := of.Decision, of.Sensitive
 	var path []string
 	found := []error{checkOIDC(o), setGroups(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups, own), unlessAccepted(of, func() error {
-		return mistakes.Join(checkEffect(o), checkScopes(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups))
+		return mistakes.Join(checkEffect(o), checkScopes(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups), checkRoles(of, o))
 	})}
 	if o.ClientSecretRef != nil {
 		var err error
@@ -80,6 +80,7 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 		AllowedAudiences: o.AllowedAudiences, SkipAudienceCheckWhenTokenHasNoAudience: o.SkipAudienceCheckWhenTokenHasNoAudience,
 	}
 	setDefaults(&config)
+	d.SSO.Notes = notes(o, config)
 	if ref := o.ClientSecretRef; ref != nil {
 		secret := credentials.Read(of.Given, ref.Name)
 		value := secret.Need(cmp.Or(ref.Key, "clientSecret"), "write the client secret that the provider has for this Argo CD")
@@ -100,33 +101,16 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 
 // setDefaults sets scopes and claims that the provider knows. Those that know no scope groups refuse it, and nobody could sign on.
 func setDefaults(c *oidcConfig) {
-	microsoft := ofMicrosoft(c.Issuer)
+	p := providerOf(c.Issuer)
 	if len(c.RequestedScopes) == 0 {
 		c.RequestedScopes = []string{"openid", "profile", "email"}
-		if !withoutGroups(c.Issuer) {
+		if p == nil && !seemsGitLab(c.Issuer) {
 			c.RequestedScopes = append(c.RequestedScopes, "groups")
 		}
-		if microsoft && len(c.RequestedIDTokenClaims) == 0 {
+		if p == microsoft && len(c.RequestedIDTokenClaims) == 0 {
 			c.RequestedIDTokenClaims = map[string]v1alpha1.IDTokenClaim{"groups": {Essential: true}}
 		}
 	}
-}
-
-func ofMicrosoft(issuer string) bool {
-	return isOf(issuer, "login.microsoftonline.com", "login.microsoftonline.us", "login.partner.microsoftonline.cn", "login.chinacloudapi.cn", "sts.windows.net", ".b2clogin.com", ".ciamlogin.com")
-}
-
-// withoutGroups reports whether a provider refuses the scope groups, because it has none.
-func withoutGroups(issuer string) bool {
-	return ofMicrosoft(issuer) || isOf(issuer, "accounts.google.com", "gitlab.com", ".amazonaws.com")
-}
-
-// isOf reports whether an issuer has one of the hostnames, or one below those that begin with a dot.
-func isOf(issuer string, hostnames ...string) bool {
-	u, err := url.Parse(issuer)
-	return err == nil && slices.ContainsFunc(hostnames, func(h string) bool {
-		return strings.EqualFold(u.Hostname(), h) || strings.HasPrefix(h, ".") && strings.HasSuffix(strings.ToLower(u.Hostname()), h)
-	})
 }
 
 // refuser returns what adds a mistake in a field of spec.sso.oidc, if it is one.
@@ -187,7 +171,8 @@ func checkEffect(o v1alpha1.OIDCSpec) error {
 	refuse := refuser(&found)
 	issuer, ofDocument := strings.CutSuffix(o.Issuer, discovery)
 	refuse(ofDocument, "issuer", "%q is the URL of the provider's discovery document: write %s", o.Issuer, issuer)
-	refuse(slices.Contains(o.Scopes, "groups") && withoutGroups(o.Issuer), "scopes", "the provider knows no scope groups and would sign nobody on: leave it out")
+	p := providerOf(o.Issuer)
+	refuse(slices.Contains(o.Scopes, "groups") && p != nil, "scopes", "the provider knows no scope groups and would sign nobody on: leave it out")
 	if !o.EnableUserInfoGroups {
 		for _, f := range []struct{ field, text string }{{"userInfoPath", o.UserInfoPath}, {"userInfoBaseURL", o.UserInfoBaseURL}, {"userInfoCacheExpiration", o.UserInfoCacheExpiration}} {
 			refuse(f.text != "", f.field, "has no effect without enableUserInfoGroups: true: write that, too, or leave it out")

@@ -101,13 +101,14 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case t.SSO.Provider == "":
 		return is.Yes("The local user admin is switched off")
 	}
+	more := "; " + strings.Join(append(slices.Clone(t.SSO.Notes), redirects(t)), "; ")
 	switch c := argocd.SignOn(t); c.State {
 	case v1alpha1.StateConnected:
-		return is.Yes("People sign on with " + t.SSO.Provider + "; " + redirects(t))
+		return is.Yes("People sign on with " + t.SSO.Provider + more)
 	case v1alpha1.StateFailed:
 		return is.No(v1alpha1.ReasonConnectionFailed, "Argo CD can't send people to "+t.SSO.Provider, c.Message)
 	default:
-		return is.NotYet(v1alpha1.ReasonConfigured, "Argo CD is to sign people on with "+t.SSO.Provider+", and hasn't been seen to send somebody there yet; "+redirects(t))
+		return is.NotYet(v1alpha1.ReasonConfigured, "Argo CD is to sign people on with "+t.SSO.Provider+", and hasn't been seen to send somebody there yet"+more)
 	}
 }
 

@@ -59,7 +59,7 @@ func TestStory(t *testing.T) {
 		{"Argo CD is seen to connect.", e.RunProviders, []string{
 			"Normal Available: Argo CD is connected to every cluster",
 			"Normal Available: Argo CD is connected to every repository",
-			"Normal Available: People sign on with SSO; its redirect URL is https://argocd.example.org/auth/callback",
+			"Normal Available: Argo CD sends people to SSO, whose discovery document it read when it started or its settings changed; it doesn't look there again; it asks for the scope groups: if signing on fails with invalid_scope, add that scope at the provider, or write spec.sso.oidc.scopes without it; its redirect URL is https://argocd.example.org/auth/callback",
 		}},
 		{"A workload breaks.", func() { e.SetReplicas("argocd-server", 0) }, []string{
 			"Warning WorkloadsUnavailable: Deployment argocd-server is not fully available, replicas wanted: 1",

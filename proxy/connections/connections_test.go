@@ -37,6 +37,8 @@ type anArgoCD struct {
 	pages map[string]page
 	// down: no pod answers.
 	down bool
+	// servers are how many pods the API server has. The pages of the second and further ones have its number before the path.
+	servers int
 }
 
 type page struct {
@@ -63,7 +65,11 @@ func (c *anArgoCD) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case path == pods:
 		name, _ := strings.CutPrefix(r.URL.Query().Get("labelSelector"), "app.kubernetes.io/name=")
-		proxytest.ReplyAs(w, virtualapi.MediaJSON, fmt.Sprintf(`{"kind":"PodList","apiVersion":"v1","items":[{"metadata":{"name":"%s-0"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}]}`, name))
+		items := []string{}
+		for n := range max(1, c.servers) {
+			items = append(items, fmt.Sprintf(`{"metadata":{"name":"%s-%d"},"status":{"conditions":[{"type":"Ready","status":"True"}]}}`, name, n))
+		}
+		proxytest.ReplyAs(w, virtualapi.MediaJSON, `{"kind":"PodList","apiVersion":"v1","items":[`+strings.Join(items, ",")+`]}`)
 	case c.down:
 		w.Header().Set("Content-Type", virtualapi.MediaJSON)
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -79,8 +85,9 @@ func (c *anArgoCD) answer(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(path, apps):
 		proxytest.ReplyAs(w, virtualapi.MediaJSON, c.apps[strings.TrimPrefix(path, apps)])
 	default:
-		scheme, rest, _ := strings.Cut(strings.TrimPrefix(path, pods+"/"), ":argocd-server-0:8080/proxy")
-		is, ok := c.pages[scheme+rest]
+		scheme, rest, _ := strings.Cut(strings.TrimPrefix(path, pods+"/"), ":argocd-server-")
+		n, rest, _ := strings.Cut(rest, ":8080/proxy")
+		is, ok := c.pages[scheme+strings.TrimPrefix(n, "0")+rest]
 		if !ok {
 			http.NotFound(w, r)
 			return
@@ -288,13 +295,20 @@ func TestSignOnConnection(t *testing.T) {
 		"Busy":     {oidc, map[string]page{"http" + login: {}, "http/healthz": {}}, map[proxy.ConnectionKey]proxy.Connection{}},
 		"HTTPS":    {oidc, map[string]page{"http" + login: {http.StatusTemporaryRedirect, "https://x/auth/login", ""}, "https" + login: sent}, map[proxy.ConnectionKey]proxy.Connection{oidc: {Key: oidc, Connected: true}}},
 		"WithPath": {below, map[string]page{"http/argo/cd" + login: sent}, map[proxy.ConnectionKey]proxy.Connection{below: {Key: below, Connected: true}}},
+		"OneFails": {oidc, map[string]page{"http" + login: sent, "http1" + login: fails}, map[proxy.ConnectionKey]proxy.Connection{oidc: {Key: oidc, Message: words}}},
+		"AllSent":  {oidc, map[string]page{"http" + login: sent, "http1" + login: sent}, map[proxy.ConnectionKey]proxy.Connection{oidc: {Key: oidc, Connected: true}}},
 		"Dex":      {dex, map[string]page{"http" + login: sent, "http/api/dex/.well-known/openid-configuration": {http.StatusOK, "", "{}"}}, map[proxy.ConnectionKey]proxy.Connection{dex: {Key: dex, Connected: true}}},
 		"DexGone":  {dex, map[string]page{"http" + login: sent, "http/api/dex/.well-known/openid-configuration": {http.StatusBadGateway, "", "dex is away"}}, map[proxy.ConnectionKey]proxy.Connection{dex: {Key: dex, Message: "Dex: dex is away"}}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			c := serveArgoCD(t, proxytest.Roomy())
-			c.change(func() { c.pages = tc.pages })
+			c.change(func() {
+				c.pages = tc.pages
+				if _, ok := c.pages["http1"+login]; ok {
+					c.servers = 2
+				}
+			})
 			if diff := cmp.Diff(tc.want, c.get(t, tc.key)); diff != "" {
 				t.Errorf("-want, +got:\n%s", diff)
 			}

@@ -28,7 +28,7 @@ var nobodysLimits = strings.Fields(`
 	proxy/limits.MaxFailures proxy/limits.maxTrials proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls
 	proxy/connections.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/connections.maxLine
 	proxy/connections.maxControllers proxy/connections.maxHosts proxy/connections.maxHost proxy/connections.maxUnclear
-	proxy/connections.maxErrors proxy/connections.maxConditions`)
+	proxy/connections.maxErrors proxy/connections.maxConditions proxy/connections.maxServers`)
 
 // TestLimitsPage compares each number of docs/limits.md with what the comment after it names: a constant, the maxItems of a field of the
 // claim, or a text in a policy. It fails for a constant that is called a maximum and isn't there.

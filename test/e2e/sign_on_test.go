@@ -77,7 +77,7 @@ func (s *signOn) unreachable(ctx context.Context, t *testing.T, _ *envconf.Confi
 
 func (s *signOn) answers(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	s.live.Patch(ctx, t, s.oidc(s.provider.Issuer), "spec", "sso", "oidc")
-	s.await(ctx, t, "tells that people sign on", metav1.ConditionTrue, v1alpha1.ReasonAvailable, "People sign on with SSO")
+	s.await(ctx, t, "tells that people sign on", metav1.ConditionTrue, v1alpha1.ReasonAvailable, "Argo CD sends people to SSO")
 	// At rest nothing is written, while the proxy looks several times.
 	version := func() string {
 		t.Helper()

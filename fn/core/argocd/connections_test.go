@@ -44,7 +44,7 @@ func TestConnectionsSeen(t *testing.T) {
 			state{unknown, "Configured", "Argo CD is to sign people on with SSO, and hasn't been seen to send somebody there yet" + asks + redirect},
 			"Configured", "Configured", "Argo CD is ready"},
 		"All": {"All is connected.", nil,
-			state{yes, "Available", "Argo CD is connected to every cluster"}, state{yes, "Available", "Argo CD is connected to every repository"}, state{yes, "Available", "People sign on with SSO" + asks + redirect},
+			state{yes, "Available", "Argo CD is connected to every cluster"}, state{yes, "Available", "Argo CD is connected to every repository"}, state{yes, "Available", "Argo CD sends people to SSO, whose discovery document it read when it started or its settings changed; it doesn't look there again" + asks + redirect},
 			"Connected", "Connected", "Argo CD is ready"},
 		"None": {"All of it fails. What is a secret isn't shown.", []proxy.Connection{{Key: cluster, Message: "dial tcp: connection refused"}, {Key: repository, Message: "authentication required for " + hidden}, {Key: signOn, Message: "failed to query provider"}},
 			state{no, "ConnectionFailed", "Cluster prod: dial tcp: connection refused"}, state{no, "ConnectionFailed", "Repository apps: authentication required for [redacted]"},

@@ -257,20 +257,20 @@ func TestAdditionalHostsStayWithTheirIngresses(t *testing.T) {
 
 // TestSignOnAtHosts: the provider must be told where people come back to.
 func TestSignOnAtHosts(t *testing.T) {
-	const at, ingress = "People sign on with ", `"ingress":{"host":"a.example.org","additionalHosts":["b.example.org"]}`
+	const ingress = `"ingress":{"host":"a.example.org","additionalHosts":["b.example.org"]}`
 	const oidc = `"sso":{"oidc":{"name":"Example","issuer":"https://id.example.org","clientID":"argocd","enablePKCEAuthentication":true}}`
 	const dex = `"sso":{"dex":{"connectors":[{"type":"github","id":"github","name":"GitHub","config":{"clientID":"a","orgs":[{"name":"a"}]}}]}}`
 	const path = `"argocd":{"values":{"configs":{"params":{"server.rootpath":"/argocd"}}}}`
 	for name, tc := range map[string]struct{ spec, want string }{
-		"OIDC": {oidc, "Example; its redirect URLs are https://a.example.org/auth/callback, https://b.example.org/auth/callback"},
-		"Dex":  {dex, "GitHub; its redirect URL is https://a.example.org/api/dex/callback, at all hostnames"},
-		"Old":  {oidc + `,"argocd":{"chartVersion":"7.5.2"}`, "Example; its redirect URL is https://a.example.org/auth/callback; Argo CD before 2.13, as in version 7.5.2 of its chart, signs people on only at that hostname: at the others, they can log in only as local users"},
-		"Path": {oidc + "," + path, "Example; its redirect URL is https://a.example.org/argocd/auth/callback; below a path, Argo CD signs people on only at that hostname: at the others, they can log in only as local users"},
+		"OIDC": {oidc, "its redirect URLs are https://a.example.org/auth/callback, https://b.example.org/auth/callback"},
+		"Dex":  {dex, "its redirect URL is https://a.example.org/api/dex/callback, at all hostnames"},
+		"Old":  {oidc + `,"argocd":{"chartVersion":"7.5.2"}`, "its redirect URL is https://a.example.org/auth/callback; Argo CD before 2.13, as in version 7.5.2 of its chart, signs people on only at that hostname: at the others, they can log in only as local users"},
+		"Path": {oidc + "," + path, "its redirect URL is https://a.example.org/argocd/auth/callback; below a path, Argo CD signs people on only at that hostname: at the others, they can log in only as local users"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := crossplanetest.New(t, `{`+ingress+`,`+tc.spec+`}`, "").Install()
-			if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetMessage() != at+tc.want {
-				t.Errorf("want %s\ngot  %v", at+tc.want, c)
+			if c := e.Condition(v1alpha1.ConditionSSOReady); !strings.HasSuffix(c.GetMessage(), "; "+tc.want) {
+				t.Errorf("want %s\ngot  %v", tc.want, c)
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // TestOIDCOfArgoCD: all of Argo CD's oidc.config, with what known providers need.
@@ -86,7 +87,7 @@ func TestNotes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := crossplanetest.New(t, `{"sso":{"oidc":{"issuer":"`+tc.issuer+`","clientID":"a","enablePKCEAuthentication":true`+tc.more+`}}}`, "").Install()
-			_, after, _ := strings.Cut(e.Condition(v1alpha1.ConditionSSOReady).GetMessage(), "People sign on with SSO")
+			_, after, _ := strings.Cut(e.Condition(v1alpha1.ConditionSSOReady).GetMessage(), "it doesn't look there again")
 			note, _, _ := strings.Cut(after, "; its redirect URL")
 			if is := strings.TrimPrefix(note, "; "); tc.note == "" && is != "" || !strings.HasPrefix(is, tc.note) {
 				t.Errorf("want %q, got %q", tc.note, is)
@@ -163,7 +164,7 @@ func TestDex(t *testing.T) {
 	if diff := cmp.Diff(secrets, ssoSecrets(t, e)); diff != "" {
 		t.Errorf("Secrets: -want, +got:\n%s", diff)
 	}
-	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || !strings.Contains(c.GetMessage(), "People sign on with GitHub, LDAP; its redirect URL is https://") || !strings.HasSuffix(c.GetMessage(), "/api/dex/callback") {
+	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_UNKNOWN || c.GetReason() != v1alpha1.ReasonConfigured || !strings.Contains(c.GetMessage(), "Dex runs, and Argo CD sends people there; whether GitHub, LDAP answers isn't looked at; its redirect URL is https://") || !strings.HasSuffix(c.GetMessage(), "/api/dex/callback") {
 		t.Errorf("SSOReady: %v", c)
 	}
 	if rbac, _ := configs(e)["rbac"].(map[string]any); rbac["policy.virtualargocd.csv"] != "g,acme:ops,role:admin\n" {
@@ -189,7 +190,7 @@ func TestDexWithoutSecret(t *testing.T) {
 	if diff := cmp.Diff(want, dexConfig(t, e)); diff != "" {
 		t.Errorf("dex.config: -want, +got:\n%s", diff)
 	}
-	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {
+	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetReason() != v1alpha1.ReasonConfigured || e.Status("phase") != "Ready" {
 		t.Errorf("SSOReady: %v", c)
 	}
 }
@@ -242,5 +243,15 @@ func TestDexByPlan(t *testing.T) {
 	e.AddPlan("tiny", `{"values":{"argocd":{"dex":{"enabled":false}}}}`)
 	if msg := crossplanetest.Refusal(e.Reconcile()); !strings.Contains(msg, "spec.sso.dex: Dex doesn't run, because of plan tiny") {
 		t.Errorf("a plan without Dex: %q", msg)
+	}
+}
+
+// TestDexAway: whether Dex itself answers is looked at.
+func TestDexAway(t *testing.T) {
+	e := crossplanetest.New(t, `{"sso":{"dex":{"connectors":[{"type":"saml","id":"saml","name":"SAML","config":{"ssoURL":"https://id.example.org/saml"}}]}}}`, "").Install()
+	e.SetConnections(proxy.Connection{Key: proxy.SignOnKey("", true), Message: "Dex: dex is away"})
+	e.Reconcile()
+	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetReason() != v1alpha1.ReasonConnectionFailed || !strings.Contains(c.GetMessage(), "dex is away") {
+		t.Errorf("SSOReady: %v", c)
 	}
 }

@@ -102,14 +102,16 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		return is.Yes("The local user admin is switched off")
 	}
 	more := "; " + strings.Join(append(slices.Clone(t.SSO.Notes), redirects(t)), "; ")
-	switch c := argocd.SignOn(t); c.State {
-	case v1alpha1.StateConnected:
-		return is.Yes("People sign on with " + t.SSO.Provider + more)
-	case v1alpha1.StateFailed:
+	switch c := argocd.SignOn(t); {
+	case c.State == v1alpha1.StateFailed:
 		return is.No(v1alpha1.ReasonConnectionFailed, "Argo CD can't send people to "+t.SSO.Provider, c.Message)
-	default:
+	case c.State != v1alpha1.StateConnected:
 		return is.NotYet(v1alpha1.ReasonConfigured, "Argo CD is to sign people on with "+t.SSO.Provider+", and hasn't been seen to send somebody there yet"+more)
+	case t.SSO.Dex:
+		return is.NotYet(v1alpha1.ReasonConfigured, "Dex runs, and Argo CD sends people there; whether "+t.SSO.Provider+" answers isn't looked at"+more)
 	}
+	// See signOn in package connections of the proxy.
+	return is.Yes("Argo CD sends people to " + t.SSO.Provider + ", whose discovery document it read when it started or its settings changed; it doesn't look there again" + more)
 }
 
 // manyURLs is the first version of the argo-cd chart whose Argo CD knows additionalUrls: 2.13.

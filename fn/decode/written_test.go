@@ -65,7 +65,7 @@ func TestWritten(t *testing.T) {
 		"RootPathAsArgument":    {Spec: valued(`{"server":{"extraArgs":["--rootpath=/argocd"]}}`), Want: []string{"spec.argocd.values.server.extraArgs[0]", "configs.params"}},
 		"RootPathAsVariable":    {Spec: valued(`{"server":{"env":[{"name":"ARGOCD_SERVER_ROOTPATH","value":"/argocd"}]}}`), Want: []string{"spec.argocd.values.server.env[0]", "configs.params"}},
 		"DexBesideOIDC":         {Spec: `{"argocd":{"values":{"configs":{"cm":{"dex.config":"connectors: []"}}}},"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"a","clientSecretRef":{"name":"a"}}}}`, Want: []string{`spec.argocd.values.configs.cm."dex.config": Argo CD ignores Dex`}},
-		"DexAlone":              {Spec: valued(`{"configs":{"cm":{"dex.config":"connectors: []"}}}`)},
+		"DexAlone":              {Spec: valued(`{"configs":{"cm":{"dex.config":"connectors: [{type: linkedin, id: a, name: A, config: {clientID: a}}]"}}}`)},
 		"CopyOfTheChartsValues": {Input: domain, Spec: `{"ingress":{"host":"a.example.org"},"argocd":{"values":{"nameOverride":"argocd","fullnameOverride":"","namespaceOverride":"","crds":{"install":true,"keep":true},
 			"global":{"domain":"argocd.example.com","image":{"repository":"quay.io/argoproj/argocd"}},"controller":{"name":"application-controller","replicas":1},"dex":{"name":"dex-server"},"redis":{"name":"redis"},"repoServer":{"name":"repo-server"},
 			"applicationSet":{"name":"applicationset-controller","ingress":{"enabled":false,"hostname":""}},"notifications":{"name":"notifications-controller"},"server":{"name":"server","service":{"type":"ClusterIP"},"certificateSecret":{"enabled":false},

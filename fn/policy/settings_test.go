@@ -20,7 +20,7 @@ func TestSettingsThatArgoCDIgnores(t *testing.T) {
 		"Plugins":            {Spec: configs(`{"cm":{"configManagementPlugins":"- name: a"}}`), Want: []string{"configs.cmp.plugins"}},
 		"ProgressiveSyncs":   {Spec: configs(`{"params":{"applicationsetcontroller.enable.progressive.rollouts":true}}`), Want: []string{"progressive.syncs"}},
 		"Tabs":               {Spec: configs(`{"cm":{"oidc.config":"name: Okta\n\tissuer: https://a"}}`), Want: []string{at + `cm."oidc.config": YAML has no tabs`}},
-		"TabsElsewhere":      {Spec: configs(`{"cm":{"ui.bannercontent":"a\n\tb","oidc.config":"name: A\tB"}}`), Want: nil},
+		"TabsElsewhere":      {Spec: configs(`{"cm":{"ui.bannercontent":"a\n\tb","oidc.config":"name: A\tB\nissuer: https://id.example.org\nclientID: a\nenablePKCEAuthentication: true"}}`), Want: nil},
 		"PolicyTooShort":     {Spec: configs(`{"rbac":{"policy.csv":"# roles\np, role:a, applications, sync, allow\n"}}`), Want: []string{at + `rbac."policy.csv": line 2, "p, role:a, applications, sync, allow", is no policy`}},
 		"PolicyOfSpaces":     {Spec: configs(`{"rbac":{"policy.extra.csv":"g admins role:admin"}}`), Want: []string{at + `rbac."policy.extra.csv": line 1`}},
 		"Policies":           {Spec: configs(`{"rbac":{"policy.csv":"p, role:a, applications, *, */*, allow\r\n\n  g, \"a, b\", role:admin\n# x","policy.default":"role:readonly"}}`), Want: nil},

@@ -20,6 +20,7 @@ var (
 	errDocuments  = errors.New("it has more than one YAML document: write one")
 	errKey        = errors.New("it has a key that is no text, or one key twice")
 	errValue      = errors.New("it has a number that JSON doesn't know")
+	errObject     = errors.New("it isn't an object")
 )
 
 // Kubeconfig decodes a kubeconfig. Its errors show nothing of it.
@@ -38,6 +39,19 @@ func Kubeconfig(raw []byte) (*clientcmdapi.Config, error) {
 		return nil, errKubeconfig
 	}
 	return config, nil
+}
+
+// Object decodes an object. Its errors show nothing of it.
+func Object(raw []byte) (map[string]any, error) {
+	v, err := decodeYAML(raw)
+	if err != nil {
+		return nil, err
+	}
+	object, ok := v.(map[string]any)
+	if !ok && v != nil {
+		return nil, errObject
+	}
+	return object, nil
 }
 
 // decodeYAML decodes one document of YAML to what JSON can hold. It reads it into nodes first, which expand nothing.

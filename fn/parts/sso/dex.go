@@ -29,12 +29,15 @@ const (
 
 // setDex sets the values for Dex and its connectors. The Secrets that these refer to become Secrets in Argo CD's namespace.
 func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
-	found := []error{checkDex(d), unlessAccepted(of, func() error {
-		return mistakes.Join(checkTypes(d), checkGroups(ofDex, d.AdminGroups, d.ReadOnlyGroups), checkScopes(of, ofDex, d.AdminGroups, d.ReadOnlyGroups))
+	found := []error{checkDex(ofDex, d), unlessAccepted(of, func() error {
+		return mistakes.Join(checkTypes(ofDex, d), checkGroups(ofDex, d.AdminGroups, d.ReadOnlyGroups), checkScopes(of, ofDex, d.AdminGroups, d.ReadOnlyGroups))
 	})}
 	if !values.Enabled(of.ArgoCD.Merged(), true, "dex", "enabled") && !of.Unassigned {
 		field := of.ArgoCD.Field("dex", "enabled")
 		found = append(found, fmt.Errorf("%s: Dex doesn't run, because of %s: write spec.sso.oidc, or let Dex run", ofDex, field))
+	}
+	if setting(of, "oidc.config") != "" && !(wasAccepted(of) && of.KeepsValues("configs", "cm", "oidc.config")) {
+		found = append(found, fmt.Errorf("%s: Argo CD ignores Dex while there is %s: leave one of them out", ofDex, of.ArgoCD.Field("configs", "cm", "oidc.config")))
 	}
 	found = append(found, setGroups(of, ofDex, d.AdminGroups, d.ReadOnlyGroups, own))
 	refs, configs, names := map[string][]string{}, []map[string]any{}, []string{}
@@ -44,9 +47,10 @@ func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
 		if err != nil {
 			found = append(found, fmt.Errorf("%s: is no object: write the connector's configuration", at))
 		}
-		found = append(found, checkConfig(at, config, of.Spec.ArgoCDSecretKeys, func(key string) bool { return slices.Contains(secretFields, key) }))
+		claims := ofClaim(of.Spec.ArgoCDSecretKeys)
+		found = append(found, checkConfig(at, config, claims, func(key string) bool { return slices.Contains(secretFields, key) }))
 		found = append(found, unlessAccepted(of, func() error {
-			return mistakes.Join(checkConfig(at, config, of.Spec.ArgoCDSecretKeys, isSecret), connectors.Check(at, c.Type, config))
+			return mistakes.Join(checkConfig(at, config, claims, isSecret), connectors.Check(at, c.Type, config))
 		}))
 		for name, keys := range referencesIn(config) {
 			refs[name] = append(refs[name], keys...)
@@ -105,15 +109,15 @@ func addSecret(of part.Candidate, name string, keys []string) tenant.Connection 
 	return of.Sensitive.AddObject(tenant.Connection{Kind: "Dex", Name: name}, secret.Problem, object, secretPrefix+name)
 }
 
-func checkDex(d v1alpha1.DexSpec) error {
+func checkDex(of string, d v1alpha1.DexSpec) error {
 	var found []error
 	if len(d.Connectors) == 0 {
-		found = append(found, fmt.Errorf("%s.connectors: is missing: write one connector at least, such as {type: github, id: github, name: GitHub, config: {...}}", ofDex))
+		found = append(found, fmt.Errorf("%s.connectors: is missing: write one connector at least, such as {type: github, id: github, name: GitHub, config: {...}}", of))
 	}
 	ids := []string{}
 	for i, c := range d.Connectors {
 		for _, f := range []struct{ field, text string }{{"type", c.Type}, {"id", c.ID}, {"name", c.Name}} {
-			at := fmt.Sprintf("%s.connectors[%d].%s", ofDex, i, f.field)
+			at := fmt.Sprintf("%s.connectors[%d].%s", of, i, f.field)
 			if f.text == "" {
 				found = append(found, fmt.Errorf("%s: is missing: write it as Dex's documentation has it", at))
 				continue
@@ -121,14 +125,14 @@ func checkDex(d v1alpha1.DexSpec) error {
 			found = append(found, checkTexts(at, []string{f.text}))
 		}
 		if c.ID != "" && slices.Contains(ids, c.ID) {
-			found = append(found, fmt.Errorf("%s.connectors[%d].id: %q is that of another connector, too: write another", ofDex, i, c.ID))
+			found = append(found, fmt.Errorf("%s.connectors[%d].id: %q is that of another connector, too: write another", of, i, c.ID))
 		}
 		ids = append(ids, c.ID)
 	}
-	return mistakes.Join(append(found, checkTexts(ofDex+".adminGroups", d.AdminGroups), checkTexts(ofDex+".readOnlyGroups", d.ReadOnlyGroups))...)
+	return mistakes.Join(append(found, checkTexts(of+".adminGroups", d.AdminGroups), checkTexts(of+".readOnlyGroups", d.ReadOnlyGroups))...)
 }
 
-func checkTypes(d v1alpha1.DexSpec) error {
+func checkTypes(of string, d v1alpha1.DexSpec) error {
 	var found []error
 	for i, c := range d.Connectors {
 		if c.Type != "" && !connectors.IsType(c.Type) {
@@ -137,7 +141,7 @@ func checkTypes(d v1alpha1.DexSpec) error {
 			if near := known.Nearest(c.Type, types); near != "" {
 				instead = "did you mean " + near + "?"
 			}
-			found = append(found, fmt.Errorf("%s.connectors[%d].type: %q is unknown to Dex: %s", ofDex, i, c.Type, instead))
+			found = append(found, fmt.Errorf("%s.connectors[%d].type: %q is unknown to Dex: %s", of, i, c.Type, instead))
 		}
 	}
 	return mistakes.Join(found...)
@@ -186,25 +190,44 @@ func isSecret(key string) bool {
 	return slices.ContainsFunc(secretFields, func(f string) bool { return strings.EqualFold(f, key) })
 }
 
+// references are texts that stand for secrets.
+type references struct {
+	// refuse returns what is wrong with a text that begins with $; nil for one that can be used.
+	refuse func(text string) error
+	// instead is what to write for a secret.
+	instead string
+}
+
+// ofClaim are references to Secrets in the namespace of the claim, and to keys of Argo CD's own Secret.
+func ofClaim(keys []v1alpha1.SecretKeySpec) references {
+	return references{instead: "write it into a Secret, and $<name>:<key> here", refuse: func(text string) error {
+		if reference.MatchString(text) || slices.ContainsFunc(keys, func(k v1alpha1.SecretKeySpec) bool { return text == "$"+k.Key }) {
+			return nil
+		}
+		return fmt.Errorf("%q doesn't name a key of a Secret: write $<name>:<key>, with the name of a Secret in the namespace of the claim, or $<key>, with a key of spec.argocd.secretKeys", text)
+	}}
+}
+
 // checkConfig refuses secrets that stand in the claim, and texts that Argo CD would take for the name of a secret.
-func checkConfig(field string, v any, known []v1alpha1.SecretKeySpec, isSecret func(key string) bool) error {
+func checkConfig(field string, v any, refs references, isSecret func(key string) bool) error {
 	var found []error
 	switch v := v.(type) {
 	case string:
-		isKnown := slices.ContainsFunc(known, func(k v1alpha1.SecretKeySpec) bool { return v == "$"+k.Key })
-		if strings.HasPrefix(v, "$") && !isKnown && !reference.MatchString(v) {
-			return fmt.Errorf("%s: %q doesn't name a key of a Secret: write $<name>:<key>, with the name of a Secret in the namespace of the claim, or $<key>, with a key of spec.argocd.secretKeys", field, v)
+		if strings.HasPrefix(v, "$") {
+			if err := refs.refuse(v); err != nil {
+				return fmt.Errorf("%s: %w", field, err)
+			}
 		}
 	case []any:
 		for i, item := range v {
-			found = append(found, checkConfig(fmt.Sprintf("%s[%d]", field, i), item, known, isSecret))
+			found = append(found, checkConfig(fmt.Sprintf("%s[%d]", field, i), item, refs, isSecret))
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if text, ok := v[key].(string); ok && isSecret(key) && text != "" && !strings.HasPrefix(text, "$") {
-				found = append(found, fmt.Errorf("%s.%s: there is a secret in the claim: write it into a Secret, and $<name>:<key> here", field, key))
+				found = append(found, fmt.Errorf("%s.%s: there is a secret in the claim: %s", field, key, refs.instead))
 			}
-			found = append(found, checkConfig(field+"."+key, v[key], known, isSecret))
+			found = append(found, checkConfig(field+"."+key, v[key], refs, isSecret))
 		}
 	}
 	return mistakes.Join(found...)

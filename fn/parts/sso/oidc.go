@@ -46,6 +46,7 @@ type oidcConfig struct {
 	DomainHint                              string                           `json:"domainHint,omitempty"`
 	RefreshTokenThreshold                   string                           `json:"refreshTokenThreshold,omitempty"`
 	AllowedAudiences                        []string                         `json:"allowedAudiences,omitempty"`
+	Azure                                   *v1alpha1.AzureOIDCSpec          `json:"azure,omitempty"`
 	SkipAudienceCheckWhenTokenHasNoAudience *bool                            `json:"skipAudienceCheckWhenTokenHasNoAudience,omitempty"`
 }
 
@@ -53,8 +54,8 @@ type oidcConfig struct {
 func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 	d, s := of.Decision, of.Sensitive
 	var path []string
-	found := []error{checkOIDC(o), setGroups(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups, own), unlessAccepted(of, func() error {
-		return mistakes.Join(checkEffect(o), checkScopes(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups), checkRoles(of, o))
+	found := []error{checkOIDC(inSpec, o), setGroups(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups, own), unlessAccepted(of, func() error {
+		return mistakes.Join(checkEffect(inSpec, o), checkScopes(of, ofOIDC, o.AdminGroups, o.ReadOnlyGroups), checkRoles(of, o))
 	})}
 	if o.ClientSecretRef != nil {
 		var err error
@@ -80,7 +81,7 @@ func setOIDC(of part.Candidate, o v1alpha1.OIDCSpec, own values.Values) error {
 		AllowedAudiences: o.AllowedAudiences, SkipAudienceCheckWhenTokenHasNoAudience: o.SkipAudienceCheckWhenTokenHasNoAudience,
 	}
 	setDefaults(&config)
-	d.SSO.Notes = notes(o, config)
+	d.SSO.Notes = notes(inSpec, o, config)
 	if ref := o.ClientSecretRef; ref != nil {
 		secret := credentials.Read(of.Given, ref.Name)
 		value := secret.Need(cmp.Or(ref.Key, "clientSecret"), "write the client secret that the provider has for this Argo CD")
@@ -113,39 +114,50 @@ func setDefaults(c *oidcConfig) {
 	}
 }
 
-// refuser returns what adds a mistake in a field of spec.sso.oidc, if it is one.
-func refuser(found *[]error) func(is bool, field, format string, args ...any) {
+// A form is where a provider is written.
+type form struct {
+	// at is the path of its fields; scopes and secret are what the scopes and the client secret are called there.
+	at, scopes, secret string
+}
+
+var (
+	inSpec   = form{ofOIDC, "scopes", "clientSecretRef"}
+	inValues = form{valuesOIDC, "requestedScopes", "clientSecret"}
+)
+
+// refuser returns what adds a mistake in a field, if it is one.
+func (f form) refuser(found *[]error) func(is bool, field, format string, args ...any) {
 	return func(is bool, field, format string, args ...any) {
 		if is {
-			*found = append(*found, fmt.Errorf(ofOIDC+"."+field+": "+format, args...))
+			*found = append(*found, fmt.Errorf("%s.%s: %w", f.at, field, fmt.Errorf(format, args...)))
 		}
 	}
 }
 
-func checkOIDC(o v1alpha1.OIDCSpec) error {
+func checkOIDC(at form, o v1alpha1.OIDCSpec) error {
 	var found []error
-	refuse := refuser(&found)
+	refuse := at.refuser(&found)
 	refuse(!credentials.APIServerURL.MatchString(o.Issuer), "issuer", "%q is not the URL of a provider: write one such as https://id.example.org/realms/acme", o.Issuer)
 	refuse(o.ClientID == "" || strings.HasPrefix(o.ClientID, "$"), "clientID", "%q is not an id: write the one that the provider has for this Argo CD", o.ClientID)
-	refuse(len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid"), "scopes", "openid is missing: write it, too")
+	refuse(len(o.Scopes) > 0 && !slices.Contains(o.Scopes, "openid"), at.scopes, "openid is missing: write it, too")
 	refuse(strings.HasPrefix(o.Name, "$"), "name", "%q begins with $, which Argo CD takes for the name of a secret: write another", o.Name)
 	refuse(o.RootCA != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(o.RootCA)), "rootCA", "is not a PEM certificate: write one that begins with -----BEGIN CERTIFICATE-----")
-	refuse(ptr.Deref(o.Azure, v1alpha1.AzureOIDCSpec{}).UseWorkloadIdentity, "azure.useWorkloadIdentity", "is not possible: a pod of a virtual cluster has no identity in Azure: write clientSecretRef")
-	refuse(o.ClientSecretRef == nil && !o.EnablePKCEAuthentication, "clientSecretRef", "is missing: write the Secret with the client secret, or enablePKCEAuthentication: true for a client without one")
+	refuse(ptr.Deref(o.Azure, v1alpha1.AzureOIDCSpec{}).UseWorkloadIdentity, "azure.useWorkloadIdentity", "is not possible: a pod of a virtual cluster has no identity in Azure: write %s", at.secret)
+	refuse(o.ClientSecretRef == nil && !o.EnablePKCEAuthentication, at.secret, "is missing: write the Secret with the client secret, or enablePKCEAuthentication: true for a client without one")
 	refuse(o.EnableUserInfoGroups && o.UserInfoPath == "", "userInfoPath", "is missing beside enableUserInfoGroups: write the path of the provider's userinfo endpoint, such as /userinfo")
 	refuse(o.UserInfoPath != "" && !strings.HasPrefix(o.UserInfoPath, "/"), "userInfoPath", "%q is not a path: write one such as /userinfo", o.UserInfoPath)
 	for _, f := range []struct {
 		field string
 		texts []string
 	}{
-		{"scopes", o.Scopes}, {"adminGroups", o.AdminGroups}, {"readOnlyGroups", o.ReadOnlyGroups}, {"allowedAudiences", o.AllowedAudiences},
+		{at.scopes, o.Scopes}, {"adminGroups", o.AdminGroups}, {"readOnlyGroups", o.ReadOnlyGroups}, {"allowedAudiences", o.AllowedAudiences},
 		{"cliClientID", set(o.CLIClientID)}, {"domainHint", set(o.DomainHint)}, {"logoutURL", set(o.LogoutURL)}, {"userInfoPath", set(o.UserInfoPath)},
 	} {
-		found = append(found, checkTexts(ofOIDC+"."+f.field, f.texts))
+		found = append(found, checkTexts(at.at+"."+f.field, f.texts))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.RequestedIDTokenClaims)) {
 		c := o.RequestedIDTokenClaims[name]
-		found = append(found, checkTexts(ofOIDC+".requestedIDTokenClaims."+name, slices.Concat(set(c.Value), c.Values)))
+		found = append(found, checkTexts(at.at+".requestedIDTokenClaims."+name, slices.Concat(set(c.Value), c.Values)))
 	}
 	for _, f := range []struct{ field, text string }{{"logoutURL", o.LogoutURL}, {"userInfoBaseURL", o.UserInfoBaseURL}} {
 		// Braces are those of Argo CD's own templates.
@@ -156,7 +168,7 @@ func checkOIDC(o v1alpha1.OIDCSpec) error {
 		_, err := time.ParseDuration(f.text)
 		refuse(f.text != "" && err != nil, f.field, "%q is not a time: write one such as 5m", f.text)
 	}
-	if o.ClientSecretRef != nil {
+	if o.ClientSecretRef != nil && at == inSpec {
 		found = append(found, credentials.CheckSecretRef(ofOIDC+".clientSecretRef", v1alpha1.SecretReference{Name: o.ClientSecretRef.Name}))
 	}
 	return mistakes.Join(found...)
@@ -166,13 +178,13 @@ func checkOIDC(o v1alpha1.OIDCSpec) error {
 const discovery = "/.well-known/openid-configuration"
 
 // checkEffect refuses what is well formed, and can't do what it is written for.
-func checkEffect(o v1alpha1.OIDCSpec) error {
+func checkEffect(at form, o v1alpha1.OIDCSpec) error {
 	var found []error
-	refuse := refuser(&found)
+	refuse := at.refuser(&found)
 	issuer, ofDocument := strings.CutSuffix(o.Issuer, discovery)
 	refuse(ofDocument, "issuer", "%q is the URL of the provider's discovery document: write %s", o.Issuer, issuer)
 	p := providerOf(o.Issuer)
-	refuse(slices.Contains(o.Scopes, "groups") && p != nil, "scopes", "the provider knows no scope groups and would sign nobody on: leave it out")
+	refuse(slices.Contains(o.Scopes, "groups") && p != nil, at.scopes, "the provider knows no scope groups and would sign nobody on: leave it out")
 	if !o.EnableUserInfoGroups {
 		for _, f := range []struct{ field, text string }{{"userInfoPath", o.UserInfoPath}, {"userInfoBaseURL", o.UserInfoBaseURL}, {"userInfoCacheExpiration", o.UserInfoCacheExpiration}} {
 			refuse(f.text != "", f.field, "has no effect without enableUserInfoGroups: true: write that, too, or leave it out")
@@ -184,10 +196,10 @@ func checkEffect(o v1alpha1.OIDCSpec) error {
 	for _, f := range []struct {
 		field string
 		texts []string
-	}{{"clientID", set(o.ClientID)}, {"cliClientID", set(o.CLIClientID)}, {"scopes", o.Scopes}, {"allowedAudiences", o.AllowedAudiences}} {
-		found = append(found, checkSpaces(ofOIDC+"."+f.field, f.texts...))
+	}{{"clientID", set(o.ClientID)}, {"cliClientID", set(o.CLIClientID)}, {at.scopes, o.Scopes}, {"allowedAudiences", o.AllowedAudiences}} {
+		found = append(found, checkSpaces(at.at+"."+f.field, f.texts...))
 	}
-	return mistakes.Join(append(found, checkGroups(ofOIDC, o.AdminGroups, o.ReadOnlyGroups))...)
+	return mistakes.Join(append(found, checkGroups(at.at, o.AdminGroups, o.ReadOnlyGroups))...)
 }
 
 // set is a list of a text that is there.

@@ -76,7 +76,7 @@ func looksOnlyAtGroups(of part.Candidate) bool {
 // checkRoles refuses roles of groups where the provider never tells Argo CD groups.
 func checkRoles(of part.Candidate, o v1alpha1.OIDCSpec) error {
 	p := providerOf(o.Issuer)
-	if p == nil || p.hasGroups || o.EnableUserInfoGroups && p.userInfo != "" || !looksOnlyAtGroups(of) {
+	if p == nil || p.hasGroups || o.EnableUserInfoGroups && p.userInfo != "" || !looksOnlyAtGroups(of) || of.Unassigned {
 		return nil
 	}
 	for _, f := range []struct {
@@ -94,17 +94,17 @@ func checkRoles(of part.Candidate, o v1alpha1.OIDCSpec) error {
 var objectID = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
 
 // notes are what may keep people from signing on, or from having a role, and can be seen nowhere. c is the configuration that Argo CD gets.
-func notes(o v1alpha1.OIDCSpec, c oidcConfig) []string {
+func notes(at form, o v1alpha1.OIDCSpec, c oidcConfig) []string {
 	var out []string
 	groups, p := slices.Concat(o.AdminGroups, o.ReadOnlyGroups), providerOf(o.Issuer)
 	named := slices.IndexFunc(groups, func(g string) bool { return !objectID.MatchString(g) })
 	switch {
 	case p == microsoft && named >= 0:
 		out = append(out, fmt.Sprintf("%s sends the object IDs of groups unless its token configuration says otherwise, and %q is none", p.name, groups[named]))
-	case seemsGitLab(o.Issuer) && len(o.Scopes) == 0:
-		out = append(out, "it doesn't ask for the scope groups, which GitLab refuses; another provider may need it in "+ofOIDC+".scopes")
+	case seemsGitLab(o.Issuer) && len(o.Scopes) == 0 && !slices.Contains(c.RequestedScopes, "groups"):
+		out = append(out, "it doesn't ask for the scope groups, which GitLab refuses; another provider may need it in "+at.at+"."+at.scopes)
 	case len(o.Scopes) == 0 && slices.Contains(c.RequestedScopes, "groups"):
-		out = append(out, "it asks for the scope groups: if signing on fails with invalid_scope, add that scope at the provider, or write "+ofOIDC+".scopes without it")
+		out = append(out, "it asks for the scope groups: if signing on fails with invalid_scope, add that scope at the provider, or write "+at.at+"."+at.scopes+" without it")
 	}
 	if seemsGitLab(o.Issuer) && len(groups) > 0 && !o.EnableUserInfoGroups {
 		out = append(out, "GitLab tells groups only at its userinfo endpoint: "+gitLab.instead)

@@ -49,7 +49,7 @@ func resolve(of part.Candidate) error {
 	d, argocd := of.Decision, of.ArgoCD
 	spec := of.Spec.SSO
 	if spec == nil || spec.OIDC == nil && spec.Dex == nil && !spec.DisableAdmin {
-		return nil
+		return ofValues(of)
 	}
 	var found []error
 	if spec.OIDC != nil && spec.Dex != nil {
@@ -66,6 +66,9 @@ func resolve(of part.Candidate) error {
 	if spec.Dex != nil {
 		found = append(found, setDex(of, *spec.Dex, own))
 	}
+	if spec.OIDC == nil && spec.Dex == nil {
+		found = append(found, ofValues(of))
+	}
 	rules := []values.Rule{values.Be(true, "configs", "cm", "create")}
 	for _, path := range values.Leaves(own) {
 		is, _ := values.Lookup(own, path...)
@@ -80,11 +83,13 @@ func resolve(of part.Candidate) error {
 
 // unlessAccepted runs a check of a later version of the function, unless spec.sso is as it was accepted before.
 func unlessAccepted(of part.Candidate, check func() error) error {
-	if values.Same(of.WasAsked().SSO, of.Spec.SSO) {
+	if wasAccepted(of) {
 		return nil
 	}
 	return check()
 }
+
+func wasAccepted(of part.Candidate) bool { return values.Same(of.WasAsked().SSO, of.Spec.SSO) }
 
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	state := release.StateOf(t.Composed(tenant.ArgoCDRelease))

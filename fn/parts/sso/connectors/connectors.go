@@ -92,9 +92,20 @@ func Check(at, name string, config map[string]any) error {
 	return mistakes.Join(append(found, argoCDs(at, name, config), ignored(at, name, config))...)
 }
 
-// CheckWhole refuses what Dex leaves out of its own configuration.
+// CheckWhole refuses what Dex leaves out of its own configuration, and what Argo CD overwrites in it.
 func CheckWhole(at string, config map[string]any) error {
-	return record().types[Whole].check("Dex", at, config)
+	found := []error{record().types[Whole].check("Dex", at, config)}
+	for _, name := range []string{"grpc", "issuer", "storage", "telemetry", "web"} {
+		if key, v := Get(config, name); !isEmpty(v) {
+			found = append(found, fmt.Errorf("%s.%s: Argo CD overwrites it with its own: leave it out", at, key))
+		}
+	}
+	return mistakes.Join(found...)
+}
+
+// CheckEntry refuses what Dex leaves out of an entry of its list of connectors.
+func CheckEntry(at string, entry map[string]any) error {
+	return (&field{below: []*field{{name: "config", kind: Map}, {name: "id", kind: Text}, {name: "name", kind: Text}, {name: "type", kind: Text}}}).check("a connector of Dex", at, entry)
 }
 
 // callback is the end of the redirect URL that Argo CD sets for each connector.
@@ -190,7 +201,7 @@ func (f *field) checkValue(of, at string, v any) error {
 		if f.kind != Bool && f.kind != Anything {
 			return wrong(wants[f.kind])
 		}
-	case json.Number, float64, int64, int:
+	case json.Number, float64, int64, uint64, int:
 		if f.kind == Text {
 			return wrong("it in quotes")
 		}

@@ -151,12 +151,12 @@ func TestValuesOfTheFunction(t *testing.T) {
 		"Dex": {
 			spec: tenant.Ask{
 				SSO: &v1alpha1.SSOSpec{Dex: &v1alpha1.DexSpec{Connectors: []v1alpha1.DexConnector{
-					{Type: "github", ID: "github", Name: "GitHub", Config: &runtime.RawExtension{Raw: []byte(`{"clientID":"a","clientSecret":"$oauth:secret","n":1000000}`)}}}}},
+					{Type: "github", ID: "github", Name: "GitHub", Config: &runtime.RawExtension{Raw: []byte(`{"clientID":"a","clientSecret":"$oauth:secret","loadAllGroups":true}`)}}}}},
 				ArgoCDSecretKeys: []v1alpha1.SecretKeySpec{{Key: "webhook.github.secret", SecretRef: v1alpha1.SecretReference{Name: "oauth"}}},
 			},
 			secrets: map[string]tenant.Secret{"oauth": secret("secret", `s: "{{ x }}"`, "webhook.github.secret", "w: {{ x }}")},
 			want: map[string]any{
-				"ConfigMap/argocd-cm|data|dex.config":                        "connectors:\n- config:\n    clientID: a\n    clientSecret: $sso-oauth:secret\n    \"n\": 1000000\n  id: github\n  name: GitHub\n  type: github\n",
+				"ConfigMap/argocd-cm|data|dex.config":                        "connectors:\n- config:\n    clientID: a\n    clientSecret: $sso-oauth:secret\n    loadAllGroups: true\n  id: github\n  name: GitHub\n  type: github\n",
 				"Secret/sso-oauth|text":                                      map[string]any{"secret": `s: "{{ x }}"`},
 				"Secret/sso-oauth|metadata|labels|app.kubernetes.io/part-of": "argocd",
 				"Secret/argocd-secret|text":                                  map[string]any{"webhook.github.secret": "w: {{ x }}", "virtualargocd.tenant": "a"},

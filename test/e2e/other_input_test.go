@@ -85,10 +85,10 @@ var effects = map[string]func(context.Context, *testing.T, *otherTenant){
 			}
 		}
 	},
-	"charts.vcluster.name": func(ctx context.Context, t *testing.T, o *otherTenant) {
+	"charts.vcluster.name": func(_ context.Context, t *testing.T, o *otherTenant) {
 		installedFrom(t, host.Typed, o.namespace, given.HelmVCluster, "mirror-vcluster")
 	},
-	"charts.argocd.name": func(ctx context.Context, t *testing.T, o *otherTenant) {
+	"charts.argocd.name": func(_ context.Context, t *testing.T, o *otherTenant) {
 		installedFrom(t, o.cluster.Typed, given.ArgoCDNamespace, given.HelmArgoCD, "mirror-argo-cd")
 	},
 	"charts.vcluster.values": func(ctx context.Context, t *testing.T, o *otherTenant) {

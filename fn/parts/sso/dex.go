@@ -36,7 +36,7 @@ func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
 		field := of.ArgoCD.Field("dex", "enabled")
 		found = append(found, fmt.Errorf("%s: Dex doesn't run, because of %s: write spec.sso.oidc, or let Dex run", ofDex, field))
 	}
-	if setting(of, "oidc.config") != "" && !(wasAccepted(of) && of.KeepsValues("configs", "cm", "oidc.config")) {
+	if setting(of, "oidc.config") != "" && (!wasAccepted(of) || !of.KeepsValues("configs", "cm", "oidc.config")) {
 		found = append(found, fmt.Errorf("%s: Argo CD ignores Dex while there is %s: leave one of them out", ofDex, of.ArgoCD.Field("configs", "cm", "oidc.config")))
 	}
 	found = append(found, setGroups(of, ofDex, d.AdminGroups, d.ReadOnlyGroups, own))

@@ -74,6 +74,7 @@ func TestRestrictionsOfConnectors(t *testing.T) {
 		"OIDCGroupsOff":     {Spec: dex("oidc", issuer+`"insecureEnableGroups":false,"allowedGroups":["ops"]`), Want: []string{at + "allowedGroups: "}},
 		"OIDCGroupsOn":      {Spec: dex("oidc", issuer+`"insecureEnableGroups":true,"allowedGroups":["ops"]`), Want: nil},
 		"OIDCDomains":       {Spec: dex("oidc", issuer+`"hostedDomains":["example.org"]`), Want: []string{at + "hostedDomains: Dex doesn't start with it"}},
+		"AuthProxy":         {Spec: `{"sso":{"dex":{"connectors":[{"type":"authproxy","id":"a","name":"A"}]}}}`, Want: []string{"spec.sso.dex.connectors[0].config: Dex believes the header X-Remote-User of anybody"}},
 		"NothingInIt":       {Spec: dex("oidc", issuer+`"allowedGroups":[],"hostedDomains":[]`), Want: nil},
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"math/big"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -202,7 +203,7 @@ func (a *Authority) template(c Claims) (*x509.Certificate, error) {
 // issue signs a certificate, with the promise of the log of certificates in it.
 func (a *Authority) issue(template *x509.Certificate, public crypto.PublicKey) ([]byte, error) {
 	before := template.ExtraExtensions
-	template.ExtraExtensions = append(before[:len(before):len(before)], poison)
+	template.ExtraExtensions = slices.Concat(before, []pkix.Extension{poison})
 	pre, err := x509.CreateCertificate(rand.Reader, template, a.intermediate, public, a.key)
 	if err != nil {
 		return nil, err
@@ -211,6 +212,6 @@ func (a *Authority) issue(template *x509.Certificate, public crypto.PublicKey) (
 	if err != nil {
 		return nil, err
 	}
-	template.ExtraExtensions = append(before[:len(before):len(before)], promise)
+	template.ExtraExtensions = slices.Concat(before, []pkix.Extension{promise})
 	return x509.CreateCertificate(rand.Reader, template, a.intermediate, public, a.key)
 }

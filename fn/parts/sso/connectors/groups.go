@@ -17,6 +17,8 @@ func ignored(at, name string, config map[string]any) error {
 		}
 	}
 	switch name {
+	case "authproxy":
+		found = append(found, fmt.Errorf("%s: Dex believes the header X-Remote-User of anybody who calls Argo CD, so a connector of type authproxy lets everybody sign on as anybody: use another type", at))
 	case "google":
 		refuse(!givesGroups(name, config), "groups", "Dex ignores it, and lets everybody sign on, without domainToAdminEmail: write that, too")
 	case "microsoft":

@@ -57,10 +57,10 @@ type request struct {
 	// be changed, and another version of the function may write the same content in other words.
 	state       rollout.State
 	assignments []rollout.Assignment
-	revisions   map[int64]tenant.Content
+	revisions   map[int64]tenant.Revision
 	written     map[int64]string
 	// newest is the newest revision, and digest that of its content: see setRevision.
-	newest tenant.Content
+	newest tenant.Revision
 	digest string
 }
 
@@ -93,10 +93,10 @@ func decode(req *fnv1.RunFunctionRequest, xr wire.Struct) (*request, error) {
 // setComposed reads what the channel has composed. What is malformed is taken as absent. If the state is
 // lost, it is what else says it.
 func (c *request) setComposed(observed map[string]*fnv1.Resource) {
-	c.revisions, c.written = map[int64]tenant.Content{}, map[int64]string{}
+	c.revisions, c.written = map[int64]tenant.Revision{}, map[int64]string{}
 	for name, r := range observed {
 		o := wire.Of(r.GetResource())
-		content, a := tenant.Content{}, rollout.Assignment{}
+		content, a := tenant.Revision{}, rollout.Assignment{}
 		text := o.String("data", requests.RevisionKey)
 		switch {
 		case strings.HasPrefix(name, composedRevision) && json.Unmarshal([]byte(text), &content) == nil && content.Number > 0:
@@ -170,7 +170,7 @@ func (c *request) setPlans(found []wire.Struct) {
 	was := c.revisions[c.state.Revision]
 	c.plans, c.defaultPlan = map[string]v1alpha1.PlanSpec{}, cmp.Or(byDefault, was.DefaultPlan)
 	for name, p := range plans {
-		if c.mistake(p, tenant.Revision{}, mistakes.Plan) != nil {
+		if c.mistake(p, tenant.Offered{}, mistakes.Plan) != nil {
 			bad = append(bad, name)
 			continue
 		}
@@ -187,8 +187,8 @@ func (c *request) setPlans(found []wire.Struct) {
 
 // mistake returns the error that an empty claim gets with a plan and an offer, if it is a mistake of an
 // owner's; nil otherwise.
-func (c *request) mistake(p plan.Plan, r tenant.Revision, owner mistakes.Owner) error {
-	_, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: c.input, Plan: p, Revision: r})
+func (c *request) mistake(p plan.Plan, r tenant.Offered, owner mistakes.Owner) error {
+	_, err := resolve.Tenant(tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "a", Name: "a"}, Input: c.input, Plan: p, Offered: r})
 	if err != nil && mistakes.OwnerOf(err) == owner {
 		return err
 	}
@@ -205,7 +205,7 @@ func (c *request) check() (rollout.Strategy, error) {
 	if err != nil {
 		return s, err
 	}
-	r := tenant.Revision{Channel: c.name, ChannelOffer: c.spec.Offer}
+	r := tenant.Offered{Channel: c.name, ChannelOffer: c.spec.Offer}
 	if err := c.mistake(plan.Plan{}, r, mistakes.Channel); err != nil {
 		return s, errors.New(strings.TrimPrefix(err.Error(), "channel "+c.name+": "))
 	}
@@ -218,7 +218,7 @@ const maxRevision = 1_000_000
 // setRevision sets the newest revision: the one before, or another one with the next number if something
 // is offered that this doesn't have. It is an error if that is too large for a ConfigMap.
 func (c *request) setRevision() error {
-	now := tenant.Content{Offer: c.spec.Offer, Defaults: tenant.DefaultsOf(c.input), Plans: c.plans, DefaultPlan: c.defaultPlan}
+	now := tenant.Revision{Offer: c.spec.Offer, Defaults: tenant.DefaultsOf(c.input), Plans: c.plans, DefaultPlan: c.defaultPlan}
 	last := c.state.Revision
 	for number := range c.revisions {
 		last = max(last, number)

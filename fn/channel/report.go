@@ -19,7 +19,7 @@ import (
 func report(rsp *fnv1.RunFunctionResponse, xr wire.Struct, c *request, r rollout.Result) error {
 	is := v1alpha1.ChannelStatus{
 		Revision: r.State.Revision, CompleteRevision: r.State.Complete, Step: new(int64(r.Step)), Percent: new(int64(r.State.Percent)), Tenants: r.Tenants,
-		Versions: tenant.Revision{ChannelOffer: c.newest.Offer, Defaults: c.newest.Defaults}.Versions(),
+		Versions: tenant.Offered{ChannelOffer: c.newest.Offer, Defaults: c.newest.Defaults}.Versions(),
 	}
 	composite, err := wire.Report(rsp, xr, &is)
 	if err != nil {

@@ -28,7 +28,7 @@ func Tenant(c Choice, decide func(tenant.Accepted) (*tenant.Decision, error)) (R
 	case c.Took && err != nil && otherErr == nil && c.Name != "":
 		out = Result{Decision: other, Accepted: *c.Other, Standing: c.Standing}
 		out.Took, out.UpdateAvailable = false, true
-		out.Revision = c.Other.Revision.In(c.Name)
+		out.Revision = c.Other.Offered.In(c.Name)
 		out.Message = "can't use " + what(c) + ": " + err.Error()
 		return out, nil
 	case c.Took:
@@ -36,7 +36,7 @@ func Tenant(c Choice, decide func(tenant.Accepted) (*tenant.Decision, error)) (R
 	case same && c.Free:
 		out.Decision, out.Accepted = other, *c.Other
 		out.UpdateAvailable, out.Message, out.Took = false, "", c.Name != ""
-		out.Revision = c.Other.Revision.In(c.Name)
+		out.Revision = c.Other.Offered.In(c.Name)
 	case same:
 		out.UpdateAvailable, out.Message, out.Looked = false, "", true
 	case otherErr != nil && err == nil:

@@ -41,7 +41,7 @@ func Choose(was *tenant.Accepted, asked tenant.Accepted, c tenant.Channel, now t
 	default:
 		out.obey(*was, asked, c, now)
 	}
-	out.Revision = out.Take.Revision.In(c.Name)
+	out.Revision = out.Take.Offered.In(c.Name)
 	return out
 }
 
@@ -60,16 +60,16 @@ func schedule(a tenant.Accepted) maintenance.Schedule {
 }
 
 // kept returns what a tenant has if it takes its claim's changes, and the input, and nothing else of
-// the platform. A plan that the claim newly names is as it is in content, a revision's; nil for as it is now.
+// the platform. A plan that the claim newly names is as the revision has it, or without one as it is now.
 // When and by whom the tenant is changed is as the plan says now.
-func kept(was, asked tenant.Accepted, content *tenant.Content) tenant.Accepted {
+func kept(was, asked tenant.Accepted, revision *tenant.Revision) tenant.Accepted {
 	keep := asked
-	keep.Revision = was.Revision
+	keep.Offered = was.Offered
 	switch {
 	case asked.Spec.Plan == was.Spec.Plan || asked.Plan.Name == was.Plan.Name:
 		keep.Plan = was.Plan.Now(asked.Plan)
-	case content != nil:
-		_, keep.Plan = content.Of(was.Revision.Channel, asked.Spec.Plan, asked.Plan)
+	case revision != nil:
+		_, keep.Plan = revision.Of(was.Offered.Channel, asked.Spec.Plan, asked.Plan)
 	}
 	return keep
 }
@@ -111,12 +111,12 @@ func (c *Choice) begin(asked tenant.Accepted, of tenant.Channel) {
 
 // obey chooses for a tenant of a channel that has something.
 func (c *Choice) obey(was, asked tenant.Accepted, of tenant.Channel, now time.Time) {
-	newest := was.Revision.In(of.Name) >= of.Published.Revision
-	content := of.Begins
+	newest := was.Offered.In(of.Name) >= of.Published.Revision
+	revision := of.Begins
 	if newest {
-		content = of.Newest
+		revision = of.Newest
 	}
-	keep := kept(was, asked, content)
+	keep := kept(was, asked, revision)
 	c.Take = keep
 	if newest {
 		return
@@ -145,8 +145,8 @@ func (c *Choice) obey(was, asked tenant.Accepted, of tenant.Channel, now time.Ti
 }
 
 // offered returns what is asked for, with what a revision gives the tenant.
-func offered(asked tenant.Accepted, channel string, content tenant.Content) tenant.Accepted {
-	asked.Revision, asked.Plan = content.Of(channel, asked.Spec.Plan, asked.Plan)
+func offered(asked tenant.Accepted, channel string, revision tenant.Revision) tenant.Accepted {
+	asked.Offered, asked.Plan = revision.Of(channel, asked.Spec.Plan, asked.Plan)
 	return asked
 }
 

@@ -28,7 +28,7 @@ var (
 func decide(a tenant.Accepted) (*tenant.Decision, error) {
 	version := a.Spec.ArgoCDChartVersion
 	if version == "" {
-		version = a.Revision.Versions().ArgoCDChart
+		version = a.Offered.Versions().ArgoCDChart
 	}
 	if version == "bad" {
 		return nil, errors.New("channel stable: spec.offer.argocd.chartVersion: bad")
@@ -41,30 +41,30 @@ func decide(a tenant.Accepted) (*tenant.Decision, error) {
 func TestTenant(t *testing.T) {
 	type edit func(*tenant.Accepted)
 	with := func(edits ...edit) tenant.Accepted {
-		a := tenant.Accepted{Plan: plan.Plan{Name: "small"}, Revision: tenant.Revision{Defaults: v1alpha1.ChannelVersions{ArgoCDChart: "1.0.0"}}}
+		a := tenant.Accepted{Plan: plan.Plan{Name: "small"}, Offered: tenant.Offered{Defaults: v1alpha1.ChannelVersions{ArgoCDChart: "1.0.0"}}}
 		for _, e := range edits {
 			e(&a)
 		}
 		return a
 	}
 	version := func(v string) edit { return func(a *tenant.Accepted) { a.Spec.ArgoCDChartVersion = v } }
-	input := func(v string) edit { return func(a *tenant.Accepted) { a.Revision.Defaults.ArgoCDChart = v } }
+	input := func(v string) edit { return func(a *tenant.Accepted) { a.Offered.Defaults.ArgoCDChart = v } }
 	plans := func(n int64) edit { return func(a *tenant.Accepted) { a.Plan.Spec.LoadBalancers = n } }
 	named := func(name string) edit { return func(a *tenant.Accepted) { a.Spec.Plan, a.Plan.Name = name, name } }
 	in := func(name string) edit { return func(a *tenant.Accepted) { a.Spec.Channel = name } }
 	window := func(m *v1alpha1.MaintenanceSpec) edit { return func(a *tenant.Accepted) { a.Spec.Maintenance = m } }
 	revision := func(n int64, v string) edit {
 		return func(a *tenant.Accepted) {
-			a.Revision = tenant.Revision{Channel: "stable", Number: n, ChannelOffer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: v}}}
+			a.Offered = tenant.Offered{Channel: "stable", Number: n, ChannelOffer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: v}}}
 		}
 	}
-	content := func(n int64, v string, loadBalancers int64) *tenant.Content {
-		return &tenant.Content{
+	content := func(n int64, v string, loadBalancers int64) *tenant.Revision {
+		return &tenant.Revision{
 			Number: n, Offer: v1alpha1.ChannelOffer{ArgoCD: v1alpha1.ChannelChart{ChartVersion: v}},
 			Plans: map[string]v1alpha1.PlanSpec{"small": {LoadBalancers: loadBalancers}}, DefaultPlan: "small",
 		}
 	}
-	channel := func(newest *tenant.Content, edits ...func(*tenant.Channel)) tenant.Channel {
+	channel := func(newest *tenant.Revision, edits ...func(*tenant.Channel)) tenant.Channel {
 		c := tenant.Channel{Name: "stable", Newest: newest, Begins: newest}
 		c.Published = tenant.Published{Revision: newest.Number, Begin: newest.Number}
 		for _, e := range edits {
@@ -75,7 +75,7 @@ func TestTenant(t *testing.T) {
 	assigned := func(c *tenant.Channel) {
 		c.Assignment = &rollout.Assignment{Revision: c.Published.Revision, Until: testNow.Add(time.Minute)}
 	}
-	begins := func(of *tenant.Content) func(*tenant.Channel) {
+	begins := func(of *tenant.Revision) func(*tenant.Channel) {
 		return func(c *tenant.Channel) {
 			if c.Begins = of; of == nil {
 				c.Begin = 0
@@ -126,7 +126,7 @@ func TestTenant(t *testing.T) {
 		"PlanUnseen":    {"Also before the channel has seen it.", new(with(in("stable"), revision(1, "2.0.1"))), with(in("stable"), plans(1)), channel(one), with(in("stable"), revision(1, "2.0.1")), ""},
 		"PlanComes":     {"And comes with the revision.", new(with(in("stable"), revision(1, "2.0.1"))), with(in("stable"), plans(1)), channel(content(2, "2.0.1", 1), assigned), with(in("stable"), revision(2, "2.0.1"), plans(1)), ""},
 		"Enters":        {"A tenant that had no channel keeps what it has.", new(with()), with(in("stable")), channel(one), with(in("stable")), "waits for its turn"},
-		"Moves":         {"So does one of another channel, whatever its number is.", new(with(in("fast"), func(a *tenant.Accepted) { revision(7, "2.0.0")(a); a.Revision.Channel = "fast" })), with(in("stable")), channel(one), with(in("stable"), func(a *tenant.Accepted) { revision(7, "2.0.0")(a); a.Revision.Channel = "fast" }), "waits for its turn"},
+		"Moves":         {"So does one of another channel, whatever its number is.", new(with(in("fast"), func(a *tenant.Accepted) { revision(7, "2.0.0")(a); a.Offered.Channel = "fast" })), with(in("stable")), channel(one), with(in("stable"), func(a *tenant.Accepted) { revision(7, "2.0.0")(a); a.Offered.Channel = "fast" }), "waits for its turn"},
 		"Leaves":        {"One that leaves its channel keeps what it has until its window.", new(with(in("stable"), revision(1, "2.0.1"), window(closed))), with(window(closed)), tenant.Channel{}, with(revision(1, "2.0.1"), window(closed)), "waits for its maintenance window"},
 		"LeavesOpen":    {"Without one it gets what the platform gives now.", new(with(in("stable"), revision(1, "2.0.1"))), with(), tenant.Channel{}, with(), ""},
 		"PlanOfBegins":  {"A plan that a claim names newly is that of the last complete revision.", new(with(in("stable"), revision(1, "2.0.1"), named("large"))), with(in("stable"), named("small"), plans(2)), channel(content(2, "2.0.2", 1), begins(content(1, "2.0.1", 0))), with(in("stable"), revision(1, "2.0.1"), named("small")), "waits for its turn"},
@@ -151,8 +151,8 @@ func TestTenant(t *testing.T) {
 			if want := tc.message != "" && tc.channel.Problem == ""; got.UpdateAvailable != want {
 				t.Errorf("\n%s\nan update is available: %t", tc.reason, got.UpdateAvailable)
 			}
-			number := got.Accepted.Revision.Number
-			if got.Accepted.Revision.Channel != tc.channel.Name {
+			number := got.Accepted.Offered.Number
+			if got.Accepted.Offered.Channel != tc.channel.Name {
 				number = 0
 			}
 			if got.Revision != number {

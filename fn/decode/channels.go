@@ -90,7 +90,7 @@ func findChannel(req *fnv1.RunFunctionRequest, g tenant.Given, recordsIn string)
 	return c, nil
 }
 
-// readRevisions reads the contents of a channel's revisions, and the tenant's assignment. What can't
+// readRevisions reads a channel's revisions, and the tenant's assignment. What can't
 // be read is taken as absent. It returns ErrUnread if Crossplane hasn't looked for them yet.
 func readRevisions(req *fnv1.RunFunctionRequest, c *tenant.Channel, xrName, in string) error {
 	var err error
@@ -108,8 +108,8 @@ func readRevisions(req *fnv1.RunFunctionRequest, c *tenant.Channel, xrName, in s
 	return nil
 }
 
-// readRevision reads the content of a revision of a channel; nil for none.
-func readRevision(req *fnv1.RunFunctionRequest, channel string, number int64, in string) (*tenant.Content, error) {
+// readRevision reads a revision of a channel; nil for none.
+func readRevision(req *fnv1.RunFunctionRequest, channel string, number int64, in string) (*tenant.Revision, error) {
 	if number == 0 {
 		return nil, nil
 	}
@@ -118,11 +118,11 @@ func readRevision(req *fnv1.RunFunctionRequest, channel string, number int64, in
 	if !read {
 		return nil, ErrUnread
 	}
-	content := &tenant.Content{}
-	if json.Unmarshal([]byte(o.String("data", RevisionKey)), content) != nil || content.Number != number {
+	revision := &tenant.Revision{}
+	if json.Unmarshal([]byte(o.String("data", RevisionKey)), revision) != nil || revision.Number != number {
 		return nil, nil
 	}
-	return content, nil
+	return revision, nil
 }
 
 // mayName returns an error if claims of a namespace may not name a channel.

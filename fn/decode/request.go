@@ -117,7 +117,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		return g, err
 	}
 	with := g
-	with.Spec, with.Input, with.Revision = s, in, tenant.Revision{Defaults: tenant.DefaultsOf(in)}
+	with.Spec, with.Input, with.Offered = s, in, tenant.Offered{Defaults: tenant.DefaultsOf(in)}
 	with, err = assigned(req, o, with)
 	if errors.Is(err, ErrUnread) || err == nil && wrong == nil {
 		return with, err
@@ -176,13 +176,13 @@ func AsAccepted(req *fnv1.RunFunctionRequest, o tenant.Observed, g tenant.Given)
 	now, err := g, error(nil)
 	now.Spec = spec
 	if now.Input, err = Input(req.GetInput()); err == nil {
-		now.Revision = tenant.Revision{Defaults: tenant.DefaultsOf(now.Input)}
+		now.Offered = tenant.Offered{Defaults: tenant.DefaultsOf(now.Input)}
 		if now, err = assigned(req, o, now); err == nil {
 			out = append(out, now)
 		}
 	}
 	before := g
-	before.Spec, before.Plan, before.Input, before.Revision = spec, was.Plan, was.Input, was.Revision
+	before.Spec, before.Plan, before.Input, before.Offered = spec, was.Plan, was.Input, was.Offered
 	// The error is shown as the channel's problem.
 	before, _ = found(req, o, before)
 	return append(out, before)

@@ -20,7 +20,7 @@ func TestChannelStandsBetweenInputAndPlan(t *testing.T) {
 	g := tenant.Given{XRName: "a", Claim: tenant.Claim{Namespace: "n", Name: "a"}, Plan: plan.Plan{Name: "p"}}
 	g.Input.Charts.ArgoCD.Version, g.Input.Charts.ArgoCD.Values = "10.0.0", raw(`{"notifications":{"a":"input","b":"input","c":"input"}}`)
 	g.Input.Kubernetes.Version = "v1.35.0"
-	g.Revision = tenant.Revision{Channel: "stable", ChannelOffer: v1alpha1.ChannelOffer{
+	g.Offered = tenant.Offered{Channel: "stable", ChannelOffer: v1alpha1.ChannelOffer{
 		ArgoCD:   v1alpha1.ChannelChart{ChartVersion: "10.2.0", Values: raw(`{"notifications":{"b":"channel","c":"channel"}}`)},
 		VCluster: v1alpha1.ChannelChart{Values: raw(`{"controlPlane":{"statefulSet":{"env":[{"name":"A","value":"b"}]},"distro":{"k8s":{"apiServer":{"extraArgs":["--event-ttl=30m"]}}}}}`)},
 	}}
@@ -52,11 +52,11 @@ func TestChannelStandsBetweenInputAndPlan(t *testing.T) {
 	if d, err = Tenant(g); err != nil || d.ArgoCD.Version != "10.3.0" {
 		t.Errorf("want the claim's version, got %v, %v", d, err)
 	}
-	g.Revision.VCluster.Values = raw(`{"controlPlane":{"statefulSet":{"env":"A=b"}}}`)
+	g.Offered.VCluster.Values = raw(`{"controlPlane":{"statefulSet":{"env":"A=b"}}}`)
 	if _, err = Tenant(g); err == nil || !strings.HasPrefix(err.Error(), "channel stable: spec.offer.vcluster.values.controlPlane.statefulSet.env: is not a list") {
 		t.Errorf("a channel's mistake is taken for another's: %v", err)
 	}
-	g.Revision.VCluster.Values = raw(`{"policies":{"networkPolicy":{"enabled":true}}}`)
+	g.Offered.VCluster.Values = raw(`{"policies":{"networkPolicy":{"enabled":true}}}`)
 	if _, err = Tenant(g); err == nil || !strings.HasPrefix(err.Error(), "channel stable: spec.offer.vcluster.values.policies.networkPolicy is protected") {
 		t.Errorf("a channel may set what is protected: %v", err)
 	}

@@ -21,19 +21,19 @@ func TestChartsByDigest(t *testing.T) {
 	cases := map[string]struct {
 		reason   string
 		spec     tenant.Ask
-		revision tenant.Revision
+		revision tenant.Offered
 		running  tenant.Running
 		argocd   string
 	}{
 		"Platforms": {reason: "The version of the input.", argocd: a},
-		"Channels":  {reason: "A channel offers another.", revision: tenant.Revision{Channel: "stable", ChannelOffer: apiv1alpha1.ChannelOffer{ArgoCD: apiv1alpha1.ChannelChart{ChartVersion: "9.3.7"}}}, argocd: b},
+		"Channels":  {reason: "A channel offers another.", revision: tenant.Offered{Channel: "stable", ChannelOffer: apiv1alpha1.ChannelOffer{ArgoCD: apiv1alpha1.ChannelChart{ChartVersion: "9.3.7"}}}, argocd: b},
 		"Claims":    {reason: "The claim names one, in its own form.", spec: tenant.Ask{ArgoCDChartVersion: "v9.3.7"}, argocd: b},
 		"Running":   {reason: "The platform's is lower.", running: tenant.Running{VCluster: "0.36.1", Kubernetes: "v1.36.0", ArgoCD: "10.2.0"}, argocd: ""},
 		"Without":   {reason: "Nobody wrote a digest of that version.", spec: tenant.Ask{ArgoCDChartVersion: "9.3.6"}, argocd: ""},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			d, err := Tenant(tenant.Given{XRName: "a", Spec: tc.spec, Plan: plan.Plan{Name: "p"}, Input: in, Revision: tc.revision, Running: tc.running})
+			d, err := Tenant(tenant.Given{XRName: "a", Spec: tc.spec, Plan: plan.Plan{Name: "p"}, Input: in, Offered: tc.revision, Running: tc.running})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ var fields = mistakes.Fields("spec", reflect.TypeFor[v1alpha1.Spec]())
 // Tenant decides about a tenant. Its error has all mistakes of the claim that can be found at once.
 func Tenant(g tenant.Given) (*tenant.Decision, error) {
 	g.SecretNames = parts.SecretNames(g.Spec)
-	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Revision.Over(g.Input)))
+	g.Platform = tenant.WithDefaults(g.Plan.Over(g.Offered.Over(g.Input)))
 	if err := policy.RefusePlatform(g); err != nil {
 		return nil, err
 	}
@@ -76,10 +76,10 @@ func setValues(c part.Candidate, before error) error {
 	d, g, in := c.Decision, c.Given, c.Platform
 	was := g.WasAsked()
 	ofVCluster, err := stack(values.VCluster, d.VirtualCluster, vcluster.Defaults(), "vcluster",
-		layers{in.Charts.VCluster.Values, g.Revision.VCluster.Values, g.Plan.Spec.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
+		layers{in.Charts.VCluster.Values, g.Offered.VCluster.Values, g.Plan.Spec.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
 	before = mistakes.Join(before, err)
 	c.ArgoCD, err = stack(values.ArgoCD, d.ArgoCD, argocd.Defaults(d, in), "argocd",
-		layers{in.Charts.ArgoCD.Values, g.Revision.ArgoCD.Values, g.Plan.Spec.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
+		layers{in.Charts.ArgoCD.Values, g.Offered.ArgoCD.Values, g.Plan.Spec.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
 	// Argo CD's URL follows from it, and the chart's own is an example.
 	c.ArgoCD.DropDefault("global", "domain")
 	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
@@ -151,7 +151,7 @@ func stack(table values.Table, is tenant.Chart, builtIn values.Values, chart str
 	all := []values.Layer{
 		{Values: builtIn},
 		{Field: mistakes.Field{Owner: values.Input, Path: "input.charts." + chart + ".values"}},
-		{Field: g.Revision.At(chart + ".values")},
+		{Field: g.Offered.At(chart + ".values")},
 		{Field: g.Plan.At("values." + chart)},
 		{Field: mistakes.Field{Owner: values.Claim, Path: "spec." + chart + ".values"}, Values: of.ofClaim, Accepted: of.accepted},
 	}

@@ -21,11 +21,11 @@ import (
 // mistake, and until then nothing is changed.
 type Accepted struct {
 	// Version of the format: see acceptedVersion.
-	Version  int                 `json:"version"`
-	Spec     Ask                 `json:"spec"`
-	Plan     plan.Plan           `json:"plan"`
-	Input    inputv1alpha1.Input `json:"input"`
-	Revision Revision            `json:"channel,omitzero"`
+	Version int                 `json:"version"`
+	Spec    Ask                 `json:"spec"`
+	Plan    plan.Plan           `json:"plan"`
+	Input   inputv1alpha1.Input `json:"input"`
+	Offered Offered             `json:"channel,omitzero"`
 }
 
 // acceptedVersion is the newest version of the format. The function reads it and all earlier
@@ -42,13 +42,13 @@ const maxAccepted = 1_000_000
 
 // AsAsked returns what is to be accepted if the tenant gets all that is given.
 func (g Given) AsAsked() Accepted {
-	return Accepted{Version: acceptedVersion, Spec: g.Spec, Plan: g.Plan, Input: g.Input, Revision: g.Revision}
+	return Accepted{Version: acceptedVersion, Spec: g.Spec, Plan: g.Plan, Input: g.Input, Offered: g.Offered}
 }
 
 // JSON returns what is kept in the Secret.
 func (a Accepted) JSON() ([]byte, error) {
 	if !a.usesChannel() {
-		a.Version, a.Revision = withoutChannel, Revision{}
+		a.Version, a.Offered = withoutChannel, Offered{}
 	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -74,7 +74,7 @@ func (a Accepted) tooLarge(total int) error {
 		{field: mistakes.Field{Owner: mistakes.Claim, Path: "spec"}, name: "the claim's spec", value: a.Spec},
 		{field: mistakes.Field{Owner: mistakes.Plan, Path: "plan " + a.Plan.Name + ": spec"}, name: "the plan", value: a.Plan},
 		{field: mistakes.Field{Owner: mistakes.Input, Path: "input"}, name: "the function's input", value: a.Input},
-		{field: mistakes.Field{Owner: mistakes.Channel, Path: "channel " + a.Revision.Channel + ": spec.offer"}, name: "the channel's offer", value: a.Revision},
+		{field: mistakes.Field{Owner: mistakes.Channel, Path: "channel " + a.Offered.Channel + ": spec.offer"}, name: "the channel's offer", value: a.Offered},
 	}
 	var sizes []string
 	for i := range parts {
@@ -94,7 +94,7 @@ func (a Accepted) tooLarge(total int) error {
 // usesChannel reports whether a field about channels or maintenance is set, or the tenant has other
 // versions than the input.
 func (a Accepted) usesChannel() bool {
-	return a.Revision.Channel != "" || a.Revision.Defaults != DefaultsOf(a.Input) || a.Spec.Channel != "" || a.Plan.Spec.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Spec.Maintenance != nil
+	return a.Offered.Channel != "" || a.Offered.Defaults != DefaultsOf(a.Input) || a.Spec.Channel != "" || a.Plan.Spec.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Spec.Maintenance != nil
 }
 
 // Accepted returns what was accepted last; nil for none that can be used.
@@ -108,7 +108,7 @@ func (o Observed) Accepted() *Accepted {
 		return nil
 	}
 	if a.Version == withoutChannel {
-		a.Revision.Defaults = DefaultsOf(a.Input)
+		a.Offered.Defaults = DefaultsOf(a.Input)
 	}
 	return a
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 )
 
-// A Revision is what the platform gives a tenant beside its plan. A tenant without a channel has what
+// A Offered is what the platform gives a tenant beside its plan. A tenant without a channel has what
 // the function's input says when its maintenance window is open.
-type Revision struct {
+type Offered struct {
 	// Channel is the name of the channel; "" for none.
 	Channel string `json:"channel,omitempty"`
 	// Number of the channel's revision; 0 for none.
@@ -26,8 +26,8 @@ type Revision struct {
 	Defaults v1alpha1.ChannelVersions `json:"defaults,omitzero"`
 }
 
-// In returns the number of the revision if it is of a channel, and 0 if it is of another one.
-func (r Revision) In(channel string) int64 {
+// In returns the number of the revision if that is of a channel, and 0 if it is of another one.
+func (r Offered) In(channel string) int64 {
 	if r.Channel != channel {
 		return 0
 	}
@@ -40,8 +40,8 @@ func DefaultsOf(in inputv1alpha1.Input) v1alpha1.ChannelVersions {
 	return v1alpha1.ChannelVersions{ArgoCDChart: in.Charts.ArgoCD.Version, VClusterChart: in.Charts.VCluster.Version, Kubernetes: in.Kubernetes.Version}
 }
 
-// Versions returns the versions of the revision.
-func (r Revision) Versions() v1alpha1.ChannelVersions {
+// Versions returns the versions that are offered.
+func (r Offered) Versions() v1alpha1.ChannelVersions {
 	return v1alpha1.ChannelVersions{
 		ArgoCDChart:   cmp.Or(r.ArgoCD.ChartVersion, r.Defaults.ArgoCDChart),
 		VClusterChart: cmp.Or(r.VCluster.ChartVersion, r.Defaults.VClusterChart),
@@ -49,9 +49,9 @@ func (r Revision) Versions() v1alpha1.ChannelVersions {
 	}
 }
 
-// Over returns the input with the versions of the revision. The chart values of the offer are
+// Over returns the input with the versions that are offered. The chart values of the offer are
 // merged elsewhere, with those of the other layers.
-func (r Revision) Over(in inputv1alpha1.Input) inputv1alpha1.Input {
+func (r Offered) Over(in inputv1alpha1.Input) inputv1alpha1.Input {
 	v := r.Versions()
 	in.Charts.ArgoCD.Version = cmp.Or(v.ArgoCDChart, in.Charts.ArgoCD.Version)
 	in.Charts.VCluster.Version = cmp.Or(v.VClusterChart, in.Charts.VCluster.Version)
@@ -60,21 +60,21 @@ func (r Revision) Over(in inputv1alpha1.Input) inputv1alpha1.Input {
 }
 
 // At returns a field of the offer, for errors.
-func (r Revision) At(field string) mistakes.Field {
+func (r Offered) At(field string) mistakes.Field {
 	return mistakes.Field{Owner: mistakes.Channel, Path: "channel " + r.Channel + ": spec.offer." + field}
 }
 
 // Or returns a field of the offer if value, which is that field's, isn't empty, and otherwise the
 // other field, of the input.
-func (r Revision) Or(value, field, otherwise string) mistakes.Field {
+func (r Offered) Or(value, field, otherwise string) mistakes.Field {
 	if value != "" {
 		return r.At(field)
 	}
 	return mistakes.Field{Owner: mistakes.Input, Path: otherwise}
 }
 
-// Content is what a revision of a channel holds, in an immutable ConfigMap.
-type Content struct {
+// Revision is what a revision of a channel holds, in an immutable ConfigMap.
+type Revision struct {
 	Number   int64                    `json:"number"`
 	Offer    v1alpha1.ChannelOffer    `json:"offer"`
 	Defaults v1alpha1.ChannelVersions `json:"defaults"`
@@ -84,14 +84,14 @@ type Content struct {
 	DefaultPlan string `json:"defaultPlan,omitempty"`
 }
 
-// Of returns what the content gives a tenant of a channel, which asks for a plan; "" for the default
-// one. live is the tenant's plan as it is now, for a plan that the content doesn't have.
-func (c Content) Of(channel, asked string, live plan.Plan) (Revision, plan.Plan) {
-	name := cmp.Or(asked, c.DefaultPlan)
-	if spec, ok := c.Plans[name]; ok {
+// Of returns what the revision gives a tenant of a channel, which asks for a plan; "" for the default
+// one. live is the tenant's plan as it is now, for a plan that the revision doesn't have.
+func (r Revision) Of(channel, asked string, live plan.Plan) (Offered, plan.Plan) {
+	name := cmp.Or(asked, r.DefaultPlan)
+	if spec, ok := r.Plans[name]; ok {
 		live = plan.Plan{Name: name, Spec: spec}.Now(live)
 	}
-	return Revision{Channel: channel, Number: c.Number, ChannelOffer: c.Offer, Defaults: c.Defaults}, live
+	return Offered{Channel: channel, Number: r.Number, ChannelOffer: r.Offer, Defaults: r.Defaults}, live
 }
 
 // Published is what a channel tells all of its tenants, in an EnvironmentConfig. Each change of it has
@@ -121,9 +121,9 @@ type Channel struct {
 	// "" if neither is so.
 	Problem string
 	Published
-	// Newest is the content of the newest revision, and Begins that with which new tenants begin; nil
+	// Newest is the newest revision, and Begins that with which new tenants begin; nil
 	// for none.
-	Newest, Begins *Content
+	Newest, Begins *Revision
 	// Assignment of the tenant; nil for none.
 	Assignment *rollout.Assignment
 }

@@ -110,8 +110,8 @@ type Given struct {
 	Spec   Ask
 	Plan   plan.Plan
 	Input  inputv1alpha1.Input
-	// Revision is what the tenant has of its channel.
-	Revision Revision
+	// Offered is what the tenant has of its channel.
+	Offered Offered
 	// Platform is Input with the settings of the offer and the plan, and defaults. The decision
 	// sets it.
 	Platform inputv1alpha1.Input
@@ -179,7 +179,7 @@ type Ask struct {
 
 // With returns what is given with what is to be accepted.
 func (g Given) With(a Accepted) Given {
-	g.Spec, g.Plan, g.Input, g.Revision = a.Spec, a.Plan, a.Input, a.Revision
+	g.Spec, g.Plan, g.Input, g.Offered = a.Spec, a.Plan, a.Input, a.Offered
 	return g
 }
 

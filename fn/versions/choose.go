@@ -46,11 +46,11 @@ func Resolve(d *tenant.Decision, g tenant.Given) error {
 	in := g.Platform
 	listed := g.Plan.Spec.Versions
 	vcluster := &version{what: "Chart vcluster", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.vcluster.chartVersion"}, claims: g.Spec.VClusterChartVersion,
-		input: g.Revision.Or(g.Revision.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: g.Running.VCluster, free: g.Unassigned}
+		input: g.Offered.Or(g.Offered.VCluster.ChartVersion, "vcluster.chartVersion", "input.charts.vcluster.version"), platforms: in.Charts.VCluster.Version, list: "vclusterCharts", listed: listed.VClusterCharts, running: g.Running.VCluster, free: g.Unassigned}
 	argocd := &version{what: "Chart argo-cd", check: chartVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.argocd.chartVersion"}, claims: g.Spec.ArgoCDChartVersion,
-		input: g.Revision.Or(g.Revision.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: g.Running.ArgoCD, free: true}
+		input: g.Offered.Or(g.Offered.ArgoCD.ChartVersion, "argocd.chartVersion", "input.charts.argocd.version"), platforms: in.Charts.ArgoCD.Version, list: "argocdCharts", listed: listed.ArgoCDCharts, running: g.Running.ArgoCD, free: true}
 	kubernetes := &version{what: "Kubernetes", check: kubernetesVersion, claim: mistakes.Field{Owner: mistakes.Claim, Path: "spec.kubernetes.version"}, claims: g.Spec.KubernetesVersion,
-		input: g.Revision.Or(g.Revision.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: g.Running.Kubernetes, free: g.Unassigned}
+		input: g.Offered.Or(g.Offered.Kubernetes.Version, "kubernetes.version", "input.kubernetes.version"), platforms: in.Kubernetes.Version, list: "kubernetes", listed: listed.Kubernetes, running: g.Running.Kubernetes, free: g.Unassigned}
 	// An earlier version of argo-cd can be installed over a later one. An earlier vcluster or
 	// Kubernetes may not be able to read what a later one has stored.
 	argocd.back = []string{g.Running.ArgoCDWanted, g.GoesBackTo}

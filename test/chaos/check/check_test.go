@@ -78,7 +78,7 @@ func asWanted(t *testing.T) Tenant {
 
 	a := tenant.Accepted{Version: 1}
 	a.Spec.Plan, a.Spec.ArgoCDChartVersion, a.Spec.KubernetesVersion = "a", "9.3.7", "v1.35.4"
-	a.Revision.Number = 7
+	a.Offered.Number = 7
 	a.Spec.ArgoCDValues = params(ClaimParameter, "7")
 	plan, err := json.Marshal(params(PlanParameter, "8"))
 	if err != nil {

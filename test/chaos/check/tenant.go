@@ -165,7 +165,7 @@ func (t Tenant) checkAccepted(p *problems, w Wanted) {
 		return
 	}
 	revision, _ := w.offered()
-	p.same("the accepted revision", a.Revision.Number, revision)
+	p.same("the accepted revision", a.Offered.Number, revision)
 	p.same("the accepted plan", a.Spec.Plan, w.Plan)
 	p.same("the accepted chart version", a.Spec.ArgoCDChartVersion, w.ArgoCD)
 	p.same("the accepted Kubernetes version", a.Spec.KubernetesVersion, w.Kubernetes)

@@ -94,23 +94,7 @@ func Input(s *structpb.Struct) (inputv1alpha1.Input, error) {
 	if len(s.GetFields()) == 0 {
 		return in, nil
 	}
-	return inputFrom(s.AsMap())
-}
-
-// InputOf returns the function's input in a step of a Composition; an empty one for a step
-// without input. It reports false for the input of another function, and for one with a
-// mistake.
-func InputOf(step wire.Struct) (inputv1alpha1.Input, bool) {
-	given, err := wire.Object("input", step.Value("input"))
-	if err != nil || len(given) == 0 {
-		return inputv1alpha1.Input{}, err == nil
-	}
-	in, err := inputFrom(given)
-	return in, err == nil
-}
-
-func inputFrom(given map[string]any) (inputv1alpha1.Input, error) {
-	in := inputv1alpha1.Input{}
+	given := s.AsMap()
 	field := mistakes.Field{Owner: mistakes.Input, Path: "input"}
 	if err := wire.Bound(field.Path, given, 0); err != nil {
 		return in, mistakes.By(field.Owner, err)

@@ -314,7 +314,7 @@ func createAgain(ctx context.Context, t *testing.T, o *unstructured.Unstructured
 	}
 }
 
-// helm installs a release and waits, as `helm install --wait` does.
+// helm installs a release and waits, as `helm upgrade --install --wait` does.
 func helm(ctx context.Context, t *testing.T, dir, kubeconfig string, r chartRelease, from, to string) {
 	t.Helper()
 	data, err := yaml.Marshal(r.values)
@@ -325,11 +325,28 @@ func helm(ctx context.Context, t *testing.T, dir, kubeconfig string, r chartRele
 	if err := os.WriteFile(file, bytes.ReplaceAll(data, []byte(from), []byte(to)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runHelm(ctx, t, kubeconfig, "install", r.name, r.chart, "--repo", r.repository, "--version", r.version,
-		"--namespace", r.namespace, "--create-namespace", "--wait", "--timeout", "10m", "--values", file)
+	args := []string{"upgrade", "--install", r.name, r.chart, "--repo", r.repository, "--version", r.version,
+		"--namespace", r.namespace, "--create-namespace", "--wait", "--timeout", "10m", "--values", file}
+	err = tryHelm(ctx, t, kubeconfig, args...)
+	// Under load, a virtual API server that has just come up may refuse connections again: a person repeats the command.
+	for tries := 1; err != nil && tries < 3; tries++ {
+		t.Logf("again: %v", err)
+		time.Sleep(5 * time.Second)
+		err = tryHelm(ctx, t, kubeconfig, args...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func runHelm(ctx context.Context, t *testing.T, kubeconfig string, args ...string) {
+	t.Helper()
+	if err := tryHelm(ctx, t, kubeconfig, args...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tryHelm(ctx context.Context, t *testing.T, kubeconfig string, args ...string) error {
 	t.Helper()
 	cache, err := toolchain.Default()
 	if err != nil {
@@ -340,8 +357,9 @@ func runHelm(ctx context.Context, t *testing.T, kubeconfig string, args ...strin
 		t.Fatal(err)
 	}
 	if out, err := exec.CommandContext(ctx, program, append(args, "--kubeconfig", kubeconfig)...).CombinedOutput(); err != nil {
-		t.Fatalf("cannot run helm %s: %v\n%s", strings.Join(args, " "), err, out)
+		return fmt.Errorf("cannot run helm %s: %w\n%s", strings.Join(args, " "), err, out)
 	}
+	return nil
 }
 
 // writeKubeconfigOf writes a kubeconfig of the host cluster.

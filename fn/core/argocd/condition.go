@@ -40,16 +40,22 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting for Argo CD's workloads after a change", "")
 	case tenant.WasReady(t.Observed) && len(broken) > 0 && !state.RollsOut():
 		return ready.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
+	case state == release.Changing && !tenant.WasReady(t.Observed):
+		// Once it is installed, the Release gets a limit of retries, for which Helm does nothing: its workloads tell what it waits for.
 	case state.RollsOut():
 		return rollingOut(t, ready, "Rolling out a change of "+chart)
 	case state != release.Deployed:
 		return ready.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
+	}
+	switch {
 	case unseen:
 		// The message stays the same until then: each change of the status counts as an event for
 		// Crossplane's circuit breaker.
 		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting to see Argo CD's workloads", "")
 	case len(broken) > 0:
 		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
+	case state != release.Deployed:
+		return ready.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
 	}
 	return ready.Yes("Every workload of Argo CD is available")
 }

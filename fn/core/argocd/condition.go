@@ -19,6 +19,8 @@ func Condition(t tenant.Tenant) condition.Condition {
 	chart := "chart " + t.ArgoCD.Name + " " + t.ArgoCD.Version
 	ready := condition.Of(v1alpha1.ConditionArgoCDReady)
 	broken, why, unseen := BrokenWorkloads(t)
+	// Once it is installed, the Release gets a limit of retries, for which Helm does nothing: its workloads tell what it waits for.
+	comesUp := state == release.Changing && !tenant.WasReady(t.Observed)
 	switch {
 	case state == release.Absent && !resource.HasKubeconfig(t):
 		return ready.No(v1alpha1.ReasonWaitingForVirtualCluster, "Waiting for the virtual cluster", "")
@@ -40,21 +42,17 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting for Argo CD's workloads after a change", "")
 	case tenant.WasReady(t.Observed) && len(broken) > 0 && !state.RollsOut():
 		return ready.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
-	case state == release.Changing && !tenant.WasReady(t.Observed):
-		// Once it is installed, the Release gets a limit of retries, for which Helm does nothing: its workloads tell what it waits for.
-	case state.RollsOut():
+	case state.RollsOut() && !comesUp:
 		return rollingOut(t, ready, "Rolling out a change of "+chart)
-	case state != release.Deployed:
+	case state != release.Deployed && !comesUp:
 		return ready.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
-	}
-	switch {
 	case unseen:
 		// The message stays the same until then: each change of the status counts as an event for
 		// Crossplane's circuit breaker.
 		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting to see Argo CD's workloads", "")
 	case len(broken) > 0:
 		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
-	case state != release.Deployed:
+	case comesUp:
 		return ready.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
 	}
 	return ready.Yes("Every workload of Argo CD is available")

@@ -137,10 +137,7 @@ func checkTypes(of string, d v1alpha1.DexSpec) error {
 	for i, c := range d.Connectors {
 		if c.Type != "" && !connectors.IsType(c.Type) {
 			types := connectors.Types()
-			instead := "write one of " + strings.Join(types, ", ")
-			if near := known.Nearest(c.Type, types); near != "" {
-				instead = "did you mean " + near + "?"
-			}
+			instead := known.Instead(c.Type, types, "write one of "+strings.Join(types, ", "))
 			found = append(found, fmt.Errorf("%s.connectors[%d].type: %q is unknown to Dex: %s", of, i, c.Type, instead))
 		}
 	}
@@ -157,13 +154,8 @@ func checkConnectorGroups(d v1alpha1.DexSpec, configs []map[string]any) error {
 		}
 		all = append(all, instead)
 	}
-	for _, of := range []struct {
-		field  string
-		groups []string
-	}{{"adminGroups", d.AdminGroups}, {"readOnlyGroups", d.ReadOnlyGroups}} {
-		if len(of.groups) > 0 && len(all) > 0 {
-			return fmt.Errorf("%s.%s: nobody would have these roles, because no connector tells Argo CD groups: %s", ofDex, of.field, strings.Join(slices.Compact(all), "; "))
-		}
+	if field := withRoles(d.AdminGroups, d.ReadOnlyGroups); field != "" && len(all) > 0 {
+		return fmt.Errorf("%s.%s: nobody would have these roles, because no connector tells Argo CD groups: %s", ofDex, field, strings.Join(slices.Compact(all), "; "))
 	}
 	return nil
 }

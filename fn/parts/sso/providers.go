@@ -79,15 +79,21 @@ func checkRoles(of part.Candidate, o v1alpha1.OIDCSpec) error {
 	if p == nil || p.hasGroups || o.EnableUserInfoGroups && p.userInfo != "" || !looksOnlyAtGroups(of) || of.Unassigned {
 		return nil
 	}
-	for _, f := range []struct {
-		field  string
-		groups []string
-	}{{"adminGroups", o.AdminGroups}, {"readOnlyGroups", o.ReadOnlyGroups}} {
-		if len(f.groups) > 0 {
-			return fmt.Errorf(ofOIDC+".%s: nobody would have these roles, because the ID tokens of %s have no claim groups: %s", f.field, p.name, p.instead)
-		}
+	if field := withRoles(o.AdminGroups, o.ReadOnlyGroups); field != "" {
+		return fmt.Errorf(ofOIDC+".%s: nobody would have these roles, because the ID tokens of %s have no claim groups: %s", field, p.name, p.instead)
 	}
 	return nil
+}
+
+// withRoles returns the first field that gives groups a role; "" for none.
+func withRoles(adminGroups, readOnlyGroups []string) string {
+	switch {
+	case len(adminGroups) > 0:
+		return "adminGroups"
+	case len(readOnlyGroups) > 0:
+		return "readOnlyGroups"
+	}
+	return ""
 }
 
 // objectID is how Entra ID writes a group, unless it is told otherwise.

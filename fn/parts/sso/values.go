@@ -103,10 +103,7 @@ func readOIDC(of part.Candidate, object map[string]any) (config oidcConfig, asSp
 		i := slices.IndexFunc(names, func(name string) bool { return strings.EqualFold(name, key) })
 		switch {
 		case i < 0:
-			instead := "see Argo CD's documentation for those there are"
-			if near := known.Nearest(key, names); near != "" {
-				instead = "did you mean " + near + "?"
-			}
+			instead := known.Instead(key, names, "see Argo CD's documentation for those there are")
 			found = append(found, fmt.Errorf("%s.%s: Argo CD has no such field: %s", valuesOIDC, key, instead))
 		case usual[names[i]] != nil:
 			found = append(found, fmt.Errorf("%s.%s: is there twice: leave one out", valuesOIDC, key))

@@ -151,3 +151,11 @@ func Nearest(wrong string, names []string) string {
 	}
 	return nearest
 }
+
+// Instead returns the end of an error about a name that isn't among those there are: the nearest of them, or otherwise.
+func Instead(wrong string, names []string, otherwise string) string {
+	if near := Nearest(wrong, names); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return otherwise
+}

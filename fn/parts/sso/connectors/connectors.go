@@ -2,7 +2,6 @@
 package connectors
 
 import (
-	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -174,11 +173,10 @@ func (f *field) unknown(of, at, key string, v any) error {
 		}
 	}
 	instead := "leave it out"
-	if near := cmp.Or(known.Nearest(key, fitting), known.Nearest(key, names)); near != "" {
-		instead = "did you mean " + near + "?"
-	} else if len(names) > 0 {
+	if len(names) > 0 {
 		instead = "write one of " + strings.Join(names, ", ")
 	}
+	instead = known.Instead(key, fitting, known.Instead(key, names, instead))
 	return fmt.Errorf("%s.%s: %s has no such field: %s", at, key, of, instead)
 }
 

@@ -16,19 +16,24 @@ import (
 // FuzzDecode: any request decodes or is refused with an error that names a
 // field, and what is decoded is bounded.
 func FuzzDecode(f *testing.F) {
-	for _, spec := range []string{`{}`, `{"spec":{"argocd":{"values":{"a":[1,null,{"b":true}]}}}}`, `{"spec":[]}`, `{"spec":{"vcluster":{"values":7}}}`, `{"spec":{"kubernetes":"v1.36.0"}}`} {
+	input := &structpb.Struct{Fields: map[string]*structpb.Value{"apiVersion": structpb.NewStringValue("input.virtualargocd.io/v1alpha1"), "kind": structpb.NewStringValue("Input")}}
+	for _, spec := range []string{`{}`, `{"spec":{"argocd":{"values":{"a":[1,null,{"b":true}]}}}}`, `{"spec":[]}`, `{"spec":{"plan":"standard","argocd":{"value":1}}}`, `{"spec":{"vcluster":{"values":7}}}`, `{"spec":{"kubernetes":"v1.36.0"}}`} {
 		xr := &structpb.Struct{}
 		if err := xr.UnmarshalJSON([]byte(spec)); err != nil {
 			f.Fatal(err)
 		}
 		xr.Fields["metadata"] = structpb.NewStructValue(&structpb.Struct{Fields: map[string]*structpb.Value{"name": structpb.NewStringValue("a")}})
-		raw, err := proto.Marshal(&fnv1.RunFunctionRequest{
-			Input: xr, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}}, RequiredResources: map[string]*fnv1.Resources{"plan/standard": examplePlan(), "default-plan": {}},
-		})
-		if err != nil {
-			f.Fatal(err)
+		misspelled := examplePlan()
+		misspelled.Items[0].Resource.Fields["spec"].GetStructValue().Fields["argocd"].GetStructValue().Fields["has"] = structpb.NewBoolValue(true)
+		for _, plans := range []*fnv1.Resources{examplePlan(), misspelled} {
+			raw, err := proto.Marshal(&fnv1.RunFunctionRequest{
+				Input: input, Observed: &fnv1.State{Composite: &fnv1.Resource{Resource: xr}}, RequiredResources: map[string]*fnv1.Resources{"plan/standard": plans, "default-plan": {}},
+			})
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(raw)
 		}
-		f.Add(raw)
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		req := &fnv1.RunFunctionRequest{}
@@ -37,6 +42,9 @@ func FuzzDecode(f *testing.F) {
 		}
 		r, err := Request(req, Observe(req))
 		if err != nil {
+			if draft := (&Draft{}); errors.As(err, &draft) {
+				err = draft.Wrong
+			}
 			if msg := err.Error(); !strings.HasPrefix(msg, "spec") && !strings.HasPrefix(msg, "input") && !strings.HasPrefix(msg, "plan") && !errors.Is(err, ErrUnread) && !strings.HasPrefix(msg, "metadata.name") {
 				t.Errorf("the error names no field: %v", err)
 			}

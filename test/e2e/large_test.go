@@ -80,7 +80,7 @@ func (l *large) remove(ctx context.Context, t *testing.T) {
 func (l *large) smaller(t *testing.T) func(*unstructured.Unstructured) {
 	return func(plan *unstructured.Unstructured) {
 		for _, at := range []string{"vcluster", "argocd.server", "argocd.controller", "argocd.repoServer", "argocd.redis"} {
-			requests := strings.Split("data."+at+".resources.requests", ".")
+			requests := strings.Split("spec."+at+".resources.requests", ".")
 			if _, has, _ := unstructured.NestedMap(plan.Object, requests...); !has {
 				t.Errorf("the plan large has no %s", strings.Join(requests, "."))
 			}
@@ -92,9 +92,9 @@ func (l *large) smaller(t *testing.T) func(*unstructured.Unstructured) {
 			return
 		}
 		t.Log("NOT TRIED HERE: REDIS WITH HIGH AVAILABILITY. THE TEST CHART argo-cd HAS NONE; ARGOCD_CHART IS TO BE UPSTREAM'S, WITH ITS SUBCHART redis-ha")
-		unstructured.RemoveNestedField(plan.Object, "data", "argocd", "ha")
+		unstructured.RemoveNestedField(plan.Object, "spec", "argocd", "ha")
 		// As with ha.
-		if err := unstructured.SetNestedField(plan.Object, int64(2), "data", "argocd", "applicationSet", "replicas"); err != nil {
+		if err := unstructured.SetNestedField(plan.Object, int64(2), "spec", "argocd", "applicationSet", "replicas"); err != nil {
 			t.Error(err)
 		}
 	}

@@ -160,7 +160,7 @@ func (m *monitored) platformSeen(ctx context.Context, t *testing.T, _ *envconf.C
 		`virtualargocd_channel_condition{channel="` + monitoredNamespace + `", type="SpecAccepted"} == 1`:                     1,
 		`virtualargocd_claim_update_available{channel="` + monitoredNamespace + `", claim="watched"} == 1`:                    1,
 		`count by (job) (up{job="virtual-argocd-crossplane"} == 1)`:                                                           1,
-		`up{job="virtual-argocd-function"} == 1`:                                                                              1,
+		`count by (job) (up{job="virtual-argocd-function"} == 1) == 2`:                                                        1,
 		`count by (provider) (up{job="virtual-argocd-providers"} == 1)`:                                                       2,
 		`sum by (job) (function_run_function_response_total{function_name=~".*function-virtual-argocd", grpc_code="OK"}) > 0`: 1,
 		`count by (provider) (controller_runtime_max_concurrent_reconciles{job="virtual-argocd-providers"})`:                  2,
@@ -169,10 +169,10 @@ func (m *monitored) platformSeen(ctx context.Context, t *testing.T, _ *envconf.C
 		`count(controller_runtime_active_workers{job="virtual-argocd-providers"}) > 0`:                                        1,
 		`count by (provider) (controller_runtime_reconcile_total{job="virtual-argocd-providers"})`:                            2,
 		`count(circuit_breaker_events_total{controller=~"composite/xvirtualargocds.+"}) > 0`:                                  1,
-		`process_cpu_seconds_total{job="virtual-argocd-function"} > 0`:                                                        1,
-		`process_resident_memory_bytes{job="virtual-argocd-function"} > 1e6`:                                                  1,
-		`go_gc_duration_seconds_count{job="virtual-argocd-function"} > 0`:                                                     1,
-		`go_gc_gomemlimit_bytes{job="virtual-argocd-function"} < 1e15`:                                                        1,
+		`count by (job) (process_cpu_seconds_total{job="virtual-argocd-function"} > 0) == 2`:                                  1,
+		`count by (job) (process_resident_memory_bytes{job="virtual-argocd-function"} > 1e6) == 2`:                            1,
+		`count by (job) (go_gc_duration_seconds_count{job="virtual-argocd-function"} > 0) == 2`:                               1,
+		`count by (job) (go_gc_gomemlimit_bytes{job="virtual-argocd-function"} < 1e15) == 2`:                                  1,
 	} {
 		m.metrics.await(ctx, t, query, want)
 	}

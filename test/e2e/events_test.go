@@ -31,8 +31,8 @@ func (c *connected) quiet(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	for _, wanted := range []struct{ reason, word string }{
 		{"Available", "The virtual cluster runs"},
 		{"Available", "Every workload of Argo CD is available"},
-		{"Available", "credentials of every cluster"},
-		{"Available", "credentials of every repository"},
+		{"Available", "connected to every cluster"},
+		{"Available", "connected to every repository"},
 		{"SecretMissing", "cluster-absent"},
 		{"ApplicationFailed", "no-such-folder"},
 	} {

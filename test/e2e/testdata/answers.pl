@@ -6,9 +6,8 @@ use strict; use warnings; $| = 1;
 my ($path, $query) = (split(/\?/, $ENV{REQUEST_URI}, 2), "");
 my $method = $ENV{REQUEST_METHOD};
 
-# The most of an answer, of an event of a watch and of a watch, less a little for what is around it: see DefaultLimits in proxy. Beyond some
-# 3,000 levels, Crossplane can't send what it has observed to the function, and the tenant isn't upgraded any more.
-use constant { ANSWER => 2_090_000, EVENT => 1_040_000, EVENTS => 7, VALUES => 19_850, DEPTH => 2_000 };
+# The most of an answer, of an event of a watch and of a watch, less a little for what is around it: see DefaultLimits in proxy.
+use constant { ANSWER => 2_090_000, EVENT => 1_040_000, EVENTS => 7, VALUES => 19_850, DEPTH => 480 };
 
 my %kinds = (Deployment => "deployments", ReplicaSet => "replicasets", StatefulSet => "statefulsets", Application => "applications", AppProject => "appprojects", Ingress => "ingresses", Job => "jobs");
 my %kind_of = reverse %kinds;

@@ -45,11 +45,17 @@ const (
 	// ConditionAccountsReady is True when Argo CD has the accounts of spec.argocd.accounts and
 	// the admin's rotated password, and they are in the connection Secret.
 	ConditionAccountsReady = "AccountsReady"
+	// ConditionBackedUp is True while the last good backup is younger than two runs of the
+	// schedule. It is Unknown until the first one is due.
+	ConditionBackedUp = "BackedUp"
+	// ConditionRestored is True once the backup of spec.restoreFrom is restored, and Argo CD may
+	// act on it.
+	ConditionRestored = "Restored"
 )
 
 // optionalConditions exist only while the spec has their part. The tenant's Ready
 // doesn't depend on them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady, ConditionBackedUp, ConditionRestored}
 
 // OptionalConditions returns the types of the conditions of the optional parts of a
 // spec.
@@ -121,6 +127,19 @@ const (
 	// ReasonConfigured: what the spec says is in use, and Argo CD hasn't been seen to connect to all
 	// of it yet (Unknown, only ClustersConnected, RepositoriesConnected and SSOReady).
 	ReasonConfigured = "Configured"
+	// ReasonNoBackup: two runs of the schedule have passed without a good backup, or the platform
+	// has no place for backups (False, only BackedUp). The message says why.
+	ReasonNoBackup = "NoBackup"
+	// ReasonRestoring: the backup isn't restored yet (False, only Restored).
+	ReasonRestoring = "Restoring"
+	// ReasonRestoreFailed: the backup can't be restored; it is tried again (False, only Restored).
+	// The message says why.
+	ReasonRestoreFailed = "RestoreFailed"
+	// ReasonInactive: the backup is restored, and Argo CD's controllers don't run, because
+	// spec.restoreFrom.activate isn't true (False, only Restored).
+	ReasonInactive = "Inactive"
+	// ReasonScheduled: no backup was due yet (Unknown, only BackedUp).
+	ReasonScheduled = "Scheduled"
 	// ReasonPasswordNotRotated: the annotation that rotates the admin's password has no effect
 	// (False, only AccountsReady). The message says why.
 	ReasonPasswordNotRotated = "PasswordNotRotated"

@@ -92,6 +92,11 @@ type PlanSpec struct {
 	// +optional
 	Maintenance *MaintenanceSpec `json:"maintenance,omitempty"`
 
+	// Backups of the plan's tenants. A claim's own settings replace the plan's, field by field.
+	// It takes effect at once. Default: none.
+	// +optional
+	Backup *BackupSpec `json:"backup,omitempty"`
+
 	// Size of the virtual cluster.
 	VCluster PlanVCluster `json:"vcluster,omitempty"`
 

@@ -126,6 +126,17 @@ type Spec struct {
 	// +nullable
 	SSO *SSOSpec `json:"sso,omitempty"`
 
+	// Backups of the tenant. Default: as in the plan, or none.
+	// +optional
+	// +nullable
+	Backup *BackupSpec `json:"backup,omitempty"`
+
+	// Backup from which a new tenant begins. It can't be changed afterwards, except for
+	// activate. Default: none, the tenant begins empty.
+	// +optional
+	// +nullable
+	RestoreFrom *RestoreSpec `json:"restoreFrom,omitempty"`
+
 	// Whether the deletion of the claim, its namespace and its composite resource is
 	// refused, by kubectl and by GitOps tools that prune. To delete the claim, set this to
 	// false and wait a few seconds. A namespace can be deleted once no claim in it is

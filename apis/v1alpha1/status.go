@@ -93,6 +93,14 @@ type Status struct {
 	// First Application.
 	// +optional
 	Bootstrap *BootstrapStatus `json:"bootstrap,omitempty"`
+
+	// Backups.
+	// +optional
+	Backup *BackupStatus `json:"backup,omitempty"`
+
+	// Restore from a backup.
+	// +optional
+	Restore *RestoreStatus `json:"restore,omitempty"`
 }
 
 // ConnectionState is the state of a connection.

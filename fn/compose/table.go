@@ -40,7 +40,7 @@ func Table(t tenant.Tenant) []resource.Row {
 		{Name: tenant.ValuesSecret, Has: argocd.HasValuesSecret(t), Waits: noNamespace || !host.HasCredentials(t),
 			Ready: exists(tenant.ValuesSecret), Build: argocd.ValuesSecret},
 		// What credentials are derived from follows from that token, too, the first time.
-		{Name: tenant.AccountsSecret, Has: argocd.HasAccountsSecret(t), Waits: noNamespace || !host.HasCredentials(t),
+		{Name: tenant.AccountsSecret, Has: argocd.HasAccountsSecret(t), Waits: noNamespace || !host.HasCredentials(t) || t.Restore.Snapshot && t.Restore.Seen.At == "",
 			Ready: exists(tenant.AccountsSecret), Build: argocd.AccountsSecret},
 		// Without the kubeconfig and the values that it reads, the Release would fail, and be
 		// tried again at growing intervals.

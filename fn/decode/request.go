@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"maps"
+	"strconv"
 	"strings"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/host"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
@@ -95,6 +97,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		XRName: o.XR.String("metadata", "name"), Before: o.ValuesInUse(), Was: o.Accepted(), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
 		Kept: o.Kept(), Now: o.Now, Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
+		Restored: restored(o.Composed[tenant.RestoreRecord].Get("data")), BackupNow: o.XR.String("metadata", "annotations", v1alpha1.AnnotationBackup),
 	}
 	if key, known := argocd.DeployedAccounts(o); known {
 		g.DeployedAccounts = key
@@ -270,4 +273,10 @@ func secret(req *fnv1.RunFunctionRequest, namespace, name, label string) tenant.
 		s.Labels, s.Annotations = o.Texts("metadata", "labels"), o.Texts("metadata", "annotations")
 	}
 	return s
+}
+
+// restored returns what a Job has reported of a restore.
+func restored(data wire.Struct) tenant.Restored {
+	objects, _ := strconv.ParseInt(data.String("objects"), 10, 64)
+	return tenant.Restored{Name: data.String("name"), At: data.String("restoredAt"), Objects: objects, Active: data.String("active") == "true", Message: data.String("message")}
 }

@@ -72,7 +72,7 @@ func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 	argocd, vcluster := ptr.Deref(is.ArgoCD, v1alpha1.ArgoCDSpec{}), ptr.Deref(is.VCluster, v1alpha1.VClusterSpec{})
 	s := tenant.Ask{
 		Plan: is.Plan, Channel: is.Channel, Maintenance: is.Maintenance, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
-		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, DeletionProtection: is.DeletionProtection,
+		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, Backup: is.Backup, RestoreFrom: is.RestoreFrom, DeletionProtection: is.DeletionProtection,
 		KubernetesVersion:  ptr.Deref(is.Kubernetes, v1alpha1.KubernetesSpec{}).Version,
 		ArgoCDSecretKeys:   argocd.SecretKeys,
 		ArgoCDAccounts:     argocd.Accounts,

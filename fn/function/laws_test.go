@@ -13,6 +13,7 @@ import (
 	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
@@ -197,6 +198,8 @@ func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFun
 		switch {
 		case s.namespace == secretsIn(req) && slices.Contains(ownSecrets(own), s.name) && strings.HasPrefix(s.name, own.Tenant+"-"):
 		case s.namespace == own.Namespace:
+		// The platform's store, for the Jobs that make backups there.
+		case s.namespace == secretsIn(req) && s.name == "virtual-argocd-backup" && (strings.HasPrefix(s.resource, tenant.BackupCronJob) || strings.HasPrefix(s.resource, tenant.RestorePrefix)):
 		// What the argo-cd Release reads is in the virtual cluster.
 		case s.namespace == tenant.ArgoCDNamespace && s.resource == tenant.ArgoCDRelease && strings.HasPrefix(s.path, ".spec.connectionDetails["):
 		default:
@@ -210,7 +213,7 @@ func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFun
 
 // ownSecrets are the tenant's in the platform's namespace.
 func ownSecrets(own tenant.Names) []string {
-	return []string{own.InstallerSecret, own.KubeconfigSecret, own.PasswordSecret, own.ValuesSecret, own.AccountsSecret, own.AcceptedSecret}
+	return []string{own.InstallerSecret, own.KubeconfigSecret, own.PasswordSecret, own.ValuesSecret, own.AccountsSecret, own.AcceptedSecret, own.Restore}
 }
 
 // secretsIn is the namespace of the platform's Secrets.
@@ -225,6 +228,11 @@ type secretName struct{ resource, path, namespace, name string }
 func secretsOf(rsp *fnv1.RunFunctionResponse) []secretName {
 	var out []secretName
 	for resource, r := range rsp.GetDesired().GetResources() {
+		// What pods name is in their own namespace.
+		home := ""
+		if kind := r.GetResource().GetFields()["kind"].GetStringValue(); kind == "CronJob" || kind == "Job" {
+			home = crossplanetest.Field(r.GetResource(), "metadata").GetFields()["namespace"].GetStringValue()
+		}
 		var walk func(path, key string, v *structpb.Value)
 		walk = func(path, key string, v *structpb.Value) {
 			for i, e := range v.GetListValue().GetValues() {
@@ -238,12 +246,16 @@ func secretsOf(rsp *fnv1.RunFunctionResponse) []secretName {
 				}
 			}
 			of := fields
+			if name := fields["secretName"].GetStringValue(); name != "" && key == "secret" {
+				out = append(out, secretName{resource, path, home, name})
+				return
+			}
 			if fields["kind"].GetStringValue() == "Secret" && fields["metadata"] != nil {
 				of = crossplanetest.Field(v.GetStructValue(), "metadata").GetFields()
 			} else if fields["kind"].GetStringValue() != "Secret" && (!isSecretKey.MatchString(key) || fields["name"] == nil) {
 				return
 			}
-			out = append(out, secretName{resource, path, of["namespace"].GetStringValue(), of["name"].GetStringValue()})
+			out = append(out, secretName{resource, path, cmp.Or(of["namespace"].GetStringValue(), home), of["name"].GetStringValue()})
 		}
 		walk("", "", structpb.NewStructValue(r.GetResource()))
 	}
@@ -279,6 +291,7 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	without.SetSpec(`{"ingress":{"host":"b.example.org"}}`)
 	etcd := crossplanetest.New(t, `{"plan":"etcd"}`, "")
 	etcd.AddPlan("etcd", `{"vcluster":{"backingStore":"etcd"}}`)
+	restored := crossplanetest.New(t, `{"restoreFrom":{"activate":true}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","backup":{"remote":"backup:"}}`)
 	slow := crossplanetest.New(t, `{}`, "")
 	slow.Reconcile()
 	slow.AwaitVCluster()
@@ -287,7 +300,7 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	updating := crossplanetest.ReadyFleet(t, 2, `{}`)
 	updating.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	updating.Settle(2, time.Minute)
-	return map[string]*crossplanetest.Engine{"InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Etcd": etcd.Install(), "Slow": slow.Install()}
+	return map[string]*crossplanetest.Engine{"InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install()}
 }
 
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.
@@ -348,10 +361,13 @@ func namesInTable(t testing.TB, req *fnv1.RunFunctionRequest) []string {
 
 // TestLawOfSecretsSees: the tenant's Secrets are named where they are looked for.
 func TestLawOfSecretsSees(t *testing.T) {
-	e := withEverything(t).Install()
 	seen := map[string]bool{}
-	for _, s := range secretsOf(e.Response) {
-		seen[s.name] = true
+	for name, e := range tenants(t) {
+		if name == "Everything" || name == "Restored" {
+			for _, s := range secretsOf(e.Response) {
+				seen[s.name] = true
+			}
+		}
 	}
 	for _, name := range ownSecrets(tenant.NewNames("customer1-7rw8j", "")) {
 		if !seen[name] {
@@ -368,9 +384,15 @@ func withEverything(t testing.TB) *crossplanetest.Engine {
 		"credentialTemplates":[{"name":"server","url":"https://git.example.org","secretRef":{"name":"missing"}}],
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
 		"ingress":{"host":"argocd.example.org","additionalHosts":["argocd.example.net"],"tls":{"secretName":"cert"}},
-		"deletionProtection":true,
+		"deletionProtection":true,"backup":{"enabled":true,"schedule":"30 2 * * 0","timeZone":"Europe/Berlin","keep":3},
 		"argocd":{"accounts":[{"name":"ci","tokens":[{"name":"deploy"}]}]},
 		"sso":{"oidc":{` + crossplanetest.OIDCSpec + `}}}`)
+	input := e.Request.GetInput().GetFields()
+	if input == nil {
+		e.Request.Input = resource.MustStructJSON(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input"}`)
+		input = e.Request.GetInput().GetFields()
+	}
+	input["backup"] = crossplanetest.JSON(`{"remote":"backup:"}`)
 	e.AddSecret("oidc", "Opaque", map[string]string{"clientSecret": "secret-of-the-client"})
 	cert, key := crossplanetest.KeyPair()
 	e.AddSecret("cert", "kubernetes.io/tls", map[string]string{"tls.crt": cert, "tls.key": key})

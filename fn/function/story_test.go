@@ -111,9 +111,9 @@ func TestStory(t *testing.T) {
 	for _, c := range e.Response.GetConditions() {
 		order = append(order, c.GetType())
 	}
-	// The claim never had secretKeys.
+	// The claim never had these.
 	parts := slices.DeleteFunc(v1alpha1.OptionalConditions(), func(typ string) bool {
-		return typ == v1alpha1.ConditionSecretKeysReady || typ == v1alpha1.ConditionAccountsReady
+		return typ == v1alpha1.ConditionSecretKeysReady || typ == v1alpha1.ConditionAccountsReady || typ == v1alpha1.ConditionBackedUp || typ == v1alpha1.ConditionRestored
 	})
 	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady, v1alpha1.ConditionSpecAccepted, v1alpha1.ConditionHostProtected}, parts), order); diff != "" {
 		t.Errorf("order of the conditions: -want, +got:\n%s", diff)

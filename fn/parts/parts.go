@@ -9,6 +9,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/backup"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/bootstrap"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/clusters"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
@@ -20,7 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part}
+var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part, backup.Part, backup.RestorePart}
 
 // SecretNames returns the names of the Secrets that a spec names, sorted.
 func SecretNames(s tenant.Ask) []string {

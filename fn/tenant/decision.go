@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	kresource "k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
@@ -138,10 +139,47 @@ type Decision struct {
 	Claim    Claim
 	// DeletionProtection of the XR, its claim and the claim's namespace.
 	DeletionProtection bool
+	Backup             Backup
+	Restore            Restore
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
 	// KeepsEarlierPolicy reports whether it has the syncPolicy that version 0.2 made of the spec.
 	KeepsEarlierPolicy bool
+}
+
+// Backup is how a tenant is backed up.
+type Backup struct {
+	// On reports whether it is.
+	On bool
+	// Folder of rclone that has the backups; "" for none.
+	Folder string
+	// Schedule as a CronJob has it, and its TimeZone.
+	Schedule, TimeZone string
+	// Keep is the number of backups that are kept.
+	Keep int64
+	// Now is the value of the annotation that asks for a backup at once; "" for none.
+	Now string
+	// Secret with rclone's configuration.
+	Secret string
+	// MaxSize bounds what one backup takes in memory.
+	MaxSize kresource.Quantity
+	// Images. That of ArgoCD has no tag where it follows the tenant's version.
+	ArgoCD, Kubectl, Rclone string
+}
+
+// Restore is the backup that a tenant begins with.
+type Restore struct {
+	// Folder of rclone that has it; "" for none.
+	Folder string
+	// Name of the backup, or latest.
+	Name string
+	// Snapshot reports whether everything in the virtual cluster comes back, before that starts for the first time; otherwise it is Argo CD's
+	// objects, once Argo CD runs.
+	Snapshot bool
+	// Active reports whether Argo CD may act.
+	Active bool
+	// Seen is what the last Job has reported.
+	Seen Restored
 }
 
 // Chart to install, with its values.

@@ -143,6 +143,10 @@ type Given struct {
 	DeployedAccounts string
 	// Rotation is the value of localaccount.RotatePassword; "" for none.
 	Rotation string
+	// Restored is what is known of the restore of spec.restoreFrom.
+	Restored Restored
+	// BackupNow is the value of v1alpha1.AnnotationBackup; "" for none.
+	BackupNow string
 	// Now is the time of the call.
 	Now time.Time
 	// Details are the connection details that are published.
@@ -154,6 +158,17 @@ type Given struct {
 	GoesBackTo   string
 	HostPolicies HostPolicies
 	HostResolver HostResolver
+}
+
+// Restored is what a Job has reported of a restore.
+type Restored struct {
+	// Name of the backup, and At when it was restored; "" for not yet.
+	Name, At string
+	Objects  int64
+	// Active reports whether the credentials of clusters came with it.
+	Active bool
+	// Message says why the last attempt failed; "" for nothing.
+	Message string
 }
 
 // Ask is what the tenant asks for, with values decoded.
@@ -174,6 +189,8 @@ type Ask struct {
 	Bootstrap            *v1alpha1.BootstrapSpec           `json:"bootstrap,omitempty"`
 	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
+	Backup               *v1alpha1.BackupSpec              `json:"backup,omitempty"`
+	RestoreFrom          *v1alpha1.RestoreSpec             `json:"restoreFrom,omitempty"`
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
 }
 

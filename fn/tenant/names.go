@@ -112,6 +112,12 @@ type Names struct {
 	AccountsSecret string
 	// ChannelRecord is the ConfigMap with the tenant's record for its channel.
 	ChannelRecord string
+	// Backup is the CronJob that makes backups, the ConfigMap in which it reports, and its Role.
+	Backup string
+	// Restore is the ConfigMap in which a restore reports, and the Secret with what the platform kept.
+	Restore string
+	// BackupAccount is the ServiceAccount that these Jobs use.
+	BackupAccount string
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster. With its
 	// prefix, no name of an XR makes it one of the platform's.
 	ProviderConfig string
@@ -176,6 +182,9 @@ func NewNames(xrName, clusterDomain string) Names {
 		ValuesSecret:       t + "-argocd-values",
 		AccountsSecret:     t + "-argocd-accounts",
 		ChannelRecord:      t + "-channel",
+		Backup:             t + "-backup",
+		Restore:            t + "-restore",
+		BackupAccount:      "backup-" + namespace,
 		ProviderConfig:     namespace,
 		APIHostnames:       slices.Compact([]string{service + domain, service}),
 		ArgoCDHostname:     ArgoCDServerOnHost + "." + namespace + ".svc" + domain,
@@ -256,6 +265,19 @@ const (
 	DeletionProtection  = "deletion-protection"
 	NamespaceProtection = "namespace-protection"
 	CompositeProtection = "composite-protection"
+	// BackupRecord is the ConfigMap in which backups report.
+	BackupRecord      = "backup-record"
+	BackupAccount     = "backup-account"
+	BackupBinding     = "backup-binding"
+	BackupRole        = "backup-role"
+	BackupRoleBinding = "backup-role-binding"
+	BackupCronJob     = "backup"
+	RestoreRecord     = "restore-record"
+	RestoredSecret    = "restored-secret"
+	// RestorePrefix is the prefix of Jobs that restore a backup.
+	RestorePrefix = "restore-"
+	// BackupNowPrefix is the prefix of Jobs that a claim's annotation asks for.
+	BackupNowPrefix = "backup-now-"
 	// HostnamePrefix is the prefix of records of hostnames.
 	HostnamePrefix = "ingress-host-"
 )

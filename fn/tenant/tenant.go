@@ -80,7 +80,12 @@ func (o Observed) ValuesInUse() values.Values {
 // Kept returns what is kept; the zero value for nothing that can be read.
 func (o Observed) Kept() localaccount.Kept {
 	k := localaccount.Kept{}
-	if json.Unmarshal(o.Composed[AccountsSecret].SecretValue(localaccount.KeptKey), &k) != nil {
+	from := o.Composed[AccountsSecret]
+	if !from.Exists() {
+		// As a backup has it.
+		from = o.Composed[RestoredSecret]
+	}
+	if json.Unmarshal(from.SecretValue(localaccount.KeptKey), &k) != nil {
 		return localaccount.Kept{}
 	}
 	return k

@@ -163,6 +163,9 @@ func (e *Engine) apply(name string, desired *structpb.Struct) *fnv1.Resource {
 		meta.Fields["generation"] = structpb.NewNumberValue(generation)
 	}
 	// Server-side apply leaves others' keys alone.
+	if v := was.GetResource().GetFields()["data"]; v != nil && o.Fields["data"] == nil && (name == tenant.BackupRecord || name == tenant.RestoreRecord || name == tenant.RestoredSecret) {
+		o.Fields["data"] = v
+	}
 	for _, key := range []string{"token", "ca.crt", "namespace"} {
 		if v := Field(was.GetResource(), "data").GetFields()[key]; v != nil && strings.HasSuffix(name, "-credentials") {
 			if o.Fields["data"] == nil {

@@ -32,6 +32,9 @@ func (e *Engine) RunProviders() {
 			if strings.HasSuffix(name, "-credentials") {
 				e.SetToken(name, Token)
 			}
+			if record := e.Request.GetObserved().GetResources()[tenant.RestoreRecord]; record != nil && o.GetResource().GetFields()["kind"].GetStringValue() == "Job" && strings.HasPrefix(name, tenant.RestorePrefix) {
+				record.GetResource().Fields["data"] = structpb.NewStructValue(resource.MustStructJSON(`{"name":"2026-01-01T000000Z","restoredAt":"2026-01-02T00:00:00Z","objects":"500","active":"true"}`))
+			}
 			continue
 		}
 		SetCondition(o.GetResource(), "Synced", "True", "ReconcileSuccess", "")

@@ -13,7 +13,7 @@ var otherKubernetes = []string{"-1.36", "-1.33"}
 
 // testImages are the names of the images that not every cluster needs.
 func testImages() []string {
-	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), ArgoCDImage(toolchain.ArgoCDDefault)}
+	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), BackupKubectlImage, RcloneImage(), VersityImage(), ArgoCDImage(toolchain.ArgoCDDefault)}
 	for _, suffix := range otherKubernetes {
 		images = append(images, kubernetesImage(suffix))
 	}
@@ -27,7 +27,18 @@ const testUser = 1000
 func (k *kit) tests() []recipe {
 	dex := static(DexImage(), k.binary("dex"), "/usr/local/bin/dex")
 	dex.Config.Entrypoint = []string{"/usr/local/bin/dex", "serve"}
-	return []recipe{dex, haproxy(), servers()}
+	versity := static(VersityImage(), k.binary("versitygw"), "/usr/local/bin/versitygw")
+	return []recipe{dex, haproxy(), servers(), versity, k.shell(BackupKubectlImage, "kubectl"), k.shell(RcloneImage(), "rclone")}
+}
+
+// shell is an image with a program and a shell.
+func (k *kit) shell(name, tool string) recipe {
+	return recipe{
+		Name: name,
+		Files: append(k.busybox(), k.program("/usr/local/bin/"+tool, tool),
+			ociimage.File{Path: ociimage.CACertificates, Source: ociimage.CACertificates}),
+		Config: ociimage.Config{Architecture: runtime.GOARCH, Entrypoint: []string{"/usr/local/bin/" + tool}, Env: []string{"PATH=/usr/local/bin:/bin"}},
+	}
 }
 
 // testPackages of the one root file system that the images of the tests share.

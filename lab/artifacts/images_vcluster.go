@@ -15,7 +15,8 @@ import (
 // and the tools image that vcluster injects into StatefulSet pods.
 func (k *kit) vcluster() []recipe {
 	tag := strings.TrimPrefix(toolchain.Version("vcluster"), "v")
-	server := static("", k.binary("vcluster"), "/vcluster")
+	// Upstream's is based on Alpine.
+	server := static("", k.binary("vcluster"), "/vcluster", k.commands()...)
 	server.Config.Entrypoint = []string{"/vcluster", "start"}
 	server.Config.User = "0:0"
 	// The second name is what the chart runs by default: a build with more in
@@ -59,9 +60,12 @@ func kubernetesImage(suffix string) string {
 	return "ghcr.io/loft-sh/kubernetes:" + toolchain.Version("kube-apiserver"+suffix)
 }
 
-// busybox is a shell and the usual commands, from Debian's static build.
-func (k *kit) busybox() []ociimage.File {
-	files := append(ociimage.UnprivilegedFiles(), ociimage.File{Path: "/bin/busybox", Source: busyboxBinary, Mode: 0o755})
+// busybox is an image's files with a shell and the usual commands.
+func (k *kit) busybox() []ociimage.File { return append(ociimage.UnprivilegedFiles(), k.commands()...) }
+
+// commands are a shell and the usual commands, from Debian's static build.
+func (k *kit) commands() []ociimage.File {
+	files := []ociimage.File{{Path: "/bin/busybox", Source: busyboxBinary, Mode: 0o755}}
 	out, err := exec.CommandContext(k.ctx, busyboxBinary, "--list").Output()
 	k.note(err)
 	for name := range strings.FieldsSeq(string(out)) {

@@ -1,6 +1,10 @@
 package artifacts
 
-import "github.com/virtual-argocd/virtual-argocd/lab/toolchain"
+import (
+	"strings"
+
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
+)
 
 // Images the node itself asks for.
 const (
@@ -50,6 +54,18 @@ func KubeStateMetricsImage() string {
 
 // KubectlImage runs the hooks of this project's Helm chart.
 func KubectlImage() string { return "registry.k8s.io/kubectl:" + toolchain.Version("kubectl") }
+
+// BackupKubectlImage has kubectl and a shell, for backups, under the name that the function has for it; the program is the
+// kubectl of the toolchain.
+const BackupKubectlImage = "docker.io/alpine/kubectl:1.36.0"
+
+// RcloneImage stores backups.
+func RcloneImage() string {
+	return "docker.io/rclone/rclone:" + strings.TrimPrefix(toolchain.Version("rclone"), "v")
+}
+
+// VersityImage is a server of S3's API.
+func VersityImage() string { return "docker.io/versity/versitygw:" + toolchain.Version("versitygw") }
 
 // DexImage is an OIDC provider, for end-to-end tests.
 func DexImage() string {

@@ -167,6 +167,13 @@ var modules = []module{
 		ldflags: []string{"-X main.version=v0.244.0"},
 	},
 	{
+		path: "github.com/rclone/rclone", version: "v1.76.0", purpose: Tests, tools: map[string]string{"rclone": ""},
+		overrides: []override{rcloneBackends, rcloneCommands}, tags: "noselfupdate",
+		ldflags: []string{"-X github.com/rclone/rclone/fs.Version=v1.76.0"},
+	},
+	// A server of S3's API.
+	{path: "github.com/versity/versitygw", version: "v1.8.0", purpose: Tests, tools: map[string]string{"versitygw": "cmd/versitygw"}},
+	{
 		// In place of Prometheus, which takes ten times as long to build.
 		path: "github.com/VictoriaMetrics/VictoriaMetrics", version: victoriaMetricsVersion, purpose: Monitoring,
 		tools:   map[string]string{"victoria-metrics": "app/victoria-metrics", "vmalert": "app/vmalert"},

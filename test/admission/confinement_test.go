@@ -93,6 +93,47 @@ func confined() map[string]verdict {
 	}
 }
 
+// TestBackups: the account of a tenant's backups runs commands in the tenant's control plane, and reports.
+func TestBackups(t *testing.T) { ask(t, backups()) }
+
+func backups() map[string]verdict {
+	const (
+		account = "system:serviceaccount:crossplane-system:backup-vargo-a"
+		not     = "the account of a tenant's backups may run commands in that tenant's control plane, and report"
+	)
+	enter := func(resource, namespace, pod string) request {
+		return request{by: account, operation: admission.Connect, resource: resource, namespace: namespace, name: pod, object: `{}`}
+	}
+	report := func(resource, namespace, old string) request {
+		return request{by: account, resource: resource, namespace: namespace, name: "a-backup", old: old, object: `{}`}
+	}
+	gone := report("configmaps", "crossplane-system", `{}`)
+	gone.operation, gone.object = admission.Delete, ""
+	elsewhere := report("configmaps", "kube-system", `{}`)
+	elsewhere.by = "system:serviceaccount:kube-system:backup-vargo-a"
+	return map[string]verdict{
+		"ControlPlane":      {enter("pods/exec", "vargo-a", "vcluster-0"), ""},
+		"ControlPlaneOfHA":  {enter("pods/exec", "vargo-a", "vcluster-6d4cf56db6-x7k2p"), ""},
+		"Report":            {report("configmaps", "crossplane-system", `{}`), ""},
+		"ReportElsewhere":   {elsewhere, ""},
+		"OthersControl":     {enter("pods/exec", "vargo-bare", "vcluster-0"), not},
+		"TenantsPod":        {enter("pods/exec", "vargo-a", "web-x-default-x-vcluster"), not},
+		"TenantsLookalike":  {enter("pods/exec", "vargo-a", "vcluster-web-x-default-x-vcluster"), not},
+		"Store":             {enter("pods/exec", "vargo-a", "vcluster-etcd-0"), not},
+		"Crossplane":        {enter("pods/exec", "crossplane-system", "vcluster-0"), not},
+		"Attach":            {enter("pods/attach", "vargo-a", "vcluster-0"), not},
+		"Forward":           {enter("pods/portforward", "vargo-a", "vcluster-0"), not},
+		"NewConfigMap":      {report("configmaps", "crossplane-system", ""), not},
+		"NoConfigMap":       {gone, not},
+		"OthersConfigMap":   {report("configmaps", "kube-system", `{}`), not},
+		"RestoredSecret":    {report("secrets", "crossplane-system", `{}`), ""},
+		"NewSecret":         {report("secrets", "crossplane-system", ""), not},
+		"TenantsConfigMap":  {report("configmaps", "vargo-a", `{}`), not},
+		"AlmostItsTenant":   {request{by: "system:serviceaccount:crossplane-system:backup-vargo-aa", operation: admission.Connect, resource: "pods/exec", namespace: "vargo-a", name: "vcluster-0", object: `{}`}, not},
+		"SomebodyElsesExec": {request{by: "admin", operation: admission.Connect, resource: "pods/exec", namespace: "default", name: "x", object: `{}`}, ""},
+	}
+}
+
 // TestAccounts: the accounts of a tenant's namespace write nowhere else.
 func TestAccounts(t *testing.T) { ask(t, accounts()) }
 

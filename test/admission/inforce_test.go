@@ -20,14 +20,14 @@ import (
 
 // required are the policies without which the function installs nothing.
 var required = []string{
-	"virtual-argocd-accounts", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
+	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
 	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-volumes",
 }
 
 // everywhere are the policies that are for more than tenants' namespaces.
-var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-claims", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets"}
+var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-claims", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets"}
 
 // identifier and reserved are what names of CEL's are, and aren't.
 var (
@@ -38,7 +38,7 @@ var (
 // tables are all verdicts.
 func tables() map[string]map[string]verdict {
 	return map[string]map[string]verdict{
-		"accounts": accounts(), "amounts": amounts(), "againstItself": againstItself(), "charted": charted(), "claims": claims(),
+		"accounts": accounts(), "amounts": amounts(), "againstItself": againstItself(), "backups": backups(), "charted": charted(), "claims": claims(),
 		"confined": confined(), "grace": grace(), "ingresses": ingresses(), "installs": installs(), "objects": objects(), "pods": pods(), "quotas": quotas(),
 		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
 	}

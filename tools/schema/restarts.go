@@ -28,6 +28,7 @@ var (
 		{"argocd.chartVersion", `{"argocdChartVersion":"9.3.7"}`},
 		{"argocd.secretKeys", `{"argocdSecretKeys":[{"key":"webhook.github.secret","secretRef":{"name":"a"}}]}`},
 		{"argocd.values", `{"argocdValues":{"server":{"replicas":2}}}`},
+		{"backup", `{"backup":{"enabled":true}}`},
 		{"bootstrap", `{"bootstrap":{"repoURL":"https://git.example.org/a"}}`},
 		{"channel", `{"channel":"stable"}`},
 		{"clusters", `{"clusters":[{"name":"a","secretRef":{"name":"a"}}]}`},
@@ -42,6 +43,7 @@ var (
 		{"vcluster.values", `{"vclusterValues":{"logging":{"encoding":"json"}}}`},
 	}
 	inputChanges = []change{
+		{"backup", `{"backup":{"remote":"backup:"}}`},
 		{"charts.argocd", `{"charts":{"argocd":{"version":"10.2.0","values":{"server":{"replicas":2}}}}}`},
 		{"charts.vcluster.digests", `{"charts":{"vcluster":{"repository":"oci://registry.example.org/charts","digests":{"0.36.1":"sha256:` + strings.Repeat("0", 64) + `"}}}}`},
 		{"charts.vcluster.name", `{"charts":{"vcluster":{"name":"mirrored"}}}`},
@@ -66,6 +68,7 @@ var (
 		{"storage", `{"storage":{"size":"5Gi"}}`},
 	}
 	planChanges = []change{
+		{"backup", `{"backup":{"enabled":true}}`},
 		{"argocd", `{"argocd":{"ha":true,"server":{"resources":{"limits":{"memory":"1Gi"}}}}}`},
 		{"channel", `{"channel":"stable"}`},
 		{"ingress.annotations", `{"ingress":{"annotations":{"a":"b"}}}`},
@@ -108,7 +111,7 @@ func restarts(b *bytes.Buffer, api, input, plans *extv1.CustomResourceDefinition
 		changes []change
 		into    func(*tenant.Given) any
 	}{
-		{"spec", schemaOf(api).Properties["spec"].Properties, []string{"plan"}, specChanges, func(g *tenant.Given) any { return &g.Spec }},
+		{"spec", schemaOf(api).Properties["spec"].Properties, []string{"plan", "restoreFrom"}, specChanges, func(g *tenant.Given) any { return &g.Spec }},
 		{"input", schemaOf(input).Properties, []string{"apiVersion", "kind", "metadata"}, inputChanges, func(g *tenant.Given) any { return &g.Input }},
 		{"plan", schemaOf(plans).Properties["spec"].Properties, nil, planChanges, func(g *tenant.Given) any { return &g.Plan.Spec }},
 	} {

@@ -35,16 +35,16 @@ func AccountRows(t tenant.Tenant) []resource.Row {
 		// Kubernetes makes no token for an account that doesn't exist.
 		{Name: tenant.InstallerCredentials, Has: true, Waits: !NamespaceReady(t) || !account,
 			Ready: HasCredentials(t), Build: installerCredentials},
-		binding(t, tenant.InstallerBinding, "installer", installer, true),
-		binding(t, tenant.ControlPlaneBinding, "control-plane", controlPlane, true),
-		binding(t, tenant.IngressesBinding, "control-plane-ingresses", controlPlane, ingresses),
-		binding(t, "control-plane-budgets-binding", "control-plane-disruption-budgets", controlPlane, budgets),
+		Binding(t, tenant.InstallerBinding, "installer", installer, true),
+		Binding(t, tenant.ControlPlaneBinding, "control-plane", controlPlane, true),
+		Binding(t, tenant.IngressesBinding, "control-plane-ingresses", controlPlane, ingresses),
+		Binding(t, "control-plane-budgets-binding", "control-plane-disruption-budgets", controlPlane, budgets),
 	}
 }
 
-// binding is the row of a RoleBinding in the tenant's namespace, to a ClusterRole of
+// Binding is the row of a RoleBinding in the tenant's namespace, to a ClusterRole of
 // examples/install/rbac.yaml.
-func binding(t tenant.Tenant, composed, role string, subject rbacv1.Subject, has bool) resource.Row {
+func Binding(t tenant.Tenant, composed, role string, subject rbacv1.Subject, has bool) resource.Row {
 	return resource.Row{
 		Name: composed, Has: has, Waits: !NamespaceReady(t), Ready: t.Composed(composed).Exists(),
 		Build: func(t tenant.Tenant) (resource.Object, error) {

@@ -24,7 +24,7 @@ const HostPoliciesVersion = 2
 // RequiredPolicies are the names of the ValidatingAdmissionPolicies of examples/install
 // without which no new tenant comes up, sorted. Each has a binding of the same name.
 var RequiredPolicies = []string{
-	"virtual-argocd-accounts", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
+	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
 	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-volumes",

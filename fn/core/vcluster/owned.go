@@ -22,18 +22,23 @@ import (
 // of the function, nothing is deleted, and the owners stay.
 func OwnedRows(t tenant.Tenant) []resource.Row {
 	service := corev1.ObjectReference{APIVersion: "v1", Kind: "Service", Name: tenant.HelmVCluster}
-	control := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: tenant.HelmVCluster}
+	control := corev1.ObjectReference{APIVersion: "apps/v1", Kind: ControlPlaneKind(t), Name: tenant.HelmVCluster}
 	etcd := corev1.ObjectReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: tenant.HelmVCluster + "-etcd"}
 	hasEtcd := t.Store.Kind == plan.StoreEtcd
-	if hasEtcd || t.Store.Size == "" {
-		// Without a volume of its own.
-		control.Kind = "Deployment"
-	}
 	return []resource.Row{
 		owned(t, tenant.ControlPlaneService, true, service),
 		owned(t, tenant.ControlPlaneWorkload, true, control),
 		owned(t, tenant.ControlPlaneStore, hasEtcd, etcd),
 	}
+}
+
+// ControlPlaneKind returns the kind of the control plane's workload.
+func ControlPlaneKind(t tenant.Tenant) string {
+	if t.Store.Kind == plan.StoreEtcd || t.Store.Size == "" {
+		// Without a volume of its own.
+		return "Deployment"
+	}
+	return "StatefulSet"
 }
 
 // owned is the row of the Object for one object of the chart. It isn't needed while the tenant is

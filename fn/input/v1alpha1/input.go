@@ -57,6 +57,46 @@ type Input struct {
 
 	// Secrets that claims may use.
 	Credentials Credentials `json:"credentials,omitempty"`
+
+	// Where backups of tenants go, which plans and claims switch on.
+	// +optional
+	Backup Backup `json:"backup,omitzero"`
+}
+
+// Backup is where backups of tenants go. A Job in the connectionSecretNamespace makes each of
+// them: the credentials of the store are in that namespace alone.
+type Backup struct {
+	// Remote of rclone with the backups, such as backup: or backup:team-b, of type crypt, so
+	// that nothing leaves the host unencrypted. Backups of a claim are below
+	// <namespace>/<claim>. Several hosts may have one remote if no two of them have claims of
+	// the same namespace and name. Default: none, and no backups can be made.
+	// +kubebuilder:validation:MaxLength=256
+	Remote string `json:"remote,omitempty"`
+
+	// Secret in the connectionSecretNamespace whose key rclone.conf is rclone's configuration,
+	// with the remote and the one that it encrypts for. Default: virtual-argocd-backup.
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName,omitempty"`
+
+	// Size up to which a tenant is backed up, in memory. Backups that would be larger fail.
+	// Default: 256Mi.
+	// +kubebuilder:validation:MaxLength=16
+	MaxSize string `json:"maxSize,omitempty"`
+
+	// Image with argocd and a shell. Defaults: registry quay.io, repository argoproj/argocd,
+	// tag the version that the tenant runs.
+	// +optional
+	ArgoCD Image `json:"argocd,omitzero"`
+
+	// Image with kubectl and a shell. Defaults: registry docker.io, repository
+	// alpine/kubectl, tag the version of Kubernetes that tenants get.
+	// +optional
+	Kubectl Image `json:"kubectl,omitzero"`
+
+	// Image with rclone and a shell. Defaults: registry docker.io, repository rclone/rclone,
+	// tag 1.76.0.
+	// +optional
+	Rclone Image `json:"rclone,omitzero"`
 }
 
 // Host is the cluster that virtual clusters are installed on: the one that Crossplane

@@ -25,6 +25,8 @@ const (
 	SSOReady              = "SSOReady"
 	SecretKeysReady       = "SecretKeysReady"
 	AccountsReady         = "AccountsReady"
+	BackedUp              = "BackedUp"
+	Restored              = "Restored"
 )
 
 // State is what a claim tells its owner.
@@ -39,6 +41,7 @@ type State struct {
 	ArgoCD     ArgoCDState        `json:"argocd"`
 	Clusters   []Connection       `json:"clusters"`
 	Bootstrap  BootstrapState     `json:"bootstrap"`
+	Backup     BackupState        `json:"backup"`
 	Conditions []metav1.Condition `json:"conditions"`
 
 	Repositories []Connection `json:"repositories"`
@@ -58,6 +61,17 @@ type BootstrapState struct {
 	Sync     string `json:"sync"`
 	Revision string `json:"revision"`
 	Message  string `json:"message"`
+}
+
+// BackupState is status.backup.
+type BackupState struct {
+	Name         string `json:"name"`
+	LastSuccess  string `json:"lastSuccess"`
+	Size         int64  `json:"size"`
+	Objects      int64  `json:"objects"`
+	Applications int64  `json:"applications"`
+	Next         string `json:"next"`
+	Message      string `json:"message"`
 }
 
 // VClusterState is status.vcluster.

@@ -1,0 +1,120 @@
+// Package backup is the part of a claim with its backups. A CronJob in the platform's namespace makes them: its first container
+// has vcluster write a snapshot of the virtual API, its second exports Argo CD's objects through it, and its third, which alone has
+// the credentials of the store, stores both and reads them back. The last reports to a ConfigMap.
+package backup
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"time"
+
+	"k8s.io/utils/ptr"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+// Part is spec.backup.
+var Part = part.Part{
+	Field: "spec.backup", Resolve: resolve, Rows: rows,
+	Condition: v1alpha1.ConditionBackedUp, Has: has, Observe: observe, Report: report,
+}
+
+func has(t tenant.Tenant) bool { return t.Backup.On }
+
+func resolve(of part.Candidate) error {
+	is := of.Plan.Spec.Backup
+	found := []error{check(of.Plan.At("backup"), is), check(mistakes.Field{Owner: mistakes.Claim, Path: "spec.backup"}, of.Spec.Backup)}
+	if err := mistakes.Join(found...); err != nil {
+		return err
+	}
+	s := over(ptr.Deref(is, v1alpha1.BackupSpec{}), of.Spec.Backup)
+	on := ptr.Deref(s.Enabled, false)
+	if !on && of.Spec.RestoreFrom == nil {
+		return nil
+	}
+	in, most := of.Input.Backup, cmp.Or(of.Input.Backup.MaxSize, "256Mi")
+	size, ok := values.ParseAmount(most)
+	if !ok || size.Value() < 1<<20 {
+		return mistakes.Field{Owner: mistakes.Input, Path: "input.backup.maxSize"}.Errorf("%.32q is no size of at least 1Mi: write one such as 256Mi", most)
+	}
+	d := of.Decision
+	d.Backup = tenant.Backup{
+		On: on, Schedule: cmp.Or(s.Schedule, nightly(d.Names.Tenant)), TimeZone: cmp.Or(s.TimeZone, "Etc/UTC"), Keep: cmp.Or(s.Keep, 14),
+		Now: of.BackupNow, Secret: cmp.Or(in.SecretName, "virtual-argocd-backup"), MaxSize: size,
+		ArgoCD:  image(of.Input, in.ArgoCD, "quay.io", "argoproj/argocd", ""),
+		Kubectl: image(of.Input, in.Kubectl, "docker.io", "alpine/kubectl", strings.TrimPrefix(tenant.DefaultKubernetesVersion, "v")),
+		Rclone:  image(of.Input, in.Rclone, "docker.io", "rclone/rclone", "1.76.0"),
+	}
+	if on && in.Remote != "" {
+		d.Backup.Folder = folder(in.Remote, of.Claim.Namespace, of.Claim.Name, of.XRName)
+	}
+	return nil
+}
+
+// check returns the mistakes of a plan's or a claim's settings.
+func check(field mistakes.Field, s *v1alpha1.BackupSpec) error {
+	if s == nil || s.Schedule == "" && s.TimeZone == "" {
+		return nil
+	}
+	_, err := maintenance.ParseCron(field.Path, cmp.Or(s.Schedule, "0 0 * * *"), s.TimeZone)
+	return mistakes.By(field.Owner, err)
+}
+
+// over returns the settings of a plan with those of a claim over them.
+func over(s v1alpha1.BackupSpec, claim *v1alpha1.BackupSpec) v1alpha1.BackupSpec {
+	if claim == nil {
+		return s
+	}
+	if claim.Enabled != nil {
+		s.Enabled = claim.Enabled
+	}
+	if claim.Schedule != "" {
+		// The zone of the plan is that of the plan's schedule.
+		s.Schedule, s.TimeZone = claim.Schedule, ""
+	}
+	s.TimeZone, s.Keep = cmp.Or(claim.TimeZone, s.TimeZone), cmp.Or(claim.Keep, s.Keep)
+	return s
+}
+
+// nightHours are the hours of the night, from midnight, in which tenants are backed up by default.
+const nightHours = 6
+
+// nightly returns the default schedule of a tenant.
+func nightly(name string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	minute := h.Sum32() % (nightHours * 60)
+	return fmt.Sprintf("%d %d * * *", minute%60, minute/60)
+}
+
+// folder returns where the backups of a tenant are: below a name that its claim has on every host, and after it was made anew.
+func folder(remote, namespace, claim, xr string) string {
+	if !strings.HasSuffix(remote, ":") {
+		remote = strings.TrimSuffix(remote, "/") + "/"
+	}
+	if namespace == "" {
+		// No namespace begins like that.
+		return remote + "_composite/" + xr
+	}
+	return remote + namespace + "/" + claim
+}
+
+// image returns the reference of an image: that of the input, or a default, at the platform's mirror if it has one.
+func image(in inputv1alpha1.Input, is inputv1alpha1.Image, registry, repository, tag string) string {
+	out := cmp.Or(strings.TrimSuffix(in.Images.Registry, "/"), is.Registry, registry) + "/" + cmp.Or(is.Repository, repository)
+	if tag = cmp.Or(is.Tag, tag); tag != "" {
+		out += ":" + tag
+	}
+	return out
+}
+
+// deadline is how long one attempt may take.
+const deadline = 20 * time.Minute

@@ -1,0 +1,240 @@
+package backup_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+)
+
+// withStore is an input with a place for backups.
+const withStore = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","backup":{"remote":"backup:"}}`
+
+// TestBackedUp: the condition and the status tell how old the last good backup is, and why there is none.
+func TestBackedUp(t *testing.T) {
+	const each = `"enabled":true,"schedule":"0 2 * * *"`
+	now := crossplanetest.Start
+	at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format(time.RFC3339) }
+	for name, tc := range map[string]struct {
+		// began is how long ago the schedule began, and record what was reported.
+		began  time.Duration
+		record map[string]any
+		want   fnv1.Status
+		reason string
+		says   []string
+	}{
+		"NothingDueYet":  {time.Minute, nil, fnv1.Status_STATUS_CONDITION_UNKNOWN, v1alpha1.ReasonScheduled, []string{"the first is due at "}},
+		"OneMissed":      {25 * time.Hour, nil, fnv1.Status_STATUS_CONDITION_UNKNOWN, v1alpha1.ReasonScheduled, nil},
+		"TwoMissed":      {49 * time.Hour, nil, fnv1.Status_STATUS_CONDITION_FALSE, v1alpha1.ReasonNoBackup, []string{"two were due", "CronJob customer1-7rw8j-backup in namespace crossplane-system"}},
+		"FirstFailed":    {time.Minute, map[string]any{"message": "storing: no room"}, fnv1.Status_STATUS_CONDITION_FALSE, v1alpha1.ReasonNoBackup, []string{"first attempt", "no room"}},
+		"Good":           {90 * time.Hour, map[string]any{"name": "b", "succeededAt": at(25 * time.Hour)}, fnv1.Status_STATUS_CONDITION_TRUE, v1alpha1.ReasonAvailable, []string{at(25 * time.Hour)}},
+		"GoodAndFailed":  {90 * time.Hour, map[string]any{"name": "b", "succeededAt": at(25 * time.Hour), "message": "storing: no room"}, fnv1.Status_STATUS_CONDITION_TRUE, v1alpha1.ReasonAvailable, []string{"no room"}},
+		"Old":            {90 * time.Hour, map[string]any{"name": "b", "succeededAt": at(49 * time.Hour)}, fnv1.Status_STATUS_CONDITION_FALSE, v1alpha1.ReasonNoBackup, []string{at(49 * time.Hour), "two were due", "CronJob"}},
+		"OldAndWhy":      {90 * time.Hour, map[string]any{"name": "b", "succeededAt": at(49 * time.Hour), "message": "storing: no room"}, fnv1.Status_STATUS_CONDITION_FALSE, v1alpha1.ReasonNoBackup, []string{"no room"}},
+		"NotATimeAtAll":  {time.Minute, map[string]any{"name": "b", "succeededAt": "x", "size": "y"}, fnv1.Status_STATUS_CONDITION_UNKNOWN, v1alpha1.ReasonScheduled, nil},
+		"NotTextsAtAll":  {time.Minute, map[string]any{"name": 1.0, "succeededAt": []any{}}, fnv1.Status_STATUS_CONDITION_UNKNOWN, v1alpha1.ReasonScheduled, nil},
+		"InTheFuture":    {time.Minute, map[string]any{"name": "b", "succeededAt": at(-time.Hour)}, fnv1.Status_STATUS_CONDITION_TRUE, v1alpha1.ReasonAvailable, nil},
+		"LongAgoAtFirst": {2000 * time.Hour, nil, fnv1.Status_STATUS_CONDITION_FALSE, v1alpha1.ReasonNoBackup, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"backup":{`+each+`}}`, withStore).Install()
+			e.SetAge(tenant.BackupCronJob, tc.began)
+			if tc.record != nil {
+				data, err := structpb.NewStruct(tc.record)
+				if err != nil {
+					t.Fatal(err)
+				}
+				e.Observed(tenant.BackupRecord).Fields["data"] = structpb.NewStructValue(data)
+			}
+			e.Reconcile()
+			c := e.Condition(v1alpha1.ConditionBackedUp)
+			if c.GetStatus() != tc.want || c.GetReason() != tc.reason {
+				t.Errorf("want %s %s, got %v", tc.want, tc.reason, c)
+			}
+			for _, text := range tc.says {
+				if !strings.Contains(c.GetMessage(), text) {
+					t.Errorf("want a message with %q, got %q", text, c.GetMessage())
+				}
+			}
+			if e.Status("backup", "next") == "" {
+				t.Error("the status has no next backup")
+			}
+		})
+	}
+}
+
+// TestSettings: a claim's settings go over its plan's, and take effect in the CronJob.
+func TestSettings(t *testing.T) {
+	type settings struct {
+		schedule, zone, keep string
+	}
+	const nightly = "45 5 * * *"
+	for name, tc := range map[string]struct {
+		plan, claim string
+		want        settings
+	}{
+		"Defaults":       {`{}`, `{"enabled":true}`, settings{nightly, "Etc/UTC", "14"}},
+		"Plans":          {`{"enabled":true,"schedule":"0 3 * * 6","timeZone":"Europe/Berlin","keep":5}`, `{}`, settings{"0 3 * * 6", "Europe/Berlin", "5"}},
+		"ClaimsSchedule": {`{"enabled":true,"schedule":"0 3 * * 6","timeZone":"Europe/Berlin","keep":5}`, `{"schedule":"0 4 * * *"}`, settings{"0 4 * * *", "Etc/UTC", "5"}},
+		"ClaimsZone":     {`{"enabled":true,"schedule":"0 3 * * 6","keep":5}`, `{"timeZone":"Asia/Tokyo","keep":7}`, settings{"0 3 * * 6", "Asia/Tokyo", "7"}},
+		"ClaimHasNone":   {`{"enabled":true}`, `{"enabled":false}`, settings{}},
+		"PlanHasNone":    {`{"enabled":false}`, `{"schedule":"0 4 * * *"}`, settings{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"plan":"p","backup":`+tc.claim+`}`, withStore)
+			e.AddPlan("p", `{"backup":`+tc.plan+`}`)
+			e.Install()
+			got := settings{}
+			if e.Has(tenant.BackupCronJob) {
+				spec := crossplanetest.Field(e.Observed(tenant.BackupCronJob), "spec").GetFields()
+				got.schedule, got.zone = spec["schedule"].GetStringValue(), spec["timeZone"].GetStringValue()
+				for _, v := range container(e, "store")["env"].([]any) {
+					if v := v.(map[string]any); v["name"] == "KEEP" {
+						got.keep = v["value"].(string)
+					}
+				}
+			}
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(settings{})); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// container is one of the containers of the CronJob.
+func container(e *crossplanetest.Engine, name string) map[string]any {
+	spec := crossplanetest.Field(e.Observed(tenant.BackupCronJob), "spec", "jobTemplate", "spec", "template", "spec").AsMap()
+	for _, c := range append(spec["initContainers"].([]any), spec["containers"].([]any)...) {
+		if c := c.(map[string]any); c["name"] == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// TestWhoHasWhat: only the container that stores has the store's credentials, only the one that exports the virtual API's, and none of them a
+// token of the host's API but those that talk to it.
+func TestWhoHasWhat(t *testing.T) {
+	e := crossplanetest.New(t, `{"backup":{"enabled":true},"argocd":{"accounts":[{"name":"ci"}]}}`, withStore).Install()
+	for name, want := range map[string][]string{
+		"export": {"kubeconfig", "tmp", "work"}, "snapshot": {"tmp", "token", "work"}, "store": {"store", "tenant", "tmp", "work"}, "report": {"tmp", "token", "work"},
+	} {
+		var got []string
+		for _, m := range container(e, name)["volumeMounts"].([]any) {
+			got = append(got, m.(map[string]any)["name"].(string))
+		}
+		if diff := cmp.Diff(want, got, cmp.Transformer("sorted", sorted)); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", name, diff)
+		}
+	}
+}
+
+func sorted(names []string) string {
+	out := map[string]any{}
+	for _, n := range names {
+		out[n] = true
+	}
+	s, _ := structpb.NewStruct(out)
+	return s.String()
+}
+
+// TestOnDemand: each new value of the annotation makes one Job, whose template stays as it is.
+func TestOnDemand(t *testing.T) {
+	e := crossplanetest.New(t, `{"backup":{"enabled":true}}`, withStore).Install()
+	annotate := func(value string) {
+		meta := crossplanetest.Field(e.XR(), "metadata")
+		annotations, err := structpb.NewStruct(map[string]any{v1alpha1.AnnotationBackup: value})
+		if err != nil {
+			t.Fatal(err)
+		}
+		meta.Fields["annotations"] = structpb.NewStructValue(annotations)
+	}
+	jobs := func() map[string]*structpb.Struct {
+		out := map[string]*structpb.Struct{}
+		for name, r := range e.Request.GetObserved().GetResources() {
+			if strings.HasPrefix(name, tenant.BackupNowPrefix) {
+				out[name] = r.GetResource()
+			}
+		}
+		return out
+	}
+	if len(jobs()) != 0 {
+		t.Errorf("without the annotation: %v", jobs())
+	}
+	annotate("2026-11-28")
+	e.Cycle(2)
+	first := jobs()
+	if len(first) != 1 {
+		t.Fatalf("with the annotation: %v", first)
+	}
+	// Another number of backups to keep is for the next Job.
+	e.SetSpec(`{"backup":{"enabled":true,"keep":3}}`)
+	e.Cycle(2)
+	for name, job := range jobs() {
+		if diff := cmp.Diff(crossplanetest.Field(first[name], "spec").AsMap(), crossplanetest.Field(job, "spec").AsMap()); diff != "" {
+			t.Errorf("a Job that exists is changed: -want, +got:\n%s", diff)
+		}
+	}
+	annotate("again")
+	e.Cycle(2)
+	for name := range jobs() {
+		if first[name] != nil {
+			t.Errorf("Job %s of an earlier value stays", name)
+		}
+	}
+}
+
+func TestRefusedBackup(t *testing.T) {
+	for name, tc := range map[string]struct {
+		spec string
+		want []string
+	}{
+		"NoSchedule":  {`{"enabled":true,"schedule":"daily"}`, []string{"spec.backup.schedule", `"daily"`, "30 2 * * *"}},
+		"TooOften":    {`{"enabled":true,"schedule":"*/30 * * * *"}`, []string{"spec.backup.schedule", "more often than once an hour"}},
+		"TwiceInOne":  {`{"enabled":true,"schedule":"0,59 3 * * *"}`, []string{"spec.backup.schedule", "more often than once an hour"}},
+		"Every":       {`{"enabled":true,"schedule":"@every 1h"}`, []string{"spec.backup.schedule", "@every 1h"}},
+		"ZoneInside":  {`{"enabled":true,"schedule":"TZ=Europe/Berlin 0 3 * * *"}`, []string{"spec.backup.schedule"}},
+		"Never":       {`{"enabled":true,"schedule":"0 0 30 2 *"}`, []string{"spec.backup.schedule", "never comes"}},
+		"Zone":        {`{"enabled":true,"timeZone":"Europe/Bern"}`, []string{"spec.backup.timeZone", "Europe/Bern"}},
+		"EvenWhenOff": {`{"schedule":"x"}`, []string{"spec.backup.schedule"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crossplanetest.New(t, `{"backup":`+tc.spec+`}`, withStore).CheckRefused(tc.want...)
+		})
+	}
+}
+
+// TestNoStore: a claim that is to be backed up says so if the platform has no place for that.
+func TestNoStore(t *testing.T) {
+	e := crossplanetest.New(t, `{"backup":{"enabled":true}}`, "").Install()
+	if c := e.Condition(v1alpha1.ConditionBackedUp); c.GetStatus() != fnv1.Status_STATUS_CONDITION_FALSE || !strings.Contains(c.GetMessage(), "input.backup.remote") {
+		t.Errorf("BackedUp: %v", c)
+	}
+	if e.Has(tenant.BackupCronJob) || e.Has(tenant.BackupAccount) {
+		t.Error("there is a CronJob")
+	}
+}
+
+// TestScript: every shell understands the script.
+func TestScript(t *testing.T) {
+	e := crossplanetest.New(t, `{"backup":{"enabled":true}}`, withStore).Install()
+	script := container(e, "store")["command"].([]any)[2].(string)
+	for _, shell := range []string{"bash", "dash"} {
+		path, err := exec.LookPath(shell)
+		if err != nil {
+			t.Logf("NOT TRIED: %s ISN'T HERE", shell)
+			continue
+		}
+		if out, err := exec.CommandContext(t.Context(), path, "-n", "-c", script).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", shell, err, out)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package backup
+
+import (
+	"cmp"
+	_ "embed"
+	"errors"
+	"strconv"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
+	composed "github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
+)
+
+//go:embed restore.sh
+var restoreScript string
+
+// RestorePart is spec.restoreFrom.
+var RestorePart = part.Part{
+	Field: "spec.restoreFrom", Resolve: resolveRestore, Rows: restoreRows,
+	Condition: v1alpha1.ConditionRestored, Has: restores, Observe: observeRestore, Report: reportRestore,
+}
+
+func restores(t tenant.Tenant) bool { return t.Restore.Folder != "" }
+
+const restoreField = "spec.restoreFrom"
+
+func resolveRestore(of part.Candidate) error {
+	is, was := of.Spec.RestoreFrom, of.WasAsked().RestoreFrom
+	if of.Was != nil && !sameSource(is, was) {
+		return errors.New(restoreField + ": a tenant that exists can't be restored: write what it was made with, " + source(was) + ", or delete the claim and make it anew")
+	}
+	if is == nil {
+		return nil
+	}
+	if of.Was == nil && of.Input.Backup.Remote == "" {
+		return errors.New(restoreField + ": this platform has no backups: input.backup.remote of the function isn't set")
+	}
+	name := cmp.Or(is.Tenant, of.Claim.Name)
+	d := of.Decision
+	d.Restore = tenant.Restore{
+		Folder: folder(of.Input.Backup.Remote, of.Claim.Namespace, name, cmp.Or(is.Tenant, of.XRName)), Name: cmp.Or(is.Backup, "latest"),
+		// With several control planes, no file is handed to one of them.
+		Snapshot: name == of.Claim.Name && d.Store.Kind == plan.StoreSQLite && d.Store.Size != "",
+		Active:   is.Activate, Seen: of.Restored,
+	}
+	if acts(d.Restore) {
+		return nil
+	}
+	d.ArgoCD.Values = values.Merge(d.ArgoCD.Values, values.Values{
+		"controller": values.Values{"replicas": float64(0)}, "applicationSet": values.Values{"replicas": float64(0)}, "notifications": values.Values{"enabled": false},
+	})
+	return nil
+}
+
+// acts reports whether a restored Argo CD's controllers run.
+func acts(r tenant.Restore) bool { return r.Active && r.Seen.At != "" && (r.Snapshot || r.Seen.Active) }
+
+// sameSource reports whether two restores are the same but for activate.
+func sameSource(a, b *v1alpha1.RestoreSpec) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Tenant == b.Tenant && a.Backup == b.Backup
+}
+
+func source(r *v1alpha1.RestoreSpec) string {
+	if r == nil {
+		return "nothing"
+	}
+	return "tenant: " + strconv.Quote(r.Tenant) + ", backup: " + strconv.Quote(cmp.Or(r.Backup, "latest"))
+}
+
+func restoreRows(t tenant.Tenant) []composed.Row {
+	on := restores(t)
+	row := func(name string, has, waits bool, o func() any) composed.Row {
+		return composed.Row{Name: name, Has: has, Waits: waits, Ready: true, Build: func(tenant.Tenant) (composed.Object, error) { return composed.Object{Typed: o()}, nil }}
+	}
+	out := []composed.Row{
+		row(tenant.RestoreRecord, on, false, func() any {
+			return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: inPlatform(t, t.Names.Restore)}
+		}),
+		row(tenant.RestoredSecret, on && t.Restore.Snapshot, false, func() any { return composed.Secret(t, t.Names.Restore, corev1.SecretTypeOpaque) }),
+	}
+	if !on {
+		return out
+	}
+	mode := "snapshot"
+	waits := !t.Composed(tenant.VClusterRelease).Exists() || !t.Composed(tenant.RestoredSecret).Exists()
+	if !t.Restore.Snapshot {
+		mode, waits = "objects", !argocd.Deployed(t) || runningArgoCD(t) == ""
+		if t.Restore.Active {
+			mode = "all-objects"
+		}
+	}
+	name := tenant.RestorePrefix + mode
+	return append(out, composed.Row{Name: name, Has: true, Waits: waits, Ready: true, Build: func(t tenant.Tenant) (composed.Object, error) {
+		if t.Composed(name).Exists() {
+			return asObserved(t, name), nil
+		}
+		return composed.Object{Typed: &batchv1.Job{
+			TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
+			ObjectMeta: inPlatform(t, t.Names.Composed(name)), Spec: restoreJob(t),
+		}}, nil
+	}})
+}
+
+func restoreJob(t tenant.Tenant) batchv1.JobSpec {
+	active := strconv.FormatBool(t.Restore.Active)
+	mode := "Objects"
+	if t.Restore.Snapshot {
+		mode = "Snapshot"
+	}
+	fetch := step{name: "fetch", image: t.Backup.Rclone, env: store("FOLDER", t.Restore.Folder, "BACKUP", t.Restore.Name, "MODE", mode, "ACTIVE", active), mounts: []string{"store"}}
+	report := step{name: "report", image: t.Backup.Kubectl, env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "ACTIVE", active}, mounts: []string{"token"}}
+	steps := []step{fetch, {name: "import", image: argocdImage(t), env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, mounts: []string{"kubeconfig"}}, report}
+	if t.Restore.Snapshot {
+		steps = []step{fetch, {name: "deliver", image: t.Backup.Kubectl, env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, mounts: []string{"token"}}, report}
+	}
+	j := job(t, restoreScript, steps)
+	// It is tried again for about an hour.
+	j.BackoffLimit, j.ActiveDeadlineSeconds = new(int32(12)), nil
+	return j
+}
+
+func observeRestore(t tenant.Tenant, is condition.Of) condition.Condition {
+	r, s := t.Restore, t.Restore.Seen
+	what := "Backup " + cmp.Or(s.Name, r.Name)
+	switch {
+	case s.At == "" && s.Message != "":
+		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored", s.Message)
+	case s.At == "":
+		return is.No(v1alpha1.ReasonRestoring, what+" is being restored", "")
+	case !r.Active:
+		return is.No(v1alpha1.ReasonInactive, what+" is restored, and Argo CD's controllers don't run: set spec.restoreFrom.activate to true once nothing else acts on the same clusters", "")
+	case !acts(r) && s.Message != "":
+		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored with its clusters", s.Message)
+	case !acts(r):
+		return is.No(v1alpha1.ReasonRestoring, what+" is being restored with its clusters", "")
+	}
+	return is.Yes(what + " is restored")
+}
+
+func reportRestore(t tenant.Tenant, out *v1alpha1.Status) {
+	if !restores(t) {
+		return
+	}
+	s := t.Restore.Seen
+	out.Restore = &v1alpha1.RestoreStatus{Name: s.Name, RestoredAt: s.At, Objects: s.Objects, Message: s.Message}
+	if _, err := time.Parse(time.RFC3339, s.At); err != nil {
+		out.Restore.RestoredAt = ""
+	}
+}
+
+// isOn reports whether a tenant has Jobs of backups or of a restore.
+func isOn(t tenant.Tenant) bool { return has(t) && t.Backup.Folder != "" || restores(t) }

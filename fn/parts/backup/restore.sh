@@ -1,0 +1,65 @@
+# The steps of a restore. Nothing of a backup is written anywhere before all of it has been read.
+case $step in
+fetch)
+  # BusyBox's shell, which the image of Alpine has, knows this.
+  set -o pipefail
+  rclone lsf --max-depth 1 "${FOLDER%%:*}:" >/dev/null 2>/tmp/err || fail "reading the store" "$(why)"
+  name=$BACKUP
+  if [ "$name" = latest ]; then
+    name=$(rclone lsf --files-only "$FOLDER" 2>/tmp/err | { grep '^[0-9TZ-]*\.tar$' || true; } | sort | tail -n 1 | sed 's/\.tar$//')
+    [ -n "$name" ] || fail "looking for a backup" "there is none in $FOLDER $(why)"
+  fi
+  echo "$name" >name
+  rclone cat "$FOLDER/$name.tar" 2>/tmp/err | tar -x -f - 2>>/tmp/err || fail "reading $name" "$(why)"
+  [ -s argocd.yaml ] && gzip -t snapshot.tar.gz 2>/tmp/err || fail "reading $name" "it is damaged: $(why)"
+  case $MODE in
+  Snapshot) tar -t -z -f snapshot.tar.gz 2>/tmp/err | wc -l >objects ;;
+  Objects)
+    # A copy has settings, accounts and hostnames of its own, and no credentials of clusters before it is activated.
+    awk -v active="$ACTIVE" '
+      function flush() {
+        own = doc ~ /\n  name: argocd-(cm|rbac-cm|secret|notifications-cm|notifications-secret|cmd-params-cm)\n/ && doc ~ /\nkind: (ConfigMap|Secret)\n/
+        cluster = doc ~ /\nkind: Secret\n/ && doc ~ /argocd.argoproj.io\/secret-type: cluster\n/
+        if (doc != "\n" && !own && !(cluster && active != "true")) printf "%s---\n", substr(doc, 2)
+        doc = "\n"
+      }
+      BEGIN { doc = "\n" }
+      /^---$/ { flush(); next }
+      { doc = doc $0 "\n" }
+      END { flush() }' argocd.yaml >import.yaml || fail "reading $name" "$(why)"
+    ;;
+  esac
+  ;;
+
+deliver)
+  # The init container of the control plane waits for it.
+  kubectl patch secret "$SECRET" --namespace "$PLATFORM" --type merge --patch "$(
+    for file in tenant/*; do
+      case $file in *.json | *.yaml) printf '%s"%s":"%s"' "${sep-}" "${file#tenant/}" "$(base64 "$file" | tr -d '\n')" && sep=, ;; esac
+    done | { printf '{"data":{' && cat && printf '}}'; }
+  )" >/dev/null 2>/tmp/err || fail "keeping what the platform knows of the tenant" "$(why)"
+  for _ in $(seq 300); do
+    if kubectl exec --namespace "$NAMESPACE" vcluster-0 --container restore -- true 2>/tmp/err; then
+      break
+    fi
+    sleep 2
+  done
+  kubectl exec --stdin --namespace "$NAMESPACE" vcluster-0 --container restore -- sh -c 'cat >/data/restore.part && mv /data/restore.part /data/restore.tar.gz' \
+    <snapshot.tar.gz 2>/tmp/err || fail "handing the snapshot to the virtual cluster" "$(why)"
+  ;;
+
+import)
+  argocd admin import import.yaml --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
+  grep -c -E ' (created|updated)' /tmp/err >objects || true
+  ;;
+
+report)
+  if [ -e failed ] || [ ! -s objects ]; then
+    message=$(cat failed 2>/dev/null || echo "a step ended early")
+    kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch "{\"data\":{\"failedAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"message\":\"$message\"}}"
+    exit 1
+  fi
+  kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch \
+    "{\"data\":{\"name\":\"$(cat name)\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"objects\":\"$(tr -d ' ' <objects)\",\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\"}}"
+  ;;
+esac

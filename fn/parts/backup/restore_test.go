@@ -1,0 +1,139 @@
+package backup_test
+
+import (
+	"encoding/base64"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+)
+
+// report is what a Job says.
+func report(e *crossplanetest.Engine, data map[string]any) {
+	s, err := structpb.NewStruct(data)
+	if err != nil {
+		e.T.Fatal(err)
+	}
+	e.Observed(tenant.RestoreRecord).Fields["data"] = structpb.NewStructValue(s)
+}
+
+// TestRestored: nothing of a restored Argo CD acts before the claim says so, and the condition tells how far it is.
+func TestRestored(t *testing.T) {
+	const done = "2026-01-02T00:00:00Z"
+	for name, tc := range map[string]struct {
+		spec   string
+		report map[string]any
+		want   string
+		acts   bool
+	}{
+		"Waits":          {`{"backup":"latest"}`, map[string]any{}, v1alpha1.ReasonRestoring, false},
+		"WaitsActive":    {`{"activate":true}`, map[string]any{}, v1alpha1.ReasonRestoring, false},
+		"Failed":         {`{"activate":true}`, map[string]any{"message": "reading the store: no"}, v1alpha1.ReasonRestoreFailed, false},
+		"Inactive":       {`{"backup":"latest"}`, map[string]any{"restoredAt": done, "active": "false"}, v1alpha1.ReasonInactive, false},
+		"Active":         {`{"activate":true}`, map[string]any{"restoredAt": done, "active": "false"}, v1alpha1.ReasonAvailable, true},
+		"CopyInactive":   {`{"tenant":"other"}`, map[string]any{"restoredAt": done, "active": "false"}, v1alpha1.ReasonInactive, false},
+		"CopyWaits":      {`{"tenant":"other","activate":true}`, map[string]any{"restoredAt": done, "active": "false"}, v1alpha1.ReasonRestoring, false},
+		"CopyFails":      {`{"tenant":"other","activate":true}`, map[string]any{"restoredAt": done, "active": "false", "message": "no"}, v1alpha1.ReasonRestoreFailed, false},
+		"CopyActive":     {`{"tenant":"other","activate":true}`, map[string]any{"restoredAt": done, "active": "true"}, v1alpha1.ReasonAvailable, true},
+		"NonsenseReport": {`{"activate":true}`, map[string]any{"restoredAt": 1.0, "objects": []any{}}, v1alpha1.ReasonRestoring, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"restoreFrom":`+tc.spec+`}`, withStore)
+			e.Reconcile()
+			e.RunProviders()
+			e.Reconcile()
+			report(e, tc.report)
+			e.Cycle(6)
+			report(e, tc.report)
+			e.Reconcile()
+			if c := e.Condition(v1alpha1.ConditionRestored); c.GetReason() != tc.want {
+				t.Errorf("want %s, got %v", tc.want, c)
+			}
+			if e.Has(tenant.ArgoCDRelease) {
+				if stopped := e.ArgoCDValue("controller", "replicas") == 0.0 && e.ArgoCDValue("applicationSet", "replicas") == 0.0 && e.ArgoCDValue("notifications", "enabled") == false; stopped == tc.acts {
+					t.Errorf("it acts: want %t, got %t", tc.acts, !stopped)
+				}
+			}
+		})
+	}
+}
+
+// TestRestoreFolders: a claim restores backups of its own namespace alone.
+func TestRestoreFolders(t *testing.T) {
+	for spec, want := range map[string]string{`{"backup":"latest"}`: "backup:team-a/customer1", `{"tenant":"other"}`: "backup:team-a/other", `{"tenant":"customer1","backup":"2026-11-28T020000Z"}`: "backup:team-a/customer1"} {
+		e := crossplanetest.New(t, `{"restoreFrom":`+spec+`}`, withStore).Install()
+		var got []string
+		for name, r := range e.Request.GetObserved().GetResources() {
+			if !strings.HasPrefix(name, tenant.RestorePrefix) || r.GetResource().GetFields()["kind"].GetStringValue() != "Job" {
+				continue
+			}
+			fetch := crossplanetest.Field(r.GetResource(), "spec", "template", "spec").AsMap()["initContainers"].([]any)[0].(map[string]any)
+			for _, v := range fetch["env"].([]any) {
+				if v := v.(map[string]any); v["name"] == "FOLDER" {
+					got = append(got, v["value"].(string))
+				}
+			}
+		}
+		if diff := cmp.Diff([]string{want}, got); diff != "" {
+			t.Errorf("%s: -want, +got:\n%s", spec, diff)
+		}
+	}
+}
+
+// TestRestoreStays: what a tenant was restored from can't be changed afterwards, and only activate can.
+func TestRestoreStays(t *testing.T) {
+	for name, tc := range map[string]struct {
+		was, is string
+		refused bool
+	}{
+		"Later":       {`{}`, `{"restoreFrom":{"backup":"latest"}}`, true},
+		"Another":     {`{"restoreFrom":{"tenant":"a"}}`, `{"restoreFrom":{"tenant":"b"}}`, true},
+		"OtherBackup": {`{"restoreFrom":{"backup":"latest"}}`, `{"restoreFrom":{"backup":"2026-11-28T020000Z"}}`, true},
+		"Removed":     {`{"restoreFrom":{"activate":true}}`, `{}`, true},
+		"Activated":   {`{"restoreFrom":{"backup":"latest"}}`, `{"restoreFrom":{"backup":"latest","activate":true}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, tc.was, withStore).Install()
+			e.SetSpec(tc.is)
+			e.Reconcile()
+			if refusal := crossplanetest.Refusal(e.Response); (refusal != "") != tc.refused || tc.refused && !strings.HasPrefix(refusal, "spec.restoreFrom: ") {
+				t.Errorf("want refused %t, got %q", tc.refused, refusal)
+			}
+			// Without the platform's store, it goes on.
+			e.SetSpec(tc.was)
+			e.Request.Input = nil
+			e.Reconcile()
+			if refusal := crossplanetest.Refusal(e.Response); refusal != "" {
+				t.Errorf("without a store: %s", refusal)
+			}
+		})
+	}
+	crossplanetest.New(t, `{"restoreFrom":{"backup":"latest"}}`, "").CheckRefused("spec.restoreFrom", "input.backup.remote")
+}
+
+// TestKeysComeBack: what credentials of accounts are derived from comes from the backup, so that they stay.
+func TestKeysComeBack(t *testing.T) {
+	e := crossplanetest.New(t, `{"restoreFrom":{"activate":true},"argocd":{"accounts":[{"name":"ci","tokens":[{"name":"a"}]}]}}`, withStore)
+	for range 6 {
+		if e.Reconcile(); e.Has(tenant.AccountsSecret) {
+			t.Fatal("keys are made before the backup is restored")
+		}
+		e.RunProviders()
+		delete(e.Observed(tenant.RestoreRecord).Fields, "data")
+	}
+	key := base64.StdEncoding.EncodeToString([]byte("a key of thirty-two bytes, so so"))
+	data, err := structpb.NewStruct(map[string]any{"kept.json": crossplanetest.Base64(`{"key":"` + key + `","signs":true}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Observed(tenant.RestoredSecret).Fields["data"] = structpb.NewStructValue(data)
+	e.Install()
+	if kept := string(e.SecretKey(tenant.AccountsSecret, "kept.json")); !strings.Contains(kept, key) {
+		t.Errorf("the key isn't that of the backup: %s", kept)
+	}
+}

@@ -1,0 +1,98 @@
+package backup
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+)
+
+// seen is what is known of a tenant's backups.
+type seen struct {
+	v1alpha1.BackupStatus
+	// begins is when the schedule applied first; zero for not yet.
+	begins, last, next time.Time
+	// overdue is when two runs of the schedule have passed since the last good backup, or since the beginning; zero for unknown.
+	overdue time.Time
+}
+
+// Keys of the ConfigMap.
+const (
+	keyName         = "name"
+	keySucceededAt  = "succeededAt"
+	keySize         = "size"
+	keyObjects      = "objects"
+	keyApplications = "applications"
+	keyMessage      = "message"
+)
+
+func see(t tenant.Tenant) seen {
+	data := t.Composed(tenant.BackupRecord).Get("data")
+	number := func(key string) int64 {
+		n, _ := strconv.ParseInt(data.String(key), 10, 64)
+		return n
+	}
+	s := seen{BackupStatus: v1alpha1.BackupStatus{
+		Name: data.String(keyName), LastSuccess: data.String(keySucceededAt),
+		Size: number(keySize), Objects: number(keyObjects), Applications: number(keyApplications), Message: data.String(keyMessage),
+	}}
+	cron, err := maintenance.ParseCron("", t.Backup.Schedule, t.Backup.TimeZone)
+	if err != nil {
+		// It was parsed when it was accepted.
+		return s
+	}
+	s.begins, _ = time.Parse(time.RFC3339, t.Composed(tenant.BackupCronJob).String("metadata", "creationTimestamp"))
+	if s.last, err = time.Parse(time.RFC3339, s.LastSuccess); err != nil {
+		s.LastSuccess, s.last = "", time.Time{}
+	}
+	if s.begins.IsZero() {
+		return s
+	}
+	from := s.begins
+	if !s.last.IsZero() {
+		from = s.last
+	}
+	s.next = cron.Next(t.Observed.Now)
+	if s.overdue = cron.Next(cron.Next(from)); !s.overdue.IsZero() {
+		s.overdue = s.overdue.Add(deadline)
+	}
+	if !s.next.IsZero() {
+		s.Next = s.next.Format(time.RFC3339)
+	}
+	return s
+}
+
+func report(t tenant.Tenant, out *v1alpha1.Status) {
+	if has(t) {
+		out.Backup = new(see(t).BackupStatus)
+	}
+}
+
+func observe(t tenant.Tenant, is condition.Of) condition.Condition {
+	if t.Backup.Folder == "" {
+		return is.No(v1alpha1.ReasonNoBackup, "The platform has no place for backups: input.backup.remote of the function isn't set", "")
+	}
+	s := see(t)
+	why := s.Message
+	if why == "" {
+		why = "no Job of CronJob " + t.Names.Backup + " in namespace " + t.SecretsIn + " has reported"
+	}
+	switch late := !s.overdue.IsZero() && t.Observed.Now.After(s.overdue); {
+	case s.begins.IsZero():
+		return is.NotYet(v1alpha1.ReasonScheduled, "Backups begin once Argo CD runs")
+	case late && s.last.IsZero():
+		return is.No(v1alpha1.ReasonNoBackup, "There is no backup yet, and two were due", why)
+	case late:
+		return is.No(v1alpha1.ReasonNoBackup, "The last good backup is of "+s.LastSuccess+", and two were due since then", why)
+	case s.last.IsZero() && s.Message != "":
+		return is.No(v1alpha1.ReasonNoBackup, "There is no backup yet, and the first attempt has failed", s.Message)
+	case s.last.IsZero():
+		return is.NotYet(v1alpha1.ReasonScheduled, "There is no backup yet: the first is due at "+s.Next)
+	case s.Message != "":
+		return is.Yes("The last good backup is of " + s.LastSuccess + "; an attempt after it has failed: " + s.Message)
+	}
+	return is.Yes("The last good backup is of " + s.LastSuccess)
+}

@@ -1,0 +1,257 @@
+//go:build e2e
+
+package e2e
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/e2e-framework/pkg/envconf"
+	"sigs.k8s.io/e2e-framework/pkg/features"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/store"
+)
+
+const (
+	storeNamespace = "e2e-store"
+	// backedUpWithin is how long a backup may take, with the images that no other pod has.
+	backedUpWithin = 3 * time.Minute
+)
+
+// backup is a customer whose Argo CD is backed up.
+type backup struct {
+	live  *claim.Live
+	store *store.Store
+	// good is the last good backup.
+	good claim.BackupState
+	// apps are the Applications that were backed up, by name, with their UIDs, and password the admin's.
+	apps     map[string]string
+	password string
+	// copy is a copy of it.
+	copy *claim.Live
+}
+
+func TestBackup(t *testing.T) {
+	needsEmbedded(t)
+	t.Parallel()
+	b := &backup{}
+	testenv.Test(t, features.New("backup").
+		Setup(b.create).
+		Assess("OnDemand", b.onDemand).
+		Assess("HasEverything", b.hasEverything).
+		Assess("KeepsAsMany", b.keeps).
+		Assess("WrongCredentialsAreTold", b.wrongCredentials).
+		Assess("PlainRemoteIsRefused", b.plainRemote).
+		Assess("ComesBackWhole", b.comesBack).
+		Assess("Activates", b.activates).
+		Assess("CopyHasItsObjects", b.copies).
+		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+			cleanUp(ctx, t, b.live, b.copy)
+			b.store.Close(ctx, t)
+			deleteNamespace(ctx, t, storeNamespace)
+			return ctx
+		}).Feature())
+}
+
+func (b *backup) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	if _, err := createNamespace(storeNamespace)(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	b.store = store.Run(ctx, t, host, storeNamespace)
+	// No run of the schedule comes while this test runs.
+	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"enabled": true, "schedule": "0 0 29 2 *", "keep": int64(2)}, "spec", "backup"))
+	state := b.live.AwaitReady(ctx, t, readyWithin)
+	if is := state.Condition(claim.BackedUp); is.Status != metav1.ConditionUnknown || is.Reason != v1alpha1.ReasonScheduled {
+		t.Errorf("before the first backup: %+v", is)
+	}
+	return ctx
+}
+
+// ask asks for a backup.
+func (b *backup) ask(ctx context.Context, t *testing.T, value string) {
+	t.Helper()
+	b.live.Patch(ctx, t, value, "metadata", "annotations", v1alpha1.AnnotationBackup)
+}
+
+// succeeds asks for a backup and waits until there is another good one.
+func (b *backup) succeeds(ctx context.Context, t *testing.T, value string) {
+	t.Helper()
+	was, start := b.good.Name, time.Now()
+	b.ask(ctx, t, value)
+	state := b.live.Await(ctx, t, backedUpWithin, "a good backup", func(s *claim.State) bool {
+		return s.Backup.Name != "" && s.Backup.Name != was && s.True(claim.BackedUp)
+	})
+	measured.add("backup: annotation to the claim that tells", time.Since(start))
+	if b.good = state.Backup; b.good.Message != "" || b.good.Size < 1<<10 || b.good.Objects < 100 {
+		t.Errorf("the backup is %+v", b.good)
+	}
+}
+
+func (b *backup) onDemand(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	virtual := open(ctx, t, b.live)
+	apps, err := virtual.Resource(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}, "argocd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if _, err := apps.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": fmt.Sprintf("app-%d", i)},
+			"spec": map[string]any{
+				"project": "default", "source": map[string]any{"repoURL": "https://git.example.org/a", "path": "."},
+				"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "default"},
+			},
+		}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.succeeds(ctx, t, "1")
+	if b.good.Applications != 3 {
+		t.Errorf("there are 3 Applications, and %d in the backup", b.good.Applications)
+	}
+	return ctx
+}
+
+// folder is where the claim's backups are.
+func (b *backup) folder() string { return store.Remote + claims + "/backed-up" }
+
+// hasEverything opens the backup as its owner would: both layers, and what the platform keeps.
+func (b *backup) hasEverything(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	archive := tar.NewReader(strings.NewReader(b.store.Rclone(ctx, t, "cat", b.folder()+"/"+b.good.Name+".tar")))
+	has := map[string]int64{}
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		has[h.Name] = h.Size
+		if content, err := io.ReadAll(archive); h.Name == "argocd.yaml" && (err != nil || !strings.Contains(string(content), "name: app-2")) {
+			t.Errorf("%s lacks an Application: %v", h.Name, err)
+		}
+	}
+	for _, name := range []string{"argocd.yaml", "snapshot.tar.gz", "tenant/accepted.json"} {
+		if has[name] == 0 {
+			t.Errorf("the backup has no %s: %v", name, has)
+		}
+	}
+	// What is stored is encrypted.
+	if plain := b.store.Rclone(ctx, t, "lsf", "-R", "plain:backups"); strings.Contains(plain, "backed-up") || strings.Contains(plain, ".tar") {
+		t.Errorf("the store can read names of backups: %s", plain)
+	}
+	return ctx
+}
+
+func (b *backup) keeps(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	first := b.good.Name
+	b.succeeds(ctx, t, "2")
+	b.succeeds(ctx, t, "3")
+	if files := strings.Fields(b.store.Rclone(ctx, t, "lsf", b.folder())); len(files) != 2 || files[0] == first+".tar" || files[1] != b.good.Name+".tar" {
+		t.Errorf("of three backups, two are kept, the newest ones: %v", files)
+	}
+	return ctx
+}
+
+// fails asks for a backup and waits until the claim tells why it failed. The good one stays, and so does the condition.
+func (b *backup) fails(ctx context.Context, t *testing.T, value, why string) {
+	t.Helper()
+	b.ask(ctx, t, value)
+	state := b.live.Await(ctx, t, backedUpWithin, "a message with "+why, func(s *claim.State) bool {
+		return strings.Contains(s.Backup.Message, why) && strings.Contains(s.Condition(claim.BackedUp).Message, why)
+	})
+	if is := state.Condition(claim.BackedUp); is.Status != metav1.ConditionTrue || state.Backup.Name != b.good.Name {
+		t.Errorf("after one attempt that failed: %+v, %+v", is, state.Backup)
+	}
+}
+
+func (b *backup) wrongCredentials(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	b.store.Configure(ctx, t, b.store.Config("wrong"))
+	b.fails(ctx, t, "4", "SignatureDoesNotMatch")
+	return ctx
+}
+
+func (b *backup) plainRemote(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	b.store.Configure(ctx, t, "[backup]\ntype = alias\nremote = /tmp\n")
+	b.fails(ctx, t, "5", "isn't one of type crypt")
+	return ctx
+}
+
+// applications are those of a customer, by name, with their UIDs.
+func applicationUIDs(ctx context.Context, t *testing.T, l *claim.Live) map[string]string {
+	t.Helper()
+	apps, err := open(ctx, t, l).Resource(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}, "argocd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := apps.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, a := range list.Items {
+		out[a.GetName()] = string(a.GetUID())
+	}
+	return out
+}
+
+// comesBack destroys the customer's tenant, and restores it with the same claim: everything is there, and nothing acts.
+func (b *backup) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	b.store.Configure(ctx, t, b.store.Config(b.store.Secret()))
+	b.apps, b.password = applicationUIDs(ctx, t, b.live), connectionDetails(ctx, t, b.live)["password"]
+	deleteAndAwait(ctx, t, b.live, goneWithin)
+	start := time.Now()
+	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"backup": "latest"}, "spec", "restoreFrom"))
+	b.live.Await(ctx, t, readyWithin, "the backup is restored, and Argo CD doesn't act", func(s *claim.State) bool {
+		return s.Condition(claim.Restored).Reason == v1alpha1.ReasonInactive && s.IsReady()
+	})
+	measured.add("backup: claim to restored and inactive", time.Since(start))
+	if diff := cmp.Diff(b.apps, applicationUIDs(ctx, t, b.live)); diff != "" {
+		t.Errorf("Applications and their UIDs: -before, +restored:\n%s", diff)
+	}
+	if is := connectionDetails(ctx, t, b.live)["password"]; is != b.password {
+		t.Error("the admin has another password")
+	}
+	if set, err := open(ctx, t, b.live).Typed.AppsV1().StatefulSets("argocd").Get(ctx, "argocd-application-controller", metav1.GetOptions{}); err != nil || *set.Spec.Replicas != 0 {
+		t.Errorf("the application controller runs: %v, %v", set, err)
+	}
+	return ctx
+}
+
+func (b *backup) activates(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	b.live.Patch(ctx, t, true, "spec", "restoreFrom", "activate")
+	b.live.Await(ctx, t, readyWithin, "Argo CD acts", func(s *claim.State) bool { return s.True(claim.Restored) && s.IsReady() })
+	return ctx
+}
+
+// copies makes a copy of the customer beside it.
+func (b *backup) copies(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	start := time.Now()
+	b.copy = claim.Create(ctx, t, host, newClaim("copied").Set(map[string]any{"tenant": "backed-up"}, "spec", "restoreFrom"))
+	b.copy.Await(ctx, t, readyWithin, "the copy has the objects, and doesn't act", func(s *claim.State) bool {
+		return s.Condition(claim.Restored).Reason == v1alpha1.ReasonInactive && s.IsReady()
+	})
+	measured.add("backup: claim to copied and inactive", time.Since(start))
+	is := applicationUIDs(ctx, t, b.copy)
+	for name, uid := range b.apps {
+		if is[name] == "" || is[name] == uid {
+			t.Errorf("Application %s of the copy has UID %q, the original %q", name, is[name], uid)
+		}
+	}
+	if url := connectionDetails(ctx, t, b.copy)["url"]; !strings.Contains(url, "copied") {
+		t.Errorf("the copy is at %s", url)
+	}
+	return ctx
+}

@@ -2,6 +2,7 @@ package tenant
 
 import (
 	"cmp"
+	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 )
@@ -42,4 +43,14 @@ func WithDefaults(in v1alpha1.Input) v1alpha1.Input {
 		in.Network.IngressControllers = []string{"ingress-nginx", "traefik"}
 	}
 	return in
+}
+
+// ImageOf returns the reference of an image that is set in the input, with defaults for what isn't, at the platform's mirror if it has one. Without
+// a tag it ends with the repository.
+func ImageOf(in v1alpha1.Input, is, defaults v1alpha1.Image) string {
+	out := cmp.Or(strings.TrimSuffix(in.Images.Registry, "/"), is.Registry, defaults.Registry) + "/" + cmp.Or(is.Repository, defaults.Repository)
+	if tag := cmp.Or(is.Tag, defaults.Tag); tag != "" {
+		out += ":" + tag
+	}
+	return out
 }

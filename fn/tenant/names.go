@@ -295,5 +295,8 @@ const (
 	PasswordKey = "password"
 )
 
+// BackupNowResource returns the name in the composition of the Job for a value of a claim's annotation.
+func BackupNowResource(value string) string { return BackupNowPrefix + hashOf(value) }
+
 // HostnameResource returns the name in the composition of the record of a hostname.
 func HostnameResource(hostname string) string { return HostnamePrefix + hashOf(hostname) }

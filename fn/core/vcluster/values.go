@@ -4,7 +4,6 @@ import (
 	"cmp"
 	_ "embed"
 	"slices"
-	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
@@ -74,8 +73,7 @@ func Protected(d *tenant.Decision, in v1alpha1.Input, platforms *values.Stack) (
 		control["coredns"] = values.Values{"overwriteConfig": d.Corefile}
 	}
 	if d.Restore.Snapshot {
-		is := in.Images.VCluster
-		image := cmp.Or(strings.TrimSuffix(in.Images.Registry, "/"), is.Registry) + "/" + is.Repository + ":" + cmp.Or(is.Tag, d.VirtualCluster.Version)
+		image := tenant.ImageOf(in, in.Images.VCluster, v1alpha1.Image{Tag: d.VirtualCluster.Version})
 		values.Insert(control, restoreContainers(image), "statefulSet", "initContainers")
 	}
 	if in.Images.Registry != "" {

@@ -89,7 +89,7 @@ type Backup struct {
 	ArgoCD Image `json:"argocd,omitzero"`
 
 	// Image with kubectl and a shell. Defaults: registry docker.io, repository
-	// alpine/kubectl, tag the version of Kubernetes that tenants get.
+	// alpine/kubectl, tag 1.36.0.
 	// +optional
 	Kubectl Image `json:"kubectl,omitzero"`
 

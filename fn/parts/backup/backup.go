@@ -49,9 +49,9 @@ func resolve(of part.Candidate) error {
 	d.Backup = tenant.Backup{
 		On: on, Schedule: cmp.Or(s.Schedule, nightly(d.Names.Tenant)), TimeZone: cmp.Or(s.TimeZone, "Etc/UTC"), Keep: cmp.Or(s.Keep, 14),
 		Now: of.BackupNow, Secret: cmp.Or(in.SecretName, "virtual-argocd-backup"), MaxSize: size,
-		ArgoCD:  image(of.Input, in.ArgoCD, "quay.io", "argoproj/argocd", ""),
-		Kubectl: image(of.Input, in.Kubectl, "docker.io", "alpine/kubectl", strings.TrimPrefix(tenant.DefaultKubernetesVersion, "v")),
-		Rclone:  image(of.Input, in.Rclone, "docker.io", "rclone/rclone", "1.76.0"),
+		ArgoCD:  tenant.ImageOf(of.Input, in.ArgoCD, inputv1alpha1.Image{Registry: "quay.io", Repository: "argoproj/argocd"}),
+		Kubectl: tenant.ImageOf(of.Input, in.Kubectl, inputv1alpha1.Image{Registry: "docker.io", Repository: "alpine/kubectl", Tag: "1.36.0"}),
+		Rclone:  tenant.ImageOf(of.Input, in.Rclone, inputv1alpha1.Image{Registry: "docker.io", Repository: "rclone/rclone", Tag: "1.76.0"}),
 	}
 	if on && in.Remote != "" {
 		d.Backup.Folder = folder(in.Remote, of.Claim.Namespace, of.Claim.Name, of.XRName)
@@ -105,15 +105,6 @@ func folder(remote, namespace, claim, xr string) string {
 		return remote + "_composite/" + xr
 	}
 	return remote + namespace + "/" + claim
-}
-
-// image returns the reference of an image: that of the input, or a default, at the platform's mirror if it has one.
-func image(in inputv1alpha1.Input, is inputv1alpha1.Image, registry, repository, tag string) string {
-	out := cmp.Or(strings.TrimSuffix(in.Images.Registry, "/"), is.Registry, registry) + "/" + cmp.Or(is.Repository, repository)
-	if tag = cmp.Or(is.Tag, tag); tag != "" {
-		out += ":" + tag
-	}
-	return out
 }
 
 // deadline is how long one attempt may take.

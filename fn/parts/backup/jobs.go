@@ -29,56 +29,56 @@ var backupScript string
 // rows are the rows of the CronJob, of the Job that the claim's annotation asks for, and of what they use.
 func rows(t tenant.Tenant) []composed.Row {
 	on := has(t) && t.Backup.Folder != ""
-	row := func(name string, has, waits bool, build func(tenant.Tenant) (any, error)) composed.Row {
-		return composed.Row{Name: name, Has: has, Waits: waits, Ready: true, Build: func(t tenant.Tenant) (composed.Object, error) {
-			o, err := build(t)
-			return composed.Object{Typed: o}, err
-		}}
-	}
 	// What a Job would run before that has nothing to save.
 	waits := !argocd.Deployed(t) || runningArgoCD(t) == ""
 	out := []composed.Row{
-		row(tenant.BackupRecord, on, false, record),
-		row(tenant.BackupAccount, isOn(t), false, account),
+		row(tenant.BackupRecord, on, record(t.Names.Backup)),
+		row(tenant.BackupAccount, isOn(t), account),
 		host.Binding(t, tenant.BackupBinding, "backup", subject(t), isOn(t)),
-		row(tenant.BackupRole, isOn(t), false, role),
-		row(tenant.BackupRoleBinding, isOn(t), false, roleBinding),
-		row(tenant.BackupCronJob, on, waits, cronJob),
+		row(tenant.BackupRole, isOn(t), role),
+		row(tenant.BackupRoleBinding, isOn(t), roleBinding),
+		{Name: tenant.BackupCronJob, Has: on, Waits: waits, Ready: true, Build: cronJob},
 	}
 	if on && t.Backup.Now != "" {
-		name := tenant.BackupNowPrefix + tenant.HostnameHash(t.Backup.Now)
-		out = append(out, composed.Row{Name: name, Has: true, Waits: waits, Ready: true, Build: func(t tenant.Tenant) (composed.Object, error) {
-			if t.Composed(name).Exists() {
-				// The template of a Job can't be changed.
-				return asObserved(t, name), nil
-			}
-			return composed.Object{Typed: jobNow(t, name)}, nil
-		}})
+		out = append(out, jobRow(tenant.BackupNowResource(t.Backup.Now), waits, backupJob))
 	}
 	return out
 }
 
-// asObserved returns a Job as it was seen.
-func asObserved(t tenant.Tenant, name string) composed.Object {
-	o := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"}, ObjectMeta: inPlatform(t, t.Names.Composed(name))}
-	spec, _ := t.Composed(name).Value("spec").AsInterface().(map[string]any)
-	return composed.Object{Typed: o, Raw: spec, RawAt: []string{"spec"}}
+// row is the row of a resource that nothing waits for.
+func row(name string, has bool, build func(tenant.Tenant) (composed.Object, error)) composed.Row {
+	return composed.Row{Name: name, Has: has, Ready: true, Build: build}
+}
+
+// jobRow is the row of a Job.
+func jobRow(name string, waits bool, spec func(tenant.Tenant) batchv1.JobSpec) composed.Row {
+	return composed.Row{Name: name, Has: true, Waits: waits, Ready: true, Build: func(t tenant.Tenant) (composed.Object, error) {
+		typ, meta := metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"}, inPlatform(t, t.Names.Composed(name))
+		if is := t.Composed(name); is.Exists() {
+			// The template of a Job can't be changed.
+			spec, _ := is.Value("spec").AsInterface().(map[string]any)
+			return composed.Object{Typed: &metav1.PartialObjectMetadata{TypeMeta: typ, ObjectMeta: meta}, Raw: spec, RawAt: []string{"spec"}}, nil
+		}
+		return composed.Object{Typed: &batchv1.Job{TypeMeta: typ, ObjectMeta: meta, Spec: spec(t)}}, nil
+	}}
 }
 
 func inPlatform(t tenant.Tenant, name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Namespace: t.SecretsIn, Name: name, Labels: composed.OfTenant(t)}
 }
 
-// record composes the ConfigMap that backups report to. Its data is theirs.
-func record(t tenant.Tenant) (any, error) {
-	return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: inPlatform(t, t.Names.Backup)}, nil
+// record composes a ConfigMap that Jobs report to. Its data is theirs.
+func record(name string) func(tenant.Tenant) (composed.Object, error) {
+	return func(t tenant.Tenant) (composed.Object, error) {
+		return composed.Object{Typed: &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: inPlatform(t, name)}}, nil
+	}
 }
 
-func account(t tenant.Tenant) (any, error) {
-	return &corev1.ServiceAccount{
+func account(t tenant.Tenant) (composed.Object, error) {
+	return composed.Object{Typed: &corev1.ServiceAccount{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceAccount"}, ObjectMeta: inPlatform(t, t.Names.BackupAccount),
 		AutomountServiceAccountToken: new(bool),
-	}, nil
+	}}, nil
 }
 
 func subject(t tenant.Tenant) rbacv1.Subject {
@@ -86,7 +86,7 @@ func subject(t tenant.Tenant) rbacv1.Subject {
 }
 
 // role lets the account report.
-func role(t tenant.Tenant) (any, error) {
+func role(t tenant.Tenant) (composed.Object, error) {
 	may := func(resource string, names ...string) rbacv1.PolicyRule {
 		return rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{resource}, ResourceNames: names, Verbs: []string{"get", "patch"}}
 	}
@@ -94,35 +94,28 @@ func role(t tenant.Tenant) (any, error) {
 	if restores(t) {
 		rules = []rbacv1.PolicyRule{may("configmaps", t.Names.Backup, t.Names.Restore), may("secrets", t.Names.Restore)}
 	}
-	return &rbacv1.Role{
+	return composed.Object{Typed: &rbacv1.Role{
 		TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "Role"}, ObjectMeta: inPlatform(t, t.Names.Backup), Rules: rules,
-	}, nil
+	}}, nil
 }
 
-func roleBinding(t tenant.Tenant) (any, error) {
-	return &rbacv1.RoleBinding{
+func roleBinding(t tenant.Tenant) (composed.Object, error) {
+	return composed.Object{Typed: &rbacv1.RoleBinding{
 		TypeMeta: metav1.TypeMeta{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "RoleBinding"}, ObjectMeta: inPlatform(t, t.Names.Backup),
 		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: t.Names.Backup},
 		Subjects: []rbacv1.Subject{subject(t)},
-	}, nil
+	}}, nil
 }
 
-func cronJob(t tenant.Tenant) (any, error) {
-	return &batchv1.CronJob{
+func cronJob(t tenant.Tenant) (composed.Object, error) {
+	return composed.Object{Typed: &batchv1.CronJob{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "CronJob"}, ObjectMeta: inPlatform(t, t.Names.Backup),
 		Spec: batchv1.CronJobSpec{
 			Schedule: t.Backup.Schedule, TimeZone: &t.Backup.TimeZone, ConcurrencyPolicy: batchv1.ForbidConcurrent,
 			StartingDeadlineSeconds: new(int64(1800)), SuccessfulJobsHistoryLimit: new(int32(1)), FailedJobsHistoryLimit: new(int32(1)),
 			JobTemplate: batchv1.JobTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: composed.OfTenant(t)}, Spec: backupJob(t)},
 		},
-	}, nil
-}
-
-func jobNow(t tenant.Tenant, name string) any {
-	return &batchv1.Job{
-		TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
-		ObjectMeta: inPlatform(t, t.Names.Composed(name)), Spec: backupJob(t),
-	}
+	}}, nil
 }
 
 // labelPackage is the label by which examples/install/network.yaml selects pods.

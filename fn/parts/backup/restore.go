@@ -9,7 +9,6 @@ import (
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
@@ -82,14 +81,11 @@ func source(r *v1alpha1.RestoreSpec) string {
 
 func restoreRows(t tenant.Tenant) []composed.Row {
 	on := restores(t)
-	row := func(name string, has, waits bool, o func() any) composed.Row {
-		return composed.Row{Name: name, Has: has, Waits: waits, Ready: true, Build: func(tenant.Tenant) (composed.Object, error) { return composed.Object{Typed: o()}, nil }}
-	}
 	out := []composed.Row{
-		row(tenant.RestoreRecord, on, false, func() any {
-			return &corev1.ConfigMap{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: inPlatform(t, t.Names.Restore)}
+		row(tenant.RestoreRecord, on, record(t.Names.Restore)),
+		row(tenant.RestoredSecret, on && t.Restore.Snapshot, func(t tenant.Tenant) (composed.Object, error) {
+			return composed.Object{Typed: composed.Secret(t, t.Names.Restore, corev1.SecretTypeOpaque)}, nil
 		}),
-		row(tenant.RestoredSecret, on && t.Restore.Snapshot, false, func() any { return composed.Secret(t, t.Names.Restore, corev1.SecretTypeOpaque) }),
 	}
 	if !on {
 		return out
@@ -102,16 +98,7 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 			mode = "all-objects"
 		}
 	}
-	name := tenant.RestorePrefix + mode
-	return append(out, composed.Row{Name: name, Has: true, Waits: waits, Ready: true, Build: func(t tenant.Tenant) (composed.Object, error) {
-		if t.Composed(name).Exists() {
-			return asObserved(t, name), nil
-		}
-		return composed.Object{Typed: &batchv1.Job{
-			TypeMeta:   metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "Job"},
-			ObjectMeta: inPlatform(t, t.Names.Composed(name)), Spec: restoreJob(t),
-		}}, nil
-	}})
+	return append(out, jobRow(tenant.RestorePrefix+mode, waits, restoreJob))
 }
 
 func restoreJob(t tenant.Tenant) batchv1.JobSpec {

@@ -14,7 +14,7 @@ import (
 type seen struct {
 	v1alpha1.BackupStatus
 	// begins is when the schedule applied first; zero for not yet.
-	begins, last, next time.Time
+	begins, last time.Time
 	// overdue is when two runs of the schedule have passed since the last good backup, or since the beginning; zero for unknown.
 	overdue time.Time
 }
@@ -55,12 +55,11 @@ func see(t tenant.Tenant) seen {
 	if !s.last.IsZero() {
 		from = s.last
 	}
-	s.next = cron.Next(t.Observed.Now)
 	if s.overdue = cron.Next(cron.Next(from)); !s.overdue.IsZero() {
 		s.overdue = s.overdue.Add(deadline)
 	}
-	if !s.next.IsZero() {
-		s.Next = s.next.Format(time.RFC3339)
+	if next := cron.Next(t.Observed.Now); !next.IsZero() {
+		s.Next = next.Format(time.RFC3339)
 	}
 	return s
 }

@@ -15,9 +15,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	kerrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/e2e-framework/klient"
-	"sigs.k8s.io/e2e-framework/klient/wait"
-	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -137,14 +134,7 @@ func folder(meta metav1.ObjectMeta, files map[string]string) (*corev1.ConfigMap,
 // awaitAvailable waits until a server answers at a port of its Service, which leads to its pod a moment after that is ready.
 func awaitAvailable(ctx context.Context, t testing.TB, host *kube.Cluster, namespace, name string, port int) {
 	t.Helper()
-	client, err := klient.New(host.Config)
-	if err != nil {
-		t.Fatalf("cannot make a client: %v", err)
-	}
-	available := conditions.New(client.Resources()).DeploymentAvailable(name, namespace)
-	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(5*time.Minute), wait.WithInterval(time.Second)); err != nil {
-		t.Fatalf("the Git server does not become available (kubectl -n %s describe pods): %v", namespace, err)
-	}
+	host.AwaitDeployment(ctx, t, "the Git server", namespace, name)
 	dialer, at := kube.NewDialer(host), net.JoinHostPort(name+"."+namespace+".svc", fmt.Sprint(port))
 	eventually.True(ctx, t, 2*time.Minute, "a server answers at "+at, func(ctx context.Context) (bool, string) {
 		conn, err := dialer.DialContext(ctx, "tcp", at)

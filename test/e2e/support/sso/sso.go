@@ -17,9 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/e2e-framework/klient"
 	"sigs.k8s.io/e2e-framework/klient/wait"
-	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/lab/certs"
@@ -106,14 +104,7 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string
 	if _, err := host.Typed.AppsV1().Deployments(namespace).Create(ctx, deployment(meta), metav1.CreateOptions{}); err != nil {
 		t.Fatalf("cannot create the OIDC provider's Deployment: %v", err)
 	}
-	client, err := klient.New(host.Config)
-	if err != nil {
-		t.Fatalf("cannot make a client: %v", err)
-	}
-	available := conditions.New(client.Resources()).DeploymentAvailable(name, namespace)
-	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(5*time.Minute), wait.WithInterval(time.Second)); err != nil {
-		t.Fatalf("the OIDC provider does not become available (kubectl -n %s describe pods): %v", namespace, err)
-	}
+	host.AwaitDeployment(ctx, t, "the OIDC provider", namespace, name)
 	return p
 }
 

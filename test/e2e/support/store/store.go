@@ -10,16 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"sigs.k8s.io/e2e-framework/klient"
-	"sigs.k8s.io/e2e-framework/klient/wait"
-	"sigs.k8s.io/e2e-framework/klient/wait/conditions"
 
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
@@ -109,14 +105,7 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatalf("cannot let backups reach the store: %v", err)
 	}
-	client, err := klient.New(host.Config)
-	if err != nil {
-		t.Fatalf("cannot make a client: %v", err)
-	}
-	available := conditions.New(client.Resources()).DeploymentAvailable(name, namespace)
-	if err := wait.For(available, wait.WithContext(ctx), wait.WithTimeout(3*time.Minute), wait.WithInterval(time.Second)); err != nil {
-		t.Fatalf("the store does not become available (kubectl -n %s describe pods): %v", namespace, err)
-	}
+	host.AwaitDeployment(ctx, t, "the store", namespace, name)
 	out, err := exec.CommandContext(ctx, s.rclone, "obscure", rand.Text()).Output()
 	if err != nil {
 		t.Fatal(err)

@@ -127,6 +127,9 @@ func observeRestore(t tenant.Tenant, is condition.Of) condition.Condition {
 		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored", s.Message)
 	case s.At == "":
 		return is.No(v1alpha1.ReasonRestoring, what+" is being restored", "")
+	case r.Snapshot && !composed.HasKubeconfig(t):
+		// The Job has seen no more than that it was handed over.
+		return is.No(v1alpha1.ReasonRestoring, what+" is handed to the virtual cluster, which hasn't started with it yet", "")
 	case !r.Active:
 		return is.No(v1alpha1.ReasonInactive, what+" is restored, and Argo CD's controllers don't run: set spec.restoreFrom.activate to true once nothing else acts on the same clusters", "")
 	case !acts(r) && s.Message != "":

@@ -63,6 +63,18 @@ func TestRestored(t *testing.T) {
 	}
 }
 
+// TestHandedOver: a snapshot that was handed over isn't restored before the virtual cluster has started with it.
+func TestHandedOver(t *testing.T) {
+	e := crossplanetest.New(t, `{"restoreFrom":{"activate":true}}`, withStore)
+	e.Reconcile()
+	e.AwaitVCluster()
+	report(e, map[string]any{"restoredAt": "2026-01-02T00:00:00Z", "active": "true"})
+	e.Reconcile()
+	if c := e.Condition(v1alpha1.ConditionRestored); c.GetReason() != v1alpha1.ReasonRestoring || !strings.Contains(c.GetMessage(), "hasn't started") {
+		t.Errorf("Restored: %v", c)
+	}
+}
+
 // TestRestoreFolders: a claim restores backups of its own namespace alone.
 func TestRestoreFolders(t *testing.T) {
 	for spec, want := range map[string]string{`{"backup":"latest"}`: "backup:team-a/customer1", `{"tenant":"other"}`: "backup:team-a/other", `{"tenant":"customer1","backup":"2026-11-28T020000Z"}`: "backup:team-a/customer1"} {

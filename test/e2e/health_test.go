@@ -230,7 +230,7 @@ func TestHealthOnTheHost(t *testing.T) {
 // TestHealthOfEachReason asks about each reason that the function can give: a new one has to be decided upon.
 func TestHealthOfEachReason(t *testing.T) {
 	settings := argocd.NewSettings(t, hostSettings)
-	const healthy, progressing, degraded = "Healthy", "Progressing", "Degraded"
+	const healthy, suspended, progressing, degraded = "Healthy", "Suspended", "Progressing", "Degraded"
 	cases := map[string]struct{ condition, status, want string }{
 		v1alpha1.ReasonAvailable:                {claim.ArgoCDReady, "True", healthy},
 		v1alpha1.ReasonInstalling:               {claim.ArgoCDReady, "False", progressing},
@@ -249,6 +249,11 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonSecretInvalid:            {claim.RepositoriesConnected, "False", degraded},
 		v1alpha1.ReasonConnectionFailed:         {claim.SSOReady, "False", degraded},
 		v1alpha1.ReasonConfigured:               {claim.ClustersConnected, "Unknown", healthy},
+		v1alpha1.ReasonNoBackup:                 {v1alpha1.ConditionBackedUp, "False", degraded},
+		v1alpha1.ReasonScheduled:                {v1alpha1.ConditionBackedUp, "Unknown", healthy},
+		v1alpha1.ReasonRestoring:                {v1alpha1.ConditionRestored, "False", progressing},
+		v1alpha1.ReasonRestoreFailed:            {v1alpha1.ConditionRestored, "False", degraded},
+		v1alpha1.ReasonInactive:                 {v1alpha1.ConditionRestored, "False", suspended},
 		v1alpha1.ReasonPasswordNotRotated:       {claim.AccountsReady, "False", degraded},
 		v1alpha1.ReasonApplicationFailed:        {claim.BootstrapSynced, "False", degraded},
 		v1alpha1.ReasonOutOfSync:                {claim.BootstrapSynced, "False", progressing},

@@ -73,6 +73,9 @@ const (
 	EventUpdateTaken = "UpdateTaken"
 )
 
+// EventExpires is the reason of the event a day before the time ends that a plan gives a tenant.
+const EventExpires = "Expires"
+
 // Reasons of conditions.
 const (
 	// ReasonAvailable: it runs (True).
@@ -140,6 +143,9 @@ const (
 	ReasonInactive = "Inactive"
 	// ReasonScheduled: no backup was due yet (Unknown, only BackedUp).
 	ReasonScheduled = "Scheduled"
+	// ReasonHibernated: the tenant is asleep, falls asleep or wakes up (False for
+	// VirtualClusterReady and ArgoCDReady, Unknown for what Argo CD would tell).
+	ReasonHibernated = "Hibernated"
 	// ReasonPasswordNotRotated: the annotation that rotates the admin's password has no effect
 	// (False, only AccountsReady). The message says why.
 	ReasonPasswordNotRotated = "PasswordNotRotated"

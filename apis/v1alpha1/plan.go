@@ -97,6 +97,17 @@ type PlanSpec struct {
 	// +optional
 	Backup *BackupSpec `json:"backup,omitempty"`
 
+	// When the plan's tenants are asleep. A claim's own settings replace the plan's, field by
+	// field. It takes effect at once. Default: never.
+	// +optional
+	Hibernation *HibernationSpec `json:"hibernation,omitempty"`
+
+	// How long a tenant of the plan may run from its creation, such as 336h. After that it is
+	// asleep until its claim has another plan, or the plan a later end: nothing of it is
+	// deleted. A warning event comes a day before. It takes effect at once. Default: no end.
+	// +optional
+	ExpireAfter Duration `json:"expireAfter,omitempty"`
+
 	// Size of the virtual cluster.
 	VCluster PlanVCluster `json:"vcluster,omitempty"`
 

@@ -131,6 +131,18 @@ type Spec struct {
 	// +nullable
 	Backup *BackupSpec `json:"backup,omitempty"`
 
+	// When the tenant is asleep, to save what it takes of the host. Default: as in the plan, or
+	// never.
+	// +optional
+	// +nullable
+	Hibernation *HibernationSpec `json:"hibernation,omitempty"`
+
+	// Has the tenant sleep, whatever spec.hibernation says, until the platform removes this.
+	// Only the platform may set, change or remove it: whoever may update composite resources.
+	// +optional
+	// +nullable
+	Suspension *SuspensionSpec `json:"suspension,omitempty"`
+
 	// Backup from which a new tenant begins. It can't be changed afterwards, except for
 	// activate. Default: none, the tenant begins empty.
 	// +optional

@@ -2,7 +2,7 @@ package v1alpha1
 
 // Phase is the state of a tenant in one word.
 //
-// +kubebuilder:validation:Enum=Pending;Provisioning;Failing;Ready;Updating;Degraded
+// +kubebuilder:validation:Enum=Pending;Provisioning;Failing;Ready;Updating;Degraded;Hibernating;Hibernated;Waking
 type Phase string
 
 // Phases of a tenant.
@@ -23,13 +23,20 @@ const (
 	// PhaseDegraded means that the tenant was ready before, and something is broken now.
 	// The message says what.
 	PhaseDegraded Phase = "Degraded"
+	// PhaseHibernating means that the tenant was ready before, and its pods are being deleted.
+	PhaseHibernating Phase = "Hibernating"
+	// PhaseHibernated means that the tenant is asleep: none of its pods runs.
+	PhaseHibernated Phase = "Hibernated"
+	// PhaseWaking means that its pods are being started again.
+	PhaseWaking Phase = "Waking"
 )
 
 // Status is the observed state of a tenant.
 type Status struct {
 	// Phase of the tenant: Pending, Provisioning, Failing (the installation has failed and
 	// is retried, or its pods can't start), Ready, Updating (was ready before, and a change
-	// is being rolled out) or Degraded (was ready before, and something is broken now).
+	// is being rolled out), Degraded (was ready before, and something is broken now),
+	// Hibernating (falls asleep), Hibernated (none of its pods runs) or Waking.
 	// While the tenant is being deleted, the phase stays as it was, and the condition Ready
 	// is False with reason Deleting.
 	// +optional
@@ -93,6 +100,10 @@ type Status struct {
 	// First Application.
 	// +optional
 	Bootstrap *BootstrapStatus `json:"bootstrap,omitempty"`
+
+	// Hibernation.
+	// +optional
+	Hibernation *HibernationStatus `json:"hibernation,omitempty"`
 
 	// Backups.
 	// +optional

@@ -7,6 +7,10 @@ import (
 	"fmt"
 	"time"
 
+	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
+	objectv1alpha2 "github.com/crossplane-contrib/provider-kubernetes/apis/cluster/object/v1alpha2"
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+	crossplanemeta "github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -50,6 +55,7 @@ func waits(t tenant.Tenant, row resource.Row) bool {
 // Compose builds the composed resources of a tenant with a table, by their name in the composition.
 func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, error) {
 	out := make(map[string]*fnv1.Resource, len(table))
+	asleep := hibernation.StateOf(t).Phase != ""
 	for _, row := range table {
 		if !row.Has || waits(t, row) {
 			continue
@@ -57,6 +63,9 @@ func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, 
 		o, err := row.Build(t)
 		if err != nil {
 			return nil, fmt.Errorf("cannot build composed resource %q: %w", row.Name, err)
+		}
+		if asleep {
+			pause(row.Name, o.Typed)
 		}
 		s, err := o.Encode()
 		if err != nil {
@@ -69,6 +78,30 @@ func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, 
 		out[row.Name] = &fnv1.Resource{Resource: s, Ready: ready}
 	}
 	return out, nil
+}
+
+// pause has a provider leave a resource alone that it can't observe while the tenant is asleep, or whose change would wake it up. Crossplane
+// deletes nothing that is paused and has a finalizer: without one, the tenant can be deleted meanwhile. What is installed is never deleted by
+// its provider anyway.
+func pause(name string, typed any) {
+	var meta *metav1.ObjectMeta
+	var config *xpv1.Reference
+	switch o := typed.(type) {
+	case *helmv1beta1.Release:
+		meta, config = &o.ObjectMeta, o.Spec.ProviderConfigReference
+	case *objectv1alpha2.Object:
+		meta, config = &o.ObjectMeta, o.Spec.ProviderConfigReference
+	default:
+		return
+	}
+	if !tenant.IsVirtual(config.Name) && name != tenant.VClusterRelease && name != tenant.ControlPlanePod {
+		return
+	}
+	if o, ok := typed.(*objectv1alpha2.Object); ok {
+		// The provider goes on watching the kinds of Objects that are paused, with their ProviderConfig.
+		o.Spec.Watch, o.Spec.ProviderConfigReference = false, &xpv1.Reference{Name: "asleep-" + config.Name}
+	}
+	meta.Annotations[crossplanemeta.AnnotationKeyReconciliationPaused], meta.Finalizers = "true", nil
 }
 
 // record composes the ConfigMap with the tenant's record for its channel.

@@ -25,10 +25,11 @@ type Choice struct {
 }
 
 // Choose returns what a tenant is to have now. was is what was accepted for it before, nil for nothing.
-// asked is what its claim asks for, with the plan and the input as they are now.
-func Choose(was *tenant.Accepted, asked tenant.Accepted, c tenant.Channel, now time.Time) Choice {
+// asked is what its claim asks for, with the plan and the input as they are now. asleep is whether the tenant is, which takes no change then.
+func Choose(was *tenant.Accepted, asked tenant.Accepted, c tenant.Channel, asleep bool, now time.Time) Choice {
 	out := Choice{Take: asked}
 	out.Schedule = schedule(asked)
+	out.Schedule.Asleep = asleep
 	out.Name, out.Newest, out.Named, out.Proved = c.Name, c.Published.Revision, asked.Plan.Spec.Channel == "", c.Proved.Duration
 	switch {
 	case c.Name == "":

@@ -109,6 +109,10 @@ func TestTenant(t *testing.T) {
 		"Unaffected":      {"A change that changes nothing for the tenant is taken at any time.", new(with(window(frozen), version("1.2.0"))), with(window(frozen), version("1.2.0"), input("1.1.0")), tenant.Channel{}, with(window(frozen), version("1.2.0"), input("1.1.0")), ""},
 		"Frozen":          {"A freeze says why.", new(with(window(frozen))), with(window(frozen), input("1.1.0")), tenant.Channel{}, with(window(frozen)), "is frozen until 2026-01-10: year end; would change: chart argo-cd 1.0.0 to 1.1.0"},
 
+		"Asleep":         {"A tenant that is asleep takes nothing of the platform.", new(with()), with(input("1.1.0")), tenant.Channel{}, with(), "is asleep, and takes changes when it wakes up; would change"},
+		"AsleepClaims":   {"It accepts its claim's own change.", new(with()), with(version("1.1.0")), tenant.Channel{}, with(version("1.1.0")), ""},
+		"AsleepAssigned": {"No revision either.", new(with(in("stable"), revision(1, "2.0.1"))), with(in("stable")), channel(two, assigned), with(in("stable"), revision(1, "2.0.1")), "is asleep"},
+
 		"New":           {"A new tenant gets what was complete last.", nil, with(in("stable")), channel(two, begins(one)), with(in("stable"), revision(1, "2.0.1")), "begins with revision 1, the last complete one"},
 		"NewFirst":      {"Where nothing was, it gets the newest.", nil, with(in("stable")), channel(one), with(in("stable"), revision(1, "2.0.1")), ""},
 		"NewPaused":     {"Or nothing, while that is held back.", nil, with(in("stable")), channel(one, begins(nil), paused), with(in("stable")), "begins without a revision, because the channel is paused"},
@@ -138,7 +142,7 @@ func TestTenant(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			decisions := 0
-			got, err := Tenant(Choose(tc.was, tc.asked, tc.channel, testNow), func(a tenant.Accepted) (*tenant.Decision, error) { decisions++; return decide(a) })
+			got, err := Tenant(Choose(tc.was, tc.asked, tc.channel, strings.HasPrefix(name, "Asleep"), testNow), func(a tenant.Accepted) (*tenant.Decision, error) { decisions++; return decide(a) })
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,6 +27,7 @@ var maxItems = map[string]int{
 	"clusters":                         50,
 	"repositories":                     50,
 	"credentialTemplates":              50,
+	"hibernation.schedules":            10,
 	"maintenance.days":                 7,
 	"ingress.additionalHosts":          4,
 	"bootstrap.sources":                20,
@@ -72,7 +73,7 @@ func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 	argocd, vcluster := ptr.Deref(is.ArgoCD, v1alpha1.ArgoCDSpec{}), ptr.Deref(is.VCluster, v1alpha1.VClusterSpec{})
 	s := tenant.Ask{
 		Plan: is.Plan, Channel: is.Channel, Maintenance: is.Maintenance, Clusters: is.Clusters, Repositories: is.Repositories, CredentialTemplates: is.CredentialTemplates,
-		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, Backup: is.Backup, RestoreFrom: is.RestoreFrom, DeletionProtection: is.DeletionProtection,
+		Bootstrap: is.Bootstrap, Ingress: is.Ingress, SSO: is.SSO, Backup: is.Backup, RestoreFrom: is.RestoreFrom, Hibernation: is.Hibernation, Suspension: is.Suspension, DeletionProtection: is.DeletionProtection,
 		KubernetesVersion:  ptr.Deref(is.Kubernetes, v1alpha1.KubernetesSpec{}).Version,
 		ArgoCDSecretKeys:   argocd.SecretKeys,
 		ArgoCDAccounts:     argocd.Accounts,

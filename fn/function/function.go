@@ -18,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decide"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/plans"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/status"
@@ -158,8 +159,10 @@ func ttlOf(t tenant.Tenant, rests bool, out time.Duration) time.Duration {
 	} else if again, ok := compose.LooksAgainIn(t); ok {
 		out = again
 	}
-	if at := t.Standing.Again; !at.IsZero() {
-		out = min(out, max(time.Second, at.Sub(t.Observed.Now)))
+	for _, at := range []time.Time{t.Standing.Again, hibernation.Again(t)} {
+		if !at.IsZero() {
+			out = min(out, max(time.Second, at.Sub(t.Observed.Now)))
+		}
 	}
 	return out
 }
@@ -178,7 +181,7 @@ func everything(t tenant.Tenant, err error) error {
 // accept decides about a tenant of which something is given. It returns that with what the tenant has.
 func accept(t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
 	g.GoesBackTo = decide.GoesBackTo(decide.RecordOf(t.Observed), g.Channel)
-	choice := decide.Choose(g.Was, g.AsAsked(), g.Channel, t.Observed.Now)
+	choice := decide.Choose(g.Was, g.AsAsked(), g.Channel, tenant.IsAsleep(t.Observed), t.Observed.Now)
 	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(g.With(a)) })
 	in := g.With(d.Accepted)
 	if err != nil {

@@ -300,7 +300,13 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	updating := crossplanetest.ReadyFleet(t, 2, `{}`)
 	updating.SetChannel("stable", crossplanetest.Offer("10.2.0", `{}`))
 	updating.Settle(2, time.Minute)
-	return map[string]*crossplanetest.Engine{"InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install()}
+	asleep := crossplanetest.New(t, `{}`, "").Install()
+	asleep.SetSpec(`{"hibernation":{"enabled":true}}`)
+	asleep.Cycle(3)
+	wakes := asleep.Fork(t)
+	wakes.SetSpec(`{}`)
+	wakes.Reconcile()
+	return map[string]*crossplanetest.Engine{"Asleep": asleep, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install()}
 }
 
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.

@@ -31,6 +31,8 @@ type Schedule struct {
 	Thaws time.Time `json:"thaws,omitzero"`
 	// Reason of the freeze, for messages.
 	Reason string `json:"reason,omitempty"`
+	// Asleep reports whether the tenant is asleep: no change may begin before it has woken up.
+	Asleep bool `json:"asleep,omitempty"`
 }
 
 // A State says whether changes may begin.
@@ -42,7 +44,7 @@ const (
 	Open State = iota
 	// Closed: the window isn't open.
 	Closed
-	// Frozen: there is a freeze, whether the window is open or not.
+	// Frozen: there is a freeze, or the tenant is asleep, whether the window is open or not.
 	Frozen
 )
 
@@ -68,8 +70,11 @@ func Parse(field string, spec *v1alpha1.MaintenanceSpec) (Schedule, error) {
 }
 
 // At returns the state at a time, and when changes may begin: at that time if the state is
-// Open, otherwise later.
+// Open, otherwise later; the zero time for unknown.
 func (s Schedule) At(now time.Time) (State, time.Time) {
+	if s.Asleep {
+		return Frozen, time.Time{}
+	}
 	if now.Before(s.Thaws) {
 		return Frozen, s.Window.Next(s.Thaws)
 	}
@@ -82,6 +87,8 @@ func (s Schedule) At(now time.Time) (State, time.Time) {
 // Waits returns a message that says what changes wait for at a time; "" if they may begin.
 func (s Schedule) Waits(now time.Time) string {
 	switch state, next := s.At(now); {
+	case s.Asleep:
+		return "is asleep, and takes changes when it wakes up"
 	case state == Frozen && s.Reason != "":
 		return fmt.Sprintf("is frozen until %s: %s", s.Thaws.Format(time.DateOnly), s.Reason)
 	case state == Frozen:

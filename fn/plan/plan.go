@@ -34,13 +34,14 @@ type Plan struct {
 // Content returns the plan without what takes effect at once, which is in no revision: whom it is for,
 // its channel, when its tenants may change, and their backups.
 func (c Plan) Content() Plan {
-	c.Spec.Namespaces, c.Spec.Channel, c.Spec.Maintenance, c.Spec.Backup = nil, "", nil, nil
+	c.Spec.Namespaces, c.Spec.Channel, c.Spec.Maintenance, c.Spec.Backup, c.Spec.Hibernation, c.Spec.ExpireAfter = nil, "", nil, nil, nil, ""
 	return c
 }
 
 // Now returns the plan with what takes effect at once as it is in another.
 func (c Plan) Now(is Plan) Plan {
-	c.Spec.Namespaces, c.Spec.Channel, c.Spec.Maintenance, c.Spec.Backup = is.Spec.Namespaces, is.Spec.Channel, is.Spec.Maintenance, is.Spec.Backup
+	c.Spec.Namespaces, c.Spec.Channel, c.Spec.Maintenance = is.Spec.Namespaces, is.Spec.Channel, is.Spec.Maintenance
+	c.Spec.Backup, c.Spec.Hibernation, c.Spec.ExpireAfter = is.Spec.Backup, is.Spec.Hibernation, is.Spec.ExpireAfter
 	return c
 }
 

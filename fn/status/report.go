@@ -19,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
@@ -109,9 +110,14 @@ func rollsOut(t tenant.Tenant, core []condition.Condition) bool {
 }
 
 func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Phase {
+	asleep := hibernation.StateOf(t).Phase
 	switch {
+	case asleep != "":
+		return asleep
 	case ready:
 		return v1alpha1.PhaseReady
+	case hibernation.WakesUp(t):
+		return v1alpha1.PhaseWaking
 	case tenant.WasReady(t.Observed) && rollsOut(t, core):
 		return v1alpha1.PhaseUpdating
 	case tenant.WasReady(t.Observed):
@@ -272,7 +278,20 @@ var ownWords = map[string]bool{v1alpha1.ConditionSpecAccepted: true, v1alpha1.Co
 // that the spec has beside it, without secrets in their messages.
 func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
 	core = []condition.Condition{vcluster.Condition(t), argocd.Condition(t)}
-	optional = append([]condition.Condition{specAccepted(t), host.Condition(t)}, parts.Conditions(t)...)
+	ofParts := parts.Conditions(t)
+	if state := hibernation.StateOf(t); state.Phase != "" {
+		message := state.Message(t)
+		for i := range core {
+			core[i] = condition.Of(core[i].Type).No(v1alpha1.ReasonHibernated, message, "")
+		}
+		for i, c := range ofParts {
+			// What the platform itself knows is true of a tenant that is asleep, too.
+			if c.Type != v1alpha1.ConditionBackedUp && c.Type != v1alpha1.ConditionRestored && c.Reason != v1alpha1.ReasonNotInSpec {
+				ofParts[i] = condition.Of(c.Type).NotYet(v1alpha1.ReasonHibernated, "Not known while the tenant isn't awake")
+			}
+		}
+	}
+	optional = append([]condition.Condition{specAccepted(t), host.Condition(t)}, ofParts...)
 	for _, conditions := range [][]condition.Condition{core, optional} {
 		for i := range conditions {
 			if c := &conditions[i]; !c.True && !ownWords[c.Type] {

@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -36,6 +37,9 @@ func Write(rsp *fnv1.RunFunctionResponse, t tenant.Tenant, is Report, desired ma
 		event(rsp, o, condition)
 	}
 	updateEvents(rsp, t)
+	if ends := hibernation.Warning(t); ends != "" {
+		response.Warning(rsp, errors.New(ends)).WithReason(v1alpha1.EventExpires).TargetCompositeAndClaim()
+	}
 	for _, held := range is.VersionsHeld {
 		if !slices.Contains(o.XR.Strings("status", "versionsHeld"), held) {
 			response.Normal(rsp, held).WithReason(v1alpha1.EventVersionHeld).TargetCompositeAndClaim()
@@ -70,12 +74,12 @@ func updateEvents(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) {
 	}
 }
 
-// Rests reports whether a tenant, whose response is written, is and was Ready, has no refused
+// Rests reports whether a tenant, whose response is written, is and was Ready or Hibernated, has no refused
 // change and no credentials on their way, and isn't throttled by Crossplane, whose circuit breaker drops changes of a tenant
 // that has too many.
 func Rests(rsp *fnv1.RunFunctionResponse, t tenant.Tenant) bool {
-	return rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE && t.Refused == nil &&
-		v1alpha1.Phase(t.Observed.XR.String("status", "phase")) == v1alpha1.PhaseReady &&
+	asleep := t.Phase == v1alpha1.PhaseHibernated && tenant.PhaseOf(t.Observed) == t.Phase
+	return (asleep || rsp.GetDesired().GetComposite().GetReady() == fnv1.Ready_READY_TRUE && tenant.PhaseOf(t.Observed) == v1alpha1.PhaseReady) && t.Refused == nil &&
 		!t.Observed.XR.Condition("Responsive").False() && !accounts.Settles(t)
 }
 
@@ -106,6 +110,10 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	news := c.Reason == v1alpha1.ReasonSecretMissing || c.Reason == v1alpha1.ReasonSecretInvalid || c.Type == v1alpha1.ConditionSpecAccepted
 	// What isn't known yet is no news.
 	if c.Unknown || was.Reason == c.Reason && was.True() == c.True && (was.Message == c.Message || !news) {
+		return
+	}
+	if c.Reason == v1alpha1.ReasonHibernated && c.Type != v1alpha1.ConditionVirtualClusterReady {
+		// The event of the other condition says the same.
 		return
 	}
 	switch c.Reason {

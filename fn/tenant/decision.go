@@ -141,6 +141,7 @@ type Decision struct {
 	DeletionProtection bool
 	Backup             Backup
 	Restore            Restore
+	Hibernation        Hibernation
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
 	// KeepsEarlierPolicy reports whether it has the syncPolicy that version 0.2 made of the spec.
@@ -180,6 +181,19 @@ type Restore struct {
 	Active bool
 	// Seen is what the last Job has reported.
 	Seen Restored
+}
+
+// Hibernation says when a tenant is to be asleep.
+type Hibernation struct {
+	// Asleep reports whether it is to be now, and Reason why.
+	Asleep bool
+	Reason string
+	// Until is when it wakes up, and Next when it falls asleep; the zero time for not by itself.
+	Until, Next time.Time
+	// Expires is when the time ends that the plan gives it; the zero time for never.
+	Expires time.Time
+	// Kubectl is the image of its Jobs.
+	Kubectl string
 }
 
 // Chart to install, with its values.

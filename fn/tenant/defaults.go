@@ -45,6 +45,11 @@ func WithDefaults(in v1alpha1.Input) v1alpha1.Input {
 	return in
 }
 
+// KubectlImage returns the image with kubectl for the tenants' Jobs.
+func KubectlImage(in v1alpha1.Input) string {
+	return ImageOf(in, in.Images.Kubectl, v1alpha1.Image{Registry: "docker.io", Repository: "alpine/kubectl", Tag: "1.36.0"})
+}
+
 // ImageOf returns the reference of an image that is set in the input, with defaults for what isn't, at the platform's mirror if it has one. Without
 // a tag it ends with the repository.
 func ImageOf(in v1alpha1.Input, is, defaults v1alpha1.Image) string {

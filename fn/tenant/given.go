@@ -147,8 +147,8 @@ type Given struct {
 	Restored Restored
 	// BackupNow is the value of v1alpha1.AnnotationBackup; "" for none.
 	BackupNow string
-	// Now is the time of the call.
-	Now time.Time
+	// Now is the time of the call, and Created when the composite resource was created; the zero time for unknown.
+	Now, Created time.Time
 	// Details are the connection details that are published.
 	Details map[string][]byte
 	// Hostnames is what is known of the tenant's hostnames and of those that it asks for.
@@ -191,6 +191,8 @@ type Ask struct {
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
 	Backup               *v1alpha1.BackupSpec              `json:"backup,omitempty"`
 	RestoreFrom          *v1alpha1.RestoreSpec             `json:"restoreFrom,omitempty"`
+	Hibernation          *v1alpha1.HibernationSpec         `json:"hibernation,omitempty"`
+	Suspension           *v1alpha1.SuspensionSpec          `json:"suspension,omitempty"`
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
 }
 

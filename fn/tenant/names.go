@@ -118,6 +118,8 @@ type Names struct {
 	Restore string
 	// BackupAccount is the ServiceAccount that these Jobs use.
 	BackupAccount string
+	// HibernationAccount is the ServiceAccount of the Jobs that have the tenant fall asleep and wake up.
+	HibernationAccount string
 	// ProviderConfig is the name of both ProviderConfigs for the virtual cluster. With its
 	// prefix, no name of an XR makes it one of the platform's.
 	ProviderConfig string
@@ -185,6 +187,7 @@ func NewNames(xrName, clusterDomain string) Names {
 		Backup:             t + "-backup",
 		Restore:            t + "-restore",
 		BackupAccount:      "backup-" + namespace,
+		HibernationAccount: "hibernation-" + namespace,
 		ProviderConfig:     namespace,
 		APIHostnames:       slices.Compact([]string{service + domain, service}),
 		ArgoCDHostname:     ArgoCDServerOnHost + "." + namespace + ".svc" + domain,
@@ -277,7 +280,12 @@ const (
 	// RestorePrefix is the prefix of Jobs that restore a backup.
 	RestorePrefix = "restore-"
 	// BackupNowPrefix is the prefix of Jobs that a claim's annotation asks for.
-	BackupNowPrefix = "backup-now-"
+	BackupNowPrefix    = "backup-now-"
+	HibernationAccount = "hibernation-account"
+	HibernationBinding = "hibernation-binding"
+	// HibernateJob has the tenant fall asleep, and WakeJob wake up. There is one of them at a time.
+	HibernateJob = "hibernate"
+	WakeJob      = "wake"
 	// HostnamePrefix is the prefix of records of hostnames.
 	HostnamePrefix = "ingress-host-"
 )

@@ -106,6 +106,13 @@ func (o Observed) AccountsInUse() []values.Values {
 
 // WasReady reports whether the tenant was ready once, which only the status says.
 func WasReady(o Observed) bool {
-	phase := v1alpha1.Phase(o.XR.String("status", "phase"))
-	return slices.Contains([]v1alpha1.Phase{v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded}, phase)
+	return !slices.Contains([]v1alpha1.Phase{"", v1alpha1.PhasePending, v1alpha1.PhaseProvisioning, v1alpha1.PhaseFailing}, PhaseOf(o))
+}
+
+// PhaseOf returns the phase that the tenant was in after the last call; "" for none.
+func PhaseOf(o Observed) v1alpha1.Phase { return v1alpha1.Phase(o.XR.String("status", "phase")) }
+
+// IsAsleep reports whether the tenant wasn't awake after the last call.
+func IsAsleep(o Observed) bool {
+	return slices.Contains([]v1alpha1.Phase{v1alpha1.PhaseHibernating, v1alpha1.PhaseHibernated, v1alpha1.PhaseWaking}, PhaseOf(o))
 }

@@ -144,6 +144,9 @@ type Composed struct {
 	Connection map[string][]byte
 }
 
+// Deleting reports whether it is being deleted.
+func (c Composed) Deleting() bool { return c.String("metadata", "deletionTimestamp") != "" }
+
 // Current reports whether the provider has seen the newest spec, so that the conditions are
 // about it. A provider that doesn't report a generation is taken to have seen it.
 func (c Composed) Current() bool {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
 // CheckRefused reconciles, and checks that the function refuses what the claim, its plan or the input says, with a message that has all of want.
@@ -113,6 +114,9 @@ func (e *Engine) CheckDeletable() {
 	for name, o := range e.Request.GetObserved().GetResources() {
 		if kind := o.GetResource().GetFields()["kind"].GetStringValue(); name == tenant.Namespace || kind != "Object" && kind != "Release" {
 			continue
+		}
+		if is := wire.Of(o.GetResource()); is.String("metadata", "annotations", "crossplane.io/paused") == "true" && len(is.Strings("metadata", "finalizers")) > 0 {
+			t.Errorf("%s is paused and has a finalizer: Crossplane would never remove it", name)
 		}
 		policies := Field(e.Observed(name), "spec").GetFields()["managementPolicies"].GetListValue().AsSlice()
 		if len(policies) == 0 || slices.Contains(policies, "Delete") || slices.Contains(policies, "*") {

@@ -27,6 +27,10 @@ func (e *Engine) RunProviders() {
 	e.T.Helper()
 	for name, o := range e.Request.GetObserved().GetResources() {
 		if !strings.Contains(o.GetResource().GetFields()["apiVersion"].GetStringValue(), "crossplane.io") {
+			if name == tenant.HibernateJob || name == tenant.WakeJob {
+				e.FinishJob(name)
+				continue
+			}
 			// There as soon as it is created, and without conditions.
 			delete(o.GetResource().GetFields(), "status")
 			if strings.HasSuffix(name, "-credentials") {
@@ -35,6 +39,10 @@ func (e *Engine) RunProviders() {
 			if record := e.Request.GetObserved().GetResources()[tenant.RestoreRecord]; record != nil && o.GetResource().GetFields()["kind"].GetStringValue() == "Job" && strings.HasPrefix(name, tenant.RestorePrefix) {
 				record.GetResource().Fields["data"] = structpb.NewStructValue(resource.MustStructJSON(`{"name":"2026-01-01T000000Z","restoredAt":"2026-01-02T00:00:00Z","objects":"500","active":"true"}`))
 			}
+			continue
+		}
+		if wire.Of(o.GetResource()).String("metadata", "annotations", "crossplane.io/paused") == "true" {
+			SetCondition(o.GetResource(), "Synced", "False", "ReconcilePaused", "Reconciliation is paused via the pause annotation")
 			continue
 		}
 		SetCondition(o.GetResource(), "Synced", "True", "ReconcileSuccess", "")
@@ -80,6 +88,17 @@ func (e *Engine) RunProviders() {
 			e.SetConnections()
 		}
 	}
+}
+
+// FinishJob says that a Job is complete, now for the first time.
+func (e *Engine) FinishJob(name string) {
+	o := e.Observed(name)
+	if wire.Of(o).Condition("Complete").True() {
+		return
+	}
+	e.SetAge(name, time.Minute)
+	o.Fields["status"] = structpb.NewStructValue(resource.MustStructJSON(`{"completionTime":"` + e.Now().UTC().Format(time.RFC3339) + `"}`))
+	SetCondition(o, "Complete", "True", "CompletionsReached", "")
 }
 
 // Deploy does what Helm does with a Release.

@@ -6,7 +6,6 @@ import (
 	"archive/tar"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
@@ -100,22 +97,7 @@ func (b *backup) succeeds(ctx context.Context, t *testing.T, value string) {
 }
 
 func (b *backup) onDemand(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	virtual := open(ctx, t, b.live)
-	apps, err := virtual.Resource(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}, "argocd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 3 {
-		if _, err := apps.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": fmt.Sprintf("app-%d", i)},
-			"spec": map[string]any{
-				"project": "default", "source": map[string]any{"repoURL": "https://git.example.org/a", "path": "."},
-				"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "default"},
-			},
-		}}, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	createIdleApps(ctx, t, b.live, 3)
 	b.succeeds(ctx, t, "1")
 	if b.good.Applications != 3 {
 		t.Errorf("there are 3 Applications, and %d in the backup", b.good.Applications)
@@ -192,7 +174,7 @@ func (b *backup) plainRemote(ctx context.Context, t *testing.T, _ *envconf.Confi
 // applications are those of a customer, by name, with their UIDs.
 func applicationUIDs(ctx context.Context, t *testing.T, l *claim.Live) map[string]string {
 	t.Helper()
-	apps, err := open(ctx, t, l).Resource(schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}, "argocd")
+	apps, err := open(ctx, t, l).Resource(applications, "argocd")
 	if err != nil {
 		t.Fatal(err)
 	}

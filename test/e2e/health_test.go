@@ -254,6 +254,7 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonRestoring:                {v1alpha1.ConditionRestored, "False", progressing},
 		v1alpha1.ReasonRestoreFailed:            {v1alpha1.ConditionRestored, "False", degraded},
 		v1alpha1.ReasonInactive:                 {v1alpha1.ConditionRestored, "False", suspended},
+		v1alpha1.ReasonHibernated:               {claim.ArgoCDReady, "False", suspended},
 		v1alpha1.ReasonPasswordNotRotated:       {claim.AccountsReady, "False", degraded},
 		v1alpha1.ReasonApplicationFailed:        {claim.BootstrapSynced, "False", degraded},
 		v1alpha1.ReasonOutOfSync:                {claim.BootstrapSynced, "False", progressing},
@@ -291,7 +292,12 @@ func TestHealthOfEachReason(t *testing.T) {
 			// Argo CD syncs: what people sync waits for them.
 			set(t, o, map[string]any{"prune": true, "selfHeal": true}, "status", "bootstrap", "automated")
 			if core := tc.condition == claim.ArgoCDReady || tc.condition == claim.VirtualClusterReady; core && tc.status == "False" {
-				set(t, o, string(v1alpha1.PhaseProvisioning), "status", "phase")
+				phase := v1alpha1.PhaseProvisioning
+				if reason == v1alpha1.ReasonHibernated {
+					phase = v1alpha1.PhaseHibernated
+					set(t, o, what, "status", "message")
+				}
+				set(t, o, string(phase), "status", "phase")
 				say(t, o, claim.Ready, "False", "Waiting", "")
 			}
 			status, message := settings.Health(t.Context(), t, o)

@@ -177,6 +177,26 @@ func createApp(ctx context.Context, t *testing.T, api *argocd.Client, name strin
 	})
 }
 
+// createIdleApps creates Applications that nobody syncs, named app-0 and so on.
+func createIdleApps(ctx context.Context, t *testing.T, l *claim.Live, n int) {
+	t.Helper()
+	apps, err := open(ctx, t, l).Resource(applications, "argocd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if _, err := apps.Create(ctx, &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application", "metadata": map[string]any{"name": fmt.Sprintf("app-%d", i)},
+			"spec": map[string]any{
+				"project": "default", "source": map[string]any{"repoURL": "https://git.example.org/a", "path": "."},
+				"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": "default"},
+			},
+		}}, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // wholeOf returns the source that is all files of a Git repository.
 func wholeOf(repo string) argocd.Source {
 	return argocd.Source{RepoURL: repo, Path: "."}

@@ -88,11 +88,6 @@ type Backup struct {
 	// +optional
 	ArgoCD Image `json:"argocd,omitzero"`
 
-	// Image with kubectl and a shell. Defaults: registry docker.io, repository
-	// alpine/kubectl, tag 1.36.0.
-	// +optional
-	Kubectl Image `json:"kubectl,omitzero"`
-
 	// Image with rclone and a shell. Defaults: registry docker.io, repository rclone/rclone,
 	// tag 1.76.0.
 	// +optional
@@ -276,6 +271,11 @@ type Images struct {
 	// Image of vcluster's control plane. Defaults: registry ghcr.io, repository
 	// loft-sh/vcluster-oss (the open-source build), tag the chart's version.
 	VCluster Image `json:"vcluster,omitempty"`
+
+	// Image with kubectl and a shell, for backups and hibernation. Defaults: registry
+	// docker.io, repository alpine/kubectl, tag 1.36.0.
+	// +optional
+	Kubectl Image `json:"kubectl,omitzero"`
 }
 
 // Image of a container.

@@ -50,7 +50,7 @@ func resolve(of part.Candidate) error {
 		On: on, Schedule: cmp.Or(s.Schedule, nightly(d.Names.Tenant)), TimeZone: cmp.Or(s.TimeZone, "Etc/UTC"), Keep: cmp.Or(s.Keep, 14),
 		Now: of.BackupNow, Secret: cmp.Or(in.SecretName, "virtual-argocd-backup"), MaxSize: size,
 		ArgoCD:  tenant.ImageOf(of.Input, in.ArgoCD, inputv1alpha1.Image{Registry: "quay.io", Repository: "argoproj/argocd"}),
-		Kubectl: tenant.ImageOf(of.Input, in.Kubectl, inputv1alpha1.Image{Registry: "docker.io", Repository: "alpine/kubectl", Tag: "1.36.0"}),
+		Kubectl: tenant.KubectlImage(of.Input),
 		Rclone:  tenant.ImageOf(of.Input, in.Rclone, inputv1alpha1.Image{Registry: "docker.io", Repository: "rclone/rclone", Tag: "1.76.0"}),
 	}
 	if on && in.Remote != "" {
@@ -64,7 +64,7 @@ func check(field mistakes.Field, s *v1alpha1.BackupSpec) error {
 	if s == nil || s.Schedule == "" && s.TimeZone == "" {
 		return nil
 	}
-	_, err := maintenance.ParseCron(field.Path, cmp.Or(s.Schedule, "0 0 * * *"), s.TimeZone)
+	_, err := maintenance.ParseCron(field.Path, "schedule", cmp.Or(s.Schedule, "0 0 * * *"), s.TimeZone)
 	return mistakes.By(field.Owner, err)
 }
 

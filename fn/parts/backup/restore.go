@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
+	"github.com/virtual-argocd/virtual-argocd/fn/job"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	composed "github.com/virtual-argocd/virtual-argocd/fn/resource"
@@ -98,7 +99,7 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 			mode = "all-objects"
 		}
 	}
-	return append(out, jobRow(tenant.RestorePrefix+mode, waits, restoreJob))
+	return append(out, job.Row(tenant.RestorePrefix+mode, true, waits, restoreJob))
 }
 
 func restoreJob(t tenant.Tenant) batchv1.JobSpec {
@@ -107,13 +108,13 @@ func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 	if t.Restore.Snapshot {
 		mode = "Snapshot"
 	}
-	fetch := step{name: "fetch", image: t.Backup.Rclone, env: store("FOLDER", t.Restore.Folder, "BACKUP", t.Restore.Name, "MODE", mode, "ACTIVE", active), mounts: []string{"store"}}
-	report := step{name: "report", image: t.Backup.Kubectl, env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "ACTIVE", active}, mounts: []string{"token"}}
-	steps := []step{fetch, {name: "import", image: argocdImage(t), env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, mounts: []string{"kubeconfig"}}, report}
+	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "BACKUP", t.Restore.Name, "MODE", mode, "ACTIVE", active), Mounts: []string{"store"}}
+	report := job.Step{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "ACTIVE", active}, Mounts: []string{"token"}}
+	steps := []job.Step{fetch, {Name: "import", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}}, report}
 	if t.Restore.Snapshot {
-		steps = []step{fetch, {name: "deliver", image: t.Backup.Kubectl, env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, mounts: []string{"token"}}, report}
+		steps = []job.Step{fetch, {Name: "deliver", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, Mounts: []string{"token"}}, report}
 	}
-	j := job(t, restoreScript, steps)
+	j := jobOf(t, restoreScript, steps)
 	// It is tried again for about an hour.
 	j.BackoffLimit, j.ActiveDeadlineSeconds = new(int32(12)), nil
 	return j

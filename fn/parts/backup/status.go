@@ -7,6 +7,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/maintenance"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -39,7 +40,7 @@ func see(t tenant.Tenant) seen {
 		Name: data.String(keyName), LastSuccess: data.String(keySucceededAt),
 		Size: number(keySize), Objects: number(keyObjects), Applications: number(keyApplications), Message: data.String(keyMessage),
 	}}
-	cron, err := maintenance.ParseCron("", t.Backup.Schedule, t.Backup.TimeZone)
+	cron, err := maintenance.ParseCron("", "", t.Backup.Schedule, t.Backup.TimeZone)
 	if err != nil {
 		// It was parsed when it was accepted.
 		return s
@@ -54,6 +55,13 @@ func see(t tenant.Tenant) seen {
 	from := s.begins
 	if !s.last.IsZero() {
 		from = s.last
+	}
+	if woken := hibernation.AwakeSince(t); woken.After(from) {
+		from = woken
+	}
+	if hibernation.StateOf(t).Phase != "" {
+		// None is due.
+		return s
 	}
 	if s.overdue = cron.Next(cron.Next(from)); !s.overdue.IsZero() {
 		s.overdue = s.overdue.Add(deadline)
@@ -80,7 +88,7 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		why = "no Job of CronJob " + t.Names.Backup + " in namespace " + t.SecretsIn + " has reported"
 	}
 	switch late := !s.overdue.IsZero() && t.Observed.Now.After(s.overdue); {
-	case s.begins.IsZero():
+	case s.begins.IsZero() && hibernation.StateOf(t).Phase == "":
 		return is.NotYet(v1alpha1.ReasonScheduled, "Backups begin once Argo CD runs")
 	case late && s.last.IsZero():
 		return is.No(v1alpha1.ReasonNoBackup, "There is no backup yet, and two were due", why)
@@ -88,6 +96,8 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		return is.No(v1alpha1.ReasonNoBackup, "The last good backup is of "+s.LastSuccess+", and two were due since then", why)
 	case s.last.IsZero() && s.Message != "":
 		return is.No(v1alpha1.ReasonNoBackup, "There is no backup yet, and the first attempt has failed", s.Message)
+	case s.last.IsZero() && s.Next == "":
+		return is.NotYet(v1alpha1.ReasonScheduled, "There is no backup yet, and none is due while the tenant is asleep")
 	case s.last.IsZero():
 		return is.NotYet(v1alpha1.ReasonScheduled, "There is no backup yet: the first is due at "+s.Next)
 	case s.Message != "":

@@ -44,6 +44,8 @@ type State struct {
 	Backup     BackupState        `json:"backup"`
 	Conditions []metav1.Condition `json:"conditions"`
 
+	Hibernation HibernationState `json:"hibernation"`
+
 	Repositories []Connection `json:"repositories"`
 }
 
@@ -72,6 +74,13 @@ type BackupState struct {
 	Applications int64  `json:"applications"`
 	Next         string `json:"next"`
 	Message      string `json:"message"`
+}
+
+// HibernationState is status.hibernation.
+type HibernationState struct {
+	Since  string `json:"since"`
+	Until  string `json:"until"`
+	Reason string `json:"reason"`
 }
 
 // VClusterState is status.vcluster.

@@ -1,0 +1,237 @@
+package hibernation_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+)
+
+const (
+	awake  = `{}`
+	asleep = `{"hibernation":{"enabled":true}}`
+)
+
+// jobs are the names of those that exist.
+func jobs(e *crossplanetest.Engine) string {
+	return strings.Join(slices.DeleteFunc([]string{tenant.HibernateJob, tenant.WakeJob}, func(name string) bool { return !e.Has(name) }), " ")
+}
+
+// isPaused reports whether the providers leave alone what can't be reached, and nothing else.
+func isPaused(e *crossplanetest.Engine) bool {
+	e.T.Helper()
+	e.CheckDeletable()
+	paused := false
+	for i, name := range []string{tenant.VClusterRelease, tenant.ArgoCDRelease, tenant.Workloads} {
+		is := wire.Of(e.Observed(name)).String("metadata", "annotations", "crossplane.io/paused") == "true"
+		if i > 0 && is != paused {
+			e.T.Errorf("%s is paused: %t", name, is)
+		}
+		paused = is
+	}
+	workloads := wire.Of(e.Observed(tenant.Workloads)).Get("spec")
+	if config := workloads.String("providerConfigRef", "name"); tenant.IsVirtual(config) == paused || workloads.Bool("watch") == paused {
+		e.T.Errorf("paused %t, its provider watches with ProviderConfig %s", paused, config)
+	}
+	for _, name := range []string{tenant.Namespace, tenant.Quota} {
+		if wire.Of(e.Observed(name)).Has("metadata", "annotations", "crossplane.io/paused") {
+			e.T.Errorf("%s is paused: it bounds the tenant", name)
+		}
+	}
+	return paused
+}
+
+func check(e *crossplanetest.Engine, wantJobs string, wantPaused bool, phase v1alpha1.Phase) {
+	e.T.Helper()
+	if got := jobs(e); got != wantJobs {
+		e.T.Errorf("want Jobs %q, got %q", wantJobs, got)
+	}
+	if got := isPaused(e); got != wantPaused {
+		e.T.Errorf("want paused %t, got %t", wantPaused, got)
+	}
+	if got := e.Status("phase"); got != string(phase) {
+		e.T.Errorf("want phase %s, got %s: %s", phase, got, e.Status("message"))
+	}
+}
+
+// fallAsleep leads a tenant that is to sleep there.
+func fallAsleep(e *crossplanetest.Engine) {
+	e.T.Helper()
+	// Its account comes first.
+	e.Reconcile()
+	check(e, "", true, v1alpha1.PhaseHibernating)
+	e.Reconcile()
+	check(e, tenant.HibernateJob, true, v1alpha1.PhaseHibernating)
+	e.RunProviders()
+	e.Reconcile()
+	check(e, tenant.HibernateJob, true, v1alpha1.PhaseHibernated)
+}
+
+// TestSleepsAndWakes: there is one Job at a time, and the providers are let go before the first and taken back after the second.
+func TestSleepsAndWakes(t *testing.T) {
+	e := crossplanetest.New(t, awake, "").Install()
+	check(e, "", false, v1alpha1.PhaseReady)
+	version := e.Status("argocd", "chartVersion")
+	for range 3 {
+		e.SetSpec(asleep)
+		e.Reconcile()
+		for e.Status("phase") != string(v1alpha1.PhaseHibernated) {
+			check(e, jobs(e), true, v1alpha1.PhaseHibernating)
+			e.RunProviders()
+			e.Reconcile()
+		}
+		rsp := e.Reconcile()
+		check(e, tenant.HibernateJob, true, v1alpha1.PhaseHibernated)
+		if got := rsp.GetMeta().GetTtl().AsDuration(); got != crossplanetest.TTLAtRest {
+			t.Errorf("asleep, Crossplane asks again after %s, want %s", got, crossplanetest.TTLAtRest)
+		}
+		if e.Status("hibernation", "since") == "" || !strings.Contains(e.Status("message"), "Asleep since ") || !strings.Contains(e.Status("message"), "spec.hibernation.enabled") {
+			t.Errorf("it doesn't say since when and why: %s", e.Status("message"))
+		}
+		if got := e.Status("argocd", "chartVersion"); got != version {
+			t.Errorf("asleep, version %q is forgotten: %q", version, got)
+		}
+		e.SetSpec(awake)
+		e.Reconcile()
+		check(e, tenant.WakeJob, true, v1alpha1.PhaseWaking)
+		e.RunProviders()
+		e.Reconcile()
+		if isPaused(e) {
+			t.Error("it is awake, and its resources are paused")
+		}
+		e.RunProviders()
+		e.Reconcile()
+		check(e, tenant.WakeJob, false, v1alpha1.PhaseReady)
+	}
+}
+
+// TestChangesOfMind: a Job that wakes a tenant is finished first, and whatever is lost comes again.
+func TestChangesOfMind(t *testing.T) {
+	e := crossplanetest.New(t, awake, "").Install()
+	e.SetSpec(asleep)
+	fallAsleep(e)
+	lost := e.Fork(t)
+
+	e.SetSpec(awake)
+	e.Reconcile()
+	e.SetSpec(asleep)
+	e.Reconcile()
+	check(e, tenant.WakeJob, true, v1alpha1.PhaseWaking)
+	e.RunProviders()
+	e.Reconcile()
+	check(e, tenant.HibernateJob, true, v1alpha1.PhaseHibernating)
+	// While it falls asleep, it may be woken.
+	e.SetSpec(awake)
+	e.Reconcile()
+	check(e, tenant.WakeJob, true, v1alpha1.PhaseWaking)
+
+	// Somebody deletes the Job.
+	delete(lost.Request.GetObserved().GetResources(), tenant.HibernateJob)
+	lost.Reconcile()
+	check(lost, tenant.HibernateJob, true, v1alpha1.PhaseHibernating)
+	delete(lost.Request.GetObserved().GetResources(), tenant.HibernateJob)
+	lost.SetSpec(awake)
+	lost.Reconcile()
+	check(lost, tenant.WakeJob, true, v1alpha1.PhaseWaking)
+}
+
+// TestSleepsOnceReady: nobody falls asleep while it is installed or changes.
+func TestSleepsOnceReady(t *testing.T) {
+	e := crossplanetest.New(t, asleep, "")
+	for e.Status("phase") != string(v1alpha1.PhaseReady) {
+		e.Reconcile()
+		if e.Status("phase") == string(v1alpha1.PhaseHibernating) {
+			break
+		}
+		if jobs(e) != "" {
+			t.Fatalf("it falls asleep while it is %s", e.Status("phase"))
+		}
+		e.RunProviders()
+	}
+	changing := crossplanetest.New(t, awake, "").Install()
+	changing.SetSpec(`{"argocd":{"values":{"server":{"replicas":2}}},"hibernation":{"enabled":true}}`)
+	changing.Reconcile()
+	check(changing, "", false, v1alpha1.PhaseReady)
+	changing.RunProviders()
+	changing.Reconcile()
+	changing.Reconcile()
+	check(changing, tenant.HibernateJob, true, v1alpha1.PhaseHibernating)
+}
+
+// TestWhoSays: the platform's suspension comes before a plan's end, and that before what the claim says.
+func TestWhoSays(t *testing.T) {
+	const nightly = `"schedules":[{"start":"0 0 * * *","end":"0 23 * * *"}]`
+	for name, tc := range map[string]struct {
+		reason, plan, spec string
+		age                time.Duration
+		asleep             bool
+		says               string
+	}{
+		"Nothing":          {reason: "By default a tenant is awake.", plan: `{}`, spec: `{}`},
+		"Plan":             {reason: "A plan has its tenants sleep.", plan: `{"hibernation":{"enabled":true}}`, spec: `{}`, asleep: true, says: `plan "p" says so`},
+		"PlansSchedule":    {reason: "So does its schedule.", plan: `{"hibernation":{` + nightly + `}}`, spec: `{}`, asleep: true, says: `plan "p" says so`},
+		"ClaimsSchedule":   {reason: "Or the claim's.", plan: `{}`, spec: `{"hibernation":{` + nightly + `}}`, asleep: true, says: "spec.hibernation.schedules says so"},
+		"ClaimsOther":      {reason: "Which replaces the plan's.", plan: `{"hibernation":{` + nightly + `}}`, spec: `{"hibernation":{"schedules":[{"start":"0 22 * * *","end":"0 23 * * *"}]}}`},
+		"ClaimOff":         {reason: "A claim wakes its tenant.", plan: `{"hibernation":{` + nightly + `}}`, spec: `{"hibernation":{"enabled":false}}`},
+		"Suspended":        {reason: "Not one that is suspended.", plan: `{}`, spec: `{"hibernation":{"enabled":false},"suspension":{"reason":"unpaid"}}`, asleep: true, says: "suspended it: unpaid"},
+		"SuspendedMistake": {reason: "Nor does a mistake.", plan: `{}`, spec: `{"hibernation":{"schedules":[{"start":"x"}]},"suspension":{"reason":"unpaid"}}`, asleep: true, says: "suspended it: unpaid"},
+		"Young":            {reason: "A plan's end comes late.", plan: `{"expireAfter":"48h"}`, spec: `{}`, age: 47 * time.Hour},
+		"Expired":          {reason: "And then it holds.", plan: `{"expireAfter":"48h"}`, spec: `{"hibernation":{"enabled":false}}`, age: 48 * time.Hour, asleep: true, says: `time that plan "p" gives it has ended`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"plan":"p"}`, "")
+			e.AddPlan("p", `{}`)
+			crossplanetest.Field(e.XR(), "metadata").Fields["creationTimestamp"] = crossplanetest.JSON(`"` + e.Now().Add(-tc.age).UTC().Format(time.RFC3339) + `"`)
+			e.Install()
+			e.AddPlan("p", tc.plan)
+			e.SetSpec(strings.Replace(strings.Replace(tc.spec, "{", `{"plan":"p",`, 1), ",}", "}", 1))
+			e.Reconcile()
+			e.Reconcile()
+			if got := jobs(e) == tenant.HibernateJob; got != tc.asleep {
+				t.Errorf("\n%s\nwant asleep %t, got %t: %s", tc.reason, tc.asleep, got, e.Status("message"))
+			}
+			if tc.asleep && !strings.Contains(e.Status("message"), tc.says) {
+				t.Errorf("\n%s\nwant %q, got %q", tc.reason, tc.says, e.Status("message"))
+			}
+		})
+	}
+}
+
+// TestExpiryIsAnnounced a day before, once.
+func TestExpiryIsAnnounced(t *testing.T) {
+	e := crossplanetest.New(t, `{"plan":"p"}`, "")
+	e.AddPlan("p", `{"expireAfter":"48h"}`)
+	crossplanetest.Field(e.XR(), "metadata").Fields["creationTimestamp"] = crossplanetest.JSON(`"` + e.Now().Add(-25*time.Hour).UTC().Format(time.RFC3339) + `"`)
+	e.Install()
+	e.Reconcile()
+	told := slices.DeleteFunc(slices.Clone(e.Events), func(event string) bool { return !strings.HasPrefix(event, v1alpha1.EventExpires+": ") })
+	if len(told) != 1 || !strings.Contains(told[0], `plan "p"`) || e.Status("hibernation", "expiresAt") == "" {
+		t.Errorf("want one warning, got %q, and status %q", told, e.Status("hibernation", "expiresAt"))
+	}
+}
+
+// TestChangesWait: a claim's change and the platform's are applied by nobody before the tenant is awake.
+func TestChangesWait(t *testing.T) {
+	e := crossplanetest.New(t, awake, crossplanetest.PlatformVersions("0.36.0", "10.1.1", "v1.35.4")).Install()
+	e.SetSpec(asleep)
+	fallAsleep(e)
+	before := wire.Of(e.Observed(tenant.VClusterRelease)).Get("spec").String("forProvider", "chart", "version")
+	e.Request.Input = crossplanetest.JSON(crossplanetest.PlatformVersions("0.36.1", "10.1.1", "v1.35.4")).GetStructValue()
+	e.Reconcile()
+	if got := wire.Of(e.Observed(tenant.VClusterRelease)).Get("spec").String("forProvider", "chart", "version"); got != before {
+		t.Errorf("asleep, it takes version %s", got)
+	}
+	e.SetSpec(`{"hibernation":{"enabled":true},"vcluster":{"values":{"logging":{"encoding":"json"}}}}`)
+	e.Reconcile()
+	check(e, tenant.HibernateJob, true, v1alpha1.PhaseHibernated)
+	e.SetSpec(`{"vcluster":{"values":{"logging":{"encoding":"json"}}}}`)
+	e.Cycle(4)
+	if e.Status("phase") != string(v1alpha1.PhaseReady) || wire.Of(e.Observed(tenant.VClusterRelease)).Get("spec").String("forProvider", "chart", "version") == before {
+		t.Errorf("awake, it is %s: %s", e.Status("phase"), e.Status("message"))
+	}
+}

@@ -1,0 +1,29 @@
+# Stops a tenant, or starts its control plane. It may be ended anywhere, and begun again.
+set -eu
+kube() { kubectl --namespace "$NAMESPACE" "$@"; }
+
+# Waits until no pod with a label is left.
+gone() { while [ -n "$(kube get pods --selector "$1" --output name)" ]; do sleep 1; done; }
+
+hibernate() {
+  # The control plane would make the pods again, and etcd keeps what it writes until then.
+  kube scale "$CONTROL_PLANE" --replicas 0
+  gone app=vcluster,release=vcluster
+  kube delete pods --selector vcluster.loft.sh/managed-by=vcluster --grace-period 10 --wait=false
+  if [ "$ETCD" -gt 0 ]; then
+    kube scale statefulset/vcluster-etcd --replicas 0
+    gone app=vcluster-etcd
+  fi
+  gone vcluster.loft.sh/managed-by=vcluster
+}
+
+wake() {
+  if [ "$ETCD" -gt 0 ]; then
+    kube scale statefulset/vcluster-etcd --replicas "$ETCD"
+    kube rollout status statefulset/vcluster-etcd
+  fi
+  kube scale "$CONTROL_PLANE" --replicas "$REPLICAS"
+  kube rollout status "$CONTROL_PLANE"
+}
+
+"$1"

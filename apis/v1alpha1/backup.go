@@ -104,6 +104,10 @@ type RestoreStatus struct {
 	// +optional
 	Objects int64 `json:"objects,omitempty"`
 
+	// Number of Applications among them.
+	// +optional
+	Applications int64 `json:"applications,omitempty"`
+
 	// Why the last attempt failed; empty after one that succeeded.
 	// +optional
 	Message string `json:"message,omitempty"`

@@ -144,7 +144,8 @@ type Spec struct {
 	Suspension *SuspensionSpec `json:"suspension,omitempty"`
 
 	// Backup from which a new tenant begins. It can't be changed afterwards, except for
-	// activate. Default: none, the tenant begins empty.
+	// activate; a claim without it keeps what it was made with. Default: none, the tenant
+	// begins empty.
 	// +optional
 	// +nullable
 	RestoreFrom *RestoreSpec `json:"restoreFrom,omitempty"`

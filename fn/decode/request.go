@@ -121,6 +121,10 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 		return g, err
 	}
 	with := g
+	if s.RestoreFrom == nil {
+		// A claim in Git needn't keep what only its first installation read.
+		s.RestoreFrom = g.WasAsked().RestoreFrom
+	}
 	with.Spec, with.Input, with.Offered = s, in, tenant.Offered{Defaults: tenant.DefaultsOf(in)}
 	with, err = assigned(req, o, with)
 	if errors.Is(err, ErrUnread) || err == nil && wrong == nil {
@@ -289,6 +293,9 @@ func created(o wire.Struct) time.Time {
 
 // restored returns what a Job has reported of a restore.
 func restored(data wire.Struct) tenant.Restored {
-	objects, _ := strconv.ParseInt(data.String("objects"), 10, 64)
-	return tenant.Restored{Name: data.String("name"), At: data.String("restoredAt"), Objects: objects, Active: data.String("active") == "true", Message: data.String("message")}
+	number := func(key string) int64 {
+		n, _ := strconv.ParseInt(data.String(key), 10, 64)
+		return n
+	}
+	return tenant.Restored{Name: data.String("name"), At: data.String("restoredAt"), Objects: number("objects"), Applications: number("applications"), Active: data.String("active") == "true", Message: data.String("message")}
 }

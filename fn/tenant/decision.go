@@ -152,8 +152,8 @@ type Decision struct {
 type Backup struct {
 	// On reports whether it is.
 	On bool
-	// Folder of rclone that has the backups; "" for none.
-	Folder string
+	// Folder of rclone that has the backups, "" for none, and Owner is what they say whose they are.
+	Folder, Owner string
 	// Schedule as a CronJob has it, and its TimeZone.
 	Schedule, TimeZone string
 	// Keep is the number of backups that are kept.
@@ -170,8 +170,8 @@ type Backup struct {
 
 // Restore is the backup that a tenant begins with.
 type Restore struct {
-	// Folder of rclone that has it; "" for none.
-	Folder string
+	// Folder of rclone that has it, "" for none, and Owner is what it has to say whose it is.
+	Folder, Owner string
 	// Name of the backup, or latest.
 	Name string
 	// Snapshot reports whether everything in the virtual cluster comes back, before that starts for the first time; otherwise it is Argo CD's

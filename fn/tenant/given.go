@@ -164,7 +164,8 @@ type Given struct {
 type Restored struct {
 	// Name of the backup, and At when it was restored; "" for not yet.
 	Name, At string
-	Objects  int64
+	// Objects and Applications are how many came back.
+	Objects, Applications int64
 	// Active reports whether the credentials of clusters came with it.
 	Active bool
 	// Message says why the last attempt failed; "" for nothing.

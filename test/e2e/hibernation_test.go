@@ -24,9 +24,15 @@ const (
 	// asleepWithin and awakeWithin are how long it may take beside other tests.
 	asleepWithin = 2 * time.Minute
 	awakeWithin  = 4 * time.Minute
-	// undisturbed is how long nobody may write anything of a tenant that is asleep.
-	undisturbed = 90 * time.Second
 )
+
+// undisturbed is how long nobody may write anything of a tenant that is asleep, once what follows on the last change is over.
+func undisturbed() (after, within time.Duration) {
+	if full {
+		return 30 * time.Second, 10 * time.Minute
+	}
+	return 15 * time.Second, 15 * time.Second
+}
 
 // hibernation is a customer whose Argo CD sleeps.
 type hibernation struct {
@@ -138,12 +144,12 @@ func versions(ctx context.Context, t *testing.T, l *claim.Live) map[string]strin
 }
 
 func (h *hibernation) nobodyWrites(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	// What follows on the last change.
-	time.Sleep(30 * time.Second)
+	after, within := undisturbed()
+	time.Sleep(after)
 	was := versions(ctx, t, h.live)
-	time.Sleep(undisturbed)
+	time.Sleep(within)
 	if diff := cmp.Diff(was, versions(ctx, t, h.live)); diff != "" {
-		t.Errorf("asleep, something is written within %s (-before, +after):\n%s", undisturbed, diff)
+		t.Errorf("asleep, something is written within %s (-before, +after):\n%s", within, diff)
 	}
 	return ctx
 }
@@ -178,6 +184,7 @@ func (h *hibernation) unchanged(ctx context.Context, t *testing.T) {
 
 // isSuspended: what a claim says of its sleep doesn't wake it.
 func (h *hibernation) isSuspended(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
 	h.live.Patch(ctx, t, "unpaid since March", "spec", "suspension", "reason")
 	sleeps(ctx, t, h.live, "the platform has suspended it: unpaid since March")
 	h.live.Patch(ctx, t, false, "spec", "hibernation", "enabled")
@@ -189,13 +196,10 @@ func (h *hibernation) isSuspended(ctx context.Context, t *testing.T, _ *envconf.
 	return ctx
 }
 
-// cycles has it sleep again and again, and once as soon as it wakes up.
+// cycles has it sleep again and again.
 func (h *hibernation) cycles(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	times := 1
-	if full {
-		times = 20
-	}
-	for range times {
+	onlyInFull(t)
+	for range 20 {
 		h.live.Patch(ctx, t, true, "spec", "hibernation", "enabled")
 		sleeps(ctx, t, h.live, "spec.hibernation.enabled says so")
 		h.live.Patch(ctx, t, false, "spec", "hibernation", "enabled")

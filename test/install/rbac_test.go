@@ -120,7 +120,7 @@ func TestCrossplaneBindsTheseRoles(t *testing.T) {
 		if !slices.Contains(r.Verbs, "bind") {
 			continue
 		}
-		if len(r.ResourceNames) != 5 {
+		if len(r.ResourceNames) != 6 {
 			t.Errorf("it may bind %v", r.ResourceNames)
 		}
 		for _, name := range r.ResourceNames {

@@ -54,7 +54,8 @@ func resolve(of part.Candidate) error {
 		Rclone:  tenant.ImageOf(of.Input, in.Rclone, inputv1alpha1.Image{Registry: "docker.io", Repository: "rclone/rclone", Tag: "1.76.0"}),
 	}
 	if on && in.Remote != "" {
-		d.Backup.Folder = folder(in.Remote, of.Claim.Namespace, of.Claim.Name, of.XRName)
+		d.Backup.Owner = ownerOf(of.Claim.Namespace, of.Claim.Name, of.XRName)
+		d.Backup.Folder = folder(in.Remote, d.Backup.Owner)
 	}
 	return nil
 }
@@ -95,16 +96,22 @@ func nightly(name string) string {
 	return fmt.Sprintf("%d %d * * *", minute%60, minute/60)
 }
 
-// folder returns where the backups of a tenant are: below a name that its claim has on every host, and after it was made anew.
-func folder(remote, namespace, claim, xr string) string {
+// ownerOf returns what the backups of a tenant say whose they are, which is also where they are below the remote: a name that its claim has on
+// every host, and after it was made anew.
+func ownerOf(namespace, claim, xr string) string {
+	if namespace == "" {
+		// No namespace begins like that.
+		return "_composite/" + xr
+	}
+	return namespace + "/" + claim
+}
+
+// folder returns where the backups of an owner are.
+func folder(remote, owner string) string {
 	if !strings.HasSuffix(remote, ":") {
 		remote = strings.TrimSuffix(remote, "/") + "/"
 	}
-	if namespace == "" {
-		// No namespace begins like that.
-		return remote + "_composite/" + xr
-	}
-	return remote + namespace + "/" + claim
+	return remote + owner
 }
 
 // deadline is how long one attempt may take.

@@ -36,7 +36,8 @@ store)
   rclone lsf --max-depth 1 "$remote" >/dev/null 2>/tmp/err || fail "storing $name" "$(why)"
   file=$FOLDER/$name.tar
   mkdir -p tenant && cp -L /tenant/* tenant/ 2>/tmp/err || fail "storing $name" "$(why)"
-  pack() { tar -c -f - argocd.yaml snapshot.tar.gz tenant; }
+  echo "$OWNER" >owner
+  pack() { tar -c -f - owner argocd.yaml snapshot.tar.gz tenant; }
   pack | rclone rcat "$file" >/tmp/err 2>&1 || fail "storing $name" "$(why)"
   # What counts is what comes back.
   want=$(pack | sha256sum)

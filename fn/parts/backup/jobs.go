@@ -112,7 +112,7 @@ func backupJob(t tenant.Tenant) batchv1.JobSpec {
 	return jobOf(t, backupScript, []job.Step{
 		{Name: "snapshot", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace}, Mounts: []string{"token"}},
 		{Name: "export", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}},
-		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), Mounts: []string{"tenant", "store"}},
+		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), Mounts: []string{"tenant", "store"}},
 		{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Backup}, Mounts: []string{"token"}},
 	})
 }

@@ -46,9 +46,9 @@ func resolveRestore(of part.Candidate) error {
 		return errors.New(restoreField + ": this platform has no backups: input.backup.remote of the function isn't set")
 	}
 	name := cmp.Or(is.Tenant, of.Claim.Name)
-	d := of.Decision
+	d, owner := of.Decision, ownerOf(of.Claim.Namespace, name, cmp.Or(is.Tenant, of.XRName))
 	d.Restore = tenant.Restore{
-		Folder: folder(of.Input.Backup.Remote, of.Claim.Namespace, name, cmp.Or(is.Tenant, of.XRName)), Name: cmp.Or(is.Backup, "latest"),
+		Folder: folder(of.Input.Backup.Remote, owner), Owner: owner, Name: cmp.Or(is.Backup, "latest"),
 		// With several control planes, no file is handed to one of them.
 		Snapshot: name == of.Claim.Name && d.Store.Kind == plan.StoreSQLite && d.Store.Size != "",
 		Active:   is.Activate, Seen: of.Restored,
@@ -108,7 +108,7 @@ func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 	if t.Restore.Snapshot {
 		mode = "Snapshot"
 	}
-	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "BACKUP", t.Restore.Name, "MODE", mode, "ACTIVE", active), Mounts: []string{"store"}}
+	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "OWNER", t.Restore.Owner, "BACKUP", t.Restore.Name, "MODE", mode, "ACTIVE", active), Mounts: []string{"store"}}
 	report := job.Step{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "ACTIVE", active}, Mounts: []string{"token"}}
 	steps := []job.Step{fetch, {Name: "import", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}}, report}
 	if t.Restore.Snapshot {
@@ -146,7 +146,7 @@ func reportRestore(t tenant.Tenant, out *v1alpha1.Status) {
 		return
 	}
 	s := t.Restore.Seen
-	out.Restore = &v1alpha1.RestoreStatus{Name: s.Name, RestoredAt: s.At, Objects: s.Objects, Message: s.Message}
+	out.Restore = &v1alpha1.RestoreStatus{Name: s.Name, RestoredAt: s.At, Objects: s.Objects, Applications: s.Applications, Message: s.Message}
 	if _, err := time.Parse(time.RFC3339, s.At); err != nil {
 		out.Restore.RestoredAt = ""
 	}

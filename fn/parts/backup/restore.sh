@@ -11,9 +11,15 @@ fetch)
   fi
   echo "$name" >name
   rclone cat "$FOLDER/$name.tar" 2>/tmp/err | tar -x -f - 2>>/tmp/err || fail "reading $name" "$(why)"
+  # Whoever may write to the store could put a backup where it doesn't belong.
+  [ "$(cat owner 2>/dev/null)" = "$OWNER" ] || fail "reading $name" "it isn't a backup of $OWNER, but of $(cat owner 2>/tmp/err || echo nobody)"
   [ -s argocd.yaml ] && gzip -t snapshot.tar.gz 2>/tmp/err || fail "reading $name" "it is damaged: $(why)"
   case $MODE in
-  Snapshot) tar -t -z -f snapshot.tar.gz 2>/tmp/err | wc -l >objects ;;
+  Snapshot)
+    tar -t -z -f snapshot.tar.gz 2>/tmp/err >keys || fail "reading $name" "it is damaged: $(why)"
+    wc -l <keys >objects
+    grep -c '^/*registry/argoproj[.]io/applications/' keys >applications || true
+    ;;
   Objects)
     # A copy has settings, accounts and hostnames of its own, and no credentials of clusters before it is activated.
     awk -v active="$ACTIVE" '
@@ -32,18 +38,22 @@ fetch)
   ;;
 
 deliver)
-  # The init container of the control plane waits for it.
+  # The init container of the control plane waits for it. One that has ended has got it, from a Job that could not report it any more.
+  restored() {
+    [ 0 = "$(kubectl get pod vcluster-0 --namespace "$NAMESPACE" --output 'jsonpath={.status.initContainerStatuses[?(@.name=="restore")].state.terminated.exitCode}' 2>/tmp/err)" ]
+  }
   kubectl patch secret "$SECRET" --namespace "$PLATFORM" --type merge --patch "$(
     for file in tenant/*; do
       case $file in *.json | *.yaml) printf '%s"%s":"%s"' "${sep-}" "${file#tenant/}" "$(base64 "$file" | tr -d '\n')" && sep=, ;; esac
     done | { printf '{"data":{' && cat && printf '}}'; }
   )" >/dev/null 2>/tmp/err || fail "keeping what the platform knows of the tenant" "$(why)"
   for _ in $(seq 300); do
-    if kubectl exec --namespace "$NAMESPACE" vcluster-0 --container restore -- true 2>/tmp/err; then
+    if restored || kubectl exec --namespace "$NAMESPACE" vcluster-0 --container restore -- true 2>/tmp/err; then
       break
     fi
     sleep 2
   done
+  restored && exit 0
   kubectl exec --stdin --namespace "$NAMESPACE" vcluster-0 --container restore -- sh -c 'cat >/data/restore.part && mv /data/restore.part /data/restore.tar.gz' \
     <snapshot.tar.gz 2>/tmp/err || fail "handing the snapshot to the virtual cluster" "$(why)"
   ;;
@@ -51,6 +61,7 @@ deliver)
 import)
   argocd admin import import.yaml --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
   grep -c -E ' (created|updated)' /tmp/err >objects || true
+  grep -c -E '^argoproj[.]io/Application .* (created|updated)' /tmp/err >applications || true
   ;;
 
 report)
@@ -60,6 +71,6 @@ report)
     exit 1
   fi
   kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch \
-    "{\"data\":{\"name\":\"$(cat name)\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"objects\":\"$(tr -d ' ' <objects)\",\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\"}}"
+    "{\"data\":{\"name\":\"$(cat name)\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"objects\":\"$(tr -d ' ' <objects)\",\"applications\":\"$(cat applications)\",\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\"}}"
   ;;
 esac

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -106,7 +107,7 @@ func TestRestoreStays(t *testing.T) {
 		"Later":       {`{}`, `{"restoreFrom":{"backup":"latest"}}`, true},
 		"Another":     {`{"restoreFrom":{"tenant":"a"}}`, `{"restoreFrom":{"tenant":"b"}}`, true},
 		"OtherBackup": {`{"restoreFrom":{"backup":"latest"}}`, `{"restoreFrom":{"backup":"2026-11-28T020000Z"}}`, true},
-		"Removed":     {`{"restoreFrom":{"activate":true}}`, `{}`, true},
+		"Removed":     {`{"restoreFrom":{"activate":true}}`, `{}`, false},
 		"Activated":   {`{"restoreFrom":{"backup":"latest"}}`, `{"restoreFrom":{"backup":"latest","activate":true}}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -126,6 +127,22 @@ func TestRestoreStays(t *testing.T) {
 		})
 	}
 	crossplanetest.New(t, `{"restoreFrom":{"backup":"latest"}}`, "").CheckRefused("spec.restoreFrom", "input.backup.remote")
+}
+
+// TestRemovedFromGit: a claim that doesn't name its backup any more changes nothing, and activates nothing.
+func TestRemovedFromGit(t *testing.T) {
+	e := crossplanetest.New(t, `{"restoreFrom":{"backup":"latest"}}`, withStore).Install()
+	before := e.Response
+	e.SetSpec(`{}`)
+	for range 3 {
+		e.Reconcile()
+		if diff := cmp.Diff(before.GetDesired().GetResources(), e.Response.GetDesired().GetResources(), protocmp.Transform()); diff != "" {
+			t.Fatalf("-before, +after:\n%s", diff)
+		}
+	}
+	if c := e.Condition(v1alpha1.ConditionRestored); c.GetReason() != v1alpha1.ReasonInactive {
+		t.Errorf("want Inactive, got %v", c)
+	}
 }
 
 // TestKeysComeBack: what credentials of accounts are derived from comes from the backup, so that they stay.

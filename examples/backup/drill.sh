@@ -1,0 +1,43 @@
+#!/bin/sh
+# Restores the last backup of a tenant as a copy, which touches nothing, and compares: a backup that can't be restored is none.
+#
+#   drill.sh [<namespace>/<claim>]
+#
+# Without a name, it takes one of the tenants with a backup at random. The copy has the plan of the tenant, and is deleted in the end.
+set -eu
+
+if [ $# = 0 ]; then
+  # shellcheck disable=SC2046 # Two words.
+  set -- $(kubectl get virtualargocds --all-namespaces \
+    -o 'jsonpath={range .items[?(@.status.backup.name)]}{.metadata.namespace}/{.metadata.name}{"\n"}{end}' | grep -v '/drill-' | shuf -n 1)
+  [ $# = 1 ] || { echo "no tenant has a backup" && exit 1; }
+fi
+namespace=${1%%/*} name=${1#*/}
+of() { kubectl get virtualargocd "$name" --namespace "$namespace" -o "jsonpath={$1}"; }
+backup=$(of .status.backup.name) want=$(of .status.backup.applications) plan=$(of .status.plan)
+[ -n "$backup" ] || { echo "$1 has no backup: $(of '.status.conditions[?(@.type=="BackedUp")].message')" && exit 1; }
+copy=drill-$(printf '%s' "$1" | cksum | cut -d ' ' -f 1)
+began=$(date +%s)
+
+trap 'kubectl delete virtualargocd "$copy" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null' EXIT
+kubectl create -f - <<EOF
+apiVersion: virtualargocd.io/v1alpha1
+kind: VirtualArgoCD
+metadata: {name: $copy, namespace: $namespace}
+spec:
+  plan: "$plan"
+  backup: {enabled: false}
+  hibernation: {enabled: false}
+  restoreFrom: {tenant: $name, backup: $backup}
+EOF
+if ! kubectl wait virtualargocd "$copy" --namespace "$namespace" --for 'jsonpath={.status.conditions[?(@.type=="Restored")].reason}=Inactive' --timeout 15m; then
+  kubectl get virtualargocd "$copy" --namespace "$namespace" -o 'jsonpath={.status.message}; {.status.conditions[?(@.type=="Restored")].message}{"\n"}'
+  echo "FAILED: backup $backup of $1 can't be restored"
+  exit 1
+fi
+got=$(kubectl get virtualargocd "$copy" --namespace "$namespace" -o 'jsonpath={.status.restore.applications}')
+if [ "${got:-0}" != "${want:-0}" ]; then
+  echo "FAILED: backup $backup of $1 had ${want:-0} Applications, and ${got:-0} came back"
+  exit 1
+fi
+echo "Backup $backup of $1 comes back: ${got:-0} Applications, in $(($(date +%s) - began))s"

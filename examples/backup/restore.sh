@@ -1,0 +1,96 @@
+#!/bin/sh
+# Brings the tenants of a lost host back on an empty one, from their backups: all claims of files and folders, those with the highest
+# annotation virtualargocd.io/restore-priority first, and a bounded number at a time. What else the files have, such as namespaces, plans and
+# Secrets, is applied before. The platform has to be installed, with the same input.backup.
+#
+#   restore.sh [--parallel 10] [--timeout 30] [--activate] <file or folder>...
+#
+# --timeout is in minutes, for each claim. With --activate, the tenants act at once: only if nothing else does on their clusters.
+# Claims that exist are left alone. It reports on each claim, and ends with 1 if one isn't restored.
+set -eu
+
+# one restores the claim in a file.
+one() {
+  file=$1 began=$(date +%s)
+  set -- $(kubectl create --dry-run=client -f "$file" -o 'jsonpath={.metadata.namespace} {.metadata.name}')
+  namespace=$1 name=$2
+  tell() { printf '%-9s %4ss  %s/%s  %s\n' "$1" "$(($(date +%s) - began))" "$namespace" "$name" "$2"; }
+  if kubectl get virtualargocd "$name" --namespace "$namespace" >/dev/null 2>&1; then
+    tell exists "it is there, and isn't restored: delete it first"
+    touch "$file.failed"
+    return
+  fi
+  if [ -z "$(kubectl create --dry-run=client -f "$file" -o 'jsonpath={.spec.restoreFrom}')" ]; then
+    kubectl patch --local -f "$file" --type merge -p "{\"spec\":{\"restoreFrom\":{\"backup\":\"latest\",\"activate\":$ACTIVATE}}}" -o json >"$file.patched"
+    mv "$file.patched" "$file"
+  fi
+  if ! problem=$(kubectl create -f "$file" 2>&1 >/dev/null); then
+    tell failed "$problem"
+    touch "$file.failed"
+    return
+  fi
+  phase='' message='' reason=''
+  while [ $(($(date +%s) - began)) -lt $((TIMEOUT * 60)) ]; do
+    state=$(kubectl get virtualargocd "$name" --namespace "$namespace" \
+      -o 'jsonpath={.status.phase}{"\n"}{.status.conditions[?(@.type=="Restored")].reason}{"\n"}{.status.conditions[?(@.type=="Restored")].message}{"\n"}{.status.message}' 2>&1) || true
+    phase=$(printf '%s\n' "$state" | sed -n 1p) reason=$(printf '%s\n' "$state" | sed -n 2p) message=$(printf '%s\n' "$state" | sed -n 3p)
+    case $phase/$reason in
+    Ready/Available | Ready/Inactive)
+      tell restored "$message"
+      return
+      ;;
+    */RestoreFailed) break ;;
+    esac
+    sleep 2
+  done
+  tell failed "$phase: $(printf '%s\n' "$state" | sed -n 3,4p | tr '\n' ' ')"
+  touch "$file.failed"
+}
+
+PARALLEL=${PARALLEL:-10} TIMEOUT=${TIMEOUT:-30} ACTIVATE=${ACTIVATE:-false}
+if [ "${1-}" = --one ]; then
+  one "$2"
+  exit
+fi
+while [ $# -gt 0 ]; do
+  case $1 in
+  --parallel) PARALLEL=$2 && shift 2 ;;
+  --timeout) TIMEOUT=$2 && shift 2 ;;
+  --activate) ACTIVATE=true && shift ;;
+  -*) sed -n '2,11s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+  *) break ;;
+  esac
+done
+if [ $# = 0 ]; then
+  sed -n '2,11s/^# \{0,1\}//p' "$0" >&2
+  exit 2
+fi
+export PARALLEL TIMEOUT ACTIVATE
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+# One file for each object. kubectl prints each as JSON of its own.
+for path; do
+  kubectl create --dry-run=client --recursive -f "$path" -o json
+done | awk -v dir="$dir" '/^\{/ { n++ } { print >sprintf("%s/%06d.json", dir, n) }'
+mkdir "$dir/claims" "$dir/others"
+for file in "$dir"/*.json; do
+  [ -e "$file" ] || continue
+  if grep -q '^    "kind": "VirtualArgoCD"' "$file"; then
+    mv "$file" "$dir/claims"
+  else
+    mv "$file" "$dir/others"
+  fi
+done
+if [ -n "$(ls "$dir/others")" ]; then
+  kubectl apply --server-side -f "$dir/others" >/dev/null
+fi
+began=$(date +%s)
+for file in "$dir"/claims/*.json; do
+  [ -e "$file" ] || continue
+  priority=$(sed -n 's/.*"virtualargocd.io\/restore-priority": "\(-\{0,1\}[0-9]*\)".*/\1/p' "$file" | head -n 1)
+  echo "${priority:-0} $file"
+done | sort -k 1,1nr -k 2 | cut -d ' ' -f 2 | xargs -n 1 -P "$PARALLEL" "$0" --one
+all=$(ls "$dir/claims" | grep -c '\.json$' || true) failed=$(ls "$dir/claims" | grep -c '\.failed$' || true)
+echo "$((all - failed)) of $all claims are restored, in $(($(date +%s) - began))s"
+[ "$failed" = 0 ]

@@ -11,7 +11,7 @@ import (
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:scope=Cluster,path=xvirtualargocds,singular=xvirtualargocd,categories={crossplane,composite}
 // +kubebuilder:subresource:status
-// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating or Degraded."
+// +kubebuilder:printcolumn:name="PHASE",type=string,JSONPath=".status.phase",description="Pending, Provisioning, Failing, Ready, Updating, Degraded, Hibernating, Hibernated or Waking."
 // +kubebuilder:printcolumn:name="ACCEPTED",type=string,JSONPath=".status.conditions[?(@.type=='SpecAccepted')].status",description="False while the claim, its plan or the function's input can't be used. The tenant keeps what was accepted before."
 // +kubebuilder:printcolumn:name="PROGRESS",type=integer,JSONPath=".status.progress",priority=1,description="Progress of the installation, in percent."
 // +kubebuilder:printcolumn:name="PLAN",type=string,JSONPath=".status.plan",priority=1,description="The plan in use."
@@ -19,6 +19,8 @@ import (
 // +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",priority=1,description="The Kubernetes version of the virtual cluster."
 // +kubebuilder:printcolumn:name="UPDATE",type=boolean,JSONPath=".status.channel.updateAvailable",description="True while there is a platform change that the tenant doesn't have yet."
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="The URL of Argo CD."
+// +kubebuilder:printcolumn:name="BACKUP",type=date,JSONPath=".status.backup.lastSuccess",priority=1,description="How old the last good backup is."
+// +kubebuilder:printcolumn:name="ASLEEP",type=date,JSONPath=".status.hibernation.since",priority=1,description="For how long the tenant has been asleep."
 // +kubebuilder:printcolumn:name="MESSAGE",type=string,JSONPath=".status.message",priority=1,description="What the tenant waits for, or what is wrong."
 type XVirtualArgoCD struct {
 	metav1.TypeMeta   `json:",inline"`

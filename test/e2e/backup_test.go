@@ -51,9 +51,16 @@ func TestBackup(t *testing.T) {
 		Assess("KeepsAsMany", b.keeps).
 		Assess("WrongCredentialsAreTold", b.wrongCredentials).
 		Assess("PlainRemoteIsRefused", b.plainRemote).
+		Assess("KilledInTheMiddle", b.killed).
+		Assess("StoreIsGone", b.storeGone).
+		Assess("StoreIsFull", b.storeFull).
 		Assess("ComesBackWhole", b.comesBack).
 		Assess("Activates", b.activates).
+		Assess("ReportsAgain", b.reportsAgain).
 		Assess("CopyHasItsObjects", b.copies).
+		Assess("NotOurs", b.notOurs).
+		Assess("Drill", b.drill).
+		Assess("LostHost", b.lostHost).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			cleanUp(ctx, t, b.live, b.copy)
 			b.store.Close(ctx, t)
@@ -196,6 +203,10 @@ func (b *backup) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 	deleteAndAwait(ctx, t, b.live, goneWithin)
 	start := time.Now()
 	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"backup": "latest"}, "spec", "restoreFrom"))
+	if full {
+		// The next attempt has to find out what this one has done.
+		killOne(ctx, t, b.live, "restore-", "deliver")
+	}
 	b.live.Await(ctx, t, readyWithin, "the backup is restored, and Argo CD doesn't act", func(s *claim.State) bool {
 		return s.Condition(claim.Restored).Reason == v1alpha1.ReasonInactive && s.IsReady()
 	})

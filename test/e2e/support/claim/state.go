@@ -45,6 +45,7 @@ type State struct {
 	Conditions []metav1.Condition `json:"conditions"`
 
 	Hibernation HibernationState `json:"hibernation"`
+	Restore     RestoreState     `json:"restore"`
 
 	Repositories []Connection `json:"repositories"`
 }
@@ -74,6 +75,12 @@ type BackupState struct {
 	Applications int64  `json:"applications"`
 	Next         string `json:"next"`
 	Message      string `json:"message"`
+}
+
+// RestoreState is status.restore.
+type RestoreState struct {
+	Name       string `json:"name"`
+	RestoredAt string `json:"restoredAt"`
 }
 
 // HibernationState is status.hibernation.

@@ -14,6 +14,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
@@ -69,7 +70,7 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string
 		t.Fatalf("cannot create the store's Service: %v", err)
 	}
 	s.endpoint = fmt.Sprintf("http://%s:%d", service.Spec.ClusterIP, port)
-	user, yes := int64(1000), true
+	user, yes, room := int64(1000), true, resource.MustParse("64Mi")
 	if _, err := host.Typed.AppsV1().Deployments(namespace).Create(ctx, &appsv1.Deployment{
 		ObjectMeta: meta,
 		Spec: appsv1.DeploymentSpec{
@@ -84,7 +85,7 @@ func Run(ctx context.Context, t testing.TB, host *kube.Cluster, namespace string
 						VolumeMounts:   []corev1.VolumeMount{{Name: "data", MountPath: "/data"}, {Name: "meta", MountPath: "/meta"}},
 					}},
 					Volumes: []corev1.Volume{
-						{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+						{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &room}}},
 						{Name: "meta", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 					},
 				},
@@ -166,15 +167,48 @@ func (s *Store) Close(ctx context.Context, t testing.TB) {
 	}
 }
 
+// Fill leaves no room in the store, and returns how many files that took.
+func (s *Store) Fill(ctx context.Context, t testing.TB) (files int) {
+	t.Helper()
+	for size := 8 << 20; size >= 4<<10; {
+		file := filepath.Join(t.TempDir(), "filler")
+		if err := os.WriteFile(file, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.run(ctx, "copyto", file, fmt.Sprintf("plain:%s/filler-%d", bucket, files)); err != nil {
+			size /= 2
+			continue
+		}
+		files++
+	}
+	return files
+}
+
+// Empty deletes what Fill has stored.
+func (s *Store) Empty(ctx context.Context, t testing.TB, files int) {
+	t.Helper()
+	for i := range files {
+		s.Rclone(ctx, t, "deletefile", fmt.Sprintf("plain:%s/filler-%d", bucket, i))
+	}
+}
+
 // Rclone runs rclone with the store's configuration, and returns what it prints.
 func (s *Store) Rclone(ctx context.Context, t testing.TB, args ...string) string {
 	t.Helper()
+	out, err := s.run(ctx, args...)
+	if err != nil {
+		t.Fatalf("rclone %s: %v", strings.Join(args, " "), err)
+	}
+	return out
+}
+
+func (s *Store) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, s.rclone, append([]string{"--config", s.config, "--retries", "1"}, args...)...)
 	var problem strings.Builder
 	cmd.Stderr = &problem
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("rclone %s: %v: %s", strings.Join(args, " "), err, problem.String())
+		err = fmt.Errorf("%w: %s", err, problem.String())
 	}
-	return string(out)
+	return string(out), err
 }

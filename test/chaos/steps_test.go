@@ -78,7 +78,7 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 	switch s.Action {
 	case schedule.Create:
 		return create(ctx, name, s.Spec)
-	case schedule.Change, schedule.Correct:
+	case schedule.Change, schedule.Correct, schedule.Sleep, schedule.Wake:
 		return change(ctx, name, s.Spec)
 	case schedule.Mistake:
 		s.Spec.Plan = noPlan
@@ -144,6 +144,11 @@ func write(o *unstructured.Unstructured, s schedule.Spec) {
 	set(s.Kubernetes, "spec", "kubernetes", "version")
 	if unstructured.RemoveNestedField(o.Object, "spec", "channel"); s.InChannel {
 		set(schedule.Channel, "spec", "channel")
+	}
+	if unstructured.RemoveNestedField(o.Object, "spec", "hibernation"); s.Asleep {
+		if err := unstructured.SetNestedField(o.Object, true, "spec", "hibernation", "enabled"); err != nil {
+			panic(err)
+		}
 	}
 	set(strconv.Itoa(s.Value), append([]string{"spec", "argocd", "values"}, append(check.Params, check.ClaimParameter)...)...)
 }

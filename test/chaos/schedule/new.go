@@ -84,6 +84,10 @@ func (g *generator) tenant(n int) {
 			last = Mend
 		case last == Mistake:
 			last = Correct
+		case last == Sleep:
+			spec.Asleep, last = false, Wake
+		case g.Sleeps && g.happens(20):
+			spec.Asleep, last = true, Sleep
 		case g.happens(20):
 			last = Break
 		case g.happens(15):
@@ -98,6 +102,9 @@ func (g *generator) tenant(n int) {
 		add(g.Length, Mend, spec)
 	case Mistake:
 		add(g.Length, Correct, spec)
+	case Sleep:
+		spec.Asleep = false
+		add(g.Length, Wake, spec)
 	default:
 	}
 }

@@ -22,6 +22,9 @@ const (
 	// Mistake makes the claim name a plan that doesn't exist, and Correct undoes that.
 	Mistake Action = "make a mistake in"
 	Correct Action = "correct"
+	// Sleep makes the claim ask for hibernation, and Wake undoes that.
+	Sleep Action = "put to sleep"
+	Wake  Action = "wake"
 	// Break stops one of Argo CD's workloads, and Mend undoes that.
 	Break Action = "break"
 	Mend  Action = "mend"
@@ -75,8 +78,8 @@ type Spec struct {
 	Value int
 	// ArgoCD is the version of the argo-cd chart, and Kubernetes that of the virtual cluster; empty for the platform's version.
 	ArgoCD, Kubernetes string
-	// InChannel says that the claim is in the channel.
-	InChannel bool
+	// InChannel says that the claim is in the channel, and Asleep that the tenant is to sleep.
+	InChannel, Asleep bool
 }
 
 // String returns the spec in a few words.
@@ -117,7 +120,7 @@ func (s Step) String() string {
 		text += " " + Name(s.Tenant)
 	}
 	switch s.Action {
-	case Create, Change, Correct:
+	case Create, Change, Correct, Wake:
 		text += ": " + s.Spec.String()
 	case EditPlan:
 		text += fmt.Sprintf(" %s: value %d", s.Plan, s.Value)
@@ -153,6 +156,8 @@ type Options struct {
 	// ArgoCD are versions of the argo-cd chart, and Kubernetes versions of virtual clusters, the oldest first. If there are none, claims name
 	// no version.
 	ArgoCD, Kubernetes []string
+	// Sleeps says that tenants may be put to sleep.
+	Sleeps bool
 }
 
 // A Schedule is what happens in a run.
@@ -195,7 +200,7 @@ func (s Schedule) Wanted() map[string]Spec {
 	out := map[string]Spec{}
 	for _, step := range s.Steps {
 		switch step.Action {
-		case Create, Change, Correct:
+		case Create, Change, Correct, Wake:
 			out[Name(step.Tenant)] = step.Spec
 		case Delete:
 			delete(out, Name(step.Tenant))

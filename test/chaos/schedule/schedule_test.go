@@ -16,11 +16,13 @@ var options = Options{
 	ArgoCD: []string{"9.3.6", "9.3.7"}, Kubernetes: []string{"v1.35.4", "v1.36.0"},
 }
 
-// each calls a function for the schedules of 100 seeds.
+// each calls a function for the schedules of 100 seeds, in half of which tenants sleep.
 func each(t *testing.T, see func(t *testing.T, s Schedule)) {
 	t.Helper()
 	for seed := range uint64(100) {
-		see(t, New(seed, options))
+		with := options
+		with.Sleeps = seed%2 == 1
+		see(t, New(seed, with))
 		if t.Failed() {
 			t.Fatalf("by seed %d", seed)
 		}
@@ -95,9 +97,9 @@ func TestEnds(t *testing.T) {
 				t.Errorf("not for some time: %s", step)
 			}
 			switch step.Action {
-			case Break, Mistake:
+			case Break, Mistake, Sleep:
 				open[step.Tenant] = step.Action
-			case Mend, Correct, Delete:
+			case Mend, Correct, Wake, Delete:
 				delete(open, step.Tenant)
 			default:
 			}

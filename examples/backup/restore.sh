@@ -6,36 +6,40 @@
 #   restore.sh [--parallel 10] [--timeout 30] [--activate] <file or folder>...
 #
 # --timeout is in minutes, for each claim. With --activate, the tenants act at once: only if nothing else does on their clusters.
-# Claims that exist are left alone. It reports on each claim, and ends with 1 if one isn't restored.
+# Claims that exist are left alone; it can be run again. It reports on each claim, and ends with 1 if one isn't restored.
 set -eu
 
 # one restores the claim in a file.
 one() {
   file=$1 began=$(date +%s)
   set -- $(kubectl create --dry-run=client -f "$file" -o 'jsonpath={.metadata.namespace} {.metadata.name}')
+  [ $# = 2 ] || return 1
   namespace=$1 name=$2
   tell() { printf '%-9s %4ss  %s/%s  %s\n' "$1" "$(($(date +%s) - began))" "$namespace" "$name" "$2"; }
   if kubectl get virtualargocd "$name" --namespace "$namespace" >/dev/null 2>&1; then
-    tell exists "it is there, and isn't restored: delete it first"
-    touch "$file.failed"
-    return
+    if [ -z "$(kubectl get virtualargocd "$name" --namespace "$namespace" -o 'jsonpath={.spec.restoreFrom}{.status.restore}')" ]; then
+      tell exists "it was made without a backup, and is left alone: see what it has before you delete it"
+      touch "$file.failed"
+      return
+    fi
+  else
+    if [ -z "$(kubectl create --dry-run=client -f "$file" -o 'jsonpath={.spec.restoreFrom}')" ]; then
+      kubectl patch --local -f "$file" --type merge -p "{\"spec\":{\"restoreFrom\":{\"backup\":\"latest\",\"activate\":$ACTIVATE}}}" -o json >"$file.patched"
+      mv "$file.patched" "$file"
+    fi
+    if ! problem=$(kubectl create -f "$file" 2>&1 >/dev/null); then
+      tell failed "$problem"
+      touch "$file.failed"
+      return
+    fi
   fi
-  if [ -z "$(kubectl create --dry-run=client -f "$file" -o 'jsonpath={.spec.restoreFrom}')" ]; then
-    kubectl patch --local -f "$file" --type merge -p "{\"spec\":{\"restoreFrom\":{\"backup\":\"latest\",\"activate\":$ACTIVATE}}}" -o json >"$file.patched"
-    mv "$file.patched" "$file"
-  fi
-  if ! problem=$(kubectl create -f "$file" 2>&1 >/dev/null); then
-    tell failed "$problem"
-    touch "$file.failed"
-    return
-  fi
-  phase='' message='' reason=''
+  phase='' message='' reason='' state=''
   while [ $(($(date +%s) - began)) -lt $((TIMEOUT * 60)) ]; do
     state=$(kubectl get virtualargocd "$name" --namespace "$namespace" \
       -o 'jsonpath={.status.phase}{"\n"}{.status.conditions[?(@.type=="Restored")].reason}{"\n"}{.status.conditions[?(@.type=="Restored")].message}{"\n"}{.status.message}' 2>&1) || true
     phase=$(printf '%s\n' "$state" | sed -n 1p) reason=$(printf '%s\n' "$state" | sed -n 2p) message=$(printf '%s\n' "$state" | sed -n 3p)
     case $phase/$reason in
-    Ready/Available | Ready/Inactive)
+    Ready/Available | Ready/Inactive | Hibernat*/Available | Hibernat*/Inactive)
       tell restored "$message"
       return
       ;;
@@ -49,8 +53,8 @@ one() {
 
 PARALLEL=${PARALLEL:-10} TIMEOUT=${TIMEOUT:-30} ACTIVATE=${ACTIVATE:-false}
 if [ "${1-}" = --one ]; then
-  one "$2"
-  exit
+  one "$2" || touch "$2.failed"
+  exit 0
 fi
 while [ $# -gt 0 ]; do
   case $1 in
@@ -71,8 +75,9 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 # One file for each object. kubectl prints each as JSON of its own.
 for path; do
-  kubectl create --dry-run=client --recursive -f "$path" -o json
-done | awk -v dir="$dir" '/^\{/ { n++ } { print >sprintf("%s/%06d.json", dir, n) }'
+  kubectl create --dry-run=client --recursive -f "$path" -o json >>"$dir/all"
+done
+awk -v dir="$dir" '/^\{/ { n++ } { print >sprintf("%s/%06d.json", dir, n) }' "$dir/all"
 mkdir "$dir/claims" "$dir/others"
 for file in "$dir"/*.json; do
   [ -e "$file" ] || continue

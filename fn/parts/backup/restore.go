@@ -70,7 +70,7 @@ func sameSource(a, b *v1alpha1.RestoreSpec) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return a.Tenant == b.Tenant && a.Backup == b.Backup
+	return a.Tenant == b.Tenant && cmp.Or(a.Backup, "latest") == cmp.Or(b.Backup, "latest")
 }
 
 func source(r *v1alpha1.RestoreSpec) string {

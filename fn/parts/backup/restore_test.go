@@ -108,6 +108,7 @@ func TestRestoreStays(t *testing.T) {
 		"Another":     {`{"restoreFrom":{"tenant":"a"}}`, `{"restoreFrom":{"tenant":"b"}}`, true},
 		"OtherBackup": {`{"restoreFrom":{"backup":"latest"}}`, `{"restoreFrom":{"backup":"2026-11-28T020000Z"}}`, true},
 		"Removed":     {`{"restoreFrom":{"activate":true}}`, `{}`, false},
+		"ByDefault":   {`{"restoreFrom":{"backup":"latest"}}`, `{"restoreFrom":{"activate":true}}`, false},
 		"Activated":   {`{"restoreFrom":{"backup":"latest"}}`, `{"restoreFrom":{"backup":"latest","activate":true}}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {

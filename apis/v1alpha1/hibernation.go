@@ -68,12 +68,12 @@ type HibernationStatus struct {
 	// +kubebuilder:validation:Format=date-time
 	Next string `json:"next,omitempty"`
 
-	// When the time that the plan gives the tenant ends, or has ended; empty where it gives no end.
+	// When the time that the plan gives the tenant ends, or has ended; empty until a day before.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	ExpiresAt string `json:"expiresAt,omitempty"`
 
-	// Why it is asleep; empty while it is awake.
+	// Why it is asleep, or is to be; empty otherwise.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 }

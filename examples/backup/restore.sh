@@ -23,10 +23,9 @@ one() {
       return
     fi
   else
-    if [ -z "$(kubectl create --dry-run=client -f "$file" -o 'jsonpath={.spec.restoreFrom}')" ]; then
-      kubectl patch --local -f "$file" --type merge -p "{\"spec\":{\"restoreFrom\":{\"backup\":\"latest\",\"activate\":$ACTIVATE}}}" -o json >"$file.patched"
-      mv "$file.patched" "$file"
-    fi
+    # What a manifest says of an earlier restore doesn't count, except whose backup it is.
+    kubectl patch --local -f "$file" --type merge -p "{\"spec\":{\"restoreFrom\":{\"backup\":\"latest\",\"activate\":$ACTIVATE}}}" -o json >"$file.patched"
+    mv "$file.patched" "$file"
     if ! problem=$(kubectl create -f "$file" 2>&1 >/dev/null); then
       tell failed "$problem"
       touch "$file.failed"

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
@@ -55,7 +56,7 @@ func waits(t tenant.Tenant, row resource.Row) bool {
 // Compose builds the composed resources of a tenant with a table, by their name in the composition.
 func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, error) {
 	out := make(map[string]*fnv1.Resource, len(table))
-	asleep := hibernation.StateOf(t).Phase != ""
+	asleep := hibernation.StateOf(t)
 	for _, row := range table {
 		if !row.Has || waits(t, row) {
 			continue
@@ -64,8 +65,8 @@ func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, 
 		if err != nil {
 			return nil, fmt.Errorf("cannot build composed resource %q: %w", row.Name, err)
 		}
-		if asleep {
-			pause(row.Name, o.Typed)
+		if asleep.Paused {
+			pause(row.Name, o.Typed, asleep.Phase == v1alpha1.PhaseWaking)
 		}
 		s, err := o.Encode()
 		if err != nil {
@@ -80,10 +81,11 @@ func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, 
 	return out, nil
 }
 
-// pause has a provider leave a resource alone that it can't observe while the tenant is asleep, or whose change would wake it up. Crossplane
+// pause has a provider leave a resource alone that it can't observe while the tenant is asleep, or whose change would wake it up: one that wakes
+// up may need it. Crossplane
 // deletes nothing that is paused and has a finalizer: without one, the tenant can be deleted meanwhile. What is installed is never deleted by
 // its provider anyway.
-func pause(name string, typed any) {
+func pause(name string, typed any, wakes bool) {
 	var meta *metav1.ObjectMeta
 	var config *xpv1.Reference
 	switch o := typed.(type) {
@@ -94,7 +96,7 @@ func pause(name string, typed any) {
 	default:
 		return
 	}
-	if !tenant.IsVirtual(config.Name) && name != tenant.VClusterRelease && name != tenant.ControlPlanePod {
+	if ofHost := name == tenant.VClusterRelease || name == tenant.ControlPlanePod; !tenant.IsVirtual(config.Name) && (!ofHost || wakes) {
 		return
 	}
 	if o, ok := typed.(*objectv1alpha2.Object); ok {

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"strings"
 
+	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
@@ -31,7 +33,7 @@ func Problem(c wire.Composed) string {
 // Said is what a provider says is wrong with a resource, in its own words; "" when it says
 // nothing.
 func Said(c wire.Composed) string {
-	if synced := c.Condition("Synced"); synced.False() {
+	if synced := c.Condition("Synced"); synced.False() && synced.Reason != string(xpv1.ReasonReconcilePaused) {
 		return cmp.Or(synced.Message, synced.Reason)
 	}
 	at := c.Get("status", "atProvider")

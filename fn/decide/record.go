@@ -1,7 +1,6 @@
 package decide
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -16,16 +15,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// RecordOf returns the record that was written last for a tenant; the zero Record if there is
-// none that can be read.
-func RecordOf(o tenant.Observed) rollout.Record {
-	r := rollout.Record{}
-	if json.Unmarshal([]byte(o.Composed[tenant.ChannelRecord].String("data", decode.RecordKey)), &r) != nil {
-		return rollout.Record{}
-	}
-	return r
-}
-
 // GoesBackTo returns the version of the chart argo-cd to which a tenant may go back if its
 // channel gives it that, because the one that it has hasn't proved itself there; "" for none.
 func GoesBackTo(r rollout.Record, c tenant.Channel) string {
@@ -38,7 +27,7 @@ func GoesBackTo(r rollout.Record, c tenant.Channel) string {
 // Record returns the new record of a tenant.
 func Record(t tenant.Tenant) rollout.Record {
 	now := t.Observed.Now.UTC().Truncate(time.Second)
-	r := RecordOf(t.Observed)
+	r := t.Observed.Record()
 	if t.Observed.Composed[tenant.ChannelRecord].String("metadata", "labels", decode.LabelChannel) != t.Standing.Name {
 		// What another channel did to the tenant says nothing about this one.
 		r = rollout.Record{Revision: t.Standing.Revision, Phase: r.Phase, Since: r.Since, Why: r.Why}

@@ -30,7 +30,7 @@ const (
 	// assignment and its record.
 	RevisionKey   = "revision"
 	AssignmentKey = "assignment"
-	RecordKey     = "record"
+	RecordKey     = tenant.RecordKey
 )
 
 // channelName returns the channel that a plan names, or else a claim; "" for none.

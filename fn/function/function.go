@@ -180,7 +180,7 @@ func everything(t tenant.Tenant, err error) error {
 
 // accept decides about a tenant of which something is given. It returns that with what the tenant has.
 func accept(t *tenant.Tenant, g tenant.Given) (tenant.Given, error) {
-	g.GoesBackTo = decide.GoesBackTo(decide.RecordOf(t.Observed), g.Channel)
+	g.GoesBackTo = decide.GoesBackTo(t.Observed.Record(), g.Channel)
 	choice := decide.Choose(g.Was, g.AsAsked(), g.Channel, tenant.IsAsleep(t.Observed), t.Observed.Now)
 	d, err := decide.Tenant(choice, func(a tenant.Accepted) (*tenant.Decision, error) { return resolve.Tenant(g.With(a)) })
 	in := g.With(d.Accepted)

@@ -2,6 +2,7 @@ package maintenance
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -32,28 +33,43 @@ func ParseSleep(field string, schedules []v1alpha1.HibernationSchedule) (Sleep, 
 	return s, nil
 }
 
-// At reports whether a tenant is asleep that wakes up so early before each end, and when that changes next; the zero time for never.
+// At reports whether a tenant is asleep that wakes up so early before what ends its sleep, and when that changes next; the zero time for
+// never, or not soon.
 func (s Sleep) At(now time.Time, early time.Duration) (asleep bool, next time.Time) {
-	var began, ended time.Time
-	for _, c := range s.starts {
-		if last := c.Last(now); last.After(began) {
-			began = last
+	is := func(at time.Time) bool { return s.at(at) && s.at(at.Add(early)) }
+	asleep, next = is(now), now
+	// Not every start and end changes it.
+	for range 16 {
+		if next = s.after(next, early); next.IsZero() || is(next) != asleep {
+			return asleep, next
 		}
 	}
-	for _, c := range s.ends {
-		if last := c.Last(now.Add(early)); !last.IsZero() && last.Add(-early).After(ended) {
-			ended = last.Add(-early)
+	return asleep, time.Time{}
+}
+
+// at reports whether a tenant is asleep by the last start and the last end. A start comes before an end of the same moment.
+func (s Sleep) at(now time.Time) bool {
+	began, ended := last(s.starts, now), last(s.ends, now)
+	return !began.IsZero() && !began.Before(ended)
+}
+
+func last(of []Cron, until time.Time) (out time.Time) {
+	for _, c := range of {
+		if at := c.Last(until); at.After(out) {
+			out = at
 		}
 	}
-	asleep = began.After(ended)
-	changes, before := s.starts, time.Duration(0)
-	if asleep {
-		changes, before = s.ends, early
-	}
-	for _, c := range changes {
-		if at := c.Next(now.Add(before)); !at.IsZero() && (next.IsZero() || at.Add(-before).Before(next)) {
-			next = at.Add(-before)
+	return out
+}
+
+// after returns when a start or an end comes next, or so early before one.
+func (s Sleep) after(now time.Time, early time.Duration) (out time.Time) {
+	for _, c := range slices.Concat(s.starts, s.ends) {
+		for _, before := range []time.Duration{0, early} {
+			if at := c.Next(now.Add(before)); !at.IsZero() && (out.IsZero() || at.Add(-before).Before(out)) {
+				out = at.Add(-before)
+			}
 		}
 	}
-	return asleep, next
+	return out
 }

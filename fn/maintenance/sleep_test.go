@@ -31,7 +31,9 @@ func TestSleep(t *testing.T) {
 		"Summer":      {"By the clock of the zone.", week, "2026-07-08T05:00:00Z", 0, false, "2026-07-08T18:00:00Z"},
 		"Endless":     {"Without an end.", []v1alpha1.HibernationSchedule{{Start: "0 0 1 12 *"}}, "2026-11-30T00:00:00Z", 0, true, ""},
 		"Both":        {"The end of one wakes it up from another.", []v1alpha1.HibernationSchedule{{Start: "0 0 * * *"}, {Start: "0 12 * * *", End: "0 13 * * *"}}, "2026-01-07T14:00:00Z", 0, false, "2026-01-08T00:00:00Z"},
-		"SameMinute":  {"It wakes up where it would fall asleep.", []v1alpha1.HibernationSchedule{{Start: "0 0 * * *", End: "0 0 * * *"}}, "2026-01-07T14:00:00Z", 0, false, "2026-01-08T00:00:00Z"},
+		"SameMinute":  {"Where one schedule ends and another starts, it goes on sleeping.", []v1alpha1.HibernationSchedule{{Start: "0 20 * * *", End: "0 7 * * *"}, {Start: "0 7 * * 6", End: "0 7 * * 1"}}, "2026-01-10T12:00:00Z", 0, true, "2026-01-11T07:00:00Z"},
+		"EarlyToo":    {"And nobody wakes up early there.", []v1alpha1.HibernationSchedule{{Start: "0 20 * * *", End: "0 7 * * 1-5"}, {Start: "0 7 * * 6", End: "0 7 * * 1"}}, "2026-01-10T06:55:00Z", 10 * time.Minute, true, "2026-01-12T06:50:00Z"},
+		"ShortPause":  {"A sleep that is shorter than that doesn't come.", []v1alpha1.HibernationSchedule{{Start: "0 12 * * *", End: "10 12 * * *"}}, "2026-01-07T12:05:00Z", 12 * time.Minute, false, ""},
 		"LeapDay":     {"Rarely.", []v1alpha1.HibernationSchedule{{Start: "0 0 29 2 *", End: "0 0 1 3 *"}}, "2026-01-07T14:00:00Z", 0, false, "2028-02-29T00:00:00Z"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -291,6 +291,14 @@ func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
 			}
 		}
 	}
+	if hibernation.WakesUp(t) {
+		for i, c := range core {
+			if !c.True && c.Reason != v1alpha1.ReasonHibernated {
+				// It was well before, and needs some time.
+				core[i] = condition.Of(c.Type).No(v1alpha1.ReasonHibernated, "Wakes up", c.Message)
+			}
+		}
+	}
 	optional = append([]condition.Condition{specAccepted(t), host.Condition(t)}, ofParts...)
 	for _, conditions := range [][]condition.Condition{core, optional} {
 		for i := range conditions {

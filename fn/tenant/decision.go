@@ -185,9 +185,9 @@ type Restore struct {
 
 // Hibernation says when a tenant is to be asleep.
 type Hibernation struct {
-	// Asleep reports whether it is to be now, and Reason why.
-	Asleep bool
-	Reason string
+	// Asleep reports whether it is to be now, and Reason why. Forced reports whether that is the platform's will, whatever the tenant is doing.
+	Asleep, Forced bool
+	Reason         string
 	// Until is when it wakes up, and Next when it falls asleep; the zero time for not by itself.
 	Until, Next time.Time
 	// Expires is when the time ends that the plan gives it; the zero time for never.

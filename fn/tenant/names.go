@@ -297,6 +297,7 @@ const (
 	ProxiedKey  = "proxied"
 	ValuesKey   = "values.yaml"
 	AcceptedKey = "accepted.json"
+	RecordKey   = "record"
 	HostnameKey = "host"
 	URLKey      = "url"
 	UsernameKey = "username"

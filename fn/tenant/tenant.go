@@ -91,6 +91,15 @@ func (o Observed) Kept() localaccount.Kept {
 	return k
 }
 
+// Record returns the record that was written last for the tenant; the zero Record if there is none that can be read.
+func (o Observed) Record() rollout.Record {
+	r := rollout.Record{}
+	if json.Unmarshal([]byte(o.Composed[ChannelRecord].String("data", RecordKey)), &r) != nil {
+		return rollout.Record{}
+	}
+	return r
+}
+
 // AccountsInUse returns the chart values in the Secret of accounts: those that are wanted, and those before.
 func (o Observed) AccountsInUse() []values.Values {
 	var out []values.Values
@@ -106,7 +115,8 @@ func (o Observed) AccountsInUse() []values.Values {
 
 // WasReady reports whether the tenant was ready once, which only the status says.
 func WasReady(o Observed) bool {
-	return !slices.Contains([]v1alpha1.Phase{"", v1alpha1.PhasePending, v1alpha1.PhaseProvisioning, v1alpha1.PhaseFailing}, PhaseOf(o))
+	return slices.Contains([]v1alpha1.Phase{v1alpha1.PhaseReady, v1alpha1.PhaseUpdating, v1alpha1.PhaseDegraded}, PhaseOf(o)) ||
+		IsAsleep(o) && o.XR.String("status", "readyAt") != ""
 }
 
 // PhaseOf returns the phase that the tenant was in after the last call; "" for none.

@@ -1,6 +1,10 @@
 package admission
 
-import "testing"
+import (
+	"testing"
+
+	"k8s.io/apiserver/pkg/admission"
+)
 
 // TestClaims: which Composition a claim has, and which composite resource, is not its own to say; nor what Crossplane obeys in its metadata.
 func TestClaims(t *testing.T) { ask(t, claims()) }
@@ -20,6 +24,9 @@ func claims() map[string]verdict {
 	)
 	do := func(by, namespace, old, object string) request {
 		return request{by: by, resource: "virtualargocd.io/virtualargocds", namespace: namespace, name: "a", old: old, object: object}
+	}
+	remove := func(by, old string) request {
+		return request{by: by, operation: admission.Delete, resource: "virtualargocd.io/virtualargocds", namespace: "team", name: "a", old: old}
 	}
 	create := func(spec string) request { return do("user", "team", "", "{spec: {"+spec+"}}") }
 	update := func(spec string) request { return do("user", "team", bound, "{spec: {"+spec+"}}") }
@@ -69,6 +76,10 @@ func claims() map[string]verdict {
 		"ChangesItsSuspension":   {do("user", "team", "{spec: {suspension: {reason: a}}}", "{spec: {suspension: {reason: b}}}"), "spec.suspension is the platform's"},
 		"EmptiesItsSuspension":   {do("user", "team", "{spec: {suspension: {reason: a}}}", "{spec: {suspension: null}}"), "spec.suspension is the platform's"},
 		"KeepsItsSuspension":     {do("user", "team", "{spec: {suspension: {reason: a}}}", "{spec: {plan: small, suspension: {reason: a}}}"), ""},
+		"DeletesSuspended":       {remove("user", "{spec: {suspension: {reason: a}}}"), "suspended by the platform, which alone may delete it"},
+		"DeletesItsOwn":          {remove("user", "{spec: {}}"), ""},
+		"DeletedWithNamespace":   {remove("system:serviceaccount:kube-system:namespace-controller", "{spec: {suspension: {reason: a}}}"), ""},
+		"DeletedByPlatform":      {remove(platform, "{spec: {suspension: {reason: a}}}"), ""},
 		"SuspendedByPlatform":    {do(platform, "team", "{spec: {}}", "{spec: {suspension: {reason: a}}}"), ""},
 		"FreedByPlatform":        {do(platform, "team", "{spec: {suspension: {reason: a}}}", "{spec: {}}"), ""},
 		"PausedByThePlatform":    {do(platform, "team", "{spec: {}}", paused), ""},

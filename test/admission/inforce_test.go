@@ -23,11 +23,11 @@ var required = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
 	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
-	"virtual-argocd-volumes",
+	"virtual-argocd-suspensions", "virtual-argocd-volumes",
 }
 
 // everywhere are the policies that are for more than tenants' namespaces.
-var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-claims", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets"}
+var everywhere = []string{"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-claims", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-suspensions"}
 
 // identifier and reserved are what names of CEL's are, and aren't.
 var (

@@ -24,15 +24,9 @@ const (
 	// asleepWithin and awakeWithin are how long it may take beside other tests.
 	asleepWithin = 2 * time.Minute
 	awakeWithin  = 4 * time.Minute
+	// undisturbed is how long nobody may write anything of a tenant that is asleep, once what follows on its last change is over.
+	undisturbed = 10 * time.Minute
 )
-
-// undisturbed is how long nobody may write anything of a tenant that is asleep, once what follows on the last change is over.
-func undisturbed() (after, within time.Duration) {
-	if full {
-		return 30 * time.Second, 10 * time.Minute
-	}
-	return 15 * time.Second, 15 * time.Second
-}
 
 // hibernation is a customer whose Argo CD sleeps.
 type hibernation struct {
@@ -144,12 +138,12 @@ func versions(ctx context.Context, t *testing.T, l *claim.Live) map[string]strin
 }
 
 func (h *hibernation) nobodyWrites(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	after, within := undisturbed()
-	time.Sleep(after)
+	onlyInFull(t)
+	time.Sleep(settled)
 	was := versions(ctx, t, h.live)
-	time.Sleep(within)
+	time.Sleep(undisturbed)
 	if diff := cmp.Diff(was, versions(ctx, t, h.live)); diff != "" {
-		t.Errorf("asleep, something is written within %s (-before, +after):\n%s", within, diff)
+		t.Errorf("asleep, something is written within %s (-before, +after):\n%s", undisturbed, diff)
 	}
 	return ctx
 }

@@ -69,7 +69,7 @@ func (h *hosts) servers(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	h.authorities = slices.Concat(lab, h.provider.CA)
 	// With a name that begins with the claim's, it would count as something that is left of the claim.
 	h.secrets.write(ctx, t, "oidc-of-hosts", map[string]string{"clientSecret": h.provider.ClientSecret})
-	h.live = claim.Create(ctx, t, host, newClaim("hosts").
+	h.live = claim.Create(ctx, t, host, newClaim("two-names").
 		Set(h.first, "spec", "ingress", "host").
 		Set([]any{h.second}, "spec", "ingress", "additionalHosts").
 		Set(map[string]any{

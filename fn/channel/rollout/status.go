@@ -105,6 +105,9 @@ func (s Strategy) health(r *Record, pardon, now time.Time) verdict {
 	switch {
 	case r.Took.IsZero():
 		return verdict{status: succeeded}
+	// One that is asleep says nothing about its revision.
+	case r.Schedule.Asleep && r.Ready.IsZero():
+		return verdict{status: skipped}
 	case failing && now.Before(counts):
 		is := succeeded
 		if r.Ready.IsZero() {

@@ -27,7 +27,7 @@ var RequiredPolicies = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
 	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
-	"virtual-argocd-volumes",
+	"virtual-argocd-suspensions", "virtual-argocd-volumes",
 }
 
 // Policies that list which labels and annotations tenants may have: an Ingress, and any other object.

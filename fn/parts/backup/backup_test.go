@@ -238,3 +238,52 @@ func TestScript(t *testing.T) {
 		}
 	}
 }
+
+// TestMissedAsleep: a backup that was due while the tenant slept is made when it wakes up, and missing it isn't forgotten.
+func TestMissedAsleep(t *testing.T) {
+	now := crossplanetest.Start
+	for name, tc := range map[string]struct {
+		// woken is how long ago it woke up, and last how old the last backup is.
+		woken, last time.Duration
+		made        bool
+		want        fnv1.Status
+	}{
+		"Missed":   {10 * time.Minute, 30 * time.Hour, true, fnv1.Status_STATUS_CONDITION_TRUE},
+		"Often":    {10 * time.Minute, 100 * time.Hour, true, fnv1.Status_STATUS_CONDITION_TRUE},
+		"AndFails": {2 * time.Hour, 100 * time.Hour, true, fnv1.Status_STATUS_CONDITION_FALSE},
+		"NotDue":   {10 * time.Minute, 20 * time.Minute, false, fnv1.Status_STATUS_CONDITION_TRUE},
+		"Made":     {10 * time.Minute, 5 * time.Minute, false, fnv1.Status_STATUS_CONDITION_TRUE},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"backup":{"enabled":true,"schedule":"0 2 * * *"},"hibernation":{"enabled":true}}`, withStore)
+			for range 20 {
+				e.Reconcile()
+				e.RunProviders()
+			}
+			e.SetSpec(`{"backup":{"enabled":true,"schedule":"0 2 * * *"}}`)
+			for range 4 {
+				e.Reconcile()
+				e.RunProviders()
+			}
+			e.SetAge(tenant.BackupCronJob, 200*time.Hour)
+			at := func(ago time.Duration) string { return now.Add(-ago).UTC().Format(time.RFC3339) }
+			data, err := structpb.NewStruct(map[string]any{"name": "b", "succeededAt": at(tc.last)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Observed(tenant.BackupRecord).Fields["data"] = structpb.NewStructValue(data)
+			crossplanetest.Field(e.Observed(tenant.WakeJob), "status").Fields["completionTime"] = structpb.NewStringValue(at(tc.woken))
+			e.Reconcile()
+			made := false
+			for name := range e.Response.GetDesired().GetResources() {
+				made = made || strings.HasPrefix(name, tenant.BackupNowPrefix)
+			}
+			if made != tc.made {
+				t.Errorf("want a backup %t, got %t", tc.made, made)
+			}
+			if c := e.Condition(v1alpha1.ConditionBackedUp); c.GetStatus() != tc.want {
+				t.Errorf("want %s, got %v", tc.want, c)
+			}
+		})
+	}
+}

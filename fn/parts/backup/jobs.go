@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -39,6 +40,9 @@ func rows(t tenant.Tenant) []composed.Row {
 		{Name: tenant.BackupCronJob, Has: on, Waits: waits, Ready: true, Build: cronJob},
 	}
 	out = append(out, job.AccountRows(t, tenant.BackupAccount, t.Names.BackupAccount, tenant.BackupBinding, "backup", isOn(t))...)
+	if on && see(t).missed {
+		out = append(out, job.Row(tenant.BackupNowResource(hibernation.AwakeSince(t).Format(time.RFC3339)), true, waits, backupJob))
+	}
 	if on && t.Backup.Now != "" {
 		out = append(out, job.Row(tenant.BackupNowResource(t.Backup.Now), true, waits, backupJob))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/job"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	composed "github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -94,7 +95,7 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 	mode := "snapshot"
 	waits := !t.Composed(tenant.VClusterRelease).Exists() || !t.Composed(tenant.RestoredSecret).Exists()
 	if !t.Restore.Snapshot {
-		mode, waits = "objects", !argocd.Deployed(t) || runningArgoCD(t) == ""
+		mode, waits = "objects", !argocd.Deployed(t) || runningArgoCD(t) == "" || hibernation.StateOf(t).Phase != ""
 		if t.Restore.Active {
 			mode = "all-objects"
 		}

@@ -18,6 +18,8 @@ type seen struct {
 	begins, last time.Time
 	// overdue is when two runs of the schedule have passed since the last good backup, or since the beginning; zero for unknown.
 	overdue time.Time
+	// missed reports whether a run was due while the tenant was asleep, and is made up for.
+	missed bool
 }
 
 // Keys of the ConfigMap.
@@ -56,15 +58,17 @@ func see(t tenant.Tenant) seen {
 	if !s.last.IsZero() {
 		from = s.last
 	}
-	if woken := hibernation.AwakeSince(t); woken.After(from) {
-		from = woken
-	}
 	if hibernation.StateOf(t).Phase != "" {
 		// None is due.
 		return s
 	}
+	woken := hibernation.AwakeSince(t)
+	s.missed = cron.Next(from).Before(woken)
 	if s.overdue = cron.Next(cron.Next(from)); !s.overdue.IsZero() {
 		s.overdue = s.overdue.Add(deadline)
+		if s.missed && s.overdue.Before(woken.Add(2*deadline)) {
+			s.overdue = woken.Add(2 * deadline)
+		}
 	}
 	if next := cron.Next(t.Observed.Now); !next.IsZero() {
 		s.Next = next.Format(time.RFC3339)

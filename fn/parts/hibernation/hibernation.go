@@ -42,9 +42,9 @@ func resolve(of part.Candidate) error {
 	}
 	switch expired := !expires.IsZero() && !of.Now.Before(expires); {
 	case of.Spec.Suspension != nil:
-		h.Asleep, h.Reason = true, "the platform has suspended it: "+of.Spec.Suspension.Reason
+		h.Asleep, h.Forced, h.Reason = true, true, "the platform has suspended it: "+of.Spec.Suspension.Reason
 	case expired:
-		h.Asleep, h.Reason = true, "the time that plan "+strconv.Quote(of.Plan.Name)+" gives it has ended: ask the platform for another plan"
+		h.Asleep, h.Forced, h.Reason = true, true, "the time that plan "+strconv.Quote(of.Plan.Name)+" gives it has ended: ask the platform for another plan"
 	case on != nil:
 		h.Asleep, h.Reason = *on, by+" says so"
 	default:
@@ -54,6 +54,9 @@ func resolve(of part.Candidate) error {
 		} else {
 			h.Next = at
 		}
+	}
+	if !expires.IsZero() && expires.Before(h.Until) {
+		h.Until = time.Time{}
 	}
 	if !h.Asleep {
 		h.Reason = ""
@@ -111,7 +114,7 @@ func Again(t tenant.Tenant) time.Time {
 	h := t.Hibernation
 	times := []time.Time{h.Until, h.Next}
 	if !h.Expires.IsZero() {
-		times = append(times, h.Expires.Add(-warnsBefore))
+		times = append(times, h.Expires.Add(-warnsBefore), h.Expires)
 	}
 	times = slices.DeleteFunc(times, func(at time.Time) bool { return !at.After(t.Observed.Now) })
 	if len(times) == 0 {
@@ -123,8 +126,8 @@ func Again(t tenant.Tenant) time.Time {
 // Warning returns what to tell a tenant's author of the end of its time, a day before; "" for nothing, and once it was told.
 func Warning(t tenant.Tenant) string {
 	h := t.Hibernation
-	from := h.Expires.Add(-warnsBefore)
-	if h.Expires.IsZero() || t.Observed.Now.Before(from) || h.Asleep || warned(t) {
+	from, now := h.Expires.Add(-warnsBefore), t.Observed.Now
+	if h.Expires.IsZero() || now.Before(from) || !now.Before(h.Expires) || warned(t) {
 		return ""
 	}
 	return "The time that plan " + strconv.Quote(t.PlanName) + " gives this Argo CD ends at " + h.Expires.UTC().Format(time.RFC3339) + ": it is asleep from then on, and nothing of it is deleted"
@@ -145,7 +148,8 @@ func report(t tenant.Tenant, out *v1alpha1.Status) {
 	}
 	switch state := StateOf(t); state.Phase {
 	case "":
-		s.Next = format(h.Next)
+		// One that is to be asleep isn't yet.
+		s.Next, s.Reason = format(h.Next), h.Reason
 	case v1alpha1.PhaseHibernated:
 		s.Since = state.Since
 		fallthrough

@@ -26,13 +26,16 @@ func jobs(e *crossplanetest.Engine) string {
 func isPaused(e *crossplanetest.Engine) bool {
 	e.T.Helper()
 	e.CheckDeletable()
-	paused := false
-	for i, name := range []string{tenant.VClusterRelease, tenant.ArgoCDRelease, tenant.Workloads} {
-		is := wire.Of(e.Observed(name)).String("metadata", "annotations", "crossplane.io/paused") == "true"
-		if i > 0 && is != paused {
-			e.T.Errorf("%s is paused: %t", name, is)
-		}
-		paused = is
+	is := func(name string) bool {
+		return wire.Of(e.Observed(name)).String("metadata", "annotations", "crossplane.io/paused") == "true"
+	}
+	paused := is(tenant.ArgoCDRelease)
+	if is(tenant.Workloads) != paused {
+		e.T.Errorf("Argo CD is paused %t, and its workloads aren't", paused)
+	}
+	// One that wakes up may need a change of its virtual cluster.
+	if wakes := jobs(e) == tenant.WakeJob; is(tenant.VClusterRelease) != (paused && !wakes) {
+		e.T.Errorf("the virtual cluster is paused: %t", is(tenant.VClusterRelease))
 	}
 	workloads := wire.Of(e.Observed(tenant.Workloads)).Get("spec")
 	if config := workloads.String("providerConfigRef", "name"); tenant.IsVirtual(config) == paused || workloads.Bool("watch") == paused {
@@ -101,8 +104,12 @@ func TestSleepsAndWakes(t *testing.T) {
 		check(e, tenant.WakeJob, true, v1alpha1.PhaseWaking)
 		e.RunProviders()
 		e.Reconcile()
-		if isPaused(e) {
-			t.Error("it is awake, and its resources are paused")
+		// Nobody has looked at it again.
+		check(e, tenant.WakeJob, false, v1alpha1.PhaseWaking)
+		for _, event := range e.Events {
+			if strings.HasPrefix(event, v1alpha1.ReasonInstallFailed) || strings.HasPrefix(event, v1alpha1.ReasonWorkloadsUnavailable) {
+				t.Errorf("it wakes up with %s", event)
+			}
 		}
 		e.RunProviders()
 		e.Reconcile()
@@ -161,6 +168,45 @@ func TestSleepsOnceReady(t *testing.T) {
 	changing.Reconcile()
 	changing.Reconcile()
 	check(changing, tenant.HibernateJob, true, v1alpha1.PhaseHibernating)
+}
+
+// TestImageIsCorrected: a Job whose image can't be pulled gets another once the platform has named it.
+func TestImageIsCorrected(t *testing.T) {
+	e := crossplanetest.New(t, awake, "").Install()
+	e.SetSpec(asleep)
+	for range 3 {
+		e.Reconcile()
+	}
+	image := func() string {
+		return wire.Of(e.Observed(tenant.HibernateJob)).List("spec", "template", "spec", "containers")[0].String("image")
+	}
+	was := image()
+	e.Request.Input = crossplanetest.JSON(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","images":{"kubectl":{"repository":"mirrored/kubectl"}}}`).GetStructValue()
+	e.Reconcile()
+	check(e, "", true, v1alpha1.PhaseHibernating)
+	e.Reconcile()
+	check(e, tenant.HibernateJob, true, v1alpha1.PhaseHibernating)
+	if image() == was {
+		t.Errorf("it keeps image %s", was)
+	}
+}
+
+// TestSleepsWhateverItDoes: what the platform suspends isn't kept awake by changes, and by what isn't installed.
+func TestSleepsWhateverItDoes(t *testing.T) {
+	e := crossplanetest.New(t, awake, "").Install()
+	e.SetSpec(`{"argocd":{"values":{"server":{"replicas":2}}},"suspension":{"reason":"unpaid"}}`)
+	e.Reconcile()
+	e.Reconcile()
+	check(e, tenant.HibernateJob, true, v1alpha1.PhaseHibernating)
+	broken := crossplanetest.New(t, `{"suspension":{"reason":"unpaid"}}`, "")
+	broken.AwaitVCluster()
+	broken.RunProviders()
+	for range 3 {
+		broken.Reconcile()
+	}
+	if jobs(broken) != tenant.HibernateJob {
+		t.Errorf("a tenant that never was Ready is %s: %s", broken.Status("phase"), broken.Status("message"))
+	}
 }
 
 // TestWhoSays: the platform's suspension comes before a plan's end, and that before what the claim says.

@@ -2,28 +2,34 @@
 set -eu
 kube() { kubectl --namespace "$NAMESPACE" "$@"; }
 
-# Waits until no pod with a label is left.
-gone() { while [ -n "$(kube get pods --selector "$1" --output name)" ]; do sleep 1; done; }
+# Waits until no pod with a label is left. What can't be read isn't gone.
+gone() {
+  while :; do
+    left=$(kube get pods --selector "$1" --output name)
+    [ -n "$left" ] || return 0
+    sleep 1
+  done
+}
 
 hibernate() {
   # The control plane would make the pods again, and etcd keeps what it writes until then.
   kube scale "$CONTROL_PLANE" --replicas 0
   gone app=vcluster,release=vcluster
   kube delete pods --selector vcluster.loft.sh/managed-by=vcluster --grace-period 10 --wait=false
+  gone vcluster.loft.sh/managed-by=vcluster
   if [ "$ETCD" -gt 0 ]; then
     kube scale statefulset/vcluster-etcd --replicas 0
     gone app=vcluster-etcd
   fi
-  gone vcluster.loft.sh/managed-by=vcluster
 }
 
 wake() {
   if [ "$ETCD" -gt 0 ]; then
     kube scale statefulset/vcluster-etcd --replicas "$ETCD"
-    kube rollout status statefulset/vcluster-etcd
+    kube rollout status statefulset/vcluster-etcd --timeout 5m
   fi
   kube scale "$CONTROL_PLANE" --replicas "$REPLICAS"
-  kube rollout status "$CONTROL_PLANE"
+  kube rollout status "$CONTROL_PLANE" --timeout 5m
 }
 
 "$1"

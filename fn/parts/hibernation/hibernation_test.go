@@ -170,6 +170,29 @@ func TestSleepsOnceReady(t *testing.T) {
 	check(changing, tenant.HibernateJob, true, v1alpha1.PhaseHibernating)
 }
 
+// TestPartsAreSeenAgain: what is observed of the time before a sleep isn't taken for what is.
+func TestPartsAreSeenAgain(t *testing.T) {
+	const bootstrap = `"bootstrap":{"repoURL":"https://git.example.org/a"}`
+	e := crossplanetest.New(t, `{`+bootstrap+`}`, "").Install()
+	e.SetSpec(`{` + bootstrap + `,"hibernation":{"enabled":true}}`)
+	fallAsleep(e)
+	e.SetSpec(`{` + bootstrap + `}`)
+	e.Reconcile()
+	for range 2 {
+		if c := e.Condition(v1alpha1.ConditionBootstrapSynced); c.GetReason() != v1alpha1.ReasonHibernated {
+			t.Errorf("it wakes up, and tells of its Application %s: %s", c.GetReason(), c.GetMessage())
+		}
+		if e.Has(tenant.WakeJob) {
+			e.FinishJob(tenant.WakeJob)
+		}
+		e.Reconcile()
+	}
+	e.Cycle(2)
+	if c := e.Condition(v1alpha1.ConditionBootstrapSynced); c.GetReason() != v1alpha1.ReasonAvailable {
+		t.Errorf("awake, it says %s: %s", c.GetReason(), c.GetMessage())
+	}
+}
+
 // TestImageIsCorrected: a Job whose image can't be pulled gets another once the platform has named it.
 func TestImageIsCorrected(t *testing.T) {
 	e := crossplanetest.New(t, awake, "").Install()

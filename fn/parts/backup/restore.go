@@ -40,7 +40,11 @@ func resolveRestore(of part.Candidate) error {
 	if of.Was != nil && !sameSource(is, was) {
 		return errors.New(restoreField + ": a tenant that exists can't be restored: write what it was made with, " + source(was) + ", or delete the claim and make it anew")
 	}
-	if is == nil {
+	switch {
+	case is == nil && of.Was == nil && of.Restored != (tenant.Restored{}):
+		// Without it, an Argo CD that isn't active would act.
+		return errors.New(restoreField + ": the tenant was restored, and what was accepted of it is lost: write what it was made with, such as {backup: latest, activate: true}")
+	case is == nil:
 		return nil
 	}
 	if of.Was == nil && of.Input.Backup.Remote == "" {

@@ -144,6 +144,11 @@ func TestRemovedFromGit(t *testing.T) {
 	if c := e.Condition(v1alpha1.ConditionRestored); c.GetReason() != v1alpha1.ReasonInactive {
 		t.Errorf("want Inactive, got %v", c)
 	}
+	delete(e.Request.GetObserved().GetResources(), tenant.AcceptedSecret)
+	e.Reconcile()
+	if refusal := crossplanetest.Fatal(e.Response); !strings.Contains(refusal, "spec.restoreFrom: ") {
+		t.Errorf("what was accepted is lost, and it isn't refused: %q", refusal)
+	}
 }
 
 // TestKeysComeBack: what credentials of accounts are derived from comes from the backup, so that they stay.

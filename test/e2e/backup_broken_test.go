@@ -24,25 +24,25 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/store"
 )
 
-// killOne ends the first pod of a Job of a claim's that runs a container, once it does.
-func killOne(ctx context.Context, t *testing.T, l *claim.Live, job, container string) {
+// killOne ends the first pod of a Job of a claim's once it has begun.
+func killOne(ctx context.Context, t *testing.T, l *claim.Live, job string) {
 	t.Helper()
-	runs := func(p corev1.Pod) bool {
-		return slices.ContainsFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool { return s.Name == container && s.State.Running != nil })
+	xr, none := l.XRName(ctx, t), int64(0)
+	pods := host.Typed.CoreV1().Pods(crossplane)
+	begun := func(p corev1.Pod) bool {
+		return p.Status.Phase == corev1.PodPending && slices.ContainsFunc(p.Status.InitContainerStatuses, func(s corev1.ContainerStatus) bool { return s.State.Waiting == nil })
 	}
-	eventually.True(ctx, t, readyWithin, "container "+container+" of Job "+job+" runs", func(ctx context.Context) (bool, string) {
-		list, err := host.Typed.CoreV1().Pods(crossplane).List(ctx, metav1.ListOptions{LabelSelector: "virtualargocd.io/package=backup"})
+	eventually.True(ctx, t, backedUpWithin, "a pod of Job "+job+" has begun", func(ctx context.Context) (bool, string) {
+		list, err := pods.List(ctx, metav1.ListOptions{LabelSelector: "virtualargocd.io/package=backup"})
 		if err != nil {
 			return false, err.Error()
 		}
 		for _, p := range list.Items {
-			if strings.HasPrefix(p.Name, l.XRName(ctx, t)+"-"+job) && runs(p) {
-				none := int64(0)
-				err := host.Typed.CoreV1().Pods(crossplane).Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &none})
-				return err == nil, ""
+			if strings.HasPrefix(p.Name, xr+"-"+job) && begun(p) {
+				return pods.Delete(ctx, p.Name, metav1.DeleteOptions{GracePeriodSeconds: &none}) == nil, ""
 			}
 		}
-		return false, "none does"
+		return false, "none has"
 	})
 }
 
@@ -52,7 +52,7 @@ func (b *backup) killed(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	b.store.Configure(ctx, t, b.store.Config(b.store.Secret()))
 	was := b.good.Name
 	b.ask(ctx, t, "killed")
-	killOne(ctx, t, b.live, "backup-now-", "export")
+	killOne(ctx, t, b.live, "backup-now-")
 	b.good = b.live.Await(ctx, t, backedUpWithin, "a good backup", func(s *claim.State) bool { return s.Backup.Name != was && s.True(claim.BackedUp) }).Backup
 	if files := strings.Fields(b.store.Rclone(ctx, t, "lsf", b.folder())); len(files) != 2 || files[1] != b.good.Name+".tar" {
 		t.Errorf("after a backup that was ended, the folder has %v", files)
@@ -82,10 +82,10 @@ func (b *backup) reportsAgain(ctx context.Context, t *testing.T, _ *envconf.Conf
 // storeGone: the claim says that the store can't be reached, and the backups stay.
 func (b *backup) storeGone(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
-	scale(ctx, t, host.Typed.AppsV1().Deployments(storeNamespace), "store", 0)
+	b.store.Connect(ctx, t, false)
 	b.fails(ctx, t, "gone", "connect")
-	scale(ctx, t, host.Typed.AppsV1().Deployments(storeNamespace), "store", 1)
-	host.AwaitDeployment(ctx, t, "the store", storeNamespace, "store")
+	b.store.Connect(ctx, t, true)
+	b.succeeds(ctx, t, "back")
 	return ctx
 }
 

@@ -205,7 +205,7 @@ func (b *backup) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"backup": "latest"}, "spec", "restoreFrom"))
 	if full {
 		// The next attempt has to find out what this one has done.
-		killOne(ctx, t, b.live, "restore-", "deliver")
+		killOne(ctx, t, b.live, "restore-")
 	}
 	b.live.Await(ctx, t, readyWithin, "the backup is restored, and Argo CD doesn't act", func(s *claim.State) bool {
 		return s.Condition(claim.Restored).Reason == v1alpha1.ReasonInactive && s.IsReady()

@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
@@ -164,6 +165,19 @@ func (s *Store) Close(ctx context.Context, t testing.TB) {
 	}
 	if err := s.host.Typed.NetworkingV1().NetworkPolicies(platform).Delete(ctx, "e2e-store", metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// Connect has the store's Service lead to it, or nowhere.
+func (s *Store) Connect(ctx context.Context, t testing.TB, connected bool) {
+	t.Helper()
+	app := name
+	if !connected {
+		app = "nothing"
+	}
+	patch := fmt.Appendf(nil, `{"spec":{"selector":{"app":%q}}}`, app)
+	if _, err := s.host.Typed.CoreV1().Services(s.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
 	}
 }
 

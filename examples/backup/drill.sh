@@ -30,7 +30,13 @@ spec:
   hibernation: {enabled: false}
   restoreFrom: {tenant: $name, backup: $backup}
 EOF
-if ! kubectl wait virtualargocd "$copy" --namespace "$namespace" --for 'jsonpath={.status.conditions[?(@.type=="Restored")].reason}=Inactive' --timeout 15m; then
+reason=
+while [ $(($(date +%s) - began)) -lt 900 ]; do
+  reason=$(kubectl get virtualargocd "$copy" --namespace "$namespace" -o 'jsonpath={.status.conditions[?(@.type=="Restored")].reason}')
+  case $reason in Inactive | RestoreFailed) break ;; esac
+  sleep 2
+done
+if [ "$reason" != Inactive ]; then
   kubectl get virtualargocd "$copy" --namespace "$namespace" -o 'jsonpath={.status.message}; {.status.conditions[?(@.type=="Restored")].message}{"\n"}'
   echo "FAILED: backup $backup of $1 can't be restored"
   exit 1

@@ -24,7 +24,7 @@ type HibernationSpec struct {
 // end that came last counts.
 type HibernationSchedule struct {
 	// When the tenant falls asleep, as in a CronJob: minute, hour, day of the month, month and
-	// day of the week, such as "0 20 * * 1-5". Once an hour at most.
+	// day of the week, such as "0 20 * * 1-5". Once an hour at most, and once a year at least.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=100
 	Start string `json:"start"`

@@ -59,15 +59,23 @@ const longest = 5 * 366 * 24 * time.Hour
 // Last returns when the schedule ran last, at a moment or before it; the zero time for not in longest.
 func (c Cron) Last(until time.Time) time.Time {
 	// Whether it runs between a moment and until is true up to the last time that it runs.
-	early, late := until.Add(-longest), until
-	if next := c.Next(early); next.IsZero() || next.After(until) {
-		return time.Time{}
+	runs := func(from time.Time) bool {
+		next := c.Next(from)
+		return !next.IsZero() && !next.After(until)
 	}
-	for late.Sub(early) > time.Second {
-		if middle := early.Add(late.Sub(early) / 2); c.Next(middle).After(until) || c.Next(middle).IsZero() {
-			late = middle
-		} else {
+	back, late := time.Hour, until
+	for !runs(until.Add(-back)) {
+		if late, back = until.Add(-back), 2*back; back > longest {
+			return time.Time{}
+		}
+	}
+	// It runs at whole minutes.
+	early := until.Add(-back)
+	for late.Sub(early) > time.Minute {
+		if middle := early.Add(late.Sub(early) / 2); runs(middle) {
 			early = middle
+		} else {
+			late = middle
 		}
 	}
 	return c.Next(early)

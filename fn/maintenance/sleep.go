@@ -18,6 +18,10 @@ func ParseSleep(field string, schedules []v1alpha1.HibernationSchedule) (Sleep, 
 	var found []error
 	add := func(to *[]Cron, below, name, schedule, zone string) {
 		c, err := ParseCron(below, name, schedule, zone)
+		// It takes the longer to find out when one came last, the rarer it is.
+		if from := time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC); err == nil && c.Next(from).After(from.AddDate(1, 0, 2)) {
+			err = fmt.Errorf("%s.%s: %.100q doesn't come every year: write one that does, such as 0 0 28 2 *", below, name, schedule)
+		}
 		*to, found = append(*to, c), append(found, err)
 	}
 	for i, schedule := range schedules {
@@ -33,43 +37,70 @@ func ParseSleep(field string, schedules []v1alpha1.HibernationSchedule) (Sleep, 
 	return s, nil
 }
 
+// A sleeper is asleep by the last start and the last end. A start comes before an end of the same moment.
+type sleeper struct{ began, ended time.Time }
+
+func (s sleeper) asleep() bool { return !s.began.IsZero() && !s.began.Before(s.ended) }
+
+// at returns the sleeper of a moment.
+func (s Sleep) at(now time.Time) *sleeper {
+	last := func(of []Cron) (out time.Time) {
+		for _, c := range of {
+			if at := c.Last(now); at.After(out) {
+				out = at
+			}
+		}
+		return out
+	}
+	return &sleeper{last(s.starts), last(s.ends)}
+}
+
+// steps bounds how many starts and ends At looks at: not every one changes something.
+const steps = 64
+
 // At reports whether a tenant is asleep that wakes up so early before what ends its sleep, and when that changes next; the zero time for
-// never, or not soon.
+// never, or not soon. It is asleep while it would be without that, now and so early from now.
 func (s Sleep) At(now time.Time, early time.Duration) (asleep bool, next time.Time) {
-	is := func(at time.Time) bool { return s.at(at) && s.at(at.Add(early)) }
-	asleep, next = is(now), now
-	// Not every start and end changes it.
-	for range 16 {
-		if next = s.after(next, early); next.IsZero() || is(next) != asleep {
+	// What comes next of each schedule, and of whose time by then it is the last.
+	type coming struct {
+		Cron
+		at     time.Time
+		before time.Duration
+		last   *time.Time
+	}
+	var all []*coming
+	var sleepers []*sleeper
+	for _, before := range slices.Compact([]time.Duration{0, early}) {
+		from := now.Add(before)
+		is := s.at(from)
+		sleepers = append(sleepers, is)
+		for last, of := range map[*time.Time][]Cron{&is.began: s.starts, &is.ended: s.ends} {
+			for _, c := range of {
+				if at := c.Next(from); !at.IsZero() {
+					all = append(all, &coming{c, at, before, last})
+				}
+			}
+		}
+	}
+	is := func() bool {
+		return !slices.ContainsFunc(sleepers, func(s *sleeper) bool { return !s.asleep() })
+	}
+	asleep = is()
+	for range steps {
+		next = time.Time{}
+		for _, c := range all {
+			if at := c.at.Add(-c.before); !c.at.IsZero() && (next.IsZero() || at.Before(next)) {
+				next = at
+			}
+		}
+		for _, c := range all {
+			if !next.IsZero() && !c.at.IsZero() && c.at.Add(-c.before).Equal(next) {
+				*c.last, c.at = c.at, c.Next(c.at)
+			}
+		}
+		if next.IsZero() || is() != asleep {
 			return asleep, next
 		}
 	}
 	return asleep, time.Time{}
-}
-
-// at reports whether a tenant is asleep by the last start and the last end. A start comes before an end of the same moment.
-func (s Sleep) at(now time.Time) bool {
-	began, ended := last(s.starts, now), last(s.ends, now)
-	return !began.IsZero() && !began.Before(ended)
-}
-
-func last(of []Cron, until time.Time) (out time.Time) {
-	for _, c := range of {
-		if at := c.Last(until); at.After(out) {
-			out = at
-		}
-	}
-	return out
-}
-
-// after returns when a start or an end comes next, or so early before one.
-func (s Sleep) after(now time.Time, early time.Duration) (out time.Time) {
-	for _, c := range slices.Concat(s.starts, s.ends) {
-		for _, before := range []time.Duration{0, early} {
-			if at := c.Next(now.Add(before)); !at.IsZero() && (out.IsZero() || at.Add(-before).Before(out)) {
-				out = at.Add(-before)
-			}
-		}
-	}
-	return out
 }

@@ -11,15 +11,18 @@ gone() {
   done
 }
 
+# A tenant may give its pods the labels of the control plane's, but each of them has this one, with any value: admission policies see to that.
+tenants=vcluster.loft.sh/managed-by own='!vcluster.loft.sh/managed-by'
+
 hibernate() {
   # The control plane would make the pods again, and etcd keeps what it writes until then.
   kube scale "$CONTROL_PLANE" --replicas 0
-  gone app=vcluster,release=vcluster
-  kube delete pods --selector vcluster.loft.sh/managed-by=vcluster --grace-period 10 --wait=false
-  gone vcluster.loft.sh/managed-by=vcluster
+  gone "app=vcluster,release=vcluster,$own"
+  kube delete pods --selector "$tenants" --grace-period 10 --wait=false
+  gone "$tenants"
   if [ "$ETCD" -gt 0 ]; then
     kube scale statefulset/vcluster-etcd --replicas 0
-    gone app=vcluster-etcd
+    gone "app=vcluster-etcd,$own"
   fi
 }
 

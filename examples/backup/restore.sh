@@ -94,7 +94,7 @@ for file in "$dir"/claims/*.json; do
   [ -e "$file" ] || continue
   priority=$(sed -n 's/.*"virtualargocd.io\/restore-priority": "\(-\{0,1\}[0-9]*\)".*/\1/p' "$file" | head -n 1)
   echo "${priority:-0} $file"
-done | sort -k 1,1nr -k 2 | cut -d ' ' -f 2 | xargs -n 1 -P "$PARALLEL" "$0" --one
+done | sort -k 1,1nr -k 2 | cut -d ' ' -f 2 | xargs -n 1 -P "$PARALLEL" sh "$0" --one
 all=$(ls "$dir/claims" | grep -c '\.json$' || true) failed=$(ls "$dir/claims" | grep -c '\.failed$' || true)
 echo "$((all - failed)) of $all claims are restored, in $(($(date +%s) - began))s"
 [ "$failed" = 0 ]

@@ -149,7 +149,7 @@ func (c *request) setRecords(found []wire.Struct) {
 			continue
 		}
 		r := rollout.Record{}
-		if json.Unmarshal([]byte(s.String("data", requests.RecordKey)), &r) == nil && r.Tenant != "" && c.admits(r) {
+		if json.Unmarshal([]byte(s.String("data", tenant.RecordKey)), &r) == nil && r.Tenant != "" && c.admits(r) {
 			c.records = append(c.records, r)
 		}
 	}

@@ -82,9 +82,8 @@ func Compose(t tenant.Tenant, table []resource.Row) (map[string]*fnv1.Resource, 
 }
 
 // pause has a provider leave a resource alone that it can't observe while the tenant is asleep, or whose change would wake it up: one that wakes
-// up may need it. Crossplane
-// deletes nothing that is paused and has a finalizer: without one, the tenant can be deleted meanwhile. What is installed is never deleted by
-// its provider anyway.
+// up may need it. Crossplane deletes nothing that is paused and has a finalizer: without one, the tenant can be deleted meanwhile. What is
+// installed is never deleted by its provider anyway.
 func pause(name string, typed any, wakes bool) {
 	var meta *metav1.ObjectMeta
 	var config *xpv1.Reference
@@ -114,7 +113,7 @@ func record(t tenant.Tenant) (resource.Object, error) {
 	return resource.Object{Typed: &corev1.ConfigMap{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: t.SecretsIn, Name: t.Names.ChannelRecord, Labels: labels},
-		Data:       map[string]string{decode.RecordKey: string(text)},
+		Data:       map[string]string{tenant.RecordKey: string(text)},
 	}}, err
 }
 

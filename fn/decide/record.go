@@ -41,7 +41,7 @@ func Record(t tenant.Tenant) rollout.Record {
 	r.Named = t.Standing.Named
 	r = r.Edit(fingerprint.Of(t.Ask), now)
 	// Where there is no time, the tenant isn't new.
-	r.Created, _ = time.Parse(time.RFC3339, t.Observed.XR.String("metadata", "creationTimestamp"))
+	r.Created = t.Observed.XR.Created()
 	if t.Standing.Looked {
 		r = r.Look(t.Standing.Newest, t.Standing.Changes, now)
 	} else {

@@ -70,7 +70,7 @@ func TestRecord(t *testing.T) {
 			if of == "" {
 				of = "stable"
 			}
-			encoded, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{decode.LabelChannel: of}}, "data": map[string]any{decode.RecordKey: string(text)}})
+			encoded, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]any{decode.LabelChannel: of}}, "data": map[string]any{tenant.RecordKey: string(text)}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -26,11 +26,9 @@ const (
 	// value is the channel's name.
 	LabelChannel = "virtualargocd.io/channel"
 
-	// RevisionKey, AssignmentKey and RecordKey are the keys in the ConfigMaps with a revision, a tenant's
-	// assignment and its record.
+	// RevisionKey and AssignmentKey are the keys in the ConfigMaps with a revision, and with a tenant's assignment.
 	RevisionKey   = "revision"
 	AssignmentKey = "assignment"
-	RecordKey     = tenant.RecordKey
 )
 
 // channelName returns the channel that a plan names, or else a claim; "" for none.

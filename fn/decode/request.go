@@ -8,7 +8,6 @@ import (
 	"maps"
 	"strconv"
 	"strings"
-	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/request"
@@ -97,7 +96,7 @@ func Request(req *fnv1.RunFunctionRequest, o tenant.Observed) (tenant.Given, err
 	g := tenant.Given{
 		XRName: o.XR.String("metadata", "name"), Before: o.ValuesInUse(), Was: o.Accepted(), Running: o.Running,
 		HostPolicies: host.InForce(req), HostResolver: host.FindResolver(req), Token: o.Composed[tenant.InstallerCredentials].SecretValue(corev1.ServiceAccountTokenKey),
-		Kept: o.Kept(), Now: o.Now, Created: created(o.XR), Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
+		Kept: o.Kept(), Now: o.Now, Created: o.XR.Created(), Details: o.XRConnection, Rotation: o.XR.String("metadata", "annotations", localaccount.RotatePassword),
 		Restored: restored(o.Composed[tenant.RestoreRecord].Get("data")), BackupNow: o.XR.String("metadata", "annotations", v1alpha1.AnnotationBackup),
 	}
 	if key, known := argocd.DeployedAccounts(o); known {
@@ -283,12 +282,6 @@ func secret(req *fnv1.RunFunctionRequest, namespace, name, label string) tenant.
 		s.Labels, s.Annotations = o.Texts("metadata", "labels"), o.Texts("metadata", "annotations")
 	}
 	return s
-}
-
-// created returns when an object was created; the zero time for unknown.
-func created(o wire.Struct) time.Time {
-	at, _ := time.Parse(time.RFC3339, o.String("metadata", "creationTimestamp"))
-	return at
 }
 
 // restored returns what a Job has reported of a restore.

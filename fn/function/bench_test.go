@@ -12,8 +12,8 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel"
-	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/function"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
@@ -47,7 +47,7 @@ func BenchmarkChannel(b *testing.B) {
 		meta.Fields["name"] = structpb.NewStringValue(id + "-channel")
 		meta.Fields["ownerReferences"] = crossplanetest.JSON(`[{"uid":"` + id + `","controller":true}]`)
 		data := crossplanetest.Field(r.GetResource(), "data").GetFields()
-		data[decode.RecordKey] = structpb.NewStringValue(strings.ReplaceAll(data[decode.RecordKey].GetStringValue(), `"c0"`, `"`+id+`"`))
+		data[tenant.RecordKey] = structpb.NewStringValue(strings.ReplaceAll(data[tenant.RecordKey].GetStringValue(), `"c0"`, `"`+id+`"`))
 		meta.Fields["managedFields"] = structpb.NewStringValue(strings.Repeat("f", 2048-proto.Size(one)))
 		records.Items = append(records.Items, r)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
@@ -40,7 +41,7 @@ func FuzzChannel(f *testing.F) {
 		req := proto.Clone(base.Request).(*fnv1.RunFunctionRequest)
 		req.Observed.Composite.Resource.Fields["spec"] = crossplanetest.JSON(spec)
 		if records := req.GetRequiredResources()["records"].GetItems(); len(records) > 0 {
-			crossplanetest.Field(records[0].GetResource(), "data").Fields[decode.RecordKey] = crossplanetest.JSON(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(record) + `"`)
+			crossplanetest.Field(records[0].GetResource(), "data").Fields[tenant.RecordKey] = crossplanetest.JSON(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(record) + `"`)
 		}
 		if state != "" {
 			crossplanetest.Field(req.GetObserved().GetResources()["state"].GetResource(), "data").Fields["state"] = crossplanetest.JSON(`"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(state) + `"`)

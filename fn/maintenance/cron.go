@@ -3,6 +3,7 @@ package maintenance
 import (
 	"cmp"
 	"fmt"
+	"hash/fnv"
 	"math/bits"
 	"strings"
 	"time"
@@ -51,6 +52,13 @@ func (c Cron) Next(after time.Time) time.Time {
 		return after
 	}
 	return c.Schedule.Next(after.In(c.zone)).UTC()
+}
+
+// Spread returns a number below n that follows from the name of a tenant, so that not all of them do something at once.
+func Spread(name string, n uint32) uint32 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(name))
+	return h.Sum32() % n
 }
 
 // longest is how far back Last looks, which is as far as Next looks ahead.

@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"time"
 
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"google.golang.org/protobuf/proto"
@@ -135,6 +136,15 @@ func (o Struct) Condition(typ string) Condition {
 		}
 	}
 	return Condition{}
+}
+
+// Created returns when an object was created; the zero time where nobody knows.
+func (s Struct) Created() time.Time {
+	at, err := time.Parse(time.RFC3339, s.String("metadata", "creationTimestamp"))
+	if err != nil {
+		return time.Time{}
+	}
+	return at
 }
 
 // Composed is an observed composed resource.

@@ -507,7 +507,7 @@ func (o *offered) records(ctx context.Context, t *testing.T) (out []rollout.Reco
 	t.Helper()
 	for _, c := range o.configs(ctx, t, decode.LabelChannel+"="+o.name) {
 		r := rollout.Record{}
-		if err := json.Unmarshal([]byte(c.Data[decode.RecordKey]), &r); err != nil {
+		if err := json.Unmarshal([]byte(c.Data[tenant.RecordKey]), &r); err != nil {
 			t.Fatalf("cannot read the record %s: %v", c.Name, err)
 		}
 		out = append(out, r)

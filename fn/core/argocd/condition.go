@@ -88,7 +88,7 @@ const SettlesWithin = 10 * time.Second
 // Settles reports whether a change was rolled out less than SettlesWithin ago.
 func Settles(t tenant.Tenant) bool {
 	xr := t.Observed.XR
-	if v1alpha1.Phase(xr.String("status", "phase")) != v1alpha1.PhaseUpdating || stateOf(t).RollsOut() {
+	if tenant.PhaseOf(t.Observed) != v1alpha1.PhaseUpdating || stateOf(t).RollsOut() {
 		return false
 	}
 	was := xr.Condition(v1alpha1.ConditionArgoCDReady)

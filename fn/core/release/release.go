@@ -85,8 +85,8 @@ func Age(t tenant.Tenant, name string) time.Duration { return AgeOf(t, t.Compose
 
 // AgeOf is Age of an object.
 func AgeOf(t tenant.Tenant, o wire.Struct) time.Duration {
-	created, err := time.Parse(time.RFC3339, o.String("metadata", "creationTimestamp"))
-	if err != nil {
+	created := o.Created()
+	if created.IsZero() {
 		return 0
 	}
 	return t.Observed.Now.Sub(created)

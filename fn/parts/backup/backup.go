@@ -6,7 +6,6 @@ package backup
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"strings"
 	"time"
 
@@ -90,9 +89,7 @@ const nightHours = 6
 
 // nightly returns the default schedule of a tenant.
 func nightly(name string) string {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(name))
-	minute := h.Sum32() % (nightHours * 60)
+	minute := maintenance.Spread(name, nightHours*60)
 	return fmt.Sprintf("%d %d * * *", minute%60, minute/60)
 }
 

@@ -95,7 +95,7 @@ func cronJob(t tenant.Tenant) (composed.Object, error) {
 	return composed.Object{Typed: &batchv1.CronJob{
 		TypeMeta: metav1.TypeMeta{APIVersion: batchv1.SchemeGroupVersion.String(), Kind: "CronJob"}, ObjectMeta: job.InPlatform(t, t.Names.Backup),
 		Spec: batchv1.CronJobSpec{
-			// There is no virtual API to save, and nothing in it has changed.
+			// There is no virtual API to save. What is missed is made up for.
 			Suspend: suspended(t), Schedule: t.Backup.Schedule, TimeZone: &t.Backup.TimeZone, ConcurrencyPolicy: batchv1.ForbidConcurrent,
 			StartingDeadlineSeconds: new(int64(1800)), SuccessfulJobsHistoryLimit: new(int32(1)), FailedJobsHistoryLimit: new(int32(1)),
 			JobTemplate: batchv1.JobTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: composed.OfTenant(t)}, Spec: backupJob(t)},

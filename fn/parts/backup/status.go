@@ -47,7 +47,7 @@ func see(t tenant.Tenant) seen {
 		// It was parsed when it was accepted.
 		return s
 	}
-	s.begins, _ = time.Parse(time.RFC3339, t.Composed(tenant.BackupCronJob).String("metadata", "creationTimestamp"))
+	s.begins = t.Composed(tenant.BackupCronJob).Created()
 	if s.last, err = time.Parse(time.RFC3339, s.LastSuccess); err != nil {
 		s.LastSuccess, s.last = "", time.Time{}
 	}

@@ -3,7 +3,6 @@
 package hibernation
 
 import (
-	"hash/fnv"
 	"slices"
 	"strconv"
 	"time"
@@ -18,8 +17,8 @@ import (
 // Part is spec.hibernation, with spec.suspension and what the plan says of both.
 var Part = part.Part{Field: "spec.hibernation", Resolve: resolve, Rows: rows, Report: report}
 
-// spread is how long before the end of a plan's schedule the first of its tenants wakes up: all at once would be slow.
-const spread = 15 * time.Minute
+// earliest is how long before the end of a plan's schedule the first of its tenants wakes up: all at once would be slow.
+const earliest = 15 * time.Minute
 
 func resolve(of part.Candidate) error {
 	ofPlan, ofClaim := of.Plan.Spec.Hibernation, of.Spec.Hibernation
@@ -33,7 +32,8 @@ func resolve(of part.Candidate) error {
 		Expires: expires,
 		Kubectl: tenant.KubectlImage(of.Input),
 	}
-	on, by, sleep, early := enabled(ofPlan), "plan "+strconv.Quote(of.Plan.Name), planned, early(of.Decision.Names.Tenant)
+	early := time.Duration(maintenance.Spread(of.Decision.Names.Tenant, uint32(earliest/time.Second))) * time.Second
+	on, by, sleep := enabled(ofPlan), "plan "+strconv.Quote(of.Plan.Name), planned
 	if ofClaim != nil && len(ofClaim.Schedules) > 0 {
 		by, sleep, early = "spec.hibernation.schedules", claimed, 0
 	}
@@ -46,22 +46,22 @@ func resolve(of part.Candidate) error {
 	case expired:
 		h.Asleep, h.Forced, h.Reason = true, true, "the time that plan "+strconv.Quote(of.Plan.Name)+" gives it has ended: ask the platform for another plan"
 	case on != nil:
-		h.Asleep, h.Reason = *on, by+" says so"
+		h.Asleep = *on
 	default:
 		var at time.Time
 		if h.Asleep, at = sleep.At(of.Now, early); h.Asleep {
-			h.Until, h.Reason = at, by+" says so"
+			h.Until = at
 		} else {
 			h.Next = at
 		}
 	}
-	if !expires.IsZero() && expires.Before(h.Until) {
-		h.Until = time.Time{}
-	}
-	if !h.Asleep {
-		h.Reason = ""
-		if !expires.IsZero() && (h.Next.IsZero() || expires.Before(h.Next)) {
-			h.Next = expires
+	switch ends := !expires.IsZero(); {
+	case !h.Asleep && ends && (h.Next.IsZero() || expires.Before(h.Next)):
+		h.Next = expires
+	case h.Asleep && h.Reason == "":
+		h.Reason = by + " says so"
+		if ends && expires.Before(h.Until) {
+			h.Until = time.Time{}
 		}
 	}
 	of.Decision.Hibernation = h
@@ -97,13 +97,6 @@ func expiry(of part.Candidate) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	return of.Created.Add(d), nil
-}
-
-// early returns how long before the end of a plan's schedule a tenant wakes up.
-func early(name string) time.Duration {
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(name))
-	return time.Duration(h.Sum32()%uint32(spread/time.Second)) * time.Second
 }
 
 // warnsBefore is how long before its end a tenant's author is warned.

@@ -42,8 +42,8 @@ rollout) echo "rollout $3" >>did ;;
 esac
 `
 
-// TestScript: the steps come in order, whatever labels a tenant gives its pods, and what can't be read isn't gone.
-func TestScript(t *testing.T) {
+// TestHibernationScript: the steps come in order, whatever labels a tenant gives its pods, and what can't be read isn't gone.
+func TestHibernationScript(t *testing.T) {
 	script, err := os.ReadFile("script.sh")
 	if err != nil {
 		t.Fatal(err)

@@ -60,19 +60,20 @@ func stillPaused(o tenant.Observed) bool {
 	return false
 }
 
-// imageOf returns the image of a Job.
+// imageOf returns the image of a Job; "" for none.
 func imageOf(job wire.Composed) string {
-	for _, c := range job.List("spec", "template", "spec", "containers") {
-		return c.String("image")
+	containers := job.List("spec", "template", "spec", "containers")
+	if len(containers) == 0 {
+		return ""
 	}
-	return ""
+	return containers[0].String("image")
 }
 
 // seen returns the Job that exists, the later of two, and when it was done; "" for not yet.
 func seen(o tenant.Observed) (name, since string) {
 	for _, job := range []string{tenant.HibernateJob, tenant.WakeJob} {
 		is := o.Composed[job]
-		if is.Exists() && !is.Deleting() && (name == "" || !createdAt(is).Before(createdAt(o.Composed[name]))) {
+		if is.Exists() && !is.Deleting() && (name == "" || !is.Created().Before(o.Composed[name].Created())) {
 			name, since = job, doneAt(is)
 		}
 	}
@@ -146,11 +147,6 @@ func (s State) Message(t tenant.Tenant) string {
 		out += " until " + h.Until.UTC().Format(time.RFC3339)
 	}
 	return out + ", because " + h.Reason + ". Meanwhile nothing is synced and nothing is healed, and its URL doesn't answer"
-}
-
-func createdAt(c wire.Composed) time.Time {
-	at, _ := time.Parse(time.RFC3339, c.String("metadata", "creationTimestamp"))
-	return at
 }
 
 // doneAt returns when a Job was complete; "" for not yet.

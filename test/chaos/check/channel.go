@@ -18,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
@@ -52,7 +53,7 @@ func ReadChannel(ctx context.Context, host *kube.Cluster, name, crossplane strin
 	}
 	for _, is := range list.Items {
 		r := rollout.Record{}
-		if err := json.Unmarshal([]byte(is.Data[decode.RecordKey]), &r); err != nil {
+		if err := json.Unmarshal([]byte(is.Data[tenant.RecordKey]), &r); err != nil {
 			return c, fmt.Errorf("cannot read the record %s: %w", is.Name, err)
 		}
 		c.Records = append(c.Records, r)

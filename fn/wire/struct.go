@@ -139,8 +139,8 @@ func (o Struct) Condition(typ string) Condition {
 }
 
 // Created returns when an object was created; the zero time where nobody knows.
-func (s Struct) Created() time.Time {
-	at, err := time.Parse(time.RFC3339, s.String("metadata", "creationTimestamp"))
+func (o Struct) Created() time.Time {
+	at, err := time.Parse(time.RFC3339, o.String("metadata", "creationTimestamp"))
 	if err != nil {
 		return time.Time{}
 	}

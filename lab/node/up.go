@@ -52,6 +52,9 @@ func Up(ctx context.Context, cfg Config) error {
 	if err := debian.Install(ctx, func(line string) { cfg.say("%s", line) }, debian.Missing(needed)...); err != nil {
 		return err
 	}
+	if err := enoughDisk(cfg.Cache.Dir()); err != nil {
+		return err
+	}
 	for _, name := range binaries {
 		if _, err := cfg.Cache.Binary(name); err != nil {
 			return err

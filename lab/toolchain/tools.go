@@ -77,12 +77,12 @@ const (
 	OldestCrossplane = "crossplane-oldest"
 )
 
-// ArgoCD is the tool that is Argo CD with its web interface, and ArgoCDHeadless the same without. ArgoCDDefault is that of the minor version which the
-// product installs by default, without it.
+// ArgoCD is the tool that is Argo CD with its web interface, and ArgoCDHeadless the same without. ArgoCDOlder is a version to upgrade from, without
+// it.
 const (
 	ArgoCD         = "argocd"
 	ArgoCDHeadless = "argocd-headless"
-	ArgoCDDefault  = "argocd-default"
+	ArgoCDOlder    = "argocd-older"
 )
 
 const (
@@ -90,9 +90,11 @@ const (
 	otherKubernetes = "v1.36.3"
 	// oldKubernetes needs vcluster 0.36.1 or later on the host's Kubernetes.
 	oldKubernetes = "v1.33.4"
-	argocdVersion = "v3.2.6"
-	// Chart 10.1.1 has 3.4.4, whose gitops-engine is no Go module.
-	argocdDefaultVersion = "v3.4.13"
+	// Of the minor version that the product installs by default. Its chart has 3.4.4, whose gitops-engine is no Go module.
+	argocdVersion = "v3.4.13"
+	// gitopsEngine is a folder of Argo CD's repository. This commit of it has the API of argocdVersion.
+	gitopsEngine       = "v0.0.0-20260914071520-c9c369efcc5b"
+	argocdOlderVersion = "v3.2.6"
 
 	victoriaMetricsVersion = "v1.128.0"
 )
@@ -136,11 +138,10 @@ var modules = []module{
 		overrides: []override{kineDrivers},
 		ldflags:   []string{"-extldflags -static"},
 	},
-	argocd(ArgoCD, argocdVersion, Web, map[string]string{"ui/dist/app": "argocd-ui"}),
+	argocd(ArgoCD, argocdVersion, Web, map[string]string{"ui/dist/app": "argocd-ui"}).with(gitopsEngine),
 	// Its source has no files of the web interface. Go's build cache has most of either for the other.
-	argocd(ArgoCDHeadless, argocdVersion, Tests, nil),
-	// gitops-engine is a folder of its repository. This commit of it has the same API.
-	argocd(ArgoCDDefault, argocdDefaultVersion, Full, nil).with("v0.0.0-20260914071520-c9c369efcc5b"),
+	argocd(ArgoCDHeadless, argocdVersion, Tests, nil).with(gitopsEngine),
+	argocd(ArgoCDOlder, argocdOlderVersion, Full, nil),
 	{
 		// The newest whose Go module is whole.
 		path: "github.com/traefik/traefik/v3", version: "v3.6.12",

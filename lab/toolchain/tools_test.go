@@ -150,13 +150,13 @@ func TestPurposes(t *testing.T) {
 	if !slices.Equal(all, Names()) {
 		t.Errorf("every tool must be for something that For knows: want %q, got %q", Names(), all)
 	}
-	for _, n := range []string{"argocd-default", "argocd-headless", "crossplane-cli", "dashboard-linter", "dex", "golangci-lint", "kube-apiserver-1.36", "kube-state-metrics", "prometheus", "victoria-metrics"} {
+	for _, n := range []string{"argocd-older", "argocd-headless", "crossplane-cli", "dashboard-linter", "dex", "golangci-lint", "kube-apiserver-1.36", "kube-state-metrics", "prometheus", "victoria-metrics"} {
 		if slices.Contains(cluster, n) {
 			t.Errorf("a demo must build nothing that only tests need, such as %s", n)
 		}
 	}
 	for _, n := range For(Cluster, Tenants, Tests) {
-		if slices.Contains([]string{"argocd", "argocd-default", "argocd-ui", "kube-state-metrics", "victoria-metrics", "vmalert"}, n) {
+		if slices.Contains([]string{"argocd", "argocd-older", "argocd-ui", "kube-state-metrics", "victoria-metrics", "vmalert"}, n) {
 			t.Errorf("make e2e must build nothing of the web interface or of monitoring, such as %s", n)
 		}
 	}

@@ -46,7 +46,7 @@ func newSimulated(ctx context.Context, config *rest.Config, root string) (*simul
 func (*simulated) options() schedule.Options {
 	return schedule.Options{
 		Tenants: 6, Length: 75 * time.Second, Plans: plans,
-		ArgoCD: []string{"9.3.6", "9.3.7"}, Kubernetes: []string{"v1.35.4", "v1.36.0"},
+		ArgoCD: []string{"10.1.0", "10.1.1"}, Kubernetes: []string{"v1.35.4", "v1.36.0"},
 	}
 }
 

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -34,7 +35,7 @@ type upgrading struct {
 	live *claim.Live
 	// plan lists the versions that the claim names.
 	plan *installedPlan
-	// older and newer are versions of the argo-cd chart. The embedded cluster serves one chart under both.
+	// older and newer are versions of the argo-cd chart. Beside make e2e-full, the embedded cluster serves one chart under both.
 	older, newer string
 	// kubernetes is the version that it begins with.
 	kubernetes string
@@ -71,6 +72,9 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 		t.Skipf("the platform's argo-cd chart %s has no patch version before it to upgrade from", u.newer)
 	}
 	u.older = fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), v.Patch()-1)
+	if full && registry != "" {
+		u.older = artifacts.OlderArgoCDChart
+	}
 
 	u.plan = allVersions(ctx, t, "upgrading")
 	u.live = claim.Create(ctx, t, host, newClaim("upgrading").Set("upgrading", "spec", "plan").Set(u.older, "spec", "argocd", "chartVersion"))

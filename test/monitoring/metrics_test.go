@@ -29,12 +29,12 @@ var exported = map[string]string{
 	"scrape_samples_scraped": "Prometheus",
 	"ALERTS":                 "Prometheus",
 
-	"argocd_app_info":                  "Argo CD 3.2.6, controller/metrics",
-	"argocd_app_sync_total":            "Argo CD 3.2.6, controller/metrics",
-	"argocd_cluster_connection_status": "Argo CD 3.2.6, controller/metrics",
-	"argocd_kubectl_requests_total":    "Argo CD 3.2.6, util/metrics/kubectl",
-	"argocd_git_fetch_fail_total":      "Argo CD 3.2.6, reposerver/metrics",
-	"argocd_git_lsremote_fail_total":   "Argo CD 3.2.6, reposerver/metrics",
+	"argocd_app_info":                  "Argo CD 3.4.13, controller/metrics",
+	"argocd_app_sync_total":            "Argo CD 3.4.13, controller/metrics",
+	"argocd_cluster_connection_status": "Argo CD 3.4.13, controller/metrics",
+	"argocd_kubectl_requests_total":    "Argo CD 3.4.13, util/metrics/kubectl",
+	"argocd_git_fetch_fail_total":      "Argo CD 3.4.13, reposerver/metrics",
+	"argocd_git_lsremote_fail_total":   "Argo CD 3.4.13, reposerver/metrics",
 
 	"function_run_function_response_total": "Crossplane 2.4.0, internal/xfn",
 	"function_run_function_seconds_bucket": "Crossplane 2.4.0, internal/xfn",

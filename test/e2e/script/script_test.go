@@ -159,7 +159,7 @@ func checkVersions(ctx context.Context, t *testing.T, c client.Client) {
 	defaults := tenant.WithDefaults(v1alpha1.Input{})
 	for _, want := range []struct{ part, field, version string }{
 		{"argocd", "chartVersion", defaults.Charts.ArgoCD.Version},
-		{"argocd", "version", toolchain.Version(toolchain.ArgoCDDefault)},
+		{"argocd", "version", toolchain.Version(toolchain.ArgoCD)},
 		{"vcluster", "version", defaults.Charts.VCluster.Version},
 		{"vcluster", "kubernetesVersion", toolchain.Version("kube-apiserver-1.36")},
 	} {

@@ -86,8 +86,9 @@ const (
 )
 
 const (
-	hostKubernetes  = "v1.35.4"
-	otherKubernetes = "v1.36.3"
+	hostKubernetes = "v1.36.3"
+	// olderKubernetes is one to upgrade from.
+	olderKubernetes = "v1.35.4"
 	// oldKubernetes needs vcluster 0.36.1 or later on the host's Kubernetes.
 	oldKubernetes = "v1.33.4"
 	// Of the minor version that the product installs by default. Its chart has 3.4.4, whose gitops-engine is no Go module.
@@ -158,7 +159,7 @@ var modules = []module{
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", purpose: Tenants, tools: map[string]string{"kustomize": ""}},
 	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}, overrides: []override{corednsPlugins}},
-	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
+	kubernetes(olderKubernetes, "-1.35", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
 	kubernetes(oldKubernetes, "-1.33", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
 	{
 		// Dex has no current version that is a Go module; this fork of its 2.44 has.

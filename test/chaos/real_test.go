@@ -44,7 +44,7 @@ func (*realClusters) options() schedule.Options {
 	return schedule.Options{
 		Tenants: 2, Length: 6 * time.Minute, Plans: plans, ArgoCD: []string{"10.1.0", "10.1.1"}, Sleeps: true,
 		// The host's version, and the one that the lab builds beside it for virtual clusters.
-		Kubernetes: []string{toolchain.Version("kube-apiserver"), toolchain.Version("kube-apiserver-1.36")},
+		Kubernetes: []string{toolchain.Version("kube-apiserver-1.35"), toolchain.Version("kube-apiserver")},
 	}
 }
 

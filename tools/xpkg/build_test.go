@@ -224,7 +224,7 @@ func TestPinProviders(t *testing.T) {
 		t.Error("PinProviders(...): want an error for a registry without the providers")
 	}
 	digests := map[string]string{}
-	for _, provider := range []string{"provider-helm:v1.3.0", "provider-kubernetes:v1.2.1"} {
+	for _, provider := range []string{"provider-helm:v1.3.0", "provider-kubernetes:v1.3.0"} {
 		img, err := random.Image(64, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	_ "embed"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -49,6 +51,10 @@ func resolveRestore(of part.Candidate) error {
 	}
 	if of.Was == nil && of.Input.Backup.Remote == "" {
 		return errors.New(restoreField + ": this platform has no backups: input.backup.remote of the function isn't set")
+	}
+	if strings.Contains(is.Tenant, "/") {
+		// The schema refuses it. It would be a folder of another namespace.
+		return fmt.Errorf(restoreField+".tenant: %.64q isn't the name of a claim: write one of this namespace, such as customer1", is.Tenant)
 	}
 	name := cmp.Or(is.Tenant, of.Claim.Name)
 	d, owner := of.Decision, ownerOf(of.Claim.Namespace, name, cmp.Or(is.Tenant, of.XRName))

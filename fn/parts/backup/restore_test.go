@@ -96,6 +96,9 @@ func TestRestoreFolders(t *testing.T) {
 			t.Errorf("%s: -want, +got:\n%s", spec, diff)
 		}
 	}
+	for _, name := range []string{"../team-b/customer1", "team-b/customer1", "x/../../team-b/customer1", "/"} {
+		crossplanetest.New(t, `{"restoreFrom":{"tenant":"`+name+`"}}`, withStore).CheckRefused("spec.restoreFrom.tenant", name)
+	}
 }
 
 // TestRestoreStays: what a tenant was restored from can't be changed afterwards, and only activate can.

@@ -304,3 +304,15 @@ func TestChangesWait(t *testing.T) {
 		t.Errorf("awake, it is %s: %s", e.Status("phase"), e.Status("message"))
 	}
 }
+
+// TestWithoutVolume: a tenant that would lose everything in its sleep stays awake, whoever wants it to sleep, and says why.
+func TestWithoutVolume(t *testing.T) {
+	const ephemeral = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`
+	for _, spec := range []string{`"hibernation":{"enabled":true}`, `"hibernation":{"schedules":[{"start":"0 0 * * *","end":"0 23 * * *"}]}`, `"suspension":{"reason":"unpaid"}`} {
+		e := crossplanetest.New(t, `{`+spec+`}`, ephemeral).Install()
+		e.Cycle(3)
+		if jobs(e) != "" || e.Status("phase") != string(v1alpha1.PhaseReady) || !strings.Contains(e.Status("hibernation", "reason"), "storage.ephemeral") {
+			t.Errorf("%s: it is %s, with Jobs %q: %s", spec, e.Status("phase"), jobs(e), e.Status("hibernation", "reason"))
+		}
+	}
+}

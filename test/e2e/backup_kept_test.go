@@ -111,6 +111,8 @@ func (b *backup) furnish(ctx context.Context, t *testing.T) {
 	app(manualApp, map[string]any{"server": here, "namespace": "default"}, false)
 	app(shoreApp, map[string]any{"name": "shore", "namespace": shop}, true)
 	b.awaitSynced(ctx, t, b.live, time.Time{})
+	// Snapshots are taken in the control plane, and in no pod that poses as one.
+	runImpostor(ctx, t, b.live)
 }
 
 // eachApp calls see with the Applications of a customer.

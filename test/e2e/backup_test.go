@@ -56,6 +56,7 @@ func TestBackup(t *testing.T) {
 		Assess("KilledInTheMiddle", b.killed).
 		Assess("StoreIsGone", b.storeGone).
 		Assess("StoreIsFull", b.storeFull).
+		Assess("WithoutEnd", b.withoutEnd).
 		Assess("ComesBackWhole", b.comesBack).
 		Assess("Activates", b.activates).
 		Assess("ReportsAgain", b.reportsAgain).

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,7 +89,11 @@ func (s *Simulation) runJobs(ctx context.Context) error {
 		return err
 	}
 	err = ctrl.NewControllerManagedBy(mgr).Named("jobs").For(&batchv1.Job{}).
-		WithOptions(controller.Options{MaxConcurrentReconciles: 10}).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: 10,
+			// Soon, after a time in which the API server was away.
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](100*time.Millisecond, 2*time.Second),
+		}).
 		Complete(&jobs{controlPlanes: s.planes, client: s.planes.admin})
 	if err != nil {
 		return fmt.Errorf("cannot watch Jobs: %w", err)

@@ -186,7 +186,7 @@ func compared(ctx context.Context, t *testing.T, l *claim.Live) map[string]strin
 	return out
 }
 
-// still is longer than an application controller that runs leaves an Application alone after its start.
+// still is longer than an application controller that runs needs until it compares what it has last compared minutes ago.
 const still = 45 * time.Second
 
 // doesNotAct fails the test where Argo CD compares an Application.

@@ -53,7 +53,7 @@ type stagedFunction struct {
 	installed string
 	// stays is never moved to the next version. moved is, and so is member, which is in a channel. sleeper sleeps while all get it.
 	stays, moved, member, sleeper *claim.Live
-	had                  map[*claim.Live]map[string]types.UID
+	had                           map[*claim.Live]map[string]types.UID
 	// written is what was written for stays.
 	written map[string]string
 	// version is the next one, and input is that of the Configuration.

@@ -97,7 +97,9 @@ func sleeps(ctx context.Context, t *testing.T, table *figures.Table, claims crow
 	table.Add("writes to etcd until all are awake", "%.0f a tenant", spentSince(ctx, t, before).EtcdWrites()/float64(n))
 }
 
-func isAsleep(o *unstructured.Unstructured) bool { return phaseOf(o) == string(v1alpha1.PhaseHibernated) }
+func isAsleep(o *unstructured.Unstructured) bool {
+	return phaseOf(o) == string(v1alpha1.PhaseHibernated)
+}
 
 // countWrites counts the writes of what belongs to tenants, by resource, until the function that it returns is called.
 func countWrites(ctx context.Context, t *testing.T) func() map[string]int {

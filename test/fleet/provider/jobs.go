@@ -143,8 +143,8 @@ type backups struct {
 func (b *backups) add(folder string, s stored, keep int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	all := append(b.in[folder], s)
-	b.in[folder] = all[max(0, len(all)-keep):]
+	b.in[folder] = append(b.in[folder], s)
+	b.in[folder] = b.in[folder][max(0, len(b.in[folder])-keep):]
 }
 
 // find returns a backup by its name, or the latest.

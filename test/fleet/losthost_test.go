@@ -51,6 +51,9 @@ func lostClaim(i int) *claim.Claim {
 // TestLostHost: with examples/backup/restore.sh, all claims of a lost host come back from their backups, in the order of their priorities and a
 // bounded number at a time, and one without a backup is told. TENANTS=300 measures as many as docs/scale.md has.
 func TestLostHost(t *testing.T) {
+	if os.Getenv("PROJECT") != "" {
+		t.Skip("NOT TRIED HERE: EARLIER RELEASES HAVE NO BACKUPS")
+	}
 	n := setting(t, "TENANTS", 10, strconv.Atoi)
 	ctx := t.Context()
 	createNamespace(ctx, t, lost)

@@ -8,11 +8,9 @@
 //   - Helm. Helm's own library writes real records into the tenant's namespace on the host, including those of argo-cd,
 //     which are really in the virtual cluster. An installation occupies a worker for as long as it takes. No object of a
 //     chart is created.
-//
 //   - Virtual clusters. The Secret with the kubeconfig appears some time after the chart was installed. All virtual
 //     clusters have the same client certificate. The simulation makes up the summary of Argo CD's workloads, the first
 //     Application, the Ingress and the pod of the control plane.
-//
 //   - Jobs of tenants: those that make and restore backups, and have tenants fall asleep and wake up. The API server leaves them to the simulation,
 //     which completes them after some time, with the reports that real ones write. No pod is created, and the store is in memory.
 //

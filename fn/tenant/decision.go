@@ -177,6 +177,8 @@ type Restore struct {
 	// Snapshot reports whether everything in the virtual cluster comes back, before that starts for the first time; otherwise it is Argo CD's
 	// objects, once Argo CD runs.
 	Snapshot bool
+	// Without says why not everything comes back, although it is the claim's own backup; "" for a copy, and where everything does.
+	Without string
 	// Active reports whether Argo CD may act.
 	Active bool
 	// Seen is what the last Job has reported.

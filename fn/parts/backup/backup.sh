@@ -61,7 +61,7 @@ store)
 report)
   # Not what the export has left in memory.
   if [ -e failed ] || [ ! -e stored ]; then
-    message=$(cat failed 2>/dev/null || echo "a step ended early")
+    message=$(grep . failed || echo "a step ended early")
     kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch "{\"data\":{\"failedAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"message\":\"$message\"}}"
     exit 1
   fi

@@ -3,8 +3,9 @@
 set -u
 cd /work || exit 1
 
-# Says in one line why a step has failed, and ends it well, so that the last container runs.
+# Says in one line why a step has failed, and ends it well, so that the last container runs. What is of no use any more makes room for that.
 fail() {
+  rm -f all.tar.gz snapshot.tar snapshot.tar.gz argocd.yaml import.yaml keys drop
   printf '%s: %s' "$1" "$2" | tr '\n\t"\\' '   /' | tr -cd ' -~' | cut -c 1-500 >/work/failed
   exit 0
 }

@@ -66,7 +66,7 @@ import)
 
 report)
   if [ -e failed ] || [ ! -s objects ]; then
-    message=$(cat failed 2>/dev/null || echo "a step ended early")
+    message=$(grep . failed || echo "a step ended early")
     kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch "{\"data\":{\"failedAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"message\":\"$message\"}}"
     exit 1
   fi

@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/argocd"
 	"github.com/virtual-argocd/virtual-argocd/proxy/connections"
 	"github.com/virtual-argocd/virtual-argocd/proxy/limits"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
@@ -41,6 +42,7 @@ type Server struct {
 	clients     *clients
 	informers   *watch.Informers
 	connections *connections.Store
+	summaries   summaries
 	resources   resources
 	// watches ends when the proxy stops: watches would keep it from that for minutes.
 	watches    context.Context //nolint:containedctx // It is that of the whole proxy.
@@ -49,8 +51,8 @@ type Server struct {
 
 // New returns a Server.
 func New(c Config) *Server {
-	s := &Server{limits: c.Limits, log: c.Log, clients: newClients(c), informers: watch.NewInformers(c.Intervals), connections: connections.NewStore()}
-	s.resources = newResources(s.connections)
+	s := &Server{limits: c.Limits, log: c.Log, clients: newClients(c), informers: watch.NewInformers(c.Intervals), connections: connections.NewStore(), summaries: summaries{argocd.NewStore()}}
+	s.resources = newResources(s.connections, s.summaries.argoCD)
 	s.watches, s.endWatches = context.WithCancel(context.Background())
 	return s
 }

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// every is the shortest time between two looks: what is missing is seen after that, and how many Applications there are changes the status
+	// Every is the shortest time between two looks: what is missing is seen after that, and how many Applications there are changes the status
 	// of a claim no more often.
-	every = 2 * time.Minute
+	Every = 2 * time.Minute
 	// lookTimeout is how long a look may take.
 	lookTimeout = 5 * time.Second
 	// keepFor is how long a number of Applications is kept while no application controller tells it, because it restarts.
@@ -32,16 +32,16 @@ const (
 
 // A Store keeps what was observed of the Argo CD of each virtual cluster.
 type Store struct {
-	// Every is the shortest time between two looks at one of them.
-	Every time.Duration
+	// every is the shortest time between two looks at one of them.
+	every time.Duration
 
 	mu  sync.Mutex
 	all *cache.LRUExpireCache
 }
 
-// NewStore returns an empty Store.
-func NewStore() *Store {
-	return &Store{Every: every, all: cache.NewLRUExpireCache(maxStored)}
+// NewStore returns an empty Store, with the shortest time between two looks at one of them.
+func NewStore(every time.Duration) *Store {
+	return &Store{every: every, all: cache.NewLRUExpireCache(maxStored)}
 }
 
 // of returns the observations in a virtual cluster.
@@ -83,7 +83,7 @@ func (s *Store) AddTo(c *virtualapi.Client, namespace string, data map[string]st
 // Look looks at an Argo CD if the last look is too old, unless another look is in progress. It reports whether anything was observed to be
 // different. It doesn't fail: what is missing isn't known where a request fails.
 func (s *Store) Look(ctx context.Context, c *virtualapi.Client, namespace string) (changed bool) {
-	return s.look(ctx, c, namespace, s.Every)
+	return s.look(ctx, c, namespace, s.every)
 }
 
 // LookOnce looks at an Argo CD that nobody has looked at yet.

@@ -25,6 +25,8 @@ type Config struct {
 	Intervals watch.Intervals
 	// KeepClients is how long the credentials of a token are kept after they were first used.
 	KeepClients time.Duration
+	// Look is how often the proxy looks at an Argo CD beside its workloads.
+	Look time.Duration
 	// Dial connects to virtual API servers; nil connects over the network.
 	Dial virtualapi.Dialer
 	Log  logging.Logger
@@ -32,7 +34,7 @@ type Config struct {
 
 // DefaultConfig returns the configuration of a proxy that runs beside a provider.
 func DefaultConfig(log logging.Logger) Config {
-	return Config{Limits: limits.Default, Intervals: watch.DefaultIntervals, KeepClients: 10 * time.Minute, Log: log}
+	return Config{Limits: limits.Default, Intervals: watch.DefaultIntervals, KeepClients: 10 * time.Minute, Look: argocd.Every, Log: log}
 }
 
 // A Server passes requests of providers on to virtual API servers.
@@ -51,7 +53,7 @@ type Server struct {
 
 // New returns a Server.
 func New(c Config) *Server {
-	s := &Server{limits: c.Limits, log: c.Log, clients: newClients(c), informers: watch.NewInformers(c.Intervals), connections: connections.NewStore(), summaries: summaries{argocd.NewStore()}}
+	s := &Server{limits: c.Limits, log: c.Log, clients: newClients(c), informers: watch.NewInformers(c.Intervals), connections: connections.NewStore(), summaries: summaries{argocd.NewStore(c.Look)}}
 	s.resources = newResources(s.connections, s.summaries.argoCD)
 	s.watches, s.endWatches = context.WithCancel(context.Background())
 	return s

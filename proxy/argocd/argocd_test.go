@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -205,6 +206,9 @@ func TestMissing(t *testing.T) {
 			data, _ := c.look(t)
 			if got := proxy.ReadMissing(data[proxy.SummaryMissing]); cmp.Diff(tc.want, got) != "" {
 				t.Errorf("%s\ngot %+v", tc.reason, got)
+			}
+			if odd := slices.IndexFunc(c.asked, func(path string) bool { return strings.ContainsAny(path, "?\n") || strings.Contains(path, "..") }); odd >= 0 {
+				t.Errorf("%s\nasked for %s", tc.reason, c.asked[odd])
 			}
 		})
 	}

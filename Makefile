@@ -75,7 +75,7 @@ test: test-tools ## Run all tests that need no cluster: unit tests, golden rende
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the
 # fuzzer's time and doesn't guide it. An interrupt ends each: with Go's -fuzztime a busy machine makes a target that found nothing fail
 # with "context deadline exceeded" (https://go.dev/issue/75804).
-FUZZ := FuzzRunFunction:./fn/function FuzzHostileText:./fn/function FuzzChannel:./fn/function FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy/limits
+FUZZ := FuzzRunFunction:./fn/function FuzzHostileText:./fn/function FuzzChannel:./fn/function FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy/limits FuzzObjects:./proxy/helm
 MODULE := github.com/virtual-argocd/virtual-argocd
 
 .PHONY: fuzz

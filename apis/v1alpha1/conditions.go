@@ -115,6 +115,13 @@ const (
 	// ReasonWorkloadsUnavailable: workloads that were available aren't now, or can't be
 	// observed (False, only ArgoCDReady).
 	ReasonWorkloadsUnavailable = "WorkloadsUnavailable"
+	// ReasonDrifted: objects of the argo-cd chart other than workloads were deleted in the virtual
+	// cluster (False, only ArgoCDReady). They are brought back.
+	ReasonDrifted = "Drifted"
+	// ReasonRepairGaveUp: what was deleted or scaled down in the virtual cluster was brought back
+	// three times within an hour, and is gone again (False, only ArgoCDReady). The message says
+	// when it is brought back next.
+	ReasonRepairGaveUp = "RepairGaveUp"
 	// ReasonWaitingForArgoCD: Argo CD isn't installed yet, or hasn't checked the
 	// Application yet (False).
 	ReasonWaitingForArgoCD = "WaitingForArgoCD"

@@ -245,6 +245,8 @@ type Workload struct {
 	Name string
 	// Idle reports whether the values set its replicas to 0.
 	Idle bool
+	// Replicas that the values set; 0 where they set none, or something scales it.
+	Replicas int64
 }
 
 // ComponentServer is Argo CD's API server.

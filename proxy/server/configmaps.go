@@ -13,7 +13,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
 	"github.com/virtual-argocd/virtual-argocd/proxy/watch"
-	"github.com/virtual-argocd/virtual-argocd/proxy/workloads"
 )
 
 // configMapAt returns the object with a path if it is a ConfigMap that exists in the proxy alone.
@@ -57,7 +56,7 @@ func (s *Server) workloadsData(ctx context.Context, c *virtualapi.Client, o watc
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := workloads.Summarize(ctx, c, o.Namespace, asked)
+	data, _, err := s.summaries.summarize(ctx, c, o.Namespace, asked)
 	if err != nil {
 		s.informers.Observed(c, s.resources.workloads, o, watch.Digest{})
 		return nil, err

@@ -71,7 +71,7 @@ func (s *simulated) of(_ schedule.Part, _ string, id func() string) parts.Part {
 }
 
 func (s *simulated) stop(_ context.Context, id string) error {
-	s.faults.Break(id, proxy.Workload{Name: stoppable, Available: true})
+	s.faults.Break(id, proxy.Workload{Name: stoppable, Replicas: 1})
 	return nil
 }
 

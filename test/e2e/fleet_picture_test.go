@@ -117,7 +117,7 @@ func TestFleetPicture(t *testing.T) {
 	if _, err := channels.Patch(ctx, channel.GetName(), types.MergePatchType, []byte(`{"spec":{"offer":{"argocd":{"values":{"configs":{"cm":{"timeout.reconciliation":"180s"}}}}}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	scale(ctx, t, open(ctx, t, broken).Typed.AppsV1().Deployments("argocd"), "argocd-server", 0)
+	patchDeployment(ctx, t, open(ctx, t, broken).Typed.AppsV1().Deployments("argocd"), "argocd-server", stopped)
 	const alert = `ALERTS{alertname="VirtualArgoCDDegraded", alertstate="firing", claim_namespace="hooli"}`
 	// It waits five minutes.
 	eventually.True(ctx, t, 10*time.Minute, "the alert fires", func(ctx context.Context) (bool, string) {

@@ -108,7 +108,7 @@ func (l *Lister) Copy(ctx context.Context, items []Item, t Target) ([]Copied, er
 func byTarget(items []Item, t Target) [][]int {
 	at, out := map[string]int{}, [][]int{}
 	for i, item := range items {
-		reference := t.reference(item)
+		reference := withOne(t.reference(item))
 		n, ok := at[reference]
 		if !ok {
 			n, at[reference] = len(out), len(out)
@@ -131,7 +131,10 @@ func (l *Lister) copy(ctx context.Context, item Item, t Target, is string) (Copi
 		return done, err
 	}
 	done.Digest = what.digest
-	if is != "" && is != what.digest {
+	if is != "" && is != what.digest && digestOf(item.Name) != "" {
+		// What is named by its digest needs no tag.
+		to = to.Context().Digest(what.digest)
+	} else if is != "" && is != what.digest {
 		return done, fmt.Errorf("%s was copied there from another image with the same path, and is another: copy one of them to another registry", done.To)
 	}
 	options := append(slices.Clone(l.options), remote.WithContext(ctx))

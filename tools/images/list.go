@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/Masterminds/semver/v3"
 	"github.com/google/go-containerregistry/pkg/name"
@@ -43,12 +44,14 @@ type Lister struct {
 	from    source
 	options []remote.Option
 	renders map[string]rendered
+	// now is how late it is for the function.
+	now time.Time
 }
 
 // NewLister returns one that looks for charts in folders before it asks their repositories, and for what is in registries in another one, from, which has
 // it under whole names; "" for none.
 func NewLister(folders []string, from string, options ...remote.Option) *Lister {
-	return &Lister{charts: newCharts(folders, source(from), options), from: source(from), options: options, renders: map[string]rendered{}}
+	return &Lister{charts: newCharts(folders, source(from), options), from: source(from), options: options, renders: map[string]rendered{}, now: time.Now().UTC().Truncate(time.Second)}
 }
 
 // A List is what an installation needs.
@@ -65,27 +68,24 @@ func (l *Lister) List(ctx context.Context, of Installation) (List, error) {
 		of.Input = map[string]any{"apiVersion": inputv1alpha1.APIVersion, "kind": inputv1alpha1.Kind}
 	}
 	c, out := collection{}, List{}
-	var found []error
-	note := func(at string, err error) {
-		if err != nil {
-			found = append(found, fmt.Errorf("%s: %w", at, err))
-		}
-	}
-	note("the platform", l.platform(ctx, of.Platform, c))
+	wrong := mistakes{}
+	wrong.add("the platform", l.platform(ctx, of.Platform, c))
 
-	cluster, tenants, err := l.tenants(ctx, of)
-	found = append(found, err)
-	wanted, ranges := versionsOf(of)
-	out.Notes = append(out.Notes, ranges...)
+	cluster, tenants := l.tenants(ctx, of, wrong)
+	wanted, notes := versionsOf(of)
+	out.Notes = notes
 	reached := map[variant]bool{}
 	for _, v := range append([]variant{{}}, wanted...) {
 		for _, t := range tenants {
-			at := t.what
-			if v != (variant{}) {
-				at += " with " + v.String()
-			}
 			has, err := l.tenant(ctx, t, v.set(of.Input), cluster, c)
-			note(at, err)
+			switch {
+			case err != nil && v == (variant{}):
+				wrong.add(t.what, err)
+			case err != nil && !wrong.has(t.what, err):
+				wrong.add(v.String(), err)
+				// That says why.
+				reached[v] = true
+			}
 			for _, is := range has {
 				reached[is] = true
 			}
@@ -93,11 +93,32 @@ func (l *Lister) List(ctx context.Context, of Installation) (List, error) {
 	}
 	for _, v := range wanted {
 		if !reached[v] {
-			note(v.String(), errors.New("no tenant gets it: each has another by its claim, its plan or its channel"))
+			wrong.add(v.String(), errors.New("no tenant gets it: each has another by its claim, its plan or its channel"))
 		}
 	}
 	out.Items = c.sorted()
-	return out, errors.Join(slices.DeleteFunc(found, func(err error) bool { return err == nil })...)
+	return out, wrong.error()
+}
+
+// mistakes are what is wrong, by what is said of it, with what it is wrong with.
+type mistakes map[string][]string
+
+func (m mistakes) add(of string, err error) {
+	if err != nil && !m.has(of, err) {
+		m[err.Error()] = append(m[err.Error()], of)
+	}
+}
+
+func (m mistakes) has(of string, err error) bool { return slices.Contains(m[err.Error()], of) }
+
+// error returns all of them; nil for none.
+func (m mistakes) error() error {
+	var out []error
+	for text, of := range m {
+		out = append(out, fmt.Errorf("%s: %s", strings.Join(of, ", "), text))
+	}
+	slices.SortFunc(out, func(a, b error) int { return cmp.Compare(a.Error(), b.Error()) })
+	return errors.Join(out...)
 }
 
 // Resolve asks the registries for the digests of images and packages that are known by their tags alone.
@@ -147,9 +168,8 @@ type tenantOf struct {
 
 // tenants returns the composite resources of all claims, and one for each plan and each channel with a claim that wants nothing more. With them it
 // returns what the function may ask for.
-func (l *Lister) tenants(ctx context.Context, of Installation) (cluster []map[string]any, out []tenantOf, err error) {
+func (l *Lister) tenants(ctx context.Context, of Installation, wrong mistakes) (cluster []map[string]any, out []tenantOf) {
 	out = []tenantOf{{"a claim without a plan", ofPlan("")}}
-	var found []error
 	for _, o := range of.Tenants {
 		cluster = append(cluster, o)
 		name := textAt(o, "metadata", "name")
@@ -159,7 +179,7 @@ func (l *Lister) tenants(ctx context.Context, of Installation) (cluster []map[st
 		case v1alpha1.ChannelKind:
 			published, err := l.channel(ctx, o, of, cluster)
 			if err != nil {
-				found = append(found, fmt.Errorf("channel %s: %w", name, err))
+				wrong.add("channel "+name, err)
 				continue
 			}
 			cluster = append(cluster, published...)
@@ -170,12 +190,12 @@ func (l *Lister) tenants(ctx context.Context, of Installation) (cluster []map[st
 			out = append(out, tenantOf{"claim " + strings.TrimPrefix(textAt(o, "metadata", "namespace")+"/"+name, "/"), composite(o)})
 		}
 	}
-	return cluster, out, errors.Join(found...)
+	return cluster, out
 }
 
 // channel returns what a channel publishes.
 func (l *Lister) channel(ctx context.Context, o map[string]any, of Installation, cluster []map[string]any) ([]map[string]any, error) {
-	e, err := newPlay(composite(o), of.Input, cluster)
+	e, err := newPlay(l.now, composite(o), of.Input, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +209,7 @@ func (l *Lister) channel(ctx context.Context, o map[string]any, of Installation,
 
 // tenant adds what a tenant needs. It returns the versions that the tenant has.
 func (l *Lister) tenant(ctx context.Context, t tenantOf, input map[string]any, cluster []map[string]any, into collection) ([]variant, error) {
-	e, err := newPlay(copyOf(t.xr), input, cluster)
+	e, err := newPlay(l.now, copyOf(t.xr), input, cluster)
 	if err != nil {
 		return nil, err
 	}
@@ -399,21 +419,27 @@ func versionsOf(of Installation) (out []variant, notes []string) {
 		}
 		return ranges
 	}
-	for _, o := range of.Tenants {
-		if textAt(o, "kind") != v1alpha1.PlanKind {
-			continue
-		}
-		for _, list := range []struct{ what, key, flag string }{
-			{argocdChart, "argocdCharts", "--argocd-chart"}, {vclusterChart, "vclusterCharts", "--vcluster-chart"}, {kubernetesVersion, "kubernetes", "--kubernetes"},
-		} {
+	for _, list := range []struct{ what, key, flag string }{
+		{argocdChart, "argocdCharts", "--argocd-chart"}, {vclusterChart, "vclusterCharts", "--vcluster-chart"}, {kubernetesVersion, "kubernetes", "--kubernetes"},
+	} {
+		var plans, ranges []string
+		for _, o := range of.Tenants {
+			if textAt(o, "kind") != v1alpha1.PlanKind {
+				continue
+			}
 			var texts []string
 			for _, text := range listOf(mapAt(o, "spec", "versions")[list.key]) {
 				text, _ := text.(string)
 				texts = append(texts, text)
 			}
-			for _, text := range add(list.what, texts) {
-				notes = append(notes, fmt.Sprintf("plan %s lets claims have %s %s, a range: name those that are to be listed with %s", textAt(o, "metadata", "name"), list.what, text, list.flag))
+			if in := add(list.what, texts); len(in) > 0 {
+				plans, ranges = append(plans, textAt(o, "metadata", "name")), append(ranges, in...)
 			}
+		}
+		if len(ranges) > 0 {
+			slices.Sort(ranges)
+			notes = append(notes, fmt.Sprintf("claims of plan %s may have %s %s: name those of these versions that are to be listed with %s",
+				strings.Join(plans, ", "), list.what, strings.Join(slices.Compact(ranges), " or "), list.flag))
 		}
 	}
 	for what, versions := range map[string][]string{argocdChart: of.Versions.ArgoCDCharts, vclusterChart: of.Versions.VClusterCharts, kubernetesVersion: of.Versions.Kubernetes} {

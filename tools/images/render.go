@@ -1,6 +1,7 @@
 package images
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,11 +30,14 @@ type rendered struct {
 	values  map[string]any
 }
 
-// render renders a chart as Helm does, for an installation and for an upgrade: a chart may have objects for one of them alone. Objects of both are in it
-// twice. Tests of the chart, which only `helm test` runs, are left out.
+// render renders a chart as Helm does, for an installation, and for an upgrade if the chart tells one from the other. Objects of both are in it twice.
+// CustomResourceDefinitions, which are large and have no pods, and tests of the chart, which only `helm test` runs, are left out.
 func render(ch *chart.Chart, r release) (rendered, error) {
 	out := rendered{}
 	for _, options := range []chartutil.ReleaseOptions{{Revision: 1, IsInstall: true}, {Revision: 2, IsUpgrade: true}} {
+		if options.IsUpgrade && !asksWhich(ch) {
+			break
+		}
 		options.Name, options.Namespace = r.name, r.namespace
 		values := runtime.DeepCopyJSON(r.values)
 		if values == nil {
@@ -74,6 +78,14 @@ func render(ch *chart.Chart, r release) (rendered, error) {
 	return out, nil
 }
 
+// asksWhich reports whether templates of a chart ask whether it is installed or upgraded.
+func asksWhich(ch *chart.Chart) bool {
+	return slices.ContainsFunc(ch.Templates, func(f *chart.File) bool {
+		return bytes.Contains(f.Data, []byte("Release.Is")) || bytes.Contains(f.Data, []byte("Release.Revision"))
+	}) ||
+		slices.ContainsFunc(ch.Dependencies(), asksWhich)
+}
+
 // capabilities are those of a cluster of a version of Kubernetes.
 func capabilities(version string) *chartutil.Capabilities {
 	out := *chartutil.DefaultCapabilities
@@ -83,12 +95,15 @@ func capabilities(version string) *chartutil.Capabilities {
 	return &out
 }
 
-// documents decodes a file of YAML documents.
+// documents decodes a file of YAML documents, but for CustomResourceDefinitions.
 func documents(text []byte) ([]map[string]any, error) {
 	var out []map[string]any
 	for _, doc := range strings.Split("\n"+string(text), "\n---") {
 		// What is behind the dashes is a comment at most.
 		_, doc, _ = strings.Cut(doc, "\n")
+		if strings.Contains("\n"+doc, "\nkind: CustomResourceDefinition\n") {
+			continue
+		}
 		o := map[string]any{}
 		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
 			return nil, err

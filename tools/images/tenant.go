@@ -52,13 +52,12 @@ type play struct {
 	observed map[string]*fnv1.Resource
 }
 
-// newPlay returns one for a composite resource.
-func newPlay(xr, input map[string]any, cluster []map[string]any) (*play, error) {
+// newPlay returns one for a composite resource, for which it is as late as now all the time.
+func newPlay(now time.Time, xr, input map[string]any, cluster []map[string]any) (*play, error) {
 	in, err := toStruct(input)
 	if err != nil {
 		return nil, fmt.Errorf("input: %w", err)
 	}
-	now := time.Now().UTC().Truncate(time.Second)
 	return &play{
 		function: function.New(logging.NewNopLogger(), func() time.Time { return now }), now: now,
 		cluster: slices.Concat(hostObjects(), cluster), xr: xr, input: in, observed: map[string]*fnv1.Resource{},
@@ -102,6 +101,8 @@ func (e *play) settle(ctx context.Context, all map[string]map[string]any) error 
 		observed := map[string]*fnv1.Resource{}
 		for name, r := range rsp.GetDesired().GetResources() {
 			all[name] = r.GetResource().AsMap()
+		}
+		for name := range rsp.GetDesired().GetResources() {
 			if observed[name], err = e.observe(name, all); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
@@ -227,7 +228,9 @@ func (e *play) observe(name string, all map[string]map[string]any) (*fnv1.Resour
 		if err != nil {
 			return nil, err
 		}
-		o["data"] = map[string]any{"token": encoded("a-token"), "ca.crt": encoded(cert), "namespace": encoded(textAt(meta, "namespace"))}
+		data := map[string]any{"token": encoded("a-token"), "ca.crt": encoded(cert), "namespace": encoded(textAt(meta, "namespace"))}
+		maps.Copy(data, mapAt(o, "data"))
+		o["data"] = data
 	case kind == "Job":
 		o["status"] = map[string]any{"completionTime": e.now.Format(time.RFC3339), "conditions": []any{e.condition("Complete", "True", "CompletionsReached")}}
 	case kind == "ConfigMap" && name == tenant.RestoreRecord:

@@ -120,6 +120,7 @@ func TestMistakes(t *testing.T) {
 		map[string]any{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "VirtualArgoCD", "metadata": map[string]any{"name": "b", "namespace": "team-b"}, "spec": map[string]any{"plan": "no-such-plan"}},
 		map[string]any{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "XArgoCDPlan", "metadata": map[string]any{"name": "wrong"}, "spec": map[string]any{"quota": map[string]any{"limits.cpu": "many"}}},
 	)
+	of.Input["charts"] = map[string]any{"argocd": map[string]any{"repository": "http://127.0.0.1:1"}}
 	of.Versions = Versions{ArgoCDCharts: []string{"9.9.9"}, Kubernetes: []string{"v1.99.0", "~1.35"}}
 	list, err := NewLister([]string{"testdata/charts"}, "").List(t.Context(), of)
 	if err == nil {
@@ -133,8 +134,46 @@ func TestMistakes(t *testing.T) {
 	if n := strings.Count(err.Error(), "\n"); n != 3 {
 		t.Errorf("want four lines, got %d: %v", n+1, err)
 	}
-	if diff := cmp.Diff(ofTestdata, names(list.Items)); diff != "" {
+	want := append([]string{"chart http://127.0.0.1:1/argo-cd:10.1.1"}, ofTestdata[1:]...)
+	if diff := cmp.Diff(want, names(list.Items)); diff != "" {
 		t.Errorf("what is right isn't listed, -want +got:\n%s", diff)
+	}
+}
+
+// TestJobs: the images of Jobs that come later in the life of a tenant.
+func TestJobs(t *testing.T) {
+	const kubectl, rclone = "image docker.io/alpine/kubectl:1.36.0", "image docker.io/rclone/rclone:1.76.0"
+	for name, tc := range map[string]struct {
+		spec map[string]any
+		want []string
+	}{
+		"None":       {map[string]any{}, nil},
+		"Backup":     {map[string]any{"backup": map[string]any{"enabled": true}}, []string{kubectl, rclone}},
+		"Restore":    {map[string]any{"restoreFrom": map[string]any{"backup": "latest"}}, []string{kubectl, rclone}},
+		"Copy":       {map[string]any{"restoreFrom": map[string]any{"tenant": "b"}}, []string{kubectl, rclone}},
+		"Hibernates": {map[string]any{"hibernation": map[string]any{"schedules": []any{map[string]any{"start": "0 20 * * *"}}}}, []string{kubectl}},
+		"Asleep":     {map[string]any{"hibernation": map[string]any{"enabled": true}}, []string{kubectl}},
+		"Suspended":  {map[string]any{"suspension": map[string]any{"reason": "unpaid"}}, []string{kubectl}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := installation(t, withBackups)
+			of.Tenants = []map[string]any{{
+				"apiVersion": "virtualargocd.io/v1alpha1", "kind": "VirtualArgoCD", "metadata": map[string]any{"name": "a", "namespace": "team-a"}, "spec": tc.spec,
+			}}
+			list, err := NewLister([]string{"testdata/charts"}, "").List(t.Context(), of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, is := range names(list.Items) {
+				if is == kubectl || is == rclone {
+					got = append(got, is)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
 	}
 }
 

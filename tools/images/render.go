@@ -49,6 +49,9 @@ func render(ch *chart.Chart, r release) (rendered, error) {
 		if err := chartutil.ProcessDependencies(&whole, values); err != nil {
 			return out, err
 		}
+		if err := checkDependencies(&whole); err != nil {
+			return out, err
+		}
 		all, err := chartutil.ToRenderValues(&whole, values, options, capabilities(r.kubernetes))
 		if err != nil {
 			return out, err
@@ -76,6 +79,16 @@ func render(ch *chart.Chart, r release) (rendered, error) {
 		}
 	}
 	return out, nil
+}
+
+// checkDependencies returns an error if a chart lacks one that its values switch on: templates would fail, in their own words.
+func checkDependencies(ch *chart.Chart) error {
+	for _, d := range ch.Metadata.Dependencies {
+		if !slices.ContainsFunc(ch.Dependencies(), func(is *chart.Chart) bool { return is.Name() == d.Name || is.Name() == d.Alias }) {
+			return fmt.Errorf("it lacks the chart %s, which it depends on: run `helm dependency build` in its folder", d.Name)
+		}
+	}
+	return nil
 }
 
 // asksWhich reports whether templates of a chart ask whether it is installed or upgraded.

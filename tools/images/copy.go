@@ -207,9 +207,6 @@ func (l *Lister) copySignatures(ctx context.Context, of name.Digest, to name.Rep
 		if err != nil {
 			return err
 		}
-		if head, err := remote.Head(to, options...); err == nil && head.Digest == got.Digest {
-			return nil
-		}
 		return remote.Push(to, got, options...)
 	}
 	tag := strings.ReplaceAll(of.DigestStr(), ":", "-")

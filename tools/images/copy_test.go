@@ -79,7 +79,7 @@ func TestCopy(t *testing.T) {
 	elsewhere := []string{
 		"image docker.io/nats:2.10.10",
 		"image ecr-public.aws.com/docker/library/redis:8.2.3-alpine", "image ghcr.io/oliver006/redis_exporter:v1", "image quay.io/argoproj/argoexec:v4.0.6", "image " + pinned,
-		"image quay.io/argoproj/workflow-controller:v4.0.6", "image registry.example.org/extension:1", "image registry.k8s.io/kubectl:v1.36.0",
+		"image quay.io/argoproj/workflow-controller:v4.0.6", "image registry.example.org/extension:1", "image registry.example.org/extra:1", "image registry.k8s.io/kubectl:v1.36.0",
 	}
 	// The function sets the image of redis.
 	elsewhere = slices.Delete(elsewhere, 1, 2)

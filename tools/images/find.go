@@ -60,7 +60,7 @@ func inTexts(o map[string]any, repositories []string) []string {
 	for _, r := range repositories {
 		quoted = append(quoted, regexp.QuoteMeta(r))
 	}
-	pattern := regexp.MustCompile(`(?:^|[^A-Za-z0-9._/-])((?:[A-Za-z0-9.-]+(?::[0-9]+)?/)?(?:` + strings.Join(quoted, "|") + `)(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127}(?:@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64}))`)
+	pattern := regexp.MustCompile(`(?:^|[^A-Za-z0-9._/-])((?:(?:[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+(?::[0-9]+)?|[A-Za-z0-9-]+:[0-9]+|localhost)/)?(?:` + strings.Join(quoted, "|") + `)(?::[A-Za-z0-9_][A-Za-z0-9._-]{0,127}(?:@sha256:[0-9a-f]{64})?|@sha256:[0-9a-f]{64}))`)
 	var out []string
 	for _, text := range texts {
 		for _, match := range pattern.FindAllStringSubmatch(text, -1) {

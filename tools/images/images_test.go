@@ -67,6 +67,7 @@ var ofTestdata = []string{
 	"image " + pinned,
 	"image quay.io/argoproj/workflow-controller:v4.0.6",
 	"image registry.example.org/extension:1",
+	"image registry.example.org/extra:1",
 	"image registry.k8s.io/kubectl:v1.36.0",
 	"package xpkg.crossplane.io/virtual-argocd/function-virtual-argocd:v0.3.0",
 }
@@ -151,7 +152,7 @@ func TestJobs(t *testing.T) {
 		"Backup":     {map[string]any{"backup": map[string]any{"enabled": true}}, []string{kubectl, rclone}},
 		"Restore":    {map[string]any{"restoreFrom": map[string]any{"backup": "latest"}}, []string{kubectl, rclone}},
 		"Copy":       {map[string]any{"restoreFrom": map[string]any{"tenant": "b"}}, []string{kubectl, rclone}},
-		"Hibernates": {map[string]any{"hibernation": map[string]any{"schedules": []any{map[string]any{"start": "0 20 * * *"}}}}, []string{kubectl}},
+		"Hibernates": {map[string]any{"hibernation": map[string]any{"schedules": []any{map[string]any{"start": "0 20 * * *", "end": "0 6 * * *"}}}}, []string{kubectl}},
 		"Asleep":     {map[string]any{"hibernation": map[string]any{"enabled": true}}, []string{kubectl}},
 		"Suspended":  {map[string]any{"suspension": map[string]any{"reason": "unpaid"}}, []string{kubectl}},
 	} {
@@ -160,7 +161,9 @@ func TestJobs(t *testing.T) {
 			of.Tenants = []map[string]any{{
 				"apiVersion": "virtualargocd.io/v1alpha1", "kind": "VirtualArgoCD", "metadata": map[string]any{"name": "a", "namespace": "team-a"}, "spec": tc.spec,
 			}}
-			list, err := NewLister([]string{"testdata/charts"}, "").List(t.Context(), of)
+			l := NewLister([]string{"testdata/charts"}, "")
+			l.now = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+			list, err := l.List(t.Context(), of)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,6 +194,66 @@ func TestChannel(t *testing.T) {
 	for _, want := range []string{"image ghcr.io/loft-sh/kubernetes:v1.35.4", "image ghcr.io/loft-sh/kubernetes:v1.36.0"} {
 		if !slices.Contains(names(list.Items), want) {
 			t.Errorf("%s isn't listed: %v", want, names(list.Items))
+		}
+	}
+}
+
+// TestNobodyGetsIt: a version that is asked for, and that all tenants have another of, isn't left out in silence.
+func TestNobodyGetsIt(t *testing.T) {
+	of := installation(t, "")
+	of.Tenants = []map[string]any{
+		{
+			"apiVersion": "virtualargocd.io/v1alpha1", "kind": "XArgoCDChannel", "metadata": map[string]any{"name": "stable"},
+			"spec": map[string]any{"offer": map[string]any{"argocd": map[string]any{"chartVersion": "10.1.1"}}},
+		},
+		{
+			"apiVersion": "virtualargocd.io/v1alpha1", "kind": "XArgoCDPlan",
+			"metadata": map[string]any{"name": "standard", "labels": map[string]any{"virtualargocd.io/default-plan": "true"}}, "spec": map[string]any{"channel": "stable"},
+		},
+	}
+	of.Versions.ArgoCDCharts = []string{"10.0.0"}
+	_, err := NewLister([]string{"testdata/charts"}, "").List(t.Context(), of)
+	if err == nil || err.Error() != "argo-cd 10.0.0: no tenant gets it: each has another by its claim, its plan or its channel" {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestInTexts: text is no image unless it names a repository of the values with a tag or a digest.
+func TestInTexts(t *testing.T) {
+	digest := "@sha256:" + strings.Repeat("a", 64)
+	repositories := repositoriesOf(map[string]any{
+		"executor": map[string]any{"image": map[string]any{"registry": "quay.io", "repository": "argoproj/argoexec", "tag": ""}},
+		"whole":    map[string]any{"repository": "quay.io/argoproj/cli", "tag": "v1"}, "natsImage": "nats:2.10", "chart": map[string]any{"repository": "https://charts.example.org"},
+		"image": "plain", "list": []any{map[string]any{"reloaderImage": "natsio/reloader:1"}},
+	})
+	if diff := cmp.Diff([]string{"argoproj/argoexec", "argoproj/cli", "nats", "natsio/reloader"}, repositories); diff != "" {
+		t.Errorf("repositories: -want +got:\n%s", diff)
+	}
+	for text, want := range map[string][]string{
+		"--executor-image=quay.io/argoproj/argoexec:v4": {"quay.io/argoproj/argoexec:v4"},
+		"r.example.org:5000/argoproj/cli" + digest:      {"r.example.org:5000/argoproj/cli" + digest},
+		"argoproj/argoexec:v4" + digest + " nats:1":     {"argoproj/argoexec:v4" + digest, "nats:1"},
+		`{"image":"natsio/reloader:1.2-alpine"}`:        {"natsio/reloader:1.2-alpine"},
+		"argoproj/argoexec":                             nil,
+		"xnats:1 my-nats:2 team/nats:3 a/b/nats:4":           nil,
+		"nats: 2.10":                                    nil,
+		"plain:1":                                       nil,
+	} {
+		for place, o := range map[string]map[string]any{
+			"an argument":   {"spec": map[string]any{"containers": []any{map[string]any{"args": []any{text}}}}},
+			"a command":     {"spec": map[string]any{"containers": []any{map[string]any{"command": []any{text}}}}},
+			"a variable":    {"spec": map[string]any{"containers": []any{map[string]any{"env": []any{map[string]any{"name": "A", "value": text}}}}}},
+			"a ConfigMap":   {"data": map[string]any{"a": text}},
+			"a Secret":      {"stringData": map[string]any{"a": text}},
+			"no such place": {"metadata": map[string]any{"annotations": map[string]any{"a": text}}},
+		} {
+			expected := want
+			if place == "no such place" {
+				expected = nil
+			}
+			if diff := cmp.Diff(expected, inTexts(o, repositories)); diff != "" {
+				t.Errorf("%s in %s: -want +got:\n%s", text, place, diff)
+			}
 		}
 	}
 }

@@ -233,8 +233,6 @@ func (e *play) observe(name string, all map[string]map[string]any) (*fnv1.Resour
 		o["data"] = data
 	case kind == "Job":
 		o["status"] = map[string]any{"completionTime": e.now.Format(time.RFC3339), "conditions": []any{e.condition("Complete", "True", "CompletionsReached")}}
-	case kind == "ConfigMap" && name == tenant.RestoreRecord:
-		o["data"] = map[string]any{"name": "2026-01-01T000000Z", "restoredAt": e.now.Format(time.RFC3339), "objects": "1", "active": "true"}
 	case kind == "ConfigMap" || kind == "EnvironmentConfig":
 		// What a channel publishes.
 		meta["ownerReferences"] = []any{map[string]any{"uid": textAt(e.xr, "metadata", "uid"), "controller": true}}

@@ -72,6 +72,8 @@ func TestCopy(t *testing.T) {
 		}
 	}
 
+	// It asks nobody for the charts again.
+	lister.charts.folders = nil
 	settings, err := lister.Settings(t.Context(), of, copied, target)
 	if err != nil {
 		t.Fatal(err)

@@ -235,9 +235,9 @@ func TestInTexts(t *testing.T) {
 		"argoproj/argoexec:v4" + digest + " nats:1":     {"argoproj/argoexec:v4" + digest, "nats:1"},
 		`{"image":"natsio/reloader:1.2-alpine"}`:        {"natsio/reloader:1.2-alpine"},
 		"argoproj/argoexec":                             nil,
-		"xnats:1 my-nats:2 team/nats:3 a/b/nats:4":           nil,
-		"nats: 2.10":                                    nil,
-		"plain:1":                                       nil,
+		"xnats:1 my-nats:2 team/nats:3 a/b/nats:4":      nil,
+		"nats: 2.10": nil,
+		"plain:1":    nil,
 	} {
 		for place, o := range map[string]map[string]any{
 			"an argument":   {"spec": map[string]any{"containers": []any{map[string]any{"args": []any{text}}}}},

@@ -109,7 +109,7 @@ func TestPushChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if manifest.Config.MediaType != chartConfigType || len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != chartContentType {
+	if manifest.Config.MediaType != chartConfigType || len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != ChartContentType {
 		t.Errorf("want the media types of a chart, got %+v", manifest)
 	}
 	config, err := img.RawConfigFile()

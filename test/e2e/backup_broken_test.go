@@ -99,7 +99,7 @@ func (b *backup) storeHangs(ctx context.Context, t *testing.T, _ *envconf.Config
 		ObjectMeta: metav1.ObjectMeta{Name: "silent", Labels: map[string]string{"app": store.Nowhere}},
 		Spec: corev1.PodSpec{
 			TerminationGracePeriodSeconds: new(int64),
-			Containers:                    []corev1.Container{{Name: "silent", Image: artifacts.BackupKubectlImage, Command: []string{"nc", "-lk", "-p", "7070", "-e", "sleep", "600"}}},
+			Containers:                    []corev1.Container{{Name: "silent", Image: artifacts.BackupKubectlImage, Command: []string{"nc", "-ll", "-p", "7070", "-e", "sleep", "600"}}},
 		},
 	}
 	if _, err := pods.Create(ctx, silent, metav1.CreateOptions{}); err != nil {

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -87,6 +88,34 @@ func (b *backup) storeGone(ctx context.Context, t *testing.T, _ *envconf.Config)
 	b.fails(ctx, t, "gone", "connect")
 	b.store.Connect(ctx, t, true)
 	b.succeeds(ctx, t, "back")
+	return ctx
+}
+
+// storeHangs: of a store that accepts connections and never answers, the claim says so within a minute or two, and the backups stay.
+func (b *backup) storeHangs(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	pods := host.Typed.CoreV1().Pods(storeNamespace)
+	silent := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "silent", Labels: map[string]string{"app": store.Nowhere}},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: new(int64),
+			Containers:                    []corev1.Container{{Name: "silent", Image: artifacts.BackupKubectlImage, Command: []string{"nc", "-ll", "-p", "7070", "-e", "sleep", "600"}}},
+		},
+	}
+	if _, err := pods.Create(ctx, silent, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, time.Minute, "the silent server runs", func(ctx context.Context) (bool, string) {
+		is, err := pods.Get(ctx, silent.Name, metav1.GetOptions{})
+		return err == nil && ready(*is), fmt.Sprint(err)
+	})
+	b.store.Connect(ctx, t, false)
+	b.fails(ctx, t, "silent", "it took longer than 60 seconds")
+	b.store.Connect(ctx, t, true)
+	if err := pods.Delete(ctx, silent.Name, metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	b.succeeds(ctx, t, "answers")
 	return ctx
 }
 

@@ -55,6 +55,7 @@ func TestBackup(t *testing.T) {
 		Assess("PlainRemoteIsRefused", b.plainRemote).
 		Assess("KilledInTheMiddle", b.killed).
 		Assess("StoreIsGone", b.storeGone).
+		Assess("StoreHangs", b.storeHangs).
 		Assess("StoreIsFull", b.storeFull).
 		Assess("WithoutEnd", b.withoutEnd).
 		Assess("ComesBackWhole", b.comesBack).

@@ -10,10 +10,23 @@ fail() {
   exit 0
 }
 
+# Runs a program for some seconds at most, so that what hangs is told of before the Job ends.
+within() {
+  most=$1
+  shift
+  timeout "$most" "$@"
+  code=$?
+  # So GNU's and BusyBox's timeout end.
+  case $code in 124 | 143) echo "it took longer than $most seconds" >&2 ;; esac
+  return $code
+}
+
 # The last that a program has said, without times and numbers of requests, or that there is no room.
 why() {
   if grep -q -i 'no space left' /tmp/err; then
     echo "the backup is larger than $MAX_SIZE, which is input.backup.maxSize"
+  elif grep '^it took longer than ' /tmp/err; then
+    return
   else
     grep -v '^ *$' /tmp/err | tail -n 1 | sed 's/^[0-9/]* [0-9:]* [A-Z]* *: //; s/RequestID: [^,]*, //; s/HostID: [^,]*, //'
   fi

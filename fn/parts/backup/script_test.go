@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,7 +15,7 @@ import (
 const fakeKubectl = `#!/bin/sh
 case $1 in
 get) echo pod/vcluster-0 ;;
-exec) head -c 1000000 /dev/zero && echo 'sh: write error: No space left on device' >&2 && exit 1 ;;
+exec) [ ! -e hangs ] || exec sleep 20; head -c 1000000 /dev/zero && echo 'sh: write error: No space left on device' >&2 && exit 1 ;;
 patch) echo "$*" >>did ;;
 esac
 `
@@ -30,6 +31,7 @@ func runStep(t *testing.T, dir, script, step string, env ...string) string {
 		}
 		text += string(raw)
 	}
+	text = regexp.MustCompile(`within \d+ `).ReplaceAllString(text, "within 1 ")
 	text = strings.NewReplacer("cd /work", "cd "+dir, "/work/", dir+"/", "/tmp/err", dir+"/err").Replace(text)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -64,6 +66,25 @@ func TestWithoutEnd(t *testing.T) {
 	did, err := os.ReadFile(filepath.Join(dir, "did"))
 	if err != nil || !strings.Contains(string(did), "taking vcluster's snapshot: the backup is larger than 1Mi, which is input.backup.maxSize") {
 		t.Errorf("it reports %s, %v", did, err)
+	}
+}
+
+// TestTakesTooLong: what hangs is ended, and told of, by each kind of program that ends others.
+func TestTakesTooLong(t *testing.T) {
+	for name, timeout := range map[string]string{"GNU": "#!/bin/sh\nexec /usr/bin/timeout \"$@\"\n", "BusyBox": "#!/bin/sh\nexec busybox timeout \"$@\"\n"} {
+		if _, err := exec.LookPath("busybox"); err != nil && name == "BusyBox" {
+			t.Log("NOT TRIED: BUSYBOX ISN'T HERE")
+			continue
+		}
+		dir := inDir(t, map[string]string{"kubectl": fakeKubectl, "timeout": timeout, "hangs": ""})
+		began := time.Now()
+		runStep(t, dir, "backup.sh", "snapshot")
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("%s: it takes %s", name, took)
+		}
+		if why, err := os.ReadFile(filepath.Join(dir, "failed")); err != nil || !strings.Contains(string(why), "taking vcluster's snapshot: it took longer than 1 seconds") {
+			t.Errorf("%s: it says %s, %v", name, why, err)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ type Settings struct {
 	Elsewhere []Item
 }
 
-// Settings returns what an installation has to say so that it pulls what was copied, by listing it again.
+// Settings returns what an installation has to say so that it pulls what was copied, by listing it again. Its error is what is wrong with tenants then.
 func (l *Lister) Settings(ctx context.Context, of Installation, copied []Copied, t Target) (Settings, error) {
 	to := strings.TrimSuffix(t.To, "/")
 	out := Settings{Input: copyOf(of.Input), Rewritten: map[string]string{}}

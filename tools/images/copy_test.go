@@ -102,6 +102,14 @@ func TestCopy(t *testing.T) {
 		}
 	}
 
+	// Without an input it is the same, but for backups.
+	without := of
+	without.Input = nil
+	plain, err := lister.Settings(t.Context(), without, copied, target)
+	if err != nil || plain.Input["kind"] != "Input" {
+		t.Errorf("without an input: %v, %v", plain.Input, err)
+	}
+
 	// Somebody else, who has nothing but that registry and these settings.
 	of.Input, of.Platform = settings.Input, Platform{}
 	fresh := NewLister(nil, "")

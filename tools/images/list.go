@@ -35,6 +35,14 @@ type Installation struct {
 	Platform Platform
 }
 
+// input returns the function's input.
+func (of Installation) input() map[string]any {
+	if of.Input == nil {
+		return map[string]any{"apiVersion": inputv1alpha1.APIVersion, "kind": inputv1alpha1.Kind}
+	}
+	return of.Input
+}
+
 // Versions of what runs in tenants.
 type Versions struct{ ArgoCDCharts, VClusterCharts, Kubernetes []string }
 
@@ -64,9 +72,7 @@ type List struct {
 // List returns what an installation needs. It goes on where a plan, a claim or a version has a mistake: the error has all of them, and the list lacks what
 // these need.
 func (l *Lister) List(ctx context.Context, of Installation) (List, error) {
-	if of.Input == nil {
-		of.Input = map[string]any{"apiVersion": inputv1alpha1.APIVersion, "kind": inputv1alpha1.Kind}
-	}
+	of.Input = of.input()
 	c, out := collection{}, List{}
 	wrong := mistakes{}
 	wrong.add("the platform", l.platform(ctx, of.Platform, c))

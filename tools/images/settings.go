@@ -26,16 +26,15 @@ type Settings struct {
 	Input map[string]any
 	// Platform are the images of containers in what installs the platform.
 	Platform []Item
-	// Rewritten are the references in the registry of all that was copied.
-	Rewritten map[string]string
 	// Elsewhere are images that tenants need and that still come from elsewhere with that input.
 	Elsewhere []Item
+	to        Target
 }
 
-// Settings returns what an installation has to say so that it pulls what was copied, by listing it again.
+// Settings returns what an installation has to say so that it pulls what was copied, by listing it again. Its error is what is wrong with tenants then.
 func (l *Lister) Settings(ctx context.Context, of Installation, copied []Copied, t Target) (Settings, error) {
 	to := strings.TrimSuffix(t.To, "/")
-	out := Settings{Input: copyOf(of.Input), Rewritten: map[string]string{}}
+	out := Settings{Input: copyOf(of.input()), to: t}
 	repository := "oci://" + to + "/" + chartFolder
 	values.Insert(out.Input, to, "images", "registry")
 	for _, c := range copied {
@@ -52,11 +51,6 @@ func (l *Lister) Settings(ctx context.Context, of Installation, copied []Copied,
 			values.Insert(out.Input, c.Digest, "charts", key, "digests", c.Chart.Version)
 		}
 		l.charts.alias(*c.Chart, Chart{Repository: repository, Name: c.Chart.Name, Version: c.Chart.Version})
-	}
-	for _, c := range copied {
-		if c.Kind == KindImage || c.Kind == KindPackage {
-			out.Rewritten[c.Name] = c.To
-		}
 	}
 	containers := collection{}
 	if err := l.platform(ctx, Platform{Paths: of.Platform.Paths}, containers); err != nil {
@@ -108,13 +102,13 @@ spec:
 		if i == 0 {
 			b.WriteString("# ImageConfigs rewrite no images of containers. Replace these in what installs the platform:\n")
 		}
-		fmt.Fprintf(&b, "#   %s\n#   -> %s\n", item.Name, s.Rewritten[item.Name])
+		fmt.Fprintf(&b, "#   %s\n#   -> %s\n", item.Name, s.to.reference(item))
 	}
 	for i, item := range s.Elsewhere {
 		if i == 0 {
 			b.WriteString("# No field of the input moves these. Set values of the charts, or have the nodes' container runtime mirror their registries:\n")
 		}
-		fmt.Fprintf(&b, "#   %s (%s)\n#   -> %s\n", item.Name, item.Sources[0], s.Rewritten[item.Name])
+		fmt.Fprintf(&b, "#   %s (%s)\n#   -> %s\n", item.Name, item.Sources[0], s.to.reference(item))
 	}
 	return b.String(), nil
 }

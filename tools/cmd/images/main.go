@@ -168,12 +168,12 @@ func (c *copyCmd) Run(ctx context.Context) error {
 	if err := errors.Join(listErr, copyErr); len(copied) == 0 {
 		return err
 	}
-	settings, err := lister.Settings(ctx, of, copied, target)
-	if err == nil {
-		var text string
-		if text, err = settings.Text(); err == nil {
-			fmt.Print(text)
-		}
+	// Whatever is wrong with some tenants, the others can have the settings.
+	settings, settingsErr := lister.Settings(ctx, of, copied, target)
+	if settingsErr != nil {
+		settingsErr = fmt.Errorf("with the settings: %w", settingsErr)
 	}
-	return errors.Join(listErr, copyErr, err)
+	text, err := settings.Text()
+	fmt.Print(text)
+	return errors.Join(listErr, copyErr, settingsErr, err)
 }

@@ -40,8 +40,8 @@ var installed = []struct {
 // drift is a tenant in whose virtual cluster somebody deletes what the platform has installed.
 type drift struct{ live *claim.Live }
 
-// TestDrift: what somebody deletes of an Argo CD in a virtual cluster comes back, and nothing else restarts.
-func TestDrift(t *testing.T) {
+// TestRepair: what somebody deletes of an Argo CD in a virtual cluster comes back, and nothing else restarts.
+func TestRepair(t *testing.T) {
 	onlyInFull(t)
 	t.Parallel()
 	d := &drift{}

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -154,10 +155,15 @@ func (te *tenant) workloads(unavailable string) {
 	check(te.t, err)
 	summary, err := proxy.ReadSummaryName(name)
 	check(te.t, err)
+	values, _, err := unstructured.NestedMap(te.get("argocd").Object, "spec", "forProvider", "values")
+	check(te.t, err)
+	wanted := map[string]int32{}
+	for _, w := range argocd.ExpectedWorkloads(values) {
+		wanted[w.Name] = int32(max(1, w.Replicas))
+	}
 	for i := range summary {
 		w := &summary[i]
-		// As many as any values here say.
-		w.Replicas, w.Available, w.Images = 3, w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+		w.Replicas, w.Available, w.Images = wanted[w.Name], w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
 	}
 	data, err := proxy.Summary(summary)
 	check(te.t, err)

@@ -125,7 +125,7 @@ var modules = []module{
 		ldflags: []string{"-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.5.0"},
 	},
 	{path: "github.com/crossplane-contrib/provider-helm", version: "v1.3.0", tools: map[string]string{"provider-helm": "cmd/provider"}},
-	{path: "github.com/crossplane-contrib/provider-kubernetes", version: "v1.3.0", tools: map[string]string{"provider-kubernetes": "cmd/provider"}},
+	{path: "github.com/crossplane-contrib/provider-kubernetes", version: "v1.3.0", tools: map[string]string{"provider-kubernetes": "cmd/provider"}, overrides: []override{providerNebius}},
 	{
 		path: "github.com/loft-sh/vcluster", version: "v0.36.1", purpose: Tenants,
 		tools:   map[string]string{"vcluster": "cmd/vcluster"},

@@ -57,6 +57,16 @@ var wholeTenants = map[string]struct {
 		claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,
 		stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
 	},
+	"notifications": {
+		reason: "A claim with notifications and webhooks.",
+		claim:  "examples/claims/notifications.yaml", xrd: xrd, composition: composition,
+		stages: map[string]bool{"5-ready": true},
+	},
+	"registries": {
+		reason: "A claim with private images and certificates of its own CA.",
+		claim:  "examples/claims/registries.yaml", xrd: xrd, composition: composition,
+		stages: map[string]bool{"5-ready": true},
+	},
 	"large": {
 		reason: "A claim of a plan with everything more than once, in a namespace that the plan is for.",
 		claim:  "test/render/testdata/large.yaml", xrd: xrd, composition: composition, plan: "examples/plans/large.yaml",

@@ -176,7 +176,8 @@ var secrets = []string{"token", "password", "apikey", "apikeys", "privatekey", "
 func checkSecrets(at string, v any) error {
 	var found []error
 	refuse := func(at string) {
-		found = append(found, fmt.Errorf("%s: there is a secret in the claim: write it into the Secret of %s.secretRef, and $<key> here", at, field))
+		// A colon would have the next word taken for the password, and redacted.
+		found = append(found, fmt.Errorf("%s has a secret that stands in the claim: write it into the Secret of %s.secretRef, and $<key> here", at, field))
 	}
 	literal := func(v any) bool {
 		s, ok := v.(string)

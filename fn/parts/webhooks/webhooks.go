@@ -106,7 +106,7 @@ func resolve(c part.Candidate) error {
 		for j, k := range keys {
 			path, taken := c.ReserveSecretKey(at, k.argocd)
 			ofChart := append([]string{"configs", "secret"}, k.value...)
-			found = append(found, taken, c.ArgoCD.Reserve(values.Claim, at, values.Not(ofChart...)), refuseSecretKey(c, at, k.argocd))
+			found = append(found, taken, c.ArgoCD.Reserve(values.Input, at, values.Not(ofChart...)), refuseSecretKey(c, at, k.argocd))
 			state = c.Sensitive.Add(state, secret.Problem, texts[j], path...)
 			if w.Provider == v1alpha1.WebhookAzureDevOps {
 				fmt.Fprintf(of, "%s\n", values.At[string](c.Sensitive.Values, path...))

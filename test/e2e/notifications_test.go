@@ -40,8 +40,8 @@ const (
 	imagesSecret   = "told-images"
 )
 
-// told is a customer who is told of failures, whose Git server tells Argo CD of pushes, and whose pods need private images.
-type told struct {
+// notified is a customer who is told of failures, whose Git server tells Argo CD of pushes, and whose pods need private images.
+type notified struct {
 	live     *claim.Live
 	repo     string
 	receiver *gitserver.Receiver
@@ -52,8 +52,8 @@ type told struct {
 func TestNotifications(t *testing.T) {
 	needsEmbedded(t)
 	t.Parallel()
-	o := &told{}
-	testenv.Test(t, features.New("told").
+	o := &notified{}
+	testenv.Test(t, features.New("notified").
 		Setup(o.create).
 		Assess("FailedSyncReachesTheEndpoint", o.failedSync).
 		Assess("RotatedTokenIsInUse", o.rotatedToken).
@@ -74,7 +74,7 @@ func TestNotifications(t *testing.T) {
 
 const registryPassword = "password-of-the-registry"
 
-func (o *told) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+func (o *notified) create(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	if _, err := createNamespace(notifiedNamespace)(ctx, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (o *told) create(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 	o.writeImages(ctx, t, "wrong")
 
 	ref := func(name string) map[string]any { return map[string]any{"name": name} }
-	o.live = claim.Create(ctx, t, host, newClaim("told").Set(map[string]any{
+	o.live = claim.Create(ctx, t, host, newClaim("notified").Set(map[string]any{
 		"secretRef": ref(servicesSecret),
 		"services": []any{map[string]any{"type": "webhook", "name": "hook", "config": map[string]any{
 			"url": o.receiver.URL, "headers": []any{map[string]any{"name": "Authorization", "value": "Bearer $hook-token"}},
@@ -109,7 +109,7 @@ func (o *told) create(ctx context.Context, t *testing.T, _ *envconf.Config) cont
 }
 
 // writeImages writes the Secret for the registry.
-func (o *told) writeImages(ctx context.Context, t *testing.T, password string) {
+func (o *notified) writeImages(ctx context.Context, t *testing.T, password string) {
 	t.Helper()
 	auth := base64.StdEncoding.EncodeToString([]byte(gitserver.Username + ":" + password))
 	secret := &corev1.Secret{ObjectMeta: forClaims(imagesSecret), Type: corev1.SecretTypeDockerConfigJson, Data: map[string][]byte{
@@ -127,7 +127,7 @@ func (o *told) writeImages(ctx context.Context, t *testing.T, password string) {
 }
 
 // fail creates an Application whose sync fails.
-func (o *told) fail(ctx context.Context, t *testing.T, name string) {
+func (o *notified) fail(ctx context.Context, t *testing.T, name string) {
 	t.Helper()
 	apps, err := open(ctx, t, o.live).Resource(applications, "argocd")
 	if err != nil {
@@ -147,18 +147,18 @@ func (o *told) fail(ctx context.Context, t *testing.T, name string) {
 }
 
 // received waits until the endpoint has received a text.
-func (o *told) received(ctx context.Context, t *testing.T, text string) string {
+func (o *notified) received(ctx context.Context, t *testing.T, text string) string {
 	t.Helper()
 	all := ""
 	took := eventually.True(ctx, t, 4*time.Minute, "the endpoint receives "+text, func(ctx context.Context) (bool, string) {
 		all = o.receiver.Received(ctx, t)
 		return strings.Contains(all, text), all
 	})
-	measured.add("told: failed sync to notification", took)
+	measured.add("notified: failed sync to notification", took)
 	return all
 }
 
-func (o *told) failedSync(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+func (o *notified) failedSync(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	o.fail(ctx, t, "fails")
 	all := o.received(ctx, t, "fails failed, see "+connectionDetails(ctx, t, o.live)["url"]+"/applications/fails")
 	if !strings.Contains(all, "POST /failed Bearer token-of-the-hook-1\n") {
@@ -168,7 +168,7 @@ func (o *told) failedSync(ctx context.Context, t *testing.T, _ *envconf.Config) 
 }
 
 // argoCDPods are the UIDs of Argo CD's pods, by name.
-func (o *told) argoCDPods(ctx context.Context, t *testing.T) map[string]string {
+func (o *notified) argoCDPods(ctx context.Context, t *testing.T) map[string]string {
 	t.Helper()
 	pods, err := open(ctx, t, o.live).Typed.CoreV1().Pods("argocd").List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -185,7 +185,7 @@ func (o *told) argoCDPods(ctx context.Context, t *testing.T) map[string]string {
 	return out
 }
 
-func (o *told) rotatedToken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+func (o *notified) rotatedToken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
 	before := o.argoCDPods(ctx, t)
 	o.secrets.write(ctx, t, servicesSecret, map[string]string{"hook-token": "token-of-the-hook-2"})
@@ -202,7 +202,7 @@ func (o *told) rotatedToken(ctx context.Context, t *testing.T, _ *envconf.Config
 }
 
 // event sends a push event as GitHub does, and returns the answer's status.
-func (o *told) event(ctx context.Context, t *testing.T, url, commit, secret string) int {
+func (o *notified) event(ctx context.Context, t *testing.T, url, commit, secret string) int {
 	t.Helper()
 	body := asJSON(t, map[string]any{
 		"ref": "refs/heads/main", "before": strings.Repeat("0", 40), "after": commit,
@@ -215,7 +215,7 @@ func (o *told) event(ctx context.Context, t *testing.T, url, commit, secret stri
 }
 
 // unsigned sends a push event as GitLab does, without its token.
-func (o *told) unsigned(ctx context.Context, t *testing.T, url, commit string) int {
+func (o *notified) unsigned(ctx context.Context, t *testing.T, url, commit string) int {
 	t.Helper()
 	return send(ctx, t, url, asJSON(t, map[string]any{
 		"object_kind": "push", "ref": "refs/heads/main", "before": strings.Repeat("0", 40), "after": commit, "checkout_sha": commit,
@@ -257,7 +257,7 @@ func send(ctx context.Context, t *testing.T, url string, body []byte, headers ma
 }
 
 // url is where the claim says that events go.
-func (o *told) url(ctx context.Context, t *testing.T) string {
+func (o *notified) url(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	s, err := o.live.State(ctx)
 	if err != nil || s.Webhooks.URL != connectionDetails(ctx, t, o.live)["url"]+"/api/webhook" {
@@ -267,7 +267,7 @@ func (o *told) url(ctx context.Context, t *testing.T) string {
 }
 
 // commit changes the repository, and returns the commit.
-func (o *told) commit(ctx context.Context, t *testing.T, what string) string {
+func (o *notified) commit(ctx context.Context, t *testing.T, what string) string {
 	t.Helper()
 	return gitserver.Commit(ctx, t, host, notifiedNamespace, gitserver.Change{Files: map[string]string{
 		"config.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: synced}\ndata: {what: " + what + "}\n",
@@ -283,7 +283,7 @@ func refreshed(ctx context.Context, t *testing.T, api *argocd.Client, name, comm
 	})
 }
 
-func (o *told) push(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+func (o *notified) push(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	api := loggedIn(ctx, t, o.live)
 	createApp(ctx, t, api, "pushed", wholeOf(o.repo), argocd.InCluster)
 	awaitHealthy(ctx, t, api, "pushed")
@@ -294,11 +294,11 @@ func (o *told) push(ctx context.Context, t *testing.T, _ *envconf.Config) contex
 		t.Fatalf("a signed event is answered with %d", status)
 	}
 	// Argo CD looks by itself after two minutes at the earliest.
-	measured.add("told: push event to refreshed Application", refreshed(ctx, t, api, "pushed", commit, 45*time.Second))
+	measured.add("notified: push event to refreshed Application", refreshed(ctx, t, api, "pushed", commit, 45*time.Second))
 	return ctx
 }
 
-func (o *told) wrongSignature(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+func (o *notified) wrongSignature(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	api := loggedIn(ctx, t, o.live)
 	// It begins the two minutes anew.
 	if _, err := api.Refresh(ctx, "pushed"); err != nil {
@@ -319,12 +319,12 @@ func (o *told) wrongSignature(ctx context.Context, t *testing.T, _ *envconf.Conf
 	return ctx
 }
 
-func (o *told) rotatedSecret(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+func (o *notified) rotatedSecret(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	before := o.argoCDPods(ctx, t)
 	o.secrets.write(ctx, t, hookSecret, map[string]string{"secret": "secret-of-the-webhook-2"})
 	commit := o.commit(ctx, t, "three")
 	url := o.url(ctx, t)
-	measured.add("told: rotated secret of a webhook to accepted", eventually.True(ctx, t, 3*time.Minute, "Argo CD takes events with the new secret", func(ctx context.Context) (bool, string) {
+	measured.add("notified: rotated secret of a webhook to accepted", eventually.True(ctx, t, 3*time.Minute, "Argo CD takes events with the new secret", func(ctx context.Context) (bool, string) {
 		status := o.event(ctx, t, url, commit, "secret-of-the-webhook-2")
 		return status == http.StatusOK, fmt.Sprint(status)
 	}))
@@ -336,7 +336,7 @@ func (o *told) rotatedSecret(ctx context.Context, t *testing.T, _ *envconf.Confi
 	return ctx
 }
 
-func (o *told) privateImage(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+func (o *notified) privateImage(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	core := open(ctx, t, o.live).Typed.CoreV1()
 	const namespace = "private"
 	if _, err := core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
@@ -373,7 +373,7 @@ func (o *told) privateImage(ctx context.Context, t *testing.T, _ *envconf.Config
 	o.writeImages(ctx, t, registryPassword)
 	// The kubelet tries again after five minutes at the latest.
 	eventually.True(ctx, t, 8*time.Minute, "the private image is pulled", state)
-	measured.add("told: corrected password of a registry to running pod", time.Since(start))
+	measured.add("notified: corrected password of a registry to running pod", time.Since(start))
 	keepsPods(t, "a corrected password of a registry", before, o.argoCDPods(ctx, t))
 	return ctx
 }

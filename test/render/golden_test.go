@@ -57,14 +57,9 @@ var wholeTenants = map[string]struct {
 		claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,
 		stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
 	},
-	"notifications": {
-		reason: "A claim with notifications and webhooks.",
-		claim:  "examples/claims/notifications.yaml", xrd: xrd, composition: composition,
-		stages: map[string]bool{"5-ready": true},
-	},
-	"registries": {
-		reason: "A claim with private images and certificates of its own CA.",
-		claim:  "examples/claims/registries.yaml", xrd: xrd, composition: composition,
+	"fields": {
+		reason: "A claim with notifications, webhooks, registries and certificates, and the Secrets it names.",
+		claim:  "test/render/testdata/fields.yaml", xrd: xrd, composition: composition,
 		stages: map[string]bool{"5-ready": true},
 	},
 	"large": {

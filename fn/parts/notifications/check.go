@@ -19,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // Argo CD reads all of its notifications at once: with one template or trigger that it can't read, it sends none. So whatever it would refuse
@@ -338,7 +339,7 @@ func checkTemplate(at, text string) error {
 	var found []error
 	for _, function := range calledIn(t.Root) {
 		if all := Functions(); !slices.Contains(all, function) {
-			found = append(found, fmt.Errorf("%s: templates have no function %.40q, and Argo CD would send no notification at all: %s", at, function, known.Instead(function, all, "see https://masterminds.github.io/sprig/ for those there are")))
+			found = append(found, fmt.Errorf("%s: templates have no function %.40q, and Argo CD would send no notification at all: %s", at, function, known.Instead(function, all, "see "+pages.Functions+" for those there are")))
 		}
 	}
 	return mistakes.Join(found...)
@@ -436,7 +437,7 @@ func checkExpression(at, text string) error {
 	}
 	if _, err := parser.Parse(text); err != nil {
 		why, _, _ := strings.Cut(err.Error(), "\n")
-		return fmt.Errorf("%s: is no expression, and Argo CD would send no notification at all: %s: see https://expr-lang.org/docs/language-definition", at, why)
+		return fmt.Errorf("%s: is no expression, and Argo CD would send no notification at all: %s: see %s", at, why, pages.Expressions)
 	}
 	return nil
 }

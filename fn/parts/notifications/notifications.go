@@ -69,12 +69,19 @@ func resolve(c part.Candidate) error {
 	if !values.Enabled(c.ArgoCD.Merged(), true, "notifications", "enabled") && !c.Unassigned {
 		found = append(found, fmt.Errorf("%s: the notifications controller doesn't run, because of %s: leave out one of the two", field, c.ArgoCD.Field("notifications", "enabled")))
 	}
-	lacking := setSecret(c, *spec)
+	lacking, written := setSecret(c, *spec)
 	own, err := valuesOf(*spec, lacking)
+	if written {
+		values.Insert(own, false, "notifications", "secret", "create")
+	}
 	found = append(found, err)
 	rules := []values.Rule{values.Be(true, "notifications", "cm", "create"), values.Be(secretName, "notifications", "secret", "name")}
 	for _, path := range values.Leaves(own) {
 		rules = append(rules, values.Not(path...))
+	}
+	if spec.SecretRef != nil {
+		// Also while the Secret is missing: whether a claim is accepted doesn't depend on that.
+		rules = append(rules, values.Not("notifications", "secret", "create"))
 	}
 	// Values of the platform with the same names are overridden, as by the claim's own values, and its subscriptions stay.
 	if err := mistakes.Join(append(found, c.ArgoCD.Reserve(values.Claim, field, rules...))...); err != nil {
@@ -94,11 +101,11 @@ func wasAccepted(c part.Candidate) bool {
 	return values.Same(was.Notifications, c.Spec.Notifications) && values.Same(values.At[values.Values](was.ArgoCDValues, "notifications"), values.At[values.Values](c.Spec.ArgoCDValues, "notifications"))
 }
 
-// setSecret adds the Secret that services refer to, and returns the services, by their place, that refer to keys that it doesn't have: Argo CD would take the
-// reference itself for the secret, and some services then keep all others from being sent, too.
-func setSecret(c part.Candidate, spec v1alpha1.NotificationsSpec) map[int]bool {
+// setSecret adds the Secret that services refer to, and reports whether there is one. It returns the services, by their place, that refer to
+// keys that it doesn't have: Argo CD would take the reference itself for the secret, and some services then keep all others from being sent, too.
+func setSecret(c part.Candidate, spec v1alpha1.NotificationsSpec) (lacking map[int]bool, written bool) {
 	if spec.SecretRef == nil {
-		return nil
+		return nil, false
 	}
 	secret := credentials.Read(c.Given, spec.SecretRef.Name)
 	data := values.Values{}
@@ -131,10 +138,13 @@ func setSecret(c part.Candidate, spec v1alpha1.NotificationsSpec) map[int]bool {
 	has := values.Values{}
 	for _, o := range c.Sensitive.Objects {
 		if o, ok := o.(values.Values); ok && values.At[string](o, "metadata", "name") == secretName {
-			has = values.At[values.Values](o, "data")
+			has, written = values.At[values.Values](o, "data"), true
 		}
 	}
-	lacking := map[int]bool{}
+	if !written {
+		has = items
+	}
+	lacking = map[int]bool{}
 	for i, s := range spec.Services {
 		config, _ := decode(s.Config)
 		for _, key := range referencesIn(config) {
@@ -143,7 +153,7 @@ func setSecret(c part.Candidate, spec v1alpha1.NotificationsSpec) map[int]bool {
 			}
 		}
 	}
-	return lacking
+	return lacking, written
 }
 
 // valuesOf returns the chart's values, which become Argo CD's ConfigMap argocd-notifications-cm.
@@ -201,9 +211,6 @@ func valuesOf(spec v1alpha1.NotificationsSpec, lacking map[int]bool) (values.Val
 	}
 	for key, value := range spec.Context {
 		values.Insert(own, string(value), "notifications", "context", key)
-	}
-	if spec.SecretRef != nil {
-		values.Insert(own, false, "notifications", "secret", "create")
 	}
 	return own, mistakes.Join(found...)
 }

@@ -42,6 +42,10 @@ func TestNotifications(t *testing.T) {
 	if got := e.ArgoCDValue("notifications", "notifiers"); got != nil {
 		t.Errorf("services without their secrets are there: %v", got)
 	}
+	// The chart writes it until ours is there.
+	if got := e.ArgoCDValue("notifications", "secret"); got != nil {
+		t.Errorf("notifications.secret is %v", got)
+	}
 	e.AddSecret("s", "Opaque", map[string]string{"slack-token": "tok-of-slack\n", "hook-token": "tok-of-hook"})
 	e.Cycle(3)
 	if c := e.Condition(v1alpha1.ConditionNotificationsReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE {

@@ -131,11 +131,15 @@ func account(t tenant.Tenant) (resource.Object, error) {
 	manifest := map[string]any{
 		"apiVersion": "v1", "kind": "ServiceAccount", "metadata": map[string]any{"namespace": t.Names.Namespace, "name": tenant.WorkloadAccount},
 	}
-	if len(t.PullSecretsOnHost) > 0 {
-		var secrets []any
-		for _, name := range t.PullSecretsOnHost {
-			secrets = append(secrets, map[string]any{"name": name})
-		}
+	// To Kubernetes, the list is one value. So it begins with the platform's, which the chart writes.
+	var secrets []any
+	for _, account := range []string{"serviceAccount", "workloadServiceAccount"} {
+		secrets = append(secrets, values.At[[]any](t.VirtualCluster.Values, "controlPlane", "advanced", account, "imagePullSecrets")...)
+	}
+	for _, name := range t.PullSecretsOnHost {
+		secrets = append(secrets, map[string]any{"name": name})
+	}
+	if len(secrets) > 0 {
 		manifest["imagePullSecrets"] = secrets
 	}
 	return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: manifest}, nil

@@ -35,7 +35,7 @@ func objects(e *crossplanetest.Engine) map[string]map[string]any {
 
 // onHost returns the manifest of the ServiceAccount of the tenant's pods.
 func onHost(e *crossplanetest.Engine) string {
-	return string(crossplanetest.Must(wire.Of(e.Observed(tenant.PullAccount)).Get("spec", "forProvider", "manifest").JSON()))
+	return strings.ReplaceAll(string(crossplanetest.Must(wire.Of(e.Observed(tenant.PullAccount)).Get("spec", "forProvider", "manifest").JSON())), " ", "")
 }
 
 func TestImagePullSecrets(t *testing.T) {
@@ -89,6 +89,22 @@ func TestImagePullSecrets(t *testing.T) {
 		t.Error("the Release of vcluster has changed, which restarts the virtual API server")
 	}
 	e.CheckDeletable()
+}
+
+// TestPlatformsPullSecrets: those of the platform, which the chart gives to the tenant's pods, stay.
+func TestPlatformsPullSecrets(t *testing.T) {
+	e := crossplanetest.New(t, `{"imagePullSecrets":[{"name":"a"}]}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"vcluster":{"values":{"controlPlane":{"advanced":{
+		"serviceAccount":{"imagePullSecrets":[{"name":"ours"}]},"workloadServiceAccount":{"imagePullSecrets":[{"name":"theirs"}]}}}}}}}`)
+	e.AddSecret("a", typ, file("p"))
+	e.Install()
+	if got := onHost(e); !strings.Contains(got, `"imagePullSecrets":[{"name":"ours"},{"name":"theirs"},{"name":"image-pull-`) {
+		t.Errorf("got %s", got)
+	}
+	e.SetSpec(`{}`)
+	e.Cycle(3)
+	if got := onHost(e); !strings.Contains(got, `"imagePullSecrets":[{"name":"ours"},{"name":"theirs"}]`) {
+		t.Errorf("after the field was removed: %s", got)
+	}
 }
 
 // TestNoImagePullSecrets: a tenant that names none has no Object for them.

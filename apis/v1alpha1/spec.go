@@ -229,8 +229,8 @@ type ArgoCDSpec struct {
 	Values *runtime.RawExtension `json:"values,omitempty"`
 
 	// Keys of Argo CD's own Secret, argocd-secret, from Secrets in the namespace of the
-	// claim: for webhooks, such as webhook.github.secret, passwords of local accounts, and
-	// whatever settings refer to as $<key>. At most 50.
+	// claim: for passwords of local accounts, and whatever settings refer to as $<key>. For
+	// webhooks, see spec.webhooks. At most 50.
 	// +optional
 	// +nullable
 	// +listType=map

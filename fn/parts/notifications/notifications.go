@@ -81,7 +81,7 @@ func resolve(c part.Candidate) error {
 	}
 	if spec.SecretRef != nil {
 		// Also while the Secret is missing: whether a claim is accepted doesn't depend on that.
-		rules = append(rules, values.Not("notifications", "secret", "create"))
+		rules = append(rules, values.Not("notifications", "secret", "create"), values.Not("notifications", "secret", "items"))
 	}
 	// Values of the platform with the same names are overridden, as by the claim's own values, and its subscriptions stay.
 	if err := mistakes.Join(append(found, c.ArgoCD.Reserve(values.Claim, field, rules...))...); err != nil {

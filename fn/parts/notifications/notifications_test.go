@@ -145,6 +145,7 @@ func TestRefusedNotifications(t *testing.T) {
 		"Context":          {Spec: of(`"context":{"argocdUrl":"https://a"}`), Want: []string{"spec.notifications.context.argocdUrl: is always the URL"}},
 		"SwitchedOff":      {Spec: `{"argocd":{"values":{"notifications":{"enabled":false}}},"notifications":{"context":{"a":"b"}}}`, Want: []string{"spec.notifications: the notifications controller doesn't run, because of spec.argocd.values.notifications.enabled"}},
 		"ValuesHaveIt":     {Spec: `{"argocd":{"values":{"notifications":{"notifiers":{"service.slack":"a: b"}}}},"notifications":{` + slack + `}}`, Want: []string{"spec.argocd.values.notifications.notifiers.service.slack is set by spec.notifications"}},
+		"ValuesHaveItems":  {Spec: `{"argocd":{"values":{"notifications":{"secret":{"items":{"a":"b"}}}}},"notifications":{"secretRef":{"name":"s"}}}`, Want: []string{"spec.argocd.values.notifications.secret.items is set by spec.notifications"}},
 		"ValuesHaveSecret": {Spec: `{"argocd":{"values":{"notifications":{"secret":{"name":"mine"}}}},"notifications":{"secretRef":{"name":"s"}}}`, Want: []string{"spec.argocd.values.notifications.secret.name is set by spec.notifications"}},
 	})
 }

@@ -1,6 +1,6 @@
-// Package pullsecrets is the part of a claim with the registries that its pods pull images from. Its Secrets become Secrets in Argo CD's namespace of
-// the virtual cluster, which vcluster copies to the tenant's namespace on the host. There all pods of the tenant run as one ServiceAccount, and
-// Kubernetes gives them what that has in imagePullSecrets.
+// Package pullsecrets is the part of a claim with the registries that its pods pull images from. Its Secrets become Secrets in Argo CD's
+// namespace of the virtual cluster, which vcluster copies to the tenant's namespace on the host. There all pods of the tenant run as one
+// ServiceAccount, and Kubernetes gives them what that has in imagePullSecrets.
 package pullsecrets
 
 import (
@@ -83,8 +83,8 @@ func resolve(c part.Candidate) error {
 	return mistakes.Join(found...)
 }
 
-// read returns the credentials in a Secret, as Kubernetes has them. Kubernetes would refuse a Secret of another form, and with it all of Argo CD's
-// installation.
+// read returns the credentials in a Secret, as Kubernetes has them. Kubernetes would refuse a Secret of another form, and with it all of Argo
+// CD's installation.
 func read(s *credentials.Reader) string {
 	const form = "write what kubectl create secret docker-registry makes"
 	if s.Problem == nil && s.Type != string(corev1.SecretTypeDockerConfigJson) {
@@ -114,9 +114,9 @@ func read(s *credentials.Reader) string {
 	return file
 }
 
-// rows has the Object that writes the names of the Secrets into the ServiceAccount of the tenant's pods, which the vcluster chart makes. As values of
-// that chart, they would restart the virtual API server. Where a tenant once had any, the Object stays, without names: what server-side apply leaves out,
-// Kubernetes takes away.
+// rows has the Object that writes the names of the Secrets into the ServiceAccount of the tenant's pods, which the vcluster chart makes. As
+// values of that chart, they would restart the virtual API server. Where a tenant once had any, the Object stays, without names: what
+// server-side apply leaves out, Kubernetes takes away.
 func rows(t tenant.Tenant) []resource.Row {
 	return []resource.Row{{
 		Name: tenant.PullAccount, Has: len(t.PullSecretsOnHost) > 0 || t.Composed(tenant.PullAccount).Exists(),

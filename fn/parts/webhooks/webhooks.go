@@ -156,10 +156,10 @@ func refuseSecretKey(c part.Candidate, at, key string) error {
 	return nil
 }
 
-// closeOthers gives those kinds of Git servers that have no entry secrets that nobody knows. Argo CD checks the events of a kind only if it has a secret for
-// it, and who sends an event says of which kind it is: without that, anybody could do without the signature. The secrets follow from the token of the
-// tenant's account on the host, which nobody can guess, so that the same request has the same answer; and from those of Azure DevOps, because Argo CD reads
-// them anew only when another secret has changed (3.6, server/server.go).
+// closeOthers gives those kinds of Git servers that have no entry secrets that nobody knows. Argo CD checks the events of a kind only if it has
+// a secret for it, and who sends an event says of which kind it is: without that, anybody could do without the signature. The secrets follow
+// from the token of the tenant's account on the host, which nobody can guess, so that the same request has the same answer; and from those of
+// Azure DevOps, because Argo CD reads them anew only when another secret has changed (3.6, server/server.go).
 func closeOthers(c part.Candidate, named map[v1alpha1.WebhookProvider]bool, of []byte) {
 	configs := values.At[values.Values](c.ArgoCD.Merged(), "configs", "secret")
 	for _, p := range providers {

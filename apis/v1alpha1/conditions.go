@@ -45,6 +45,14 @@ const (
 	// ConditionAccountsReady is True when Argo CD has the accounts of spec.argocd.accounts and
 	// the admin's rotated password, and they are in the connection Secret.
 	ConditionAccountsReady = "AccountsReady"
+	// ConditionNotificationsReady is True when Argo CD has the notifications of the spec, and
+	// what their services refer to. It doesn't tell whether a service accepts them.
+	ConditionNotificationsReady = "NotificationsReady"
+	// ConditionWebhooksReady is True when Argo CD has the secrets of spec.webhooks.
+	ConditionWebhooksReady = "WebhooksReady"
+	// ConditionImagePullSecretsReady is True when new pods of the virtual cluster have the
+	// Secrets of spec.imagePullSecrets. It doesn't tell whether a registry accepts them.
+	ConditionImagePullSecretsReady = "ImagePullSecretsReady"
 	// ConditionBackedUp is True while the last good backup is younger than two runs of the
 	// schedule. It is Unknown until the first one is due.
 	ConditionBackedUp = "BackedUp"
@@ -55,7 +63,7 @@ const (
 
 // optionalConditions exist only while the spec has their part. The tenant's Ready
 // doesn't depend on them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady, ConditionBackedUp, ConditionRestored}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady, ConditionNotificationsReady, ConditionWebhooksReady, ConditionImagePullSecretsReady, ConditionBackedUp, ConditionRestored}
 
 // OptionalConditions returns the types of the conditions of the optional parts of a
 // spec.

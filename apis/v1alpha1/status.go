@@ -102,6 +102,10 @@ type Status struct {
 	// +listType=atomic
 	Repositories []RepositoryStatus `json:"repositories,omitempty"`
 
+	// Where Git servers send events, with spec.webhooks.
+	// +optional
+	Webhooks *WebhooksStatus `json:"webhooks,omitempty"`
+
 	// First Application.
 	// +optional
 	Bootstrap *BootstrapStatus `json:"bootstrap,omitempty"`

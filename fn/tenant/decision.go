@@ -136,7 +136,15 @@ type Decision struct {
 	RootPath string
 	SSO      SSO
 	Accounts localaccount.Decision
-	Claim    Claim
+	// Notifications that Argo CD sends.
+	Notifications Notifications
+	// Webhooks are the kinds of Git servers of the spec, in its order.
+	Webhooks []Connection
+	// PullSecrets are the Secrets for registries of the spec, in its order, and PullSecretsOnHost the names of those that the tenant's pods have
+	// on the host.
+	PullSecrets       []Connection
+	PullSecretsOnHost []string
+	Claim             Claim
 	// DeletionProtection of the XR, its claim and the claim's namespace.
 	DeletionProtection bool
 	Backup             Backup
@@ -233,6 +241,16 @@ type SSO struct {
 	Dex bool
 	// Notes are what may keep people from signing on, and isn't observed.
 	Notes []string
+}
+
+// Notifications are those that the spec has Argo CD send.
+type Notifications struct {
+	// On reports whether the spec has any.
+	On bool
+	// Services and Triggers are their names.
+	Services, Triggers []string
+	// Secrets is the state of the Secret that services refer to; nil for none.
+	Secrets []Connection
 }
 
 // A Workload of Argo CD in the virtual cluster.

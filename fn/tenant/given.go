@@ -190,6 +190,10 @@ type Ask struct {
 	Bootstrap            *v1alpha1.BootstrapSpec           `json:"bootstrap,omitempty"`
 	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
+	Notifications        *v1alpha1.NotificationsSpec       `json:"notifications,omitempty"`
+	Webhooks             []v1alpha1.WebhookSpec            `json:"webhooks,omitempty"`
+	ImagePullSecrets     []v1alpha1.SecretReference        `json:"imagePullSecrets,omitempty"`
+	TrustedCertificates  []v1alpha1.TrustedCertificateSpec `json:"trustedCertificates,omitempty"`
 	Backup               *v1alpha1.BackupSpec              `json:"backup,omitempty"`
 	RestoreFrom          *v1alpha1.RestoreSpec             `json:"restoreFrom,omitempty"`
 	Hibernation          *v1alpha1.HibernationSpec         `json:"hibernation,omitempty"`

@@ -78,15 +78,22 @@ const (
 	KubeconfigSourceKey = "config"
 	// ControlPlaneAccount is the ServiceAccount of the control plane, from the vcluster chart.
 	ControlPlaneAccount = "vc-" + HelmVCluster
+	// WorkloadAccount is the ServiceAccount of the tenant's pods, from the vcluster chart.
+	WorkloadAccount = "vc-workload-" + HelmVCluster
 	// HelmArgoCD is the Helm release of argo-cd, and the prefix of its workloads' names.
 	HelmArgoCD = "argocd"
 	// ArgoCDServer is Argo CD's API server, its Service and its Ingress.
 	ArgoCDServer = HelmArgoCD + "-server"
 	// ArgoCDServerOnHost is the name that the syncer gives both on the host.
-	ArgoCDServerOnHost = ArgoCDServer + "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster
+	ArgoCDServerOnHost = ArgoCDServer + onHost
 	// ArgoCDNamespace is Argo CD's namespace in the virtual cluster.
 	ArgoCDNamespace = "argocd"
+	// onHost is the end of the names that the syncer gives to what is in that namespace.
+	onHost = "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster
 )
+
+// OnHost returns the name that the syncer gives on the host to what has a short name in Argo CD's namespace.
+func OnHost(name string) string { return name + onHost }
 
 // Names of one tenant's objects. Those of Secrets are on the control plane.
 type Names struct {
@@ -241,11 +248,13 @@ const (
 	HostHelmProviderConfig       = "host-helm-provider-config"
 	HostKubernetesProviderConfig = "host-kubernetes-provider-config"
 
-	VClusterRelease          = "vcluster"
-	ControlPlanePod          = "control-plane-pod"
-	ControlPlaneService      = "control-plane-service"
-	ControlPlaneWorkload     = "control-plane-workload"
-	ControlPlaneStore        = "control-plane-store"
+	VClusterRelease      = "vcluster"
+	ControlPlanePod      = "control-plane-pod"
+	ControlPlaneService  = "control-plane-service"
+	ControlPlaneWorkload = "control-plane-workload"
+	ControlPlaneStore    = "control-plane-store"
+	// PullAccount is the Object that has the tenant's pods on the host pull images with the Secrets of the spec.
+	PullAccount              = "pull-account"
 	KubeconfigSecret         = "kubeconfig"
 	HelmProviderConfig       = "helm-provider-config"
 	KubernetesProviderConfig = "kubernetes-provider-config"

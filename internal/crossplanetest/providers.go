@@ -67,6 +67,8 @@ func (e *Engine) RunProviders() {
 			e.SetManifest(name, fmt.Sprintf(`{"used":{"count/ingresses.networking.k8s.io":"%d"}}`, all))
 		case tenant.IngressOnHost:
 			e.ShowIngress()
+		case tenant.PullAccount:
+			e.SetManifest(name, `{}`)
 		case tenant.Bootstrap:
 			e.SetApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
 		case tenant.ArgoCDRelease:

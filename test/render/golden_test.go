@@ -57,6 +57,11 @@ var wholeTenants = map[string]struct {
 		claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,
 		stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
 	},
+	"fields": {
+		reason: "A claim with notifications, webhooks, registries and certificates, and the Secrets it names.",
+		claim:  "test/render/testdata/fields.yaml", xrd: xrd, composition: composition,
+		stages: map[string]bool{"5-ready": true},
+	},
 	"large": {
 		reason: "A claim of a plan with everything more than once, in a namespace that the plan is for.",
 		claim:  "test/render/testdata/large.yaml", xrd: xrd, composition: composition, plan: "examples/plans/large.yaml",

@@ -63,6 +63,9 @@ func (te *tenant) bringUp(at func(stage string)) {
 		case "ingress":
 			te.condition(name, "True")
 			te.status(name, map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}})
+		case "pull-account":
+			te.condition(name, "True")
+			te.status(name, map[string]any{})
 		}
 	}
 	te.reconcile()

@@ -208,6 +208,8 @@ const (
 	// it, they may name any.
 	AnnotationClusterIssuers = "virtualargocd.io/cluster-issuers"
 
+	// RouteName is the name of a tenant's HTTPRoute.
+	RouteName        = "virtual-argocd"
 	QuotaName        = "virtual-argocd"
 	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
 )
@@ -262,6 +264,8 @@ const (
 
 	Bootstrap     = "bootstrap"
 	IngressObject = "ingress"
+	// Route is the HTTPRoute on the host.
+	Route = "route"
 	// IngressCount counts the tenant's Ingresses on the host, and IngressOnHost is Argo CD's of them.
 	IngressCount        = "ingress-count"
 	IngressOnHost       = "ingress-on-host"

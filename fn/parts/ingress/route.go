@@ -137,12 +137,13 @@ func observeRoute(t tenant.Tenant, is condition.Of) *condition.Condition {
 		if ref := parent.Get("parentRef"); ref.String("name") != i.Gateway.Name || ref.String("namespace") != i.Gateway.Namespace || ref.String("sectionName") != i.Gateway.SectionName {
 			continue
 		}
-		for _, typ := range []string{"Accepted", "ResolvedRefs"} {
-			switch c := parent.Condition(typ); {
-			case c.ObservedGeneration != 0 && c.ObservedGeneration < on.Int(0, "metadata", "generation"):
-			case c.False():
-				return no(v1alpha1.ReasonRouteRefused, fmt.Sprintf("The platform's Gateway refuses the HTTPRoute for %s, with %s False, %s", inUse(i), typ, c.Reason), short(c.Message))
-			case c.True() && typ == "Accepted":
+		for _, c := range parent.List("conditions") {
+			typ, status, generation := c.String("type"), c.String("status"), on.Int(0, "metadata", "generation")
+			switch {
+			case typ != "Accepted" && typ != "ResolvedRefs" || c.Int(generation, "observedGeneration") < generation:
+			case status == "False":
+				return no(v1alpha1.ReasonRouteRefused, fmt.Sprintf("The platform's Gateway refuses the HTTPRoute for %s, with %s False, %s", inUse(i), typ, short(c.String("reason"))), short(c.String("message")))
+			case status == "True" && typ == "Accepted":
 				accepted = true
 			}
 		}

@@ -40,7 +40,7 @@ func tables() map[string]map[string]verdict {
 	return map[string]map[string]verdict{
 		"accounts": accounts(), "amounts": amounts(), "againstItself": againstItself(), "backups": backups(), "charted": charted(), "claims": claims(),
 		"confined": confined(), "grace": grace(), "ingresses": ingresses(), "installs": installs(), "objects": objects(), "pods": pods(), "quotas": quotas(),
-		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
+		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "routes": routes(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
 	}
 }
 

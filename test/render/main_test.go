@@ -15,10 +15,11 @@ import (
 
 const (
 	root = "../.."
-	// operator is the Prometheus operator's module, kustomizations and sources are Flux's.
+	// operator is the Prometheus operator's module, kustomizations and sources are Flux's, and gatewayAPI is the Gateway API's.
 	operator       = "github.com/prometheus-operator/prometheus-operator"
 	kustomizations = "github.com/fluxcd/kustomize-controller"
 	sources        = "github.com/fluxcd/source-controller"
+	gatewayAPI     = "sigs.k8s.io/gateway-api"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -95,6 +96,8 @@ var schemas = map[string]string{
 	operator:       "v0.88.0",
 	kustomizations: "v1.9.6",
 	sources:        "v1.9.6",
+	// The version of the ingress controller in the embedded cluster.
+	gatewayAPI: "v1.4.0",
 }
 
 // crossplane runs Crossplane's command line.

@@ -62,6 +62,14 @@ func (te *tenant) bringUp(at func(stage string)) {
 		case "ingress":
 			te.condition(name, "True")
 			te.status(name, map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}})
+		case "route":
+			te.condition(name, "True")
+			parents, _, err := unstructured.NestedSlice(o.Object, "spec", "forProvider", "manifest", "spec", "parentRefs")
+			check(te.t, err)
+			te.status(name, map[string]any{"parents": []any{map[string]any{"parentRef": parents[0], "controllerName": "example.org/gateway", "conditions": []any{
+				map[string]any{"type": "Accepted", "status": "True", "reason": "Accepted"},
+				map[string]any{"type": "ResolvedRefs", "status": "True", "reason": "ResolvedRefs"},
+			}}}})
 		}
 	}
 	te.reconcile()

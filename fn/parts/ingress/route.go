@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
@@ -170,4 +169,3 @@ const mostAddresses = 4
 
 // short returns the beginning of a controller's message.
 func short(message string) string { return fmt.Sprintf("%.200s", message) }
-

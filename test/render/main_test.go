@@ -15,11 +15,10 @@ import (
 
 const (
 	root = "../.."
-	// operator is the Prometheus operator's module, kustomizations and sources are Flux's, and gatewayAPI is the Gateway API's.
+	// operator is the Prometheus operator's module, kustomizations and sources are Flux's.
 	operator       = "github.com/prometheus-operator/prometheus-operator"
 	kustomizations = "github.com/fluxcd/kustomize-controller"
 	sources        = "github.com/fluxcd/source-controller"
-	gatewayAPI     = "sigs.k8s.io/gateway-api"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -32,6 +31,8 @@ var env struct {
 	home string
 	// modules are the source folders of the modules whose schemas are used.
 	modules map[string]string
+	// gatewayAPI are the files of the Gateway API's schemas.
+	gatewayAPI []string
 	// function is the address of the function that is under test, stop ends it.
 	function string
 	stop     func() error
@@ -87,7 +88,8 @@ func findTools() error {
 			return err
 		}
 	}
-	return nil
+	env.gatewayAPI, err = toolchain.GatewayAPI(context.Background())
+	return err
 }
 
 // schemas are the versions of modules of which only the schemas are used.
@@ -96,8 +98,6 @@ var schemas = map[string]string{
 	operator:       "v0.88.0",
 	kustomizations: "v1.9.6",
 	sources:        "v1.9.6",
-	// The version of the ingress controller in the embedded cluster.
-	gatewayAPI: "v1.4.0",
 }
 
 // crossplane runs Crossplane's command line.

@@ -31,8 +31,7 @@ func extensions() string {
 		filepath.Join(env.modules["argocd"], "manifests", "crds"),
 		filepath.Join(env.modules[kustomizations], "config", "crd", "bases"),
 		filepath.Join(env.modules[sources], "config", "crd", "bases"),
-		filepath.Join(env.modules[gatewayAPI], "config", "crd", "standard", "gateway.networking.k8s.io_httproutes.yaml"),
-		filepath.Join(env.modules[gatewayAPI], "config", "crd", "standard", "gateway.networking.k8s.io_gateways.yaml"),
+		strings.Join(env.gatewayAPI, ","),
 		filepath.Join(env.modules[operator], "example", "prometheus-operator-crd", "monitoring.coreos.com_podmonitors.yaml"),
 		filepath.Join(env.modules[operator], "example", "prometheus-operator-crd", "monitoring.coreos.com_prometheusrules.yaml"),
 	}, ",")

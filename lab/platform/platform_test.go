@@ -92,7 +92,7 @@ func TestIngressController(t *testing.T) {
 		t.Errorf("the namespace comes first, got %s", objects[0].GetKind())
 	}
 	var classes, arguments []string
-	var port int64
+	var port any
 	for _, o := range objects {
 		switch o.GetKind() {
 		case "IngressClass":
@@ -102,7 +102,7 @@ func TestIngressController(t *testing.T) {
 			arguments, _, _ = unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
 		case "Gateway":
 			listeners, _, _ := unstructured.NestedSlice(o.Object, "spec", "listeners")
-			port, _, _ = unstructured.NestedInt64(listeners[0].(map[string]any), "port")
+			port = listeners[0].(map[string]any)["port"]
 		case "Service":
 			if got, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP"); got != "10.96.7.11" {
 				t.Errorf("the Service has address %q, not the one that the domain's names mean", got)
@@ -113,7 +113,7 @@ func TestIngressController(t *testing.T) {
 		t.Errorf("classes: -want, +got:\n%s", diff)
 	}
 	// Traefik serves a listener at the entry point that has its port.
-	if want := fmt.Sprintf("--entryPoints.websecure.address=:%d", port); !slices.Contains(arguments, want) {
+	if want := fmt.Sprintf("--entryPoints.websecure.address=:%v", port); !slices.Contains(arguments, want) {
 		t.Errorf("want %s among %v", want, arguments)
 	}
 }

@@ -34,14 +34,15 @@ type PlatformIngress struct {
 
 	// Gateway of the host, by the Gateway API, that serves the URLs in place of an ingress
 	// controller. Each claim then has an HTTPRoute on the host, and no Ingress; TLS ends at the
-	// Gateway, with its certificates. className, annotations and tls have no effect with it.
-	// Default: none, and each claim's URL is served by an Ingress.
+	// Gateway, with its certificates. className, annotations and tls have no effect with it, and
+	// network.ingressControllers must have the namespaces of its proxies. Default: none, and
+	// each claim's URL is served by an Ingress.
 	Gateway *PlatformGateway `json:"gateway,omitempty"`
 }
 
 // PlatformGateway is a Gateway of the host. Its listener must allow routes from the namespaces with
 // the label virtualargocd.io/tenant, and network.ingressControllers must have the namespace of the
-// Gateway's proxies: see docs/gateway.md.
+// Gateway's proxies.
 type PlatformGateway struct {
 	// Namespace of the Gateway.
 	// +kubebuilder:validation:MinLength=1

@@ -200,8 +200,8 @@ const (
 	// AnnotationSyncPolicy, on the Object of the first Application, says by whose rules the syncPolicy of the claim was read:
 	// "argocd", or those of version 0.2 where it is missing.
 	AnnotationSyncPolicy = "virtualargocd.io/sync-policy"
-	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses may have, with
-	// commas between them.
+	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses and its HTTPRoute may
+	// have, with commas between them.
 	AnnotationIngressHost = "virtualargocd.io/ingress-host"
 
 	// AnnotationClusterIssuers lists the ClusterIssuers that the tenant's Ingresses may name; without

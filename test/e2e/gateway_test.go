@@ -53,7 +53,7 @@ func TestGateway(t *testing.T) {
 		t.Skip("GATEWAYS ARE NOT TRIED: THAT TAKES THE ONE OF THE EMBEDDED CLUSTER, AND THE TESTS RUN ON ANOTHER ONE")
 	}
 	t.Parallel()
-	r := &routed{host: "routed." + ingress.Domain, movedHost: "moved." + ingress.Domain}
+	r := &routed{host: "routed." + ingress.Domain, movedHost: "relocated." + ingress.Domain}
 	t.Cleanup(func() { r.remove(context.Background(), t) })
 	testenv.Test(t, features.New("gateway").
 		Setup(r.install).
@@ -105,7 +105,7 @@ func (r *routed) install(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	r.plan = installPlan(ctx, t, "small", routedPlan, with(t, gateway, "ingress", "gateway"))
 	r.moving = installPlan(ctx, t, "small", movingPlan)
 	r.live = claim.Create(ctx, t, host, newClaim("routed").Set(routedPlan, "spec", "plan").Set(r.host, "spec", "ingress", "host"))
-	r.moved = claim.Create(ctx, t, host, newClaim("moved").Set(movingPlan, "spec", "plan").Set(r.movedHost, "spec", "ingress", "host"))
+	r.moved = claim.Create(ctx, t, host, newClaim("relocated").Set(movingPlan, "spec", "plan").Set(r.movedHost, "spec", "ingress", "host"))
 	return ctx
 }
 
@@ -224,7 +224,7 @@ func (r *routed) browse(ctx context.Context, t *testing.T, _ *envconf.Config) co
 
 // taken has another claim of the Gateway want the first one's hostname.
 func (r *routed) taken(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	r.rival = claim.Create(ctx, t, host, newClaim("routed-rival").Set(routedPlan, "spec", "plan").Set(r.host, "spec", "ingress", "host"))
+	r.rival = claim.Create(ctx, t, host, newClaim("rerouted").Set(routedPlan, "spec", "plan").Set(r.host, "spec", "ingress", "host"))
 	hostRefused(ctx, t, r.rival, r.host, "claim routed")
 	state := r.rival.AwaitReady(ctx, t, readyWithin)
 	if got := r.routeHosts(ctx, t, state.Namespace); len(got) > 0 {

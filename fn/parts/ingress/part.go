@@ -178,7 +178,7 @@ func served(t tenant.Tenant) string {
 		message += servedAt(i.Gateway)
 	}
 	if len(i.NoEffect) > 0 {
-		names := few.Names{}
+		names := few.Names{Most: mostWithoutEffect}
 		for _, field := range i.NoEffect {
 			names.Add(field)
 		}
@@ -195,6 +195,9 @@ func served(t tenant.Tenant) string {
 	}
 	return message
 }
+
+// mostWithoutEffect is how many of the fields that have no effect a message names.
+const mostWithoutEffect = 12
 
 // taken returns which of the hostnames that are asked for are others', and what to write; "" for none.
 func taken(i tenant.Ingress) string {

@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
+	"github.com/virtual-argocd/virtual-argocd/fn/few"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -161,11 +161,12 @@ func servedAt(g *tenant.Gateway) string {
 	if len(g.Addresses) == 0 {
 		return " served by the platform's Gateway, whose address isn't observed"
 	}
-	return " served at " + strings.Join(g.Addresses[:min(len(g.Addresses), mostAddresses)], ", ")
+	var addresses few.Names
+	for _, address := range g.Addresses {
+		addresses.Add(address)
+	}
+	return " served at " + addresses.String()
 }
-
-// mostAddresses is how many addresses of a Gateway a message has.
-const mostAddresses = 4
 
 // short returns the beginning of a controller's message.
 func short(message string) string { return fmt.Sprintf("%.200s", message) }

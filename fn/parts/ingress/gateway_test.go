@@ -8,6 +8,7 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/crossplane/function-sdk-go/resource"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -349,5 +350,43 @@ func TestWrongGateway(t *testing.T) {
 			e := crossplanetest.New(t, `{}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"gateway":`+tc.gateway+`}}`)
 			e.CheckRefused(tc.want)
 		})
+	}
+}
+
+// TestRouteWhileNothingIsKnown: while nobody knows whose the hostname is, the HTTPRoute stays as it is, and its Object may not delete it.
+func TestRouteWhileNothingIsKnown(t *testing.T) {
+	e := crossplanetest.New(t, `{"ingress":{"host":"a.example.org"}}`, crossplanetest.GatewayInput).Install()
+	req := proto.Clone(e.Request).(*fnv1.RunFunctionRequest)
+	record := tenant.HostnameResource("a.example.org")
+	delete(req.GetObserved().GetResources(), record)
+	delete(req.GetRequiredResources(), record)
+	rsp, err := e.Function.RunFunction(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	route := wire.Of(rsp.GetDesired().GetResources()[tenant.Route].GetResource())
+	if hostnames := route.Strings("spec", "forProvider", "manifest", "spec", "hostnames"); !slices.Equal(hostnames, []string{"a.example.org"}) || len(route.Strings("spec", "managementPolicies")) == 0 {
+		t.Errorf("the HTTPRoute is for %v, with the policies %v", hostnames, route.Strings("spec", "managementPolicies"))
+	}
+}
+
+// TestRouteOfALostHostname: a tenant whose hostname another has now, since somebody has deleted its record, doesn't go on with it.
+func TestRouteOfALostHostname(t *testing.T) {
+	e := claimedAs(t, nil, "first", "team-a", `{"ingress":{"host":"a.example.org"}}`, crossplanetest.GatewayInput).Install()
+	delete(e.Cluster, "ConfigMap/crossplane-system/"+tenant.HostnameRecord("a.example.org"))
+	delete(e.Request.GetObserved().GetResources(), tenant.HostnameResource("a.example.org"))
+	second := claimedAs(t, e, "second", "team-b", `{"ingress":{"host":"a.example.org"}}`, crossplanetest.GatewayInput).Install()
+	if !slices.Equal(second.RouteHosts(), []string{"a.example.org"}) {
+		t.Fatalf("the second has %v", second.RouteHosts())
+	}
+	e.SetSpec(`{"ingress":{"host":"b.example.org"}}`)
+	for range 4 {
+		if e.Reconcile(); e.Has(tenant.Route) && slices.Contains(e.RouteHosts(), "a.example.org") && len(policiesOf(e, tenant.Route)) > 0 || strings.Contains(owns(e), "a.example.org") {
+			t.Errorf("the first has %v, and its namespace %q", e.RouteHosts(), owns(e))
+		}
+		e.RunProviders()
+	}
+	if !slices.Equal(e.RouteHosts(), []string{"b.example.org"}) {
+		t.Errorf("the first has %v", e.RouteHosts())
 	}
 }

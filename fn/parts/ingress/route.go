@@ -19,8 +19,11 @@ import (
 // may delete it only while the tenant is to have none.
 func routeRow(t tenant.Tenant) resource.Row {
 	is, i := t.Composed(tenant.Route), t.Ingress
-	// What is observed stays while it isn't known whose the hostname is.
-	wanted := i.Gateway != nil && (i.Hostname != "" || len(i.Asked) > 0 && !i.Asked[0].Taken && is.Exists())
+	// What is observed stays while it isn't known whose the hostnames are.
+	unknown := is.Exists() && !slices.ContainsFunc(composedHostnames(is), func(hostname string) bool {
+		return !slices.ContainsFunc(i.Asked, func(a tenant.AskedHostname) bool { return a.Name == hostname && !a.Taken })
+	})
+	wanted := i.Gateway != nil && (len(i.Routed) > 0 || i.Hostname != "" && !is.Exists() || unknown)
 	// Before there is a Service, a Gateway would say so, and the provider looks again half a minute later.
 	installed := release.StateOf(t.Composed(tenant.ArgoCDRelease)) >= release.Unready
 	row := resource.Row{Name: tenant.Route, Has: wanted, Waits: !installed || len(i.Routed) == 0, Ready: true, Build: route}
@@ -46,7 +49,7 @@ func route(t tenant.Tenant) (resource.Object, error) {
 	i := t.Ingress
 	hostnames := i.Routed
 	if len(hostnames) == 0 {
-		hostnames = t.Composed(tenant.Route).Get(resource.ManifestPath...).Strings("spec", "hostnames")
+		hostnames = composedHostnames(t.Composed(tenant.Route))
 	}
 	parent := map[string]any{"namespace": i.Gateway.Namespace, "name": i.Gateway.Name}
 	if i.Gateway.SectionName != "" {
@@ -104,6 +107,11 @@ func serverPort(t tenant.Tenant) int64 {
 		return port
 	}
 	return defaultServerPort
+}
+
+// composedHostnames returns the hostnames of the HTTPRoute as it was composed last.
+func composedHostnames(o wire.Composed) []string {
+	return o.Get(resource.ManifestPath...).Strings("spec", "hostnames")
 }
 
 // hostnamesOfRoute returns the hostnames that the HTTPRoute has or may have on the host, the one of the URL first.

@@ -282,6 +282,9 @@ func TestRouteWaitsForItsNamespace(t *testing.T) {
 		if e.Reconcile(); !slices.Equal(e.RouteHosts(), []string{"a.example.org"}) {
 			t.Errorf("before the namespace is changed, the HTTPRoute is for %v", e.RouteHosts())
 		}
+		if c := e.Condition(v1alpha1.ConditionIngressReady); c.GetReason() == v1alpha1.ReasonAvailable {
+			t.Errorf("before the HTTPRoute is for both: %v", c)
+		}
 	}
 	e.Cycle(2)
 	if !slices.Equal(e.RouteHosts(), []string{"a.example.org", "b.example.org"}) {
@@ -388,5 +391,16 @@ func TestRouteOfALostHostname(t *testing.T) {
 	}
 	if !slices.Equal(e.RouteHosts(), []string{"b.example.org"}) {
 		t.Errorf("the first has %v", e.RouteHosts())
+	}
+}
+
+// TestRouteOfASleeper: a tenant that is asleep keeps its HTTPRoute and its hostname.
+func TestRouteOfASleeper(t *testing.T) {
+	e := crossplanetest.New(t, `{"ingress":{"host":"a.example.org"}}`, crossplanetest.GatewayInput).Install()
+	before := e.Observed(tenant.Route).String()
+	e.SetSpec(`{"ingress":{"host":"a.example.org"},"hibernation":{"enabled":true}}`)
+	e.Cycle(4)
+	if e.Status("phase") != "Hibernated" || e.Observed(tenant.Route).String() != before || e.Status("argocd", "url") != "https://a.example.org" {
+		t.Errorf("the tenant is %s at %s, with %v", e.Status("phase"), e.Status("argocd", "url"), e.RouteHosts())
 	}
 }

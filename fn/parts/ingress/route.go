@@ -136,7 +136,8 @@ func observeRoute(t tenant.Tenant, is condition.Of) *condition.Condition {
 		return &c
 	}
 	on := o.Get("status", "atProvider", "manifest")
-	if !on.Has("metadata") || !o.Current() || o.Condition("Synced").False() {
+	has := on.Strings("spec", "hostnames")
+	if !o.Current() || o.Condition("Synced").False() || slices.ContainsFunc(i.InUse(), func(hostname string) bool { return !slices.Contains(has, hostname) }) {
 		return no(v1alpha1.ReasonInstalling, "Waiting to see the HTTPRoute for "+inUse(i), condition.Problem(o))
 	}
 	var accepted bool

@@ -33,7 +33,7 @@ const (
 	// Synced and Healthy.
 	ConditionBootstrapSynced = "BootstrapSynced"
 	// ConditionIngressReady is True when an ingress controller has given Argo CD's
-	// Ingress an address.
+	// Ingress an address, or the platform's Gateway has accepted its HTTPRoute.
 	ConditionIngressReady = "IngressReady"
 	// ConditionSSOReady is True when Argo CD was seen to send people to the identity provider
 	// of the spec, which it does once it has read the provider's discovery document. It is False
@@ -193,8 +193,12 @@ const (
 	// ReasonIngressRefused: the host refuses the Ingress, or changes of it, because of annotations
 	// that tenants may not have (False, only IngressReady).
 	ReasonIngressRefused = "IngressRefused"
-	// ReasonWaitingForAddress: no ingress controller has given the Ingress an address
+	// ReasonRouteRefused: the Gateway doesn't accept the HTTPRoute, or finds nothing behind it
 	// (False, only IngressReady).
+	ReasonRouteRefused = "RouteRefused"
+	// ReasonWaitingForAddress: no ingress controller has given the Ingress an address, or no
+	// controller has taken up the HTTPRoute, or its Gateway has no address (False, only
+	// IngressReady).
 	ReasonWaitingForAddress = "WaitingForAddress"
 	// ReasonNotInSpec: this part was removed from the spec (True).
 	ReasonNotInSpec = "NotInSpec"

@@ -222,7 +222,7 @@ type ArgoCDStatus struct {
 	DesiredChartVersion string `json:"desiredChartVersion,omitempty"`
 
 	// URL of Argo CD's web interface and API; empty before Argo CD is installed. With an
-	// Ingress, it has the hostname of the Ingress. Otherwise it is the URL of a Service on
+	// Ingress or an HTTPRoute, it has its hostname. Otherwise it is the URL of a Service on
 	// the host, for port-forwarding and for the peers in network.allowFrom of the
 	// function's input.
 	// +optional

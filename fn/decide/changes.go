@@ -46,6 +46,7 @@ func changes(now, then *tenant.Decision) string {
 	say("Pod Security", now.PodSecurity, then.PodSecurity)
 	say("LoadBalancers", fmt.Sprint(now.LoadBalancers), fmt.Sprint(then.LoadBalancers))
 	say("hostname", now.Ingress.Hostname, then.Ingress.Hostname)
+	say("Gateway", gateway(now), gateway(then))
 	list("values of argo-cd", differing(now.ArgoCD.Values, then.ArgoCD.Values))
 	list("values of vcluster", differing(now.VirtualCluster.Values, then.VirtualCluster.Values))
 	list("quota", differing(fields(now.Bounds.Quota), fields(then.Bounds.Quota)))
@@ -55,6 +56,14 @@ func changes(now, then *tenant.Decision) string {
 		out = []string{"other settings"}
 	}
 	return "; would change: " + strings.Join(out, ", ")
+}
+
+// gateway names the Gateway that serves a tenant; "" for none.
+func gateway(d *tenant.Decision) string {
+	if g := d.Ingress.Gateway; g != nil {
+		return g.Namespace + "/" + g.Name
+	}
+	return ""
 }
 
 // differing returns the sorted paths of the values that aren't the same in a and b.

@@ -293,6 +293,9 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	without := crossplanetest.New(t, `{"ingress":{"host":"a.example.org"}}`, "").Install()
 	without.Ingresses, without.IngressDeleted = 1, true
 	without.SetSpec(`{"ingress":{"host":"b.example.org"}}`)
+	// One whose URL is served by a Gateway.
+	gateway := crossplanetest.New(t, `{"ingress":{"host":"a.example.org"}}`, crossplanetest.GatewayInput)
+	gateway.SetGateway("192.0.2.7")
 	etcd := crossplanetest.New(t, `{"plan":"etcd"}`, "")
 	etcd.AddPlan("etcd", `{"vcluster":{"backingStore":"etcd"}}`)
 	restored := crossplanetest.New(t, `{"restoreFrom":{"activate":true}}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","backup":{"remote":"backup:"}}`)
@@ -310,7 +313,7 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	wakes := asleep.Fork(t)
 	wakes.SetSpec(`{}`)
 	wakes.Reconcile()
-	return map[string]*crossplanetest.Engine{"Asleep": asleep, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install()}
+	return map[string]*crossplanetest.Engine{"Asleep": asleep, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Gateway": gateway.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install()}
 }
 
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.

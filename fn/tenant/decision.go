@@ -58,7 +58,28 @@ type Ingress struct {
 	Counted bool
 	// Single reports whether there is one, which may be Argo CD's: then that is looked at.
 	Single bool
+	// Gateway serves the hostnames; nil where an ingress controller does, by an Ingress.
+	Gateway *Gateway
+	// Routed are the hostnames of the HTTPRoute, the one of the URL first: those in use that the host lets it have.
+	Routed []string
+	// NoEffect are the fields of the claim that have no effect with the Gateway, sorted, which were accepted before there was one.
+	NoEffect []string
 }
+
+// A Gateway of the host.
+type Gateway struct {
+	Namespace, Name string
+	// SectionName is its listener; "" for any.
+	SectionName string
+	// KeepsIngress reports whether there is an Ingress beside the HTTPRoute.
+	KeepsIngress bool
+	// Addresses at which it serves, and whether they are known: Seen is false where nobody observes the Gateway.
+	Addresses []string
+	Seen      bool
+}
+
+// HasIngress reports whether the hostnames are to be served by an Ingress, perhaps beside the HTTPRoute.
+func (i Ingress) HasIngress() bool { return i.Gateway == nil || i.Gateway.KeepsIngress }
 
 // An AskedHostname is a hostname that is asked for, and why the tenant doesn't have it.
 type AskedHostname struct {

@@ -76,6 +76,17 @@ type Hostnames struct {
 	Ingresses *int64
 	// ArgoCDs is Argo CD's Ingress on the host, as it was seen after they were counted; nil for unknown.
 	ArgoCDs *HostIngress
+	// Routed are the hostnames that the tenant's HTTPRoute has or may have on the host, the one of the URL first; none without an
+	// HTTPRoute.
+	Routed []string
+	// Gateway is what is observed of the tenant's Gateway; empty for nothing.
+	Gateway HostGateway
+}
+
+// A HostGateway is a Gateway of the host, and where it serves.
+type HostGateway struct {
+	Namespace, Name string
+	Addresses       []string
 }
 
 // A HostIngress is an Ingress of a tenant on the host.

@@ -207,14 +207,16 @@ const (
 	// AnnotationSyncPolicy, on the Object of the first Application, says by whose rules the syncPolicy of the claim was read:
 	// "argocd", or those of version 0.2 where it is missing.
 	AnnotationSyncPolicy = "virtualargocd.io/sync-policy"
-	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses may have, with
-	// commas between them.
+	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses and its HTTPRoute may
+	// have, with commas between them.
 	AnnotationIngressHost = "virtualargocd.io/ingress-host"
 
 	// AnnotationClusterIssuers lists the ClusterIssuers that the tenant's Ingresses may name; without
 	// it, they may name any.
 	AnnotationClusterIssuers = "virtualargocd.io/cluster-issuers"
 
+	// RouteName is the name of a tenant's HTTPRoute.
+	RouteName        = "virtual-argocd"
 	QuotaName        = "virtual-argocd"
 	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
 )
@@ -271,6 +273,8 @@ const (
 
 	Bootstrap     = "bootstrap"
 	IngressObject = "ingress"
+	// Route is the HTTPRoute on the host.
+	Route = "route"
 	// IngressCount counts the tenant's Ingresses on the host, and IngressOnHost is Argo CD's of them.
 	IngressCount        = "ingress-count"
 	IngressOnHost       = "ingress-on-host"

@@ -56,6 +56,8 @@ func (e *Engine) RunProviders() {
 			Field(o.GetResource(), "status", "atProvider", "manifest", "metadata").Fields["uid"] = structpb.NewStringValue("uid-of-the-namespace")
 		case tenant.IngressObject:
 			e.SetIngress(`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
+		case tenant.Route:
+			e.SetRoute(`{"type":"Accepted","status":"True","reason":"Accepted"}`, `{"type":"ResolvedRefs","status":"True","reason":"ResolvedRefs"}`)
 		case tenant.IngressCount:
 			all := e.Ingresses
 			if !e.IngressDeleted && len(e.IngressHosts()) > 0 {

@@ -66,6 +66,14 @@ func (te *tenant) bringUp(at func(stage string)) {
 		case "pull-account":
 			te.condition(name, "True")
 			te.status(name, map[string]any{})
+		case "route":
+			te.condition(name, "True")
+			parents, _, err := unstructured.NestedSlice(o.Object, "spec", "forProvider", "manifest", "spec", "parentRefs")
+			check(te.t, err)
+			te.status(name, map[string]any{"parents": []any{map[string]any{"parentRef": parents[0], "controllerName": "example.org/gateway", "conditions": []any{
+				map[string]any{"type": "Accepted", "status": "True", "reason": "Accepted"},
+				map[string]any{"type": "ResolvedRefs", "status": "True", "reason": "ResolvedRefs"},
+			}}}})
 		}
 	}
 	te.reconcile()

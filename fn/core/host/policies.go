@@ -26,7 +26,7 @@ const HostPoliciesVersion = 2
 var RequiredPolicies = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
-	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
+	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-suspensions", "virtual-argocd-volumes",
 }
 

@@ -244,6 +244,8 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonWaitingForWorkloads:      {claim.ArgoCDReady, "False", progressing},
 		v1alpha1.ReasonWaitingForPassword:       {claim.ArgoCDReady, "False", progressing},
 		v1alpha1.ReasonWorkloadsUnavailable:     {claim.ArgoCDReady, "False", degraded},
+		v1alpha1.ReasonDrifted:                  {claim.ArgoCDReady, "False", degraded},
+		v1alpha1.ReasonRepairGaveUp:             {claim.ArgoCDReady, "False", degraded},
 		v1alpha1.ReasonWaitingForArgoCD:         {claim.SSOReady, "False", progressing},
 		v1alpha1.ReasonSecretMissing:            {claim.ClustersConnected, "False", degraded},
 		v1alpha1.ReasonSecretInvalid:            {claim.RepositoriesConnected, "False", degraded},

@@ -27,3 +27,10 @@ func CheckReckoned(t *testing.T, raw []byte) {
 		t.Errorf("%d bytes are allocated, and %d reckoned with", got, reckoned)
 	}
 }
+
+// Reckon does what is done with a request before it is decoded.
+func Reckon(raw []byte) (string, error) {
+	of := callerOf(raw)
+	_, err := inMemory(raw)
+	return of.xr, err
+}

@@ -48,13 +48,13 @@ type Options struct {
 }
 
 // Memory returns how much memory requests may take once they are decoded, in bytes: of GOMEMLIMIT, less than what is received, two thirds.
-// The rest is for the program and for what the garbage collector has yet to free.
+// The rest is for the program and for what the garbage collector has yet to free. Usual requests of the largest size have room in any case.
 func Memory(maxRequest int) int64 {
 	limit := debug.SetMemoryLimit(-1)
 	if limit == math.MaxInt64 {
 		limit = usual
 	}
-	return max(limit-2*received*int64(maxRequest), 0) * 2 / 3
+	return max((limit-2*received*int64(maxRequest))*2/3, 8*int64(maxRequest))
 }
 
 // New returns a server of the function. It logs to log for whom the function is called, before it decodes anything.

@@ -5,28 +5,31 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/alecthomas/kong"
 	sdk "github.com/crossplane/function-sdk-go"
 	"github.com/crossplane/function-sdk-go/logging"
-	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
-	"golang.org/x/sync/semaphore"
-	"google.golang.org/grpc/codes"
+	grpcprometheus "github.com/grpc-ecosystem/go-grpc-middleware/providers/prometheus"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"google.golang.org/grpc/health"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
+	healthpb "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/reflection"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
 	"github.com/virtual-argocd/virtual-argocd/check"
 	"github.com/virtual-argocd/virtual-argocd/fn/function"
+	"github.com/virtual-argocd/virtual-argocd/fn/serve"
 	"github.com/virtual-argocd/virtual-argocd/proxy/server"
 )
 
@@ -55,60 +58,48 @@ type Serve struct {
 
 // Run serves until ctx is done, and then waits for the calls that are in progress.
 func (c *Serve) Run(ctx context.Context, log logging.Logger) error {
-	healthy := health.NewServer()
+	var o sdk.ServeOptions
+	for _, option := range []sdk.ServeOption{sdk.MTLSCertificates(c.TLSCertsDir), sdk.Insecure(c.Insecure)} {
+		if err := option(&o); err != nil {
+			return err
+		}
+	}
+	if o.Credentials == nil {
+		return errors.New("there are no certificates: set --tls-certs-dir, or --insecure to serve without")
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, c.Network, c.Address)
+	if err != nil {
+		return err
+	}
 	most := c.MaxRecvMessageSize << 20
-	d := newGate(function.New(log, time.Now), int64(most))
+	metrics := grpcprometheus.NewServerMetrics()
+	s := serve.New(function.New(log, time.Now), log, serve.Options{
+		Credentials: o.Credentials, MaxRequest: most, Memory: serve.Memory(most), Interceptor: metrics.UnaryServerInterceptor(),
+	})
+	healthy := health.NewServer()
+	healthpb.RegisterHealthServer(s, healthy)
+	reflection.Register(s)
+	if c.MetricsAddress != "" {
+		metrics.InitializeMetrics(s)
+		serveMetrics(c.MetricsAddress, metrics)
+	}
 	served := make(chan error, 1)
-	go func() {
-		served <- sdk.Serve(d,
-			sdk.Listen(c.Network, c.Address),
-			sdk.MTLSCertificates(c.TLSCertsDir),
-			sdk.Insecure(c.Insecure),
-			sdk.MaxRecvMessageSize(most),
-			sdk.WithHealthServer(healthy),
-			sdk.WithMetricsServer(c.MetricsAddress))
-	}()
+	go func() { served <- s.Serve(listener) }()
 	select {
 	case err := <-served:
 		return err
 	case <-ctx.Done():
 		healthy.Shutdown()
-		d.calls.Lock()
-		// The SDK's server can't be stopped. Wait until its last responses are sent.
-		time.Sleep(200 * time.Millisecond)
+		s.GracefulStop()
 		return nil
 	}
 }
 
-// A gate is what calls go through. It refuses them once the function stops: Crossplane tries a refused call again. Before that it has large
-// ones wait for each other, because a call takes up to 20 times the memory of its request, and Crossplane calls for 100 claims at a time.
-type gate struct {
-	fnv1.FunctionRunnerServiceServer
-
-	// calls is locked for reading during each call, and for writing when the function stops: that
-	// refuses further calls, and waits for those in progress.
-	calls sync.RWMutex
-	// under are the sizes of the requests of the calls in progress, in bytes, which are most together.
-	under *semaphore.Weighted
-	most  int64
-}
-
-func newGate(to fnv1.FunctionRunnerServiceServer, most int64) *gate {
-	return &gate{FunctionRunnerServiceServer: to, under: semaphore.NewWeighted(most), most: most}
-}
-
-// RunFunction calls the function, unless it is stopping.
-func (g *gate) RunFunction(ctx context.Context, req *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
-	if !g.calls.TryRLock() {
-		return nil, status.Error(codes.Unavailable, "the function is stopping: call it again")
-	}
-	defer g.calls.RUnlock()
-	size := min(int64(proto.Size(req)), g.most)
-	if err := g.under.Acquire(ctx, size); err != nil {
-		return nil, status.FromContextError(err).Err()
-	}
-	defer g.under.Release(size)
-	return g.FunctionRunnerServiceServer.RunFunction(ctx, req)
+// serveMetrics serves metrics beside those of the Go runtime. The function works without them.
+func serveMetrics(address string, metrics prometheus.Collector) {
+	prometheus.MustRegister(metrics)
+	s := &http.Server{Addr: address, Handler: promhttp.Handler(), ReadHeaderTimeout: 30 * time.Second}
+	go func() { _ = s.ListenAndServe() }()
 }
 
 // Proxy has no flags: the kubeconfigs that the function writes have its address.

@@ -49,12 +49,6 @@ func Observe(req *fnv1.RunFunctionRequest) tenant.Observed {
 	for name, r := range req.GetObserved().GetResources() {
 		o.Composed[name] = wire.Composed{Struct: wire.Of(r.GetResource()), Connection: details(r)}
 	}
-	label := wire.Of(req.GetInput()).String("credentials", "label")
-	for _, s := range secrets(req, o.XR.String("spec", "claimRef", "namespace"), label) {
-		if len(s.Data) > 0 {
-			o.Secrets = append(o.Secrets, s.Data)
-		}
-	}
 	namespace := tenant.NewNames(o.XR.String("metadata", "name"), "").Namespace
 	kubeconfig, _ := wire.RequiredObject(req, RequiredKubeconfig, "Secret", namespace, tenant.KubeconfigSource)
 	if raw := kubeconfig.SecretValue(tenant.KubeconfigSourceKey); len(raw) > 0 {

@@ -58,8 +58,6 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
 	claim := xr.Get("spec", "claimRef")
 	log := f.log.WithValues("tag", req.GetMeta().GetTag(), "xr", xr.String("metadata", "name"), "claim", claim.String("namespace")+"/"+claim.String("name"))
-	// Before anything of the request is decoded: if that ends the process, its log has this line, and none of what became of the call.
-	log.Info("called")
 	// A panic for one tenant must not stop the pod that serves all of them.
 	defer func() {
 		if p := recover(); p != nil {

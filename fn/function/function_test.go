@@ -1,19 +1,15 @@
 package function_test
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/fn/function"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
@@ -101,42 +97,4 @@ func TestTeardown(t *testing.T) {
 	e := crossplanetest.New(t, `{}`, "").Install()
 	e.Reconcile()
 	e.CheckDeletable()
-}
-
-// A thief takes the name of the composite resource out of a request when the function logs that it is called.
-type thief struct {
-	logging.Logger
-
-	req  *fnv1.RunFunctionRequest
-	said *[]string
-}
-
-func (l thief) WithValues(values ...any) logging.Logger {
-	*l.said = append(*l.said, fmt.Sprint(values...))
-	return l
-}
-
-func (l thief) Info(msg string, _ ...any) {
-	*l.said = append(*l.said, msg)
-	if msg == "called" {
-		delete(crossplanetest.Field(l.req.GetObserved().GetComposite().GetResource(), "metadata").Fields, "name")
-	}
-}
-
-// TestCalledIsLoggedFirst: the log names the claim before anything of its request is decoded, and says what became of the call.
-func TestCalledIsLoggedFirst(t *testing.T) {
-	e := crossplanetest.New(t, `{}`, "")
-	name := crossplanetest.Field(e.Request.GetObserved().GetComposite().GetResource(), "metadata").GetFields()["name"].GetStringValue()
-	var said []string
-	log := thief{logging.NewNopLogger(), e.Request, &said}
-	rsp, err := function.New(log, time.Now).RunFunction(t.Context(), e.Request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(said) != 3 || !strings.Contains(said[0], name) || said[1] != "called" || said[2] != "refused" {
-		t.Errorf("want the name, called and refused, got %q", said)
-	}
-	if msg := crossplanetest.Fatal(rsp); !strings.Contains(msg, "metadata.name") {
-		t.Errorf("the request was decoded before the function logged that it is called: %q", msg)
-	}
 }

@@ -130,6 +130,28 @@ func TestNoAnswerToGuesses(t *testing.T) {
 	}
 }
 
+// TestNoAnswerToGuessesOfUnusedKeys: nor is what stands beside the keys that a claim uses, in a Secret that it may use.
+func TestNoAnswerToGuessesOfUnusedKeys(t *testing.T) {
+	const used, guess = "pw-of-the-client", "hunter2-db-pass"
+	for name, sso := range map[string]string{
+		"OIDC": `"oidc":{"issuer":"https://id.example.org","clientID":"a","clientSecretRef":{"name":"company","key":"client"}}`,
+		"Dex":  `"dex":{"connectors":[{"type":"ldap","id":"a","name":"A","config":{"host":"ldap.example.org","bindPW":"$company:client"}}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"sso":{`+sso+`}}`, "")
+			e.AddSecret("company", "Opaque", map[string]string{"client": used, "unused-db": guess})
+			e.Install()
+			for text, hidden := range map[string]bool{guess: false, used: true} {
+				e.SetSpec(`{"plan":"` + text + `","sso":{` + sso + `}}`)
+				e.Reconcile()
+				if msg := e.Condition("SpecAccepted").GetMessage(); strings.Contains(msg, text) == hidden {
+					t.Errorf("%s: %q", text, msg)
+				}
+			}
+		})
+	}
+}
+
 // FuzzHostileText: whatever stands in a Secret, a kubeconfig or a connection detail, a call allocates little more than in proportion
 // to it.
 func FuzzHostileText(f *testing.F) {

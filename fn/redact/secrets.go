@@ -21,7 +21,7 @@ var publicKey = regexp.MustCompile(`(?i)^(server|name|namespaces?|project|shard|
 var fromSpec = regexp.MustCompile(`^(labels|annotations)$`)
 
 // secrets are the texts to hide: the values that the function took out of Secrets for Argo CD, the credentials that it uses and
-// publishes, and the Secrets that the claim may use, as they are.
+// publishes. What else stands in the claim's Secrets is in no message, unless somebody guesses it.
 func secrets(o tenant.Observed) *index {
 	x := &index{}
 	x.addValues("", o.ValuesInUse())
@@ -41,11 +41,6 @@ func secrets(o tenant.Observed) *index {
 	}
 	for _, c := range o.Composed {
 		x.addDetails(c.Connection)
-	}
-	for _, data := range o.Secrets {
-		for key, value := range data {
-			x.addField(key, value)
-		}
 	}
 	x.sort()
 	return x
@@ -72,6 +67,11 @@ func (x *index) addField(key, value string) {
 func (x *index) addValues(key string, v any) {
 	switch v := v.(type) {
 	case values.Values:
+		if data, ok := v["data"].(values.Values); ok && v["kind"] == "Secret" {
+			for key, at := range data {
+				x.addEncoded(key, at)
+			}
+		}
 		for key, at := range v {
 			if !fromSpec.MatchString(key) {
 				x.addValues(key, at)
@@ -84,6 +84,20 @@ func (x *index) addValues(key string, v any) {
 	case string:
 		x.addField(key, v)
 	}
+}
+
+// addEncoded adds a value of a Secret that the argo-cd chart creates, such as the configuration of a cluster, in JSON.
+func (x *index) addEncoded(key string, at any) {
+	encoded, _ := at.(string)
+	plain, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil {
+		return
+	}
+	var object values.Values
+	if text.JSON(plain, &object) == nil {
+		x.addValues("", object)
+	}
+	x.addField(key, string(plain))
 }
 
 // addKubeconfig adds the credentials in a kubeconfig, and all of it.

@@ -56,9 +56,6 @@ type Observed struct {
 	// Composed are the composed resources, by their name in the composition.
 	Composed map[string]wire.Composed
 	Running  Running
-	// Secrets that the claim names and may use. Their data may only be in the composed Secret of
-	// values.
-	Secrets []map[string]string
 	// Published is from the kubeconfig that the virtual cluster has written; nil for none that
 	// can be used, and then PublishedProblem is the reason. The tenant may be able to change
 	// it, so only the certificates and the key are read.

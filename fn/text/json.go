@@ -1,13 +1,25 @@
 package text
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 )
 
 // JSON decodes JSON into a pointer. It refuses what is larger, has more items or is nested deeper than this package's limits. Its
 // errors show nothing of the JSON but the names of fields that the pointer's type has.
-func JSON(raw []byte, into any) error {
+func JSON(raw []byte, into any) error { return decode(raw, into, json.Unmarshal) }
+
+// JSONNumbers decodes JSON as JSON does, with numbers as they are written: json.Number.
+func JSONNumbers(raw []byte, into any) error {
+	return decode(raw, into, func(raw []byte, into any) error {
+		d := json.NewDecoder(bytes.NewReader(raw))
+		d.UseNumber()
+		return d.Decode(into)
+	})
+}
+
+func decode(raw []byte, into any, with func([]byte, any) error) error {
 	items, depth := measure(raw)
 	if err := check(raw, items); err != nil {
 		return err
@@ -15,7 +27,7 @@ func JSON(raw []byte, into any) error {
 	if depth > maxDepth {
 		return errDepth
 	}
-	err := json.Unmarshal(raw, into)
+	err := with(raw, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
 	case err == nil:

@@ -1,6 +1,8 @@
 package admission
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"k8s.io/apiserver/pkg/admission"
@@ -31,7 +33,17 @@ func claims() map[string]verdict {
 	create := func(spec string) request { return do("user", "team", "", "{spec: {"+spec+"}}") }
 	update := func(spec string) request { return do("user", "team", bound, "{spec: {"+spec+"}}") }
 	free := func(spec string) request { return do("user", "free-team", "", "{spec: {"+spec+"}}") }
-	const platforms = " is the platform's to choose"
+	values := func(n int, item string) request {
+		return create("argocd: {values: {a: [" + strings.Repeat(item+", ", n-1) + item + "]}}")
+	}
+	labels := func(n int) string {
+		b := &strings.Builder{}
+		for i := range n {
+			fmt.Fprintf(b, "l%d: a, ", i)
+		}
+		return "{metadata: {labels: {" + b.String() + "}}, spec: {}}"
+	}
+	const platforms, size = " is the platform's to choose", "the spec of a claim has at most 384 KiB"
 	return map[string]verdict{
 		"Claim":                  {create("plan: small, compositionUpdatePolicy: Automatic"), ""},
 		"NoSpec":                 {do("user", "team", "", `{}`), ""},
@@ -95,6 +107,30 @@ func claims() map[string]verdict {
 		"OwnFinalizer":           {do("user", "team", finalized, "{metadata: {finalizers: [finalizer.apiextensions.crossplane.io]}, spec: {}}"), ""},
 		"FinalizedByCrossplane":  {do(crossplane, "team", finalized, "{spec: {}}"), ""},
 		"FinalizedByThePlatform": {do(platform, "team", finalized, "{spec: {}}"), ""},
+		"LargeText":              {create("argocd: {values: {a: " + strings.Repeat("a", 250<<10) + "}}"), ""},
+		"CommitPauses":           {do(argocd, "customer", "{spec: {}}", paused), "crossplane.io/paused " + annotation},
+		"CommitsPaused":          {do(argocd, "customer", "", paused), "crossplane.io/paused " + annotation},
+		"CommitSuspends":         {do(argocd, "customer", "{spec: {}}", "{spec: {suspension: {reason: a}}}"), "spec.suspension is the platform's"},
+		"CommitEndsSuspension":   {do(argocd, "customer", "{spec: {suspension: {reason: a}}}", "{spec: {}}"), "spec.suspension is the platform's"},
+		"CommitReplacesClaim":    {request{by: argocd, operation: admission.Delete, resource: "virtualargocd.io/virtualargocds", namespace: "customer", name: "a", old: "{spec: {suspension: {reason: a}}}"}, "suspended by the platform"},
+		"CommitLeavesTenant":     {do(argocd, "customer", finalized, "{spec: {}}"), finalizer},
+		"CommitsPlan":            {do(argocd, "customer", "{spec: {suspension: {reason: a}}}", "{spec: {plan: small, suspension: {reason: a}}}"), ""},
+		"CommitDeletes":          {request{by: argocd, operation: admission.Delete, resource: "virtualargocd.io/virtualargocds", namespace: "customer", name: "a", old: "{spec: {}}"}, ""},
+		"PlatformAmongCustomers": {do(platform, "customer", "{spec: {}}", paused), ""},
+		"BoundAmongCustomers":    {do(crossplane, "customer", "{spec: {plan: small}}", bound), ""},
+		"PausedInPlatformsOwn":   {do(argocd, "team", "{spec: {}}", paused), ""},
+		"LargestText":            {create("argocd: {values: {a: " + strings.Repeat("a", 380<<10) + "}}"), ""},
+		"ManyValues":             {values(5000, "{}"), ""},
+		"TooLargeText":           {create("argocd: {values: {a: " + strings.Repeat("a", 400<<10) + "}}"), size},
+		"TooManyMaps":            {values(200_000, "{}"), size},
+		"TooManyLists":           {values(200_000, "[]"), size},
+		"TooManyNumbers":         {values(200_000, "0"), size},
+		"TooManyTexts":           {values(400_000, "''"), size},
+		"TooManyLater":           {do("user", "team", "{spec: {}}", values(200_000, "{}").object), size},
+		"TooManyFreely":          {free("argocd: {values: {a: " + strings.Repeat("a", 400<<10) + "}}"), size},
+		"LargeBeforeThePolicy":   {do(crossplane, "team", "{spec: {}}", values(200_000, "{}").object), ""},
+		"SomeLabels":             {do("user", "team", "", labels(60)), ""},
+		"TooManyLabels":          {do("user", "team", "", labels(70)), "at most 64 labels"},
 		"OtherKindsOfItsGroup":   {request{by: "user", resource: "virtualargocd.io/usages", namespace: "team", object: "{spec: {resourceRef: {name: a}}}"}, ""},
 	}
 }

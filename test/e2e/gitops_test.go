@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -55,6 +56,8 @@ spec:
 // A commit is what somebody commits to the folder of their customer, which has the commit's name.
 type commit struct {
 	reason, manifest string
+	// refusal is what the Application then says; without one, that the project doesn't permit it.
+	refusal string
 	// others are further files of the folder.
 	others map[string]string
 }
@@ -116,6 +119,16 @@ metadata: {name: stolen-secret, namespace: customer-secret}
 kind: Pod
 metadata: {name: stolen-pod, namespace: customer-pod}
 spec: {containers: [{name: pause, image: "registry.k8s.io/pause:3.10"}]}
+`},
+	"paused": {reason: "A claim that is never deleted.", refusal: "is the platform's to set on a claim", manifest: `apiVersion: virtualargocd.io/v1alpha1
+kind: VirtualArgoCD
+metadata: {name: stolen-paused, namespace: customer-paused, annotations: {crossplane.io/paused: "true"}}
+spec: {}
+`},
+	"suspension": {reason: "What only the platform says of a claim.", refusal: "spec.suspension is the platform's to set", manifest: `apiVersion: virtualargocd.io/v1alpha1
+kind: VirtualArgoCD
+metadata: {name: stolen-suspension, namespace: customer-suspension}
+spec: {suspension: {reason: mine}}
 `},
 	"overrides": {
 		reason: "Another tool, which Argo CD's file for overrides chooses, and other folders with it.",
@@ -198,7 +211,10 @@ func (g *gitops) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	kind.SetGroupVersionKind(crds)
 	kind.SetName(crd.GetName())
 	g.apply(ctx, t, kind)
-	for _, name := range []string{"customer-acme", "customer-secret", "customer-pod"} {
+	for _, o := range examplesOf(t, "install/claims.yaml") {
+		g.apply(ctx, t, o)
+	}
+	for _, name := range []string{"customer-acme", "customer-secret", "customer-pod", "customer-paused", "customer-suspension"} {
 		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if _, err := g.cluster.Typed.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
@@ -252,7 +268,7 @@ func (g *gitops) current(ctx context.Context, t *testing.T, _ *envconf.Config) c
 		t.Run(name, func(t *testing.T) {
 			eventually.True(ctx, t, applicationSyncIn, "the Application of folder "+name+" is refused", func(ctx context.Context) (bool, string) {
 				status := g.application(ctx, "claims-"+name)
-				return strings.Contains(status, notPermitted), status
+				return strings.Contains(status, cmp.Or(c.refusal, notPermitted)), status
 			})
 			if g.exists(ctx, g.stolen(t, c)) {
 				t.Errorf("\n%s\nwhat is in folder %s was applied", c.reason, name)

@@ -35,13 +35,30 @@ const (
 	marker = `echo '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "marker"}, "data": {"who": "'"$(id -u)"', has '${#REDIS_PASSWORD}' characters"}}'`
 )
 
+// labelOfNamespace is the label by which a pod on the host is one of a namespace of the virtual cluster.
+const labelOfNamespace = "vcluster.loft.sh/namespace"
+
+// labelsOfArgoCD are those with which a pod would be one of Argo CD's on the host.
+var labelsOfArgoCD = map[string]string{labelOfNamespace: "argocd", "vcluster.loft.sh/managed-by": "vcluster", "app.kubernetes.io/name": "argocd-server", "app.kubernetes.io/part-of": "argocd"}
+
 // ownDeveloper tries, from a pod of a developer's namespace, what Argo CD's pods keep to themselves. The same works from a pod
 // beside Argo CD, whose pods trust each other: that shows that the attempts are good ones.
 func ownDeveloper(ctx context.Context, t *testing.T, i *intrusion) {
 	i.mallory.makeTeam(ctx, t)
 	pod := probePod("developer")
 	pod.Spec.AutomountServiceAccountToken = new(bool)
+	// By these labels, the host's NetworkPolicies know Argo CD's pods. vcluster writes its own over a tenant's.
+	for label, of := range labelsOfArgoCD {
+		pod.Labels[label] = of
+	}
 	developer := runProbe(ctx, t, i.mallory.cluster, team, pod)
+	onTheHost, err := host.Typed.CoreV1().Pods(i.mallory.namespace).Get(ctx, onHost(pod.Name, team), metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := onTheHost.Labels[labelOfNamespace]; got != team {
+		t.Errorf("a developer's pod has the label %s: %s on the host, want %s", labelOfNamespace, got, team)
+	}
 	beside := runProbe(ctx, t, i.mallory.cluster, "argocd", probePod("beside"))
 	t.Cleanup(func() {
 		if err := i.mallory.cluster.Typed.CoreV1().Pods("argocd").Delete(ctx, beside.name, metav1.DeleteOptions{}); err != nil {

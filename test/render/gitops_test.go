@@ -85,6 +85,9 @@ func TestCustomersInGitHaveTheirNamespaceAlone(t *testing.T) {
 		if len(byKind) != 4 || project == nil || app == nil || byKind["Namespace"].GetName() != namespace {
 			t.Fatalf("%s: want a namespace, a quota, a project and an Application, got %v", name, byKind)
 		}
+		if got := byKind["Namespace"].GetAnnotations()["virtualargocd.io/writes-for-customers"]; got != "system:serviceaccount:argocd:argocd-application-controller" {
+			t.Errorf("%s: Argo CD is the platform in the customer's namespace: %q", name, got)
+		}
 		hard := map[string]any{"count/virtualargocds.virtualargocd.io": "5"}
 		if quota := byKind["ResourceQuota"]; quota == nil || quota.GetNamespace() != namespace || !cmp.Equal(quota.Object["spec"], map[string]any{"hard": hard}) {
 			t.Errorf("%s: want a quota of claims, %v, got %v", name, hard, quota)

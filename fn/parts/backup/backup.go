@@ -46,7 +46,7 @@ func resolve(of part.Candidate) error {
 	}
 	d := of.Decision
 	d.Backup = tenant.Backup{
-		On: on, Schedule: cmp.Or(s.Schedule, nightly(d.Names.Tenant)), TimeZone: cmp.Or(s.TimeZone, "Etc/UTC"), Keep: cmp.Or(s.Keep, 14),
+		On: on, Schedule: cmp.Or(s.Schedule, nightly(d.Names.Tenant)), TimeZone: cmp.Or(s.TimeZone, "Etc/UTC"), Keep: cmp.Or(s.Keep, keep),
 		Now: of.BackupNow, Secret: cmp.Or(in.SecretName, "virtual-argocd-backup"), MaxSize: size,
 		ArgoCD:  tenant.ImageOf(of.Input, in.ArgoCD, inputv1alpha1.Image{Registry: "quay.io", Repository: "argoproj/argocd"}),
 		Kubectl: tenant.KubectlImage(of.Input),
@@ -59,13 +59,23 @@ func resolve(of part.Candidate) error {
 	return nil
 }
 
+// keep is how many backups are kept by default. maxKeep is the most in the schema of the claim, which a platform may replace.
+const keep, maxKeep = 14, 366
+
 // check returns the mistakes of a plan's or a claim's settings.
 func check(field mistakes.Field, s *v1alpha1.BackupSpec) error {
-	if s == nil || s.Schedule == "" && s.TimeZone == "" {
+	if s == nil {
 		return nil
 	}
-	_, err := maintenance.ParseCron(field.Path, "schedule", cmp.Or(s.Schedule, "0 0 * * *"), s.TimeZone)
-	return mistakes.By(field.Owner, err)
+	var found []error
+	if s.Keep < 0 || s.Keep > maxKeep {
+		found = append(found, mistakes.Field{Owner: field.Owner, Path: field.Path + ".keep"}.Errorf("%d is not possible: write 1 to %d, or leave it out for %d", s.Keep, maxKeep, keep))
+	}
+	if s.Schedule != "" || s.TimeZone != "" {
+		_, err := maintenance.ParseCron(field.Path, "schedule", cmp.Or(s.Schedule, "0 0 * * *"), s.TimeZone)
+		found = append(found, mistakes.By(field.Owner, err))
+	}
+	return mistakes.Join(found...)
 }
 
 // over returns the settings of a plan with those of a claim over them.

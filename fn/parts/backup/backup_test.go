@@ -204,6 +204,10 @@ func TestRefusedBackup(t *testing.T) {
 		"ZoneInside":  {`{"enabled":true,"schedule":"TZ=Europe/Berlin 0 3 * * *"}`, []string{"spec.backup.schedule"}},
 		"Never":       {`{"enabled":true,"schedule":"0 0 30 2 *"}`, []string{"spec.backup.schedule", "never comes"}},
 		"Zone":        {`{"enabled":true,"timeZone":"Europe/Bern"}`, []string{"spec.backup.timeZone", "Europe/Bern"}},
+		"Many":        {`{"enabled":true,"keep":1000000000000000000}`, []string{"spec.backup.keep", "1000000000000000000", "write 1 to 366"}},
+		"OneTooMany":  {`{"enabled":true,"keep":367}`, []string{"spec.backup.keep", "367"}},
+		"Negative":    {`{"keep":-1}`, []string{"spec.backup.keep", "-1"}},
+		"AllAtOnce":   {`{"keep":367,"schedule":"x"}`, []string{"spec.backup.keep", "spec.backup.schedule"}},
 		"EvenWhenOff": {`{"schedule":"x"}`, []string{"spec.backup.schedule"}},
 	} {
 		t.Run(name, func(t *testing.T) {

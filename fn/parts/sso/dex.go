@@ -17,6 +17,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/sso/connectors"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/text"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
@@ -166,9 +167,7 @@ func decodeConfig(c v1alpha1.DexConnector) (map[string]any, error) {
 	if c.Config == nil {
 		return config, nil
 	}
-	decoder := json.NewDecoder(strings.NewReader(string(c.Config.Raw)))
-	decoder.UseNumber()
-	return config, decoder.Decode(&config)
+	return config, text.JSONNumbers(c.Config.Raw, &config)
 }
 
 // reference is how a text names a key of a Secret.

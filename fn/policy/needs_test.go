@@ -10,6 +10,7 @@ import (
 // TestValuesWithoutEffect: values of which nothing comes are named, and stop nothing.
 func TestValuesWithoutEffect(t *testing.T) {
 	for name, tc := range map[string]struct{ values, want string }{
+		"Misspelt":           {`{"configs":{"cm":{"timeout.reconcilation":"60s"}}}`, `spec.argocd.values.configs.cm.timeout.reconcilation: Argo CD has no such setting: did you mean "timeout.reconciliation"?`},
 		"SwitchedOff":        {`{"server":{"autoscaling":{"minReplicas":2}}}`, "spec.argocd.values.server.autoscaling.minReplicas: has no effect while server.autoscaling.enabled is false"},
 		"SwitchedOn":         {`{"server":{"autoscaling":{"enabled":true,"minReplicas":2}}}`, ""},
 		"ServiceMonitor":     {`{"controller":{"metrics":{"enabled":true,"serviceMonitor":{"enabled":true}}}}`, "spec.argocd.values.controller.metrics.serviceMonitor.enabled: the chart makes no ServiceMonitor before you install"},

@@ -35,7 +35,7 @@ func TestWrong(t *testing.T) {
 		"Policy":             {settings.Params, "applicationsetcontroller.policy", []any{"sync", "create-only"}, map[any]string{"createonly": "did you mean create-only?"}},
 		"LogLevel":           {settings.Params, "reposerver.log.level", []any{"debug", "Warn", "warning"}, map[any]string{"verbose": "write one of debug"}},
 		"LogFormat":          {settings.Params, "server.log.format", []any{"json", "TEXT"}, map[any]string{"logfmt": "write one of json, text"}},
-		"TLS":                {settings.Params, "server.tls.minversion", []any{"1.2", 1.2}, map[any]string{"TLS1.2": "did you mean 1.2?", "2": "write one of 1.0, 1.1, 1.2, 1.3"}},
+		"TLS":                {settings.Params, "server.tls.minversion", []any{"1.2", 1.2}, map[any]string{"TLS1.2": "did you mean 1.2?"}},
 		"Tracking":           {settings.CM, "application.resourceTrackingMethod", []any{"annotation", "annotation+label"}, map[any]string{"annotations": "did you mean annotation?"}},
 		"RespectRBAC":        {settings.CM, "resource.respectRBAC", []any{"normal", "strict"}, map[any]string{"true": "write one of normal, strict"}},
 		"Banner":             {settings.CM, "ui.bannerposition", []any{"top", "bottom"}, map[any]string{"botom": "did you mean bottom?"}},

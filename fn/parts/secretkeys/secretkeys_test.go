@@ -14,7 +14,7 @@ import (
 // TestSecretKeys: keys of Argo CD's own Secret, for whatever refers to them.
 func TestSecretKeys(t *testing.T) {
 	e := crossplanetest.New(t, `{"argocd":{"secretKeys":[{"key":"webhook.github.secret","secretRef":{"name":"s"},"secretKey":"github"},{"key":"dex.ldap","secretRef":{"name":"s"}}]},
-		"sso":{"dex":{"connectors":[{"type":"ldap","id":"ldap","name":"LDAP","config":{"bindPW":"$dex.ldap"}}]}}}`, "")
+		"sso":{"dex":{"connectors":[{"type":"ldap","id":"ldap","name":"LDAP","config":{"host":"ldap.example.org","userSearch":{"baseDN":"ou=people","username":"uid"},"bindPW":"$dex.ldap"}}]}}}`, "")
 	e.AddSecret("s", "Opaque", map[string]string{"github": "secret-of-the-webhook\n"})
 	e.Install()
 	if c := e.Condition(v1alpha1.ConditionSecretKeysReady); c.GetReason() != v1alpha1.ReasonSecretInvalid || !strings.Contains(c.GetMessage(), "Key dex.ldap: Secret s in namespace team-a: key dex.ldap is missing") {

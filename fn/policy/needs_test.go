@@ -48,12 +48,35 @@ func TestValuesThatFail(t *testing.T) {
 		"CertificateOfAnother": {Spec: valued(`{"applicationSet":{"certificate":{"enabled":true}}}`), Want: []string{"spec.argocd.values.applicationSet.certificate.enabled: "}},
 		"HTTPRoute":            {Spec: `{"argocd":{"chartVersion":"10.1.1","values":{"server":{"httproute":{"enabled":true}}}}}`, Want: []string{"spec.argocd.values.server.httproute.enabled: a virtual cluster has no Gateway API", "write spec.ingress"}},
 		"AllOff":               {Spec: `{"argocd":{"chartVersion":"10.1.1","values":{"server":{"vpa":{"enabled":false},"certificate":{"enabled":false},"httproute":{"enabled":false},"certificateSecret":{"enabled":false}}}}}`},
+		"Application":          {Spec: valued(`{"extraObjects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}},{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"a"}}]}`), Want: []string{`spec.argocd.values.extraObjects: entry 1 is a "Application" of "argoproj.io/v1alpha1", which a new virtual cluster doesn't have, and Helm fails with it: have spec.bootstrap bring it`}},
+		"Project":              {Spec: valued(`{"extraObjects":[{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"a"}}]}`), Want: []string{`entry 0 is a "AppProject"`}},
+		"WithDefinition":       {Spec: valued(`{"extraObjects":[{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"as.example.org"}},{"apiVersion":"example.org/v1","kind":"A","metadata":{"name":"a"}}]}`), Want: []string{`entry 1 is a "A" of "example.org/v1"`}},
+		"Others":               {Spec: valued(`{"extraObjects":[{"apiVersion":"cert-manager.io/v1","kind":"Certificate"},{"apiVersion":"gateway.networking.k8s.io/v1","kind":"HTTPRoute"},{"apiVersion":"monitoring.coreos.com/v1","kind":"ServiceMonitor"},{"apiVersion":"external-secrets.io/v1","kind":"ExternalSecret"}]}`), Want: []string{"entry 0", "entry 1", "entry 2", "entry 3"}},
+		"InAList":              {Spec: valued(`{"extraObjects":[{"apiVersion":"v1","kind":"List","items":[{"apiVersion":"v1","kind":"ConfigMap"},{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject"}]}]}`), Want: []string{`entry 0, item 1 is a "AppProject"`}},
+		"OtherGroup":           {Spec: valued(`{"extraObjects":[{"apiVersion":"v1","kind":"Deployment"},{"apiVersion":"extensions/v1beta1","kind":"Ingress"},{"apiVersion":"apps/v1beta1","kind":"Deployment"}]}`), Want: []string{`entry 0 is a "Deployment" of "v1", which Kubernetes doesn't have, and Helm fails with it: write apiVersion: apps/v1`, `entry 1 is a "Ingress" of "extensions/v1beta1"`, `entry 2 is a "Deployment" of "apps/v1beta1"`}},
+		"NoKind":               {Spec: valued(`{"extraObjects":[{"metadata":{"name":"a"}},{"apiVersion":"v1","kind":"configmap"}]}`), Want: []string{"entry 0 has no apiVersion or no kind", `entry 1 is a "configmap", which Kubernetes doesn't have, and Helm fails with it: did you mean ConfigMap?`}},
+		"KubernetesOwn":        {Spec: valued(`{"extraObjects":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"}},{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"a"}},{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"a"}},{"apiVersion":"admissionregistration.k8s.io/v1beta1","kind":"MutatingAdmissionPolicy","metadata":{"name":"a"}}]}`)},
+		"Moved":                {Spec: valued(`{"server":{"additionalApplications":[{"name":"a"}]}}`), Want: []string{"spec.argocd.values.server.additionalApplications: the argo-cd chart has no such value: write spec.bootstrap"}},
 		"Port":                 {Spec: valued(`{"server":{"containerPorts":{"server":8443}}}`), Want: []string{`spec.argocd.values.server.containerPorts.server: "8443" is not 8080: `, "server.service.servicePortHttp"}},
 		"PortOfMetrics":        {Spec: valued(`{"controller":{"containerPorts":{"metrics":9090}},"repoServer":{"containerPorts":{"metrics":9090}}}`), Want: []string{"controller.containerPorts.metrics: ", "; (2) spec.argocd.values.repoServer.containerPorts.metrics: "}},
 		"PortsAsTheyAre":       {Spec: valued(`{"server":{"containerPorts":{"server":8080,"metrics":9083},"service":{"servicePortHttps":8443}},"controller":{"containerPorts":{"metrics":8082}},"repoServer":{"containerPorts":{"metrics":8084,"server":9081}}}`)},
 	})
 	t.Run("AcceptedBefore", func(t *testing.T) {
 		crossplanetest.CheckStaysAccepted(t, valued(`{"server":{"containerPorts":{"server":8443}}}`), valued(`{"server":{"containerPorts":{"server":8444}}}`))
+	})
+	t.Run("ObjectOfATenantThatIsThere", func(t *testing.T) {
+		e := crossplanetest.New(t, `{}`, "").Install()
+		e.SetSpec(valued(`{"extraObjects":[{"apiVersion":"argoproj.io/v1alpha1","kind":"AppProject","metadata":{"name":"a"}},{"apiVersion":"example.org/v1","kind":"A","metadata":{"name":"a"}}]}`))
+		e.Cycle(2)
+		if c := e.Condition("SpecAccepted"); c.GetReason() != "UnusedValues" || strings.Contains(c.GetMessage(), "entry 0") || !strings.Contains(c.GetMessage(), `entry 1 is a "A"`) {
+			t.Errorf("got %s: %s", c.GetReason(), c.GetMessage())
+		}
+	})
+	t.Run("ObjectsOfThePlatform", func(t *testing.T) {
+		e := crossplanetest.New(t, valued(`{"extraObjects":[{"apiVersion":"example.org/v1","kind":"A","metadata":{"name":"a"}}]}`), `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"vcluster":{"values":{"experimental":{"deploy":{"vcluster":{"manifests":"kind: CustomResourceDefinition"}}}}}}}`)
+		if msg := crossplanetest.Refusal(e.Reconcile()); msg != "" {
+			t.Errorf("what the platform may bring is refused: %s", msg)
+		}
 	})
 	t.Run("TenantThatIsThere", func(t *testing.T) {
 		// It may have the CustomResourceDefinitions.

@@ -42,7 +42,9 @@ var missing = []need{
 // Missing returns the values of the argo-cd chart that need CustomResourceDefinitions without which Helm fails: who has them installed may
 // use them, which isn't known of a tenant that is there. installed reports whether Argo CD was installed.
 func Missing(installed bool) func(values.Values) []known.Unknown {
-	return func(v values.Values) []known.Unknown { return append(needed(missing, nil)(v), objects(v, installed)...) }
+	return func(v values.Values) []known.Unknown {
+		return append(needed(missing, nil)(v), objects(v, installed)...)
+	}
 }
 
 // Silent returns the values of the argo-cd chart of which nothing comes in a virtual cluster, other than the chart's defaults.

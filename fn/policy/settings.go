@@ -75,6 +75,9 @@ func Settings(g tenant.Given, of *values.Stack, version string) error {
 	secret := values.At[values.Values](configs, "secret")
 	passwords := [][]string{{"argocdServerAdminPassword"}}
 	for _, key := range slices.Sorted(maps.Keys(values.At[values.Values](secret, "extra"))) {
+		if message := settings.Unread(key); message != "" {
+			refuse([]string{"secret", "extra", key}, ": %s", message)
+		}
 		if key == "admin.password" || strings.HasPrefix(key, "accounts.") && strings.HasSuffix(key, ".password") {
 			passwords = append(passwords, []string{"extra", key})
 		}

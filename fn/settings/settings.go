@@ -131,3 +131,23 @@ func (p Place) Nearest(key string) string {
 	}
 	return near
 }
+
+// Unread returns why Argo CD doesn't read a key of argocd-secret whose name begins as those of its own do, and what to write instead; "" for others.
+func Unread(key string) string {
+	var names []string
+	for name := range record()[Secret] {
+		if strings.HasPrefix(name, "webhook.") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	switch place := Secret.Elsewhere(key); {
+	case Secret.Has(key) || !strings.HasPrefix(key, "webhook.") && !strings.HasPrefix(key, "accounts."):
+		return ""
+	case place == CM && strings.HasPrefix(key, "webhook."):
+		return "Argo CD reads it in argocd-cm: write it in spec.argocd.values.configs.cm"
+	case strings.HasPrefix(key, "webhook."):
+		return "Argo CD reads no such key: " + known.Instead(key, names, "write one of "+strings.Join(names, ", "))
+	}
+	return "Argo CD reads no such key: write accounts.<name>.password, accounts.<name>.passwordMtime or accounts.<name>.tokens"
+}

@@ -98,10 +98,13 @@ func Ports(v values.Values) []known.Unknown {
 // which nothing comes. version is that of the chart, or nil, and vcluster are the values of the vcluster chart.
 func Values(g tenant.Given, of *values.Stack, version *known.Version, vcluster values.Values) error {
 	of.Name(Silent(version))
+	if version != nil && version.Exact {
+		of.Name(version.Misspelt)
+	}
 	if !values.Enabled(vcluster, false, "sync", "toHost", "podDisruptionBudgets", "enabled") && !g.Unassigned {
 		of.Name(needed(budgets, version))
 	}
-	found := mistakes.Join(of.Check(Metadata(g.HostPolicies)), of.Check(Ports))
+	found := mistakes.Join(of.Check(Metadata(g.HostPolicies)), of.Check(Ports), of.Check(Enums), redis(g, of))
 	switch {
 	case bringsObjects(vcluster):
 	case g.Was == nil:

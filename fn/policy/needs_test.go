@@ -11,6 +11,8 @@ import (
 func TestValuesWithoutEffect(t *testing.T) {
 	for name, tc := range map[string]struct{ values, want string }{
 		"Misspelt":           {`{"configs":{"cm":{"timeout.reconcilation":"60s"}}}`, `spec.argocd.values.configs.cm.timeout.reconcilation: Argo CD has no such setting: did you mean "timeout.reconciliation"?`},
+		"EmptyAndMisspelt":   {`{"global":{"domian":""}}`, "spec.argocd.values.global.domian: the argo-cd chart has no such value: did you mean global.domain?"},
+		"EmptyAndElse":       {`{"global":{"something":"","domain":""},"openshift":{}}`, ""},
 		"SwitchedOff":        {`{"server":{"autoscaling":{"minReplicas":2}}}`, "spec.argocd.values.server.autoscaling.minReplicas: has no effect while server.autoscaling.enabled is false"},
 		"SwitchedOn":         {`{"server":{"autoscaling":{"enabled":true,"minReplicas":2}}}`, ""},
 		"ServiceMonitor":     {`{"controller":{"metrics":{"enabled":true,"serviceMonitor":{"enabled":true}}}}`, "spec.argocd.values.controller.metrics.serviceMonitor.enabled: the chart makes no ServiceMonitor before you install"},
@@ -87,4 +89,37 @@ func TestValuesThatFail(t *testing.T) {
 			t.Errorf("got %s: %s", c.GetReason(), c.GetMessage())
 		}
 	})
+}
+
+// TestRedis: Argo CD has one redis, and that which is meant.
+func TestRedis(t *testing.T) {
+	const external = `"externalRedis":{"host":"redis.example.org"}`
+	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
+		"None":           {Spec: valued(`{"redis":{"enabled":false}}`), Want: []string{"spec.argocd.values.redis.enabled: Argo CD compares nothing without redis: write externalRedis.host, or leave it out"}},
+		"NoneHA":         {Spec: valued(`{"redis-ha":{"enabled":true,"haproxy":{"enabled":false}}}`), Want: []string{"spec.argocd.values.redis-ha.haproxy.enabled: Argo CD compares nothing without redis"}},
+		"Ignored":        {Spec: valued(`{` + external + `}`), Want: []string{"spec.argocd.values.externalRedis.host: Argo CD ignores it while a redis of its own runs: write redis.enabled: false, too"}},
+		"IgnoredByHA":    {Spec: valued(`{"redis-ha":{"enabled":true},` + external + `}`), Want: []string{"write redis-ha.enabled: false and redis.enabled: false, too"}},
+		"External":       {Spec: valued(`{"redis":{"enabled":false},` + external + `}`)},
+		"ExternalEmpty":  {Spec: valued(`{"externalRedis":{"host":""}}`)},
+		"Own":            {Spec: valued(`{"redis":{"enabled":true}}`)},
+		"HA":             {Spec: valued(`{"redis-ha":{"enabled":true}}`)},
+		"HAInPlaceOfOne": {Spec: valued(`{"redis":{"enabled":false},"redis-ha":{"enabled":true}}`)},
+		"ByParameter":    {Spec: valued(`{"redis":{"enabled":false},"configs":{"params":{"redis.server":"redis.example.org:6379"}}}`)},
+	})
+	crossplanetest.CheckStaysAccepted(t, valued(`{`+external+`}`), valued(`{"externalRedis":{"host":"redis.example.net"}}`))
+}
+
+// TestTextsOfTheChart: the chart takes others than those that it knows for nothing.
+func TestTextsOfTheChart(t *testing.T) {
+	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
+		"Affinity":       {Spec: valued(`{"global":{"affinity":{"podAntiAffinity":"hardd","nodeAffinity":{"type":"weak"}}}}`), Want: []string{`spec.argocd.values.global.affinity.podAntiAffinity: "hardd" is unknown to the chart: did you mean hard?`, `nodeAffinity.type: "weak" is unknown to the chart: write one of none, soft, hard`}},
+		"AffinityRight":  {Spec: valued(`{"global":{"affinity":{"podAntiAffinity":"hard","nodeAffinity":{"type":"soft"}}}}`)},
+		"NoAffinity":     {Spec: valued(`{"global":{"affinity":{"podAntiAffinity":"none"}}}`)},
+		"Logging":        {Spec: valued(`{"global":{"logging":{"level":"verbose","format":"plain"}}}`), Want: []string{"spec.argocd.values.global.logging.format: ", "spec.argocd.values.global.logging.level: "}},
+		"LoggingRight":   {Spec: valued(`{"global":{"logging":{"level":"Warning","format":"JSON"}}}`)},
+		"DexReplicas":    {Spec: valued(`{"dex":{"replicas":2}}`), Want: []string{"spec.argocd.values.dex.replicas: the argo-cd chart has no such value: Dex keeps who is signing on in its memory"}},
+		"ApplicationSet": {Spec: valued(`{"applicationSet":{"enabled":false}}`), Want: []string{"spec.argocd.values.applicationSet.enabled: the argo-cd chart has no such value: write applicationSet.replicas, 0 for none"}},
+		"RedisReplicas":  {Spec: valued(`{"redis":{"replicas":2}}`), Want: []string{"write redis-ha.enabled: true"}},
+	})
+	crossplanetest.CheckStaysAccepted(t, valued(`{"global":{"affinity":{"podAntiAffinity":"hardd"}}}`), valued(`{"global":{"affinity":{"podAntiAffinity":"softt"}}}`))
 }

@@ -196,7 +196,7 @@ func (e repository) check() error {
 
 // checkMeaning refuses a token in a URL, and a pattern where Argo CD compares the beginnings of URLs.
 func (e repository) checkMeaning() error {
-	found := []error{credentials.CheckNoToken(e.field+".url", e.url)}
+	found := []error{credentials.CheckMeaning(e.field+".url", e.url)}
 	// A token isn't shown.
 	if begin, _, pattern := strings.Cut(e.url, "*"); pattern && found[0] == nil {
 		found = append(found, fmt.Errorf("%s.url: %q is no pattern to Argo CD, which takes * as it is: write how the URLs begin, such as %s", e.field, e.url, strings.TrimRight(begin, "/")))

@@ -266,6 +266,25 @@ func TestURLsThatDiffer(t *testing.T) {
 		"Scheme":    {Spec: `{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"http://a.b/c.git"}]}`},
 		"Templates": {Spec: `{"repositories":[{"name":"a","url":"https://a.b/c"}],"credentialTemplates":[{"name":"a","url":"https://a.b/c.git","secretRef":{"name":"s"}}]}`},
 	})
+	claims := map[string]crossplanetest.Claim{}
+	for url, right := range map[string]string{
+		"https://github.com/acme/apps/tree/main/customers":               "https://github.com/acme/apps",
+		"https://github.example.org/acme/apps/blob/main/README.md":       "https://github.example.org/acme/apps",
+		"https://gitlab.example.org/a/b/apps/-/tree/main?ref_type=heads": "https://gitlab.example.org/a/b/apps",
+		"https://bitbucket.org/acme/apps/src/main/":                      "https://bitbucket.org/acme/apps",
+	} {
+		claims["Page "+url] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","url":"` + url + `"}]}`, Want: []string{"spec.repositories[0].url: ", "is a page of a website: write the URL with which git clones, such as " + right + ","}}
+		claims["PageOfBootstrap "+url] = crossplanetest.Claim{Spec: `{"bootstrap":{"repoURL":"` + url + `"}}`, Want: []string{"spec.bootstrap.repoURL: ", "is a page of a website"}}
+		claims["Right "+right] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","url":"` + right + `"}]}`}
+	}
+	claims["Subgroup"] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","url":"https://gitlab.example.org/acme/plants/tree/oak"}]}`}
+	claims["Index"] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","type":"helm","url":"https://charts.example.org/stable/index.yaml"}]}`, Want: []string{`"https://charts.example.org/stable/index.yaml" is the index of a repository of charts, and Argo CD adds index.yaml to the URL: write https://charts.example.org/stable`}}
+	claims["IndexRight"] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","type":"helm","url":"https://charts.example.org/stable"}]}`}
+	crossplanetest.CheckClaims(t, claims)
+	hidden := crossplanetest.New(t, `{"repositories":[{"name":"a","url":"https://u:secret-in-url@github.com/acme/apps/tree/main?private_token=secret-in-query"}]}`, "")
+	if msg := crossplanetest.Refusal(hidden.Reconcile()); !strings.Contains(msg, "spec.repositories[0].url") || strings.Contains(msg, "secret-in") {
+		t.Errorf("secrets in a URL: %q", msg)
+	}
 	const twice = `{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"https://a.b/c.git"}]}`
 	crossplanetest.CheckStaysAccepted(t, twice, `{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"https://a.b/C.git"}]}`)
 	// Which project they are in, their Secrets say.

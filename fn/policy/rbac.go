@@ -21,6 +21,9 @@ var (
 	effects     = []string{"allow", "deny"}
 )
 
+// maxPolicies is the number of policies of a claim that are refused at once.
+const maxPolicies = 20
+
 // A wrongPolicy is what is wrong with a setting of Argo CD's roles.
 type wrongPolicy struct{ key, message string }
 
@@ -36,6 +39,10 @@ func policies(g tenant.Given, of *values.Stack) []wrongPolicy {
 			continue
 		}
 		eachPolicy(text, func(n int, line string, fields []string) {
+			// A message has no more, and comparing names takes time.
+			if len(out) >= maxPolicies {
+				return
+			}
 			message := brokenPolicy(fields)
 			if message == "" && fields[0] == "p" && all["policy.matchMode"] != "regex" {
 				message = wrongRule(fields, g.ArgoCD != nil)

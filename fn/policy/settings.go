@@ -120,14 +120,21 @@ func wrongSetting(place settings.Place, key string, v any) string {
 // isChart are keys of the chart's own, which are no settings.
 var isChart = map[string]bool{"annotations": true, "create": true, "labels": true}
 
+// maxCompared is the number of unknown settings that are compared with those that there are, which takes time.
+const maxCompared = 100
+
 // misspelt returns settings that Argo CD doesn't have, and that are written almost like one. They may be for something else.
 func misspelt(v values.Values) []known.Unknown {
 	var out []known.Unknown
+	compared := 0
 	for _, place := range []settings.Place{settings.CM, settings.Params, settings.RBAC} {
 		in := values.At[values.Values](v, "configs", string(place))
 		for _, key := range slices.Sorted(maps.Keys(in)) {
 			if isChart[key] || in[key] == nil || in[key] == "" || place.Has(key) || place.Elsewhere(key) != "" {
 				continue
+			}
+			if compared++; compared > maxCompared {
+				return out
 			}
 			if near := place.Nearest(key); near != "" {
 				out = append(out, known.Unknown{Path: []string{"configs", string(place), key}, Message: fmt.Sprintf("Argo CD has no such setting: did you mean %q?", near)})

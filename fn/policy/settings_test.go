@@ -1,7 +1,10 @@
 package policy_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
@@ -89,5 +92,21 @@ func TestValuesOfSettings(t *testing.T) {
 	e.AddPlan("small", `{"values":{"argocd":{"configs":{"rbac":{"policy.platform.csv":"`+role+`"}}}}}`)
 	if msg := crossplanetest.Refusal(e.Reconcile()); msg != "" {
 		t.Errorf("a role of the plan is refused: %s", msg)
+	}
+}
+
+// TestManySettings: claims with as much as they may have don't take long to check.
+func TestManySettings(t *testing.T) {
+	var cm, policies strings.Builder
+	for i := range 3000 {
+		fmt.Fprintf(&cm, `"timeout.recon%dcilation":"60s",`, i)
+	}
+	for i := range 1000 {
+		fmt.Fprintf(&policies, `g, team%d, role:undefined%d\np, role:defined%d, applications, get, */*, allow\n`, i, i, i)
+	}
+	begin := time.Now()
+	msg := crossplanetest.Refusal(crossplanetest.New(t, `{"argocd":{"values":{"configs":{"cm":{`+cm.String()+`"a":"b"},"rbac":{"policy.csv":"`+policies.String()+`"}}}}}`, "").Reconcile())
+	if took := time.Since(begin); !strings.Contains(msg, `line 1, "g, team0, role:undefined0", gives nobody any rights`) || took > 5*time.Second {
+		t.Errorf("after %s: %.200s", took, msg)
 	}
 }

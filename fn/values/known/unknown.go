@@ -34,8 +34,13 @@ func (v Version) Unknown(values map[string]any) []Unknown {
 // nothing, and may show what was meant.
 func (v Version) Misspelt(values map[string]any) []Unknown {
 	var out []Unknown
+	compared := 0
 	v.each(v.record.root, nil, values, func(path []string, is any) {
-		if near := v.nearest(path); isEmpty(is) && len(near) > 0 && len(out) < maxAdvised && v.at(path) == nil {
+		if !isEmpty(is) || v.at(path) != nil || compared == maxAdvised {
+			return
+		}
+		compared++
+		if near := v.nearest(path); len(near) > 0 {
 			out = append(out, Unknown{Path: path, Message: v.message(path) + ": did you mean " + strings.Join(near, " or ") + "?"})
 		}
 	})

@@ -31,6 +31,9 @@ type wrongPolicy struct{ key, message string }
 func policies(g tenant.Given, of *values.Stack) []wrongPolicy {
 	rbac := values.At[values.Values](g.Spec.ArgoCDValues, "configs", "rbac")
 	all := values.At[values.Values](of.Merged(), "configs", "rbac")
+	if !values.Enabled(all, true, "create") {
+		return nil
+	}
 	var out []wrongPolicy
 	defined := subjects(all)
 	for _, key := range slices.Sorted(maps.Keys(rbac)) {
@@ -151,7 +154,7 @@ func undefined(role string, defined map[string]bool) string {
 	case defined["role:"+role]:
 		return fmt.Sprintf("gives nobody any rights, because no policy has %.80q: write role:%[1]s", role)
 	case strings.HasPrefix(role, "role:"):
-		names := slices.Sorted(maps.Keys(defined))
+		names := slices.DeleteFunc(slices.Sorted(maps.Keys(defined)), func(name string) bool { return !strings.HasPrefix(name, "role:") })
 		return fmt.Sprintf("gives nobody any rights, because no policy has %.80q: %s", role, known.Instead(role, names, "write policies for it, or role:admin or role:readonly"))
 	}
 	return ""

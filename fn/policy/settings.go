@@ -53,6 +53,10 @@ func Settings(g tenant.Given, of *values.Stack, version string) error {
 		}
 	}
 	for _, place := range []settings.Place{settings.CM, settings.Params, settings.RBAC} {
+		if !values.Enabled(of.Merged(), true, "configs", string(place), "create") {
+			// Then the chart makes nothing of it, which is named.
+			continue
+		}
 		in := values.At[values.Values](configs, string(place))
 		for _, key := range slices.Sorted(maps.Keys(in)) {
 			if message := wrongSetting(place, key, in[key]); message != "" {

@@ -64,6 +64,8 @@ func TestValuesOfSettings(t *testing.T) {
 		"DefaultNearOwn":   {Spec: configs(`{"rbac":{"policy.more.csv":"p, role:deployer, applications, sync, */*, allow","policy.default":"role:deploier"}}`), Want: []string{"did you mean role:deployer?"}},
 		"Group":            {Spec: policy(role + `g, team, role:undefined`), Want: []string{at + `rbac."policy.csv": line 2, "g, team, role:undefined", gives nobody any rights, because no policy has "role:undefined": write policies for it`}},
 		"GroupNear":        {Spec: policy(role + `g, team, role:devv`), Want: []string{"did you mean role:dev?"}},
+		"NotOfTheChart":    {Spec: configs(`{"rbac":{"create":false,"policy.csv":"g, team, role:undefined"},"cm":{"create":false,"exec.enabled":"yes"}}`), Want: nil},
+		"GroupUnlike":      {Spec: policy(`g, team, role:team-admin`), Want: []string{`no policy has "role:team-admin": write policies for it`}},
 		"GroupNoPrefix":    {Spec: policy(role + `g, team, dev`), Want: []string{"write role:dev"}},
 		"GroupRight":       {Spec: policy(role + `g, team, role:dev\ng, role:ops, role:dev\ng, others, role:ops\ng, boss, role:admin\ng, chief, admin\ng, x, proj:a:b`), Want: nil},
 		"Action":           {Spec: policy(`p, role:a, applications, gett, */*, allow`), Want: []string{`has action "gett", which Argo CD doesn't have, so that it has no effect: did you mean get?`}},

@@ -162,7 +162,7 @@ func TestSignOnThatCantWork(t *testing.T) {
 		"SpaceInAudience":  {Spec: oidc(id, `,"allowedAudiences":["a\t"]`), Want: []string{"spec.sso.oidc.allowedAudiences: "}},
 		"Everybody":        {Spec: oidc(id, `,"readOnlyGroups":["*"]`), Want: []string{`spec.sso.oidc.readOnlyGroups: "*" is no group`, "policy.default"}},
 		"RoleAsGroup":      {Spec: oidc(id, `,"adminGroups":["role:admin"]`), Want: []string{`spec.sso.oidc.adminGroups: "role:admin" is a role`}},
-		"LogoutBrace":      {Spec: oidc(id, `,"logoutURL":"https://id.example.org/logout?id_token_hint={token}&to={{ logoutRedirectURL }}"`), Want: []string{"spec.sso.oidc.logoutURL: ", "write {{token}}", "write {{logoutRedirectURL}}"}},
+		"LogoutBrace":      {Spec: oidc(id, `,"logoutURL":"https://id.example.org/logout?id_token_hint={token}&to={{logoutRedirectUrl}}"`), Want: []string{"spec.sso.oidc.logoutURL: ", "write {{token}}", "write {{logoutRedirectURL}}"}},
 		"LogoutBraces":     {Spec: oidc(id, `,"logoutURL":"https://id.example.org/logout?id_token_hint={{token}}&to={{logoutRedirectURL}}"`), Want: nil},
 		"NegativeTime":     {Spec: oidc(id, `,"refreshTokenThreshold":"-5m"`), Want: []string{"spec.sso.oidc.refreshTokenThreshold: "}},
 		"UserInfoOff":      {Spec: oidc(id, `,"userInfoPath":"/userinfo","userInfoCacheExpiration":"5m"`), Want: []string{"spec.sso.oidc.userInfoPath: has no effect without enableUserInfoGroups", "; (2) spec.sso.oidc.userInfoCacheExpiration: "}},

@@ -201,7 +201,8 @@ func checkEffect(at form, o v1alpha1.OIDCSpec) error {
 	}
 	for _, name := range []string{"token", "logoutRedirectURL"} {
 		rest := strings.ReplaceAll(o.LogoutURL, "{{"+name+"}}", "")
-		refuse(strings.Contains(strings.ReplaceAll(rest, " ", ""), "{"+name+"}"), "logoutURL", "%.200q has %s in other braces than Argo CD replaces: write {{%[2]s}}", o.LogoutURL, name)
+		written := strings.ToLower(strings.ReplaceAll(rest, " ", ""))
+		refuse(strings.Contains(written, "{"+strings.ToLower(name)+"}"), "logoutURL", "%.200q has %s written otherwise than Argo CD replaces it: write {{%[2]s}}", o.LogoutURL, name)
 	}
 	return mistakes.Join(append(found, checkGroups(at.at, o.AdminGroups, o.ReadOnlyGroups))...)
 }

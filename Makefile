@@ -201,6 +201,12 @@ dex-fields: ## Record which fields the connectors of Dex in the folder DEX have 
 	@go build -C tools -o ../_output/dexfields ./cmd/dexfields
 	@_output/dexfields --into=fn/parts/sso/connectors/fields.txt --version=$(VERSION) $(DEX)
 
+.PHONY: argocd-settings
+argocd-settings: ## Record which settings the versions of Argo CD in ARGOCD="folder ..." have, for messages about those that Argo CD ignores
+	@$(if $(ARGOCD),,echo "ARGOCD is not set: write the folders of Argo CD's source, such as make argocd-settings ARGOCD='../argo-cd-3.2 ../argo-cd-3.6'" >&2; exit 2)
+	@go build -C tools -o ../_output/argocdsettings ./cmd/argocdsettings
+	@_output/argocdsettings --into=fn/settings/recorded.txt $(ARGOCD)
+
 .PHONY: generate
 generate: ## Generate the schemas of the API and of the function's input, and docs/api.md, from Go types
 	@for module in $(MODULES); do go generate -C "$$module" ./...; done

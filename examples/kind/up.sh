@@ -6,7 +6,8 @@
 #   KUBECONFIG=... REGISTRY=registry.example.org/acme examples/kind/up.sh
 #
 # It needs Go, make, kubectl and Helm 3.17 or later; and for a kind cluster Docker and kind 0.30 or later, whose nodes enforce NetworkPolicies and
-# have a default StorageClass. It compiles the function, and no program of others. Further variables:
+# have a default StorageClass. It compiles the function, and no program of others. The part for kind hasn't run yet: TestScript runs the rest on an
+# embedded cluster. Further variables:
 #
 #   VALUES            a file with values of the chart charts/virtual-argocd
 #   INPUT             a file with the function's input, for all claims: see "Your own defaults" in examples/install/README.md

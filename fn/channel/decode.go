@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -121,16 +120,13 @@ func (c *request) setComposed(observed map[string]*fnv1.Resource) {
 	}
 }
 
-// specFields are the fields of a channel's spec.
-var specFields = wire.Fields[v1alpha1.ChannelSpec]()
-
 // spec decodes the channel's spec, without the fields that Crossplane adds to it.
 func spec(xr wire.Struct) (s v1alpha1.ChannelSpec, err error) {
 	ours, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
 		return s, err
 	}
-	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
+	wire.DropCrossplanes(ours)
 	if err := wire.Bound("spec", ours, 0); err != nil {
 		return s, err
 	}

@@ -63,6 +63,7 @@ func TestChannelMistakes(t *testing.T) {
 	t.Parallel()
 	fleet := crossplanetest.ReadyFleet(t, 2, `{}`)
 	for name, tc := range map[string]struct{ spec, want string }{
+		"UnknownAtTheTop":   {`{"ofer":{"argocd":{"chartVersion":"9.3.7"}}}`, "spec.ofer: there is no such field: did you mean offer?"},
 		"UnknownField":      {`{"offer":{"argocd":{"version":"1"}}}`, "spec.offer.argocd.version: there is no such field"},
 		"ImpossibleVersion": {`{"offer":{"vcluster":{"chartVersion":"0.1.0"}}}`, "spec.offer.vcluster.chartVersion: vcluster 0.1.0 is not supported"},
 		"Range":             {`{"offer":{"argocd":{"chartVersion":"*"}}}`, "spec.offer.argocd.chartVersion"},

@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -119,11 +120,29 @@ const LabelSecretType = "argocd.argoproj.io/secret-type"
 // tokens are how the tokens of GitHub, GitLab and Bitbucket begin, which people write as the user of a URL.
 var tokens = []string{"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "ATBB", "ATCTT"}
 
-// CheckNoToken refuses a token in a repository's URL, which isn't shown.
-func CheckNoToken(field, raw string) error {
+// page is the path of a page that shows a folder or a file of a repository: github.com/<owner>/<repository>/tree/<branch>, and for GitLab with /-/.
+var page = regexp.MustCompile(`^(/[^/]+/[^/]+)/(?:tree|blob)/|^(/.+)/-/(?:tree|blob|raw)/|^(/[^/]+/[^/]+)/src/[^/]+`)
+
+// pageHosts are those whose pages have paths such as the first and the last of these. Elsewhere, a repository's own path may be like them.
+var pageHosts = regexp.MustCompile(`(^|\.)(github\.com|bitbucket\.org)$|^github\.`)
+
+// CheckMeaning refuses a repository's URL that is well formed, and that no client of a repository can use: one with a token in it, which isn't shown, one of
+// a page of a website, and one of the index of a chart repository.
+func CheckMeaning(field, raw string) error {
 	u, err := url.Parse(raw)
-	if err == nil && slices.ContainsFunc(tokens, func(begin string) bool { return strings.HasPrefix(u.User.Username(), begin) }) {
+	if err != nil {
+		return nil
+	}
+	if slices.ContainsFunc(tokens, func(begin string) bool { return strings.HasPrefix(u.User.Username(), begin) }) {
 		return fmt.Errorf("%s: there is a token in the URL: write it into a Secret that spec.repositories names", field)
+	}
+	// Nothing that may be secret is shown.
+	shown := func(path string) string { return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}).String() }
+	if index, ok := strings.CutSuffix(u.Path, "/index.yaml"); ok {
+		return fmt.Errorf("%s: %q is the index of a repository of charts, and Argo CD adds index.yaml to the URL: write %s", field, shown(u.Path), shown(index))
+	}
+	if m := page.FindStringSubmatch(u.Path); m != nil && strings.HasPrefix(u.Scheme, "http") && (m[2] != "" || pageHosts.MatchString(u.Hostname())) {
+		return fmt.Errorf("%s: %q is a page of a website: write the URL with which git clones, such as %s, and the branch and the folder where an Application has them", field, shown(u.Path), shown(cmp.Or(m[1], m[2], m[3])))
 	}
 	return nil
 }

@@ -94,3 +94,18 @@ func (s *Reader) Notes() string {
 	}
 	return s.what + ": " + strings.Join(s.notes, "; ")
 }
+
+// lists are where a claim has what Argo CD calls so; "" for what no claim has.
+var lists = map[string]string{"repository": "repositories", "repo-creds": "credentialTemplates", "cluster": "clusters", "repository-write": "", "repo-write-creds": "", "scm-creds": ""}
+
+// CompareType notes where the Secret says of itself that it is for something else than the list of the spec that names it.
+func (s *Reader) CompareType(list string) {
+	is := s.Labels[LabelSecretType]
+	switch of, known := lists[is]; {
+	case !known || of == list:
+	case of == "":
+		s.Note("its label %s is %s, which nothing in a claim is for: have spec.bootstrap bring such a Secret; here it is taken for one of spec.%s", LabelSecretType, is, list)
+	default:
+		s.Note("its label %s is %s, and here it is taken for one of spec.%s: name it in spec.%s, if that is meant, or correct the label", LabelSecretType, is, list, of)
+	}
+}

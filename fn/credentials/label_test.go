@@ -38,7 +38,7 @@ func TestSecretsOfClaimsAreLabelled(t *testing.T) {
 			map[string]string{"any": text}},
 		"SecretKey": {`{"argocd":{"secretKeys":[{"key":"any","secretRef":{"name":"s"}}]}}`, v1alpha1.ConditionSecretKeysReady, "any", text,
 			map[string]string{"any": text}},
-		"Dex": {`{"sso":{"dex":{"connectors":[{"type":"ldap","id":"a","name":"A","config":{"bindPW":"$s:any"}}]}}}`, v1alpha1.ConditionSSOReady, "any", text,
+		"Dex": {`{"sso":{"dex":{"connectors":[{"type":"ldap","id":"a","name":"A","config":{"host":"ldap.example.org","userSearch":{"baseDN":"ou=people","username":"uid"},"bindPW":"$s:any"}}]}}}`, v1alpha1.ConditionSSOReady, "any", text,
 			map[string]string{"any": text}},
 	}
 	const want = `Secret s in namespace team-a: doesn't have the label virtualargocd.io/credentials: "true", without which a claim can't use it: kubectl -n team-a label secret s virtualargocd.io/credentials=true`

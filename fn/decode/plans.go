@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -20,9 +19,6 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
-
-// planFields are the fields of the spec of a plan, without those that Crossplane adds.
-var planFields = wire.Fields[v1alpha1.PlanSpec]()
 
 // ErrUnread means that the plan or the channel must be required from Crossplane first, which then
 // calls the function again.
@@ -50,7 +46,7 @@ func Plan(s wire.Struct) (plan.Plan, error) {
 	p := plan.Plan{Name: cmp.Or(nameOf(s), plan.Default)}
 	field := "plan " + p.Name + ": spec"
 	spec, err := wire.Object(field, s.Value("spec"))
-	maps.DeleteFunc(spec, func(name string, _ any) bool { return !planFields[name] })
+	wire.DropCrossplanes(spec)
 	if err == nil {
 		err = wire.Bound(field, spec, 0)
 	}

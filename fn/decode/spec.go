@@ -49,16 +49,13 @@ var maxItems = map[string]int{
 	"sso.oidc.readOnlyGroups":          50,
 }
 
-// specFields are the fields of the spec, without those that Crossplane adds.
-var specFields = wire.Fields[v1alpha1.Spec]()
-
 // spec decodes the spec of an XR. It returns apart the mistakes in spite of which the rest is decoded.
 func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 	ours, err := wire.Object("spec", xr.Value("spec"))
 	if err != nil {
 		return tenant.Ask{}, nil, err
 	}
-	maps.DeleteFunc(ours, func(name string, _ any) bool { return !specFields[name] })
+	wire.DropCrossplanes(ours)
 	var found []error
 	for _, list := range slices.Sorted(maps.Keys(maxItems)) {
 		if n := len(values.At[[]any](ours, strings.Split(list, ".")...)); n > maxItems[list] {

@@ -33,7 +33,7 @@ func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 		secrets["oidc"] = testSecret{"Opaque", map[string]string{"k": secretText(r), "other": secretText(r)}}
 	}
 	if s["sso"] == nil && r.IntN(2) == 0 {
-		connector := map[string]any{"type": "ldap", "id": "a", "name": "A", "config": map[string]any{"bindPW": "$dex:k", "usernamePrompt": "$dex:lost"}}
+		connector := map[string]any{"type": "ldap", "id": "a", "name": "A", "config": map[string]any{"host": "ldap.example.org", "userSearch": map[string]any{"baseDN": "ou=people", "username": "uid"}, "bindPW": "$dex:k", "usernamePrompt": "$dex:lost"}}
 		s["sso"] = map[string]any{"dex": map[string]any{"connectors": []any{connector}}}
 		secrets["dex"] = testSecret{"Opaque", map[string]string{"k": secretText(r), "other": secretText(r)}}
 		if r.IntN(2) == 0 {

@@ -16,6 +16,7 @@ import (
 // that runs.
 func TestPlanMistakes(t *testing.T) {
 	for data, want := range map[string][]string{
+		`{"argocdd":{"server":{"replicas":2}}}`:                                                     {`plan p: spec.argocdd: there is no such field: did you mean argocd?`},
 		`{"argocd":{"server":{"replica":2}}}`:                                                       {`plan p: spec.argocd.server.replica: there is no such field`},
 		`"small"`:                                                                                   {`plan p: spec: "small" is not an object`},
 		`{"quota":{"limit.cpu":"1"}}`:                                                               {`plan p: spec.quota.limit.cpu: is no resource`},

@@ -40,12 +40,21 @@ var missing = []need{
 }
 
 // Missing returns the values of the argo-cd chart that need CustomResourceDefinitions without which Helm fails: who has them installed may
-// use them, which isn't known of a tenant that is there.
-func Missing(v values.Values) []known.Unknown { return needed(missing, nil)(v) }
+// use them, which isn't known of a tenant that is there. installed reports whether Argo CD was installed.
+func Missing(installed bool) func(values.Values) []known.Unknown {
+	return func(v values.Values) []known.Unknown {
+		return append(needed(missing, nil)(v), objects(v, installed)...)
+	}
+}
 
 // Silent returns the values of the argo-cd chart of which nothing comes in a virtual cluster, other than the chart's defaults.
 func Silent(version *known.Version) func(values.Values) []known.Unknown {
 	return needed(silent, version)
+}
+
+// bringsObjects reports whether the platform has vcluster itself bring objects to virtual clusters, CustomResourceDefinitions perhaps.
+func bringsObjects(vcluster values.Values) bool {
+	return values.Enabled(vcluster, false, "experimental", "deploy", "vcluster", "manifests")
 }
 
 func needed(needs []need, version *known.Version) func(values.Values) []known.Unknown {
@@ -89,13 +98,19 @@ func Ports(v values.Values) []known.Unknown {
 // which nothing comes. version is that of the chart, or nil, and vcluster are the values of the vcluster chart.
 func Values(g tenant.Given, of *values.Stack, version *known.Version, vcluster values.Values) error {
 	of.Name(Silent(version))
+	if version != nil && version.Exact {
+		of.Name(version.Misspelt)
+	}
 	if !values.Enabled(vcluster, false, "sync", "toHost", "podDisruptionBudgets", "enabled") && !g.Unassigned {
 		of.Name(needed(budgets, version))
 	}
-	found := mistakes.Join(of.Check(Metadata(g.HostPolicies)), of.Check(Ports))
-	if g.Was == nil {
-		return mistakes.Join(found, of.Check(Missing))
+	found := mistakes.Join(of.Check(Metadata(g.HostPolicies)), of.Check(Ports), of.Check(Enums), redis(g, of))
+	switch {
+	case bringsObjects(vcluster):
+	case g.Was == nil:
+		return mistakes.Join(found, of.Check(Missing(false)))
+	default:
+		of.Name(Missing(g.Running.ArgoCD != ""))
 	}
-	of.Name(Missing)
 	return found
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/csv"
 	"fmt"
 	"maps"
 	"regexp"
@@ -11,8 +10,10 @@ import (
 	"github.com/Masterminds/semver/v3"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/settings"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
 
 // gone are settings of earlier versions of Argo CD, by their place in configs, with the first version of the chart whose Argo CD ignores them
@@ -34,7 +35,7 @@ var bcrypt = regexp.MustCompile(`^\$2[aby]?\$[0-9]{2}\$`)
 
 // Settings refuses what Argo CD ignores or can't read of its own settings in a claim's values, unless it was accepted before. version is that
 // of the chart.
-func Settings(g tenant.Given, version string) error {
+func Settings(g tenant.Given, of *values.Stack, version string) error {
 	const root = "spec.argocd.values.configs"
 	configs := values.At[values.Values](g.Spec.ArgoCDValues, "configs")
 	var found []error
@@ -51,25 +52,36 @@ func Settings(g tenant.Given, version string) error {
 			refuse(s.path, ": Argo CD has no such setting any more: %s", s.instead)
 		}
 	}
-	cm := values.At[values.Values](configs, "cm")
-	for _, key := range slices.Sorted(maps.Keys(cm)) {
-		setting, _ := cm[key].(string)
-		isYAML := strings.HasSuffix(key, ".config") || strings.HasPrefix(key, "resource.")
-		if isYAML && slices.ContainsFunc(strings.Split(setting, "\n"), func(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "\t") }) {
-			refuse([]string{"cm", key}, ": YAML has no tabs at the beginning of lines, and Argo CD would leave the whole setting out: write spaces")
+	for _, place := range []settings.Place{settings.CM, settings.Params, settings.RBAC} {
+		if !values.Enabled(of.Merged(), true, "configs", string(place), "create") {
+			// Then the chart makes nothing of it, which is named.
+			continue
+		}
+		in := values.At[values.Values](configs, string(place))
+		for _, key := range slices.Sorted(maps.Keys(in)) {
+			if message := wrongSetting(place, key, in[key]); message != "" {
+				refuse([]string{string(place), key}, ": %s", message)
+			}
 		}
 	}
-	rbac := values.At[values.Values](configs, "rbac")
-	for _, key := range slices.Sorted(maps.Keys(rbac)) {
-		if policies, ok := rbac[key].(string); ok && strings.HasPrefix(key, "policy.") && strings.HasSuffix(key, "csv") {
-			if n, line := brokenPolicy(policies); n > 0 {
-				refuse([]string{"rbac", key}, ": line %d, %.80q, is no policy, and Argo CD then takes none of them: write p, <who>, <resource>, <action>, <object>, <allow or deny>, or g, <who>, <role>", n, line)
+	for _, wrong := range policies(g, of) {
+		refuse([]string{"rbac", wrong.key}, ": %s", wrong.message)
+	}
+	of.Name(misspelt)
+	for _, part := range slices.Sorted(maps.Keys(notifications)) {
+		in := values.At[values.Values](g.Spec.ArgoCDValues, "notifications", part)
+		for _, key := range slices.Sorted(maps.Keys(in)) {
+			if prefix := notifications[part]; !isNotification(key) && !g.KeepsValues("notifications", part, key) {
+				found = append(found, fmt.Errorf("spec.argocd.values.notifications.%s.%q: Argo CD ignores it, because its name doesn't begin with %s: write %q", part, key, prefix, prefix+key))
 			}
 		}
 	}
 	secret := values.At[values.Values](configs, "secret")
 	passwords := [][]string{{"argocdServerAdminPassword"}}
 	for _, key := range slices.Sorted(maps.Keys(values.At[values.Values](secret, "extra"))) {
+		if message := settings.Unread(key); message != "" {
+			refuse([]string{"secret", "extra", key}, ": %s", message)
+		}
 		if key == "admin.password" || strings.HasPrefix(key, "accounts.") && strings.HasSuffix(key, ".password") {
 			passwords = append(passwords, []string{"extra", key})
 		}
@@ -85,20 +97,63 @@ func Settings(g tenant.Given, version string) error {
 	return mistakes.Join(found...)
 }
 
-// brokenPolicy returns the number of the first line that Argo CD doesn't take for a policy, and the line; 0 for none. Argo CD reads each
-// line by itself (3.4, util/rbac, loadPolicyLine).
-func brokenPolicy(policies string) (int, string) {
-	for i, line := range strings.Split(policies, "\n") {
-		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		reader := csv.NewReader(strings.NewReader(line))
-		reader.TrimLeadingSpace = true
-		fields, err := reader.Read()
-		if err != nil || fields[0] != "p" && fields[0] != "g" || fields[0] == "g" && len(fields) != 3 || fields[0] == "p" && len(fields) != 6 {
-			return i + 1, line
+// wrongSetting returns what is wrong with a setting of Argo CD; "" for nothing.
+func wrongSetting(place settings.Place, key string, v any) string {
+	text, _ := v.(string)
+	isYAML := place == settings.CM && (strings.HasSuffix(key, ".config") || strings.HasPrefix(key, "resource."))
+	switch elsewhere := place.Elsewhere(key); {
+	case v == nil || v == "":
+		return ""
+	case isChart[key]:
+		return ""
+	case elsewhere == settings.Secret:
+		return fmt.Sprintf("Argo CD reads it in argocd-secret: write it into a Secret, and an entry with key %q into spec.argocd.secretKeys", key)
+	case elsewhere != "":
+		return fmt.Sprintf("Argo CD ignores it there: write it in configs.%s", elsewhere)
+	case isYAML && slices.ContainsFunc(strings.Split(text, "\n"), func(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "\t") }):
+		return "YAML has no tabs at the beginning of lines, and Argo CD would leave the whole setting out: write spaces"
+	}
+	if name, ok := strings.CutPrefix(key, "accounts."); ok && place == settings.CM {
+		if account, rest, more := strings.Cut(name, "."); more && rest != "enabled" {
+			return fmt.Sprintf("Argo CD has no such setting of an account: write %q or %q; names of accounts have no dots", "accounts."+account, "accounts."+account+".enabled")
 		}
 	}
-	return 0, ""
+	return place.Wrong(key, v)
+}
+
+// isChart are keys of the chart's own, which are no settings.
+var isChart = map[string]bool{"annotations": true, "create": true, "labels": true}
+
+// maxCompared is the number of unknown settings that are compared with those that there are, which takes time.
+const maxCompared = 100
+
+// misspelt returns settings that Argo CD doesn't have, and that are written almost like one. They may be for something else.
+func misspelt(v values.Values) []known.Unknown {
+	var out []known.Unknown
+	compared := 0
+	for _, place := range []settings.Place{settings.CM, settings.Params, settings.RBAC} {
+		in := values.At[values.Values](v, "configs", string(place))
+		for _, key := range slices.Sorted(maps.Keys(in)) {
+			if isChart[key] || in[key] == nil || in[key] == "" || place.Has(key) || place.Elsewhere(key) != "" {
+				continue
+			}
+			if compared++; compared > maxCompared {
+				return out
+			}
+			if near := place.Nearest(key); near != "" {
+				out = append(out, known.Unknown{Path: []string{"configs", string(place), key}, Message: fmt.Sprintf("Argo CD has no such setting: did you mean %q?", near)})
+			}
+		}
+	}
+	return out
+}
+
+// notifications are the values of the chart that become settings of notifications, with the beginnings of their names. Argo CD reads all of them in
+// one ConfigMap (notifications-engine, pkg/api/config.go).
+var notifications = map[string]string{"notifiers": "service.", "templates": "template.", "triggers": "trigger."}
+
+func isNotification(key string) bool {
+	return slices.Contains([]string{"context", "defaultTriggers", "subscriptions"}, key) || slices.ContainsFunc([]string{"service.", "template.", "trigger.", "defaultTriggers."}, func(prefix string) bool {
+		return strings.HasPrefix(key, prefix)
+	})
 }

@@ -86,7 +86,7 @@ func setValues(c part.Candidate, before error) error {
 	c.Given.ArgoCD = argoCDOf(d.ArgoCD, c.ArgoCD)
 	virtual := ofVCluster.Merged()
 	quota := values.At[values.Values](virtual, "policies", "resourceQuota", "quota")
-	err = mistakes.Join(before, err, policy.Templates(g, chartVersion(d.ArgoCD)), policy.Services(g, quota), policy.Dex(g), policy.Settings(g, d.ArgoCD.Version), policy.Values(g, c.ArgoCD, chartVersion(d.ArgoCD), virtual), argocd.SetRootPath(d, g, c.ArgoCD), parts.Resolve(c))
+	err = mistakes.Join(before, err, policy.Templates(g, chartVersion(d.ArgoCD)), policy.Services(g, quota), policy.Dex(g), policy.Settings(c.Given, c.ArgoCD, d.ArgoCD.Version), policy.Values(g, c.ArgoCD, chartVersion(d.ArgoCD), virtual), argocd.SetRootPath(d, g, c.ArgoCD), parts.Resolve(c))
 	d.ArgoCD.Values = c.ArgoCD.WithoutDropped(d.ArgoCD.Values)
 	c.ArgoCD.NameSwitchedOff(d.ArgoCD.Values)
 	d.NoEffect = slices.Concat(c.ArgoCD.NoEffect(), ofVCluster.NoEffect(), d.NoEffect)

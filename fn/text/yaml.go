@@ -21,6 +21,9 @@ var (
 	errKey        = errors.New("it has a key that is no text, or one key twice")
 	errValue      = errors.New("it has a number that JSON doesn't know")
 	errObject     = errors.New("it isn't an object")
+
+	// ErrNoList is the error of List for a text that is no list, or no YAML at all.
+	ErrNoList = errors.New("it isn't a list")
 )
 
 // Kubeconfig decodes a kubeconfig. Its errors show nothing of it.
@@ -52,6 +55,19 @@ func Object(raw []byte) (map[string]any, error) {
 		return nil, errObject
 	}
 	return object, nil
+}
+
+// List decodes a list. Its errors show nothing of it.
+func List(raw []byte) ([]any, error) {
+	v, err := decodeYAML(raw)
+	if errors.Is(err, errSyntax) {
+		return nil, ErrNoList
+	}
+	list, ok := v.([]any)
+	if err == nil && !ok && v != nil {
+		return nil, ErrNoList
+	}
+	return list, err
 }
 
 // decodeYAML decodes one document of YAML to what JSON can hold. It reads it into nodes first, which expand nothing.

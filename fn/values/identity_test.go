@@ -21,7 +21,7 @@ func TestCloudIdentity(t *testing.T) {
 		"OfAnotherVersion":  {Spec: `{"argocd":{"chartVersion":"11.0.0","values":{"server":{"podLabels":{"azure.workload.identity/use":"true"}}}}}`, Want: []string{"no identity in Azure"}},
 		"OtherKeys":         {Spec: of(`{"server":{"podLabels":{"team":"a"},"serviceAccount":{"annotations":{"example.org/role-arn":"a"}}}}`)},
 		"Empty":             {Spec: of(`{"server":{"serviceAccount":{"annotations":{"eks.amazonaws.com/role-arn":""}}}}`)},
-		"OfAnApplication":   {Spec: of(`{"extraObjects":[{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"a","namespace":"argocd"},"spec":{"project":"default","source":{"repoURL":"https://git.example.org/a","path":"a","helm":{"valuesObject":{"serviceAccount":{"annotations":{"eks.amazonaws.com/role-arn":"a"}}}}},"destination":{"name":"prod","namespace":"a"}}}]}`)},
+		"OfAnObject":        {Spec: of(`{"extraObjects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"argocd"},"data":{"serviceAccount":{"annotations":{"eks.amazonaws.com/role-arn":"a"}}}}]}`)},
 		"LabelsOfAClusters": {Spec: of(`{"configs":{"cm":{"resource.customizations.ignoreDifferences.all":"jsonPointers: [\"/metadata/annotations/eks.amazonaws.com~1role-arn\"]"}}}`)},
 	})
 	t.Run("OfThePlatform", func(t *testing.T) {

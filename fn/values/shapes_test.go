@@ -15,7 +15,7 @@ func TestShapesOfValues(t *testing.T) {
 		"SettingNested":      {Spec: configs(`{"cm":{"accounts":{"alice":"login"}}}`), Want: []string{at + `configs.cm.accounts: is an object, and Argo CD takes text there: a key with dots is one key, such as "accounts.alice"`}},
 		"SettingAsObject":    {Spec: configs(`{"cm":{"oidc.config":{"name":"Okta"}}}`), Want: []string{at + "configs.cm.oidc.config: is an object", "YAML after |"}},
 		"SettingAsList":      {Spec: configs(`{"cm":{"resource.exclusions":[{"kinds":["A"]}]}}`), Want: []string{at + "configs.cm.resource.exclusions: is a list", "YAML after |"}},
-		"SettingsRight":      {Spec: configs(`{"cm":{"accounts.alice":"login","exec.enabled":true,"timeout.reconciliation":180,"admin.enabled":"false","annotations":{"a":"b"},"create":true}}`), Want: nil},
+		"SettingsRight":      {Spec: configs(`{"cm":{"accounts.alice":"login","exec.enabled":true,"timeout.reconciliation":"180s","admin.enabled":"false","annotations":{"a":"b"},"create":true}}`), Want: nil},
 		"ParameterNested":    {Spec: configs(`{"params":{"server":{"insecure":true}}}`), Want: []string{at + "configs.params.server: is an object", `"server.insecure"`}},
 		"ParameterAsList":    {Spec: configs(`{"params":{"application.namespaces":["a","b"]}}`), Want: []string{at + "configs.params.application.namespaces: is a list", "commas"}},
 		"ParametersRight":    {Spec: configs(`{"params":{"application.namespaces":"a,b","server.enable.gzip":false,"controller.status.processors":20}}`), Want: nil},

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	kjson "sigs.k8s.io/json"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
 
 // Bounds of free-form values. Helm keeps a release, values included, in a
@@ -75,6 +77,19 @@ func Object(field string, v *structpb.Value) (map[string]any, error) {
 	return object, nil
 }
 
+// crossplanes are the fields that Crossplane adds to the specs of composite resources (2.2 to 2.4, internal/xcrd/schemas.go).
+var crossplanes = []string{
+	"claimRef", "compositeDeletePolicy", "compositionRef", "compositionRevisionRef", "compositionRevisionSelector", "compositionSelector", "compositionUpdatePolicy", "crossplane",
+	"environmentConfigRefs", "publishConnectionDetailsTo", "resourceRef", "resourceRefs", "writeConnectionSecretToRef",
+}
+
+// DropCrossplanes removes from a composite resource's spec what Crossplane has added.
+func DropCrossplanes(spec map[string]any) {
+	for _, name := range crossplanes {
+		delete(spec, name)
+	}
+}
+
 // Fields returns the names of the fields of a type of the API.
 func Fields[T any]() map[string]bool {
 	out := map[string]bool{}
@@ -110,10 +125,40 @@ func Decode(field, page string, object map[string]any, into any) (unknown, err e
 	for _, err := range fields {
 		var of kjson.FieldError
 		if errors.As(err, &of) {
-			found = append(found, fmt.Errorf("%s.%s: there is no such field: see %s for those there are", field, of.FieldPath(), page))
+			instead := ""
+			if near := nearest(reflect.TypeOf(into), strings.Split(of.FieldPath(), ".")); near != "" {
+				instead = "did you mean " + near + "? See " + page + " for those there are"
+			}
+			found = append(found, fmt.Errorf("%s.%s: there is no such field: %s", field, of.FieldPath(), cmp.Or(instead, "see "+page+" for those there are")))
 		}
 	}
 	return mistakes.Join(found...), nil
+}
+
+// nearest returns the field of a type that is probably meant by the last of a path, which has indexes; "" for none.
+func nearest(of reflect.Type, path []string) string {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct {
+		return ""
+	}
+	name, _, _ := strings.Cut(path[0], "[")
+	var names []string
+	for _, f := range reflect.VisibleFields(of) {
+		tag, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if tag == "" || tag == "-" {
+			continue
+		}
+		if tag == name && len(path) > 1 {
+			return nearest(f.Type, path[1:])
+		}
+		names = append(names, tag)
+	}
+	if len(path) > 1 {
+		return ""
+	}
+	return known.Nearest(name, names)
 }
 
 // typeError returns the error of a field with a value that isn't of the type that it has.

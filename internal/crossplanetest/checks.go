@@ -63,7 +63,7 @@ func CheckClaims(t *testing.T, cases map[string]Claim) {
 func CheckStaysAccepted(t *testing.T, before, later string) {
 	t.Helper()
 	e := New(t, `{}`, "").Install()
-	e.acceptEarlier(before)
+	e.AcceptEarlier(before)
 	e.Cycle(2)
 	if msg := Refusal(e.Response); msg != "" {
 		t.Errorf("what was accepted is refused: %s", msg)
@@ -75,17 +75,18 @@ func CheckStaysAccepted(t *testing.T, before, later string) {
 	}
 }
 
-// acceptEarlier has the claim ask for a spec, of sso, bootstrap, clusters and values, as if an earlier version of the function had accepted it.
-func (e *Engine) acceptEarlier(spec string) {
+// AcceptEarlier has the claim ask for a spec, of parts, values and keys of argocd-secret, as if an earlier version of the function had accepted it.
+func (e *Engine) AcceptEarlier(spec string) {
 	e.T.Helper()
 	e.SetSpec(spec)
 	of := Field(e.XR(), "spec").AsMap()
 	asked := map[string]any{}
-	for _, key := range []string{"sso", "bootstrap", "clusters", "repositories", "ingress"} {
+	for _, key := range []string{"sso", "bootstrap", "clusters", "repositories", "credentialTemplates", "ingress"} {
 		asked[key] = of[key]
 	}
 	argocd, _ := of["argocd"].(map[string]any)
 	asked["argocdValues"], asked["argocdChartVersion"] = argocd["values"], argocd["chartVersion"]
+	asked["argocdSecretKeys"] = argocd["secretKeys"]
 	kept := map[string]any{}
 	if err := json.Unmarshal(Must(base64.StdEncoding.DecodeString(Field(e.Observed(tenant.AcceptedSecret), "data").Fields["accepted.json"].GetStringValue())), &kept); err != nil {
 		e.T.Fatal(err)

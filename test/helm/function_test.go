@@ -274,7 +274,7 @@ func TestTemplatesOfClaims(t *testing.T) {
 	)
 	notifications := values.Values{"context": values.Values{"x": template}, "secret": values.Values{"items": values.Values{"x": template}, "annotations": values.Values{"x": template}}}
 	for _, key := range []string{"notifiers", "templates", "triggers"} {
-		notifications[key] = values.Values{key: template}
+		notifications[key] = values.Values{strings.NewReplacer("notifiers", "service", "templates", "template", "triggers", "trigger").Replace(key) + ".x": template}
 	}
 	notifications["subscriptions"] = []any{values.Values{"recipients": []any{template}}}
 	spec := tenant.Ask{ArgoCDValues: values.Values{"notifications": notifications, "configs": values.Values{

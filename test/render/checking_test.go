@@ -31,15 +31,17 @@ esac`, env.cli, env.crossplane, env.function)
 		file, old, new string
 		want           string
 	}{
-		"kubeconform": {"examples/plans/small.yaml", "\n  argocd:", "\n  argodc:", "argodc"},
-		"validate":    {"examples/claims/customer2.yaml", "chartVersion: 9.3.7", "chartVersion: 9.x", "write an exact version of the argo-cd chart"},
-		"render":      {"examples/claims/customer2.yaml", "\nspec:", "\nspec:\n  plan: gold", "spec.plan: \"gold\" is unknown: write one of small, standard"},
+		"kubeconform":  {"examples/plans/small.yaml", "\n  argocd:", "\n  argodc:", "argodc"},
+		"validate":     {"examples/claims/customer2.yaml", "chartVersion: 9.3.7", "chartVersion: 9.x", "write an exact version of the argo-cd chart"},
+		"render field": {"examples/claims/customer2.yaml", "\nspec:", "\nspec:\n  chanel: stable", "spec.chanel: there is no such field: did you mean channel?"},
+		"render":       {"examples/claims/customer2.yaml", "\nspec:", "\nspec:\n  plan: gold", "spec.plan: \"gold\" is unknown: write one of small, standard"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			block := regexp.MustCompile("(?s)\n```sh " + name + "\n(.*?)\n```").FindStringSubmatch(page)
+			begin, _, _ := strings.Cut(name, " ")
+			block := regexp.MustCompile("(?s)\n```sh " + begin + "\n(.*?)\n```").FindStringSubmatch(page)
 			if block == nil {
-				t.Fatalf("docs/checking.md has no block %q", name)
+				t.Fatalf("docs/checking.md has no block %q", begin)
 			}
 			script := strings.ReplaceAll(block[1], "https://raw.githubusercontent.com/virtual-argocd/virtual-argocd/main/", "./")
 			if out, err := runIn(t, copyOf(t), bin, script); err != nil {

@@ -181,7 +181,7 @@ func (s source) kind(of ast.Expr) (kind string, below ast.Expr, err error) {
 		return connectors.Map, nil, nil
 	case *ast.ArrayType:
 		if item, ok := of.Elt.(*ast.Ident); ok && item.Name == "byte" {
-			return connectors.Text, nil, nil
+			return connectors.Bytes, nil, nil
 		}
 		switch kind, below, err := s.kind(of.Elt); {
 		case err != nil:

@@ -42,7 +42,7 @@ var ConnectorsConfig = map[string]func() ConnectorConfig{
 	want := `ldap
  host text
  adminEmail text
- ca text
+ ca bytes
  on bool
  all texts
  any map

@@ -21,7 +21,7 @@ func TestRedisPassword(t *testing.T) {
 		}
 		return ""
 	}
-	e := crossplanetest.New(t, `{"argocd":{"values":{"extraObjects":[{"kind":"ConfigMap","metadata":{"name":"mine"}}]}}}`, "").Install()
+	e := crossplanetest.New(t, `{"argocd":{"values":{"extraObjects":[{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"mine"}}]}}}`, "").Install()
 	first := password(t, e)
 	if len(first) < 32 || strings.Contains(first, crossplanetest.Token) {
 		t.Fatalf("want a long password that isn't the account's token, got %q", first)
@@ -80,7 +80,7 @@ func TestRedisPassword(t *testing.T) {
 	})
 	for name, values := range map[string]string{
 		"JobWanted":     `{"redisSecretInit":{"enabled":true}}`,
-		"OwnSecret":     `{"extraObjects":[{"kind":"Secret","metadata":{"name":"argocd-redis"},"stringData":{"auth":"x"}}]}`,
+		"OwnSecret":     `{"extraObjects":[{"apiVersion":"v1","kind":"Secret","metadata":{"name":"argocd-redis"},"stringData":{"auth":"x"}}]}`,
 		"OwnSecretText": `{"extraObjects":["kind: Secret\nmetadata: {name: argocd-redis}"]}`,
 		"OtherRedis":    `{"redis":{"enabled":false},"externalRedis":{"host":"redis.example.org"}}`,
 	} {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,10 +129,21 @@ func checkTokens(at string, account v1alpha1.AccountSpec) error {
 		}
 		seen[token.Name] = true
 		if d := expiresIn(token); d < minExpiry || d > maxExpiry {
-			found = append(found, fmt.Errorf("%s.expiresIn: %.80q is not possible: write from 1h to 8784h, such as 2160h", at, token.ExpiresIn))
+			found = append(found, fmt.Errorf("%s.expiresIn: %.80q is not possible: %s", at, token.ExpiresIn, inHours(string(token.ExpiresIn))))
 		}
 	}
 	return mistakes.Join(found...)
+}
+
+// inHours says what to write in place of a time: Go's durations have no days.
+func inHours(text string) string {
+	const most = int64(maxExpiry / (24 * time.Hour))
+	if number, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseInt(number, 10, 64); err == nil && n > 0 && n <= most {
+			return fmt.Sprintf("days aren't taken: write %dh", n*24)
+		}
+	}
+	return "write from 1h to 8784h, such as 2160h"
 }
 
 // expiresIn returns how long a token is valid; 0 for what is no duration.

@@ -49,12 +49,12 @@ func resolve(of part.Candidate) (err error) {
 
 // checkMeaning refuses what a later version of the function has found, of a bootstrap that wasn't accepted before.
 func checkMeaning(b v1alpha1.BootstrapSpec) error {
-	found := []error{credentials.CheckNoToken(field+".repoURL", b.RepoURL), checkOptions(b.SyncPolicy)}
+	found := []error{credentials.CheckMeaning(field+".repoURL", b.RepoURL), checkOptions(b.SyncPolicy)}
 	if b.Source != nil {
-		found = append(found, credentials.CheckNoToken(field+".source.repoURL", b.Source.RepoURL))
+		found = append(found, credentials.CheckMeaning(field+".source.repoURL", b.Source.RepoURL))
 	}
 	for i, s := range b.Sources {
-		found = append(found, credentials.CheckNoToken(fmt.Sprintf("%s.sources[%d].repoURL", field, i), s.RepoURL))
+		found = append(found, credentials.CheckMeaning(fmt.Sprintf("%s.sources[%d].repoURL", field, i), s.RepoURL))
 	}
 	return mistakes.Join(found...)
 }

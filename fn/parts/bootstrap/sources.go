@@ -1,7 +1,9 @@
 package bootstrap
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -147,11 +149,19 @@ func checkDuration(name, value string) error {
 	return fmt.Errorf("%s.syncPolicy.retry.backoff.%s: %q is not a time: write one such as 5s or 3m", field, name, value)
 }
 
-// syncOptions are those of Argo CD (3.6, docs/user-guide/sync-options.md). It compares an option as a whole, and ignores others.
-var syncOptions = []string{
-	"ApplyOutOfSyncOnly", "ClientSideApplyMigration", "CreateNamespace", "Delete", "DisableClientSideApplyMigration", "FailOnSharedResource", "Force", "Prune", "PruneLast",
-	"PrunePropagationPolicy", "Replace", "RespectIgnoreDifferences", "ServerSideApply", "SkipDryRunOnMissingResource", "Validate",
+// onOff are the values of most sync options.
+var onOff = []string{"true", "false"}
+
+// syncOptions are those of Argo CD, with their values (3.6, docs/user-guide/sync-options.md, controller/sync.go, gitops-engine's pkg/sync/common). It compares
+// an option as a whole, and ignores others.
+var syncOptions = map[string][]string{
+	"ApplyOutOfSyncOnly": onOff, "ClientSideApplyMigration": onOff, "CreateNamespace": onOff, "Delete": {"true", "false", "confirm"}, "FailOnSharedResource": onOff, "Force": onOff,
+	"Prune": {"true", "false", "confirm"}, "PruneLast": onOff, "PrunePropagationPolicy": {"foreground", "background", "orphan"}, "Replace": onOff, "RespectIgnoreDifferences": onOff,
+	"ServerSideApply": onOff, "SkipDryRunOnMissingResource": onOff, "Validate": onOff,
 }
+
+// misdocumented is an option that Argo CD's documentation has (3.2), and its code doesn't.
+const misdocumented = "DisableClientSideApplyMigration"
 
 // checkOptions refuses sync options that are written otherwise than Argo CD reads them. Ones that are like none of those that are known may be
 // new.
@@ -162,15 +172,39 @@ func checkOptions(p *v1alpha1.SyncPolicy) error {
 	var found []error
 	for _, option := range p.SyncOptions {
 		name, value, _ := strings.Cut(option, "=")
-		is := name
-		if i := slices.IndexFunc(syncOptions, func(known string) bool { return strings.EqualFold(known, strings.TrimSpace(name)) }); i >= 0 {
-			is = syncOptions[i]
-		} else if i := slices.IndexFunc(syncOptions, func(other string) bool { return known.Like(name, other) }); i >= 0 {
-			is = syncOptions[i]
+		is := named(strings.TrimSpace(name))
+		if name == misdocumented {
+			found = append(found, fmt.Errorf("%s.syncPolicy.syncOptions: Argo CD ignores %q: write ClientSideApplyMigration=false", field, option))
 		}
-		if right := is + "=" + strings.ToLower(strings.TrimSpace(value)); right != option && slices.Contains(syncOptions, is) {
-			found = append(found, fmt.Errorf("%s.syncPolicy.syncOptions: %q is none of Argo CD's: did you mean %s?", field, option, right))
+		values, known := syncOptions[is]
+		if !known || is == name && slices.Contains(values, value) {
+			continue
 		}
+		found = append(found, fmt.Errorf("%s.syncPolicy.syncOptions: %q is none of Argo CD's: %s", field, option, instead(is, strings.ToLower(strings.TrimSpace(value)), values)))
 	}
 	return mistakes.Join(found...)
+}
+
+// named returns the option that is meant by a name; the name itself for none.
+func named(name string) string {
+	names := slices.Sorted(maps.Keys(syncOptions))
+	if i := slices.IndexFunc(names, func(known string) bool { return strings.EqualFold(known, name) }); i >= 0 {
+		return names[i]
+	}
+	if i := slices.IndexFunc(names, func(other string) bool { return known.Like(name, other) }); i >= 0 {
+		return names[i]
+	}
+	return name
+}
+
+// instead returns what to write in place of an option with a value.
+func instead(name, value string, values []string) string {
+	if near := known.Nearest(value, values); near != "" || slices.Contains(values, value) {
+		return fmt.Sprintf("did you mean %s=%s?", name, cmp.Or(near, value))
+	}
+	var all []string
+	for _, value := range values {
+		all = append(all, name+"="+value)
+	}
+	return "write " + strings.Join(all, " or ")
 }

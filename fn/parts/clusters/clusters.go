@@ -74,6 +74,7 @@ func resolve(of part.Candidate) error {
 			secret = credentials.Read(of.Given, c.SecretRef.Name)
 		}
 		value := clusterValue(field, c, secret)
+		noteProgram(of, secret, values.At[string](value, "config", "execProviderConfig", "command"))
 		p.keepName(of.Sensitive, value, secret)
 		taken.check(value, secret)
 		connection := p.add(of.Sensitive, secret, value)

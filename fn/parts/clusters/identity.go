@@ -3,8 +3,11 @@ package clusters
 import (
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/credentials"
+	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
@@ -40,4 +43,34 @@ func noteIdentity(s *credentials.Reader, exec *execConfig) {
 	}
 	s.Note("argocd-k8s-auth %s takes the identity of Argo CD's pods, and pods of a virtual cluster have none in %s: write %s to execProviderConfig.env, or give Argo CD's pods credentials by spec.argocd.values: %s",
 		name, of.cloud, of.write, of.page)
+}
+
+// ofImage are programs of Argo CD's image that can print credentials (3.6, Dockerfile).
+var ofImage = []string{"argocd", "argocd-k8s-auth", "bash", "cat", "echo", "env", "printf", "sh"}
+
+// noteProgram says that Argo CD's pods don't have a program, unless they may have files beside those of Argo CD's image.
+func noteProgram(of part.Candidate, s *credentials.Reader, command string) {
+	if command == "" || slices.Contains(ofImage, path.Base(command)) {
+		return
+	}
+	v := of.ArgoCD.Merged()
+	var lacking []string
+	for _, component := range []string{"controller", "server"} {
+		has := func(keys ...string) bool { return values.Enabled(v, false, append([]string{component}, keys...)...) }
+		if !has("volumeMounts") && !has("image", "repository") && !has("image", "tag") {
+			lacking = append(lacking, component)
+		}
+	}
+	if len(lacking) == 0 || ownImage(of) {
+		return
+	}
+	s.Note("Argo CD's image has no program %.40q: write argocd-k8s-auth in execProviderConfig.command, or mount the program by spec.argocd.values in %s, with volumes and volumeMounts", path.Base(command), strings.Join(lacking, " and "))
+}
+
+// ownImage reports whether Argo CD's image is one of the claim's own or its plan's. The platform's registry has the same image.
+func ownImage(of part.Candidate) bool {
+	return slices.ContainsFunc([]string{"repository", "tag"}, func(key string) bool {
+		is := of.ArgoCD.Last("global", "image", key)
+		return is.Value != nil && is.Value != "" && is.Field.Owner > values.Input
+	})
 }

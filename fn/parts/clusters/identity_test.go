@@ -44,6 +44,56 @@ func TestClusterByIdentity(t *testing.T) {
 	}
 }
 
+// TestProgramsOfOthers: the status names programs that Argo CD's pods don't have.
+func TestProgramsOfOthers(t *testing.T) {
+	const note = "Argo CD's image has no program "
+	mounts := func(components ...string) string {
+		var out []string
+		for _, component := range components {
+			out = append(out, `"`+component+`":{"volumes":[{"name":"a","emptyDir":{}}],"volumeMounts":[{"name":"a","mountPath":"/a"}]}`)
+		}
+		return strings.Join(out, ",")
+	}
+	for name, tc := range map[string]struct{ command, values, want string }{
+		"AWS":           {"aws", "", note + `"aws": write argocd-k8s-auth in execProviderConfig.command, or mount the program by spec.argocd.values in controller and server`},
+		"Azure":         {"/usr/local/bin/kubelogin", "", note + `"kubelogin"`},
+		"HalfMounted":   {"aws", mounts("controller"), "by spec.argocd.values in server, with"},
+		"Mounted":       {"/a/aws", mounts("controller", "server"), ""},
+		"OwnImage":      {"aws", `"global":{"image":{"repository":"registry.example.org/argocd"}}`, ""},
+		"ArgoCDs":       {"argocd-k8s-auth", "", ""},
+		"ArgoCDsByPath": {"/usr/local/bin/argocd-k8s-auth", "", ""},
+		"Shell":         {"sh", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"clusters":[{"name":"a","secretRef":{"name":"a"}}],"argocd":{"values":{`+tc.values+`}}}`, "")
+			e.AddSecret("a", "", map[string]string{"server": "https://a.example.org", "config": `{"execProviderConfig":{"command":"` + tc.command + `"},"tlsClientConfig":{"insecure":true}}`})
+			e.Install()
+			message, _ := e.StatusList("clusters")[0].(map[string]any)["message"].(string)
+			if strings.Contains(message, note) != (tc.want != "") || !strings.Contains(message, tc.want) {
+				t.Errorf("want %q, got %q", tc.want, message)
+			}
+		})
+	}
+}
+
+// TestSecretOfAnotherKind: a Secret says of itself that it is for a repository.
+func TestSecretOfAnotherKind(t *testing.T) {
+	for label, want := range map[string]string{"repository": "its label argocd.argoproj.io/secret-type is repository, and here it is taken for one of spec.clusters: name it in spec.repositories", "repo-creds": "name it in spec.credentialTemplates", "scm-creds": "which nothing in a claim is for", "cluster": "", "": ""} {
+		t.Run(label, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"clusters":[{"name":"a","secretRef":{"name":"a"}}]}`, "")
+			e.AddSecret("a", "", map[string]string{"server": "https://a.example.org", "config": `{"bearerToken":"abcdefgh","tlsClientConfig":{"insecure":true}}`})
+			if label != "" {
+				e.AnnotateSecret("a", map[string]string{"argocd.argoproj.io/secret-type": label}, nil)
+			}
+			e.Install()
+			message, _ := e.StatusList("clusters")[0].(map[string]any)["message"].(string)
+			if !strings.Contains(message, want) || (message == "") != (want == "") {
+				t.Errorf("want %q, got %q", want, message)
+			}
+		})
+	}
+}
+
 // TestCloudExamples: the credentials of examples/claims/cloud-*.yaml reach Argo CD.
 func TestCloudExamples(t *testing.T) {
 	for file, want := range map[string]struct {

@@ -87,6 +87,7 @@ type tlsClientConfig struct {
 // readCluster returns what a Secret tells of a cluster, in whichever form: the server, the
 // config that Argo CD keeps of the credentials, and what else the entry of the chart may have.
 func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
+	s.CompareType("clusters")
 	kubeconfig := findKubeconfig(s)
 	declarative := s.Has(serverKey) || s.Has(configKey) && kubeconfig != configKey
 	token := s.Type == tokenType || s.Has(tokenKey)

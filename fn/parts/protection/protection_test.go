@@ -47,7 +47,7 @@ func TestDeletionProtection(t *testing.T) {
 		},
 		"NoClaim": {
 			"A composite resource without a claim.",
-			strings.Replace(protected, `"claimRef"`, `"claimOf"`, 1), tenant.DeletionProtection, "ClusterUsage", "",
+			strings.Replace(protected, `"claimRef"`, `"resourceRef"`, 1), tenant.DeletionProtection, "ClusterUsage", "",
 			composite, itself,
 		},
 	}
@@ -80,7 +80,7 @@ func TestDeletionProtection(t *testing.T) {
 		})
 	}
 	// One Usage is enough for a composite resource without a claim.
-	e := crossplanetest.NewXR(t, strings.Replace(protected, `"claimRef"`, `"claimOf"`, 1), "")
+	e := crossplanetest.NewXR(t, strings.Replace(protected, `"claimRef"`, `"resourceRef"`, 1), "")
 	for _, name := range []string{tenant.NamespaceProtection, tenant.CompositeProtection} {
 		if e.Reconcile().GetDesired().GetResources()[name] != nil {
 			t.Errorf("a composite resource without a claim has %s", name)

@@ -58,25 +58,27 @@ type repository struct {
 	typ        v1alpha1.RepositoryType
 	project    string
 	secretRef  *v1alpha1.SecretReference
+	// before reports whether the list had the URL when it was accepted last.
+	before bool
 }
 
 // resolve registers the repositories and credential templates of the spec.
 func resolve(of part.Candidate) error {
 	d, s, argocd := of.Decision, of.Sensitive, of.ArgoCD
+	was := of.WasAsked()
 	var all []repository
 	for i, e := range of.Spec.Repositories {
-		all = append(all, repository{v1alpha1.KindRepository, fmt.Sprintf("spec.repositories[%d]", i), "repositories", e.Name, e.URL, e.Type, e.Project, e.SecretRef})
+		before := slices.ContainsFunc(was.Repositories, func(r v1alpha1.RepositorySpec) bool { return r.URL == e.URL })
+		all = append(all, repository{v1alpha1.KindRepository, fmt.Sprintf("spec.repositories[%d]", i), "repositories", e.Name, e.URL, e.Type, e.Project, e.SecretRef, before})
 	}
 	for i, e := range of.Spec.CredentialTemplates {
-		all = append(all, repository{v1alpha1.KindCredentialTemplate, fmt.Sprintf("spec.credentialTemplates[%d]", i), "credentialTemplates", e.Name, e.URL, e.Type, "", &e.SecretRef})
+		before := slices.ContainsFunc(was.CredentialTemplates, func(t v1alpha1.CredentialTemplateSpec) bool { return t.URL == e.URL })
+		all = append(all, repository{v1alpha1.KindCredentialTemplate, fmt.Sprintf("spec.credentialTemplates[%d]", i), "credentialTemplates", e.Name, e.URL, e.Type, "", &e.SecretRef, before})
 	}
-	places, err := places(all)
+	places, err := checkPlaces(all)
 	found := []error{err}
-	was := of.WasAsked()
 	for _, e := range all {
-		before := slices.ContainsFunc(was.Repositories, func(r v1alpha1.RepositorySpec) bool { return r.URL == e.url }) ||
-			slices.ContainsFunc(was.CredentialTemplates, func(t v1alpha1.CredentialTemplateSpec) bool { return t.URL == e.url })
-		if !before {
+		if !e.before {
 			found = append(found, e.checkMeaning())
 		}
 	}
@@ -107,9 +109,26 @@ func resolve(of part.Candidate) error {
 	return mistakes.Join(append(found, setKnownHosts(d, hosts, s, argocd))...)
 }
 
-// places checks the entries, and returns where each stands that the claim alone says it of, by place.
-func places(all []repository) (map[string]string, error) {
-	names, urls, out := map[string]string{}, map[string]repository{}, map[string]string{}
+// places are entries by how Argo CD tells them apart.
+type places map[string]repository
+
+// other returns the entry that is at the place of another one, if there is any.
+func (p places) other(e repository) (repository, bool) {
+	other, ok := p[e.place(e.url)]
+	if !ok {
+		other, ok = p[e.place(e.normalized())]
+	}
+	return other, ok
+}
+
+func (p places) add(e repository) {
+	p[e.place(e.url)] = e
+	p[e.place(e.normalized())] = e
+}
+
+// checkPlaces checks the entries, and returns where each stands that the claim alone says it of.
+func checkPlaces(all []repository) (places, error) {
+	names, urls, out := map[string]string{}, places{}, places{}
 	var found []error
 	for _, e := range all {
 		found = append(found, e.check())
@@ -117,19 +136,36 @@ func places(all []repository) (map[string]string, error) {
 			found = append(found, fmt.Errorf("%s.name: %q is that of %s, too: leave one of the two out", e.field, e.name, other))
 		}
 		names[e.key+"/"+e.name] = e.field
-		if other, ok := urls[e.place()]; ok && (!e.open() || !other.open()) {
-			found = append(found, fmt.Errorf("%s.url: %q is that of %s, too: leave one of the two out", e.field, e.url, other.field))
+		// What was accepted as two places stays so, though Argo CD takes them for one.
+		if other, ok := urls.other(e); ok && (!e.open() || !other.open()) && (other.url == e.url || !e.before || !other.before) {
+			same := ""
+			if other.url != e.url {
+				same = fmt.Sprintf(", %q, which is the same to Argo CD", other.url)
+			}
+			found = append(found, fmt.Errorf("%s.url: %q is that of %s, too%s: leave one of the two out", e.field, e.url, other.field, same))
 		}
-		urls[e.place()] = e
+		urls.add(e)
 		if !e.open() {
-			out[e.place()] = e.field
+			out.add(e)
 		}
 	}
 	return out, mistakes.Join(found...)
 }
 
-// place is how Argo CD tells entries apart.
-func (e repository) place() string { return e.key + " " + e.url + " " + e.project }
+// place is how entries are told apart.
+func (e repository) place(url string) string { return e.key + " " + url + " " + e.project }
+
+// normalized is the URL as Argo CD compares it (3.6, util/git, NormalizeGitURL; util/db, getRepositorySecret).
+func (e repository) normalized() string {
+	url := strings.ToLower(strings.TrimSpace(e.url))
+	if e.overSSH() {
+		if !strings.HasPrefix(url, "ssh://") {
+			url = strings.Replace(url, ":", "/", 1)
+		}
+		url = strings.TrimPrefix(url, "ssh://")
+	}
+	return strings.TrimSuffix(url, ".git")
+}
 
 // open reports whether the entry leaves its project to its Secret.
 func (e repository) open() bool {
@@ -160,7 +196,7 @@ func (e repository) check() error {
 
 // checkMeaning refuses a token in a URL, and a pattern where Argo CD compares the beginnings of URLs.
 func (e repository) checkMeaning() error {
-	found := []error{credentials.CheckNoToken(e.field+".url", e.url)}
+	found := []error{credentials.CheckMeaning(e.field+".url", e.url)}
 	// A token isn't shown.
 	if begin, _, pattern := strings.Cut(e.url, "*"); pattern && found[0] == nil {
 		found = append(found, fmt.Errorf("%s.url: %q is no pattern to Argo CD, which takes * as it is: write how the URLs begin, such as %s", e.field, e.url, strings.TrimRight(begin, "/")))
@@ -180,7 +216,7 @@ func (e repository) overSSH() bool {
 }
 
 // read is the entry of the chart's list, the known hosts that go with it, and its Secret.
-func (e repository) read(g tenant.Given, places map[string]string) (values.Values, string, *credentials.Reader) {
+func (e repository) read(g tenant.Given, places places) (values.Values, string, *credentials.Reader) {
 	s, known := &credentials.Reader{}, ""
 	v := values.Values{}
 	if e.kind == v1alpha1.KindRepository {
@@ -190,11 +226,12 @@ func (e repository) read(g tenant.Given, places map[string]string) (values.Value
 		s = credentials.Read(g, e.secretRef.Name)
 		open := e.open()
 		known = e.readSecret(s, v)
-		if other := places[e.place()]; open && other != "" {
-			s.Fail("its url and project are those of %s, too: leave one of the two out, or write another project in one", other)
+		other, ok := places.other(e)
+		if open && ok {
+			s.Fail("its url and project are those of %s, too: leave one of the two out, or write another project in one", other.field)
 		}
-		if places[e.place()] == "" && s.Problem == nil {
-			places[e.place()] = e.field
+		if !ok && s.Problem == nil {
+			places.add(e)
 		}
 	}
 	v["url"], v["type"] = e.url, string(cmp.Or(e.typ, v1alpha1.RepositoryGit))

@@ -229,6 +229,9 @@ func TestRefusedRepositories(t *testing.T) {
 		"NameNotALabel":    {`{"repositories":[{"name":"A","url":"https://a.b/c"}]}`, []string{"spec.repositories[0].name", `"A"`}},
 		"NameTwice":        {`{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"a","url":"https://a.b/d"}]}`, []string{"spec.repositories[1].name", "spec.repositories[0]"}},
 		"URLTwice":         {`{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"https://a.b/c"}]}`, []string{"spec.repositories[1].url", "spec.repositories[0]"}},
+		"URLWithGit":       {`{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"https://A.b/C.git"}]}`, []string{`spec.repositories[1].url: "https://A.b/C.git" is that of spec.repositories[0], too, "https://a.b/c", which is the same to Argo CD: leave one of the two out`}},
+		"URLOfSSH":         {`{"repositories":[{"name":"a","url":"git@a.b:c/d.git"},{"name":"b","url":"ssh://git@a.b/c/d"}]}`, []string{"spec.repositories[1].url", "which is the same to Argo CD"}},
+		"URLOfTemplate":    {`{"credentialTemplates":[{"name":"a","url":"https://a.b/c","secretRef":{"name":"s"}},{"name":"b","url":"https://a.b/c.git","secretRef":{"name":"s"}}]}`, []string{"spec.credentialTemplates[1].url"}},
 		"NoURL":            {`{"repositories":[{"name":"a"}]}`, []string{"spec.repositories[0].url"}},
 		"URLOfAnotherType": {`{"repositories":[{"name":"a","type":"helm","url":"ssh://git@a.b/c"}]}`, []string{"spec.repositories[0].url", "helm", "https:// or http:// or oci://"}},
 		"TypeUnknown":      {`{"repositories":[{"name":"a","type":"svn","url":"https://a.b/c"}]}`, []string{"spec.repositories[0].type", "svn", "git helm oci"}},
@@ -252,5 +255,44 @@ func TestRefusedRepositories(t *testing.T) {
 	e.AddSecret("s", "Opaque", map[string]string{"sshPrivateKey": keys[0], "knownHosts": host})
 	if msg := crossplanetest.Refusal(e.Reconcile()); !strings.Contains(msg, "spec.argocd.values.configs.ssh is set by the known hosts of repositories") {
 		t.Errorf("known hosts have no place to go: %q", msg)
+	}
+}
+
+// TestURLsThatDiffer: URLs that Argo CD tells apart, and those that it doesn't, where they were accepted before.
+func TestURLsThatDiffer(t *testing.T) {
+	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
+		"Slash":     {Spec: `{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"https://a.b/c/"}]}`},
+		"Project":   {Spec: `{"repositories":[{"name":"a","url":"https://a.b/c","project":"x"},{"name":"b","url":"https://a.b/c.git","project":"y"}]}`},
+		"Scheme":    {Spec: `{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"http://a.b/c.git"}]}`},
+		"Templates": {Spec: `{"repositories":[{"name":"a","url":"https://a.b/c"}],"credentialTemplates":[{"name":"a","url":"https://a.b/c.git","secretRef":{"name":"s"}}]}`},
+	})
+	claims := map[string]crossplanetest.Claim{}
+	for url, right := range map[string]string{
+		"https://github.com/acme/apps/tree/main/customers":               "https://github.com/acme/apps",
+		"https://github.example.org/acme/apps/blob/main/README.md":       "https://github.example.org/acme/apps",
+		"https://gitlab.example.org/a/b/apps/-/tree/main?ref_type=heads": "https://gitlab.example.org/a/b/apps",
+		"https://bitbucket.org/acme/apps/src/main/":                      "https://bitbucket.org/acme/apps",
+	} {
+		claims["Page "+url] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","url":"` + url + `"}]}`, Want: []string{"spec.repositories[0].url: ", "is a page of a website: write the URL with which git clones, such as " + right + ","}}
+		claims["PageOfBootstrap "+url] = crossplanetest.Claim{Spec: `{"bootstrap":{"repoURL":"` + url + `"}}`, Want: []string{"spec.bootstrap.repoURL: ", "is a page of a website"}}
+		claims["Right "+right] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","url":"` + right + `"}]}`}
+	}
+	claims["Subgroup"] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","url":"https://gitlab.example.org/acme/plants/tree/oak"}]}`}
+	claims["Index"] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","type":"helm","url":"https://charts.example.org/stable/index.yaml"}]}`, Want: []string{`"https://charts.example.org/stable/index.yaml" is the index of a repository of charts, and Argo CD adds index.yaml to the URL: write https://charts.example.org/stable`}}
+	claims["IndexRight"] = crossplanetest.Claim{Spec: `{"repositories":[{"name":"a","type":"helm","url":"https://charts.example.org/stable"}]}`}
+	crossplanetest.CheckClaims(t, claims)
+	hidden := crossplanetest.New(t, `{"repositories":[{"name":"a","url":"https://u:secret-in-url@github.com/acme/apps/tree/main?private_token=secret-in-query"}]}`, "")
+	if msg := crossplanetest.Refusal(hidden.Reconcile()); !strings.Contains(msg, "spec.repositories[0].url") || strings.Contains(msg, "secret-in") {
+		t.Errorf("secrets in a URL: %q", msg)
+	}
+	const twice = `{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"https://a.b/c.git"}]}`
+	crossplanetest.CheckStaysAccepted(t, twice, `{"repositories":[{"name":"a","url":"https://a.b/c"},{"name":"b","url":"https://a.b/C.git"}]}`)
+	// Which project they are in, their Secrets say.
+	const open = `{"repositories":[{"name":"a","url":"https://a.b/c","secretRef":{"name":"s"}},{"name":"b","url":"https://a.b/c.git","secretRef":{"name":"s"}}]}`
+	e := crossplanetest.New(t, open, "")
+	e.AddSecret("s", "Opaque", map[string]string{"username": "u", "password": "secret-1"})
+	e.Install()
+	if message, _ := e.StatusList("repositories")[1].(map[string]any)["message"].(string); !strings.Contains(message, "its url and project are those of spec.repositories[0], too") {
+		t.Errorf("the second one says %q", message)
 	}
 }

@@ -22,7 +22,7 @@ func (e *repository) readSecret(s *credentials.Reader, v values.Values) string {
 	if len(s.Data) == 0 || e.kind == v1alpha1.KindCredentialTemplate && !hasCredentials(read) {
 		s.Fail("it has no credentials: write username and password, or bearerToken, or sshPrivateKey, or githubAppID, githubAppInstallationID and githubAppPrivateKey, or tlsClientCertData and tlsClientCertKey")
 	}
-	e.compareLabel(s)
+	s.CompareType(e.key)
 	e.compare(s, read)
 	checkWaysIn(s, read, e.overSSH())
 	hosts := read[knownHostsKey]
@@ -33,21 +33,6 @@ func (e *repository) readSecret(s *credentials.Reader, v values.Values) string {
 		v[key] = text
 	}
 	return readKnownHosts(s, hosts)
-}
-
-// lists are where the claim has what Argo CD calls so; "" for what no claim has.
-var lists = map[string]string{"repository": "repositories", "repo-creds": "credentialTemplates", "cluster": "clusters", "repository-write": "", "repo-write-creds": "", "scm-creds": ""}
-
-// compareLabel notes where the Secret says of itself that it is for something else than its entry.
-func (e *repository) compareLabel(s *credentials.Reader) {
-	is := s.Labels[credentials.LabelSecretType]
-	switch list, known := lists[is]; {
-	case !known || list == e.key:
-	case list == "":
-		s.Note("its label %s is %s, which nothing in a claim is for: have spec.bootstrap bring such a Secret; here it is taken for one of spec.%s", credentials.LabelSecretType, is, e.key)
-	default:
-		s.Note("its label %s is %s, and here it is taken for one of spec.%s: name it in spec.%s, if that is meant, or correct the label", credentials.LabelSecretType, is, e.key, list)
-	}
 }
 
 // compare takes from the Secret what the entry leaves open, and refuses what contradicts it.

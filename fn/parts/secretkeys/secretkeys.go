@@ -16,6 +16,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/localaccount"
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
+	"github.com/virtual-argocd/virtual-argocd/fn/settings"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -53,6 +54,10 @@ func resolve(c part.Candidate) error {
 	for i, k := range c.Spec.ArgoCDSecretKeys {
 		at := fmt.Sprintf("%s[%d]", field, i)
 		err := check(at, k)
+		accepted := slices.ContainsFunc(c.WasAsked().ArgoCDSecretKeys, func(was v1alpha1.SecretKeySpec) bool { return was.Key == k.Key })
+		if message := settings.Unread(k.Key); message != "" && !accepted {
+			err = mistakes.Join(err, fmt.Errorf("%s.key: %.80q: %s", at, k.Key, message))
+		}
 		if seen[k.Key] {
 			err = mistakes.Join(err, fmt.Errorf("%s.key: %q is the key of another entry, too: leave one of the two out", at, k.Key))
 		}

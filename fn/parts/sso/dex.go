@@ -51,14 +51,14 @@ func setDex(of part.Candidate, d v1alpha1.DexSpec, own values.Values) error {
 		claims := ofClaim(of.Spec.ArgoCDSecretKeys)
 		found = append(found, checkConfig(at, config, claims, func(key string) bool { return slices.Contains(secretFields, key) }))
 		found = append(found, unlessAccepted(of, func() error {
-			return mistakes.Join(checkConfig(at, config, claims, isSecret), connectors.Check(at, c.Type, config))
+			return mistakes.Join(checkConfig(at, config, claims, isSecret), connectors.Check(at, c.Type, config, hasFiles(of)))
 		}))
 		for name, keys := range referencesIn(config) {
 			refs[name] = append(refs[name], keys...)
 		}
 		configs, names = append(configs, config), append(names, c.Name)
 	}
-	found = append(found, unlessAccepted(of, func() error { return checkConnectorGroups(d, configs) }))
+	found = append(found, unlessAccepted(of, func() error { return mistakes.Join(checkConnectorGroups(d, configs), checkTeams(of, d, configs)) }))
 	if err := mistakes.Join(found...); err != nil {
 		return err
 	}
@@ -161,6 +161,31 @@ func checkConnectorGroups(d v1alpha1.DexSpec, configs []map[string]any) error {
 	return nil
 }
 
+// checkTeams refuses groups with roles that none of the connectors has.
+func checkTeams(of part.Candidate, d v1alpha1.DexSpec, configs []map[string]any) error {
+	scopes, _ := of.ArgoCD.Last("configs", "rbac", "scopes").Value.(string)
+	if scopes = strings.TrimSpace(scopes); scopes != "" && scopes != "[groups]" {
+		// Then roles aren't only of groups.
+		return nil
+	}
+	var found []error
+	for _, role := range []struct {
+		field  string
+		groups []string
+	}{{"adminGroups", d.AdminGroups}, {"readOnlyGroups", d.ReadOnlyGroups}} {
+		for i, group := range role.groups {
+			var instead []string
+			for n, c := range d.Connectors {
+				instead = append(instead, connectors.NotAGroup(c.Type, configs[n], group))
+			}
+			if len(instead) > 0 && !slices.Contains(instead, "") {
+				found = append(found, fmt.Errorf("%s.%s[%d]: nobody is in %.80q, because Dex tells Argo CD teams with their organization: write %s", ofDex, role.field, i, group, strings.Join(slices.Compact(instead), " or ")))
+			}
+		}
+	}
+	return mistakes.Join(found...)
+}
+
 // decodeConfig returns the configuration of a connector, with numbers as they are written.
 func decodeConfig(c v1alpha1.DexConnector) (map[string]any, error) {
 	config := map[string]any{}
@@ -179,6 +204,28 @@ var secretFields = []string{"clientSecret", "bindPW", "keystonePassword", "passw
 // isSecret reports whether a field holds a secret, however it is spelt: to Dex, upper and lower case are the same.
 func isSecret(key string) bool {
 	return slices.ContainsFunc(secretFields, func(f string) bool { return strings.EqualFold(f, key) })
+}
+
+// isFile reports whether a field names the file that a secret is in, as LDAP's clientKey does.
+func isFile(key, text string) bool {
+	return strings.EqualFold(key, "clientKey") && strings.HasPrefix(text, "/")
+}
+
+// hasFiles reports whether Dex's pod may have files beside those of Dex's own image.
+func hasFiles(of part.Candidate) bool {
+	dex := values.At[values.Values](of.ArgoCD.Merged(), "dex")
+	for _, key := range []string{"volumeMounts", "initContainers"} {
+		if list, _ := dex[key].([]any); len(list) > 0 {
+			return true
+		}
+	}
+	for _, image := range []string{"repository", "tag"} {
+		// The platform's own registry has the same image.
+		if is := of.ArgoCD.Last("dex", "image", image); is.Value != nil && is.Value != "" && is.Field.Owner > values.Input {
+			return true
+		}
+	}
+	return of.Unassigned
 }
 
 // references are texts that stand for secrets.
@@ -215,7 +262,7 @@ func checkConfig(field string, v any, refs references, isSecret func(key string)
 		}
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if text, ok := v[key].(string); ok && isSecret(key) && text != "" && !strings.HasPrefix(text, "$") {
+			if text, ok := v[key].(string); ok && isSecret(key) && text != "" && !strings.HasPrefix(text, "$") && !isFile(key, text) {
 				found = append(found, fmt.Errorf("%s.%s: there is a secret in the claim: %s", field, key, refs.instead))
 			}
 			found = append(found, checkConfig(field+"."+key, v[key], refs, isSecret))

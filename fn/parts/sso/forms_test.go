@@ -97,7 +97,7 @@ func TestNotes(t *testing.T) {
 }
 
 const connectors = `[{"type":"github","id":"github","name":"GitHub","config":{"clientID":"a","clientSecret":"$github-oauth:clientSecret","orgs":[{"name":"acme"}],"loadAllGroups":false}},
-	{"type":"ldap","id":"ldap","name":"LDAP","config":{"host":"ldap.example.org:636","bindDN":"cn=a","bindPW":"$ldap:bind.password","userSearch":{"filter":"(objectClass=person)"},"startTLS":true}}]`
+	{"type":"ldap","id":"ldap","name":"LDAP","config":{"host":"ldap.example.org:636","bindDN":"cn=a","bindPW":"$ldap:bind.password","userSearch":{"baseDN":"ou=people","username":"uid","filter":"(objectClass=person)"},"startTLS":true}}]`
 
 // dexConfig is what Argo CD makes Dex's configuration of.
 func dexConfig(t *testing.T, e *crossplanetest.Engine) map[string]any {
@@ -155,7 +155,7 @@ func TestDex(t *testing.T) {
 	e.AddSecret("ldap", "Opaque", map[string]string{"bind.password": "secret-of-ldap {{ x }}"})
 	e.Cycle(3)
 	ldap := map[string]any{"type": "ldap", "id": "ldap", "name": "LDAP",
-		"config": map[string]any{"host": "ldap.example.org:636", "bindDN": "cn=a", "bindPW": "$sso-ldap:bind.password", "userSearch": map[string]any{"filter": "(objectClass=person)"}, "startTLS": true}}
+		"config": map[string]any{"host": "ldap.example.org:636", "bindDN": "cn=a", "bindPW": "$sso-ldap:bind.password", "userSearch": map[string]any{"baseDN": "ou=people", "username": "uid", "filter": "(objectClass=person)"}, "startTLS": true}}
 	config := map[string]any{"connectors": []any{github, ldap}}
 	if diff := cmp.Diff(config, dexConfig(t, e)); diff != "" {
 		t.Errorf("dex.config: -want, +got:\n%s", diff)
@@ -185,8 +185,8 @@ func TestDex(t *testing.T) {
 
 // TestDexWithoutSecret: SAML needs none.
 func TestDexWithoutSecret(t *testing.T) {
-	e := crossplanetest.New(t, `{"sso":{"dex":{"connectors":[{"type":"saml","id":"saml","name":"SAML","config":{"ssoURL":"https://id.example.org/saml","caData":"QQ==","groupsAttr":"groups"}}]}}}`, "").Install()
-	want := map[string]any{"connectors": []any{map[string]any{"type": "saml", "id": "saml", "name": "SAML", "config": map[string]any{"ssoURL": "https://id.example.org/saml", "caData": "QQ==", "groupsAttr": "groups"}}}}
+	e := crossplanetest.New(t, `{"sso":{"dex":{"connectors":[{"type":"saml","id":"saml","name":"SAML","config":{"ssoURL":"https://id.example.org/saml","usernameAttr":"name","emailAttr":"email","insecureSkipSignatureValidation":true,"groupsAttr":"groups"}}]}}}`, "").Install()
+	want := map[string]any{"connectors": []any{map[string]any{"type": "saml", "id": "saml", "name": "SAML", "config": map[string]any{"ssoURL": "https://id.example.org/saml", "usernameAttr": "name", "emailAttr": "email", "insecureSkipSignatureValidation": true, "groupsAttr": "groups"}}}}
 	if diff := cmp.Diff(want, dexConfig(t, e)); diff != "" {
 		t.Errorf("dex.config: -want, +got:\n%s", diff)
 	}
@@ -225,7 +225,7 @@ func TestRefusedSignOn(t *testing.T) {
 		"ElsewhereASecret":  {dex(`{"clientSecret":"$other/s:key"}`), []string{"spec.sso.dex.connectors[0].config.clientSecret", "namespace of the claim"}},
 		"GroupASecret":      {`{"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A"}],"adminGroups":["$a"]}}}`, []string{"spec.sso.dex.adminGroups", "$a"}},
 		"DexOff":            {`{"argocd":{"values":{"dex":{"enabled":false}}},"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A"}]}}}`, []string{"spec.sso.dex", "spec.argocd.values.dex.enabled"}},
-		"ValuesHaveIt":      {`{"argocd":{"values":{"configs":{"cm":{"dex.config":"x"}}}},"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A"}]}}}`, []string{"spec.argocd.values.configs.cm.dex.config", "spec.sso"}},
+		"ValuesHaveIt":      {`{"argocd":{"values":{"configs":{"cm":{"dex.config":"x"}}}},"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A","config":{"ssoURL":"https://id.example.org/saml","usernameAttr":"name","emailAttr":"email","insecureSkipSignatureValidation":true}}]}}}`, []string{"spec.argocd.values.configs.cm.dex.config", "spec.sso"}},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestDexByPlan(t *testing.T) {
 
 // TestDexAway: whether Dex itself answers is looked at.
 func TestDexAway(t *testing.T) {
-	e := crossplanetest.New(t, `{"sso":{"dex":{"connectors":[{"type":"saml","id":"saml","name":"SAML","config":{"ssoURL":"https://id.example.org/saml"}}]}}}`, "").Install()
+	e := crossplanetest.New(t, `{"sso":{"dex":{"connectors":[{"type":"saml","id":"saml","name":"SAML","config":{"ssoURL":"https://id.example.org/saml","usernameAttr":"name","emailAttr":"email","insecureSkipSignatureValidation":true}}]}}}`, "").Install()
 	e.SetConnections(proxy.Connection{Key: proxy.SignOnKey("", true), Message: "Dex: dex is away"})
 	e.Reconcile()
 	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetReason() != v1alpha1.ReasonConnectionFailed || !strings.Contains(c.GetMessage(), "dex is away") {

@@ -199,6 +199,11 @@ func checkEffect(at form, o v1alpha1.OIDCSpec) error {
 	}{{"clientID", set(o.ClientID)}, {"cliClientID", set(o.CLIClientID)}, {at.scopes, o.Scopes}, {"allowedAudiences", o.AllowedAudiences}} {
 		found = append(found, checkSpaces(at.at+"."+f.field, f.texts...))
 	}
+	for _, name := range []string{"token", "logoutRedirectURL"} {
+		rest := strings.ReplaceAll(o.LogoutURL, "{{"+name+"}}", "")
+		written := strings.ToLower(strings.ReplaceAll(rest, " ", ""))
+		refuse(strings.Contains(written, "{"+strings.ToLower(name)+"}"), "logoutURL", "%.200q has %s written otherwise than Argo CD replaces it: write {{%[2]s}}", o.LogoutURL, name)
+	}
 	return mistakes.Join(append(found, checkGroups(at.at, o.AdminGroups, o.ReadOnlyGroups))...)
 }
 

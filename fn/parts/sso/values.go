@@ -245,7 +245,7 @@ func checkValuesOfDex(of part.Candidate, object map[string]any) error {
 		found = append(found, connectors.CheckEntry(at, entry))
 		_, v := connectors.Get(entry, "config")
 		config, _ := v.(map[string]any)
-		found = append(found, checkConfig(at+".config", config, refs, isSecret), connectors.Check(at+".config", spec.Connectors[i].Type, config))
+		found = append(found, checkConfig(at+".config", config, refs, isSecret), connectors.Check(at+".config", spec.Connectors[i].Type, config, hasFiles(of)))
 	}
 	return mistakes.Join(found...)
 }

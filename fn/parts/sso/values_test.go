@@ -75,7 +75,7 @@ func TestDexOfValues(t *testing.T) {
 		"NotInIt":       {Spec: asValues("dex.config", strings.Replace(basic, "$oidc.secret", "$GITLAB", 1), "", `"dex":{"env":[{"name":"GITHUB","value":"x"}]},`), Want: []string{`"$GITLAB" is no key`}},
 		"OtherSecret":   {Spec: dex(strings.Replace(basic, "$oidc.secret", "$github-oauth:clientSecret", 1)), Want: nil},
 	})
-	const sso = `"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A","config":{"ssoURL":"https://a"}}]}},`
+	const sso = `"sso":{"dex":{"connectors":[{"type":"saml","id":"a","name":"A","config":{` + saml + `}}]}},`
 	beside := strings.Replace(asValues("oidc.config", "name: Acme\nissuer: https://id.example.org\nclientID: a\nenablePKCEAuthentication: true\n", "", ""), `{"argocd"`, `{`+sso+`"argocd"`, 1)
 	crossplanetest.New(t, beside, "").CheckRefused("spec.sso.dex: Argo CD ignores Dex while there is spec.argocd.values.configs.cm.oidc.config")
 	crossplanetest.CheckStaysAccepted(t, beside, strings.Replace(beside, "Acme", "Other", 1))
@@ -89,7 +89,7 @@ func TestDexOfValues(t *testing.T) {
 // TestConditionOfValues: sign-on by values has the condition, too.
 func TestConditionOfValues(t *testing.T) {
 	const oidc = "name: Acme\nissuer: https://id.example.org\nclientID: argocd\nenablePKCEAuthentication: true\nrequestedScopes: [openid]\n"
-	const dex = "connectors:\n- {type: saml, id: saml, name: SAML, config: {ssoURL: \"https://id.example.org\"}}\n- {type: ldap, id: ldap, name: $x, config: {host: a}}\n"
+	const dex = "connectors:\n- {type: saml, id: saml, name: SAML, config: {ssoURL: \"https://id.example.org\", usernameAttr: name, emailAttr: email, insecureSkipSignatureValidation: true}}\n- {type: ldap, id: ldap, name: $x, config: {host: a, userSearch: {baseDN: ou=people, username: uid}}}\n"
 	e := crossplanetest.New(t, asValues("oidc.config", oidc, "", ""), "").Install()
 	if c := e.Condition(v1alpha1.ConditionSSOReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || !strings.HasPrefix(c.GetMessage(), "Argo CD sends people to Acme, ") || !strings.HasSuffix(c.GetMessage(), "/auth/callback") {
 		t.Errorf("SSOReady: %v", c)

@@ -30,20 +30,44 @@ func (v Version) Unknown(values map[string]any) []Unknown {
 	return out
 }
 
+// Misspelt returns the values without anything in them that the version doesn't have, and that are written almost like one that it has. They change
+// nothing, and may show what was meant.
+func (v Version) Misspelt(values map[string]any) []Unknown {
+	var out []Unknown
+	compared := 0
+	v.each(v.record.root, nil, values, func(path []string, is any) {
+		if !isEmpty(is) || v.at(path) != nil || compared == maxAdvised {
+			return
+		}
+		compared++
+		if near := v.nearest(path); len(near) > 0 {
+			out = append(out, Unknown{Path: path, Message: v.message(path) + ": did you mean " + strings.Join(near, " or ") + "?"})
+		}
+	})
+	return out
+}
+
+// walk reports the values that the version doesn't have, without those that are empty.
 func (v Version) walk(n *node, path []string, values map[string]any, report func(path []string, is any)) {
+	v.each(n, path, values, func(path []string, is any) {
+		if !isEmpty(is) {
+			report(path, is)
+		}
+	})
+}
+
+// each reports the values that the version doesn't have.
+func (v Version) each(n *node, path []string, values map[string]any, report func(path []string, is any)) {
 	if n.free&v.bit != 0 {
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		is, below := values[key], n.below[key]
-		if isEmpty(is) {
-			continue
-		}
 		at := append(slices.Clone(path), key)
 		if below == nil || below.in&v.bit == 0 {
 			report(at, is)
 		} else if of, isMap := is.(map[string]any); isMap {
-			v.walk(below, at, of, report)
+			v.each(below, at, of, report)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package connectors
 
 import (
 	_ "embed"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -14,9 +15,10 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 )
 
-// What fields hold. Bytes are texts, too.
+// What fields hold. Bytes are texts in base64.
 const (
 	Text     = "text"
+	Bytes    = "bytes"
 	Texts    = "texts"
 	Bool     = "bool"
 	Number   = "number"
@@ -82,13 +84,14 @@ func Types() []string {
 func IsType(name string) bool { return name != Whole && record().types[name] != nil }
 
 // Check refuses what Dex leaves out of the configuration of a connector, and what it can't start with. Numbers are those of decoding with
-// UseNumber. at is the path of the configuration. A type that isn't known has no mistakes.
-func Check(at, name string, config map[string]any) error {
+// UseNumber. at is the path of the configuration. A type that isn't known has no mistakes. hasFiles reports whether Dex's pod may have files that
+// aren't known here.
+func Check(at, name string, config map[string]any, hasFiles bool) error {
 	if !IsType(name) {
 		return nil
 	}
 	found := []error{record().types[name].check("Dex's connector "+name, at, config)}
-	return mistakes.Join(append(found, argoCDs(at, name, config), ignored(at, name, config))...)
+	return mistakes.Join(append(found, argoCDs(at, name, config), cantStart(at, name, config, hasFiles), ignored(at, name, config))...)
 }
 
 // CheckWhole refuses what Dex leaves out of its own configuration, and what Argo CD overwrites in it.
@@ -189,6 +192,9 @@ func (f *field) checkValue(of, at string, v any) error {
 	case nil:
 		return nil
 	case string:
+		if f.kind == Bytes {
+			return checkBytes(at, v)
+		}
 		if f.kind != Text && f.kind != Anything {
 			return wrong(wants[f.kind])
 		}
@@ -235,9 +241,18 @@ func (f *field) checkList(of, at string, list []any, wrong func(string) error) e
 	return mistakes.Join(found...)
 }
 
+// checkBytes refuses a text that isn't base64, as Go's decoder of JSON reads it. What refers to a secret may be anything, and PEM is named by what reads
+// certificates.
+func checkBytes(at, text string) error {
+	if _, err := base64.StdEncoding.DecodeString(text); err == nil || strings.HasPrefix(text, "$") || strings.Contains(text, "-----BEGIN") {
+		return nil
+	}
+	return fmt.Errorf("%s: is no base64, and Dex wouldn't start: write %s", at, wants[Bytes])
+}
+
 // wants are what to write for each kind.
 var wants = map[string]string{
-	Map: "an object, such as {a: b}", Text: "text", Texts: "a list of texts, such as [a, b]", Bool: "true or false, without quotes", Number: "a number", Object: "an object, such as {a: b}", Objects: "a list of objects, such as [{name: a}]",
+	Map: "an object, such as {a: b}", Text: "text", Bytes: "text in base64", Texts: "a list of texts, such as [a, b]", Bool: "true or false, without quotes", Number: "a number", Object: "an object, such as {a: b}", Objects: "a list of objects, such as [{name: a}]",
 }
 
 func kindOf(v any) string {

@@ -3,6 +3,7 @@ package connectors
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
@@ -82,6 +83,37 @@ func LacksGroups(name string, config map[string]any) (instead string, lacks bool
 		return "for a connector of type " + name + ", write " + of, true
 	}
 	return "a connector of type " + name + " has none", true
+}
+
+// NotAGroup returns what groups of a connector are like, if it never gives Argo CD a certain one; "" for one that it may give. GitHub's teams are those
+// of the organizations (Dex 2.45, connector/github, groupsForOrgs): the names of these aren't groups then.
+func NotAGroup(name string, config map[string]any, group string) string {
+	_, v := Get(config, "orgs")
+	list, _ := v.([]any)
+	if name != "github" || len(list) == 0 {
+		return ""
+	}
+	var all []string
+	for _, item := range list {
+		of, _ := item.(map[string]any)
+		_, v := Get(of, "name")
+		org, _ := v.(string)
+		_, v = Get(of, "teams")
+		teams, _ := v.([]any)
+		if len(teams) == 0 {
+			teams = []any{"<team>"}
+		}
+		for _, team := range teams {
+			is := fmt.Sprintf("%s:%v", org, team)
+			begin, open := strings.CutSuffix(is, "<team>")
+			// What refers to a secret may be anything.
+			if is == group || open && strings.HasPrefix(group, begin) && group != begin || strings.HasPrefix(org, "$") || strings.Contains(is, ":$") {
+				return ""
+			}
+			all = append(all, is)
+		}
+	}
+	return strings.Join(all, " or ")
 }
 
 // isEmpty reports whether a value is the same as none.

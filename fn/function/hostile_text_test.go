@@ -135,7 +135,7 @@ func TestNoAnswerToGuessesOfUnusedKeys(t *testing.T) {
 	const used, guess = "pw-of-the-client", "hunter2-db-pass"
 	for name, sso := range map[string]string{
 		"OIDC": `"oidc":{"issuer":"https://id.example.org","clientID":"a","clientSecretRef":{"name":"company","key":"client"}}`,
-		"Dex":  `"dex":{"connectors":[{"type":"ldap","id":"a","name":"A","config":{"host":"ldap.example.org","bindPW":"$company:client"}}]}`,
+		"Dex":  `"dex":{"connectors":[{"type":"ldap","id":"a","name":"A","config":{"host":"ldap.example.org","bindPW":"$company:client","userSearch":{"baseDN":"ou=people","username":"uid"}}}]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := crossplanetest.New(t, `{"sso":{`+sso+`}}`, "")

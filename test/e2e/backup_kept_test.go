@@ -63,7 +63,7 @@ func (b *backup) furnish(ctx context.Context, t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	letIn(ctx, t, shore.Namespace, tenantNamespace(ctx, b.live))
+	letIn(ctx, t, shore.Namespace, "original", tenantNamespace(ctx, b.live))
 	cluster, err := external.Prepare(ctx, t, open(ctx, t, b.shore), "https://"+service.Spec.ClusterIP).Declarative()
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func (b *backup) isBack(ctx context.Context, t *testing.T, when string) {
 func (b *backup) copyIsHarmless(ctx context.Context, t *testing.T) {
 	t.Helper()
 	shore := b.onShore(ctx, t)
-	letIn(ctx, t, tenantNamespace(ctx, b.shore), tenantNamespace(ctx, b.copy))
+	letIn(ctx, t, tenantNamespace(ctx, b.shore), "copy", tenantNamespace(ctx, b.copy))
 	virtual := open(ctx, t, b.copy)
 	if of := clustersOf(ctx, t, b.copy); len(of) != 0 {
 		t.Errorf("before it is activated, the copy has the clusters %v", of)

@@ -251,7 +251,7 @@ func (b *backup) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 	if full {
 		doesNotAct(ctx, t, b.live)
 		b.isBack(ctx, t, "restored")
-		letIn(ctx, t, tenantNamespace(ctx, b.shore), tenantNamespace(ctx, b.live))
+		letIn(ctx, t, tenantNamespace(ctx, b.shore), "restored", tenantNamespace(ctx, b.live))
 	}
 	return ctx
 }

@@ -43,7 +43,7 @@ func claims() map[string]verdict {
 		}
 		return "{metadata: {labels: {" + b.String() + "}}, spec: {}}"
 	}
-	const platforms, size = " is the platform's to choose", "the spec of a claim has at most 384 KiB"
+	const platforms, size = " is the platform's to choose", "spec has more than 384 KiB"
 	return map[string]verdict{
 		"Claim":                  {create("plan: small, compositionUpdatePolicy: Automatic"), ""},
 		"NoSpec":                 {do("user", "team", "", `{}`), ""},

@@ -42,18 +42,6 @@ func TestAmountsBeforeValidation(t *testing.T) {
 		v.object, v.want = fmt.Sprintf(template, "2"), ""
 		cases[name+"Usual"] = v
 	}
-	// So may they the status of pods, of which tenants.yaml then refuses all but conditions.
-	for name, field := range map[string]string{
-		"OfContainer": `containerStatuses: [{name: c, resources: {limits: {cpu: "%s"}}}]`, "Requested": `containerStatuses: [{name: a}, {name: c, resources: {requests: {cpu: "%s"}}}]`,
-		"Allocated": `containerStatuses: [{name: c, allocatedResources: {cpu: "%s"}}]`, "OfInit": `initContainerStatuses: [{name: c, allocatedResources: {cpu: "%s"}}]`,
-		"OfEphemeral": `ephemeralContainerStatuses: [{name: c, resources: {limits: {cpu: "%s"}}}]`, "OfThePod": `resources: {limits: {cpu: "%s"}}`, "AllocatedToThePod": `allocatedResources: {cpu: "%s"}`,
-	} {
-		status := strings.TrimSuffix(usual, "}") + `, status: {` + field + `}}`
-		v := verdict{request{by: syncer, resource: "pods/status", namespace: "vargo-a", name: "p", old: usual, object: fmt.Sprintf(status, "1e2000000000")}, "an amount"}
-		cases["Status"+name] = v
-		v.object, v.want = fmt.Sprintf(status, "2"), ""
-		cases["Status"+name+"Usual"] = v
-	}
 	for name, v := range cases {
 		t.Run(name, func(t *testing.T) {
 			switch {

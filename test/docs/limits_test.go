@@ -24,7 +24,7 @@ var nobodysLimits = strings.Fields(`
 	fn/decide.mostNames fn/decide.maxName fn/decide.maxLabels fn/values/known.maxDefault fn/values/known.maxNearest fn/values/known.maxKey fn/values/known.maxVersions
 	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/tenant.maxTenantID
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
-	fn/parts/bootstrap.maxWord fn/parts/ingress.mostWithoutEffect proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
+	fn/parts/bootstrap.maxWord fn/policy.maxPolicies fn/policy.maxCompared fn/parts/ingress.mostWithoutEffect proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
 	proxy/limits.MaxFailures proxy/limits.maxTrials proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls
 	proxy/connections.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/metrics.maxLine
 	proxy/connections.maxControllers proxy/connections.maxHosts proxy/connections.maxHost proxy/connections.maxUnclear

@@ -66,7 +66,8 @@ var badClaims = map[string]badClaim{
 
 	// Sizes.
 	"ValuesTooDeep":  {newClaim("refused-26").ArgoCDValue(true, strings.Split(strings.Repeat("a.", 120)+"a", ".")...), "spec.argocd.values"},
-	"ValuesTooLarge": {newClaim("refused-27").ArgoCDValue(strings.Repeat("x", 900_000), "configs", "cm", "x"), "spec.argocd.values"},
+	"ValuesTooLarge": {newClaim("refused-27").ArgoCDValue(strings.Repeat("x", 300_000), "configs", "cm", "x"), "spec.argocd.values"},
+	"SpecTooLarge":   {newClaim("refused-44").ArgoCDValue(strings.Repeat("x", 900_000), "configs", "cm", "x"), "spec has more than 384 KiB"},
 	"NameTooLong":    {newClaim("refused-28-" + strings.Repeat("a", 53)), "metadata.name"},
 	"NameNotALabel":  {newClaim("refused-29.Upper"), "metadata.name"},
 

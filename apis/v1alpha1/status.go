@@ -97,6 +97,11 @@ type Status struct {
 	// +listType=atomic
 	Repositories []RepositoryStatus `json:"repositories,omitempty"`
 
+	// Components that the tenant has beside Argo CD, and those that are being removed.
+	// +optional
+	// +listType=atomic
+	Components []ComponentStatus `json:"components,omitempty"`
+
 	// First Application.
 	// +optional
 	Bootstrap *BootstrapStatus `json:"bootstrap,omitempty"`

@@ -1,6 +1,6 @@
 // Package proxy is what the function and the proxy between Crossplane's providers and the API servers of virtual clusters agree on: the
-// token with which a provider is sent to one of them (Credentials), and two ConfigMaps that exist in the proxy alone, in which
-// provider-kubernetes observes the workloads of an Argo CD (Workload) and what that connects to (Connection).
+// token with which a provider is sent to one of them (Credentials), and three ConfigMaps that exist in the proxy alone, in which
+// provider-kubernetes observes the workloads of an Argo CD and those of components beside it (Workload), and what that connects to (Connection).
 //
 // The proxy itself is in the packages below. Each imports only packages further down in this table:
 //

@@ -12,6 +12,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/backup"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/bootstrap"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/clusters"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/components"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/protection"
@@ -22,7 +23,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part, backup.Part, backup.RestorePart, hibernation.Part}
+var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part, backup.Part, backup.RestorePart, hibernation.Part, components.Part}
 
 // SecretNames returns the names of the Secrets that a spec names, sorted.
 func SecretNames(s tenant.Ask) []string {

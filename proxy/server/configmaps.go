@@ -25,7 +25,11 @@ func (rs resources) configMapAt(path string) *watch.Object {
 	return nil
 }
 
-func isSummary(o watch.Object) bool { return strings.HasPrefix(o.Name, proxy.SummaryPrefix) }
+func isSummary(o watch.Object) bool {
+	return strings.HasPrefix(o.Name, proxy.SummaryPrefix) || isOfComponents(o)
+}
+
+func isOfComponents(o watch.Object) bool { return strings.HasPrefix(o.Name, proxy.ComponentsPrefix) }
 
 var errReadOnly = errors.New("a ConfigMap that the proxy answers with can't be changed")
 
@@ -57,12 +61,16 @@ func (s *Server) workloadsData(ctx context.Context, c *virtualapi.Client, o watc
 	if err != nil {
 		return nil, err
 	}
+	of := s.resources.workloads
+	if isOfComponents(o) {
+		of = s.resources.components
+	}
 	data, _, err := workloads.Summarize(ctx, c, o.Namespace, asked)
 	if err != nil {
-		s.informers.Observed(c, s.resources.workloads, o, watch.Digest{})
+		s.informers.Observed(c, of, o, watch.Digest{})
 		return nil, err
 	}
-	s.informers.Observed(c, s.resources.workloads, o, watch.DigestOfData(data))
+	s.informers.Observed(c, of, o, watch.DigestOfData(data))
 	return data, nil
 }
 

@@ -16,8 +16,8 @@ import (
 
 // resources are those that provider-kubernetes watches in each virtual cluster: one object of each.
 type resources struct {
-	// workloads and connections are ConfigMaps that exist in the proxy alone.
-	workloads, connections *watch.Resource
+	// workloads, components and connections are ConfigMaps that exist in the proxy alone.
+	workloads, components, connections *watch.Resource
 	// applications has the first Application, and ingresses Argo CD's Ingress.
 	applications, ingresses stored
 }
@@ -36,6 +36,8 @@ func newResources(c *connections.Store) resources {
 	configMap, application, ingress := typeMeta("v1", "ConfigMap"), typeMeta("argoproj.io/v1alpha1", "Application"), typeMeta("networking.k8s.io/v1", "Ingress")
 	return resources{
 		workloads: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Triggers: workloadLists, Poll: pollWorkloads, Check: checkWorkload},
+		// That the virtual API server answers is checked for the workloads of Argo CD.
+		components: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Triggers: workloadLists, Poll: pollWorkloads},
 		// Nothing reports all changes of connections: they have no triggers.
 		connections: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Poll: func(ctx context.Context, client *virtualapi.Client, o watch.Object) (watch.State, error) {
 			keys, err := proxy.ReadConnectionsName(o.Name)
@@ -81,7 +83,7 @@ func checkWorkload(ctx context.Context, c *virtualapi.Client, o watch.Object) er
 func (rs resources) stored() []stored { return []stored{rs.applications, rs.ingresses} }
 
 func (rs resources) all() []*watch.Resource {
-	return []*watch.Resource{rs.workloads, rs.connections, rs.applications.Resource, rs.ingresses.Resource}
+	return []*watch.Resource{rs.workloads, rs.components, rs.connections, rs.applications.Resource, rs.ingresses.Resource}
 }
 
 // at returns those with this path of all objects.

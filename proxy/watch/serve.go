@@ -22,7 +22,7 @@ import (
 const maxTimeout = 10 * time.Minute
 
 // Serve answers a provider's list or watch of all objects of a kind with those that these resources have in the client's virtual cluster:
-// at most two resources, of one kind. It answers 503 if too many virtual clusters are watched.
+// resources of one kind. It answers 503 if too many virtual clusters are watched.
 func (i *Informers) Serve(w http.ResponseWriter, r *http.Request, c *virtualapi.Client, resources []*Resource) {
 	var of objects
 	for _, resource := range resources {

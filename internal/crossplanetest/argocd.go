@@ -28,7 +28,18 @@ func (e *Engine) SetReplicas(name string, available int) {
 // unless they were set otherwise before.
 func (e *Engine) SetWorkload(name string, change func(*proxy.Workload)) {
 	e.T.Helper()
-	o := e.Observed(tenant.Workloads)
+	e.setWorkload(tenant.Workloads, name, change)
+}
+
+// SetComponentWorkload changes what the proxy sums up of a workload of a component.
+func (e *Engine) SetComponentWorkload(name string, change func(*proxy.Workload)) {
+	e.T.Helper()
+	e.setWorkload(tenant.ComponentWorkloads, name, change)
+}
+
+func (e *Engine) setWorkload(object, name string, change func(*proxy.Workload)) {
+	e.T.Helper()
+	o := e.Observed(object)
 	m := proto.Clone(Field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
 	summary, err := proxy.ReadSummaryName(Field(m, "metadata").GetFields()["name"].GetStringValue())
 	if err != nil {
@@ -37,7 +48,7 @@ func (e *Engine) SetWorkload(name string, change func(*proxy.Workload)) {
 	seen := proxy.ReadSummary(Field(o, "status", "atProvider", "manifest", "data").GetFields()[proxy.SummaryWorkloads].GetStringValue())
 	for i := range summary {
 		w := &summary[i]
-		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Kind == w.Kind && s.Name == w.Name }); j >= 0 {
+		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Same(*w) }); j >= 0 {
 			*w = seen[j]
 		} else {
 			w.UID, w.Replicas, w.Available, w.Images = "uid-of-"+w.Name, 1, true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}

@@ -85,6 +85,16 @@ const (
 	ArgoCDDefault  = "argocd-default"
 )
 
+// Programs of components that tenants can have beside Argo CD.
+const (
+	Rollouts          = "argo-rollouts"
+	Workflows         = "argo-workflow-controller"
+	WorkflowsExecutor = "argoexec"
+	Events            = "argo-events"
+	// NATS is the bus of Argo Events.
+	NATS = "nats-server"
+)
+
 const (
 	hostKubernetes  = "v1.35.4"
 	otherKubernetes = "v1.36.3"
@@ -93,6 +103,10 @@ const (
 	argocdVersion = "v3.2.6"
 	// Chart 10.1.1 has 3.4.4, whose gitops-engine is no Go module.
 	argocdDefaultVersion = "v3.4.13"
+	// The newest whose Go modules are whole, and that this Go version builds.
+	rolloutsVersion  = "v1.9.0"
+	workflowsVersion = "v4.0.5"
+	eventsVersion    = "v1.9.7"
 
 	victoriaMetricsVersion = "v1.128.0"
 )
@@ -141,6 +155,15 @@ var modules = []module{
 	argocd(ArgoCDHeadless, argocdVersion, Tests, nil),
 	// gitops-engine is a folder of its repository. This commit of it has the same API.
 	argocd(ArgoCDDefault, argocdDefaultVersion, Full, nil).with("v0.0.0-20260914071520-c9c369efcc5b"),
+	{path: "github.com/argoproj/argo-rollouts", version: rolloutsVersion, purpose: Full, tools: map[string]string{Rollouts: "cmd/rollouts-controller"}},
+	{
+		// Without its server, which embeds a web interface that its Go module lacks.
+		path: "github.com/argoproj/argo-workflows/v4", version: workflowsVersion, purpose: Full,
+		tools:   map[string]string{Workflows: "cmd/workflow-controller", WorkflowsExecutor: "cmd/argoexec"},
+		ldflags: []string{"-X github.com/argoproj/argo-workflows/v4.version=" + workflowsVersion},
+	},
+	{path: "github.com/argoproj/argo-events", version: eventsVersion, purpose: Full, tools: map[string]string{Events: "cmd"}},
+	{path: "github.com/nats-io/nats-server/v2", version: "v2.10.29", purpose: Full, tools: map[string]string{NATS: ""}},
 	{
 		// The newest whose Go module is whole.
 		path: "github.com/traefik/traefik/v3", version: "v3.6.12",

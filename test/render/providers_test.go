@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/base64"
 	"os"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -51,6 +52,7 @@ func (te *tenant) bringUp(at func(stage string)) {
 	te.reconcile()
 	te.connection("argocd", "password", "correct-horse-battery")
 	te.reconcile()
+	te.components()
 	for _, o := range te.observed {
 		switch name := o.GetAnnotations()[nameInComposition]; name {
 		case "bootstrap":
@@ -93,6 +95,24 @@ func (te *tenant) token(name string) {
 	o := te.get(name)
 	for key, value := range map[string]string{"token": "the-token-of-" + name, "ca.crt": "the host's CA", "namespace": o.GetNamespace()} {
 		check(te.t, unstructured.SetNestedField(o.Object, base64.StdEncoding.EncodeToString([]byte(value)), "data", key))
+	}
+}
+
+// components has the Releases of components deployed, and their workloads available.
+func (te *tenant) components() {
+	te.t.Helper()
+	deployed := false
+	for _, o := range te.observed {
+		if name := o.GetAnnotations()[nameInComposition]; strings.HasPrefix(name, "chart-") {
+			te.condition(name, "True")
+			te.release(name)
+			deployed = true
+		}
+	}
+	if deployed {
+		te.reconcile()
+		te.condition("component-workloads", "True")
+		te.summary("component-workloads", "")
 	}
 }
 
@@ -147,7 +167,13 @@ func (te *tenant) status(name string, status map[string]any) {
 // unavailable.
 func (te *tenant) workloads(unavailable string) {
 	te.t.Helper()
-	o := te.get("argocd-workloads")
+	te.summary("argocd-workloads", unavailable)
+}
+
+// summary sums up the workloads that an Object observes.
+func (te *tenant) summary(object, unavailable string) {
+	te.t.Helper()
+	o := te.get(object)
 	m, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
 	check(te.t, err)
 	name, _, err := unstructured.NestedString(m, "metadata", "name")

@@ -19,7 +19,7 @@ import (
 // HostPoliciesVersion is the oldest version of the admission policies that this
 // function accepts. Each policy and each binding of examples/install has its version
 // in the annotation virtualargocd.io/policies-version.
-const HostPoliciesVersion = 2
+const HostPoliciesVersion = 3
 
 // RequiredPolicies are the names of the ValidatingAdmissionPolicies of examples/install
 // without which no new tenant comes up, sorted. Each has a binding of the same name.

@@ -172,9 +172,13 @@ func checkValues(g tenant.Given, field string, asked tenant.AskedComponent, entr
 		if is, ok := values.Lookup(before, path...); ok && fmt.Sprint(is) == fmt.Sprint(value) {
 			continue
 		}
-		at := field + "." + strings.Join(path, ".")
+		// A key may have dots in it.
+		joined := strings.Join(path, ".")
+		at := field + "." + joined
 		switch {
-		case !slices.ContainsFunc(entry.ClaimValues, func(may string) bool { return may == all || values.Below(path, strings.Split(may, ".")) }):
+		case !slices.ContainsFunc(entry.ClaimValues, func(may string) bool {
+			return may == all || joined == may || strings.HasPrefix(joined, may+".")
+		}):
 			found = append(found, fmt.Errorf("%s is the platform's to set: %s", at, possible(asked.Name, entry.ClaimValues)))
 		case strings.Contains(fmt.Sprint(path, value), "{{"):
 			found = append(found, fmt.Errorf("%s: templates ({{ }}) aren't rendered for claims: write what it is to be", at))

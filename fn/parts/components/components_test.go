@@ -39,8 +39,8 @@ func exists(e *crossplanetest.Engine, name string) bool {
 	return e.Request.GetObserved().GetResources()[name] != nil
 }
 
-// TestComponents: a claim's components are installed in the virtual cluster, each by a Release of its own.
-func TestComponents(t *testing.T) {
+// TestComponentsInstalled: a claim's components are installed in the virtual cluster, each by a Release of its own.
+func TestComponentsInstalled(t *testing.T) {
 	e := crossplanetest.New(t, two, crossplanetest.Catalogue)
 	e.Reconcile()
 	if got := states(e); !slices.Equal(got, []string{"sealed  Waiting", "workflows  Waiting"}) {
@@ -90,8 +90,8 @@ func TestClaimWithoutComponents(t *testing.T) {
 	}
 }
 
-// TestRefused: what a claim, a plan, a channel or the platform may not write is named, with what to write instead.
-func TestRefused(t *testing.T) {
+// TestRefusedComponents: what a claim, a plan, a channel or the platform may not write is named, with what to write instead.
+func TestRefusedComponents(t *testing.T) {
 	catalogue := func(entry string) string {
 		return `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","components":[` + entry + `]}`
 	}
@@ -122,8 +122,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestPlan: a plan says which components its tenants may have, and which they always have.
-func TestPlan(t *testing.T) {
+// TestComponentsOfPlan: a plan says which components its tenants may have, and which they always have.
+func TestComponentsOfPlan(t *testing.T) {
 	for name, tc := range map[string]struct {
 		plan, spec string
 		want       []string
@@ -168,8 +168,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestArgoCDValues: an entry brings values of the argo-cd chart, for tenants that have it alone. Others override them.
-func TestArgoCDValues(t *testing.T) {
+// TestArgoCDValuesOfComponents: an entry brings values of the argo-cd chart, for tenants that have it alone. Others override them.
+func TestArgoCDValuesOfComponents(t *testing.T) {
 	e := crossplanetest.New(t, `{"components":[{"name":"rollouts"}],"argocd":{"values":{"server":{"extensions":{"resources":{"limits":{"memory":"64Mi"}}}}}}}`, crossplanetest.Catalogue).Install()
 	if got := e.ArgoCDValue("server", "extensions", "enabled"); got != true {
 		t.Errorf("the extension: %v", got)
@@ -183,8 +183,8 @@ func TestArgoCDValues(t *testing.T) {
 	}
 }
 
-// TestFails: a component that fails holds up neither Argo CD nor another component, and the claim says what is wrong.
-func TestFails(t *testing.T) {
+// TestComponentFails: a component that fails holds up neither Argo CD nor another component, and the claim says what is wrong.
+func TestComponentFails(t *testing.T) {
 	e := crossplanetest.New(t, two, crossplanetest.Catalogue).Install()
 	e.SetComponentWorkload("argo-workflows-server", func(w *proxy.Workload) { w.Available, w.Why = false, "pod a: no image" })
 	e.Reconcile()
@@ -229,8 +229,8 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestUpgradeFails: a change of a component that doesn't become ready is tried three times and taken back, and the claim says so.
-func TestUpgradeFails(t *testing.T) {
+// TestComponentChangeFails: a change of a component that doesn't become ready is tried three times and taken back, and the claim says so.
+func TestComponentChangeFails(t *testing.T) {
 	e := crossplanetest.New(t, two, crossplanetest.Catalogue).Install()
 	release := func() *structpb.Struct { return e.Observed(workflows) }
 	if wire.Of(release()).Bool("spec", "forProvider", "wait") {
@@ -262,9 +262,9 @@ func TestUpgradeFails(t *testing.T) {
 	}
 }
 
-// TestSwitchedOff: a component that the claim has no more is uninstalled, and the claim says so until it is gone. Nothing of it has to be
+// TestSwitchedOffComponent: a component that the claim has no more is uninstalled, and the claim says so until it is gone. Nothing of it has to be
 // deleted before a tenant is.
-func TestSwitchedOff(t *testing.T) {
+func TestSwitchedOffComponent(t *testing.T) {
 	e := crossplanetest.New(t, two, crossplanetest.Catalogue).Install()
 	e.SetSpec(`{"components":[{"name":"sealed"}]}`)
 	e.Reconcile()
@@ -337,8 +337,8 @@ func TestCatalogueLosesEntry(t *testing.T) {
 	}
 }
 
-// TestAsleep: nothing is said of components of a tenant that is asleep, and what is being removed doesn't keep it from being deleted.
-func TestAsleep(t *testing.T) {
+// TestComponentsAsleep: nothing is said of components of a tenant that is asleep, and what is being removed doesn't keep it from being deleted.
+func TestComponentsAsleep(t *testing.T) {
 	e := crossplanetest.New(t, two, crossplanetest.Catalogue).Install()
 	e.SetSpec(strings.Replace(two, "{", `{"hibernation":{"enabled":true},`, 1))
 	e.Cycle(3)

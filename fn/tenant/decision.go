@@ -193,6 +193,8 @@ type Component struct {
 	Namespace string
 	// Workloads that must be available for it to be Ready.
 	Workloads []Workload
+	// Webhooks reports whether the ingress controllers may connect to the tenant's pods.
+	Webhooks bool
 }
 
 // Hibernation says when a tenant is to be asleep.

@@ -279,6 +279,11 @@ type Component struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	ClaimValues []string `json:"claimValues,omitempty"`
 
+	// Whether the ingress controllers may connect to the pods of tenants that have the component,
+	// in all namespaces of the virtual cluster but that of Argo CD: for webhooks, through
+	// Ingresses with the claim's own hostnames. Default: false.
+	Webhooks bool `json:"webhooks,omitempty"`
+
 	// Values of the argo-cd chart for tenants that have the component, such as a UI extension.
 	// They override those of charts.argocd, and those of components before it.
 	// +kubebuilder:pruning:PreserveUnknownFields

@@ -70,7 +70,7 @@ func askedOf(s tenant.Ask, name string) *tenant.AskedComponent {
 // component decides on one component. Its values merge in the order of those of other charts.
 func component(g tenant.Given, entry inputv1alpha1.Component) (tenant.Component, error) {
 	c := tenant.Component{
-		Name: entry.Name, Namespace: namespaceOf(entry),
+		Name: entry.Name, Namespace: namespaceOf(entry), Webhooks: entry.Webhooks,
 		Chart: tenant.Chart{Repository: entry.Chart.Repository, Name: entry.Chart.Name, Version: entry.Chart.Version, Digest: entry.Chart.Digests[entry.Chart.Version]},
 	}
 	for _, w := range entry.Workloads {

@@ -357,3 +357,18 @@ func TestComponentsAsleep(t *testing.T) {
 		t.Errorf("awake, phase %s: %q", e.Status("phase"), got)
 	}
 }
+
+// TestWebhooksOfComponents: the ingress controllers reach the pods of tenants that have a component with webhooks, and of no others.
+func TestWebhooksOfComponents(t *testing.T) {
+	input := strings.Replace(crossplanetest.Catalogue, `"name":"sealed"`, `"name":"sealed","webhooks":true`, 1)
+	for spec, want := range map[string]bool{`{}`: false, `{"components":[{"name":"workflows"}]}`: false, `{"components":[{"name":"sealed"}]}`: true} {
+		e := crossplanetest.New(t, spec, input).Install()
+		names := []string{}
+		for name := range e.Request.GetObserved().GetResources() {
+			names = append(names, name)
+		}
+		if got := slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, "virtual-argocd-webhooks") }); got != want {
+			t.Errorf("%s: want %t, got %t of %q", spec, want, got, names)
+		}
+	}
+}

@@ -94,7 +94,7 @@ func TestNetworkPolicies(t *testing.T) {
 		"IngressToWebhook":          {from: ingress, to: workload, port: 12000, webhooks: true, want: true},
 		"IngressToWorkload":         {from: ingress, to: workload, port: 12000},
 		"IngressToArgoCDsPods":      {from: ingress, to: repoServer, port: 8081, webhooks: true},
-		"IngressToAPI":              {from: ingress, to: control, port: 8443, webhooks: true},
+		"IngressToAPIWithWebhooks":  {from: ingress, to: control, port: 8443, webhooks: true},
 		"OtherTenantToWebhook":      {from: other, to: workload, port: 12000, webhooks: true},
 		"NobodyToWebhook":           {from: ingress, to: workload, port: 12000, webhooks: true, none: true},
 		"TenantToOwnPod":            {from: any1, to: server, port: 8080, want: true},

@@ -12,7 +12,7 @@ import (
 // mostEvents leaves room in the 25 events that Kubernetes' recorder takes in a row:
 // Crossplane calls the function with an old state now and then, and so records some
 // events again.
-const mostEvents = 15
+const mostEvents = 16
 
 // TestEventsOfAnInstallation: the events of a claim that has every part are few
 // enough to be recorded, and each part's is among them.
@@ -22,8 +22,9 @@ func TestEventsOfAnInstallation(t *testing.T) {
 		"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"password"}}],
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
 		"ingress":{"host":"argocd.example.org"},
+		"components":[{"name":"sealed"}],
 		"argocd":{"accounts":[{"name":"ci","tokens":[{"name":"a"}]}],"secretKeys":[{"key":"webhook.github.secret","secretRef":{"name":"hook"}}]},
-		"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"argocd","clientSecretRef":{"name":"oidc"}}}}`, "")
+		"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"argocd","clientSecretRef":{"name":"oidc"}}}}`, crossplanetest.Catalogue)
 	e.AddSecret("hook", "Opaque", map[string]string{"webhook.github.secret": "secret-password-4"})
 	e.AddSecret("cluster", "Opaque", map[string]string{"server": "https://prod.example.org", "config": `{"username":"u","password":"secret-password-1"}`})
 	e.AddSecret("password", "Opaque", map[string]string{"username": "u", "password": "secret-password-2"})

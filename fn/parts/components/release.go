@@ -31,7 +31,8 @@ func rows(t tenant.Tenant) []resource.Row {
 		out = append(out, resource.Row{Name: tenant.ComponentResource(name), Has: !isRemoved(t, name), Ready: true, Build: remove(name)})
 	}
 	deployed := slices.ContainsFunc(t.Components, func(c tenant.Component) bool { return stateOf(t, c.Name).HasDeployed() })
-	secret := len(leaving) > 0 && slices.ContainsFunc(leaving, func(name string) bool { return !isRemoved(t, name) })
+	// It stays for the next one.
+	secret := len(leaving) > 0 || t.Composed(tenant.ComponentsSecret).Exists()
 	return append(out,
 		resource.Row{Name: tenant.ComponentWorkloads, Has: len(asked(t)) > 0, Waits: !deployed, Ready: true, Build: observeWorkloads},
 		resource.Row{Name: tenant.ComponentsSecret, Has: secret, Ready: true, Build: patchSecret},

@@ -113,7 +113,7 @@ func TestStory(t *testing.T) {
 	}
 	// The claim never had these.
 	parts := slices.DeleteFunc(v1alpha1.OptionalConditions(), func(typ string) bool {
-		return typ == v1alpha1.ConditionSecretKeysReady || typ == v1alpha1.ConditionAccountsReady || typ == v1alpha1.ConditionBackedUp || typ == v1alpha1.ConditionRestored
+		return typ == v1alpha1.ConditionSecretKeysReady || typ == v1alpha1.ConditionAccountsReady || typ == v1alpha1.ConditionBackedUp || typ == v1alpha1.ConditionRestored || typ == v1alpha1.ConditionComponentsReady
 	})
 	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady, v1alpha1.ConditionSpecAccepted, v1alpha1.ConditionHostProtected}, parts), order); diff != "" {
 		t.Errorf("order of the conditions: -want, +got:\n%s", diff)

@@ -50,6 +50,12 @@ func TestComponentsInstalled(t *testing.T) {
 	if exists(e, workflows) {
 		t.Error("a component is installed before the virtual cluster answers")
 	}
+	for e.RunProviders(); !exists(e, tenant.ArgoCDRelease); e.RunProviders() {
+		e.Reconcile()
+	}
+	if exists(e, workflows) {
+		t.Error("a component is installed before Argo CD's chart")
+	}
 	e.Install()
 	is := wire.Of(e.Observed(workflows))
 	got := map[string]any{
@@ -286,6 +292,9 @@ func TestSwitchedOffComponent(t *testing.T) {
 		t.Errorf("the Release is %v", is)
 	}
 	e.CheckDeletable()
+	if e.Reconcile(); !exists(e, workflows) {
+		t.Error("it is gone before the provider has uninstalled it")
+	}
 	// While the virtual API doesn't answer, it stays.
 	crossplanetest.SetCondition(e.Observed(workflows), "Synced", "False", "ReconcileError", "observe failed: cannot get release: dial tcp: connect: connection refused")
 	if e.Reconcile(); !exists(e, workflows) || !strings.Contains(message(e, "workflows"), "Cannot uninstall it: waiting for the API server of the virtual cluster, which doesn't answer") {
@@ -370,5 +379,19 @@ func TestWebhooksOfComponents(t *testing.T) {
 		if got := slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, "virtual-argocd-webhooks") }); got != want {
 			t.Errorf("%s: want %t, got %t of %q", spec, want, got, names)
 		}
+	}
+}
+
+// TestComponentsOfCopy: a copy of a tenant has no components before somebody lets it act: one may write to Git.
+func TestComponentsOfCopy(t *testing.T) {
+	input := strings.Replace(crossplanetest.Catalogue, `"components"`, `"backup":{"remote":"backup:"},"components"`, 1)
+	e := crossplanetest.New(t, `{"restoreFrom":{"backup":"latest"},"components":[{"name":"sealed"}]}`, input)
+	e.Cycle(10)
+	if got := message(e, "sealed"); exists(e, tenant.ComponentResource("sealed")) || got != "Waiting until spec.restoreFrom.activate is true" {
+		t.Errorf("%q: %s", states(e), got)
+	}
+	e.SetSpec(`{"restoreFrom":{"backup":"latest","activate":true},"components":[{"name":"sealed"}]}`)
+	if e.Cycle(4); !slices.Equal(states(e), []string{"sealed 2.18.0 Ready"}) {
+		t.Errorf("%q: %s", states(e), message(e, "sealed"))
 	}
 }

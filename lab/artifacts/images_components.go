@@ -5,7 +5,9 @@ import "github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 // A componentImage is an image of a component: its repository, the tool in it, and where its image has that.
 type componentImage struct{ repository, tool, path string }
 
-func (c componentImage) name() string { return "quay.io/argoproj/" + c.repository + ":" + toolchain.Version(c.tool) }
+func (c componentImage) name() string {
+	return "quay.io/argoproj/" + c.repository + ":" + toolchain.Version(c.tool)
+}
 
 var componentImages = []componentImage{
 	{"argo-rollouts", toolchain.Rollouts, "/bin/rollouts-controller"},

@@ -75,7 +75,7 @@ test: test-tools ## Run all tests that need no cluster: unit tests, golden rende
 # run in parallel. Only this module is instrumented, for which `go test -fuzz` has no option: instrumenting libraries takes most of the
 # fuzzer's time and doesn't guide it. An interrupt ends each: with Go's -fuzztime a busy machine makes a target that found nothing fail
 # with "context deadline exceeded" (https://go.dev/issue/75804).
-FUZZ := FuzzRunFunction:./fn/function FuzzHostileText:./fn/function FuzzChannel:./fn/function FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy/limits
+FUZZ := FuzzRunFunction:./fn/function FuzzHostileText:./fn/function FuzzChannel:./fn/function FuzzDecode:./fn/decode FuzzText:./fn/text FuzzMerge:./fn/values FuzzCostlyNumbers:./fn/values FuzzPlan:./fn/resolve FuzzRecord:./proxy/limits FuzzObjects:./proxy/helm
 MODULE := github.com/virtual-argocd/virtual-argocd
 
 .PHONY: fuzz
@@ -105,12 +105,12 @@ e2e-full: test-monitoring ## Run all end-to-end tests, including outages, other 
 	SEEDS=10 go test -count=1 -timeout=2h ./fn/...
 	@export E2E_FULL=1; $(call run-e2e,,./e2e ./network,2h)
 ifdef KUBECONFIG
-	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, THE SCRIPT FOR KIND AND THE HELM CHART, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
+	@echo "NOT TRIED: PROVIDERS THAT RAN BEFORE, AN INSTALLATION FROM GIT, THE SCRIPT FOR KIND AND THE HELM CHART, THE OLDEST CROSSPLANE, THE UPGRADE FROM THE LAST RELEASE, A TENANT AT REST, WHAT A CLUSTER PULLS, A CONTROL PLANE THAT IS AWAY, A FLEET IN A CHANNEL, CHAOS. THEY NEED CLUSTERS OF THEIR OWN." >&2
 else
-	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-beside e2e-gitops e2e-script e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
+	@$(MAKE) --no-print-directory -j3 --output-sync=line e2e-away e2e-beside e2e-gitops e2e-script e2e-oldest e2e-rest e2e-release e2e-closed e2e-fleet e2e-chaos
 
 # Each has a cluster of its own. The tests with a control plane that is away and with tenants at rest wait most of their time.
-.PHONY: e2e-away e2e-beside e2e-gitops e2e-script e2e-oldest e2e-rest e2e-release e2e-fleet e2e-chaos
+.PHONY: e2e-away e2e-beside e2e-gitops e2e-script e2e-oldest e2e-rest e2e-release e2e-closed e2e-fleet e2e-chaos
 e2e-away:
 	@$(call e2e-alone,away,3,TestControlPlaneAway)
 e2e-beside:
@@ -125,6 +125,8 @@ e2e-rest:
 	@$(call e2e-alone,rest,4,TestAtRest)
 e2e-release:
 	@$(call e2e-alone,release,6,TestRelease)
+e2e-closed:
+	@$(call e2e-alone,closed,11,TestClosedNetwork)
 e2e-fleet:
 	@$(MAKE) --no-print-directory fleet RUN='Test(Channel|Gates)'
 e2e-chaos:
@@ -170,6 +172,10 @@ ifeq ($(SIGN),skip)
 else
 	@$(SIGN_CMD) --registry=$(REGISTRY) $(if $(KEY),--key=$(KEY))
 endif
+
+.PHONY: images
+images: ## Build _output/images, which lists what an installation pulls and copies it to a registry: see docs/closed-networks.md
+	@go build -C tools -o ../_output/images ./cmd/images
 
 .PHONY: pin
 pin: ## Write the digests of what `make xpkg` built into examples/install, and those of the providers in PINS_FROM (default: xpkg.crossplane.io) into _output/pins.yaml

@@ -68,7 +68,7 @@ func complete() map[string]runtime.Object {
 			"--circuit-breaker-burst=1000", "--circuit-breaker-cooldown=1m", "--poll-interval=10m"),
 		"resolver":      deployment("virtual-argocd-dns", "resolver", "coredns"),
 		"helm":          pkg("Provider", "virtual-argocd-provider-helm", "xpkg.crossplane.io/crossplane-contrib/provider-helm:v1.3.0", "True"),
-		"kubernetes":    pkg("Provider", "ours", "registry.example.org:5000/x/provider-kubernetes:v1.2.1@sha256:abc", "True"),
+		"kubernetes":    pkg("Provider", "ours", "registry.example.org:5000/x/provider-kubernetes:v1.3.0@sha256:abc", "True"),
 		"function":      pkg("Function", "fn", "xpkg.crossplane.io/virtual-argocd/function-virtual-argocd:v0.3.0", "True"),
 		"configuration": pkg("Configuration", "virtual-argocd", "xpkg.crossplane.io/virtual-argocd/virtual-argocd:v0.3.0", "True"),
 		"runtime":       runtimeOf("virtual-argocd-provider-helm", "virtual-api-proxy"), "runtimeOfOurs": runtimeOf("ours", "virtual-api-proxy"),

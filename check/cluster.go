@@ -184,7 +184,7 @@ func ingress(ctx context.Context, h Host) ([]Finding, error) {
 		return nil, err
 	}
 	if len(list.Items) == 0 {
-		return one(Finding{Note, "there is no IngressClass, so no claim gets a URL outside of the cluster", "install an ingress controller"}), nil
+		return one(Finding{Note, "there is no IngressClass, so no claim gets a URL outside of the cluster", "install an ingress controller, or name a Gateway in ingress.gateway of the function's input"}), nil
 	}
 	var names []string
 	for _, o := range list.Items {

@@ -15,7 +15,7 @@ import (
 )
 
 // tested are the versions of providers that the end-to-end tests run.
-var tested = map[string]string{"provider-helm": "v1.3.0", "provider-kubernetes": "v1.2.1"}
+var tested = map[string]string{"provider-helm": "v1.3.0", "provider-kubernetes": "v1.3.0"}
 
 func packageKind(resource, version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: "pkg.crossplane.io", Version: version, Resource: resource}

@@ -75,6 +75,7 @@ type RestoreSpec struct {
 	// objects, as a copy. Default: the name of this claim.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$')",message="write the name of a claim of this namespace, such as customer1"
 	Tenant string `json:"tenant,omitempty"`
 
 	// Name of the backup, such as 2026-11-28T020000Z, or latest. Default: latest.

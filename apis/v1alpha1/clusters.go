@@ -77,6 +77,12 @@ type ClusterSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == '' || self.matches('^https://[^ /?#@]+(/[^ ?#]*)?$')",message="write the https URL of an API server, such as https://203.0.113.7:6443, without user, query or fragment"
 	Server string `json:"server,omitempty"`
 
+	// Certificate of the CA that issued the API server's certificate, in PEM. Default: the one
+	// in the Secret. If the Secret has one, too, it must be the same.
+	// +optional
+	// +kubebuilder:validation:MaxLength=65536
+	CertificateAuthority string `json:"certificateAuthority,omitempty"`
+
 	// Secret with the cluster's credentials, in one of these forms:
 	//
 	// Argo CD's declarative cluster Secret: keys server and config (JSON). Its name
@@ -87,7 +93,8 @@ type ClusterSpec struct {
 	// credentials must be inline: exec plugins, auth providers and file names are refused.
 	//
 	// The token of a ServiceAccount: keys token and ca.crt, as in a Secret of type
-	// kubernetes.io/service-account-token. It also needs the field server.
+	// kubernetes.io/service-account-token. It also needs the field server. With
+	// certificateAuthority, it needs no ca.crt.
 	//
 	// A change of the Secret takes effect within a minute or so. While the Secret is
 	// missing or can't be used, the claim's condition ClustersConnected is False, and

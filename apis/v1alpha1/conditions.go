@@ -33,7 +33,7 @@ const (
 	// Synced and Healthy.
 	ConditionBootstrapSynced = "BootstrapSynced"
 	// ConditionIngressReady is True when an ingress controller has given Argo CD's
-	// Ingress an address.
+	// Ingress an address, or the platform's Gateway has accepted its HTTPRoute.
 	ConditionIngressReady = "IngressReady"
 	// ConditionSSOReady is True when Argo CD was seen to send people to the identity provider
 	// of the spec, which it does once it has read the provider's discovery document. It is False
@@ -45,6 +45,14 @@ const (
 	// ConditionAccountsReady is True when Argo CD has the accounts of spec.argocd.accounts and
 	// the admin's rotated password, and they are in the connection Secret.
 	ConditionAccountsReady = "AccountsReady"
+	// ConditionNotificationsReady is True when Argo CD has the notifications of the spec, and
+	// what their services refer to. It doesn't tell whether a service accepts them.
+	ConditionNotificationsReady = "NotificationsReady"
+	// ConditionWebhooksReady is True when Argo CD has the secrets of spec.webhooks.
+	ConditionWebhooksReady = "WebhooksReady"
+	// ConditionImagePullSecretsReady is True when new pods of the virtual cluster have the
+	// Secrets of spec.imagePullSecrets. It doesn't tell whether a registry accepts them.
+	ConditionImagePullSecretsReady = "ImagePullSecretsReady"
 	// ConditionBackedUp is True while the last good backup is younger than two runs of the
 	// schedule. It is Unknown until the first one is due.
 	ConditionBackedUp = "BackedUp"
@@ -58,7 +66,7 @@ const (
 
 // optionalConditions exist only while the spec has their part. The tenant's Ready
 // doesn't depend on them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady, ConditionBackedUp, ConditionRestored, ConditionComponentsReady}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady, ConditionNotificationsReady, ConditionWebhooksReady, ConditionImagePullSecretsReady, ConditionBackedUp, ConditionRestored, ConditionComponentsReady}
 
 // OptionalConditions returns the types of the conditions of the optional parts of a
 // spec.
@@ -118,6 +126,13 @@ const (
 	// ReasonWorkloadsUnavailable: workloads that were available aren't now, or can't be
 	// observed (False, only ArgoCDReady and ComponentsReady).
 	ReasonWorkloadsUnavailable = "WorkloadsUnavailable"
+	// ReasonDrifted: objects of the argo-cd chart other than workloads were deleted in the virtual
+	// cluster (False, only ArgoCDReady). They are brought back.
+	ReasonDrifted = "Drifted"
+	// ReasonRepairGaveUp: what was deleted or scaled down in the virtual cluster was brought back
+	// three times within an hour, and is gone again (False, only ArgoCDReady). The message says
+	// when it is brought back next.
+	ReasonRepairGaveUp = "RepairGaveUp"
 	// ReasonWaitingForArgoCD: Argo CD isn't installed yet, or hasn't checked the
 	// Application yet (False).
 	ReasonWaitingForArgoCD = "WaitingForArgoCD"
@@ -184,8 +199,12 @@ const (
 	// ReasonIngressRefused: the host refuses the Ingress, or changes of it, because of annotations
 	// that tenants may not have (False, only IngressReady).
 	ReasonIngressRefused = "IngressRefused"
-	// ReasonWaitingForAddress: no ingress controller has given the Ingress an address
+	// ReasonRouteRefused: the Gateway doesn't accept the HTTPRoute, or finds nothing behind it
 	// (False, only IngressReady).
+	ReasonRouteRefused = "RouteRefused"
+	// ReasonWaitingForAddress: no ingress controller has given the Ingress an address, or no
+	// controller has taken up the HTTPRoute, or its Gateway has no address (False, only
+	// IngressReady).
 	ReasonWaitingForAddress = "WaitingForAddress"
 	// ReasonNotInSpec: this part was removed from the spec (True).
 	ReasonNotInSpec = "NotInSpec"

@@ -1,7 +1,8 @@
 package v1alpha1
 
 // IngressSpec describes how Argo CD is reached from outside the host. The host's
-// ingress controller serves its Ingress and terminates TLS; the URL is always https.
+// ingress controller serves its Ingress and terminates TLS, or the platform's Gateway does
+// so, by an HTTPRoute; the URL is always https.
 type IngressSpec struct {
 	// Hostname, such as argocd.acme.example.org. It belongs to the first claim that
 	// names it: another claim gets the condition IngressReady False with reason HostTaken
@@ -28,22 +29,24 @@ type IngressSpec struct {
 	// +kubebuilder:validation:items:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?([.][a-z0-9]([-a-z0-9]*[a-z0-9])?)*$')",message="write a hostname in lower case, such as argocd.acme.example.org, without https:// and without a path"
 	AdditionalHosts []string `json:"additionalHosts,omitempty"`
 
-	// IngressClass of the host, such as nginx. Default: the platform's, or the host's
-	// default class.
+	// IngressClass of the host, such as nginx. Refused where a Gateway serves claims.
+	// Default: the platform's, or the host's default class.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:XValidation:rule="self.matches('^([a-z0-9]([-a-z0-9.]*[a-z0-9])?)?$')",message="write the name of an IngressClass, such as nginx"
 	ClassName string `json:"className,omitempty"`
 
 	// Annotations of the Ingress, merged over the platform's. The host refuses an
-	// Ingress with an annotation that the platform doesn't allow tenants.
+	// Ingress with an annotation that the platform doesn't allow tenants. Refused where a
+	// Gateway serves claims.
 	// +optional
 	// +nullable
 	// +kubebuilder:validation:MaxProperties=64
 	Annotations map[string]AnnotationValue `json:"annotations,omitempty"`
 
-	// Where the certificate comes from. Default: the platform's issuer, or the default
-	// certificate of the ingress controller.
+	// Where the certificate comes from. Refused where a Gateway serves claims, which has
+	// the certificates. Default: the platform's issuer, or the default certificate of the
+	// ingress controller.
 	// +optional
 	// +nullable
 	TLS *IngressTLS `json:"tls,omitempty"`

@@ -31,6 +31,41 @@ type PlatformIngress struct {
 	// Where certificates come from for claims that don't say so. Default: the default
 	// certificate of the ingress controller.
 	TLS PlatformTLS `json:"tls,omitempty"`
+
+	// Gateway of the host, by the Gateway API, that serves the URLs in place of an ingress
+	// controller. Each claim then has an HTTPRoute on the host, and no Ingress; TLS ends at the
+	// Gateway, with its certificates. className, annotations and tls have no effect with it, and
+	// network.ingressControllers must have the namespaces of its proxies. Default: none, and
+	// each claim's URL is served by an Ingress.
+	Gateway *PlatformGateway `json:"gateway,omitempty"`
+}
+
+// PlatformGateway is a Gateway of the host. Its listener must allow routes from the namespaces with
+// the label virtualargocd.io/tenant, and network.ingressControllers must have the namespace of the
+// Gateway's proxies.
+type PlatformGateway struct {
+	// Namespace of the Gateway.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace"`
+
+	// Name of the Gateway.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// Listener of the Gateway, one with TLS. Default: every listener that allows the routes,
+	// without TLS, too.
+	// +kubebuilder:validation:MaxLength=253
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	SectionName string `json:"sectionName,omitempty"`
+
+	// Whether each claim has its Ingress, too, while hostnames move from an ingress controller to
+	// the Gateway in DNS. className, annotations and tls then still apply to the Ingress. Default:
+	// false.
+	KeepIngress bool `json:"keepIngress,omitempty"`
 }
 
 // PlatformTLS says where certificates come from.

@@ -71,8 +71,7 @@ type RepositorySpec struct {
 	// kubernetes.io/tls, with their own keys, are accepted, too, and knownHosts with
 	// lines of a known_hosts file, for an SSH server that Argo CD doesn't know. What the
 	// Secret says of url, type, enableOCI and project must not contradict this entry. The
-	// CA certificate of an https server with a private CA goes into
-	// spec.argocd.values.configs.tls.certificates, under the name of the server.
+	// CA certificate of an https server with a private CA goes into spec.trustedCertificates.
 	//
 	// A change of the Secret takes effect within a minute or so. While the Secret is
 	// missing or can't be used, the claim's condition RepositoriesConnected is False, and

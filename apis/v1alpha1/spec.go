@@ -19,6 +19,9 @@ import (
 // +kubebuilder:printcolumn:name="KUBERNETES",type=string,JSONPath=".status.vcluster.kubernetesVersion",priority=1,description="The Kubernetes version of the virtual cluster."
 // +kubebuilder:printcolumn:name="UPDATE",type=boolean,JSONPath=".status.channel.updateAvailable",description="True while there is a platform change that the tenant doesn't have yet."
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=".status.argocd.url",priority=1,description="The URL of Argo CD."
+// +kubebuilder:printcolumn:name="APPS",type=integer,JSONPath=".status.applications.total",priority=1,description="How many Applications Argo CD has."
+// +kubebuilder:printcolumn:name="NOT-HEALTHY",type=integer,JSONPath=".status.applications.notHealthy",priority=1,description="How many of them aren't Healthy."
+// +kubebuilder:printcolumn:name="NOT-SYNCED",type=integer,JSONPath=".status.applications.notSynced",priority=1,description="How many of them aren't Synced."
 // +kubebuilder:printcolumn:name="BACKUP",type=date,JSONPath=".status.backup.lastSuccess",priority=1,description="How old the last good backup is."
 // +kubebuilder:printcolumn:name="ASLEEP",type=date,JSONPath=".status.hibernation.since",priority=1,description="For how long the tenant has been asleep."
 // +kubebuilder:printcolumn:name="COMPONENTS",type=string,JSONPath=".status.conditions[?(@.type=='ComponentsReady')].status",priority=1,description="False while a component that the tenant has beside Argo CD isn't ready. Empty for none."
@@ -129,6 +132,47 @@ type Spec struct {
 	// +nullable
 	SSO *SSOSpec `json:"sso,omitempty"`
 
+	// Notifications about Applications. Default: none, except what
+	// spec.argocd.values.notifications has.
+	// +optional
+	// +nullable
+	Notifications *NotificationsSpec `json:"notifications,omitempty"`
+
+	// Git servers that tell Argo CD of pushes, at the URL in status.webhooks.url, so that it
+	// needn't ask. Argo CD accepts only events that are signed with the secret of their entry,
+	// and none of kinds of Git servers without an entry, unless spec.argocd.secretKeys or
+	// chart values have a secret for them. Default: Argo CD's own, which accepts unsigned events of
+	// all.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=provider
+	// +kubebuilder:validation:MaxItems=6
+	Webhooks []WebhookSpec `json:"webhooks,omitempty"`
+
+	// Secrets of type kubernetes.io/dockerconfigjson, for registries whose images the pods of
+	// the virtual cluster need, in all its namespaces. Pods that name imagePullSecrets of their
+	// own get only those. They apply to pods that are created afterwards; a change of a
+	// Secret applies to the next image that is pulled, without a restart. While a Secret is
+	// missing or can't be used, the claim's condition ImagePullSecretsReady is False, and what
+	// it gave before stays in use. At most 10.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=10
+	ImagePullSecrets []SecretReference `json:"imagePullSecrets,omitempty"`
+
+	// Certificates that Argo CD trusts at servers with a private CA: those of repositories, and
+	// those that notifications are sent to. For clusters, write certificateAuthority of
+	// spec.clusters; for sign-on, rootCA of spec.sso.oidc. At most 50.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=server
+	// +kubebuilder:validation:MaxItems=50
+	TrustedCertificates []TrustedCertificateSpec `json:"trustedCertificates,omitempty"`
+
 	// Components that the tenant has beside Argo CD, such as Argo Workflows, of those in the
 	// platform's catalogue. At most 16. Argo CD doesn't wait for them, and none waits for
 	// another: their states are in status.components. Removing an entry uninstalls the
@@ -201,8 +245,8 @@ type ArgoCDSpec struct {
 	Values *runtime.RawExtension `json:"values,omitempty"`
 
 	// Keys of Argo CD's own Secret, argocd-secret, from Secrets in the namespace of the
-	// claim: for webhooks, such as webhook.github.secret, passwords of local accounts, and
-	// whatever settings refer to as $<key>. At most 50.
+	// claim: for passwords of local accounts, and whatever settings refer to as $<key>. For
+	// webhooks, see spec.webhooks. At most 50.
 	// +optional
 	// +nullable
 	// +listType=map

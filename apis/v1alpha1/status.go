@@ -87,6 +87,11 @@ type Status struct {
 	// +optional
 	ArgoCD *ArgoCDStatus `json:"argocd,omitempty"`
 
+	// How many Applications Argo CD has, at most two minutes ago; as it was seen last while that
+	// isn't known.
+	// +optional
+	Applications *ApplicationsStatus `json:"applications,omitempty"`
+
 	// State of the credentials of each cluster in the spec.
 	// +optional
 	// +listType=atomic
@@ -96,6 +101,10 @@ type Status struct {
 	// +optional
 	// +listType=atomic
 	Repositories []RepositoryStatus `json:"repositories,omitempty"`
+
+	// Where Git servers send events, with spec.webhooks.
+	// +optional
+	Webhooks *WebhooksStatus `json:"webhooks,omitempty"`
 
 	// Components that the tenant has beside Argo CD, and those that are being removed.
 	// +optional
@@ -218,7 +227,7 @@ type ArgoCDStatus struct {
 	DesiredChartVersion string `json:"desiredChartVersion,omitempty"`
 
 	// URL of Argo CD's web interface and API; empty before Argo CD is installed. With an
-	// Ingress, it has the hostname of the Ingress. Otherwise it is the URL of a Service on
+	// Ingress or an HTTPRoute, it has its hostname. Otherwise it is the URL of a Service on
 	// the host, for port-forwarding and for the peers in network.allowFrom of the
 	// function's input.
 	// +optional
@@ -251,4 +260,20 @@ type RepositoryStatus struct {
 	// What is wrong and what to do about it; empty when nothing is wrong.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// ApplicationsStatus is how many Applications an Argo CD has, as the metrics of its application
+// controllers say. Of a tenant with more than about ten thousand, only the first ones are counted.
+type ApplicationsStatus struct {
+	// Total is the number of Applications.
+	// +optional
+	Total int64 `json:"total"`
+
+	// NotHealthy is the number of those whose health isn't Healthy.
+	// +optional
+	NotHealthy int64 `json:"notHealthy"`
+
+	// NotSynced is the number of those whose sync status isn't Synced.
+	// +optional
+	NotSynced int64 `json:"notSynced"`
 }

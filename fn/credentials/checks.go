@@ -79,6 +79,32 @@ func ServerProblem(cert []byte, hostnames []string, now time.Time) (problem, soo
 	return "", soon
 }
 
+// CheckCertificates checks certificates in PEM, and returns when the last of them expires.
+func CheckCertificates(at, text string) (ends time.Time, err error) {
+	rest, n := []byte(text), 0
+	for {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if strings.HasSuffix(block.Type, "PRIVATE KEY") {
+			return ends, fmt.Errorf("%s: there is a private key in the claim: leave it out, and replace it, because others have seen it", at)
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if block.Type != "CERTIFICATE" || err != nil {
+			return ends, fmt.Errorf("%s: has something else than a certificate: write what begins with -----BEGIN CERTIFICATE-----", at)
+		}
+		n++
+		if certificate.NotAfter.After(ends) {
+			ends = certificate.NotAfter
+		}
+	}
+	if n == 0 || strings.Contains(string(rest), "-----BEGIN") {
+		return ends, fmt.Errorf("%s: is not a PEM certificate: write one that begins with -----BEGIN CERTIFICATE-----", at)
+	}
+	return ends, nil
+}
+
 var (
 	// SCPURL is how Git writes an SSH URL in short.
 	SCPURL = regexp.MustCompile(`^[^\s/:@]+@[^\s/:@]+:?\S*$`)

@@ -46,6 +46,7 @@ func changes(now, then *tenant.Decision) string {
 	say("Pod Security", now.PodSecurity, then.PodSecurity)
 	say("LoadBalancers", fmt.Sprint(now.LoadBalancers), fmt.Sprint(then.LoadBalancers))
 	say("hostname", now.Ingress.Hostname, then.Ingress.Hostname)
+	say("Gateway", gateway(now), gateway(then))
 	for _, name := range componentNames(now, then) {
 		is, will := componentOf(now, name), componentOf(then, name)
 		say("component "+name, is.Version, will.Version)
@@ -62,6 +63,14 @@ func changes(now, then *tenant.Decision) string {
 		out = []string{"other settings"}
 	}
 	return "; would change: " + strings.Join(out, ", ")
+}
+
+// gateway names the Gateway that serves a tenant; "" for none.
+func gateway(d *tenant.Decision) string {
+	if g := d.Ingress.Gateway; g != nil {
+		return g.Namespace + "/" + g.Name
+	}
+	return ""
 }
 
 // componentNames returns the names of the components of two decisions, sorted.

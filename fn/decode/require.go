@@ -64,6 +64,7 @@ func Require(rsp *fnv1.RunFunctionResponse, asked tenant.Given, err error, used 
 	}
 	names := requireSecrets(s, used)
 	if d != nil {
+		ingress.RequireGateway(s, d.Ingress.Gateway)
 		for _, hostname := range d.Ingress.Asked {
 			s.Named(tenant.HostnameResource(hostname.Name), "v1", ingress.HostnameKind, d.SecretsIn, tenant.HostnameRecord(hostname.Name))
 		}

@@ -47,6 +47,22 @@ func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 	if s["argocd"] == nil && r.IntN(2) == 0 {
 		s["argocd"] = map[string]any{"accounts": []any{map[string]any{"name": "ci", "tokens": []any{map[string]any{"name": "a"}}}}}
 	}
+	if r.IntN(2) == 0 {
+		s["notifications"] = map[string]any{"secretRef": map[string]any{"name": "services"}, "services": []any{map[string]any{"type": "slack", "config": map[string]any{"token": "$token"}}, map[string]any{"type": "github", "config": map[string]any{"privateKey": "$lost"}}}}
+		secrets["services"] = testSecret{"Opaque", map[string]string{"token": secretText(r), "other": secretText(r)}}
+		if r.IntN(2) == 0 {
+			secrets["services"].data["lost"] = secretText(r)
+		}
+	}
+	if r.IntN(2) == 0 && s["argocd"] == nil {
+		s["webhooks"] = []any{map[string]any{"provider": "azureDevOps", "secretRef": map[string]any{"name": "azure"}}, map[string]any{"provider": "gitlab", "secretRef": map[string]any{"name": "azure"}}}
+		secrets["azure"] = testSecret{"kubernetes.io/basic-auth", map[string]string{"username": secretText(r), "password": secretText(r)}}
+	}
+	if r.IntN(2) == 0 {
+		s["imagePullSecrets"] = []any{map[string]any{"name": "images"}, map[string]any{"name": "broken"}}
+		secrets["images"] = testSecret{"kubernetes.io/dockerconfigjson", map[string]string{".dockerconfigjson": `{"auths":{"r":{"username":"u","password":"` + secretText(r) + `"}}}`}}
+		secrets["broken"] = testSecret{"kubernetes.io/dockerconfigjson", map[string]string{".dockerconfigjson": `{"auths":{"` + secretText(r) + `":"` + secretText(r) + `"}}`}}
+	}
 	raw, _ := json.Marshal(s)
 	return string(raw), secrets
 }

@@ -11,19 +11,23 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/accounts"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/backup"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/bootstrap"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/certificates"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/clusters"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/components"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/notifications"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/protection"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/pullsecrets"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/repositories"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/secretkeys"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/sso"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/webhooks"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part, backup.Part, backup.RestorePart, hibernation.Part, components.Part}
+var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part, notifications.Part, webhooks.Part, pullsecrets.Part, certificates.Part, backup.Part, backup.RestorePart, hibernation.Part, components.Part}
 
 // SecretNames returns the names of the Secrets that a spec names, sorted.
 func SecretNames(s tenant.Ask) []string {

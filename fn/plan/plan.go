@@ -57,6 +57,9 @@ func (c Plan) Over(in v1alpha1.Input) v1alpha1.Input {
 	if len(d.Ingress.Hosts) > 0 {
 		in.Ingress.Hosts = d.Ingress.Hosts
 	}
+	if d.Ingress.Gateway != nil {
+		in.Ingress.Gateway = d.Ingress.Gateway
+	}
 	annotations := map[string]string{}
 	maps.Copy(annotations, in.Ingress.Annotations)
 	maps.Copy(annotations, d.Ingress.Annotations)

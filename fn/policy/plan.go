@@ -60,3 +60,26 @@ func planIngress(g tenant.Given) error {
 	}
 	return mistakes.Join(found...)
 }
+
+// gateway refuses a Gateway that can't be named in an HTTPRoute.
+func gateway(g tenant.Given) error {
+	is := g.Platform.Ingress.Gateway
+	if is == nil {
+		return nil
+	}
+	field := mistakes.Field{Owner: mistakes.Input, Path: "input.ingress.gateway"}
+	if g.Plan.Spec.Ingress.Gateway != nil {
+		field = g.Plan.At("ingress.gateway")
+	}
+	var found []error
+	if len(validation.IsDNS1123Label(is.Namespace)) > 0 {
+		found = append(found, field.Below("namespace").Errorf("%q is not the name of a namespace: write that of the Gateway", is.Namespace))
+	}
+	if len(validation.IsDNS1123Subdomain(is.Name)) > 0 {
+		found = append(found, field.Below("name").Errorf("%q is not the name of a Gateway: write one such as public", is.Name))
+	}
+	if is.SectionName != "" && len(validation.IsDNS1123Subdomain(is.SectionName)) > 0 {
+		found = append(found, field.Below("sectionName").Errorf("%q is not the name of a listener: write one such as https", is.SectionName))
+	}
+	return mistakes.Join(found...)
+}

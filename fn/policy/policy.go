@@ -25,6 +25,7 @@ var (
 		credentialsLabel,
 		storageSize,
 		chartDigests,
+		gateway,
 		network,
 	}
 	ofClaim = []func(tenant.Given) error{

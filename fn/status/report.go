@@ -81,6 +81,7 @@ func statusOf(t tenant.Tenant, missing compose.Missing, core, optional []conditi
 	if argocd.Installed(t) {
 		s.ArgoCD.URL = tenant.URL(t.Decision)
 	}
+	s.Applications = argocd.Applications(t)
 	if t.Standing.TenantChannel != (v1alpha1.TenantChannel{}) {
 		s.Channel = &t.Standing.TenantChannel
 	}

@@ -120,8 +120,8 @@ func event(rsp *fnv1.RunFunctionResponse, o tenant.Observed, c condition.Conditi
 	case v1alpha1.ReasonWaitingForArgoCD, v1alpha1.ReasonWaitingForVirtualCluster:
 		// The events of what it waits for tell how far that is. Of the events of one claim, Kubernetes'
 		// recorder lets Crossplane have 25 in a row, and then one in five minutes.
-	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonPodsCannotStart, v1alpha1.ReasonUpgradeFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
-		v1alpha1.ReasonConnectionFailed, v1alpha1.ReasonPasswordNotRotated, v1alpha1.ReasonNoBackup, v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonTooManyHosts, v1alpha1.ReasonIngressRefused, v1alpha1.ReasonCertificateInvalid, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonResolverMissing, v1alpha1.ReasonKubeconfigInvalid,
+	case v1alpha1.ReasonInstallFailed, v1alpha1.ReasonPodsCannotStart, v1alpha1.ReasonUpgradeFailed, v1alpha1.ReasonWorkloadsUnavailable, v1alpha1.ReasonDrifted, v1alpha1.ReasonRepairGaveUp, v1alpha1.ReasonSecretMissing, v1alpha1.ReasonSecretInvalid,
+		v1alpha1.ReasonConnectionFailed, v1alpha1.ReasonPasswordNotRotated, v1alpha1.ReasonNoBackup, v1alpha1.ReasonApplicationFailed, v1alpha1.ReasonUnhealthy, v1alpha1.ReasonHostTaken, v1alpha1.ReasonTooManyHosts, v1alpha1.ReasonIngressRefused, v1alpha1.ReasonRouteRefused, v1alpha1.ReasonCertificateInvalid, v1alpha1.ReasonPoliciesMissing, v1alpha1.ReasonResolverMissing, v1alpha1.ReasonKubeconfigInvalid,
 		v1alpha1.ReasonInvalidSpec, v1alpha1.ReasonInvalidPlan, v1alpha1.ReasonInvalidChannel, v1alpha1.ReasonInvalidInput, v1alpha1.ReasonUnusedValues:
 		response.Warning(rsp, errors.New(c.Message)).WithReason(c.Reason).TargetCompositeAndClaim()
 	default:

@@ -58,7 +58,28 @@ type Ingress struct {
 	Counted bool
 	// Single reports whether there is one, which may be Argo CD's: then that is looked at.
 	Single bool
+	// Gateway serves the hostnames; nil where an ingress controller does, by an Ingress.
+	Gateway *Gateway
+	// Routed are the hostnames of the HTTPRoute, the one of the URL first: those in use that the host lets it have.
+	Routed []string
+	// NoEffect are the fields of the claim that have no effect with the Gateway, sorted, which were accepted before there was one.
+	NoEffect []string
 }
+
+// A Gateway of the host.
+type Gateway struct {
+	Namespace, Name string
+	// SectionName is its listener; "" for any.
+	SectionName string
+	// KeepsIngress reports whether there is an Ingress beside the HTTPRoute.
+	KeepsIngress bool
+	// Addresses at which it serves, and whether they are known: Seen is false where nobody observes the Gateway.
+	Addresses []string
+	Seen      bool
+}
+
+// HasIngress reports whether the hostnames are to be served by an Ingress, perhaps beside the HTTPRoute.
+func (i Ingress) HasIngress() bool { return i.Gateway == nil || i.Gateway.KeepsIngress }
 
 // An AskedHostname is a hostname that is asked for, and why the tenant doesn't have it.
 type AskedHostname struct {
@@ -136,7 +157,15 @@ type Decision struct {
 	RootPath string
 	SSO      SSO
 	Accounts localaccount.Decision
-	Claim    Claim
+	// Notifications that Argo CD sends.
+	Notifications Notifications
+	// Webhooks are the kinds of Git servers of the spec, in its order.
+	Webhooks []Connection
+	// PullSecrets are the Secrets for registries of the spec, in its order, and PullSecretsOnHost the names of those that the tenant's pods have
+	// on the host.
+	PullSecrets       []Connection
+	PullSecretsOnHost []string
+	Claim             Claim
 	// DeletionProtection of the XR, its claim and the claim's namespace.
 	DeletionProtection bool
 	Backup             Backup
@@ -179,6 +208,8 @@ type Restore struct {
 	// Snapshot reports whether everything in the virtual cluster comes back, before that starts for the first time; otherwise it is Argo CD's
 	// objects, once Argo CD runs.
 	Snapshot bool
+	// Without says why not everything comes back, although it is the claim's own backup; "" for a copy, and where everything does.
+	Without string
 	// Active reports whether Argo CD may act.
 	Active bool
 	// Seen is what the last Job has reported.
@@ -247,6 +278,16 @@ type SSO struct {
 	Notes []string
 }
 
+// Notifications are those that the spec has Argo CD send.
+type Notifications struct {
+	// On reports whether the spec has any.
+	On bool
+	// Services and Triggers are their names.
+	Services, Triggers []string
+	// Secrets is the state of the Secret that services refer to; nil for none.
+	Secrets []Connection
+}
+
 // A Workload of Argo CD, or of a component, in the virtual cluster.
 type Workload struct {
 	// Component is the short name of a workload of Argo CD, unique in a tenant.
@@ -257,6 +298,8 @@ type Workload struct {
 	Name string
 	// Idle reports whether the values set its replicas to 0.
 	Idle bool
+	// Replicas that the values set; 0 where they set none, or something scales it.
+	Replicas int64
 }
 
 // ComponentServer is Argo CD's API server.

@@ -76,6 +76,17 @@ type Hostnames struct {
 	Ingresses *int64
 	// ArgoCDs is Argo CD's Ingress on the host, as it was seen after they were counted; nil for unknown.
 	ArgoCDs *HostIngress
+	// Routed are the hostnames that the tenant's HTTPRoute has or may have on the host, the one of the URL first; none without an
+	// HTTPRoute.
+	Routed []string
+	// Gateway is what is observed of the tenant's Gateway; empty for nothing.
+	Gateway HostGateway
+}
+
+// A HostGateway is a Gateway of the host, and where it serves.
+type HostGateway struct {
+	Namespace, Name string
+	Addresses       []string
 }
 
 // A HostIngress is an Ingress of a tenant on the host.
@@ -190,6 +201,10 @@ type Ask struct {
 	Bootstrap            *v1alpha1.BootstrapSpec           `json:"bootstrap,omitempty"`
 	Ingress              *v1alpha1.IngressSpec             `json:"ingress,omitempty"`
 	SSO                  *v1alpha1.SSOSpec                 `json:"sso,omitempty"`
+	Notifications        *v1alpha1.NotificationsSpec       `json:"notifications,omitempty"`
+	Webhooks             []v1alpha1.WebhookSpec            `json:"webhooks,omitempty"`
+	ImagePullSecrets     []v1alpha1.SecretReference        `json:"imagePullSecrets,omitempty"`
+	TrustedCertificates  []v1alpha1.TrustedCertificateSpec `json:"trustedCertificates,omitempty"`
 	Components           []AskedComponent                  `json:"components,omitempty"`
 	Backup               *v1alpha1.BackupSpec              `json:"backup,omitempty"`
 	RestoreFrom          *v1alpha1.RestoreSpec             `json:"restoreFrom,omitempty"`

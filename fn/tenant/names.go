@@ -78,15 +78,22 @@ const (
 	KubeconfigSourceKey = "config"
 	// ControlPlaneAccount is the ServiceAccount of the control plane, from the vcluster chart.
 	ControlPlaneAccount = "vc-" + HelmVCluster
+	// WorkloadAccount is the ServiceAccount of the tenant's pods, from the vcluster chart.
+	WorkloadAccount = "vc-workload-" + HelmVCluster
 	// HelmArgoCD is the Helm release of argo-cd, and the prefix of its workloads' names.
 	HelmArgoCD = "argocd"
 	// ArgoCDServer is Argo CD's API server, its Service and its Ingress.
 	ArgoCDServer = HelmArgoCD + "-server"
 	// ArgoCDServerOnHost is the name that the syncer gives both on the host.
-	ArgoCDServerOnHost = ArgoCDServer + "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster
+	ArgoCDServerOnHost = ArgoCDServer + onHost
 	// ArgoCDNamespace is Argo CD's namespace in the virtual cluster.
 	ArgoCDNamespace = "argocd"
+	// onHost is the end of the names that the syncer gives to what is in that namespace.
+	onHost = "-x-" + ArgoCDNamespace + "-x-" + HelmVCluster
 )
+
+// OnHost returns the name that the syncer gives on the host to what has a short name in Argo CD's namespace.
+func OnHost(name string) string { return name + onHost }
 
 // Names of one tenant's objects. Those of Secrets are on the control plane.
 type Names struct {
@@ -203,14 +210,16 @@ const (
 	// AnnotationSyncPolicy, on the Object of the first Application, says by whose rules the syncPolicy of the claim was read:
 	// "argocd", or those of version 0.2 where it is missing.
 	AnnotationSyncPolicy = "virtualargocd.io/sync-policy"
-	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses may have, with
-	// commas between them.
+	// AnnotationIngressHost lists the hostnames that the tenant's Ingresses and its HTTPRoute may
+	// have, with commas between them.
 	AnnotationIngressHost = "virtualargocd.io/ingress-host"
 
 	// AnnotationClusterIssuers lists the ClusterIssuers that the tenant's Ingresses may name; without
 	// it, they may name any.
 	AnnotationClusterIssuers = "virtualargocd.io/cluster-issuers"
 
+	// RouteName is the name of a tenant's HTTPRoute.
+	RouteName        = "virtual-argocd"
 	QuotaName        = "virtual-argocd"
 	QuotaOfIngresses = "count/ingresses.networking.k8s.io"
 )
@@ -244,11 +253,13 @@ const (
 	HostHelmProviderConfig       = "host-helm-provider-config"
 	HostKubernetesProviderConfig = "host-kubernetes-provider-config"
 
-	VClusterRelease          = "vcluster"
-	ControlPlanePod          = "control-plane-pod"
-	ControlPlaneService      = "control-plane-service"
-	ControlPlaneWorkload     = "control-plane-workload"
-	ControlPlaneStore        = "control-plane-store"
+	VClusterRelease      = "vcluster"
+	ControlPlanePod      = "control-plane-pod"
+	ControlPlaneService  = "control-plane-service"
+	ControlPlaneWorkload = "control-plane-workload"
+	ControlPlaneStore    = "control-plane-store"
+	// PullAccount is the Object that has the tenant's pods on the host pull images with the Secrets of the spec.
+	PullAccount              = "pull-account"
 	KubeconfigSecret         = "kubeconfig"
 	HelmProviderConfig       = "helm-provider-config"
 	KubernetesProviderConfig = "kubernetes-provider-config"
@@ -265,6 +276,8 @@ const (
 
 	Bootstrap     = "bootstrap"
 	IngressObject = "ingress"
+	// Route is the HTTPRoute on the host.
+	Route = "route"
 	// IngressCount counts the tenant's Ingresses on the host, and IngressOnHost is Argo CD's of them.
 	IngressCount        = "ingress-count"
 	IngressOnHost       = "ingress-on-host"

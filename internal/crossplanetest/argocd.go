@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
@@ -25,19 +26,28 @@ func (e *Engine) SetReplicas(name string, available int) {
 }
 
 // SetWorkload changes what the proxy sums up of a workload. The others are available
-// unless they were set otherwise before.
+// unless they were set otherwise before. With no name, all of them are, and nothing is missing.
 func (e *Engine) SetWorkload(name string, change func(*proxy.Workload)) {
 	e.T.Helper()
-	e.setWorkload(tenant.Workloads, name, change)
+	e.summarize(tenant.Workloads, name, change, nil, nil)
+}
+
+// SetSummary sets what the proxy says of Argo CD's installation beside its workloads.
+func (e *Engine) SetSummary(missing *proxy.Missing, applications *proxy.Applications) {
+	e.T.Helper()
+	e.summarize(tenant.Workloads, keepAll, nil, missing, applications)
 }
 
 // SetComponentWorkload changes what the proxy sums up of a workload of a component.
 func (e *Engine) SetComponentWorkload(name string, change func(*proxy.Workload)) {
 	e.T.Helper()
-	e.setWorkload(tenant.ComponentWorkloads, name, change)
+	e.summarize(tenant.ComponentWorkloads, name, change, nil, nil)
 }
 
-func (e *Engine) setWorkload(object, name string, change func(*proxy.Workload)) {
+// keepAll is the name of no workload.
+const keepAll = "-"
+
+func (e *Engine) summarize(object, name string, change func(*proxy.Workload), missing *proxy.Missing, applications *proxy.Applications) {
 	e.T.Helper()
 	o := e.Observed(object)
 	m := proto.Clone(Field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
@@ -45,13 +55,25 @@ func (e *Engine) setWorkload(object, name string, change func(*proxy.Workload)) 
 	if err != nil {
 		e.T.Fatal(err)
 	}
+	// Those of components have one.
+	wanted := map[string]int32{}
+	for _, w := range argocd.ExpectedWorkloads(Field(e.Observed(tenant.ArgoCDRelease), "spec", "forProvider", "values").AsMap()) {
+		wanted[w.Name] = int32(max(1, w.Replicas))
+		if w.Idle {
+			wanted[w.Name] = 0
+		}
+	}
 	seen := proxy.ReadSummary(Field(o, "status", "atProvider", "manifest", "data").GetFields()[proxy.SummaryWorkloads].GetStringValue())
 	for i := range summary {
 		w := &summary[i]
-		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Same(*w) }); j >= 0 {
+		replicas, ok := wanted[w.Name]
+		if !ok || object != tenant.Workloads {
+			replicas = 1
+		}
+		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Same(*w) }); j >= 0 && name != "" {
 			*w = seen[j]
 		} else {
-			w.UID, w.Replicas, w.Available, w.Images = "uid-of-"+w.Name, 1, true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+			w.UID, w.Replicas, w.Available, w.Images = "uid-of-"+w.Name, replicas, true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
 		}
 		if w.Name == name {
 			change(w)
@@ -61,6 +83,7 @@ func (e *Engine) setWorkload(object, name string, change func(*proxy.Workload)) 
 	if err != nil {
 		e.T.Fatal(err)
 	}
+	proxy.AddTo(data, missing, applications)
 	raw, err := json.Marshal(data)
 	if err != nil {
 		e.T.Fatal(err)

@@ -1,8 +1,10 @@
 package crossplanetest
 
 import (
+	"strings"
 	"time"
 
+	"github.com/crossplane/function-sdk-go/resource"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/structpb"
 
@@ -47,4 +49,32 @@ func (e *Engine) ShowIngress() {
 	}
 	m.Fields["spec"] = structpb.NewStructValue(spec)
 	show(o, m)
+}
+
+// SetRoute has the Object for the HTTPRoute read it, with what a controller says of it: conditions, as JSON.
+func (e *Engine) SetRoute(conditions ...string) {
+	parent := wire.Of(e.Observed(tenant.Route)).List("spec", "forProvider", "manifest", "spec", "parentRefs")
+	if len(parent) != 1 {
+		e.T.Fatalf("the HTTPRoute has %d parents", len(parent))
+	}
+	ref := string(Must(parent[0].JSON()))
+	e.SetManifest(tenant.Route, `{"parents":[{"parentRef":`+ref+`,"controllerName":"example.org/gateway","conditions":[`+strings.Join(conditions, ",")+`]}]}`)
+}
+
+// RouteHosts are the hostnames of the HTTPRoute on the host, as it was composed last.
+func (e *Engine) RouteHosts() []string {
+	return wire.Of(e.Request.GetObserved().GetResources()[tenant.Route].GetResource()).Strings("spec", "forProvider", "manifest", "spec", "hostnames")
+}
+
+// GatewayKey is the key of the Object that observes the Gateway of GatewayInput.
+const GatewayKey = "Object//virtual-argocd-gateway.gateways.public"
+
+// SetGateway has the platform observe the Gateway of GatewayInput, with its addresses.
+func (e *Engine) SetGateway(addresses ...string) {
+	at := make([]string, 0, len(addresses))
+	for _, address := range addresses {
+		at = append(at, `{"type":"IPAddress","value":"`+address+`"}`)
+	}
+	e.Cluster[GatewayKey] = resource.MustStructJSON(`{"apiVersion":"kubernetes.crossplane.io/v1alpha2","kind":"Object","metadata":{"name":"virtual-argocd-gateway.gateways.public"},
+		"status":{"atProvider":{"manifest":{"apiVersion":"gateway.networking.k8s.io/v1","kind":"Gateway","metadata":{"namespace":"gateways","name":"public"},"status":{"addresses":[` + strings.Join(at, ",") + `]}}}}}`)
 }

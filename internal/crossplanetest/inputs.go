@@ -8,3 +8,6 @@ func PlatformVersions(vcluster, argocd, kubernetes string) string {
 	return `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","kubernetes":{"version":"` + kubernetes + `"},
 		"charts":{"vcluster":{"version":"` + vcluster + `"},"argocd":{"version":"` + argocd + `"}}}`
 }
+
+// GatewayInput is an input with a domain whose hostnames a Gateway serves.
+const GatewayInput = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"domain":"apps.example.org","gateway":{"namespace":"gateways","name":"public","sectionName":"https"}}}`

@@ -56,6 +56,8 @@ func (e *Engine) RunProviders() {
 			Field(o.GetResource(), "status", "atProvider", "manifest", "metadata").Fields["uid"] = structpb.NewStringValue("uid-of-the-namespace")
 		case tenant.IngressObject:
 			e.SetIngress(`{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`)
+		case tenant.Route:
+			e.SetRoute(`{"type":"Accepted","status":"True","reason":"Accepted"}`, `{"type":"ResolvedRefs","status":"True","reason":"ResolvedRefs"}`)
 		case tenant.IngressCount:
 			all := e.Ingresses
 			if !e.IngressDeleted && len(e.IngressHosts()) > 0 {
@@ -67,6 +69,8 @@ func (e *Engine) RunProviders() {
 			e.SetManifest(name, fmt.Sprintf(`{"used":{"count/ingresses.networking.k8s.io":"%d"}}`, all))
 		case tenant.IngressOnHost:
 			e.ShowIngress()
+		case tenant.PullAccount:
+			e.SetManifest(name, `{}`)
 		case tenant.Bootstrap:
 			e.SetApplication(`{"sync":{"status":"Synced","revision":"0123abc"},"health":{"status":"Healthy"}}`)
 		case tenant.ArgoCDRelease:

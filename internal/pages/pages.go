@@ -39,6 +39,12 @@ const (
 // KubernetesFields has the fields of Kubernetes' own types.
 const KubernetesFields = "https://kubernetes.io/docs/reference/kubernetes-api/"
 
+// Expressions and functions in the notifications of Argo CD.
+const (
+	Expressions = "https://expr-lang.org/docs/language-definition"
+	Functions   = "https://masterminds.github.io/sprig/"
+)
+
 // troubleshooting has a heading for each reason with which something is to be done.
 const troubleshooting = docs + "troubleshooting.md"
 

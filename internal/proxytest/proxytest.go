@@ -108,6 +108,9 @@ func With(l limits.Limits) Option { return func(c *server.Config) { c.Limits = l
 // At has the proxy use these intervals.
 func At(i watch.Intervals) Option { return func(c *server.Config) { c.Intervals = i } }
 
+// Looking has the proxy look at an Argo CD this often beside its workloads.
+func Looking(every time.Duration) Option { return func(c *server.Config) { c.Look = every } }
+
 // ServeWithin is Serve with limits.
 func ServeWithin(t testing.TB, l limits.Limits, answer http.HandlerFunc) *VirtualAPI {
 	t.Helper()

@@ -18,8 +18,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 )
 
-// DefaultArgoCDChart is the version of the argo-cd chart that the function installs by default. TestDefaultChart in test/helm compares both.
-const DefaultArgoCDChart = "10.1.1"
+// OlderArgoCDChart is a version of the argo-cd chart to upgrade from, with an older minor version of Argo CD.
+const OlderArgoCDChart = "9.3.7"
 
 // PackageCharts writes the archives of all charts and their index.yaml into a
 // folder: vcluster, crossplane and argo-cd, two of them also under another name, and those of components where their programs are built.
@@ -101,12 +101,12 @@ func loadCharts(ctx context.Context, c toolchain.Cache, argocdChart string) ([]*
 		all = append(all, previous)
 	}
 	// Only make e2e-full builds it.
-	if _, err := c.Binary(toolchain.ArgoCDDefault); err == nil && argocdChart == "" {
-		byDefault, err := defaultArgoCD(ctx, c)
+	if _, err := c.Binary(toolchain.ArgoCDOlder); err == nil && argocdChart == "" {
+		older, err := olderArgoCD(ctx, c)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, byDefault)
+		all = append(all, older)
 	}
 	ofComponents, err := componentCharts(ctx, c)
 	return append(all, ofComponents...), err
@@ -139,28 +139,29 @@ func componentCharts(ctx context.Context, c toolchain.Cache) ([]*chart.Chart, er
 	return all, nil
 }
 
-// defaultArgoCD is the test chart under the version DefaultArgoCDChart, with the manifests of that minor version of Argo CD.
-func defaultArgoCD(ctx context.Context, c toolchain.Cache) (*chart.Chart, error) {
-	dir, err := c.ModuleDir(ctx, toolchain.ArgoCDDefault)
+// olderArgoCD is the test chart under the version OlderArgoCDChart, with the manifests of that minor version of Argo CD.
+func olderArgoCD(ctx context.Context, c toolchain.Cache) (*chart.Chart, error) {
+	ch, err := testChart(ctx, c, toolchain.ArgoCDOlder)
 	if err != nil {
 		return nil, err
 	}
-	ch, err := charts.ArgoCD(os.DirFS(dir))
-	if err != nil {
-		return nil, err
-	}
-	ch.Metadata.Version, ch.Metadata.AppVersion = DefaultArgoCDChart, toolchain.Version(toolchain.ArgoCDDefault)
+	ch.Metadata.Version, ch.Metadata.AppVersion = OlderArgoCDChart, toolchain.Version(toolchain.ArgoCDOlder)
 	return ch, nil
+}
+
+// testChart is the test chart with the manifests of a tool that is Argo CD.
+func testChart(ctx context.Context, c toolchain.Cache, tool string) (*chart.Chart, error) {
+	dir, err := c.ModuleDir(ctx, tool)
+	if err != nil {
+		return nil, err
+	}
+	return charts.ArgoCD(os.DirFS(dir))
 }
 
 // loadArgoCD loads the test chart, or the real chart in its place.
 func loadArgoCD(ctx context.Context, c toolchain.Cache, path string) (*chart.Chart, error) {
 	if path == "" {
-		dir, err := c.ModuleDir(ctx, "argocd")
-		if err != nil {
-			return nil, err
-		}
-		return charts.ArgoCD(os.DirFS(dir))
+		return testChart(ctx, c, toolchain.ArgoCD)
 	}
 	return charts.RealArgoCD(path)
 }

@@ -52,17 +52,17 @@ func TestPackageCharts(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"argo-cd":    {"9.3.7 v3.2.6", "9.3.6 v3.2.6"},
+		"argo-cd":    {"10.1.1 v3.4.13", "10.1.0 v3.4.13"},
 		"crossplane": {"2.4.0 2.4.0"},
 		"vcluster":   {"0.36.1 0.36.1"},
 
-		"mirror-argo-cd":  {"9.3.7 v3.2.6"},
+		"mirror-argo-cd":  {"10.1.1 v3.4.13"},
 		"mirror-vcluster": {"0.36.1 0.36.1"},
 	}
 	if cache, err := toolchain.Default(); err != nil {
 		t.Fatal(err)
-	} else if _, err := cache.Binary(toolchain.ArgoCDDefault); err == nil {
-		want["argo-cd"] = append(want["argo-cd"], DefaultArgoCDChart+" "+toolchain.Version(toolchain.ArgoCDDefault))
+	} else if _, err := cache.Binary(toolchain.ArgoCDOlder); err == nil {
+		want["argo-cd"] = append(want["argo-cd"], OlderArgoCDChart+" "+toolchain.Version(toolchain.ArgoCDOlder))
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("index.yaml: -want, +got:\n%s", diff)

@@ -45,7 +45,7 @@ func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpos
 		for _, suffix := range otherKubernetes {
 			all = append(all, k.kubernetes(suffix))
 		}
-		all = append(all, k.argocdImage(toolchain.ArgoCDDefault))
+		all = append(all, k.argocdImage(toolchain.ArgoCDOlder))
 		all = append(all, k.components()...)
 		all = append(all, static(KubectlImage(), k.binary("kubectl"), "/bin/kubectl"))
 	}

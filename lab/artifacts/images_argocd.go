@@ -35,7 +35,7 @@ var debianPackages = []string{
 func ArgoCDImage(tool string) string { return "quay.io/argoproj/argocd:" + toolchain.Version(tool) }
 
 // argocd makes the images of Argo CD and of its redis, the latter under the
-// names of the argo-cd charts 9.3.7 and 10.1.1. The tool is Argo CD with or without
+// names of the argo-cd charts 10.1.1 and 9.3.7. The tool is Argo CD with or without
 // its web interface.
 func (k *kit) argocd(tool string) []recipe {
 	redis := recipe{
@@ -55,7 +55,7 @@ func (k *kit) argocd(tool string) []recipe {
 			Ports:        []string{"6379/tcp"},
 		},
 	}
-	return append(redis.as(redisImage, "ecr-public.aws.com/docker/library/redis:8.2.3-alpine"), k.argocdImage(tool))
+	return append(redis.as(redisImage, "ecr-public.aws.com/docker/library/redis:8.2.2-alpine"), k.argocdImage(tool))
 }
 
 // argocdImage makes the image of Argo CD.
@@ -95,8 +95,8 @@ func (k *kit) argocdImage(tool string) recipe {
 	return cd
 }
 
-// redisImage is what chart 9.3.7 runs.
-const redisImage = "ecr-public.aws.com/docker/library/redis:8.2.2-alpine"
+// redisImage is what chart 10.1.1 runs.
+const redisImage = "ecr-public.aws.com/docker/library/redis:8.2.3-alpine"
 
 const debianPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 

@@ -9,11 +9,11 @@ import (
 
 // otherKubernetes are the suffixes of the tools of further Kubernetes versions that
 // tests run in virtual clusters.
-var otherKubernetes = []string{"-1.36", "-1.33"}
+var otherKubernetes = []string{"-1.35", "-1.33"}
 
 // testImages are the names of the images that not every cluster needs.
 func testImages() []string {
-	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), BackupKubectlImage, RcloneImage(), VersityImage(), ArgoCDImage(toolchain.ArgoCDDefault), NATSImage()}
+	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), BackupKubectlImage, RcloneImage(), VersityImage(), ArgoCDImage(toolchain.ArgoCDOlder), NATSImage()}
 	for _, suffix := range otherKubernetes {
 		images = append(images, kubernetesImage(suffix))
 	}

@@ -39,9 +39,10 @@ func serve(ctx context.Context, cfg Config) error {
 		return err
 	}
 
+	record := newRecord()
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return listen(ctx, cfg.Registry, newRegistry(s, pushed)) })
-	g.Go(func() error { return listen(ctx, cfg.Charts, http.FileServer(http.Dir(charts))) })
+	g.Go(func() error { return listen(ctx, cfg.Registry, record.ofImages(newRegistry(s, pushed))) })
+	g.Go(func() error { return listen(ctx, cfg.Charts, record.ofCharts(http.FileServer(http.Dir(charts)))) })
 	g.Go(func() error {
 		if err := publish(ctx, cfg.Registry.Addr().String(), s, furtherNames(all)); err != nil {
 			return err

@@ -98,8 +98,6 @@ func apiServer(cfg Config) program {
 		// Beside the defaults, PodSecurity among them.
 		"--enable-admission-plugins=NodeRestriction",
 		"--allow-privileged=true",
-		// For examples/install/amounts.yaml, by default from Kubernetes 1.36.
-		"--feature-gates=MutatingAdmissionPolicy=true", "--runtime-config=admissionregistration.k8s.io/v1beta1=true",
 		"--profiling=false",
 	}}
 }

@@ -52,7 +52,7 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 		return err
 	}
 	if i.embedded != nil {
-		amounts, err := i.amounts()
+		amounts, err := i.examples("amounts.yaml")
 		if err != nil {
 			return err
 		}

@@ -15,11 +15,13 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/lab/certs"
 	"github.com/virtual-argocd/virtual-argocd/lab/manifests"
+	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 )
 
 //go:embed ingress.yaml
@@ -41,11 +43,14 @@ func (i *installer) installIngress(ctx context.Context, note func(string)) error
 	if err != nil {
 		return err
 	}
-	// The namespace, for the certificate.
+	// The namespace, for the certificate, which the Gateway has, too.
 	if err := apply(ctx, i.client, objects[0]); err != nil {
 		return err
 	}
 	if err := i.ensureCertificate(ctx, a.Domain); err != nil {
+		return err
+	}
+	if err := i.installGatewayAPI(ctx, note); err != nil {
 		return err
 	}
 	if err := apply(ctx, i.client, objects[1:]...); err != nil {
@@ -56,6 +61,38 @@ func (i *installer) installIngress(ctx context.Context, note func(string)) error
 		return errors.Join(err, i.podTrouble(ctx, ingressNamespace))
 	}
 	return nil
+}
+
+// installGatewayAPI installs the kinds of the Gateway API.
+func (i *installer) installGatewayAPI(ctx context.Context, note func(string)) error {
+	files, err := toolchain.GatewayAPI(ctx)
+	if err != nil {
+		return err
+	}
+	kinds, err := readManifests(files...)
+	if err != nil {
+		return err
+	}
+	if err := apply(ctx, i.client, kinds...); err != nil {
+		return err
+	}
+	for _, kind := range kinds {
+		if err := waitFor(ctx, i.client, kind.GroupVersionKind(), client.ObjectKeyFromObject(kind), note, "Established"); err != nil {
+			return err
+		}
+	}
+	// The API server serves them a moment later.
+	for {
+		_, err := i.client.RESTMapper().RESTMapping(schema.GroupKind{Group: "gateway.networking.k8s.io", Kind: "GatewayClass"})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the API server doesn't serve the Gateway API: %w: %w", err, timedOut(ctx))
+		case <-time.After(pollEvery):
+		}
+	}
 }
 
 func ingressObjects(image, address string) ([]*unstructured.Unstructured, error) {

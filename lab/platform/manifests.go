@@ -46,15 +46,6 @@ func (i *installer) manifests(pushed []xpkg.Pushed, files ...string) ([]*unstruc
 	return objects, nil
 }
 
-// amounts is amounts.yaml, for a Kubernetes that has its kinds only as v1beta1.
-func (i *installer) amounts() ([]*unstructured.Unstructured, error) {
-	objects, err := i.examples("amounts.yaml")
-	for _, o := range objects {
-		o.SetAPIVersion("admissionregistration.k8s.io/v1beta1")
-	}
-	return objects, err
-}
-
 // ownManifests are what this cluster needs beside examples/install: where its packages come from, and the way to its charts.
 func (i *installer) ownManifests() ([]*unstructured.Unstructured, error) {
 	var out []*unstructured.Unstructured

@@ -3,6 +3,7 @@ package platform
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -90,11 +91,18 @@ func TestIngressController(t *testing.T) {
 	if objects[0].GetKind() != "Namespace" {
 		t.Errorf("the namespace comes first, got %s", objects[0].GetKind())
 	}
-	var classes []string
+	var classes, arguments []string
+	var port any
 	for _, o := range objects {
 		switch o.GetKind() {
 		case "IngressClass":
 			classes = append(classes, o.GetName())
+		case "Deployment":
+			containers, _, _ := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
+			arguments, _, _ = unstructured.NestedStringSlice(containers[0].(map[string]any), "args")
+		case "Gateway":
+			listeners, _, _ := unstructured.NestedSlice(o.Object, "spec", "listeners")
+			port = listeners[0].(map[string]any)["port"]
 		case "Service":
 			if got, _, _ := unstructured.NestedString(o.Object, "spec", "clusterIP"); got != "10.96.7.11" {
 				t.Errorf("the Service has address %q, not the one that the domain's names mean", got)
@@ -103,6 +111,10 @@ func TestIngressController(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"traefik", "nginx"}, classes); diff != "" {
 		t.Errorf("classes: -want, +got:\n%s", diff)
+	}
+	// Traefik serves a listener at the entry point that has its port.
+	if want := fmt.Sprintf("--entryPoints.websecure.address=:%v", port); !slices.Contains(arguments, want) {
+		t.Errorf("want %s among %v", want, arguments)
 	}
 }
 

@@ -67,6 +67,28 @@ var kineDrivers = override{"github.com/k3s-io/kine", "pkg/endpoint/init.go", `pa
 import _ "github.com/k3s-io/kine/pkg/drivers/sqlite"
 `}
 
+// providerNebius leaves out Nebius' cloud, of whose Go SDK the module proxy doesn't have the version.
+var providerNebius = override{"github.com/crossplane-contrib/provider-kubernetes", "pkg/kube/client/nebius/*.go", `package nebius
+
+import (
+	"context"
+	"errors"
+
+	"k8s.io/client-go/rest"
+)
+
+// SDKStore is empty.
+type SDKStore struct{}
+
+// NewSDKStore makes an empty one.
+func NewSDKStore() *SDKStore { return &SDKStore{} }
+
+// WrapRESTConfig refuses.
+func WrapRESTConfig(context.Context, *rest.Config, []byte, *SDKStore) error {
+	return errors.New("this build has no identities of Nebius")
+}
+`}
+
 // corednsPlugins leaves out what neither the lab's Corefile nor vcluster's names:
 // clouds' DNS services above all.
 var corednsPlugins = override{"github.com/coredns/coredns", "core/plugin/zplugin.go", `package plugin

@@ -77,12 +77,12 @@ const (
 	OldestCrossplane = "crossplane-oldest"
 )
 
-// ArgoCD is the tool that is Argo CD with its web interface, and ArgoCDHeadless the same without. ArgoCDDefault is that of the minor version which the
-// product installs by default, without it.
+// ArgoCD is the tool that is Argo CD with its web interface, and ArgoCDHeadless the same without. ArgoCDOlder is a version to upgrade from, without
+// it.
 const (
 	ArgoCD         = "argocd"
 	ArgoCDHeadless = "argocd-headless"
-	ArgoCDDefault  = "argocd-default"
+	ArgoCDOlder    = "argocd-older"
 )
 
 // Programs of components that tenants can have beside Argo CD.
@@ -96,13 +96,16 @@ const (
 )
 
 const (
-	hostKubernetes  = "v1.35.4"
-	otherKubernetes = "v1.36.3"
+	hostKubernetes = "v1.36.3"
+	// olderKubernetes is one to upgrade from.
+	olderKubernetes = "v1.35.4"
 	// oldKubernetes needs vcluster 0.36.1 or later on the host's Kubernetes.
 	oldKubernetes = "v1.33.4"
-	argocdVersion = "v3.2.6"
-	// Chart 10.1.1 has 3.4.4, whose gitops-engine is no Go module.
-	argocdDefaultVersion = "v3.4.13"
+	// Of the minor version that the product installs by default. Its chart has 3.4.4, whose gitops-engine is no Go module.
+	argocdVersion = "v3.4.13"
+	// gitopsEngine is a folder of Argo CD's repository. This commit of it has the API of argocdVersion.
+	gitopsEngine       = "v0.0.0-20260914071520-c9c369efcc5b"
+	argocdOlderVersion = "v3.2.6"
 	// The newest whose Go modules are whole, and that this Go version builds.
 	rolloutsVersion  = "v1.9.0"
 	workflowsVersion = "v4.0.5"
@@ -136,7 +139,7 @@ var modules = []module{
 		ldflags: []string{"-X github.com/crossplane/crossplane-runtime/v2/pkg/version.version=v2.5.0"},
 	},
 	{path: "github.com/crossplane-contrib/provider-helm", version: "v1.3.0", tools: map[string]string{"provider-helm": "cmd/provider"}},
-	{path: "github.com/crossplane-contrib/provider-kubernetes", version: "v1.2.1", tools: map[string]string{"provider-kubernetes": "cmd/provider"}},
+	{path: "github.com/crossplane-contrib/provider-kubernetes", version: "v1.3.0", tools: map[string]string{"provider-kubernetes": "cmd/provider"}, overrides: []override{providerNebius}},
 	{
 		path: "github.com/loft-sh/vcluster", version: "v0.36.1", purpose: Tenants,
 		tools:   map[string]string{"vcluster": "cmd/vcluster"},
@@ -150,11 +153,10 @@ var modules = []module{
 		overrides: []override{kineDrivers},
 		ldflags:   []string{"-extldflags -static"},
 	},
-	argocd(ArgoCD, argocdVersion, Web, map[string]string{"ui/dist/app": "argocd-ui"}),
+	argocd(ArgoCD, argocdVersion, Web, map[string]string{"ui/dist/app": "argocd-ui"}).with(gitopsEngine),
 	// Its source has no files of the web interface. Go's build cache has most of either for the other.
-	argocd(ArgoCDHeadless, argocdVersion, Tests, nil),
-	// gitops-engine is a folder of its repository. This commit of it has the same API.
-	argocd(ArgoCDDefault, argocdDefaultVersion, Full, nil).with("v0.0.0-20260914071520-c9c369efcc5b"),
+	argocd(ArgoCDHeadless, argocdVersion, Tests, nil).with(gitopsEngine),
+	argocd(ArgoCDOlder, argocdOlderVersion, Full, nil),
 	{path: "github.com/argoproj/argo-rollouts", version: rolloutsVersion, purpose: Full, tools: map[string]string{Rollouts: "cmd/rollouts-controller"}},
 	{
 		// Without its server, which embeds a web interface that its Go module lacks.
@@ -180,7 +182,7 @@ var modules = []module{
 	{path: "helm.sh/helm/v3", version: "v3.22.0", tools: map[string]string{"helm": "cmd/helm"}, ldflags: []string{"-X helm.sh/helm/v3/internal/version.version=v3.22.0"}},
 	{path: "sigs.k8s.io/kustomize/kustomize/v5", version: "v5.7.1", purpose: Tenants, tools: map[string]string{"kustomize": ""}},
 	{path: "github.com/coredns/coredns", version: "v1.15.0", tools: map[string]string{"coredns": ""}, overrides: []override{corednsPlugins}},
-	kubernetes(otherKubernetes, "-1.36", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
+	kubernetes(olderKubernetes, "-1.35", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
 	kubernetes(oldKubernetes, "-1.33", "kube-apiserver", "kube-controller-manager", "kube-scheduler").only(Full),
 	{
 		// Dex has no current version that is a Go module; this fork of its 2.44 has.

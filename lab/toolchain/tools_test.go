@@ -27,12 +27,12 @@ func TestEveryToolIsListedOnceWithAnExactVersion(t *testing.T) {
 }
 
 func TestKubernetesKnowsItsVersion(t *testing.T) {
-	m, err := moduleOf("kube-apiserver-1.36")
+	m, err := moduleOf("kube-apiserver-1.35")
 	if err != nil {
 		t.Fatal(err)
 	}
 	flags := strings.Join(m.ldflags, " ")
-	for _, want := range []string{"version.gitVersion=" + m.version, "version.gitMajor=1", "version.gitMinor=36"} {
+	for _, want := range []string{"version.gitVersion=" + m.version, "version.gitMajor=1", "version.gitMinor=35"} {
 		if !strings.Contains(flags, want) {
 			t.Errorf("linker flags lack %q: %s", want, flags)
 		}
@@ -40,8 +40,8 @@ func TestKubernetesKnowsItsVersion(t *testing.T) {
 	if want := "v0" + strings.TrimPrefix(m.version, "v1"); m.localReplace != want {
 		t.Errorf("version of the staging modules: want %s, got %s", want, m.localReplace)
 	}
-	if m.tools["kube-apiserver-1.36"] != "cmd/kube-apiserver" {
-		t.Errorf("package of kube-apiserver-1.36: got %s", m.tools["kube-apiserver-1.36"])
+	if m.tools["kube-apiserver-1.35"] != "cmd/kube-apiserver" {
+		t.Errorf("package of kube-apiserver-1.35: got %s", m.tools["kube-apiserver-1.35"])
 	}
 }
 
@@ -150,13 +150,13 @@ func TestPurposes(t *testing.T) {
 	if !slices.Equal(all, Names()) {
 		t.Errorf("every tool must be for something that For knows: want %q, got %q", Names(), all)
 	}
-	for _, n := range []string{"argocd-default", "argocd-headless", "crossplane-cli", "dashboard-linter", "dex", "golangci-lint", "kube-apiserver-1.36", "kube-state-metrics", "prometheus", "victoria-metrics"} {
+	for _, n := range []string{"argocd-older", "argocd-headless", "crossplane-cli", "dashboard-linter", "dex", "golangci-lint", "kube-apiserver-1.35", "kube-state-metrics", "prometheus", "victoria-metrics"} {
 		if slices.Contains(cluster, n) {
 			t.Errorf("a demo must build nothing that only tests need, such as %s", n)
 		}
 	}
 	for _, n := range For(Cluster, Tenants, Tests) {
-		if slices.Contains([]string{"argocd", "argocd-default", "argocd-ui", "kube-state-metrics", "victoria-metrics", "vmalert"}, n) {
+		if slices.Contains([]string{"argocd", "argocd-older", "argocd-ui", "kube-state-metrics", "victoria-metrics", "vmalert"}, n) {
 			t.Errorf("make e2e must build nothing of the web interface or of monitoring, such as %s", n)
 		}
 	}

@@ -5,19 +5,18 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/metrics"
+	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
 )
 
 // Metrics of Argo CD's application controller (3.0 to 3.6).
 const (
-	// appMetric has the repository, the destination and the sync status of each Application.
-	appMetric = "argocd_app_info{"
 	// clusterMetric is 1 for a cluster that Argo CD has read. It stays so until Argo CD reads the cluster again as a whole, which it does
 	// after hours: argoproj/gitops-engine#559.
 	clusterMetric = "argocd_cluster_connection_status{"
@@ -25,27 +24,6 @@ const (
 	// reached shows here.
 	requestMetric = "argocd_kubectl_requests_total{"
 )
-
-var (
-	// metricLine is a line of metrics: name, labels and value.
-	metricLine  = regexp.MustCompile(`^[a-z_]+\{(.*)\} ([0-9.e+]+)`)
-	metricLabel = regexp.MustCompile(`([a-zA-Z0-9_]+)="((?:[^"\\]|\\.)*)"`)
-	unescape    = strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\n`, " ")
-)
-
-// readMetric returns the labels and the value in a line of metrics.
-func readMetric(line string) (labels map[string]string, value float64, ok bool) {
-	match := metricLine.FindStringSubmatch(line)
-	if match == nil {
-		return nil, 0, false
-	}
-	value, err := strconv.ParseFloat(match[2], 64)
-	labels = map[string]string{}
-	for _, l := range metricLabel.FindAllStringSubmatch(match[1], -1) {
-		labels[l[1]] = unescape.Replace(l[2])
-	}
-	return labels, value, err == nil
-}
 
 // requests are the counts of an application controller's requests to an API server.
 type requests struct {
@@ -85,8 +63,8 @@ const (
 	maxUnclear     = 2
 )
 
-// metrics are what those of one application controller say.
-type metrics struct {
+// said is what the metrics of one application controller say.
+type said struct {
 	// status of the clusters that were asked for, by their servers; hosts are how many clusters there are of each host, and requests the
 	// counts of those that were asked for, by host.
 	status   map[string]bool
@@ -99,14 +77,14 @@ type metrics struct {
 }
 
 // readMetrics reads the metrics of an application controller. It reports false if not all were read.
-func (p *poll) readMetrics(ctx context.Context, pod string) (metrics, bool) {
-	m := metrics{status: map[string]bool{}, hosts: map[string]int{}, requests: map[string]requests{}, unclear: map[proxy.ConnectionKey][]appName{}, compared: map[proxy.ConnectionKey]bool{}}
-	ok := p.metricLines(ctx, pod, func(line string) {
-		app, cluster, request := strings.HasPrefix(line, appMetric), strings.HasPrefix(line, clusterMetric), strings.HasPrefix(line, requestMetric)
+func (p *poll) readMetrics(ctx context.Context, pod string) (said, bool) {
+	m := said{status: map[string]bool{}, hosts: map[string]int{}, requests: map[string]requests{}, unclear: map[proxy.ConnectionKey][]appName{}, compared: map[proxy.ConnectionKey]bool{}}
+	read, ok := metrics.Lines(ctx, p.client, p.namespace, pod, maxMetrics-p.metricBytes, func(line string) bool {
+		app, cluster, request := strings.HasPrefix(line, metrics.Apps), strings.HasPrefix(line, clusterMetric), strings.HasPrefix(line, requestMetric)
 		if !app && !cluster && !request {
-			return
+			return true
 		}
-		labels, value, ok := readMetric(line)
+		labels, value, ok := metrics.Read(line)
 		switch {
 		case !ok:
 		case app:
@@ -119,11 +97,13 @@ func (p *poll) readMetrics(ctx context.Context, pod string) (metrics, bool) {
 				m.requests[labels["host"]] = counts.add(labels["code"], value)
 			}
 		}
+		return true
 	})
+	p.metricBytes += read
 	return m, ok
 }
 
-func (m metrics) addApp(p *poll, labels map[string]string) {
+func (m said) addApp(p *poll, labels map[string]string) {
 	keys := []proxy.ConnectionKey{proxy.RepositoryKey(labels["repo"]), proxy.ClusterKey(labels["dest_server"])}
 	app := appName{labels["namespace"], labels["name"]}
 	switch status := labels["sync_status"]; {
@@ -131,7 +111,7 @@ func (m metrics) addApp(p *poll, labels map[string]string) {
 		if p.asked[keys[0]] {
 			m.compared[keys[0]] = true
 		}
-	case status == "Unknown" && objectName.MatchString(app.namespace) && objectName.MatchString(app.name):
+	case status == "Unknown" && virtualapi.IsName(app.namespace) && virtualapi.IsName(app.name):
 		for _, k := range keys {
 			if p.asked[k] && len(m.unclear[k]) < maxUnclear {
 				m.unclear[k] = append(m.unclear[k], app)
@@ -140,7 +120,7 @@ func (m metrics) addApp(p *poll, labels map[string]string) {
 	}
 }
 
-func (m metrics) addCluster(p *poll, server string, value float64) {
+func (m said) addCluster(p *poll, server string, value float64) {
 	// A part of a line keeps the whole line in memory.
 	host := strings.Clone(hostOf(server))
 	if len(host) <= maxHost && (len(m.hosts) < maxHosts || m.hosts[host] > 0) {
@@ -164,7 +144,7 @@ func hostOf(server string) string {
 }
 
 // hasFailures reports whether requests to a cluster that was asked for have failed.
-func (m metrics) hasFailures() bool {
+func (m said) hasFailures() bool {
 	for server := range m.status {
 		if r := m.requests[hostOf(server)]; r.refused+r.failed > 0 {
 			return true
@@ -175,7 +155,7 @@ func (m metrics) hasFailures() bool {
 
 // readControllers finds what the application controllers' metrics say, and reads the errors of Applications that use what seems to fail.
 func (p *poll) readControllers(ctx context.Context) {
-	pods := p.pods(ctx, controllerName)
+	pods, _ := p.client.ReadyPods(ctx, p.namespace, metrics.Controller)
 	errors := 0
 	for i, pod := range pods {
 		if i == maxControllers {
@@ -209,7 +189,7 @@ func (p *poll) readControllers(ctx context.Context) {
 
 // sample returns the metrics of an application controller, and the counts of requests before them. If there are none from an earlier poll,
 // failures could be old ones, from before the proxy was restarted: then it reads the metrics twice.
-func (p *poll) sample(ctx context.Context, pod string) (m metrics, before map[string]requests, ok bool) {
+func (p *poll) sample(ctx context.Context, pod string) (m said, before map[string]requests, ok bool) {
 	if m, ok = p.readMetrics(ctx, pod); !ok {
 		return m, nil, false
 	}
@@ -228,7 +208,7 @@ func (p *poll) sample(ctx context.Context, pod string) (m metrics, before map[st
 }
 
 // setClusters sets what was found of the clusters.
-func (p *poll) setClusters(m metrics, before map[string]requests) {
+func (p *poll) setClusters(m said, before map[string]requests) {
 	for server, connected := range m.status {
 		k, host := proxy.ClusterKey(server), hostOf(server)
 		now := m.requests[host].since(before[host])

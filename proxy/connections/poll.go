@@ -2,8 +2,6 @@ package connections
 
 import (
 	"context"
-	"regexp"
-	"slices"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
@@ -65,28 +63,5 @@ func (p *poll) set(k proxy.ConnectionKey, connected bool, message string) {
 	p.found[k] = proxy.Connection{Connected: connected, Message: message}
 }
 
-// The labels of Argo CD's pods, as in the NetworkPolicies of tenants.
-const (
-	nameLabel      = "app.kubernetes.io/name"
-	controllerName = "argocd-application-controller"
-	serverName     = "argocd-server"
-)
-
-// objectName matches names of objects, and of namespaces.
-var objectName = regexp.MustCompile(`^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
-
-// pods returns the names of ready pods of a component of Argo CD.
-func (p *poll) pods(ctx context.Context, component string) []string {
-	pods, err := p.client.Pods(ctx, p.namespace, nameLabel+"="+component)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, pod := range pods {
-		if virtualapi.IsReady(pod) && pod.DeletionTimestamp == nil && objectName.MatchString(pod.Name) {
-			out = append(out, pod.Name)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
+// serverName is the component that is Argo CD's API server.
+const serverName = "argocd-server"

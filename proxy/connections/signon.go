@@ -16,7 +16,7 @@ const maxServers = 4
 // util/oidc/provider.go), so nothing tells that the provider goes away later. Dex is Argo CD's own, and asked each time; what its connectors
 // connect to is nowhere seen before somebody signs on.
 func (p *poll) signOn(ctx context.Context) {
-	pods := p.pods(ctx, serverName)
+	pods, _ := p.client.ReadyPods(ctx, p.namespace, serverName)
 	for k := range p.asked {
 		path, dex, ok := k.SignOn()
 		if !ok {

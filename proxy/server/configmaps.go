@@ -61,11 +61,11 @@ func (s *Server) workloadsData(ctx context.Context, c *virtualapi.Client, o watc
 	if err != nil {
 		return nil, err
 	}
-	of := s.resources.workloads
+	of, summarize := s.resources.workloads, s.summaries.summarize
 	if isOfComponents(o) {
-		of = s.resources.components
+		of, summarize = s.resources.components, workloads.Summarize
 	}
-	data, _, err := workloads.Summarize(ctx, c, o.Namespace, asked)
+	data, _, err := summarize(ctx, c, o.Namespace, asked)
 	if err != nil {
 		s.informers.Observed(c, of, o, watch.Digest{})
 		return nil, err

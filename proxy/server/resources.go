@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/argocd"
 	"github.com/virtual-argocd/virtual-argocd/proxy/connections"
 	"github.com/virtual-argocd/virtual-argocd/proxy/limits"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
@@ -32,12 +33,12 @@ type stored struct {
 	show func(l limits.Limits, object []byte) ([]byte, error)
 }
 
-func newResources(c *connections.Store) resources {
+func newResources(c *connections.Store, a *argocd.Store) resources {
 	configMap, application, ingress := typeMeta("v1", "ConfigMap"), typeMeta("argoproj.io/v1alpha1", "Application"), typeMeta("networking.k8s.io/v1", "Ingress")
 	return resources{
-		workloads: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Triggers: workloadLists, Poll: pollWorkloads, Check: checkWorkload},
+		workloads: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Triggers: workloadLists, Poll: summaries{a}.poll, Check: summaries{a}.check},
 		// That the virtual API server answers is checked for the workloads of Argo CD.
-		components: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Triggers: workloadLists, Poll: pollWorkloads},
+		components: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Triggers: workloadLists, Poll: pollComponents},
 		// Nothing reports all changes of connections: they have no triggers.
 		connections: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Poll: func(ctx context.Context, client *virtualapi.Client, o watch.Object) (watch.State, error) {
 			keys, err := proxy.ReadConnectionsName(o.Name)
@@ -63,7 +64,7 @@ func workloadLists(o watch.Object) []string {
 	return workloads.Paths(o.Namespace, asked)
 }
 
-func pollWorkloads(ctx context.Context, c *virtualapi.Client, o watch.Object) (watch.State, error) {
+func pollComponents(ctx context.Context, c *virtualapi.Client, o watch.Object) (watch.State, error) {
 	asked, err := proxy.ReadSummaryName(o.Name)
 	if err != nil {
 		return watch.State{}, err
@@ -72,12 +73,38 @@ func pollWorkloads(ctx context.Context, c *virtualapi.Client, o watch.Object) (w
 	return watch.State{Digest: watch.DigestOfData(data), Settled: settled}, err
 }
 
-func checkWorkload(ctx context.Context, c *virtualapi.Client, o watch.Object) error {
+// summaries make and check summaries of the workloads of Argo CDs, with what is known of their Argo CD.
+type summaries struct{ argoCD *argocd.Store }
+
+// summarize returns the data of a summary, and whether it stays the same until a workload changes.
+func (s summaries) summarize(ctx context.Context, c *virtualapi.Client, namespace string, asked []proxy.Workload) (data map[string]string, settled bool, err error) {
+	if data, settled, err = workloads.Summarize(ctx, c, namespace, asked); err != nil {
+		return nil, false, err
+	}
+	s.argoCD.LookOnce(ctx, c, namespace)
+	s.argoCD.AddTo(c, namespace, data)
+	return data, settled, nil
+}
+
+func (s summaries) poll(ctx context.Context, c *virtualapi.Client, o watch.Object) (watch.State, error) {
 	asked, err := proxy.ReadSummaryName(o.Name)
 	if err != nil {
-		return err
+		return watch.State{}, err
 	}
-	return workloads.Check(ctx, c, o.Namespace, asked[0])
+	s.argoCD.Look(ctx, c, o.Namespace)
+	data, settled, err := s.summarize(ctx, c, o.Namespace, asked)
+	return watch.State{Digest: watch.DigestOfData(data), Settled: settled}, err
+}
+
+func (s summaries) check(ctx context.Context, c *virtualapi.Client, o watch.Object) (changed bool, err error) {
+	asked, err := proxy.ReadSummaryName(o.Name)
+	if err != nil {
+		return false, err
+	}
+	if err := workloads.Check(ctx, c, o.Namespace, asked[0]); err != nil {
+		return false, err
+	}
+	return s.argoCD.Look(ctx, c, o.Namespace), nil
 }
 
 func (rs resources) stored() []stored { return []stored{rs.applications, rs.ingresses} }

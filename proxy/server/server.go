@@ -12,6 +12,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 
 	"github.com/virtual-argocd/virtual-argocd/proxy"
+	"github.com/virtual-argocd/virtual-argocd/proxy/argocd"
 	"github.com/virtual-argocd/virtual-argocd/proxy/connections"
 	"github.com/virtual-argocd/virtual-argocd/proxy/limits"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
@@ -24,6 +25,8 @@ type Config struct {
 	Intervals watch.Intervals
 	// KeepClients is how long the credentials of a token are kept after they were first used.
 	KeepClients time.Duration
+	// Look is how often the proxy looks at an Argo CD beside its workloads.
+	Look time.Duration
 	// Dial connects to virtual API servers; nil connects over the network.
 	Dial virtualapi.Dialer
 	Log  logging.Logger
@@ -31,7 +34,7 @@ type Config struct {
 
 // DefaultConfig returns the configuration of a proxy that runs beside a provider.
 func DefaultConfig(log logging.Logger) Config {
-	return Config{Limits: limits.Default, Intervals: watch.DefaultIntervals, KeepClients: 10 * time.Minute, Log: log}
+	return Config{Limits: limits.Default, Intervals: watch.DefaultIntervals, KeepClients: 10 * time.Minute, Look: argocd.Every, Log: log}
 }
 
 // A Server passes requests of providers on to virtual API servers.
@@ -41,6 +44,7 @@ type Server struct {
 	clients     *clients
 	informers   *watch.Informers
 	connections *connections.Store
+	summaries   summaries
 	resources   resources
 	// watches ends when the proxy stops: watches would keep it from that for minutes.
 	watches    context.Context //nolint:containedctx // It is that of the whole proxy.
@@ -49,8 +53,8 @@ type Server struct {
 
 // New returns a Server.
 func New(c Config) *Server {
-	s := &Server{limits: c.Limits, log: c.Log, clients: newClients(c), informers: watch.NewInformers(c.Intervals), connections: connections.NewStore()}
-	s.resources = newResources(s.connections)
+	s := &Server{limits: c.Limits, log: c.Log, clients: newClients(c), informers: watch.NewInformers(c.Intervals), connections: connections.NewStore(), summaries: summaries{argocd.NewStore(c.Look)}}
+	s.resources = newResources(s.connections, s.summaries.argoCD)
 	s.watches, s.endWatches = context.WithCancel(context.Background())
 	return s
 }

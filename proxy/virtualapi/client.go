@@ -116,7 +116,12 @@ func (c *Client) Get(ctx context.Context, uri, accept string) (*http.Response, e
 
 // Fetch gets a path and query as JSON, and calls decode with the response, whatever its status, once all of it is within these bounds.
 func (c *Client) Fetch(ctx context.Context, uri string, most Bounds, decode func(status int, body []byte) error) error {
-	response, err := c.Get(ctx, uri, MediaJSON)
+	return c.FetchAs(ctx, uri, MediaJSON, most, decode)
+}
+
+// FetchAs is Fetch with a form of the object or the list, as in an Accept header.
+func (c *Client) FetchAs(ctx context.Context, uri, accept string, most Bounds, decode func(status int, body []byte) error) error {
+	response, err := c.Get(ctx, uri, accept)
 	if err != nil {
 		return err
 	}

@@ -104,6 +104,9 @@ func (c *aCluster) answer(w http.ResponseWriter, r *http.Request) {
 		}}}}})
 	case strings.HasSuffix(r.URL.Path, "/events"):
 		proxytest.Reply(w, &corev1.EventList{})
+	case r.URL.Path == "/api/v1/namespaces/argocd/secrets":
+		// It has no record of Helm.
+		proxytest.Reply(w, &corev1.SecretList{})
 	default:
 		c.others.Add(1)
 		w.WriteHeader(http.StatusNotFound)

@@ -161,7 +161,11 @@ func (l *loop) poll(ctx context.Context, c *virtualapi.Client, o Object, full bo
 	case full:
 		return l.resource.Poll(ctx, c, o)
 	case l.resource.Check != nil:
-		return State{}, l.resource.Check(ctx, c, o)
+		changed, err := l.resource.Check(ctx, c, o)
+		if changed {
+			l.enqueue()
+		}
+		return State{}, err
 	}
 	return State{}, nil
 }

@@ -26,8 +26,9 @@ type Resource struct {
 	Triggers func(Object) []string
 	// Poll returns what a provider would read.
 	Poll func(context.Context, *virtualapi.Client, Object) (State, error)
-	// Check returns an error if the virtual API server doesn't answer. It is nil for resources that leave that to another one.
-	Check func(context.Context, *virtualapi.Client, Object) error
+	// Check returns an error if the virtual API server doesn't answer, and otherwise whether the object may have changed without an event. It
+	// is nil for resources that leave that to another one.
+	Check func(context.Context, *virtualapi.Client, Object) (changed bool, err error)
 }
 
 // An Object is the namespace and the name of an object.

@@ -108,6 +108,7 @@ func newAPIServer(t *testing.T) *apiServer {
 		{ObjectMeta: metav1.ObjectMeta{Name: "kube-system"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "virtual-argocd-dns"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "default"}},
+		{ObjectMeta: metav1.ObjectMeta{Name: "gateways"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "team"}},
 		{ObjectMeta: metav1.ObjectMeta{Name: "free-team", Annotations: map[string]string{"virtualargocd.io/allow-composition-choice": "true"}}},
 	} {
@@ -253,7 +254,8 @@ func parse(t *testing.T, text string, gvk schema.GroupVersionKind, r request) ru
 // kinds of resources.
 var kinds = map[string]string{
 	"bindings": "Binding", "clusterroles": "ClusterRole", "configmaps": "ConfigMap", "daemonsets": "DaemonSet", "deployments": "Deployment",
-	"endpoints": "Endpoints", "endpointslices": "EndpointSlice", "events": "Event", "ingresses": "Ingress", "leases": "Lease",
+	"endpoints": "Endpoints", "endpointslices": "EndpointSlice", "events": "Event", "gateways": "Gateway", "grpcroutes": "GRPCRoute", "httproutes": "HTTPRoute", "referencegrants": "ReferenceGrant",
+	"xlistenersets": "XListenerSet", "ingresses": "Ingress", "leases": "Lease",
 	"flowschemas": "FlowSchema", "limitranges": "LimitRange", "namespaces": "Namespace", "networkpolicies": "NetworkPolicy", "nodes": "Node",
 	"persistentvolumeclaims": "PersistentVolumeClaim", "poddisruptionbudgets": "PodDisruptionBudget", "pods": "Pod",
 	"replicasets": "ReplicaSet", "resourcequotas": "ResourceQuota", "rolebindings": "RoleBinding", "roles": "Role", "secrets": "Secret",

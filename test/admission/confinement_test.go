@@ -39,6 +39,9 @@ func confined() map[string]verdict {
 	resolver := func(by, name string, dryRun bool) request {
 		return request{by: by, resource: "services", namespace: "virtual-argocd-dns", name: name, old: `{}`, object: `{}`, dryRun: dryRun}
 	}
+	gateway := func(by, resource string, dryRun bool) request {
+		return request{by: by, resource: "gateway.networking.k8s.io/" + resource, namespace: "gateways", name: "public", old: `{spec: {}}`, object: `{spec: {}}`, dryRun: dryRun}
+	}
 	elsewhere, made := resolver(kubernetes, "resolver", true), resolver(kubernetes, "resolver", true)
 	elsewhere.namespace, made.old = "kube-system", ""
 	byHelm := space("vargo-a", "", good)
@@ -70,6 +73,11 @@ func confined() map[string]verdict {
 		"ServiceSeen":        {elsewhere, not},
 		"ResolverMade":       {made, not},
 		"ResolverGone":       {does(admission.Delete, resolver(kubernetes, "resolver", true)), not},
+		"GatewaySeen":        {gateway(kubernetes, "gateways", true), ""},
+		"GatewayChanged":     {gateway(kubernetes, "gateways", false), "not gateways in gateways"},
+		"GatewayByHelm":      {gateway(helm, "gateways", true), not},
+		"GatewaysStatus":     {gateway(kubernetes, "gateways/status", true), not},
+		"AnybodysRoute":      {gateway(kubernetes, "httproutes", true), not},
 		"Events":             {do(kubernetes, "events", "default", `{}`), ""},
 		"OwnKinds":           {do(kubernetes, "example.org/usages", "", `{}`), ""},
 		"SomebodyElse":       {do("admin", "secrets", "kube-system", `{}`), ""},

@@ -22,7 +22,7 @@ import (
 var required = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
-	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
+	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-suspensions", "virtual-argocd-volumes",
 }
 
@@ -40,7 +40,7 @@ func tables() map[string]map[string]verdict {
 	return map[string]map[string]verdict{
 		"accounts": accounts(), "amounts": amounts(), "againstItself": againstItself(), "backups": backups(), "charted": charted(), "claims": claims(),
 		"confined": confined(), "grace": grace(), "ingresses": ingresses(), "installs": installs(), "objects": objects(), "pods": pods(), "quotas": quotas(),
-		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
+		"podsOfControlPlanes": podsOfControlPlanes(), "priorities": priorities(), "routes": routes(), "secretsOfClaims": secretsOfClaims(), "services": services(), "updatesOfPods": updatesOfPods(), "volumes": volumes(),
 	}
 }
 

@@ -128,6 +128,8 @@ func charted() map[string]verdict {
 	bare.namespace, bare.by = "vargo-bare", "system:serviceaccount:crossplane-system:vargo-bare"
 	named := do("serviceaccounts", "vc-vcluster", `{metadata: {annotations: {eks.amazonaws.com/role-arn: a}}}`)
 	named.old = `{}`
+	pulls := do("serviceaccounts", "vc-workload-vcluster", `{imagePullSecrets: [{name: image-pull-a-x-argocd-x-vcluster}]}`)
+	pulls.old = `{}`
 	return map[string]verdict{
 		"StatefulSet":         {but("", ""), ""},
 		"Resources":           {but("livenessProbe", "resources: {limits: {cpu: 2, memory: 1Gi, ephemeral-storage: 8Gi}, requests: {cpu: 60m}}, livenessProbe"), ""},
@@ -196,6 +198,7 @@ func charted() map[string]verdict {
 		"CloudRole":           {named, "may not have an identity of a cloud"},
 		"CloudLabel":          {do("serviceaccounts", "vc-workload-vcluster", `{metadata: {labels: {azure.workload.identity/use: "true"}}}`), "may not have an identity of a cloud"},
 		"PlatformsAnnotation": {do("serviceaccounts", "vc-vcluster", `{metadata: {annotations: {example.org/a: b}}}`), ""},
+		"ImagePullSecrets":    {pulls, ""},
 		"TokenAsConfig":       {secret, "may write only vcluster's configuration and Helm release records as Secrets"},
 		"TokenAsRecord":       {do("secrets", "sh.helm.release.v1.vcluster.v1", `{type: kubernetes.io/service-account-token}`), "may write only vcluster's configuration and Helm release records as Secrets"},
 	}

@@ -35,6 +35,7 @@ func objects() map[string]verdict {
 	}
 	return map[string]verdict{
 		"Secret":               {do("secrets", `{metadata: {`+copied+`}, type: Opaque, data: {a: Yg==}}`), ""},
+		"ImagePullSecret":      {do("secrets", `{metadata: {`+copied+`, annotations: {vcluster.loft.sh/force-sync: "true"}}, type: kubernetes.io/dockerconfigjson, data: {.dockerconfigjson: e30=}}`), ""},
 		"ConfigMap":            {do("configmaps", `{metadata: {annotations: {kubernetes.io/description: "a CA bundle"}}, data: {a: b}}`), ""},
 		"ForgedRecord":         {do("secrets", labels(helm+", name: vcluster, status: deployed")), noHelm},
 		"ForgedRecordInUpdate": {change("secrets", plain, labels(helm)), noHelm},

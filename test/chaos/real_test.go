@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -42,9 +43,9 @@ func newReal(ctx context.Context) (*realClusters, error) {
 
 func (*realClusters) options() schedule.Options {
 	return schedule.Options{
-		Tenants: 2, Length: 6 * time.Minute, Plans: plans, ArgoCD: []string{"9.3.6", "9.3.7"}, Sleeps: true,
+		Tenants: 2, Length: 6 * time.Minute, Plans: plans, ArgoCD: []string{"10.1.0", "10.1.1"}, Sleeps: true,
 		// The host's version, and the one that the lab builds beside it for virtual clusters.
-		Kubernetes: []string{toolchain.Version("kube-apiserver"), toolchain.Version("kube-apiserver-1.36")},
+		Kubernetes: []string{toolchain.Version("kube-apiserver-1.35"), toolchain.Version("kube-apiserver")},
 	}
 }
 
@@ -83,22 +84,21 @@ func (r *realClusters) open(ctx context.Context, id string) (*kube.Cluster, erro
 	return kube.New(config)
 }
 
-func (r *realClusters) stop(ctx context.Context, id string) error { return r.scale(ctx, id, 0) }
+// Nobody brings back what can't run: it isn't gone, or scaled down.
+func (r *realClusters) stop(ctx context.Context, id string) error {
+	return r.patch(ctx, id, `{"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"},"template":{"spec":{"nodeSelector":{"e2e/no-node":"true"}}}}}`)
+}
 
-func (r *realClusters) start(ctx context.Context, id string) error { return r.scale(ctx, id, 1) }
+func (r *realClusters) start(ctx context.Context, id string) error {
+	return r.patch(ctx, id, `{"spec":{"template":{"spec":{"nodeSelector":{"e2e/no-node":null}}}}}`)
+}
 
-func (r *realClusters) scale(ctx context.Context, id string, replicas int32) error {
+func (r *realClusters) patch(ctx context.Context, id, patch string) error {
 	virtual, err := r.open(ctx, id)
 	if err != nil {
 		return err
 	}
-	deployments := virtual.Typed.AppsV1().Deployments(tenant.ArgoCDNamespace)
-	s, err := deployments.GetScale(ctx, stoppable, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
-	s.Spec.Replicas = replicas
-	_, err = deployments.UpdateScale(ctx, stoppable, s, metav1.UpdateOptions{})
+	_, err = virtual.Typed.AppsV1().Deployments(tenant.ArgoCDNamespace).Patch(ctx, stoppable, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
 	return err
 }
 

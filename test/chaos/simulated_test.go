@@ -4,8 +4,10 @@ package chaos
 
 import (
 	"context"
+	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -29,7 +31,7 @@ func newSimulated(ctx context.Context, config *rest.Config, root string) (*simul
 		return nil, err
 	}
 	// Shorter than in reality, so that more happens in a run.
-	o.Durations = provider.Durations{ControlPlane: 8 * time.Second, Restart: 5 * time.Second, ArgoCD: 6 * time.Second}
+	o.Durations = provider.Durations{ControlPlane: 8 * time.Second, Restart: 5 * time.Second, ArgoCD: 6 * time.Second, Job: 3 * time.Second}
 	s, err := provider.New(config, o)
 	if err != nil {
 		return nil, err
@@ -40,13 +42,14 @@ func newSimulated(ctx context.Context, config *rest.Config, root string) (*simul
 	}
 	go out.helm.Keep(ctx)
 	go out.kubernetes.Keep(ctx)
+	go s.KeepJobs(ctx)
 	return out, nil
 }
 
 func (*simulated) options() schedule.Options {
 	return schedule.Options{
 		Tenants: 6, Length: 75 * time.Second, Plans: plans,
-		ArgoCD: []string{"9.3.6", "9.3.7"}, Kubernetes: []string{"v1.35.4", "v1.36.0"},
+		ArgoCD: []string{"10.1.0", "10.1.1"}, Kubernetes: []string{"v1.35.4", "v1.36.0"}, Sleeps: true, Backups: true,
 	}
 }
 
@@ -68,7 +71,7 @@ func (s *simulated) of(_ schedule.Part, _ string, id func() string) parts.Part {
 }
 
 func (s *simulated) stop(_ context.Context, id string) error {
-	s.faults.Break(id, proxy.Workload{Name: stoppable, Available: true})
+	s.faults.Break(id, proxy.Workload{Name: stoppable, Replicas: 1})
 	return nil
 }
 
@@ -80,11 +83,22 @@ func (s *simulated) start(_ context.Context, id string) error {
 // mark does nothing: there is no virtual cluster.
 func (*simulated) mark(context.Context, string) error { return nil }
 
-func (*simulated) read(_ context.Context, id string, t *check.Tenant) (_ []string, err error) {
+func (*simulated) read(ctx context.Context, id string, t *check.Tenant) (problems []string, err error) {
 	namespace := tenant.NewNames(id, "").Namespace
 	if t.VCluster, err = check.Installed(host.Typed, namespace, tenant.HelmVCluster); err != nil {
 		return nil, err
 	}
-	t.ArgoCD, err = check.Installed(host.Typed, namespace, tenant.HelmArgoCD)
-	return nil, err
+	if t.ArgoCD, err = check.Installed(host.Typed, namespace, tenant.HelmArgoCD); err != nil {
+		return nil, err
+	}
+	jobs, err := host.Typed.BatchV1().Jobs(crossplane).List(ctx, metav1.ListOptions{LabelSelector: tenant.LabelTenant + "=" + id})
+	if err != nil {
+		return nil, err
+	}
+	for _, job := range jobs.Items {
+		if job.Status.Succeeded+job.Status.Failed == 0 {
+			problems = append(problems, fmt.Sprintf("Job %s isn't finished", job.Name))
+		}
+	}
+	return problems, nil
 }

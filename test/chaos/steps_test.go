@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/chaos/check"
@@ -80,6 +81,8 @@ func (r *chaosRun) try(ctx context.Context, s schedule.Step) error {
 		return create(ctx, name, s.Spec)
 	case schedule.Change, schedule.Correct, schedule.Sleep, schedule.Wake:
 		return change(ctx, name, s.Spec)
+	case schedule.Backup:
+		return backUp(ctx, name, s.Value)
 	case schedule.Mistake:
 		s.Spec.Plan = noPlan
 		return change(ctx, name, s.Spec)
@@ -129,6 +132,13 @@ func change(ctx context.Context, name string, s schedule.Spec) error {
 	return err
 }
 
+// backUp asks for a backup. An earlier request may be in the claim.
+func backUp(ctx context.Context, name string, value int) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"%d"}}}`, v1alpha1.AnnotationBackup, value)
+	_, err := host.Dynamic.Resource(claimKind).Namespace(namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err
+}
+
 // write writes a spec into a claim.
 func write(o *unstructured.Unstructured, s schedule.Spec) {
 	set := func(value string, path ...string) {
@@ -147,6 +157,13 @@ func write(o *unstructured.Unstructured, s schedule.Spec) {
 	}
 	if unstructured.RemoveNestedField(o.Object, "spec", "hibernation"); s.Asleep {
 		if err := unstructured.SetNestedField(o.Object, true, "spec", "hibernation", "enabled"); err != nil {
+			panic(err)
+		}
+	}
+	if s.BackedUp {
+		// The schedule doesn't come while a run lasts.
+		backup := map[string]any{"enabled": true, "schedule": "0 0 29 2 *"}
+		if err := unstructured.SetNestedMap(o.Object, backup, "spec", "backup"); err != nil {
 			panic(err)
 		}
 	}

@@ -24,11 +24,12 @@ var nobodysLimits = strings.Fields(`
 	fn/decide.mostNames fn/decide.maxName fn/decide.maxLabels fn/values/known.maxDefault fn/values/known.maxNearest fn/values/known.maxKey fn/values/known.maxVersions
 	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/tenant.maxTenantID
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
-	fn/parts/bootstrap.maxWord proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
+	fn/parts/bootstrap.maxWord fn/parts/ingress.mostWithoutEffect proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
 	proxy/limits.MaxFailures proxy/limits.maxTrials proxy.maxComponentWorkloads proxy/watch.maxResources proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls
-	proxy/connections.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/connections.maxLine
+	proxy/connections.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/metrics.maxLine
 	proxy/connections.maxControllers proxy/connections.maxHosts proxy/connections.maxHost proxy/connections.maxUnclear
-	proxy/connections.maxErrors proxy/connections.maxConditions proxy/connections.maxServers`)
+	proxy/connections.maxErrors proxy/connections.maxConditions proxy/connections.maxServers
+	proxy.MaxApplications proxy.MaxMissing proxy/helm.maxObjects proxy/helm.maxHead proxy/helm.maxUnpacked proxy/argocd.maxStored`)
 
 // TestLimitsPage compares each number of docs/limits.md with what the comment after it names: a constant, the maxItems of a field of the
 // claim, or a text in a policy. It fails for a constant that is called a maximum and isn't there.

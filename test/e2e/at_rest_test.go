@@ -282,13 +282,13 @@ func (r *atRest) breaks(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	deployments := open(ctx, t, l).Typed.AppsV1().Deployments("argocd")
 	time.Sleep(settled)
 	start := time.Now()
-	scale(ctx, t, deployments, name, 0)
+	patchDeployment(ctx, t, deployments, name, stopped)
 	l.Await(ctx, t, 10*time.Second, "is Degraded", func(s *claim.State) bool {
 		return s.Phase == "Degraded" && strings.Contains(s.Message, name) && !s.True(claim.ArgoCDReady)
 	})
 	measured.add("at rest: argocd-server gone to Degraded", time.Since(start))
 	start = time.Now()
-	scale(ctx, t, deployments, name, 1)
+	patchDeployment(ctx, t, deployments, name, runs)
 	l.AwaitReady(ctx, t, 5*time.Minute)
 	measured.add("at rest: argocd-server back to Ready", time.Since(start))
 	return ctx

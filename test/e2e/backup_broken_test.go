@@ -5,6 +5,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -89,6 +91,34 @@ func (b *backup) storeGone(ctx context.Context, t *testing.T, _ *envconf.Config)
 	return ctx
 }
 
+// storeHangs: of a store that accepts connections and never answers, the claim says so within a minute or two, and the backups stay.
+func (b *backup) storeHangs(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	pods := host.Typed.CoreV1().Pods(storeNamespace)
+	silent := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "silent", Labels: map[string]string{"app": store.Nowhere}},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: new(int64),
+			Containers:                    []corev1.Container{{Name: "silent", Image: artifacts.BackupKubectlImage, Command: []string{"nc", "-ll", "-p", "7070", "-e", "sleep", "600"}}},
+		},
+	}
+	if _, err := pods.Create(ctx, silent, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, time.Minute, "the silent server runs", func(ctx context.Context) (bool, string) {
+		is, err := pods.Get(ctx, silent.Name, metav1.GetOptions{})
+		return err == nil && ready(*is), fmt.Sprint(err)
+	})
+	b.store.Connect(ctx, t, false)
+	b.fails(ctx, t, "silent", "it took longer than 60 seconds")
+	b.store.Connect(ctx, t, true)
+	if err := pods.Delete(ctx, silent.Name, metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	b.succeeds(ctx, t, "answers")
+	return ctx
+}
+
 // storeFull: the claim says it in the store's words, the good backups stay, and the next attempt succeeds once there is room.
 func (b *backup) storeFull(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
@@ -99,6 +129,30 @@ func (b *backup) storeFull(ctx context.Context, t *testing.T, _ *envconf.Config)
 	}
 	b.store.Empty(ctx, t, n)
 	b.succeeds(ctx, t, "emptied")
+	return ctx
+}
+
+// withoutEnd: a customer with more than fits into a backup has no more of it than a message, and a good backup again once there is less.
+func (b *backup) withoutEnd(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	onlyInFull(t)
+	configs := open(ctx, t, b.live).Typed.CoreV1().ConfigMaps("large")
+	if _, err := open(ctx, t, b.live).Typed.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "large"}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 70 {
+		large := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint("large-", i)}, Data: map[string]string{"x": strings.Repeat("x", 1<<20-1<<10)}}
+		if _, err := configs.Create(ctx, large, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.fails(ctx, t, "large", "the backup is larger than 64Mi, which is input.backup.maxSize")
+	if files := strings.Fields(b.store.Rclone(ctx, t, "lsf", b.folder())); !slices.Contains(files, b.good.Name+".tar") {
+		t.Errorf("after an attempt without an end, the folder has %v", files)
+	}
+	if err := configs.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	b.succeeds(ctx, t, "small again")
 	return ctx
 }
 
@@ -157,7 +211,7 @@ func (b *backup) drill(ctx context.Context, t *testing.T, _ *envconf.Config) con
 	b.live.Patch(ctx, t, map[string]any{"enabled": true, "schedule": "0 0 29 2 *", "keep": int64(2)}, "spec", "backup")
 	b.succeeds(ctx, t, "drill")
 	start := time.Now()
-	if out, ok := script(ctx, t, "drill.sh", claims+"/backed-up"); !ok || !strings.Contains(out, "comes back: 3 Applications") {
+	if out, ok := script(ctx, t, "drill.sh", claims+"/backed-up"); !ok || !strings.Contains(out, fmt.Sprintf("comes back: %d Applications", appsIn())) {
 		t.Errorf("a good backup doesn't pass the drill: %s", out)
 	}
 	measured.add("backup: drill", time.Since(start))
@@ -187,7 +241,7 @@ func (b *backup) lostHost(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	second.AwaitReady(ctx, t, readyWithin)
 	second.Patch(ctx, t, "1", "metadata", "annotations", v1alpha1.AnnotationBackup)
 	second.Await(ctx, t, backedUpWithin, "a good backup", func(s *claim.State) bool { return s.True(claim.BackedUp) })
-	for _, l := range []*claim.Live{b.copy, second, b.live} {
+	for _, l := range []*claim.Live{second, b.live} {
 		deleteAndAwait(ctx, t, l, goneWithin)
 	}
 	dir := t.TempDir()

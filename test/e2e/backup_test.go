@@ -36,8 +36,10 @@ type backup struct {
 	// apps are the Applications that were backed up, by name, with their UIDs, and password the admin's.
 	apps     map[string]string
 	password string
-	// copy is a copy of it.
-	copy *claim.Live
+	// copy is a copy of it, and shore a cluster that both know.
+	copy, shore *claim.Live
+	// had is what has to come back.
+	had belongingsBefore
 }
 
 func TestBackup(t *testing.T) {
@@ -53,18 +55,23 @@ func TestBackup(t *testing.T) {
 		Assess("PlainRemoteIsRefused", b.plainRemote).
 		Assess("KilledInTheMiddle", b.killed).
 		Assess("StoreIsGone", b.storeGone).
+		Assess("StoreHangs", b.storeHangs).
 		Assess("StoreIsFull", b.storeFull).
+		Assess("WithoutEnd", b.withoutEnd).
 		Assess("ComesBackWhole", b.comesBack).
 		Assess("Activates", b.activates).
 		Assess("ReportsAgain", b.reportsAgain).
 		Assess("CopyHasItsObjects", b.copies).
+		Assess("CopyActsOnceActivated", b.copyActs).
 		Assess("NotOurs", b.notOurs).
+		Assess("OfAnotherNamespace", b.ofAnother).
 		Assess("Drill", b.drill).
 		Assess("LostHost", b.lostHost).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			cleanUp(ctx, t, b.live, b.copy)
+			cleanUp(ctx, t, b.live, b.copy, b.shore)
 			b.store.Close(ctx, t)
 			deleteNamespace(ctx, t, storeNamespace)
+			deleteNamespace(ctx, t, backupGit)
 			return ctx
 		}).Feature())
 }
@@ -76,6 +83,9 @@ func (b *backup) create(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	b.store = store.Run(ctx, t, host, storeNamespace)
 	// No run of the schedule comes while this test runs.
 	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"enabled": true, "schedule": "0 0 29 2 *", "keep": int64(2)}, "spec", "backup"))
+	if full {
+		b.shore = claim.Create(ctx, t, host, newClaim("shore"))
+	}
 	state := b.live.AwaitReady(ctx, t, readyWithin)
 	if is := state.Condition(claim.BackedUp); is.Status != metav1.ConditionUnknown || is.Reason != v1alpha1.ReasonScheduled {
 		t.Errorf("before the first backup: %+v", is)
@@ -103,11 +113,23 @@ func (b *backup) succeeds(ctx context.Context, t *testing.T, value string) {
 	}
 }
 
+// appsIn is how many Applications the customer has: fewer in make e2e, which nobody syncs.
+func appsIn() int64 {
+	if full {
+		return keptApps
+	}
+	return 3
+}
+
 func (b *backup) onDemand(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	createIdleApps(ctx, t, b.live, 3)
+	if full {
+		b.furnish(ctx, t)
+	} else {
+		createIdleApps(ctx, t, b.live, 3)
+	}
 	b.succeeds(ctx, t, "1")
-	if b.good.Applications != 3 {
-		t.Errorf("there are 3 Applications, and %d in the backup", b.good.Applications)
+	if b.good.Applications != appsIn() {
+		t.Errorf("there are %d Applications, and %d in the backup", appsIn(), b.good.Applications)
 	}
 	return ctx
 }
@@ -200,7 +222,13 @@ func applicationUIDs(ctx context.Context, t *testing.T, l *claim.Live) map[strin
 func (b *backup) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	b.store.Configure(ctx, t, b.store.Config(b.store.Secret()))
 	b.apps, b.password = applicationUIDs(ctx, t, b.live), connectionDetails(ctx, t, b.live)["password"]
+	if full {
+		b.remember(ctx, t)
+	}
 	deleteAndAwait(ctx, t, b.live, goneWithin)
+	if full {
+		volumeGone(ctx, t, b.had.volume)
+	}
 	start := time.Now()
 	b.live = claim.Create(ctx, t, host, newClaim("backed-up").Set(map[string]any{"backup": "latest"}, "spec", "restoreFrom"))
 	if full {
@@ -220,12 +248,23 @@ func (b *backup) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config)
 	if set, err := open(ctx, t, b.live).Typed.AppsV1().StatefulSets("argocd").Get(ctx, "argocd-application-controller", metav1.GetOptions{}); err != nil || *set.Spec.Replicas != 0 {
 		t.Errorf("the application controller runs: %v, %v", set, err)
 	}
+	if full {
+		doesNotAct(ctx, t, b.live)
+		b.isBack(ctx, t, "restored")
+		letIn(ctx, t, tenantNamespace(ctx, b.shore), tenantNamespace(ctx, b.live))
+	}
 	return ctx
 }
 
 func (b *backup) activates(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	start := time.Now()
 	b.live.Patch(ctx, t, true, "spec", "restoreFrom", "activate")
 	b.live.Await(ctx, t, readyWithin, "Argo CD acts", func(s *claim.State) bool { return s.True(claim.Restored) && s.IsReady() })
+	if full {
+		// It has compared everything, and had nothing to do.
+		b.awaitSynced(ctx, t, b.live, start)
+		b.isBack(ctx, t, "activated")
+	}
 	return ctx
 }
 
@@ -245,6 +284,9 @@ func (b *backup) copies(ctx context.Context, t *testing.T, _ *envconf.Config) co
 	}
 	if url := connectionDetails(ctx, t, b.copy)["url"]; !strings.Contains(url, "copied") {
 		t.Errorf("the copy is at %s", url)
+	}
+	if full {
+		b.copyIsHarmless(ctx, t)
 	}
 	return ctx
 }

@@ -42,8 +42,10 @@ var (
 	// installFiles are what a cluster that has nothing of the project is to get from a Git repository: see platform.Cluster. nil on others.
 	installFiles map[string]string
 
-	// otherKubernetes is a version that the platform offers beside the default one, in make e2e-full.
-	otherKubernetes = toolchain.Version("kube-apiserver-1.36")
+	// defaultKubernetes is the version of the embedded cluster's tenants, and otherKubernetes the minor version before it, which the
+	// platform offers beside it in make e2e-full.
+	defaultKubernetes = toolchain.Version("kube-apiserver")
+	otherKubernetes   = toolchain.Version("kube-apiserver-1.35")
 	// oldKubernetes is one that vcluster before 0.36.1 can't run on this host.
 	oldKubernetes = toolchain.Version("kube-apiserver-1.33")
 )

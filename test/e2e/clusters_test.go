@@ -126,28 +126,30 @@ func (c *connected) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 	return ctx
 }
 
-// open lets hub reach edge's API server, as the platform may: tenants reach no other's unless it does. The one's pods
-// reach namespaces with a label, and the other's control plane is reached by those that one more NetworkPolicy names.
+// open lets hub reach edge's API server.
 func (c *connected) open(ctx context.Context, t *testing.T, namespace string) {
 	t.Helper()
-	hub, err := c.hub.State(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	letIn(ctx, t, namespace, tenantNamespace(ctx, c.hub))
+}
+
+// letIn lets the tenant whose namespace is from reach the API server of another tenant, as the platform may: tenants reach no other's unless it
+// does. The one's pods reach namespaces with a label, and the other's control plane is reached by those that one more NetworkPolicy names.
+func letIn(ctx context.Context, t *testing.T, namespace, from string) {
+	t.Helper()
 	label := fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, reachable)
 	if _, err := host.Typed.CoreV1().Namespaces().Patch(ctx, namespace, types.MergePatchType, []byte(label), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	port, protocol := intstr.FromInt32(8443), corev1.ProtocolTCP
-	_, err = host.Typed.NetworkingV1().NetworkPolicies(namespace).Create(ctx, &networkingv1.NetworkPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: "open-to-hub"},
+	_, err := host.Typed.NetworkingV1().NetworkPolicies(namespace).Create(ctx, &networkingv1.NetworkPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "open-to-" + from},
 		Spec: networkingv1.NetworkPolicySpec{
 			PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"app": "vcluster"}},
 			PolicyTypes: []networkingv1.PolicyType{networkingv1.PolicyTypeIngress},
 			Ingress: []networkingv1.NetworkPolicyIngressRule{{
 				Ports: []networkingv1.NetworkPolicyPort{{Port: &port, Protocol: &protocol}},
 				From: []networkingv1.NetworkPolicyPeer{{NamespaceSelector: &metav1.LabelSelector{
-					MatchLabels: map[string]string{corev1.LabelMetadataName: hub.Namespace},
+					MatchLabels: map[string]string{corev1.LabelMetadataName: from},
 				}}},
 			}},
 		},

@@ -184,7 +184,7 @@ func (c *customer) deploysFromGit(ctx context.Context, t *testing.T, _ *envconf.
 func (c *customer) degradesAndRecovers(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	const name = "argocd-server"
 	deployments := open(ctx, t, c.live).Typed.AppsV1().Deployments("argocd")
-	scale(ctx, t, deployments, name, 0)
+	patchDeployment(ctx, t, deployments, name, stopped)
 	start := time.Now()
 	// All of it, since Crossplane writes conditions a moment after the rest of the status.
 	s := c.live.Await(ctx, t, 5*time.Minute, "turns Degraded, is neither Ready nor ArgoCDReady, and names "+name, func(s *claim.State) bool {
@@ -195,7 +195,7 @@ func (c *customer) degradesAndRecovers(ctx context.Context, t *testing.T, _ *env
 		t.Errorf("the virtual cluster is fine when Argo CD in it is not: %s", s)
 	}
 	showsOnTheHost(ctx, t, s, "Degraded", name)
-	scale(ctx, t, deployments, name, 1)
+	patchDeployment(ctx, t, deployments, name, runs)
 	start = time.Now()
 	c.live.AwaitReady(ctx, t, 5*time.Minute)
 	measured.add("customer1: argocd-server back to Ready", time.Since(start))

@@ -114,10 +114,10 @@ func TestFleetPicture(t *testing.T) {
 		createApp(ctx, t, loggedIn(ctx, t, l), "web", wholeOf(repo), argocd.InCluster)
 	}
 	// A change that takes no time: what is in the picture is who has it.
-	if _, err := channels.Patch(ctx, channel.GetName(), types.MergePatchType, []byte(`{"spec":{"offer":{"argocd":{"values":{"configs":{"cm":{"timeout.reconciliation":"120s"}}}}}}}`), metav1.PatchOptions{}); err != nil {
+	if _, err := channels.Patch(ctx, channel.GetName(), types.MergePatchType, []byte(`{"spec":{"offer":{"argocd":{"values":{"configs":{"cm":{"timeout.reconciliation":"180s"}}}}}}}`), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	scale(ctx, t, open(ctx, t, broken).Typed.AppsV1().Deployments("argocd"), "argocd-server", 0)
+	patchDeployment(ctx, t, open(ctx, t, broken).Typed.AppsV1().Deployments("argocd"), "argocd-server", stopped)
 	const alert = `ALERTS{alertname="VirtualArgoCDDegraded", alertstate="firing", claim_namespace="hooli"}`
 	// It waits five minutes.
 	eventually.True(ctx, t, 10*time.Minute, "the alert fires", func(ctx context.Context) (bool, string) {

@@ -266,6 +266,7 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonTooManyHosts:             {v1alpha1.ConditionIngressReady, "False", degraded},
 		v1alpha1.ReasonCertificateInvalid:       {v1alpha1.ConditionIngressReady, "False", degraded},
 		v1alpha1.ReasonIngressRefused:           {v1alpha1.ConditionIngressReady, "False", degraded},
+		v1alpha1.ReasonRouteRefused:             {v1alpha1.ConditionIngressReady, "False", degraded},
 		v1alpha1.ReasonWaitingForHost:           {v1alpha1.ConditionIngressReady, "False", progressing},
 		v1alpha1.ReasonWaitingForAddress:        {v1alpha1.ConditionIngressReady, "False", progressing},
 		v1alpha1.ReasonNotInSpec:                {claim.ClustersConnected, "True", healthy},

@@ -451,6 +451,26 @@ func scale(ctx context.Context, t *testing.T, of scalable, name string, replicas
 	}
 }
 
+// patchable are Deployments of a namespace.
+type patchable interface {
+	Patch(ctx context.Context, name string, typ types.PatchType, data []byte, o metav1.PatchOptions, subresources ...string) (*appsv1.Deployment, error)
+}
+
+// stopped is a patch after which no pod of a Deployment runs, and runs one that undoes it. Nobody brings back what can't run: it isn't gone, or
+// scaled down.
+const (
+	stopped = `{"spec":{"strategy":{"$retainKeys":["type"],"type":"Recreate"},"template":{"spec":{"nodeSelector":{"e2e/no-node":"true"}}}}}`
+	runs    = `{"spec":{"template":{"spec":{"nodeSelector":{"e2e/no-node":null}}}}}`
+)
+
+// patchDeployment patches a Deployment of Argo CD, with stopped or runs.
+func patchDeployment(ctx context.Context, t *testing.T, of patchable, name, patch string) {
+	t.Helper()
+	if _, err := of.Patch(ctx, name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
+		t.Fatalf("cannot patch %s: %v", name, err)
+	}
+}
+
 // patchXR merges fields into a tenant's composite resource.
 func patchXR(ctx context.Context, t *testing.T, l *claim.Live, patch []byte) {
 	t.Helper()

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -11,13 +12,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 )
 
 const (
@@ -58,7 +62,25 @@ func (h *hibernation) create(ctx context.Context, t *testing.T, _ *envconf.Confi
 	h.live.AwaitReady(ctx, t, readyWithin)
 	createIdleApps(ctx, t, h.live, 3)
 	h.uids = uidsIn(ctx, t, h.live)
+	if full && registry != "" {
+		runImpostor(ctx, t, h.live)
+	}
 	return ctx
+}
+
+// runImpostor runs a pod of a customer that has the labels of the control plane's, and the name of its container, and takes as long as it may to
+// end. On the host it is there with these labels.
+func runImpostor(ctx context.Context, t *testing.T, l *claim.Live) {
+	t.Helper()
+	impostor := probePod("impostor")
+	impostor.Labels = map[string]string{"app": "vcluster", "release": "vcluster"}
+	impostor.Spec.Containers[0].Name = "syncer"
+	graceOf(60)(impostor)
+	runProbe(ctx, t, open(ctx, t, l), metav1.NamespaceDefault, impostor)
+	is, err := host.Typed.CoreV1().Pods(tenantNamespace(ctx, l)).Get(ctx, onHost(impostor.Name, metav1.NamespaceDefault), metav1.GetOptions{})
+	if err != nil || is.Labels["app"] != "vcluster" || is.Labels["release"] != "vcluster" {
+		t.Fatalf("on the host, the pod isn't there as one that poses as the control plane: %v, %v", is.Labels, err)
+	}
 }
 
 // uidsIn returns the UIDs of what must outlive a sleep, by kind and name.
@@ -181,6 +203,7 @@ func (h *hibernation) isSuspended(ctx context.Context, t *testing.T, _ *envconf.
 	onlyInFull(t)
 	h.live.Patch(ctx, t, "unpaid since March", "spec", "suspension", "reason")
 	sleeps(ctx, t, h.live, "the platform has suspended it: unpaid since March")
+	h.cannotWake(ctx, t)
 	h.live.Patch(ctx, t, false, "spec", "hibernation", "enabled")
 	time.Sleep(10 * time.Second)
 	sleeps(ctx, t, h.live, "unpaid since March")
@@ -188,6 +211,48 @@ func (h *hibernation) isSuspended(ctx context.Context, t *testing.T, _ *envconf.
 	wakes(ctx, t, h.live)
 	h.unchanged(ctx, t)
 	return ctx
+}
+
+// cannotWake: whoever may only write claims can neither end nor change the suspension, nor delete the claim, to make it anew.
+func (h *hibernation) cannotWake(ctx context.Context, t *testing.T) {
+	t.Helper()
+	const group = "e2e-suspended"
+	verbs := []string{"get", "create", "update", "patch", "delete"}
+	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: group}, Rules: []rbacv1.PolicyRule{{APIGroups: []string{claim.GVK.Group}, Resources: []string{"virtualargocds"}, Verbs: verbs}}}
+	if _, err := host.Typed.RbacV1().Roles(claims).Create(ctx, role, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: group}, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: group},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
+	}
+	if _, err := host.Typed.RbacV1().RoleBindings(claims).Create(ctx, binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		err1 := host.Typed.RbacV1().RoleBindings(claims).Delete(ctx, group, metav1.DeleteOptions{})
+		err2 := host.Typed.RbacV1().Roles(claims).Delete(ctx, group, metav1.DeleteOptions{})
+		if err1 != nil || err2 != nil {
+			t.Error(err1, err2)
+		}
+	}()
+	author, err := asMember(t, group).Resource(claim.GVK, claims)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually.True(ctx, t, time.Minute, "the author may change the claim", func(ctx context.Context) (bool, string) {
+		_, err := author.Patch(ctx, h.live.Name, types.MergePatchType, []byte(`{"metadata":{"labels":{"example.org/author":"true"}}}`), metav1.PatchOptions{})
+		return err == nil, fmt.Sprint(err)
+	})
+	const words = "spec.suspension is the platform's to set, change and remove"
+	for _, patch := range []string{`{"spec":{"suspension":null}}`, `{"spec":{"suspension":{"reason":"paid"}}}`, `{"spec":{"suspension":null,"hibernation":{"enabled":false}}}`} {
+		if _, err := author.Patch(ctx, h.live.Name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}); !says(err, words) {
+			t.Errorf("%s: want %q, got %v", patch, words, err)
+		}
+	}
+	if err := author.Delete(ctx, h.live.Name, metav1.DeleteOptions{}); !says(err, "the claim is suspended by the platform") {
+		t.Errorf("the author may delete the claim: %v", err)
+	}
 }
 
 // cycles has it sleep again and again.

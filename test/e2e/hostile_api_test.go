@@ -82,13 +82,13 @@ func virtualClustersGone(ctx context.Context, t *testing.T, i *intrusion) {
 func (n *tenant) breaksAndHeals(ctx context.Context, t *testing.T, when string) {
 	t.Helper()
 	deployments := n.cluster.Typed.AppsV1().Deployments("argocd")
-	scale(ctx, t, deployments, "argocd-server", 0)
+	patchDeployment(ctx, t, deployments, "argocd-server", stopped)
 	start := time.Now()
 	n.live.Await(ctx, t, toldWithin, "tells that argocd-server is gone", func(s *claim.State) bool {
 		return s.Phase == "Degraded" && strings.Contains(s.Message, "argocd-server") && !s.True(claim.Ready)
 	})
 	measured.add("argocd-server gone to Degraded, "+when, time.Since(start))
-	scale(ctx, t, deployments, "argocd-server", 1)
+	patchDeployment(ctx, t, deployments, "argocd-server", runs)
 	n.live.AwaitReady(ctx, t, 5*time.Minute)
 }
 

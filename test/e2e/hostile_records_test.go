@@ -262,9 +262,16 @@ func boundsOf(ctx context.Context, t *testing.T, namespace string) map[string]st
 	return out
 }
 
-// snapshotOrder asks vcluster's snapshot controller, which looks for its orders on the host.
-func snapshotOrder(ctx context.Context, t *testing.T, i *intrusion) {
-	const name, order = "order", "vcluster.loft.sh/snapshot-request"
+// orderRefused asks vcluster's controller of snapshots or restores, which look for their orders on the host.
+func orderRefused(order, key string) func(context.Context, *testing.T, *intrusion) {
+	return func(ctx context.Context, t *testing.T, i *intrusion) { i.orders(ctx, t, order, key) }
+}
+
+// orders makes a request to vcluster of its tenant's own, as vcluster itself does: a Secret with the options and a ConfigMap, by whose label
+// vcluster finds both.
+func (i *intrusion) orders(ctx context.Context, t *testing.T, order, key string) {
+	t.Helper()
+	name := strings.ToLower(key)
 	meta := forceSync(name)
 	meta.Labels = map[string]string{order: ""}
 	i.mallory.removeLater(ctx, t, "secrets", name)
@@ -277,7 +284,7 @@ func snapshotOrder(ctx context.Context, t *testing.T, i *intrusion) {
 		t.Fatal(err)
 	}
 	_, err = core.ConfigMaps(metav1.NamespaceDefault).Create(ctx, &corev1.ConfigMap{ObjectMeta: meta, Data: map[string]string{
-		"snapshotRequest": `{"metadata":{"name":"` + name + `"},"spec":{"url":"container:///tmp/` + forged + `"},"status":{}}`,
+		key: `{"metadata":{"name":"` + name + `"},"spec":{"url":"container:///tmp/` + forged + `"},"status":{}}`,
 	}}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -64,7 +64,8 @@ var attempts = []attempt{
 	// What it could have the platform do, in the namespace where it keeps its records.
 	{"HelmRecord", helmRecord},
 	{"HelmRecordByAdmin", helmRecordByAdmin},
-	{"SnapshotOrder", snapshotOrder},
+	{"SnapshotOrder", orderRefused("vcluster.loft.sh/snapshot-request", "snapshotRequest")},
+	{"OrderToRestore", orderRefused("vcluster.loft.sh/restore-request", "restoreRequest")},
 	{"Kubeconfig", hostileKubeconfig},
 	{"ClaimTakesOver", claimTakesOver},
 	{"InstallerCannot", installerCannot},

@@ -197,7 +197,7 @@ func (m *monitored) alert(ctx context.Context, t *testing.T, _ *envconf.Config) 
 		t.Fatalf("nothing is broken, and there are alerts: %v, %v", is, err)
 	}
 	deployments := open(ctx, t, m.watched).Typed.AppsV1().Deployments("argocd")
-	scale(ctx, t, deployments, "argocd-server", 0)
+	patchDeployment(ctx, t, deployments, "argocd-server", stopped)
 	took := eventually.True(ctx, t, seenWithin, "an alert fires", func(context.Context) (bool, string) {
 		is, err := firing()
 		return len(is) > 0, fmt.Sprint(is, err)
@@ -215,7 +215,7 @@ func (m *monitored) alert(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	if !strings.Contains(is[0].Annotations["runbook"], "kubectl -n "+claims+" describe virtualargocd watched") {
 		t.Errorf("the alert's runbook is %q", is[0].Annotations["runbook"])
 	}
-	scale(ctx, t, deployments, "argocd-server", 1)
+	patchDeployment(ctx, t, deployments, "argocd-server", runs)
 	took = eventually.True(ctx, t, seenWithin, "the alert is resolved", func(context.Context) (bool, string) {
 		is, err := firing()
 		return err == nil && len(is) == 0, fmt.Sprint(is, err)

@@ -93,10 +93,10 @@ func (l *library) create(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	l.templates = []any{map[string]any{"name": "teams", "url": l.git.Teams(), "secretRef": ref(templateSecret)}}
 	l.writeSecrets(ctx, t, "")
 	// The server's certificate is signed by an authority that nobody trusts unasked.
-	certificates := map[string]any{l.git.Host(): string(l.git.CA)}
+	certificates := []any{map[string]any{"server": l.git.Host(), "certificates": string(l.git.CA)}}
 	l.live = claim.Create(ctx, t, host, newClaim("library").
 		Set(l.entries, "spec", "repositories").Set(l.templates, "spec", "credentialTemplates").
-		Set(certificates, "spec", "argocd", "values", "configs", "tls", "certificates"))
+		Set(certificates, "spec", "trustedCertificates"))
 	l.live.AwaitReady(ctx, t, readyWithin)
 	return ctx
 }

@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/inventory"
@@ -35,19 +36,24 @@ const (
 	stagedFunctionNamespace = "e2e-staged-function"
 	// stagedChannel is the channel of one of the claims.
 	stagedChannel = "e2e-staged"
+	// sleepersPlan is the plan of one of the claims.
+	sleepersPlan = "e2e-staged-sleeper"
 	// helpText is a value of argo-cd that the next version of the function sets for each tenant, and this one for none.
 	helpText = "from the next version of the function"
 )
 
+// planKind are plans.
+var planKind = schema.GroupVersionKind{Group: v1alpha1.Group, Version: v1alpha1.Version, Kind: v1alpha1.PlanKind}
+
 // stagedFunction is a platform that gives two tenants the next version of the function first, as docs/staging.md says, with
 // examples/staging/function.yaml.
 type stagedFunction struct {
-	function, composition, channel *unstructured.Unstructured
+	function, composition, channel, plan *unstructured.Unstructured
 	// installed is the Composition that the Configuration has installed.
 	installed string
-	// stays is never moved to the next version. moved is, and so is member, which is in a channel.
-	stays, moved, member *claim.Live
-	had                  map[*claim.Live]map[string]types.UID
+	// stays is never moved to the next version. moved is, and so is member, which is in a channel. sleeper sleeps while all get it.
+	stays, moved, member, sleeper *claim.Live
+	had                           map[*claim.Live]map[string]types.UID
 	// written is what was written for stays.
 	written map[string]string
 	// version is the next one, and input is that of the Configuration.
@@ -71,12 +77,13 @@ func TestStagedFunction(t *testing.T) {
 		Assess("TheChannelReachesItsMovedTenant", s.offers).
 		Assess("TheTenantsGoBack", s.back).
 		Assess("AllGetTheNextVersion", s.everybody).
+		Assess("ASleeperGetsItWhenItWakes", s.wakesUp).
 		Teardown(func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-			cleanUp(ctx, t, s.stays, s.moved, s.member)
+			cleanUp(ctx, t, s.stays, s.moved, s.member, s.sleeper)
 			if t.Failed() && keep {
 				return ctx
 			}
-			s.remove(ctx, t, s.channel, s.function, s.composition)
+			s.remove(ctx, t, s.channel, s.function, s.composition, s.plan)
 			deleteNamespace(ctx, t, stagedFunctionNamespace)
 			if len(s.first) > 0 {
 				s.install(ctx, t, s.first...)
@@ -112,9 +119,14 @@ func (s *stagedFunction) create(ctx context.Context, t *testing.T, _ *envconf.Co
 	s.stays = claim.Create(ctx, t, host, of("staged-stays").Set(window, "spec", "maintenance", "timeWindow"))
 	s.moved = claim.Create(ctx, t, host, of("staged-moved"))
 	s.member = claim.Create(ctx, t, host, of("staged-member").Set(stagedChannel, "spec", "channel"))
+	s.plan = &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{}}}
+	s.plan.SetGroupVersionKind(planKind)
+	s.plan.SetName(sleepersPlan)
+	createObject(ctx, t, s.plan)
+	s.sleeper = claim.Create(ctx, t, host, of("staged-sleeper").Set(sleepersPlan, "spec", "plan"))
 	s.pushFunction(ctx, t)
 	set(t, s.function, published(xpkg.FunctionName, s.version), "spec", "package")
-	for _, l := range s.lives() {
+	for _, l := range append(s.lives(), s.sleeper) {
 		l.AwaitReady(ctx, t, readyWithin)
 		s.has(ctx, t, l, "help.chatText", "")
 		s.had[l] = identities(ctx, t, l)
@@ -316,6 +328,8 @@ func (s *stagedFunction) everybody(ctx context.Context, t *testing.T, _ *envconf
 		s.synced(ctx, t, l)
 		s.has(ctx, t, l, "help.chatText", helpText)
 	}
+	s.sleeper.Patch(ctx, t, true, "spec", "hibernation", "enabled")
+	sleeps(ctx, t, s.sleeper, "spec.hibernation.enabled says so")
 	s.pushConfiguration(ctx, t)
 	var next []*unstructured.Unstructured
 	for _, of := range []struct {
@@ -347,6 +361,59 @@ func (s *stagedFunction) everybody(ctx context.Context, t *testing.T, _ *envconf
 		s.same(ctx, t, l)
 	}
 	s.has(ctx, t, s.member, "statusbadge.enabled", "true")
+	return ctx
+}
+
+// helmRevisions are the numbers of the revisions of a claim's Helm releases, as its provider has seen them last, by name.
+func helmRevisions(ctx context.Context, t *testing.T, l *claim.Live) map[string]string {
+	t.Helper()
+	composed, err := l.Composed(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	for _, o := range composed {
+		if o.GetKind() == "Release" {
+			status, _, _ := unstructured.NestedMap(o.Object, "status", "atProvider")
+			out[o.GetName()] = fmt.Sprint(status["revision"], status["state"])
+		}
+	}
+	return out
+}
+
+// wakesUp: the next version of the function and its Configuration, and then a change of the plan, reach a tenant that is asleep with nothing. On
+// waking up it has both.
+func (s *stagedFunction) wakesUp(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
+	was := helmRevisions(ctx, t, s.sleeper)
+	if len(was) != 2 {
+		t.Errorf("the tenant that is asleep has the releases %v", was)
+	}
+	const edit = `{"spec":{"values":{"argocd":{"configs":{"cm":{"statusbadge.enabled":"true"}}}}}}`
+	if _, err := all(t, planKind).Patch(ctx, sleepersPlan, types.MergePatchType, []byte(edit), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	look(ctx, t, s.sleeper)
+	time.Sleep(settled)
+	before := versions(ctx, t, s.sleeper)
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Second) {
+		state, err := s.sleeper.State(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pods, _ := podsOf(ctx, t, state.Namespace, nil); len(pods) > 0 || state.Phase != string(v1alpha1.PhaseHibernated) {
+			t.Fatalf("a change of the platform wakes it: %v, %s", pods, state)
+		}
+	}
+	if diff := cmp.Diff(was, helmRevisions(ctx, t, s.sleeper)); diff != "" {
+		t.Errorf("asleep, its releases change: -before, +after:\n%s", diff)
+	}
+	if diff := cmp.Diff(before, versions(ctx, t, s.sleeper)); diff != "" {
+		t.Errorf("asleep, and after the change of the platform, something is written all the time: -before, +after:\n%s", diff)
+	}
+	s.sleeper.Patch(ctx, t, nil, "spec", "hibernation")
+	wakes(ctx, t, s.sleeper)
+	s.has(ctx, t, s.sleeper, "help.chatText", helpText)
+	s.has(ctx, t, s.sleeper, "statusbadge.enabled", "true")
 	return ctx
 }
 

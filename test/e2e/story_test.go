@@ -18,10 +18,10 @@ import (
 func TestStory(t *testing.T) {
 	onlyInFull(t)
 	t.Parallel()
-	scaleRepoServer := func(replicas int32) func(context.Context, *testing.T, *claim.Live) {
+	patchRepoServer := func(patch string) func(context.Context, *testing.T, *claim.Live) {
 		return func(ctx context.Context, t *testing.T, l *claim.Live) {
 			t.Helper()
-			scale(ctx, t, open(ctx, t, l).Typed.AppsV1().Deployments("argocd"), "argocd-repo-server", replicas)
+			patchDeployment(ctx, t, open(ctx, t, l).Typed.AppsV1().Deployments("argocd"), "argocd-repo-server", patch)
 		}
 	}
 	scaleControlPlane := func(replicas int32) func(context.Context, *testing.T, *claim.Live) {
@@ -33,7 +33,7 @@ func TestStory(t *testing.T) {
 	testenv.Test(t, features.New("story").
 		Assess("TheSameAsSimulated", func(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 			seen := story.Tell(ctx, t, host, newClaim("story"), story.Hands{
-				Stop: scaleRepoServer(0), Start: scaleRepoServer(1),
+				Stop: patchRepoServer(stopped), Start: patchRepoServer(runs),
 				Silence: scaleControlPlane(0), Answer: scaleControlPlane(1),
 				Delete: func(ctx context.Context, t *testing.T, l *claim.Live) { deleteAndAwait(ctx, t, l, readyWithin) },
 			})

@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/e2e-framework/pkg/features"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/argocd"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
@@ -34,7 +35,7 @@ type upgrading struct {
 	live *claim.Live
 	// plan lists the versions that the claim names.
 	plan *installedPlan
-	// older and newer are versions of the argo-cd chart. The embedded cluster serves one chart under both.
+	// older and newer are versions of the argo-cd chart. Beside make e2e-full, the embedded cluster serves one chart under both.
 	older, newer string
 	// kubernetes is the version that it begins with.
 	kubernetes string
@@ -71,9 +72,16 @@ func (u *upgrading) create(ctx context.Context, t *testing.T, _ *envconf.Config)
 		t.Skipf("the platform's argo-cd chart %s has no patch version before it to upgrade from", u.newer)
 	}
 	u.older = fmt.Sprintf("%d.%d.%d", v.Major(), v.Minor(), v.Patch()-1)
+	if full && registry != "" {
+		u.older = artifacts.OlderArgoCDChart
+	}
 
 	u.plan = allVersions(ctx, t, "upgrading")
-	u.live = claim.Create(ctx, t, host, newClaim("upgrading").Set("upgrading", "spec", "plan").Set(u.older, "spec", "argocd", "chartVersion"))
+	upgrading := newClaim("upgrading").Set("upgrading", "spec", "plan").Set(u.older, "spec", "argocd", "chartVersion")
+	if full {
+		upgrading = upgrading.Kubernetes(otherKubernetes)
+	}
+	u.live = claim.Create(ctx, t, host, upgrading)
 	s := u.live.AwaitReady(ctx, t, readyWithin)
 	u.kubernetes = s.VCluster.KubernetesVersion
 	u.versions(t, s, u.kubernetes, u.older)
@@ -209,37 +217,37 @@ func (u *upgrading) failing(ctx context.Context, t *testing.T, _ *envconf.Config
 }
 
 func (u *upgrading) unsupported(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	u.refused(ctx, t, u.kubernetes, minorsFrom(t, u.kubernetes, +2), minorsFrom(t, u.kubernetes, +1))
+	u.refused(ctx, t, u.kubernetes, minorsFrom(t, u.kubernetes, +2), minorsFrom(t, defaultKubernetes, 0))
 	return ctx
 }
 
 func (u *upgrading) raiseKubernetes(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
 	healthy := u.watchHealth(ctx, t)
-	u.live.Patch(ctx, t, otherKubernetes, "spec", "kubernetes", "version")
+	u.live.Patch(ctx, t, defaultKubernetes, "spec", "kubernetes", "version")
 	start := time.Now()
 	u.live.Await(ctx, t, time.Minute, "tells the Kubernetes that is wanted beside the one that runs", func(s *claim.State) bool {
-		return s.VCluster.DesiredKubernetesVersion == otherKubernetes && s.VCluster.KubernetesVersion == u.kubernetes
+		return s.VCluster.DesiredKubernetesVersion == defaultKubernetes && s.VCluster.KubernetesVersion == u.kubernetes
 	})
 	s := u.live.Await(ctx, t, 5*time.Minute, "is Ready with the newer Kubernetes", func(s *claim.State) bool {
-		return s.VCluster.KubernetesVersion == otherKubernetes && s.IsReady()
+		return s.VCluster.KubernetesVersion == defaultKubernetes && s.IsReady()
 	})
 	measured.add("upgrade: Kubernetes raised by one minor to Ready", time.Since(start))
 	version, err := open(ctx, t, u.live).Typed.Discovery().ServerVersion()
 	if err != nil {
 		t.Fatalf("the virtual cluster does not answer: %v", err)
 	}
-	if version.GitVersion != otherKubernetes {
-		t.Errorf("the claim is Ready with Kubernetes %s, its API server is %s", otherKubernetes, version.GitVersion)
+	if version.GitVersion != defaultKubernetes {
+		t.Errorf("the claim is Ready with Kubernetes %s, its API server is %s", defaultKubernetes, version.GitVersion)
 	}
-	u.versions(t, s, otherKubernetes, u.newer)
+	u.versions(t, s, defaultKubernetes, u.newer)
 	healthy(ctx)
 	return ctx
 }
 
 func (u *upgrading) downgrade(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	onlyInFull(t)
-	u.refused(ctx, t, otherKubernetes, u.kubernetes, minorsFrom(t, otherKubernetes, 0))
+	u.refused(ctx, t, defaultKubernetes, u.kubernetes, minorsFrom(t, defaultKubernetes, 0))
 	return ctx
 }
 

@@ -77,6 +77,8 @@ func TestFleet(t *testing.T) {
 	addProcesses(table, "until all are Ready", used, readProcesses(t), time.Since(began))
 
 	atRest(ctx, t, table, n, quiet)
+	backsUp(ctx, t, table, claims, n)
+	sleeps(ctx, t, table, claims, n, quiet)
 
 	all := composites.store.List()
 	tells(ctx, t, table, claims, all[n/2], "a break", brokenWithin, func(id string) {

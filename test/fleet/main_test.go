@@ -33,9 +33,9 @@ import (
 var (
 	host   *kube.Cluster
 	faults = provider.NewFaults(1)
-	// cluster is the name of the embedded cluster, and providers are the simulated ones.
-	cluster   string
-	providers []parts.Provider
+	// cluster is the name of the embedded cluster, kubeconfig the path of its kubeconfig, and providers are the simulated ones.
+	cluster, kubeconfig string
+	providers           []parts.Provider
 )
 
 func TestMain(m *testing.M) {
@@ -75,7 +75,7 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	cluster = config.Name
+	cluster, kubeconfig = config.Name, c.Kubeconfig
 	if host, err = kube.New(c.Config); err != nil {
 		return 0, err
 	}
@@ -90,6 +90,7 @@ func run(m *testing.M) (int, error) {
 	for _, p := range providers {
 		running.Go(func() { p.Keep(ctx) })
 	}
+	running.Go(func() { simulated.KeepJobs(ctx) })
 	if err := awaitResolver(ctx); err != nil {
 		return 0, err
 	}

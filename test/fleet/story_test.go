@@ -30,7 +30,7 @@ func TestStory(t *testing.T) {
 	seen := story.Tell(ctx, t, host, claim.New("story").In(namespace), story.Hands{
 		Stop: func(ctx context.Context, t *testing.T, l *claim.Live) {
 			// There is no pod that could be missing, because it should have none.
-			faults.Break(l.XRName(ctx, t), proxy.Workload{Name: "argocd-repo-server", Available: true})
+			faults.Break(l.XRName(ctx, t), proxy.Workload{Name: "argocd-repo-server", Replicas: 1})
 		},
 		Start:   heal,
 		Refuse:  give(provider.UpgradeRefused),

@@ -162,6 +162,45 @@ func TestValuesOfTheFunction(t *testing.T) {
 				"Secret/argocd-secret|text":                                  map[string]any{"webhook.github.secret": "w: {{ x }}", "virtualargocd.tenant": "a"},
 			},
 		},
+		"Notifications": {
+			spec: tenant.Ask{
+				Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org"},
+				Notifications: &v1alpha1.NotificationsSpec{
+					SecretRef:     &v1alpha1.SecretReference{Name: "services"},
+					Services:      []v1alpha1.NotificationServiceSpec{{Type: "slack", Config: &runtime.RawExtension{Raw: []byte(`{"token":"$token","channels":["a: b"]}`)}}, {Type: "webhook", Name: "hook"}},
+					Templates:     []v1alpha1.NotificationTemplateSpec{{Name: "failed", Message: "a: {{.app.metadata.name}} \"b\"\n# c\n  d"}},
+					Triggers:      []v1alpha1.NotificationTriggerSpec{{Name: "on-failed", Conditions: []v1alpha1.NotificationConditionSpec{{When: "app.a == 'b: c'", Send: []string{"failed"}}}}},
+					Subscriptions: []v1alpha1.NotificationSubscriptionSpec{{Recipients: []string{"slack:#a", "hook"}, Triggers: []string{"on-failed"}, Selector: "a=b"}},
+					Context:       map[string]v1alpha1.ContextValue{"region": `east: "#1"`},
+				},
+			},
+			secrets: map[string]tenant.Secret{"services": secret("token", "t: {{ x }}")},
+			want: map[string]any{
+				"ConfigMap/argocd-notifications-cm|data|service.slack":        "channels:\n- 'a: b'\ntoken: $token\n",
+				"ConfigMap/argocd-notifications-cm|data|service.webhook.hook": "{}\n",
+				"ConfigMap/argocd-notifications-cm|data|template.failed":      "message: |-\n  a: {{.app.metadata.name}} \"b\"\n  # c\n    d\n",
+				"ConfigMap/argocd-notifications-cm|data|trigger.on-failed":    "- send:\n  - failed\n  when: 'app.a == ''b: c'''\n",
+				"ConfigMap/argocd-notifications-cm|data|subscriptions":        "- recipients:\n  - slack:#a\n  - hook\n  selector: a=b\n  triggers:\n  - on-failed\n",
+				"ConfigMap/argocd-notifications-cm|data|context":              "argocdUrl: https://argocd.example.org\nregion: 'east: \"#1\"'\n",
+				"Secret/argocd-notifications-secret|text":                     map[string]any{"token": "t: {{ x }}"},
+			},
+		},
+		"Webhooks": {
+			spec: tenant.Ask{
+				Webhooks:            []v1alpha1.WebhookSpec{{Provider: v1alpha1.WebhookGitHub, SecretRef: v1alpha1.SecretReference{Name: "hook"}}},
+				ImagePullSecrets:    []v1alpha1.SecretReference{{Name: "images"}},
+				TrustedCertificates: []v1alpha1.TrustedCertificateSpec{{Server: "git.example.org", Certificates: cert}},
+			},
+			secrets: map[string]tenant.Secret{"hook": secret("secret", "w: {{ x }}"), "images": ofType("kubernetes.io/dockerconfigjson", secret(".dockerconfigjson", `{"auths":{"r":{"username":"u","password":"{{ p }}"}}}`))},
+			want: map[string]any{
+				// Without the token of the tenant's account, the other kinds of Git servers have no secrets.
+				"Secret/argocd-secret|text":                                                     map[string]any{"webhook.github.secret": "w: {{ x }}", "virtualargocd.tenant": "a"},
+				"Secret/image-pull-21b2eed1e3|text":                                             map[string]any{".dockerconfigjson": `{"auths":{"r":{"username":"u","password":"{{ p }}"}}}`},
+				"Secret/image-pull-21b2eed1e3|type":                                             "kubernetes.io/dockerconfigjson",
+				"Secret/image-pull-21b2eed1e3|metadata|annotations|vcluster.loft.sh/force-sync": "true",
+				"ConfigMap/argocd-tls-certs-cm|data|git.example.org":                            cert,
+			},
+		},
 		"Smallest": {
 			want: map[string]any{
 				"ConfigMap/argocd-cm|data|url":                         "https://argocd-server-x-argocd-x-vcluster.vargo-a.svc",
@@ -219,6 +258,12 @@ func TestValuesOfTheFunction(t *testing.T) {
 			})
 		}
 	}
+}
+
+// ofType returns a Secret as one of another type.
+func ofType(typ string, s tenant.Secret) tenant.Secret {
+	s.Type = typ
+	return s
 }
 
 // TestTemplatesOfClaims: what a claim may have braces in, the charts don't take for a template.

@@ -5,12 +5,12 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
-	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
 )
 
-// TestDefaultChart: the lab serves the version of the argo-cd chart that the function installs by default.
+// TestDefaultChart: tests install the version of the argo-cd chart that the function installs by default.
 func TestDefaultChart(t *testing.T) {
-	if want := tenant.WithDefaults(v1alpha1.Input{}).Charts.ArgoCD.Version; artifacts.DefaultArgoCDChart != want {
-		t.Errorf("lab/artifacts: DefaultArgoCDChart is %s, and the function installs %s", artifacts.DefaultArgoCDChart, want)
+	want := tenant.WithDefaults(v1alpha1.Input{}).Charts.ArgoCD.Version
+	if got := argoCD(t).Metadata.Version; got != want {
+		t.Errorf("lab/charts/argo-cd is version %s, and the function installs %s", got, want)
 	}
 }

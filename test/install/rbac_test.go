@@ -113,6 +113,51 @@ func TestControlPlaneMayDoItsWork(t *testing.T) {
 	}
 }
 
+// TestWhoMayWriteRoutes: of the roles that are bound in a tenant's namespace, only the installer's has rights to objects of the Gateway API, and
+// those are to HTTPRoutes. Crossplane and the providers have none anywhere.
+func TestWhoMayWriteRoutes(t *testing.T) {
+	roles := 0
+	for _, o := range examples(t, "install/rbac.yaml", "install/priorities.yaml", "install/dns.yaml") {
+		if o.GetKind() != "ClusterRole" && o.GetKind() != "Role" {
+			continue
+		}
+		roles++
+		role := &rbacv1.ClusterRole{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range role.Rules {
+			for _, group := range r.APIGroups {
+				may := group == "gateway.networking.k8s.io" && role.Name == "virtual-argocd:installer" && slices.Equal(r.Resources, []string{"httproutes"})
+				if (group == "*" || strings.HasPrefix(group, "gateway.")) && !may {
+					t.Errorf("%s may %v %v of %s", role.Name, r.Verbs, r.Resources, group)
+				}
+			}
+		}
+	}
+	if roles < 8 {
+		t.Errorf("want all roles, got %d", roles)
+	}
+	for verb, want := range map[string]bool{"create": true, "get": true, "patch": true, "delete": true, "list": false, "watch": false, "update": false, "deletecollection": false} {
+		if got := allowed(clusterRole(t, "virtual-argocd:installer"), "gateway.networking.k8s.io", "httproutes", tenant.RouteName, verb); got != want {
+			t.Errorf("the installer may %s HTTPRoutes is %t, want %t", verb, got, want)
+		}
+	}
+	// What the platform may read of its own Gateway.
+	for _, o := range examples(t, "install/gateway.yaml") {
+		role := &rbacv1.Role{}
+		if o.GetKind() != "Role" {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, role); err != nil {
+			t.Fatal(err)
+		}
+		if want := []rbacv1.PolicyRule{{APIGroups: []string{"gateway.networking.k8s.io"}, Resources: []string{"gateways"}, ResourceNames: []string{"public"}, Verbs: []string{"get", "patch"}}}; !reflect.DeepEqual(role.Rules, want) {
+			t.Errorf("provider-kubernetes may %v", role.Rules)
+		}
+	}
+}
+
 // TestCrossplaneBindsTheseRoles: Crossplane may bind the roles that the function has it
 // bind, each of which is there, and no others.
 func TestCrossplaneBindsTheseRoles(t *testing.T) {

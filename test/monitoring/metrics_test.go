@@ -29,12 +29,12 @@ var exported = map[string]string{
 	"scrape_samples_scraped": "Prometheus",
 	"ALERTS":                 "Prometheus",
 
-	"argocd_app_info":                  "Argo CD 3.2.6, controller/metrics",
-	"argocd_app_sync_total":            "Argo CD 3.2.6, controller/metrics",
-	"argocd_cluster_connection_status": "Argo CD 3.2.6, controller/metrics",
-	"argocd_kubectl_requests_total":    "Argo CD 3.2.6, util/metrics/kubectl",
-	"argocd_git_fetch_fail_total":      "Argo CD 3.2.6, reposerver/metrics",
-	"argocd_git_lsremote_fail_total":   "Argo CD 3.2.6, reposerver/metrics",
+	"argocd_app_info":                  "Argo CD 3.4.13, controller/metrics",
+	"argocd_app_sync_total":            "Argo CD 3.4.13, controller/metrics",
+	"argocd_cluster_connection_status": "Argo CD 3.4.13, controller/metrics",
+	"argocd_kubectl_requests_total":    "Argo CD 3.4.13, util/metrics/kubectl",
+	"argocd_git_fetch_fail_total":      "Argo CD 3.4.13, reposerver/metrics",
+	"argocd_git_lsremote_fail_total":   "Argo CD 3.4.13, reposerver/metrics",
 
 	"function_run_function_response_total": "Crossplane 2.4.0, internal/xfn",
 	"function_run_function_seconds_bucket": "Crossplane 2.4.0, internal/xfn",
@@ -123,7 +123,7 @@ func TestKubeStateMetrics(t *testing.T) {
 		want, refused []string
 	}{
 		"Claim": {
-			kind: "VirtualArgoCD", object: with(claim(t, "everything/5-ready"), "2024-01-01T00:01:30Z", "status", "readyAt"),
+			kind: "VirtualArgoCD", object: with(with(claim(t, "everything/5-ready"), "2024-01-01T00:01:30Z", "status", "readyAt"), map[string]any{"total": int64(50), "notHealthy": int64(2), "notSynced": int64(0)}, "status", "applications"),
 			want: []string{
 				`virtualargocd_claim_info{argocd_chart_desired="10.1.1",argocd_chart_version="10.1.1",argocd_version="v3.4.4",claim="everything",claim_namespace="team-a",composite="everything-7rw8j",` +
 					`kubernetes_desired="v1.36.0",kubernetes_version="v1.36.0",plan="standard",tenant_namespace="vargo-everything-7rw8j",vcluster_desired="0.36.1",vcluster_version="0.36.1"} 1`,
@@ -131,6 +131,9 @@ func TestKubeStateMetrics(t *testing.T) {
 				`virtualargocd_claim_phase{claim="everything",claim_namespace="team-a",phase="Ready"} 1`,
 				`virtualargocd_claim_phase{claim="everything",claim_namespace="team-a",phase="Degraded"} 0`,
 				`virtualargocd_claim_progress_percent{claim="everything",claim_namespace="team-a"} 100`,
+				`virtualargocd_claim_applications{claim="everything",claim_namespace="team-a",state="total",url="https://argocd.team-a.example.org"} 50`,
+				`virtualargocd_claim_applications{claim="everything",claim_namespace="team-a",state="notHealthy",url="https://argocd.team-a.example.org"} 2`,
+				`virtualargocd_claim_applications{claim="everything",claim_namespace="team-a",state="notSynced",url="https://argocd.team-a.example.org"} 0`,
 				`virtualargocd_claim_condition{claim="everything",claim_namespace="team-a",reason="Available",type="Ready"} 1`,
 				`virtualargocd_claim_condition{claim="everything",claim_namespace="team-a",reason="SecretMissing",type="ClustersConnected"} 0`,
 				`virtualargocd_claim_ready_timestamp_seconds{claim="everything",claim_namespace="team-a"} 1.70406729e+09`,

@@ -18,7 +18,12 @@ import (
 )
 
 func TestReadiness(t *testing.T) {
-	of := tenant.Tenant{Decision: &tenant.Decision{Application: map[string]any{}, Ingress: tenant.Ingress{Hostname: "a.example.org"}}}
+	of := tenant.Tenant{Decision: &tenant.Decision{Application: map[string]any{}, Ingress: tenant.Ingress{
+		Hostname: "a.example.org", Gateway: &tenant.Gateway{Namespace: "gateways", Name: "public", KeepsIngress: true}, Routed: []string{"a.example.org"},
+	}}}
+	parent := func(conditions string) string {
+		return `{"metadata":{"generation":2},"status":{"parents":[{"conditions":[` + conditions + `]}]}}`
+	}
 	for name, cases := range map[string]map[string]bool{
 		tenant.Bootstrap: {
 			`{"status":{"sync":{"status":"Synced"},"health":{"status":"Healthy"}}}`:    true,
@@ -34,6 +39,19 @@ func TestReadiness(t *testing.T) {
 			`{"status":{"loadBalancer":{}}}`:                               false,
 			`{"status":{}}`:                                                false,
 			`{}`:                                                           false,
+		},
+		tenant.Route: {
+			parent(`{"type":"Accepted","status":"True"},{"type":"ResolvedRefs","status":"True"}`):                                               true,
+			parent(`{"type":"Accepted","status":"True","observedGeneration":2},{"type":"ResolvedRefs","status":"True","observedGeneration":2}`): true,
+			parent(`{"type":"Accepted","status":"True","observedGeneration":1},{"type":"ResolvedRefs","status":"True","observedGeneration":2}`): false,
+			parent(`{"type":"Accepted","status":"False"},{"type":"ResolvedRefs","status":"True"}`):                                              false,
+			parent(`{"type":"Accepted","status":"True"},{"type":"ResolvedRefs","status":"False"}`):                                              false,
+			parent(`{"type":"Accepted","status":"True"}`):                                                                                       false,
+			parent(``): false,
+			`{"metadata":{"generation":2},"status":{"parents":[]}}`:   false,
+			`{"metadata":{"generation":2},"status":{"parents":[{}]}}`: false,
+			`{"status":{}}`: false,
+			`{}`:            false,
 		},
 	} {
 		query := queryOf(t, of, name)

@@ -52,10 +52,20 @@ var wholeTenants = map[string]struct {
 		claim:  "examples/claims/customer1.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input-other.yaml",
 		stages: map[string]bool{"5-ready": true},
 	},
+	"gateway": {
+		reason: "A platform whose Gateway serves the claims.",
+		claim:  "examples/claims/customer1.yaml", xrd: xrd, composition: composition, input: "test/render/testdata/input-gateway.yaml",
+		stages: map[string]bool{"5-ready": true},
+	},
 	"everything": {
 		reason: "A claim that has every part, and the Secrets it names.",
 		claim:  "test/render/testdata/everything.yaml", xrd: xrd, composition: composition,
 		stages: map[string]bool{"1-nothing-observed": true, "5-ready": true},
+	},
+	"fields": {
+		reason: "A claim with notifications, webhooks, registries and certificates, and the Secrets it names.",
+		claim:  "test/render/testdata/fields.yaml", xrd: xrd, composition: composition,
+		stages: map[string]bool{"5-ready": true},
 	},
 	"large": {
 		reason: "A claim of a plan with everything more than once, in a namespace that the plan is for.",

@@ -31,6 +31,8 @@ var env struct {
 	home string
 	// modules are the source folders of the modules whose schemas are used.
 	modules map[string]string
+	// gatewayAPI are the files of the Gateway API's schemas.
+	gatewayAPI []string
 	// function is the address of the function that is under test, stop ends it.
 	function string
 	stop     func() error
@@ -86,7 +88,8 @@ func findTools() error {
 			return err
 		}
 	}
-	return nil
+	env.gatewayAPI, err = toolchain.GatewayAPI(context.Background())
+	return err
 }
 
 // schemas are the versions of modules of which only the schemas are used.

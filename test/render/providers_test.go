@@ -8,6 +8,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/core/argocd"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -64,6 +65,17 @@ func (te *tenant) bringUp(at func(stage string)) {
 		case "ingress":
 			te.condition(name, "True")
 			te.status(name, map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": "192.0.2.1"}}}})
+		case "pull-account":
+			te.condition(name, "True")
+			te.status(name, map[string]any{})
+		case "route":
+			te.condition(name, "True")
+			parents, _, err := unstructured.NestedSlice(o.Object, "spec", "forProvider", "manifest", "spec", "parentRefs")
+			check(te.t, err)
+			te.status(name, map[string]any{"parents": []any{map[string]any{"parentRef": parents[0], "controllerName": "example.org/gateway", "conditions": []any{
+				map[string]any{"type": "Accepted", "status": "True", "reason": "Accepted"},
+				map[string]any{"type": "ResolvedRefs", "status": "True", "reason": "ResolvedRefs"},
+			}}}})
 		}
 	}
 	te.reconcile()
@@ -180,9 +192,15 @@ func (te *tenant) summary(object, unavailable string) {
 	check(te.t, err)
 	summary, err := proxy.ReadSummaryName(name)
 	check(te.t, err)
+	values, _, err := unstructured.NestedMap(te.get("argocd").Object, "spec", "forProvider", "values")
+	check(te.t, err)
+	wanted := map[string]int32{}
+	for _, w := range argocd.ExpectedWorkloads(values) {
+		wanted[w.Name] = int32(max(1, w.Replicas))
+	}
 	for i := range summary {
 		w := &summary[i]
-		w.Replicas, w.Available, w.Images = 1, w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+		w.Replicas, w.Available, w.Images = wanted[w.Name], w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
 	}
 	data, err := proxy.Summary(summary)
 	check(te.t, err)

@@ -48,7 +48,7 @@ func newTenant(t testing.TB, claim, xrd, composition, input string) *tenant {
 	for _, file := range []string{"tenants.yaml", "confinement.yaml", "claims.yaml"} {
 		te.required = append(te.required, read(t, filepath.Join(root, "examples/install", file))...)
 	}
-	te.required = append(te.required, observedResolver(t))
+	te.required = append(te.required, observedResolver(t), observedGateway(t))
 
 	c := read(t, filepath.Join(root, composition))[0]
 	steps, _, err := unstructured.NestedSlice(c.Object, "spec", "pipeline")
@@ -83,6 +83,18 @@ func observedResolver(t testing.TB) *object {
 	manifest, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
 	check(t, err)
 	check(t, unstructured.SetNestedField(manifest, "10.96.0.53", "spec", "clusterIP"))
+	check(t, unstructured.SetNestedField(o.Object, manifest, "status", "atProvider", "manifest"))
+	return o
+}
+
+// observedGateway is the Object of gateway.yaml, with the Gateway that provider-kubernetes observes.
+func observedGateway(t testing.TB) *object {
+	t.Helper()
+	objects := read(t, filepath.Join(root, "examples/install/gateway.yaml"))
+	o := objects[len(objects)-1]
+	manifest, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
+	check(t, err)
+	check(t, unstructured.SetNestedSlice(manifest, []any{map[string]any{"type": "IPAddress", "value": "192.0.2.7"}}, "status", "addresses"))
 	check(t, unstructured.SetNestedField(o.Object, manifest, "status", "atProvider", "manifest"))
 	return o
 }

@@ -17,7 +17,7 @@ import (
 
 // extensions are the schemas objects are held against: Crossplane's and the
 // providers' CustomResourceDefinitions, Argo CD's and Flux's for the GitOps examples,
-// the Prometheus operator's for monitoring, and the project's own.
+// the Prometheus operator's for monitoring, the Gateway API's, and the project's own.
 func extensions() string {
 	return strings.Join([]string{
 		filepath.Join(root, "schemas"),
@@ -31,6 +31,7 @@ func extensions() string {
 		filepath.Join(env.modules["argocd"], "manifests", "crds"),
 		filepath.Join(env.modules[kustomizations], "config", "crd", "bases"),
 		filepath.Join(env.modules[sources], "config", "crd", "bases"),
+		strings.Join(env.gatewayAPI, ","),
 		filepath.Join(env.modules[operator], "example", "prometheus-operator-crd", "monitoring.coreos.com_podmonitors.yaml"),
 		filepath.Join(env.modules[operator], "example", "prometheus-operator-crd", "monitoring.coreos.com_prometheusrules.yaml"),
 	}, ",")

@@ -22,6 +22,12 @@ import (
 // A change of one field, as JSON.
 type change struct{ field, to string }
 
+// certificate is that of the CA in examples/claims/repositories.yaml, as JSON.
+const certificate = `"-----BEGIN CERTIFICATE-----\nMIIBPjCB8aADAgECAhQXEGWcimhLJVcLOcJCM5IL7zuuBDAFBgMrZXAwFTETMBEG\nA1UEAwwKRXhhbXBsZSBDQTAeFw0yNjExMjExMjA0MjRaFw0zNjExMTgxMjA0MjRa\n` +
+	`MBUxEzARBgNVBAMMCkV4YW1wbGUgQ0EwKjAFBgMrZXADIQDH0h8r76Voslw4O04N\nsSb1MbE5XEaMabx5UoWOgMMqbKNTMFEwHQYDVR0OBBYEFMmm8YFLtXCjROhX1kfY\n` +
+	`ai4/3PpqMB8GA1UdIwQYMBaAFMmm8YFLtXCjROhX1kfYai4/3PpqMA8GA1UdEwEB\n/wQFMAMBAf8wBQYDK2VwA0EAAffPXoO5mWBVUSmMwKctuuQ9PaIUU+nUfymLcN+6\n` +
+	`RWVWmmPkcNhp9DwRx8DAPgpaeEWo0oC0KFU9DPgQ98WTBw==\n-----END CERTIFICATE-----\n"`
+
 // Changes of the spec, by tenant.Ask, of the input, and of a plan.
 var (
 	specChanges = []change{
@@ -37,13 +43,17 @@ var (
 		{"credentialTemplates", `{"credentialTemplates":[{"name":"a","url":"https://git.example.org","secretRef":{"name":"a"}}]}`},
 		{"deletionProtection", `{"deletionProtection":true}`},
 		{"hibernation", `{"hibernation":{"enabled":true}}`},
+		{"imagePullSecrets", `{"imagePullSecrets":[{"name":"a"}]}`},
 		{"ingress", `{"ingress":{"host":"a.example.org"}}`},
 		{"kubernetes.version", `{"kubernetesVersion":"v1.36.1"}`},
 		{"maintenance", `{"maintenance":{"freeze":{"until":"2027-01-10"}}}`},
+		{"notifications", `{"notifications":{"services":[{"type":"slack","config":{"token":"$slack"}}],"secretRef":{"name":"a"}}}`},
 		{"repositories", `{"repositories":[{"name":"a","url":"https://git.example.org/a"}]}`},
 		{"sso", `{"sso":{"disableAdmin":true}}`},
 		{"suspension", `{"suspension":{"reason":"unpaid"}}`},
+		{"trustedCertificates", `{"trustedCertificates":[{"server":"git.example.org","certificates":` + certificate + `}]}`},
 		{"vcluster.chartVersion", `{"vclusterChartVersion":"0.36.2"}`},
+		{"webhooks", `{"webhooks":[{"provider":"github","secretRef":{"name":"a"}}]}`},
 		{"vcluster.values", `{"vclusterValues":{"logging":{"encoding":"json"}}}`},
 	}
 	inputChanges = []change{
@@ -67,6 +77,7 @@ var (
 		{"ingress.annotations", `{"ingress":{"annotations":{"a":"b"}}}`},
 		{"ingress.className", `{"ingress":{"className":"nginx"}}`},
 		{"ingress.domain", `{"ingress":{"domain":"example.org"}}`},
+		{"ingress.gateway", `{"ingress":{"gateway":{"namespace":"gateways","name":"public"}}}`},
 		{"ingress.hosts", `{"ingress":{"hosts":["a.example.org"]}}`},
 		{"ingress.tls", `{"ingress":{"tls":{"issuer":{"name":"a"}}}}`},
 		{"kubernetes.version", `{"kubernetes":{"version":"v1.36.1"}}`},
@@ -83,6 +94,7 @@ var (
 		{"ingress.annotations", `{"ingress":{"annotations":{"a":"b"}}}`},
 		{"ingress.className", `{"ingress":{"className":"nginx"}}`},
 		{"ingress.domain", `{"ingress":{"domain":"example.org"}}`},
+		{"ingress.gateway", `{"ingress":{"gateway":{"namespace":"gateways","name":"public"}}}`},
 		{"ingress.hosts", `{"ingress":{"hosts":["a.example.org"]}}`},
 		{"ingress.tls", `{"ingress":{"tls":{"issuer":{"name":"a"}}}}`},
 		{"limits", `{"limits":{"max":{"memory":"8Gi"}}}`},

@@ -109,7 +109,7 @@ func TestPushChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if manifest.Config.MediaType != chartConfigType || len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != chartContentType {
+	if manifest.Config.MediaType != chartConfigType || len(manifest.Layers) != 1 || manifest.Layers[0].MediaType != ChartContentType {
 		t.Errorf("want the media types of a chart, got %+v", manifest)
 	}
 	config, err := img.RawConfigFile()
@@ -224,7 +224,7 @@ func TestPinProviders(t *testing.T) {
 		t.Error("PinProviders(...): want an error for a registry without the providers")
 	}
 	digests := map[string]string{}
-	for _, provider := range []string{"provider-helm:v1.3.0", "provider-kubernetes:v1.2.1"} {
+	for _, provider := range []string{"provider-helm:v1.3.0", "provider-kubernetes:v1.3.0"} {
 		img, err := random.Image(64, 1)
 		if err != nil {
 			t.Fatal(err)

@@ -35,8 +35,9 @@ const (
 
 // Media types of Helm charts in registries: https://helm.sh/docs/topics/registries.
 const (
-	chartConfigType  types.MediaType = "application/vnd.cncf.helm.config.v1+json"
-	chartContentType types.MediaType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
+	chartConfigType types.MediaType = "application/vnd.cncf.helm.config.v1+json"
+	// ChartContentType is that of the archive.
+	ChartContentType types.MediaType = "application/vnd.cncf.helm.chart.content.v1.tar+gzip"
 )
 
 // ChartFile is the chart's archive.
@@ -68,7 +69,7 @@ func (p Project) PackChart(registry string, pushed ...Pushed) (*chart.Chart, err
 			f.Data = []byte(withDigests(string(f.Data), pushed))
 		}
 	}
-	archive, err := archiveOf(c)
+	archive, err := ArchiveOf(c)
 	if err != nil {
 		return nil, fmt.Errorf("cannot pack the chart: %w", err)
 	}
@@ -88,8 +89,8 @@ func loadChart(dir string) (*chart.Chart, error) {
 	return c, nil
 }
 
-// archiveOf is a chart as an archive, with its files as they are.
-func archiveOf(c *chart.Chart) ([]byte, error) {
+// ArchiveOf is a chart as an archive, with its files as they are.
+func ArchiveOf(c *chart.Chart) ([]byte, error) {
 	var out bytes.Buffer
 	compressed := gzip.NewWriter(&out)
 	w := tar.NewWriter(compressed)
@@ -118,17 +119,13 @@ func (p Project) PushChart(ctx context.Context, registry string, pushed ...Pushe
 	if err != nil {
 		return Pushed{}, err
 	}
-	config, err := json.Marshal(c.Metadata)
-	if err != nil {
-		return Pushed{}, err
-	}
 	// Helm writes a version's + as _, which a tag can have.
 	tag := fmt.Sprintf("%s/%s/%s:%s", strings.TrimSuffix(registry, "/"), chartFolder, ChartName, strings.ReplaceAll(c.Metadata.Version, "+", "_"))
 	ref, err := name.NewTag(tag, name.StrictValidation)
 	if err != nil {
 		return Pushed{}, fmt.Errorf("cannot parse reference %s: %w", tag, err)
 	}
-	artifact, err := chartArtifact(config, archive)
+	artifact, err := ChartArtifact(c.Metadata, archive)
 	if err != nil {
 		return Pushed{}, err
 	}
@@ -142,9 +139,13 @@ func (p Project) PushChart(ctx context.Context, registry string, pushed ...Pushe
 	return Pushed{Tag: tag, Digest: digest.String()}, nil
 }
 
-// chartArtifact is what a registry has of a chart: its metadata in place of an image's configuration, and its archive as the only layer.
-func chartArtifact(config, archive []byte) (v1.Image, error) {
-	layer := static.NewLayer(archive, chartContentType)
+// ChartArtifact is what a registry has of a chart: its metadata in place of an image's configuration, and its archive as the only layer.
+func ChartArtifact(metadata *chart.Metadata, archive []byte) (v1.Image, error) {
+	config, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, err
+	}
+	layer := static.NewLayer(archive, ChartContentType)
 	described, err := partial.Descriptor(layer)
 	if err != nil {
 		return nil, err

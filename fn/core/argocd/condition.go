@@ -19,6 +19,7 @@ func Condition(t tenant.Tenant) condition.Condition {
 	chart := "chart " + t.ArgoCD.Name + " " + t.ArgoCD.Version
 	ready := condition.Of(v1alpha1.ConditionArgoCDReady)
 	broken, why, unseen := BrokenWorkloads(t)
+	drift := drift(t)
 	// Once it is installed, the Release gets a limit of retries, for which Helm does nothing: its workloads tell what it waits for.
 	comesUp := state == release.Changing && !tenant.WasReady(t.Observed)
 	switch {
@@ -41,7 +42,10 @@ func Condition(t tenant.Tenant) condition.Condition {
 	case Settles(t) && state == release.Deployed && len(broken) > 0:
 		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting for Argo CD's workloads after a change", "")
 	case tenant.WasReady(t.Observed) && len(broken) > 0 && !state.RollsOut():
-		return ready.No(v1alpha1.ReasonWorkloadsUnavailable, strings.Join(broken, "; "), "")
+		reason, detail := gaveUp(t, v1alpha1.ReasonWorkloadsUnavailable)
+		return ready.No(reason, strings.Join(broken, "; "), detail)
+	case release.Repairs(t, tenant.ArgoCDRelease, t.ArgoCD):
+		return rollingOut(t, ready, "Bringing back what was deleted or scaled down in the virtual cluster")
 	case state.RollsOut() && !comesUp:
 		return rollingOut(t, ready, "Rolling out a change of "+chart)
 	case state != release.Deployed && !comesUp:
@@ -54,6 +58,9 @@ func Condition(t tenant.Tenant) condition.Condition {
 		return ready.No(v1alpha1.ReasonWaitingForWorkloads, "Waiting: "+strings.Join(broken, "; "), "")
 	case comesUp:
 		return ready.No(v1alpha1.ReasonInstalling, "Installing "+chart, "")
+	case drift != "":
+		reason, detail := gaveUp(t, v1alpha1.ReasonDrifted)
+		return ready.No(reason, drift, detail)
 	}
 	return ready.Yes("Every workload of Argo CD is available")
 }

@@ -73,7 +73,7 @@ func Seen(t tenant.Tenant, all []tenant.Connection) []tenant.Connection {
 }
 
 // kinds of entries, as people say them.
-var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.KindCredentialTemplate: "Credential template", "Key": "Key"}
+var kinds = map[string]string{v1alpha1.KindRepository: "Repository", v1alpha1.KindCredentialTemplate: "Credential template", "Key": "Key", "Notifications": "Notifications", "Webhook": "Webhook", "Image pull secret": "Image pull secret"}
 
 func nameOf(c tenant.Connection) string { return cmp.Or(kinds[c.Kind], "Cluster") + " " + c.Name }
 

@@ -50,6 +50,7 @@ func ComposeRelease(t tenant.Tenant) (resource.Object, error) {
 	readValues(t, r)
 	readAccounts(t, r)
 	waits(t, r)
+	release.Repair(t, tenant.ArgoCDRelease, r, t.ArgoCD, drifted(t))
 	release.Retry(t, tenant.ArgoCDRelease, r, t.ArgoCD)
 	return resource.Object{Typed: r, Raw: release.Values(t, tenant.ArgoCDRelease, r, t.ArgoCD), RawAt: resource.ValuesPath}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
 	"github.com/virtual-argocd/virtual-argocd/fn/versions"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
@@ -29,6 +30,8 @@ type component struct {
 	key string
 	// runs reports whether the chart installs it; nil for always.
 	runs func(v values.Values) bool
+	// scales reports whether the chart reads how many replicas it has from key.replicas.
+	scales bool
 }
 
 // enabled reads the chart's switch of a component, which is on or off by default.
@@ -40,16 +43,16 @@ var redisHA = enabled(false, "redis-ha")
 
 // components mirror the conditions in the chart's templates (9.3.7 to 10.1.1).
 var components = []component{
-	{tenant.ComponentServer, deployment, "server", "server", nil},
-	{"repo-server", deployment, "repo-server", "repoServer", nil},
-	{"controller", statefulSet, "application-controller", "controller", nil},
-	{"applicationset", deployment, "applicationset-controller", "applicationSet", nil},
-	{"notifications", deployment, "notifications-controller", "notifications", enabled(true, "notifications")},
-	{"commit-server", deployment, "commit-server", "commitServer", enabled(false, "commitServer")},
-	{"dex", deployment, "dex-server", "dex", enabled(true, "dex")},
-	{"redis", deployment, "redis", "redis", func(v values.Values) bool { return enabled(true, "redis")(v) && !redisHA(v) }},
-	{"redis-ha", statefulSet, "redis-ha-server", "redis-ha", redisHA},
-	{"redis-proxy", deployment, "redis-ha-haproxy", "redis-ha.haproxy", func(v values.Values) bool { return redisHA(v) && enabled(true, "redis-ha", "haproxy")(v) }},
+	{tenant.ComponentServer, deployment, "server", "server", nil, true},
+	{"repo-server", deployment, "repo-server", "repoServer", nil, true},
+	{"controller", statefulSet, "application-controller", "controller", nil, true},
+	{"applicationset", deployment, "applicationset-controller", "applicationSet", nil, true},
+	{"notifications", deployment, "notifications-controller", "notifications", enabled(true, "notifications"), false},
+	{"commit-server", deployment, "commit-server", "commitServer", enabled(false, "commitServer"), false},
+	{"dex", deployment, "dex-server", "dex", enabled(true, "dex"), false},
+	{"redis", deployment, "redis", "redis", func(v values.Values) bool { return enabled(true, "redis")(v) && !redisHA(v) }, false},
+	{"redis-ha", statefulSet, "redis-ha-server", "redis-ha", redisHA, true},
+	{"redis-proxy", deployment, "redis-ha-haproxy", "redis-ha.haproxy", func(v values.Values) bool { return redisHA(v) && enabled(true, "redis-ha", "haproxy")(v) }, true},
 }
 
 // ExpectedWorkloads returns those that the values make the chart install.
@@ -64,9 +67,13 @@ func ExpectedWorkloads(v values.Values) []tenant.Workload {
 			c.kind = deployment
 		}
 		replicas, _ := values.Lookup(v, append(strings.Split(c.key, "."), "replicas")...)
-		out = append(out, tenant.Workload{
+		w := tenant.Workload{
 			Component: c.name, Kind: c.kind, Name: tenant.HelmArgoCD + "-" + c.suffix, Idle: replicas == float64(0) || replicas == "0",
-		})
+		}
+		if n, ok := replicas.(float64); ok && c.scales && !values.Enabled(v, false, append(strings.Split(c.key, "."), "autoscaling", "enabled")...) {
+			w.Replicas = int64(n)
+		}
+		out = append(out, w)
 	}
 	return out
 }
@@ -117,6 +124,10 @@ type health struct {
 	image string
 	// uid of the workload; "" where there is none.
 	uid string
+	// lost: somebody has deleted it, or scaled it to no replicas.
+	lost bool
+	// fewer is how many replicas the values set, where it is to have fewer; 0 otherwise.
+	fewer int64
 }
 
 // workloadsProblem says why Argo CD's workloads can't be observed; "" where they can.
@@ -127,15 +138,25 @@ func workloadsProblem(t tenant.Tenant) string {
 	return ""
 }
 
-// workloadHealth judges each of Argo CD's workloads. It reports false where the provider hasn't
-// observed all of them yet, or can't observe them now.
-func workloadHealth(t tenant.Tenant) ([]health, bool) {
+// summary returns the data of the summary of Argo CD's workloads. It reports false where the provider hasn't observed it yet, or can't observe it
+// now.
+func summary(t tenant.Tenant) (data wire.Struct, seen bool) {
 	m := t.Composed(tenant.Workloads).Get("status", "atProvider", "manifest")
 	// The summary may be one of other workloads, from before the values changed.
 	if workloadsProblem(t) != "" || m.String("metadata", "name") != summaryName(t) {
+		return data, false
+	}
+	return m.Get("data"), true
+}
+
+// workloadHealth judges each of Argo CD's workloads. It reports false where the provider hasn't
+// observed all of them yet, or can't observe them now.
+func workloadHealth(t tenant.Tenant) ([]health, bool) {
+	data, seen := summary(t)
+	if !seen {
 		return nil, false
 	}
-	summary := proxy.ReadSummary(m.String("data", proxy.SummaryWorkloads))
+	summary := proxy.ReadSummary(data.String(proxy.SummaryWorkloads))
 	out := make([]health, 0, len(t.Workloads))
 	for _, w := range t.Workloads {
 		i := slices.IndexFunc(summary, func(is proxy.Workload) bool { return is.Kind == w.Kind && is.Name == w.Name })
@@ -166,11 +187,14 @@ const probeFailed = "probe failed"
 
 func healthOf(w tenant.Workload, is proxy.Workload) health {
 	h := health{component: w.Component, what: w.Kind + " " + w.Name, uid: is.UID}
+	if int64(is.Replicas) < w.Replicas {
+		h.fewer = w.Replicas
+	}
 	switch {
 	case is.Missing:
-		h.message = h.what + " does not exist"
+		h.message, h.lost = h.what+" does not exist", true
 	case is.Replicas == 0 && !w.Idle:
-		h.message = h.what + " is scaled to no replicas"
+		h.message, h.lost = h.what+" is scaled to no replicas", true
 	case !is.Available:
 		// Without how many are available: each change of the status counts as an event for
 		// Crossplane's circuit breaker.

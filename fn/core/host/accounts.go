@@ -26,8 +26,8 @@ func AccountRows(t tenant.Tenant) []resource.Row {
 	account := t.Composed(tenant.InstallerAccount).Exists()
 	installer := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: t.SecretsIn, Name: t.Names.Installer}
 	controlPlane := rbacv1.Subject{Kind: rbacv1.ServiceAccountKind, Namespace: t.Names.Namespace, Name: tenant.ControlPlaneAccount}
-	// vcluster deletes Ingresses that it has created on the host, also after the tenant has lost its hostname.
-	ingresses := t.Ingress.Hostname != "" || t.Composed(tenant.IngressesBinding).Exists()
+	// vcluster deletes Ingresses that it has created on the host, also after the tenant has lost its hostname, or has an HTTPRoute instead.
+	ingresses := t.Ingress.Hostname != "" && t.Ingress.HasIngress() || t.Composed(tenant.IngressesBinding).Exists()
 	// The platform may have the virtual cluster create PodDisruptionBudgets on the host.
 	budgets := values.Enabled(t.VirtualCluster.Values, false, "sync", "toHost", "podDisruptionBudgets", "enabled")
 	return []resource.Row{

@@ -19,14 +19,14 @@ import (
 // HostPoliciesVersion is the oldest version of the admission policies that this
 // function accepts. Each policy and each binding of examples/install has its version
 // in the annotation virtualargocd.io/policies-version.
-const HostPoliciesVersion = 3
+const HostPoliciesVersion = 2
 
 // RequiredPolicies are the names of the ValidatingAdmissionPolicies of examples/install
 // without which no new tenant comes up, sorted. Each has a binding of the same name.
 var RequiredPolicies = []string{
 	"virtual-argocd-accounts", "virtual-argocd-backups", "virtual-argocd-chart", "virtual-argocd-claims", "virtual-argocd-control-plane",
 	"virtual-argocd-control-plane-pods", "virtual-argocd-endpoints", "virtual-argocd-grace", "virtual-argocd-ingresses",
-	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-secrets", "virtual-argocd-services",
+	"virtual-argocd-installer", "virtual-argocd-objects", "virtual-argocd-pods", "virtual-argocd-priorities", "virtual-argocd-providers", "virtual-argocd-routes", "virtual-argocd-secrets", "virtual-argocd-services",
 	"virtual-argocd-suspensions", "virtual-argocd-volumes",
 }
 

@@ -65,7 +65,7 @@ func marked(values map[string]any, key string) map[string]any {
 	return out
 }
 
-// Values returns the values of a Release's chart, and begins the next attempt of a first installation that has failed.
+// Values returns the values of a Release's chart, and begins the next attempt of a first installation that has failed, or a repair.
 func Values(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart) map[string]any {
 	is, key := t.Composed(name), markOf(name, c.Values)
 	if key == "" || !is.Exists() {
@@ -75,6 +75,9 @@ func Values(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart
 	if t.InstalledBefore(name) {
 		// The next change of the chart or its values takes the key away.
 		mark = mark && !Differs(is, c)
+		if begins(t, name, r) {
+			mark = !mark
+		}
 	} else {
 		was := is.String("metadata", "annotations", annotationAgain)
 		which := failure(is)

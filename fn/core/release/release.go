@@ -158,6 +158,9 @@ func change(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart
 			has = append(has, from.SecretKeyRef.Key)
 		}
 	}
+	if repaired := r.Annotations[annotationRepaired]; repaired != "" {
+		has = append(has, repaired)
+	}
 	sum := sha256.Sum256([]byte(strings.Join(has, "\n")))
 	digest = hex.EncodeToString(sum[:8])
 	was, since, _ := strings.Cut(t.Composed(name).String("metadata", "annotations", annotationChange), ":")

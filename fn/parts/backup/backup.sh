@@ -7,7 +7,7 @@ snapshot)
     --field-selector status.phase=Running --output name 2>/tmp/err | head -n 1)
   [ -n "$pod" ] || fail "taking vcluster's snapshot" "the virtual cluster's control plane doesn't run $(why)"
   options=$(printf '{"type":"container","container":{"path":"/dev/stdout"}}' | base64 | tr -d '\n')
-  kubectl exec --namespace "$NAMESPACE" "$pod" --container syncer -- \
+  within 180 kubectl exec --namespace "$NAMESPACE" "$pod" --container syncer -- \
     env VCLUSTER_NAME=vcluster "VCLUSTER_STORAGE_OPTIONS=$options" /vcluster snapshot >all.tar.gz 2>/tmp/err || fail "taking vcluster's snapshot" "$(why)"
   gzip -t all.tar.gz 2>/tmp/err || fail "taking vcluster's snapshot" "$(why)"
   ;;
@@ -21,7 +21,7 @@ export)
     tar --delete -P -f snapshot.tar -T drop 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
   fi
   gzip snapshot.tar 2>/tmp/err || fail "reading vcluster's snapshot" "$(why)"
-  argocd admin export --namespace "$NAMESPACE" --out argocd.yaml >/tmp/err 2>&1 || fail "exporting Argo CD's objects" "$(why)"
+  within 180 argocd admin export --namespace "$NAMESPACE" --out argocd.yaml >/tmp/err 2>&1 || fail "exporting Argo CD's objects" "$(why)"
   ;;
 
 store)
@@ -33,27 +33,27 @@ store)
     fail "storing" "remote $remote of rclone.conf isn't one of type crypt, and nothing leaves the host unencrypted $(why)"
   fi
   # Of the store, rclone says it plainly only here.
-  rclone lsf --max-depth 1 "$remote" >/dev/null 2>/tmp/err || fail "storing $name" "$(why)"
+  within 60 rclone lsf --max-depth 1 "$remote" >/dev/null 2>/tmp/err || fail "storing $name" "$(why)"
   file=$FOLDER/$name.tar
   mkdir -p tenant && cp -L /tenant/* tenant/ 2>/tmp/err || fail "storing $name" "$(why)"
   echo "$OWNER" >owner
   pack() { tar -c -f - owner argocd.yaml snapshot.tar.gz tenant; }
-  pack | rclone rcat "$file" >/tmp/err 2>&1 || fail "storing $name" "$(why)"
+  pack | within 240 rclone rcat "$file" >/tmp/err 2>&1 || fail "storing $name" "$(why)"
   # What counts is what comes back.
   want=$(pack | sha256sum)
-  if [ "$(rclone cat "$file" 2>/tmp/err | sha256sum)" != "$want" ]; then
-    rclone deletefile "$file" >/dev/null 2>&1
+  if [ "$(within 240 rclone cat "$file" 2>/tmp/err | sha256sum)" != "$want" ]; then
+    within 30 rclone deletefile "$file" >/dev/null 2>&1
     fail "reading $name back" "what comes back isn't what was written $(why)"
   fi
-  rclone size --json "$file" 2>/tmp/err | sed 's/.*"bytes":\([0-9]*\).*/\1/' >size || fail "reading $name back" "$(why)"
-  rclone cat "$file" 2>/tmp/err | tar -x -O -f - snapshot.tar.gz | tar -t -z -f - | wc -l | tr -d ' ' >objects || fail "reading $name back" "$(why)"
-  rclone cat "$file" 2>/tmp/err | tar -x -O -f - argocd.yaml | awk '/^kind: Application$/ { n++ } END { print n + 0 }' >applications || fail "reading $name back" "$(why)"
+  within 30 rclone size --json "$file" 2>/tmp/err | sed 's/.*"bytes":\([0-9]*\).*/\1/' >size || fail "reading $name back" "$(why)"
+  within 60 rclone cat "$file" 2>/tmp/err | tar -x -O -f - snapshot.tar.gz | tar -t -z -f - | wc -l | tr -d ' ' >objects || fail "reading $name back" "$(why)"
+  within 60 rclone cat "$file" 2>/tmp/err | tar -x -O -f - argocd.yaml | awk '/^kind: Application$/ { n++ } END { print n + 0 }' >applications || fail "reading $name back" "$(why)"
   if [ "$(cat objects)" = 0 ]; then
     fail "reading $name back" "it has no objects $(why)"
   fi
   # Older ones go only after that.
-  rclone lsf --files-only "$FOLDER" 2>/tmp/err | { grep '^[0-9TZ-]*\.tar$' || true; } | sort -r | tail -n "+$((KEEP + 1))" | while read -r old; do
-    rclone deletefile "$FOLDER/$old" 2>>/tmp/err || exit 1
+  within 30 rclone lsf --files-only "$FOLDER" 2>/tmp/err | { grep '^[0-9TZ-]*\.tar$' || true; } | sort -r | tail -n "+$((KEEP + 1))" | while read -r old; do
+    within 30 rclone deletefile "$FOLDER/$old" 2>>/tmp/err || exit 1
   done || fail "deleting old backups" "$(why)"
   touch stored
   ;;
@@ -61,7 +61,7 @@ store)
 report)
   # Not what the export has left in memory.
   if [ -e failed ] || [ ! -e stored ]; then
-    message=$(cat failed 2>/dev/null || echo "a step ended early")
+    message=$(grep . failed || echo "a step ended early")
     kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch "{\"data\":{\"failedAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"message\":\"$message\"}}"
     exit 1
   fi

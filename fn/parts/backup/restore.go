@@ -4,7 +4,9 @@ import (
 	"cmp"
 	_ "embed"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
@@ -50,6 +52,10 @@ func resolveRestore(of part.Candidate) error {
 	if of.Was == nil && of.Input.Backup.Remote == "" {
 		return errors.New(restoreField + ": this platform has no backups: input.backup.remote of the function isn't set")
 	}
+	if strings.Contains(is.Tenant, "/") {
+		// The schema refuses it. It would be a folder of another namespace.
+		return fmt.Errorf(restoreField+".tenant: %.64q isn't the name of a claim: write one of this namespace, such as customer1", is.Tenant)
+	}
 	name := cmp.Or(is.Tenant, of.Claim.Name)
 	d, owner := of.Decision, ownerOf(of.Claim.Namespace, name, cmp.Or(is.Tenant, of.XRName))
 	d.Restore = tenant.Restore{
@@ -57,6 +63,13 @@ func resolveRestore(of part.Candidate) error {
 		// With several control planes, no file is handed to one of them.
 		Snapshot: name == of.Claim.Name && d.Store.Kind == plan.StoreSQLite && d.Store.Size != "",
 		Active:   is.Activate, Seen: of.Restored,
+	}
+	switch {
+	case name != of.Claim.Name:
+	case d.Store.Kind != plan.StoreSQLite:
+		d.Restore.Without = "with " + d.Store.Kind + " as the store of the virtual cluster, a snapshot can't be handed to it"
+	case d.Store.Size == "":
+		d.Restore.Without = "the virtual cluster has no volume that a snapshot could be handed to"
 	}
 	if acts(d.Restore) {
 		return nil
@@ -127,23 +140,26 @@ func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 
 func observeRestore(t tenant.Tenant, is condition.Of) condition.Condition {
 	r, s := t.Restore, t.Restore.Seen
-	what := "Backup " + cmp.Or(s.Name, r.Name)
+	what, without := "Backup "+cmp.Or(s.Name, r.Name), ""
+	if r.Without != "" {
+		without = ". Only Argo CD's objects of it come back: " + r.Without
+	}
 	switch {
 	case s.At == "" && s.Message != "":
 		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored", s.Message)
 	case s.At == "":
-		return is.No(v1alpha1.ReasonRestoring, what+" is being restored", "")
+		return is.No(v1alpha1.ReasonRestoring, what+" is being restored"+without, "")
 	case r.Snapshot && !composed.HasKubeconfig(t):
 		// The Job has seen no more than that it was handed over.
 		return is.No(v1alpha1.ReasonRestoring, what+" is handed to the virtual cluster, which hasn't started with it yet", "")
 	case !r.Active:
-		return is.No(v1alpha1.ReasonInactive, what+" is restored, and Argo CD's controllers don't run: set spec.restoreFrom.activate to true once nothing else acts on the same clusters", "")
+		return is.No(v1alpha1.ReasonInactive, what+" is restored, and Argo CD's controllers don't run: set spec.restoreFrom.activate to true once nothing else acts on the same clusters"+without, "")
 	case !acts(r) && s.Message != "":
 		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored with its clusters", s.Message)
 	case !acts(r):
-		return is.No(v1alpha1.ReasonRestoring, what+" is being restored with its clusters", "")
+		return is.No(v1alpha1.ReasonRestoring, what+" is being restored with its clusters"+without, "")
 	}
-	return is.Yes(what + " is restored")
+	return is.Yes(what + " is restored" + without)
 }
 
 func reportRestore(t tenant.Tenant, out *v1alpha1.Status) {

@@ -3,14 +3,14 @@ case $step in
 fetch)
   # BusyBox's shell, which the image of Alpine has, knows this.
   set -o pipefail
-  rclone lsf --max-depth 1 "${FOLDER%%:*}:" >/dev/null 2>/tmp/err || fail "reading the store" "$(why)"
+  within 60 rclone lsf --max-depth 1 "${FOLDER%%:*}:" >/dev/null 2>/tmp/err || fail "reading the store" "$(why)"
   name=$BACKUP
   if [ "$name" = latest ]; then
-    name=$(rclone lsf --files-only "$FOLDER" 2>/tmp/err | { grep '^[0-9TZ-]*\.tar$' || true; } | sort | tail -n 1 | sed 's/\.tar$//')
+    name=$(within 60 rclone lsf --files-only "$FOLDER" 2>/tmp/err | { grep '^[0-9TZ-]*\.tar$' || true; } | sort | tail -n 1 | sed 's/\.tar$//')
     [ -n "$name" ] || fail "looking for a backup" "there is none in $FOLDER $(why)"
   fi
   echo "$name" >name
-  rclone cat "$FOLDER/$name.tar" 2>/tmp/err | tar -x -f - 2>>/tmp/err || fail "reading $name" "$(why)"
+  within 300 rclone cat "$FOLDER/$name.tar" 2>/tmp/err | tar -x -f - 2>>/tmp/err || fail "reading $name" "$(why)"
   # Whoever may write to the store could put a backup where it doesn't belong.
   [ "$(cat owner 2>/dev/null)" = "$OWNER" ] || fail "reading $name" "it isn't a backup of $OWNER, but of $(cat owner 2>/tmp/err || echo nobody)"
   [ -s argocd.yaml ] && gzip -t snapshot.tar.gz 2>/tmp/err || fail "reading $name" "it is damaged: $(why)"
@@ -54,19 +54,19 @@ deliver)
     sleep 2
   done
   restored && exit 0
-  kubectl exec --stdin --namespace "$NAMESPACE" vcluster-0 --container restore -- sh -c 'cat >/data/restore.part && mv /data/restore.part /data/restore.tar.gz' \
+  within 300 kubectl exec --stdin --namespace "$NAMESPACE" vcluster-0 --container restore -- sh -c 'cat >/data/restore.part && mv /data/restore.part /data/restore.tar.gz' \
     <snapshot.tar.gz 2>/tmp/err || fail "handing the snapshot to the virtual cluster" "$(why)"
   ;;
 
 import)
-  argocd admin import import.yaml --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
+  within 300 argocd admin import import.yaml --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
   grep -c -E ' (created|updated)' /tmp/err >objects || true
   grep -c -E '^argoproj[.]io/Application .* (created|updated)' /tmp/err >applications || true
   ;;
 
 report)
   if [ -e failed ] || [ ! -s objects ]; then
-    message=$(cat failed 2>/dev/null || echo "a step ended early")
+    message=$(grep . failed || echo "a step ended early")
     kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch "{\"data\":{\"failedAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"message\":\"$message\"}}"
     exit 1
   fi

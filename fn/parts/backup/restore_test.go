@@ -76,6 +76,35 @@ func TestHandedOver(t *testing.T) {
 	}
 }
 
+// TestComesBackInPart: a claim of which not everything can come back says so, and why.
+func TestComesBackInPart(t *testing.T) {
+	const etcd = `{"vcluster":{"backingStore":"etcd","replicas":3}}`
+	for name, tc := range map[string]struct{ plan, input, spec, says string }{
+		"Volume":    {`{}`, ``, `{"activate":true}`, ""},
+		"Etcd":      {etcd, ``, `{"activate":true}`, "Only Argo CD's objects of it come back: with etcd"},
+		"EtcdsCopy": {etcd, ``, `{"tenant":"other","activate":true}`, ""},
+		"NoVolume":  {`{}`, `,"storage":{"ephemeral":true}`, `{"activate":true}`, "Only Argo CD's objects of it come back: the virtual cluster has no volume"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"plan":"p","restoreFrom":`+tc.spec+`}`, strings.TrimSuffix(withStore, "}")+tc.input+"}")
+			e.AddPlan("p", tc.plan)
+			for _, reported := range []map[string]any{{}, {"restoredAt": "2026-01-02T00:00:00Z", "active": "true"}} {
+				e.Reconcile()
+				e.RunProviders()
+				e.Reconcile()
+				report(e, reported)
+				e.Cycle(6)
+				report(e, reported)
+				e.Reconcile()
+				message := e.Condition(v1alpha1.ConditionRestored).GetMessage()
+				if tc.says == "" && strings.Contains(message, "Only") || !strings.Contains(message, tc.says) {
+					t.Errorf("want %q, got %q", tc.says, message)
+				}
+			}
+		})
+	}
+}
+
 // TestRestoreFolders: a claim restores backups of its own namespace alone.
 func TestRestoreFolders(t *testing.T) {
 	for spec, want := range map[string]string{`{"backup":"latest"}`: "backup:team-a/customer1", `{"tenant":"other"}`: "backup:team-a/other", `{"tenant":"customer1","backup":"2026-11-28T020000Z"}`: "backup:team-a/customer1"} {
@@ -95,6 +124,9 @@ func TestRestoreFolders(t *testing.T) {
 		if diff := cmp.Diff([]string{want}, got); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", spec, diff)
 		}
+	}
+	for _, name := range []string{"../team-b/customer1", "team-b/customer1", "x/../../team-b/customer1", "/"} {
+		crossplanetest.New(t, `{"restoreFrom":{"tenant":"`+name+`"}}`, withStore).CheckRefused("spec.restoreFrom.tenant", name)
 	}
 }
 

@@ -126,6 +126,11 @@ func checkCluster(field string, c v1alpha1.ClusterSpec) error {
 		refuse(len(validation.IsDNS1123Label(namespace)) > 0, "namespaces: %q is not a namespace: write a DNS label", namespace)
 	}
 	refuse(c.Server != "" && !credentials.APIServerURL.MatchString(c.Server), "server: %q is not the URL of an API server: write one such as https://203.0.113.7:6443", c.Server)
+	if c.CertificateAuthority != "" {
+		_, err := credentials.CheckCertificates(field+".certificateAuthority", c.CertificateAuthority)
+		found = append(found, err)
+		refuse(c.SecretRef == nil, "certificateAuthority: has no effect without secretRef, for the virtual cluster itself: leave it out")
+	}
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
 		refuse(reserved(key, "app.kubernetes.io/", "helm.sh/") || key == credentials.LabelSecretType, "labels: %q is the chart's to set: leave it out", key)
 		refuse(len(validation.IsQualifiedName(key))+len(validation.IsValidLabelValue(string(c.Labels[key]))) > 0, "labels: %q: %q is not a label: write letters, digits, dots, dashes and underscores, 63 at most", key, c.Labels[key])

@@ -1,6 +1,7 @@
 package clusters_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -43,6 +44,18 @@ func TestClusterForms(t *testing.T) {
 			map[string]string{"server": "https://prod.example.org", "config": `{"username":"u","password":"secret-password-1"}`, "namespaces": "a", "project": "web"},
 			map[string]any{"server": "https://prod.example.org", "config": map[string]any{"username": "u", "password": "secret-password-1"},
 				"namespaces": "x", "project": "own", "labels": map[string]any{"env": "p"}, "annotations": map[string]any{"a/b": "c"}},
+		},
+		"AuthorityOfClaim": {
+			"A CA is no secret, and may stand in the claim.",
+			`{"name":"prod","server":"https://prod.example.org","certificateAuthority":` + string(crossplanetest.Must(json.Marshal(cert))) + `,"secretRef":{"name":"s"}}`, "Opaque",
+			map[string]string{"token": "tok-declared-1"},
+			map[string]any{"server": "https://prod.example.org", "config": map[string]any{"bearerToken": "tok-declared-1", "tlsClientConfig": map[string]any{"insecure": false, "caData": crossplanetest.Base64(cert)}}},
+		},
+		"AuthorityOfBoth": {
+			"The claim may repeat the CA of the Secret.",
+			`{"name":"prod","certificateAuthority":` + string(crossplanetest.Must(json.Marshal(strings.TrimSpace(cert)))) + `,"secretRef":{"name":"s"}}`, "Opaque",
+			map[string]string{"server": "https://prod.example.org", "config": declared},
+			map[string]any{"server": "https://prod.example.org", "config": map[string]any{"bearerToken": "tok-declared-1", "tlsClientConfig": map[string]any{"caData": crossplanetest.Base64(strings.TrimSpace(cert))}}},
 		},
 		"NamespaceLikeANumber": {
 			"The chart writes namespaces without quotes.",
@@ -113,6 +126,8 @@ func TestBrokenClusterSecrets(t *testing.T) {
 		"CANotBase64":          {one, map[string]string{"server": "https://a.b", "config": `{"username":"u","tlsClientConfig":{"caData":"%"}}`}, v1alpha1.StateSecretInvalid, "base64"},
 		"CANotPEM":             {one, map[string]string{"server": "https://a.b", "config": `{"username":"u","tlsClientConfig":{"caData":"YWJj"}}`}, v1alpha1.StateSecretInvalid, "not a PEM certificate"},
 		"CAAndInsecure":        {one, map[string]string{"server": "https://a.b", "config": `{"username":"u","tlsClientConfig":{"insecure":true,"caData":"` + crossplanetest.Base64(cert) + `"}}`}, v1alpha1.StateSecretInvalid, "leave one of the two out"},
+		"CAOfClaim":            {strings.TrimSuffix(one, "}") + `,"certificateAuthority":` + string(crossplanetest.Must(json.Marshal(cert+cert))) + `}`, map[string]string{"server": "https://a.b", "config": `{"username":"u","tlsClientConfig":{"caData":"` + crossplanetest.Base64(cert) + `"}}`}, v1alpha1.StateSecretInvalid, "its certificate authority is another than spec.clusters[0].certificateAuthority"},
+		"InsecureAndCAOfClaim": {strings.TrimSuffix(one, "}") + `,"certificateAuthority":` + string(crossplanetest.Must(json.Marshal(cert))) + `}`, map[string]string{"server": "https://a.b", "config": `{"username":"u","tlsClientConfig":{"insecure":true}}`}, v1alpha1.StateSecretInvalid, "it says not to verify the certificate, and spec.clusters[0].certificateAuthority is set"},
 		"CertWithoutKey":       {one, map[string]string{"server": "https://a.b", "config": `{"tlsClientConfig":{"certData":"` + crossplanetest.Base64(cert) + `"}}`}, v1alpha1.StateSecretInvalid, "without its key"},
 		"KeyOfAnotherCert":     {one, map[string]string{"server": "https://a.b", "config": `{"tlsClientConfig":{"certData":"` + crossplanetest.Base64(cert) + `","keyData":"` + crossplanetest.Base64(cert) + `"}}`}, v1alpha1.StateSecretInvalid, "don't belong together"},
 		"NoCredentials":        {one, map[string]string{"server": "https://a.b", "config": `{}`}, v1alpha1.StateSecretInvalid, "no credentials"},

@@ -2,6 +2,7 @@ package clusters
 
 import (
 	"crypto/x509"
+	"encoding/base64"
 	"maps"
 	"net"
 	"net/url"
@@ -92,7 +93,7 @@ func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) va
 	var v values.Values
 	switch {
 	case token && !declarative && kubeconfig == "":
-		return tokenCluster(c, s)
+		v = tokenCluster(c, s)
 	case declarative && kubeconfig == "" && !token:
 		v = declarativeCluster(s)
 	case kubeconfig != "" && !declarative && !token:
@@ -107,10 +108,28 @@ func readCluster(field string, c v1alpha1.ClusterSpec, s *credentials.Reader) va
 	default:
 		s.Fail("it has none of the forms that are known: write the keys server and config, or kubeconfig, or token and ca.crt")
 	}
+	setAuthority(field, c, s, v)
 	if server := values.At[string](v, serverKey); c.Server != "" && strings.TrimRight(server, "/") != strings.TrimRight(c.Server, "/") {
 		s.Fail("its API server is another than %s.server, %s: write the same in both, or leave the cluster's field server out", field, c.Server)
 	}
 	return v
+}
+
+// setAuthority sets the certificate authority that the claim has of a cluster.
+func setAuthority(field string, c v1alpha1.ClusterSpec, s *credentials.Reader, v values.Values) {
+	path := []string{configKey, "tlsClientConfig", "caData"}
+	if c.CertificateAuthority == "" || v == nil {
+		return
+	}
+	is, _ := base64.StdEncoding.DecodeString(values.At[string](v, path...))
+	switch {
+	case len(is) > 0 && strings.TrimSpace(string(is)) != strings.TrimSpace(c.CertificateAuthority):
+		s.Fail("its certificate authority is another than %s.certificateAuthority: write the same in both, or leave one of the two out", field)
+	case values.At[bool](v, configKey, "tlsClientConfig", "insecure"):
+		s.Fail("it says not to verify the certificate, and %s.certificateAuthority is set: leave one of the two out", field)
+	default:
+		values.Insert(v, base64.StdEncoding.EncodeToString([]byte(c.CertificateAuthority)), path...)
+	}
 }
 
 // isWithoutServer reports whether a Secret has neither a server nor credentials, which the cluster that Argo CD runs in doesn't need: its
@@ -251,7 +270,10 @@ func dropNulls(v values.Values) {
 // tokenCluster reads the token of a ServiceAccount.
 func tokenCluster(c v1alpha1.ClusterSpec, s *credentials.Reader) values.Values {
 	const form = "the Secret of a ServiceAccount's token has token and ca.crt, which Kubernetes fills in when its type is " + tokenType + " and it names the ServiceAccount in an annotation"
-	token, ca := s.Need(tokenKey, form), s.Need(caKey, form)
+	token, ca := s.Need(tokenKey, form), s.Text(caKey)
+	if ca == "" && c.CertificateAuthority == "" {
+		s.Need(caKey, form+"; or write certificateAuthority into the claim")
+	}
 	if c.Server == "" {
 		s.Fail("a token doesn't know its API server: write its URL in the cluster's field server")
 	}

@@ -64,6 +64,10 @@ func resolve(of part.Candidate) error {
 			h.Until = time.Time{}
 		}
 	}
+	if of.Decision.Store.Size == "" && (h.Asleep || !h.Next.IsZero()) {
+		h.Asleep, h.Forced, h.Until, h.Next, h.Expires = false, false, time.Time{}, time.Time{}, time.Time{}
+		h.Reason = "it stays awake, because its virtual cluster has no volume (storage.ephemeral of the function's input), and would lose everything"
+	}
 	of.Decision.Hibernation = h
 	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
@@ -302,5 +304,51 @@ func TestChangesWait(t *testing.T) {
 	e.Cycle(4)
 	if e.Status("phase") != string(v1alpha1.PhaseReady) || wire.Of(e.Observed(tenant.VClusterRelease)).Get("spec").String("forProvider", "chart", "version") == before {
 		t.Errorf("awake, it is %s: %s", e.Status("phase"), e.Status("message"))
+	}
+}
+
+// TestWithoutVolume: a tenant that would lose everything in its sleep stays awake, whoever wants it to sleep, and says why.
+func TestWithoutVolume(t *testing.T) {
+	const ephemeral = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","storage":{"ephemeral":true}}`
+	for _, spec := range []string{`"hibernation":{"enabled":true}`, `"hibernation":{"schedules":[{"start":"0 0 * * *","end":"0 23 * * *"}]}`, `"suspension":{"reason":"unpaid"}`} {
+		e := crossplanetest.New(t, `{`+spec+`}`, ephemeral).Install()
+		e.Cycle(3)
+		if jobs(e) != "" || e.Status("phase") != string(v1alpha1.PhaseReady) || !strings.Contains(e.Status("hibernation", "reason"), "storage.ephemeral") {
+			t.Errorf("%s: it is %s, with Jobs %q: %s", spec, e.Status("phase"), jobs(e), e.Status("hibernation", "reason"))
+		}
+	}
+}
+
+// TestPlatformChangesReachNobodyAsleep: what the platform changes in its input and in the plan changes nothing that a provider acts on while the
+// tenant is asleep, and it has all of that once it is awake.
+func TestPlatformChangesReachNobodyAsleep(t *testing.T) {
+	plan := func(asleep, value string) string {
+		return `{"hibernation":{"enabled":` + asleep + `},"values":{"argocd":{"configs":{"cm":{"exec.enabled":"` + value + `"}}}}}`
+	}
+	e := crossplanetest.New(t, `{"plan":"p"}`, "")
+	e.AddPlan("p", plan("false", "false"))
+	e.Install()
+	e.AddPlan("p", plan("true", "false"))
+	fallAsleep(e)
+	before := e.Reconcile().GetDesired().GetResources()
+	e.AddPlan("p", plan("true", "true"))
+	e.Request.Input = crossplanetest.JSON(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"configs":{"cm":{"help.chatText":"new"}}}}}}`).GetStructValue()
+	for range 3 {
+		after := e.Reconcile().GetDesired().GetResources()
+		check(e, tenant.HibernateJob, true, v1alpha1.PhaseHibernated)
+		for name, is := range after {
+			o := wire.Of(is.GetResource())
+			if o.String("metadata", "annotations", "crossplane.io/paused") == "true" || o.String("kind") == "Secret" {
+				continue
+			}
+			if diff := cmp.Diff(before[name].GetResource().AsMap(), is.GetResource().AsMap()); diff != "" {
+				t.Errorf("asleep, %s changes: -before, +after:\n%s", name, diff)
+			}
+		}
+	}
+	e.AddPlan("p", plan("false", "true"))
+	e.Cycle(6)
+	if e.Status("phase") != string(v1alpha1.PhaseReady) || e.ArgoCDValue("configs", "cm", "exec.enabled") != "true" || e.ArgoCDValue("configs", "cm", "help.chatText") != "new" {
+		t.Errorf("awake, it is %s with %v: %s", e.Status("phase"), e.ArgoCDValue("configs", "cm"), e.Status("message"))
 	}
 }

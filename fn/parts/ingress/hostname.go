@@ -49,6 +49,7 @@ func Observe(req *fnv1.RunFunctionRequest, o tenant.Observed, namespace, records
 	state := release.StateOf(argocds)
 	h.Settled = state == release.Absent || state >= release.Unready
 	h.Serving = serving(argocds)
+	h.Routed, h.Gateway = hostnamesOfRoute(o.Composed[tenant.Route]), findGateway(req)
 	for requirement := range req.GetRequiredResources() {
 		hash, ok := strings.CutPrefix(requirement, tenant.HostnamePrefix)
 		if !ok {
@@ -77,7 +78,8 @@ func withAsked(h tenant.Hostnames, asked []string) tenant.Hostnames {
 	}
 	slices.Sort(held)
 	h.Held = slices.Compact(held)
-	h.Serving = slices.DeleteFunc(slices.Clone(h.Serving), func(hostname string) bool { return !slices.Contains(h.Held, hostname) })
+	others := func(hostname string) bool { return !slices.Contains(h.Held, hostname) }
+	h.Serving, h.Routed = slices.DeleteFunc(slices.Clone(h.Serving), others), slices.DeleteFunc(slices.Clone(h.Routed), others)
 	return h
 }
 
@@ -129,9 +131,10 @@ func controls(xr, object wire.Struct) bool {
 // decide decides which hostnames are in use. A hostname is in use once its record is seen
 // to be the tenant's: an API server has only one object of a name, so that of two
 // tenants that ask at once one gets it.
-func decide(asked []string, h tenant.Hostnames) tenant.Ingress {
-	var i tenant.Ingress
+func decide(asked []string, h tenant.Hostnames, gateway *tenant.Gateway) tenant.Ingress {
+	i := tenant.Ingress{Gateway: gateway}
 	h = withAsked(h, asked)
+	before := slices.Concat(h.Serving, h.Routed)
 	room := maxHostnames - len(h.Held)
 	for n, hostname := range asked {
 		held := slices.Contains(h.Held, hostname)
@@ -151,12 +154,18 @@ func decide(asked []string, h tenant.Hostnames) tenant.Ingress {
 		switch {
 		case n == 0 && (held || lost):
 			i.Hostname = hostname
-		case n == 0 && len(h.Serving) > 0:
+		case n == 0 && len(before) > 0:
 			// What was in use stays until the one that is asked for is the tenant's.
-			i.Hostname = h.Serving[0]
+			i.Hostname = before[0]
 		case n > 0 && (held || lost) && hostname != i.Hostname:
 			i.Additional = append(i.Additional, hostname)
 		}
+	}
+	if gateway != nil {
+		// The host refuses an HTTPRoute with another hostname than those of the namespace.
+		i.Routed = slices.DeleteFunc(i.InUse(), func(hostname string) bool {
+			return !(h.NamespaceSeen && slices.Contains(h.Allowed, hostname)) && !slices.Contains(h.Routed, hostname)
+		})
 	}
 	giveUp(&i, asked, h)
 	return i
@@ -165,8 +174,14 @@ func decide(asked []string, h tenant.Hostnames) tenant.Ingress {
 // giveUp decides which hostnames that the tenant has are given up.
 func giveUp(i *tenant.Ingress, asked []string, h tenant.Hostnames) {
 	own := i.InUse()
-	// Argo CD's own Ingress may still have others, unless all of Argo CD is as asked.
-	asWanted := h.Settled && slices.Equal(slices.Sorted(slices.Values(h.Serving)), slices.Sorted(slices.Values(own)))
+	same := func(is []string, wanted bool) bool {
+		if !wanted {
+			return len(is) == 0
+		}
+		return slices.Equal(slices.Sorted(slices.Values(is)), slices.Sorted(slices.Values(own)))
+	}
+	// Argo CD's own Ingress may still have others, and so may its HTTPRoute, unless all of Argo CD is as asked.
+	asWanted := h.Settled && same(h.Serving, i.HasIngress()) && same(h.Routed, i.Gateway != nil)
 	for _, held := range h.Held {
 		if slices.Contains(own, held) || slices.Contains(asked, held) || !asWanted {
 			own = append(own, held)

@@ -32,8 +32,8 @@ func claimedAs(t testing.TB, cluster *crossplanetest.Engine, name, namespace, sp
 	return e
 }
 
-// hostnamesOf are the hostnames that a tenant has in each place where it may: in the annotation that its Ingresses are
-// checked by, and in the values of Argo CD's Release.
+// hostnamesOf are the hostnames that a tenant has in each place where it may: in the annotation that its Ingresses and its HTTPRoute are
+// checked by, in the values of Argo CD's Release, and in the HTTPRoute.
 func hostnamesOf(e *crossplanetest.Engine) map[string][]string {
 	observed := e.Request.GetObserved().GetResources()
 	out := map[string][]string{}
@@ -46,6 +46,9 @@ func hostnamesOf(e *crossplanetest.Engine) map[string][]string {
 	}
 	if hosts := e.IngressHosts(); len(hosts) > 0 {
 		out["the Release"] = hosts
+	}
+	if hosts := e.RouteHosts(); len(hosts) > 0 {
+		out["the HTTPRoute"] = hosts
 	}
 	return out
 }
@@ -204,7 +207,7 @@ func TestHostnameOutlivesItsIngresses(t *testing.T) {
 	}
 }
 
-// TestHostnamesOfTwoTenants: whatever two claims are edited to, and whatever the platform's domain, no hostname is two tenants' at once,
+// TestHostnamesOfTwoTenants: whatever two claims are edited to, and whatever the platform's domain and its Gateway, no hostname is two tenants' at once,
 // and none is a tenant's whose record isn't.
 func TestHostnamesOfTwoTenants(t *testing.T) {
 	t.Parallel()
@@ -215,7 +218,8 @@ func TestHostnamesOfTwoTenants(t *testing.T) {
 				return []string{
 					"", `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"domain":"apps.example.org"}}`,
 					`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","ingress":{"domain":"apps.example.org","hosts":["*.apps.example.org","*.example.org"]}}`,
-				}[random.IntN(3)]
+					crossplanetest.GatewayInput, keepsIngress,
+				}[random.IntN(5)]
 			}
 			// Of names that would have the same hostname if a dash were put between them.
 			a := claimedAs(t, nil, "shop", "team-a", `{}`, input())

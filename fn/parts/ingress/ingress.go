@@ -22,21 +22,25 @@ const ofIngress = "spec.ingress"
 func resolve(of part.Candidate) error {
 	d, in := of.Decision, of.Platform
 	spec := ptr.Deref(of.Spec.Ingress, v1alpha1.IngressSpec{})
-	annotations, class, found := ingressParts(of.Given, spec)
-	tls, ofTLS := certificate(of.Given, spec, annotations)
-	issuers := clusterIssuers(in.Ingress.TLS)
+	gateway, issuers := gatewayOf(of.Given), clusterIssuers(in.Ingress.TLS)
 	if of.Unassigned {
 		issuers = nil
 	}
-	found = mistakes.Join(found, ofTLS, checkOrders(of.Given, spec, issuers))
+	served, noEffect, found := servedBy(of.Given, spec, gateway, issuers)
 	asked, err := askedHostnames(of.Given, of.Hostnames)
 	ofValues := mistakes.Join(checkIngress(of.Given), checkServices(of.Given))
+	if served == nil {
+		// A claim without a hostname has no Ingress either.
+		found, ofValues = nil, mistakes.Join(ofValues, found)
+	}
 	rules := []values.Rule{values.Be(true, "configs", "cm", "create"), values.Be(true, "configs", "params", "create"), values.Be(true, "configs", "params", "server.insecure")}
 	// What depends on hostnames is decided once they are right. Without any, a claim may have one of its plan's domain.
 	if err == nil && (len(asked) > 0 || !of.Unassigned) {
-		ofValues = mistakes.Join(ofValues, checkHostnames(of.Given, asked, issuers))
-		d.Ingress = decide(asked, of.Hostnames)
-		d.Ingress.ClusterIssuers = issuers
+		if served != nil {
+			ofValues = mistakes.Join(ofValues, checkHostnames(of.Given, asked, issuers))
+		}
+		d.Ingress = decide(asked, of.Hostnames, gateway)
+		d.Ingress.ClusterIssuers, d.Ingress.NoEffect = issuers, noEffect
 		if len(asked) == 0 {
 			return mistakes.Join(ofValues, checkURL(of))
 		}
@@ -53,25 +57,59 @@ func resolve(of part.Candidate) error {
 	if ofValues == nil {
 		rules = append(rules, values.Not("server", "ingress"))
 	}
-	err = mistakes.Join(err, found, ofValues, checkInsecure(of.Given), setCertificate(of, spec), of.ArgoCD.Reserve(values.Claim, ofIngress, rules...))
+	err = mistakes.Join(err, found, ofValues, checkInsecure(of.Given), of.ArgoCD.Reserve(values.Claim, ofIngress, rules...))
+	if served != nil {
+		err = mistakes.Join(err, setCertificate(of, spec))
+	}
 	if err != nil || hostname == "" {
 		return err
 	}
-	ingress := values.Values{"enabled": true, "hostname": hostname}
-	d.Ingress.Refused = slices.DeleteFunc(slices.Sorted(maps.Keys(annotations)), func(key string) bool { return !of.HostPolicies.IngressAnnotations.Refuse(key) })
-	if len(annotations) > 0 {
-		ingress["annotations"] = literals(annotations)
+	if served != nil {
+		d.Ingress.Refused = slices.DeleteFunc(slices.Sorted(maps.Keys(served.annotations)), func(key string) bool { return !of.HostPolicies.IngressAnnotations.Refuse(key) })
+		d.ArgoCD.Values = values.Merge(d.ArgoCD.Values, values.Values{"server": values.Values{"ingress": served.values(d, spec)}})
 	}
-	if class != "" {
-		ingress["ingressClassName"] = class
+	d.ArgoCD.Values = values.Merge(d.ArgoCD.Values, values.Values{
+		"global": values.Values{"domain": hostname},
+		// TLS ends at the ingress controller or the Gateway, so Argo CD speaks plain HTTP behind it.
+		"configs": values.Values{"params": values.Values{"server.insecure": "true"}},
+	}, argocd.URLs(d, of.ArgoCD.Merged(), hostname, d.Ingress.Additional))
+	return nil
+}
+
+// An own is what an Ingress has but for its hostnames. tls reports whether it names a Secret for its certificate.
+type own struct {
+	annotations map[string]string
+	class       string
+	tls         bool
+}
+
+// servedBy returns what the tenant's Ingress has; nil for no Ingress, because a Gateway serves the tenant, and the fields without effect then.
+func servedBy(g tenant.Given, spec v1alpha1.IngressSpec, gateway *tenant.Gateway, issuers []string) (*own, []string, error) {
+	if by := (tenant.Ingress{Gateway: gateway}); !by.HasIngress() {
+		noEffect, err := checkNoIngress(g, spec)
+		return nil, noEffect, err
+	}
+	annotations, class, err := ingressParts(g, spec)
+	tls, ofTLS := certificate(g, spec, annotations)
+	return &own{annotations: annotations, class: class, tls: tls}, nil, mistakes.Join(err, ofTLS, checkOrders(g, spec, issuers))
+}
+
+// values returns the values of the Ingress in the argo-cd chart.
+func (o own) values(d *tenant.Decision, spec v1alpha1.IngressSpec) values.Values {
+	ingress := values.Values{"enabled": true, "hostname": d.Ingress.Hostname}
+	if len(o.annotations) > 0 {
+		ingress["annotations"] = literals(o.annotations)
+	}
+	if o.class != "" {
+		ingress["ingressClassName"] = o.class
 	}
 	if d.RootPath != "" {
 		ingress["path"] = d.RootPath
 	}
-	if at := slices.IndexFunc(issuerAnnotations, func(key string) bool { return annotations[key] != "" }); tls && d.Ingress.Certificate == nil && at >= 0 {
-		d.Ingress.Issuer = issuerAnnotations[at] + ": " + annotations[issuerAnnotations[at]]
+	if at := slices.IndexFunc(issuerAnnotations, func(key string) bool { return o.annotations[key] != "" }); o.tls && d.Ingress.Certificate == nil && at >= 0 {
+		d.Ingress.Issuer = issuerAnnotations[at] + ": " + o.annotations[issuerAnnotations[at]]
 	}
-	setTLS(d.Ingress, tls, spec.TLS != nil && spec.TLS.SecretName != "", ingress)
+	setTLS(d.Ingress, o.tls, spec.TLS != nil && spec.TLS.SecretName != "", ingress)
 	if len(d.Ingress.Additional) > 0 {
 		var extra []any
 		for _, additional := range d.Ingress.Additional {
@@ -79,13 +117,7 @@ func resolve(of part.Candidate) error {
 		}
 		ingress["extraHosts"] = extra
 	}
-	d.ArgoCD.Values = values.Merge(d.ArgoCD.Values, values.Values{
-		"global": values.Values{"domain": hostname},
-		"server": values.Values{"ingress": ingress},
-		// TLS ends at the ingress controller, so Argo CD speaks plain HTTP behind it.
-		"configs": values.Values{"params": values.Values{"server.insecure": "true"}},
-	}, argocd.URLs(d, of.ArgoCD.Merged(), hostname, d.Ingress.Additional))
-	return nil
+	return ingress
 }
 
 // certificateSecret is the Secret of the certificate of Argo CD's API server, in the argo-cd chart.

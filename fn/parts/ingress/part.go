@@ -45,7 +45,8 @@ func rows(t tenant.Tenant) []resource.Row {
 	is := t.Composed(tenant.ArgoCDRelease)
 	installed := release.StateOf(is) >= release.Unready && is.Get("spec", "forProvider", "values", "server", "ingress").Has("enabled")
 	out := []resource.Row{
-		{Name: tenant.IngressObject, Has: observed, Waits: !installed, Ready: true, Build: observer},
+		{Name: tenant.IngressObject, Has: observed && t.Ingress.HasIngress(), Waits: !installed, Ready: true, Build: observer},
+		routeRow(t),
 		{Name: tenant.IngressCount, Has: t.Ingress.Counted, Ready: true, Build: count},
 		{Name: tenant.IngressOnHost, Has: t.Ingress.Single, Ready: true, Build: onHostObserver},
 	}
@@ -97,7 +98,6 @@ func observer(t tenant.Tenant) (resource.Object, error) {
 
 func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	i, state := t.Ingress, release.StateOf(t.Composed(tenant.ArgoCDRelease))
-	o := t.Observed.Composed[tenant.IngressObject]
 	switch {
 	case taken(i) != "":
 		return is.No(v1alpha1.ReasonHostTaken, taken(i)+staysInUse(i), "")
@@ -111,9 +111,35 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	case missing(i) != "" && state != release.Absent:
 		return is.No(v1alpha1.ReasonWaitingForHost, "Hostname "+missing(i)+" is being reserved for this claim", "")
 	case state == release.Absent || !argocd.Runs(t):
-		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The Ingress waits for Argo CD", "")
+		what := "Ingress"
+		if i.Gateway != nil {
+			what = "HTTPRoute"
+		}
+		return is.No(v1alpha1.ReasonWaitingForArgoCD, "The "+what+" waits for Argo CD", "")
+	}
+	if i.Gateway != nil {
+		if no := observeRoute(t, is); no != nil {
+			return *no
+		}
+	}
+	if i.HasIngress() {
+		if no := observeIngress(t, is); no != nil {
+			return *no
+		}
+	}
+	return is.Yes(served(t))
+}
+
+// observeIngress returns why an Ingress isn't served; nil for one that is.
+func observeIngress(t tenant.Tenant, is condition.Of) *condition.Condition {
+	i, state, o := t.Ingress, release.StateOf(t.Composed(tenant.ArgoCDRelease)), t.Composed(tenant.IngressObject)
+	no := func(reason, message, detail string) *condition.Condition {
+		c := is.No(reason, message, detail)
+		return &c
+	}
+	switch {
 	case state.RollsOut() || !o.Exists() || !o.Get("status", "atProvider", "manifest").Has("metadata"):
-		return is.No(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for "+inUse(i), condition.Problem(o))
+		return no(v1alpha1.ReasonInstalling, "Waiting to see the Ingress for "+inUse(i), condition.Problem(o))
 	case len(i.Refused) > 0:
 		names, before := few.Names{}, ""
 		for _, key := range i.Refused {
@@ -122,21 +148,42 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		if is := address(o); is != "" {
 			before = ". The Ingress that was there before is served at " + is
 		}
-		return is.No(v1alpha1.ReasonIngressRefused, "The host refuses the Ingress for "+inUse(i)+", because tenants may not have these annotations: "+names.String()+
+		return no(v1alpha1.ReasonIngressRefused, "The host refuses the Ingress for "+inUse(i)+", because tenants may not have these annotations: "+names.String()+
 			". Remove them from spec.ingress.annotations, or ask the administrators of the host, who list those that are allowed in the ValidatingAdmissionPolicy "+host.IngressPolicy+before, "")
 	case address(o) == "":
 		class := "the host cluster's default class (or write spec.ingress.className)"
 		if name := values.At[string](t.ArgoCD.Values, "server", "ingress", "ingressClassName"); name != "" {
 			class = "class " + name
 		}
-		return is.No(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for "+inUse(i)+" an address: one must serve "+class+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
+		return no(v1alpha1.ReasonWaitingForAddress, "No ingress controller has given the Ingress for "+inUse(i)+" an address: one must serve "+class+", and publish where. If the host refuses the Ingress, its events in the virtual cluster say so", "")
 	}
+	return nil
+}
+
+// served says where the hostnames are served, and what isn't observed.
+func served(t tenant.Tenant) string {
+	i := t.Ingress
 	urls := tenant.URLs(t.Decision)
 	verb := " is"
 	if len(urls) > 1 {
 		verb = " are"
 	}
-	message := strings.Join(urls, ", ") + verb + " served at " + address(o)
+	message := strings.Join(urls, ", ") + verb
+	switch ingress := " served at " + address(t.Composed(tenant.IngressObject)); {
+	case i.Gateway == nil:
+		message += ingress
+	case i.Gateway.KeepsIngress:
+		message += servedAt(i.Gateway) + "; the Ingress is" + ingress
+	default:
+		message += servedAt(i.Gateway)
+	}
+	if len(i.NoEffect) > 0 {
+		names := few.Names{Most: mostWithoutEffect}
+		for _, field := range i.NoEffect {
+			names.Add(field)
+		}
+		message += "; without effect, because a Gateway serves it: " + names.String()
+	}
 	if len(i.Leaving) > 0 {
 		message += "; kept from other claims while the virtual cluster may have further Ingresses for it: " + leaving(i)
 	}
@@ -146,8 +193,11 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	if i.Issuer != "" {
 		message += "; whether cert-manager has issued the certificate (" + i.Issuer + ") isn't observed"
 	}
-	return is.Yes(message)
+	return message
 }
+
+// mostWithoutEffect is how many of the fields that have no effect a message names.
+const mostWithoutEffect = 12
 
 // taken returns which of the hostnames that are asked for are others', and what to write; "" for none.
 func taken(i tenant.Ingress) string {

@@ -29,7 +29,7 @@ import (
 )
 
 var wanted = Wanted{
-	Spec:      schedule.Spec{Plan: "a", Value: 7, ArgoCD: "9.3.7", Kubernetes: "v1.35.4", InChannel: true},
+	Spec:      schedule.Spec{Plan: "a", Value: 7, ArgoCD: "10.1.1", Kubernetes: "v1.35.4", InChannel: true},
 	PlanValue: 8, OfferValue: 9, Revision: 7,
 }
 
@@ -72,12 +72,12 @@ func asWanted(t *testing.T) Tenant {
 	for _, kind := range []string{"Ready", "Synced", "SpecAccepted", "VirtualClusterReady", "ArgoCDReady"} {
 		s.Conditions = append(s.Conditions, metav1.Condition{Type: kind, Status: metav1.ConditionTrue})
 	}
-	s.ArgoCD.ChartVersion, s.ArgoCD.DesiredChartVersion = "9.3.7", "9.3.7"
+	s.ArgoCD.ChartVersion, s.ArgoCD.DesiredChartVersion = "10.1.1", "10.1.1"
 	s.VCluster.Version, s.VCluster.DesiredVersion = "0.36.1", "0.36.1"
 	s.VCluster.KubernetesVersion, s.VCluster.DesiredKubernetesVersion = "v1.35.4", "v1.35.4"
 
 	a := tenant.Accepted{Version: 1}
-	a.Spec.Plan, a.Spec.ArgoCDChartVersion, a.Spec.KubernetesVersion = "a", "9.3.7", "v1.35.4"
+	a.Spec.Plan, a.Spec.ArgoCDChartVersion, a.Spec.KubernetesVersion = "a", "10.1.1", "v1.35.4"
 	a.Offered.Number = 7
 	a.Spec.ArgoCDValues = params(ClaimParameter, "7")
 	plan, err := json.Marshal(params(PlanParameter, "8"))
@@ -105,7 +105,7 @@ func asWanted(t *testing.T) Tenant {
 		}
 	}
 	out.VCluster = installed(tenant.VClusterRelease, "0.36.1", 2, map[string]any{"controlPlane": map[string]any{"distro": map[string]any{"k8s": map[string]any{"version": "v1.35.4"}}}})
-	out.ArgoCD = installed(tenant.ArgoCDRelease, "9.3.7", 4, params(ClaimParameter, "7", PlanParameter, "8", OfferParameter, "9"))
+	out.ArgoCD = installed(tenant.ArgoCDRelease, "10.1.1", 4, params(ClaimParameter, "7", PlanParameter, "8", OfferParameter, "9"))
 	out.Composed = append(out.Composed, accepted)
 	return out
 }
@@ -140,9 +140,9 @@ func TestProblems(t *testing.T) {
 		"AcceptedBroken":  {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30x", "data", tenant.AcceptedKey) }, "cannot read what is accepted"},
 		"AcceptedOld":     {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30=", "data", tenant.AcceptedKey) }, "the accepted value is , want 7"},
 		"AcceptedNoOffer": {func(t *testing.T, is *Tenant) { set(t, is.Composed[2], "e30=", "data", tenant.AcceptedKey) }, "the accepted revision is 0, want 7"},
-		"StatusOld":       {func(_ *testing.T, is *Tenant) { is.Claim.ArgoCD.ChartVersion = "9.3.6" }, "the chart version of Argo CD by the status is 9.3.6"},
+		"StatusOld":       {func(_ *testing.T, is *Tenant) { is.Claim.ArgoCD.ChartVersion = "10.1.0" }, "the chart version of Argo CD by the status is 10.1.0"},
 		"KubernetesOld":   {func(_ *testing.T, is *Tenant) { is.Claim.VCluster.KubernetesVersion = "v1.34.0" }, "the installed Kubernetes version is v1.35.4, want v1.34.0"},
-		"InstalledOld":    {func(_ *testing.T, is *Tenant) { is.ArgoCD.Chart.Metadata.Version = "9.3.6" }, "the installed chart version of Argo CD is 9.3.6"},
+		"InstalledOld":    {func(_ *testing.T, is *Tenant) { is.ArgoCD.Chart.Metadata.Version = "10.1.0" }, "the installed chart version of Argo CD is 10.1.0"},
 		"InstalledFailed": {func(_ *testing.T, is *Tenant) { is.ArgoCD.Info.Status = release.StatusPendingUpgrade }, "the release argocd is pending-upgrade"},
 		"RevisionOld":     {func(_ *testing.T, is *Tenant) { is.ArgoCD.Version = 5 }, "the revision of the Release argocd is 4, want 5"},
 		"ValueOld":        {func(_ *testing.T, is *Tenant) { is.ArgoCD.Config = params(ClaimParameter, "6") }, "the installed value is 6, want 7"},

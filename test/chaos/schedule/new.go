@@ -33,6 +33,9 @@ func New(seed uint64, o Options) Schedule {
 	s.Offer = g.newValue()
 	g.offers()
 	g.members()
+	// So do sleep and backups.
+	g.random = rand.New(rand.NewPCG(seed, 2)) //nolint:gosec // No secret depends on it.
+	g.naps()
 	slices.SortStableFunc(g.steps, func(a, b Step) int { return cmp.Compare(a.At, b.At) })
 	s.Steps = g.steps
 	return s
@@ -84,10 +87,6 @@ func (g *generator) tenant(n int) {
 			last = Mend
 		case last == Mistake:
 			last = Correct
-		case last == Sleep:
-			spec.Asleep, last = false, Wake
-		case g.Sleeps && g.happens(20):
-			spec.Asleep, last = true, Sleep
 		case g.happens(20):
 			last = Break
 		case g.happens(15):
@@ -102,15 +101,12 @@ func (g *generator) tenant(n int) {
 		add(g.Length, Mend, spec)
 	case Mistake:
 		add(g.Length, Correct, spec)
-	case Sleep:
-		spec.Asleep = false
-		add(g.Length, Wake, spec)
 	default:
 	}
 }
 
 func (g *generator) newSpec() Spec {
-	s := Spec{Plan: oneOf(g, g.Plans), Value: g.newValue()}
+	s := Spec{Plan: oneOf(g, g.Plans), Value: g.newValue(), BackedUp: g.Backups}
 	if len(g.ArgoCD) > 0 {
 		s.ArgoCD = oneOf(g, g.ArgoCD)
 	}
@@ -174,6 +170,36 @@ func (g *generator) members() {
 		}
 		if n >= 0 && !step.Disturbs() {
 			step.Spec.InChannel = in[n]
+		}
+	}
+}
+
+// naps has tenants sleep between two steps, and wake up before the second, or asks for a backup then.
+func (g *generator) naps() {
+	last := map[int]Step{}
+	for _, step := range slices.Clone(g.steps) {
+		if step.Tenant < 0 || step.Disturbs() {
+			continue
+		}
+		was := last[step.Tenant]
+		last[step.Tenant] = step
+		gap := step.At - was.At
+		// Not while something is broken or mistaken.
+		if !slices.Contains([]Action{Create, Change, Correct, Mend}, was.Action) {
+			continue
+		}
+		add := func(at time.Duration, a Action, spec Spec, value int) {
+			g.steps = append(g.steps, Step{At: at, Action: a, Tenant: step.Tenant, Spec: spec, Value: value})
+		}
+		switch {
+		case g.Sleeps && g.happens(40):
+			asleep := was.Spec
+			asleep.Asleep = true
+			from := was.At + g.between(0, gap/3)
+			add(from, Sleep, asleep, 0)
+			add(from+g.between(gap/3, gap/2), Wake, was.Spec, 0)
+		case g.Backups && g.happens(40):
+			add(was.At+g.between(0, gap), Backup, was.Spec, g.newValue())
 		}
 	}
 }

@@ -25,6 +25,8 @@ const (
 	// Sleep makes the claim ask for hibernation, and Wake undoes that.
 	Sleep Action = "put to sleep"
 	Wake  Action = "wake"
+	// Backup asks for a backup.
+	Backup Action = "back up"
 	// Break stops one of Argo CD's workloads, and Mend undoes that.
 	Break Action = "break"
 	Mend  Action = "mend"
@@ -78,8 +80,8 @@ type Spec struct {
 	Value int
 	// ArgoCD is the version of the argo-cd chart, and Kubernetes that of the virtual cluster; empty for the platform's version.
 	ArgoCD, Kubernetes string
-	// InChannel says that the claim is in the channel, and Asleep that the tenant is to sleep.
-	InChannel, Asleep bool
+	// InChannel says that the claim is in the channel, Asleep that the tenant is to sleep, and BackedUp that it may be backed up.
+	InChannel, Asleep, BackedUp bool
 }
 
 // String returns the spec in a few words.
@@ -105,7 +107,7 @@ type Step struct {
 	Tenant int
 	// Spec is what the tenant's claim asks for from then on. Mistake leaves it as it is.
 	Spec Spec
-	// Plan has another Value after EditPlan, and the channel offers it after EditOffer.
+	// Plan has another Value after EditPlan, and the channel offers it after EditOffer. Backup writes it into the claim's annotation.
 	Plan  string
 	Value int
 	// Part is killed, paused or slowed: the last two For some time.
@@ -156,8 +158,8 @@ type Options struct {
 	// ArgoCD are versions of the argo-cd chart, and Kubernetes versions of virtual clusters, the oldest first. If there are none, claims name
 	// no version.
 	ArgoCD, Kubernetes []string
-	// Sleeps says that tenants may be put to sleep.
-	Sleeps bool
+	// Sleeps says that tenants may be put to sleep, and Backups that they are backed up when they ask for it.
+	Sleeps, Backups bool
 }
 
 // A Schedule is what happens in a run.

@@ -16,12 +16,12 @@ var options = Options{
 	ArgoCD: []string{"9.3.6", "9.3.7"}, Kubernetes: []string{"v1.35.4", "v1.36.0"},
 }
 
-// each calls a function for the schedules of 100 seeds, in half of which tenants sleep.
+// each calls a function for the schedules of 100 seeds. In half of them, tenants sleep, and in half of these they are backed up.
 func each(t *testing.T, see func(t *testing.T, s Schedule)) {
 	t.Helper()
 	for seed := range uint64(100) {
 		with := options
-		with.Sleeps = seed%2 == 1
+		with.Sleeps, with.Backups = seed%2 == 1, seed%4 == 1
 		see(t, New(seed, with))
 		if t.Failed() {
 			t.Fatalf("by seed %d", seed)
@@ -35,6 +35,26 @@ func TestSameSeed(t *testing.T) {
 	}
 	if a, b := New(7, options), New(8, options); reflect.DeepEqual(a.Steps, b.Steps) {
 		t.Error("two seeds have the same schedule")
+	}
+}
+
+// TestNapsChangeNothingElse: with sleep and backups, everything else of a seed's schedule happens as without.
+func TestNapsChangeNothingElse(t *testing.T) {
+	without := func(s Schedule) (out []Step) {
+		for _, step := range s.Steps {
+			if step.Action != Sleep && step.Action != Wake && step.Action != Backup {
+				step.Spec.BackedUp = false
+				out = append(out, step)
+			}
+		}
+		return out
+	}
+	for seed := range uint64(20) {
+		with := options
+		with.Sleeps, with.Backups = true, true
+		if a, b := New(seed, options), New(seed, with); !reflect.DeepEqual(without(a), without(b)) || len(a.Steps) == len(b.Steps) {
+			t.Errorf("by seed %d:\n%s\n%s", seed, a, b)
+		}
 	}
 }
 
@@ -68,6 +88,7 @@ func TestEverythingHappens(t *testing.T) {
 	want := []string{
 		"create", "change value", "change plan", "change chart", "change Kubernetes", "make a mistake in", "correct", "break", "mend", "delete", "edit plan", "edit offer",
 		"change to the channel", "change from the channel", "create in the channel", "create without the channel",
+		"put to sleep", "wake", "back up",
 		"pause volume", "slow volume",
 	}
 	for _, part := range Parts {

@@ -136,7 +136,7 @@ func withDefaults(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	unstructured.RemoveNestedField(input, "charts", "argocd", "version")
-	if err := unstructured.SetNestedField(input, toolchain.Version("kube-apiserver-1.36"), "kubernetes", "version"); err != nil {
+	if err := unstructured.SetNestedField(input, toolchain.Version("kube-apiserver"), "kubernetes", "version"); err != nil {
 		t.Fatal(err)
 	}
 	if data, err = yaml.Marshal(input); err != nil {
@@ -159,17 +159,17 @@ func checkVersions(ctx context.Context, t *testing.T, c client.Client) {
 	defaults := tenant.WithDefaults(v1alpha1.Input{})
 	for _, want := range []struct{ part, field, version string }{
 		{"argocd", "chartVersion", defaults.Charts.ArgoCD.Version},
-		{"argocd", "version", toolchain.Version(toolchain.ArgoCDDefault)},
+		{"argocd", "version", toolchain.Version(toolchain.ArgoCD)},
 		{"vcluster", "version", defaults.Charts.VCluster.Version},
-		{"vcluster", "kubernetesVersion", toolchain.Version("kube-apiserver-1.36")},
+		{"vcluster", "kubernetesVersion", toolchain.Version("kube-apiserver")},
 	} {
 		if got, _, _ := unstructured.NestedString(claim.Object, "status", want.part, want.field); got != want.version {
 			t.Errorf("status.%s.%s: want %s, got %s", want.part, want.field, want.version, got)
 		}
 	}
 	// The patch version of the default may not be built here.
-	if minor := defaults.Kubernetes.Version[:strings.LastIndex(defaults.Kubernetes.Version, ".")+1]; !strings.HasPrefix(toolchain.Version("kube-apiserver-1.36"), minor) {
-		t.Errorf("Kubernetes %s isn't of the default's minor version, %s", toolchain.Version("kube-apiserver-1.36"), minor)
+	if minor := defaults.Kubernetes.Version[:strings.LastIndex(defaults.Kubernetes.Version, ".")+1]; !strings.HasPrefix(toolchain.Version("kube-apiserver"), minor) {
+		t.Errorf("Kubernetes %s isn't of the default's minor version, %s", toolchain.Version("kube-apiserver"), minor)
 	}
 }
 

@@ -29,10 +29,17 @@ type controlPlanes struct {
 	// starting has the namespaces whose control planes are starting, and restarting those whose control planes don't answer until a time.
 	starting   map[string]bool
 	restarting map[string]time.Time
+	// asleep has those whose tenants are asleep, and delivered those that a snapshot was handed to.
+	asleep, delivered map[string]bool
+	// store has the backups of all tenants.
+	store *backups
 }
 
 func newControlPlanes(o Options, admin client.Client, kubeconfig map[string][]byte) *controlPlanes {
-	return &controlPlanes{Options: o, admin: admin, kubeconfig: kubeconfig, starting: map[string]bool{}, restarting: map[string]time.Time{}}
+	return &controlPlanes{
+		Options: o, admin: admin, kubeconfig: kubeconfig, starting: map[string]bool{}, restarting: map[string]time.Time{},
+		asleep: map[string]bool{}, delivered: map[string]bool{}, store: &backups{in: map[string][]stored{}},
+	}
 }
 
 // newKubeconfig returns the data of a Secret with a kubeconfig, as vcluster writes it.
@@ -65,8 +72,9 @@ func newKubeconfig() (map[string][]byte, error) {
 	}, nil
 }
 
-// start starts the control plane in a namespace, unless it runs. Once started, it publishes its kubeconfig.
-func (s *controlPlanes) start(ctx context.Context, local client.Client, namespace string, installed time.Time) {
+// start starts the control plane in a namespace, unless it runs. Once started, it publishes its kubeconfig. If it restores a snapshot, it waits until
+// that is handed over.
+func (s *controlPlanes) start(ctx context.Context, local client.Client, namespace string, installed time.Time, restores bool) {
 	if s.answers(ctx, local, namespace) == nil {
 		return
 	}
@@ -86,7 +94,7 @@ func (s *controlPlanes) start(ctx context.Context, local client.Client, namespac
 		}()
 		time.Sleep(time.Until(installed.Add(s.Faults.takes(tenantOf(namespace), s.Durations.ControlPlane))))
 		for {
-			err := s.publish(ctx, namespace)
+			err := s.publish(ctx, namespace, restores)
 			if err == nil || kerrors.IsAlreadyExists(err) || kerrors.IsNotFound(err) || kerrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 				return
 			}
@@ -96,12 +104,18 @@ func (s *controlPlanes) start(ctx context.Context, local client.Client, namespac
 }
 
 // publish writes the kubeconfig.
-func (s *controlPlanes) publish(ctx context.Context, namespace string) error {
+func (s *controlPlanes) publish(ctx context.Context, namespace string, restores bool) error {
 	if err := s.admin.Get(ctx, client.ObjectKey{Name: namespace}, &corev1.Namespace{}); err != nil {
 		return err
 	}
 	if id := tenantOf(namespace); s.Faults.Has(NeverStarts, id) || s.Faults.Has(Silent, id) {
 		return fmt.Errorf("the control plane in %s doesn't start", namespace)
+	}
+	s.mu.Lock()
+	waits := restores && !s.delivered[namespace]
+	s.mu.Unlock()
+	if waits {
+		return fmt.Errorf("the control plane in %s waits for its snapshot", namespace)
 	}
 	return s.admin.Create(ctx, &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: tenant.KubeconfigSource},

@@ -11,6 +11,8 @@
 //   - Virtual clusters. The Secret with the kubeconfig appears some time after the chart was installed. All virtual
 //     clusters have the same client certificate. The simulation makes up the summary of Argo CD's workloads, the first
 //     Application, the Ingress and the pod of the control plane.
+//   - Jobs of tenants: those that make and restore backups, and have tenants fall asleep and wake up. The API server leaves them to the simulation,
+//     which completes them after some time, with the reports that real ones write. No pod is created, and the store is in memory.
 //
 // Namespaces and ResourceQuotas are really created on the host, by an administrator, so that the rights of the tenants'
 // installers aren't tested. For everything else, the providers act as their ServiceAccounts.

@@ -20,11 +20,13 @@ type Durations struct {
 	Restart time.Duration
 	// ArgoCD is the time until an installation or a change of argo-cd is ready.
 	ArgoCD time.Duration
+	// Job is how long a Job of a tenant takes: one that makes or restores a backup, and one that has the tenant fall asleep or wake up.
+	Job time.Duration
 }
 
 // Usual returns durations as in make e2e on two cores.
 func Usual() Durations {
-	return Durations{ControlPlane: 20 * time.Second, Restart: 10 * time.Second, ArgoCD: 15 * time.Second}
+	return Durations{ControlPlane: 20 * time.Second, Restart: 10 * time.Second, ArgoCD: 15 * time.Second, Job: 10 * time.Second}
 }
 
 // Defaults returns the flags that examples/install/runtime.yaml in the folder root sets, otherwise the providers' own defaults, and

@@ -31,6 +31,8 @@ type Simulation struct {
 	Helm, Kubernetes *Process
 
 	planes *controlPlanes
+	admin  *rest.Config
+	scheme *runtime.Scheme
 }
 
 // New returns a simulation whose providers don't run yet. admin is the configuration of an administrator. The providers' packages must be
@@ -54,7 +56,7 @@ func New(admin *rest.Config, o Options) (*Simulation, error) {
 	}
 	planes := newControlPlanes(o, host, kubeconfig)
 	return &Simulation{
-		planes: planes,
+		planes: planes, admin: admin, scheme: scheme,
 		Helm: newProcess("provider-helm", o.Helm, planes, admin, scheme, (*simulation).setUpReleases, configs{
 			config: &helmv1beta1.ProviderConfig{}, usage: &helmv1beta1.ProviderConfigUsage{},
 			kinds: resource.ProviderConfigKinds{

@@ -48,7 +48,7 @@ func (s *controlPlanes) answers(ctx context.Context, local client.Client, namesp
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.Faults.Has(Silent, tenantOf(namespace)) || time.Now().Before(s.restarting[namespace]) {
+	if s.Faults.Has(Silent, tenantOf(namespace)) || s.asleep[namespace] || time.Now().Before(s.restarting[namespace]) {
 		return errors.New("Kubernetes cluster unreachable: connection refused") //nolint:staticcheck // Helm's words.
 	}
 	delete(s.restarting, namespace)

@@ -15,6 +15,7 @@ import (
 	kubeconfig "github.com/crossplane-contrib/provider-kubernetes/pkg/kube/config"
 	xpv1 "github.com/crossplane/crossplane-runtime/v2/apis/common/v1"
 	helmrelease "helm.sh/helm/v3/pkg/release"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,7 +52,7 @@ func simulate(t *testing.T, objects ...client.Object) (*simulation, fakeManager)
 			t.Fatal(err)
 		}
 	}
-	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Release{}, &v1alpha2.Object{}).Build()
+	c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(objects...).WithStatusSubresource(&v1beta1.Release{}, &v1alpha2.Object{}, &batchv1.Job{}).Build()
 	options, err := Defaults(root)
 	if err != nil {
 		t.Fatal(err)
@@ -226,7 +227,7 @@ func TestControlPlane(t *testing.T) {
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "vargo-a"}})
 	s.Faults.Give(NeverStarts, "a")
 	settle(t, s.releaseReconciler(mgr, "releases", s.Helm.Poll), release.Name, s.Helm.Poll)
-	if s.publish(t.Context(), "vargo-a") == nil || s.answers(t.Context(), mgr.client, "vargo-a") == nil {
+	if s.publish(t.Context(), "vargo-a", false) == nil || s.answers(t.Context(), mgr.client, "vargo-a") == nil {
 		t.Fatal("a virtual cluster that never starts has published its kubeconfig")
 	}
 	s.Faults.Heal("a")

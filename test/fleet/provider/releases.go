@@ -22,6 +22,7 @@ import (
 	"helm.sh/helm/v3/pkg/release"
 	"helm.sh/helm/v3/pkg/storage/driver"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -140,7 +141,8 @@ func (e *externalRelease) Observe(ctx context.Context, cr *v1beta1.Release) (man
 		cr.Status.SetConditions(xpv1.Unavailable())
 	}
 	if e.onHost && last.Info.Status == release.StatusDeployed {
-		e.start(ctx, e.local, cr.Spec.ForProvider.Namespace, last.Info.FirstDeployed.Time)
+		waiting, _, _ := unstructured.NestedSlice(e.values, "controlPlane", "statefulSet", "initContainers")
+		e.start(ctx, e.local, cr.Spec.ForProvider.Namespace, last.Info.FirstDeployed.Time, len(waiting) > 0)
 	}
 	return managed.ExternalObservation{
 		ResourceExists: true, ResourceUpToDate: cr.Status.Synced && (!takesBack(cr) || limitReached(cr)), ConnectionDetails: details,

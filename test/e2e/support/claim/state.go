@@ -25,6 +25,9 @@ const (
 	SSOReady              = "SSOReady"
 	SecretKeysReady       = "SecretKeysReady"
 	AccountsReady         = "AccountsReady"
+	NotificationsReady    = "NotificationsReady"
+	WebhooksReady         = "WebhooksReady"
+	ImagePullSecretsReady = "ImagePullSecretsReady"
 	BackedUp              = "BackedUp"
 	Restored              = "Restored"
 	ComponentsReady       = "ComponentsReady"
@@ -47,6 +50,10 @@ type State struct {
 
 	Hibernation HibernationState `json:"hibernation"`
 	Restore     RestoreState     `json:"restore"`
+
+	Webhooks struct {
+		URL string `json:"url"`
+	} `json:"webhooks"`
 
 	Repositories []Connection `json:"repositories"`
 

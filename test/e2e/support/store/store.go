@@ -168,12 +168,15 @@ func (s *Store) Close(ctx context.Context, t testing.TB) {
 	}
 }
 
+// Nowhere is the label app of pods that the store's Service leads to when it isn't connected.
+const Nowhere = "nothing"
+
 // Connect has the store's Service lead to it, or nowhere.
 func (s *Store) Connect(ctx context.Context, t testing.TB, connected bool) {
 	t.Helper()
 	app := name
 	if !connected {
-		app = "nothing"
+		app = Nowhere
 	}
 	patch := fmt.Appendf(nil, `{"spec":{"selector":{"app":%q}}}`, app)
 	if _, err := s.host.Typed.CoreV1().Services(s.namespace).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {

@@ -22,7 +22,7 @@ const within = 10 * time.Minute
 
 // Hands do what the claim can't ask for.
 type Hands struct {
-	// Stop scales Argo CD's repo-server to no replicas, and Start undoes that.
+	// Stop has no pod of Argo CD's repo-server run, and Start undoes that.
 	Stop, Start func(ctx context.Context, t *testing.T, l *claim.Live)
 	// Refuse has a virtual cluster refuse what no API server accepts, and Accept undoes that. They are nil for a real one.
 	Refuse, Accept func(ctx context.Context, t *testing.T, l *claim.Live)

@@ -184,9 +184,9 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// TestComponents: components of the catalogue are listed where a plan allows them, and those of claims in any case; one whose chart can't be pulled keeps
+// TestListOfCatalogue: components of the catalogue are listed where a plan allows them, and those of claims in any case; one whose chart can't be pulled keeps
 // nothing else from being listed.
-func TestComponents(t *testing.T) {
+func TestListOfCatalogue(t *testing.T) {
 	const chart, image = "chart https://charts.example.org/argo-rollouts:2.41.0", "image quay.io/argoproj/argo-rollouts:v1.9.0"
 	object := func(kind, name string, labels, spec map[string]any) map[string]any {
 		meta := map[string]any{"name": name, "labels": labels}

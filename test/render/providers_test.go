@@ -200,7 +200,8 @@ func (te *tenant) summary(object, unavailable string) {
 	}
 	for i := range summary {
 		w := &summary[i]
-		w.Replicas, w.Available, w.Images = wanted[w.Name], w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+		// Those of components have one.
+		w.Replicas, w.Available, w.Images = max(1, wanted[w.Name]), w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
 	}
 	data, err := proxy.Summary(summary)
 	check(te.t, err)

@@ -261,7 +261,8 @@ type Component struct {
 	// Chart of the component: repository, name and version are required. A new version reaches
 	// tenants as that of the chart argo-cd does, by their channels or in their maintenance
 	// windows. A lower one than before is installed, too.
-	Chart Chart `json:"chart"`
+	// +required
+	Chart Chart `json:"chart,omitzero"`
 
 	// Namespace in the virtual cluster, which is created. Default: the name.
 	// +kubebuilder:validation:MaxLength=63

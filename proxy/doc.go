@@ -1,7 +1,7 @@
 // Package proxy is what the function and the proxy between Crossplane's providers and the API servers of virtual clusters agree on: the
-// token with which a provider is sent to one of them (Credentials), and two ConfigMaps that exist in the proxy alone, in which
-// provider-kubernetes observes the workloads of an Argo CD (Workload), with what else is known of it (Missing, Applications), and what it
-// connects to (Connection).
+// token with which a provider is sent to one of them (Credentials), and three ConfigMaps that exist in the proxy alone, in which
+// provider-kubernetes observes the workloads of an Argo CD (Workload), with what else is known of it (Missing, Applications), those of
+// components beside it, and what it connects to (Connection).
 //
 // The proxy itself is in the packages below. Each imports only packages further down in this table:
 //

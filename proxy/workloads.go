@@ -12,8 +12,14 @@ import (
 // a name, so none of a tenant's is hidden by one.
 const SummaryPrefix = "virtual-argocd-workloads:"
 
-// maxWorkloads is how many workloads a summary may have.
-const maxWorkloads = 20
+// ComponentsPrefix begins the names of those with summaries of the workloads of components, which are in several namespaces.
+const ComponentsPrefix = "virtual-argocd-components:"
+
+// maxWorkloads is how many workloads a summary may have, and maxComponentWorkloads how many one of components: four of each of sixteen.
+const (
+	maxWorkloads          = 20
+	maxComponentWorkloads = 64
+)
 
 // Keys of a summary's data.
 const (
@@ -30,6 +36,8 @@ type Workload struct {
 	// Kind is Deployment or StatefulSet.
 	Kind string `json:"kind"`
 	Name string `json:"name"`
+	// Namespace of the workload of a component; "" for that of the ConfigMap.
+	Namespace string `json:"namespace,omitempty"`
 	// UID of the workload: one that was deleted and created again has another.
 	UID string `json:"uid,omitempty"`
 	// Missing: there is none of that name.
@@ -45,7 +53,15 @@ type Workload struct {
 	Images map[string]string `json:"images,omitempty"`
 }
 
-func (w Workload) key() string { return strings.ToLower(w.Kind) + "." + w.Name }
+func (w Workload) key() string {
+	if w.Namespace != "" {
+		return strings.ToLower(w.Kind) + "." + w.Namespace + "." + w.Name
+	}
+	return strings.ToLower(w.Kind) + "." + w.Name
+}
+
+// Same reports whether it is the workload of that kind, namespace and name.
+func (w Workload) Same(other Workload) bool { return w.key() == other.key() }
 
 // keys of workloads, with commas between.
 func keys(workloads []Workload) string {
@@ -66,26 +82,50 @@ func keys(workloads []Workload) string {
 // Upstream, an Object that observes a list by a selector, with the fields that are copied to its status, would replace it.
 func SummaryName(workloads []Workload) string { return SummaryPrefix + keys(workloads) }
 
+// ComponentsName is the name of a summary of workloads that have their own namespaces.
+func ComponentsName(workloads []Workload) string { return ComponentsPrefix + keys(workloads) }
+
 var (
 	workloadKey = regexp.MustCompile(`^(deployment|statefulset)\.([a-z0-9.-]+)$`)
-	kinds       = map[string]string{"deployment": "Deployment", "statefulset": "StatefulSet"}
+	// A namespace has no dots.
+	componentKey = regexp.MustCompile(`^(deployment|statefulset)\.([a-z0-9-]+)\.([a-z0-9.-]+)$`)
+	kinds        = map[string]string{"deployment": "Deployment", "statefulset": "StatefulSet"}
 )
 
-// ReadSummaryName returns the kinds and names of the workloads in the name of a summary.
+// ReadSummaryName returns the kinds, namespaces and names of the workloads in the name of a summary.
 func ReadSummaryName(name string) ([]Workload, error) {
-	list := strings.Split(strings.TrimPrefix(name, SummaryPrefix), ",")
-	if len(list) > maxWorkloads {
-		return nil, fmt.Errorf("a summary has at most %d workloads", maxWorkloads)
+	text, ofComponents := strings.CutPrefix(name, ComponentsPrefix)
+	list, most, form := strings.Split(strings.TrimPrefix(text, SummaryPrefix), ","), maxWorkloads, "deployment.NAME or statefulset.NAME"
+	if ofComponents {
+		most, form = maxComponentWorkloads, "deployment.NAMESPACE.NAME or statefulset.NAMESPACE.NAME"
+	}
+	if len(list) > most {
+		return nil, fmt.Errorf("a summary has at most %d workloads", most)
 	}
 	out := make([]Workload, 0, len(list))
 	for _, key := range list {
-		match := workloadKey.FindStringSubmatch(key)
-		if match == nil {
-			return nil, fmt.Errorf("a summary has workloads named as deployment.NAME or statefulset.NAME, not %s", key)
+		w, ok := readKey(key, ofComponents)
+		if !ok {
+			return nil, fmt.Errorf("a summary has workloads named as %s, not %s", form, key)
 		}
-		out = append(out, Workload{Kind: kinds[match[1]], Name: match[2]})
+		out = append(out, w)
 	}
 	return out, nil
+}
+
+func readKey(key string, ofComponent bool) (Workload, bool) {
+	if ofComponent {
+		match := componentKey.FindStringSubmatch(key)
+		if match == nil {
+			return Workload{}, false
+		}
+		return Workload{Kind: kinds[match[1]], Namespace: match[2], Name: match[3]}, true
+	}
+	match := workloadKey.FindStringSubmatch(key)
+	if match == nil {
+		return Workload{}, false
+	}
+	return Workload{Kind: kinds[match[1]], Name: match[2]}, true
 }
 
 // Stopped is the value of SummaryStopped.

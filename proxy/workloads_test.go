@@ -14,6 +14,17 @@ func TestSummaryNames(t *testing.T) {
 	if got, err := ReadSummaryName(name); err != nil || len(got) != 2 || !slices.ContainsFunc(got, func(w Workload) bool { return w.key() == controller.key() }) {
 		t.Errorf("%s: got %v, %v", name, got, err)
 	}
+	// Those of components are in several namespaces. A name may have dots, and a namespace has none.
+	components := []Workload{{Kind: "Deployment", Namespace: "argo", Name: "server"}, {Kind: "Deployment", Namespace: "argo-events", Name: "server.v1"}}
+	got, err := ReadSummaryName(ComponentsName(components))
+	if err != nil || !slices.EqualFunc(got, []Workload{components[1], components[0]}, Workload.Same) {
+		t.Errorf("%s: got %v, %v", ComponentsName(components), got, err)
+	}
+	for _, bad := range [][]Workload{{server}, {{Kind: "Deployment", Namespace: "a/b", Name: "c"}}, nil, slices.Repeat(components[:1], maxComponentWorkloads+1)} {
+		if _, err := ReadSummaryName(ComponentsName(bad)); err == nil {
+			t.Errorf("%.100s is a name", ComponentsName(bad))
+		}
+	}
 	for _, tc := range []struct {
 		asked []Workload
 		want  string

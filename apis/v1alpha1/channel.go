@@ -81,6 +81,13 @@ type ChannelOffer struct {
 	// The virtual clusters' Kubernetes.
 	// +optional
 	Kubernetes ChannelKubernetes `json:"kubernetes,omitempty"`
+
+	// Charts of components in the catalogue of the function's input, for tenants that have them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Components []ChannelComponent `json:"components,omitempty"`
 }
 
 // ChannelChart is a Helm chart as a channel offers it.
@@ -225,6 +232,10 @@ type ChannelVersions struct {
 	// Version of Kubernetes.
 	// +optional
 	Kubernetes string `json:"kubernetes,omitempty"`
+
+	// Versions of the charts of components, by the components' names.
+	// +optional
+	Components map[string]string `json:"components,omitempty"`
 }
 
 // ChannelTenants counts the tenants of a channel by how far they are with the newest revision.

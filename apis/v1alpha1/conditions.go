@@ -56,6 +56,9 @@ const (
 	// ConditionBackedUp is True while the last good backup is younger than two runs of the
 	// schedule. It is Unknown until the first one is due.
 	ConditionBackedUp = "BackedUp"
+	// ConditionComponentsReady is True when each component that the tenant has beside Argo CD is
+	// installed and each of its workloads is observed to be available.
+	ConditionComponentsReady = "ComponentsReady"
 	// ConditionRestored is True once the backup of spec.restoreFrom is restored, and Argo CD may
 	// act on it.
 	ConditionRestored = "Restored"
@@ -63,7 +66,7 @@ const (
 
 // optionalConditions exist only while the spec has their part. The tenant's Ready
 // doesn't depend on them.
-var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady, ConditionNotificationsReady, ConditionWebhooksReady, ConditionImagePullSecretsReady, ConditionBackedUp, ConditionRestored}
+var optionalConditions = []string{ConditionClustersConnected, ConditionRepositoriesConnected, ConditionBootstrapSynced, ConditionIngressReady, ConditionSSOReady, ConditionSecretKeysReady, ConditionAccountsReady, ConditionNotificationsReady, ConditionWebhooksReady, ConditionImagePullSecretsReady, ConditionBackedUp, ConditionRestored, ConditionComponentsReady}
 
 // OptionalConditions returns the types of the conditions of the optional parts of a
 // spec.
@@ -112,7 +115,7 @@ const (
 	// use.
 	ReasonKubeconfigInvalid = "KubeconfigInvalid"
 	// ReasonWaitingForVirtualCluster: there is no virtual cluster to install into yet
-	// (False, only ArgoCDReady).
+	// (False, only ArgoCDReady and ComponentsReady).
 	ReasonWaitingForVirtualCluster = "WaitingForVirtualCluster"
 	// ReasonWaitingForWorkloads: the chart, or a change of it, is installed, and workloads are
 	// not yet observed to be available (False, only ArgoCDReady).
@@ -121,7 +124,7 @@ const (
 	// only ArgoCDReady).
 	ReasonWaitingForPassword = "WaitingForPassword"
 	// ReasonWorkloadsUnavailable: workloads that were available aren't now, or can't be
-	// observed (False, only ArgoCDReady).
+	// observed (False, only ArgoCDReady and ComponentsReady).
 	ReasonWorkloadsUnavailable = "WorkloadsUnavailable"
 	// ReasonDrifted: objects of the argo-cd chart other than workloads were deleted in the virtual
 	// cluster (False, only ArgoCDReady). They are brought back.
@@ -161,6 +164,9 @@ const (
 	// ReasonHibernated: the tenant is asleep, falls asleep or wakes up (False for
 	// VirtualClusterReady and ArgoCDReady, Unknown for what Argo CD would tell).
 	ReasonHibernated = "Hibernated"
+	// ReasonRemoving: a component that the claim has no more is being uninstalled (False, only
+	// ComponentsReady).
+	ReasonRemoving = "Removing"
 	// ReasonPasswordNotRotated: the annotation that rotates the admin's password has no effect
 	// (False, only AccountsReady). The message says why.
 	ReasonPasswordNotRotated = "PasswordNotRotated"

@@ -157,6 +157,11 @@ type PlanSpec struct {
 	// the tenant runs already are always allowed.
 	Versions PlanVersions `json:"versions,omitempty"`
 
+	// Components of the catalogue in the function's input that the plan's tenants have, and may
+	// have. Default: a claim may name each of them.
+	// +optional
+	Components PlanComponents `json:"components,omitzero"`
+
 	// Values of the charts. They override the function's input; claims override them.
 	Values PlanValues `json:"values,omitempty"`
 }
@@ -302,6 +307,13 @@ type PlanValues struct {
 	// Values of the argo-cd chart.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	ArgoCD *runtime.RawExtension `json:"argocd,omitempty"`
+
+	// Values of the charts of components, for tenants that have them.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Components []ComponentValues `json:"components,omitempty"`
 }
 
 // Quantity is an amount of a resource, such as 500m or 2Gi, without an exponent. It isn't parsed

@@ -24,6 +24,7 @@ import (
 // +kubebuilder:printcolumn:name="NOT-SYNCED",type=integer,JSONPath=".status.applications.notSynced",priority=1,description="How many of them aren't Synced."
 // +kubebuilder:printcolumn:name="BACKUP",type=date,JSONPath=".status.backup.lastSuccess",priority=1,description="How old the last good backup is."
 // +kubebuilder:printcolumn:name="ASLEEP",type=date,JSONPath=".status.hibernation.since",priority=1,description="For how long the tenant has been asleep."
+// +kubebuilder:printcolumn:name="COMPONENTS",type=string,JSONPath=".status.conditions[?(@.type=='ComponentsReady')].status",priority=1,description="False while a component that the tenant has beside Argo CD isn't ready. Empty for none."
 // +kubebuilder:printcolumn:name="MESSAGE",type=string,JSONPath=".status.message",priority=1,description="What the tenant waits for, or what is wrong."
 type XVirtualArgoCD struct {
 	metav1.TypeMeta   `json:",inline"`
@@ -171,6 +172,18 @@ type Spec struct {
 	// +listMapKey=server
 	// +kubebuilder:validation:MaxItems=50
 	TrustedCertificates []TrustedCertificateSpec `json:"trustedCertificates,omitempty"`
+
+	// Components that the tenant has beside Argo CD, such as Argo Workflows, of those in the
+	// platform's catalogue. At most 16. Argo CD doesn't wait for them, and none waits for
+	// another: their states are in status.components. Removing an entry uninstalls the
+	// component; its CustomResourceDefinitions and their objects stay. Default: those that
+	// the plan gives all of its tenants.
+	// +optional
+	// +nullable
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Components []ComponentSpec `json:"components,omitempty"`
 
 	// Backups of the tenant. Default: as in the plan, or none.
 	// +optional

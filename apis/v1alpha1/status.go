@@ -106,6 +106,11 @@ type Status struct {
 	// +optional
 	Webhooks *WebhooksStatus `json:"webhooks,omitempty"`
 
+	// Components that the tenant has beside Argo CD, and those that are being removed.
+	// +optional
+	// +listType=atomic
+	Components []ComponentStatus `json:"components,omitempty"`
+
 	// First Application.
 	// +optional
 	Bootstrap *BootstrapStatus `json:"bootstrap,omitempty"`

@@ -47,6 +47,13 @@ func changes(now, then *tenant.Decision) string {
 	say("LoadBalancers", fmt.Sprint(now.LoadBalancers), fmt.Sprint(then.LoadBalancers))
 	say("hostname", now.Ingress.Hostname, then.Ingress.Hostname)
 	say("Gateway", gateway(now), gateway(then))
+	for _, name := range componentNames(now, then) {
+		is, will := componentOf(now, name), componentOf(then, name)
+		say("component "+name, is.Version, will.Version)
+		if is.Name != "" && will.Name != "" {
+			list("values of component "+name, differing(is.Values, will.Values))
+		}
+	}
 	list("values of argo-cd", differing(now.ArgoCD.Values, then.ArgoCD.Values))
 	list("values of vcluster", differing(now.VirtualCluster.Values, then.VirtualCluster.Values))
 	list("quota", differing(fields(now.Bounds.Quota), fields(then.Bounds.Quota)))
@@ -64,6 +71,26 @@ func gateway(d *tenant.Decision) string {
 		return g.Namespace + "/" + g.Name
 	}
 	return ""
+}
+
+// componentNames returns the names of the components of two decisions, sorted.
+func componentNames(now, then *tenant.Decision) []string {
+	var out []string
+	for _, c := range slices.Concat(now.Components, then.Components) {
+		out = append(out, c.Name)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// componentOf returns a component of a decision; an empty one for none.
+func componentOf(d *tenant.Decision, name string) tenant.Component {
+	for _, c := range d.Components {
+		if c.Name == name {
+			return c
+		}
+	}
+	return tenant.Component{}
 }
 
 // differing returns the sorted paths of the values that aren't the same in a and b.

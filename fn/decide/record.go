@@ -60,7 +60,7 @@ func Record(t tenant.Tenant) rollout.Record {
 	case back != "" && r.Updating():
 		// The revision has been rolled back.
 		return r.See(v1alpha1.PhaseDegraded, back, now)
-	case r.Updating() && (release.Differs(t.Composed(tenant.VClusterRelease), t.VirtualCluster) || release.Differs(t.Composed(tenant.ArgoCDRelease), t.ArgoCD)):
+	case r.Updating() && slices.ContainsFunc(release.All(t), func(is release.Named) bool { return isChanging(t, is) }):
 		// What is observed is still about the time before the revision.
 		return r
 	}
@@ -72,6 +72,16 @@ func Record(t tenant.Tenant) rollout.Record {
 		phase = v1alpha1.PhaseUpdating
 	}
 	return r.See(phase, t.Why, now)
+}
+
+// isChanging reports whether a Release isn't yet what a revision has made of it. One of a component that comes up for the first time is no matter of
+// the revision.
+func isChanging(t tenant.Tenant, r release.Named) bool {
+	is := t.Composed(r.Name)
+	if strings.HasPrefix(r.Name, tenant.ComponentPrefix) {
+		return t.InstalledBefore(r.Name) && (release.Differs(is, r.Chart) || release.StateOf(is).RollsOut() || release.StateOf(is) == release.Failed)
+	}
+	return release.Differs(is, r.Chart)
 }
 
 // maxLabels bounds the labels in a record, in bytes: a claim may have any number.

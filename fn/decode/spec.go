@@ -25,6 +25,7 @@ var maxItems = map[string]int{
 	"argocd.accounts":                  20,
 	"argocd.secretKeys":                50,
 	"clusters":                         50,
+	"components":                       16,
 	"repositories":                     50,
 	"credentialTemplates":              50,
 	"hibernation.schedules":            10,
@@ -88,6 +89,10 @@ func spec(xr wire.Struct) (_ tenant.Ask, wrong, err error) {
 	var ofArgoCD, ofVCluster error
 	s.ArgoCDValues, ofArgoCD = values.Decode("spec.argocd.values", argocd.Values)
 	s.VClusterValues, ofVCluster = values.Decode("spec.vcluster.values", vcluster.Values)
+	for i, c := range is.Components {
+		v, err := values.Decode(fmt.Sprintf("spec.components[%d].values", i), c.Values)
+		s.Components, found = append(s.Components, tenant.AskedComponent{Name: c.Name, Values: v}), append(found, err)
+	}
 	found = append(found, unknown, ofArgoCD, checkExtraObjects(s.ArgoCDValues), ofVCluster)
 	if n := len(parts.SecretNames(s)); n > tenant.MaxSecrets {
 		found = append(found, fmt.Errorf("spec: names %d Secrets: name %d at most; one Secret can be named more than once", n, tenant.MaxSecrets))

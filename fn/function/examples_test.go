@@ -37,6 +37,7 @@ func TestExampleClaims(t *testing.T) {
 		"notifications": {"IngressReady": "Available", "NotificationsReady": "Available", "WebhooksReady": "Available"},
 		"registries":    {"ImagePullSecretsReady": "Available", "RepositoriesConnected": "Available"},
 		"sso":           {"IngressReady": "Available", "SSOReady": "Available"},
+		"workflows":     {"ComponentsReady": "Available"},
 		// In Git, where Secrets aren't.
 		"acme":   {"BootstrapSynced": "Available"},
 		"globex": {"BootstrapSynced": "Available", "ClustersConnected": "SecretMissing", "RepositoriesConnected": "SecretMissing"},
@@ -65,7 +66,7 @@ func TestExampleClaims(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				e := crossplanetest.New(t, string(spec), "")
+				e := crossplanetest.New(t, string(spec), catalogueFor(t, c, ""))
 				for _, file := range plans {
 					e.AddPlanFile(file)
 				}
@@ -132,8 +133,17 @@ func addExampleSecrets(e *crossplanetest.Engine, secrets map[string]exampleObjec
 	}
 }
 
+// catalogueFor returns the input for a claim: that of the example with the catalogue where it names components.
+func catalogueFor(t *testing.T, c exampleObject, otherwise string) string {
+	t.Helper()
+	if c.Spec["components"] == nil {
+		return otherwise
+	}
+	return exampleJSON(t, "../../examples/install/components.yaml")
+}
+
 // TestExamplesOnDefaultInstallation: each claim that users copy is accepted where nobody has set anything: with the packaged input, the admission
-// policies as they are in examples/install, no plan and no channel.
+// policies as they are in examples/install, no plan and no channel. One that names components needs a catalogue beside that.
 func TestExamplesOnDefaultInstallation(t *testing.T) {
 	files, err := filepath.Glob("../../examples/claims/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -152,7 +162,7 @@ func TestExamplesOnDefaultInstallation(t *testing.T) {
 		claims, secrets := readExample(t, file)
 		for _, c := range claims {
 			t.Run(c.Metadata.Name, func(t *testing.T) {
-				e := crossplanetest.New(t, string(crossplanetest.Must(json.Marshal(c.Spec))), input)
+				e := crossplanetest.New(t, string(crossplanetest.Must(json.Marshal(c.Spec))), catalogueFor(t, c, input))
 				installPolicies(e)
 				addExampleSecrets(e, secrets)
 				e.Reconcile()

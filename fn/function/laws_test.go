@@ -214,7 +214,7 @@ func onlyOwnSecrets(t testing.TB, req *fnv1.RunFunctionRequest, rsp *fnv1.RunFun
 
 // ownSecrets are the tenant's in the platform's namespace.
 func ownSecrets(own tenant.Names) []string {
-	return []string{own.InstallerSecret, own.KubeconfigSecret, own.PasswordSecret, own.ValuesSecret, own.AccountsSecret, own.AcceptedSecret, own.Restore}
+	return []string{own.InstallerSecret, own.KubeconfigSecret, own.PasswordSecret, own.ValuesSecret, own.AccountsSecret, own.AcceptedSecret, own.Restore, own.ComponentsSecret}
 }
 
 // secretsIn is the namespace of the platform's Secrets.
@@ -244,8 +244,8 @@ func secretsOf(rsp *fnv1.RunFunctionResponse) []secretName {
 			}
 			fields := v.GetStructValue().GetFields()
 			for k, e := range fields {
-				// What the chart does with its values, it does inside the virtual cluster.
-				if resource != tenant.ArgoCDRelease || k != "values" {
+				// What a chart does with its values, it does inside the virtual cluster.
+				if resource != tenant.ArgoCDRelease && !strings.HasPrefix(resource, tenant.ComponentPrefix) || k != "values" {
 					walk(path+"."+k, k, e)
 				}
 			}
@@ -310,10 +310,15 @@ func tenants(t testing.TB) map[string]*crossplanetest.Engine {
 	asleep := crossplanetest.New(t, `{}`, "").Install()
 	asleep.SetSpec(`{"hibernation":{"enabled":true}}`)
 	asleep.Cycle(3)
+	components := crossplanetest.New(t, `{"components":[{"name":"workflows"},{"name":"rollouts"}]}`, crossplanetest.Catalogue).Install()
+	removing := components.Fork(t)
+	removing.SetSpec(`{"components":[{"name":"rollouts"}]}`)
+	removing.Reconcile()
+	removing.Reconcile()
 	wakes := asleep.Fork(t)
 	wakes.SetSpec(`{}`)
 	wakes.Reconcile()
-	return map[string]*crossplanetest.Engine{"Asleep": asleep, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Gateway": gateway.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install()}
+	return map[string]*crossplanetest.Engine{"Asleep": asleep, "Wakes": wakes, "InChannel": updating.Tenants["c0"].Install(), "UpdatingInChannel": updating.Tenants["c1"].Install(), "Everything": withEverything(t).Install(), "Several": several.Install(), "Moving": moving.Install(), "WithoutIngress": without.Install(), "Gateway": gateway.Install(), "Etcd": etcd.Install(), "Restored": restored.Install(), "Slow": slow.Install(), "Components": components, "RemovingComponent": removing}
 }
 
 // TestLawsOfBrokenTenants breaks Ready tenants in every way at random.
@@ -376,7 +381,7 @@ func namesInTable(t testing.TB, req *fnv1.RunFunctionRequest) []string {
 func TestLawOfSecretsSees(t *testing.T) {
 	seen := map[string]bool{}
 	for name, e := range tenants(t) {
-		if name == "Everything" || name == "Restored" {
+		if name == "Everything" || name == "Restored" || name == "RemovingComponent" {
 			for _, s := range secretsOf(e.Response) {
 				seen[s.name] = true
 			}
@@ -482,7 +487,7 @@ func TestLawsAtEachStep(t *testing.T) {
 func TestComposedNamesAreBounded(t *testing.T) {
 	owner := map[string]string{}
 	for _, xr := range []string{"a", "a-b", strings.Repeat("x", 63), strings.Repeat("x", 64), strings.Repeat("y.", 100) + "z", "a-argocd", "argocd", "a-argocd-server"} {
-		e := crossplanetest.NewXR(t, strings.Replace(crossplanetest.TenantXR(`{"deletionProtection":true,"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`), "customer1-7rw8j", xr, 1), "").Install()
+		e := crossplanetest.NewXR(t, strings.Replace(crossplanetest.TenantXR(`{"deletionProtection":true,"components":[{"name":"external-secrets"}],"argocd":{"values":{"redis-ha":{"enabled":true},"commitServer":{"enabled":true}}}}`), "customer1-7rw8j", xr, 1), strings.Replace(crossplanetest.Catalogue, `"name":"sealed"`, `"name":"external-secrets"`, 1)).Install()
 		for name, o := range e.Request.GetObserved().GetResources() {
 			got := o.GetResource().GetFields()["kind"].GetStringValue() + " " + o.GetResource().GetFields()["apiVersion"].GetStringValue() + " " + crossplanetest.Field(o.GetResource(), "metadata").GetFields()["namespace"].GetStringValue() + "/" + crossplanetest.Field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue()
 			if n := crossplanetest.Field(o.GetResource(), "metadata").GetFields()["name"].GetStringValue(); len(n) > 63 {

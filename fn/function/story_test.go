@@ -113,7 +113,7 @@ func TestStory(t *testing.T) {
 	}
 	// The claim never had these.
 	never := []string{v1alpha1.ConditionSecretKeysReady, v1alpha1.ConditionAccountsReady, v1alpha1.ConditionNotificationsReady, v1alpha1.ConditionWebhooksReady,
-		v1alpha1.ConditionImagePullSecretsReady, v1alpha1.ConditionBackedUp, v1alpha1.ConditionRestored}
+		v1alpha1.ConditionImagePullSecretsReady, v1alpha1.ConditionBackedUp, v1alpha1.ConditionRestored, v1alpha1.ConditionComponentsReady}
 	parts := slices.DeleteFunc(v1alpha1.OptionalConditions(), func(typ string) bool { return slices.Contains(never, typ) })
 	if diff := cmp.Diff(slices.Concat([]string{v1alpha1.ConditionVirtualClusterReady, v1alpha1.ConditionArgoCDReady, v1alpha1.ConditionSpecAccepted, v1alpha1.ConditionHostProtected}, parts), order); diff != "" {
 		t.Errorf("order of the conditions: -want, +got:\n%s", diff)

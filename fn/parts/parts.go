@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/bootstrap"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/certificates"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/clusters"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/components"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/ingress"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/notifications"
@@ -26,7 +27,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
-var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part, notifications.Part, webhooks.Part, pullsecrets.Part, certificates.Part, backup.Part, backup.RestorePart, hibernation.Part}
+var all = []part.Part{protection.Part, clusters.Part, repositories.Part, bootstrap.Part, ingress.Part, sso.Part, secretkeys.Part, accounts.Part, notifications.Part, webhooks.Part, pullsecrets.Part, certificates.Part, backup.Part, backup.RestorePart, hibernation.Part, components.Part}
 
 // SecretNames returns the names of the Secrets that a spec names, sorted.
 func SecretNames(s tenant.Ask) []string {

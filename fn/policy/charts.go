@@ -20,12 +20,13 @@ var digest = regexp.MustCompile(`^sha256:[0-9a-f]{64}$`)
 // chartDigests refuses digests that no Release can have, or that no version would ever be installed by.
 func chartDigests(g tenant.Given) error {
 	return cmp.Or(
-		checkDigests("input.charts.vcluster", g.Platform.Charts.VCluster),
-		checkDigests("input.charts.argocd", g.Platform.Charts.ArgoCD),
+		CheckDigests("input.charts.vcluster", g.Platform.Charts.VCluster),
+		CheckDigests("input.charts.argocd", g.Platform.Charts.ArgoCD),
 	)
 }
 
-func checkDigests(field string, c v1alpha1.Chart) error {
+// CheckDigests refuses them in a chart of the input.
+func CheckDigests(field string, c v1alpha1.Chart) error {
 	if len(c.Digests) > 0 && !strings.HasPrefix(c.Repository, "oci://") {
 		return fmt.Errorf("%s.digests: charts of repository %s can't be installed by digest: write an oci:// repository, or leave the digests out", field, c.Repository)
 	}

@@ -85,10 +85,18 @@ func TestNetworkPolicies(t *testing.T) {
 		plain, none bool
 		// balanced: the plan allows Services of type LoadBalancer.
 		balanced bool
+		// webhooks: the tenant has a component with webhooks.
+		webhooks bool
 		// running says what the tenant has had before; own: the platform has a resolver of its own.
 		running tenant.Running
 		own     bool
 	}{
+		"IngressToWebhook":          {from: ingress, to: workload, port: 12000, webhooks: true, want: true},
+		"IngressToWorkload":         {from: ingress, to: workload, port: 12000},
+		"IngressToArgoCDsPods":      {from: ingress, to: repoServer, port: 8081, webhooks: true},
+		"IngressToAPIWithWebhooks":  {from: ingress, to: control, port: 8443, webhooks: true},
+		"OtherTenantToWebhook":      {from: other, to: workload, port: 12000, webhooks: true},
+		"NobodyToWebhook":           {from: ingress, to: workload, port: 12000, webhooks: true, none: true},
 		"TenantToOwnPod":            {from: any1, to: server, port: 8080, want: true},
 		"TenantToOwnDNS":            {from: any1, to: dns, port: 1053, want: true},
 		"TenantToOwnAPI":            {from: any1, to: control, port: 8443, want: true},
@@ -238,6 +246,10 @@ func TestNetworkPolicies(t *testing.T) {
 			}
 			if tc.balanced {
 				r.Plan = plan.Plan{Name: "p", Spec: apiv1alpha1.PlanSpec{LoadBalancers: 1}}
+			}
+			if tc.webhooks {
+				r.Input.Components = []v1alpha1.Component{{Name: "events", Webhooks: true, Chart: v1alpha1.Chart{Repository: "https://charts.example.org", Name: "a", Version: "1.0.0"}}}
+				r.Spec.Components = []tenant.AskedComponent{{Name: "events"}}
 			}
 			if got := networktest.Allows(policiesOf(t, r), tc.from, tc.to, tc.port); got != tc.want {
 				t.Errorf("from %v to %v, port %d: want %v, got %v", tc.from, tc.to, tc.port, tc.want, got)

@@ -18,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/part"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts"
+	"github.com/virtual-argocd/virtual-argocd/fn/parts/components"
 	"github.com/virtual-argocd/virtual-argocd/fn/policy"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
@@ -76,10 +77,12 @@ func setValues(c part.Candidate, before error) error {
 	d, g, in := c.Decision, c.Given, c.Platform
 	was := g.WasAsked()
 	ofVCluster, err := stack(values.VCluster, d.VirtualCluster, vcluster.Defaults(), "vcluster",
-		layers{in.Charts.VCluster.Values, g.Offered.VCluster.Values, g.Plan.Spec.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues}, g, g.Plan.VClusterSettings())
+		layers{in.Charts.VCluster.Values, g.Offered.VCluster.Values, g.Plan.Spec.Values.VCluster, g.Spec.VClusterValues, was.VClusterValues, nil}, g, g.Plan.VClusterSettings())
 	before = mistakes.Join(before, err)
+	ofComponents, err2 := components.ArgoCDValues(g)
 	c.ArgoCD, err = stack(values.ArgoCD, d.ArgoCD, argocd.Defaults(d, in), "argocd",
-		layers{in.Charts.ArgoCD.Values, g.Offered.ArgoCD.Values, g.Plan.Spec.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues}, g, g.Plan.ArgoCDSettings())
+		layers{in.Charts.ArgoCD.Values, g.Offered.ArgoCD.Values, g.Plan.Spec.Values.ArgoCD, g.Spec.ArgoCDValues, was.ArgoCDValues, ofComponents}, g, g.Plan.ArgoCDSettings())
+	before = mistakes.Join(before, err2)
 	// Argo CD's URL follows from it, and the chart's own is an example.
 	c.ArgoCD.DropDefault("global", "domain")
 	d.ArgoCD.Values = argocd.WithRedisHA(values.Merge(c.ArgoCD.Merged(), argocd.Protected()))
@@ -144,6 +147,8 @@ func chartVersion(of tenant.Chart) *known.Version {
 type layers struct {
 	ofInput, ofChannel, ofPlan *runtime.RawExtension
 	ofClaim, accepted          values.Values
+	// ofComponents are those that come with components, above those of the input.
+	ofComponents []values.Layer
 }
 
 // stack returns the values of a chart in the order in which they merge.
@@ -161,6 +166,7 @@ func stack(table values.Table, is tenant.Chart, builtIn values.Values, chart str
 		all[i+1].Values, err = values.Decode(all[i+1].Field.Path, raw)
 		found = append(found, mistakes.By(all[i+1].Field.Owner, err))
 	}
+	all = slices.Insert(all, 2, of.ofComponents...)
 	out, err := values.NewStack(table, chartVersion(is), all, settings)
 	return out, mistakes.Join(append(found, err)...)
 }

@@ -12,7 +12,7 @@ import (
 // mostEvents leaves room in the 25 events that Kubernetes' recorder takes in a row:
 // Crossplane calls the function with an old state now and then, and so records some
 // events again.
-const mostEvents = 18
+const mostEvents = 19
 
 // TestEventsOfAnInstallation: the events of a claim that has every part are few
 // enough to be recorded, and each part's is among them.
@@ -22,10 +22,11 @@ func TestEventsOfAnInstallation(t *testing.T) {
 		"repositories":[{"name":"apps","url":"https://git.example.org/apps","secretRef":{"name":"password"}}],
 		"bootstrap":{"repoURL":"https://git.example.org/apps"},
 		"ingress":{"host":"argocd.example.org"},
+		"components":[{"name":"sealed"}],
 		"argocd":{"accounts":[{"name":"ci","tokens":[{"name":"a"}]}],"secretKeys":[{"key":"a","secretRef":{"name":"hook"}}]},
 		"notifications":{"secretRef":{"name":"hook"},"services":[{"type":"slack","config":{"token":"$a"}}]},
 		"webhooks":[{"provider":"github","secretRef":{"name":"hook"},"secretKey":"a"}],"imagePullSecrets":[{"name":"images"}],
-		"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"argocd","clientSecretRef":{"name":"oidc"}}}}`, "")
+		"sso":{"oidc":{"issuer":"https://id.example.org","clientID":"argocd","clientSecretRef":{"name":"oidc"}}}}`, crossplanetest.Catalogue)
 	e.AddSecret("hook", "Opaque", map[string]string{"a": "secret-password-4"})
 	e.AddSecret("images", "kubernetes.io/dockerconfigjson", map[string]string{".dockerconfigjson": `{"auths":{"r":{"username":"u","password":"secret-password-5"}}}`})
 	e.AddSecret("cluster", "Opaque", map[string]string{"server": "https://prod.example.org", "config": `{"username":"u","password":"secret-password-1"}`})

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -94,7 +95,7 @@ func (a Accepted) tooLarge(total int) error {
 // usesChannel reports whether a field about channels or maintenance is set, or the tenant has other
 // versions than the input.
 func (a Accepted) usesChannel() bool {
-	return a.Offered.Channel != "" || a.Offered.Defaults != DefaultsOf(a.Input) || a.Spec.Channel != "" || a.Plan.Spec.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Spec.Maintenance != nil
+	return a.Offered.Channel != "" || !reflect.DeepEqual(a.Offered.Defaults, DefaultsOf(a.Input)) || a.Spec.Channel != "" || a.Plan.Spec.Channel != "" || a.Spec.Maintenance != nil || a.Plan.Spec.Maintenance != nil
 }
 
 // Accepted returns what was accepted last; nil for none that can be used.

@@ -2,6 +2,8 @@ package tenant
 
 import (
 	"cmp"
+	"maps"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -37,16 +39,31 @@ func (r Offered) In(channel string) int64 {
 // DefaultsOf returns the versions of an input, with the built-in ones.
 func DefaultsOf(in inputv1alpha1.Input) v1alpha1.ChannelVersions {
 	in = WithDefaults(in)
-	return v1alpha1.ChannelVersions{ArgoCDChart: in.Charts.ArgoCD.Version, VClusterChart: in.Charts.VCluster.Version, Kubernetes: in.Kubernetes.Version}
+	v := v1alpha1.ChannelVersions{ArgoCDChart: in.Charts.ArgoCD.Version, VClusterChart: in.Charts.VCluster.Version, Kubernetes: in.Kubernetes.Version}
+	for _, c := range in.Components {
+		if v.Components == nil {
+			v.Components = map[string]string{}
+		}
+		v.Components[c.Name] = c.Chart.Version
+	}
+	return v
 }
 
 // Versions returns the versions that are offered.
 func (r Offered) Versions() v1alpha1.ChannelVersions {
-	return v1alpha1.ChannelVersions{
+	v := v1alpha1.ChannelVersions{
 		ArgoCDChart:   cmp.Or(r.ArgoCD.ChartVersion, r.Defaults.ArgoCDChart),
 		VClusterChart: cmp.Or(r.VCluster.ChartVersion, r.Defaults.VClusterChart),
 		Kubernetes:    cmp.Or(r.Kubernetes.Version, r.Defaults.Kubernetes),
+		Components:    maps.Clone(r.Defaults.Components),
 	}
+	for _, c := range r.Components {
+		// The catalogue may not have it any more.
+		if _, known := v.Components[c.Name]; known && c.ChartVersion != "" {
+			v.Components[c.Name] = c.ChartVersion
+		}
+	}
+	return v
 }
 
 // Over returns the input with the versions that are offered. The chart values of the offer are
@@ -56,6 +73,11 @@ func (r Offered) Over(in inputv1alpha1.Input) inputv1alpha1.Input {
 	in.Charts.ArgoCD.Version = cmp.Or(v.ArgoCDChart, in.Charts.ArgoCD.Version)
 	in.Charts.VCluster.Version = cmp.Or(v.VClusterChart, in.Charts.VCluster.Version)
 	in.Kubernetes.Version = cmp.Or(v.Kubernetes, in.Kubernetes.Version)
+	in.Components = slices.Clone(in.Components)
+	for i := range in.Components {
+		c := &in.Components[i]
+		c.Chart.Version = cmp.Or(v.Components[c.Name], c.Chart.Version)
+	}
 	return in
 }
 

@@ -171,6 +171,8 @@ type Decision struct {
 	Backup             Backup
 	Restore            Restore
 	Hibernation        Hibernation
+	// Components beside Argo CD, by name.
+	Components []Component
 	// Application is the manifest of the first Application; nil for none.
 	Application map[string]any
 	// KeepsEarlierPolicy reports whether it has the syncPolicy that version 0.2 made of the spec.
@@ -212,6 +214,18 @@ type Restore struct {
 	Active bool
 	// Seen is what the last Job has reported.
 	Seen Restored
+}
+
+// A Component is what a tenant has in its virtual cluster beside Argo CD.
+type Component struct {
+	Name string
+	Chart
+	// Namespace in the virtual cluster.
+	Namespace string
+	// Workloads that must be available for it to be Ready.
+	Workloads []Workload
+	// Webhooks reports whether the ingress controllers may connect to the tenant's pods.
+	Webhooks bool
 }
 
 // Hibernation says when a tenant is to be asleep.
@@ -274,13 +288,13 @@ type Notifications struct {
 	Secrets []Connection
 }
 
-// A Workload of Argo CD in the virtual cluster.
+// A Workload of Argo CD, or of a component, in the virtual cluster.
 type Workload struct {
-	// Component is the workload's short name, unique in a tenant.
+	// Component is the short name of a workload of Argo CD, unique in a tenant.
 	Component string
 	// Kind is Deployment or StatefulSet.
 	Kind string
-	// Name of the workload in ArgoCDNamespace.
+	// Name of the workload in ArgoCDNamespace, or in the namespace of the component.
 	Name string
 	// Idle reports whether the values set its replicas to 0.
 	Idle bool

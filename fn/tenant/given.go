@@ -205,11 +205,18 @@ type Ask struct {
 	Webhooks             []v1alpha1.WebhookSpec            `json:"webhooks,omitempty"`
 	ImagePullSecrets     []v1alpha1.SecretReference        `json:"imagePullSecrets,omitempty"`
 	TrustedCertificates  []v1alpha1.TrustedCertificateSpec `json:"trustedCertificates,omitempty"`
+	Components           []AskedComponent                  `json:"components,omitempty"`
 	Backup               *v1alpha1.BackupSpec              `json:"backup,omitempty"`
 	RestoreFrom          *v1alpha1.RestoreSpec             `json:"restoreFrom,omitempty"`
 	Hibernation          *v1alpha1.HibernationSpec         `json:"hibernation,omitempty"`
 	Suspension           *v1alpha1.SuspensionSpec          `json:"suspension,omitempty"`
 	DeletionProtection   bool                              `json:"deletionProtection,omitempty"`
+}
+
+// An AskedComponent is a component that the claim names, with values decoded.
+type AskedComponent struct {
+	Name   string        `json:"name"`
+	Values values.Values `json:"values,omitempty"`
 }
 
 // With returns what is given with what is to be accepted.

@@ -117,6 +117,8 @@ type Names struct {
 	ValuesSecret string
 	// AccountsSecret has what Argo CD's local accounts need.
 	AccountsSecret string
+	// ComponentsSecret has the patch by which components are uninstalled.
+	ComponentsSecret string
 	// ChannelRecord is the ConfigMap with the tenant's record for its channel.
 	ChannelRecord string
 	// Backup is the CronJob that makes backups, the ConfigMap in which it reports, and its Role.
@@ -190,6 +192,7 @@ func NewNames(xrName, clusterDomain string) Names {
 		AcceptedSecret:     t + "-accepted",
 		ValuesSecret:       t + "-argocd-values",
 		AccountsSecret:     t + "-argocd-accounts",
+		ComponentsSecret:   t + "-components",
 		ChannelRecord:      t + "-channel",
 		Backup:             t + "-backup",
 		Restore:            t + "-restore",
@@ -299,6 +302,11 @@ const (
 	// HibernateJob has the tenant fall asleep, and WakeJob wake up. There is one of them at a time.
 	HibernateJob = "hibernate"
 	WakeJob      = "wake"
+	// ComponentPrefix is the prefix of the Releases of components. With MaxComponentName, the names of the objects have 63 characters or less.
+	ComponentPrefix = "chart-"
+	// ComponentWorkloads observes their workloads, and ComponentsSecret has the patch by which they are uninstalled.
+	ComponentWorkloads = "component-workloads"
+	ComponentsSecret   = "components-secret"
 	// HostnamePrefix is the prefix of records of hostnames.
 	HostnamePrefix = "ingress-host-"
 )
@@ -311,11 +319,19 @@ const (
 	ValuesKey   = "values.yaml"
 	AcceptedKey = "accepted.json"
 	RecordKey   = "record"
+	// PatchKey is the key that provider-helm reads by default.
+	PatchKey    = "patch.yaml"
 	HostnameKey = "host"
 	URLKey      = "url"
 	UsernameKey = "username"
 	PasswordKey = "password"
 )
+
+// MaxComponentName is the maximum length of the name of a component.
+const MaxComponentName = 16
+
+// ComponentResource returns the name in the composition of the Release of a component.
+func ComponentResource(component string) string { return ComponentPrefix + component }
 
 // BackupNowResource returns the name in the composition of the Job for a value of a claim's annotation.
 func BackupNowResource(value string) string { return BackupNowPrefix + hashOf(value) }

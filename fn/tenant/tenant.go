@@ -5,6 +5,7 @@ package tenant
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -39,10 +40,23 @@ func (t Tenant) Composed(name string) wire.Composed { return t.Observed.Composed
 
 // InstalledBefore reports whether a Release was installed once: the status has its version.
 func (t Tenant) InstalledBefore(release string) bool {
+	if component, ok := strings.CutPrefix(release, ComponentPrefix); ok {
+		return WasComponent(t.Observed, component).Version != ""
+	}
 	if release == ArgoCDRelease {
 		return t.Observed.XR.String("status", "argocd", "chartVersion") != ""
 	}
 	return t.Observed.XR.String("status", "vcluster", "version") != ""
+}
+
+// WasComponent returns the status of a component after the last call; an empty one for none.
+func WasComponent(o Observed, name string) v1alpha1.ComponentStatus {
+	for _, c := range o.XR.List("status", "components") {
+		if c.String("name") == name {
+			return v1alpha1.ComponentStatus{Name: name, Version: c.String("version"), State: v1alpha1.ComponentState(c.String("state")), Message: c.String("message")}
+		}
+	}
+	return v1alpha1.ComponentStatus{Name: name}
 }
 
 // Observed is what exists.

@@ -72,6 +72,11 @@ func costlyNumber(v any) (path, number string) {
 	return "", ""
 }
 
+// CheckAmounts refuses such numbers in values at a field.
+func CheckAmounts(field string, v Values) error {
+	return checkNumbers(Layer{Field: mistakes.Field{Owner: Claim, Path: field}, Values: v})
+}
+
 // checkNumbers refuses numbers that would be costly as amounts, wherever they are in a layer.
 func checkNumbers(l Layer) error {
 	var found []error

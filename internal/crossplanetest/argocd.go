@@ -29,26 +29,33 @@ func (e *Engine) SetReplicas(name string, available int) {
 // unless they were set otherwise before. With no name, all of them are, and nothing is missing.
 func (e *Engine) SetWorkload(name string, change func(*proxy.Workload)) {
 	e.T.Helper()
-	e.summarize(name, change, nil, nil)
+	e.summarize(tenant.Workloads, name, change, nil, nil)
 }
 
 // SetSummary sets what the proxy says of Argo CD's installation beside its workloads.
 func (e *Engine) SetSummary(missing *proxy.Missing, applications *proxy.Applications) {
 	e.T.Helper()
-	e.summarize(keepAll, nil, missing, applications)
+	e.summarize(tenant.Workloads, keepAll, nil, missing, applications)
+}
+
+// SetComponentWorkload changes what the proxy sums up of a workload of a component.
+func (e *Engine) SetComponentWorkload(name string, change func(*proxy.Workload)) {
+	e.T.Helper()
+	e.summarize(tenant.ComponentWorkloads, name, change, nil, nil)
 }
 
 // keepAll is the name of no workload.
 const keepAll = "-"
 
-func (e *Engine) summarize(name string, change func(*proxy.Workload), missing *proxy.Missing, applications *proxy.Applications) {
+func (e *Engine) summarize(object, name string, change func(*proxy.Workload), missing *proxy.Missing, applications *proxy.Applications) {
 	e.T.Helper()
-	o := e.Observed(tenant.Workloads)
+	o := e.Observed(object)
 	m := proto.Clone(Field(o, "spec", "forProvider", "manifest")).(*structpb.Struct)
 	summary, err := proxy.ReadSummaryName(Field(m, "metadata").GetFields()["name"].GetStringValue())
 	if err != nil {
 		e.T.Fatal(err)
 	}
+	// Those of components have one.
 	wanted := map[string]int32{}
 	for _, w := range argocd.ExpectedWorkloads(Field(e.Observed(tenant.ArgoCDRelease), "spec", "forProvider", "values").AsMap()) {
 		wanted[w.Name] = int32(max(1, w.Replicas))
@@ -59,10 +66,14 @@ func (e *Engine) summarize(name string, change func(*proxy.Workload), missing *p
 	seen := proxy.ReadSummary(Field(o, "status", "atProvider", "manifest", "data").GetFields()[proxy.SummaryWorkloads].GetStringValue())
 	for i := range summary {
 		w := &summary[i]
-		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Kind == w.Kind && s.Name == w.Name }); j >= 0 && name != "" {
+		replicas, ok := wanted[w.Name]
+		if !ok || object != tenant.Workloads {
+			replicas = 1
+		}
+		if j := slices.IndexFunc(seen, func(s proxy.Workload) bool { return s.Same(*w) }); j >= 0 && name != "" {
 			*w = seen[j]
 		} else {
-			w.UID, w.Replicas, w.Available, w.Images = "uid-of-"+w.Name, wanted[w.Name], true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+			w.UID, w.Replicas, w.Available, w.Images = "uid-of-"+w.Name, replicas, true, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
 		}
 		if w.Name == name {
 			change(w)

@@ -85,11 +85,18 @@ func (e *Engine) RunProviders() {
 			if e.Generations {
 				e.deployAccounts()
 			}
+		case tenant.ComponentWorkloads:
+			Field(o.GetResource(), "status").Fields["atProvider"] = structpb.NewNullValue()
+			e.SetComponentWorkload("", nil)
 		case tenant.Workloads:
 			Field(o.GetResource(), "status").Fields["atProvider"] = structpb.NewNullValue()
 			e.SetWorkload("", nil)
 		case tenant.Connections:
 			e.SetConnections()
+		default:
+			if strings.HasPrefix(name, tenant.ComponentPrefix) {
+				e.DeployComponent(name)
+			}
 		}
 	}
 }
@@ -108,6 +115,16 @@ func (e *Engine) FinishJob(name string) {
 // Deploy does what Helm does with a Release.
 func (e *Engine) Deploy(name string) {
 	e.SetDeployed(name, Field(e.Observed(name), "spec", "forProvider", "chart").GetFields()["version"].GetStringValue())
+}
+
+// DeployComponent does what provider-helm does with the Release of a component: it notes which patches it has applied.
+func (e *Engine) DeployComponent(name string) {
+	e.Deploy(name)
+	sha := ""
+	if len(wire.Of(e.Observed(name)).List("spec", "forProvider", "patchesFrom")) > 0 {
+		sha = "sha-of-the-patch"
+	}
+	Field(e.Observed(name), "status").Fields["patchesSha"] = structpb.NewStringValue(sha)
 }
 
 // SetDeployed sets which version of a Release's chart is deployed, by Helm's record.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/Masterminds/semver/v3"
 	"helm.sh/helm/v3/pkg/chart"
@@ -20,7 +22,8 @@ import (
 const OlderArgoCDChart = "9.3.7"
 
 // PackageCharts writes the archives of all charts and their index.yaml into a
-// folder: vcluster, crossplane and argo-cd, two of them also under another name. argocdChart is as in Config.
+// folder: vcluster, crossplane and argo-cd, two of them also under another name, and those of components where their programs are built.
+// argocdChart is as in Config.
 func PackageCharts(ctx context.Context, c toolchain.Cache, argocdChart, dir string) error {
 	all, err := loadCharts(ctx, c, argocdChart)
 	if err != nil {
@@ -104,6 +107,34 @@ func loadCharts(ctx context.Context, c toolchain.Cache, argocdChart string) ([]*
 			return nil, err
 		}
 		all = append(all, older)
+	}
+	ofComponents, err := componentCharts(ctx, c)
+	return append(all, ofComponents...), err
+}
+
+// componentTools are the tools whose Go modules the test charts of components come from.
+var componentTools = map[string]string{"argo-rollouts": toolchain.Rollouts, "argo-workflows": toolchain.Workflows, "argo-events": toolchain.Events}
+
+// componentCharts are the test charts of components, in two versions each. Only make e2e-full builds their programs.
+func componentCharts(ctx context.Context, c toolchain.Cache) ([]*chart.Chart, error) {
+	var all []*chart.Chart
+	for _, name := range slices.Sorted(maps.Keys(componentTools)) {
+		tool := componentTools[name]
+		if _, err := c.Binary(tool); err != nil {
+			continue
+		}
+		dir, err := c.ModuleDir(ctx, tool)
+		if err != nil {
+			return nil, err
+		}
+		ch, err := charts.Component(name, toolchain.Version(tool), os.DirFS(dir))
+		if err != nil {
+			return nil, err
+		}
+		next, metadata := *ch, *ch.Metadata
+		metadata.Version = charts.NextComponentVersion
+		next.Metadata = &metadata
+		all = append(all, ch, &next)
 	}
 	return all, nil
 }

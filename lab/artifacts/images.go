@@ -46,6 +46,7 @@ func recipes(ctx context.Context, c toolchain.Cache, purposes []toolchain.Purpos
 			all = append(all, k.kubernetes(suffix))
 		}
 		all = append(all, k.argocdImage(toolchain.ArgoCDOlder))
+		all = append(all, k.components()...)
 		all = append(all, static(KubectlImage(), k.binary("kubectl"), "/bin/kubectl"))
 	}
 	if slices.Contains(purposes, toolchain.Monitoring) {

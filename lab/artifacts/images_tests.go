@@ -13,9 +13,12 @@ var otherKubernetes = []string{"-1.35", "-1.33"}
 
 // testImages are the names of the images that not every cluster needs.
 func testImages() []string {
-	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), BackupKubectlImage, RcloneImage(), VersityImage(), ArgoCDImage(toolchain.ArgoCDOlder)}
+	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), BackupKubectlImage, RcloneImage(), VersityImage(), ArgoCDImage(toolchain.ArgoCDOlder), NATSImage()}
 	for _, suffix := range otherKubernetes {
 		images = append(images, kubernetesImage(suffix))
+	}
+	for _, image := range componentImages {
+		images = append(images, image.name())
 	}
 	return images
 }

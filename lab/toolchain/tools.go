@@ -85,6 +85,16 @@ const (
 	ArgoCDOlder    = "argocd-older"
 )
 
+// Programs of components that tenants can have beside Argo CD.
+const (
+	Rollouts          = "argo-rollouts"
+	Workflows         = "argo-workflow-controller"
+	WorkflowsExecutor = "argoexec"
+	Events            = "argo-events"
+	// NATS is the bus of Argo Events.
+	NATS = "nats-server"
+)
+
 const (
 	hostKubernetes = "v1.36.3"
 	// olderKubernetes is one to upgrade from.
@@ -96,6 +106,10 @@ const (
 	// gitopsEngine is a folder of Argo CD's repository. This commit of it has the API of argocdVersion.
 	gitopsEngine       = "v0.0.0-20260914071520-c9c369efcc5b"
 	argocdOlderVersion = "v3.2.6"
+	// The newest whose Go modules are whole, and that this Go version builds.
+	rolloutsVersion  = "v1.9.0"
+	workflowsVersion = "v4.0.5"
+	eventsVersion    = "v1.9.7"
 
 	victoriaMetricsVersion = "v1.128.0"
 )
@@ -143,6 +157,15 @@ var modules = []module{
 	// Its source has no files of the web interface. Go's build cache has most of either for the other.
 	argocd(ArgoCDHeadless, argocdVersion, Tests, nil).with(gitopsEngine),
 	argocd(ArgoCDOlder, argocdOlderVersion, Full, nil),
+	{path: "github.com/argoproj/argo-rollouts", version: rolloutsVersion, purpose: Full, tools: map[string]string{Rollouts: "cmd/rollouts-controller"}},
+	{
+		// Without its server, which embeds a web interface that its Go module lacks.
+		path: "github.com/argoproj/argo-workflows/v4", version: workflowsVersion, purpose: Full,
+		tools:   map[string]string{Workflows: "cmd/workflow-controller", WorkflowsExecutor: "cmd/argoexec"},
+		ldflags: []string{"-X github.com/argoproj/argo-workflows/v4.version=" + workflowsVersion},
+	},
+	{path: "github.com/argoproj/argo-events", version: eventsVersion, purpose: Full, tools: map[string]string{Events: "cmd"}},
+	{path: "github.com/nats-io/nats-server/v2", version: "v2.10.29", purpose: Full, tools: map[string]string{NATS: ""}},
 	{
 		// The newest whose Go module is whole.
 		path: "github.com/traefik/traefik/v3", version: "v3.6.12",

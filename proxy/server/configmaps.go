@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
 	"github.com/virtual-argocd/virtual-argocd/proxy/watch"
+	"github.com/virtual-argocd/virtual-argocd/proxy/workloads"
 )
 
 // configMapAt returns the object with a path if it is a ConfigMap that exists in the proxy alone.
@@ -24,7 +25,11 @@ func (rs resources) configMapAt(path string) *watch.Object {
 	return nil
 }
 
-func isSummary(o watch.Object) bool { return strings.HasPrefix(o.Name, proxy.SummaryPrefix) }
+func isSummary(o watch.Object) bool {
+	return strings.HasPrefix(o.Name, proxy.SummaryPrefix) || isOfComponents(o)
+}
+
+func isOfComponents(o watch.Object) bool { return strings.HasPrefix(o.Name, proxy.ComponentsPrefix) }
 
 var errReadOnly = errors.New("a ConfigMap that the proxy answers with can't be changed")
 
@@ -56,12 +61,16 @@ func (s *Server) workloadsData(ctx context.Context, c *virtualapi.Client, o watc
 	if err != nil {
 		return nil, err
 	}
-	data, _, err := s.summaries.summarize(ctx, c, o.Namespace, asked)
+	of, summarize := s.resources.workloads, s.summaries.summarize
+	if isOfComponents(o) {
+		of, summarize = s.resources.components, workloads.Summarize
+	}
+	data, _, err := summarize(ctx, c, o.Namespace, asked)
 	if err != nil {
-		s.informers.Observed(c, s.resources.workloads, o, watch.Digest{})
+		s.informers.Observed(c, of, o, watch.Digest{})
 		return nil, err
 	}
-	s.informers.Observed(c, s.resources.workloads, o, watch.DigestOfData(data))
+	s.informers.Observed(c, of, o, watch.DigestOfData(data))
 	return data, nil
 }
 

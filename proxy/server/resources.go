@@ -17,8 +17,8 @@ import (
 
 // resources are those that provider-kubernetes watches in each virtual cluster: one object of each.
 type resources struct {
-	// workloads and connections are ConfigMaps that exist in the proxy alone.
-	workloads, connections *watch.Resource
+	// workloads, components and connections are ConfigMaps that exist in the proxy alone.
+	workloads, components, connections *watch.Resource
 	// applications has the first Application, and ingresses Argo CD's Ingress.
 	applications, ingresses stored
 }
@@ -37,6 +37,8 @@ func newResources(c *connections.Store, a *argocd.Store) resources {
 	configMap, application, ingress := typeMeta("v1", "ConfigMap"), typeMeta("argoproj.io/v1alpha1", "Application"), typeMeta("networking.k8s.io/v1", "Ingress")
 	return resources{
 		workloads: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Triggers: workloadLists, Poll: summaries{a}.poll, Check: summaries{a}.check},
+		// That the virtual API server answers is checked for the workloads of Argo CD.
+		components: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Triggers: workloadLists, Poll: pollComponents},
 		// Nothing reports all changes of connections: they have no triggers.
 		connections: &watch.Resource{TypeMeta: configMap, Plural: "configmaps", Poll: func(ctx context.Context, client *virtualapi.Client, o watch.Object) (watch.State, error) {
 			keys, err := proxy.ReadConnectionsName(o.Name)
@@ -62,7 +64,16 @@ func workloadLists(o watch.Object) []string {
 	return workloads.Paths(o.Namespace, asked)
 }
 
-// summaries make and check summaries of workloads, with what is known of their Argo CD.
+func pollComponents(ctx context.Context, c *virtualapi.Client, o watch.Object) (watch.State, error) {
+	asked, err := proxy.ReadSummaryName(o.Name)
+	if err != nil {
+		return watch.State{}, err
+	}
+	data, settled, err := workloads.Summarize(ctx, c, o.Namespace, asked)
+	return watch.State{Digest: watch.DigestOfData(data), Settled: settled}, err
+}
+
+// summaries make and check summaries of the workloads of Argo CDs, with what is known of their Argo CD.
 type summaries struct{ argoCD *argocd.Store }
 
 // summarize returns the data of a summary, and whether it stays the same until a workload changes.
@@ -99,7 +110,7 @@ func (s summaries) check(ctx context.Context, c *virtualapi.Client, o watch.Obje
 func (rs resources) stored() []stored { return []stored{rs.applications, rs.ingresses} }
 
 func (rs resources) all() []*watch.Resource {
-	return []*watch.Resource{rs.workloads, rs.connections, rs.applications.Resource, rs.ingresses.Resource}
+	return []*watch.Resource{rs.workloads, rs.components, rs.connections, rs.applications.Resource, rs.ingresses.Resource}
 }
 
 // at returns those with this path of all objects.

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxInformers is how many informers there may be: four for each of 2,000 virtual clusters.
-	maxInformers = 8_000
+	// maxInformers is how many informers there may be: five for each of 2,000 virtual clusters.
+	maxInformers = 10_000
 	// maxPolls is how many polls there may be at the same time: each holds a response in memory. maxSlowPolls is how many of them may be of
 	// objects without triggers, which take longer: they must not hold up those of health.
 	maxPolls     = 64

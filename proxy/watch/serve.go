@@ -22,7 +22,7 @@ import (
 const maxTimeout = 10 * time.Minute
 
 // Serve answers a provider's list or watch of all objects of a kind with those that these resources have in the client's virtual cluster:
-// at most two resources, of one kind. It answers 503 if too many virtual clusters are watched.
+// at most maxResources, of one kind. It answers 503 if too many virtual clusters are watched.
 func (i *Informers) Serve(w http.ResponseWriter, r *http.Request, c *virtualapi.Client, resources []*Resource) {
 	var of objects
 	for _, resource := range resources {
@@ -175,16 +175,20 @@ func (s stream) send(typ watch.EventType, object any) bool {
 	return s.out.Encode(map[string]any{"type": typ, "object": object}) == nil && s.http.Flush() == nil
 }
 
-// anyOf waits until one of at most two channels is closed. It reports false if the context ends before that.
+// maxResources is how many resources of one kind there are at most.
+const maxResources = 3
+
+// anyOf waits until one of at most maxResources channels is closed. It reports false if the context ends before that.
 func anyOf(ctx context.Context, changed []<-chan struct{}) bool {
 	// A nil channel is never closed.
-	both := [2]<-chan struct{}{}
-	copy(both[:], changed)
+	all := [maxResources]<-chan struct{}{}
+	copy(all[:], changed)
 	select {
 	case <-ctx.Done():
 		return false
-	case <-both[0]:
-	case <-both[1]:
+	case <-all[0]:
+	case <-all[1]:
+	case <-all[2]:
 	}
 	return true
 }

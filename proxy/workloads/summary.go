@@ -2,6 +2,7 @@
 package workloads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,14 +27,14 @@ const concurrentGets = 5
 // shownContainers is of how many containers a summary has the image.
 const shownContainers = 8
 
-// Summarize returns the data of the summary of some workloads in a namespace. settled reports whether it stays the same until one of them
+// Summarize returns the data of the summary of some workloads in a namespace, except for those that have one of their own. settled reports whether it stays the same until one of them
 // changes.
 func Summarize(ctx context.Context, c *virtualapi.Client, namespace string, asked []proxy.Workload) (data map[string]string, settled bool, err error) {
 	summary, found := slices.Clone(asked), make([]*workload, len(asked))
 	gets, getsCtx := errgroup.WithContext(ctx)
 	gets.SetLimit(concurrentGets)
 	for i, w := range summary {
-		gets.Go(func() (err error) { found[i], err = get(getsCtx, c, namespace, w); return err })
+		gets.Go(func() (err error) { found[i], err = get(getsCtx, c, cmp.Or(w.Namespace, namespace), w); return err })
 	}
 	if err := gets.Wait(); err != nil {
 		return nil, false, err
@@ -50,7 +51,7 @@ func Summarize(ctx context.Context, c *virtualapi.Client, namespace string, aske
 		// While the pods of a change don't start, those from before it may be available.
 		if is.describe(w); !w.Available || is.Status.Replicas > is.Status.UpdatedReplicas {
 			settled = false
-			w.Why = explain(explaining, c, namespace, is)
+			w.Why = explain(explaining, c, cmp.Or(w.Namespace, namespace), is)
 		}
 	}
 	data, err = proxy.Summary(summary)
@@ -59,7 +60,7 @@ func Summarize(ctx context.Context, c *virtualapi.Client, namespace string, aske
 
 // Check returns an error if the virtual API server doesn't answer for a workload.
 func Check(ctx context.Context, c *virtualapi.Client, namespace string, w proxy.Workload) error {
-	_, err := get(ctx, c, namespace, w)
+	_, err := get(ctx, c, cmp.Or(w.Namespace, namespace), w)
 	return err
 }
 
@@ -67,7 +68,7 @@ func Check(ctx context.Context, c *virtualapi.Client, namespace string, w proxy.
 func Paths(namespace string, workloads []proxy.Workload) []string {
 	var out []string
 	for _, w := range workloads {
-		if path := listPath(namespace, w.Kind); !slices.Contains(out, path) {
+		if path := listPath(cmp.Or(w.Namespace, namespace), w.Kind); !slices.Contains(out, path) {
 			out = append(out, path)
 		}
 	}

@@ -79,6 +79,13 @@ func objects() map[string]verdict {
 
 		"LabelsOfArgoCD":      {do("services", `{metadata: {`+owned+`, labels: {app.kubernetes.io/name: argocd-server, app.kubernetes.io/instance: argocd, helm.sh/chart: argo-cd-9.3.7, argocd.argoproj.io/secret-type: repository}, annotations: {argocd.argoproj.io/tracking-id: "a:apps/Deployment:b/c"}}, spec: {}}`), ""},
 		"LabelsOfWorkloads":   {change("persistentvolumeclaims", plain, labels("pod-template-hash: a, controller-revision-hash: b, statefulset.kubernetes.io/pod-name: c, apps.kubernetes.io/pod-index: '0', batch.kubernetes.io/job-name: d, job-name: d, rollouts-pod-template-hash: e, acme.cert-manager.io/http01-solver: 'true', io.kompose.service: f, vcluster.loft.sh/managed-by: vcluster")), ""},
+		"WorkflowsPod":        {change("persistentvolumeclaims", plain, labels("workflows.argoproj.io/workflow: a, workflows.argoproj.io/completed: 'false', workflows.argoproj.io/component: agent")), ""},
+		"WorkflowsAnnotation": {change("persistentvolumeclaims", plain, annotations("workflows.argoproj.io/node-id: a, workflows.argoproj.io/node-name: b, kubectl.kubernetes.io/default-container: main")), ""},
+		"WorkflowsFinalizer":  {do("persistentvolumeclaims", "{metadata: {"+owned+", finalizers: [workflows.argoproj.io/status]}, spec: {}}"), "has no finalizers"},
+		"RolloutsService":     {change("services", `{spec: {}}`, annotations("argo-rollouts.argoproj.io/managed-by-rollouts: a, experiment.argoproj.io/name: b")), ""},
+		"RolloutsLabel":       {do("configmaps", labels("argo-rollouts.argoproj.io/controller-instance-id: a")), noLabel + "argo-rollouts.argoproj.io/controller-instance-id"},
+		"EventsObject":        {do("configmaps", labels("events.argoproj.io/sensor: a, events.argoproj.io/trigger: b, events.argoproj.io/action-timestamp: c, eventbus-name: default, owner-name: d")), ""},
+		"OtherArgo":           {do("configmaps", labels("argoproj.io/a: b")), noLabel + "argoproj.io/a"},
 		"TrackedWithoutOwner": {do("configmaps", `{metadata: {labels: {app.kubernetes.io/instance: platform}}}`), "must have an owner reference"},
 		"TrackedByAnnotation": {do("configmaps", `{metadata: {annotations: {argocd.argoproj.io/tracking-id: "platform:/ConfigMap:vargo-a/x-x-default-x-vcluster"}}}`), "must have an owner reference"},
 		"LosesItsOwner":       {change("configmaps", labels("app.kubernetes.io/instance: argocd"), `{metadata: {labels: {app.kubernetes.io/instance: argocd}}}`), "must have an owner reference"},

@@ -25,7 +25,7 @@ var nobodysLimits = strings.Fields(`
 	fn/values/known.maxAdvised fn/values/known.maxUmbrella fn/values.maxExponent fn/tenant.maxTenantID
 	fn/credentials.maxKubeconfigSize fn/credentials.maxCertificateSize fn/credentials.maxKeySize fn/decode.maxDetail fn/parts/clusters.maxName
 	fn/parts/bootstrap.maxWord fn/policy.maxPolicies fn/policy.maxCompared fn/parts/ingress.mostWithoutEffect proxy.maxWorkloads proxy.maxConnections proxy/limits.MaxLarge proxy/limits.maxLargeEach proxy/limits.maxDecoding
-	proxy/limits.MaxFailures proxy/limits.maxTrials proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls
+	proxy/limits.MaxFailures proxy/limits.maxTrials proxy.maxComponentWorkloads proxy/watch.maxResources proxy/watch.maxInformers proxy/watch.maxPolls proxy/watch.maxSlowPolls
 	proxy/connections.maxStored proxy/connections.maxMessage proxy/connections.maxMessages proxy/connections.maxPage proxy/metrics.maxLine
 	proxy/connections.maxControllers proxy/connections.maxHosts proxy/connections.maxHost proxy/connections.maxUnclear
 	proxy/connections.maxErrors proxy/connections.maxConditions proxy/connections.maxServers

@@ -254,6 +254,7 @@ func TestHealthOfEachReason(t *testing.T) {
 		v1alpha1.ReasonNoBackup:                 {v1alpha1.ConditionBackedUp, "False", degraded},
 		v1alpha1.ReasonScheduled:                {v1alpha1.ConditionBackedUp, "Unknown", healthy},
 		v1alpha1.ReasonRestoring:                {v1alpha1.ConditionRestored, "False", progressing},
+		v1alpha1.ReasonRemoving:                 {v1alpha1.ConditionComponentsReady, "False", progressing},
 		v1alpha1.ReasonRestoreFailed:            {v1alpha1.ConditionRestored, "False", degraded},
 		v1alpha1.ReasonInactive:                 {v1alpha1.ConditionRestored, "False", suspended},
 		v1alpha1.ReasonHibernated:               {claim.ArgoCDReady, "False", suspended},

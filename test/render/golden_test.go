@@ -72,6 +72,11 @@ var wholeTenants = map[string]struct {
 		claim:  "test/render/testdata/large.yaml", xrd: xrd, composition: composition, plan: "examples/plans/large.yaml",
 		stages: map[string]bool{"5-ready": true},
 	},
+	"components": {
+		reason: "A claim with components of the catalogue that the project brings.",
+		claim:  "examples/claims/components.yaml", xrd: xrd, composition: composition, input: "examples/install/components.yaml",
+		stages: map[string]bool{"5-ready": true},
+	},
 	"demo-group": {
 		reason: "The same kind under another API group, with no input at all.",
 		claim:  "examples/demo-group/claim.yaml", xrd: "examples/demo-group/definition.yaml", composition: "examples/demo-group/composition.yaml",

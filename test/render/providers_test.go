@@ -3,6 +3,7 @@ package render
 import (
 	"encoding/base64"
 	"os"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -52,6 +53,7 @@ func (te *tenant) bringUp(at func(stage string)) {
 	te.reconcile()
 	te.connection("argocd", "password", "correct-horse-battery")
 	te.reconcile()
+	te.components()
 	for _, o := range te.observed {
 		switch name := o.GetAnnotations()[nameInComposition]; name {
 		case "bootstrap":
@@ -108,6 +110,24 @@ func (te *tenant) token(name string) {
 	}
 }
 
+// components has the Releases of components deployed, and their workloads available.
+func (te *tenant) components() {
+	te.t.Helper()
+	deployed := false
+	for _, o := range te.observed {
+		if name := o.GetAnnotations()[nameInComposition]; strings.HasPrefix(name, "chart-") {
+			te.condition(name, "True")
+			te.release(name)
+			deployed = true
+		}
+	}
+	if deployed {
+		te.reconcile()
+		te.condition("component-workloads", "True")
+		te.summary("component-workloads", "")
+	}
+}
+
 // release reports a Helm release as deployed.
 func (te *tenant) release(name string) {
 	te.t.Helper()
@@ -159,7 +179,13 @@ func (te *tenant) status(name string, status map[string]any) {
 // unavailable.
 func (te *tenant) workloads(unavailable string) {
 	te.t.Helper()
-	o := te.get("argocd-workloads")
+	te.summary("argocd-workloads", unavailable)
+}
+
+// summary sums up the workloads that an Object observes.
+func (te *tenant) summary(object, unavailable string) {
+	te.t.Helper()
+	o := te.get(object)
 	m, _, err := unstructured.NestedMap(o.Object, "spec", "forProvider", "manifest")
 	check(te.t, err)
 	name, _, err := unstructured.NestedString(m, "metadata", "name")
@@ -174,7 +200,8 @@ func (te *tenant) workloads(unavailable string) {
 	}
 	for i := range summary {
 		w := &summary[i]
-		w.Replicas, w.Available, w.Images = wanted[w.Name], w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
+		// Those of components have one.
+		w.Replicas, w.Available, w.Images = max(1, wanted[w.Name]), w.Name != unavailable, map[string]string{"server": "quay.io/argoproj/argocd:v3.4.4"}
 	}
 	data, err := proxy.Summary(summary)
 	check(te.t, err)

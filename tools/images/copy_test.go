@@ -27,7 +27,7 @@ func upstream(t *testing.T, items []Item) *server {
 // TestCopy: all that can be copied is, under the paths that the input's images.registry means; a second run writes nothing; and with the settings that are
 // printed a tenant pulls nothing from elsewhere but what is said.
 func TestCopy(t *testing.T) {
-	of := installation(t, withBackups)
+	of := installation(t, withBackups+withRollouts)
 	lister := NewLister([]string{"testdata/charts"}, "")
 	list, err := lister.List(t.Context(), of)
 	if err != nil {
@@ -55,7 +55,7 @@ func TestCopy(t *testing.T) {
 			t.Errorf("the registry doesn't have %s", path)
 		}
 	}
-	for _, path := range []string{"charts/argo-cd:10.1.1", "argoproj/argocd:v3.4.4", "docker/library/redis:8.2.3-alpine", "virtual-argocd/function-virtual-argocd:v0.3.0"} {
+	for _, path := range []string{"charts/argo-cd:10.1.1", "charts/argo-rollouts:2.41.0", "argoproj/argocd:v3.4.4", "docker/library/redis:8.2.3-alpine", "virtual-argocd/function-virtual-argocd:v0.3.0"} {
 		if to.has(t, "mirror/"+path) == "" {
 			t.Errorf("the registry doesn't have %s", path)
 		}
@@ -80,7 +80,7 @@ func TestCopy(t *testing.T) {
 	}
 	elsewhere := []string{
 		"image docker.io/nats:2.10.10",
-		"image ecr-public.aws.com/docker/library/redis:8.2.3-alpine", "image ghcr.io/oliver006/redis_exporter:v1", "image quay.io/argoproj/argoexec:v4.0.6", "image " + pinned,
+		"image ecr-public.aws.com/docker/library/redis:8.2.3-alpine", "image ghcr.io/oliver006/redis_exporter:v1", "image quay.io/argoproj/argo-rollouts:v1.9.0", "image quay.io/argoproj/argoexec:v4.0.6", "image " + pinned,
 		"image quay.io/argoproj/workflow-controller:v4.0.6", "image registry.example.org/extension:1", "image registry.example.org/extra:1", "image registry.k8s.io/kubectl:v1.36.0",
 	}
 	// The function sets the image of redis.

@@ -46,7 +46,11 @@ func installation(t *testing.T, input string) Installation {
 	return of
 }
 
-const withBackups = "backup: {remote: \"backup:\"}\n"
+const (
+	withBackups = "backup: {remote: \"backup:\"}\n"
+	// withRollouts has a catalogue with a component.
+	withRollouts = "components: [{name: rollouts, chart: {repository: \"https://charts.example.org\", name: argo-rollouts, version: 2.41.0}}]\n"
+)
 
 // ofTestdata is all that the installation of testdata needs.
 var ofTestdata = []string{
@@ -177,6 +181,60 @@ func TestJobs(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestListOfCatalogue: components of the catalogue are listed where a plan allows them, and those of claims in any case; one whose chart can't be pulled keeps
+// nothing else from being listed.
+func TestListOfCatalogue(t *testing.T) {
+	const chart, image = "chart https://charts.example.org/argo-rollouts:2.41.0", "image quay.io/argoproj/argo-rollouts:v1.9.0"
+	object := func(kind, name string, labels, spec map[string]any) map[string]any {
+		meta := map[string]any{"name": name, "labels": labels}
+		if kind == "VirtualArgoCD" {
+			meta["namespace"] = "team-a"
+		}
+		return map[string]any{"apiVersion": "virtualargocd.io/v1alpha1", "kind": kind, "metadata": meta, "spec": spec}
+	}
+	byDefault := map[string]any{"virtualargocd.io/default-plan": "true"}
+	none := map[string]any{"components": map[string]any{"allowed": []any{}}}
+	for name, tc := range map[string]struct {
+		tenants []map[string]any
+		want    []string
+	}{
+		"NoPlan":     {nil, []string{chart, image}},
+		"NoneByPlan": {[]map[string]any{object("XArgoCDPlan", "p", byDefault, none)}, nil},
+		"OneByPlan":  {[]map[string]any{object("XArgoCDPlan", "p", byDefault, none), object("XArgoCDPlan", "q", nil, map[string]any{"components": map[string]any{"allowed": []any{"rollouts"}}})}, []string{chart, image}},
+		"Always":     {[]map[string]any{object("XArgoCDPlan", "p", byDefault, map[string]any{"components": map[string]any{"allowed": []any{}, "always": []any{"rollouts"}}})}, []string{chart, image}},
+		"Claim": {[]map[string]any{
+			object("XArgoCDPlan", "p", byDefault, none), object("XArgoCDPlan", "q", nil, map[string]any{"values": map[string]any{"components": []any{map[string]any{
+				"name": "rollouts", "values": map[string]any{"controller": map[string]any{"image": map[string]any{"registry": "registry.example.org"}}},
+			}}}}),
+			object("VirtualArgoCD", "a", nil, map[string]any{"plan": "q", "components": []any{map[string]any{"name": "rollouts"}}}),
+		}, []string{chart, "image registry.example.org/argoproj/argo-rollouts:v1.9.0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			of := installation(t, withRollouts)
+			of.Tenants = tc.tenants
+			list, err := NewLister([]string{"testdata/charts"}, "").List(t.Context(), of)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, is := range names(list.Items) {
+				if strings.Contains(is, "argo-rollouts") {
+					got = append(got, is)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+	of := installation(t, strings.NewReplacer("https://charts.example.org", "http://127.0.0.1:1", "2.41.0", "9.9.9").Replace(withRollouts))
+	of.Tenants = nil
+	list, err := NewLister([]string{"testdata/charts"}, "").List(t.Context(), of)
+	if err == nil || !strings.Contains(err.Error(), "argo-rollouts:9.9.9") || !slices.Contains(names(list.Items), "image ghcr.io/loft-sh/vcluster-oss:0.36.1") {
+		t.Errorf("got %v and %v", err, names(list.Items))
 	}
 }
 

@@ -172,16 +172,17 @@ type tenantOf struct {
 	xr   map[string]any
 }
 
-// tenants returns the composite resources of all claims, and one for each plan and each channel with a claim that wants nothing more. With them it
+// tenants returns the composite resources of all claims, and one for each plan and each channel with a claim that wants all components that it may have,
+// and nothing more. With them it
 // returns what the function may ask for.
 func (l *Lister) tenants(ctx context.Context, of Installation, wrong mistakes) (cluster []map[string]any, out []tenantOf) {
-	out = []tenantOf{{"a claim without a plan", ofPlan("")}}
+	out = []tenantOf{{"a claim without a plan", withComponents(of, "")}}
 	for _, o := range of.Tenants {
 		cluster = append(cluster, o)
 		name := textAt(o, "metadata", "name")
 		switch textAt(o, "kind") {
 		case v1alpha1.PlanKind:
-			out = append(out, tenantOf{"plan " + name, ofPlan(name)})
+			out = append(out, tenantOf{"plan " + name, withComponents(of, name)})
 		case v1alpha1.ChannelKind:
 			published, err := l.channel(ctx, o, of, cluster)
 			if err != nil {
@@ -189,7 +190,7 @@ func (l *Lister) tenants(ctx context.Context, of Installation, wrong mistakes) (
 				continue
 			}
 			cluster = append(cluster, published...)
-			xr := ofPlan("")
+			xr := withComponents(of, "")
 			mapAt(xr, "spec")["channel"] = name
 			out = append(out, tenantOf{"channel " + name, xr})
 		case "VirtualArgoCD", "XVirtualArgoCD":
@@ -197,6 +198,29 @@ func (l *Lister) tenants(ctx context.Context, of Installation, wrong mistakes) (
 		}
 	}
 	return cluster, out
+}
+
+// withComponents is the composite resource of a tenant that has a plan and all components of the catalogue that the plan allows; "" for the default plan.
+func withComponents(of Installation, plan string) map[string]any {
+	var allows map[string]any
+	for _, o := range of.Tenants {
+		isDefault := textAt(o, "metadata", "labels", v1alpha1.LabelDefaultPlan) == "true"
+		if textAt(o, "kind") == v1alpha1.PlanKind && (textAt(o, "metadata", "name") == plan || plan == "" && isDefault) {
+			allows = mapAt(o, "spec", "components")
+		}
+	}
+	var all []any
+	for _, c := range listOf(of.Input["components"]) {
+		name := textAt(c, "name")
+		if allowed := allows["allowed"]; allowed == nil || slices.Contains(listOf(allowed), any(name)) {
+			all = append(all, map[string]any{"name": name})
+		}
+	}
+	out := ofPlan(plan)
+	if len(all) > 0 {
+		mapAt(out, "spec")["components"] = all
+	}
+	return out
 }
 
 // channel returns what a channel publishes.
@@ -230,6 +254,7 @@ func (l *Lister) tenant(ctx context.Context, t tenantOf, input map[string]any, c
 		}
 	}
 	var has []variant
+	var found []error
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		o := all[name]
 		if textAt(o, "kind") != "Release" {
@@ -239,11 +264,12 @@ func (l *Lister) tenant(ctx context.Context, t tenantOf, input map[string]any, c
 			continue
 		}
 		r, err := releaseOf(all, name)
-		if err != nil {
-			return has, err
+		if err == nil {
+			err = l.release(ctx, r, into)
 		}
-		if err := l.release(ctx, r, into); err != nil {
-			return has, err
+		if err != nil {
+			found = append(found, err)
+			continue
 		}
 		switch name {
 		case tenant.VClusterRelease:
@@ -252,7 +278,7 @@ func (l *Lister) tenant(ctx context.Context, t tenantOf, input map[string]any, c
 			has = append(has, variant{argocdChart, r.chart.Version})
 		}
 	}
-	return has, nil
+	return has, errors.Join(found...)
 }
 
 // release adds a chart, and the images in what is rendered of it.

@@ -17,8 +17,29 @@ import (
 // publicRegistry is the registry of the packages, which ImageConfigs rewrite.
 const publicRegistry = "xpkg.crossplane.io"
 
-// inputCharts are the charts that the function's input has fields for, with their names by default.
-var inputCharts = map[string]string{"argocd": argocdChart, "vcluster": vclusterChart}
+// An inputChart is a chart of the function's input: where it is from, and what sets a field of it.
+type inputChart struct {
+	name, repository string
+	set              func(value any, path ...string)
+}
+
+// inputCharts returns the charts of an input: those of vcluster and Argo CD, and those of components.
+func inputCharts(input map[string]any) []inputChart {
+	defaults := tenant.WithDefaults(inputv1alpha1.Input{}).Charts
+	var out []inputChart
+	for key, is := range map[string]inputv1alpha1.Chart{"argocd": defaults.ArgoCD, "vcluster": defaults.VCluster} {
+		at := mapAt(input, "charts", key)
+		out = append(out, inputChart{cmp.Or(textAt(at, "name"), is.Name), cmp.Or(textAt(at, "repository"), is.Repository), func(value any, path ...string) {
+			values.Insert(input, value, slices.Concat([]string{"charts", key}, path)...)
+		}})
+	}
+	for _, c := range listOf(input["components"]) {
+		if at := mapAt(c, "chart"); at != nil {
+			out = append(out, inputChart{textAt(at, "name"), textAt(at, "repository"), func(value any, path ...string) { values.Insert(at, value, path...) }})
+		}
+	}
+	return out
+}
 
 // Settings says what an installation has to say so that it pulls what was copied.
 type Settings struct {
@@ -37,18 +58,18 @@ func (l *Lister) Settings(ctx context.Context, of Installation, copied []Copied,
 	out := Settings{Input: copyOf(of.input()), to: t}
 	repository := "oci://" + to + "/" + chartFolder
 	values.Insert(out.Input, to, "images", "registry")
+	charts := inputCharts(out.Input)
 	for _, c := range copied {
 		if c.Chart == nil {
 			continue
 		}
-		for key, name := range inputCharts {
-			at := mapAt(of.Input, "charts", key)
-			if c.Chart.Name != cmp.Or(textAt(at, "name"), name) || c.Chart.Repository != cmp.Or(textAt(at, "repository"), defaultRepository(key)) {
+		for _, is := range charts {
+			if c.Chart.Name != is.name || c.Chart.Repository != is.repository {
 				continue
 			}
-			values.Insert(out.Input, repository, "charts", key, "repository")
+			is.set(repository, "repository")
 			// A version has a dot in it.
-			values.Insert(out.Input, c.Digest, "charts", key, "digests", c.Chart.Version)
+			is.set(c.Digest, "digests", c.Chart.Version)
 		}
 		l.charts.alias(*c.Chart, Chart{Repository: repository, Name: c.Chart.Name, Version: c.Chart.Version})
 	}
@@ -66,14 +87,6 @@ func (l *Lister) Settings(ctx context.Context, of Installation, copied []Copied,
 		}
 	}
 	return out, err
-}
-
-func defaultRepository(key string) string {
-	in := tenant.WithDefaults(inputv1alpha1.Input{})
-	if key == "argocd" {
-		return in.Charts.ArgoCD.Repository
-	}
-	return in.Charts.VCluster.Repository
 }
 
 // Text is what an installation has to say, for people.

@@ -61,12 +61,12 @@ func TestColumns(t *testing.T) {
 		},
 		"Tenant": {
 			"A new tenant of a channel, as the function writes it.", XRDFile, "channel/2-new-tenant/xr.yaml", nil,
-			cells{"PHASE": "Pending", "ACCEPTED": "True", "PROGRESS": int64(0), "PLAN": "standard", "ARGOCD": nil, "KUBERNETES": nil, "UPDATE": false, "URL": nil, "BACKUP": nil, "ASLEEP": nil, "MESSAGE": "Waiting for namespace vargo-customer1-7rw8j on the host, with its account and its bounds"},
+			cells{"PHASE": "Pending", "ACCEPTED": "True", "PROGRESS": int64(0), "PLAN": "standard", "ARGOCD": nil, "KUBERNETES": nil, "UPDATE": false, "URL": nil, "APPS": nil, "NOT-HEALTHY": nil, "NOT-SYNCED": nil, "COMPONENTS": nil, "BACKUP": nil, "ASLEEP": nil, "MESSAGE": "Waiting for namespace vargo-customer1-7rw8j on the host, with its account and its bounds"},
 			"README.md",
 		},
 		"TenantThatWaits": {
 			"One that waits for its turn.", XRDFile, "smallest/5-ready/xr.yaml", func(status map[string]any) { status["channel"] = map[string]any{"updateAvailable": true} },
-			cells{"PHASE": "Ready", "ACCEPTED": "True", "PROGRESS": int64(100), "PLAN": "standard", "ARGOCD": "v3.4.4", "KUBERNETES": "v1.36.0", "UPDATE": true, "URL": "https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc", "BACKUP": nil, "ASLEEP": nil, "MESSAGE": "Argo CD is ready"},
+			cells{"PHASE": "Ready", "ACCEPTED": "True", "PROGRESS": int64(100), "PLAN": "standard", "ARGOCD": "v3.4.4", "KUBERNETES": "v1.36.0", "UPDATE": true, "URL": "https://argocd-server-x-argocd-x-vcluster.vargo-customer1-7rw8j.svc", "APPS": nil, "NOT-HEALTHY": nil, "NOT-SYNCED": nil, "COMPONENTS": nil, "BACKUP": nil, "ASLEEP": nil, "MESSAGE": "Argo CD is ready"},
 			"README.md",
 		},
 	} {

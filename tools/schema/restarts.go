@@ -13,6 +13,7 @@ import (
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	inputv1alpha1 "github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	functioninput "github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
@@ -37,6 +38,7 @@ var (
 		{"backup", `{"backup":{"enabled":true}}`},
 		{"bootstrap", `{"bootstrap":{"repoURL":"https://git.example.org/a"}}`},
 		{"channel", `{"channel":"stable"}`},
+		{"components", `{"components":[{"name":"workflows","values":{"controller":{"replicas":2}}}]}`},
 		{"clusters", `{"clusters":[{"name":"a","secretRef":{"name":"a"}}]}`},
 		{"credentialTemplates", `{"credentialTemplates":[{"name":"a","url":"https://git.example.org","secretRef":{"name":"a"}}]}`},
 		{"deletionProtection", `{"deletionProtection":true}`},
@@ -63,6 +65,7 @@ var (
 		{"charts.vcluster.values", `{"charts":{"vcluster":{"values":{"logging":{"encoding":"json"}}}}}`},
 		{"charts.vcluster.values.policies", `{"charts":{"vcluster":{"values":{"policies":{"resourceQuota":{"quota":{"count/pods":"70"}}}}}}}`},
 		{"charts.vcluster.version", `{"charts":{"vcluster":{"version":"0.36.2"}}}`},
+		{"components", `{"components":[{"name":"workflows","chart":{"repository":"https://charts.example.org","name":"argo-workflows","version":"1.0.18"}}]}`},
 		{"connectionSecretNamespace", `{"connectionSecretNamespace":"secrets"}`},
 		{"credentials", `{"credentials":{"label":"Ignored"}}`},
 		{"host.apiServer", `{"host":{"apiServer":{"cidrs":["203.0.113.10/32"],"port":443}}}`},
@@ -85,6 +88,7 @@ var (
 		{"backup", `{"backup":{"enabled":true}}`},
 		{"argocd", `{"argocd":{"ha":true,"server":{"resources":{"limits":{"memory":"1Gi"}}}}}`},
 		{"channel", `{"channel":"stable"}`},
+		{"components", `{"components":{"always":["workflows"]}}`},
 		{"expireAfter", `{"expireAfter":"336h"}`},
 		{"hibernation", `{"hibernation":{"enabled":true}}`},
 		{"ingress.annotations", `{"ingress":{"annotations":{"a":"b"}}}`},
@@ -101,6 +105,7 @@ var (
 		{"quota", `{"quota":{"count/pods":"70"}}`},
 		{"runtimeClass", `{"runtimeClass":"gvisor"}`},
 		{"values.argocd", `{"values":{"argocd":{"server":{"replicas":2}}}}`},
+		{"values.components", `{"values":{"components":[{"name":"workflows"}]}}`},
 		{"values.vcluster", `{"values":{"vcluster":{"logging":{"encoding":"json"}}}}`},
 		{"vcluster.backingStore", `{"vcluster":{"backingStore":"sqlite"}}`},
 		{"vcluster.replicas", `{"vcluster":{"replicas":2}}`},
@@ -179,6 +184,9 @@ func decide(edit func(*tenant.Given)) (*tenant.Decision, error) {
 			VCluster: inputv1alpha1.PlanVCluster{BackingStore: plan.StoreEtcd},
 			Versions: inputv1alpha1.PlanVersions{VClusterCharts: []string{"~0.36"}, Kubernetes: []string{"~1.36"}},
 		}},
+		Input: functioninput.Input{Components: []functioninput.Component{{
+			Name: "workflows", Chart: functioninput.Chart{Repository: "https://charts.example.org", Name: "argo-workflows", Version: "1.0.17"}, ClaimValues: []string{"*"},
+		}}},
 		Running:   tenant.Running{Plan: "p", Store: &tenant.Store{Kind: plan.StoreEtcd, Members: 1, Size: "1Gi"}},
 		Hostnames: tenant.Hostnames{Held: []string{"a.example.org", "a-a.example.org"}, Settled: true},
 	}

@@ -174,6 +174,14 @@ func WorkloadsAvailable(t tenant.Tenant) bool {
 	return seen && !slices.ContainsFunc(all, func(h health) bool { return !h.available })
 }
 
+// Unavailable returns a message about a workload that isn't available; "" for one that is.
+func Unavailable(w tenant.Workload, is proxy.Workload) string {
+	if h := healthOf(w, is); !h.available {
+		return h.message
+	}
+	return ""
+}
+
 // probeFailed is in what the kubelet says of a container whose probe fails, also where the container is only slow.
 const probeFailed = "probe failed"
 

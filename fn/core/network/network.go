@@ -67,6 +67,7 @@ func Policies(d *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 		// As above.
 		acme.Ingress = nil
 	}
+	all["virtual-argocd-webhooks"].Ingress[0].From = ingressControllers
 	dns := all["virtual-argocd-dns"]
 	if peers := n.Resolver().Peers; len(peers) > 0 {
 		dns.Egress[0].To = peers
@@ -79,6 +80,9 @@ func Policies(d *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 		switch is.Name {
 		case "virtual-argocd-load-balancers":
 			return d.LoadBalancers <= 0
+		case "virtual-argocd-webhooks":
+			// As above.
+			return len(ingressControllers) == 0 || !slices.ContainsFunc(d.Components, func(c tenant.Component) bool { return c.Webhooks })
 		case "virtual-argocd-metrics":
 			// As above.
 			return len(n.MetricsFrom) == 0

@@ -170,14 +170,26 @@ func change(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart
 	return digest, TimesTakenBack(t, name)
 }
 
+// A Named is the name in the composition of a Release, and the chart that it is to have.
+type Named struct {
+	Name  string
+	Chart tenant.Chart
+}
+
+// All returns the Releases that a tenant is to have.
+func All(t tenant.Tenant) []Named {
+	out := []Named{{tenant.VClusterRelease, t.VirtualCluster}, {tenant.ArgoCDRelease, t.ArgoCD}}
+	for _, c := range t.Components {
+		out = append(out, Named{tenant.ComponentResource(c.Name), c.Chart})
+	}
+	return out
+}
+
 // TakenBack says which chart has a change that was tried in vain, "" for none.
 func TakenBack(t tenant.Tenant) string {
-	for _, release := range []struct {
-		name  string
-		chart tenant.Chart
-	}{{tenant.VClusterRelease, t.VirtualCluster}, {tenant.ArgoCDRelease, t.ArgoCD}} {
-		if IsTakenBack(t.Composed(release.name)) {
-			return fmt.Sprintf("chart %s %s has failed %d times with what is wanted now, and the release from before is in use; the events say why. Correct what is wrong with it: each change is tried", release.chart.Name, release.chart.Version, attempts)
+	for _, release := range All(t) {
+		if IsTakenBack(t.Composed(release.Name)) {
+			return fmt.Sprintf("chart %s %s has failed %d times with what is wanted now, and the release from before is in use; the events say why. Correct what is wrong with it: each change is tried", release.Chart.Name, release.Chart.Version, attempts)
 		}
 	}
 	return ""

@@ -58,6 +58,14 @@ type Input struct {
 	// Secrets that claims may use.
 	Credentials Credentials `json:"credentials,omitempty"`
 
+	// Catalogue of the components that tenants can have beside Argo CD, such as Argo Workflows.
+	// Plans and claims name them. Default: none.
+	// +optional
+	// +listType=map
+	// +listMapKey=name
+	// +kubebuilder:validation:MaxItems=16
+	Components []Component `json:"components,omitempty"`
+
 	// Where backups of tenants go, which plans and claims switch on.
 	// +optional
 	Backup Backup `json:"backup,omitzero"`
@@ -239,6 +247,60 @@ type Chart struct {
 	// claims override them.
 	// +kubebuilder:pruning:PreserveUnknownFields
 	Values *runtime.RawExtension `json:"values,omitempty"`
+}
+
+// Component is a Helm chart that tenants can have in their virtual clusters beside Argo CD.
+type Component struct {
+	// Name by which plans and claims name it, such as workflows. It is also the name of its Helm
+	// release.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Name string `json:"name"`
+
+	// Chart of the component: repository, name and version are required. A new version reaches
+	// tenants as that of the chart argo-cd does, by their channels or in their maintenance
+	// windows. A lower one than before is installed, too.
+	// +required
+	Chart Chart `json:"chart,omitzero"`
+
+	// Namespace in the virtual cluster, which is created. Default: the name.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	Namespace string `json:"namespace,omitempty"`
+
+	// Workloads of the chart, in that namespace, that must be available for the component to be
+	// Ready. Default: none, and it is Ready once Helm has installed it.
+	// +kubebuilder:validation:MaxItems=4
+	Workloads []Workload `json:"workloads,omitempty"`
+
+	// Paths of the chart's values that claims may set, each with all below it, such as
+	// controller.resources; "*" for all. Default: none.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=253
+	ClaimValues []string `json:"claimValues,omitempty"`
+
+	// Whether the ingress controllers may connect to the pods of tenants that have the component,
+	// in all namespaces of the virtual cluster but that of Argo CD: for webhooks, through
+	// Ingresses with the claim's own hostnames. Default: false.
+	Webhooks bool `json:"webhooks,omitempty"`
+
+	// Values of the argo-cd chart for tenants that have the component, such as a UI extension.
+	// They override those of charts.argocd, and those of components before it.
+	// +kubebuilder:pruning:PreserveUnknownFields
+	ArgoCDValues *runtime.RawExtension `json:"argocdValues,omitempty"`
+}
+
+// Workload is a Deployment or a StatefulSet.
+type Workload struct {
+	// Kind of the workload.
+	// +kubebuilder:validation:Enum=Deployment;StatefulSet
+	Kind string `json:"kind"`
+
+	// Name of the workload.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Name string `json:"name"`
 }
 
 // Kubernetes of the virtual clusters.

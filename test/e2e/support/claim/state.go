@@ -30,6 +30,7 @@ const (
 	ImagePullSecretsReady = "ImagePullSecretsReady"
 	BackedUp              = "BackedUp"
 	Restored              = "Restored"
+	ComponentsReady       = "ComponentsReady"
 )
 
 // State is what a claim tells its owner.
@@ -55,6 +56,26 @@ type State struct {
 	} `json:"webhooks"`
 
 	Repositories []Connection `json:"repositories"`
+
+	Components []ComponentState `json:"components"`
+}
+
+// ComponentState is an entry of status.components.
+type ComponentState struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	State   string `json:"state"`
+	Message string `json:"message"`
+}
+
+// Component returns the state of a component; its zero value when the claim has none of that name.
+func (s *State) Component(name string) ComponentState {
+	for _, c := range s.Components {
+		if c.Name == name {
+			return c
+		}
+	}
+	return ComponentState{}
 }
 
 // Connection is an entry of status.clusters or status.repositories; only the latter have a kind.

@@ -104,8 +104,8 @@ func keyOf(i int) string {
 // examples/install/runtime.yaml, and answers all calls.
 func TestMemoryOfManyCalls(t *testing.T) {
 	runtime := string(crossplanetest.Must(os.ReadFile("../examples/install/runtime.yaml")))
-	function := runtime[strings.Index(runtime, "name: virtual-argocd-function"):]
-	soft := regexp.MustCompile(`value: (\S+)`).FindStringSubmatch(function[strings.Index(function, "GOMEMLIMIT"):])[1]
+	_, function, _ := strings.Cut(runtime, "name: virtual-argocd-function")
+	soft := regexp.MustCompile(`GOMEMLIMIT(?s:.*?)value: (\S+)`).FindStringSubmatch(function)[1]
 	limit := crossplanetest.Must(strconv.Atoi(regexp.MustCompile(`memory: (\d+)Mi\n---`).FindStringSubmatch(function)[1])) << 10
 	for name, req := range wide(t) {
 		t.Run(name, func(t *testing.T) {

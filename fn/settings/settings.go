@@ -91,20 +91,20 @@ func matches(key, pattern string) bool {
 	return len(key) > len(before)+len(after) && strings.HasPrefix(key, before) && strings.HasSuffix(key, after)
 }
 
-// family returns the place and the pattern of the family that a key belongs to.
-func family(key string) (Place, string) {
+// family returns the place of the family of settings that a key belongs to; "" for none.
+func family(key string) Place {
 	for _, f := range families {
 		if matches(key, f.pattern) {
-			return f.place, f.pattern
+			return f.place
 		}
 	}
-	return "", ""
+	return ""
 }
 
 // Has reports whether Argo CD has a setting in a place.
 func (p Place) Has(key string) bool {
 	_, documented := record()[p][key]
-	of, _ := family(key)
+	of := family(key)
 	return of == p || of == "" && documented || slices.Contains(undocumented[p], key)
 }
 
@@ -126,7 +126,7 @@ func (p Place) Elsewhere(key string) Place {
 func (p Place) Nearest(key string) string {
 	names := slices.Concat(slices.Sorted(maps.Keys(record()[p])), undocumented[p])
 	near := known.Nearest(key, slices.DeleteFunc(names, func(name string) bool { return !known.Like(key, name) }))
-	if of, _ := family(near); of != "" {
+	if of := family(near); of != "" {
 		return ""
 	}
 	return near

@@ -192,7 +192,7 @@ func number(fraction bool, least string) taker {
 			}
 			return fmt.Sprintf("%.40q is no %s, and Argo CD would take its default: %s", text, what, instead)
 		}
-		if min, err := strconv.ParseFloat(least, 64); err == nil && n >= 0 && n < min {
+		if bound, err := strconv.ParseFloat(least, 64); err == nil && n >= 0 && n < bound {
 			// With less than 0, people mean no limit, which may be the default.
 			return fmt.Sprintf("%.40q is less than %s, and Argo CD would take its default: write %[2]s or more", text, least)
 		}

@@ -44,8 +44,12 @@ func TestServed(t *testing.T) {
 	pull(t, address+"/quay.io/a/tagged:v1")
 	pull(t, address+"/"+byDigest)
 	digest("quay.io/a/none:v1")
-	if missing, err := http.Get(images.URL + "/v2/quay.io/a/other/manifests/v1"); err != nil || missing.StatusCode != http.StatusNotFound {
+	missing, err := http.Get(images.URL + "/v2/quay.io/a/other/manifests/v1")
+	if err != nil || missing.StatusCode != http.StatusNotFound {
 		t.Fatalf("what isn't there: %v, %v", missing, err)
+	}
+	if err := missing.Body.Close(); err != nil {
+		t.Fatal(err)
 	}
 
 	dir := t.TempDir()

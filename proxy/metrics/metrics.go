@@ -1,6 +1,6 @@
 // Package metrics reads the metrics of Argo CD's application controllers, line by line and without keeping them: a tenant may have any number
 // of Applications and clusters, and may answer with anything.
-package metrics
+package metrics //nolint:revive // The standard library's is runtime/metrics, which nothing here imports.
 
 import (
 	"bufio"

@@ -88,10 +88,10 @@ func (c *components) create(ctx context.Context, t *testing.T, _ *envconf.Config
 }
 
 // await waits until a component is in a state.
-func (c *components) await(ctx context.Context, t *testing.T, within time.Duration, name string, state v1alpha1.ComponentState) *claim.State {
+func (c *components) await(ctx context.Context, t *testing.T, name string, state v1alpha1.ComponentState) *claim.State {
 	t.Helper()
 	start := time.Now()
-	s := c.live.Await(ctx, t, within, "component "+name+" "+string(state), func(s *claim.State) bool { return s.Component(name).State == string(state) })
+	s := c.live.Await(ctx, t, componentWithin, "component "+name+" "+string(state), func(s *claim.State) bool { return s.Component(name).State == string(state) })
 	measured.add("component "+name+" "+string(state), time.Since(start))
 	return s
 }
@@ -99,7 +99,7 @@ func (c *components) await(ctx context.Context, t *testing.T, within time.Durati
 func (c *components) becomeReady(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.live.AwaitReady(ctx, t, readyWithin)
 	for _, name := range []string{"workflows", "rollouts", "events"} {
-		s := c.await(ctx, t, componentWithin, name, v1alpha1.ComponentReady)
+		s := c.await(ctx, t, name, v1alpha1.ComponentReady)
 		if got := s.Component(name).Version; got != charts.ComponentVersion {
 			t.Errorf("%s has version %q", name, got)
 		}
@@ -137,10 +137,10 @@ func (c *components) get(ctx context.Context, gvk schema.GroupVersionKind, names
 }
 
 // awaitPhase waits until an object is in a phase.
-func (c *components) awaitPhase(ctx context.Context, t *testing.T, gvk schema.GroupVersionKind, namespace, name, phase string) {
+func (c *components) awaitPhase(ctx context.Context, t *testing.T, gvk schema.GroupVersionKind, name, phase string) {
 	t.Helper()
 	eventually.True(ctx, t, runWithin, gvk.Kind+" "+name+" is "+phase, func(ctx context.Context) (bool, string) {
-		o, err := c.get(ctx, gvk, namespace, name)
+		o, err := c.get(ctx, gvk, "default", name)
 		if err != nil {
 			return false, err.Error()
 		}
@@ -178,7 +178,7 @@ func steps() string {
 func (c *components) workflow(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.apply(ctx, t, rights)
 	c.apply(ctx, t, "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: hello, namespace: default}\nspec: "+steps())
-	c.awaitPhase(ctx, t, workflowKind, "default", "hello", "Succeeded")
+	c.awaitPhase(ctx, t, workflowKind, "hello", "Succeeded")
 	state, err := c.live.State(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ spec:
 
 func (c *components) rollout(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.apply(ctx, t, fmt.Sprintf(canary, artifacts.BackupKubectlImage))
-	c.awaitPhase(ctx, t, rolloutKind, "default", "shop", "Healthy")
+	c.awaitPhase(ctx, t, rolloutKind, "shop", "Healthy")
 	of, err := c.virtual.Resource(rolloutKind, "default")
 	if err != nil {
 		t.Fatal(err)
@@ -233,8 +233,8 @@ func (c *components) rollout(ctx context.Context, t *testing.T, _ *envconf.Confi
 	if _, err := of.Patch(ctx, "shop", "application/json-patch+json", []byte(next), metav1.PatchOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	c.awaitPhase(ctx, t, rolloutKind, "default", "shop", "Paused")
-	c.awaitPhase(ctx, t, rolloutKind, "default", "shop", "Healthy")
+	c.awaitPhase(ctx, t, rolloutKind, "shop", "Paused")
+	c.awaitPhase(ctx, t, rolloutKind, "shop", "Healthy")
 	state, err := c.live.State(ctx)
 	if err != nil {
 		t.Fatal(err)
@@ -319,7 +319,7 @@ func (c *components) webhook(ctx context.Context, t *testing.T, _ *envconf.Confi
 		_, err = c.get(ctx, workflowKind, "default", "pushed")
 		return err == nil, fmt.Sprint("no Workflow yet: ", err)
 	})
-	c.awaitPhase(ctx, t, workflowKind, "default", "pushed", "Succeeded")
+	c.awaitPhase(ctx, t, workflowKind, "pushed", "Succeeded")
 	return ctx
 }
 
@@ -336,12 +336,12 @@ func (c *components) fails(ctx context.Context, t *testing.T, _ *envconf.Config)
 		}
 	}
 	scale(0)
-	s := c.await(ctx, t, componentWithin, "rollouts", v1alpha1.ComponentUnavailable)
+	s := c.await(ctx, t, "rollouts", v1alpha1.ComponentUnavailable)
 	if !s.IsReady() || s.Component("workflows").State != string(v1alpha1.ComponentReady) || s.Condition(claim.ComponentsReady).Reason != v1alpha1.ReasonWorkloadsUnavailable {
 		t.Errorf("one component fails: %s, %v", s, s.Components)
 	}
 	scale(1)
-	c.await(ctx, t, componentWithin, "rollouts", v1alpha1.ComponentReady)
+	c.await(ctx, t, "rollouts", v1alpha1.ComponentReady)
 	return ctx
 }
 
@@ -372,7 +372,7 @@ func (c *components) removed(ctx context.Context, t *testing.T, _ *envconf.Confi
 
 func (c *components) comesBack(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.live.Patch(ctx, t, named("workflows", "events", "rollouts"), "spec", "components")
-	c.await(ctx, t, componentWithin, "rollouts", v1alpha1.ComponentReady)
+	c.await(ctx, t, "rollouts", v1alpha1.ComponentReady)
 	if _, err := c.get(ctx, deploymentKind, "argo-rollouts", "argo-rollouts"); err != nil {
 		t.Errorf("its Deployment isn't back: %v", err)
 	}
@@ -382,7 +382,7 @@ func (c *components) comesBack(ctx context.Context, t *testing.T, _ *envconf.Con
 // deleted deletes the tenant in the moment in which a component is being removed.
 func (c *components) deleted(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	c.live.Patch(ctx, t, named("workflows"), "spec", "components")
-	c.await(ctx, t, componentWithin, "rollouts", v1alpha1.ComponentRemoving)
+	c.await(ctx, t, "rollouts", v1alpha1.ComponentRemoving)
 	deletePromptly(ctx, t, c.live)
 	return ctx
 }

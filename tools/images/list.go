@@ -397,7 +397,7 @@ func releaseOf(composed map[string]map[string]any, name string) (release, error)
 			}
 			var layer values.Values
 			if err := yaml.Unmarshal([]byte(text), &layer); err != nil {
-				return r, fmt.Errorf("Secret %s: %w", secret, err)
+				return r, fmt.Errorf("cannot read Secret %s: %w", secret, err)
 			}
 			layers = append(layers, layer)
 		}

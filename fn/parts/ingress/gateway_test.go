@@ -22,8 +22,8 @@ func routeOf(e *crossplanetest.Engine) map[string]any {
 	return crossplanetest.Field(e.Observed(tenant.Route), "spec", "forProvider", "manifest", "spec").AsMap()
 }
 
-func policiesOf(e *crossplanetest.Engine, name string) []string {
-	return wire.Of(e.Observed(name)).Strings("spec", "managementPolicies")
+func policiesOfRoute(e *crossplanetest.Engine) []string {
+	return wire.Of(e.Observed(tenant.Route)).Strings("spec", "managementPolicies")
 }
 
 func setInput(e *crossplanetest.Engine, input string) {
@@ -104,8 +104,8 @@ func TestRoute(t *testing.T) {
 			if c := e.Condition(v1alpha1.ConditionIngressReady); c.GetStatus() != fnv1.Status_STATUS_CONDITION_TRUE || !strings.HasPrefix(c.GetMessage(), url) || !strings.HasSuffix(c.GetMessage(), at) {
 				t.Errorf("\n%s\nIngressReady: %v", tc.reason, c)
 			}
-			if slices.Contains(policiesOf(e, tenant.Route), "Delete") || len(policiesOf(e, tenant.Route)) == 0 {
-				t.Errorf("\n%s\nthe tenant's deletion would wait for the HTTPRoute: %v", tc.reason, policiesOf(e, tenant.Route))
+			if slices.Contains(policiesOfRoute(e), "Delete") || len(policiesOfRoute(e)) == 0 {
+				t.Errorf("\n%s\nthe tenant's deletion would wait for the HTTPRoute: %v", tc.reason, policiesOfRoute(e))
 			}
 		})
 	}
@@ -226,8 +226,8 @@ func TestFromIngressToGateway(t *testing.T) {
 	}
 	setInput(e, domain)
 	e.Reconcile()
-	if slices.Contains(policiesOf(e, tenant.Route), "Observe") || !slices.Equal(e.RouteHosts(), []string{"a.example.org"}) {
-		t.Errorf("the Object may not delete the HTTPRoute: %v, for %v", policiesOf(e, tenant.Route), e.RouteHosts())
+	if slices.Contains(policiesOfRoute(e), "Observe") || !slices.Equal(e.RouteHosts(), []string{"a.example.org"}) {
+		t.Errorf("the Object may not delete the HTTPRoute: %v, for %v", policiesOfRoute(e), e.RouteHosts())
 	}
 	e.RunProviders()
 	e.Cycle(2)
@@ -384,7 +384,7 @@ func TestRouteOfALostHostname(t *testing.T) {
 	}
 	e.SetSpec(`{"ingress":{"host":"b.example.org"}}`)
 	for range 4 {
-		if e.Reconcile(); e.Has(tenant.Route) && slices.Contains(e.RouteHosts(), "a.example.org") && len(policiesOf(e, tenant.Route)) > 0 || strings.Contains(owns(e), "a.example.org") {
+		if e.Reconcile(); e.Has(tenant.Route) && slices.Contains(e.RouteHosts(), "a.example.org") && len(policiesOfRoute(e)) > 0 || strings.Contains(owns(e), "a.example.org") {
 			t.Errorf("the first has %v, and its namespace %q", e.RouteHosts(), owns(e))
 		}
 		e.RunProviders()

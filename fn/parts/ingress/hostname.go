@@ -164,7 +164,7 @@ func decide(asked []string, h tenant.Hostnames, gateway *tenant.Gateway) tenant.
 	if gateway != nil {
 		// The host refuses an HTTPRoute with another hostname than those of the namespace.
 		i.Routed = slices.DeleteFunc(i.InUse(), func(hostname string) bool {
-			return !(h.NamespaceSeen && slices.Contains(h.Allowed, hostname)) && !slices.Contains(h.Routed, hostname)
+			return (!h.NamespaceSeen || !slices.Contains(h.Allowed, hostname)) && !slices.Contains(h.Routed, hostname)
 		})
 	}
 	giveUp(&i, asked, h)

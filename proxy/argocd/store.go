@@ -11,8 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/cache"
-
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
 )
@@ -25,36 +23,18 @@ const (
 	lookTimeout = 5 * time.Second
 	// keepFor is how long a number of Applications is kept while no application controller tells it, because it restarts.
 	keepFor = 10 * time.Minute
-	// maxStored is of how many virtual clusters there are observations, and unused how long they are kept when no provider requests them.
-	maxStored = 2_000
-	unused    = 20 * time.Minute
 )
 
 // A Store keeps what was observed of the Argo CD of each virtual cluster.
 type Store struct {
 	// every is the shortest time between two looks at one of them.
 	every time.Duration
-
-	mu  sync.Mutex
-	all *cache.LRUExpireCache
+	all   *virtualapi.Observations[observation]
 }
 
 // NewStore returns an empty Store, with the shortest time between two looks at one of them.
 func NewStore(every time.Duration) *Store {
-	return &Store{every: every, all: cache.NewLRUExpireCache(maxStored)}
-}
-
-// of returns the observations in a virtual cluster.
-func (s *Store) of(c *virtualapi.Client, namespace string) *observation {
-	key := c.URL + " " + namespace
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	is := &observation{}
-	if found, ok := s.all.Get(key); ok {
-		is = found.(*observation)
-	}
-	s.all.Add(key, is, unused)
-	return is
+	return &Store{every: every, all: virtualapi.NewObservations(func() *observation { return &observation{} })}
 }
 
 // An observation is what is known of one Argo CD.
@@ -74,7 +54,7 @@ type observation struct {
 
 // AddTo adds what is known to the data of a summary.
 func (s *Store) AddTo(c *virtualapi.Client, namespace string, data map[string]string) {
-	is := s.of(c, namespace)
+	is := s.all.Of(c, namespace)
 	is.mu.Lock()
 	defer is.mu.Unlock()
 	proxy.AddTo(data, is.missing, is.applications)
@@ -88,11 +68,11 @@ func (s *Store) Look(ctx context.Context, c *virtualapi.Client, namespace string
 
 // LookOnce looks at an Argo CD that nobody has looked at yet.
 func (s *Store) LookOnce(ctx context.Context, c *virtualapi.Client, namespace string) {
-	s.look(ctx, c, namespace, unused)
+	s.look(ctx, c, namespace, virtualapi.Unused)
 }
 
 func (s *Store) look(ctx context.Context, c *virtualapi.Client, namespace string, old time.Duration) (changed bool) {
-	is := s.of(c, namespace)
+	is := s.all.Of(c, namespace)
 	if !is.looking.TryLock() {
 		return false
 	}

@@ -11,8 +11,8 @@ const MaxMessages = maxMessages
 
 // Kept returns of how many Argo CDs there are observations, and how many connections and hosts of a pod's requests there are of one.
 func (s *Store) Kept(c *virtualapi.Client, namespace, pod string) (stored, connections, hosts int) {
-	o := s.of(c, namespace)
-	return len(s.all.Keys()), len(o.connections), len(o.requests[pod])
+	o := s.all.Of(c, namespace)
+	return s.all.Len(), len(o.connections), len(o.requests[pod])
 }
 
 // DataOf returns the data with connections that fail with a message.

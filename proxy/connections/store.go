@@ -12,8 +12,6 @@ import (
 	"time"
 	"unicode"
 
-	"k8s.io/apimachinery/pkg/util/cache"
-
 	"github.com/virtual-argocd/virtual-argocd/internal/podtrouble"
 	"github.com/virtual-argocd/virtual-argocd/proxy"
 	"github.com/virtual-argocd/virtual-argocd/proxy/virtualapi"
@@ -25,9 +23,6 @@ const (
 	pollTimeout = 10 * time.Second
 	keepFor     = 10 * time.Minute
 	freshFor    = 2 * time.Minute
-	// maxStored is of how many virtual clusters there are observations, and unused how long they are kept when no provider requests them.
-	maxStored = 2_000
-	unused    = 20 * time.Minute
 	// maxMessage is how many bytes of a message are considered, and maxMessages how many all messages may have together.
 	maxMessage  = 4 << 10
 	maxMessages = 8 << 10
@@ -40,44 +35,33 @@ type Store struct {
 	// PageTimeout is how long Argo CD's API server may take for a page.
 	PageTimeout time.Duration
 
-	mu  sync.Mutex
-	all *cache.LRUExpireCache
+	// all has one set for each virtual cluster, however often a claim changes what it has.
+	all *virtualapi.Observations[observations]
 }
 
 // NewStore returns an empty Store.
 func NewStore() *Store {
-	return &Store{Sample: 3 * time.Second, PageTimeout: 4 * time.Second, all: cache.NewLRUExpireCache(maxStored)}
+	return &Store{Sample: 3 * time.Second, PageTimeout: 4 * time.Second, all: virtualapi.NewObservations(func() *observations {
+		return &observations{connections: map[proxy.ConnectionKey]observation{}}
+	})}
 }
 
 // Poll observes the connections with these keys, unless another poll of them is in progress. It returns what is known of them then, as the
 // data of a ConfigMap, and whether that are all. It doesn't fail: what can't be observed now stays for a while as it was observed.
 func (s *Store) Poll(ctx context.Context, c *virtualapi.Client, namespace string, keys []proxy.ConnectionKey) (data map[string]string, all bool) {
-	known := s.of(c, namespace)
+	known := s.all.Of(c, namespace)
 	known.poll(ctx, s, c, namespace, keys)
 	return known.data(keys)
 }
 
 // Get returns what is known of the connections with these keys. It polls first if that is too old.
 func (s *Store) Get(ctx context.Context, c *virtualapi.Client, namespace string, keys []proxy.ConnectionKey) (data map[string]string) {
-	known := s.of(c, namespace)
+	known := s.all.Of(c, namespace)
 	if known.isOld() {
 		known.poll(ctx, s, c, namespace, keys)
 	}
 	data, _ = known.data(keys)
 	return data
-}
-
-// of returns the observations in a virtual cluster. There is one set for each, however often a claim changes what it has.
-func (s *Store) of(c *virtualapi.Client, namespace string) *observations {
-	key := c.URL + " " + namespace
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	is := &observations{connections: map[proxy.ConnectionKey]observation{}}
-	if found, ok := s.all.Get(key); ok {
-		is = found.(*observations)
-	}
-	s.all.Add(key, is, unused)
-	return is
 }
 
 // observations are those of the connections of one Argo CD.

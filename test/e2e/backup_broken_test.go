@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,9 +19,9 @@ import (
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/lab/artifacts"
-	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/store"
 )
 
@@ -190,19 +189,9 @@ func (b *backup) notOurs(ctx context.Context, t *testing.T, _ *envconf.Config) c
 // script runs a script of examples/backup against the host, and returns what it prints and whether it succeeded.
 func script(ctx context.Context, t *testing.T, name string, args ...string) (string, bool) {
 	t.Helper()
-	cache, err := toolchain.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubectl, err := cache.Binary("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(ctx, "../../examples/backup/"+name, args...)
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(kubectl)+":"+os.Getenv("PATH"), "KUBECONFIG="+testenv.EnvConf().KubeconfigFile())
-	out, err := cmd.CombinedOutput()
+	out, err := kube.Script(ctx, t, testenv.EnvConf().KubeconfigFile(), "../../examples/backup/"+name, args...)
 	t.Logf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	return string(out), err == nil
+	return out, err == nil
 }
 
 // drill: what the script of the example finds of a good backup, and of one that was cut off.

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -22,8 +21,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
-	"github.com/virtual-argocd/virtual-argocd/lab/toolchain"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/claim"
+	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 	"github.com/virtual-argocd/virtual-argocd/test/fleet/figures"
 )
 
@@ -79,7 +78,7 @@ func TestLostHost(t *testing.T) {
 
 	seen := follow(ctx, t)
 	before, used, began := readAPIServer(ctx, t), readProcesses(t), time.Now()
-	out, err := restore(ctx, t, dir)
+	out, err := kube.Script(ctx, t, kubeconfig, "../../examples/backup/restore.sh", "--parallel", strconv.Itoa(atOnce), dir)
 	took := time.Since(began)
 	if want := fmt.Sprintf("%d of %d claims are restored", n, n+1); err == nil || !strings.Contains(out, want) || !strings.Contains(out, lost+"/"+withoutBackup) {
 		t.Errorf("want %q, and %s reported as failed, got %v: %s", want, withoutBackup, err, out)
@@ -193,21 +192,4 @@ func follow(ctx context.Context, t *testing.T) func() (order []string, most int)
 		defer mu.Unlock()
 		return order, most
 	}
-}
-
-// restore runs the script of the examples.
-func restore(ctx context.Context, t *testing.T, dir string) (string, error) {
-	t.Helper()
-	tools, err := toolchain.Default()
-	if err != nil {
-		t.Fatal(err)
-	}
-	kubectl, err := tools.Binary("kubectl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.CommandContext(ctx, "../../examples/backup/restore.sh", "--parallel", strconv.Itoa(atOnce), dir)
-	cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(kubectl)+":"+os.Getenv("PATH"), "KUBECONFIG="+kubeconfig)
-	out, err := cmd.CombinedOutput()
-	return string(out), err
 }

@@ -4,7 +4,6 @@ package components
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -191,13 +190,5 @@ func possible(name string, may []string) string {
 	if len(may) == 0 {
 		return "leave it out; claims may set no values of " + name
 	}
-	return "leave it out; claims may set values of " + name + " at and below " + strings.Join(slices.Sorted(maps.Keys(set(may))), ", ")
-}
-
-func set(list []string) map[string]bool {
-	out := map[string]bool{}
-	for _, s := range list {
-		out[s] = true
-	}
-	return out
+	return "leave it out; claims may set values of " + name + " at and below " + strings.Join(slices.Compact(slices.Sorted(slices.Values(may))), ", ")
 }

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/channel/rollout"
@@ -35,10 +36,10 @@ import (
 
 const (
 	// Versions of the chart argo-cd that are offered one after the other. They are higher than the one of the function's input.
-	goodVersion   = "9.3.8"
-	badVersion    = "9.3.9"
-	mendedVersion = "9.3.10"
-	worseVersion  = "9.3.11"
+	goodVersion   = "10.1.8"
+	badVersion    = "10.1.9"
+	mendedVersion = "10.1.10"
+	worseVersion  = "10.1.11"
 
 	// latecomer is the claim of a tenant that joins while the channel has halted.
 	latecomer = "latecomer"
@@ -201,20 +202,23 @@ func (o *offered) create(ctx context.Context, t *testing.T) {
 
 // offer offers a version of the argo-cd chart, and returns once the channel's status is about that offer. Crossplane writes the conditions
 // after the rest of the status: those of an earlier offer that was complete or had halted differ from those of a new one.
-func (o *offered) offer(ctx context.Context, t *testing.T, version string) {
+func (o *offered) offer(ctx context.Context, t *testing.T, chart string) {
 	t.Helper()
 	before, _, err := o.status(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o.patch(ctx, t, fmt.Sprintf(`{"offer":{"argocd":{"chartVersion":%q}}}`, version))
-	eventually.True(ctx, t, seenWithin, "the channel offers "+version, func(ctx context.Context) (bool, string) {
+	if !version.MustParseGeneric(before.Versions.ArgoCDChart).LessThan(version.MustParseGeneric(chart)) {
+		t.Fatalf("%s isn't higher than %s, which the tenants run and would keep", chart, before.Versions.ArgoCDChart)
+	}
+	o.patch(ctx, t, fmt.Sprintf(`{"offer":{"argocd":{"chartVersion":%q}}}`, chart))
+	eventually.True(ctx, t, seenWithin, "the channel offers "+chart, func(ctx context.Context) (bool, string) {
 		s, conditions, err := o.status(ctx)
 		begun := meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionComplete) && meta.IsStatusConditionFalse(conditions, v1alpha1.ConditionHalted)
 		// Where all tenants had failed, the halt ends when they are well, which is when the revision is complete.
 		return err == nil && s.Revision != before.Revision && (begun || s.CompleteRevision == s.Revision), fmt.Sprintf("%+v %v %v", s, conditions, err)
 	})
-	fmt.Printf("Channel %s offers %s\n", o.name, version)
+	fmt.Printf("Channel %s offers %s\n", o.name, chart)
 }
 
 // patch merges fields into the channel's spec.

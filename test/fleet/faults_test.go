@@ -41,7 +41,7 @@ func newFaulty(ctx context.Context, t *testing.T, name string, tenants, degraded
 // same version when they are well.
 func someDegraded(t *testing.T) {
 	t.Parallel()
-	const version = "9.3.11"
+	const version = "10.1.11"
 	ctx := t.Context()
 	o := newFaulty(ctx, t, "degrades", 4, 2, 5*time.Minute)
 	mend, has := o.give(ctx, t, provider.UpgradeDegrades, 2, version)
@@ -54,7 +54,7 @@ func someDegraded(t *testing.T) {
 // channel goes on with another version.
 func changesFail(t *testing.T) {
 	t.Parallel()
-	const version, mended = "9.3.12", "9.3.13"
+	const version, mended = "10.1.12", "10.1.13"
 	ctx := t.Context()
 	o := newFaulty(ctx, t, "fails", 2, 1, 5*time.Minute)
 	before := o.releases(ctx, t)
@@ -80,7 +80,7 @@ func changesFail(t *testing.T) {
 // progressDeadline, and goes on with the same version when Argo CD is ready.
 func changeStuck(t *testing.T) {
 	t.Parallel()
-	const version = "9.3.14"
+	const version = "10.1.14"
 	ctx := t.Context()
 	o := newFaulty(ctx, t, "stuck", 2, 1, time.Minute)
 	mend, has := o.give(ctx, t, provider.UpgradeFails, o.n, version)
@@ -92,7 +92,7 @@ func changeStuck(t *testing.T) {
 // changesSlow offers a version while changes take longer than usual, but less than progressDeadline. The channel doesn't halt.
 func changesSlow(t *testing.T) {
 	t.Parallel()
-	const version = "9.3.15"
+	const version = "10.1.15"
 	ctx := t.Context()
 	o := newFaulty(ctx, t, "slow", 2, 2, 3*time.Minute)
 	for _, id := range o.tenants(ctx, t) {

@@ -112,7 +112,7 @@ func newGates(ctx context.Context, t *testing.T) *gates {
 	plan := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": planKind.GroupVersion().String(), "kind": v1alpha1.PlanKind,
 		"metadata": map[string]any{"name": g.name},
-		"spec":     map[string]any{"values": argocdParameter(planParameter, "20"), "versions": map[string]any{"argocdCharts": []any{">=9.3.0"}}},
+		"spec":     map[string]any{"values": argocdParameter(planParameter, "20"), "versions": map[string]any{"argocdCharts": []any{">=10.1.0"}}},
 	}}
 	g.keep(ctx, t, planKind, plan)
 

@@ -13,6 +13,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // withStore is an input with a place for backups.
@@ -106,6 +107,24 @@ func TestSettings(t *testing.T) {
 				t.Errorf("-want, +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestNoVersion: with an image whose tag isn't a version, Argo CD runs, and the claim says what backups need. The platform can give them a tag.
+func TestNoVersion(t *testing.T) {
+	for input, backedUp := range map[string]bool{withStore: false, strings.Replace(withStore, `"backup":{`, `"backup":{"argocd":{"tag":"v3.4.4"},`, 1): true} {
+		e := crossplanetest.New(t, `{}`, input).Install()
+		e.SetWorkload(tenant.ArgoCDServer, func(w *proxy.Workload) { w.Images = map[string]string{"server": "registry.example.com/argocd:ours"} })
+		e.Reconcile()
+		e.SetSpec(`{"backup":{"enabled":true}}`)
+		e.Reconcile()
+		e.Reconcile()
+		if phase := e.Status("phase"); phase != "Ready" || e.Has(tenant.BackupCronJob) != backedUp {
+			t.Errorf("%s: %s, with a CronJob %t, want Ready and %t: %s", input, phase, e.Has(tenant.BackupCronJob), backedUp, e.Status("message"))
+		}
+		if c := e.Condition(v1alpha1.ConditionBackedUp); strings.Contains(c.GetMessage(), "set input.backup.argocd.tag") == backedUp || (c.GetReason() == v1alpha1.ReasonNoBackup) == backedUp {
+			t.Errorf("%s: the condition is %v", input, c)
+		}
 	}
 }
 

@@ -1,8 +1,8 @@
 package backup
 
 import (
+	"cmp"
 	_ "embed"
-	"fmt"
 	"strconv"
 	"time"
 
@@ -30,9 +30,9 @@ var backupScript string
 
 // rows are the rows of the CronJob, of the Job that the claim's annotation asks for, and of what they use.
 func rows(t tenant.Tenant) []composed.Row {
-	on := has(t) && t.Backup.Folder != ""
+	on := has(t) && t.Backup.Folder != "" && !unnamed(t)
 	// What a Job would run before that has nothing to save.
-	waits := !argocd.Deployed(t) || runningArgoCD(t) == "" || hibernation.StateOf(t).Phase != ""
+	waits := !argocd.Deployed(t) || argocdImage(t) == "" || hibernation.StateOf(t).Phase != ""
 	out := []composed.Row{
 		row(tenant.BackupRecord, on, record(t.Names.Backup)),
 		row(tenant.BackupRole, isOn(t), role),
@@ -157,18 +157,24 @@ func volumes(t tenant.Tenant) []job.Volume {
 	}
 }
 
-// argocdImage returns the image that exports Argo CD's objects: that of the version that runs.
+// argocdImage returns the image that exports Argo CD's objects: the platform's, or that of the version that runs or ran last; "" while none is
+// known.
 func argocdImage(t tenant.Tenant) string {
 	if _, tag := host.SplitImage(t.Backup.ArgoCD); tag != "" {
 		return t.Backup.ArgoCD
 	}
-	return fmt.Sprintf("%s:%s", t.Backup.ArgoCD, runningArgoCD(t))
+	version, _ := argocd.RunningVersion(t)
+	if version = cmp.Or(version, t.Observed.XR.String("status", "argocd", "version")); version == "" {
+		return ""
+	}
+	return t.Backup.ArgoCD + ":" + version
 }
 
-// runningArgoCD returns the version of Argo CD that runs, or that ran last; "" for none known.
-func runningArgoCD(t tenant.Tenant) string {
-	if version, known := argocd.RunningVersion(t); known && version != "" {
-		return version
-	}
-	return t.Observed.XR.String("status", "argocd", "version")
+// unnamed reports whether Argo CD runs with an image whose tag doesn't tell its version, so that there is none to export its objects with.
+func unnamed(t tenant.Tenant) bool {
+	_, runs := argocd.RunningVersion(t)
+	return runs && argocdImage(t) == ""
 }
+
+// unnamedMessage is for the platform: images are its own.
+const unnamedMessage = "Argo CD runs with an image whose tag isn't a version, so that none is known to export its objects with: set input.backup.argocd.tag of the function"

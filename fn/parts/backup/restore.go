@@ -111,8 +111,11 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 	}
 	mode := "snapshot"
 	waits := !t.Composed(tenant.VClusterRelease).Exists() || !t.Composed(tenant.RestoredSecret).Exists()
+	if !t.Restore.Snapshot && unnamed(t) {
+		return out
+	}
 	if !t.Restore.Snapshot {
-		mode, waits = "objects", !argocd.Deployed(t) || runningArgoCD(t) == "" || hibernation.StateOf(t).Phase != ""
+		mode, waits = "objects", !argocd.Deployed(t) || argocdImage(t) == "" || hibernation.StateOf(t).Phase != ""
 		if t.Restore.Active {
 			mode = "all-objects"
 		}
@@ -147,6 +150,8 @@ func observeRestore(t tenant.Tenant, is condition.Of) condition.Condition {
 	switch {
 	case s.At == "" && s.Message != "":
 		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored", s.Message)
+	case s.At == "" && !r.Snapshot && unnamed(t):
+		return is.No(v1alpha1.ReasonRestoreFailed, what+" can't be restored", unnamedMessage)
 	case s.At == "":
 		return is.No(v1alpha1.ReasonRestoring, what+" is being restored"+without, "")
 	case r.Snapshot && !composed.HasKubeconfig(t):

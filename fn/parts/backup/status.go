@@ -86,6 +86,9 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 	if t.Backup.Folder == "" {
 		return is.No(v1alpha1.ReasonNoBackup, "The platform has no place for backups: input.backup.remote of the function isn't set", "")
 	}
+	if unnamed(t) {
+		return is.No(v1alpha1.ReasonNoBackup, unnamedMessage, "")
+	}
 	s := see(t)
 	why := s.Message
 	if why == "" {

@@ -110,7 +110,7 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 		}
 		w.UID = is.uid(w.Name)
 		// As many as any values say.
-		w.Replicas, w.Available, w.Images = 3, true, map[string]string{"server": "quay.io/argoproj/argocd:simulated"}
+		w.Replicas, w.Available, w.Images = 3, true, map[string]string{"server": simulatedImage}
 		if w.Name == tenant.ArgoCDServer {
 			// One of the workloads that a change replaces isn't ready.
 			w.Available, w.Why = v.server(id, is)
@@ -119,9 +119,12 @@ func (v virtualObjects) summary(ctx context.Context, name string) (map[string]st
 	return proxy.Summary(workloads)
 }
 
+// simulatedImage is Argo CD's, with a tag that is a version.
+const simulatedImage = "quay.io/argoproj/argocd:v3.4.13-simulated"
+
 // server returns whether Argo CD's API server is available with the last Helm release, and why not.
 func (v virtualObjects) server(id string, is installed) (available bool, why string) {
-	const broken = `container server: ImagePullBackOff: Back-off pulling image "quay.io/argoproj/argocd:simulated"`
+	const broken = "container server: ImagePullBackOff: Back-off pulling image " + simulatedImage
 	has := is.byValues || is.fault != "" && v.Faults.HasAt(is.fault, id, is.version)
 	switch {
 	case is.fault == UpgradeRefused:

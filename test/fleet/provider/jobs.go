@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +43,7 @@ const (
 
 // jobsPolicy has the API server write jobsManager into the Jobs of tenants when they are created: it can't be changed later.
 const jobsPolicy = `
-apiVersion: admissionregistration.k8s.io/v1beta1
+apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicy
 metadata: {name: simulated-jobs}
 spec:
@@ -56,7 +57,7 @@ spec:
     - patchType: JSONPatch
       jsonPatch: {expression: '[JSONPatch{op: "add", path: "/spec/managedBy", value: "` + jobsManager + `"}]'}
 ---
-apiVersion: admissionregistration.k8s.io/v1beta1
+apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
 metadata: {name: simulated-jobs}
 spec: {policyName: simulated-jobs}
@@ -66,7 +67,9 @@ spec: {policyName: simulated-jobs}
 func (s *Simulation) KeepJobs(ctx context.Context) {
 	for ctx.Err() == nil {
 		// It ends when it can't reach the API server.
-		_ = s.runJobs(ctx)
+		if err := s.runJobs(ctx); err != nil && ctx.Err() == nil {
+			fmt.Fprintf(os.Stderr, "the simulation of Jobs begins again: %v\n", err)
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(time.Second):

@@ -105,9 +105,20 @@ func rollsOut(t tenant.Tenant, core []condition.Condition) bool {
 	if !changes(tenant.VClusterRelease) && !changes(tenant.ArgoCDRelease) && !argocd.Settles(t) {
 		return false
 	}
-	return !slices.ContainsFunc(core, func(c condition.Condition) bool {
-		return !c.True && !slices.Contains([]string{v1alpha1.ReasonInstalling, v1alpha1.ReasonWaitingForVirtualCluster, v1alpha1.ReasonWaitingForWorkloads}, c.Reason)
-	})
+	return only(core, v1alpha1.ReasonInstalling, v1alpha1.ReasonWaitingForVirtualCluster, v1alpha1.ReasonWaitingForWorkloads)
+}
+
+// only reports whether what isn't ready of the core has one of some reasons.
+func only(core []condition.Condition, reasons ...string) bool {
+	return !slices.ContainsFunc(core, func(c condition.Condition) bool { return !c.True && !slices.Contains(reasons, c.Reason) })
+}
+
+// starts reports whether a tenant that was woken may still be starting: it wasn't seen to be awake yet, or no more is known than that
+// workloads aren't available.
+func starts(t tenant.Tenant, core []condition.Condition) bool {
+	_, why, _ := argocd.BrokenWorkloads(t)
+	return tenant.IsAsleep(t.Observed) ||
+		why == "" && only(core, v1alpha1.ReasonInstalling, v1alpha1.ReasonWaitingForVirtualCluster, v1alpha1.ReasonWaitingForWorkloads, v1alpha1.ReasonWorkloadsUnavailable)
 }
 
 func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Phase {
@@ -117,7 +128,7 @@ func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Pha
 		return asleep
 	case ready:
 		return v1alpha1.PhaseReady
-	case hibernation.WakesUp(t):
+	case slices.ContainsFunc(core, func(c condition.Condition) bool { return c.Reason == v1alpha1.ReasonHibernated }):
 		return v1alpha1.PhaseWaking
 	case tenant.WasReady(t.Observed) && rollsOut(t, core):
 		return v1alpha1.PhaseUpdating
@@ -292,7 +303,7 @@ func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
 			}
 		}
 	}
-	if hibernation.WakesUp(t) {
+	if hibernation.WakesUp(t) && starts(t, core) {
 		for i, c := range core {
 			if !c.True && c.Reason != v1alpha1.ReasonHibernated {
 				// It was well before, and needs some time.

@@ -12,6 +12,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 const (
@@ -117,6 +118,32 @@ func TestSleepsAndWakes(t *testing.T) {
 		e.Reconcile()
 		check(e, tenant.WakeJob, false, v1alpha1.PhaseReady)
 	}
+}
+
+// TestBreaksAfterWaking: a tenant that was seen to be awake says what breaks. Pods that only start are a part of waking up, and so is all that
+// isn't well before.
+func TestBreaksAfterWaking(t *testing.T) {
+	e := crossplanetest.New(t, awake, "").Install()
+	e.SetSpec(asleep)
+	fallAsleep(e)
+	e.SetSpec(awake)
+	e.Reconcile()
+	e.RunProviders()
+	e.Reconcile()
+	e.RunProviders()
+	seen := func(want v1alpha1.Phase, why string) {
+		t.Helper()
+		e.SetWorkload("argocd-repo-server", func(w *proxy.Workload) { w.Available, w.Why = want == v1alpha1.PhaseReady, why })
+		e.Reconcile()
+		check(e, tenant.WakeJob, false, want)
+	}
+	const broken = "container repo-server: OOMKilled: "
+	seen(v1alpha1.PhaseWaking, broken)
+	seen(v1alpha1.PhaseReady, "")
+	seen(v1alpha1.PhaseWaking, "")
+	seen(v1alpha1.PhaseReady, "")
+	seen(v1alpha1.PhaseDegraded, broken)
+	seen(v1alpha1.PhaseDegraded, broken)
 }
 
 // TestChangesOfMind: a Job that wakes a tenant is finished first, and whatever is lost comes again.

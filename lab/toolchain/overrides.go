@@ -34,6 +34,47 @@ func NewDNSChallengeProviderByName(name string) (challenge.Provider, error) {
 }
 `}
 
+// workflowsSignals is in place of the file for Linux, which the Go module of Argo Workflows lacks.
+var workflowsSignals = override{"github.com/argoproj/argo-workflows/v4", "workflow/executor/osspecific/signal_*.go", `package osspecific
+
+import (
+	"os"
+	"syscall"
+
+	"github.com/argoproj/argo-workflows/v4/util/errors"
+)
+
+// Term asks a process to end.
+var Term os.Signal = syscall.SIGTERM
+
+// CanIgnoreSignal reports whether a signal isn't meant for the workflow's command: those of children, and those of Go's scheduler.
+func CanIgnoreSignal(s os.Signal) bool { return s == syscall.SIGCHLD || s == syscall.SIGURG }
+
+// Kill sends a signal to the group of a process.
+func Kill(pid int, s syscall.Signal) error {
+	if group, err := syscall.Getpgid(pid); err == nil {
+		pid = -group
+	}
+	return syscall.Kill(pid, s)
+}
+
+// Setpgid gives a process a group of its own.
+func Setpgid(a *syscall.SysProcAttr) { a.Setpgid = true }
+
+// Wait waits until a process has ended. A shell's way is used for the exit code after a signal.
+func Wait(process *os.Process) error {
+	state, err := process.Wait()
+	if err != nil {
+		return err
+	}
+	code := state.ExitCode()
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		code = 128 + int(status.Signal())
+	}
+	return errors.NewExitErr(code)
+}
+`}
+
 // traefikECS leaves out the services of AWS ECS as a source of routes, whose clients
 // are a fifth of what would have to be compiled.
 var traefikECS = override{"github.com/traefik/traefik/v3", "pkg/provider/ecs/*.go", `package ecs

@@ -161,8 +161,9 @@ var modules = []module{
 	{
 		// Without its server, which embeds a web interface that its Go module lacks.
 		path: "github.com/argoproj/argo-workflows/v4", version: workflowsVersion, purpose: Full,
-		tools:   map[string]string{Workflows: "cmd/workflow-controller", WorkflowsExecutor: "cmd/argoexec"},
-		ldflags: []string{"-X github.com/argoproj/argo-workflows/v4.version=" + workflowsVersion},
+		tools:     map[string]string{Workflows: "cmd/workflow-controller", WorkflowsExecutor: "cmd/argoexec"},
+		overrides: []override{workflowsSignals},
+		ldflags:   []string{"-X github.com/argoproj/argo-workflows/v4.version=" + workflowsVersion},
 	},
 	{path: "github.com/argoproj/argo-events", version: eventsVersion, purpose: Full, tools: map[string]string{Events: "cmd"}},
 	{path: "github.com/nats-io/nats-server/v2", version: "v2.10.29", purpose: Full, tools: map[string]string{NATS: ""}},

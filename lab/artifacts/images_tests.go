@@ -13,7 +13,7 @@ var otherKubernetes = []string{"-1.35", "-1.33"}
 
 // testImages are the names of the images that not every cluster needs.
 func testImages() []string {
-	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), BackupKubectlImage, RcloneImage(), VersityImage(), ArgoCDImage(toolchain.ArgoCDOlder), NATSImage()}
+	images := []string{DexImage(), HAProxyImage, ServersImage, VictoriaMetricsImage(), VMAlertImage(), KubeStateMetricsImage(), PageImage, KubectlImage(), BackupKubectlImage, RcloneImage(), VersityImage(), ArgoCDImage(toolchain.ArgoCDOlder), NATSImage(), ExtensionImage, ExtensionInstallerImage}
 	for _, suffix := range otherKubernetes {
 		images = append(images, kubernetesImage(suffix))
 	}

@@ -113,7 +113,7 @@ func checkCompilers(ms []module) error {
 	if slices.ContainsFunc(ms, func(m module) bool { return m.web }) {
 		for _, name := range []string{"node", "npm"} {
 			if _, err := exec.LookPath(name); err != nil {
-				return fmt.Errorf("%s is not on PATH, and Argo CD's web interface needs it: apt-get install nodejs npm", name)
+				return fmt.Errorf("%s is not on PATH, and web interfaces need it: apt-get install nodejs npm", name)
 			}
 		}
 	}

@@ -96,6 +96,9 @@ func (m module) key() string {
 	if m.web {
 		fmt.Fprintf(h, "\nweb %x", bridgeSum())
 	}
+	if m.extends != "" {
+		fmt.Fprintf(h, "\nextends %q %x", m.extends, extensionSum(m.extends))
+	}
 	for _, folder := range slices.Sorted(maps.Keys(m.embeds)) {
 		fmt.Fprintf(h, "\nembeds %q %q", folder, m.embeds[folder])
 		if e, err := moduleOf(m.embeds[folder]); err == nil {

@@ -32,6 +32,9 @@ type module struct {
 	// web builds a web interface from the module's sources, in place of the Go
 	// commands: its one tool is a folder.
 	web bool
+	// extends is a folder of this package that is added to these sources. The web
+	// interface is then what its configuration of webpack makes of both.
+	extends string
 	// embeds maps a folder of the module to the tool, a folder too, that is put
 	// there before the module is compiled. Upstream's releases do that with
 	// generated files, which a Go module lacks.
@@ -91,6 +94,8 @@ const (
 	Workflows         = "argo-workflow-controller"
 	WorkflowsExecutor = "argoexec"
 	Events            = "argo-events"
+	// RolloutsExtension is a UI extension of Argo CD that shows Rollouts.
+	RolloutsExtension = "argo-rollouts-extension"
 	// NATS is the bus of Argo Events.
 	NATS = "nats-server"
 )
@@ -158,6 +163,7 @@ var modules = []module{
 	argocd(ArgoCDHeadless, argocdVersion, Tests, nil).with(gitopsEngine),
 	argocd(ArgoCDOlder, argocdOlderVersion, Full, nil),
 	{path: "github.com/argoproj/argo-rollouts", version: rolloutsVersion, purpose: Full, tools: map[string]string{Rollouts: "cmd/rollouts-controller"}},
+	{path: "github.com/argoproj/argo-rollouts", version: rolloutsVersion, purpose: Full, tools: map[string]string{RolloutsExtension: "ui"}, web: true, extends: "extension"},
 	{
 		// Without its server, which embeds a web interface that its Go module lacks.
 		path: "github.com/argoproj/argo-workflows/v4", version: workflowsVersion, purpose: Full,

@@ -64,6 +64,7 @@ func TestKeyChangesWithTheBinary(t *testing.T) {
 		"Tags":         func(m *module) { m.tags = "netgo" },
 		"Fork":         func(m *module) { m.as = "example.org/original" },
 		"Web":          func(m *module) { m.web = true },
+		"Extends":      func(m *module) { m.extends = "extension" },
 		"Embeds":       func(m *module) { m.embeds = map[string]string{"ui/dist/app": "argocd-ui"} },
 		"Overrides":    func(m *module) { m.overrides = []override{{"example.org/x", "x.go", "package x"}} },
 		"LinkerFlags":  func(m *module) { m.ldflags = []string{"-X a=c"} },

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -17,10 +18,11 @@ import (
 	"time"
 )
 
-// Argo CD's web interface takes its component library, argo-ui, from that
-// project's Git repository. The npm registry has an older release of it: the same
-// components as of 2021, without those that came after. What is missing of what
-// Argo CD uses is in the folder bridge, and is added to the installed packages.
+// The web interfaces of Argo CD and of Argo Rollouts take their component library,
+// argo-ui, from that project's Git repository. The npm registry has an older release
+// of it: the same components as of 2021, without those that came after. What is
+// missing of what they use is in the folder bridge, and is added to the installed
+// packages.
 const (
 	libraryName    = "argo-ui"
 	libraryVersion = "1.0.0"
@@ -34,22 +36,39 @@ const yarn = "yarn@1.22.22"
 //go:embed all:bridge
 var bridge embed.FS
 
-// bridgeSum changes with everything that buildWeb adds to upstream's source.
+// extensions are folders that modules are extended with.
+//
+//go:embed all:extension
+var extensions embed.FS
+
+// bridgeSum changes with everything that buildWeb adds to every web interface.
 func bridgeSum() []byte {
 	h := sha256.New()
 	fmt.Fprintln(h, libraryPackage, librarySum, yarn)
-	err := fs.WalkDir(bridge, ".", func(path string, d fs.DirEntry, err error) error {
+	addFiles(h, bridge, ".")
+	return h.Sum(nil)[:8]
+}
+
+// extensionSum changes with every file of a folder that a module is extended with.
+func extensionSum(folder string) []byte {
+	h := sha256.New()
+	addFiles(h, extensions, folder)
+	return h.Sum(nil)[:8]
+}
+
+// addFiles adds the files of a folder of this program to a hash.
+func addFiles(h hash.Hash, files embed.FS, folder string) {
+	err := fs.WalkDir(files, folder, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := bridge.ReadFile(path)
+		data, err := files.ReadFile(path)
 		fmt.Fprintf(h, "%s %d\n%s", path, len(data), data)
 		return err
 	})
 	if err != nil {
 		panic(err) // Files of this program are always there.
 	}
-	return h.Sum(nil)[:8]
 }
 
 // buildWeb makes the files that browsers load, and puts them into a folder below
@@ -63,6 +82,13 @@ func (m module) buildWeb(ctx context.Context, dir, source string) (time.Duration
 	if err := useRelease(ui); err != nil {
 		return 0, err
 	}
+	config := "./src/app/webpack.config.js"
+	if m.extends != "" {
+		config = "./" + m.extends + "/webpack.config.js"
+		if err := os.CopyFS(ui, extensions); err != nil {
+			return 0, fmt.Errorf("cannot extend the source of %s: %w", name, err)
+		}
+	}
 	r := &runner{ctx: ctx, dir: ui, env: append(os.Environ(),
 		"npm_config_cache="+filepath.Join(dir, "npm-cache"),
 		"NODE_ENV=production", "NODE_ONLINE_ENV=online", "HOST_ARCH="+runtime.GOARCH, "ARGO_VERSION="+m.version)}
@@ -72,13 +98,13 @@ func (m module) buildWeb(ctx context.Context, dir, source string) (time.Duration
 	r.run("node", filepath.Join(tools, "node_modules", "yarn", "bin", "yarn.js"), "install", "--frozen-lockfile", "--production=false", "--ignore-scripts",
 		"--ignore-engines", "--non-interactive", "--no-progress", "--network-timeout=200000", "--cache-folder="+filepath.Join(dir, "yarn-cache"))
 	r.do(func() error { return addBridge(filepath.Join(ui, "node_modules")) })
-	r.run("node", filepath.Join("node_modules", "webpack", "bin", "webpack.js"), "--config=./src/app/webpack.config.js", "--mode=production")
+	r.run("node", filepath.Join("node_modules", "webpack", "bin", "webpack.js"), "--config="+config, "--mode=production")
 	built := filepath.Join(ui, "dist", "app")
 	r.do(func() error {
-		if _, err := os.Stat(filepath.Join(built, "index.html")); err != nil {
-			return fmt.Errorf("webpack made no index.html: %w", err)
+		if err := os.Rename(built, filepath.Join(dir, "out", name)); err != nil {
+			return fmt.Errorf("webpack made no files: %w", err)
 		}
-		return os.Rename(built, filepath.Join(dir, "out", name))
+		return nil
 	})
 	if r.err != nil {
 		return r.cpu, fmt.Errorf("cannot build %s of %s@%s: %w", name, m.path, m.version, r.err)

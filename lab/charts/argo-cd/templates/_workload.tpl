@@ -100,6 +100,12 @@ checksum/cm: {{ include "argocd.cm" .root | sha256sum }}
   {{- end -}}
 {{- end -}}
 {{- $inits = concat $inits (tpl (toYaml .values.initContainers) .root | fromYamlArray) -}}
+{{- with .values.extensions -}}
+  {{- if .enabled -}}
+    {{- $inits = concat $inits (include "argocd.extensions" (dict "extensions" . "global" $.global) | fromYamlArray) -}}
+    {{- $_ := set $pod "volumes" (append $pod.volumes (dict "name" "extensions" "emptyDir" dict)) -}}
+  {{- end -}}
+{{- end -}}
 {{- $_ := unset $pod "initContainers" -}}
 {{- with $inits -}}{{- $_ := set $pod "initContainers" . -}}{{- end -}}
 {{- $_ := set $pod "containers" (concat $pod.containers (tpl (toYaml .values.extraContainers) .root | fromYamlArray)) -}}
@@ -130,7 +136,26 @@ checksum/cm: {{ include "argocd.cm" .root | sha256sum }}
 {{- end -}}
 {{- $_ := set $c "resources" .values.resources -}}
 {{- with .values.containerSecurityContext -}}{{- $_ := set $c "securityContext" . -}}{{- end -}}
-{{- $_ := set $c "volumeMounts" (concat .global.extraVolumeMounts .values.volumeMounts ($c.volumeMounts | default list)) -}}
+{{- $mounts := concat .global.extraVolumeMounts .values.volumeMounts ($c.volumeMounts | default list) -}}
+{{- if dig "extensions" "enabled" false .values -}}
+  {{- $mounts = append $mounts (dict "name" "extensions" "mountPath" "/tmp/extensions") -}}
+{{- end -}}
+{{- $_ := set $c "volumeMounts" $mounts -}}
+{{- end -}}
+
+{{/* argocd.extensions are the init containers of the API server that download UI extensions. Takes: extensions, global. */}}
+{{- define "argocd.extensions" -}}
+{{- range .extensions.extensionList }}
+- name: {{ .name }}
+  image: {{ $.extensions.image.repository }}:{{ $.extensions.image.tag }}
+  imagePullPolicy: {{ $.extensions.image.imagePullPolicy | default $.global.image.imagePullPolicy }}
+  env: {{ toJson .env }}
+  resources: {{ toJson $.extensions.resources }}
+  {{- with $.extensions.containerSecurityContext }}
+  securityContext: {{ toJson . }}
+  {{- end }}
+  volumeMounts: [{name: extensions, mountPath: /tmp/extensions/}, {name: tmp, mountPath: /tmp}]
+{{- end }}
 {{- end -}}
 
 {{/* argocd.image: a component's image; what it leaves empty is Argo CD's own. Takes: root, image. */}}

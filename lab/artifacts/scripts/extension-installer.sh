@@ -25,9 +25,12 @@ archive=${EXTENSION_URL##*/}
 timeout "${MAX_DOWNLOAD_SEC:-30}" wget -q -O "$work/$archive" "$EXTENSION_URL"
 if [ -n "${EXTENSION_CHECKSUM_URL-}" ]; then
   wget -q -O "$work/checksums" "$EXTENSION_CHECKSUM_URL"
-  (cd "$work" && grep -F "$archive" checksums | sha256sum -c)
+  (cd "$work" && grep "[ *]$archive\$" checksums | sha256sum -c)
 fi
 mkdir "$work/files"
-tar -C "$work/files" -xf "$work/$archive"
+case "$archive" in
+*.gz | *.tgz) tar -C "$work/files" -xzf "$work/$archive" ;;
+*) tar -C "$work/files" -xf "$work/$archive" ;;
+esac
 mkdir -p /tmp/extensions/resources
 cp -R "$work"/files/resources/. /tmp/extensions/resources/

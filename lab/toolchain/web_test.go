@@ -95,3 +95,19 @@ func TestBridgeIsAddedToTheInstalledPackages(t *testing.T) {
 		t.Error("a package of the bridge must replace the installed one, whose package.json would hide its files")
 	}
 }
+
+func TestExtendedModulesHaveTheirConfiguration(t *testing.T) {
+	extended := 0
+	for _, m := range modules {
+		if m.extends == "" {
+			continue
+		}
+		extended++
+		if _, err := extensions.ReadFile(m.extends + "/webpack.config.js"); err != nil || !m.web {
+			t.Errorf("%s is extended with %s, and webpack has no configuration there: %v", m.path, m.extends, err)
+		}
+	}
+	if extended == 0 {
+		t.Error("no module is extended")
+	}
+}

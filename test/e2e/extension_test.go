@@ -85,8 +85,8 @@ func (e *extended) served(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if init := server.Spec.Template.Spec.InitContainers; len(init) != 1 || init[0].Image != artifacts.ExtensionInstallerImage {
-		t.Errorf("the API server has the init containers %v", init)
+	if first := server.Spec.Template.Spec.InitContainers; len(first) != 1 || first[0].Image != artifacts.ExtensionInstallerImage {
+		t.Errorf("the API server has the init containers %v", first)
 	}
 	return ctx
 }

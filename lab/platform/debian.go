@@ -11,12 +11,14 @@ var needed = []struct {
 	command  string
 	packages []string
 	purpose  toolchain.Purpose
-	// tool is the only one that is built with it. None: tests run it.
+	// tool is the only one for the purpose that is built with it. None: tests run it.
 	tool string
 }{
 	{"gcc", []string{"gcc", "libc6-dev"}, toolchain.Tenants, "kine"},
 	{"node", []string{"nodejs"}, toolchain.Web, "argocd-ui"},
 	{"npm", []string{"npm"}, toolchain.Web, "argocd-ui"},
+	{"node", []string{"nodejs"}, toolchain.Full, toolchain.RolloutsExtension},
+	{"npm", []string{"npm"}, toolchain.Full, toolchain.RolloutsExtension},
 	{"chromium", []string{"chromium"}, toolchain.Full, ""},
 }
 
@@ -33,7 +35,7 @@ func missingPackages(c toolchain.Cache, purposes []toolchain.Purpose, lookPath f
 				continue
 			}
 		}
-		if _, err := lookPath(need.command); err != nil {
+		if _, err := lookPath(need.command); err != nil && !slices.Contains(out, need.packages[0]) {
 			out = append(out, need.packages...)
 		}
 	}

@@ -168,7 +168,9 @@ func TestMissingPackages(t *testing.T) {
 		"BuiltAlready": {"Who has built everything needs no compiler.", []string{"kine", "argocd-ui"}, nil, Options{}, ""},
 		"Tests":        {"Most tests do without the web interface.", nil, nil, Options{Tests: true}, "gcc libc6-dev"},
 		"Simulated":    {"Where tenants are simulated, nothing of theirs is built.", nil, nil, Options{Tests: true, SimulatedProviders: true}, ""},
-		"AllTests":     {"Some open a browser, whatever is built.", []string{"kine", "argocd-ui"}, nil, Options{Tests: true, Full: true}, "chromium"},
+		"AllTests":     {"Some open a browser, whatever is built.", []string{"kine", "argocd-ui", toolchain.RolloutsExtension}, nil, Options{Tests: true, Full: true}, "chromium"},
+		"Extension":    {"It is built as the web interface is.", []string{"kine", "argocd-ui"}, []string{"chromium"}, Options{Tests: true, Full: true}, "nodejs npm"},
+		"AllTestsNew":  {"A package is installed once.", nil, nil, Options{Tests: true, Full: true}, "gcc libc6-dev nodejs npm chromium"},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {

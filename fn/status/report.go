@@ -114,11 +114,10 @@ func only(core []condition.Condition, reasons ...string) bool {
 }
 
 // starts reports whether a tenant that was woken may still be starting: it wasn't seen to be awake yet, or no more is known than that
-// workloads aren't available.
+// workloads of Argo CD aren't available.
 func starts(t tenant.Tenant, core []condition.Condition) bool {
-	_, why, _ := argocd.BrokenWorkloads(t)
 	return tenant.IsAsleep(t.Observed) ||
-		why == "" && only(core, v1alpha1.ReasonInstalling, v1alpha1.ReasonWaitingForVirtualCluster, v1alpha1.ReasonWaitingForWorkloads, v1alpha1.ReasonWorkloadsUnavailable)
+		argocd.MayBeStarting(t) && only(core, v1alpha1.ReasonInstalling, v1alpha1.ReasonWaitingForVirtualCluster, v1alpha1.ReasonWaitingForWorkloads, v1alpha1.ReasonWorkloadsUnavailable)
 }
 
 func phase(t tenant.Tenant, core []condition.Condition, ready bool) v1alpha1.Phase {

@@ -105,6 +105,12 @@ func Settles(t tenant.Tenant) bool {
 		was.Reason == v1alpha1.ReasonWaitingForWorkloads && err == nil && t.Observed.Now.Sub(since) < SettlesWithin
 }
 
+// MayBeStarting reports whether the workloads can be observed, and nothing says why any of them isn't available.
+func MayBeStarting(t tenant.Tenant) bool {
+	_, why, _ := BrokenWorkloads(t)
+	return why == "" && workloadsProblem(t) == ""
+}
+
 // BrokenWorkloads returns a message for each workload that isn't available, why pods don't run,
 // and whether the workloads haven't been observed yet.
 func BrokenWorkloads(t tenant.Tenant) (broken []string, why string, unseen bool) {

@@ -142,8 +142,13 @@ func TestBreaksAfterWaking(t *testing.T) {
 	seen(v1alpha1.PhaseReady, "")
 	seen(v1alpha1.PhaseWaking, "")
 	seen(v1alpha1.PhaseReady, "")
+	lost := e.Fork(t)
 	seen(v1alpha1.PhaseDegraded, broken)
 	seen(v1alpha1.PhaseDegraded, broken)
+
+	crossplanetest.SetCondition(lost.Observed(tenant.Workloads), "Synced", "False", "ReconcileError", "connection refused")
+	lost.Reconcile()
+	check(lost, tenant.WakeJob, false, v1alpha1.PhaseDegraded)
 }
 
 // TestChangesOfMind: a Job that wakes a tenant is finished first, and whatever is lost comes again.

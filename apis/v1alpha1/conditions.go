@@ -62,6 +62,9 @@ const (
 	// ConditionRestored is True once the backup of spec.restoreFrom is restored, and Argo CD may
 	// act on it.
 	ConditionRestored = "Restored"
+	// ConditionTenantBound is True when a VirtualArgoCD of group m.virtualargocd.io has its
+	// tenant, the composite resource, and alone writes to it. Claims don't have it.
+	ConditionTenantBound = "TenantBound"
 )
 
 // optionalConditions exist only while the spec has their part. The tenant's Ready
@@ -232,4 +235,30 @@ const (
 	// chart has failed three times and was rolled back (False, only SpecAccepted). It isn't
 	// tried again; another change is.
 	ReasonUpgradeFailed = "UpgradeFailed"
+	// ReasonClaimExists: the tenant belongs to a claim of the same namespace and name. It is
+	// only observed until the claim is gone (False, only TenantBound).
+	ReasonClaimExists = "ClaimExists"
+	// ReasonSeveralTenants: more than one tenant is of this namespace and name (False, only
+	// TenantBound). The message names them.
+	ReasonSeveralTenants = "SeveralTenants"
+	// ReasonNameTaken: the composite resource that has the name is somebody else's (False, only
+	// TenantBound).
+	ReasonNameTaken = "NameTaken"
+	// ReasonTenantLeft: the platform has ended that the tenant follows this VirtualArgoCD, to
+	// give it to a claim (False, only TenantBound).
+	ReasonTenantLeft = "TenantLeft"
+	// ReasonTenantGoes: an earlier tenant of the same name is still being deleted (False, only
+	// TenantBound).
+	ReasonTenantGoes = "TenantGoes"
+	// ReasonWaitingForTenant: the composite resource doesn't exist yet (False, only TenantBound).
+	ReasonWaitingForTenant = "WaitingForTenant"
+	// ReasonNotWritten: provider-kubernetes can't write or read the composite resource (False,
+	// only TenantBound). The message has its words.
+	ReasonNotWritten = "NotWritten"
+	// ReasonFieldsRemain: the tenant still has fields of its former claim that were removed from
+	// the spec since then (False, only TenantBound). The message names them.
+	ReasonFieldsRemain = "FieldsRemain"
+	// ReasonSecretTaken: the Secret of spec.writeConnectionSecretToRef is somebody else's, and
+	// isn't written (False, only TenantBound).
+	ReasonSecretTaken = "SecretTaken"
 )

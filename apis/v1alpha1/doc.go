@@ -18,3 +18,15 @@ const (
 	Kind       = "XVirtualArgoCD"
 	ClaimKind  = "VirtualArgoCD"
 )
+
+// The namespaced kind of Crossplane 2, VirtualArgoCD as the claim: its group is that of the
+// composite resources behind it, with a prefix.
+const (
+	FrontPrefix     = "m."
+	FrontGroup      = FrontPrefix + Group
+	FrontAPIVersion = FrontGroup + "/" + Version
+)
+
+// AnnotationLeave is an annotation of a namespaced VirtualArgoCD, which only the platform may
+// set: it neither changes nor deletes its tenant any more, so that a claim can have the tenant.
+const AnnotationLeave = "virtualargocd.io/leave-tenant"

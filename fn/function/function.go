@@ -18,6 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/compose"
 	"github.com/virtual-argocd/virtual-argocd/fn/decide"
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/front"
 	"github.com/virtual-argocd/virtual-argocd/fn/parts/hibernation"
 	"github.com/virtual-argocd/virtual-argocd/fn/plans"
 	"github.com/virtual-argocd/virtual-argocd/fn/resolve"
@@ -40,7 +41,8 @@ const (
 )
 
 // Function composes one tenant from one VirtualArgoCD, and what a channel tells its tenants
-// from one XArgoCDChannel. It checks one XArgoCDPlan.
+// from one XArgoCDChannel. It checks one XArgoCDPlan. For one namespaced VirtualArgoCD, it
+// composes the composite resource behind it.
 type Function struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
 
@@ -74,6 +76,8 @@ func (f *Function) RunFunction(_ context.Context, req *fnv1.RunFunctionRequest) 
 		refused = answer(req, rsp, channel.RequiredRecords, func(rest time.Duration) error { return channel.Answer(req, rsp, rest, now) })
 	case v1alpha1.PlanKind:
 		refused = answer(req, rsp, plans.RequiredDefaults, func(rest time.Duration) error { return plans.Answer(req, rsp, rest) })
+	case v1alpha1.ClaimKind:
+		refused = answer(req, rsp, front.RequiredTenants, func(rest time.Duration) error { return front.Answer(req, rsp, rest) })
 	default:
 		observed := decode.Observe(req)
 		observed.Now = now

@@ -40,6 +40,17 @@ func BoundedLabel(name string, most int) string {
 	return cmp.Or(strings.Trim(base, "-"), "tenant") + "-" + hashOf(name)
 }
 
+// frontHash is the number of hexadecimal digits at the end of the names that Behind returns. No name of Crossplane's for a claim has as
+// many there, and with hashLength of them BoundedLabel would hash the name once more.
+const frontHash = 12
+
+// Behind returns the name of the composite resource that a new namespaced VirtualArgoCD gets. It is short enough to be the tenant's id.
+func Behind(namespace, name string) string {
+	base := notDNSLabel.ReplaceAllString(strings.ToLower(name), "-")
+	base = base[:min(len(base), maxTenantID-frontHash-1)]
+	return cmp.Or(strings.Trim(base, "-"), "tenant") + "-" + hashOf(namespace + "/" + name)[:frontHash]
+}
+
 // hostLabelSign is in the label of each hostname that a claim gets below the platform's domain.
 const hostLabelSign = "--"
 
@@ -309,6 +320,11 @@ const (
 	ComponentsSecret   = "components-secret"
 	// HostnamePrefix is the prefix of records of hostnames.
 	HostnamePrefix = "ingress-host-"
+
+	// FrontTenant is the Object with the composite resource behind a namespaced VirtualArgoCD, and FrontSecretPrefix the prefix of the
+	// Secret with its connection details.
+	FrontTenant       = "tenant"
+	FrontSecretPrefix = "connection-"
 )
 
 // Keys of composed Secrets, of the record of a hostname, and of a claim's connection Secret.

@@ -14,7 +14,7 @@ type object = map[string]any
 
 // jsonSchemas writes the JSON schemas for editors and kubeconform, in the layout of the CRDs-catalog
 // (https://github.com/datreeio/CRDs-catalog): <group>/<kind>_<version>.json. Rules in CEL can't be written in them.
-func jsonSchemas(tenants, channels, plans xrd, input *extv1.CustomResourceDefinition) (map[string][]byte, error) {
+func jsonSchemas(tenants, fronts, channels, plans xrd, input *extv1.CustomResourceDefinition) (map[string][]byte, error) {
 	spec := func(x xrd, more object) (object, error) {
 		s, err := convert("spec", x.Spec.Versions[0].Schema.Schema.Properties["spec"])
 		if err != nil {
@@ -26,6 +26,10 @@ func jsonSchemas(tenants, channels, plans xrd, input *extv1.CustomResourceDefini
 		return s, nil
 	}
 	claim, err := spec(tenants, crossplanesFields())
+	if err != nil {
+		return nil, err
+	}
+	front, err := spec(fronts, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +53,7 @@ func jsonSchemas(tenants, channels, plans xrd, input *extv1.CustomResourceDefini
 		required                          []string
 	}{
 		{group, tenants.Spec.ClaimNames.Kind, version, tenants.Spec.Versions[0].Schema.Schema.Description, object{"spec": claim, "status": byCrossplane}, []string{"spec"}},
+		{fronts.Spec.Group, fronts.Spec.Names.Kind, version, fronts.Spec.Versions[0].Schema.Schema.Description, object{"spec": front, "status": byCrossplane}, []string{"spec"}},
 		{group, channels.Spec.Names.Kind, version, channels.Spec.Versions[0].Schema.Schema.Description, object{"spec": channel, "status": byCrossplane}, []string{"spec"}},
 		{input.Spec.Group, input.Spec.Names.Kind, input.Spec.Versions[0].Name, schemaOf(input).Description, in["properties"].(object), nil},
 		{group, plans.Spec.Names.Kind, version, plans.Spec.Versions[0].Schema.Schema.Description, object{"spec": plan, "status": byCrossplane}, []string{"spec"}},

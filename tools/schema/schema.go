@@ -26,6 +26,9 @@ const (
 	InputCRDFile   = "schemas/input.virtualargocd.io_inputs.yaml"
 	// SchemasDir has the JSON schemas for editors.
 	SchemasDir = "schemas"
+	// FrontXRDFile is the namespaced kind of Crossplane 2. It isn't in the Configuration: kubectl takes "virtualargocd" for that kind as soon as
+	// it is installed, because its group comes first in the alphabet.
+	FrontXRDFile = "examples/install/front/definition.yaml"
 	// GroupFile offers the same kinds under another API group.
 	GroupFile = "examples/demo-group/definition.yaml"
 )
@@ -60,7 +63,7 @@ func Files(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := jsonSchemas(tenants(xrd), channels(channel), plans(plan), in)
+	files, err := jsonSchemas(tenants(xrd), fronts(xrd), channels(channel), plans(plan), in)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +73,7 @@ func Files(root string) (map[string][]byte, error) {
 		object     any
 	}{
 		{XRDFile, "apis/v1alpha1", tenants(xrd)},
+		{FrontXRDFile, "apis/v1alpha1", fronts(xrd)},
 		{ChannelXRDFile, "apis/v1alpha1", channels(channel)},
 		{PlanXRDFile, "apis/v1alpha1", plans(plan)},
 		{InputCRDFile, "fn/input/v1alpha1", in},

@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"maps"
 	"strings"
 
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -25,7 +26,9 @@ type xrdSpec struct {
 	Group                        string                               `json:"group"`
 	Names                        extv1.CustomResourceDefinitionNames  `json:"names"`
 	ClaimNames                   *extv1.CustomResourceDefinitionNames `json:"claimNames,omitempty"`
-	DefaultCompositionRef        metadata                             `json:"defaultCompositionRef"`
+	Scope                        string                               `json:"scope,omitempty"`
+	DefaultCompositionRef        *metadata                            `json:"defaultCompositionRef,omitempty"`
+	EnforcedCompositionRef       *metadata                            `json:"enforcedCompositionRef,omitempty"`
 	DefaultCompositeDeletePolicy string                               `json:"defaultCompositeDeletePolicy,omitempty"`
 	Versions                     []xrdVersion                         `json:"versions"`
 }
@@ -67,7 +70,7 @@ func definition(c *extv1.CustomResourceDefinition, short, composition string) xr
 				Kind: c.Spec.Names.Kind, Plural: c.Spec.Names.Plural, Singular: c.Spec.Names.Singular,
 				ListKind: c.Spec.Names.ListKind, ShortNames: []string{short},
 			},
-			DefaultCompositionRef: metadata{Name: composition},
+			DefaultCompositionRef: &metadata{Name: composition},
 			Versions: []xrdVersion{{
 				Name: version.Name, Served: true, Referenceable: true,
 				PrinterColumns: version.AdditionalPrinterColumns,
@@ -92,6 +95,45 @@ func tenants(c *extv1.CustomResourceDefinition) xrd {
 	// minute.
 	x.Spec.DefaultCompositeDeletePolicy = "Background"
 	return x
+}
+
+// fronts makes the XRD of the namespaced kind of Crossplane 2, whose composite resources are those of tenants. Only this API version has that
+// scope.
+func fronts(c *extv1.CustomResourceDefinition) xrd {
+	x := definition(c, "mvargo", "virtual-argocd-front")
+	x.APIVersion = "apiextensions.crossplane.io/v2"
+	x.Spec.Group, x.Spec.Scope = v1alpha1.FrontGroup, "Namespaced"
+	x.Spec.Names.Kind, x.Spec.Names.ListKind = v1alpha1.ClaimKind, v1alpha1.ClaimKind+"List"
+	x.Spec.Names.Plural, x.Spec.Names.Singular = "virtualargocds", "virtualargocd"
+	x.Spec.Names.Categories = []string{"crossplane"}
+	x.Metadata.Name = x.Spec.Names.Plural + "." + x.Spec.Group
+	// Another Composition couldn't compose it.
+	x.Spec.DefaultCompositionRef, x.Spec.EnforcedCompositionRef = nil, x.Spec.DefaultCompositionRef
+	version := &x.Spec.Versions[0]
+	spec := version.Schema.Schema.Properties["spec"]
+	spec.Properties = maps.Clone(spec.Properties)
+	for name, p := range claimsFields() {
+		spec.Properties[name] = p
+	}
+	version.Schema.Schema.Properties["spec"] = spec
+	return x
+}
+
+// claimsFields are the fields that Crossplane gives to the spec of claims, and that fronts have by their own schema, so that a claim is made a
+// front by its apiVersion alone.
+func claimsFields() map[string]extv1.JSONSchemaProps {
+	text := extv1.JSONSchemaProps{Type: "string"}
+	named := func(description string) extv1.JSONSchemaProps {
+		return extv1.JSONSchemaProps{Type: "object", Description: description, Required: []string{"name"}, Properties: map[string]extv1.JSONSchemaProps{"name": {Type: "string", MinLength: new(int64(1))}}}
+	}
+	return map[string]extv1.JSONSchemaProps{
+		"writeConnectionSecretToRef": named("The Secret, in this namespace, that url, username, password and kubeconfig are written to."),
+		"compositionRef":             named("The Composition of the tenant, where the platform lets tenants choose one."),
+		"compositionSelector": {
+			Type: "object", Description: "Labels of the Composition of the tenant, where the platform lets tenants choose one.", Required: []string{"matchLabels"},
+			Properties: map[string]extv1.JSONSchemaProps{"matchLabels": {Type: "object", AdditionalProperties: &extv1.JSONSchemaPropsOrBool{Allows: true, Schema: &text}}},
+		},
+	}
 }
 
 // channels makes the XRD of channels, which are the platform's own.

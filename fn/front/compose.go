@@ -1,0 +1,196 @@
+package front
+
+import (
+	"slices"
+	"strings"
+
+	objectv1alpha1 "github.com/crossplane-contrib/provider-kubernetes/apis/namespaced/object/v1alpha1"
+	"github.com/crossplane/crossplane-runtime/v2/apis/common"
+	xpv2 "github.com/crossplane/crossplane-runtime/v2/apis/common/v2"
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/resource"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// providerConfig is the ClusterProviderConfig of examples/install/front. The account that provider-kubernetes uses with it may write
+// composite resources, and nothing else.
+const providerConfig = "virtual-argocd-front"
+
+// crossplanes are the fields of a composite resource's spec that are Crossplane's. The front's own spec has others of its own.
+var crossplanes = []string{
+	"claimRef", "compositionRef", "compositionSelector", "compositionRevisionRef", "compositionRevisionSelector", "compositionUpdatePolicy",
+	"compositeDeletePolicy", "environmentConfigRefs", "publishConnectionDetailsTo", "resourceRefs", "writeConnectionSecretToRef",
+}
+
+// notPassedOn are the fields of the front's spec that the composite resource doesn't get.
+var notPassedOn = []string{"crossplane", "writeConnectionSecretToRef", "claimRef", "resourceRefs", "resourceRef"}
+
+func manifestPath() []string { return slices.Clone(resource.ManifestPath) }
+
+// compose composes the Object with the composite resource, and the Secret. What is observed stays, whatever is wrong.
+func compose(desired map[string]*fnv1.Resource, f front, b bound, secret *corev1.Secret) error {
+	add := func(name string, o resource.Object, ready bool) error {
+		encoded, err := o.Encode()
+		if err != nil {
+			return err
+		}
+		desired[name] = &fnv1.Resource{Resource: encoded, Ready: fnv1.Ready_READY_FALSE}
+		if ready {
+			desired[name].Ready = fnv1.Ready_READY_TRUE
+		}
+		return nil
+	}
+	if b.composed {
+		if err := add(tenant.FrontTenant, object(f, b), b.xr.Condition("Ready").True()); err != nil {
+			return err
+		}
+	}
+	if secret == nil {
+		return nil
+	}
+	return add(tenant.FrontSecretPrefix+secret.Name, resource.Object{Typed: secret}, true)
+}
+
+// object composes the Object with the composite resource. An Object that only observes leaves it alone, also when it is deleted itself.
+func object(f front, b bound) resource.Object {
+	o := &objectv1alpha1.Object{
+		TypeMeta:   metav1.TypeMeta{APIVersion: objectv1alpha1.SchemeGroupVersion.String(), Kind: objectv1alpha1.ObjectKind},
+		ObjectMeta: resource.ManagedMeta(b.name, b.name),
+		Spec: objectv1alpha1.ObjectSpec{
+			ManagedResourceSpec: xpv2.ManagedResourceSpec{
+				ProviderConfigReference: &common.ProviderConfigReference{Kind: "ClusterProviderConfig", Name: providerConfig},
+				ManagementPolicies:      common.ManagementPolicies{common.ManagementActionAll},
+			},
+			Readiness: objectv1alpha1.Readiness{Policy: objectv1alpha1.ReadinessPolicySuccessfulCreate},
+			Watch:     true,
+		},
+	}
+	o.Namespace = f.self.Namespace
+	if !b.writes {
+		o.Spec.ManagementPolicies = common.ManagementPolicies{common.ManagementActionObserve}
+	}
+	metadata := map[string]any{"name": b.name, "labels": f.labels()}
+	if annotations := passedOn(f.xr.Texts("metadata", "annotations")); len(annotations) > 0 {
+		metadata["annotations"] = annotations
+	}
+	spec := f.spec()
+	spec["claimRef"] = map[string]any{"apiVersion": f.self.APIVersion, "kind": f.self.Kind, "namespace": f.self.Namespace, "name": f.self.Name}
+	return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: map[string]any{
+		"apiVersion": f.behind.APIVersion, "kind": f.behind.Kind, "metadata": metadata, "spec": spec,
+	}}
+}
+
+// spec returns what the composite resource gets of the front's spec.
+func (f front) spec() map[string]any {
+	spec := fieldsOf(f.xr.Get("spec"))
+	for _, field := range notPassedOn {
+		delete(spec, field)
+	}
+	return spec
+}
+
+// labels returns the labels of the composite resource: those that Crossplane passes on from a claim, and those by which it is found.
+func (f front) labels() map[string]any {
+	labels := passedOn(f.xr.Texts("metadata", "labels"))
+	labels[labelClaimName], labels[labelClaimNamespace] = f.self.Name, f.self.Namespace
+	return labels
+}
+
+// passedOn returns labels or annotations without those of Kubernetes and of Crossplane, which mean the object that has them, and of Argo
+// CD, which would take the composite resource for one of its Application.
+func passedOn(all map[string]string) map[string]any {
+	out := map[string]any{}
+	for key, value := range all {
+		domain, _, _ := strings.Cut(key, "/")
+		if key == v1alpha1.AnnotationLeave || slices.ContainsFunc([]string{"kubernetes.io", "k8s.io", "crossplane.io", "argoproj.io"}, func(of string) bool {
+			return domain == of || strings.HasSuffix(domain, "."+of)
+		}) {
+			continue
+		}
+		out[key] = value
+	}
+	return out
+}
+
+// connection returns the Secret with the tenant's connection details; nil where the spec names none, or there is nothing to write yet. It
+// requires what it needs. The condition says whose the Secret is if it isn't the front's.
+func connection(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, b bound) (*corev1.Secret, condition.Condition) {
+	name := f.xr.String("spec", "writeConnectionSecretToRef", "name")
+	if name == "" {
+		return nil, condition.Condition{}
+	}
+	out := &corev1.Secret{
+		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: f.self.Namespace, Name: name},
+		Type:       connectionType,
+		Data:       map[string][]byte{},
+	}
+	was := wire.Of(f.composed[tenant.FrontSecretPrefix+name].GetResource())
+	if !was.Exists() {
+		s.Named(requiredSecret+name, "v1", "Secret", f.self.Namespace, name)
+		at, read := wire.RequiredObject(req, requiredSecret+name, "Secret", f.self.Namespace, name)
+		if !read {
+			return nil, condition.Condition{}
+		}
+		if problem := taken(f, at); problem.Reason != "" {
+			return nil, problem
+		}
+	}
+	details, ok := published(req, s, f, b)
+	if !ok {
+		// What is published stays.
+		details = wire.SecretData(was)
+	}
+	for key, value := range details {
+		out.Data[key] = []byte(value)
+	}
+	if !was.Exists() && len(out.Data) == 0 {
+		return nil, condition.Condition{}
+	}
+	return out, condition.Condition{}
+}
+
+const connectionType = "connection.crossplane.io/v1alpha1"
+
+// taken says why a Secret that exists isn't the front's to write: no reason where it may be. As with claims, a connection Secret without an
+// owner is taken over.
+func taken(f front, at wire.Struct) condition.Condition {
+	owner := controllerOf(at)
+	if !at.Exists() || owner == f.xr.String("metadata", "uid") || owner == "" && at.String("type") == connectionType {
+		return condition.Condition{}
+	}
+	return condition.Of(v1alpha1.ConditionTenantBound).No(v1alpha1.ReasonSecretTaken,
+		"spec.writeConnectionSecretToRef.name: there is a Secret "+at.String("metadata", "name")+" that isn't this "+f.self.Kind+"'s, and it stays as it is: write another name, or delete that Secret", "")
+}
+
+// controllerOf returns the UID of what controls an object; "" for none.
+func controllerOf(o wire.Struct) string {
+	for _, owner := range o.List("metadata", "ownerReferences") {
+		if owner.Bool("controller") {
+			return owner.String("uid")
+		}
+	}
+	return ""
+}
+
+// published returns the connection details of the composite resource, and whether they were read. Only the Secret that Crossplane itself
+// has written for it is read.
+func published(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, b bound) (map[string]string, bool) {
+	ref := b.xr.Get("spec", "writeConnectionSecretToRef")
+	if refOf(b.xr) != f.self && !f.isClaims(refOf(b.xr)) || ref.String("name") == "" || ref.String("namespace") != f.secretsIn {
+		return nil, false
+	}
+	s.Named(requiredConnection+ref.String("name"), "v1", "Secret", f.secretsIn, ref.String("name"))
+	from, _ := wire.RequiredObject(req, requiredConnection+ref.String("name"), "Secret", f.secretsIn, ref.String("name"))
+	uid := b.xr.String("metadata", "uid")
+	if from.String("type") != connectionType || uid == "" || controllerOf(from) != uid || wire.TooLarge(from) {
+		return nil, false
+	}
+	return wire.SecretData(from), true
+}

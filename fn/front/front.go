@@ -1,0 +1,329 @@
+// Package front answers requests for VirtualArgoCDs of group m.virtualargocd.io, Crossplane 2's namespaced kind. A namespaced composite
+// resource may compose only what is in its own namespace. So it composes two things there: an Object by which provider-kubernetes writes the
+// cluster-scoped composite resource that a claim would have, and the Secret that a claim would have. All else is the same tenant.
+package front
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
+	"github.com/crossplane/function-sdk-go/response"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/condition"
+	"github.com/virtual-argocd/virtual-argocd/fn/decode"
+	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+)
+
+// RequiredTenants are the composite resources of the front's namespace and name.
+const RequiredTenants = "tenants"
+
+// Prefixes of further requirements. Each ends with an object's name.
+const (
+	// requiredTenant is for the composite resource with the name that the front's has, or would have.
+	requiredTenant = "tenant/"
+	// requiredClaim is for the claim that the composite resource belongs to.
+	requiredClaim = "claim/"
+	// requiredConnection is for the connection Secret of the composite resource.
+	requiredConnection = "connection/"
+	// requiredSecret is for what has the name of the front's own Secret.
+	requiredSecret = "secret/"
+)
+
+// Labels that Crossplane gives to the composite resource of a claim, and by which everything finds it.
+const (
+	labelClaimName      = "crossplane.io/claim-name"
+	labelClaimNamespace = "crossplane.io/claim-namespace"
+)
+
+// Answer writes what a front composes and its status into the response. rest is how long Crossplane may leave it alone.
+func Answer(req *fnv1.RunFunctionRequest, rsp *fnv1.RunFunctionResponse, rest time.Duration) error {
+	f, err := read(req)
+	if err != nil {
+		response.Fatal(rsp, err)
+		return err
+	}
+	s := wire.Selectors{}
+	rsp.Requirements = &fnv1.Requirements{Resources: s}
+	s.Labelled(RequiredTenants, f.behind.APIVersion, f.behind.Kind, "", map[string]string{labelClaimName: f.self.Name, labelClaimNamespace: f.self.Namespace})
+	found, read := wire.Required(req, RequiredTenants, f.behind.APIVersion, f.behind.Kind)
+	if !read {
+		// Crossplane calls the function again.
+		return nil
+	}
+	f.tenants = found
+	name := f.nameOfTenant()
+	s.Named(requiredTenant+name, f.behind.APIVersion, f.behind.Kind, "", name)
+	b, read := choose(req, s, f, name)
+	if !read {
+		return nil
+	}
+	secret, problem := connection(req, s, f, b)
+	if b.problem.Reason == "" {
+		b.problem = problem
+	}
+	desired := map[string]*fnv1.Resource{}
+	if err := compose(desired, f, b, secret); err != nil {
+		response.Fatal(rsp, err)
+		return err
+	}
+	rsp.GetMeta().Ttl = durationpb.New(rest)
+	return report(rsp, f, b, desired)
+}
+
+// A Front is what is given of one.
+type front struct {
+	xr wire.Struct
+	// self is the reference to it that the composite resource has, as that of a claim to its own.
+	self tenant.Claim
+	// behind are API version and kind of composite resources, and claimed the API version of claims.
+	behind struct{ APIVersion, Kind string }
+	// object is the composed Object, as observed.
+	object wire.Composed
+	// tenants are the composite resources with the labels of this front.
+	tenants []wire.Struct
+	// secretsIn is the namespace of the composite resources' connection Secrets.
+	secretsIn string
+	// composed are the observed composed resources.
+	composed map[string]*fnv1.Resource
+}
+
+func read(req *fnv1.RunFunctionRequest) (front, error) {
+	xr := wire.Of(req.GetObserved().GetComposite().GetResource())
+	f := front{xr: xr, composed: req.GetObserved().GetResources()}
+	f.self = tenant.Claim{APIVersion: xr.String("apiVersion"), Kind: xr.String("kind"), Namespace: xr.String("metadata", "namespace"), Name: xr.String("metadata", "name")}
+	group, ok := strings.CutPrefix(f.self.APIVersion, v1alpha1.FrontPrefix)
+	if !ok || f.self.Namespace == "" {
+		return f, fmt.Errorf("%s %s: the function composes this kind only in a namespace, and in a group that begins with %q, such as %s: correct the XRD",
+			f.self.Kind, f.self.APIVersion, v1alpha1.FrontPrefix, v1alpha1.FrontGroup)
+	}
+	f.behind.APIVersion, f.behind.Kind = group, "X"+f.self.Kind
+	in, err := decode.Input(req.GetInput())
+	if err != nil {
+		return f, err
+	}
+	f.secretsIn = tenant.WithDefaults(in).ConnectionSecretNamespace
+	f.object = wire.Composed{Struct: wire.Of(f.composed[tenant.FrontTenant].GetResource())}
+	return f, nil
+}
+
+// nameOfTenant returns the name of the front's composite resource. It stays that of the Object; before there is one, it is that of the only
+// composite resource that is the front's or its claim's.
+func (f front) nameOfTenant() string {
+	if name := f.object.String(append(manifestPath(), "metadata", "name")...); name != "" {
+		return name
+	}
+	if own := f.own(); len(own) == 1 {
+		return own[0].String("metadata", "name")
+	}
+	return tenant.Behind(f.self.Namespace, f.self.Name)
+}
+
+// own returns the composite resources that belong to the front, or to a claim of the same namespace and name, and that aren't being deleted.
+func (f front) own() []wire.Struct {
+	return slices.DeleteFunc(slices.Clone(f.tenants), func(xr wire.Struct) bool {
+		of := refOf(xr)
+		return deleting(xr) || of != f.self && !f.isClaims(of)
+	})
+}
+
+// isClaims reports whether a reference is to a claim with the front's namespace and name.
+func (f front) isClaims(of tenant.Claim) bool {
+	return of == tenant.Claim{APIVersion: f.behind.APIVersion, Kind: f.self.Kind, Namespace: f.self.Namespace, Name: f.self.Name}
+}
+
+// refOf returns to what a composite resource belongs. Crossplane writes that for claims, and provider-kubernetes for fronts; whoever has
+// rights only in a namespace can't write it.
+func refOf(xr wire.Struct) tenant.Claim {
+	ref := tenant.Claim{}
+	// What is malformed is taken as absent.
+	_ = xr.Get("spec", "claimRef").Into(&ref)
+	return ref
+}
+
+func deleting(o wire.Struct) bool { return o.String("metadata", "deletionTimestamp") != "" }
+
+// A Bound is the composite resource of a front.
+type bound struct {
+	name string
+	// xr is it, as it is now.
+	xr wire.Struct
+	// composed reports whether the Object is composed, and writes whether that writes to the composite resource.
+	composed, writes bool
+	// problem is why the condition TenantBound doesn't hold; no reason for none.
+	problem condition.Condition
+}
+
+// choose decides about the composite resource with a name, and reports whether what that needs was read. It requires that. Two never write to
+// one composite resource: as long as it is a claim's, the front only observes it.
+func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string) (bound, bool) {
+	is := condition.Of(v1alpha1.ConditionTenantBound)
+	b := bound{name: name}
+	found, read := wire.Required(req, requiredTenant+name, f.behind.APIVersion, f.behind.Kind)
+	if i := slices.IndexFunc(found, func(xr wire.Struct) bool { return xr.String("metadata", "name") == name }); i >= 0 {
+		b.xr = found[i]
+	}
+	if !read {
+		return b, false
+	}
+	of, existed := refOf(b.xr), f.object.Exists()
+	own := f.own()
+	var names []string
+	for _, xr := range own {
+		names = append(names, xr.String("metadata", "name"))
+	}
+	slices.Sort(names)
+	switch {
+	case !existed && len(own) > 1:
+		b.problem = is.No(v1alpha1.ReasonSeveralTenants, fmt.Sprintf("%s are all of %s: nothing is composed, because only one of them can be the tenant: have the platform delete the other, or its label %s",
+			strings.Join(names, " and "), f.who(), labelClaimName), "")
+		return b, true
+	case b.xr.Exists() && of != f.self && !f.isClaims(of):
+		b.composed = existed
+		b.problem = is.No(v1alpha1.ReasonNameTaken, fmt.Sprintf("%s %s belongs to somebody else: it isn't written to. Have the platform delete it, or use another name", f.behind.Kind, name), "")
+		return b, true
+	case b.xr.Exists() && deleting(b.xr):
+		b.composed, b.writes = existed, of == f.self
+		b.problem = is.No(v1alpha1.ReasonTenantGoes, fmt.Sprintf("%s %s of an earlier %s of the same name is still being deleted", f.behind.Kind, name, f.self.Kind), "")
+		return b, true
+	case f.xr.String("metadata", "annotations", v1alpha1.AnnotationLeave) == "true":
+		b.composed = existed || b.xr.Exists()
+		b.problem = is.No(v1alpha1.ReasonTenantLeft, fmt.Sprintf("The annotation %s is true: %s %s is only observed, and stays when this %s is deleted", v1alpha1.AnnotationLeave, f.behind.Kind, name, f.self.Kind), "")
+		return b, true
+	case f.isClaims(of):
+		s.Named(requiredClaim+f.self.Name, of.APIVersion, of.Kind, of.Namespace, of.Name)
+		claims, read := wire.Required(req, requiredClaim+f.self.Name, of.APIVersion, of.Kind)
+		if !read {
+			return b, false
+		}
+		if len(claims) > 0 {
+			b.composed = true
+			b.problem = is.No(v1alpha1.ReasonClaimExists, fmt.Sprintf("%s %s belongs to the claim of the same name, and is only observed. Don't delete the claim: its tenant would go with it. The platform hands the tenant over with examples/adopt/adopt.sh %s/%s",
+				f.behind.Kind, name, f.self.Namespace, f.self.Name), "")
+			return b, true
+		}
+	}
+	b.composed, b.writes = true, true
+	if names = slices.DeleteFunc(names, func(n string) bool { return n == name }); len(names) > 0 {
+		b.problem = is.No(v1alpha1.ReasonSeveralTenants, fmt.Sprintf("This %s has tenant %s, and of the same namespace and name are %s, too: have the platform delete what nobody needs", f.self.Kind, name, strings.Join(names, " and ")), "")
+	} else {
+		b.problem = written(f, b)
+	}
+	return b, true
+}
+
+// who is how messages call the front.
+func (f front) who() string {
+	return f.self.Kind + " " + f.self.Name + " of namespace " + f.self.Namespace
+}
+
+// written returns why a front doesn't have the tenant that it asks for, as far as provider-kubernetes tells; no reason for none.
+func written(f front, b bound) condition.Condition {
+	is := condition.Of(v1alpha1.ConditionTenantBound)
+	if said := condition.Said(f.object); said != "" && f.object.Condition("Synced").False() {
+		return is.No(v1alpha1.ReasonNotWritten, "provider-kubernetes can't write "+f.behind.Kind+" "+b.name, said)
+	}
+	if !b.xr.Exists() {
+		return is.No(v1alpha1.ReasonWaitingForTenant, "Waiting for "+f.behind.Kind+" "+b.name, "")
+	}
+	var remain []string
+	if at := f.object.Get("status", "atProvider", "manifest"); f.object.Condition("Synced").True() && f.object.Current() && at.Exists() {
+		remain = f.remaining(at)
+	}
+	if len(remain) > 0 {
+		return is.No(v1alpha1.ReasonFieldsRemain, fmt.Sprintf("%s isn't as the spec says, because its former claim set it and something else still owns it: have the platform remove it from %s %s, or run examples/adopt/adopt.sh %s/%s",
+			strings.Join(remain, ", "), f.behind.Kind, b.name, f.self.Namespace, f.self.Name), "")
+	}
+	return condition.Condition{}
+}
+
+// remaining returns the fields that a composite resource has in its spec, as it was observed after the front's spec was applied, and that
+// differ from it. Only fields are compared that the last applied manifest has as the front has them now.
+func (f front) remaining(at wire.Struct) []string {
+	applied := f.object.Get(append(manifestPath(), "spec")...)
+	want := f.spec()
+	var out []string
+	for _, field := range slices.Sorted(maps.Keys(fieldsOf(at.Get("spec")))) {
+		_, asked := want[field]
+		if slices.Contains(crossplanes, field) || !wire.Equal(applied.Value(field), want[field]) && (asked || applied.Has(field)) {
+			continue
+		}
+		if !wire.Equal(at.Value("spec", field), want[field]) {
+			out = append(out, "spec."+field)
+		}
+	}
+	return out
+}
+
+func fieldsOf(o wire.Struct) map[string]any {
+	m := map[string]any{}
+	_ = o.Into(&m)
+	return m
+}
+
+// report writes the status of the tenant, and its conditions, into those of the front.
+func report(rsp *fnv1.RunFunctionResponse, f front, b bound, desired map[string]*fnv1.Resource) error {
+	status := v1alpha1.Status{}
+	// What is malformed is taken as absent: Crossplane's own part has other types.
+	_ = b.xr.Get("status").Into(&status)
+	status.Phase = cmp.Or(status.Phase, v1alpha1.PhasePending)
+	is := b.problem
+	if is.Reason == "" {
+		is = condition.Of(v1alpha1.ConditionTenantBound).Yes("This " + f.self.Kind + " has tenant " + b.name)
+	} else if status.Message == "" {
+		status.Message = is.Message
+	}
+	composite, err := wire.Report(rsp, f.xr, &status)
+	if err != nil {
+		response.Fatal(rsp, fmt.Errorf("cannot write the status: %w", err))
+		return err
+	}
+	if rsp.GetDesired().Resources == nil {
+		rsp.Desired.Resources = map[string]*fnv1.Resource{}
+	}
+	maps.Copy(rsp.GetDesired().GetResources(), desired)
+	ready := b.xr.Condition("Ready").True() && !deleting(b.xr)
+	composite.Ready = fnv1.Ready_READY_FALSE
+	if ready {
+		composite.Ready = fnv1.Ready_READY_TRUE
+	}
+	for _, typ := range b.xr.Strings("status", "claimConditionTypes") {
+		c := b.xr.Condition(typ)
+		set(rsp, condition.Condition{Type: typ, True: c.True(), Unknown: c.Status != "True" && c.Status != "False", Reason: c.Reason, Message: c.Message})
+	}
+	set(rsp, is)
+	if was := f.xr.Condition(is.Type); was.Reason != is.Reason || was.Message != is.Message {
+		event(rsp, is)
+	}
+	return nil
+}
+
+// set writes a condition into the response.
+func set(rsp *fnv1.RunFunctionResponse, c condition.Condition) {
+	write := response.ConditionFalse
+	switch {
+	case c.Unknown:
+		write = response.ConditionUnknown
+	case c.True:
+		write = response.ConditionTrue
+	}
+	write(rsp, c.Type, c.Reason).WithMessage(c.Message).TargetComposite()
+}
+
+// event tells that the condition TenantBound has changed. Crossplane puts the events of the tenant on the front by itself, as on a claim.
+func event(rsp *fnv1.RunFunctionResponse, is condition.Condition) {
+	switch is.Reason {
+	case v1alpha1.ReasonAvailable, v1alpha1.ReasonWaitingForTenant, v1alpha1.ReasonTenantGoes, v1alpha1.ReasonTenantLeft:
+		response.Normal(rsp, is.Message).WithReason(is.Reason).TargetComposite()
+	default:
+		response.Warning(rsp, errors.New(is.Message)).WithReason(is.Reason).TargetComposite()
+	}
+}

@@ -261,6 +261,7 @@ var kinds = map[string]string{
 	"endpoints": "Endpoints", "endpointslices": "EndpointSlice", "events": "Event", "gateways": "Gateway", "grpcroutes": "GRPCRoute", "httproutes": "HTTPRoute", "referencegrants": "ReferenceGrant",
 	"xlistenersets": "XListenerSet", "ingresses": "Ingress", "leases": "Lease",
 	"flowschemas": "FlowSchema", "limitranges": "LimitRange", "namespaces": "Namespace", "networkpolicies": "NetworkPolicy", "nodes": "Node",
+	"objects": "Object", "observedobjectcollections": "ObservedObjectCollection", "providerconfigusages": "ProviderConfigUsage", "xvirtualargocds": "XVirtualArgoCD",
 	"persistentvolumeclaims": "PersistentVolumeClaim", "poddisruptionbudgets": "PodDisruptionBudget", "pods": "Pod",
 	"replicasets": "ReplicaSet", "resourcequotas": "ResourceQuota", "rolebindings": "RoleBinding", "roles": "Role", "secrets": "Secret",
 	"prioritylevelconfigurations": "PriorityLevelConfiguration", "serviceaccounts": "ServiceAccount", "services": "Service", "servicesx": "Service", "statefulsets": "StatefulSet",

@@ -21,6 +21,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/decode"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // RequiredTenants are the composite resources of the front's namespace and name.
@@ -206,8 +207,8 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 		}
 		if len(claims) > 0 {
 			b.composed = true
-			b.problem = is.No(v1alpha1.ReasonClaimExists, fmt.Sprintf("%s %s belongs to the claim of the same name, and is only observed. Don't delete the claim: its tenant would go with it. The platform hands the tenant over with examples/adopt/adopt.sh %s/%s",
-				f.behind.Kind, name, f.self.Namespace, f.self.Name), "")
+			b.problem = is.No(v1alpha1.ReasonClaimExists, fmt.Sprintf("%s %s belongs to the claim of the same name, and is only observed. Don't delete the claim: its tenant would go with it. For what the platform does to hand the tenant over, see %s",
+				f.behind.Kind, name, pages.Of(v1alpha1.ReasonClaimExists)), "")
 			return b, true
 		}
 	}
@@ -239,8 +240,8 @@ func written(f front, b bound) condition.Condition {
 		remain = f.remaining(at)
 	}
 	if len(remain) > 0 {
-		return is.No(v1alpha1.ReasonFieldsRemain, fmt.Sprintf("%s isn't as the spec says, because its former claim set it and something else still owns it: have the platform remove it from %s %s, or run examples/adopt/adopt.sh %s/%s",
-			strings.Join(remain, ", "), f.behind.Kind, b.name, f.self.Namespace, f.self.Name), "")
+		return is.No(v1alpha1.ReasonFieldsRemain, fmt.Sprintf("%s isn't as the spec says, because its former claim set it and something else still owns it: have the platform remove it from %s %s: see %s",
+			strings.Join(remain, ", "), f.behind.Kind, b.name, pages.Of(v1alpha1.ReasonFieldsRemain)), "")
 	}
 	return condition.Condition{}
 }
@@ -290,7 +291,7 @@ func report(rsp *fnv1.RunFunctionResponse, f front, b bound, desired map[string]
 		rsp.Desired.Resources = map[string]*fnv1.Resource{}
 	}
 	maps.Copy(rsp.GetDesired().GetResources(), desired)
-	ready := b.xr.Condition("Ready").True() && !deleting(b.xr)
+	ready := b.xr.Condition("Ready").True()
 	composite.Ready = fnv1.Ready_READY_FALSE
 	if ready {
 		composite.Ready = fnv1.Ready_READY_TRUE

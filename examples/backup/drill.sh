@@ -8,20 +8,27 @@ set -eu
 
 if [ $# = 0 ]; then
   # shellcheck disable=SC2046 # Two words.
-  set -- $(kubectl get virtualargocds --all-namespaces \
-    -o 'jsonpath={range .items[?(@.status.backup.name)]}{.metadata.namespace}/{.metadata.name}{"\n"}{end}' | grep -v '/drill-' | shuf -n 1)
+  set -- $(for group in virtualargocd.io m.virtualargocd.io; do
+    kubectl get "virtualargocds.$group" --all-namespaces \
+      -o 'jsonpath={range .items[?(@.status.backup.name)]}{.metadata.namespace}/{.metadata.name}{"\n"}{end}' 2>/dev/null || true
+  done | grep -v '/drill-' | shuf -n 1)
   [ $# = 1 ] || { echo "no tenant has a backup" && exit 1; }
 fi
-namespace=${1%%/*} name=${1#*/}
-of() { kubectl get virtualargocd "$name" --namespace "$namespace" -o "jsonpath={$1}"; }
+namespace=${1%%/*} name=${1#*/} group=virtualargocd.io
+# The namespaced kind of Crossplane 2, where the platform has it.
+if kubectl get "virtualargocds.m.$group" "$name" --namespace "$namespace" >/dev/null 2>&1; then
+  group=m.$group
+fi
+kind=virtualargocds.$group
+of() { kubectl get "$kind" "$name" --namespace "$namespace" -o "jsonpath={$1}"; }
 backup=$(of .status.backup.name) want=$(of .status.backup.applications) plan=$(of .status.plan)
 [ -n "$backup" ] || { echo "$1 has no backup: $(of '.status.conditions[?(@.type=="BackedUp")].message')" && exit 1; }
 copy=drill-$(printf '%s' "$1" | cksum | cut -d ' ' -f 1)
 began=$(date +%s)
 
-trap 'kubectl delete virtualargocd "$copy" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null' EXIT
+trap 'kubectl delete "$kind" "$copy" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null' EXIT
 kubectl create -f - <<EOF
-apiVersion: virtualargocd.io/v1alpha1
+apiVersion: $group/v1alpha1
 kind: VirtualArgoCD
 metadata: {name: $copy, namespace: $namespace}
 spec:
@@ -32,16 +39,16 @@ spec:
 EOF
 reason=
 while [ $(($(date +%s) - began)) -lt 900 ]; do
-  reason=$(kubectl get virtualargocd "$copy" --namespace "$namespace" -o 'jsonpath={.status.conditions[?(@.type=="Restored")].reason}')
+  reason=$(kubectl get "$kind" "$copy" --namespace "$namespace" -o 'jsonpath={.status.conditions[?(@.type=="Restored")].reason}')
   case $reason in Inactive | RestoreFailed) break ;; esac
   sleep 2
 done
 if [ "$reason" != Inactive ]; then
-  kubectl get virtualargocd "$copy" --namespace "$namespace" -o 'jsonpath={.status.message}; {.status.conditions[?(@.type=="Restored")].message}{"\n"}'
+  kubectl get "$kind" "$copy" --namespace "$namespace" -o 'jsonpath={.status.message}; {.status.conditions[?(@.type=="Restored")].message}{"\n"}'
   echo "FAILED: backup $backup of $1 can't be restored"
   exit 1
 fi
-got=$(kubectl get virtualargocd "$copy" --namespace "$namespace" -o 'jsonpath={.status.restore.applications}')
+got=$(kubectl get "$kind" "$copy" --namespace "$namespace" -o 'jsonpath={.status.restore.applications}')
 if [ "${got:-0}" != "${want:-0}" ]; then
   echo "FAILED: backup $backup of $1 had ${want:-0} Applications, and ${got:-0} came back"
   exit 1

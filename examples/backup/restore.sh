@@ -1,7 +1,7 @@
 #!/bin/sh
-# Brings the tenants of a lost host back on an empty one, from their backups: all claims of files and folders, those with the highest
-# annotation virtualargocd.io/restore-priority first, and a bounded number at a time. What else the files have, such as namespaces, plans and
-# Secrets, is applied before. The platform has to be installed, with the same input.backup.
+# Brings the tenants of a lost host back on an empty one, from their backups: all claims of files and folders, and VirtualArgoCDs of group
+# m.virtualargocd.io, those with the highest annotation virtualargocd.io/restore-priority first, and a bounded number at a time. What else the
+# files have, such as namespaces, plans and Secrets, is applied before. The platform has to be installed, with the same input.backup.
 #
 #   restore.sh [--parallel 10] [--timeout 30] [--activate] <file or folder>...
 #
@@ -12,12 +12,12 @@ set -eu
 # one restores the claim in a file.
 one() {
   file=$1 began=$(date +%s)
-  set -- $(kubectl create --dry-run=client -f "$file" -o 'jsonpath={.metadata.namespace} {.metadata.name}')
-  [ $# = 2 ] || return 1
-  namespace=$1 name=$2
+  set -- $(kubectl create --dry-run=client -f "$file" -o 'jsonpath={.metadata.namespace} {.metadata.name} {.apiVersion}')
+  [ $# = 3 ] || return 1
+  namespace=$1 name=$2 kind=virtualargocds.${3%/*}
   tell() { printf '%-9s %4ss  %s/%s  %s\n' "$1" "$(($(date +%s) - began))" "$namespace" "$name" "$2"; }
-  if kubectl get virtualargocd "$name" --namespace "$namespace" >/dev/null 2>&1; then
-    if [ -z "$(kubectl get virtualargocd "$name" --namespace "$namespace" -o 'jsonpath={.spec.restoreFrom}{.status.restore}')" ]; then
+  if kubectl get "$kind" "$name" --namespace "$namespace" >/dev/null 2>&1; then
+    if [ -z "$(kubectl get "$kind" "$name" --namespace "$namespace" -o 'jsonpath={.spec.restoreFrom}{.status.restore}')" ]; then
       tell exists "it was made without a backup, and is left alone: see what it has before you delete it"
       touch "$file.failed"
       return
@@ -34,7 +34,7 @@ one() {
   fi
   phase='' message='' reason='' state=''
   while [ $(($(date +%s) - began)) -lt $((TIMEOUT * 60)) ]; do
-    state=$(kubectl get virtualargocd "$name" --namespace "$namespace" \
+    state=$(kubectl get "$kind" "$name" --namespace "$namespace" \
       -o 'jsonpath={.status.phase}{"\n"}{.status.conditions[?(@.type=="Restored")].reason}{"\n"}{.status.conditions[?(@.type=="Restored")].message}{"\n"}{.status.message}' 2>&1) || true
     phase=$(printf '%s\n' "$state" | sed -n 1p) reason=$(printf '%s\n' "$state" | sed -n 2p) message=$(printf '%s\n' "$state" | sed -n 3p)
     case $phase/$reason in

@@ -18,6 +18,7 @@ import (
 const (
 	pkgGroup      = "pkg.crossplane.io"
 	claimXRD      = "xvirtualargocds.virtualargocd.io"
+	frontXRD      = "virtualargocds.m.virtualargocd.io"
 	packagesReady = 5 * time.Minute
 )
 
@@ -98,7 +99,25 @@ func (i *installer) installConfiguration(ctx context.Context, pushed []xpkg.Push
 		return err
 	}
 	// No tenant comes up before the address of its resolver is known.
-	return waitFor(ctx, i.client, objectKind, client.ObjectKey{Name: "virtual-argocd-dns"}, note, "Ready")
+	if err := waitFor(ctx, i.client, objectKind, client.ObjectKey{Name: "virtual-argocd-dns"}, note, "Ready"); err != nil {
+		return err
+	}
+	return i.installFront(ctx, note)
+}
+
+// installFront installs the namespaced kind of Crossplane 2. It is for the providers that examples/install brings.
+func (i *installer) installFront(ctx context.Context, note func(string)) error {
+	if i.ExistingProviders {
+		return nil
+	}
+	objects, err := i.examples("front/definition.yaml", "front/front.yaml")
+	if err != nil {
+		return err
+	}
+	if err := apply(ctx, i.client, objects...); err != nil {
+		return err
+	}
+	return waitFor(ctx, i.client, xrdKind, client.ObjectKey{Name: frontXRD}, note, "Established")
 }
 
 // waitForPackage waits until the package of a source is there and healthy,

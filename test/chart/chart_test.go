@@ -299,6 +299,17 @@ func TestValues(t *testing.T) {
 			},
 			[]string{"Provider virtual-argocd-provider-helm", "Provider virtual-argocd-provider-kubernetes"},
 		},
+		"Front": {
+			"The namespaced kind: what is the provider's is created by the Job.", "{front: true, providers: {kubernetes: {existing: theirs, serviceAccount: {name: theirs}}}}",
+			[]want{
+				{"CompositeResourceDefinition virtualargocds.m.virtualargocd.io", path("spec", "scope"), "Namespaced"},
+				{"Composition virtual-argocd-front", path("spec", "compositeTypeRef", "apiVersion"), "m.virtualargocd.io/v1alpha1"},
+				{"RoleBinding virtual-argocd:act-as-front", path("subjects", 0, "name"), "virtual-argocd-provider-kubernetes"},
+				{"RoleBinding virtual-argocd:act-as-front", path("subjects", 1, "name"), "theirs"},
+				{"ClusterRole virtual-argocd:host-apply", path("rules", 4, "resources", 0), "clusterproviderconfigs"},
+				{"ClusterProviderConfig virtual-argocd-front", path("spec", "credentials", "secretRef", "name"), "virtual-argocd-front"},
+			}, nil,
+		},
 		"OtherProvider": {
 			"In another version.", "providers: {helm: {package: xpkg.crossplane.io/crossplane-contrib/provider-helm:v1.4.0}}",
 			[]want{{"Provider virtual-argocd-provider-helm", path("spec", "package"), "xpkg.crossplane.io/crossplane-contrib/provider-helm:v1.4.0"}}, nil,

@@ -52,6 +52,8 @@ func claims() map[string]verdict {
 		"TakesOverLater":         {do("user", "team", "{spec: {}}", "{spec: {resourceRef: {name: others}}}"), reference},
 		"TakesOverInstead":       {update("resourceRef: {name: others}"), reference},
 		"LetsGo":                 {update("plan: small"), reference},
+		"GivenByPlatform":        {do(platform, "team", "", "{spec: {resourceRef: {name: a-12345}}}"), ""},
+		"CommitTakesOver":        {do(argocd, "customer", "", "{spec: {resourceRef: {name: others}}}"), reference},
 		"Composition":            {create("compositionRef: {name: weak}"), "spec.compositionRef" + platforms},
 		"CompositionLater":       {update("resourceRef: {name: a-12345}, compositionRef: {name: weak}"), "spec.compositionRef" + platforms},
 		"Selector":               {create("compositionSelector: {matchLabels: {}}"), "spec.compositionSelector" + platforms},

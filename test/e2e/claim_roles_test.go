@@ -63,7 +63,7 @@ func TestRolesByImpersonation(t *testing.T) {
 			}
 			var want []string
 			for _, verb := range tc.verbs {
-				want = append(want, verb+" virtualargocds.virtualargocd.io")
+				want = append(want, verb+" virtualargocds.virtualargocd.io", verb+" virtualargocds.m.virtualargocd.io")
 			}
 			// Kubernetes adds to its own roles a little after ours are installed. All that the binding brings is
 			// as the API server counts it up.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/eventually"
 	"github.com/virtual-argocd/virtual-argocd/test/e2e/support/kube"
 )
@@ -60,11 +62,22 @@ func Create(ctx context.Context, t testing.TB, host *kube.Cluster, c *Claim) *Li
 
 // Find returns a claim that exists, or may exist.
 func Find(host *kube.Cluster, namespace, name string) (*Live, error) {
-	client, err := host.Resource(GVK, namespace)
+	return find(host, GVK, namespace, name)
+}
+
+// FindNamespaced is Find for the namespaced kind of Crossplane 2.
+func FindNamespaced(host *kube.Cluster, namespace, name string) (*Live, error) {
+	gvk := GVK
+	gvk.Group = v1alpha1.FrontGroup
+	return find(host, gvk, namespace, name)
+}
+
+func find(host *kube.Cluster, gvk schema.GroupVersionKind, namespace, name string) (*Live, error) {
+	client, err := host.Resource(gvk, namespace)
 	if err != nil {
 		return nil, err
 	}
-	return &Live{Namespace: namespace, Name: name, host: host, client: client, gvk: GVK}, nil
+	return &Live{Namespace: namespace, Name: name, host: host, client: client, gvk: gvk}, nil
 }
 
 // State reads the claim.
@@ -149,6 +162,12 @@ func (l *Live) XRName(ctx context.Context, t testing.TB) string {
 	t.Helper()
 	name := ""
 	l.Await(ctx, t, time.Minute, "is bound to a composite resource", func(s *State) bool {
+		if l.namespaced() {
+			if xr, err := l.behind(ctx); err == nil {
+				name = xr.GetName()
+			}
+			return name != ""
+		}
 		name, _, _ = unstructured.NestedString(s.Object.Object, "spec", "resourceRef", "name")
 		return name != ""
 	})
@@ -161,6 +180,9 @@ func (l *Live) XR(ctx context.Context) (*unstructured.Unstructured, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.namespaced() {
+		return l.behind(ctx)
+	}
 	ref, _, _ := unstructured.NestedStringMap(s.Object.Object, "spec", "resourceRef")
 	gvk := schema.FromAPIVersionAndKind(ref["apiVersion"], ref["kind"])
 	client, err := l.host.Resource(gvk, "")
@@ -172,6 +194,25 @@ func (l *Live) XR(ctx context.Context) (*unstructured.Unstructured, error) {
 		return nil, fmt.Errorf("cannot get composite resource of claim %s: %w", l.Name, err)
 	}
 	return xr, nil
+}
+
+// namespaced reports whether it is no claim, but of the namespaced kind of Crossplane 2.
+func (l *Live) namespaced() bool { return strings.HasPrefix(l.gvk.Group, v1alpha1.FrontPrefix) }
+
+// behind reads the composite resource behind one of the namespaced kind.
+func (l *Live) behind(ctx context.Context) (*unstructured.Unstructured, error) {
+	client, err := l.host.Resource(schema.GroupVersionKind{Group: strings.TrimPrefix(l.gvk.Group, v1alpha1.FrontPrefix), Version: l.gvk.Version, Kind: "X" + l.gvk.Kind}, "")
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.List(ctx, metav1.ListOptions{LabelSelector: "crossplane.io/claim-namespace=" + l.Namespace + ",crossplane.io/claim-name=" + l.Name})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list the composite resources of %s: %w", l.Name, err)
+	}
+	if len(list.Items) != 1 {
+		return nil, fmt.Errorf("%s has %d composite resources", l.Name, len(list.Items))
+	}
+	return &list.Items[0], nil
 }
 
 // Composed reads every composed resource of the claim.

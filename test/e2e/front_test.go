@@ -231,20 +231,11 @@ func (f *fronted) hostile(ctx context.Context, t *testing.T, _ *envconf.Config) 
 
 func (f *fronted) protected(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	itself, composite := guard(t, "the VirtualArgoCD", frontGVK, f.live.Name), compositeOf(ctx, t, f.live)
-	object := guard(t, "its Object", frontObject, composite.name)
 	f.live.Patch(ctx, t, true, "spec", "deletionProtection")
 	itself.await(ctx, t, true)
 	composite.await(ctx, t, true)
 	for _, g := range []guarded{itself, composite, guard(t, "the namespace", schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, claims)} {
 		g.refused(t, "in dry run", g.tried(ctx))
-	}
-	// With its Object, the platform itself doesn't delete the tenant.
-	if err := object.client.Delete(ctx, object.name, metav1.DeleteOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	time.Sleep(5 * time.Second)
-	if o, err := composite.client.Get(ctx, composite.name, metav1.GetOptions{}); err != nil || o.GetDeletionTimestamp() != nil {
-		t.Errorf("the tenant goes with its Object: %v", err)
 	}
 	f.live.Patch(ctx, t, false, "spec", "deletionProtection")
 	itself.await(ctx, t, false)

@@ -228,7 +228,11 @@ func TestRolesOfTeams(t *testing.T) {
 		slices.Sort(into)
 		of := want[role.Name]
 		delete(want, role.Name)
-		rule := rbacv1.PolicyRule{APIGroups: []string{"virtualargocd.io"}, Resources: []string{of.resource}, Verbs: of.verbs}
+		groups := []string{"virtualargocd.io"}
+		if of.resource == "virtualargocds" {
+			groups = append(groups, "m.virtualargocd.io")
+		}
+		rule := rbacv1.PolicyRule{APIGroups: groups, Resources: []string{of.resource}, Verbs: of.verbs}
 		if !reflect.DeepEqual(role.Rules, []rbacv1.PolicyRule{rule}) || !slices.Equal(into, of.into) {
 			t.Errorf("%s grants %v, aggregated to %v", role.Name, role.Rules, into)
 		}

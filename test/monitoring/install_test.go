@@ -196,7 +196,7 @@ func TestRightsOfKubeStateMetrics(t *testing.T) {
 	}
 	for _, f := range factories(t) {
 		if !slices.ContainsFunc(role.Rules, func(r rbacv1.PolicyRule) bool {
-			return slices.Equal(r.APIGroups, []string{"virtualargocd.io"}) && slices.Contains(r.Resources, f.Name()) && slices.Equal(r.Verbs, []string{"list", "watch"})
+			return slices.Equal(r.APIGroups, []string{f.ExpectedType().(*unstructured.Unstructured).GroupVersionKind().Group}) && slices.Contains(r.Resources, f.Name()) && slices.Equal(r.Verbs, []string{"list", "watch"})
 		}) {
 			t.Errorf("%s may not be read", f.Name())
 		}

@@ -141,6 +141,15 @@ func TestKubeStateMetrics(t *testing.T) {
 			},
 			refused: []string{"deletion_timestamp", "update_available", "victim", "git.example.org"},
 		},
+		"Namespaced": {
+			kind: "VirtualArgoCD", object: with(rendered(t, "front/2-ready", "VirtualArgoCD"), "2024-01-01T00:00:00Z", "metadata", "creationTimestamp"),
+			want: []string{
+				`virtualargocd_claim_info{argocd_chart_desired="10.1.1",argocd_chart_version="10.1.1",argocd_version="v3.4.4",claim="customer1",claim_namespace="default",composite="customer1-3d055e7e325a",` +
+					`kubernetes_desired="v1.36.0",kubernetes_version="v1.36.0",plan="standard",tenant_namespace="vargo-customer1-3d055e7e325a",vcluster_desired="0.36.1",vcluster_version="0.36.1"} 1`,
+				`virtualargocd_claim_phase{claim="customer1",claim_namespace="default",phase="Ready"} 1`,
+				`virtualargocd_claim_condition{claim="customer1",claim_namespace="default",reason="Available",type="TenantBound"} 1`,
+			},
+		},
 		"ClaimThatComesUp": {
 			kind: "VirtualArgoCD", object: claim(t, "everything/1-nothing-observed"),
 			want: []string{
@@ -266,14 +275,15 @@ func metrics(t *testing.T, kind string, object map[string]any) []string {
 	t.Helper()
 	var out []string
 	for _, f := range factories(t) {
-		if f.ExpectedType().(*unstructured.Unstructured).GetKind() != kind { //nolint:forcetypeassert // It is in the package's doc.
+		gvk := f.ExpectedType().(*unstructured.Unstructured).GroupVersionKind() //nolint:forcetypeassert // It is in the package's doc.
+		if gvk.Kind != kind || gvk.GroupVersion().String() != object["apiVersion"] {
 			continue
 		}
 		for _, g := range f.MetricFamilyGenerators() {
 			family := g.GenerateFunc(&unstructured.Unstructured{Object: object})
 			family.Name, family.Type = g.Name, g.Type
 			for _, line := range strings.Split(strings.TrimSpace(string(family.ByteSlice())), "\n") {
-				for _, l := range []string{`group="virtualargocd.io"`, fmt.Sprintf("kind=%q", kind), `version="v1alpha1"`} {
+				for _, l := range []string{fmt.Sprintf("group=%q", gvk.Group), fmt.Sprintf("kind=%q", kind), `version="v1alpha1"`} {
 					line = strings.Replace(line, "customresource_"+l+",", "", 1)
 					line = strings.Replace(line, ",customresource_"+l, "", 1)
 				}

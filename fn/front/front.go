@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -249,19 +250,28 @@ func written(f front, b bound) condition.Condition {
 // remaining returns the fields that a composite resource has in its spec, as it was observed after the front's spec was applied, and that
 // differ from it. Only fields are compared that the last applied manifest has as the front has them now.
 func (f front) remaining(at wire.Struct) []string {
-	applied := f.object.Get(append(manifestPath(), "spec")...)
-	want := f.spec()
+	want, is, applied := withoutNulls(f.spec()), withoutNulls(fieldsOf(at.Get("spec"))), withoutNulls(fieldsOf(f.object.Get(append(manifestPath(), "spec")...)))
 	var out []string
-	for _, field := range slices.Sorted(maps.Keys(fieldsOf(at.Get("spec")))) {
-		_, asked := want[field]
-		if slices.Contains(crossplanes, field) || !wire.Equal(applied.Value(field), want[field]) && (asked || applied.Has(field)) {
+	for _, field := range slices.Sorted(maps.Keys(is)) {
+		if slices.Contains(crossplanes, field) || !reflect.DeepEqual(applied[field], want[field]) || reflect.DeepEqual(is[field], want[field]) {
 			continue
 		}
-		if !wire.Equal(at.Value("spec", field), want[field]) {
-			out = append(out, "spec."+field)
-		}
+		out = append(out, "spec."+field)
 	}
 	return out
+}
+
+// withoutNulls returns a map without what is null in it: an API server keeps some, and drops others.
+func withoutNulls(m map[string]any) map[string]any {
+	for key, value := range m {
+		switch value := value.(type) {
+		case nil:
+			delete(m, key)
+		case map[string]any:
+			withoutNulls(value)
+		}
+	}
+	return m
 }
 
 func fieldsOf(o wire.Struct) map[string]any {

@@ -222,12 +222,16 @@ func TestWrittenByProvider(t *testing.T) {
 		"Refused":      {"The account has no rights.", "False", "xvirtualargocds is forbidden", `{"plan":"small"}`, "", v1alpha1.ReasonNotWritten, "xvirtualargocds is forbidden"},
 		"Remains":      {"The claim had a hostname.", "True", "", `{"plan":"small","ingress":{"host":"a"}}`, "", v1alpha1.ReasonFieldsRemain, "spec.ingress isn't as the spec says"},
 		"RemainsInOne": {"The claim had another component.", "True", "", `{"plan":"small","components":[{"name":"a"},{"name":"b"}]}`, "", v1alpha1.ReasonFieldsRemain, "spec.components isn't"},
+		"Nulls":        {"What is null is absent, or null.", "True", "", `{"plan":"small","argocd":{"values":{}}}`, "", v1alpha1.ReasonAvailable, ""},
 		"NotYet":       {"The provider hasn't seen the newest manifest.", "True", "", `{"plan":"small","ingress":{"host":"a"}}`, `,"generation":2`, v1alpha1.ReasonAvailable, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			spec := `{"plan":"small"}`
 			if strings.Contains(tc.observed, "components") {
 				spec = `{"plan":"small","components":[{"name":"a"}]}`
+			}
+			if strings.Contains(tc.observed, "argocd") {
+				spec = `{"plan":"small","argocd":{"values":{"a":null}}}`
 			}
 			e := newFront(t, spec, "")
 			add(e, tenantOf(own, ref(front), ""))

@@ -90,7 +90,7 @@ func TestFluxGivesACustomerClaimsAlone(t *testing.T) {
 		t.Fatalf("want one object of each kind, got %v", identitiesOf(objects))
 	}
 	rules := []map[string]any{{
-		"apiGroups": []any{"virtualargocd.io"}, "resources": []any{"virtualargocds"},
+		"apiGroups": []any{"virtualargocd.io", "m.virtualargocd.io"}, "resources": []any{"virtualargocds"},
 		"verbs": []any{"get", "list", "watch", "create", "update", "patch", "delete"},
 	}}
 	if diff := cmp.Diff(rules, list(t, role, "rules")); diff != "" {

@@ -88,7 +88,7 @@ func TestCustomersInGitHaveTheirNamespaceAlone(t *testing.T) {
 		if got := byKind["Namespace"].GetAnnotations()["virtualargocd.io/writes-for-customers"]; got != "system:serviceaccount:argocd:argocd-application-controller" {
 			t.Errorf("%s: Argo CD is the platform in the customer's namespace: %q", name, got)
 		}
-		hard := map[string]any{"count/virtualargocds.virtualargocd.io": "5"}
+		hard := map[string]any{"count/virtualargocds.virtualargocd.io": "5", "count/virtualargocds.m.virtualargocd.io": "0"}
 		if quota := byKind["ResourceQuota"]; quota == nil || quota.GetNamespace() != namespace || !cmp.Equal(quota.Object["spec"], map[string]any{"hard": hard}) {
 			t.Errorf("%s: want a quota of claims, %v, got %v", name, hard, quota)
 		}
@@ -98,7 +98,7 @@ func TestCustomersInGitHaveTheirNamespaceAlone(t *testing.T) {
 			"description": "Claims of one customer", "sourceRepos": []any{text(app, "spec", "source", "repoURL")}, "destinations": []any{own},
 			"clusterResourceWhitelist": []any{},
 			"namespaceResourceWhitelist": []any{
-				kind("virtualargocd.io", "VirtualArgoCD"), kind("bitnami.com", "SealedSecret"), kind("external-secrets.io", "ExternalSecret"),
+				kind("virtualargocd.io", "VirtualArgoCD"), kind("m.virtualargocd.io", "VirtualArgoCD"), kind("bitnami.com", "SealedSecret"), kind("external-secrets.io", "ExternalSecret"),
 			},
 		}
 		if diff := cmp.Diff(want, project.Object["spec"]); diff != "" || project.GetName() != namespace {

@@ -46,7 +46,7 @@ copy() {
       \"labels\":{\"crossplane.io/in-use\":null,\"crossplane.io/composite\":null},
       \"annotations\":{\"crossplane.io/paused\":null,\"crossplane.io/external-name\":null,\"virtualargocd.io/leave-tenant\":null,\"virtualargocd.io/was-protected\":null,
         \"kubectl.kubernetes.io/last-applied-configuration\":null,\"argocd.argoproj.io/tracking-id\":null}},
-    \"spec\":{\"crossplane\":null,\"resourceRef\":null,\"compositionRevisionRef\":null,\"compositionRevisionSelector\":null,\"compositionUpdatePolicy\":null,\"compositeDeletePolicy\":null$3}}"
+    \"spec\":{\"crossplane\":null,\"resourceRef\":null,\"compositeDeletePolicy\":null$3}}"
 }
 
 # unprotect ends the deletion protection of what is to go, and remembers it there for the other.
@@ -100,7 +100,10 @@ forward() {
   await "the claim isn't protected any more" unprotected "$CLAIMS"
   if ! has "$FRONTS"; then
     more=$(protection "$CLAIMS")
-    # The Composition that everybody has is nobody's choice.
+    # The Composition that everybody has is nobody's choice, and nor is the newest revision.
+    if [ "$(of "$CLAIMS" '{.spec.compositionUpdatePolicy}')" != Manual ]; then
+      more="$more,\"compositionUpdatePolicy\":null,\"compositionRevisionRef\":null"
+    fi
     if [ "$(of "$CLAIMS" '{.spec.compositionRef.name}')" = "$(kubectl get compositeresourcedefinition "$TENANTS" -o 'jsonpath={.spec.defaultCompositionRef.name}')" ]; then
       more="$more,\"compositionRef\":null"
     fi

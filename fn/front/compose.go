@@ -18,7 +18,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 )
 
-// providerConfig is the ClusterProviderConfig of examples/install/front. The account that provider-kubernetes uses with it may write
+// providerConfig is the ClusterProviderConfig of examples/install/front.yaml. The account that provider-kubernetes uses with it may write
 // composite resources, and nothing else.
 const providerConfig = "virtual-argocd-front"
 
@@ -91,6 +91,10 @@ func (f front) spec() map[string]any {
 	spec := fieldsOf(f.xr.Get("spec"))
 	for _, field := range notPassedOn {
 		delete(spec, field)
+	}
+	// With another policy, Crossplane chooses the revision.
+	if spec["compositionUpdatePolicy"] != "Manual" {
+		delete(spec, "compositionRevisionRef")
 	}
 	return spec
 }

@@ -157,7 +157,7 @@ func TestTenantOfAFront(t *testing.T) {
 // TestManifestOfAFront: the composite resource has the front's spec without what is Crossplane's, and its labels and annotations, as that of a
 // claim does.
 func TestManifestOfAFront(t *testing.T) {
-	e := newFront(t, `{"plan":"small","components":[{"name":"a"}],"compositionRef":{"name":"europe"},"writeConnectionSecretToRef":{"name":"s"},
+	e := newFront(t, `{"plan":"small","components":[{"name":"a"}],"compositionRef":{"name":"europe"},"compositionRevisionRef":{"name":"europe-1"},"writeConnectionSecretToRef":{"name":"s"},
 		"crossplane":{"compositionRef":{"name":"virtual-argocd-front"},"resourceRefs":[{"kind":"Object","name":"a"}]},"resourceRefs":[{"name":"b"}],"claimRef":{"namespace":"others"}}`,
 		`,"labels":{"team":"a","crossplane.io/composite":"a","argocd.argoproj.io/instance":"a","app.kubernetes.io/name":"a"},
 		"annotations":{"virtualargocd.io/backup":"now","virtualargocd.io/leave-tenant":"false","kubectl.kubernetes.io/last-applied-configuration":"{}","argocd.argoproj.io/tracking-id":"a","usage.crossplane.io/a":"b"}`)

@@ -34,9 +34,9 @@ Talk to the cluster:
 
 What to try next:
 
-  kubectl get virtualargocd                   # phase, versions, conditions
-  kubectl describe virtualargocd {{ .Claim }}
-  kubectl explain virtualargocd.spec          # the fields of a claim
+  kubectl get vargo                           # phase, versions, conditions
+  kubectl describe vargo {{ .Claim }}
+  kubectl explain vargo.spec                  # the fields of a claim
   kubectl apply -f examples/claims/customer2.yaml
 
 To look into the customer's virtual cluster{{ if .Forward }}, from a pod{{ end }}:
@@ -46,7 +46,7 @@ To look into the customer's virtual cluster{{ if .Forward }}, from a pod{{ end }
 
 To clean up:
 
-  kubectl delete virtualargocd {{ .Claim }}      # removes the tenant
+  kubectl delete vargo {{ .Claim }}              # removes the tenant
   {{- if .Paths }}
   make demo-down                              # removes the cluster
   {{- end }}

@@ -110,7 +110,7 @@ func (i *installer) installFront(ctx context.Context, note func(string)) error {
 	if i.ExistingProviders {
 		return nil
 	}
-	objects, err := i.examples("front/definition.yaml", "front/front.yaml")
+	objects, err := i.examples("front-definition.yaml", "front.yaml")
 	if err != nil {
 		return err
 	}

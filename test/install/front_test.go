@@ -17,7 +17,7 @@ func TestFrontRights(t *testing.T) {
 	const account = "virtual-argocd-front"
 	roles, bindings := map[string][]rbacv1.PolicyRule{}, map[string][]rbacv1.Subject{}
 	var config, secret *unstructured.Unstructured
-	for _, o := range examples(t, "install/front/front.yaml") {
+	for _, o := range examples(t, "install/front.yaml") {
 		switch o.GetKind() {
 		case "ClusterRole", "Role":
 			role := &rbacv1.Role{}

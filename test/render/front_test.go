@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	frontXRD         = "examples/install/front/definition.yaml"
-	frontComposition = "examples/install/front/front.yaml"
+	frontXRD         = "examples/install/front-definition.yaml"
+	frontComposition = "examples/install/front.yaml"
 )
 
 // newFront is the namespaced VirtualArgoCD with the fields of a claim in a file.

@@ -21,7 +21,7 @@ import (
 // sentence, as the lines of Go comments do.
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	for file, plural := range map[string]string{"xvirtualargocds.yaml": "virtualargocds", "xargocdchannels.yaml": "xargocdchannels", "xargocdplans.yaml": "xargocdplans"} {
+	for file, plural := range map[string]string{"xvirtualargocds.yaml": "virtualargocds", "xargocdchannels.yaml": "xargocdchannels", "xargocdplans.yaml": "xargocdplans", "../examples/install/front-definition.yaml": "virtualargocds"} {
 		x := &unstructured.Unstructured{}
 		raw, err := os.ReadFile(filepath.Join(root, "apis", file))
 		if err == nil {

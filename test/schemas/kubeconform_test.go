@@ -19,7 +19,7 @@ const root = "../.."
 // kinds are those that have a JSON schema.
 var kinds = []string{
 	"virtualargocd.io/v1alpha1/VirtualArgoCD", "virtualargocd.io/v1alpha1/XArgoCDChannel", "input.virtualargocd.io/v1alpha1/Input",
-	"virtualargocd.io/v1alpha1/XArgoCDPlan",
+	"virtualargocd.io/v1alpha1/XArgoCDPlan", "m.virtualargocd.io/v1alpha1/VirtualArgoCD",
 }
 
 // conform validates objects as `kubeconform -strict -ignore-missing-schemas` does with the location of docs/checking.md. It counts those
@@ -59,6 +59,12 @@ func TestExamples(t *testing.T) {
 			}
 			if err := conform(t, path, string(raw), seen); err != nil {
 				t.Error(err)
+			}
+			// Each claim is one of the namespaced kind by its apiVersion.
+			if namespaced := strings.ReplaceAll(string(raw), "apiVersion: virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\n", "apiVersion: m.virtualargocd.io/v1alpha1\nkind: VirtualArgoCD\n"); namespaced != string(raw) {
+				if err := conform(t, path, namespaced, seen); err != nil {
+					t.Errorf("namespaced: %v", err)
+				}
 			}
 			return nil
 		}); err != nil {

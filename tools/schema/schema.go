@@ -28,7 +28,7 @@ const (
 	SchemasDir = "schemas"
 	// FrontXRDFile is the namespaced kind of Crossplane 2. It isn't in the Configuration: kubectl takes "virtualargocd" for that kind as soon as
 	// it is installed, because its group comes first in the alphabet.
-	FrontXRDFile = "examples/install/front/definition.yaml"
+	FrontXRDFile = "examples/install/front-definition.yaml"
 	// GroupFile offers the same kinds under another API group.
 	GroupFile = "examples/demo-group/definition.yaml"
 )

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"maps"
+	"strconv"
 	"strings"
 
 	extv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -126,12 +127,22 @@ func claimsFields() map[string]extv1.JSONSchemaProps {
 	named := func(description string) extv1.JSONSchemaProps {
 		return extv1.JSONSchemaProps{Type: "object", Description: description, Required: []string{"name"}, Properties: map[string]extv1.JSONSchemaProps{"name": {Type: "string", MinLength: new(int64(1))}}}
 	}
-	return map[string]extv1.JSONSchemaProps{
-		"writeConnectionSecretToRef": named("The Secret, in this namespace, that url, username, password and kubeconfig are written to."),
-		"compositionRef":             named("The Composition of the tenant, where the platform lets tenants choose one."),
-		"compositionSelector": {
-			Type: "object", Description: "Labels of the Composition of the tenant, where the platform lets tenants choose one.", Required: []string{"matchLabels"},
+	selected := func(description string) extv1.JSONSchemaProps {
+		return extv1.JSONSchemaProps{
+			Type: "object", Description: description, Required: []string{"matchLabels"},
 			Properties: map[string]extv1.JSONSchemaProps{"matchLabels": {Type: "object", AdditionalProperties: &extv1.JSONSchemaPropsOrBool{Allows: true, Schema: &text}}},
+		}
+	}
+	quoted := func(text string) extv1.JSON { return extv1.JSON{Raw: []byte(strconv.Quote(text))} }
+	return map[string]extv1.JSONSchemaProps{
+		"writeConnectionSecretToRef":  named("The Secret, in this namespace, that url, username, password and kubeconfig are written to."),
+		"compositionRef":              named("The Composition of the tenant, where the platform lets tenants choose one."),
+		"compositionSelector":         selected("Labels of the Composition of the tenant, where the platform lets tenants choose one."),
+		"compositionRevisionSelector": selected("Labels of the CompositionRevision of the tenant, where the platform lets tenants choose one."),
+		"compositionRevisionRef":      named("The CompositionRevision of the tenant, where the platform lets tenants choose one: with compositionUpdatePolicy Manual."),
+		"compositionUpdatePolicy": {
+			Type: "string", Enum: []extv1.JSON{quoted("Automatic"), quoted("Manual")},
+			Description: "Automatic, so that a tenant gets the platform's changes, or Manual, where the platform lets tenants choose that.",
 		},
 	}
 }

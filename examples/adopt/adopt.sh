@@ -20,7 +20,7 @@ tell() { printf '%-9s %4ss  %s/%s  %s\n' "$1" "$(($(date +%s) - began))" "$names
 has() { kubectl get "$1" "$name" --namespace "$namespace" >/dev/null 2>&1; }
 of() { kubectl get "$1" "$name" --namespace "$namespace" -o "jsonpath=$2"; }
 
-# until waits until a command succeeds, or says what it was waiting for.
+# await waits until a command succeeds, or says what it was waiting for.
 await() {
   what=$1
   shift
@@ -86,7 +86,7 @@ release() {
   fi
 }
 
-# writes reports whether the Object of the tenant has management policies.
+# writes reports whether the Object of the tenant has a management policy.
 writes() { [ "$(kubectl get "$OBJECTS" "$tenant" --namespace "$namespace" --ignore-not-found -o 'jsonpath={.spec.managementPolicies[*]}')" = "$1" ]; }
 reason() { [ "$(of "$FRONTS" '{.status.conditions[?(@.type=="TenantBound")].reason}')" = "$1" ]; }
 # observed reports whether provider-kubernetes has looked at the composite resource.

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -116,6 +117,7 @@ func fronts() map[string]verdict {
 		"RecordByProvider":       {usage(provider, "virtual-argocd-front", false), ""},
 		"OthersRecord":           {usage(namespaces, "theirs", false), ""},
 		"NamespacedComposition":  {request{by: "user", resource: "m.virtualargocd.io/virtualargocds", namespace: "team", object: "{spec: {compositionRef: {name: weak}}}"}, "spec.compositionRef is the platform's to choose"},
+		"NamespacedLarge":        {request{by: "user", resource: "m.virtualargocd.io/virtualargocds", namespace: "team", object: "{spec: {argocd: {values: {a: " + strings.Repeat("a", 140<<10) + "}}}}"}, "spec has more than 128 KiB"},
 		"NamespacedFreely":       {request{by: "user", resource: "m.virtualargocd.io/virtualargocds", namespace: "free-team", object: "{spec: {compositionRef: {name: europe}}}"}, ""},
 		"NamespacedReferences":   {request{by: "user", resource: "m.virtualargocd.io/virtualargocds", namespace: "team", object: "{spec: {crossplane: {resourceRefs: [{name: a}]}}}"}, "spec.crossplane is Crossplane's"},
 		"NamespacedForgets":      {request{by: "user", resource: "m.virtualargocd.io/virtualargocds", namespace: "team", old: "{spec: {crossplane: {resourceRefs: [{name: a}]}}}", object: "{spec: {}}"}, "spec.crossplane is Crossplane's"},

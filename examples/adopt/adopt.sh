@@ -55,7 +55,7 @@ unprotect() {
   kubectl annotate "$1" "$name" --namespace "$namespace" --overwrite virtualargocd.io/was-protected=true >/dev/null
   kubectl patch "$1" "$name" --namespace "$namespace" --type merge -p '{"spec":{"deletionProtection":false}}' >/dev/null
 }
-unprotected() { [ -z "$(of "$1" '{.metadata.labels.crossplane\.io/in-use}')" ]; }
+unprotected() { kubectl delete "$1" "$name" --namespace "$namespace" --dry-run=server >/dev/null 2>&1; }
 protection() {
   if [ "$(of "$1" '{.metadata.annotations.virtualargocd\.io/was-protected}')" = true ]; then printf ',"deletionProtection":true'; fi
 }
@@ -97,8 +97,8 @@ forward() {
   has "$CLAIMS" || { has "$FRONTS" && tell done "there is no claim any more" && return 0; } || fail "there is no claim"
   bound
   unprotect "$CLAIMS"
-  await "the claim isn't protected any more" unprotected "$CLAIMS"
   if ! has "$FRONTS"; then
+    await "the claim isn't protected any more" unprotected "$CLAIMS"
     more=$(protection "$CLAIMS")
     # The Composition that everybody has is nobody's choice, and nor is the newest revision.
     if [ "$(of "$CLAIMS" '{.spec.compositionUpdatePolicy}')" != Manual ]; then
@@ -115,7 +115,8 @@ forward() {
   await "the tenant is observed" observed
   give "m.$GROUP/v1alpha1" apiextensions.crossplane.io/claim "provider-kubernetes/$tenant"
   release "$CLAIMS"
-  # From here on Crossplane doesn't take the tenant for that of the claim, and the claim can go without it.
+  # From here on Crossplane doesn't take the tenant for that of the claim, and the claim can go without it. Until then, the other kind protects it.
+  await "the claim may be deleted" unprotected "$CLAIMS"
   at=$(of "$CLAIMS" '{range .metadata.finalizers[*]}{@}{"\n"}{end}' | awk '$1 == "finalizer.apiextensions.crossplane.io" { print NR - 1; exit }')
   if [ -n "$at" ]; then
     kubectl patch "$CLAIMS" "$name" --namespace "$namespace" --type json \

@@ -1,6 +1,7 @@
 package front
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,12 +11,14 @@ import (
 	fnv1 "github.com/crossplane/function-sdk-go/proto/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/condition"
 	"github.com/virtual-argocd/virtual-argocd/fn/resource"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
+	"github.com/virtual-argocd/virtual-argocd/internal/pages"
 )
 
 // providerConfig is the ClusterProviderConfig of examples/install/front.yaml. The account that provider-kubernetes uses with it may write
@@ -48,6 +51,11 @@ func compose(desired map[string]*fnv1.Resource, f front, b bound, secret *corev1
 	}
 	if b.composed {
 		if err := add(tenant.FrontTenant, object(f, b), b.xr.Condition("Ready").True()); err != nil {
+			return err
+		}
+	}
+	if b.problem.Reason == v1alpha1.ReasonClaimExists {
+		if err := add(tenant.FrontClaim, resource.Object{Typed: claimProtection(f, b)}, true); err != nil {
 			return err
 		}
 	}
@@ -84,6 +92,13 @@ func object(f front, b bound) resource.Object {
 	return resource.Object{Typed: o, RawAt: resource.ManifestPath, Raw: map[string]any{
 		"apiVersion": f.behind.APIVersion, "kind": f.behind.Kind, "metadata": metadata, "spec": spec,
 	}}
+}
+
+// claimProtection composes the Usage that keeps a claim from being deleted while the front waits for its tenant: the tenant would go with it.
+func claimProtection(f front, b bound) *unstructured.Unstructured {
+	claim := corev1.ObjectReference{APIVersion: f.behind.APIVersion, Kind: f.self.Kind, Namespace: f.self.Namespace, Name: f.self.Name}
+	return resource.Usage(b.name+"-claim", claim, fmt.Sprintf("The tenant %s would be deleted with this claim. %s %s of group %s, in the same namespace, is to have it: see %s. If that isn't meant, delete that first.",
+		b.name, f.self.Kind, f.self.Name, v1alpha1.FrontPrefix+strings.Split(f.behind.APIVersion, "/")[0], pages.Of(v1alpha1.ReasonClaimExists)), false)
 }
 
 // spec returns what the composite resource gets of the front's spec.

@@ -208,7 +208,7 @@ func choose(req *fnv1.RunFunctionRequest, s wire.Selectors, f front, name string
 		}
 		if len(claims) > 0 {
 			b.composed = true
-			b.problem = is.No(v1alpha1.ReasonClaimExists, fmt.Sprintf("%s %s belongs to the claim of the same name, and is only observed. Don't delete the claim: its tenant would go with it. For what the platform does to hand the tenant over, see %s",
+			b.problem = is.No(v1alpha1.ReasonClaimExists, fmt.Sprintf("%s %s belongs to the claim of the same name, and is only observed. The claim can't be deleted now: its tenant would go with it. For what the platform does to hand the tenant over, see %s",
 				f.behind.Kind, name, pages.Of(v1alpha1.ReasonClaimExists)), "")
 			return b, true
 		}

@@ -131,6 +131,11 @@ func TestTenantOfAFront(t *testing.T) {
 			if got := manifest(o).String("metadata", "name"); got != tc.name || writes(o) != tc.writes {
 				t.Errorf("\n%s\nwant %q, writes %v; got %q, %v", tc.reason, tc.name, tc.writes, got, writes(o))
 			}
+			// The tenant would go with the claim.
+			usage := wire.Of(e.Response.GetDesired().GetResources()[tenant.FrontClaim].GetResource())
+			if usage.Exists() != (tc.says == v1alpha1.ReasonClaimExists) || usage.Exists() && (usage.String("kind") != "Usage" || usage.String("spec", "of", "apiVersion") != claim || usage.String("spec", "of", "resourceRef", "name") != "a") {
+				t.Errorf("\n%s\nprotection of the claim: %v", tc.reason, usage)
+			}
 			is := e.Condition(v1alpha1.ConditionTenantBound)
 			if is.GetReason() != tc.says || (is.GetStatus() == fnv1.Status_STATUS_CONDITION_TRUE) != (tc.says == v1alpha1.ReasonAvailable) {
 				t.Errorf("\n%s\nwant %s, got %v", tc.reason, tc.says, is)

@@ -321,9 +321,10 @@ const (
 	// HostnamePrefix is the prefix of records of hostnames.
 	HostnamePrefix = "ingress-host-"
 
-	// FrontTenant is the Object with the composite resource behind a namespaced VirtualArgoCD, and FrontSecretPrefix the prefix of the
-	// Secret with its connection details.
+	// FrontTenant is the Object with the composite resource behind a namespaced VirtualArgoCD, FrontSecretPrefix the prefix of the
+	// Secret with its connection details, and FrontClaim the Usage of a claim that has the tenant.
 	FrontTenant       = "tenant"
+	FrontClaim        = "claim"
 	FrontSecretPrefix = "connection-"
 )
 

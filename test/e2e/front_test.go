@@ -303,6 +303,11 @@ func (f *fronted) adopts(ctx context.Context, t *testing.T, _ *envconf.Config) c
 	early.Await(ctx, t, time.Minute, "it observes", func(s *claim.State) bool {
 		return s.Condition(v1alpha1.ConditionTenantBound).Reason == v1alpha1.ReasonClaimExists && s.Phase == "Ready"
 	})
+	itself := guard(t, "the claim", claim.GVK, "adopted")
+	eventually.True(ctx, t, time.Minute, "the claim can't be deleted with its tenant", func(ctx context.Context) (bool, string) {
+		err := itself.tried(ctx)
+		return err != nil && strings.Contains(err.Error(), "would be deleted with this claim"), fmt.Sprint(err)
+	})
 	early.Delete(ctx, t)
 	eventually.True(ctx, t, time.Minute, "the observer is gone", func(ctx context.Context) (bool, string) {
 		_, err := early.State(ctx)

@@ -50,6 +50,19 @@ func TestSchemaMatchesGoTypes(t *testing.T) {
 	match(t, "spec", schema.Properties["spec"], reflect.TypeFor[v1alpha1.Spec]())
 	match(t, "status", schema.Properties["status"], reflect.TypeFor[v1alpha1.Status]())
 
+	// The namespaced kind has the same fields, and those that Crossplane gives to claims.
+	front := xrd{}
+	read(t, FrontXRDFile, &front)
+	schema = front.Spec.Versions[0].Schema.Schema
+	for name := range crossplanesFields() {
+		if _, ok := schema.Properties["spec"].Properties[name]; ok == (name == "resourceRef" || name == "compositeDeletePolicy") {
+			t.Errorf("the namespaced kind has the field %s of claims: %t", name, ok)
+		}
+		delete(schema.Properties["spec"].Properties, name)
+	}
+	match(t, "spec", schema.Properties["spec"], reflect.TypeFor[v1alpha1.Spec]())
+	match(t, "status", schema.Properties["status"], reflect.TypeFor[v1alpha1.Status]())
+
 	channel := xrd{}
 	read(t, ChannelXRDFile, &channel)
 	schema = channel.Spec.Versions[0].Schema.Schema
@@ -178,7 +191,7 @@ func goFields(typ reflect.Type) map[string]reflect.Type {
 // TestAPIServersAcceptTheSchema holds the schema against what an API server
 // demands of one: that it is structural, and that no rule in it can take too long.
 func TestAPIServersAcceptTheSchema(t *testing.T) {
-	for _, file := range []string{ChannelXRDFile, PlanXRDFile, XRDFile} {
+	for _, file := range []string{ChannelXRDFile, PlanXRDFile, XRDFile, FrontXRDFile} {
 		x := xrd{}
 		read(t, file, &x)
 		if errs := validate(t, x); len(errs) > 0 {

@@ -79,7 +79,7 @@ func newFront(name, namespace string) *claim.Claim {
 }
 
 func (f *fronted) comesUp(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
-	f.live = claim.Create(ctx, t, host, newFront("front", claims))
+	f.live = claim.Create(ctx, t, host, newFront("fronted", claims))
 	start := time.Now()
 	s := f.live.AwaitReady(ctx, t, readyWithin)
 	measured.add("front: created to Ready", time.Since(start))

@@ -128,6 +128,15 @@ func TestRefusedComponents(t *testing.T) {
 	})
 }
 
+// TestMistakesOfCatalogue come in the same order in each call: another message would be another event.
+func TestMistakesOfCatalogue(t *testing.T) {
+	for range 20 {
+		e := crossplanetest.New(t, `{}`, `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","components":[{"name":"a","chart":{"version":"1.2.3"}}]}`)
+		const missing = "is missing: write where the chart is, such as repository https://argoproj.github.io/argo-helm and name argo-workflows"
+		e.CheckRefused("input.components[0].chart.repository: " + missing + "; (2) input.components[0].chart.name: " + missing)
+	}
+}
+
 // TestComponentsOfPlan: a plan says which components its tenants may have, and which they always have.
 func TestComponentsOfPlan(t *testing.T) {
 	for name, tc := range map[string]struct {

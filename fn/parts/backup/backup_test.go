@@ -128,6 +128,27 @@ func TestNoVersion(t *testing.T) {
 	}
 }
 
+// TestVersionIsLost: backups go on with the image of before, and nothing is deleted, once Argo CD runs with an image whose tag isn't a version.
+func TestVersionIsLost(t *testing.T) {
+	e := crossplanetest.New(t, `{"backup":{"enabled":true},"restoreFrom":{"tenant":"other","activate":true}}`, withStore).Install()
+	image, had := container(e, "export")["image"], e.Response.GetDesired().GetResources()
+	e.SetWorkload(tenant.ArgoCDServer, func(w *proxy.Workload) { w.Images = map[string]string{"server": "registry.example.com/argocd:ours"} })
+	for range 3 {
+		e.Reconcile()
+		for name := range had {
+			if !e.Has(name) {
+				t.Fatalf("%s is deleted", name)
+			}
+		}
+	}
+	if is := container(e, "export")["image"]; is != image {
+		t.Errorf("the image was %v, and is %v", image, is)
+	}
+	if c := e.Condition(v1alpha1.ConditionBackedUp); e.Status("argocd", "version") != "" || e.Status("phase") != "Ready" || c.GetReason() != v1alpha1.ReasonScheduled {
+		t.Errorf("%s, version %q, %v", e.Status("phase"), e.Status("argocd", "version"), c)
+	}
+}
+
 // container is one of the containers of the CronJob.
 func container(e *crossplanetest.Engine, name string) map[string]any {
 	spec := crossplanetest.Field(e.Observed(tenant.BackupCronJob), "spec", "jobTemplate", "spec", "template", "spec").AsMap()

@@ -30,11 +30,12 @@ var backupScript string
 
 // rows are the rows of the CronJob, of the Job that the claim's annotation asks for, and of what they use.
 func rows(t tenant.Tenant) []composed.Row {
-	on := has(t) && t.Backup.Folder != "" && !unnamed(t)
+	stored := has(t) && t.Backup.Folder != ""
+	on := stored && (t.Composed(tenant.BackupCronJob).Exists() || !unnamed(t) && !isRestoring(t))
 	// What a Job would run before that has nothing to save.
 	waits := !argocd.Deployed(t) || argocdImage(t) == "" || hibernation.StateOf(t).Phase != ""
 	out := []composed.Row{
-		row(tenant.BackupRecord, on, record(t.Names.Backup)),
+		row(tenant.BackupRecord, stored, record(t.Names.Backup)),
 		row(tenant.BackupRole, isOn(t), role),
 		row(tenant.BackupRoleBinding, isOn(t), roleBinding),
 		{Name: tenant.BackupCronJob, Has: on, Waits: waits, Ready: true, Build: cronJob},
@@ -111,11 +112,14 @@ const (
 	storePath      = "/store"
 )
 
+// exportStep is the step that exports Argo CD's objects.
+const exportStep = "export"
+
 // backupJob makes a backup.
 func backupJob(t tenant.Tenant) batchv1.JobSpec {
 	return jobOf(t, backupScript, []job.Step{
 		{Name: "snapshot", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace}, Mounts: []string{"token"}},
-		{Name: "export", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}},
+		{Name: exportStep, Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}},
 		{Name: "store", Image: t.Backup.Rclone, Env: store("FOLDER", t.Backup.Folder, "OWNER", t.Backup.Owner, "KEEP", strconv.FormatInt(t.Backup.Keep, 10)), Mounts: []string{"tenant", "store"}},
 		{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Backup}, Mounts: []string{"token"}},
 	})
@@ -157,17 +161,22 @@ func volumes(t tenant.Tenant) []job.Volume {
 	}
 }
 
-// argocdImage returns the image that exports Argo CD's objects: the platform's, or that of the version that runs or ran last; "" while none is
-// known.
+// argocdImage returns the image that exports Argo CD's objects: the platform's, or that of the version that runs or ran last, or that of the
+// backups until now; "" while none is known.
 func argocdImage(t tenant.Tenant) string {
 	if _, tag := host.SplitImage(t.Backup.ArgoCD); tag != "" {
 		return t.Backup.ArgoCD
 	}
 	version, _ := argocd.RunningVersion(t)
-	if version = cmp.Or(version, t.Observed.XR.String("status", "argocd", "version")); version == "" {
-		return ""
+	if version = cmp.Or(version, t.Observed.XR.String("status", "argocd", "version")); version != "" {
+		return t.Backup.ArgoCD + ":" + version
 	}
-	return t.Backup.ArgoCD + ":" + version
+	for _, c := range t.Composed(tenant.BackupCronJob).List("spec", "jobTemplate", "spec", "template", "spec", "initContainers") {
+		if c.String("name") == exportStep {
+			return c.String("image")
+		}
+	}
+	return ""
 }
 
 // unnamed reports whether Argo CD runs with an image whose tag doesn't tell its version, so that there is none to export its objects with.

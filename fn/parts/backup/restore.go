@@ -109,28 +109,40 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 	if !on {
 		return out
 	}
-	mode := "snapshot"
-	waits := !t.Composed(tenant.VClusterRelease).Exists() || !t.Composed(tenant.RestoredSecret).Exists()
-	if !t.Restore.Snapshot && unnamed(t) {
-		return out
+	if t.Restore.Snapshot {
+		waits := !t.Composed(tenant.VClusterRelease).Exists() || !t.Composed(tenant.RestoredSecret).Exists()
+		return append(out, job.Row(tenant.RestorePrefix+"snapshot", true, waits, restoreJob))
 	}
-	if !t.Restore.Snapshot {
-		mode, waits = "objects", !argocd.Deployed(t) || argocdImage(t) == "" || hibernation.StateOf(t).Phase != ""
-		if t.Restore.Active {
-			mode = "all-objects"
-		}
+	name := tenant.RestorePrefix + "objects"
+	if t.Restore.Active {
+		name = tenant.RestorePrefix + "all-objects"
 	}
-	return append(out, job.Row(tenant.RestorePrefix+mode, true, waits, restoreJob))
+	// Another Job after the one that has imported them would undo what was changed since then.
+	has := t.Composed(name).Exists() || !unnamed(t) && !imported(t.Restore)
+	waits := !argocd.Deployed(t) || argocdImage(t) == "" || hibernation.StateOf(t).Phase != ""
+	return append(out, job.Row(name, has, waits, restoreJob))
+}
+
+// imported reports whether everything that a copy may have now was imported.
+func imported(r tenant.Restore) bool { return r.Seen.At != "" && (r.Seen.Active || !r.Active) }
+
+// isRestoring reports whether a tenant hasn't got everything of its backup yet: what it has until then must not become the latest one.
+func isRestoring(t tenant.Tenant) bool {
+	return restores(t) && (t.Restore.Seen.At == "" || !t.Restore.Snapshot && !t.Restore.Seen.Active)
 }
 
 func restoreJob(t tenant.Tenant) batchv1.JobSpec {
 	active := strconv.FormatBool(t.Restore.Active)
-	mode := "Objects"
-	if t.Restore.Snapshot {
+	mode, name := "Objects", t.Restore.Name
+	switch {
+	case t.Restore.Snapshot:
 		mode = "Snapshot"
+	case t.Restore.Seen.At != "":
+		// Everything else was imported before, and may have been changed since. The latest backup may be another one by now.
+		mode, name = "Clusters", cmp.Or(t.Restore.Seen.Name, name)
 	}
-	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "OWNER", t.Restore.Owner, "BACKUP", t.Restore.Name, "MODE", mode, "ACTIVE", active), Mounts: []string{"store"}}
-	report := job.Step{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "ACTIVE", active}, Mounts: []string{"token"}}
+	fetch := job.Step{Name: "fetch", Image: t.Backup.Rclone, Env: store("FOLDER", t.Restore.Folder, "OWNER", t.Restore.Owner, "BACKUP", name, "MODE", mode, "ACTIVE", active), Mounts: []string{"store"}}
+	report := job.Step{Name: "report", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.SecretsIn, "RECORD", t.Names.Restore, "MODE", mode, "ACTIVE", active}, Mounts: []string{"token"}}
 	steps := []job.Step{fetch, {Name: "import", Image: argocdImage(t), Env: []string{"KUBECONFIG", kubeconfigPath + "/" + tenant.KubeconfigKey, "NAMESPACE", tenant.ArgoCDNamespace}, Mounts: []string{"kubeconfig"}}, report}
 	if t.Restore.Snapshot {
 		steps = []job.Step{fetch, {Name: "deliver", Image: t.Backup.Kubectl, Env: []string{"NAMESPACE", t.Names.Namespace, "PLATFORM", t.SecretsIn, "SECRET", t.Names.Restore}, Mounts: []string{"token"}}, report}

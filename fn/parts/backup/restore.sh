@@ -20,13 +20,14 @@ fetch)
     wc -l <keys >objects
     grep -c '^/*registry/argoproj[.]io/applications/' keys >applications || true
     ;;
-  Objects)
-    # A copy has settings, accounts and hostnames of its own, and no credentials of clusters before it is activated.
-    awk -v active="$ACTIVE" '
+  Objects | Clusters)
+    # A copy has settings, accounts and hostnames of its own, and no credentials of clusters before it is activated. What else it has got until
+    # then stays as it is.
+    awk -v active="$ACTIVE" -v mode="$MODE" '
       function flush() {
         own = doc ~ /\n  name: argocd-(cm|rbac-cm|secret|notifications-cm|notifications-secret|cmd-params-cm)\n/ && doc ~ /\nkind: (ConfigMap|Secret)\n/
         cluster = doc ~ /\nkind: Secret\n/ && doc ~ /argocd.argoproj.io\/secret-type: cluster\n/
-        if (doc != "\n" && !own && !(cluster && active != "true")) printf "%s---\n", substr(doc, 2)
+        if (doc != "\n" && !own && (cluster ? active == "true" : mode == "Objects")) printf "%s---\n", substr(doc, 2)
         doc = "\n"
       }
       BEGIN { doc = "\n" }
@@ -59,9 +60,10 @@ deliver)
   ;;
 
 import)
-  within 300 argocd admin import import.yaml --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
-  grep -c -E ' (created|updated)' /tmp/err >objects || true
-  grep -c -E '^argoproj[.]io/Application .* (created|updated)' /tmp/err >applications || true
+  within 300 argocd admin import import.yaml --verbose --namespace "$NAMESPACE" >/tmp/err 2>&1 || fail "importing Argo CD's objects" "$(why)"
+  # What an attempt before has imported is unchanged, which it says because of --verbose.
+  grep -c -E ' (created|updated|unchanged)' /tmp/err >objects || true
+  grep -c -E '^argoproj[.]io/Application .* (created|updated|unchanged)' /tmp/err >applications || true
   ;;
 
 report)
@@ -70,7 +72,10 @@ report)
     kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch "{\"data\":{\"failedAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"message\":\"$message\"}}"
     exit 1
   fi
+  counts=
+  # The others were counted when they were imported.
+  [ "$MODE" = Clusters ] || counts="\"objects\":\"$(tr -d ' ' <objects)\",\"applications\":\"$(cat applications)\","
   kubectl patch configmap "$RECORD" --namespace "$NAMESPACE" --type merge --patch \
-    "{\"data\":{\"name\":\"$(cat name)\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",\"objects\":\"$(tr -d ' ' <objects)\",\"applications\":\"$(cat applications)\",\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\"}}"
+    "{\"data\":{\"name\":\"$(cat name)\",\"restoredAt\":\"$(date -u +%Y-%m-%dT%H:%M:%SZ)\",$counts\"active\":\"$ACTIVE\",\"failedAt\":\"\",\"message\":\"\"}}"
   ;;
 esac

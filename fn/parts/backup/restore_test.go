@@ -110,16 +110,8 @@ func TestRestoreFolders(t *testing.T) {
 	for spec, want := range map[string]string{`{"backup":"latest"}`: "backup:team-a/customer1", `{"tenant":"other"}`: "backup:team-a/other", `{"tenant":"customer1","backup":"2026-11-28T020000Z"}`: "backup:team-a/customer1"} {
 		e := crossplanetest.New(t, `{"restoreFrom":`+spec+`}`, withStore).Install()
 		var got []string
-		for name, r := range e.Request.GetObserved().GetResources() {
-			if !strings.HasPrefix(name, tenant.RestorePrefix) || r.GetResource().GetFields()["kind"].GetStringValue() != "Job" {
-				continue
-			}
-			fetch := crossplanetest.Field(r.GetResource(), "spec", "template", "spec").AsMap()["initContainers"].([]any)[0].(map[string]any)
-			for _, v := range fetch["env"].([]any) {
-				if v := v.(map[string]any); v["name"] == "FOLDER" {
-					got = append(got, v["value"].(string))
-				}
-			}
+		for _, env := range restoreJobs(e) {
+			got = append(got, env["FOLDER"])
 		}
 		if diff := cmp.Diff([]string{want}, got); diff != "" {
 			t.Errorf("%s: -want, +got:\n%s", spec, diff)
@@ -202,5 +194,97 @@ func TestKeysComeBack(t *testing.T) {
 	e.Install()
 	if kept := string(e.SecretKey(tenant.AccountsSecret, "kept.json")); !strings.Contains(kept, key) {
 		t.Errorf("the key isn't that of the backup: %s", kept)
+	}
+}
+
+// restoreJobs are the Jobs that restore a backup, with the environment of their first container.
+func restoreJobs(e *crossplanetest.Engine) map[string]map[string]string {
+	out := map[string]map[string]string{}
+	for name, r := range e.Request.GetObserved().GetResources() {
+		if !strings.HasPrefix(name, tenant.RestorePrefix) || r.GetResource().GetFields()["kind"].GetStringValue() != "Job" {
+			continue
+		}
+		env := map[string]string{}
+		fetch := crossplanetest.Field(r.GetResource(), "spec", "template", "spec").AsMap()["initContainers"].([]any)[0].(map[string]any)
+		for _, v := range fetch["env"].([]any) {
+			v := v.(map[string]any)
+			env[v["name"].(string)] = v["value"].(string)
+		}
+		out[name] = env
+	}
+	return out
+}
+
+// TestCopyIsImportedOnce: what a copy has got is imported by nobody again, neither when it is activated nor when a Job is deleted, and its
+// clusters come from the same backup.
+func TestCopyIsImportedOnce(t *testing.T) {
+	const first = "2026-01-01T000000Z"
+	check := func(e *crossplanetest.Engine, want map[string]string) {
+		t.Helper()
+		e.Reconcile()
+		e.Reconcile()
+		got := map[string]string{}
+		for name, env := range restoreJobs(e) {
+			got[name] = env["MODE"] + " " + env["ACTIVE"] + " " + env["BACKUP"]
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("-want, +got:\n%s", diff)
+		}
+	}
+	deleteJobs := func(e *crossplanetest.Engine) {
+		for name := range restoreJobs(e) {
+			delete(e.Request.GetObserved().GetResources(), name)
+		}
+	}
+	e := crossplanetest.New(t, `{"restoreFrom":{"tenant":"other"}}`, withStore).Install()
+	inactive := map[string]any{"name": first, "restoredAt": "2026-01-02T00:00:00Z", "active": "false"}
+	report(e, inactive)
+	check(e, map[string]string{"restore-objects": "Objects false latest"})
+	deleteJobs(e)
+	check(e, map[string]string{})
+	e.SetSpec(`{"restoreFrom":{"tenant":"other","activate":true}}`)
+	check(e, map[string]string{"restore-all-objects": "Clusters true " + first})
+	report(e, map[string]any{"name": first, "restoredAt": "2026-01-02T00:00:00Z", "active": "true"})
+	check(e, map[string]string{"restore-all-objects": "Clusters true " + first})
+	deleteJobs(e)
+	check(e, map[string]string{})
+	e.SetSpec(`{"restoreFrom":{"tenant":"other"}}`)
+	check(e, map[string]string{})
+	active := crossplanetest.New(t, `{"restoreFrom":{"tenant":"other","activate":true}}`, withStore).Install()
+	check(active, map[string]string{"restore-all-objects": "Objects true latest"})
+}
+
+// TestBackupsAwaitRestore: what a tenant has before all of its backup has come back doesn't take that one's place.
+func TestBackupsAwaitRestore(t *testing.T) {
+	const done = "2026-01-02T00:00:00Z"
+	for name, tc := range map[string]struct {
+		plan   string
+		report map[string]any
+		made   bool
+	}{
+		"Restoring":     {`{"vcluster":{"backingStore":"etcd"}}`, map[string]any{}, false},
+		"Fails":         {`{"vcluster":{"backingStore":"etcd"}}`, map[string]any{"message": "reading the store: no"}, false},
+		"LacksClusters": {`{"vcluster":{"backingStore":"etcd"}}`, map[string]any{"restoredAt": done, "active": "false"}, false},
+		"Restored":      {`{"vcluster":{"backingStore":"etcd"}}`, map[string]any{"restoredAt": done, "active": "true"}, true},
+		"Whole":         {`{}`, map[string]any{"restoredAt": done, "active": "false"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := crossplanetest.New(t, `{"plan":"p","backup":{"enabled":true},"restoreFrom":{"backup":"latest"}}`, withStore)
+			e.AddPlan("p", tc.plan)
+			for range 12 {
+				e.Reconcile()
+				e.RunProviders()
+				if e.Has(tenant.RestoreRecord) {
+					report(e, tc.report)
+				}
+			}
+			e.Reconcile()
+			if e.Has(tenant.BackupCronJob) != tc.made {
+				t.Errorf("backups are made: want %t, got %t", tc.made, !tc.made)
+			}
+			if c := e.Condition(v1alpha1.ConditionBackedUp); strings.Contains(c.GetMessage(), "once everything of the tenant is restored") == tc.made {
+				t.Errorf("BackedUp: %v", c)
+			}
+		})
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // fakeKubectl answers as a control plane whose snapshot has no end, and notes what is patched in the file did.
@@ -21,7 +23,7 @@ esac
 `
 
 // runStep runs a step of a script in a directory that stands for the pod's volumes.
-func runStep(t *testing.T, dir, script, step string) {
+func runStep(t *testing.T, dir, script, step string, env ...string) {
 	t.Helper()
 	text := ""
 	for _, file := range []string{"common.sh", script} {
@@ -35,8 +37,13 @@ func runStep(t *testing.T, dir, script, step string) {
 	text = strings.NewReplacer("cd /work", "cd "+dir, "/work/", dir+"/", "/tmp/err", dir+"/err").Replace(text)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", text, step, step)
-	cmd.Env = []string{"PATH=" + dir + ":" + os.Getenv("PATH"), "NAMESPACE=vargo-a", "RECORD=a-backup", "MAX_SIZE=1Mi", "ACTIVE=false"}
+	shell := "sh"
+	if step == "fetch" {
+		// As BusyBox's shell, it knows pipefail, which not every sh does.
+		shell = "bash"
+	}
+	cmd := exec.CommandContext(ctx, shell, "-c", text, step, step)
+	cmd.Env = append([]string{"PATH=" + dir + ":" + os.Getenv("PATH"), "NAMESPACE=vargo-a", "RECORD=a-backup", "MAX_SIZE=1Mi", "ACTIVE=false"}, env...)
 	_ = cmd.Run() // It reports by what it writes.
 }
 
@@ -97,6 +104,136 @@ func TestReportsSomething(t *testing.T) {
 			if did, err := os.ReadFile(filepath.Join(dir, "did")); err != nil || !strings.Contains(string(did), `"message":"a step ended early"`) {
 				t.Errorf("%s, %s: it reports %s, %v", script, name, did, err)
 			}
+		}
+	}
+}
+
+// exported is what argocd admin export writes.
+const exported = `apiVersion: v1
+data:
+  url: https://original.example.org
+kind: ConfigMap
+metadata:
+  name: argocd-cm
+---
+apiVersion: v1
+data:
+  admin.password: eA==
+kind: Secret
+metadata:
+  labels:
+    app.kubernetes.io/part-of: argocd
+  name: argocd-secret
+---
+apiVersion: v1
+data:
+  server: aHR0cHM6Ly8yMDMuMC4xMTMuNw==
+kind: Secret
+metadata:
+  labels:
+    argocd.argoproj.io/secret-type: cluster
+  name: production
+---
+apiVersion: v1
+data:
+  url: aHR0cHM6Ly9naXQuZXhhbXBsZS5vcmc=
+kind: Secret
+metadata:
+  labels:
+    argocd.argoproj.io/secret-type: repository
+  name: git
+---
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata:
+  name: team
+---
+apiVersion: argoproj.io/v1alpha1
+kind: Application
+metadata:
+  name: shop
+spec:
+  source:
+    helm:
+      values: |
+        ---
+        kind: Secret
+        metadata:
+          labels:
+            argocd.argoproj.io/secret-type: cluster
+  destination:
+    name: production
+---
+`
+
+// fakeRclone has one backup, in the directory it runs in.
+const fakeRclone = `#!/bin/sh
+case $1 in
+lsf) echo 2026-11-28T020000Z.tar ;;
+cat) tar -c -f - -C stored owner argocd.yaml snapshot.tar.gz ;;
+esac
+`
+
+// TestWhatACopyGets: a copy has settings of its own, no cluster before it is activated, and nothing but clusters then: what it has may have been
+// changed meanwhile.
+func TestWhatACopyGets(t *testing.T) {
+	for name, tc := range map[string]struct {
+		mode, active string
+		want         []string
+	}{
+		"Inactive":       {"Objects", "false", []string{"git", "team", "shop"}},
+		"ActiveAtOnce":   {"Objects", "true", []string{"production", "git", "team", "shop"}},
+		"ActivatedLater": {"Clusters", "true", []string{"production"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := inDir(t, map[string]string{"rclone": fakeRclone})
+			if err := os.Mkdir(filepath.Join(dir, "stored"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			for file, content := range map[string]string{"owner": "team-a/other\n", "argocd.yaml": exported} {
+				if err := os.WriteFile(filepath.Join(dir, "stored", file), []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if out, err := exec.CommandContext(t.Context(), "tar", "-c", "-z", "-f", filepath.Join(dir, "stored", "snapshot.tar.gz"), "-C", dir, "rclone").CombinedOutput(); err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			runStep(t, dir, "restore.sh", "fetch", "FOLDER=backup:team-a/other", "OWNER=team-a/other", "BACKUP=latest", "MODE="+tc.mode, "ACTIVE="+tc.active)
+			imported, err := os.ReadFile(filepath.Join(dir, "import.yaml"))
+			if err != nil {
+				failed, _ := os.ReadFile(filepath.Join(dir, "failed"))
+				t.Fatalf("%v: %s", err, failed)
+			}
+			var got []string
+			for _, m := range regexp.MustCompile(`(?m)^  name: (.*)$`).FindAllStringSubmatch(string(imported), -1) {
+				got = append(got, m[1])
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// fakeArgoCD imports what an attempt before has imported in part. It tells of the rest only if it is asked to.
+const fakeArgoCD = `#!/bin/sh
+echo "import process started argocd"
+case $* in *--verbose*) echo "argoproj.io/Application shop unchanged" && echo "/Secret git unchanged" ;; esac
+echo "argoproj.io/Application cart in namespace argocd created"
+echo "argoproj.io/AppProject default in namespace argocd updated"
+echo "argoproj.io/Application other needs pruning"
+echo "Import process completed successfully in namespace argocd at 2026-11-28T02:00:00Z, duration: 1s"
+`
+
+// TestCounts: what is reported of an import is what came back, also by several attempts, and stays when clusters come later.
+func TestCounts(t *testing.T) {
+	for mode, want := range map[string]string{"Objects": `"objects":"4","applications":"2",`, "Clusters": ""} {
+		dir := inDir(t, map[string]string{"argocd": fakeArgoCD, "kubectl": fakeKubectl, "import.yaml": "", "name": "2026-11-28T020000Z"})
+		runStep(t, dir, "restore.sh", "import", "MODE="+mode, "ACTIVE=true")
+		runStep(t, dir, "restore.sh", "report", "MODE="+mode, "ACTIVE=true")
+		did, err := os.ReadFile(filepath.Join(dir, "did"))
+		if err != nil || !regexp.MustCompile(`"restoredAt":"[^"]*",`+want+`"active":"true"`).Match(did) {
+			t.Errorf("%s: it reports %s, %v", mode, did, err)
 		}
 	}
 }

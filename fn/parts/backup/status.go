@@ -95,6 +95,8 @@ func observe(t tenant.Tenant, is condition.Of) condition.Condition {
 		why = "no Job of CronJob " + t.Names.Backup + " in namespace " + t.SecretsIn + " has reported"
 	}
 	switch late := !s.overdue.IsZero() && t.Observed.Now.After(s.overdue); {
+	case s.begins.IsZero() && isRestoring(t):
+		return is.NotYet(v1alpha1.ReasonScheduled, "Backups begin once everything of the tenant is restored, with its clusters")
 	case s.begins.IsZero() && hibernation.StateOf(t).Phase == "":
 		return is.NotYet(v1alpha1.ReasonScheduled, "Backups begin once Argo CD runs")
 	case late && s.last.IsZero():

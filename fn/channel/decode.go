@@ -194,18 +194,15 @@ func (c *request) mistake(p plan.Plan, r tenant.Offered, owner mistakes.Owner) e
 // check returns the channel's strategy, and an error for a spec that no tenant can have. What only some
 // tenants can't have is reported on these tenants.
 func (c *request) check() (rollout.Strategy, error) {
-	if _, err := plan.Lists("spec.namespaces", c.spec.Namespaces, ""); err != nil {
-		return rollout.Strategy{}, err
+	_, ofNamespaces := plan.Lists("spec.namespaces", c.spec.Namespaces, "")
+	s, ofRollout := rollout.Parse(c.spec.Rollout)
+	ofOffer := c.mistake(plan.Plan{}, tenant.Offered{Channel: c.name, ChannelOffer: c.spec.Offer}, mistakes.Channel)
+	err := mistakes.Join(ofNamespaces, ofRollout, ofOffer)
+	if err == nil {
+		return s, nil
 	}
-	s, err := rollout.Parse(c.spec.Rollout)
-	if err != nil {
-		return s, err
-	}
-	r := tenant.Offered{Channel: c.name, ChannelOffer: c.spec.Offer}
-	if err := c.mistake(plan.Plan{}, r, mistakes.Channel); err != nil {
-		return s, errors.New(strings.TrimPrefix(err.Error(), "channel "+c.name+": "))
-	}
-	return s, nil
+	// On the channel itself, its name before each field says nothing.
+	return s, errors.New(mistakes.Text(err, func(mistake string) string { return strings.TrimPrefix(mistake, "channel "+c.name+": ") }))
 }
 
 // maxRevision is the size that a ConfigMap may have, less some room, in bytes.

@@ -1,6 +1,7 @@
 package channel_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -119,4 +120,32 @@ func TestChannelMistakes(t *testing.T) {
 	}
 	fleet.Settle(2, time.Minute)
 	fleet.CheckCondition("stable", v1alpha1.ConditionComplete, false, "didn't begin in time, and are passed over: team-a/c0")
+}
+
+// TestChannelMistakesAtOnce: one message has all mistakes of a channel, each with the path of its field on the channel.
+func TestChannelMistakesAtOnce(t *testing.T) {
+	t.Parallel()
+	fleet := crossplanetest.ReadyFleet(t, 1, `{}`)
+	fleet.SetChannel("stable", `{
+		"namespaces":["Team A"],
+		"rollout":{"progressDeadline":"0s","mandatoryGroup":{},"steps":[{"percent":50,"minSuccessTime":"1d"},{"percent":20}]},
+		"offer":{"argocd":{"chartVersion":"*"},"kubernetes":{"version":"v1.99.0"}}}`)
+	fleet.Settle(3, time.Minute)
+	_, _, message := fleet.ChannelCondition("stable", v1alpha1.ConditionSpecAccepted)
+	var got []string
+	for _, mistake := range strings.Split(message, "; (") {
+		field, _, _ := strings.Cut(mistake, ": ")
+		_, numbered, isNumbered := strings.Cut(field, ") ")
+		if isNumbered {
+			field = numbered
+		}
+		got = append(got, field)
+	}
+	want := []string{
+		"spec.namespaces[0]", "spec.rollout.progressDeadline", "spec.rollout.mandatoryGroup", "spec.rollout.steps[0].minSuccessTime", "spec.rollout.steps[1].percent",
+		"spec.offer.argocd.chartVersion", "spec.offer.kubernetes.version",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("want mistakes of\n%v, got\n%v:\n%s", want, got, message)
+	}
 }

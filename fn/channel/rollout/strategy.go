@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 )
 
 // Defaults of a rollout. The schema has its bounds.
@@ -35,7 +36,7 @@ type step struct {
 	minSuccessTime time.Duration
 }
 
-// Parse returns the strategy of a channel's spec.rollout. Its errors name the field.
+// Parse returns the strategy of a channel's spec.rollout. Its errors name the fields.
 func Parse(r v1alpha1.ChannelRollout) (Strategy, error) {
 	s := Strategy{
 		mandatory:        labels.Nothing(),
@@ -43,37 +44,34 @@ func Parse(r v1alpha1.ChannelRollout) (Strategy, error) {
 		maxFailures:      int(cmp.Or(r.MaxFailures, defaultMaxFailures)),
 		progressDeadline: defaultProgressDeadline,
 	}
+	var found []error
 	if of := r.ProgressDeadline; of != "" {
 		d, err := duration("progressDeadline", of)
 		if err == nil && d == 0 {
 			err = fmt.Errorf("spec.rollout.progressDeadline: %s leaves no tenant the time to change: write how long that may take, such as 30m", of)
 		}
-		if err != nil {
-			return s, err
-		}
-		s.progressDeadline = d
+		s.progressDeadline, found = d, append(found, err)
 	}
 	if r.MandatoryGroup != nil {
 		selector, err := metav1.LabelSelectorAsSelector(r.MandatoryGroup)
-		if err != nil {
-			return s, fmt.Errorf("spec.rollout.mandatoryGroup: %w: write labels of claims, such as matchLabels: {tier: internal}", err)
+		switch {
+		case err != nil:
+			err = fmt.Errorf("spec.rollout.mandatoryGroup: %w: write labels of claims, such as matchLabels: {tier: internal}", err)
+		case selector.Empty():
+			err = fmt.Errorf("spec.rollout.mandatoryGroup: selects every claim: write labels of claims, such as matchLabels: {tier: internal}, or leave it out")
 		}
-		if selector.Empty() {
-			return s, fmt.Errorf("spec.rollout.mandatoryGroup: selects every claim: write labels of claims, such as matchLabels: {tier: internal}, or leave it out")
-		}
-		s.mandatory = selector
+		s.mandatory, found = selector, append(found, err)
 	}
 	s.Proved = s.progressDeadline
 	for i, of := range r.Steps {
 		is := step{percent: int(of.Percent)}
 		if i > 0 && is.percent <= s.steps[i-1].percent {
-			return s, fmt.Errorf("spec.rollout.steps[%d].percent: %d is not more than the step before has, %d: write the steps in ascending order", i, is.percent, s.steps[i-1].percent)
+			found = append(found, fmt.Errorf("spec.rollout.steps[%d].percent: %d is not more than the step before has, %d: write the steps in ascending order", i, is.percent, s.steps[i-1].percent))
 		}
 		if of.MinSuccessTime != "" {
 			var err error
-			if is.minSuccessTime, err = duration(fmt.Sprintf("steps[%d].minSuccessTime", i), of.MinSuccessTime); err != nil {
-				return s, err
-			}
+			is.minSuccessTime, err = duration(fmt.Sprintf("steps[%d].minSuccessTime", i), of.MinSuccessTime)
+			found = append(found, err)
 		}
 		s.Proved = max(s.Proved, is.minSuccessTime)
 		s.steps = append(s.steps, is)
@@ -81,7 +79,7 @@ func Parse(r v1alpha1.ChannelRollout) (Strategy, error) {
 	if len(s.steps) == 0 {
 		s.steps = []step{{percent: 100}}
 	}
-	return s, nil
+	return s, mistakes.Join(found...)
 }
 
 func duration(field string, of v1alpha1.Duration) (time.Duration, error) {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/core/release"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
@@ -126,4 +127,33 @@ func TestChannelHaltsForComponents(t *testing.T) {
 		t.Errorf("the revision has broken %d tenants, want 1", len(failed))
 	}
 	f.CheckCondition("stable", v1alpha1.ConditionHalted, true, "chart argo-workflows 1.0.19 has failed 3 times")
+}
+
+// TestChannelAfterOwnMistake: a component whose last change, the claim's own, was taken back says nothing about a revision that comes later and
+// doesn't change it.
+func TestChannelAfterOwnMistake(t *testing.T) {
+	t.Parallel()
+	f, _ := withWorkflows(t)
+	e := f.Tenants["c0"]
+	fails := func(steps int) {
+		for range steps {
+			f.Step(time.Minute)
+			is := e.Observed(workflows)
+			if wire.Of(is).String("spec", "forProvider", "values", "server", "c") != "broken" {
+				continue
+			}
+			crossplanetest.SetCondition(is, "Ready", "False", "Unavailable", "")
+			crossplanetest.SetAtProvider(is, `{"state":"deployed","releaseDescription":"rolled back","version":"1.0.18"}`)
+			crossplanetest.Field(is, "status").Fields["failed"] = structpb.NewNumberValue(3)
+		}
+	}
+	e.SetSpec(`{"channel":"stable","components":[{"name":"workflows","values":{"server":{"c":"broken"}}}]}`)
+	fails(20)
+	if !release.IsTakenBack(wire.Composed{Struct: wire.Of(e.Observed(workflows))}) || e.Status("phase") != "Ready" {
+		t.Fatalf("it isn't taken back: %s, %v", e.Status("phase"), wire.Of(e.Observed(workflows)).Strings("spec", "managementPolicies"))
+	}
+	f.SetChannel("stable", crossplanetest.Offer("10.2.0", `{"maxFailures":1}`))
+	fails(60)
+	f.CheckCondition("stable", v1alpha1.ConditionHalted, false, "")
+	f.CheckVersions(map[string]int{"10.2.0": 5})
 }

@@ -55,7 +55,8 @@ func Record(t tenant.Tenant) rollout.Record {
 			return r
 		}
 	}
-	back := release.TakenBack(t)
+	// What was taken back before isn't the revision's.
+	back := release.TakenBack(t, r.Took)
 	switch {
 	case back != "" && r.Updating():
 		// The revision has been rolled back.
@@ -79,7 +80,7 @@ func Record(t tenant.Tenant) rollout.Record {
 func isChanging(t tenant.Tenant, r release.Named) bool {
 	is := t.Composed(r.Name)
 	if strings.HasPrefix(r.Name, tenant.ComponentPrefix) {
-		return t.InstalledBefore(r.Name) && (release.Differs(is, r.Chart) || release.StateOf(is).RollsOut() || release.StateOf(is) == release.Failed)
+		return t.InstalledBefore(r.Name) && !release.IsTakenBack(is) && (release.Differs(is, r.Chart) || release.StateOf(is).RollsOut() || release.StateOf(is) == release.Failed)
 	}
 	return release.Differs(is, r.Chart)
 }

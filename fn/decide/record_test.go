@@ -18,8 +18,8 @@ import (
 
 // TestRecord: a tenant is seen with the revision that it has, and not with what it had before.
 func TestRecord(t *testing.T) {
-	release := func(version, policies, state string) wire.Composed {
-		return wire.Composed{Struct: wire.Of(resource.MustStructJSON(`{"spec":{"managementPolicies":[` + policies + `],"forProvider":{"chart":{"version":"` + version + `"},"values":{}}},
+	release := func(version, policies, state string, gaveUp time.Time) wire.Composed {
+		return wire.Composed{Struct: wire.Of(resource.MustStructJSON(`{"metadata":{"annotations":{"virtualargocd.io/gave-up":"` + gaveUp.Format(time.RFC3339) + `"}},"spec":{"managementPolicies":[` + policies + `],"forProvider":{"chart":{"version":"` + version + `"},"values":{}}},
 			"status":{"atProvider":{"state":"` + state + `"}}}`))}
 	}
 	long := testNow.Add(-time.Hour)
@@ -38,6 +38,7 @@ func TestRecord(t *testing.T) {
 		ask                      tenant.Ask
 		channel                  string
 		unrecorded               bool
+		gaveUp                   time.Time
 
 		phase                             v1alpha1.Phase
 		took, wasReady, unchanged, edited bool
@@ -49,7 +50,8 @@ func TestRecord(t *testing.T) {
 		"NotYet":      {reason: "The Release isn't as wanted yet.", was: changing, revision: 2, running: "1.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseUpdating, wasReady: true},
 		"InPlace":     {reason: "It is.", was: changing, revision: 2, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseReady, wasReady: true, isReady: true},
 		"Breaks":      {reason: "And it breaks the tenant.", was: changing, revision: 2, running: "2.0.0", state: "failed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded, wasReady: true},
-		"RolledBack":  {reason: "It failed, and what was before runs.", was: changing, revision: 2, running: "2.0.0", policies: back, state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseDegraded, wasReady: true},
+		"RolledBack":  {reason: "It failed, and what was before runs.", was: changing, revision: 2, running: "2.0.0", policies: back, gaveUp: long, state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseDegraded, wasReady: true},
+		"BackBefore":  {reason: "What had failed before it took the revision isn't the revision's.", was: changing, revision: 2, running: "2.0.0", policies: back, gaveUp: long.Add(-time.Second), state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseReady, wasReady: true, isReady: true},
 		"OwnChange":   {reason: "What fails was changed since it was Ready.", was: ready, revision: 1, running: "2.0.0", state: "failed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseUpdating, wasReady: true, isReady: true},
 		"LaterBroken": {reason: "It breaks later.", was: ready, revision: 1, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseDegraded, phase: v1alpha1.PhaseDegraded, wasReady: true, isReady: true},
 		"Unchanged":   {reason: "The revision changes nothing for it.", was: ready, revision: 2, running: "2.0.0", state: "deployed", seen: v1alpha1.PhaseReady, phase: v1alpha1.PhaseReady, wasReady: true, unchanged: true, isReady: true},
@@ -80,7 +82,7 @@ func TestRecord(t *testing.T) {
 				Observed: tenant.Observed{
 					Now: testNow, XR: wire.Of(resource.MustStructJSON(`{"metadata":{"name":"a","labels":{"tier":"internal","crossplane.io/claim-name":"a"}}}`)),
 					Composed: map[string]wire.Composed{
-						tenant.ChannelRecord: {Struct: wire.Of(resource.MustStructJSON(string(encoded)))}, tenant.VClusterRelease: release("2.0.0", "", "deployed"), tenant.ArgoCDRelease: release(tc.running, tc.policies, tc.state),
+						tenant.ChannelRecord: {Struct: wire.Of(resource.MustStructJSON(string(encoded)))}, tenant.VClusterRelease: release("2.0.0", "", "deployed", time.Time{}), tenant.ArgoCDRelease: release(tc.running, tc.policies, tc.state, tc.gaveUp),
 					},
 				},
 			}

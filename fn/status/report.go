@@ -325,7 +325,7 @@ func conditions(t tenant.Tenant) (core, optional []condition.Condition) {
 func specAccepted(t tenant.Tenant) condition.Condition {
 	is := condition.Of(v1alpha1.ConditionSpecAccepted)
 	if t.Refused == nil {
-		if failed := release.TakenBack(t); failed != "" {
+		if failed := release.TakenBack(t, time.Time{}); failed != "" {
 			return is.No(v1alpha1.ReasonUpgradeFailed, t.Observed.Redact(failed), "")
 		}
 		const inUse = "The claim, its plan and the platform's input are in use"

@@ -2,6 +2,7 @@
 package release
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -102,6 +103,8 @@ const (
 	// annotationChange holds a digest of the chart and values that are tried, and how often
 	// the Release had been taken back when they were tried for the first time, or gaveUp.
 	annotationChange = "virtualargocd.io/change"
+	// annotationGaveUp holds when it was given up, in RFC 3339.
+	annotationGaveUp = "virtualargocd.io/gave-up"
 )
 
 // gaveUp stands for a change that isn't tried any more: provider-helm counts anew for a Release
@@ -130,6 +133,9 @@ func Retry(t tenant.Tenant, name string, r *helmv1beta1.Release, c tenant.Chart)
 		r.Spec.ManagementPolicies = xpv1.ManagementPolicies{
 			xpv1.ManagementActionObserve, xpv1.ManagementActionCreate, xpv1.ManagementActionLateInitialize,
 		}
+	}
+	if before == gaveUp {
+		r.Annotations[annotationGaveUp] = cmp.Or(is.String("metadata", "annotations", annotationGaveUp), t.Observed.Now.UTC().Format(time.RFC3339))
 	}
 	r.Annotations[annotationChange] = fmt.Sprintf("%s:%d", change, before)
 	r.Spec.RollbackRetriesLimit = retries
@@ -185,10 +191,13 @@ func All(t tenant.Tenant) []Named {
 	return out
 }
 
-// TakenBack says which chart has a change that was tried in vain, "" for none.
-func TakenBack(t tenant.Tenant) string {
+// TakenBack says which chart has a change that was tried in vain, and given up at a time or later; "" for none. The zero time is for any.
+func TakenBack(t tenant.Tenant, from time.Time) string {
 	for _, release := range All(t) {
-		if IsTakenBack(t.Composed(release.Name)) {
+		is := t.Composed(release.Name)
+		// It is the zero time where it was given up by an earlier version of the function.
+		at, _ := time.Parse(time.RFC3339, is.String("metadata", "annotations", annotationGaveUp))
+		if IsTakenBack(is) && !at.Before(from) {
 			return fmt.Sprintf("chart %s %s has failed %d times with what is wanted now, and the release from before is in use; the events say why. Correct what is wrong with it: each change is tried", release.Chart.Name, release.Chart.Version, attempts)
 		}
 	}

@@ -110,17 +110,35 @@ func restoreRows(t tenant.Tenant) []composed.Row {
 		return out
 	}
 	if t.Restore.Snapshot {
+		name := tenant.RestorePrefix + "snapshot"
 		waits := !t.Composed(tenant.VClusterRelease).Exists() || !t.Composed(tenant.RestoredSecret).Exists()
-		return append(out, job.Row(tenant.RestorePrefix+"snapshot", true, waits, restoreJob))
+		return append(out, job.Row(name, !hasOtherImages(t, name), waits, restoreJob))
 	}
 	name := tenant.RestorePrefix + "objects"
 	if t.Restore.Active {
 		name = tenant.RestorePrefix + "all-objects"
 	}
 	// Another Job after the one that has imported them would undo what was changed since then.
-	has := t.Composed(name).Exists() || !unnamed(t) && !imported(t.Restore)
+	has := (t.Composed(name).Exists() || !unnamed(t) && !imported(t.Restore)) && !hasOtherImages(t, name)
 	waits := !argocd.Deployed(t) || argocdImage(t) == "" || hibernation.StateOf(t).Phase != ""
 	return append(out, job.Row(name, has, waits, restoreJob))
+}
+
+// hasOtherImages reports whether a Job that has restored nothing yet has other images than the platform names now, which had perhaps named some that
+// can't be pulled. Its template can't be changed: it goes, and comes again.
+func hasOtherImages(t tenant.Tenant, name string) bool {
+	pod := t.Composed(name).Get("spec", "template", "spec")
+	if t.Restore.Seen.At != "" || !pod.Exists() {
+		return false
+	}
+	want := restoreJob(t).Template.Spec
+	is := append(pod.List("initContainers"), pod.List("containers")...)
+	for i, c := range append(want.InitContainers, want.Containers...) {
+		if i >= len(is) || is[i].String("image") != c.Image && c.Image != "" {
+			return true
+		}
+	}
+	return false
 }
 
 // imported reports whether everything that a copy may have now was imported.

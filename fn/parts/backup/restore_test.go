@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crossplane/function-sdk-go/resource"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	"github.com/virtual-argocd/virtual-argocd/fn/wire"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
@@ -32,6 +34,7 @@ func TestRestored(t *testing.T) {
 		want   string
 		acts   bool
 	}{
+		"Empty":          {`{}`, map[string]any{}, v1alpha1.ReasonRestoring, false},
 		"Waits":          {`{"backup":"latest"}`, map[string]any{}, v1alpha1.ReasonRestoring, false},
 		"WaitsActive":    {`{"activate":true}`, map[string]any{}, v1alpha1.ReasonRestoring, false},
 		"Failed":         {`{"activate":true}`, map[string]any{"message": "reading the store: no"}, v1alpha1.ReasonRestoreFailed, false},
@@ -129,6 +132,8 @@ func TestRestoreStays(t *testing.T) {
 		refused bool
 	}{
 		"Later":       {`{}`, `{"restoreFrom":{"backup":"latest"}}`, true},
+		"LaterEmpty":  {`{}`, `{"restoreFrom":{}}`, true},
+		"FromEmpty":   {`{"restoreFrom":{}}`, `{"restoreFrom":{"activate":true}}`, false},
 		"Another":     {`{"restoreFrom":{"tenant":"a"}}`, `{"restoreFrom":{"tenant":"b"}}`, true},
 		"OtherBackup": {`{"restoreFrom":{"backup":"latest"}}`, `{"restoreFrom":{"backup":"2026-11-28T020000Z"}}`, true},
 		"Removed":     {`{"restoreFrom":{"activate":true}}`, `{}`, false},
@@ -286,5 +291,28 @@ func TestBackupsAwaitRestore(t *testing.T) {
 				t.Errorf("BackedUp: %v", c)
 			}
 		})
+	}
+}
+
+// TestImagesAreCorrected: a Job that can't pull an image gets another once the platform has named it, unless it has restored the backup.
+func TestImagesAreCorrected(t *testing.T) {
+	for spec, name := range map[string]string{`{}`: "restore-snapshot", `{"tenant":"other"}`: "restore-objects"} {
+		for when, reported := range map[string]map[string]any{"before": {}, "after": {"restoredAt": "2026-01-02T00:00:00Z", "active": "false"}} {
+			e := crossplanetest.New(t, `{"restoreFrom":`+spec+`}`, withStore).Install()
+			image := func() string {
+				return wire.Of(e.Observed(name)).List("spec", "template", "spec", "initContainers")[0].String("image")
+			}
+			was := image()
+			report(e, reported)
+			e.Request.Input = resource.MustStructJSON(strings.Replace(withStore, `"backup":{`, `"backup":{"rclone":{"repository":"mirrored/rclone"},`, 1))
+			e.Reconcile()
+			if gone := !e.Has(name); gone != (when == "before") {
+				t.Errorf("%s, %s it has restored the backup: want it gone %t, got %t", name, when, !gone, gone)
+			}
+			e.Reconcile()
+			if other := e.Has(name) && image() != was; other != (when == "before") {
+				t.Errorf("%s, %s it has restored the backup: its image was %s, and it has another %t: %s %s", name, when, was, other, e.Status("phase"), e.Status("message"))
+			}
+		}
 	}
 }

@@ -21,7 +21,8 @@ type Object struct {
 // CustomResourceDefinitions.
 const (
 	maxUnpacked = 12 << 20
-	maxObjects  = 500
+	// maxObjects are also those that can't be read: decoding takes time.
+	maxObjects = 500
 	// maxHead is how many bytes the version, the kind and the metadata of an object may have.
 	maxHead = 16 << 10
 )
@@ -76,9 +77,12 @@ func manifestOf(d *json.Decoder) (string, error) {
 // these keys, and the indented ones that follow. In YAML, only the members of the object itself aren't indented.
 func objectsOf(manifest string) []Object {
 	var out []Object
-	head, within := strings.Builder{}, false
+	head, within, decoded := strings.Builder{}, false, 0
 	end := func() {
-		if o, ok := objectOf(head.String()); ok && len(out) < maxObjects {
+		if head.Len() > 0 {
+			decoded++
+		}
+		if o, ok := objectOf(head.String()); ok {
 			out = append(out, o)
 		}
 		head.Reset()
@@ -86,7 +90,9 @@ func objectsOf(manifest string) []Object {
 	}
 	for line := range strings.Lines(manifest) {
 		if strings.HasPrefix(line, "---") {
-			end()
+			if end(); decoded == maxObjects {
+				return out
+			}
 			continue
 		}
 		if line[0] != ' ' && line[0] != '\n' && line[0] != '#' {

@@ -76,6 +76,14 @@ func TestObjectsOfHostileRecords(t *testing.T) {
 			t.Errorf("%s: got %d objects, %v", name, len(got), err)
 		}
 	}
+	// What can't be read takes time, too.
+	const object = "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"
+	if got, err := Objects(recorded(t, strings.Repeat("---\nkind: [\n", maxObjects)+object)); err != nil || len(got) != 0 {
+		t.Errorf("after %d others, it reads %v, %v", maxObjects, got, err)
+	}
+	if got, err := Objects(recorded(t, strings.Repeat("---\n# Nothing.\n", maxObjects)+object)); err != nil || len(got) != 1 {
+		t.Errorf("after comments, it reads %v, %v", got, err)
+	}
 	many := strings.Builder{}
 	for n := range 2 * maxObjects {
 		fmt.Fprintf(&many, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a%d}\n", n)

@@ -1,6 +1,7 @@
 package maintenance
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,28 @@ func TestSleepMistakes(t *testing.T) {
 	for _, want := range []string{"spec.hibernation.schedules[0].end: ", "spec.hibernation.schedules[1].start: ", "spec.hibernation.schedules[2].timeZone: ", "spec.hibernation.schedules[3].start: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %s, got %v", want, err)
+		}
+	}
+}
+
+// TestSpread: a thousand tenants with names as they are given are spread over six hours, whether these are numbered or not.
+func TestSpread(t *testing.T) {
+	for form, name := range map[string]string{"Numbered": "tenant%04d-7rw8j", "Random": "customer-%x"} {
+		minutes, hours := map[uint32]int{}, map[uint32]int{}
+		for n := range 1000 {
+			minute := Spread(fmt.Sprintf(name, n*n), 6*60)
+			minutes[minute]++
+			hours[minute/60]++
+		}
+		for minute, n := range minutes {
+			if n > 15 {
+				t.Errorf("%s: %d tenants at minute %d", form, n, minute)
+			}
+		}
+		for hour := range uint32(6) {
+			if n := hours[hour]; n < 120 || n > 220 {
+				t.Errorf("%s: %d tenants in hour %d", form, n, hour)
+			}
 		}
 	}
 }

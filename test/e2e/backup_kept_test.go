@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/e2e-framework/pkg/envconf"
 
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
@@ -343,10 +344,20 @@ func (b *backup) copyActs(ctx context.Context, t *testing.T, _ *envconf.Config) 
 	shore, clusters := b.onShore(ctx, t), clustersOf(ctx, t, b.live)
 	b.live.Patch(ctx, t, true, "spec", "hibernation", "enabled")
 	sleeps(ctx, t, b.live, "spec.hibernation.enabled says so")
+	apps, err := open(ctx, t, b.copy).Resource(applications, "argocd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := apps.Patch(ctx, manualApp, types.MergePatchType, []byte(`{"metadata":{"labels":{"example.org/changed":"true"}}}`), metav1.PatchOptions{}); err != nil {
+		t.Fatal(err)
+	}
 	start := time.Now()
 	b.copy.Patch(ctx, t, true, "spec", "restoreFrom", "activate")
-	b.copy.Await(ctx, t, readyWithin, "the copy acts", func(s *claim.State) bool { return s.True(claim.Restored) && s.IsReady() })
+	state := b.copy.Await(ctx, t, readyWithin, "the copy acts", func(s *claim.State) bool { return s.True(claim.Restored) && s.IsReady() })
 	measured.add("backup: a copy's activation to Ready", time.Since(start))
+	if is, err := apps.Get(ctx, manualApp, metav1.GetOptions{}); err != nil || is.GetLabels()["example.org/changed"] != "true" || state.Restore.Applications != keptApps {
+		t.Errorf("what was changed before the copy was activated is lost, or what came back isn't counted any more: %v, %+v", err, state.Restore)
+	}
 	if diff := cmp.Diff(clusters, clustersOf(ctx, t, b.copy)); diff != "" {
 		t.Errorf("once it is activated, the clusters of the copy: -original, +copy:\n%s", diff)
 	}

@@ -107,8 +107,9 @@ type BackupState struct {
 
 // RestoreState is status.restore.
 type RestoreState struct {
-	Name       string `json:"name"`
-	RestoredAt string `json:"restoredAt"`
+	Name         string `json:"name"`
+	RestoredAt   string `json:"restoredAt"`
+	Applications int64  `json:"applications"`
 }
 
 // HibernationState is status.hibernation.

@@ -38,10 +38,11 @@ func MissingOf(t tenant.Tenant, table []resource.Row) Missing {
 	var m Missing
 	for _, row := range table {
 		switch {
-		case !row.Has:
+		case !row.Has || row.Ready:
+			// The tenant's Ready depends on no more of it, also where it can't be created yet.
 		case waits(t, row):
 			m.Waiting = append(m.Waiting, row.Name)
-		case !row.Ready:
+		default:
 			m.NotReady = append(m.NotReady, row.Name)
 		}
 	}

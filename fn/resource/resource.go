@@ -200,7 +200,8 @@ type Row struct {
 	// never waits: what is left out of the desired state is deleted.
 	Waits bool
 	// Ready reports whether it is as it should be, as far as the tenant's Ready
-	// depends on that.
+	// depends on that. Of one that is Ready, the tenant's Ready waits for nothing,
+	// also while creating it must wait.
 	Ready bool
 	// Build makes it.
 	Build func(tenant.Tenant) (Object, error)

@@ -229,6 +229,18 @@ func TestComponentFails(t *testing.T) {
 	if got := states(e); !slices.Equal(got, []string{"sealed 2.18.0 Ready", "workflows  Failed"}) || e.Status("phase") != "Ready" || !strings.Contains(message(e, "workflows"), "chart requires kubeVersion >= 9") {
 		t.Errorf("a chart fails: %q, phase %s, %s", got, e.Status("phase"), message(e, "workflows"))
 	}
+	// Nor if there is no other, and Argo CD was Ready before.
+	e = crossplanetest.New(t, `{}`, crossplanetest.Catalogue).Install()
+	e.SetSpec(`{"components":[{"name":"workflows"}]}`)
+	for range 6 {
+		e.Reconcile()
+		e.RunProviders()
+		crossplanetest.SetAtProvider(e.Observed(workflows), `{"state":"failed","releaseDescription":"chart requires kubeVersion >= 9"}`)
+		crossplanetest.SetCondition(e.Observed(workflows), "Ready", "False", "Unavailable", "")
+	}
+	if got := states(e); !slices.Equal(got, []string{"workflows  Failed"}) || e.Status("phase") != "Ready" {
+		t.Errorf("the only component fails: %q, phase %s: %s", got, e.Status("phase"), e.Status("message"))
+	}
 	// Nor does Argo CD's installation hold up components for long.
 	e = crossplanetest.New(t, two, crossplanetest.Catalogue)
 	for range 14 {
@@ -398,6 +410,9 @@ func TestComponentsOfCopy(t *testing.T) {
 	e.Cycle(10)
 	if got := message(e, "sealed"); exists(e, tenant.ComponentResource("sealed")) || got != "Waiting until spec.restoreFrom.activate is true" {
 		t.Errorf("%q: %s", states(e), got)
+	}
+	if phase := e.Status("phase"); phase != "Ready" {
+		t.Errorf("a tenant that isn't activated is %s: %s", phase, e.Status("message"))
 	}
 	e.SetSpec(`{"restoreFrom":{"backup":"latest","activate":true},"components":[{"name":"sealed"}]}`)
 	if e.Cycle(4); !slices.Equal(states(e), []string{"sealed 2.18.0 Ready"}) {

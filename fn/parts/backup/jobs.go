@@ -148,6 +148,9 @@ func volumes(t tenant.Tenant) []job.Volume {
 	secret := func(of, key string) corev1.VolumeSource {
 		return corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: of, Items: []corev1.KeyToPath{{Key: key, Path: key}}}}
 	}
+	// Without the platform's Secret, rclone says so. A pod that waits for it would report nothing.
+	credentials := secret(t.Backup.Secret, "rclone.conf")
+	credentials.Secret.Optional = new(true)
 	kept := []corev1.VolumeProjection{{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: t.Names.AcceptedSecret}}}}
 	if argocd.HasAccountsSecret(t) {
 		kept = append(kept, corev1.VolumeProjection{Secret: &corev1.SecretProjection{LocalObjectReference: corev1.LocalObjectReference{Name: t.Names.AccountsSecret}}})
@@ -156,7 +159,7 @@ func volumes(t tenant.Tenant) []job.Volume {
 		{Name: "work", Path: workPath, All: true, From: job.InMemory(t.Backup.MaxSize)},
 		{Name: "kubeconfig", Path: kubeconfigPath, From: secret(t.Names.KubeconfigSecret, tenant.KubeconfigKey)},
 		{Name: "tenant", Path: tenantPath, From: job.Projected(kept...)},
-		{Name: "store", Path: storePath, From: secret(t.Backup.Secret, "rclone.conf")},
+		{Name: "store", Path: storePath, From: credentials},
 		job.Token,
 	}
 }

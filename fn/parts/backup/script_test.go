@@ -11,6 +11,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
 
 // fakeKubectl answers as a control plane whose snapshot has no end, and notes what is patched in the file did.
@@ -38,7 +41,7 @@ func runStep(t *testing.T, dir, script, step string, env ...string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	shell := "sh"
-	if step == "fetch" {
+	if step == "fetch" || step == "store" {
 		// As BusyBox's shell, it knows pipefail, which not every sh does.
 		shell = "bash"
 	}
@@ -234,6 +237,33 @@ func TestCounts(t *testing.T) {
 		did, err := os.ReadFile(filepath.Join(dir, "did"))
 		if err != nil || !regexp.MustCompile(`"restoredAt":"[^"]*",`+want+`"active":"true"`).Match(did) {
 			t.Errorf("%s: it reports %s, %v", mode, did, err)
+		}
+	}
+}
+
+// TestNoConfiguration: where the platform's Secret isn't there, the first attempt says so, of a backup and of a restore.
+func TestNoConfiguration(t *testing.T) {
+	const without = "#!/bin/sh\n" + `echo '2026/11/28 02:00:00 NOTICE: Config file "/store/rclone.conf" not found - using defaults' >&2; [ "$1" = listremotes ]` + "\n"
+	for script, step := range map[string]string{"backup.sh": "store", "restore.sh": "fetch"} {
+		dir := inDir(t, map[string]string{"rclone": without, "kubectl": fakeKubectl, "name": "2026-11-28T020000Z"})
+		runStep(t, dir, script, step, "FOLDER=backup:team-a/shop", "OWNER=team-a/shop", "BACKUP=latest", "MODE=Objects", "KEEP=14")
+		runStep(t, dir, script, "report", "MODE=Objects")
+		if did, err := os.ReadFile(filepath.Join(dir, "did")); err != nil || !strings.Contains(string(did), "Config file  /store/rclone.conf  not found") {
+			t.Errorf("%s: it reports %s, %v", script, did, err)
+		}
+	}
+	for _, spec := range []string{`{"backup":{"enabled":true}}`, `{"restoreFrom":{}}`} {
+		e := crossplanetest.New(t, spec, withStore).Install()
+		optional := 0
+		for _, r := range e.Request.GetObserved().GetResources() {
+			text, err := protojson.Marshal(r.GetResource())
+			if err != nil {
+				t.Fatal(err)
+			}
+			optional += len(regexp.MustCompile(`"optional": *true`).FindAll(text, -1))
+		}
+		if optional == 0 {
+			t.Errorf("%s: a pod waits for the Secret", spec)
 		}
 	}
 }

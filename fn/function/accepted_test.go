@@ -17,6 +17,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
+	"github.com/virtual-argocd/virtual-argocd/proxy"
 )
 
 // A mistake is one that somebody makes about a tenant that runs.
@@ -111,7 +112,8 @@ func TestRefusedTenantGoesOn(t *testing.T) {
 			}
 			e.CheckDeletable()
 
-			e.SetReplicas("argocd-server", 0)
+			// What somebody has deleted or scaled down would be brought back: see TestDrift.
+			e.SetWorkload(tenant.ArgoCDServer, func(w *proxy.Workload) { w.Available = false })
 			delete(e.Cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
 			if e.Reconcile(); e.Status("phase") != "Degraded" || e.Condition(v1alpha1.ConditionArgoCDReady).GetReason() != v1alpha1.ReasonWorkloadsUnavailable {
 				t.Errorf("a workload breaks, and the tenant is %s: %v", e.Status("phase"), e.Condition(v1alpha1.ConditionArgoCDReady))
@@ -207,7 +209,8 @@ func TestAcceptedIsLost(t *testing.T) {
 			if e.Reconcile(); crossplanetest.Refusal(e.Response) != "" || e.Status("phase") != "Ready" {
 				t.Errorf("a claim without a mistake is %s: %s", e.Status("phase"), crossplanetest.Refusal(e.Response))
 			}
-			e.SetReplicas("argocd-server", 0)
+			// What somebody has deleted or scaled down would be brought back: see TestDrift.
+			e.SetWorkload(tenant.ArgoCDServer, func(w *proxy.Workload) { w.Available = false })
 			delete(e.Cluster, "ValidatingAdmissionPolicy//virtual-argocd-pods")
 			e.Reconcile()
 			conditions := conditionsOf(e)

@@ -113,6 +113,14 @@ func TestDrift(t *testing.T) {
 			d.missing(1, "ConfigMap argocd-rbac-cm")
 			d.SetSpec(`{"argocd":{"chartVersion":"none","values":{"server":{"replicas":2},"applicationSet":{"replicas":0}}}}`)
 		}, false, "Deleted in the virtual cluster: ConfigMap argocd-rbac-cm"},
+		"PlanRefused": {"A plan's mistake is nobody's who is at work here.", func(d *drifting) {
+			d.missing(1, "ConfigMap argocd-rbac-cm")
+			d.AddPlan("standard", `{"quota":{"limit.cpu":"30"}}`, "default-plan=true")
+		}, true, "Deleted in the virtual cluster: ConfigMap argocd-rbac-cm"},
+		"InputRefused": {"Nor is one in the function's input.", func(d *drifting) {
+			d.missing(1, "ConfigMap argocd-rbac-cm")
+			d.Request.Input = crossplanetest.JSON(`{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","quotas":{}}`).GetStructValue()
+		}, true, "Deleted in the virtual cluster: ConfigMap argocd-rbac-cm"},
 		"FallsAsleep": {"It is to be asleep.", func(d *drifting) {
 			d.missing(1, "ConfigMap argocd-rbac-cm")
 			d.SetSpec(`{"hibernation":{"enabled":true},"argocd":{"values":{"server":{"replicas":2},"applicationSet":{"replicas":0}}}}`)

@@ -6,6 +6,7 @@ import (
 
 	helmv1beta1 "github.com/crossplane-contrib/provider-helm/apis/cluster/release/v1beta1"
 
+	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 )
 
@@ -55,11 +56,16 @@ func Repairs(t tenant.Tenant, name string, c tenant.Chart) bool {
 	return len(all) > 0 && StateOf(is).RollsOut() && !Differs(is, c) && t.Observed.Now.Sub(all[len(all)-1]) < repairsWithin
 }
 
-// mayRepair reports whether a repair of a release may begin now: nothing else is being done with it, and the tenant is awake and accepted.
+// refusedClaim reports whether the claim has a mistake: somebody is at work. One of the platform's goes on for long, and is no matter of the tenant.
+func refusedClaim(t tenant.Tenant) bool {
+	return t.Refused != nil && mistakes.OwnerOf(t.Refused) == mistakes.Claim
+}
+
+// mayRepair reports whether a repair of a release may begin now: nothing else is being done with it, the tenant is awake, and its claim is accepted.
 func mayRepair(t tenant.Tenant, name string, c tenant.Chart) bool {
 	is, all := t.Composed(name), repairs(t, name)
 	return t.InstalledBefore(name) && StateOf(is) == Deployed && !IsTakenBack(is) && !Differs(is, c) && markOf(name, c.Values) != "" &&
-		t.Refused == nil && !t.Hibernation.Asleep && !tenant.IsAsleep(t.Observed) &&
+		!refusedClaim(t) && !t.Hibernation.Asleep && !tenant.IsAsleep(t.Observed) &&
 		GivenUp(t, name).IsZero() && (len(all) == 0 || t.Observed.Now.Sub(all[len(all)-1]) >= betweenRepairs)
 }
 

@@ -1,6 +1,8 @@
 package plan_test
 
 import (
+	"os"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -8,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/virtual-argocd/virtual-argocd/apis/v1alpha1"
+	"github.com/virtual-argocd/virtual-argocd/fn/plan"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 )
@@ -219,5 +223,41 @@ func TestPlanChanges(t *testing.T) {
 	e.SetSpec(`{"plan":"grown"}`)
 	if e.Install(); volume() != "5Gi" {
 		t.Errorf("volume: %v", volume())
+	}
+}
+
+// TestAtOnce: what no revision of a plan has takes effect at once, and the page about channels names it.
+func TestAtOnce(t *testing.T) {
+	page, err := os.ReadFile("../../docs/channels.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, said, _ := strings.Cut(string(page), "only `namespaces`")
+	said, _, _ = strings.Cut(said, "take effect at once")
+	for i := range reflect.TypeFor[v1alpha1.PlanSpec]().NumField() {
+		field := reflect.TypeFor[v1alpha1.PlanSpec]().Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		p := plan.Plan{}
+		is := reflect.ValueOf(&p.Spec).Elem().Field(i)
+		switch is.Kind() {
+		case reflect.Pointer:
+			is.Set(reflect.New(is.Type().Elem()))
+		case reflect.String:
+			is.SetString("x")
+		case reflect.Slice:
+			is.Set(reflect.MakeSlice(is.Type(), 1, 1))
+		case reflect.Map:
+			is.Set(reflect.MakeMap(is.Type()))
+		default:
+			// No field at once is of another kind, as the list on the page shows.
+			continue
+		}
+		atOnce := !reflect.DeepEqual(p.Content(), p)
+		if taken := !reflect.DeepEqual(plan.Plan{}.Now(p), plan.Plan{}); taken != atOnce {
+			t.Errorf("%s is in no revision: %t, and takes effect at once: %t", name, atOnce, taken)
+		}
+		if named := strings.Contains("`namespaces`"+said, "`"+name+"`"); named != atOnce {
+			t.Errorf("%s takes effect at once: %t, and the page says so: %t", name, atOnce, named)
+		}
 	}
 }

@@ -408,8 +408,12 @@ func TestComponentsOfCopy(t *testing.T) {
 	input := strings.Replace(crossplanetest.Catalogue, `"components"`, `"backup":{"remote":"backup:"},"components"`, 1)
 	e := crossplanetest.New(t, `{"restoreFrom":{"backup":"latest"},"components":[{"name":"sealed"}]}`, input)
 	e.Cycle(10)
-	if got := message(e, "sealed"); exists(e, tenant.ComponentResource("sealed")) || got != "Waiting until spec.restoreFrom.activate is true" {
+	if got := message(e, "sealed"); exists(e, tenant.ComponentResource("sealed")) || got != "Waiting until spec.restoreFrom.activate is true; what the backup has of it runs meanwhile" {
 		t.Errorf("%q: %s", states(e), got)
+	}
+	other := crossplanetest.New(t, `{"restoreFrom":{"tenant":"other"},"components":[{"name":"sealed"}]}`, input)
+	if other.Cycle(10); message(other, "sealed") != "Waiting until spec.restoreFrom.activate is true" {
+		t.Errorf("a copy has nothing of it: %s", message(other, "sealed"))
 	}
 	if phase := e.Status("phase"); phase != "Ready" {
 		t.Errorf("a tenant that isn't activated is %s: %s", phase, e.Status("message"))

@@ -58,6 +58,8 @@ func stateOfComponent(t tenant.Tenant, c tenant.Component) v1alpha1.ComponentSta
 	switch {
 	case state == release.Absent && !resource.HasKubeconfig(t):
 		return say(v1alpha1.ComponentWaiting, "Waiting for the virtual cluster")
+	case state == release.Absent && t.Restore.Snapshot && !t.Restore.Active:
+		return say(v1alpha1.ComponentWaiting, "Waiting until spec.restoreFrom.activate is true; what the backup has of it runs meanwhile")
 	case state == release.Absent && t.Restore.Folder != "" && !t.Restore.Active:
 		return say(v1alpha1.ComponentWaiting, "Waiting until spec.restoreFrom.activate is true")
 	case state == release.Absent:

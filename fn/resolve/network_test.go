@@ -54,6 +54,7 @@ func TestNetworkPolicies(t *testing.T) {
 		git       = networktest.Pod("git")
 		scraper   = networktest.Pod("metrics", "app.kubernetes.io/name", "prometheus")
 		stranger  = networktest.Pod("metrics", "app.kubernetes.io/name", "grafana")
+		events    = networktest.Pod("vargo-a", labelManagedBy, "vcluster", labelNamespace, "events", "app.kubernetes.io/name", "argocd-server")
 		workload  = networktest.Pod("vargo-a", labelManagedBy, "vcluster", labelNamespace, "shop", "app.kubernetes.io/name", "argocd-server")
 		// It has the scraper's labels, and none of its namespace.
 		lookalike = networktest.Pod("vargo-b", labelManagedBy, "vcluster", "app.kubernetes.io/name", "prometheus")
@@ -91,12 +92,13 @@ func TestNetworkPolicies(t *testing.T) {
 		running tenant.Running
 		own     bool
 	}{
-		"IngressToWebhook":          {from: ingress, to: workload, port: 12000, webhooks: true, want: true},
+		"IngressToWebhook":          {from: ingress, to: events, port: 12000, webhooks: true, want: true},
+		"IngressToOtherNamespaces":  {from: ingress, to: workload, port: 12000, webhooks: true},
 		"IngressToWorkload":         {from: ingress, to: workload, port: 12000},
 		"IngressToArgoCDsPods":      {from: ingress, to: repoServer, port: 8081, webhooks: true},
 		"IngressToAPIWithWebhooks":  {from: ingress, to: control, port: 8443, webhooks: true},
-		"OtherTenantToWebhook":      {from: other, to: workload, port: 12000, webhooks: true},
-		"NobodyToWebhook":           {from: ingress, to: workload, port: 12000, webhooks: true, none: true},
+		"OtherTenantToWebhook":      {from: other, to: events, port: 12000, webhooks: true},
+		"NobodyToWebhook":           {from: ingress, to: events, port: 12000, webhooks: true, none: true},
 		"TenantToOwnPod":            {from: any1, to: server, port: 8080, want: true},
 		"TenantToOwnDNS":            {from: any1, to: dns, port: 1053, want: true},
 		"TenantToOwnAPI":            {from: any1, to: control, port: 8443, want: true},

@@ -3,6 +3,7 @@ package tenant
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -224,7 +225,7 @@ type Component struct {
 	Namespace string
 	// Workloads that must be available for it to be Ready.
 	Workloads []Workload
-	// Webhooks reports whether the ingress controllers may connect to the tenant's pods.
+	// Webhooks reports whether the ingress controllers may connect to pods in its namespace.
 	Webhooks bool
 }
 
@@ -286,6 +287,19 @@ type Notifications struct {
 	Services, Triggers []string
 	// Secrets is the state of the Secret that services refer to; nil for none.
 	Secrets []Connection
+}
+
+// WebhookNamespaces returns the namespaces of the virtual cluster in which Ingresses may lead to pods with the claim's hostnames, beside that of
+// Argo CD: those of components with webhooks, sorted.
+func WebhookNamespaces(d *Decision) []string {
+	var out []string
+	for _, c := range d.Components {
+		if c.Webhooks {
+			out = append(out, c.Namespace)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // A Workload of Argo CD, or of a component, in the virtual cluster.

@@ -225,6 +225,10 @@ const (
 	// have, with commas between them.
 	AnnotationIngressHost = "virtualargocd.io/ingress-host"
 
+	// AnnotationIngressNamespaces lists the namespaces of the virtual cluster whose Ingresses may
+	// have these hostnames, beside that of Argo CD.
+	AnnotationIngressNamespaces = "virtualargocd.io/ingress-namespaces"
+
 	// AnnotationClusterIssuers lists the ClusterIssuers that the tenant's Ingresses may name; without
 	// it, they may name any.
 	AnnotationClusterIssuers = "virtualargocd.io/cluster-issuers"

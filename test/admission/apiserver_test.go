@@ -101,6 +101,7 @@ func newAPIServer(t *testing.T) *apiServer {
 			"virtualargocd.io/images":                  strings.Join([]string{repository(imageOfVCluster), repository(imageOfKubernetes), repository(imageOfEtcd)}, ","),
 		}),
 		tenant("vargo-gpu", map[string]string{"virtualargocd.io/extended-resources": "nvidia.com/gpu,resourceclaims", "virtualargocd.io/priority-class": "tenants", "virtualargocd.io/runtime-class": "gvisor"}),
+		tenant("vargo-events", map[string]string{"virtualargocd.io/ingress-host": "a.example.org", "virtualargocd.io/ingress-namespaces": "argo-events,hooks"}),
 		tenant("vargo-issuers", map[string]string{"virtualargocd.io/ingress-host": "a.example.org", "virtualargocd.io/cluster-issuers": "letsencrypt,staging"}),
 		tenant("vargo-bare", nil),
 		{ObjectMeta: metav1.ObjectMeta{Name: "vargo-unlabelled"}},

@@ -27,6 +27,11 @@ func ingresses() map[string]verdict {
 		r.namespace, r.by = "vargo-issuers", "system:serviceaccount:vargo-issuers:vc-vcluster"
 		return r
 	}
+	webhook := func(namespace, host string) request {
+		r := do(`{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster, vcluster.loft.sh/namespace: ` + namespace + `}}, spec: {rules: [{host: ` + host + `}]}}`)
+		r.namespace, r.by = "vargo-events", "system:serviceaccount:vargo-events:vc-vcluster"
+		return r
+	}
 	admin := do(rule("c.example.org"))
 	admin.by = "admin"
 	return map[string]verdict{
@@ -37,6 +42,11 @@ func ingresses() map[string]verdict {
 		"CertManagersPath":  {do(`{spec: {rules: [{host: a.example.org, http: {paths: [{path: /.well-known/acme-challenge/a_B-1, backend: {service: {name: x}}}]}}]}}`), ""},
 		"InArgoCD":          {do(`{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster, vcluster.loft.sh/namespace: argocd}}, ` + own + `}`), ""},
 		"OfADeveloper":      {do(`{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster, vcluster.loft.sh/namespace: team-dev}}, ` + own + `}`), "and this one is in team-dev"},
+		"OfAWebhook":        {webhook("argo-events", "a.example.org"), ""},
+		"OfAWebhookLater":   {webhook("hooks", "a.example.org"), ""},
+		"WebhookOfOthers":   {webhook("argo-events", "c.example.org"), "those of its claim: a.example.org"},
+		"BesideWebhooks":    {webhook("team-dev", "a.example.org"), "is in namespace argocd or argo-events or hooks of its virtual cluster, and this one is in team-dev"},
+		"WebhookInAnother":  {do(`{metadata: {labels: {vcluster.loft.sh/managed-by: vcluster, vcluster.loft.sh/namespace: argo-events}}, ` + own + `}`), "and this one is in argo-events"},
 		"OthersHost":        {do(rule("c.example.org")), "those of its claim: a.example.org"},
 		"OthersHostLater":   {change(rule("a.example.org"), rule("c.example.org")), "those of its claim: a.example.org"},
 		"HostBelowOwn":      {do(rule("x.a.example.org")), "those of its claim"},

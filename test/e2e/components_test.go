@@ -246,10 +246,21 @@ func (c *components) rollout(ctx context.Context, t *testing.T, _ *envconf.Confi
 	return ctx
 }
 
-// bus has NATS, which an EventSource and a Sensor meet at, and an Ingress of the customer's for the webhook, with the claim's hostname.
-const bus = `apiVersion: apps/v1
+// bus has NATS, which an EventSource and a Sensor meet at, and an Ingress of the customer's for the webhook, with the claim's hostname. They are
+// in the namespace of the component, where only administrators of the virtual cluster write; the Workflow isn't.
+const bus = `apiVersion: v1
+kind: ServiceAccount
+metadata: {name: sensor, namespace: argo-events}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: sensor, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: executor}
+subjects: [{kind: ServiceAccount, name: sensor, namespace: argo-events}]
+---
+apiVersion: apps/v1
 kind: Deployment
-metadata: {name: nats, namespace: default}
+metadata: {name: nats, namespace: argo-events}
 spec:
   selector: {matchLabels: {app: nats}}
   template:
@@ -258,24 +269,24 @@ spec:
 ---
 apiVersion: v1
 kind: Service
-metadata: {name: nats, namespace: default}
+metadata: {name: nats, namespace: argo-events}
 spec: {selector: {app: nats}, ports: [{port: 4222}]}
 ---
 apiVersion: argoproj.io/v1alpha1
 kind: EventBus
-metadata: {name: default, namespace: default}
-spec: {jetstreamExotic: {url: "nats://nats.default:4222", streamConfig: "replicas: 1\n"}}
+metadata: {name: default, namespace: argo-events}
+spec: {jetstreamExotic: {url: "nats://nats.argo-events:4222", streamConfig: "replicas: 1\n"}}
 ---
 apiVersion: argoproj.io/v1alpha1
 kind: EventSource
-metadata: {name: push, namespace: default}
+metadata: {name: push, namespace: argo-events}
 spec: {service: {ports: [{port: 12000, targetPort: 12000}]}, webhook: {push: {port: "12000", endpoint: /push, method: POST}}}
 ---
 apiVersion: argoproj.io/v1alpha1
 kind: Sensor
-metadata: {name: push, namespace: default}
+metadata: {name: push, namespace: argo-events}
 spec:
-  template: {serviceAccountName: workflow}
+  template: {serviceAccountName: sensor}
   dependencies: [{name: push, eventSourceName: push, eventName: push}]
   triggers:
     - template:
@@ -284,14 +295,22 @@ spec:
 ---
 apiVersion: networking.k8s.io/v1
 kind: Ingress
-metadata: {name: push, namespace: default}
+metadata: {name: push, namespace: argo-events}
 spec:
   rules: [{host: %s, http: {paths: [{path: /push, pathType: Prefix, backend: {service: {name: push-eventsource-svc, port: {number: 12000}}}}]}}]`
+
+// stolen is an Ingress with which whoever may write in another namespace would get what people send to a path of Argo CD's URL.
+const stolen = `apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: stolen, namespace: default}
+spec:
+  rules: [{host: %s, http: {paths: [{path: /api/webhook, pathType: Prefix, backend: {service: {name: stable, port: {number: 80}}}}]}}]`
 
 func (c *components) webhook(ctx context.Context, t *testing.T, _ *envconf.Config) context.Context {
 	if ingress.Address == "" {
 		t.Skip("THE WEBHOOK IS NOT TRIED: THAT TAKES THE INGRESS CONTROLLER OF THE EMBEDDED CLUSTER")
 	}
+	c.apply(ctx, t, fmt.Sprintf(stolen, c.host))
 	c.apply(ctx, t, fmt.Sprintf(bus, artifacts.NATSImage(), steps(), c.host))
 	authority, err := os.ReadFile(ingress.CA)
 	if err != nil {
@@ -320,6 +339,14 @@ func (c *components) webhook(ctx context.Context, t *testing.T, _ *envconf.Confi
 		return err == nil, fmt.Sprint("no Workflow yet: ", err)
 	})
 	c.awaitPhase(ctx, t, workflowKind, "pushed", "Succeeded")
+	// vcluster has tried it for longer than the other one.
+	state, err := c.live.State(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := host.Typed.NetworkingV1().Ingresses(state.Namespace).Get(ctx, "stolen-x-default-x-vcluster", metav1.GetOptions{}); !kerrors.IsNotFound(err) {
+		t.Errorf("an Ingress of another namespace is on the host: %v", err)
+	}
 	return ctx
 }
 

@@ -33,8 +33,9 @@ func NamespaceAnnotations(d *tenant.Decision) map[string]string {
 		}
 	}
 	out := map[string]string{
-		tenant.AnnotationIngressHost:    strings.Join(d.Ingress.Own, ","),
-		tenant.AnnotationClusterIssuers: strings.Join(d.Ingress.ClusterIssuers, ","),
+		tenant.AnnotationIngressHost:       strings.Join(d.Ingress.Own, ","),
+		tenant.AnnotationIngressNamespaces: strings.Join(tenant.WebhookNamespaces(d), ","),
+		tenant.AnnotationClusterIssuers:    strings.Join(d.Ingress.ClusterIssuers, ","),
 		// Keys of taints that the tenant's pods tolerate, and their PriorityClass.
 		"virtualargocd.io/tolerations":    strings.Join(toleratedBy(pods), ","),
 		"virtualargocd.io/priority-class": values.At[string](pods, "priorityClassName"),

@@ -67,7 +67,9 @@ func Policies(d *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 		// As above.
 		acme.Ingress = nil
 	}
-	all["virtual-argocd-webhooks"].Ingress[0].From = ingressControllers
+	webhooks, of := all["virtual-argocd-webhooks"], tenant.WebhookNamespaces(d)
+	webhooks.Ingress[0].From = ingressControllers
+	webhooks.PodSelector.MatchExpressions[1].Values = of
 	dns := all["virtual-argocd-dns"]
 	if peers := n.Resolver().Peers; len(peers) > 0 {
 		dns.Egress[0].To = peers
@@ -82,7 +84,7 @@ func Policies(d *tenant.Decision, in v1alpha1.Input) []networkingv1.NetworkPolic
 			return d.LoadBalancers <= 0
 		case "virtual-argocd-webhooks":
 			// As above.
-			return len(ingressControllers) == 0 || !slices.ContainsFunc(d.Components, func(c tenant.Component) bool { return c.Webhooks })
+			return len(ingressControllers) == 0 || len(of) == 0
 		case "virtual-argocd-metrics":
 			// As above.
 			return len(n.MetricsFrom) == 0

@@ -280,9 +280,10 @@ type Component struct {
 	// +kubebuilder:validation:items:MaxLength=253
 	ClaimValues []string `json:"claimValues,omitempty"`
 
-	// Whether the ingress controllers may connect to the pods of tenants that have the component,
-	// in all namespaces of the virtual cluster but that of Argo CD: for webhooks, through
-	// Ingresses with the claim's own hostnames. Default: false.
+	// Whether Ingresses in the component's namespace may have the claim's own hostnames, and the
+	// ingress controllers connect to the pods there: for webhooks. Whoever may write Ingresses in
+	// that namespace can take paths of Argo CD's URL, so it is one that only administrators of the
+	// virtual cluster write in, and not that of Argo CD. Default: false.
 	Webhooks bool `json:"webhooks,omitempty"`
 
 	// Values of the argo-cd chart for tenants that have the component, such as a UI extension.

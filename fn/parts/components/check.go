@@ -46,6 +46,9 @@ func checkCatalogue(catalogue []inputv1alpha1.Component) error {
 		if namespace == tenant.ArgoCDNamespace && c.Name == tenant.HelmArgoCD {
 			refuse("name", "%q is the name of Argo CD's own Helm release in namespace %s: write another one", c.Name, namespace)
 		}
+		if namespace == tenant.ArgoCDNamespace && c.Webhooks {
+			refuse("webhooks", "is not possible in namespace %s, whose pods trust whoever reaches them: leave it out, or write another namespace", namespace)
+		}
 		for _, place := range []struct{ below, is string }{{"chart.repository", c.Chart.Repository}, {"chart.name", c.Chart.Name}} {
 			if place.is == "" {
 				refuse(place.below, "is missing: write where the chart is, such as repository https://argoproj.github.io/argo-helm and name argo-workflows")

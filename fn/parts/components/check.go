@@ -12,6 +12,8 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/mistakes"
 	"github.com/virtual-argocd/virtual-argocd/fn/policy"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
+	yamltext "github.com/virtual-argocd/virtual-argocd/fn/text"
+	"github.com/virtual-argocd/virtual-argocd/fn/values"
 )
 
 // Bounds of the catalogue, which its schema has, too. All workloads of a tenant's components have to fit into one summary of the proxy.
@@ -19,6 +21,50 @@ const (
 	maxComponents = 16
 	maxWorkloads  = 4
 )
+
+// Bounds of a claim's values of a component. Any chart may be in the catalogue, and many write one value for each item of another: a list of
+// namespaces, say, and a text for each. Helm renders that for all tenants in one process. So these bound the product.
+const (
+	MaxValues = 300
+	MaxSigns  = 3000
+	MaxBytes  = 32 << 10
+)
+
+// CheckSize refuses more values than that, or larger ones.
+func CheckSize(field string, v values.Values) error {
+	number, signs, bytes := 0, 0, 0
+	count := func(text string) {
+		signs, bytes = signs+yamltext.Signs(text), bytes+len(text)
+	}
+	var walk func(v any)
+	walk = func(v any) {
+		number++
+		switch v := v.(type) {
+		case string:
+			count(v)
+		case []any:
+			for _, item := range v {
+				walk(item)
+			}
+		case values.Values:
+			for key, below := range v {
+				count(key)
+				walk(below)
+			}
+		}
+	}
+	walk(v)
+	const instead = "write less, and have spec.bootstrap bring what the chart would make of it"
+	switch {
+	case number > MaxValues:
+		return fmt.Errorf("%s: has %d values, and a component %d at most: %s", field, number, MaxValues, instead)
+	case bytes > MaxBytes:
+		return fmt.Errorf("%s: its texts have %d bytes, and those of a component %d at most: %s", field, bytes, MaxBytes, instead)
+	case signs > MaxSigns:
+		return fmt.Errorf("%s: its texts have %d lines and signs of YAML, such as commas and colons, and those of a component %d at most: %s", field, signs, MaxSigns, instead)
+	}
+	return nil
+}
 
 // checkCatalogue refuses entries of the catalogue of which no Release can be made.
 func checkCatalogue(catalogue []inputv1alpha1.Component) error {

@@ -165,6 +165,9 @@ func checkValues(g tenant.Given, field string, asked tenant.AskedComponent, entr
 	if was := askedOf(g.WasAsked(), asked.Name); was != nil {
 		before = was.Values
 	}
+	if err := CheckSize(field, asked.Values); err != nil {
+		return err
+	}
 	found := []error{values.CheckAmounts(field, asked.Values)}
 	for _, path := range values.Leaves(asked.Values) {
 		value, _ := values.Lookup(asked.Values, path...)

@@ -24,6 +24,8 @@ type Target struct {
 	To string
 	// PlainHTTP: it has no TLS.
 	PlainHTTP bool
+	// Replace has tags that are there with something else written over.
+	Replace bool
 	// Platform is the only one that is copied of images for several; nil for all of them.
 	Platform *v1.Platform
 	// Done is told of each item, after it was copied.
@@ -68,7 +70,8 @@ func (t Target) parse(reference string) (name.Reference, error) {
 	return name.ParseReference(reference, options...)
 }
 
-// Copy copies items. It leaves alone what is there, and goes on where one can't be copied: the error has all of these.
+// Copy copies items. It leaves alone what is there, and goes on where one can't be copied: the error has all of these. Claims name images, too:
+// what two items would both be in the target is copied from neither, and what is there stays.
 func (l *Lister) Copy(ctx context.Context, items []Item, t Target) ([]Copied, error) {
 	if _, err := t.parse(strings.TrimSuffix(t.To, "/") + "/x"); err != nil || strings.Contains(t.To, "://") || t.To == "" {
 		return nil, fmt.Errorf("%q is no registry: write its host, and optionally a path, such as registry.example.org/mirror", t.To)
@@ -78,15 +81,25 @@ func (l *Lister) Copy(ctx context.Context, items []Item, t Target) ([]Copied, er
 	g.SetLimit(atOnce)
 	for _, same := range byTarget(items, t) {
 		g.Go(func() error {
-			// Those of one reference come after each other: the second is there then, or is another.
-			digest := ""
+			what := map[int]artifact{}
 			for _, i := range same {
-				done, err := l.copy(ctx, items[i], t, digest)
-				if err != nil {
-					found[i] = fmt.Errorf("%s %s: %w", items[i].Kind, items[i].Name, err)
+				if is, err := l.read(ctx, items[i], t); err != nil {
+					found[i] = err
+				} else {
+					what[i] = is
+				}
+			}
+			tagged := digestOfTag(items, same, what)
+			for _, i := range same {
+				is, ok := what[i]
+				if !ok {
 					continue
 				}
-				copied[i], digest = &done, done.Digest
+				var done Copied
+				if done, found[i] = l.copy(ctx, items[i], is, t, tagged); found[i] != nil {
+					continue
+				}
+				copied[i] = &done
 				if t.Done != nil {
 					t.Done(done)
 				}
@@ -95,6 +108,11 @@ func (l *Lister) Copy(ctx context.Context, items []Item, t Target) ([]Copied, er
 		})
 	}
 	_ = g.Wait()
+	for i, err := range found {
+		if err != nil {
+			found[i] = fmt.Errorf("%s %s: %w", items[i].Kind, items[i].Name, err)
+		}
+	}
 	var out []Copied
 	for _, done := range copied {
 		if done != nil {
@@ -119,27 +137,55 @@ func byTarget(items []Item, t Target) [][]int {
 	return out
 }
 
-// copy copies an item. Unless is is "", something was copied to the same reference before, with that digest.
-func (l *Lister) copy(ctx context.Context, item Item, t Target, is string) (Copied, error) {
-	done := Copied{Item: item, To: t.reference(item)}
+// several stands for the digest of a tag that would be several things.
+const several = "several"
+
+// digestOfTag returns the digest that the tag of one reference in the target is to have, by what is named by it: the others are named by their
+// digests, and need none. It is "" where all are.
+func digestOfTag(items []Item, same []int, what map[int]artifact) string {
+	out := ""
+	for _, i := range same {
+		is, read := what[i]
+		switch {
+		case digestOf(items[i].Name) != "":
+		case !read || out != "" && out != is.digest:
+			// What can't be read is something else.
+			return several
+		default:
+			out = is.digest
+		}
+	}
+	return out
+}
+
+// copy copies an item, to a tag that is to have a digest: see digestOfTag.
+func (l *Lister) copy(ctx context.Context, item Item, what artifact, t Target, tagged string) (Copied, error) {
+	done := Copied{Item: item, To: t.reference(item), Digest: what.digest}
 	to, err := t.parse(withOne(done.To))
 	if err != nil {
 		return done, err
 	}
-	what, err := l.read(ctx, item, t)
-	if err != nil {
-		return done, err
-	}
-	done.Digest = what.digest
-	if is != "" && is != what.digest && digestOf(item.Name) != "" {
-		// What is named by its digest needs no tag.
-		to = to.Context().Digest(what.digest)
-	} else if is != "" && is != what.digest {
-		return done, fmt.Errorf("%s was copied there from another image with the same path, and is another: copy one of them to another registry", done.To)
+	pinned := digestOf(item.Name) != ""
+	if !pinned && tagged == several {
+		return done, fmt.Errorf("another image would be %s, too, so neither is copied: copy one of them to another registry", done.To)
 	}
 	options := append(slices.Clone(l.options), remote.WithContext(ctx))
 	head, err := remote.Head(to, options...)
-	if err == nil && head.Digest.String() == what.digest {
+	is := ""
+	if err == nil {
+		is = head.Digest.String()
+	}
+	switch other := is != "" && is != what.digest; {
+	case pinned && (other || tagged != "" && tagged != what.digest):
+		// What is named by its digest needs no tag.
+		to = to.Context().Digest(what.digest)
+		if head, err = remote.Head(to, options...); err == nil {
+			is = head.Digest.String()
+		}
+	case other && !t.Replace:
+		return done, fmt.Errorf("%s is there already, and is another (%s): look at who has named which, and write over it with --replace, or copy to another path", done.To, is)
+	}
+	if is == what.digest {
 		done.There = true
 	} else if err := remote.Push(to, what.content, options...); err != nil {
 		return done, fmt.Errorf("cannot write %s: %w", to, err)

@@ -166,23 +166,60 @@ func ofPlatform(t *testing.T, architecture string) mutate.IndexAddendum {
 	return mutate.IndexAddendum{Add: img, Descriptor: v1.Descriptor{Platform: &v1.Platform{OS: "linux", Architecture: architecture}}}
 }
 
-// TestCopySamePath: two images with one path are no secret, and neither is written over the other.
+// TestCopySamePath: of two images with one path neither is copied, whichever comes first, and none is written over what is there. A claim could
+// otherwise put an image of its author's in the place of one that all tenants run.
 func TestCopySamePath(t *testing.T) {
-	from, to := newServer(t), newServer(t)
+	from := newServer(t)
+	all := map[string]v1.ImageIndex{}
 	for _, path := range []string{"docker.io/a/b:1", "quay.io/a/b:1", "quay.io/a/b:pinned"} {
-		from.put(t, path, randomIndex(t))
+		all[path] = randomIndex(t)
+		from.put(t, path, all[path])
 	}
-	first, other := from.has(t, "docker.io/a/b:1"), from.has(t, "quay.io/a/b:pinned")
-	items := []Item{{Kind: KindImage, Name: "docker.io/a/b:1"}, {Kind: KindImage, Name: "quay.io/a/b:1"}, {Kind: KindImage, Name: "quay.io/a/b:1@" + other}}
-	_, err := NewLister(nil, from.address).Copy(t.Context(), items, Target{To: to.address})
-	if err == nil || !strings.Contains(err.Error(), "image quay.io/a/b:1: ") || strings.Contains(err.Error(), "@") {
-		t.Errorf("want an error about the second, got %v", err)
-	}
-	if to.has(t, "a/b:1") != first {
-		t.Error("the first isn't there any more")
-	}
-	if to.has(t, "a/b@"+other) != other {
-		t.Error("what is named by its digest isn't there")
+	docker, quay, other := from.has(t, "docker.io/a/b:1"), from.has(t, "quay.io/a/b:1"), from.has(t, "quay.io/a/b:pinned")
+	const ofDocker, ofQuay = "docker.io/a/b:1", "quay.io/a/b:1"
+	pinned := "docker.io/a/b:1@" + other
+	from.put(t, pinned[:len("docker.io/a/b")]+"@"+other, all["quay.io/a/b:pinned"])
+	for name, tc := range map[string]struct {
+		there   string
+		items   []string
+		replace bool
+		// tag is the digest that a/b:1 has then, and errors what is said.
+		tag    string
+		errors []string
+	}{
+		"Both":            {items: []string{ofDocker, ofQuay}, errors: []string{"image docker.io/a/b:1: another image would be", "image quay.io/a/b:1: another image would be"}},
+		"BothReplace":     {items: []string{ofDocker, ofQuay}, replace: true, errors: []string{"image docker.io/a/b:1: another image would be", "image quay.io/a/b:1: another image would be"}},
+		"BesidePinned":    {items: []string{pinned, ofQuay}, tag: quay},
+		"There":           {there: ofQuay, items: []string{ofDocker}, tag: quay, errors: []string{"image docker.io/a/b:1: ", "is there already, and is another"}},
+		"TherePinned":     {there: ofQuay, items: []string{pinned}, tag: quay},
+		"ThereAndReplace": {there: ofQuay, items: []string{ofDocker}, replace: true, tag: docker},
+		"ThereTheSame":    {there: ofQuay, items: []string{ofQuay}, tag: quay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			to := newServer(t)
+			if tc.there != "" {
+				to.put(t, "a/b:1", all[tc.there])
+			}
+			var items []Item
+			for _, name := range tc.items {
+				items = append(items, Item{Kind: KindImage, Name: name})
+			}
+			_, err := NewLister(nil, from.address).Copy(t.Context(), items, Target{To: to.address, Replace: tc.replace})
+			if (err == nil) != (len(tc.errors) == 0) {
+				t.Errorf("got error %v", err)
+			}
+			for _, want := range tc.errors {
+				if err != nil && !strings.Contains(err.Error(), want) {
+					t.Errorf("want %q in %v", want, err)
+				}
+			}
+			if got := to.has(t, "a/b:1"); got != tc.tag {
+				t.Errorf("a/b:1 is %q, want %q", got, tc.tag)
+			}
+			if slices.Contains(tc.items, pinned) && to.has(t, "a/b@"+other) != other {
+				t.Error("what is named by its digest isn't there")
+			}
+		})
 	}
 }
 

@@ -125,19 +125,25 @@ func TestMistakes(t *testing.T) {
 		map[string]any{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "VirtualArgoCD", "metadata": map[string]any{"name": "b", "namespace": "team-b"}, "spec": map[string]any{"plan": "no-such-plan"}},
 		map[string]any{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "XArgoCDPlan", "metadata": map[string]any{"name": "wrong"}, "spec": map[string]any{"quota": map[string]any{"limits.cpu": "many"}}},
 	)
+	// What a customer writes isn't printed as it is.
+	for _, image := range []string{"quay.io/a/b:1\nimage  quay.io/argoproj/argocd:v9", "quay.io/\x1b[2J"} {
+		pod := map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{"name": "a"}, "spec": map[string]any{"containers": []any{map[string]any{"name": "a", "image": image}}}}
+		of.Tenants = append(of.Tenants, map[string]any{"apiVersion": "virtualargocd.io/v1alpha1", "kind": "VirtualArgoCD", "metadata": map[string]any{"name": "c", "namespace": "team-b"},
+			"spec": map[string]any{"argocd": map[string]any{"values": map[string]any{"extraObjects": []any{pod}}}}})
+	}
 	of.Input["charts"] = map[string]any{"argocd": map[string]any{"repository": "http://127.0.0.1:1"}}
 	of.Versions = Versions{ArgoCDCharts: []string{"9.9.9"}, Kubernetes: []string{"v1.99.0", "~1.35"}}
 	list, err := NewLister([]string{"testdata/charts"}, "").List(t.Context(), of)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, want := range []string{"claim team-b/b: ", "plan wrong: ", "argo-cd 9.9.9: ", "Kubernetes v1.99.0: "} {
+	for _, want := range []string{"claim team-b/b: ", "plan wrong: ", "argo-cd 9.9.9: ", "Kubernetes v1.99.0: ", `"quay.io/a/b:1\nimage  quay.io/argoproj/argocd:v9" is no reference of an image`, `"quay.io/\x1b[2J:latest" is no reference`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("nothing is said of %s: %v", want, err)
 		}
 	}
-	if n := strings.Count(err.Error(), "\n"); n != 3 {
-		t.Errorf("want four lines, got %d: %v", n+1, err)
+	if n := strings.Count(err.Error(), "\n"); n != 5 {
+		t.Errorf("want six lines, got %d: %v", n+1, err)
 	}
 	want := append([]string{"chart http://127.0.0.1:1/argo-cd:10.1.1"}, ofTestdata[1:]...)
 	if diff := cmp.Diff(want, names(list.Items)); diff != "" {

@@ -102,7 +102,17 @@ func (l *Lister) List(ctx context.Context, of Installation) (List, error) {
 			wrong.add(v.String(), errors.New("no tenant gets it: each has another by its claim, its plan or its channel"))
 		}
 	}
-	out.Items = c.sorted()
+	out.Items = slices.DeleteFunc(c.sorted(), func(item Item) bool {
+		if item.Kind == KindChart {
+			return false
+		}
+		// Claims name images, and a list of names is read by people and by scripts.
+		_, err := name.ParseReference(item.Name, name.WeakValidation)
+		if err != nil {
+			wrong.add(strings.Join(item.Sources, ", "), fmt.Errorf("%q is no reference of an image, and no node pulls it", item.Name))
+		}
+		return err != nil
+	})
 	return out, wrong.error()
 }
 

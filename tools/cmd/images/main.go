@@ -140,6 +140,7 @@ type copyCmd struct {
 
 	To           string `required:"" help:"The registry to copy to, and a path in it: registry.example.org/mirror." placeholder:"HOST[/PATH]"`
 	PlainHTTP    bool   `help:"That registry has no TLS."`
+	Replace      bool   `help:"Write over tags that are there with something else: upstream may have built an image anew."`
 	OnlyPlatform string `help:"Copy only this platform of images for several, such as linux/amd64. What is named by a digest is copied whole. Default: all platforms." placeholder:"OS/ARCH"`
 }
 
@@ -148,7 +149,7 @@ func (c *copyCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	target := images.Target{To: c.To, PlainHTTP: c.PlainHTTP, Done: func(done images.Copied) {
+	target := images.Target{To: c.To, PlainHTTP: c.PlainHTTP, Replace: c.Replace, Done: func(done images.Copied) {
 		what := "copied"
 		if done.There {
 			what = "there"

@@ -24,6 +24,10 @@ func TestTrustedCertificates(t *testing.T) {
 	one := `{"trustedCertificates":[` + entry("git.example.org", cert) + `]`
 	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
 		"Port":         {Spec: `{"trustedCertificates":[` + entry("git.example.org:8443", cert) + `]}`, Want: []string{`spec.trustedCertificates[0].server: "git.example.org:8443" is not the name of a server`}},
+		"IPv6":         {Spec: `{"trustedCertificates":[` + entry("2001:db8::1", cert) + `]}`, Want: []string{`spec.trustedCertificates[0].server: "2001:db8::1" is an address with colons`}},
+		"Many":         {Spec: `{"trustedCertificates":[` + entry("a", strings.Repeat(cert, 257)) + `]}`, Want: []string{"spec.trustedCertificates[0].certificates: has 257 certificates, and Argo CD reads none of a server that has more than 256"}},
+		"NotTooMany":   {Spec: `{"trustedCertificates":[` + entry("a", strings.Repeat(cert, 256)) + `]}`},
+		"LongLines":    {Spec: `{"trustedCertificates":[` + entry("a", narrow(cert)) + `]}`, Want: []string{"spec.trustedCertificates[0].certificates: certificate 1 has", "64 characters in a line"}},
 		"Twice":        {Spec: `{"trustedCertificates":[` + entry("a", cert) + `,` + entry("a", cert) + `]}`, Want: []string{`spec.trustedCertificates[1].server: "a" is that of another entry`}},
 		"Key":          {Spec: `{"trustedCertificates":[` + entry("a", cert+key) + `]}`, Want: []string{"spec.trustedCertificates[0].certificates: there is a private key in the claim"}},
 		"Cut":          {Spec: `{"trustedCertificates":[` + entry("a", cert+strings.TrimSpace(cert)[:200]) + `]}`, Want: []string{"spec.trustedCertificates[0].certificates: is not a PEM certificate"}},
@@ -43,4 +47,17 @@ func TestExpiredCertificates(t *testing.T) {
 	if c := e.Condition("SpecAccepted"); !strings.Contains(c.GetMessage(), "spec.trustedCertificates[0].certificates: all of them have expired") {
 		t.Errorf("SpecAccepted: %v", c)
 	}
+}
+
+// narrow returns a certificate with a few characters in a line.
+func narrow(cert string) string {
+	begin, rest, _ := strings.Cut(cert, "\n")
+	body, end, _ := strings.Cut(rest, "-----END")
+	out := begin + "\n"
+	for i, r := range strings.ReplaceAll(body, "\n", "") {
+		if out += string(r); i%2 == 1 {
+			out += "\n"
+		}
+	}
+	return strings.TrimSpace(out) + "\n-----END" + end
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -39,6 +40,8 @@ var (
 // names of what notifications refer to: those of the claim, and of chart values, whoever has written them.
 type names struct {
 	services, templates, triggers []string
+	// keys of chart values that have services, by the names of these.
+	keys map[string]string
 	// webhooks are the names of services of type webhook.
 	webhooks []string
 	// secrets are keys of argocd-notifications-secret that chart values set. others reports whether it may have more, which nobody knows of.
@@ -47,11 +50,11 @@ type names struct {
 }
 
 func namesOf(c part.Candidate, spec v1alpha1.NotificationsSpec) names {
-	var n names
+	n := names{keys: map[string]string{}}
 	of := values.At[values.Values](c.ArgoCD.Merged(), "notifications")
 	for key := range values.At[values.Values](of, "notifiers") {
 		if parts := strings.Split(key, "."); parts[0] == "service" && len(parts) > 1 {
-			n.services = append(n.services, parts[len(parts)-1])
+			n.services, n.keys[parts[len(parts)-1]] = append(n.services, parts[len(parts)-1]), key
 			if parts[1] == "webhook" {
 				n.webhooks = append(n.webhooks, parts[len(parts)-1])
 			}
@@ -92,6 +95,15 @@ func nameOf(s v1alpha1.NotificationServiceSpec) string {
 		return s.Type
 	}
 	return s.Name
+}
+
+// keyOf returns the key of argocd-notifications-cm that has a service.
+func keyOf(s v1alpha1.NotificationServiceSpec) string {
+	key := "service." + s.Type
+	if called := nameOf(s); called != s.Type {
+		key += "." + called
+	}
+	return key
 }
 
 // missing returns an error about a name that isn't among those there are.
@@ -136,6 +148,9 @@ func checkServices(c part.Candidate, spec v1alpha1.NotificationsSpec, n names) e
 			found = append(found, fmt.Errorf("%s.name: %.80q is not the name of a service: write letters, digits, dashes and underscores, such as deploy-hook", at, called))
 		} else if seen[called] {
 			found = append(found, fmt.Errorf("%s.name: %q is the name of another service, too: write another", at, called))
+		} else if other := n.keys[called]; other != "" && other != keyOf(s) {
+			// Where the keys are the same, that of the claim counts.
+			found = append(found, fmt.Errorf("%s.name: %q is the name of another service, too, by %s, and Argo CD would take either: write another", at, called, c.ArgoCD.Field("notifications", "notifiers", other)))
 		}
 		seen[nameOf(s)] = true
 		config, err := decode(s.Config)
@@ -156,6 +171,12 @@ func checkFields(at, of string, is map[string]any, fields map[string]string) err
 	var found []error
 	for _, key := range slices.Sorted(maps.Keys(is)) {
 		kind, ok := fields[key]
+		// Argo CD reads names of fields as Go's JSON does.
+		for name := range fields {
+			if !ok && strings.EqualFold(name, key) {
+				kind, ok = fields[name], true
+			}
+		}
 		if !ok {
 			all := slices.Sorted(maps.Keys(fields))
 			instead := "it has no fields, leave it out"
@@ -165,13 +186,22 @@ func checkFields(at, of string, is map[string]any, fields map[string]string) err
 			found = append(found, fmt.Errorf("%s.%s: %s has no such field: %s", at, key, of, known.Instead(key, all, instead)))
 		} else if wrong := wrongKind(kind, is[key]); wrong != "" {
 			found = append(found, fmt.Errorf("%s.%s: %s", at, key, wrong))
+		} else if text, _ := is[key].(string); kind == aURL && text != "" && !reference.MatchString(text) && !isURL(text) {
+			found = append(found, fmt.Errorf("%s.%s: %.80q is no URL: write one with its scheme, such as https://hooks.example.org, or $<key> of the Secret", at, key, text))
 		}
 	}
 	return mistakes.Join(found...)
 }
 
-// secrets are the fields of services that hold secrets, in lower case.
-var secrets = []string{"token", "password", "apikey", "apikeys", "privatekey", "signingsecret", "servicekeys", "nkey", "bearertoken", "secret"}
+// secrets are the fields of services that hold secrets, in lower case. In a map, each value is one: the URLs of chats let whoever knows them write there.
+var secrets = []string{"token", "password", "apikey", "apikeys", "privatekey", "signingsecret", "servicekeys", "nkey", "bearertoken", "secret", "recipienturls", "webhooks"}
+
+var (
+	// secretWord is in what headers and parameters of URLs are called that hold secrets.
+	secretWord = regexp.MustCompile(`(?i)auth|cookie|credential|key|passw|secret|sig$|token`)
+	// secretURL are addresses of services in which the path is the secret: who knows it can write there.
+	secretURL = regexp.MustCompile(`^https://(hooks\.slack\.com/|([a-z]+\.)?discord(app)?\.com/api/webhooks/|([^/]+\.)?webhook\.office\.com/|chat\.googleapis\.com/|[^/]+\.logic\.azure\.com[:/])`)
+)
 
 // checkSecrets refuses secrets that stand in the claim.
 func checkSecrets(at string, v any) error {
@@ -184,11 +214,23 @@ func checkSecrets(at string, v any) error {
 		s, ok := v.(string)
 		return ok && s != "" && !reference.MatchString(s) || v != nil && !ok
 	}
+	// allOf refuses the values of a map.
+	allOf := func(at string, of map[string]any, is func(key string) bool) {
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			if is(key) && literal(of[key]) {
+				refuse(at + "." + key)
+			}
+		}
+	}
 	switch v := v.(type) {
+	case string:
+		if hasSecret(v) {
+			refuse(at)
+		}
 	case []any:
 		for i, item := range v {
 			at := fmt.Sprintf("%s[%d]", at, i)
-			if header, ok := item.(map[string]any); ok && strings.EqualFold(fmt.Sprint(header["name"]), "authorization") && literal(header["value"]) {
+			if header, ok := item.(map[string]any); ok && secretWord.MatchString(fmt.Sprint(header["name"])) && literal(header["value"]) {
 				refuse(at + ".value")
 				continue
 			}
@@ -199,11 +241,9 @@ func checkSecrets(at string, v any) error {
 			below, isMap := v[key].(map[string]any)
 			switch secret := slices.Contains(secrets, strings.ToLower(key)); {
 			case secret && isMap:
-				for _, of := range slices.Sorted(maps.Keys(below)) {
-					if literal(below[of]) {
-						refuse(at + "." + key + "." + of)
-					}
-				}
+				allOf(at+"."+key, below, func(string) bool { return true })
+			case isMap && strings.EqualFold(key, "headers"):
+				allOf(at+"."+key, below, secretWord.MatchString)
 			case secret && literal(v[key]):
 				refuse(at + "." + key)
 			default:
@@ -212,6 +252,29 @@ func checkSecrets(at string, v any) error {
 		}
 	}
 	return mistakes.Join(found...)
+}
+
+// hasSecret reports whether a text is a URL with a password, a parameter with a secret, or a path that is one.
+func hasSecret(text string) bool {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || reference.MatchString(text) {
+		return false
+	}
+	if _, has := u.User.Password(); has {
+		return true
+	}
+	for name, is := range u.Query() {
+		if secretWord.MatchString(name) && strings.Join(is, "") != "" {
+			return true
+		}
+	}
+	return secretURL.MatchString(text)
+}
+
+// isURL reports whether a text is a URL of a server.
+func isURL(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme != "" && u.Host != ""
 }
 
 // checkReferences refuses references to secrets where there are none. Those to keys of the Secret are looked at when that is read.

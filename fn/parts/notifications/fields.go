@@ -15,6 +15,7 @@ const (
 	aBool   = "bool"
 	texts   = "texts"
 	aMap    = "map"
+	aURL    = "URL"
 	// anything isn't looked at.
 	anything = "anything"
 )
@@ -47,7 +48,7 @@ var services = map[string]service{
 		template: map[string]string{"labels": aMap, "annotations": aMap, "generatorURL": aText, "startsAt": aText},
 	},
 	"awssqs": {
-		config:   map[string]string{"queue": aText, "account": aText, "region": aText, "endpointUrl": aText, "key": aText, "secret": aText},
+		config:   map[string]string{"queue": aText, "account": aText, "region": aText, "endpointUrl": aURL, "key": aText, "secret": aText},
 		template: map[string]string{"messageAttributes": aMap, "messageGroupId": aText},
 	},
 	"email": {
@@ -59,7 +60,7 @@ var services = map[string]service{
 		template: map[string]string{"attributes": aMap}, since: "3.5",
 	},
 	"github": {
-		config: overHTTP(map[string]string{"appID": anything, "installationID": anything, "privateKey": aText, "enterpriseBaseURL": aText}),
+		config: overHTTP(map[string]string{"appID": anything, "installationID": anything, "privateKey": aText, "enterpriseBaseURL": aURL}),
 		template: map[string]string{"status": anything, "deployment": anything, "pullRequestComment": anything, "repoURLPath": aText, "revisionPath": aText,
 			"checkRun": anything, "repositoryDispatch": anything},
 	},
@@ -67,15 +68,15 @@ var services = map[string]service{
 		config:   overHTTP(map[string]string{"webhooks": aMap}),
 		template: map[string]string{"cards": aText, "cardsV2": aText, "threadKey": aText},
 	},
-	"grafana":    {config: overHTTP(map[string]string{"apiUrl": aText, "apiKey": aText})},
-	"mattermost": {config: overHTTP(map[string]string{"apiURL": aText, "token": aText}), template: map[string]string{"attachments": aText}},
-	"nats":       {config: map[string]string{"url": aText, "headers": aMap, "nkey": aText, "username": aText, "password": aText}, since: "3.4"},
+	"grafana":    {config: overHTTP(map[string]string{"apiUrl": aURL, "apiKey": aText})},
+	"mattermost": {config: overHTTP(map[string]string{"apiURL": aURL, "token": aText}), template: map[string]string{"attachments": aText}},
+	"nats":       {config: map[string]string{"url": aURL, "headers": aMap, "nkey": aText, "username": aText, "password": aText}, since: "3.4"},
 	"newrelic": {
-		config:   overHTTP(map[string]string{"apiKey": aText, "apiURL": aText}),
+		config:   overHTTP(map[string]string{"apiKey": aText, "apiURL": aURL}),
 		template: map[string]string{"revision": aText, "changelog": aText, "description": aText, "user": aText},
 	},
 	"opsgenie": {
-		config: overHTTP(map[string]string{"apiUrl": aText, "apiKeys": aMap}),
+		config: overHTTP(map[string]string{"apiUrl": aURL, "apiKeys": aMap}),
 		template: map[string]string{"description": aText, "priority": aText, "alias": aText, "note": aText, "actions": texts, "tags": texts, "details": aMap,
 			"entity": aText, "visibleTo": anything, "user": aText},
 	},
@@ -90,11 +91,11 @@ var services = map[string]service{
 	},
 	"pushover": {config: map[string]string{"token": aText}},
 	"rocketchat": {
-		config:   map[string]string{"alias": aText, "email": aText, "password": aText, "icon": aText, "avatar": aText, "serverUrl": aText},
+		config:   map[string]string{"alias": aText, "email": aText, "password": aText, "icon": aText, "avatar": aText, "serverUrl": aURL},
 		template: map[string]string{"attachments": aText},
 	},
 	"slack": {
-		config: overHTTP(map[string]string{"username": aText, "icon": aText, "token": aText, "signingSecret": aText, "channels": texts, "apiURL": aText,
+		config: overHTTP(map[string]string{"username": aText, "icon": aText, "token": aText, "signingSecret": aText, "channels": texts, "apiURL": aURL,
 			"disableUnfurl": aBool}),
 		template: map[string]string{"username": aText, "icon": aText, "attachments": aText, "blocks": aText, "groupingKey": aText, "notifyBroadcast": aBool,
 			"deliveryPolicy": aText},
@@ -102,9 +103,9 @@ var services = map[string]service{
 	"teams":           {config: overHTTP(map[string]string{"recipientUrls": aMap}), template: teams()},
 	"teams-workflows": {config: overHTTP(map[string]string{"recipientUrls": aMap}), template: func() map[string]string { t := teams(); t["adaptiveCard"] = aText; return t }()},
 	"telegram":        {config: map[string]string{"token": aText}},
-	"webex":           {config: overHTTP(map[string]string{"token": aText, "apiURL": aText})},
+	"webex":           {config: overHTTP(map[string]string{"token": aText, "apiURL": aURL})},
 	"webhook": {
-		config:   overHTTP(map[string]string{"url": aText, "headers": anything, "basicAuth": anything, "retryWaitMin": aNumber, "retryWaitMax": aNumber, "retryMax": aNumber}),
+		config:   overHTTP(map[string]string{"url": aURL, "headers": anything, "basicAuth": anything, "retryWaitMin": aNumber, "retryWaitMax": aNumber, "retryMax": aNumber}),
 		template: ofWebhook,
 	},
 }
@@ -126,7 +127,7 @@ func Functions() []string { return strings.Fields(listed) }
 func wrongKind(kind string, v any) string {
 	is, instead := true, ""
 	switch kind {
-	case aText:
+	case aText, aURL:
 		switch v.(type) {
 		case map[string]any, []any:
 			is, instead = false, "text"

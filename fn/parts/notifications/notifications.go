@@ -173,11 +173,7 @@ func valuesOf(spec v1alpha1.NotificationsSpec, lacking map[int]bool) (values.Val
 		if err != nil || lacking[i] {
 			continue
 		}
-		key := "service." + s.Type
-		if called := nameOf(s); called != s.Type {
-			key += "." + called
-		}
-		set(config, fmt.Sprintf("%s.services[%d]", field, i), "notifiers", key)
+		set(config, fmt.Sprintf("%s.services[%d]", field, i), "notifiers", keyOf(s))
 	}
 	for i, t := range spec.Templates {
 		config, err := decode(t.Config)

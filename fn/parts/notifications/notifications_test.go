@@ -105,6 +105,8 @@ func TestPlatformsNotifications(t *testing.T) {
 func TestRefusedNotifications(t *testing.T) {
 	of := func(notifications string) string { return `{"notifications":{` + notifications + `}}` }
 	const slack, template = `"services":[{"type":"slack","config":{}}]`, `"templates":[{"name":"a","message":"a"}]`
+	const newest = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.1.1"}}}`
+	const platforms = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"notifications":{"notifiers":{"service.slack":"username: ops"}}}}}}`
 	trigger := func(when string) string {
 		return template + `,"triggers":[{"name":"t","conditions":[{"when":"` + when + `","send":["a"]}]}]`
 	}
@@ -119,6 +121,18 @@ func TestRefusedNotifications(t *testing.T) {
 		"Literal":          {Spec: of(`"services":[{"type":"email","config":{"password":"p"}}]`), Want: []string{"spec.notifications.services[0].config.password has a secret that stands in the claim"}},
 		"LiteralBelow":     {Spec: of(`"services":[{"type":"webhook","config":{"basicAuth":{"username":"u","password":"p"}}}]`), Want: []string{"services[0].config.basicAuth.password has a secret that stands in the claim"}},
 		"LiteralHeader":    {Spec: of(`"services":[{"type":"webhook","config":{"headers":[{"name":"authorization","value":"Bearer x"}]}}]`), Want: []string{"services[0].config.headers[0].value has a secret that stands in the claim"}},
+		"LiteralInHeader":  {Spec: of(`"services":[{"type":"webhook","config":{"headers":[{"name":"X-Api-Key","value":"x"},{"name":"Content-Type","value":"application/json"}]}}]`), Want: []string{"services[0].config.headers[0].value has a secret that stands in the claim"}},
+		"LiteralOfNATS":    {Spec: of(`"services":[{"type":"nats","config":{"url":"nats://a:4222","headers":{"Authorization":"x","Team":"web"}}}]`), Input: newest, Want: []string{"services[0].config.headers.Authorization has a secret that stands in the claim"}},
+		"LiteralChannel":   {Spec: of(`"services":[{"type":"teams","config":{"recipientUrls":{"a":"https://example.org/webhook/x"}}}]`), Want: []string{"services[0].config.recipientUrls.a has a secret that stands in the claim"}},
+		"LiteralSpace":     {Spec: of(`"services":[{"type":"googlechat","config":{"webhooks":{"a":"https://example.org/x"}}}]`), Want: []string{"services[0].config.webhooks.a has a secret that stands in the claim"}},
+		"LiteralPath":      {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"url":"https://hooks.slack.com/services/T0/B0/x"}}]`), Want: []string{"services[0].config.url has a secret that stands in the claim"}},
+		"LiteralParameter": {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"url":"https://example.org/x?apikey=y"}}]`), Want: []string{"services[0].config.url has a secret that stands in the claim"}},
+		"LiteralInURL":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"url":"https://u:p@example.org/x"}}]`), Want: []string{"services[0].config.url has a secret that stands in the claim"}},
+		"HeaderRight":      {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"url":"https://example.org/x?team=web","headers":[{"name":"Content-Type","value":"application/json"}]}}]`)},
+		"NoURL":            {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"url":"hooks.example.org"}}]`), Want: []string{`services[0].config.url: "hooks.example.org" is no URL: write one with its scheme`}},
+		"NameOfPlatforms":  {Spec: of(`"services":[{"type":"webhook","name":"slack","config":{"url":"https://example.org"}}]`), Input: platforms, Want: []string{`services[0].name: "slack" is the name of another service, too, by input.charts.argocd.values.notifications.notifiers.service.slack, and Argo CD would take either`}},
+		"SameAsPlatforms":  {Spec: of(`"services":[{"type":"slack","config":{"username":"a"}}]`), Input: platforms},
+		"CaseOfField":      {Spec: of(`"templates":[{"name":"a","config":{"pagerduty":{"priorityID":"P1"}}}]`)},
 		"LiteralOfTeam":    {Spec: of(`"services":[{"type":"opsgenie","config":{"apiKeys":{"team":"k"}}}]`), Want: []string{"services[0].config.apiKeys.team has a secret that stands in the claim"}},
 		"NoSecret":         {Spec: of(`"services":[{"type":"slack","config":{"token":"$slack-token"}}]`), Want: []string{"services[0].config: $slack-token refers to no secret: write spec.notifications.secretRef"}},
 		"SecretOfValues":   {Spec: `{"argocd":{"values":{"notifications":{"secret":{"items":{"slack-token":"a"}}}}},"notifications":{"services":[{"type":"slack","config":{"token":"$slack-token"}}]}}`},

@@ -68,10 +68,13 @@ func kubernetesType(path []string) reflect.Type {
 
 // checkKubernetes returns what is wrong with a value of one of Kubernetes' types.
 func checkKubernetes(field string, path []string, is any, want reflect.Type) []finding {
-	at, key := strings.Join(path[:len(path)-1], "."), path[len(path)-1]
+	at, key := field, path[len(path)-1]
+	if len(path) > 1 {
+		at += "." + strings.Join(path[:len(path)-1], ".")
+	}
 	// The value alone, as the only field of a type.
 	of := reflect.New(reflect.StructOf([]reflect.StructField{{Name: "Value", Type: want, Tag: reflect.StructTag(`json:"` + key + `"`)}}))
-	unknown, err := wire.Decode(field+"."+at, pages.KubernetesFields, map[string]any{key: is}, of.Interface())
+	unknown, err := wire.Decode(at, pages.KubernetesFields, map[string]any{key: is}, of.Interface())
 	if amount := amountIn(is); amount != "" && key == "resources" {
 		unknown, err = nil, fmt.Errorf("%s.%s.%s", field, strings.Join(path, "."), amount)
 	}
@@ -80,6 +83,28 @@ func checkKubernetes(field string, path []string, is any, want reflect.Type) []f
 		out = append(out, finding{path, mistake.Error()})
 	}
 	return out
+}
+
+// CheckResources refuses resources of containers, wherever they are in values at a field, with fields or amounts that Kubernetes doesn't have:
+// charts write them as they are.
+func CheckResources(field string, v Values) error {
+	var found []error
+	var walk func(v any, path []string)
+	walk = func(v any, path []string) {
+		of, _ := v.(Values)
+		for _, key := range slices.Sorted(maps.Keys(of)) {
+			at := append(slices.Clone(path), key)
+			if _, number := costlyNumber(of[key]); key != "resources" || number != "" {
+				walk(of[key], at)
+				continue
+			}
+			for _, f := range checkKubernetes(field, at, of[key], reflect.TypeFor[corev1.ResourceRequirements]()) {
+				found = append(found, errors.New(f.message))
+			}
+		}
+	}
+	walk(v, nil)
+	return mistakes.Join(found...)
 }
 
 // amountIn returns the first amount of resources that is none, as the end of a message; "" for none.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/virtual-argocd/virtual-argocd/fn/input/v1alpha1"
 	"github.com/virtual-argocd/virtual-argocd/fn/tenant"
 	"github.com/virtual-argocd/virtual-argocd/fn/values"
+	"github.com/virtual-argocd/virtual-argocd/fn/values/known"
 	"github.com/virtual-argocd/virtual-argocd/internal/crossplanetest"
 	"github.com/virtual-argocd/virtual-argocd/internal/memtest"
 	"github.com/virtual-argocd/virtual-argocd/lab/charts"
@@ -94,6 +96,14 @@ func TestComponentCharts(t *testing.T) {
 			if ch.Metadata.Version != c.Chart.Version {
 				t.Errorf("the chart has version %s, and the catalogue %s", ch.Metadata.Version, c.Chart.Version)
 			}
+			recorded := known.Named(c.Chart.Name)
+			if recorded == nil || !recorded.At(c.Chart.Version).Exact {
+				t.Fatalf("version %s isn't recorded: run make chart-values", c.Chart.Version)
+			}
+			// Upstream's own tests set values that the charts have no more.
+			for _, wrong := range slices.Concat(recorded.At(c.Chart.Version).Unknown(ch.Values), recorded.At(c.Chart.Version).Misshapen(ch.Values, func([]string) bool { return false })) {
+				t.Errorf("%v: %s", wrong.Path, wrong.Message)
+			}
 			v, err := values.Decode("values", c.Chart.Values)
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +133,7 @@ func TestComponentCharts(t *testing.T) {
 				}
 			}
 			for _, path := range c.ClaimValues {
-				if _, ok := values.Lookup(ch.Values, splitPath(ch.Values, path)...); !ok {
+				if keys := recorded.At(c.Chart.Version).Path(path); len(keys) == 0 || !slices.Equal(keys, splitPath(ch.Values, path)) {
 					t.Errorf("claims may set %s, which the chart doesn't have", path)
 				}
 			}

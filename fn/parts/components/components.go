@@ -158,8 +158,8 @@ func instead(wrong string, names []string) string {
 // all is the entry of claimValues that lets claims set all values.
 const all = "*"
 
-// checkValues refuses values of a claim that the catalogue doesn't let it set, and templates: provider-helm renders charts for all tenants in
-// one process. What was accepted before stays accepted.
+// checkValues refuses values of a claim that the catalogue doesn't let it set, those that the chart doesn't have, as far as that is known, and
+// templates: provider-helm renders charts for all tenants in one process. What was accepted before stays accepted.
 func checkValues(g tenant.Given, field string, asked tenant.AskedComponent, entry inputv1alpha1.Component) error {
 	var before values.Values
 	if was := askedOf(g.WasAsked(), asked.Name); was != nil {
@@ -169,19 +169,29 @@ func checkValues(g tenant.Given, field string, asked tenant.AskedComponent, entr
 		return err
 	}
 	found := []error{values.CheckAmounts(field, asked.Values)}
+	if !values.Same(before, asked.Values) {
+		found = append(found, values.CheckResources(field, asked.Values))
+	}
+	is := chartOf(entry)
+	var without []known.Unknown
+	if is != nil {
+		without = slices.DeleteFunc(slices.Concat(is.Unknown(asked.Values), is.Misshapen(asked.Values, func([]string) bool { return false })), func(u known.Unknown) bool {
+			value, _ := values.Lookup(asked.Values, u.Path...)
+			return accepted(before, u.Path, value)
+		})
+	}
+	for _, u := range without {
+		found = append(found, fmt.Errorf("%s.%s: %s", field, known.Join(u.Path), u.Message))
+	}
 	for _, path := range values.Leaves(asked.Values) {
 		value, _ := values.Lookup(asked.Values, path...)
-		if is, ok := values.Lookup(before, path...); ok && fmt.Sprint(is) == fmt.Sprint(value) {
+		if accepted(before, path, value) || slices.ContainsFunc(without, func(u known.Unknown) bool { return values.Below(path, u.Path) }) {
 			continue
 		}
-		// A key may have dots in it.
-		joined := strings.Join(path, ".")
-		at := field + "." + joined
+		at := field + "." + known.Join(path)
 		switch {
-		case !slices.ContainsFunc(entry.ClaimValues, func(may string) bool {
-			return may == all || joined == may || strings.HasPrefix(joined, may+".")
-		}):
-			found = append(found, fmt.Errorf("%s is the platform's to set: %s", at, possible(asked.Name, entry.ClaimValues)))
+		case !maySet(entry, is, path):
+			found = append(found, fmt.Errorf("%s is the platform's to set: %s", at, possible(entry, is)))
 		case strings.Contains(fmt.Sprint(path, value), "{{"):
 			found = append(found, fmt.Errorf("%s: templates ({{ }}) aren't rendered for claims: write what it is to be", at))
 		}
@@ -189,9 +199,50 @@ func checkValues(g tenant.Given, field string, asked tenant.AskedComponent, entr
 	return mistakes.Join(found...)
 }
 
-func possible(name string, may []string) string {
-	if len(may) == 0 {
-		return "leave it out; claims may set no values of " + name
+// accepted reports whether a value is as it was accepted before.
+func accepted(before values.Values, path []string, value any) bool {
+	is, ok := values.Lookup(before, path...)
+	return ok && values.Same(is, value)
+}
+
+// chartOf returns what is known of the values of an entry's chart; nil for a version that isn't recorded.
+func chartOf(entry inputv1alpha1.Component) *known.Version {
+	chart := known.Named(entry.Chart.Name)
+	if chart == nil {
+		return nil
 	}
-	return "leave it out; claims may set values of " + name + " at and below " + strings.Join(slices.Compact(slices.Sorted(slices.Values(may))), ", ")
+	if is := chart.At(entry.Chart.Version); is.Exact {
+		return &is
+	}
+	return nil
+}
+
+// maySet reports whether claims may set a value. Where nothing is known of the chart, a dot in a key of the claim is one between two keys.
+func maySet(entry inputv1alpha1.Component, is *known.Version, path []string) bool {
+	return slices.ContainsFunc(entry.ClaimValues, func(may string) bool {
+		if may == all {
+			return true
+		}
+		if is != nil {
+			if keys := is.Path(may); keys != nil {
+				return values.Below(path, keys)
+			}
+		}
+		joined := strings.Join(path, ".")
+		return joined == may || strings.HasPrefix(joined, may+".")
+	})
+}
+
+func possible(entry inputv1alpha1.Component, is *known.Version) string {
+	if len(entry.ClaimValues) == 0 {
+		return "leave it out; claims may set no values of " + entry.Name
+	}
+	var may []string
+	for _, path := range entry.ClaimValues {
+		if is != nil && is.Path(path) != nil {
+			path = known.Join(is.Path(path))
+		}
+		may = append(may, path)
+	}
+	return "leave it out; claims may set values of " + entry.Name + " at and below " + strings.Join(slices.Compact(slices.Sorted(slices.Values(may))), ", ")
 }

@@ -101,6 +101,7 @@ func TestRefusedComponents(t *testing.T) {
 	catalogue := func(entry string) string {
 		return `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","components":[` + entry + `]}`
 	}
+	updater := catalogue(`{"name":"updater","chart":{"repository":"https://argoproj.github.io/argo-helm","name":"argocd-image-updater","version":"1.2.4"},"claimValues":["config.git.user"]}`)
 	const chart = `"chart":{"repository":"https://charts.example.org","name":"a","version":"1.2.3"}`
 	crossplanetest.CheckClaims(t, map[string]crossplanetest.Claim{
 		"Right":         {Spec: two, Input: crossplanetest.Catalogue},
@@ -109,8 +110,15 @@ func TestRefusedComponents(t *testing.T) {
 		"None":          {Spec: `{"components":[{"name":"workflows"}]}`, Want: []string{`spec.components[0].name: "workflows" is unknown, because the platform has no components`}},
 		"Path":          {Spec: `{"components":[{"name":"workflows","values":{"controller":{"image":{"tag":"evil"}}}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values.controller.image.tag is the platform's to set: leave it out; claims may set values of workflows at and below controller.resources, server`}},
 		"NoPath":        {Spec: `{"components":[{"name":"sealed","values":{"a":1}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values.a is the platform's to set: leave it out; claims may set no values of sealed`}},
-		"AllPaths":      {Spec: `{"components":[{"name":"rollouts","values":{"a":{"b":1}}}]}`, Input: crossplanetest.Catalogue},
-		"Template":      {Spec: `{"components":[{"name":"rollouts","values":{"a":"{{ repeat 1000000000 \"x\" }}"}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values.a: templates ({{ }}) aren't rendered for claims`}},
+		"AllPaths":      {Spec: `{"components":[{"name":"rollouts","values":{"controller":{"replicas":2}}}]}`, Input: crossplanetest.Catalogue},
+		"NoSuchValue":   {Spec: `{"components":[{"name":"workflows","values":{"server":{"authModez":["sso"]}}}]}`, Input: crossplanetest.Catalogue, Want: []string{"spec.components[0].values.server.authModez: the argo-workflows chart has no such value: did you mean server.authMode or server.authModes?"}},
+		"DottedKey":     {Spec: `{"components":[{"name":"workflows","values":{"controller.resources":{"limits":{"memory":"1Gi"}}}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values."controller.resources": the argo-workflows chart has no such value: a key with dots is one key; write controller: {resources: ...}`}},
+		"DotsOfChart":   {Spec: `{"components":[{"name":"updater","values":{"config":{"git.user":"a"}}}]}`, Input: updater},
+		"NoDots":        {Spec: `{"components":[{"name":"updater","values":{"config":{"git":{"user":"a"}}}}]}`, Input: updater, Want: []string{`spec.components[0].values.config.git.user is the platform's to set: leave it out; claims may set values of updater at and below config."git.user"`}},
+		"Kind":          {Spec: `{"components":[{"name":"workflows","values":{"server":{"ingress":true}}}]}`, Input: crossplanetest.Catalogue, Want: []string{"spec.components[0].values.server.ingress: true is no object, as the chart has there"}},
+		"Resources":     {Spec: `{"components":[{"name":"workflows","values":{"controller":{"resources":{"limit":{"memory":"1Gi"}}}}}]}`, Input: crossplanetest.Catalogue, Want: []string{"spec.components[0].values.controller.resources.limit"}},
+		"OtherVersion":  {Spec: `{"components":[{"name":"workflows","values":{"server":{"authModez":["sso"]}}}]}`, Input: strings.Replace(crossplanetest.Catalogue, "1.0.18", "2.0.0", 1)},
+		"Template":      {Spec: `{"components":[{"name":"rollouts","values":{"controller":{"extraArgs":["{{ repeat 1000000000 \"x\" }}"]}}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values.controller.extraArgs: templates ({{ }}) aren't rendered for claims`}},
 		"Amount":        {Spec: `{"components":[{"name":"rollouts","values":{"a":"1e99999"}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values.a: "1e99999" is too large`}},
 		"ManyValues":    {Spec: `{"components":[{"name":"rollouts","values":{"a":[` + strings.Repeat(`"a",`, 300) + `"a"]}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values: has 303 values, and a component 300 at most`}},
 		"LargeValues":   {Spec: `{"components":[{"name":"rollouts","values":{"a":"` + strings.Repeat("a", 33<<10) + `"}}]}`, Input: crossplanetest.Catalogue, Want: []string{`spec.components[0].values: its texts have 33793 bytes, and those of a component 32768 at most`}},

@@ -25,15 +25,21 @@ type Chart struct {
 	places func() []place
 }
 
-// The charts that are recorded.
+// The charts that are recorded: those of every tenant, and the components of examples/install/components.yaml.
 const (
 	argoCD   = "argo-cd"
 	vCluster = "vcluster"
 )
 
-var charts = map[string]func() *Chart{
-	argoCD:   sync.OnceValue(func() *Chart { return load(argoCD) }),
-	vCluster: sync.OnceValue(func() *Chart { return load(vCluster) }),
+var charts = recorded(argoCD, vCluster, "argo-events", "argo-rollouts", "argo-workflows", "argocd-image-updater")
+
+// recorded has each chart loaded when it is asked for.
+func recorded(names ...string) map[string]func() *Chart {
+	out := map[string]func() *Chart{}
+	for _, name := range names {
+		out[name] = sync.OnceValue(func() *Chart { return load(name) })
+	}
+	return out
 }
 
 // Named returns the chart with a name; nil for one that isn't recorded.
@@ -180,6 +186,32 @@ func (v Version) at(path []string) *node {
 	}
 	return n
 }
+
+// Path returns the keys of a path that is written with dots between them: a key may have dots in it. It is nil for a value that the version
+// doesn't have.
+func (v Version) Path(text string) []string {
+	var find func(n *node, text string) []string
+	find = func(n *node, text string) []string {
+		for key, below := range n.below {
+			if below.in&v.bit == 0 {
+				continue
+			}
+			if key == text {
+				return []string{key}
+			}
+			if rest, ok := strings.CutPrefix(text, key+"."); ok {
+				if path := find(below, rest); path != nil {
+					return append([]string{key}, path...)
+				}
+			}
+		}
+		return nil
+	}
+	return find(v.record.root, text)
+}
+
+// Join returns a path as messages have it. A key with a dot is in quotes.
+func Join(path []string) string { return joined(path) }
 
 // has reports whether the version has a value at a path.
 func (v Version) has(path []string) bool {

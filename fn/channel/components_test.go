@@ -25,7 +25,7 @@ func withWorkflows(t *testing.T) (*crossplanetest.Fleet, func(input string)) {
 	f := crossplanetest.NewFleet(t)
 	f.SetChannel("stable", `{"rollout":`+crossplanetest.InSteps+`}`)
 	for i := range 5 {
-		f.AddClaim(fmt.Sprint("c", i), `{"channel":"stable","components":[{"name":"workflows","values":{"server":{"c":"claim"}}}]}`, `{}`)
+		f.AddClaim(fmt.Sprint("c", i), `{"channel":"stable","components":[{"name":"workflows","values":{"server":{"podAnnotations":{"c":"claim"}}}}]}`, `{}`)
 	}
 	input := func(input string) {
 		f.SetInput(input)
@@ -53,7 +53,7 @@ func checkWorkflows(t *testing.T, f *crossplanetest.Fleet, want map[string]int) 
 func TestChannelComponents(t *testing.T) {
 	t.Parallel()
 	f, input := withWorkflows(t)
-	f.SetChannel("stable", `{"offer":{"components":[{"name":"workflows","chartVersion":"1.0.19","values":{"server":{"a":"offer","b":"offer","c":"offer"}}}]},"rollout":`+crossplanetest.InSteps+`}`)
+	f.SetChannel("stable", `{"offer":{"components":[{"name":"workflows","chartVersion":"1.0.19","values":{"server":{"podAnnotations":{"a":"offer","b":"offer","c":"offer"}}}}]},"rollout":`+crossplanetest.InSteps+`}`)
 	f.Settle(6, time.Minute)
 	checkWorkflows(t, f, map[string]int{"1.0.18": 4, "1.0.19": 1})
 	if got := crossplanetest.Field(f.Channels["stable"].XR(), "status", "versions", "components").GetFields()["workflows"].GetStringValue(); got != "1.0.19" {
@@ -61,7 +61,7 @@ func TestChannelComponents(t *testing.T) {
 	}
 	told := false
 	for _, e := range f.Tenants {
-		told = told || strings.Contains(crossplanetest.Field(e.XR(), "status", "channel").GetFields()["message"].GetStringValue(), "would change: component workflows 1.0.18 to 1.0.19, values of component workflows (server.a, server.b)")
+		told = told || strings.Contains(crossplanetest.Field(e.XR(), "status", "channel").GetFields()["message"].GetStringValue(), "would change: component workflows 1.0.18 to 1.0.19, values of component workflows (server.podAnnotations.a, server.podAnnotations.b)")
 	}
 	if !told {
 		t.Error("no tenant is told what would change")
@@ -69,14 +69,14 @@ func TestChannelComponents(t *testing.T) {
 	f.Settle(30, 10*time.Minute)
 	checkWorkflows(t, f, map[string]int{"1.0.19": 5})
 	// The catalogue's version is one of the revision, too, and the plan's values win over the offer's, as the claim's over both.
-	f.Tenants["c0"].AddPlan("standard", `{"values":{"components":[{"name":"workflows","values":{"server":{"b":"plan","c":"plan"}}}]}}`)
-	f.SetChannel("stable", `{"offer":{"components":[{"name":"workflows","values":{"server":{"a":"offer","b":"offer","c":"offer"}}}]},"rollout":`+crossplanetest.InSteps+`}`)
+	f.Tenants["c0"].AddPlan("standard", `{"values":{"components":[{"name":"workflows","values":{"server":{"podAnnotations":{"b":"plan","c":"plan"}}}}]}}`)
+	f.SetChannel("stable", `{"offer":{"components":[{"name":"workflows","values":{"server":{"podAnnotations":{"a":"offer","b":"offer","c":"offer"}}}}]},"rollout":`+crossplanetest.InSteps+`}`)
 	input(strings.Replace(crossplanetest.Catalogue, "1.0.18", "1.0.20", 1))
 	f.Settle(6, time.Minute)
 	checkWorkflows(t, f, map[string]int{"1.0.19": 4, "1.0.20": 1})
 	f.Settle(30, 10*time.Minute)
 	checkWorkflows(t, f, map[string]int{"1.0.20": 5})
-	is := wire.Of(f.Tenants["c3"].Observed(workflows)).Value("spec", "forProvider", "values", "server")
+	is := wire.Of(f.Tenants["c3"].Observed(workflows)).Value("spec", "forProvider", "values", "server", "podAnnotations")
 	if want := map[string]any{"a": "offer", "b": "plan", "c": "claim"}; !wire.Equal(is, want) {
 		t.Errorf("want values %v, got %v", want, is)
 	}

@@ -107,8 +107,15 @@ func read(s *credentials.Reader) string {
 	for i, registry := range slices.Sorted(maps.Keys(config.Auths)) {
 		of := config.Auths[registry]
 		decoded, err := base64.StdEncoding.DecodeString(of.Auth)
-		if err != nil || of.Auth != "" && !strings.Contains(string(decoded), ":") || of.Auth == "" && (of.Username == "" || of.Password == "") && of.IdentityToken+of.RegistryToken == "" {
-			s.Fail("key %s: entry %d of auths has no user name and password, as auth in base64 or as username and password: %s", corev1.DockerConfigJsonKey, i+1, form)
+		_, password, _ := strings.Cut(string(decoded), ":")
+		switch {
+		case err == nil && password != "" || of.Auth == "" && of.Username != "" && of.Password != "":
+		case of.IdentityToken+of.RegistryToken != "":
+			// What az acr login writes, for one. The kubelet pulls without it, and nobody says why.
+			s.Fail("key %s: entry %d of auths has a token that Kubernetes doesn't read (identitytoken or registrytoken) and no password; %s with a user of the registry's for pulling", corev1.DockerConfigJsonKey, i+1, form)
+		default:
+			// A colon would have the next word taken for the password, and redacted.
+			s.Fail("key %s: entry %d of auths has no user name with a password, neither as auth in base64 nor as username and password; %s", corev1.DockerConfigJsonKey, i+1, form)
 		}
 	}
 	return file

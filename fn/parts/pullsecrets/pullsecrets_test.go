@@ -121,9 +121,10 @@ func TestBrokenImagePullSecrets(t *testing.T) {
 		"Type":     {"Opaque", file("p")[".dockerconfigjson"], `it is of type "Opaque": create one of type kubernetes.io/dockerconfigjson`},
 		"NoJSON":   {typ, "auths", "is not the JSON that Kubernetes knows"},
 		"NoAuths":  {typ, `{}`, "has no auths"},
-		"NotThere": {typ, `{"auths":{"r":{}}}`, "entry 1 of auths has no user name and password"},
-		"NoColon":  {typ, `{"auths":{"r":{"auth":"` + crossplanetest.Base64("secret") + `"}}}`, "entry 1 of auths has no user name and password"},
-		"NoBase64": {typ, `{"auths":{"r":{"auth":"u:p"}}}`, "entry 1 of auths has no user name and password"},
+		"NotThere": {typ, `{"auths":{"r":{}}}`, "entry 1 of auths has no user name with a password, neither as auth in base64 nor as username and password; write what kubectl create secret docker-registry makes"},
+		"NoColon":  {typ, `{"auths":{"r":{"auth":"` + crossplanetest.Base64("secret") + `"}}}`, "entry 1 of auths has no user name with a password, neither as auth in base64 nor as username and password; write what kubectl create secret docker-registry makes"},
+		"OfAzure":  {typ, `{"auths":{"r":{"auth":"` + crossplanetest.Base64("00000000-0000-0000-0000-000000000000:") + `","identitytoken":"x"}}}`, "entry 1 of auths has a token that Kubernetes doesn't read (identitytoken or registrytoken) and no password"},
+		"NoBase64": {typ, `{"auths":{"r":{"auth":"u:p"}}}`, "entry 1 of auths has no user name with a password, neither as auth in base64 nor as username and password; write what kubectl create secret docker-registry makes"},
 		"Right":    {typ, file("p")[".dockerconfigjson"], ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -186,9 +186,25 @@ func checkFields(at, of string, is map[string]any, fields map[string]string) err
 			found = append(found, fmt.Errorf("%s.%s: %s has no such field: %s", at, key, of, known.Instead(key, all, instead)))
 		} else if wrong := wrongKind(kind, is[key]); wrong != "" {
 			found = append(found, fmt.Errorf("%s.%s: %s", at, key, wrong))
+		} else if of := below[key]; of != nil && (kind == anObject || kind == objects) {
+			found = append(found, checkBelow(at+"."+key, is[key], of))
 		} else if text, _ := is[key].(string); kind == aURL && text != "" && !reference.MatchString(text) && !isURL(text) {
 			found = append(found, fmt.Errorf("%s.%s: %.80q is no URL: write one with its scheme, such as https://hooks.example.org, or $<key> of the Secret", at, key, text))
 		}
+	}
+	return mistakes.Join(found...)
+}
+
+// checkBelow checks the fields of an object, or of each object in a list.
+func checkBelow(at string, v any, fields map[string]string) error {
+	if of, isMap := v.(map[string]any); isMap {
+		return checkFields(at, "it", of, fields)
+	}
+	list, _ := v.([]any)
+	var found []error
+	for i, item := range list {
+		of, _ := item.(map[string]any)
+		found = append(found, checkFields(fmt.Sprintf("%s[%d]", at, i), "it", of, fields))
 	}
 	return mistakes.Join(found...)
 }

@@ -14,8 +14,12 @@ const (
 	aNumber = "number"
 	aBool   = "bool"
 	texts   = "texts"
-	aMap    = "map"
-	aURL    = "URL"
+	// aMap has texts, by any names.
+	aMap = "map"
+	// anObject and objects have fields of their own: see below.
+	anObject = "object"
+	objects  = "objects"
+	aURL     = "URL"
 	// anything isn't looked at.
 	anything = "anything"
 )
@@ -44,7 +48,7 @@ func teams() map[string]string {
 
 var services = map[string]service{
 	"alertmanager": {
-		config:   overHTTP(map[string]string{"targets": texts, "scheme": aText, "apiPath": aText, "basicAuth": anything, "bearerToken": aText, "timeout": aNumber}),
+		config:   overHTTP(map[string]string{"targets": texts, "scheme": aText, "apiPath": aText, "basicAuth": anObject, "bearerToken": aText, "timeout": aNumber}),
 		template: map[string]string{"labels": aMap, "annotations": aMap, "generatorURL": aText, "startsAt": aText},
 	},
 	"awssqs": {
@@ -61,8 +65,8 @@ var services = map[string]service{
 	},
 	"github": {
 		config: overHTTP(map[string]string{"appID": anything, "installationID": anything, "privateKey": aText, "enterpriseBaseURL": aURL}),
-		template: map[string]string{"status": anything, "deployment": anything, "pullRequestComment": anything, "repoURLPath": aText, "revisionPath": aText,
-			"checkRun": anything, "repositoryDispatch": anything},
+		template: map[string]string{"status": anObject, "deployment": anObject, "pullRequestComment": anObject, "repoURLPath": aText, "revisionPath": aText,
+			"checkRun": anObject, "repositoryDispatch": anObject},
 	},
 	"googlechat": {
 		config:   overHTTP(map[string]string{"webhooks": aMap}),
@@ -78,7 +82,7 @@ var services = map[string]service{
 	"opsgenie": {
 		config: overHTTP(map[string]string{"apiUrl": aURL, "apiKeys": aMap}),
 		template: map[string]string{"description": aText, "priority": aText, "alias": aText, "note": aText, "actions": texts, "tags": texts, "details": aMap,
-			"entity": aText, "visibleTo": anything, "user": aText},
+			"entity": aText, "visibleTo": objects, "user": aText},
 	},
 	"pagerduty": {
 		config:   map[string]string{"token": aText, "from": aText, "serviceId": aText},
@@ -105,9 +109,15 @@ var services = map[string]service{
 	"telegram":        {config: map[string]string{"token": aText}},
 	"webex":           {config: overHTTP(map[string]string{"token": aText, "apiURL": aURL})},
 	"webhook": {
-		config:   overHTTP(map[string]string{"url": aURL, "headers": anything, "basicAuth": anything, "retryWaitMin": aNumber, "retryWaitMax": aNumber, "retryMax": aNumber}),
+		config:   overHTTP(map[string]string{"url": aURL, "headers": objects, "basicAuth": anObject, "retryWaitMin": aNumber, "retryWaitMax": aNumber, "retryMax": aNumber}),
 		template: ofWebhook,
 	},
+}
+
+// below are the fields of objects in the configuration of services, by the names of these.
+var below = map[string]map[string]string{
+	"basicAuth": {"username": aText, "password": aText},
+	"headers":   {"name": aText, "value": aText},
 }
 
 // ofWebhook are the fields of what a template has for one service of type webhook.
@@ -139,9 +149,21 @@ func wrongKind(kind string, v any) string {
 		_, is = v.(bool)
 		instead = "true or false"
 	case texts:
-		_, is = v.([]any)
-		instead = "a list"
+		var list []any
+		list, is = v.([]any)
+		is = is && !slices.ContainsFunc(list, isNested)
+		instead = "a list of texts"
+	case objects:
+		var list []any
+		list, is = v.([]any)
+		is = is && !slices.ContainsFunc(list, func(item any) bool { _, isMap := item.(map[string]any); return !isMap })
+		instead = "a list of objects"
 	case aMap:
+		var of map[string]any
+		of, is = v.(map[string]any)
+		is = is && !slices.ContainsFunc(slices.Collect(maps.Values(of)), isNested)
+		instead = "an object with texts"
+	case anObject:
 		_, is = v.(map[string]any)
 		instead = "an object"
 	}
@@ -149,4 +171,13 @@ func wrongKind(kind string, v any) string {
 		return ""
 	}
 	return fmt.Sprintf("Argo CD reads %s there, and sends no notification at all if it can't: write %[1]s", instead)
+}
+
+// isNested reports whether a value is no single one.
+func isNested(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return true
+	}
+	return false
 }

@@ -48,7 +48,7 @@ func randomTenant(r *rand.Rand) (spec string, secrets map[string]testSecret) {
 		s["argocd"] = map[string]any{"accounts": []any{map[string]any{"name": "ci", "tokens": []any{map[string]any{"name": "a"}}}}}
 	}
 	if r.IntN(2) == 0 {
-		s["notifications"] = map[string]any{"secretRef": map[string]any{"name": "services"}, "services": []any{map[string]any{"type": "slack", "config": map[string]any{"token": "$token"}}, map[string]any{"type": "github", "config": map[string]any{"privateKey": "$lost"}}}}
+		s["notifications"] = map[string]any{"secretRef": map[string]any{"name": "services"}, "services": []any{map[string]any{"type": "slack", "config": map[string]any{"token": "$token"}}, map[string]any{"type": "github", "config": map[string]any{"appID": 1, "installationID": 2, "privateKey": "$lost"}}}}
 		secrets["services"] = testSecret{"Opaque", map[string]string{"token": secretText(r), "other": secretText(r)}}
 		if r.IntN(2) == 0 {
 			secrets["services"].data["lost"] = secretText(r)

@@ -167,7 +167,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 				Ingress: &v1alpha1.IngressSpec{Host: "argocd.example.org"},
 				Notifications: &v1alpha1.NotificationsSpec{
 					SecretRef:     &v1alpha1.SecretReference{Name: "services"},
-					Services:      []v1alpha1.NotificationServiceSpec{{Type: "slack", Config: &runtime.RawExtension{Raw: []byte(`{"token":"$token","channels":["a: b"]}`)}}, {Type: "webhook", Name: "hook"}},
+					Services:      []v1alpha1.NotificationServiceSpec{{Type: "slack", Config: &runtime.RawExtension{Raw: []byte(`{"token":"$token","channels":["a: b"]}`)}}, {Type: "webhook", Name: "hook", Config: &runtime.RawExtension{Raw: []byte(`{"url":"https://a.example.org"}`)}}},
 					Templates:     []v1alpha1.NotificationTemplateSpec{{Name: "failed", Message: "a: {{.app.metadata.name}} \"b\"\n# c\n  d"}},
 					Triggers:      []v1alpha1.NotificationTriggerSpec{{Name: "on-failed", Conditions: []v1alpha1.NotificationConditionSpec{{When: "app.a == 'b: c'", Send: []string{"failed"}}}}},
 					Subscriptions: []v1alpha1.NotificationSubscriptionSpec{{Recipients: []string{"slack:#a", "hook"}, Triggers: []string{"on-failed"}, Selector: "a=b"}},
@@ -177,7 +177,7 @@ func TestValuesOfTheFunction(t *testing.T) {
 			secrets: map[string]tenant.Secret{"services": secret("token", "t: {{ x }}")},
 			want: map[string]any{
 				"ConfigMap/argocd-notifications-cm|data|service.slack":        "channels:\n- 'a: b'\ntoken: $token\n",
-				"ConfigMap/argocd-notifications-cm|data|service.webhook.hook": "{}\n",
+				"ConfigMap/argocd-notifications-cm|data|service.webhook.hook": "url: https://a.example.org\n",
 				"ConfigMap/argocd-notifications-cm|data|template.failed":      "message: |-\n  a: {{.app.metadata.name}} \"b\"\n  # c\n    d\n",
 				"ConfigMap/argocd-notifications-cm|data|trigger.on-failed":    "- send:\n  - failed\n  when: 'app.a == ''b: c'''\n",
 				"ConfigMap/argocd-notifications-cm|data|subscriptions":        "- recipients:\n  - slack:#a\n  - hook\n  selector: a=b\n  triggers:\n  - on-failed\n",

@@ -160,6 +160,11 @@ func checkServices(c part.Candidate, spec v1alpha1.NotificationsSpec, n names) e
 		}
 		if is {
 			found = append(found, checkFields(at+".config", "a service of type "+s.Type, config, of.config))
+			for _, need := range of.needs {
+				if !slices.ContainsFunc(slices.Collect(maps.Keys(config)), func(key string) bool { return strings.EqualFold(key, need) && config[key] != "" && config[key] != nil }) {
+					found = append(found, fmt.Errorf("%s.config has no %s, and without it a service of type %s sends nothing: write it, or $<key> of the Secret of %s.secretRef", at, need, s.Type, field))
+				}
+			}
 		}
 		found = append(found, checkSecrets(at+".config", config), checkReferences(at+".config", config, spec, n))
 	}
@@ -185,7 +190,8 @@ func checkFields(at, of string, is map[string]any, fields map[string]string) err
 			}
 			found = append(found, fmt.Errorf("%s.%s: %s has no such field: %s", at, key, of, known.Instead(key, all, instead)))
 		} else if wrong := wrongKind(kind, is[key]); wrong != "" {
-			found = append(found, fmt.Errorf("%s.%s: %s", at, key, wrong))
+			// A colon after its name would have the next word taken for a token or a password, and redacted.
+			found = append(found, fmt.Errorf("%s.%s is of another kind: %s", at, key, wrong))
 		} else if of := below[key]; of != nil && (kind == anObject || kind == objects) {
 			found = append(found, checkBelow(at+"."+key, is[key], of))
 		} else if text, _ := is[key].(string); kind == aURL && text != "" && !reference.MatchString(text) && !isURL(text) {

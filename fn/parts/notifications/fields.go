@@ -29,6 +29,8 @@ const (
 type service struct {
 	// config are the fields of its configuration, and template those of templates, by name.
 	config, template map[string]string
+	// needs are the fields without which it can send nothing.
+	needs []string
 	// since is the first version of Argo CD that knows the type, such as 3.4; "" for all that are supported.
 	since string
 }
@@ -56,6 +58,7 @@ var services = map[string]service{
 		template: map[string]string{"messageAttributes": aMap, "messageGroupId": aText},
 	},
 	"email": {
+		needs:    []string{"host"},
 		config:   map[string]string{"host": aText, "port": aNumber, "insecure_skip_verify": aBool, "username": aText, "password": aText, "from": aText, "html": aBool},
 		template: map[string]string{"subject": aText, "body": aText},
 	},
@@ -64,51 +67,59 @@ var services = map[string]service{
 		template: map[string]string{"attributes": aMap}, since: "3.5",
 	},
 	"github": {
+		needs:  []string{"appID", "installationID", "privateKey"},
 		config: overHTTP(map[string]string{"appID": anything, "installationID": anything, "privateKey": aText, "enterpriseBaseURL": aURL}),
 		template: map[string]string{"status": anObject, "deployment": anObject, "pullRequestComment": anObject, "repoURLPath": aText, "revisionPath": aText,
 			"checkRun": anObject, "repositoryDispatch": anObject},
 	},
 	"googlechat": {
+		needs:    []string{"webhooks"},
 		config:   overHTTP(map[string]string{"webhooks": aMap}),
 		template: map[string]string{"cards": aText, "cardsV2": aText, "threadKey": aText},
 	},
-	"grafana":    {config: overHTTP(map[string]string{"apiUrl": aURL, "apiKey": aText})},
-	"mattermost": {config: overHTTP(map[string]string{"apiURL": aURL, "token": aText}), template: map[string]string{"attachments": aText}},
-	"nats":       {config: map[string]string{"url": aURL, "headers": aMap, "nkey": aText, "username": aText, "password": aText}, since: "3.4"},
+	"grafana":    {needs: []string{"apiUrl", "apiKey"}, config: overHTTP(map[string]string{"apiUrl": aURL, "apiKey": aText})},
+	"mattermost": {needs: []string{"apiURL", "token"}, config: overHTTP(map[string]string{"apiURL": aURL, "token": aText}), template: map[string]string{"attachments": aText}},
+	"nats":       {needs: []string{"url"}, config: map[string]string{"url": aURL, "headers": aMap, "nkey": aText, "username": aText, "password": aText}, since: "3.4"},
 	"newrelic": {
+		needs:    []string{"apiKey"},
 		config:   overHTTP(map[string]string{"apiKey": aText, "apiURL": aURL}),
 		template: map[string]string{"revision": aText, "changelog": aText, "description": aText, "user": aText},
 	},
 	"opsgenie": {
+		needs:  []string{"apiKeys"},
 		config: overHTTP(map[string]string{"apiUrl": aURL, "apiKeys": aMap}),
 		template: map[string]string{"description": aText, "priority": aText, "alias": aText, "note": aText, "actions": texts, "tags": texts, "details": aMap,
 			"entity": aText, "visibleTo": objects, "user": aText},
 	},
 	"pagerduty": {
+		needs:    []string{"token"},
 		config:   map[string]string{"token": aText, "from": aText, "serviceId": aText},
 		template: map[string]string{"title": aText, "body": aText, "urgency": aText, "priorityId": aText},
 	},
 	"pagerdutyv2": {
+		needs:  []string{"serviceKeys"},
 		config: map[string]string{"serviceKeys": aMap},
 		template: map[string]string{"summary": aText, "severity": aText, "source": aText, "component": aText, "group": aText, "class": aText, "url": aText,
 			"dedupKey": aText},
 	},
-	"pushover": {config: map[string]string{"token": aText}},
+	"pushover": {needs: []string{"token"}, config: map[string]string{"token": aText}},
 	"rocketchat": {
 		config:   map[string]string{"alias": aText, "email": aText, "password": aText, "icon": aText, "avatar": aText, "serverUrl": aURL},
 		template: map[string]string{"attachments": aText},
 	},
 	"slack": {
+		needs: []string{"token"},
 		config: overHTTP(map[string]string{"username": aText, "icon": aText, "token": aText, "signingSecret": aText, "channels": texts, "apiURL": aURL,
 			"disableUnfurl": aBool}),
 		template: map[string]string{"username": aText, "icon": aText, "attachments": aText, "blocks": aText, "groupingKey": aText, "notifyBroadcast": aBool,
 			"deliveryPolicy": aText},
 	},
-	"teams":           {config: overHTTP(map[string]string{"recipientUrls": aMap}), template: teams()},
-	"teams-workflows": {config: overHTTP(map[string]string{"recipientUrls": aMap}), template: func() map[string]string { t := teams(); t["adaptiveCard"] = aText; return t }()},
-	"telegram":        {config: map[string]string{"token": aText}},
-	"webex":           {config: overHTTP(map[string]string{"token": aText, "apiURL": aURL})},
+	"teams":           {needs: []string{"recipientUrls"}, config: overHTTP(map[string]string{"recipientUrls": aMap}), template: teams()},
+	"teams-workflows": {needs: []string{"recipientUrls"}, config: overHTTP(map[string]string{"recipientUrls": aMap}), template: func() map[string]string { t := teams(); t["adaptiveCard"] = aText; return t }()},
+	"telegram":        {needs: []string{"token"}, config: map[string]string{"token": aText}},
+	"webex":           {needs: []string{"token"}, config: overHTTP(map[string]string{"token": aText, "apiURL": aURL})},
 	"webhook": {
+		needs:    []string{"url"},
 		config:   overHTTP(map[string]string{"url": aURL, "headers": objects, "basicAuth": anObject, "retryWaitMin": aNumber, "retryWaitMax": aNumber, "retryMax": aNumber}),
 		template: ofWebhook,
 	},

@@ -104,7 +104,7 @@ func TestPlatformsNotifications(t *testing.T) {
 
 func TestRefusedNotifications(t *testing.T) {
 	of := func(notifications string) string { return `{"notifications":{` + notifications + `}}` }
-	const slack, template = `"services":[{"type":"slack","config":{}}]`, `"templates":[{"name":"a","message":"a"}]`
+	const slack, template = `"secretRef":{"name":"s"},"services":[{"type":"slack","config":{"token":"$t"}}]`, `"templates":[{"name":"a","message":"a"}]`
 	const newest = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"version":"10.1.1"}}}`
 	const platforms = `{"apiVersion":"input.virtualargocd.io/v1alpha1","kind":"Input","charts":{"argocd":{"values":{"notifications":{"notifiers":{"service.slack":"username: ops"}}}}}}`
 	trigger := func(when string) string {
@@ -116,8 +116,8 @@ func TestRefusedNotifications(t *testing.T) {
 		"Twice":            {Spec: of(`"services":[{"type":"slack"},{"type":"slack"}]`), Want: []string{`spec.notifications.services[1].name: "slack" is the name of another service`}},
 		"Dots":             {Spec: of(`"services":[{"type":"webhook","name":"a.b"}]`), Want: []string{`spec.notifications.services[0].name: "a.b" is not the name of a service`}},
 		"Field":            {Spec: of(`"services":[{"type":"slack","config":{"tokn":"$a"}}]`), Want: []string{"spec.notifications.services[0].config.tokn: a service of type slack has no such field: did you mean token?"}},
-		"Kind":             {Spec: of(`"services":[{"type":"email","config":{"port":"587"}}]`), Want: []string{"spec.notifications.services[0].config.port: Argo CD reads a number there"}},
-		"KindRight":        {Spec: of(`"services":[{"type":"email","config":{"port":587,"html":true}}]`)},
+		"Kind":             {Spec: of(`"services":[{"type":"email","config":{"port":"587"}}]`), Want: []string{"spec.notifications.services[0].config.port is of another kind: Argo CD reads a number there"}},
+		"KindRight":        {Spec: of(`"services":[{"type":"email","config":{"host":"mail.example.org","port":587,"html":true}}]`)},
 		"Literal":          {Spec: of(`"services":[{"type":"email","config":{"password":"p"}}]`), Want: []string{"spec.notifications.services[0].config.password has a secret that stands in the claim"}},
 		"LiteralBelow":     {Spec: of(`"services":[{"type":"webhook","config":{"basicAuth":{"username":"u","password":"p"}}}]`), Want: []string{"services[0].config.basicAuth.password has a secret that stands in the claim"}},
 		"LiteralHeader":    {Spec: of(`"services":[{"type":"webhook","config":{"headers":[{"name":"authorization","value":"Bearer x"}]}}]`), Want: []string{"services[0].config.headers[0].value has a secret that stands in the claim"}},
@@ -131,27 +131,29 @@ func TestRefusedNotifications(t *testing.T) {
 		"HeaderRight":      {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"url":"https://example.org/x?team=web","headers":[{"name":"Content-Type","value":"application/json"}]}}]`)},
 		"NoURL":            {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"url":"hooks.example.org"}}]`), Want: []string{`services[0].config.url: "hooks.example.org" is no URL: write one with its scheme`}},
 		"NameOfPlatforms":  {Spec: of(`"services":[{"type":"webhook","name":"slack","config":{"url":"https://example.org"}}]`), Input: platforms, Want: []string{`services[0].name: "slack" is the name of another service, too, by input.charts.argocd.values.notifications.notifiers.service.slack, and Argo CD would take either`}},
-		"SameAsPlatforms":  {Spec: of(`"services":[{"type":"slack","config":{"username":"a"}}]`), Input: platforms},
+		"SameAsPlatforms":  {Spec: of(`"services":[{"type":"slack","config":{"token":"$t"}}],"secretRef":{"name":"s"}`), Input: platforms},
 		"CaseOfField":      {Spec: of(`"templates":[{"name":"a","config":{"pagerduty":{"priorityID":"P1"}}}]`)},
-		"HeadersAsMap":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":{"X-Team":"web"}}}]`), Want: []string{"services[0].config.headers: Argo CD reads a list of objects there, and sends no notification at all if it can't"}},
-		"HeaderAsText":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":["X-Team: web"]}}]`), Want: []string{"services[0].config.headers: Argo CD reads a list of objects there"}},
+		"HeadersAsMap":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":{"X-Team":"web"}}}]`), Want: []string{"services[0].config.headers is of another kind: Argo CD reads a list of objects there, and sends no notification at all if it can't"}},
+		"HeaderAsText":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":["X-Team: web"]}}]`), Want: []string{"services[0].config.headers is of another kind: Argo CD reads a list of objects there"}},
 		"HeadersField":     {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":[{"key":"X-Team","value":"web"}]}}]`), Want: []string{"services[0].config.headers[0].key: it has no such field: write one of name, value"}},
-		"BasicAuthAsText":  {Spec: of(`"services":[{"type":"alertmanager","config":{"basicAuth":"u:p"}}]`), Want: []string{"services[0].config.basicAuth: Argo CD reads an object there"}},
-		"ListInList":       {Spec: of(`"services":[{"type":"alertmanager","config":{"targets":[["a:9093"]]}}]`), Want: []string{"services[0].config.targets: Argo CD reads a list of texts there"}},
+		"BasicAuthAsText":  {Spec: of(`"services":[{"type":"alertmanager","config":{"basicAuth":"u:p"}}]`), Want: []string{"services[0].config.basicAuth is of another kind: Argo CD reads an object there"}},
+		"ListInList":       {Spec: of(`"services":[{"type":"alertmanager","config":{"targets":[["a:9093"]]}}]`), Want: []string{"services[0].config.targets is of another kind: Argo CD reads a list of texts there"}},
 		"NumberInMap":      {Spec: of(`"templates":[{"name":"a","config":{"alertmanager":{"labels":{"priority":5}}}}]`)},
-		"ListInMap":        {Spec: of(`"templates":[{"name":"a","config":{"alertmanager":{"labels":{"priority":["5"]}}}}]`), Want: []string{"templates[0].config.alertmanager.labels: Argo CD reads an object with texts there"}},
-		"StatusAsText":     {Spec: of(`"templates":[{"name":"a","config":{"github":{"status":"success"}}}]`), Want: []string{"templates[0].config.github.status: Argo CD reads an object there"}},
+		"ListInMap":        {Spec: of(`"templates":[{"name":"a","config":{"alertmanager":{"labels":{"priority":["5"]}}}}]`), Want: []string{"templates[0].config.alertmanager.labels is of another kind: Argo CD reads an object with texts there"}},
+		"StatusAsText":     {Spec: of(`"templates":[{"name":"a","config":{"github":{"status":"success"}}}]`), Want: []string{"templates[0].config.github.status is of another kind: Argo CD reads an object there"}},
+		"NeedsURL":         {Spec: of(`"services":[{"type":"webhook","name":"a","config":{"headers":[]}}]`), Want: []string{"services[0].config has no url, and without it a service of type webhook sends nothing"}},
+		"NeedsToken":       {Spec: of(`"services":[{"type":"slack"}]`), Want: []string{"services[0].config has no token, and without it a service of type slack sends nothing"}},
 		"LiteralOfTeam":    {Spec: of(`"services":[{"type":"opsgenie","config":{"apiKeys":{"team":"k"}}}]`), Want: []string{"services[0].config.apiKeys.team has a secret that stands in the claim"}},
 		"NoSecret":         {Spec: of(`"services":[{"type":"slack","config":{"token":"$slack-token"}}]`), Want: []string{"services[0].config: $slack-token refers to no secret: write spec.notifications.secretRef"}},
 		"SecretOfValues":   {Spec: `{"argocd":{"values":{"notifications":{"secret":{"items":{"slack-token":"a"}}}}},"notifications":{"services":[{"type":"slack","config":{"token":"$slack-token"}}]}}`},
-		"SecretElsewhere":  {Spec: of(slack + `,"secretRef":{"name":"a/b"}`), Want: []string{`spec.notifications.secretRef.name: "a/b"`}},
+		"SecretElsewhere":  {Spec: of(`"secretRef":{"name":"a/b"}`), Want: []string{`spec.notifications.secretRef.name: "a/b"`}},
 		"Template":         {Spec: of(`"templates":[{"name":"a","message":"{{.app"}]`), Want: []string{"spec.notifications.templates[0].message: is no template of Go's"}},
 		"Function":         {Spec: of(`"templates":[{"name":"a","config":{"email":{"subject":"{{if true}}{{.app.metadata.name | uper}}{{end}}"}}}]`), Want: []string{`templates[0].config.email.subject: templates have no function "uper"`, "did you mean upper?"}},
 		"Environment":      {Spec: of(`"templates":[{"name":"a","message":"{{env \"HOME\"}}"}]`), Want: []string{`templates have no function "env"`}},
 		"TemplateEmpty":    {Spec: of(`"templates":[{"name":"a"}]`), Want: []string{"spec.notifications.templates[0]: is empty"}},
 		"TemplateOf":       {Spec: of(`"templates":[{"name":"a","config":{"mail":{"subject":"a"}}}]`), Want: []string{"templates[0].config.mail: templates have nothing of that name: did you mean email?"}},
 		"TemplateField":    {Spec: of(`"templates":[{"name":"a","config":{"email":{"subjct":"a"}}}]`), Want: []string{"templates[0].config.email.subjct: a template for email has no such field: did you mean subject?"}},
-		"TemplateKind":     {Spec: of(`"templates":[{"name":"a","config":{"slack":{"attachments":[]}}}]`), Want: []string{"templates[0].config.slack.attachments: Argo CD reads text there"}},
+		"TemplateKind":     {Spec: of(`"templates":[{"name":"a","config":{"slack":{"attachments":[]}}}]`), Want: []string{"templates[0].config.slack.attachments is of another kind: Argo CD reads text there"}},
 		"TemplateHook":     {Spec: of(`"services":[{"type":"webhook","name":"hook"}],"templates":[{"name":"a","config":{"webhook":{"hok":{"body":"a"}}}}]`), Want: []string{`templates[0].config.webhook.hok: there is no service of type webhook named "hok": did you mean hook?`}},
 		"Expression":       {Spec: of(trigger("app.status.health ==")), Want: []string{"spec.notifications.triggers[0].conditions[0].when: is no expression"}},
 		"Right":            {Spec: of(trigger("time.Now().Sub(time.Parse(app.status.operationState.startedAt)).Minutes() >= 5") + "," + slack + `,"subscriptions":[{"recipients":["slack:a"],"triggers":["t"]}]`)},
@@ -166,7 +168,7 @@ func TestRefusedNotifications(t *testing.T) {
 		"Selector":         {Spec: of(slack + "," + trigger("true") + `,"subscriptions":[{"recipients":["slack:a"],"triggers":["t"],"selector":"a b"}]`), Want: []string{"subscriptions[0].selector"}},
 		"Context":          {Spec: of(`"context":{"argocdUrl":"https://a"}`), Want: []string{"spec.notifications.context.argocdUrl: is always the URL"}},
 		"SwitchedOff":      {Spec: `{"argocd":{"values":{"notifications":{"enabled":false}}},"notifications":{"context":{"a":"b"}}}`, Want: []string{"spec.notifications: the notifications controller doesn't run, because of spec.argocd.values.notifications.enabled"}},
-		"ValuesHaveIt":     {Spec: `{"argocd":{"values":{"notifications":{"notifiers":{"service.slack":"a: b"}}}},"notifications":{` + slack + `}}`, Want: []string{"spec.argocd.values.notifications.notifiers.service.slack is set by spec.notifications"}},
+		"ValuesHaveIt":     {Spec: `{"argocd":{"values":{"notifications":{"notifiers":{"service.webhook.hook":"url: https://a"}}}},"notifications":{"services":[{"type":"webhook","name":"hook","config":{"url":"https://b"}}]}}`, Want: []string{"spec.argocd.values.notifications.notifiers.service.webhook.hook is set by spec.notifications"}},
 		"ValuesHaveItems":  {Spec: `{"argocd":{"values":{"notifications":{"secret":{"items":{"a":"b"}}}}},"notifications":{"secretRef":{"name":"s"}}}`, Want: []string{"spec.argocd.values.notifications.secret.items is set by spec.notifications"}},
 		"ValuesHaveSecret": {Spec: `{"argocd":{"values":{"notifications":{"secret":{"name":"mine"}}}},"notifications":{"secretRef":{"name":"s"}}}`, Want: []string{"spec.argocd.values.notifications.secret.name is set by spec.notifications"}},
 	})
